@@ -1,0 +1,1 @@
+//! Fuseline's oracle: a plain HOP evaluator, and a Backend that interprets CPlans tile-wise.

@@ -1,0 +1,1 @@
+//! The signatures of DML builtin functions.

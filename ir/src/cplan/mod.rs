@@ -1,0 +1,415 @@
+//! Code generation plans (section 2.2): fused operators, independent of any backend.
+//!
+//! A CPlan is a template variant, a list of inputs and a DAG of basic operations ([`CNode`]) in topological order: the
+//! order of execution. It names no HOP, no variable and no pointer, so equal plans are equal values with equal hashes,
+//! and the plan cache finds them across DAGs. What a CPlan mentions is exactly what its code is specialised on.
+//!
+//! Values are scalars (one per cell in Cell, MAgg and Outer; one per row in Row) or, in Row, vectors (one per row).
+//! The execution model, the same for every backend: a *unit* of work is a tile of rows (or a run of cells or
+//! non-zeros); each node computes its value for the whole unit before the next node does.
+
+use crate::memo::TemplateType;
+use crate::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+use cranelift_entity::{PrimaryMap, entity_impl};
+use std::fmt;
+
+mod text;
+mod verify;
+
+pub use text::parse;
+pub use verify::{VerifiedCPlan, VerifierErrors};
+
+/// A node of a CPlan.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CNodeId(u32);
+entity_impl!(CNodeId, "%");
+
+/// An input of a CPlan.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CInputId(u32);
+entity_impl!(CInputId, "in");
+
+/// The main input of Cell, Row and MAgg plans, and the sparse driver X of Outer plans.
+pub const MAIN: CInputId = CInputId(0);
+/// The left factor U (m x r) of Outer plans.
+pub const FACTOR_U: CInputId = CInputId(1);
+/// The right factor V (n x r, so that the product is `U %*% t(V)`) of Outer plans.
+pub const FACTOR_V: CInputId = CInputId(2);
+
+/// A bit-exact double, so that plans have equality and hashes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Bits(u64);
+
+impl Bits {
+    /// Wraps a value; every NaN becomes the same.
+    pub fn new(value: f64) -> Self {
+        Bits(if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() })
+    }
+
+    /// The value.
+    pub fn get(self) -> f64 {
+        f64::from_bits(self.0)
+    }
+}
+
+impl fmt::Debug for Bits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.get())
+    }
+}
+
+/// Variants of the Cell template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CellType {
+    /// m x n: one value per cell.
+    NoAgg,
+    /// m x 1: aggregated per row.
+    RowAgg,
+    /// 1 x n: aggregated per column.
+    ColAgg,
+    /// 1 x 1.
+    FullAgg,
+}
+
+/// Variants of the Row template; X (m x n) is the main input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RowType {
+    /// m x n: the output node is a vector as long as a row of X.
+    NoAgg,
+    /// m x k: the output node is a vector of another length (a row times a side matrix, a range of a side input).
+    NoAggB1,
+    /// m x 1: the output node is a scalar per row.
+    RowAgg,
+    /// 1 x k: the output node is a vector, added (or min, max) over the rows.
+    ColAgg,
+    /// 1 x 1: the output node (scalar or vector) aggregated over everything.
+    FullAgg,
+    /// n x 1: `t(X) %*% s`, with `left` the vector and the output node the scalar of each row.
+    ColAggT,
+    /// k x n: `t(S) %*% X`: the sum over rows of `left` (length k) times the output node (length n).
+    ColAggB1,
+    /// n x k: `t(X) %*% S`: the sum over rows of `left` (length n) times the output node (length k).
+    ColAggB1T,
+}
+
+/// Variants of the Outer template; X (m x n) drives, U is m x r, V is n x r.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OuterType {
+    /// n x r: `t(W) %*% U`, with W the output node's cells.
+    LeftMM,
+    /// m x r: `W %*% V`.
+    RightMM,
+    /// m x n, sparse as X: W itself.
+    NoAgg,
+    /// 1 x 1: W aggregated.
+    FullAgg,
+}
+
+/// A template with its variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variant {
+    /// Cell.
+    Cell(CellType),
+    /// Row.
+    Row(RowType),
+    /// Several full aggregates over the same cells: k x 1.
+    MAgg,
+    /// Outer.
+    Outer(OuterType),
+}
+
+impl Variant {
+    /// The template.
+    pub fn template(self) -> TemplateType {
+        match self {
+            Variant::Cell(_) => TemplateType::Cell,
+            Variant::Row(_) => TemplateType::Row,
+            Variant::MAgg => TemplateType::MAgg,
+            Variant::Outer(_) => TemplateType::Outer,
+        }
+    }
+
+    /// Every variant of every template.
+    pub const ALL: &[(Variant, &str)] = &[
+        (Variant::Cell(CellType::NoAgg), "no_agg"),
+        (Variant::Cell(CellType::RowAgg), "row_agg"),
+        (Variant::Cell(CellType::ColAgg), "col_agg"),
+        (Variant::Cell(CellType::FullAgg), "full_agg"),
+        (Variant::Row(RowType::NoAgg), "no_agg"),
+        (Variant::Row(RowType::NoAggB1), "no_agg_b1"),
+        (Variant::Row(RowType::RowAgg), "row_agg"),
+        (Variant::Row(RowType::ColAgg), "col_agg"),
+        (Variant::Row(RowType::FullAgg), "full_agg"),
+        (Variant::Row(RowType::ColAggT), "col_agg_t"),
+        (Variant::Row(RowType::ColAggB1), "col_agg_b1"),
+        (Variant::Row(RowType::ColAggB1T), "col_agg_b1_t"),
+        (Variant::MAgg, "full_agg"),
+        (Variant::Outer(OuterType::LeftMM), "left_mm"),
+        (Variant::Outer(OuterType::RightMM), "right_mm"),
+        (Variant::Outer(OuterType::NoAgg), "no_agg"),
+        (Variant::Outer(OuterType::FullAgg), "full_agg"),
+    ];
+
+    /// The paper's name of the variant (Table 1).
+    pub fn mnemonic(self) -> &'static str {
+        Variant::ALL.iter().find(|(variant, _)| *variant == self).map_or("", |(_, mnemonic)| mnemonic)
+    }
+}
+
+/// What an input is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CInput {
+    /// A matrix or vector.
+    Matrix,
+    /// A scalar passed at execution.
+    Scalar,
+}
+
+/// A basic operation.
+///
+/// "Cell (i, j)" is the cell of the current unit; in Row plans `i` is the current row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CNode {
+    /// Cell, MAgg, Outer: cell (i, j) of the main input. Row: row i of the main input, a vector of length n.
+    Main,
+    /// A scalar input.
+    Scalar(CInputId),
+    /// A constant.
+    Literal(Bits),
+    /// Cell, MAgg, Outer: cell (i, j) of a side matrix of the main input's dimensions. A scalar.
+    SideCell(CInputId),
+    /// Cell (i, 0) of a side column vector with as many rows as the main input. A scalar.
+    SideRowScalar(CInputId),
+    /// Cell, MAgg, Outer: cell (0, j) of a side row vector with as many columns as the main input. A scalar.
+    SideColScalar(CInputId),
+    /// Row: row i of a side matrix with as many rows as the main input, or the columns `first..last` (0-based, half
+    /// open) of it. A vector.
+    SideRow(CInputId, Option<(u32, u32)>),
+    /// Row: a whole side vector, the same for every row: a 1 x k row, or a k x 1 column read as a vector.
+    SideVector(CInputId),
+    /// Outer: the dot product of row i of U and row j of V. A scalar.
+    OuterProduct,
+    /// An element-wise operation.
+    Unary(UnaryOp, CNodeId),
+    /// An element-wise operation; a scalar operand is broadcast along a vector.
+    Binary(BinaryOp, CNodeId, CNodeId),
+    /// An element-wise operation; scalar operands are broadcast along vectors.
+    Ternary(TernaryOp, CNodeId, CNodeId, CNodeId),
+    /// Row: a vector aggregated to a scalar.
+    RowAgg(AggOp, CNodeId),
+    /// Row: the dot product of two vectors of one length. A scalar.
+    DotProduct(CNodeId, CNodeId),
+    /// Row: a vector of length l times a whole side matrix (l x k). A vector of length k.
+    VectMatMult(CNodeId, CInputId),
+}
+
+impl CNode {
+    /// The operand nodes, by position.
+    pub fn operands(&self) -> smallvec::SmallVec<[CNodeId; 3]> {
+        use smallvec::smallvec;
+        match *self {
+            CNode::Unary(_, a) | CNode::RowAgg(_, a) | CNode::VectMatMult(a, _) => smallvec![a],
+            CNode::Binary(_, a, b) | CNode::DotProduct(a, b) => smallvec![a, b],
+            CNode::Ternary(_, a, b, c) => smallvec![a, b, c],
+            CNode::Main
+            | CNode::Scalar(_)
+            | CNode::Literal(_)
+            | CNode::SideCell(_)
+            | CNode::SideRowScalar(_)
+            | CNode::SideColScalar(_)
+            | CNode::SideRow(..)
+            | CNode::SideVector(_)
+            | CNode::OuterProduct => smallvec![],
+        }
+    }
+
+    /// The same operation on other operands.
+    pub fn map_operands(self, mut map: impl FnMut(CNodeId) -> CNodeId) -> CNode {
+        match self {
+            CNode::Unary(op, a) => CNode::Unary(op, map(a)),
+            CNode::RowAgg(op, a) => CNode::RowAgg(op, map(a)),
+            CNode::VectMatMult(a, input) => CNode::VectMatMult(map(a), input),
+            CNode::Binary(op, a, b) => CNode::Binary(op, map(a), map(b)),
+            CNode::DotProduct(a, b) => CNode::DotProduct(map(a), map(b)),
+            CNode::Ternary(op, a, b, c) => CNode::Ternary(op, map(a), map(b), map(c)),
+            leaf => leaf,
+        }
+    }
+
+    /// The input that the node reads.
+    pub fn input(&self) -> Option<CInputId> {
+        match *self {
+            CNode::Main => Some(MAIN),
+            CNode::Scalar(input)
+            | CNode::SideCell(input)
+            | CNode::SideRowScalar(input)
+            | CNode::SideColScalar(input)
+            | CNode::SideRow(input, _)
+            | CNode::SideVector(input)
+            | CNode::VectMatMult(_, input) => Some(input),
+            CNode::Literal(_)
+            | CNode::OuterProduct
+            | CNode::Unary(..)
+            | CNode::Binary(..)
+            | CNode::Ternary(..)
+            | CNode::RowAgg(..)
+            | CNode::DotProduct(..) => None,
+        }
+    }
+}
+
+/// The length of a vector value, in terms that hold for any execution of the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Length {
+    /// The number of columns of the main input.
+    Main,
+    /// The number of columns of a side matrix.
+    Cols(CInputId),
+    /// The number of cells of a side vector.
+    Cells(CInputId),
+    /// A constant.
+    Const(u32),
+}
+
+/// Whether a value is a scalar or a vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// One value per cell (Cell, MAgg, Outer) or per row (Row).
+    Scalar,
+    /// One vector per row.
+    Vector(Length),
+}
+
+/// An output of a CPlan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct COutput {
+    /// The node whose value leaves the operator.
+    pub node: CNodeId,
+    /// How it is aggregated; `None` for the variants without aggregation and those that are matrix products.
+    pub agg: Option<AggOp>,
+    /// The left vector of the Row variants that accumulate an outer product (`ColAggT`, `ColAggB1`, `ColAggB1T`).
+    pub left: Option<CNodeId>,
+}
+
+/// A code generation plan.
+///
+/// Equality and hash are structural. Build one freely; backends and skeletons take a [`VerifiedCPlan`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CPlan {
+    /// Template and variant.
+    pub variant: Variant,
+    /// The inputs: main first (Outer: X, U, V), then side matrices, then scalars.
+    pub inputs: PrimaryMap<CInputId, CInput>,
+    /// The operations, operands before users.
+    pub nodes: PrimaryMap<CNodeId, CNode>,
+    /// The outputs: one, or several for MAgg.
+    pub outputs: Vec<COutput>,
+    /// Zero cells (Row: rows of zeros) of the main input contribute nothing, so skeletons may skip them: for plans
+    /// without aggregation the result is zero there. Always true for Outer.
+    pub sparse_safe: bool,
+}
+
+impl CPlan {
+    /// A plan of this variant, without nodes.
+    pub fn new(variant: Variant) -> Self {
+        CPlan {
+            variant,
+            inputs: PrimaryMap::new(),
+            nodes: PrimaryMap::new(),
+            outputs: Vec::new(),
+            sparse_safe: variant.template() == TemplateType::Outer,
+        }
+    }
+
+    /// The template.
+    pub fn template(&self) -> TemplateType {
+        self.variant.template()
+    }
+
+    /// Whether values of this node are scalars or vectors, and how long. Row plans alone have vectors.
+    ///
+    /// Defined for verified plans; of an ill-formed plan it gives what the first operand says.
+    pub fn shape(&self, id: CNodeId) -> Shape {
+        let is_row = self.template() == TemplateType::Row;
+        match self.nodes[id] {
+            CNode::Main if is_row => Shape::Vector(Length::Main),
+            CNode::SideRow(_, Some((first, last))) => Shape::Vector(Length::Const(last.saturating_sub(first))),
+            CNode::SideRow(input, None) => Shape::Vector(Length::Cols(input)),
+            CNode::SideVector(input) => Shape::Vector(Length::Cells(input)),
+            CNode::VectMatMult(_, input) => Shape::Vector(Length::Cols(input)),
+            CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => self.nodes[id]
+                .operands()
+                .into_iter()
+                .map(|operand| self.shape(operand))
+                .find(|shape| matches!(shape, Shape::Vector(_)))
+                .unwrap_or(Shape::Scalar),
+            CNode::Main
+            | CNode::Scalar(_)
+            | CNode::Literal(_)
+            | CNode::SideCell(_)
+            | CNode::SideRowScalar(_)
+            | CNode::SideColScalar(_)
+            | CNode::OuterProduct
+            | CNode::RowAgg(..)
+            | CNode::DotProduct(..) => Shape::Scalar,
+        }
+    }
+
+    /// The shapes of all nodes, by id; linear, where repeated [`CPlan::shape`] is not.
+    pub fn shapes(&self) -> cranelift_entity::SecondaryMap<CNodeId, Option<Shape>> {
+        let mut shapes = cranelift_entity::SecondaryMap::new();
+        for (id, node) in &self.nodes {
+            let shape = match node {
+                CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => node
+                    .operands()
+                    .into_iter()
+                    .filter_map(|operand| shapes[operand])
+                    .find(|shape| matches!(shape, Shape::Vector(_)))
+                    .unwrap_or(Shape::Scalar),
+                _ => self.shape(id),
+            };
+            shapes[id] = Some(shape);
+        }
+        shapes
+    }
+
+    /// The operations that do work: everything but inputs and constants.
+    pub fn operations(&self) -> impl Iterator<Item = (CNodeId, &CNode)> {
+        self.nodes.iter().filter(|(_, node)| !node.operands().is_empty() || matches!(node, CNode::OuterProduct))
+    }
+
+    /// The scalar inputs, in input order.
+    pub fn scalars(&self) -> impl Iterator<Item = CInputId> + '_ {
+        self.inputs.iter().filter(|(_, input)| **input == CInput::Scalar).map(|(id, _)| id)
+    }
+
+    /// The number of row vectors that the operator holds at a time (the paper's ring buffer, P036).
+    ///
+    /// Vector values other than the main row count, rows of side inputs included, since a skeleton may have to lay
+    /// these out. Where no such value is used twice the evaluation is a tree, and two alternating buffers (more only
+    /// for branches that wait for each other) suffice however long the chain; with shared values each has its own.
+    pub fn ring_buffer_size(&self) -> usize {
+        let shapes = self.shapes();
+        let is_buffered = |id: CNodeId| {
+            matches!(shapes[id], Some(Shape::Vector(_))) && !matches!(self.nodes[id], CNode::Main | CNode::SideVector(_))
+        };
+        let mut uses = cranelift_entity::SecondaryMap::<CNodeId, u32>::new();
+        let output_uses = self.outputs.iter().flat_map(|output| [Some(output.node), output.left].into_iter().flatten());
+        for operand in self.nodes.values().flat_map(CNode::operands).chain(output_uses) {
+            uses[operand] += 1;
+        }
+        let buffered: Vec<CNodeId> = self.nodes.keys().filter(|&id| is_buffered(id)).collect();
+        if buffered.iter().any(|&id| uses[id] > 1) {
+            return buffered.len();
+        }
+        // Sethi-Ullman numbers: the largest need first, then one buffer for each finished operand.
+        let mut need = cranelift_entity::SecondaryMap::<CNodeId, usize>::new();
+        for (id, node) in &self.nodes {
+            let mut operands: Vec<usize> = node.operands().iter().map(|&operand| need[operand]).filter(|&n| n > 0).collect();
+            operands.sort_unstable_by(|a, b| b.cmp(a));
+            let below = operands.iter().enumerate().map(|(held, need)| held + need).max().unwrap_or(0);
+            need[id] = if is_buffered(id) { below.max(operands.len() + 1).max(1) } else { below };
+        }
+        self.outputs.iter().map(|output| need[output.node]).max().unwrap_or(0)
+    }
+}

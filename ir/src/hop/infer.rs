@@ -1,0 +1,513 @@
+//! The output type and size of every operator, from those of its inputs: the one place that knows them. The front
+//! end, the expression builder, the verifier and size propagation all ask here.
+
+use super::{CastOp, DataGenOp, Function, HopDag, HopId, HopOp, NaryOp, ReorgOp};
+use crate::ops::{AggOp, BinaryOp, BinaryZero, Direction, TernaryOp, UnaryOp, UnaryZero};
+use crate::size::SizeInfo;
+use crate::types::{DataType, ScalarType};
+use thiserror::Error;
+
+/// Inputs whose types or shapes do not fit an operation.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ShapeError {
+    /// A wrong number of inputs.
+    #[error("{operation} takes {expected} inputs, not {actual}")]
+    Arity {
+        /// The operation.
+        operation: String,
+        /// How many it takes.
+        expected: usize,
+        /// How many it got.
+        actual: usize,
+    },
+    /// A matrix where a scalar is needed, or a scalar or text where a matrix is.
+    #[error("{operation} needs {expected} as input {position}, not {actual}")]
+    Type {
+        /// The operation.
+        operation: String,
+        /// What it needs.
+        expected: &'static str,
+        /// 1-based.
+        position: usize,
+        /// What it got.
+        actual: DataType,
+    },
+    /// Dimensions that do not fit.
+    #[error("{operation}: the shapes {left} and {right} do not fit: {rule}")]
+    Dimensions {
+        /// The operation.
+        operation: String,
+        /// Size of the first input.
+        left: SizeInfo,
+        /// Size of the second input.
+        right: SizeInfo,
+        /// What would fit.
+        rule: &'static str,
+    },
+    /// A range outside of a matrix.
+    #[error("{operation}: the range [{rows}, {cols}] lies outside of a matrix {size}")]
+    Range {
+        /// The operation.
+        operation: String,
+        /// Requested rows.
+        rows: String,
+        /// Requested columns.
+        cols: String,
+        /// Size of the matrix.
+        size: SizeInfo,
+    },
+}
+
+struct Context<'a> {
+    dag: &'a HopDag,
+    op: &'a HopOp,
+    inputs: &'a [HopId],
+}
+
+/// The data type and size of `op` on these operators of `dag`.
+///
+/// # Errors
+/// The inputs do not fit: wrong number, type or dimensions. Unknown dimensions always fit.
+pub fn output(dag: &HopDag, op: &HopOp, inputs: &[HopId]) -> Result<(DataType, SizeInfo), ShapeError> {
+    Context { dag, op, inputs }.infer()
+}
+
+/// The result type of a binary operation on two scalars.
+pub fn scalar_binary_type(op: BinaryOp, left: ScalarType, right: ScalarType) -> ScalarType {
+    if op.algebra().boolean {
+        ScalarType::Bool
+    } else if matches!(op, BinaryOp::Div | BinaryOp::Pow) {
+        ScalarType::F64
+    } else if left == ScalarType::I64 && right == ScalarType::I64 {
+        ScalarType::I64
+    } else {
+        ScalarType::F64
+    }
+}
+
+const SCALAR: SizeInfo = SizeInfo::UNKNOWN;
+
+impl Context<'_> {
+    fn infer(&self) -> Result<(DataType, SizeInfo), ShapeError> {
+        match self.op {
+            HopOp::Read(_) => Ok((DataType::Unknown, SizeInfo::UNKNOWN)),
+            HopOp::Literal(value) => Ok((DataType::Scalar(value.scalar_type()), SCALAR)),
+            HopOp::Unary(op) => self.unary(*op),
+            HopOp::Binary(op) => self.binary(*op),
+            HopOp::Ternary(op) => self.ternary(*op),
+            HopOp::Nary(op) => self.nary(*op),
+            HopOp::AggUnary(op, direction) => self.aggregate(*op, *direction),
+            HopOp::MatMul => self.matmul(),
+            HopOp::Reorg(ReorgOp::Transpose) => {
+                self.arity(1)?;
+                self.expect_matrix(0)?;
+                let size = self.size(0);
+                Ok((DataType::Matrix, SizeInfo { rows: size.cols, cols: size.rows, nnz: size.nnz }))
+            }
+            HopOp::Index => self.index(),
+            HopOp::LeftIndex => self.left_index(),
+            HopOp::DataGen(op) => self.data_gen(*op),
+            HopOp::Shape(_) => {
+                self.arity(1)?;
+                self.expect_matrix(0)?;
+                Ok((DataType::I64, SCALAR))
+            }
+            HopOp::Cast(op) => self.cast(*op),
+            HopOp::Concat => {
+                self.arity(2)?;
+                self.expect_scalar(0)?;
+                self.expect_scalar(1)?;
+                Ok((DataType::STR, SCALAR))
+            }
+            HopOp::Parameterized { function, .. } => Ok(match function {
+                Function::Read => (DataType::Matrix, SizeInfo::UNKNOWN),
+                Function::ToString => (DataType::STR, SCALAR),
+                Function::Time => (DataType::I64, SCALAR),
+                Function::Write | Function::Print | Function::Stop | Function::Assert => (DataType::BOOL, SCALAR),
+            }),
+            HopOp::SpoofOp { .. } => Ok((DataType::Matrix, SizeInfo::UNKNOWN)),
+        }
+    }
+
+    fn operation(&self) -> String {
+        match self.op {
+            HopOp::Unary(op) => op.dml().unwrap_or(op.mnemonic()).to_owned(),
+            HopOp::Binary(op) => op.dml().unwrap_or(op.mnemonic()).to_owned(),
+            HopOp::MatMul => "%*%".to_owned(),
+            HopOp::AggUnary(op, Direction::Full) => op.mnemonic().to_owned(),
+            HopOp::AggUnary(op, direction) => {
+                let (plural, direction) = (op.mnemonic(), direction.mnemonic());
+                format!("{direction}{}{}s", plural[..1].to_uppercase(), &plural[1..])
+            }
+            HopOp::Reorg(op) => op.mnemonic().to_owned(),
+            HopOp::Nary(op) => op.mnemonic().to_owned(),
+            HopOp::Index => "indexing".to_owned(),
+            HopOp::LeftIndex => "left indexing".to_owned(),
+            HopOp::DataGen(op) => op.mnemonic().to_owned(),
+            HopOp::Shape(op) => op.mnemonic().to_owned(),
+            HopOp::Cast(op) => op.mnemonic().to_owned(),
+            HopOp::Ternary(op) => op.mnemonic().to_owned(),
+            other => other.label(),
+        }
+    }
+
+    fn data_type(&self, position: usize) -> DataType {
+        self.dag[self.inputs[position]].data_type
+    }
+
+    fn size(&self, position: usize) -> SizeInfo {
+        self.dag[self.inputs[position]].size
+    }
+
+    fn arity(&self, expected: usize) -> Result<(), ShapeError> {
+        let actual = self.inputs.len();
+        if actual == expected { Ok(()) } else { Err(ShapeError::Arity { operation: self.operation(), expected, actual }) }
+    }
+
+    fn type_error(&self, position: usize, expected: &'static str) -> ShapeError {
+        ShapeError::Type { operation: self.operation(), expected, position: position + 1, actual: self.data_type(position) }
+    }
+
+    fn expect_matrix(&self, position: usize) -> Result<(), ShapeError> {
+        match self.data_type(position) {
+            DataType::Matrix | DataType::Unknown => Ok(()),
+            DataType::Scalar(_) => Err(self.type_error(position, "a matrix")),
+        }
+    }
+
+    fn expect_scalar(&self, position: usize) -> Result<(), ShapeError> {
+        match self.data_type(position) {
+            DataType::Scalar(_) | DataType::Unknown => Ok(()),
+            DataType::Matrix => Err(self.type_error(position, "a scalar")),
+        }
+    }
+
+    fn expect_number(&self, position: usize) -> Result<(), ShapeError> {
+        match self.data_type(position) {
+            DataType::Scalar(ScalarType::Str) => Err(self.type_error(position, "a matrix or a number")),
+            _ => Ok(()),
+        }
+    }
+
+    fn dimensions(&self, left: usize, right: usize, rule: &'static str) -> ShapeError {
+        ShapeError::Dimensions { operation: self.operation(), left: self.size(left), right: self.size(right), rule }
+    }
+
+    fn unary(&self, op: UnaryOp) -> Result<(DataType, SizeInfo), ShapeError> {
+        self.arity(1)?;
+        self.expect_number(0)?;
+        let size = self.size(0);
+        Ok(match self.data_type(0) {
+            DataType::Scalar(scalar) => {
+                let keeps_integers = matches!(op, UnaryOp::Abs | UnaryOp::Neg | UnaryOp::Pow2 | UnaryOp::Sign);
+                let result = match op {
+                    UnaryOp::Not => ScalarType::Bool,
+                    _ if keeps_integers && scalar == ScalarType::I64 => ScalarType::I64,
+                    _ => ScalarType::F64,
+                };
+                (DataType::Scalar(result), SCALAR)
+            }
+            data_type => (data_type, SizeInfo { nnz: size.nnz.filter(|_| op.zero() == UnaryZero::Preserves), ..size }),
+        })
+    }
+
+    fn binary(&self, op: BinaryOp) -> Result<(DataType, SizeInfo), ShapeError> {
+        self.arity(2)?;
+        self.expect_number(0)?;
+        self.expect_number(1)?;
+        match (self.data_type(0), self.data_type(1)) {
+            (DataType::Scalar(left), DataType::Scalar(right)) => {
+                Ok((DataType::Scalar(scalar_binary_type(op, left, right)), SCALAR))
+            }
+            (DataType::Matrix, DataType::Scalar(_)) => {
+                // A scalar may be zero or not: only an operation that a left zero annihilates keeps the zeros.
+                let keeps = matches!(op.zero(), BinaryZero::Annihilates | BinaryZero::LeftAnnihilates);
+                let keeps = keeps || self.dag.literal_f64(self.inputs[1]).is_some_and(|value| op.eval(0.0, value) == 0.0);
+                Ok((DataType::Matrix, SizeInfo { nnz: self.size(0).nnz.filter(|_| keeps), ..self.size(0) }))
+            }
+            (DataType::Scalar(_), DataType::Matrix) => {
+                let keeps = op.zero() == BinaryZero::Annihilates
+                    || self.dag.literal_f64(self.inputs[0]).is_some_and(|value| op.eval(value, 0.0) == 0.0);
+                Ok((DataType::Matrix, SizeInfo { nnz: self.size(1).nnz.filter(|_| keeps), ..self.size(1) }))
+            }
+            (DataType::Unknown, DataType::Unknown) => Ok((DataType::Unknown, SizeInfo::UNKNOWN)),
+            (DataType::Matrix | DataType::Unknown, DataType::Matrix | DataType::Unknown) => {
+                let size = self.broadcast(0, 1)?;
+                Ok((DataType::Matrix, SizeInfo { nnz: self.binary_nnz(op, &size), ..size }))
+            }
+            (DataType::Unknown, DataType::Scalar(_)) | (DataType::Scalar(_), DataType::Unknown) => {
+                Ok((DataType::Unknown, SizeInfo::UNKNOWN))
+            }
+        }
+    }
+
+    /// Worst-case number of non-zeros of a binary operation of two matrices of which one may be broadcast.
+    fn binary_nnz(&self, op: BinaryOp, output: &SizeInfo) -> Option<u64> {
+        let cells = output.cells()?;
+        let expanded = |position: usize| {
+            let size = self.size(position);
+            match size.cells() {
+                Some(own) if own == cells => size.nnz,
+                // A broadcast cell repeats at most `cells / own` times.
+                Some(own) if own > 0 => size.nnz.map(|nnz| nnz.saturating_mul(cells / own)),
+                _ => None,
+            }
+        };
+        match op.zero() {
+            BinaryZero::Annihilates => match (expanded(0), expanded(1)) {
+                (Some(left), Some(right)) => Some(left.min(right)),
+                (left, right) => left.or(right),
+            },
+            BinaryZero::LeftAnnihilates => expanded(0),
+            BinaryZero::Joint => Some(expanded(0)?.saturating_add(expanded(1)?).min(cells)),
+            BinaryZero::Fills => None,
+        }
+    }
+
+    /// The size of an element-wise operation of two matrices: equal sizes, or a row, a column or a single cell that
+    /// repeats.
+    fn broadcast(&self, left: usize, right: usize) -> Result<SizeInfo, ShapeError> {
+        let (l, r) = (self.size(left), self.size(right));
+        let axis = |l: Option<u64>, r: Option<u64>| match (l, r) {
+            (Some(l), Some(r)) if l == r => Ok(Some(l)),
+            (Some(1), other) | (other, Some(1)) => Ok(other),
+            (Some(_), Some(_)) => Err(()),
+            (known, None) | (None, known) => Ok(known),
+        };
+        let rule = "equal sizes, a row vector of as many columns, a column vector of as many rows, or a single cell";
+        let is_outer = (l.is_col_vector() && r.is_row_vector() || l.is_row_vector() && r.is_col_vector())
+            && l.known_dims().is_some()
+            && r.known_dims().is_some();
+        match (axis(l.rows, r.rows), axis(l.cols, r.cols)) {
+            (Ok(rows), Ok(cols)) if !is_outer => Ok(SizeInfo { rows, cols, nnz: None }),
+            _ => Err(self.dimensions(left, right, rule)),
+        }
+    }
+
+    fn ternary(&self, op: TernaryOp) -> Result<(DataType, SizeInfo), ShapeError> {
+        self.arity(3)?;
+        let mut result: Option<SizeInfo> = None;
+        for position in 0..3 {
+            if !(op == TernaryOp::IfElse && self.data_type(position) == DataType::STR) {
+                self.expect_number(position)?;
+            }
+            if self.data_type(position) == DataType::Matrix {
+                let size = self.size(position);
+                result = Some(match result {
+                    None => SizeInfo { nnz: None, ..size },
+                    Some(so_far) => {
+                        let first = (0..position).find(|&p| self.data_type(p).is_matrix()).unwrap_or(0);
+                        let merged = self.broadcast(first, position)?;
+                        SizeInfo {
+                            rows: merged.rows.max(so_far.rows),
+                            cols: merged.cols.max(so_far.cols),
+                            nnz: None,
+                        }
+                    }
+                });
+            }
+        }
+        match result {
+            Some(size) => Ok((DataType::Matrix, size)),
+            None if (0..3).any(|position| self.data_type(position) == DataType::Unknown) => {
+                Ok((DataType::Unknown, SizeInfo::UNKNOWN))
+            }
+            None if self.data_type(1) == self.data_type(2) => Ok((self.data_type(1), SCALAR)),
+            None if self.data_type(1) == DataType::STR || self.data_type(2) == DataType::STR => Ok((DataType::STR, SCALAR)),
+            None => Ok((DataType::F64, SCALAR)),
+        }
+    }
+
+    fn nary(&self, op: NaryOp) -> Result<(DataType, SizeInfo), ShapeError> {
+        let mut result: Option<SizeInfo> = None;
+        for position in 0..self.inputs.len() {
+            self.expect_matrix(position)?;
+            let size = self.size(position);
+            let Some(so_far) = result else {
+                result = Some(size);
+                continue;
+            };
+            let add = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+            let same = |a: Option<u64>, b: Option<u64>| match (a, b) {
+                (Some(a), Some(b)) if a != b => None,
+                (a, b) => Some(a.or(b)),
+            };
+            let nnz = add(so_far.nnz, size.nnz);
+            let merged = match op {
+                NaryOp::Cbind => same(so_far.rows, size.rows)
+                    .map(|rows| SizeInfo { rows, cols: add(so_far.cols, size.cols), nnz })
+                    .ok_or_else(|| self.dimensions(0, position, "cbind needs equal numbers of rows")),
+                NaryOp::Rbind => same(so_far.cols, size.cols)
+                    .map(|cols| SizeInfo { rows: add(so_far.rows, size.rows), cols, nnz })
+                    .ok_or_else(|| self.dimensions(0, position, "rbind needs equal numbers of columns")),
+            };
+            result = Some(merged?);
+        }
+        let arity_error = || ShapeError::Arity { operation: self.operation(), expected: 1, actual: 0 };
+        Ok((DataType::Matrix, result.ok_or_else(arity_error)?))
+    }
+
+    fn aggregate(&self, op: AggOp, direction: Direction) -> Result<(DataType, SizeInfo), ShapeError> {
+        self.arity(1)?;
+        self.expect_matrix(0)?;
+        let size = self.size(0);
+        let nnz = |cells: Option<u64>| match (size.nnz, op) {
+            (Some(nnz), AggOp::Sum | AggOp::SumSq | AggOp::Mean) => cells.map(|cells| nnz.min(cells)),
+            _ => None,
+        };
+        Ok(match direction {
+            Direction::Full => (DataType::F64, SCALAR),
+            Direction::Row => (DataType::Matrix, SizeInfo { rows: size.rows, cols: Some(1), nnz: nnz(size.rows) }),
+            Direction::Col => (DataType::Matrix, SizeInfo { rows: Some(1), cols: size.cols, nnz: nnz(size.cols) }),
+        })
+    }
+
+    fn matmul(&self) -> Result<(DataType, SizeInfo), ShapeError> {
+        self.arity(2)?;
+        self.expect_matrix(0)?;
+        self.expect_matrix(1)?;
+        let (left, right) = (self.size(0), self.size(1));
+        if let (Some(inner_left), Some(inner_right)) = (left.cols, right.rows)
+            && inner_left != inner_right
+        {
+            let rule = "the columns of the left must be as many as the rows of the right";
+            return Err(self.dimensions(0, 1, rule));
+        }
+        let mut size = SizeInfo { rows: left.rows, cols: right.cols, nnz: None };
+        if left.is_empty() || right.is_empty() {
+            size.nnz = Some(0);
+        } else if let (Some((_, inner)), Some((_, cols)), Some(cells)) = (left.known_dims(), right.known_dims(), size.cells()) {
+            // A non-zero of the left reaches at most a row of the right, and the reverse.
+            let from_left = left.nnz.map(|nnz| nnz.saturating_mul(cols));
+            let from_right = right.nnz.and_then(|nnz| Some(nnz.saturating_mul(left.rows?)));
+            let bound = from_left.into_iter().chain(from_right).min();
+            size.nnz = bound.map(|bound| bound.min(cells)).filter(|_| inner > 0);
+        }
+        Ok((DataType::Matrix, size))
+    }
+
+    /// The number of cells in a 1-based inclusive range given by two literals, `None` when unknown.
+    fn range(&self, first: usize, last: usize) -> Option<(i64, i64)> {
+        let first = self.dag.literal_f64(self.inputs[first])?;
+        let last = self.dag.literal_f64(self.inputs[last])?;
+        Some((first as i64, last as i64))
+    }
+
+    fn check_range(&self, size: SizeInfo, first: usize) -> Result<(Option<u64>, Option<u64>), ShapeError> {
+        let (rows, cols) = (self.range(first, first + 1), self.range(first + 2, first + 3));
+        let outside = |range: Option<(i64, i64)>, limit: Option<u64>| {
+            range.is_some_and(|(low, high)| low < 1 || high < low || limit.is_some_and(|limit| high as u64 > limit))
+        };
+        if outside(rows, size.rows) || outside(cols, size.cols) {
+            let print = |range: Option<(i64, i64)>| range.map_or("?".to_owned(), |(low, high)| format!("{low}:{high}"));
+            return Err(ShapeError::Range { operation: self.operation(), rows: print(rows), cols: print(cols), size });
+        }
+        let extent = |range: Option<(i64, i64)>| range.map(|(low, high)| (high - low + 1) as u64);
+        // The same operator as both ends: one row or column, wherever it is.
+        let rows = if self.inputs[first] == self.inputs[first + 1] { Some(1) } else { extent(rows) };
+        let cols = if self.inputs[first + 2] == self.inputs[first + 3] { Some(1) } else { extent(cols) };
+        Ok((rows, cols))
+    }
+
+    fn index(&self) -> Result<(DataType, SizeInfo), ShapeError> {
+        self.arity(5)?;
+        self.expect_matrix(0)?;
+        for position in 1..5 {
+            self.expect_scalar(position)?;
+        }
+        let size = self.size(0);
+        let (rows, cols) = self.check_range(size, 1)?;
+        let rows = rows.or_else(|| self.is_full(1, 2, HopOp::Shape(super::ShapeOp::Nrow)).then_some(size.rows).flatten());
+        let cols = cols.or_else(|| self.is_full(3, 4, HopOp::Shape(super::ShapeOp::Ncol)).then_some(size.cols).flatten());
+        let cells = rows.zip(cols).map(|(rows, cols)| rows.saturating_mul(cols));
+        let nnz = size.nnz.zip(cells).map(|(nnz, cells)| nnz.min(cells));
+        Ok((DataType::Matrix, SizeInfo { rows, cols, nnz }))
+    }
+
+    /// Whether the range runs from 1 to `nrow` or `ncol` of the indexed matrix.
+    fn is_full(&self, first: usize, last: usize, extent: HopOp) -> bool {
+        let last = &self.dag[self.inputs[last]];
+        self.dag.literal_f64(self.inputs[first]) == Some(1.0) && last.op == extent && last.inputs.first() == Some(&self.inputs[0])
+    }
+
+    fn left_index(&self) -> Result<(DataType, SizeInfo), ShapeError> {
+        self.arity(6)?;
+        self.expect_matrix(0)?;
+        self.expect_number(1)?;
+        for position in 2..6 {
+            self.expect_scalar(position)?;
+        }
+        let size = self.size(0);
+        let (rows, cols) = self.check_range(size, 2)?;
+        if self.data_type(1).is_matrix() {
+            let replacement = self.size(1);
+            let differs = |a: Option<u64>, b: Option<u64>| matches!((a, b), (Some(a), Some(b)) if a != b);
+            if differs(rows, replacement.rows) || differs(cols, replacement.cols) {
+                let rule = "the replacement must have the size of the range";
+                let range = SizeInfo { rows, cols, nnz: None };
+                return Err(ShapeError::Dimensions { operation: self.operation(), left: range, right: replacement, rule });
+            }
+        }
+        Ok((DataType::Matrix, SizeInfo { nnz: None, ..size }))
+    }
+
+    fn literal_dim(&self, position: usize) -> Option<u64> {
+        let value = self.dag.literal_f64(self.inputs[position])?;
+        (value >= 0.0 && value < 9.0e18).then_some(value as u64)
+    }
+
+    fn data_gen(&self, op: DataGenOp) -> Result<(DataType, SizeInfo), ShapeError> {
+        match op {
+            DataGenOp::Matrix => {
+                self.arity(3)?;
+                let (rows, cols) = (self.literal_dim(1), self.literal_dim(2));
+                let cells = rows.zip(cols).map(|(rows, cols)| rows.saturating_mul(cols));
+                let nnz = match self.data_type(0) {
+                    DataType::Matrix => self.size(0).nnz,
+                    DataType::STR | DataType::Unknown => None,
+                    DataType::Scalar(_) => match self.dag.literal_f64(self.inputs[0]) {
+                        Some(0.0) => Some(0),
+                        Some(_) => cells,
+                        None => None,
+                    },
+                };
+                Ok((DataType::Matrix, SizeInfo { rows, cols, nnz }))
+            }
+            DataGenOp::Seq => {
+                self.arity(3)?;
+                let value = |position: usize| self.dag.literal_f64(self.inputs[position]);
+                let rows = value(0).zip(value(1)).zip(value(2)).and_then(|((from, to), by)| seq_length(from, to, by));
+                Ok((DataType::Matrix, SizeInfo { rows, cols: Some(1), nnz: None }))
+            }
+            DataGenOp::Rand => {
+                self.arity(7)?;
+                Ok((DataType::Matrix, SizeInfo { rows: self.literal_dim(0), cols: self.literal_dim(1), nnz: None }))
+            }
+        }
+    }
+
+    fn cast(&self, op: CastOp) -> Result<(DataType, SizeInfo), ShapeError> {
+        self.arity(1)?;
+        let (data_type, size) = (self.data_type(0), self.size(0));
+        if op != CastOp::AsMatrix && data_type.is_matrix() && !size.is_single() && size.known_dims().is_some() {
+            return Err(self.type_error(0, "a scalar or a 1 x 1 matrix"));
+        }
+        Ok(match op {
+            CastOp::AsScalar => (if data_type.is_scalar() { data_type } else { DataType::F64 }, SCALAR),
+            CastOp::AsMatrix => (DataType::Matrix, if data_type.is_scalar() { SizeInfo::dims(1, 1) } else { size }),
+            CastOp::AsDouble => (DataType::F64, SCALAR),
+            CastOp::AsInteger => (DataType::I64, SCALAR),
+            CastOp::AsLogical => (DataType::BOOL, SCALAR),
+        })
+    }
+}
+
+/// The number of values of `seq(from, to, by)`; `None` where it does not end or is not a number.
+pub fn seq_length(from: f64, to: f64, by: f64) -> Option<u64> {
+    let steps = ((to - from) / by + 1e-10).floor();
+    if !steps.is_finite() || steps > 9.0e15 {
+        return None;
+    }
+    Some(if steps < 0.0 { 0 } else { steps as u64 + 1 })
+}

@@ -1,0 +1,150 @@
+//! Aggregations and their directions.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// An aggregation function over cells.
+///
+/// Every aggregate propagates NaN. The aggregate of no cells is 0 for the sums, `+Inf` for the minimum, `-Inf` for the
+/// maximum and NaN for the mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum AggOp {
+    /// Sum of the cells.
+    Sum,
+    /// Sum of the squared cells.
+    SumSq,
+    /// Smallest cell.
+    Min,
+    /// Largest cell.
+    Max,
+    /// Sum divided by the number of cells.
+    Mean,
+}
+
+impl AggOp {
+    /// Every aggregation function.
+    pub const ALL: &[AggOp] = &[AggOp::Sum, AggOp::SumSq, AggOp::Min, AggOp::Max, AggOp::Mean];
+
+    /// The text mnemonic.
+    pub fn mnemonic(self) -> &'static str {
+        match self {
+            AggOp::Sum => "sum",
+            AggOp::SumSq => "sumsq",
+            AggOp::Min => "min",
+            AggOp::Max => "max",
+            AggOp::Mean => "mean",
+        }
+    }
+
+    /// The function's part of the paper's label, as in `ua(R+)`.
+    pub fn label(self) -> &'static str {
+        match self {
+            AggOp::Sum => "+",
+            AggOp::SumSq => "sq+",
+            AggOp::Min => "min",
+            AggOp::Max => "max",
+            AggOp::Mean => "mean",
+        }
+    }
+
+    /// The value an accumulator starts from.
+    pub fn neutral(self) -> f64 {
+        match self {
+            AggOp::Sum | AggOp::SumSq | AggOp::Mean => 0.0,
+            AggOp::Min => f64::INFINITY,
+            AggOp::Max => f64::NEG_INFINITY,
+        }
+    }
+
+    /// Whether cells equal to zero never change the result (the sums), so that an aggregation over non-zeros alone is
+    /// right. The extremes are only pseudo-sparse-safe: one zero stands for all of them.
+    pub fn ignores_zeros(self) -> bool {
+        matches!(self, AggOp::Sum | AggOp::SumSq)
+    }
+
+    /// The operation that merges two partial accumulators.
+    pub fn merge(self, x: f64, y: f64) -> f64 {
+        match self {
+            AggOp::Sum | AggOp::SumSq | AggOp::Mean => x + y,
+            AggOp::Min => super::math::min(x, y),
+            AggOp::Max => super::math::max(x, y),
+        }
+    }
+
+    /// Floating-point operations per aggregated cell.
+    pub fn flops(self) -> f64 {
+        match self {
+            AggOp::Sum | AggOp::Mean | AggOp::Min | AggOp::Max => 1.0,
+            AggOp::SumSq => 2.0,
+        }
+    }
+}
+
+impl fmt::Display for AggOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.mnemonic())
+    }
+}
+
+impl FromStr for AggOp {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        AggOp::ALL
+            .iter()
+            .copied()
+            .find(|op| op.mnemonic() == text)
+            .ok_or_else(|| format!("`{text}` is no aggregation function"))
+    }
+}
+
+/// The direction of an aggregation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Direction {
+    /// All cells to a scalar.
+    Full,
+    /// Each row to one cell: an m x 1 column.
+    Row,
+    /// Each column to one cell: a 1 x n row.
+    Col,
+}
+
+impl Direction {
+    /// Every direction.
+    pub const ALL: &[Direction] = &[Direction::Full, Direction::Row, Direction::Col];
+
+    /// The text mnemonic.
+    pub fn mnemonic(self) -> &'static str {
+        match self {
+            Direction::Full => "full",
+            Direction::Row => "row",
+            Direction::Col => "col",
+        }
+    }
+
+    /// The direction's part of the paper's label: `RC`, `R` or `C`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Direction::Full => "RC",
+            Direction::Row => "R",
+            Direction::Col => "C",
+        }
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.mnemonic())
+    }
+}
+
+impl FromStr for Direction {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        Direction::ALL
+            .iter()
+            .copied()
+            .find(|direction| direction.mnemonic() == text)
+            .ok_or_else(|| format!("`{text}` is no direction"))
+    }
+}

@@ -1,0 +1,129 @@
+//! Programs: functions and a hierarchy of statement blocks delimited by control flow, with one HOP DAG per last-level
+//! block (section 2.1, P011).
+//!
+//! Calls of user functions stand between blocks, never inside a DAG: the front end hoists a call out of an expression
+//! into a [`StatementBlock::Call`] before the block that uses its result.
+
+use crate::hop::{HopDag, Span};
+use crate::types::{DataType, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A source text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The path as the user gave it, or a name such as `<text>`.
+    pub name: String,
+    /// The text.
+    pub text: Arc<str>,
+}
+
+/// A whole program.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// User functions by name.
+    pub functions: BTreeMap<String, Function>,
+    /// The script's statements.
+    pub body: Vec<StatementBlock>,
+    /// The texts that spans refer to.
+    pub sources: Vec<Source>,
+}
+
+/// A parameter or a result of a function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// The variable.
+    pub name: String,
+    /// The declared type.
+    pub data_type: DataType,
+    /// The default value of a parameter that may be left out.
+    pub default: Option<Value>,
+}
+
+/// A user function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// The name.
+    pub name: String,
+    /// The parameters.
+    pub parameters: Vec<Parameter>,
+    /// The results.
+    pub results: Vec<Parameter>,
+    /// The statements.
+    pub body: Vec<StatementBlock>,
+    /// Where it was defined.
+    pub span: Option<Span>,
+}
+
+/// A scalar computed before a control-flow decision.
+#[derive(Clone, Debug, Default)]
+pub struct Predicate {
+    /// Statements that run before, every time (hoisted function calls).
+    pub prelude: Vec<StatementBlock>,
+    /// A DAG with the one output [`Predicate::VALUE`].
+    pub dag: HopDag,
+}
+
+impl Predicate {
+    /// The name of a predicate's output; no DML identifier.
+    pub const VALUE: &'static str = "_predicate";
+}
+
+/// A step of a program.
+#[derive(Clone, Debug)]
+pub enum StatementBlock {
+    /// Straight-line statements.
+    Basic(HopDag),
+    /// A call of a user function.
+    Call(Call),
+    /// `if`.
+    If {
+        /// The condition.
+        predicate: Predicate,
+        /// Statements when it holds.
+        then_body: Vec<StatementBlock>,
+        /// Statements when not.
+        else_body: Vec<StatementBlock>,
+        /// Where it was written.
+        span: Option<Span>,
+    },
+    /// `while`.
+    While {
+        /// The condition.
+        predicate: Predicate,
+        /// Statements while it holds.
+        body: Vec<StatementBlock>,
+        /// Where it was written.
+        span: Option<Span>,
+    },
+    /// `for` and `parfor`.
+    For {
+        /// The loop variable, an integer when the range is.
+        variable: String,
+        /// First value.
+        from: Predicate,
+        /// Last value.
+        to: Predicate,
+        /// Increment; `None` is 1, or -1 where `from` exceeds `to`.
+        by: Option<Predicate>,
+        /// Statements for each value.
+        body: Vec<StatementBlock>,
+        /// Whether iterations were declared independent (`parfor`).
+        parallel: bool,
+        /// Where it was written.
+        span: Option<Span>,
+    },
+}
+
+/// A call of a user function.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The function.
+    pub function: String,
+    /// The arguments: a DAG with one output per parameter that is given, named as the parameter.
+    pub arguments: HopDag,
+    /// For each result of the function, the variable that takes it; `None` where it is dropped.
+    pub targets: Vec<Option<String>>,
+    /// Where it was written.
+    pub span: Option<Span>,
+}

@@ -1,0 +1,98 @@
+//! Sizes: the dimensions and the number of non-zeros of a matrix, as far as they are known.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Dimensions and number of non-zeros; unknown is `None`.
+///
+/// `nnz` is an upper estimate: exact for inputs, worst case for intermediates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SizeInfo {
+    /// Number of rows.
+    pub rows: Option<u64>,
+    /// Number of columns.
+    pub cols: Option<u64>,
+    /// Number of non-zero cells.
+    pub nnz: Option<u64>,
+}
+
+impl SizeInfo {
+    /// Nothing is known.
+    pub const UNKNOWN: SizeInfo = SizeInfo { rows: None, cols: None, nnz: None };
+
+    /// Known dimensions, unknown sparsity.
+    pub fn dims(rows: u64, cols: u64) -> Self {
+        SizeInfo { rows: Some(rows), cols: Some(cols), nnz: None }
+    }
+
+    /// Known dimensions and number of non-zeros.
+    pub fn with_nnz(rows: u64, cols: u64, nnz: u64) -> Self {
+        SizeInfo { rows: Some(rows), cols: Some(cols), nnz: Some(nnz) }
+    }
+
+    /// Both dimensions, when both are known.
+    pub fn known_dims(&self) -> Option<(u64, u64)> {
+        Some((self.rows?, self.cols?))
+    }
+
+    /// Number of cells, when both dimensions are known. Saturates.
+    pub fn cells(&self) -> Option<u64> {
+        let (rows, cols) = self.known_dims()?;
+        Some(rows.saturating_mul(cols))
+    }
+
+    /// The share of non-zero cells; 1 where unknown (worst case), and for a matrix without cells.
+    pub fn sparsity(&self) -> f64 {
+        match (self.nnz, self.cells()) {
+            (Some(nnz), Some(cells)) if cells > 0 => (nnz as f64 / cells as f64).min(1.0),
+            _ => 1.0,
+        }
+    }
+
+    /// Whether both dimensions are known and equal to those of `other`.
+    pub fn same_dims(&self, other: &SizeInfo) -> bool {
+        self.known_dims().is_some() && self.known_dims() == other.known_dims()
+    }
+
+    /// Known to be a column vector: one column, more than one row or unknown rows.
+    pub fn is_col_vector(&self) -> bool {
+        self.cols == Some(1) && self.rows != Some(1)
+    }
+
+    /// Known to be a row vector: one row, more than one column or unknown columns.
+    pub fn is_row_vector(&self) -> bool {
+        self.rows == Some(1) && self.cols != Some(1)
+    }
+
+    /// Known to be a row or column vector, or 1 x 1.
+    pub fn is_vector(&self) -> bool {
+        self.rows == Some(1) || self.cols == Some(1)
+    }
+
+    /// Known to be 1 x 1.
+    pub fn is_single(&self) -> bool {
+        self.known_dims() == Some((1, 1))
+    }
+
+    /// Known to have more than one row and more than one column.
+    pub fn is_matrix(&self) -> bool {
+        matches!(self.known_dims(), Some((rows, cols)) if rows > 1 && cols > 1)
+    }
+
+    /// Known to have no cells or no non-zeros.
+    pub fn is_empty(&self) -> bool {
+        self.nnz == Some(0) || self.cells() == Some(0)
+    }
+}
+
+/// Prints `[rows x cols, nnz=n]`, with `?` for what is unknown: `[100x4]`, `[?x10, nnz=7]`.
+impl fmt::Display for SizeInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = |value: Option<u64>| value.map_or_else(|| "?".to_owned(), |number| number.to_string());
+        write!(f, "[{}x{}", part(self.rows), part(self.cols))?;
+        if let Some(nnz) = self.nnz {
+            write!(f, ", nnz={nnz}")?;
+        }
+        f.write_str("]")
+    }
+}

@@ -1,0 +1,1 @@
+//! Fuseline's basic (unfused) matrix operators.

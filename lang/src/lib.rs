@@ -1,0 +1,1 @@
+//! Fuseline's front end: DML text to programs.

@@ -1,0 +1,1 @@
+//! Fuseline's code generator: CPlans to LLVM IR to machine code in memory.

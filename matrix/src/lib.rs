@@ -1,0 +1,1 @@
+//! Fuseline's matrices: dense and CSR blocks, and readers and writers of file formats.

@@ -1,0 +1,1 @@
+//! Fuseline's compiler passes: rewrites, sizes, exploration, selection, CPlan construction.

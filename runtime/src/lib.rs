@@ -1,0 +1,1 @@
+//! Fuseline's run time: executes programs.

@@ -1,0 +1,280 @@
+//! The genexec ABI: what a skeleton hands to generated code, and nothing else.
+//!
+//! A skeleton cuts its work into *units* (tiles of rows, runs of cells or of non-zeros), lays out every side input for
+//! the unit, and calls one entry point per unit. Generated code never looks anything up. The safe view ([`Unit`],
+//! [`Side`], [`Output`]) is what interpreters see; the raw view (C layout) is what machine code sees; [`NativeKernel`]
+//! is the one place where one becomes the other.
+//!
+//! ## Units by template
+//!
+//! | template | entry | `rows` x `cols` | main input | `Side` of a matrix / row vector / column vector |
+//! |---|---|---|---|---|
+//! | Cell, MAgg | dense | tile of rows | dense rows | row `r` at `r * row_stride` / one row / cell `r` at `r * row_stride` |
+//! | Cell, MAgg | sparse | CSR rows | non-zeros, by position | gathered: one value per position / gathered / cell `r` at `r * row_stride` |
+//! | Row | dense | tile of rows | dense rows | as Cell dense; whole vectors and matrices for `SideVector`, `VectMatMult` |
+//! | Row | sparse | CSR rows | CSR rows | the same |
+//! | Outer | sparse | CSR rows | non-zeros of X | gathered / gathered / per row; U: rows of the unit; V: all of it |
+//!
+//! In sparse entries positions are relative to the unit: row `r` owns positions
+//! `row_offsets[r] - row_offsets[0] .. row_offsets[r + 1] - row_offsets[0]` of `columns` and `values`.
+//!
+//! ## Outputs by variant
+//!
+//! | variant | what the entry does with its output |
+//! |---|---|
+//! | Cell no_agg | writes cell (r, c) at `r * row_stride + c`; sparse entry: one value per position |
+//! | Cell row_agg, Row row_agg | writes cell `r` at index `r` |
+//! | Cell full_agg, MAgg, Row full_agg, Outer full_agg | writes the unit's aggregate at index 0 of each output |
+//! | Cell col_agg | accumulates into cell `c` (sparse entry: `columns[p]`), rows in order |
+//! | Row no_agg, no_agg_b1 | writes row `r` at `r * row_stride` |
+//! | Row col_agg, col_agg_t | accumulates into cell `c`, rows in order |
+//! | Row col_agg_b1, col_agg_b1_t | accumulates the product of the short vector (length k) and the long vector (length n, as long as main); dense entry: short-major, cell (j, i) at `j * row_stride + i`; sparse entry: long-major, cell (i, j) at `i * row_stride + j` |
+//! | Outer no_agg | writes one value per position |
+//! | Outer right_mm | accumulates into row `r` at `r * row_stride`, length of the rank |
+//! | Outer left_mm | accumulates into row `columns[p]` at `columns[p] * row_stride`, length of the rank |
+//!
+//! Skeletons set accumulators to the neutral element before the first unit, and own everything that happens between
+//! units.
+
+use std::marker::PhantomData;
+
+/// A side input laid out for one unit.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// The values.
+    pub values: &'a [f64],
+    /// Distance between the unit's consecutive rows in `values`; 0 where every row sees the same.
+    pub row_stride: usize,
+    /// Columns of a matrix, or cells of a vector.
+    pub cols: usize,
+    /// For matrices that dense vectors are multiplied with: the transpose (`cols` rows), row after row; else empty.
+    pub transposed: &'a [f64],
+}
+
+/// The main input of one unit.
+#[derive(Clone, Copy, Debug)]
+pub enum Main<'a> {
+    /// Dense rows, `row_stride` apart.
+    Dense {
+        /// The cells.
+        values: &'a [f64],
+        /// Distance between rows.
+        row_stride: usize,
+    },
+    /// CSR rows; see the module's notes on positions.
+    Sparse {
+        /// Row offsets, one more than rows; the first need not be 0.
+        row_offsets: &'a [usize],
+        /// Column of each position.
+        columns: &'a [u32],
+        /// Value of each position.
+        values: &'a [f64],
+    },
+}
+
+/// A unit of work.
+#[derive(Clone, Copy, Debug)]
+pub struct Unit<'a> {
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of columns of the main input (of the tile, for dense Cell units).
+    pub cols: usize,
+    /// Index of the first row in the main input.
+    pub first_row: usize,
+    /// Index of the first column in the main input.
+    pub first_col: usize,
+    /// The main input.
+    pub main: Main<'a>,
+    /// Side inputs by [`fuseline_ir::cplan::CInputId`] (the main input's entry and those of scalars are unused).
+    pub sides: &'a [Side<'a>],
+}
+
+/// An output of one unit.
+#[derive(Debug)]
+pub struct Output<'a> {
+    /// The cells.
+    pub values: &'a mut [f64],
+    /// Distance between rows.
+    pub row_stride: usize,
+}
+
+/// What does not change from unit to unit, and the scratch memory of the calling thread.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// Scalar inputs by [`fuseline_ir::cplan::CInputId`] (entries of matrices are unused).
+    pub scalars: &'a [f64],
+    /// Scratch memory, at least [`Kernel::scratch_len`] values for the largest unit.
+    pub scratch: &'a mut [f64],
+}
+
+/// The compiled genexec of a fused operator: native code or an interpreter.
+pub trait Kernel: Send + Sync + std::fmt::Debug {
+    /// Whether there is an entry for units with a sparse main input. Row plans that use the main row element-wise
+    /// have none: the skeleton then hands out dense rows.
+    fn has_sparse_entry(&self) -> bool;
+
+    /// The scratch values that a unit of this many rows (sparse Cell and Outer: positions) needs, when vectors have at
+    /// most `max_vector` cells.
+    fn scratch_len(&self, rows_or_positions: usize, max_vector: usize) -> usize;
+
+    /// Runs the plan on one unit. `outputs` has one entry per output of the plan.
+    fn genexec(&self, context: &mut Context<'_>, unit: &Unit<'_>, outputs: &mut [Output<'_>]);
+}
+
+/// C layout of [`Side`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct RawSide {
+    /// First value.
+    pub values: *const f64,
+    /// Distance between rows.
+    pub row_stride: usize,
+    /// Columns.
+    pub cols: usize,
+    /// First value of the transpose.
+    pub transposed: *const f64,
+}
+
+/// C layout of [`Output`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct RawOutput {
+    /// First value.
+    pub values: *mut f64,
+    /// Distance between rows.
+    pub row_stride: usize,
+}
+
+/// C layout of [`Context`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct RawContext {
+    /// Scalars by input id.
+    pub scalars: *const f64,
+    /// Scratch memory.
+    pub scratch: *mut f64,
+}
+
+/// C layout of [`Unit`] with its outputs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct RawUnit {
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of columns.
+    pub cols: usize,
+    /// Index of the first row.
+    pub first_row: usize,
+    /// Index of the first column.
+    pub first_col: usize,
+    /// Main input: dense cells or non-zero values.
+    pub main: *const f64,
+    /// Distance between dense rows.
+    pub main_stride: usize,
+    /// Row offsets of a sparse main input, else null.
+    pub row_offsets: *const usize,
+    /// Columns of a sparse main input, else null.
+    pub columns: *const u32,
+    /// Side inputs by input id.
+    pub sides: *const RawSide,
+    /// Outputs.
+    pub outputs: *const RawOutput,
+}
+
+/// An entry point of generated code.
+///
+/// # Safety
+/// The context and the unit must describe live memory of the extents that the plan reads and writes, and outputs must
+/// overlap nothing else.
+pub type GenExec = unsafe extern "C" fn(context: *const RawContext, unit: *const RawUnit);
+
+/// Entry points of generated code with the owner of their memory.
+pub struct NativeKernel<Owner> {
+    dense: Option<GenExec>,
+    sparse: Option<GenExec>,
+    scratch: fn(&Owner, usize, usize) -> usize,
+    owner: Owner,
+    _marker: PhantomData<Owner>,
+}
+
+impl<Owner> std::fmt::Debug for NativeKernel<Owner> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NativeKernel").field("dense", &self.dense).field("sparse", &self.sparse).finish_non_exhaustive()
+    }
+}
+
+impl<Owner: Send + Sync> NativeKernel<Owner> {
+    /// Wraps entry points.
+    ///
+    /// # Safety
+    /// Each entry point must implement the genexec of one verified plan as the module says, must not unwind, and must
+    /// stay mapped as long as `owner` lives.
+    pub unsafe fn new(
+        dense: Option<GenExec>,
+        sparse: Option<GenExec>,
+        scratch: fn(&Owner, usize, usize) -> usize,
+        owner: Owner,
+    ) -> Self {
+        NativeKernel { dense, sparse, scratch, owner, _marker: PhantomData }
+    }
+
+    /// The owner of the code.
+    pub fn owner(&self) -> &Owner {
+        &self.owner
+    }
+}
+
+/// The most inputs or outputs for which the raw views are kept on the stack.
+const INLINE: usize = 16;
+
+impl<Owner: Send + Sync> Kernel for NativeKernel<Owner> {
+    fn has_sparse_entry(&self) -> bool {
+        self.sparse.is_some()
+    }
+
+    fn scratch_len(&self, rows_or_positions: usize, max_vector: usize) -> usize {
+        (self.scratch)(&self.owner, rows_or_positions, max_vector)
+    }
+
+    fn genexec(&self, context: &mut Context<'_>, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
+        let sides: smallvec::SmallVec<[RawSide; INLINE]> = unit
+            .sides
+            .iter()
+            .map(|side| RawSide {
+                values: side.values.as_ptr(),
+                row_stride: side.row_stride,
+                cols: side.cols,
+                transposed: side.transposed.as_ptr(),
+            })
+            .collect();
+        let outputs: smallvec::SmallVec<[RawOutput; INLINE]> = outputs
+            .iter_mut()
+            .map(|output| RawOutput { values: output.values.as_mut_ptr(), row_stride: output.row_stride })
+            .collect();
+        let (entry, main, main_stride, row_offsets, columns) = match unit.main {
+            Main::Dense { values, row_stride } => {
+                (self.dense, values.as_ptr(), row_stride, std::ptr::null(), std::ptr::null())
+            }
+            Main::Sparse { row_offsets, columns, values } => {
+                (self.sparse, values.as_ptr(), 0, row_offsets.as_ptr(), columns.as_ptr())
+            }
+        };
+        let raw_context = RawContext { scalars: context.scalars.as_ptr(), scratch: context.scratch.as_mut_ptr() };
+        let raw_unit = RawUnit {
+            rows: unit.rows,
+            cols: unit.cols,
+            first_row: unit.first_row,
+            first_col: unit.first_col,
+            main,
+            main_stride,
+            row_offsets,
+            columns,
+            sides: sides.as_ptr(),
+            outputs: outputs.as_ptr(),
+        };
+        let entry = entry.expect("skeletons ask has_sparse_entry before they hand out sparse units");
+        // SAFETY: `new`'s contract says that the entry implements its plan's genexec and is mapped while `owner`
+        // lives, which `self` holds; the slices above describe live memory, and the skeleton sized them for the plan.
+        unsafe { entry(&raw const raw_context, &raw const raw_unit) }
+    }
+}

@@ -1,0 +1,1 @@
+//! Fuseline's SIMD vector primitives, shared by all generated operators.
