@@ -17,6 +17,8 @@ pub mod program;
 pub mod size;
 pub mod text;
 pub mod types;
+mod verifier;
 
 pub use size::SizeInfo;
 pub use types::{DataType, ScalarType, Value};
+pub use verifier::{VerifierError, VerifierErrors};

@@ -1,1 +1,14 @@
-//! Fuseline's matrices: dense and CSR blocks, and readers and writers of file formats.
+//! Fuseline's matrices: [`Dense`] and [`Csr`] blocks of doubles, [`MatrixBlock`] that is either, the [`BufferPool`]
+//! that recycles their memory, and readers and writers of file formats in [`io`].
+#![deny(unsafe_code)]
+
+mod block;
+mod buffer;
+mod csr;
+mod dense;
+pub mod io;
+
+pub use block::{MatrixBlock, SPARSITY_TURN_POINT};
+pub use buffer::{Buffer, BufferPool, PoolStatistics};
+pub use csr::{Csr, CsrError};
+pub use dense::Dense;

@@ -1,8 +1,318 @@
-//! The verifier of CPlans.
-use super::CPlan;
+//! The verifier of CPlans: what templates, backends and skeletons may rely on.
+
+use super::{
+    CInput, CInputId, CNode, CNodeId, COutput, CPlan, CellType, FACTOR_V, Length, MAIN, OuterType, RowType, Shape,
+    Variant,
+};
+use crate::memo::TemplateType;
+use crate::ops::AggOp;
+pub use crate::verifier::VerifierErrors;
+use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
+use std::fmt;
+use std::ops::Deref;
+
 /// A plan that passed the verifier.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VerifiedCPlan(CPlan);
-/// What is wrong with a plan: always a bug of ours or of a hand-built plan.
-#[derive(Clone, Debug)]
-pub struct VerifierErrors;
+
+impl VerifiedCPlan {
+    /// The plan, to be changed and verified again.
+    pub fn into_inner(self) -> CPlan {
+        self.0
+    }
+}
+
+impl Deref for VerifiedCPlan {
+    type Target = CPlan;
+    fn deref(&self) -> &CPlan {
+        &self.0
+    }
+}
+
+impl fmt::Display for VerifiedCPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl CPlan {
+    /// Checks every rule of well-formed plans.
+    ///
+    /// # Errors
+    /// All broken rules: operands after their users, inputs of the wrong kind or order, nodes that the template does
+    /// not have, shapes that cannot fit in any execution, outputs that do not suit the variant, nodes without use.
+    pub fn verify(self) -> Result<VerifiedCPlan, VerifierErrors> {
+        let mut verifier =
+            Verifier { plan: &self, shapes: SecondaryMap::new(), long: EntitySet::new(), errors: VerifierErrors::default() };
+        verifier.inputs();
+        if verifier.order() {
+            verifier.shapes = self.shapes();
+            verifier.long_vectors();
+            for (id, node) in &self.nodes {
+                verifier.node(id, node);
+            }
+            verifier.outputs();
+            verifier.uses();
+        }
+        let errors = verifier.errors;
+        errors.finish(()).map(|()| VerifiedCPlan(self))
+    }
+}
+
+struct Verifier<'a> {
+    plan: &'a CPlan,
+    shapes: SecondaryMap<CNodeId, Option<Shape>>,
+    /// Vectors known to be as long as a row of the main input.
+    long: EntitySet<CNodeId>,
+    errors: VerifierErrors,
+}
+
+/// The number of leading inputs with a role of their own: X, or X, U and V.
+fn leading_inputs(template: TemplateType) -> usize {
+    if template == TemplateType::Outer { FACTOR_V.index() + 1 } else { MAIN.index() + 1 }
+}
+
+/// Whether vectors of these lengths may be equally long in some execution.
+fn may_equal(left: Length, right: Length) -> bool {
+    !matches!((left, right), (Length::Const(left), Length::Const(right)) if left != right)
+}
+
+impl Verifier<'_> {
+    fn inputs(&mut self) {
+        let leading = leading_inputs(self.plan.template());
+        if self.plan.inputs.len() < leading {
+            let message = format!("a {} plan has at least {leading} inputs", self.plan.template());
+            self.errors.push("inputs", message);
+        }
+        let mut scalars = false;
+        for (id, input) in &self.plan.inputs {
+            if id.index() < leading {
+                self.errors.check(*input == CInput::Matrix, id, "the leading inputs are matrices");
+            }
+            self.errors.check(!(scalars && *input == CInput::Matrix), id, "matrices precede scalars");
+            scalars |= *input == CInput::Scalar;
+        }
+        if self.plan.template() == TemplateType::Outer {
+            self.errors.check(self.plan.sparse_safe, "plan", "Outer plans are sparse-safe");
+        }
+    }
+
+    /// Whether all references lead to earlier nodes; nothing else can be checked before they do.
+    fn order(&mut self) -> bool {
+        let mut ordered = true;
+        for (id, node) in &self.plan.nodes {
+            for operand in node.operands().into_iter().filter(|&operand| operand >= id) {
+                self.errors.push(id, format!("the operand {operand} does not precede its user"));
+                ordered = false;
+            }
+        }
+        for (position, output) in self.plan.outputs.iter().enumerate() {
+            for node in [Some(output.node), output.left].into_iter().flatten() {
+                if !self.plan.nodes.is_valid(node) {
+                    self.errors.push(format_args!("output {position}"), format!("{node} does not exist"));
+                    ordered = false;
+                }
+            }
+        }
+        ordered
+    }
+
+    fn long_vectors(&mut self) {
+        for (id, node) in &self.plan.nodes {
+            let is_long = match node {
+                CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => {
+                    node.operands().into_iter().any(|operand| self.long.contains(operand))
+                }
+                _ => self.shapes[id] == Some(Shape::Vector(Length::Main)),
+            };
+            if is_long {
+                self.long.insert(id);
+            }
+        }
+    }
+
+    fn node(&mut self, id: CNodeId, node: &CNode) {
+        self.template_has(id, node);
+        if let Some(input) = node.input() {
+            self.input_kind(id, node, input);
+        }
+        match *node {
+            CNode::SideRow(_, Some((first, last))) => {
+                self.errors.check(first < last, id, format!("the range {first}:{last} is empty"));
+            }
+            CNode::RowAgg(_, operand) | CNode::VectMatMult(operand, _) => {
+                self.vector(id, operand);
+            }
+            CNode::DotProduct(left, right) => {
+                if self.vector(id, left) & self.vector(id, right) {
+                    self.equal_lengths(id, node);
+                }
+            }
+            _ => self.equal_lengths(id, node),
+        }
+    }
+
+    fn template_has(&mut self, id: CNodeId, node: &CNode) {
+        let template = self.plan.template();
+        let (allowed, kind) = match node {
+            CNode::SideCell(_) => (template != TemplateType::Row, "side_cell"),
+            CNode::SideColScalar(_) => (template != TemplateType::Row, "side_col_scalar"),
+            CNode::SideRow(..) => (template == TemplateType::Row, "side_row"),
+            CNode::SideVector(_) => (template == TemplateType::Row, "side_vector"),
+            CNode::RowAgg(..) => (template == TemplateType::Row, "row_agg"),
+            CNode::DotProduct(..) => (template == TemplateType::Row, "dot_product"),
+            CNode::VectMatMult(..) => (template == TemplateType::Row, "vect_mat_mult"),
+            CNode::OuterProduct => (template == TemplateType::Outer, "outer_product"),
+            CNode::Main
+            | CNode::Scalar(_)
+            | CNode::Literal(_)
+            | CNode::SideRowScalar(_)
+            | CNode::Unary(..)
+            | CNode::Binary(..)
+            | CNode::Ternary(..) => (true, ""),
+        };
+        self.errors.check(allowed, id, format!("{template} plans have no {kind} nodes"));
+    }
+
+    fn input_kind(&mut self, id: CNodeId, node: &CNode, input: CInputId) {
+        let Some(&actual) = self.plan.inputs.get(input) else {
+            self.errors.push(id, format!("{input} does not exist"));
+            return;
+        };
+        if let CNode::Scalar(_) = node {
+            self.errors.check(actual == CInput::Scalar, id, format!("{input} is no scalar"));
+            return;
+        }
+        self.errors.check(actual == CInput::Matrix, id, format!("{input} is no matrix"));
+        let is_side = input.index() >= leading_inputs(self.plan.template());
+        self.errors.check(is_side || *node == CNode::Main, id, format!("{input} is no side input"));
+    }
+
+    fn length(&self, id: CNodeId) -> Option<Length> {
+        match self.shapes[id] {
+            Some(Shape::Vector(length)) => Some(length),
+            _ => None,
+        }
+    }
+
+    fn vector(&mut self, id: impl fmt::Display, operand: CNodeId) -> bool {
+        let is_vector = self.length(operand).is_some();
+        self.errors.check(is_vector, id, format!("{operand} is a scalar where a vector is needed"));
+        is_vector
+    }
+
+    fn equal_lengths(&mut self, id: CNodeId, node: &CNode) {
+        let operands = node.operands();
+        for (position, &right) in operands.iter().enumerate() {
+            for &left in &operands[..position] {
+                if let (Some(l), Some(r)) = (self.length(left), self.length(right)) {
+                    self.errors.check(may_equal(l, r), id, format!("the lengths of {left} and {right} differ: {l} and {r}"));
+                }
+            }
+        }
+    }
+
+    fn outputs(&mut self) {
+        let count = self.plan.outputs.len();
+        match self.plan.variant {
+            Variant::MAgg => self.errors.check(count >= 1, "outputs", "a magg plan has at least one output"),
+            _ => self.errors.check(count == 1, "outputs", format!("the plan has one output, not {count}")),
+        }
+        for (position, output) in self.plan.outputs.iter().enumerate() {
+            let entity = format!("output {position}");
+            self.aggregation(&entity, output);
+            self.left(&entity, output);
+            self.output_shape(&entity, output);
+        }
+    }
+
+    fn aggregation(&mut self, entity: &str, output: &COutput) {
+        let aggregates = matches!(
+            self.plan.variant,
+            Variant::Cell(CellType::RowAgg | CellType::ColAgg | CellType::FullAgg)
+                | Variant::Row(RowType::ColAgg | RowType::FullAgg)
+                | Variant::MAgg
+                | Variant::Outer(OuterType::FullAgg)
+        );
+        let variant = self.plan.variant.mnemonic();
+        match output.agg {
+            Some(AggOp::Mean) => self.errors.push(entity, "a mean is a sum and a division, except over a row"),
+            Some(_) => self.errors.check(aggregates, entity, format!("{variant} takes no aggregation function")),
+            None => self.errors.check(!aggregates, entity, format!("{variant} needs an aggregation function")),
+        }
+    }
+
+    fn left(&mut self, entity: &str, output: &COutput) {
+        let needs_left =
+            matches!(self.plan.variant, Variant::Row(RowType::ColAggT | RowType::ColAggB1 | RowType::ColAggB1T));
+        let variant = self.plan.variant.mnemonic();
+        match output.left {
+            Some(_) if !needs_left => self.errors.push(entity, format!("{variant} takes no left vector")),
+            None if needs_left => self.errors.push(entity, format!("{variant} needs a left vector")),
+            Some(left) => {
+                self.vector(entity, left);
+                if self.plan.variant == Variant::Row(RowType::ColAggB1T) {
+                    self.long_vector(entity, left);
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn long_vector(&mut self, entity: &str, node: CNodeId) {
+        self.errors.check(self.long.contains(node), entity, format!("{node} must be as long as a row of the main input"));
+    }
+
+    fn output_shape(&mut self, entity: &str, output: &COutput) {
+        let Variant::Row(row_type) = self.plan.variant else { return };
+        match row_type {
+            RowType::RowAgg | RowType::ColAggT => {
+                let is_scalar = self.length(output.node).is_none();
+                self.errors.check(is_scalar, entity, format!("{} is a vector where a scalar is needed", output.node));
+            }
+            RowType::NoAgg | RowType::NoAggB1 | RowType::ColAgg | RowType::ColAggB1T => {
+                self.vector(entity, output.node);
+            }
+            RowType::ColAggB1 => {
+                self.vector(entity, output.node);
+                self.long_vector(entity, output.node);
+            }
+            RowType::FullAgg => {}
+        }
+    }
+
+    fn uses(&mut self) {
+        let mut used = EntitySet::new();
+        for output in &self.plan.outputs {
+            for node in [Some(output.node), output.left].into_iter().flatten() {
+                used.insert(node);
+            }
+        }
+        for (id, node) in self.plan.nodes.iter().rev() {
+            if used.contains(id) {
+                for operand in node.operands() {
+                    used.insert(operand);
+                }
+            }
+        }
+        for id in self.plan.nodes.keys().filter(|&id| !used.contains(id)) {
+            self.errors.push(id, "the value is not used");
+        }
+        // X drives Outer plans even where no node reads its cells.
+        let reads_main = self.plan.template() == TemplateType::Outer
+            || self.plan.nodes.values().any(|node| matches!(node, CNode::Main));
+        self.errors.check(reads_main, MAIN, "the main input is not used");
+    }
+}
+
+/// How the text of errors names lengths.
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Length::Main => f.write_str("ncol(main)"),
+            Length::Cols(input) => write!(f, "ncol({input})"),
+            Length::Cells(input) => write!(f, "length({input})"),
+            Length::Const(length) => write!(f, "{length}"),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! A matrix in whichever format suits its density.
+
+use crate::csr::Csr;
+use crate::dense::Dense;
+use fuseline_ir::SizeInfo;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Matrices with a smaller share of non-zeros are kept sparse (with more than one column).
+pub const SPARSITY_TURN_POINT: f64 = 0.4;
+
+/// A matrix, dense or sparse; cheap to clone.
+#[derive(Clone, Debug)]
+pub enum MatrixBlock {
+    /// Every cell is stored.
+    Dense(Arc<Dense>),
+    /// Non-zeros are stored, row after row.
+    Sparse(Arc<Csr>),
+}
+
+impl MatrixBlock {
+    /// A 1 x 1 matrix.
+    pub fn single(value: f64) -> Self {
+        Dense::from_vec(1, 1, vec![value]).into()
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            MatrixBlock::Dense(dense) => dense.rows(),
+            MatrixBlock::Sparse(csr) => csr.rows(),
+        }
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        match self {
+            MatrixBlock::Dense(dense) => dense.cols(),
+            MatrixBlock::Sparse(csr) => csr.cols(),
+        }
+    }
+
+    /// Both dimensions.
+    pub fn dims(&self) -> (usize, usize) {
+        (self.rows(), self.cols())
+    }
+
+    /// Whether the matrix is stored sparse.
+    pub fn is_sparse(&self) -> bool {
+        matches!(self, MatrixBlock::Sparse(_))
+    }
+
+    /// Number of non-zeros; scans a dense matrix.
+    pub fn nnz(&self) -> usize {
+        match self {
+            MatrixBlock::Dense(dense) => dense.count_nonzeros(),
+            MatrixBlock::Sparse(csr) => csr.nnz(),
+        }
+    }
+
+    /// Dimensions and, where it costs nothing to know, the number of non-zeros.
+    pub fn size(&self) -> SizeInfo {
+        let (rows, cols) = (self.rows() as u64, self.cols() as u64);
+        match self {
+            MatrixBlock::Dense(_) => SizeInfo::dims(rows, cols),
+            MatrixBlock::Sparse(csr) => SizeInfo::with_nnz(rows, cols, csr.nnz() as u64),
+        }
+    }
+
+    /// The memory of the cells in bytes.
+    pub fn bytes(&self) -> usize {
+        match self {
+            MatrixBlock::Dense(dense) => size_of_val(dense.values()),
+            MatrixBlock::Sparse(csr) => {
+                size_of_val(csr.values()) + size_of_val(csr.columns()) + size_of_val(csr.row_offsets())
+            }
+        }
+    }
+
+    /// The dense form; converts a sparse matrix.
+    pub fn to_dense(&self) -> Cow<'_, Dense> {
+        match self {
+            MatrixBlock::Dense(dense) => Cow::Borrowed(dense),
+            MatrixBlock::Sparse(csr) => Cow::Owned(csr.to_dense()),
+        }
+    }
+
+    /// The sparse form; converts a dense matrix.
+    pub fn to_csr(&self) -> Cow<'_, Csr> {
+        match self {
+            MatrixBlock::Dense(dense) => Cow::Owned(Csr::from_dense(dense)),
+            MatrixBlock::Sparse(csr) => Cow::Borrowed(csr),
+        }
+    }
+
+    /// The cell in row `i` and column `j`: for tests and single lookups.
+    pub fn get(&self, i: usize, j: usize) -> f64 {
+        match self {
+            MatrixBlock::Dense(dense) => dense.get(i, j),
+            MatrixBlock::Sparse(csr) => csr.get(i, j),
+        }
+    }
+
+    /// Whether a matrix of this shape and number of non-zeros should be stored sparse.
+    pub fn prefers_sparse(rows: usize, cols: usize, nnz: usize) -> bool {
+        cols > 1 && (nnz as f64) < SPARSITY_TURN_POINT * (rows as f64) * (cols as f64)
+    }
+
+    /// The same matrix in the format that suits its density.
+    pub fn in_best_format(self) -> Self {
+        let wants_sparse = MatrixBlock::prefers_sparse(self.rows(), self.cols(), self.nnz());
+        match (&self, wants_sparse) {
+            (MatrixBlock::Dense(dense), true) => Csr::from_dense(dense).into(),
+            (MatrixBlock::Sparse(csr), false) => csr.to_dense().into(),
+            _ => self,
+        }
+    }
+}
+
+impl From<Dense> for MatrixBlock {
+    fn from(dense: Dense) -> Self {
+        MatrixBlock::Dense(Arc::new(dense))
+    }
+}
+
+impl From<Csr> for MatrixBlock {
+    fn from(csr: Csr) -> Self {
+        MatrixBlock::Sparse(Arc::new(csr))
+    }
+}
+
+/// Equal dimensions and equal cells, whatever the format; NaN differs from everything.
+impl PartialEq for MatrixBlock {
+    fn eq(&self, other: &Self) -> bool {
+        self.dims() == other.dims() && *self.to_dense() == *other.to_dense()
+    }
+}

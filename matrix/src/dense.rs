@@ -1,0 +1,119 @@
+//! Dense matrices, row after row.
+
+use crate::buffer::{Buffer, BufferPool};
+use ndarray::{Array2, ArrayView2};
+use std::sync::Arc;
+
+/// A dense matrix: cell (i, j) at `i * cols + j`.
+#[derive(Clone, Debug)]
+pub struct Dense {
+    rows: usize,
+    cols: usize,
+    values: Buffer,
+}
+
+impl Dense {
+    /// A matrix of zeros.
+    pub fn zeros(rows: usize, cols: usize) -> Self {
+        Dense { rows, cols, values: Buffer::zeroed(rows * cols) }
+    }
+
+    /// A matrix of zeros with recycled memory.
+    pub fn zeros_in(pool: &Arc<BufferPool>, rows: usize, cols: usize) -> Self {
+        Dense { rows, cols, values: BufferPool::take_zeroed(pool, rows * cols) }
+    }
+
+    /// A matrix of unspecified content with recycled memory, to be written once.
+    pub fn uninit_in(pool: &Arc<BufferPool>, rows: usize, cols: usize) -> Self {
+        Dense { rows, cols, values: BufferPool::take(pool, rows * cols) }
+    }
+
+    /// A matrix of these values, row after row, without copying.
+    ///
+    /// # Panics
+    /// The number of values is not `rows * cols`.
+    pub fn from_vec(rows: usize, cols: usize, values: Vec<f64>) -> Self {
+        assert_eq!(values.len(), rows * cols, "a {rows} x {cols} matrix has {} cells", rows * cols);
+        Dense { rows, cols, values: Buffer::from_vec(values) }
+    }
+
+    /// A matrix whose cell (i, j) is `cell(i, j)`.
+    pub fn from_fn(rows: usize, cols: usize, mut cell: impl FnMut(usize, usize) -> f64) -> Self {
+        let mut matrix = Dense::zeros(rows, cols);
+        for i in 0..rows {
+            for j in 0..cols {
+                matrix.values[i * cols + j] = cell(i, j);
+            }
+        }
+        matrix
+    }
+
+    /// An `ndarray` matrix; copied only if it is not in row-major order.
+    pub fn from_ndarray(array: Array2<f64>) -> Self {
+        let (rows, cols) = array.dim();
+        if array.is_standard_layout() {
+            let (values, offset) = array.into_raw_vec_and_offset();
+            if offset.unwrap_or(0) == 0 && values.len() == rows * cols {
+                return Dense::from_vec(rows, cols, values);
+            }
+            let start = offset.unwrap_or(0);
+            return Dense::from_vec(rows, cols, values[start..start + rows * cols].to_vec());
+        }
+        Dense::from_vec(rows, cols, array.iter().copied().collect())
+    }
+
+    /// A view as an `ndarray` matrix, without copying.
+    pub fn view(&self) -> ArrayView2<'_, f64> {
+        ArrayView2::from_shape((self.rows, self.cols), &self.values[..]).expect("a dense matrix has rows * cols cells")
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// The cells, row after row.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The cells, to be written.
+    pub fn values_mut(&mut self) -> &mut [f64] {
+        &mut self.values
+    }
+
+    /// The cells of row `i`.
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.values[i * self.cols..(i + 1) * self.cols]
+    }
+
+    /// The cell in row `i` and column `j`.
+    pub fn get(&self, i: usize, j: usize) -> f64 {
+        self.row(i)[j]
+    }
+
+    /// The number of cells that are not equal to zero; NaN counts.
+    pub fn count_nonzeros(&self) -> usize {
+        self.values.iter().filter(|&&value| value != 0.0).count()
+    }
+
+    /// The same cells in another shape, without copying.
+    ///
+    /// # Panics
+    /// The number of cells differs.
+    pub fn reshape(self, rows: usize, cols: usize) -> Self {
+        assert_eq!(self.values.len(), rows * cols, "reshaping keeps the number of cells");
+        Dense { rows, cols, ..self }
+    }
+}
+
+impl PartialEq for Dense {
+    fn eq(&self, other: &Self) -> bool {
+        (self.rows, self.cols) == (other.rows, other.cols) && self.values[..] == other.values[..]
+    }
+}
