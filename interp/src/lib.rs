@@ -1,1 +1,7 @@
-//! Fuseline's oracle: a plain HOP evaluator, and a Backend that interprets CPlans tile-wise.
+//! Fuseline's reference implementations, without LLVM and without unsafe code: [`InterpBackend`] interprets CPlans tile
+//! by tile over the vector primitives, and [`oracle`] evaluates HOP DAGs cell by cell with rigorous error bounds.
+#![forbid(unsafe_code)]
+
+mod tile;
+
+pub use tile::InterpBackend;

@@ -20,5 +20,6 @@ pub mod types;
 mod verifier;
 
 pub use size::SizeInfo;
+pub use text::{ParseError, ParseErrors};
 pub use types::{DataType, ScalarType, Value};
 pub use verifier::{VerifierError, VerifierErrors};

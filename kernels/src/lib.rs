@@ -1,1 +1,101 @@
-//! Fuseline's basic (unfused) matrix operators.
+//! Basic (unfused) matrix operators: what the paper calls Base.
+//!
+//! Multi-threaded, dense and sparse, without copies of inputs. Results have the same bits for every number of threads:
+//! work is cut into blocks whose boundaries follow from shapes alone, and partial results merge in block order.
+
+mod aggregate;
+mod elementwise;
+mod gemm;
+mod generate;
+mod product;
+mod reorganise;
+#[cfg(test)]
+mod tests;
+
+pub use aggregate::{aggregate_full, aggregate_vector};
+pub use elementwise::{binary, ternary, unary};
+pub use generate::{Density, RandomParameters, fill, rand, reshape, seq};
+pub use product::{matmul, matmul_transposed_left};
+pub use reorganise::{bind_columns, bind_rows, index, left_index, transpose};
+
+use fuseline_matrix::{BufferPool, MatrixBlock};
+pub use fuseline_vecprims::Primitives;
+use rayon::ThreadPool;
+use std::ops::Range;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// What every kernel needs besides its operands.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelContext<'a> {
+    /// Threads.
+    pub pool: &'a ThreadPool,
+    /// Memory for results.
+    pub buffers: &'a Arc<BufferPool>,
+    /// Vector primitives of an instruction set.
+    pub primitives: &'static Primitives,
+    /// Whether a zero may annihilate only finite operands (exactly IEEE arithmetic).
+    pub strict_ieee: bool,
+}
+
+/// An operand of an element-wise operation.
+#[derive(Clone, Copy, Debug)]
+pub enum Operand<'a> {
+    /// A matrix, or a row or column vector that is broadcast.
+    Matrix(&'a MatrixBlock),
+    /// A scalar.
+    Scalar(f64),
+}
+
+/// Operands that do not fit; a program that passed the checks of sizes meets them only where sizes were unknown.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum KernelError {
+    /// Shapes that do not fit.
+    #[error("{operation}: a {} x {} matrix and a {} x {} matrix do not fit: {rule}", left.0, left.1, right.0, right.1)]
+    Shapes {
+        /// The operation.
+        operation: String,
+        /// Dimensions of the first operand.
+        left: (usize, usize),
+        /// Dimensions of the second operand.
+        right: (usize, usize),
+        /// What would fit.
+        rule: &'static str,
+    },
+    /// A range outside of a matrix.
+    #[error("the range [{}:{}, {}:{}] lies outside of a {} x {} matrix", rows.0, rows.1, cols.0, cols.1, dims.0, dims.1)]
+    Range {
+        /// First and last row, 1-based.
+        rows: (i64, i64),
+        /// First and last column, 1-based.
+        cols: (i64, i64),
+        /// Dimensions of the matrix.
+        dims: (usize, usize),
+    },
+    /// A number of rows, columns, cells or values that cannot be.
+    #[error("{operation}: {problem}")]
+    Argument {
+        /// The operation.
+        operation: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+/// Cells per block of work: large enough to amortise scheduling, small enough to balance.
+const BLOCK_CELLS: usize = 1 << 16;
+
+/// The most private partial results of one operator.
+const MAX_PARTIALS: usize = 16;
+
+/// Rows of a block when each row costs `cells_per_row`: a function of the shape alone.
+fn block_rows(cells_per_row: usize) -> usize {
+    (BLOCK_CELLS / cells_per_row.max(1)).max(1)
+}
+
+/// At most [`MAX_PARTIALS`] ranges of rows, none with less than a block of work.
+fn partial_ranges(rows: usize, cells_per_row: usize) -> Vec<Range<usize>> {
+    let step = rows.div_ceil(MAX_PARTIALS).max(block_rows(cells_per_row));
+    (0..rows).step_by(step).map(|start| start..(start + step).min(rows)).collect()
+}

@@ -1,1 +1,72 @@
-//! Fuseline's front end: DML text to programs.
+//! Fuseline's front end: DML, the R-like language of Apache SystemML and SystemDS, to programs.
+//!
+//! [`parse`] takes a script to a [`Program`]: statement blocks cut by control flow, one HOP DAG per straight-line
+//! block (section 2.1, P011). Text becomes tokens, tokens a syntax tree, the tree a program; the last step also checks
+//! names, arguments, types and the shapes that are known already. Errors are [`Diagnostics`]: several per script, each
+//! with its place and a way to mend it. No text makes this crate panic or exhaust the stack.
+#![forbid(unsafe_code)]
+
+mod argument;
+mod ast;
+mod diagnostic;
+mod load;
+mod lower;
+mod parser;
+mod suggest;
+mod token;
+
+pub use argument::Argument;
+pub use diagnostic::{Diagnostic, Diagnostics};
+
+use fuseline_ir::program::Program;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// What a script may ask of its surroundings.
+pub struct ParseOptions<'a> {
+    /// The values of `$name` and `$1`, by name without `$`.
+    pub arguments: BTreeMap<String, Argument>,
+    /// Reads a file for `source("...")`; the path is relative to the script's name where the script wrote it so.
+    pub loader: &'a dyn Fn(&Path) -> io::Result<String>,
+}
+
+impl ParseOptions<'_> {
+    /// No arguments, and files from the file system.
+    pub fn from_files() -> Self {
+        ParseOptions { arguments: BTreeMap::new(), loader: &|path| std::fs::read_to_string(path) }
+    }
+}
+
+impl fmt::Debug for ParseOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParseOptions").field("arguments", &self.arguments).finish_non_exhaustive()
+    }
+}
+
+/// Translates a script into a program.
+///
+/// `source_name` is the script's path as the user gave it, or a name such as `<text>`; `source("...")` is relative to
+/// its folder. An argument is substituted for every `$name` as a literal.
+///
+/// # Errors
+/// All errors that were found, in the order of the text. Where the text does not parse, names and types are not
+/// checked.
+pub fn parse(
+    source_name: &str,
+    text: &str,
+    options: &ParseOptions<'_>,
+) -> Result<Program, Diagnostics> {
+    let mut loaded = load::load(source_name, text, options.loader);
+    if loaded.errors.is_empty() {
+        let (program, errors) = lower::lower(&loaded, &options.arguments);
+        if errors.is_empty() {
+            return Ok(Program { sources: loaded.sources, ..program });
+        }
+        loaded.errors = errors;
+    }
+    let mut errors = loaded.errors;
+    errors.sort_by_key(|error| (error.span.source, error.span.start));
+    Err(Diagnostics { sources: loaded.sources, errors })
+}

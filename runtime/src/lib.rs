@@ -1,1 +1,25 @@
-//! Fuseline's run time: executes programs.
+//! Executes programs: walks their statement blocks, compiles each block's DAG for the sizes it meets (dynamic
+//! recompilation, section 2.1), runs basic operators on `kernels` and fused operators on `skeletons`, and owns the plan
+//! cache between them.
+#![forbid(unsafe_code)]
+
+mod compiler;
+mod dag_executor;
+mod engine;
+mod error;
+mod files;
+mod operators;
+mod plan_cache;
+mod program_executor;
+mod scalars;
+mod statistics;
+mod value;
+
+pub use compiler::{CompiledDag, DagCompiler};
+pub use engine::{Engine, EngineOptions, Mode};
+pub use error::{RuntimeError, RuntimeErrorKind};
+pub use files::MetadataSizes;
+pub use plan_cache::PlanCache;
+pub use program_executor::run_program;
+pub use statistics::{HeavyHitter, Statistics};
+pub use value::{RuntimeValue, Variables};

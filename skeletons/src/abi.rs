@@ -18,6 +18,16 @@
 //! In sparse entries positions are relative to the unit: row `r` owns positions
 //! `row_offsets[r] - row_offsets[0] .. row_offsets[r + 1] - row_offsets[0]` of `columns` and `values`.
 //!
+//! A range of columns (`SideRow` with bounds) starts that many values into each row of its side. A matrix of
+//! `VectMatMult` has `row_stride` = `cols`, a vector of `SideVector` has `row_stride` 0. Columns count from `first_col`,
+//! and V begins with the row of that column; `first_col` differs from 0 in sparse units of Outer left_mm alone.
+//!
+//! Zeros that a sparse unit leaves out are the skeleton's: extremes over positions alone are merged with one zero where
+//! cells were skipped. (Rows aggregated as vectors, in Row plans, include their zeros; merging another is harmless.)
+//!
+//! [`has_sparse_entry`] says which plans have a sparse entry. It is a rule for all backends, as the two entries of a
+//! plan may round differently.
+//!
 //! ## Outputs by variant
 //!
 //! | variant | what the entry does with its output |
@@ -36,6 +46,7 @@
 //! Skeletons set accumulators to the neutral element before the first unit, and own everything that happens between
 //! units.
 
+pub use crate::roles::has_sparse_entry;
 use std::marker::PhantomData;
 
 /// A side input laid out for one unit.
@@ -49,6 +60,11 @@ pub struct Side<'a> {
     pub cols: usize,
     /// For matrices that dense vectors are multiplied with: the transpose (`cols` rows), row after row; else empty.
     pub transposed: &'a [f64],
+}
+
+impl Side<'_> {
+    /// The entry of inputs that are no side inputs.
+    pub const EMPTY: Side<'static> = Side { values: &[], row_stride: 0, cols: 0, transposed: &[] };
 }
 
 /// The main input of one unit.

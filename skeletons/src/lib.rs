@@ -1,7 +1,108 @@
 //! Operator skeletons: the hand-written iteration, blocking, threading, memory and aggregation around generated code
 //! (section 2.2, "Runtime Integration"), the genexec ABI between the two, and the [`Backend`] trait.
+//!
+//! [`execute`] binds a compiled plan to its inputs, checks every extent that generated code relies on, and hands out
+//! units: [`cell`], [`magg`], [`row`] and [`outer`] are the paper's SpoofCell, SpoofMAgg, SpoofRow and SpoofOuter.
+
+use binding::Binding;
+use fuseline_ir::cplan::Variant;
+use fuseline_matrix::{BufferPool, MatrixBlock};
+use operator::Operator;
+use roles::{needs_columns, needs_rows};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub mod abi;
+mod accumulate;
+mod aggregate;
 pub mod backend;
+mod binding;
+mod blocks;
+mod cell;
+mod error;
+mod layout;
+mod magg;
+mod operator;
+mod outer;
+mod output;
+mod roles;
+mod row;
+mod transpose;
 
 pub use backend::{Backend, BackendError, CompileInfo, CompiledCPlan};
+pub use error::SkeletonError;
+
+/// What an execution uses: all of it owned by the session.
+#[derive(Clone, Copy, Debug)]
+pub struct Execution<'a> {
+    /// Threads. Results do not depend on their number.
+    pub pool: &'a rayon::ThreadPool,
+    /// Memory of outputs, accumulators and tiles.
+    pub buffers: &'a Arc<BufferPool>,
+    /// Where calls are counted.
+    pub counters: &'a Counters,
+}
+
+/// Counts over all executions of a session.
+#[derive(Debug, Default)]
+pub struct Counters {
+    genexec_calls: AtomicU64,
+    rows: AtomicU64,
+    cells: AtomicU64,
+}
+
+impl Counters {
+    /// Calls of genexec, one per unit.
+    pub fn genexec_calls(&self) -> u64 {
+        self.genexec_calls.load(Ordering::Relaxed)
+    }
+
+    /// Rows of all units.
+    pub fn rows(&self) -> u64 {
+        self.rows.load(Ordering::Relaxed)
+    }
+
+    /// Cells of all dense units and positions of all sparse ones.
+    pub fn cells(&self) -> u64 {
+        self.cells.load(Ordering::Relaxed)
+    }
+
+    fn add(&self, calls: u64, rows: u64, cells: u64) {
+        self.genexec_calls.fetch_add(calls, Ordering::Relaxed);
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+        self.cells.fetch_add(cells, Ordering::Relaxed);
+    }
+}
+
+/// Runs a fused operator. `inputs` are the plan's matrices and `scalars` its scalars, both in the order of input ids.
+///
+/// The result has the shape that the plan's variant says ([`fuseline_ir::cplan`]): 1 x 1 for full aggregates, k x 1 for
+/// those of a multi-aggregate. Cell and Outer plans without aggregation over sparse inputs give sparse results where
+/// these are sparse enough; other results are dense. Aggregates of no cells are the neutral element: 0, +Inf for the
+/// minimum, -Inf for the maximum.
+///
+/// A plan that is marked sparse-safe promises that the value of its output nodes is zero wherever the main input is
+/// (Row: wherever its row is all zeros), or that nothing is accumulated from there. Zeros are then skipped; extremes
+/// take one zero for all of them.
+///
+/// # Errors
+/// The inputs do not fit the plan: their number, their dimensions, or vectors of different lengths.
+pub fn execute(
+    compiled: &CompiledCPlan,
+    inputs: &[MatrixBlock],
+    scalars: &[f64],
+    env: &Execution<'_>,
+) -> Result<MatrixBlock, SkeletonError> {
+    let binding = Binding::new(compiled, inputs, scalars)?;
+    let variant = binding.plan.variant;
+    let is_cellwise = matches!(variant, Variant::Cell(_) | Variant::MAgg);
+    let is_flat = is_cellwise && !binding.sparse_entry && !needs_rows(binding.plan) && !needs_columns(binding.plan);
+    let grid_cols = if is_flat { binding.cells()? } else { binding.cols };
+    let operator = Operator { binding, env, grid_cols };
+    match variant {
+        Variant::Cell(cell_type) => cell::execute(&operator, cell_type),
+        Variant::MAgg => magg::execute(&operator),
+        Variant::Row(row_type) => row::execute(&operator, row_type),
+        Variant::Outer(outer_type) => outer::execute(&operator, outer_type),
+    }
+}

@@ -1,1 +1,56 @@
-fn main() {}
+//! The project's commands, reached through `./x`, which sets up LLVM first, or through `cargo xtask` afterwards.
+
+mod cargo;
+mod main_job;
+mod test;
+
+use anyhow::{Result, bail};
+use cargo::Cargo;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+./x sets up what is missing (LLVM, a C++ linker) and runs one of these commands:
+
+  run                                train L2SVM on the data set in examples/data: accuracy, fusion plan, timing
+  test [--long] [--seed N] [FILTER]  all checks and tests; with FILTER only the tests whose names contain it
+       --long                        the long forms of randomized tests (FUSELINE_LONG=1)
+       --seed N                      the seed of randomized tests (FUSELINE_SEED=N)
+  build [--release]                  the fuseline program
+  lint                               formatting, clippy and documentation, warnings denied
+  bench [NAME]                       benchmarks
+  help                               this text
+
+./x --dry-run shows what the set-up would do. FUSELINE_LLVM=19 or 22 chooses a version of LLVM.";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("x: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[&str]) -> Result<()> {
+    let cargo = Cargo::from_environment()?;
+    match arguments {
+        [] | ["help" | "--help" | "-h", ..] => {
+            println!("{HELP}");
+            Ok(())
+        }
+        ["run"] => main_job::run(&cargo),
+        ["test", rest @ ..] => test::run(&cargo, &test::Options::parse(rest)?),
+        ["build"] => cargo.run("build", &cargo.with_features(&["build"])),
+        ["build", "--release"] => cargo.run("build", &cargo.with_features(&["build", "--release"])),
+        ["lint"] => test::lint(&cargo),
+        ["bench"] => cargo.run("bench", &cargo.with_features(&["bench"])),
+        ["bench", name] => cargo.run("bench", &cargo.with_features(&["bench", "--bench", name])),
+        [command @ ("run" | "build" | "lint" | "bench"), rest @ ..] => {
+            bail!("{command} does not take {}; see ./x help", rest.join(" "))
+        }
+        [command, ..] => bail!("no command is called {command}; see ./x help"),
+    }
+}

@@ -13,10 +13,13 @@ use crate::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 use cranelift_entity::{PrimaryMap, entity_impl};
 use std::fmt;
 
+mod hash;
 mod text;
+#[cfg(test)]
+mod tests;
 mod verify;
 
-pub use text::parse;
+pub use text::{parse, parse_all};
 pub use verify::{VerifiedCPlan, VerifierErrors};
 
 /// A node of a CPlan.

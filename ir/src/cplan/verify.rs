@@ -1,8 +1,8 @@
 //! The verifier of CPlans: what templates, backends and skeletons may rely on.
 
 use super::{
-    CInput, CInputId, CNode, CNodeId, COutput, CPlan, CellType, FACTOR_V, Length, MAIN, OuterType, RowType, Shape,
-    Variant,
+    CInput, CInputId, CNode, CNodeId, COutput, CPlan, CellType, FACTOR_V, Length, MAIN, OuterType,
+    RowType, Shape, Variant,
 };
 use crate::memo::TemplateType;
 use crate::ops::AggOp;
@@ -42,8 +42,12 @@ impl CPlan {
     /// All broken rules: operands after their users, inputs of the wrong kind or order, nodes that the template does
     /// not have, shapes that cannot fit in any execution, outputs that do not suit the variant, nodes without use.
     pub fn verify(self) -> Result<VerifiedCPlan, VerifierErrors> {
-        let mut verifier =
-            Verifier { plan: &self, shapes: SecondaryMap::new(), long: EntitySet::new(), errors: VerifierErrors::default() };
+        let mut verifier = Verifier {
+            plan: &self,
+            shapes: SecondaryMap::new(),
+            long: EntitySet::new(),
+            errors: VerifierErrors::default(),
+        };
         verifier.inputs();
         if verifier.order() {
             verifier.shapes = self.shapes();
@@ -81,7 +85,7 @@ impl Verifier<'_> {
     fn inputs(&mut self) {
         let leading = leading_inputs(self.plan.template());
         if self.plan.inputs.len() < leading {
-            let message = format!("a {} plan has at least {leading} inputs", self.plan.template());
+            let message = format!("{} plans have at least {leading} inputs", self.plan.template());
             self.errors.push("inputs", message);
         }
         let mut scalars = false;
@@ -89,11 +93,15 @@ impl Verifier<'_> {
             if id.index() < leading {
                 self.errors.check(*input == CInput::Matrix, id, "the leading inputs are matrices");
             }
-            self.errors.check(!(scalars && *input == CInput::Matrix), id, "matrices precede scalars");
+            self.errors.check(
+                !(scalars && *input == CInput::Matrix),
+                id,
+                "matrices precede scalars",
+            );
             scalars |= *input == CInput::Scalar;
         }
         if self.plan.template() == TemplateType::Outer {
-            self.errors.check(self.plan.sparse_safe, "plan", "Outer plans are sparse-safe");
+            self.errors.check(self.plan.sparse_safe, "plan", "outer plans are sparse-safe");
         }
     }
 
@@ -109,7 +117,8 @@ impl Verifier<'_> {
         for (position, output) in self.plan.outputs.iter().enumerate() {
             for node in [Some(output.node), output.left].into_iter().flatten() {
                 if !self.plan.nodes.is_valid(node) {
-                    self.errors.push(format_args!("output {position}"), format!("{node} does not exist"));
+                    self.errors
+                        .push(format_args!("output {position}"), format!("{node} does not exist"));
                     ordered = false;
                 }
             }
@@ -206,7 +215,11 @@ impl Verifier<'_> {
         for (position, &right) in operands.iter().enumerate() {
             for &left in &operands[..position] {
                 if let (Some(l), Some(r)) = (self.length(left), self.length(right)) {
-                    self.errors.check(may_equal(l, r), id, format!("the lengths of {left} and {right} differ: {l} and {r}"));
+                    self.errors.check(
+                        may_equal(l, r),
+                        id,
+                        format!("the lengths of {left} and {right} differ: {l} and {r}"),
+                    );
                 }
             }
         }
@@ -215,8 +228,14 @@ impl Verifier<'_> {
     fn outputs(&mut self) {
         let count = self.plan.outputs.len();
         match self.plan.variant {
-            Variant::MAgg => self.errors.check(count >= 1, "outputs", "a magg plan has at least one output"),
-            _ => self.errors.check(count == 1, "outputs", format!("the plan has one output, not {count}")),
+            Variant::MAgg => {
+                self.errors.check(count >= 1, "outputs", "magg plans have at least one output");
+            }
+            _ => self.errors.check(
+                count == 1,
+                "outputs",
+                format!("the plan has one output, not {count}"),
+            ),
         }
         for (position, output) in self.plan.outputs.iter().enumerate() {
             let entity = format!("output {position}");
@@ -236,19 +255,35 @@ impl Verifier<'_> {
         );
         let variant = self.plan.variant.mnemonic();
         match output.agg {
-            Some(AggOp::Mean) => self.errors.push(entity, "a mean is a sum and a division, except over a row"),
-            Some(_) => self.errors.check(aggregates, entity, format!("{variant} takes no aggregation function")),
-            None => self.errors.check(!aggregates, entity, format!("{variant} needs an aggregation function")),
+            Some(AggOp::Mean) => {
+                self.errors.push(entity, "a mean is a sum and a division, except over a row");
+            }
+            Some(_) => self.errors.check(
+                aggregates,
+                entity,
+                format!("{variant} takes no aggregation function"),
+            ),
+            None => self.errors.check(
+                !aggregates,
+                entity,
+                format!("{variant} needs an aggregation function"),
+            ),
         }
     }
 
     fn left(&mut self, entity: &str, output: &COutput) {
-        let needs_left =
-            matches!(self.plan.variant, Variant::Row(RowType::ColAggT | RowType::ColAggB1 | RowType::ColAggB1T));
+        let needs_left = matches!(
+            self.plan.variant,
+            Variant::Row(RowType::ColAggT | RowType::ColAggB1 | RowType::ColAggB1T)
+        );
         let variant = self.plan.variant.mnemonic();
         match output.left {
-            Some(_) if !needs_left => self.errors.push(entity, format!("{variant} takes no left vector")),
-            None if needs_left => self.errors.push(entity, format!("{variant} needs a left vector")),
+            Some(_) if !needs_left => {
+                self.errors.push(entity, format!("{variant} takes no left vector"));
+            }
+            None if needs_left => {
+                self.errors.push(entity, format!("{variant} needs a left vector"));
+            }
             Some(left) => {
                 self.vector(entity, left);
                 if self.plan.variant == Variant::Row(RowType::ColAggB1T) {
@@ -260,7 +295,11 @@ impl Verifier<'_> {
     }
 
     fn long_vector(&mut self, entity: &str, node: CNodeId) {
-        self.errors.check(self.long.contains(node), entity, format!("{node} must be as long as a row of the main input"));
+        self.errors.check(
+            self.long.contains(node),
+            entity,
+            format!("{node} must be as long as a row of the main input"),
+        );
     }
 
     fn output_shape(&mut self, entity: &str, output: &COutput) {
@@ -268,7 +307,11 @@ impl Verifier<'_> {
         match row_type {
             RowType::RowAgg | RowType::ColAggT => {
                 let is_scalar = self.length(output.node).is_none();
-                self.errors.check(is_scalar, entity, format!("{} is a vector where a scalar is needed", output.node));
+                self.errors.check(
+                    is_scalar,
+                    entity,
+                    format!("{} is a vector where a scalar is needed", output.node),
+                );
             }
             RowType::NoAgg | RowType::NoAggB1 | RowType::ColAgg | RowType::ColAggB1T => {
                 self.vector(entity, output.node);

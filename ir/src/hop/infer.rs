@@ -214,6 +214,9 @@ impl Context<'_> {
 
     fn binary(&self, op: BinaryOp) -> Result<(DataType, SizeInfo), ShapeError> {
         self.arity(2)?;
+        if self.compares_text(op) {
+            return Ok((DataType::BOOL, SCALAR));
+        }
         self.expect_number(0)?;
         self.expect_number(1)?;
         match (self.data_type(0), self.data_type(1)) {
@@ -240,6 +243,13 @@ impl Context<'_> {
                 Ok((DataType::Unknown, SizeInfo::UNKNOWN))
             }
         }
+    }
+
+    /// Whether this is a comparison of a text with another scalar.
+    fn compares_text(&self, op: BinaryOp) -> bool {
+        let types = [self.data_type(0), self.data_type(1)];
+        let is_comparison = op.algebra().boolean && !matches!(op, BinaryOp::And | BinaryOp::Or);
+        is_comparison && types.contains(&DataType::STR) && !types.contains(&DataType::Matrix)
     }
 
     /// Worst-case number of non-zeros of a binary operation of two matrices of which one may be broadcast.

@@ -12,9 +12,18 @@ use smallvec::SmallVec;
 
 pub mod infer;
 mod operator;
+mod parse;
+mod print;
+#[cfg(test)]
+mod tests;
+mod verify;
 
 pub use crate::memo::TemplateType;
 pub use operator::{CastOp, DataGenOp, Function, HopOp, NaryOp, OperatorId, ReorgOp, ShapeOp};
+pub use parse::parse;
+pub(crate) use parse::{BodyParser, parse_scalar_type};
+pub use print::NamedHopDag;
+pub use verify::VerifiedHopDag;
 
 /// An operator of a [`HopDag`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

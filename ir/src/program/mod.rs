@@ -9,6 +9,14 @@ use crate::types::{DataType, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+mod parse;
+mod print;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+pub use parse::parse;
+
 /// A source text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {

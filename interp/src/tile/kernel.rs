@@ -1,0 +1,254 @@
+//! The interpreter's genexec: nodes in id order, then the outputs.
+
+use super::element::Plan;
+use super::output;
+use super::value::{Memory, Place, Value};
+use cranelift_entity::EntityRef;
+use fuseline_ir::cplan::{CInputId, CNode, CNodeId, FACTOR_U, FACTOR_V, Shape, VerifiedCPlan};
+use fuseline_ir::memo::TemplateType;
+use fuseline_ir::ops::AggOp;
+use fuseline_skeletons::abi::{Context, Kernel, Main, Output, Side, Unit, has_sparse_entry};
+use fuseline_vecprims::{CsrTile, Primitives, Tile, TileMut};
+use smallvec::SmallVec;
+
+/// A plan to be interpreted.
+#[derive(Debug)]
+pub(crate) struct InterpKernel {
+    pub(crate) plan: VerifiedCPlan,
+    pub(crate) primitives: &'static Primitives,
+    /// Literals by node id, 0 elsewhere.
+    literals: Vec<f64>,
+    /// How many values of each shape scratch memory has to hold.
+    vectors: usize,
+    scalars: usize,
+}
+
+impl InterpKernel {
+    pub(crate) fn new(plan: &VerifiedCPlan, primitives: &'static Primitives) -> Self {
+        let literals = plan
+            .nodes
+            .values()
+            .map(|node| if let CNode::Literal(bits) = node { bits.get() } else { 0.0 })
+            .collect();
+        let is_row = plan.template() == TemplateType::Row;
+        let shapes = plan.shapes();
+        // Every node, and every output that has to be spread over the cells of the unit.
+        let outputs = plan.outputs.iter().flat_map(|output| [Some(output.node), output.left]).flatten();
+        let is_vector = |id: &CNodeId| !is_row || matches!(shapes[*id], Some(Shape::Vector(_)));
+        let (vectors, scalars): (Vec<CNodeId>, Vec<CNodeId>) = plan.nodes.keys().chain(outputs).partition(is_vector);
+        let (vectors, scalars) = (vectors.len(), scalars.len());
+        InterpKernel { plan: plan.clone(), primitives, literals, vectors, scalars }
+    }
+}
+
+impl Kernel for InterpKernel {
+    fn has_sparse_entry(&self) -> bool {
+        has_sparse_entry(&self.plan)
+    }
+
+    fn scratch_len(&self, rows_or_positions: usize, max_vector: usize) -> usize {
+        rows_or_positions * (self.vectors * max_vector + self.scalars)
+    }
+
+    fn genexec(&self, context: &mut Context<'_>, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
+        let mut frame = Frame {
+            kernel: self,
+            unit,
+            scalars: context.scalars,
+            scratch: context.scratch,
+            used: 0,
+            values: SmallVec::new(),
+        };
+        for (id, node) in &self.plan.nodes {
+            let value = frame.node(id, node);
+            frame.values.push(value);
+        }
+        for (declared, output) in self.plan.outputs.iter().zip(outputs) {
+            output::write(&mut frame, declared, output);
+        }
+    }
+}
+
+/// The state of one genexec call.
+pub(crate) struct Frame<'a> {
+    pub(crate) kernel: &'a InterpKernel,
+    pub(crate) unit: &'a Unit<'a>,
+    scalars: &'a [f64],
+    scratch: &'a mut [f64],
+    used: usize,
+    /// By node id.
+    values: SmallVec<[Value; 16]>,
+}
+
+impl Frame<'_> {
+    pub(crate) fn value(&self, node: CNodeId) -> Value {
+        self.values[node.index()]
+    }
+
+    pub(crate) fn is_row_plan(&self) -> bool {
+        self.kernel.plan.template() == TemplateType::Row
+    }
+
+    /// Whether the node is the main row of a sparse unit, which has no dense value.
+    pub(crate) fn is_sparse_row(&self, node: CNodeId) -> bool {
+        self.is_row_plan()
+            && matches!(self.unit.main, Main::Sparse { .. })
+            && matches!(self.kernel.plan.nodes[node], CNode::Main)
+    }
+
+    /// All memory that may be read.
+    pub(crate) fn memory(&self) -> Memory<'_> {
+        let literals = &self.kernel.literals;
+        Memory { unit: self.unit, scalars: self.scalars, literals, scratch: &self.scratch[..self.used] }
+    }
+
+    /// Fills `len` fresh values of scratch memory, and says where they begin.
+    pub(crate) fn fill(&mut self, len: usize, write: impl FnOnce(Memory<'_>, &mut [f64])) -> Place {
+        let start = self.used;
+        let (written, fresh) = self.scratch.split_at_mut(start);
+        let memory =
+            Memory { unit: self.unit, scalars: self.scalars, literals: &self.kernel.literals, scratch: written };
+        write(memory, &mut fresh[..len]);
+        self.used += len;
+        Place::Scratch(start)
+    }
+
+    fn node(&mut self, id: CNodeId, node: &CNode) -> Value {
+        match *node {
+            CNode::Main => self.main(),
+            CNode::Scalar(input) => Value::constant(Place::Scalar(input.index())),
+            CNode::Literal(_) => Value::constant(Place::Literal(id.index())),
+            CNode::SideCell(input) => {
+                let side = self.unit.sides[input.index()];
+                self.cells(Place::Side(input.index(), 0), side.row_stride)
+            }
+            CNode::SideColScalar(input) => self.cells(Place::Side(input.index(), 0), 0),
+            CNode::SideRowScalar(input) => self.side_row_scalar(input),
+            CNode::SideRow(input, range) => {
+                let side = self.unit.sides[input.index()];
+                let (first, last) = range.map_or((0, side.cols), |(first, last)| (first as usize, last as usize));
+                // A stride of 0 would mean one row for all.
+                let row_stride = side.row_stride.max(1);
+                Value::rows(Place::Side(input.index(), first), row_stride, last - first)
+            }
+            CNode::SideVector(input) => {
+                Value::rows(Place::Side(input.index(), 0), 0, self.unit.sides[input.index()].cols)
+            }
+            CNode::OuterProduct => self.outer_product(),
+            CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => self.element_wise(node),
+            CNode::RowAgg(op, operand) => self.row_agg(op, operand),
+            CNode::DotProduct(left, right) => self.dot_product(left, right),
+            CNode::VectMatMult(operand, input) => self.vect_mat_mult(operand, input),
+        }
+    }
+
+    fn main(&self) -> Value {
+        match self.unit.main {
+            Main::Dense { row_stride, .. } => Value::rows(Place::Main, row_stride.max(1), self.unit.cols),
+            Main::Sparse { values, .. } => Value::rows(Place::Main, 0, values.len()),
+        }
+    }
+
+    /// Values laid out by cell: dense rows, or one run of positions.
+    fn cells(&self, place: Place, row_stride: usize) -> Value {
+        match self.unit.main {
+            Main::Dense { .. } => Value::rows(place, row_stride, self.unit.cols),
+            Main::Sparse { values, .. } => Value::rows(place, 0, values.len()),
+        }
+    }
+
+    fn side_row_scalar(&mut self, input: CInputId) -> Value {
+        let row_stride = self.unit.sides[input.index()].row_stride;
+        match self.unit.main {
+            Main::Sparse { row_offsets, values, .. } if !self.is_row_plan() => {
+                let place = self.fill(values.len(), |memory, out| {
+                    let side = memory.side(input.index());
+                    for (r, bounds) in row_offsets.windows(2).enumerate() {
+                        let first = row_offsets[0];
+                        out[bounds[0] - first..bounds[1] - first].fill(side.values[r * side.row_stride]);
+                    }
+                });
+                Value::rows(place, 0, values.len())
+            }
+            _ => Value::per_row(Place::Side(input.index(), 0), row_stride),
+        }
+    }
+
+    fn outer_product(&mut self) -> Value {
+        let Main::Sparse { row_offsets, columns, values } = self.unit.main else {
+            unreachable!("Outer plans run over non-zeros");
+        };
+        let primitives = self.kernel.primitives;
+        let place = self.fill(values.len(), |memory, out| {
+            let (u, v) = (memory.side(FACTOR_U.index()), memory.side(FACTOR_V.index()));
+            primitives.sampled_product(row_offsets, columns, u.cols, matrix(u), matrix(v), out);
+        });
+        Value::rows(place, 0, values.len())
+    }
+
+    fn element_wise(&mut self, node: &CNode) -> Value {
+        let operands: SmallVec<[Value; 3]> = node.operands().into_iter().map(|operand| self.value(operand)).collect();
+        let plan = Plan::new(&operands, self.unit.rows, self.used);
+        let primitives = self.kernel.primitives;
+        let mut value = None;
+        self.fill(plan.cells(), |memory, out| {
+            value = Some(plan.compute(primitives, node, memory, &operands, out));
+        });
+        value.expect("fill calls its argument")
+    }
+
+    /// One scalar for each row.
+    fn per_row(&mut self, write: impl FnOnce(Memory<'_>, TileMut<'_>)) -> Value {
+        let place = self.fill(self.unit.rows, |memory, out| write(memory, TileMut::new(out, 1)));
+        Value::per_row(place, 1)
+    }
+
+    fn row_agg(&mut self, op: AggOp, operand: CNodeId) -> Value {
+        let (primitives, rows, cols) = (self.kernel.primitives, self.unit.rows, self.unit.cols);
+        let is_sparse = self.is_sparse_row(operand);
+        let operand = self.value(operand);
+        self.per_row(|memory, out| match memory.sparse_main() {
+            Some(main) if is_sparse => primitives.segment_row_agg(op, main.row_offsets, main.values, cols, out),
+            _ => primitives.row_agg(op, rows, operand.len, memory.tile(operand), out),
+        })
+    }
+
+    fn dot_product(&mut self, left: CNodeId, right: CNodeId) -> Value {
+        let (primitives, rows) = (self.kernel.primitives, self.unit.rows);
+        let is_sparse = self.is_sparse_row(left) || self.is_sparse_row(right);
+        let (dense, other) =
+            if self.is_sparse_row(left) { (self.value(right), left) } else { (self.value(left), right) };
+        let other = self.value(other);
+        self.per_row(|memory, out| match memory.sparse_main() {
+            Some(main) if is_sparse => primitives.sparse_dot_product(main, memory.tile(dense), out),
+            _ => primitives.dot_product(rows, dense.len, memory.tile(dense), memory.tile(other), out),
+        })
+    }
+
+    fn vect_mat_mult(&mut self, operand: CNodeId, input: CInputId) -> Value {
+        let (primitives, rows) = (self.kernel.primitives, self.unit.rows);
+        let is_sparse = self.is_sparse_row(operand);
+        let (operand, k) = (self.value(operand), self.unit.sides[input.index()].cols);
+        let place = self.fill(rows * k, |memory, out| {
+            let (side, out) = (memory.side(input.index()), TileMut::new(out, k));
+            match memory.sparse_main() {
+                Some(main) if is_sparse => primitives.sparse_vect_mat_mult(main, k, matrix(side), out),
+                _ => {
+                    let transposed = Tile::new(side.transposed, operand.len);
+                    primitives.vect_mat_mult(rows, operand.len, k, memory.tile(operand), transposed, out);
+                }
+            }
+        });
+        Value::rows(place, k.max(1), k)
+    }
+}
+
+/// A side matrix as it is stored.
+pub(crate) fn matrix(side: Side<'_>) -> Tile<'_> {
+    Tile::new(side.values, side.row_stride)
+}
+
+/// The positions of a sparse unit with other values.
+pub(crate) fn with_values<'a>(main: CsrTile<'a>, values: &'a [f64]) -> CsrTile<'a> {
+    CsrTile { values: &values[..main.values.len()], ..main }
+}

@@ -1,0 +1,376 @@
+//! Tests of the text form, the verifier and the content hash of CPlans.
+
+use super::*;
+use crate::text::testing::Random;
+use expect_test::{Expect, expect};
+
+/// A plan of random nodes, each after its operands; rules beyond the grammar need not hold.
+fn random_plan(random: &mut Random) -> CPlan {
+    let (variant, _) = random.pick(Variant::ALL);
+    let mut plan = CPlan { sparse_safe: random.chance(), ..CPlan::new(variant) };
+    for _ in 0..1 + random.below(5) {
+        plan.inputs.push(random.pick(&[CInput::Matrix, CInput::Scalar]));
+    }
+    plan.nodes.push(CNode::Main);
+    for _ in 0..random.below(20) {
+        let input = CInputId::from_u32(random.below(plan.inputs.len()) as u32);
+        let mut node = || CNodeId::from_u32(random.below(plan.nodes.len()) as u32);
+        let (a, b, c) = (node(), node(), node());
+        let node = match random.below(16) {
+            0 => CNode::Main,
+            1 => CNode::Scalar(input),
+            2 => CNode::Literal(Bits::new(random.f64())),
+            3 => CNode::SideCell(input),
+            4 => CNode::SideRowScalar(input),
+            5 => CNode::SideColScalar(input),
+            6 => CNode::SideRow(input, None),
+            7 => CNode::SideRow(input, Some((random.below(9) as u32, u32::MAX))),
+            8 => CNode::SideVector(input),
+            9 => CNode::OuterProduct,
+            10 => CNode::Unary(random.pick(UnaryOp::ALL), a),
+            11 => CNode::Ternary(random.pick(TernaryOp::ALL), a, b, c),
+            12 => CNode::RowAgg(random.pick(AggOp::ALL), a),
+            13 => CNode::DotProduct(a, b),
+            14 => CNode::VectMatMult(a, input),
+            _ => CNode::Binary(random.pick(BinaryOp::ALL), a, b),
+        };
+        plan.nodes.push(node);
+    }
+    for _ in 0..random.below(3) {
+        let node = CNodeId::from_u32(random.below(plan.nodes.len()) as u32);
+        let agg = random.chance().then(|| random.pick(AggOp::ALL));
+        plan.outputs.push(COutput {
+            node,
+            agg,
+            left: random.chance().then_some(CNodeId::from_u32(0)),
+        });
+    }
+    plan
+}
+
+#[test]
+fn printed_plans_read_back_as_equal_values() {
+    for seed in 0..500 {
+        let plan = random_plan(&mut Random(seed));
+        let text = plan.to_string();
+        let parsed = parse(&text).unwrap_or_else(|errors| panic!("seed {seed}: {errors}\n{text}"));
+        assert_eq!(parsed, plan, "seed {seed}\n{text}");
+        assert_eq!(parsed.content_hash(), plan.content_hash(), "seed {seed}");
+    }
+}
+
+#[test]
+fn every_variant_and_operation_prints_and_parses() {
+    for &(variant, _) in Variant::ALL {
+        let mut plan = CPlan::new(variant);
+        plan.inputs.push(CInput::Matrix);
+        let main = plan.nodes.push(CNode::Main);
+        plan.nodes.extend(UnaryOp::ALL.iter().map(|&op| CNode::Unary(op, main)));
+        plan.nodes.extend(BinaryOp::ALL.iter().map(|&op| CNode::Binary(op, main, main)));
+        plan.nodes.extend(TernaryOp::ALL.iter().map(|&op| CNode::Ternary(op, main, main, main)));
+        plan.nodes.extend(AggOp::ALL.iter().map(|&op| CNode::RowAgg(op, main)));
+        assert_eq!(parse(&plan.to_string()), Ok(plan));
+    }
+}
+
+#[test]
+fn damaged_texts_give_errors_or_plans_that_print_stably() {
+    for seed in 0..2000 {
+        let mut random = Random(seed);
+        let text = random_plan(&mut random).to_string();
+        if let Ok(plan) = parse(&random.damaged(&text)) {
+            assert_eq!(parse(&plan.to_string()).as_ref(), Ok(&plan), "seed {seed}");
+            // The verifier must survive whatever parses.
+            let _ = plan.verify();
+        }
+    }
+}
+
+/// `X^T (P * (X v))` of the inner loop of multinomial regression, P031 to P036.
+const MLOGREG: &str = "\
+cplan row col_agg_b1_t sparse_safe=false ring=5 {
+  in0 = matrix
+  in1 = matrix
+  in2 = matrix
+  %0 = main
+  %1 = side_row in2[0:4]
+  %2 = vect_mat_mult %0, in1
+  %3 = mult %1, %2
+  %4 = row_agg.sum %3
+  %5 = mult %1, %4
+  %6 = minus %3, %5
+  out %6 left=%0
+}";
+
+#[test]
+fn the_plan_of_expression_2_reads_prints_and_verifies() {
+    let plan = parse(MLOGREG).expect("well-formed");
+    assert_eq!(plan.to_string(), MLOGREG);
+    let verified = plan.clone().verify().expect("verified");
+    assert_eq!(verified.into_inner(), plan);
+}
+
+/// P024: the plan cache finds equal plans by hash, and tells others apart.
+#[test]
+fn equal_plans_hash_alike_and_permuted_ones_differ() {
+    let plan = parse(MLOGREG).expect("well-formed");
+    let other_ids = MLOGREG.replace("%6", "%17").replace("in2", "in9");
+    assert_eq!(parse(&other_ids).expect("well-formed").content_hash(), plan.content_hash());
+    let permuted = MLOGREG.replace("side_row in2", "side_row in1").replace("%0, in1", "%0, in2");
+    for changed in [
+        permuted,
+        MLOGREG.replace("0:4", "0:5"),
+        MLOGREG.replace("sparse_safe=false", "sparse_safe=true"),
+        MLOGREG.replace("minus %3, %5", "minus %5, %3"),
+    ] {
+        assert_ne!(
+            parse(&changed).expect("well-formed").content_hash(),
+            plan.content_hash(),
+            "{changed}"
+        );
+    }
+    // The same in every process; when it changes, caches on disk lose what they hold.
+    expect!["a7f90430a321bb64c3364aa25a360eab"].assert_eq(&format!("{:032x}", plan.content_hash()));
+}
+
+#[test]
+fn all_errors_are_reported_with_their_places() {
+    let text = "\
+cplan row col_agg sparse_safe=maybe {
+}
+cplan cell row_agg sparse_safe=false ring=3 {
+  in0 = matrix
+  in1 = vector
+  %0 = main
+  %1 = plus %0
+  %2 = frob %0
+  %3 = plus %2, %1
+  %4 = side_cell in7
+  %5 = literal 1
+  %6 = side_row in0[4]
+  out %0 agg=median
+  out %3 left=%0 left=%0
+}
+cplan cell row_agg sparse_safe=false ring=3 {
+  in0 = matrix
+  %0 = main
+  out %0 agg=sum
+}";
+    let errors = parse_all(text).expect_err("ill-formed");
+    expect![[r#"
+        1:31: expected `true` or `false`, found `maybe`
+        5:9: an input is a `matrix` or a `scalar`, not `vector`
+        7:13: expected 2 operands, found 1
+        8:8: `frob` is no operation
+        10:18: in7 is not defined before its use
+        11:16: expected a double such as `1.0`
+        12:22: expected `:`, found `]`
+        13:14: expected an aggregation function, found `median`
+        14:18: expected the end of the line, found `left`
+        16:1: the plan has ring=0, not ring=3"#]]
+    .assert_eq(&errors.to_string());
+}
+
+fn check_verifier_errors(text: &str, expected: &Expect) {
+    let plan = parse(text).expect("well-formed text");
+    let errors = plan.verify().expect_err("the plan is ill-formed");
+    expected.assert_eq(&errors.to_string());
+}
+
+#[test]
+fn templates_allow_their_own_nodes_alone() {
+    check_verifier_errors(
+        "cplan cell no_agg sparse_safe=false {
+           in0 = matrix
+           in1 = scalar
+           in2 = matrix
+           %0 = main
+           %1 = side_row in2
+           %2 = side_cell in0
+           %3 = side_cell in1
+           %4 = scalar in2
+           %5 = outer_product
+           %6 = ifelse %1, %2, %3
+           %7 = ifelse %4, %5, %6
+           out %7 agg=sum left=%0
+         }",
+        &expect![[r#"
+            in2: matrices precede scalars
+            %1: cell plans have no side_row nodes
+            %2: in0 is no side input
+            %3: in1 is no matrix
+            %4: in2 is no scalar
+            %5: cell plans have no outer_product nodes
+            output 0: no_agg takes no aggregation function
+            output 0: no_agg takes no left vector"#]],
+    );
+    check_verifier_errors(
+        "cplan row row_agg sparse_safe=false {
+           in0 = matrix
+           in1 = matrix
+           %0 = side_cell in1
+           %1 = side_col_scalar in1
+           %2 = plus %0, %1
+           %3 = row_agg.sum %2
+           %4 = literal 1.0
+           out %3 agg=mean
+         }",
+        &expect![[r#"
+            %0: row plans have no side_cell nodes
+            %1: row plans have no side_col_scalar nodes
+            %3: %2 is a scalar where a vector is needed
+            output 0: a mean is a sum and a division, except over a row
+            %4: the value is not used
+            in0: the main input is not used"#]],
+    );
+    check_verifier_errors(
+        "cplan outer right_mm sparse_safe=false {
+           in0 = matrix
+           in1 = matrix
+           %0 = outer_product
+           %1 = side_cell in1
+           %2 = mult %0, %1
+           out %2
+           out %2
+         }",
+        &expect![[r#"
+            inputs: outer plans have at least 3 inputs
+            plan: outer plans are sparse-safe
+            %1: in1 is no side input
+            outputs: the plan has one output, not 2"#]],
+    );
+}
+
+#[test]
+fn shapes_must_fit_in_some_execution() {
+    check_verifier_errors(
+        "cplan row no_agg sparse_safe=false {
+           in0 = matrix
+           in1 = matrix
+           %0 = main
+           %1 = side_row in1[0:3]
+           %2 = side_row in1[2:6]
+           %3 = side_row in1[5:5]
+           %4 = plus %1, %2
+           %5 = ifelse %3, %4, %0
+           %6 = dot_product %1, %2
+           %7 = dot_product %6, %5
+           %8 = vect_mat_mult %7, in1
+           %9 = row_agg.max %8
+           out %9
+         }",
+        &expect![[r#"
+            %3: the range 5:5 is empty
+            %4: the lengths of %1 and %2 differ: 3 and 4
+            %5: the lengths of %3 and %4 differ: 0 and 3
+            %6: the lengths of %1 and %2 differ: 3 and 4
+            %7: %6 is a scalar where a vector is needed
+            %8: %7 is a scalar where a vector is needed
+            output 0: %9 is a scalar where a vector is needed"#]],
+    );
+}
+
+#[test]
+fn outputs_must_suit_the_variant() {
+    let plan = |variant: &str, output: &str| {
+        format!(
+            "cplan row {variant} sparse_safe=false {{
+               in0 = matrix
+               in1 = matrix
+               %0 = main
+               %1 = side_row in1
+               %2 = dot_product %0, %1
+               %3 = mult %1, %2
+               %4 = mult %3, %0
+               {output}
+             }}"
+        )
+    };
+    let errors_of = |variant: &str, output: &str| {
+        let plan = parse(&plan(variant, output)).expect("well-formed text");
+        match plan.verify() {
+            Ok(_) => "ok".to_owned(),
+            Err(errors) => {
+                let about_outputs =
+                    errors.errors().iter().filter(|error| error.entity.starts_with("output"));
+                about_outputs.map(ToString::to_string).collect::<Vec<_>>().join("; ")
+            }
+        }
+    };
+    let mut table = String::new();
+    for (variant, output) in [
+        ("no_agg", "out %4"),
+        ("no_agg", "out %2"),
+        ("no_agg_b1", "out %4 left=%0"),
+        ("row_agg", "out %4"),
+        ("col_agg", "out %4"),
+        ("col_agg", "out %4 agg=mean"),
+        ("full_agg", "out %4 agg=max"),
+        ("col_agg_t", "out %2"),
+        ("col_agg_t", "out %4 left=%2"),
+        ("col_agg_b1", "out %4 left=%3"),
+        ("col_agg_b1", "out %3 left=%4"),
+        ("col_agg_b1_t", "out %3 left=%4"),
+        ("col_agg_b1_t", "out %4 left=%3"),
+        ("col_agg_b1_t", "out %2 left=%4"),
+        ("row_agg", ""),
+    ] {
+        table.push_str(&format!("{variant} | {output} | {}\n", errors_of(variant, output)));
+    }
+    expect![[r#"
+        no_agg | out %4 | ok
+        no_agg | out %2 | output 0: %2 is a scalar where a vector is needed
+        no_agg_b1 | out %4 left=%0 | output 0: no_agg_b1 takes no left vector
+        row_agg | out %4 | output 0: %4 is a vector where a scalar is needed
+        col_agg | out %4 | output 0: col_agg needs an aggregation function
+        col_agg | out %4 agg=mean | output 0: a mean is a sum and a division, except over a row
+        full_agg | out %4 agg=max | ok
+        col_agg_t | out %2 | output 0: col_agg_t needs a left vector
+        col_agg_t | out %4 left=%2 | output 0: %2 is a scalar where a vector is needed; output 0: %4 is a vector where a scalar is needed
+        col_agg_b1 | out %4 left=%3 | ok
+        col_agg_b1 | out %3 left=%4 | output 0: %3 must be as long as a row of the main input
+        col_agg_b1_t | out %3 left=%4 | ok
+        col_agg_b1_t | out %4 left=%3 | output 0: %3 must be as long as a row of the main input
+        col_agg_b1_t | out %2 left=%4 | output 0: %2 is a scalar where a vector is needed
+        row_agg |  | outputs: the plan has one output, not 0
+    "#]].assert_eq(&table);
+}
+
+#[test]
+fn several_outputs_are_for_multi_aggregates() {
+    let text = "\
+cplan magg full_agg sparse_safe=true ring=0 {
+  in0 = matrix
+  in1 = matrix
+  %0 = main
+  %1 = side_cell in1
+  %2 = mult %0, %1
+  out %2 agg=sum
+  out %0 agg=sumsq
+}";
+    let plan = parse(text).expect("well-formed");
+    assert_eq!(plan.to_string(), text);
+    assert!(plan.clone().verify().is_ok());
+    let cell = CPlan { variant: Variant::Cell(CellType::FullAgg), ..plan.clone() };
+    assert!(cell.verify().is_err());
+    assert!(CPlan { outputs: Vec::new(), ..plan }.verify().is_err());
+}
+
+#[test]
+fn references_are_checked_before_anything_follows_them() {
+    let mut plan = CPlan::new(Variant::Row(RowType::NoAgg));
+    plan.inputs.push(CInput::Matrix);
+    plan.nodes.push(CNode::Unary(UnaryOp::Exp, CNodeId::from_u32(0)));
+    plan.nodes.push(CNode::SideVector(CInputId::from_u32(5)));
+    plan.outputs.push(COutput { node: CNodeId::from_u32(77), agg: None, left: None });
+    expect![[r#"
+        %0: the operand %0 does not precede its user
+        output 0: %77 does not exist"#]]
+    .assert_eq(&plan.clone().verify().expect_err("ill-formed").to_string());
+    plan.nodes[CNodeId::from_u32(0)] = CNode::Main;
+    plan.outputs[0].node = CNodeId::from_u32(0);
+    expect![[r#"
+        %1: in5 does not exist
+        %1: the value is not used"#]]
+    .assert_eq(&plan.verify().expect_err("ill-formed").to_string());
+}

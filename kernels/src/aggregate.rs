@@ -1,0 +1,125 @@
+//! Aggregations.
+
+use crate::{KernelContext, block_rows, partial_ranges};
+use fuseline_ir::ops::{AggOp, Direction};
+use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_vecprims::{CsrTile, Tile, TileMut};
+use rayon::prelude::*;
+
+/// All cells aggregated to one value.
+pub fn aggregate_full(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock) -> f64 {
+    let cells = matrix.rows() * matrix.cols();
+    let sum_op = if op == AggOp::Mean { AggOp::Sum } else { op };
+    let (values, skipped) = match matrix {
+        MatrixBlock::Dense(dense) => (dense.values(), 0),
+        MatrixBlock::Sparse(csr) => (csr.values(), cells - csr.nnz()),
+    };
+    let partials: Vec<f64> = context.pool.install(|| {
+        values
+            .par_chunks(crate::BLOCK_CELLS)
+            .map(|run| context.primitives.full_agg(sum_op, 1, run.len(), Tile::new(run, run.len())))
+            .collect()
+    });
+    let mut result = partials.into_iter().reduce(|x, y| sum_op.merge(x, y)).unwrap_or(sum_op.neutral());
+    if skipped > 0 && !sum_op.ignores_zeros() {
+        result = sum_op.merge(result, 0.0);
+    }
+    if op == AggOp::Mean { result / cells as f64 } else { result }
+}
+
+/// Each row (`Direction::Row`) or each column (`Direction::Col`) aggregated: an m x 1 or a 1 x n matrix; for
+/// `Direction::Full` a 1 x 1 matrix.
+pub fn aggregate_vector(
+    context: &KernelContext<'_>,
+    op: AggOp,
+    direction: Direction,
+    matrix: &MatrixBlock,
+) -> MatrixBlock {
+    match (direction, matrix) {
+        (Direction::Full, matrix) => MatrixBlock::single(aggregate_full(context, op, matrix)),
+        (Direction::Row, MatrixBlock::Dense(dense)) => dense_rows(context, op, dense).into(),
+        (Direction::Row, MatrixBlock::Sparse(csr)) => sparse_rows(context, op, csr).into(),
+        (Direction::Col, matrix) => columns(context, op, matrix).into(),
+    }
+}
+
+fn dense_rows(context: &KernelContext<'_>, op: AggOp, dense: &Dense) -> Dense {
+    let cols = dense.cols();
+    let mut result = Dense::uninit_in(context.buffers, dense.rows(), 1);
+    let step = block_rows(cols);
+    context.pool.install(|| {
+        result.values_mut().par_chunks_mut(step).enumerate().for_each(|(block, out)| {
+            let start = block * step * cols;
+            let tile = &dense.values()[start..start + out.len() * cols];
+            context.primitives.row_agg(op, out.len(), cols, Tile::new(tile, cols), TileMut::new(out, 1));
+        });
+    });
+    result
+}
+
+fn sparse_rows(context: &KernelContext<'_>, op: AggOp, csr: &Csr) -> Dense {
+    let mut result = Dense::uninit_in(context.buffers, csr.rows(), 1);
+    let step = block_rows(csr.nnz().checked_div(csr.rows()).unwrap_or(0) + 1);
+    context.pool.install(|| {
+        result.values_mut().par_chunks_mut(step).enumerate().for_each(|(block, out)| {
+            let offsets = &csr.row_offsets()[block * step..=block * step + out.len()];
+            let values = &csr.values()[offsets[0]..offsets[out.len()]];
+            context.primitives.segment_row_agg(op, offsets, values, csr.cols(), TileMut::new(out, 1));
+        });
+    });
+    result
+}
+
+fn columns(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock) -> Dense {
+    let (rows, cols) = matrix.dims();
+    let sum_op = if op == AggOp::Mean { AggOp::Sum } else { op };
+    let ranges = partial_ranges(rows, cols);
+    let partials: Vec<Vec<f64>> = context.pool.install(|| {
+        ranges
+            .into_par_iter()
+            .map(|range| {
+                let mut acc = vec![sum_op.neutral(); cols];
+                match matrix {
+                    MatrixBlock::Dense(dense) => {
+                        let tile = &dense.values()[range.start * cols..range.end * cols];
+                        context.primitives.col_agg(sum_op, range.len(), cols, Tile::new(tile, cols), &mut acc);
+                    }
+                    MatrixBlock::Sparse(csr) => {
+                        let offsets = &csr.row_offsets()[range.start..=range.end];
+                        let positions = offsets[0]..offsets[range.len()];
+                        let (columns, values) = (&csr.columns()[positions.clone()], &csr.values()[positions]);
+                        let tile = CsrTile { row_offsets: offsets, columns, values };
+                        context.primitives.sparse_col_agg(sum_op, tile, &mut acc);
+                    }
+                }
+                acc
+            })
+            .collect()
+    });
+    let mut result = vec![sum_op.neutral(); cols];
+    for partial in partials {
+        for (cell, value) in result.iter_mut().zip(partial) {
+            *cell = sum_op.merge(*cell, value);
+        }
+    }
+    if let (MatrixBlock::Sparse(csr), false) = (matrix, sum_op.ignores_zeros()) {
+        merge_zeros(sum_op, csr, &mut result);
+    }
+    if op == AggOp::Mean {
+        result.iter_mut().for_each(|cell| *cell /= rows as f64);
+    }
+    Dense::from_vec(1, cols, result)
+}
+
+/// Merges one zero into each column that has fewer non-zeros than rows.
+fn merge_zeros(op: AggOp, csr: &Csr, cells: &mut [f64]) {
+    let mut counts = vec![0_usize; cells.len()];
+    for &j in csr.columns() {
+        counts[j as usize] += 1;
+    }
+    for (cell, count) in cells.iter_mut().zip(counts) {
+        if count < csr.rows() {
+            *cell = op.merge(*cell, 0.0);
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Generation of matrices from scalars: `matrix`, `seq`, `rand`.
+
+use crate::{KernelContext, KernelError, block_rows};
+use fuseline_ir::hop::infer::seq_length;
+use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use rayon::prelude::*;
+
+/// Rows and columns as `usize`, if the matrix can exist.
+pub(crate) fn checked_dims(operation: &'static str, rows: i64, cols: i64) -> Result<(usize, usize), KernelError> {
+    let argument = |problem: String| KernelError::Argument { operation, problem };
+    let (Ok(r), Ok(c)) = (usize::try_from(rows), usize::try_from(cols)) else {
+        return Err(argument(format!("a matrix cannot have {rows} rows and {cols} columns")));
+    };
+    match r.checked_mul(c).and_then(|cells| cells.checked_mul(size_of::<f64>())) {
+        Some(bytes) if bytes <= isize::MAX as usize / 2 => Ok((r, c)),
+        _ => Err(argument(format!("a {rows} x {cols} matrix does not fit into memory"))),
+    }
+}
+
+/// A matrix whose every cell is `value`.
+///
+/// # Errors
+/// Dimensions that are negative or exceed the address space.
+pub fn fill(context: &KernelContext<'_>, value: f64, rows: i64, cols: i64) -> Result<MatrixBlock, KernelError> {
+    let (rows, cols) = checked_dims("matrix", rows, cols)?;
+    if value == 0.0 && MatrixBlock::prefers_sparse(rows, cols, 0) && rows * cols > 1 << 20 {
+        return Ok(Csr::empty(rows, cols).into());
+    }
+    let mut result = Dense::uninit_in(context.buffers, rows, cols);
+    result.values_mut().fill(value);
+    Ok(result.into())
+}
+
+/// A matrix with the cells of another, row after row.
+///
+/// # Errors
+/// The number of cells differs.
+pub fn reshape(matrix: &MatrixBlock, rows: i64, cols: i64) -> Result<MatrixBlock, KernelError> {
+    let (rows, cols) = checked_dims("matrix", rows, cols)?;
+    if matrix.rows() * matrix.cols() != rows * cols {
+        let problem = format!("{} x {} cells cannot fill {rows} x {cols}", matrix.rows(), matrix.cols());
+        return Err(KernelError::Argument { operation: "matrix", problem });
+    }
+    if matrix.dims() == (rows, cols) {
+        return Ok(matrix.clone());
+    }
+    Ok(matrix.to_dense().into_owned().reshape(rows, cols).into())
+}
+
+/// The column `from, from + by, ...` up to at most `to`.
+///
+/// # Errors
+/// An increment that never arrives.
+pub fn seq(context: &KernelContext<'_>, from: f64, to: f64, by: f64) -> Result<MatrixBlock, KernelError> {
+    let problem = || format!("seq({from}, {to}, {by}) does not end");
+    let argument = |problem: String| KernelError::Argument { operation: "seq", problem };
+    let length = seq_length(from, to, by).ok_or_else(|| argument(problem()))?;
+    let (rows, _) = checked_dims("seq", i64::try_from(length).map_err(|_| argument(problem()))?, 1)?;
+    let mut result = Dense::uninit_in(context.buffers, rows, 1);
+    for (i, cell) in result.values_mut().iter_mut().enumerate() {
+        *cell = (i as f64).mul_add(by, from);
+    }
+    Ok(result.into())
+}
+
+/// The density function of random values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Density {
+    /// Uniform between minimum and maximum.
+    Uniform,
+    /// Normal with mean 0 and deviation 1.
+    Normal,
+}
+
+/// Arguments of [`rand`].
+#[derive(Clone, Copy, Debug)]
+pub struct RandomParameters {
+    /// Rows.
+    pub rows: i64,
+    /// Columns.
+    pub cols: i64,
+    /// Smallest value (uniform).
+    pub min: f64,
+    /// Largest value (uniform).
+    pub max: f64,
+    /// Expected share of non-zeros, 0 to 1.
+    pub sparsity: f64,
+    /// Seed: the same seed gives the same matrix for every number of threads.
+    pub seed: u64,
+    /// Density function.
+    pub density: Density,
+}
+
+/// A random matrix. Every row block has a generator of its own, seeded from the seed and the block's number.
+///
+/// # Errors
+/// Dimensions that cannot be, or a sparsity outside of 0 to 1.
+pub fn rand(context: &KernelContext<'_>, parameters: &RandomParameters) -> Result<MatrixBlock, KernelError> {
+    let (rows, cols) = checked_dims("rand", parameters.rows, parameters.cols)?;
+    if !(0.0..=1.0).contains(&parameters.sparsity) {
+        let problem = format!("the sparsity {} is not between 0 and 1", parameters.sparsity);
+        return Err(KernelError::Argument { operation: "rand", problem });
+    }
+    let expected_nnz = (rows as f64 * cols as f64 * parameters.sparsity) as usize;
+    if MatrixBlock::prefers_sparse(rows, cols, expected_nnz) {
+        return Ok(rand_sparse(context, parameters, rows, cols).into());
+    }
+    let mut result = Dense::uninit_in(context.buffers, rows, cols);
+    let step = block_rows(cols);
+    context.pool.install(|| {
+        result.values_mut().par_chunks_mut((step * cols).max(1)).enumerate().for_each(|(block, cells)| {
+            let mut generator = block_generator(parameters.seed, block);
+            for cell in cells {
+                let keeps = parameters.sparsity >= 1.0 || generator.random::<f64>() < parameters.sparsity;
+                *cell = if keeps { draw(&mut generator, parameters) } else { 0.0 };
+            }
+        });
+    });
+    Ok(result.into())
+}
+
+fn block_generator(seed: u64, block: usize) -> Pcg64Mcg {
+    Pcg64Mcg::seed_from_u64(seed ^ (block as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+fn draw(generator: &mut impl Rng, parameters: &RandomParameters) -> f64 {
+    match parameters.density {
+        Density::Uniform => generator.random::<f64>().mul_add(parameters.max - parameters.min, parameters.min),
+        Density::Normal => {
+            // Box-Muller; one of the pair suffices.
+            let radius = (-2.0 * (1.0 - generator.random::<f64>()).ln()).sqrt();
+            radius * (std::f64::consts::TAU * generator.random::<f64>()).cos()
+        }
+    }
+}
+
+/// Draws the gaps between non-zeros, so that the cost follows the non-zeros.
+fn rand_sparse(context: &KernelContext<'_>, parameters: &RandomParameters, rows: usize, cols: usize) -> Csr {
+    let step = block_rows(((cols as f64 * parameters.sparsity) as usize).max(1));
+    let blocks: Vec<(Vec<usize>, Vec<u32>, Vec<f64>)> = context.pool.install(|| {
+        (0..rows.div_ceil(step))
+            .into_par_iter()
+            .map(|block| {
+                let mut generator = block_generator(parameters.seed, block);
+                let (mut lengths, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+                for _ in block * step..((block + 1) * step).min(rows) {
+                    let start = values.len();
+                    let mut j = gap(&mut generator, parameters.sparsity);
+                    while j < cols {
+                        let value = draw(&mut generator, parameters);
+                        if value != 0.0 {
+                            columns.push(j as u32);
+                            values.push(value);
+                        }
+                        j = j.saturating_add(1).saturating_add(gap(&mut generator, parameters.sparsity));
+                    }
+                    lengths.push(values.len() - start);
+                }
+                (lengths, columns, values)
+            })
+            .collect()
+    });
+    let mut row_offsets = Vec::with_capacity(rows + 1);
+    row_offsets.push(0);
+    let (mut all_columns, mut all_values) = (Vec::new(), Vec::new());
+    for (lengths, columns, values) in blocks {
+        for length in lengths {
+            row_offsets.push(row_offsets.last().copied().unwrap_or(0) + length);
+        }
+        all_columns.extend_from_slice(&columns);
+        all_values.extend_from_slice(&values);
+    }
+    Csr::from_parts(rows, cols, row_offsets, all_columns, all_values)
+}
+
+/// The number of zeros before the next non-zero: geometrically distributed.
+fn gap(generator: &mut impl Rng, sparsity: f64) -> usize {
+    if sparsity <= 0.0 {
+        return usize::MAX;
+    }
+    if sparsity >= 1.0 {
+        return 0;
+    }
+    ((1.0 - generator.random::<f64>()).ln() / (-sparsity).ln_1p()) as usize
+}

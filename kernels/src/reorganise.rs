@@ -1,0 +1,219 @@
+//! Transpose, indexing and binding: cells move, values do not change.
+
+use crate::generate::checked_dims;
+use crate::{KernelContext, KernelError, Operand, block_rows};
+use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Side of the square tiles of a dense transpose: 32 x 32 cells of source and result fit the first-level cache.
+const TILE: usize = 32;
+
+/// The transpose.
+pub fn transpose(context: &KernelContext<'_>, matrix: &MatrixBlock) -> MatrixBlock {
+    let dense = match matrix {
+        MatrixBlock::Sparse(csr) => return csr.transpose().into(),
+        MatrixBlock::Dense(dense) => dense,
+    };
+    let (rows, cols) = (dense.rows(), dense.cols());
+    let mut result = Dense::uninit_in(context.buffers, cols, rows);
+    if rows == 1 || cols == 1 {
+        result.values_mut().copy_from_slice(dense.values());
+        return result.into();
+    }
+    let source = dense.values();
+    context.pool.install(|| {
+        result.values_mut().par_chunks_mut((TILE * rows).max(1)).enumerate().for_each(|(block, out)| {
+            let first = block * TILE;
+            for start in (0..rows).step_by(TILE) {
+                for (j, out_row) in out.chunks_exact_mut(rows).enumerate() {
+                    for i in start..(start + TILE).min(rows) {
+                        out_row[i] = source[i * cols + first + j];
+                    }
+                }
+            }
+        });
+    });
+    result.into()
+}
+
+/// The half-open 0-based range of a 1-based inclusive one, if it lies within `limit`.
+fn checked_range(first: i64, last: i64, limit: usize) -> Option<Range<usize>> {
+    let (start, end) = (usize::try_from(first).ok()?.checked_sub(1)?, usize::try_from(last).ok()?);
+    (start < end && end <= limit).then_some(start..end)
+}
+
+fn checked_ranges(
+    matrix: &MatrixBlock,
+    rows: (i64, i64),
+    cols: (i64, i64),
+) -> Result<(Range<usize>, Range<usize>), KernelError> {
+    let dims = matrix.dims();
+    checked_range(rows.0, rows.1, dims.0)
+        .zip(checked_range(cols.0, cols.1, dims.1))
+        .ok_or(KernelError::Range { rows, cols, dims })
+}
+
+/// The cells in these rows and columns (1-based, inclusive).
+///
+/// # Errors
+/// The range lies outside of the matrix.
+pub fn index(
+    context: &KernelContext<'_>,
+    matrix: &MatrixBlock,
+    rows: (i64, i64),
+    cols: (i64, i64),
+) -> Result<MatrixBlock, KernelError> {
+    if rows == (1, matrix.rows() as i64) && cols == (1, matrix.cols() as i64) {
+        return Ok(matrix.clone());
+    }
+    let (rows, cols) = checked_ranges(matrix, rows, cols)?;
+    Ok(match matrix {
+        MatrixBlock::Dense(dense) => {
+            let mut result = Dense::uninit_in(context.buffers, rows.len(), cols.len());
+            let width = cols.len();
+            for (out, i) in result.values_mut().chunks_exact_mut(width).zip(rows) {
+                out.copy_from_slice(&dense.row(i)[cols.clone()]);
+            }
+            result.into()
+        }
+        MatrixBlock::Sparse(csr) => MatrixBlock::from(slice_csr(csr, rows, cols)).in_best_format(),
+    })
+}
+
+fn slice_csr(csr: &Csr, rows: Range<usize>, cols: Range<usize>) -> Csr {
+    let (mut row_offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    let height = rows.len();
+    for i in rows {
+        let (row_columns, row_values) = csr.row(i);
+        let start = row_columns.partition_point(|&j| (j as usize) < cols.start);
+        let end = row_columns.partition_point(|&j| (j as usize) < cols.end);
+        columns.extend(row_columns[start..end].iter().map(|&j| j - cols.start as u32));
+        values.extend_from_slice(&row_values[start..end]);
+        row_offsets.push(values.len());
+    }
+    Csr::from_parts(height, cols.len(), row_offsets, columns, values)
+}
+
+/// The matrix with these rows and columns (1-based, inclusive) replaced.
+///
+/// # Errors
+/// The range lies outside of the matrix, or the replacement has another size.
+pub fn left_index(
+    context: &KernelContext<'_>,
+    matrix: &MatrixBlock,
+    replacement: Operand<'_>,
+    rows: (i64, i64),
+    cols: (i64, i64),
+) -> Result<MatrixBlock, KernelError> {
+    let (rows, cols) = checked_ranges(matrix, rows, cols)?;
+    if let Operand::Matrix(block) = replacement
+        && block.dims() != (rows.len(), cols.len())
+    {
+        return Err(KernelError::Shapes {
+            operation: "left indexing".to_owned(),
+            left: (rows.len(), cols.len()),
+            right: block.dims(),
+            rule: "the replacement must have the size of the range",
+        });
+    }
+    let mut result = Dense::uninit_in(context.buffers, matrix.rows(), matrix.cols());
+    result.values_mut().copy_from_slice(matrix.to_dense().values());
+    let width = matrix.cols();
+    let source = match replacement {
+        Operand::Matrix(block) => Some(block.to_dense()),
+        Operand::Scalar(_) => None,
+    };
+    for (i, row) in rows.enumerate() {
+        let out = &mut result.values_mut()[row * width..(row + 1) * width][cols.clone()];
+        match (&source, replacement) {
+            (Some(dense), _) => out.copy_from_slice(dense.row(i)),
+            (None, Operand::Scalar(value)) => out.fill(value),
+            (None, Operand::Matrix(_)) => {}
+        }
+    }
+    Ok(MatrixBlock::from(result).in_best_format())
+}
+
+fn bind_error(operation: &str, left: &MatrixBlock, right: &MatrixBlock, rule: &'static str) -> KernelError {
+    KernelError::Shapes { operation: operation.to_owned(), left: left.dims(), right: right.dims(), rule }
+}
+
+/// The matrices side by side.
+///
+/// # Errors
+/// Different numbers of rows, or no matrix.
+pub fn bind_columns(context: &KernelContext<'_>, parts: &[&MatrixBlock]) -> Result<MatrixBlock, KernelError> {
+    let first = first_part("cbind", parts)?;
+    if let Some(part) = parts.iter().find(|part| part.rows() != first.rows()) {
+        return Err(bind_error("cbind", first, part, "cbind needs equal numbers of rows"));
+    }
+    let cols: usize = parts.iter().map(|part| part.cols()).sum();
+    let (rows, _) = checked_dims("cbind", first.rows() as i64, cols as i64)?;
+    if parts.iter().all(|part| part.is_sparse()) {
+        let parts: Vec<_> = parts.iter().map(|part| part.to_csr()).collect();
+        let (mut row_offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        for i in 0..rows {
+            let mut offset = 0;
+            for part in &parts {
+                let (row_columns, row_values) = part.row(i);
+                columns.extend(row_columns.iter().map(|&j| j + offset));
+                values.extend_from_slice(row_values);
+                offset += part.cols() as u32;
+            }
+            row_offsets.push(values.len());
+        }
+        return Ok(Csr::from_parts(rows, cols, row_offsets, columns, values).into());
+    }
+    let parts: Vec<_> = parts.iter().map(|part| part.to_dense()).collect();
+    let mut result = Dense::uninit_in(context.buffers, rows, cols);
+    let step = block_rows(cols);
+    context.pool.install(|| {
+        result.values_mut().par_chunks_mut((step * cols).max(1)).enumerate().for_each(|(block, out)| {
+            for (r, out_row) in out.chunks_exact_mut(cols.max(1)).enumerate() {
+                let mut offset = 0;
+                for part in &parts {
+                    out_row[offset..offset + part.cols()].copy_from_slice(part.row(block * step + r));
+                    offset += part.cols();
+                }
+            }
+        });
+    });
+    Ok(result.into())
+}
+
+/// The matrices below each other.
+///
+/// # Errors
+/// Different numbers of columns, or no matrix.
+pub fn bind_rows(context: &KernelContext<'_>, parts: &[&MatrixBlock]) -> Result<MatrixBlock, KernelError> {
+    let first = first_part("rbind", parts)?;
+    if let Some(part) = parts.iter().find(|part| part.cols() != first.cols()) {
+        return Err(bind_error("rbind", first, part, "rbind needs equal numbers of columns"));
+    }
+    let rows: usize = parts.iter().map(|part| part.rows()).sum();
+    let (rows, cols) = checked_dims("rbind", rows as i64, first.cols() as i64)?;
+    if parts.iter().all(|part| part.is_sparse()) {
+        let (mut row_offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        for part in parts {
+            let csr = part.to_csr();
+            let start = values.len();
+            row_offsets.extend(csr.row_offsets()[1..].iter().map(|offset| start + offset));
+            columns.extend_from_slice(csr.columns());
+            values.extend_from_slice(csr.values());
+        }
+        return Ok(Csr::from_parts(rows, cols, row_offsets, columns, values).into());
+    }
+    let mut result = Dense::uninit_in(context.buffers, rows, cols);
+    let mut offset = 0;
+    for part in parts {
+        let dense = part.to_dense();
+        result.values_mut()[offset..offset + dense.values().len()].copy_from_slice(dense.values());
+        offset += dense.values().len();
+    }
+    Ok(result.into())
+}
+
+fn first_part<'a>(operation: &'static str, parts: &[&'a MatrixBlock]) -> Result<&'a MatrixBlock, KernelError> {
+    parts.first().copied().ok_or(KernelError::Argument { operation, problem: "no matrix to bind".to_owned() })
+}

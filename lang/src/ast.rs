@@ -1,0 +1,168 @@
+//! The syntax tree: what the parser hands to the lowering. It knows names and places, but no meaning.
+
+use fuseline_ir::hop::Span;
+use fuseline_ir::ops::BinaryOp;
+use fuseline_ir::types::{DataType, Value};
+
+/// A name and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Name {
+    pub(crate) text: String,
+    pub(crate) span: Span,
+}
+
+/// One file.
+#[derive(Debug, Default)]
+pub(crate) struct Script {
+    pub(crate) imports: Vec<Import>,
+    pub(crate) functions: Vec<FunctionDefinition>,
+    pub(crate) statements: Vec<Statement>,
+}
+
+/// `source("path") as namespace`.
+#[derive(Debug)]
+pub(crate) struct Import {
+    pub(crate) path: String,
+    pub(crate) namespace: Name,
+    pub(crate) span: Span,
+}
+
+/// `name = function(parameters) return (results) { body }`.
+#[derive(Debug)]
+pub(crate) struct FunctionDefinition {
+    pub(crate) name: Name,
+    pub(crate) parameters: Vec<ParameterDefinition>,
+    pub(crate) results: Vec<ParameterDefinition>,
+    pub(crate) body: Vec<Statement>,
+    /// From the name to the end of the header.
+    pub(crate) span: Span,
+}
+
+/// A declared parameter or result.
+#[derive(Debug)]
+pub(crate) struct ParameterDefinition {
+    pub(crate) name: Name,
+    pub(crate) data_type: DataType,
+    pub(crate) default: Option<Expression>,
+}
+
+/// A statement and its place.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    pub(crate) kind: StatementKind,
+    pub(crate) span: Span,
+}
+
+/// The kinds of statements.
+#[derive(Debug)]
+pub(crate) enum StatementKind {
+    /// `target = value`, or `target += value`.
+    Assign { target: Target, accumulate: bool, value: Expression },
+    /// `[targets] = call`.
+    MultiAssign { targets: Vec<Target>, call: Expression },
+    /// A call for its effects.
+    Call(Expression),
+    /// `if`.
+    If { condition: Expression, then_body: Vec<Statement>, else_body: Vec<Statement> },
+    /// `while`.
+    While { condition: Expression, body: Vec<Statement> },
+    /// `for` and `parfor`.
+    For { variable: Name, range: LoopRange, body: Vec<Statement>, parallel: bool },
+}
+
+/// `from:to`, or `seq(from, to, by)`.
+#[derive(Debug)]
+pub(crate) struct LoopRange {
+    pub(crate) from: Expression,
+    pub(crate) to: Expression,
+    pub(crate) by: Option<Expression>,
+}
+
+/// What an assignment writes to: a variable or a range of one.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) name: Name,
+    pub(crate) ranges: Option<Ranges>,
+    pub(crate) span: Span,
+}
+
+/// The rows and columns of an index.
+#[derive(Debug)]
+pub(crate) struct Ranges {
+    pub(crate) rows: Range,
+    pub(crate) cols: Range,
+}
+
+/// One dimension of an index.
+#[derive(Debug)]
+pub(crate) enum Range {
+    /// Nothing is written: all of it.
+    All,
+    /// One position.
+    Single(Box<Expression>),
+    /// From the first to the last position.
+    Between(Box<Expression>, Box<Expression>),
+}
+
+impl Range {
+    /// The expressions in it.
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        let (first, last) = match self {
+            Range::All => (None, None),
+            Range::Single(at) => (Some(&**at), None),
+            Range::Between(first, last) => (Some(&**first), Some(&**last)),
+        };
+        first.into_iter().chain(last)
+    }
+}
+
+/// An expression, its place, and the number of operators on its longest path, which the parser limits.
+#[derive(Debug)]
+pub(crate) struct Expression {
+    pub(crate) kind: ExpressionKind,
+    pub(crate) span: Span,
+    pub(crate) depth: u32,
+}
+
+/// A prefix operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prefix {
+    Plus,
+    Minus,
+    Not,
+}
+
+/// An infix operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Infix {
+    Elementwise(BinaryOp),
+    MatMul,
+}
+
+/// An argument of a call.
+#[derive(Debug)]
+pub(crate) struct Argument {
+    pub(crate) name: Option<Name>,
+    pub(crate) value: Expression,
+}
+
+/// A call of a builtin or user function.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) namespace: Option<Name>,
+    pub(crate) function: Name,
+    pub(crate) arguments: Vec<Argument>,
+}
+
+/// The kinds of expressions.
+#[derive(Debug)]
+pub(crate) enum ExpressionKind {
+    Literal(Value),
+    Variable(String),
+    /// `$name`.
+    ScriptArgument(String),
+    Prefix(Prefix, Box<Expression>),
+    Infix(Infix, Box<Expression>, Box<Expression>),
+    Call(Call),
+    Index(Box<Expression>, Ranges),
+}

@@ -1,0 +1,108 @@
+//! The syntax tree to a program: names resolved, calls bound, straight-line statements gathered into HOP DAGs.
+//!
+//! Blocks are cut by control flow and by calls of user functions, which are hoisted out of expressions to stand before
+//! the statement (section 2.1). The types of variables are tracked along the way; where control flow joins and the
+//! types differ, the type is unknown until run time.
+
+mod bind;
+mod blocks;
+mod builtin;
+mod call;
+mod control;
+mod expression;
+mod function;
+mod scope;
+mod statement;
+#[cfg(test)]
+mod tests;
+
+use crate::argument::Argument;
+use crate::ast::Name;
+use crate::diagnostic::Diagnostic;
+use crate::load::{File, Loaded};
+use blocks::Blocks;
+use function::Signature;
+use fuseline_ir::hop::Span;
+use fuseline_ir::program::Program;
+use fuseline_ir::types::DataType;
+use scope::Scope;
+use std::collections::{BTreeMap, HashMap};
+
+/// The error was reported; what depends on the value is given up.
+#[derive(Debug)]
+struct Reported;
+
+type Lowered<T> = Result<T, Reported>;
+
+/// Lowers all files; the program is of use only when there are no errors.
+pub(crate) fn lower(
+    loaded: &Loaded,
+    arguments: &BTreeMap<String, Argument>,
+) -> (Program, Vec<Diagnostic>) {
+    let mut errors = Vec::new();
+    let signatures = function::signatures(&loaded.files, arguments, &mut errors);
+    let mut program = Program::default();
+    for (number, file) in loaded.files.iter().enumerate() {
+        let mut lowerer = Lowerer::new(file, arguments, &signatures);
+        lowerer.functions(&mut program);
+        if number == 0 {
+            program.body = lowerer.script();
+        } else if let Some(statement) = file.script.statements.first() {
+            let error = Diagnostic::new(statement.span, "a sourced file may only define functions");
+            lowerer.errors.push(error.here("a statement outside of functions"));
+        }
+        errors.append(&mut lowerer.errors);
+    }
+    (program, errors)
+}
+
+/// The state while the statements of one file are lowered.
+struct Lowerer<'a> {
+    file: &'a File,
+    arguments: &'a BTreeMap<String, Argument>,
+    signatures: &'a BTreeMap<String, Signature>,
+    errors: Vec<Diagnostic>,
+    scope: Scope,
+    blocks: Blocks,
+    /// The variables that hold the results of hoisted calls, by the place of the call.
+    hoisted: HashMap<Span, String>,
+    temporaries: usize,
+    /// The types of variables whose type changes from one iteration to the next, by the place of the loop.
+    unstable: HashMap<Span, BTreeMap<String, DataType>>,
+}
+
+impl<'a> Lowerer<'a> {
+    fn new(
+        file: &'a File,
+        arguments: &'a BTreeMap<String, Argument>,
+        signatures: &'a BTreeMap<String, Signature>,
+    ) -> Self {
+        Lowerer {
+            file,
+            arguments,
+            signatures,
+            errors: Vec::new(),
+            scope: Scope::default(),
+            blocks: Blocks::default(),
+            hoisted: HashMap::new(),
+            temporaries: 0,
+            unstable: HashMap::new(),
+        }
+    }
+
+    fn script(&mut self) -> Vec<fuseline_ir::program::StatementBlock> {
+        self.scope = Scope::default();
+        self.body(&self.file.script.statements)
+    }
+
+    fn report<T>(&mut self, error: Diagnostic) -> Lowered<T> {
+        self.errors.push(error);
+        Err(Reported)
+    }
+
+    /// A fresh variable that no script can name.
+    fn temporary(&mut self, span: Span) -> Name {
+        self.temporaries += 1;
+        Name { text: format!("_t{}", self.temporaries), span }
+    }
+}

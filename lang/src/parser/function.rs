@@ -1,0 +1,103 @@
+//! Function definitions.
+
+use super::{Parsed, Parser, join};
+use crate::ast::{FunctionDefinition, ParameterDefinition};
+use crate::diagnostic::Diagnostic;
+use crate::suggest;
+use crate::token::Token;
+use fuseline_ir::types::DataType;
+
+/// The names of types, in lower case; any case is accepted.
+const TYPES: &[(&str, DataType)] = &[
+    ("matrix", DataType::Matrix),
+    ("double", DataType::F64),
+    ("integer", DataType::I64),
+    ("int", DataType::I64),
+    ("boolean", DataType::BOOL),
+    ("string", DataType::STR),
+];
+const TYPES_NOT_YET: &[&str] = &["frame", "list", "tensor", "scalar"];
+
+impl Parser<'_> {
+    /// `name = function(parameters) return (results) { statements }`.
+    pub(super) fn function_definition(&mut self) -> Parsed<FunctionDefinition> {
+        let name = self.expect_identifier("the name of the function")?;
+        self.advance();
+        self.skip_newlines();
+        self.expect(&Token::Function, "")?;
+        self.skip_newlines();
+        let parameters = self.declarations("parameter")?;
+        self.skip_newlines();
+        let mut results = Vec::new();
+        if self.accept(&Token::Return) {
+            self.skip_newlines();
+            results = self.declarations("result")?;
+        }
+        let end = self.tokens[self.position.saturating_sub(1)].1;
+        self.skip_newlines();
+        let body = self.nested(Self::braces)?;
+        Ok(FunctionDefinition { span: join(name.span, end), name, parameters, results, body })
+    }
+
+    /// `(Type name = default, ...)`.
+    fn declarations(&mut self, what: &str) -> Parsed<Vec<ParameterDefinition>> {
+        self.expect(&Token::OpenParenthesis, &format!("before the {what}s"))?;
+        let mut declarations: Vec<ParameterDefinition> = Vec::new();
+        while *self.peek() != Token::CloseParenthesis {
+            let declaration = self.declaration(what)?;
+            if let Some(first) =
+                declarations.iter().find(|other| other.name.text == declaration.name.text)
+            {
+                let message = format!("the {what} `{}` is declared twice", first.name.text);
+                let error = Diagnostic::new(declaration.name.span, message).here("again here");
+                return self.fail(error.label(first.name.span, "first here"));
+            }
+            declarations.push(declaration);
+            if !self.accept(&Token::Comma) {
+                break;
+            }
+        }
+        self.expect(&Token::CloseParenthesis, &format!("after the {what}s"))?;
+        Ok(declarations)
+    }
+
+    fn declaration(&mut self, what: &str) -> Parsed<ParameterDefinition> {
+        let data_type = self.data_type(what)?;
+        let name = self.expect_identifier(&format!("the name of the {what}"))?;
+        let default = if self.accept(&Token::Assign) { Some(self.expression()?) } else { None };
+        Ok(ParameterDefinition { name, data_type, default })
+    }
+
+    fn data_type(&mut self, what: &str) -> Parsed<DataType> {
+        let name = self.expect_name(&format!("the type of the {what}"))?;
+        let lower = name.text.to_ascii_lowercase();
+        let Some((_, data_type)) = TYPES.iter().find(|(known, _)| *known == lower) else {
+            return self.unknown_type(&name, &lower);
+        };
+        if data_type.is_matrix() && self.accept(&Token::OpenBracket) {
+            let cell = self.expect_name("the type of the cells")?;
+            if cell.text.to_ascii_lowercase() != "double" {
+                let message = format!("matrices of `{}` are not supported", cell.text);
+                return self
+                    .fail(Diagnostic::new(cell.span, message).help("write `Matrix[Double]`"));
+            }
+            self.expect(&Token::CloseBracket, "after the type of the cells")?;
+        }
+        Ok(*data_type)
+    }
+
+    fn unknown_type<T>(&mut self, name: &crate::ast::Name, lower: &str) -> Parsed<T> {
+        if TYPES_NOT_YET.contains(&lower) {
+            return self.fail(Diagnostic::new(
+                name.span,
+                format!("the type `{}` is not supported yet", name.text),
+            ));
+        }
+        let error = Diagnostic::new(name.span, format!("there is no type `{}`", name.text));
+        let known = suggest::nearest(lower, TYPES.iter().map(|(name, _)| *name));
+        let help = known.unwrap_or(
+            "the types are Matrix[Double], Double, Integer, Boolean and String".to_owned(),
+        );
+        self.fail(error.help(help))
+    }
+}

@@ -1,0 +1,288 @@
+//! Tokens of DML and the lexer.
+
+use crate::diagnostic::Diagnostic;
+use fuseline_ir::hop::Span;
+use logos::{Lexer, Logos};
+
+/// What can go wrong within a token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LexicalError {
+    /// No token starts so.
+    #[default]
+    Character,
+    /// A text without its closing quote on the same line.
+    Text,
+    /// A `/*` without `*/`.
+    Comment,
+}
+
+/// A token.
+#[derive(Clone, Debug, PartialEq, Logos)]
+#[logos(error = LexicalError)]
+#[logos(skip r"[ \t\r\f]+")]
+#[logos(skip(r"#[^\n]*", allow_greedy = true))]
+pub(crate) enum Token {
+    #[token("\n")]
+    Newline,
+    /// Skipped by the lexer below.
+    #[token("/*", comment)]
+    Comment,
+    #[regex(r"[0-9]+[lL]?", integer)]
+    Integer(NumberLiteral),
+    #[regex(r"([0-9]+\.[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[lL]?", double)]
+    #[regex(r"[0-9]+[eE][+-]?[0-9]+[lL]?", double)]
+    Double(NumberLiteral),
+    #[token("\"", |lexer| text(lexer, '"'))]
+    #[token("'", |lexer| text(lexer, '\''))]
+    Text(String),
+    #[regex(r"\$([A-Za-z][A-Za-z0-9_]*|[0-9]+)", |lexer| lexer.slice()[1..].to_owned())]
+    Argument(String),
+    #[regex(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*", |lexer| lexer.slice().to_owned())]
+    Name(String),
+    #[token("if")]
+    If,
+    #[token("else")]
+    Else,
+    #[token("while")]
+    While,
+    #[token("for")]
+    For,
+    #[token("parfor")]
+    Parfor,
+    #[token("in")]
+    In,
+    #[token("function")]
+    Function,
+    #[token("return")]
+    Return,
+    #[token("source")]
+    Source,
+    #[token("TRUE")]
+    True,
+    #[token("FALSE")]
+    False,
+    #[token("=")]
+    Assign,
+    #[token("<-")]
+    Arrow,
+    #[token("+=")]
+    PlusAssign,
+    #[token("^")]
+    Caret,
+    #[token("%*%")]
+    MatMul,
+    #[token("%%")]
+    Modulus,
+    #[token("%/%")]
+    IntDiv,
+    #[token("*")]
+    Star,
+    #[token("/")]
+    Slash,
+    #[token("+")]
+    Plus,
+    #[token("-")]
+    Minus,
+    #[token("<")]
+    Less,
+    #[token("<=")]
+    LessEqual,
+    #[token(">")]
+    Greater,
+    #[token(">=")]
+    GreaterEqual,
+    #[token("==")]
+    Equal,
+    #[token("!=")]
+    NotEqual,
+    #[token("!")]
+    Not,
+    #[token("&")]
+    #[token("&&")]
+    And,
+    #[token("|")]
+    #[token("||")]
+    Or,
+    #[token("(")]
+    OpenParenthesis,
+    #[token(")")]
+    CloseParenthesis,
+    #[token("[")]
+    OpenBracket,
+    #[token("]")]
+    CloseBracket,
+    #[token("{")]
+    OpenBrace,
+    #[token("}")]
+    CloseBrace,
+    #[token(",")]
+    Comma,
+    #[token(";")]
+    Semicolon,
+    #[token(":")]
+    Colon,
+    #[token("::")]
+    DoubleColon,
+    /// Appended by the lexer below.
+    End,
+}
+
+/// The value of a number, as a double, and as an integer where it is written as one and fits 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct NumberLiteral {
+    pub(crate) double: f64,
+    pub(crate) integer: Option<i64>,
+}
+
+/// A token and its place.
+pub(crate) type Spanned = (Token, Span);
+
+/// The tokens of a text, ending with [`Token::End`]; what is no token is left out and reported.
+pub(crate) fn tokenize(source: u32, text: &str, errors: &mut Vec<Diagnostic>) -> Vec<Spanned> {
+    let span = |start: usize, end: usize| Span { source, start: start as u32, end: end as u32 };
+    let mut tokens = Vec::new();
+    let mut lexer = Token::lexer(text);
+    while let Some(token) = lexer.next() {
+        let range = lexer.span();
+        let here = span(range.start, range.end);
+        match token {
+            Ok(Token::Comment) => {}
+            Ok(token) => tokens.push((token, here)),
+            Err(error) => errors.push(lexical_diagnostic(error, here, lexer.slice())),
+        }
+    }
+    tokens.push((Token::End, span(text.len(), text.len())));
+    tokens
+}
+
+fn lexical_diagnostic(error: LexicalError, span: Span, slice: &str) -> Diagnostic {
+    match error {
+        LexicalError::Character => {
+            let message = format!("`{}` is not part of DML", slice.escape_debug());
+            Diagnostic::new(span, message).here("unexpected character")
+        }
+        LexicalError::Text => Diagnostic::new(span, "a text is not closed")
+            .here("the closing quote must be on the same line")
+            .help("write `\\n` for a line break within a text"),
+        LexicalError::Comment => {
+            let start = Span { end: span.start + 2, ..span };
+            Diagnostic::new(start, "a comment is not closed").here("`*/` is missing")
+        }
+    }
+}
+
+fn digits<'a>(lexer: &Lexer<'a, Token>) -> &'a str {
+    lexer.slice().trim_end_matches(['l', 'L'])
+}
+
+fn integer(lexer: &mut Lexer<'_, Token>) -> Result<NumberLiteral, LexicalError> {
+    let double = digits(lexer).parse().map_err(|_| LexicalError::Character)?;
+    Ok(NumberLiteral { double, integer: digits(lexer).parse().ok() })
+}
+
+fn double(lexer: &mut Lexer<'_, Token>) -> Result<NumberLiteral, LexicalError> {
+    let double = digits(lexer).parse().map_err(|_| LexicalError::Character)?;
+    Ok(NumberLiteral { double, integer: None })
+}
+
+/// The rest of a text after its opening quote, with escapes resolved.
+fn text(lexer: &mut Lexer<'_, Token>, quote: char) -> Result<String, LexicalError> {
+    let mut value = String::new();
+    let mut characters = lexer.remainder().char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '\n' => {
+                lexer.bump(at);
+                return Err(LexicalError::Text);
+            }
+            '\\' => match characters.next() {
+                Some((_, 'n')) => value.push('\n'),
+                Some((_, 't')) => value.push('\t'),
+                Some((_, 'r')) => value.push('\r'),
+                Some((after, '\n')) => {
+                    lexer.bump(after);
+                    return Err(LexicalError::Text);
+                }
+                Some((_, other)) => value.push(other),
+                None => break,
+            },
+            _ if character == quote => {
+                lexer.bump(at + 1);
+                return Ok(value);
+            }
+            _ => value.push(character),
+        }
+    }
+    lexer.bump(lexer.remainder().len());
+    Err(LexicalError::Text)
+}
+
+fn comment(lexer: &mut Lexer<'_, Token>) -> Result<(), LexicalError> {
+    let rest = lexer.remainder();
+    match rest.find("*/") {
+        Some(at) => {
+            lexer.bump(at + 2);
+            Ok(())
+        }
+        None => {
+            lexer.bump(rest.len());
+            Err(LexicalError::Comment)
+        }
+    }
+}
+
+impl Token {
+    /// The token as messages name it.
+    pub(crate) fn describe(&self) -> String {
+        let symbol = match self {
+            Token::Newline | Token::Comment => return "the end of the line".to_owned(),
+            Token::End => return "the end of the script".to_owned(),
+            Token::Integer(_) | Token::Double(_) => return "a number".to_owned(),
+            Token::Text(_) => return "a text".to_owned(),
+            Token::Argument(name) => return format!("`${name}`"),
+            Token::Name(name) => return format!("`{name}`"),
+            Token::If => "if",
+            Token::Else => "else",
+            Token::While => "while",
+            Token::For => "for",
+            Token::Parfor => "parfor",
+            Token::In => "in",
+            Token::Function => "function",
+            Token::Return => "return",
+            Token::Source => "source",
+            Token::True => "TRUE",
+            Token::False => "FALSE",
+            Token::Assign => "=",
+            Token::Arrow => "<-",
+            Token::PlusAssign => "+=",
+            Token::Caret => "^",
+            Token::MatMul => "%*%",
+            Token::Modulus => "%%",
+            Token::IntDiv => "%/%",
+            Token::Star => "*",
+            Token::Slash => "/",
+            Token::Plus => "+",
+            Token::Minus => "-",
+            Token::Less => "<",
+            Token::LessEqual => "<=",
+            Token::Greater => ">",
+            Token::GreaterEqual => ">=",
+            Token::Equal => "==",
+            Token::NotEqual => "!=",
+            Token::Not => "!",
+            Token::And => "&",
+            Token::Or => "|",
+            Token::OpenParenthesis => "(",
+            Token::CloseParenthesis => ")",
+            Token::OpenBracket => "[",
+            Token::CloseBracket => "]",
+            Token::OpenBrace => "{",
+            Token::CloseBrace => "}",
+            Token::Comma => ",",
+            Token::Semicolon => ";",
+            Token::Colon => ":",
+            Token::DoubleColon => "::",
+        };
+        format!("`{symbol}`")
+    }
+}

@@ -1,0 +1,219 @@
+//! Calls of vector primitives for single nodes.
+
+use super::memory::View;
+use super::unit::Fact;
+use super::{Emit, Emitter, set_nounwind};
+use crate::schedule::{Entry, Extent};
+use fuseline_ir::cplan::{CInputId, CNode, CNodeId, FACTOR_U, FACTOR_V};
+use fuseline_ir::ops::{AggOp, TernaryOp};
+use fuseline_vecprims::{ArgKind, Form, Primitive};
+use inkwell::types::{BasicMetadataTypeEnum, FunctionType};
+use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerValue};
+
+/// Arguments of a call, in order.
+#[derive(Clone, Default)]
+pub(super) struct Arguments<'ctx> {
+    values: Vec<BasicMetadataValueEnum<'ctx>>,
+}
+
+impl<'ctx> Arguments<'ctx> {
+    /// A call that begins with these numbers.
+    pub(super) fn numbers<const N: usize>(numbers: [IntValue<'ctx>; N]) -> Self {
+        Arguments { values: numbers.map(Into::into).to_vec() }
+    }
+
+    /// Appends a number or an address.
+    pub(super) fn with(mut self, value: impl Into<BasicMetadataValueEnum<'ctx>>) -> Self {
+        self.values.push(value.into());
+        self
+    }
+
+    /// Appends the address and the row stride of a view.
+    pub(super) fn with_view(self, view: View<'ctx>) -> Self {
+        self.with(view.pointer).with(view.row)
+    }
+}
+
+impl<'ctx> Emitter<'_, 'ctx> {
+    /// The declaration of a primitive; its first use puts it on the list of called symbols.
+    pub(super) fn primitive(&mut self, name: &str, signature: FunctionType<'ctx>) -> FunctionValue<'ctx> {
+        if !self.called.iter().any(|known| known == name) {
+            self.called.push(name.to_owned());
+        }
+        self.module.get_function(name).unwrap_or_else(|| {
+            let function = self.module.add_function(name, signature, None);
+            set_nounwind(self.context, function);
+            function
+        })
+    }
+
+    /// Calls a primitive that serves a tile.
+    pub(super) fn call_primitive(&mut self, primitive: Primitive, arguments: &Arguments<'ctx>) -> Emit<()> {
+        let kind = |kind: &ArgKind| -> BasicMetadataTypeEnum<'ctx> {
+            match kind {
+                ArgKind::Usize => self.i64().into(),
+                ArgKind::Values | ArgKind::ValuesMut | ArgKind::Offsets | ArgKind::Columns => self.pointer().into(),
+            }
+        };
+        let parameters: Vec<BasicMetadataTypeEnum<'ctx>> = primitive.signature().iter().map(kind).collect();
+        let signature = self.context.void_type().fn_type(&parameters, false);
+        let function = self.primitive(&primitive.to_string(), signature);
+        self.builder.build_call(function, &arguments.values, "").map(|_| ())
+    }
+
+    /// Computes one node into its place.
+    pub(super) fn node_call(&mut self, id: CNodeId) -> Emit<()> {
+        match self.plan.nodes[id] {
+            CNode::Unary(op, a) => self.element_wise_call(id, &[a], |_| Primitive::Unary(op)),
+            CNode::Binary(op, a, b) => self.element_wise_call(id, &[a, b], |views| {
+                let form = match (views[0].is_wide, views[1].is_wide) {
+                    (true, false) => Form::VectScalar,
+                    (false, true) => Form::ScalarVect,
+                    (true, true) | (false, false) => Form::VectVect,
+                };
+                Primitive::Binary(op, form)
+            }),
+            CNode::Ternary(op, a, b, c) => self.ternary_call(id, op, [a, b, c]),
+            CNode::RowAgg(op, a) => self.row_aggregate(id, op, a),
+            CNode::DotProduct(a, b) => self.dot_product(id, a, b),
+            CNode::VectMatMult(a, input) => self.vector_matrix_product(id, a, input),
+            CNode::OuterProduct => self.outer_product(id),
+            ref node => unreachable!("{node:?} is an input, so no step computes it"),
+        }
+    }
+
+    /// A call that lists row stride after pointer for every operand and the result.
+    fn element_wise_call(
+        &mut self,
+        id: CNodeId,
+        operands: &[CNodeId],
+        primitive: impl FnOnce(&[View<'ctx>]) -> Primitive,
+    ) -> Emit<()> {
+        let (rows, length, views, out) = self.element_wise_operands(id, operands)?;
+        let arguments = views.iter().fold(Arguments::numbers([rows, length]), |all, &view| all.with_view(view));
+        self.call_primitive(primitive(&views), &arguments.with_view(out))
+    }
+
+    /// A call that lists row and column strides for every operand.
+    fn ternary_call(&mut self, id: CNodeId, op: TernaryOp, operands: [CNodeId; 3]) -> Emit<()> {
+        let (rows, length, views, out) = self.element_wise_operands(id, &operands)?;
+        let arguments = views.iter().fold(Arguments::numbers([rows, length]), |all, &view| {
+            all.with_view(view).with(self.index(view.is_wide.into()))
+        });
+        self.call_primitive(Primitive::Ternary(op), &arguments.with_view(out))
+    }
+
+    /// Rows, length, operands and result of an element-wise call.
+    ///
+    /// Values per row whose operands are all packed are one run, which is faster than a column of rows of length 1.
+    fn element_wise_operands(
+        &mut self,
+        id: CNodeId,
+        operands: &[CNodeId],
+    ) -> Emit<(IntValue<'ctx>, IntValue<'ctx>, Vec<View<'ctx>>, View<'ctx>)> {
+        let extent = self.schedule.extents[id];
+        let (mut rows, mut length) = self.dimensions(extent)?;
+        let mut out = self.view(id)?;
+        let mut views = operands.iter().map(|&operand| self.view(operand)).collect::<Emit<Vec<_>>>()?;
+        let is_run = |(view, &operand): (&View<'ctx>, &CNodeId)| {
+            view.is_packed || self.schedule.extents[operand] == Extent::One
+        };
+        if extent == Extent::Rows && views.iter().zip(operands).all(is_run) {
+            (rows, length) = (length, rows);
+            views.iter_mut().chain([&mut out]).for_each(|view| view.is_wide = view.is_packed);
+        } else if !views.iter().any(|view| view.is_wide) {
+            // A column: the primitives see rows of one value.
+            views.iter_mut().for_each(|view| view.is_wide = true);
+        }
+        Ok((rows, length, views, out))
+    }
+
+    /// Rows, row offsets and columns of sparse main rows.
+    pub(super) fn sparse_rows(&mut self) -> Emit<Arguments<'ctx>> {
+        let rows = self.number(Fact::Rows)?;
+        Ok(Arguments::numbers([rows]).with(self.address(Fact::RowOffsets)?).with(self.address(Fact::Columns)?))
+    }
+
+    /// Whether a node is the main row of a Row plan's sparse entry.
+    pub(super) fn is_sparse_row(&self, id: CNodeId) -> bool {
+        self.schedule.entry == Entry::Sparse
+            && self.plan.nodes[id] == CNode::Main
+            && matches!(self.schedule.extents[id], Extent::Vector(_))
+    }
+
+    fn row_aggregate(&mut self, id: CNodeId, op: AggOp, a: CNodeId) -> Emit<()> {
+        let out = self.view(id)?;
+        if self.is_sparse_row(a) {
+            let values = self.address(Fact::Main)?;
+            return self.segment_row_aggregate(op, values, out);
+        }
+        let (rows, length) = self.dimensions(self.schedule.extents[a])?;
+        let arguments = Arguments::numbers([rows, length]).with_view(self.view(a)?).with_view(out);
+        self.call_primitive(Primitive::RowAgg(op), &arguments)
+    }
+
+    /// Aggregates values by position over sparse rows.
+    pub(super) fn segment_row_aggregate(
+        &mut self,
+        op: AggOp,
+        values: PointerValue<'ctx>,
+        out: View<'ctx>,
+    ) -> Emit<()> {
+        let rows = self.number(Fact::Rows)?;
+        let arguments = Arguments::numbers([rows])
+            .with(self.address(Fact::RowOffsets)?)
+            .with(values)
+            .with(self.number(Fact::Cols)?)
+            .with_view(out);
+        self.call_primitive(Primitive::SegmentRowAgg(op), &arguments)
+    }
+
+    fn dot_product(&mut self, id: CNodeId, a: CNodeId, b: CNodeId) -> Emit<()> {
+        let out = self.view(id)?;
+        // A product commutes, and so does its fused addition.
+        let (a, b) = if self.is_sparse_row(b) { (b, a) } else { (a, b) };
+        if self.is_sparse_row(a) {
+            let arguments = self.sparse_rows()?.with(self.address(Fact::Main)?).with_view(self.view(b)?).with_view(out);
+            return self.call_primitive(Primitive::SparseDotProduct, &arguments);
+        }
+        let (rows, length) = self.dimensions(self.schedule.extents[a])?;
+        let arguments =
+            Arguments::numbers([rows, length]).with_view(self.view(a)?).with_view(self.view(b)?).with_view(out);
+        self.call_primitive(Primitive::DotProduct, &arguments)
+    }
+
+    fn vector_matrix_product(&mut self, id: CNodeId, a: CNodeId, input: CInputId) -> Emit<()> {
+        let out = self.view(id)?;
+        let columns = self.number(Fact::SideCols(input))?;
+        if self.is_sparse_row(a) {
+            let arguments = self.sparse_rows()?.with(self.address(Fact::Main)?).with(columns);
+            let arguments = arguments.with_view(self.stored_matrix(input)?).with_view(out);
+            return self.call_primitive(Primitive::SparseVectMatMult, &arguments);
+        }
+        let (rows, length) = self.dimensions(self.schedule.extents[a])?;
+        let arguments = Arguments::numbers([rows, length, columns])
+            .with_view(self.view(a)?)
+            .with(self.address(Fact::SideTransposed(input))?)
+            .with(length)
+            .with_view(out);
+        self.call_primitive(Primitive::VectMatMult, &arguments)
+    }
+
+    /// The rows of a side matrix, as stored.
+    pub(super) fn stored_matrix(&mut self, input: CInputId) -> Emit<View<'ctx>> {
+        let (pointer, row) = (self.address(Fact::SideValues(input))?, self.number(Fact::SideStride(input))?);
+        Ok(View { pointer, row, is_wide: true, is_packed: false })
+    }
+
+    /// The products of U's and V's rows at the positions of X.
+    fn outer_product(&mut self, id: CNodeId) -> Emit<()> {
+        let out = self.view(id)?;
+        let arguments = self
+            .sparse_rows()?
+            .with(self.number(Fact::SideCols(FACTOR_U))?)
+            .with_view(self.stored_matrix(FACTOR_U)?)
+            .with_view(self.stored_matrix(FACTOR_V)?)
+            .with(out.pointer);
+        self.call_primitive(Primitive::SampledProduct, &arguments)
+    }
+}

@@ -1,0 +1,160 @@
+//! Addresses: where nodes live, and pointer arithmetic.
+
+use super::unit::Fact;
+use super::{Emit, Emitter};
+use crate::schedule::{Extent, Place};
+use fuseline_ir::cplan::{CNode, CNodeId};
+use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
+
+/// A node's values in memory: row `r`, cell `c` at `pointer + r * row + c * col`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<'ctx> {
+    pub(super) pointer: PointerValue<'ctx>,
+    /// Distance between rows.
+    pub(super) row: IntValue<'ctx>,
+    /// Whether there is more than one cell per row.
+    pub(super) is_wide: bool,
+    /// Whether the values of consecutive rows are neighbours, for values per row.
+    pub(super) is_packed: bool,
+}
+
+/// Addresses of scratch slots, known once the prologue has measured them.
+#[derive(Default)]
+pub(super) struct SlotOffsets<'ctx> {
+    addresses: Vec<PointerValue<'ctx>>,
+}
+
+impl<'ctx> Emitter<'_, 'ctx> {
+    /// `base + offset` bytes within a structure of the ABI.
+    pub(super) fn byte_offset(&self, base: PointerValue<'ctx>, offset: usize) -> Emit<PointerValue<'ctx>> {
+        if offset == 0 {
+            return Ok(base);
+        }
+        let index = self.index(offset as u64);
+        // SAFETY: one index into bytes; the offset is that of a field of the structure behind `base`.
+        unsafe { self.builder.build_in_bounds_gep(self.context.i8_type(), base, &[index], "") }
+    }
+
+    /// `base + index` doubles.
+    pub(super) fn offset(&self, base: PointerValue<'ctx>, index: IntValue<'ctx>) -> Emit<PointerValue<'ctx>> {
+        // SAFETY: one index into doubles, within what the ABI promises for the unit.
+        unsafe { self.builder.build_in_bounds_gep(self.f64(), base, &[index], "") }
+    }
+
+    /// `base + index` 64-bit integers.
+    pub(super) fn number_offset(&self, base: PointerValue<'ctx>, index: IntValue<'ctx>) -> Emit<PointerValue<'ctx>> {
+        // SAFETY: one index into the row offsets, of which a unit has one more than rows.
+        unsafe { self.builder.build_in_bounds_gep(self.i64(), base, &[index], "") }
+    }
+
+    /// `base + row * stride` doubles.
+    pub(super) fn row_address(
+        &self,
+        base: PointerValue<'ctx>,
+        row: IntValue<'ctx>,
+        stride: IntValue<'ctx>,
+    ) -> Emit<PointerValue<'ctx>> {
+        let offset = self.builder.build_int_mul(row, stride, "")?;
+        self.offset(base, offset)
+    }
+
+    /// Where a node's values are: an input of the unit, scratch memory, or the output.
+    pub(super) fn view(&mut self, id: CNodeId) -> Emit<View<'ctx>> {
+        let extent = self.schedule.extents[id];
+        if let Some(place) = self.schedule.places[id] {
+            return self.placed(place, extent);
+        }
+        let zero = self.index(0);
+        let view = |pointer, row, is_wide| View { pointer, row, is_wide, is_packed: false };
+        Ok(match self.plan.nodes[id] {
+            CNode::Literal(bits) => view(self.literal(bits.get()), zero, false),
+            CNode::Scalar(input) => {
+                let scalars = self.address(Fact::Scalars)?;
+                let index = self.index(input.as_u32().into());
+                view(self.offset(scalars, index)?, zero, false)
+            }
+            CNode::Main if extent == Extent::Positions => view(self.address(Fact::Main)?, zero, true),
+            CNode::Main => view(self.address(Fact::Main)?, self.number(Fact::MainStride)?, true),
+            CNode::SideCell(input) if extent == Extent::Cells => {
+                view(self.address(Fact::SideValues(input))?, self.number(Fact::SideStride(input))?, true)
+            }
+            CNode::SideCell(input) | CNode::SideColScalar(input) | CNode::SideVector(input) => {
+                view(self.address(Fact::SideValues(input))?, zero, true)
+            }
+            CNode::SideRowScalar(input) => {
+                view(self.address(Fact::SideValues(input))?, self.number(Fact::SideStride(input))?, false)
+            }
+            CNode::SideRow(input, range) => {
+                let values = self.address(Fact::SideValues(input))?;
+                let first = self.index(range.map_or(0, |(first, _)| first).into());
+                view(self.offset(values, first)?, self.number(Fact::SideStride(input))?, true)
+            }
+            ref node => unreachable!("{node:?} is computed, so the schedule gives it a place where it is read"),
+        })
+    }
+
+    /// The values of a computed node.
+    pub(super) fn placed(&mut self, place: Place, extent: Extent) -> Emit<View<'ctx>> {
+        let (_, length) = self.dimensions(extent)?;
+        let (is_wide, is_packed) = (!matches!(extent, Extent::One | Extent::Rows), extent == Extent::Rows);
+        Ok(match place {
+            Place::Slot(slot) => View { pointer: self.slot(slot)?, row: length, is_wide, is_packed },
+            Place::Output => {
+                let pointer = self.address(Fact::OutputValues(0))?;
+                let row = if is_packed { self.index(1) } else { self.number(Fact::OutputStride(0))? };
+                View { pointer, row, is_wide, is_packed }
+            }
+        })
+    }
+
+    /// The address of a scratch slot.
+    fn slot(&mut self, slot: usize) -> Emit<PointerValue<'ctx>> {
+        if self.slots.addresses.is_empty() {
+            self.slots.addresses = self.in_prologue(Self::slot_addresses)?;
+        }
+        Ok(self.slots.addresses[slot])
+    }
+
+    /// Lays out the slots one after the other: single numbers, values per row, tiles.
+    fn slot_addresses(&mut self) -> Emit<Vec<PointerValue<'ctx>>> {
+        let slots = &self.schedule.slots;
+        let mut order: Vec<usize> = (0..slots.len()).collect();
+        order.sort_by_key(|&slot| slots[slot].class);
+        let mut next = self.address(Fact::Scratch)?;
+        let mut addresses = vec![next; slots.len()];
+        for slot in order {
+            addresses[slot] = next;
+            let mut size = self.index(0);
+            for &extent in &slots[slot].extents {
+                let (rows, length) = self.dimensions(extent)?;
+                let values = self.builder.build_int_mul(rows, length, "")?;
+                let is_larger = self.builder.build_int_compare(inkwell::IntPredicate::UGT, values, size, "")?;
+                size = self.builder.build_select(is_larger, values, size, "")?.into_int_value();
+            }
+            next = self.offset(next, size)?;
+        }
+        Ok(addresses)
+    }
+
+    /// The address of a constant in memory.
+    fn literal(&self, value: f64) -> PointerValue<'ctx> {
+        let global = self.module.add_global(self.f64(), None, "literal");
+        global.set_initializer(&self.f64().const_float(value));
+        global.set_constant(true);
+        global.set_linkage(inkwell::module::Linkage::Private);
+        global.as_pointer_value()
+    }
+
+    /// Loads one double.
+    pub(super) fn load_scalar(&self, address: PointerValue<'ctx>) -> Emit<inkwell::values::FloatValue<'ctx>> {
+        let value = self.builder.build_load(self.f64(), address, "")?;
+        Ok(value.into_float_value())
+    }
+
+    /// Stores a double, or a register without mask, with the alignment of a double.
+    pub(super) fn store(&self, address: PointerValue<'ctx>, value: BasicValueEnum<'ctx>) -> Emit<()> {
+        let store = self.builder.build_store(address, value)?;
+        store.set_alignment(8).expect("8 is an alignment");
+        Ok(())
+    }
+}

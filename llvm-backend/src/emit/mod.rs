@@ -1,0 +1,166 @@
+//! From a schedule to LLVM IR: one function per entry point.
+//!
+//! No fast-math flag is ever set, multiply-adds are fused only where the plan or the execution contract says so, and
+//! all loads and stores carry the alignment of a double: wider alignment is a property of allocations, never an
+//! assumption of code.
+
+mod calls;
+mod elementwise;
+mod fused;
+mod memory;
+mod outputs;
+mod reduce;
+mod registers;
+mod unit;
+
+use crate::schedule::{Schedule, Step};
+use crate::target::Target;
+use fuseline_ir::cplan::CPlan;
+use inkwell::AddressSpace;
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::basic_block::BasicBlock;
+use inkwell::builder::{Builder, BuilderError};
+use inkwell::context::Context;
+use inkwell::module::Module;
+use inkwell::types::{FloatType, IntType, PointerType, VectorType};
+use inkwell::values::{FunctionValue, IntValue, VectorValue};
+use memory::SlotOffsets;
+use std::collections::HashMap;
+use unit::{Fact, FactValue};
+
+/// The result of emitting something; errors are bugs of the emitter.
+pub(crate) type Emit<T> = Result<T, BuilderError>;
+
+/// Emits one entry point.
+pub(crate) struct Emitter<'a, 'ctx> {
+    plan: &'a CPlan,
+    schedule: &'a Schedule,
+    context: &'ctx Context,
+    module: &'a Module<'ctx>,
+    builder: Builder<'ctx>,
+    target: &'a Target,
+    function: FunctionValue<'ctx>,
+    /// Holds what is computed once per call; ends in a branch to the steps.
+    prologue: BasicBlock<'ctx>,
+    facts: HashMap<Fact, FactValue<'ctx>>,
+    slots: SlotOffsets<'ctx>,
+    called: &'a mut Vec<String>,
+}
+
+/// Attributes of functions that run on a target.
+fn set_function_attributes(context: &Context, function: FunctionValue<'_>, target: &Target) {
+    let bits = target.vector_bits.to_string();
+    let strings = [
+        ("target-cpu", target.cpu.as_str()),
+        ("target-features", target.features.as_str()),
+        ("min-legal-vector-width", bits.as_str()),
+        ("prefer-vector-width", bits.as_str()),
+    ];
+    for (key, value) in strings {
+        function.add_attribute(AttributeLoc::Function, context.create_string_attribute(key, value));
+    }
+    set_nounwind(context, function);
+}
+
+fn set_nounwind(context: &Context, function: FunctionValue<'_>) {
+    let nounwind = context.create_enum_attribute(Attribute::get_named_enum_kind_id("nounwind"), 0);
+    function.add_attribute(AttributeLoc::Function, nounwind);
+}
+
+impl<'a, 'ctx> Emitter<'a, 'ctx> {
+    /// Emits the entry point of a schedule into a module; the names of called primitives are added to `called`.
+    pub(crate) fn emit(
+        context: &'ctx Context,
+        module: &'a Module<'ctx>,
+        target: &'a Target,
+        plan: &'a CPlan,
+        schedule: &'a Schedule,
+        called: &'a mut Vec<String>,
+    ) -> Emit<()> {
+        let pointer = context.ptr_type(AddressSpace::default());
+        let signature = context.void_type().fn_type(&[pointer.into(), pointer.into()], false);
+        let function = module.add_function(schedule.entry.symbol(), signature, None);
+        set_function_attributes(context, function, target);
+        let prologue = context.append_basic_block(function, "prologue");
+        let steps = context.append_basic_block(function, "steps");
+        let builder = context.create_builder();
+        builder.position_at_end(steps);
+        let mut emitter = Emitter {
+            plan,
+            schedule,
+            context,
+            module,
+            builder,
+            target,
+            function,
+            prologue,
+            facts: HashMap::new(),
+            slots: SlotOffsets::default(),
+            called,
+        };
+        for step in &schedule.steps {
+            emitter.step(step)?;
+        }
+        emitter.builder.build_return(None)?;
+        emitter.builder.position_at_end(prologue);
+        emitter.builder.build_unconditional_branch(steps)?;
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step) -> Emit<()> {
+        match step {
+            Step::Loop(fused) => self.fused_loop(fused),
+            Step::Call(id) => self.node_call(*id),
+            Step::Output(index) => self.output_call(*index),
+        }
+    }
+
+    /// Emits into the prologue, and returns to where it was.
+    fn in_prologue<T>(&mut self, emit: impl FnOnce(&mut Self) -> Emit<T>) -> Emit<T> {
+        let here = self.builder.get_insert_block();
+        self.builder.position_at_end(self.prologue);
+        let result = emit(self);
+        if let Some(here) = here {
+            self.builder.position_at_end(here);
+        }
+        result
+    }
+
+    fn f64(&self) -> FloatType<'ctx> {
+        self.context.f64_type()
+    }
+
+    fn i64(&self) -> IntType<'ctx> {
+        self.context.i64_type()
+    }
+
+    fn pointer(&self) -> PointerType<'ctx> {
+        self.context.ptr_type(AddressSpace::default())
+    }
+
+    /// Doubles per register.
+    fn lanes(&self) -> u32 {
+        self.target.lanes()
+    }
+
+    /// A register of doubles.
+    fn register(&self) -> VectorType<'ctx> {
+        self.f64().vec_type(self.lanes())
+    }
+
+    fn index(&self, value: u64) -> IntValue<'ctx> {
+        self.i64().const_int(value, false)
+    }
+
+    /// The constant in every lane.
+    fn constant(&self, value: f64) -> VectorValue<'ctx> {
+        let lane = self.f64().const_float(value);
+        VectorType::const_vector(&vec![lane; self.lanes() as usize])
+    }
+
+    /// The indexes `first, first + 1, ...`, one per lane.
+    fn consecutive(&self, first: u32) -> VectorValue<'ctx> {
+        let lanes: Vec<IntValue<'ctx>> = (first..first + self.lanes()).map(|lane| self.index(lane.into())).collect();
+        VectorType::const_vector(&lanes)
+    }
+}

@@ -1,0 +1,116 @@
+//! Calls of vector primitives that aggregate a node into an output.
+
+use super::calls::Arguments;
+use super::memory::View;
+use super::unit::Fact;
+use super::{Emit, Emitter};
+use crate::schedule::Extent;
+use fuseline_ir::cplan::{CInputId, CNodeId, CellType, FACTOR_U, FACTOR_V, OuterType, RowType, Variant};
+use fuseline_ir::ops::AggOp;
+use fuseline_vecprims::Primitive;
+
+impl Emitter<'_, '_> {
+    /// Calls what aggregates an output.
+    pub(super) fn output_call(&mut self, index: usize) -> Emit<()> {
+        let output = self.plan.outputs[index];
+        let node = output.node;
+        let agg = output.agg.unwrap_or(AggOp::Sum);
+        match self.plan.variant {
+            Variant::Cell(CellType::FullAgg) | Variant::MAgg | Variant::Outer(OuterType::FullAgg) => {
+                self.full_aggregate(index, agg, node)
+            }
+            Variant::Cell(CellType::RowAgg) => self.cell_row_aggregate(index, agg, node),
+            Variant::Cell(CellType::ColAgg) | Variant::Row(RowType::ColAgg) => self.column_aggregate(index, agg, node),
+            Variant::Row(RowType::FullAgg) => self.full_aggregate(index, agg, node),
+            Variant::Row(RowType::ColAggT) => self.outer_sum(index, output.left.unwrap_or(node), node),
+            Variant::Row(RowType::ColAggB1) => self.outer_sum(index, node, output.left.unwrap_or(node)),
+            Variant::Row(RowType::ColAggB1T) => self.outer_sum(index, output.left.unwrap_or(node), node),
+            Variant::Outer(OuterType::RightMM) => {
+                self.factor_product(index, node, FACTOR_V, Primitive::SparseMatMultAdd)
+            }
+            Variant::Outer(OuterType::LeftMM) => {
+                self.factor_product(index, node, FACTOR_U, Primitive::SparseOuterMultAdd)
+            }
+            Variant::Cell(CellType::NoAgg)
+            | Variant::Row(RowType::NoAgg | RowType::NoAggB1 | RowType::RowAgg)
+            | Variant::Outer(OuterType::NoAgg) => {
+                unreachable!("outputs that are stored as they are belong to loops or are computed in place")
+            }
+        }
+    }
+
+    fn full_aggregate(&mut self, index: usize, agg: AggOp, node: CNodeId) -> Emit<()> {
+        let a = self.view(node)?;
+        let out = self.address(Fact::OutputValues(index))?;
+        let extent = self.schedule.extents[node];
+        if extent == Extent::Positions || self.is_sparse_row(node) {
+            let rows = self.number(Fact::Rows)?;
+            let arguments = Arguments::numbers([rows]).with(self.address(Fact::RowOffsets)?).with(a.pointer).with(out);
+            return self.call_primitive(Primitive::SegmentFullAgg(agg), &arguments);
+        }
+        let (rows, length) = self.dimensions(extent)?;
+        // Values per row are one run.
+        let (rows, length) = if extent == Extent::Rows { (length, rows) } else { (rows, length) };
+        let arguments = Arguments::numbers([rows, length]).with_view(a).with(out);
+        self.call_primitive(Primitive::FullAgg(agg), &arguments)
+    }
+
+    fn cell_row_aggregate(&mut self, index: usize, agg: AggOp, node: CNodeId) -> Emit<()> {
+        let a = self.view(node)?;
+        let one = self.index(1);
+        let out = View { pointer: self.address(Fact::OutputValues(index))?, row: one, is_wide: false, is_packed: true };
+        if self.schedule.extents[node] == Extent::Positions {
+            return self.segment_row_aggregate(agg, a.pointer, out);
+        }
+        let (rows, length) = self.dimensions(self.schedule.extents[node])?;
+        let arguments = Arguments::numbers([rows, length]).with_view(a).with_view(out);
+        self.call_primitive(Primitive::RowAgg(agg), &arguments)
+    }
+
+    fn column_aggregate(&mut self, index: usize, agg: AggOp, node: CNodeId) -> Emit<()> {
+        let out = self.address(Fact::OutputValues(index))?;
+        let extent = self.schedule.extents[node];
+        if extent == Extent::Positions || self.is_sparse_row(node) {
+            let values = if self.is_sparse_row(node) { self.address(Fact::Main)? } else { self.view(node)?.pointer };
+            let arguments = self.sparse_rows()?.with(values).with(out);
+            return self.call_primitive(Primitive::SparseColAgg(agg), &arguments);
+        }
+        let (rows, length) = self.dimensions(extent)?;
+        let arguments = Arguments::numbers([rows, length]).with_view(self.view(node)?).with(out);
+        self.call_primitive(Primitive::ColAgg(agg), &arguments)
+    }
+
+    /// The sum over rows of the products of a long vector (as long as main rows) and a short one, or a number per row.
+    ///
+    /// The dense entry keeps the long index innermost, the sparse one, where the long vector is the main row, the short.
+    fn outer_sum(&mut self, index: usize, long: CNodeId, short: CNodeId) -> Emit<()> {
+        let rows = self.number(Fact::Rows)?;
+        let (_, short_length) = self.dimensions(self.schedule.extents[short])?;
+        // One number per row makes a vector of length 1, and rows of the output neighbours.
+        let is_column = matches!(self.plan.variant, Variant::Row(RowType::ColAggT));
+        let row = if is_column { self.index(1) } else { self.number(Fact::OutputStride(index))? };
+        let out = View { pointer: self.address(Fact::OutputValues(index))?, row, is_wide: true, is_packed: false };
+        let short = self.view(short)?;
+        if self.is_sparse_row(long) {
+            let arguments = self.sparse_rows()?.with(self.address(Fact::Main)?).with(short_length);
+            return self.call_primitive(Primitive::SparseOuterMultAdd, &arguments.with_view(short).with_view(out));
+        }
+        let (_, long_length) = self.dimensions(self.schedule.extents[long])?;
+        let long = self.view(long)?;
+        let arguments = Arguments::numbers([rows, long_length, short_length]).with_view(long).with_view(short);
+        self.call_primitive(Primitive::OuterMultAdd, &arguments.with_view(out))
+    }
+
+    /// `W %*% V` or `t(W) %*% U`, with the node's values by position as W.
+    fn factor_product(&mut self, index: usize, node: CNodeId, factor: CInputId, primitive: Primitive) -> Emit<()> {
+        let weights = self.view(node)?;
+        let arguments = self
+            .sparse_rows()?
+            .with(weights.pointer)
+            .with(self.number(Fact::SideCols(factor))?)
+            .with_view(self.stored_matrix(factor)?)
+            .with(self.address(Fact::OutputValues(index))?)
+            .with(self.number(Fact::OutputStride(index))?);
+        self.call_primitive(primitive, &arguments)
+    }
+}

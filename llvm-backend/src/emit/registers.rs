@@ -1,0 +1,107 @@
+//! Registers and memory: loads and stores of one register, masked where a run ends within it.
+
+use super::{Emit, Emitter};
+use inkwell::attributes::AttributeLoc;
+use inkwell::types::VectorType;
+use inkwell::values::{BasicMetadataValueEnum, BasicValue, FunctionValue, IntValue, PointerValue, VectorValue};
+use inkwell::{AddressSpace, IntPredicate};
+
+/// Alignment of every access.
+const ALIGNMENT: u32 = 8;
+
+impl<'ctx> Emitter<'_, 'ctx> {
+    /// A value in every lane.
+    pub(super) fn splat<V: BasicValue<'ctx>>(&self, value: V, register: VectorType<'ctx>) -> Emit<VectorValue<'ctx>> {
+        let i32 = self.context.i32_type();
+        let first = self.builder.build_insert_element(register.get_poison(), value, i32.const_zero(), "")?;
+        let lanes = i32.vec_type(register.get_size()).const_zero();
+        self.builder.build_shuffle_vector(first, register.get_poison(), lanes, "")
+    }
+
+    /// Loads the double at an address into every lane.
+    pub(super) fn broadcast(&self, address: PointerValue<'ctx>) -> Emit<VectorValue<'ctx>> {
+        let value = self.load_scalar(address)?;
+        self.splat(value, self.register())
+    }
+
+    /// The lanes `first, first + 1, ...` of a block that lie before its end.
+    pub(super) fn mask_before(&self, first: u32, end: IntValue<'ctx>) -> Emit<VectorValue<'ctx>> {
+        let end = self.splat(end, self.i64().vec_type(self.lanes()))?;
+        self.builder.build_int_compare(IntPredicate::ULT, self.consecutive(first), end, "")
+    }
+
+    /// Loads consecutive doubles; zeros where masked out.
+    pub(super) fn load_register(
+        &self,
+        address: PointerValue<'ctx>,
+        mask: Option<VectorValue<'ctx>>,
+    ) -> Emit<VectorValue<'ctx>> {
+        let Some(mask) = mask else {
+            let value = self.builder.build_load(self.register(), address, "")?;
+            let load = value.as_instruction_value().expect("a load is an instruction");
+            load.set_alignment(ALIGNMENT).expect("8 is an alignment");
+            return Ok(value.into_vector_value());
+        };
+        let function = self.intrinsic_function("llvm.masked.load", &[self.register().into(), self.pointer().into()]);
+        let zero = self.register().const_zero();
+        self.masked_access(function, &[address.into()], &[mask.into(), zero.into()])
+            .map(|call| call.expect("a load has a value"))
+    }
+
+    /// Stores consecutive doubles, except where masked out.
+    pub(super) fn store_register(
+        &self,
+        address: PointerValue<'ctx>,
+        value: VectorValue<'ctx>,
+        mask: Option<VectorValue<'ctx>>,
+    ) -> Emit<()> {
+        let Some(mask) = mask else { return self.store(address, value.into()) };
+        let function = self.intrinsic_function("llvm.masked.store", &[self.register().into(), self.pointer().into()]);
+        self.masked_access(function, &[value.into(), address.into()], &[mask.into()]).map(|_| ())
+    }
+
+    /// Loads doubles that lie a stride apart.
+    pub(super) fn load_strided(
+        &self,
+        first: PointerValue<'ctx>,
+        stride: IntValue<'ctx>,
+        mask: Option<VectorValue<'ctx>>,
+    ) -> Emit<VectorValue<'ctx>> {
+        let integers = self.i64().vec_type(self.lanes());
+        let pointers = self.context.ptr_type(AddressSpace::default()).vec_type(self.lanes());
+        let bytes = self.builder.build_int_mul(stride, self.index(8), "")?;
+        let bytes = self.splat(bytes, integers)?;
+        let distances = self.builder.build_int_mul(self.consecutive(0), bytes, "")?;
+        let base = self.builder.build_ptr_to_int(first, self.i64(), "")?;
+        let base = self.splat(base, integers)?;
+        let addresses = self.builder.build_int_add(base, distances, "")?;
+        let addresses = self.builder.build_int_to_ptr(addresses, pointers, "")?;
+        let every_lane = VectorType::const_vector(&vec![self.context.bool_type().const_all_ones(); self.lanes() as usize]);
+        let mask = mask.unwrap_or(every_lane);
+        let function = self.intrinsic_function("llvm.masked.gather", &[self.register().into(), pointers.into()]);
+        let zero = self.register().const_zero();
+        self.masked_access(function, &[addresses.into()], &[mask.into(), zero.into()])
+            .map(|call| call.expect("a gather has a value"))
+    }
+
+    /// Calls a masked intrinsic; `before` ends with the address. LLVM 22 takes the alignment as an attribute of the
+    /// address, LLVM 19 as the argument after it.
+    fn masked_access(
+        &self,
+        function: FunctionValue<'ctx>,
+        before: &[BasicMetadataValueEnum<'ctx>],
+        after: &[BasicMetadataValueEnum<'ctx>],
+    ) -> Emit<Option<VectorValue<'ctx>>> {
+        let takes_alignment = function.count_params() as usize > before.len() + after.len();
+        let mut arguments = before.to_vec();
+        if takes_alignment {
+            arguments.push(self.context.i32_type().const_int(ALIGNMENT.into(), false).into());
+        }
+        arguments.extend_from_slice(after);
+        let call = self.builder.build_call(function, &arguments, "")?;
+        if !takes_alignment {
+            call.set_alignment_attribute(AttributeLoc::Param(before.len() as u32 - 1), ALIGNMENT);
+        }
+        Ok(call.try_as_basic_value().basic().map(inkwell::values::BasicValueEnum::into_vector_value))
+    }
+}

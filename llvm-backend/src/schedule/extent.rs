@@ -1,0 +1,90 @@
+//! How many values a node has within a unit.
+
+use cranelift_entity::SecondaryMap;
+use fuseline_ir::cplan::{CNode, CNodeId, CPlan, Length, Shape};
+use fuseline_ir::memo::TemplateType;
+
+/// An entry point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Entry {
+    /// Units with dense main rows.
+    Dense,
+    /// Units with sparse main rows.
+    Sparse,
+}
+
+impl Entry {
+    /// The extent of a unit's cells in Cell, MAgg and Outer plans.
+    pub(crate) fn cells(self) -> Extent {
+        match self {
+            Entry::Dense => Extent::Cells,
+            Entry::Sparse => Extent::Positions,
+        }
+    }
+
+    /// The name of the entry point.
+    pub(crate) fn symbol(self) -> &'static str {
+        match self {
+            Entry::Dense => "genexec_dense",
+            Entry::Sparse => "genexec_sparse",
+        }
+    }
+}
+
+/// The extent of a value within a unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Extent {
+    /// One value for the whole unit.
+    #[default]
+    One,
+    /// One value per row.
+    Rows,
+    /// One value per cell of a dense tile.
+    Cells,
+    /// One value per position of sparse rows.
+    Positions,
+    /// One vector per row.
+    Vector(Length),
+}
+
+/// The extents of all nodes.
+///
+/// Among positions, an operation on values per row alone is done per position: rows may outnumber positions, by which
+/// scratch memory is measured.
+pub(crate) fn extents(plan: &CPlan, entry: Entry) -> SecondaryMap<CNodeId, Extent> {
+    let is_row = plan.template() == TemplateType::Row;
+    let mut extents = SecondaryMap::new();
+    for (id, node) in &plan.nodes {
+        extents[id] = match node {
+            CNode::Literal(_) | CNode::Scalar(_) => Extent::One,
+            CNode::SideRowScalar(_) | CNode::RowAgg(..) | CNode::DotProduct(..) => Extent::Rows,
+            CNode::Main if is_row => Extent::Vector(Length::Main),
+            CNode::Main | CNode::SideCell(_) | CNode::SideColScalar(_) => entry.cells(),
+            CNode::OuterProduct => Extent::Positions,
+            CNode::SideRow(..) | CNode::SideVector(_) | CNode::VectMatMult(..) => vector(plan, id),
+            CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => {
+                let operands = node.operands();
+                let joined = operands.iter().map(|&operand| extents[operand]).reduce(join).unwrap_or_default();
+                if joined == Extent::Rows && entry == Entry::Sparse && !is_row { Extent::Positions } else { joined }
+            }
+        };
+    }
+    extents
+}
+
+fn vector(plan: &CPlan, id: CNodeId) -> Extent {
+    match plan.shape(id) {
+        Shape::Vector(length) => Extent::Vector(length),
+        Shape::Scalar => Extent::Rows,
+    }
+}
+
+/// The extent of an element-wise operation on two values: the larger one, the first among vectors.
+fn join(left: Extent, right: Extent) -> Extent {
+    let rank = |extent| match extent {
+        Extent::One => 0,
+        Extent::Rows => 1,
+        Extent::Cells | Extent::Positions | Extent::Vector(_) => 2,
+    };
+    if rank(right) > rank(left) { right } else { left }
+}

@@ -1,0 +1,254 @@
+//! Units of work with their memory, and the comparison of kernels with the reference evaluator.
+
+pub(crate) mod reference;
+
+use fuseline_ir::cplan::{CInput, CNode, CPlan, FACTOR_U, FACTOR_V, Variant, VerifiedCPlan};
+use fuseline_ir::memo::TemplateType;
+use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
+use fuseline_skeletons::abi::{Context, Kernel, Main, Output, Side, Unit};
+use fuseline_skeletons::backend::{Backend, CompiledCPlan};
+use fuseline_vecprims::Isa;
+
+/// What surrounds outputs and scratch memory.
+pub(crate) const CANARY: f64 = -7.125e77;
+/// Columns of matrices that rows are multiplied with, and the rank of factors.
+pub(crate) const WIDTH: usize = 5;
+
+/// A plan from its text form.
+pub(crate) fn plan(text: &str) -> VerifiedCPlan {
+    let plan = fuseline_ir::cplan::parse(text).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+    plan.verify().unwrap_or_else(|errors| panic!("{errors:?}\n{text}"))
+}
+
+pub(crate) fn compile(options: LlvmOptions, plan: &VerifiedCPlan) -> CompiledCPlan {
+    let backend = LlvmBackend::new(options).expect("the machine has this instruction set");
+    backend.compile(plan).unwrap_or_else(|error| panic!("{error}\n{}", &**plan))
+}
+
+/// The instruction sets of this machine that code is generated for.
+pub(crate) fn isas() -> impl Iterator<Item = Isa> {
+    Isa::available().into_iter().filter(|&isa| isa != Isa::Portable)
+}
+
+/// Every combination of instruction set and form.
+pub(crate) fn backends() -> Vec<LlvmBackend> {
+    let prims = [PrimMode::Auto, PrimMode::Shared, PrimMode::Inlined];
+    isas()
+        .flat_map(|isa| prims.map(|prims| LlvmOptions { isa, prims, ..LlvmOptions::default() }))
+        .map(|options| LlvmBackend::new(options).expect("the machine has this instruction set"))
+        .collect()
+}
+
+/// A deterministic sequence of values of mixed magnitude and sign, with exact zeros and, rarely, special values.
+pub(crate) struct Values(u64);
+
+impl Values {
+    pub(crate) fn new(seed: u64) -> Self {
+        Values(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    fn bits(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub(crate) fn value(&mut self) -> f64 {
+        let bits = self.bits();
+        let unit = (bits >> 11) as f64 / (1_u64 << 53) as f64;
+        match bits % 97 {
+            0..=9 => 0.0,
+            10 => -0.0,
+            _ => (unit - 0.4) * 8.0,
+        }
+    }
+
+    pub(crate) fn vector(&mut self, len: usize) -> Vec<f64> {
+        (0..len).map(|_| self.value()).collect()
+    }
+}
+
+/// A side input with its memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SideMemory {
+    pub(crate) values: Vec<f64>,
+    pub(crate) row_stride: usize,
+    pub(crate) cols: usize,
+    pub(crate) transposed: Vec<f64>,
+}
+
+/// A unit with its memory. Dense rows lie `stride` apart.
+#[derive(Clone, Debug)]
+pub(crate) struct UnitMemory {
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    pub(crate) stride: usize,
+    pub(crate) main: Vec<f64>,
+    /// Row offsets and columns of sparse rows.
+    pub(crate) sparse: Option<(Vec<usize>, Vec<u32>)>,
+    pub(crate) sides: Vec<SideMemory>,
+    pub(crate) scalars: Vec<f64>,
+}
+
+impl UnitMemory {
+    /// A unit of a plan, with everything laid out as the ABI says.
+    pub(crate) fn new(plan: &CPlan, rows: usize, cols: usize, is_sparse: bool) -> UnitMemory {
+        let mut values = Values::new((rows * 7919 + cols * 31 + usize::from(is_sparse)) as u64 + 1);
+        let stride = cols + 3;
+        let sparse = is_sparse.then(|| sparse_structure(&mut values, rows, cols));
+        let positions = sparse.as_ref().map_or(0, |(_, columns)| columns.len());
+        let main = match is_sparse {
+            true => values.vector(positions).into_iter().map(|value| value + 0.125).collect(),
+            false => values.vector(rows * stride),
+        };
+        let mut sides = vec![SideMemory::default(); plan.inputs.len()];
+        if plan.template() == TemplateType::Outer {
+            let factor = |values: &mut Values, rows| SideMemory {
+                values: values.vector(rows * (WIDTH + 1)),
+                row_stride: WIDTH + 1,
+                cols: WIDTH,
+                transposed: vec![],
+            };
+            sides[FACTOR_U.as_u32() as usize] = factor(&mut values, rows);
+            sides[FACTOR_V.as_u32() as usize] = factor(&mut values, cols);
+        }
+        for node in plan.nodes.values() {
+            if let Some(input) = node.input()
+                && plan.inputs[input] == CInput::Matrix
+                && sides[input.as_u32() as usize].values.is_empty()
+            {
+                let by_position = is_sparse && plan.template() != TemplateType::Row;
+                let side = side(plan, node, rows, cols, by_position.then_some(positions), &mut values);
+                sides[input.as_u32() as usize] = side;
+            }
+        }
+        let scalars = values.vector(plan.inputs.len());
+        UnitMemory { rows, cols, stride, main, sparse, sides, scalars }
+    }
+
+    pub(crate) fn positions(&self) -> usize {
+        self.sparse.as_ref().map_or(0, |(_, columns)| columns.len())
+    }
+
+    fn unit<'a>(&'a self, sides: &'a [Side<'a>]) -> Unit<'a> {
+        let main = match &self.sparse {
+            Some((row_offsets, columns)) => Main::Sparse { row_offsets, columns, values: &self.main },
+            None => Main::Dense { values: &self.main, row_stride: self.stride },
+        };
+        Unit { rows: self.rows, cols: self.cols, first_row: 0, first_col: 0, main, sides }
+    }
+}
+
+/// Rows of every density, among them empty ones; the first offset is not 0.
+fn sparse_structure(values: &mut Values, rows: usize, cols: usize) -> (Vec<usize>, Vec<u32>) {
+    let mut offsets = vec![11];
+    let mut columns: Vec<u32> = Vec::new();
+    for row in 0..rows {
+        let keep = [97, 30, 0, 60][row % 4];
+        columns.extend((0..cols as u32).filter(|_| values.bits() % 97 < keep));
+        offsets.push(11 + columns.len());
+    }
+    (offsets, columns)
+}
+
+fn side(
+    plan: &CPlan,
+    node: &CNode,
+    rows: usize,
+    cols: usize,
+    positions: Option<usize>,
+    values: &mut Values,
+) -> SideMemory {
+    let packed = |values: Vec<f64>, cols| SideMemory { values, row_stride: 0, cols, transposed: vec![] };
+    match (node, positions) {
+        (CNode::SideCell(_) | CNode::SideColScalar(_), Some(positions)) => packed(values.vector(positions), cols),
+        (CNode::SideColScalar(_) | CNode::SideVector(_), None) => packed(values.vector(cols), cols),
+        (CNode::SideRowScalar(_), _) => {
+            SideMemory { values: values.vector(rows * 2 + 1), row_stride: 2, cols: 1, transposed: vec![] }
+        }
+        // Ranges of these tests end at most here.
+        (CNode::SideRow(_, Some(_)), None) => {
+            SideMemory { values: values.vector(rows * 9), row_stride: 9, cols: 9, transposed: vec![] }
+        }
+        (CNode::SideCell(_) | CNode::SideRow(_, None), None) => {
+            SideMemory { values: values.vector(rows * (cols + 1)), row_stride: cols + 1, cols, transposed: vec![] }
+        }
+        (CNode::VectMatMult(operand, _), None) => {
+            let length = match plan.nodes[*operand] {
+                CNode::VectMatMult(..) => WIDTH,
+                _ => cols,
+            };
+            let stored = values.vector(length * WIDTH);
+            let transposed = (0..WIDTH).flat_map(|j| (0..length).map(move |i| (i, j))).map(|(i, j)| stored[i * WIDTH + j]);
+            SideMemory { transposed: transposed.collect(), values: stored, row_stride: WIDTH, cols: WIDTH }
+        }
+        _ => SideMemory::default(),
+    }
+}
+
+/// Compares a kernel with the reference on one unit, and checks that it writes nothing else.
+pub(crate) fn check(compiled: &CompiledCPlan, memory: &UnitMemory, what: &str) {
+    let plan: &CPlan = &compiled.plan;
+    let lengths = reference::output_lengths(plan, memory);
+    let initial: Vec<Vec<f64>> =
+        lengths.iter().enumerate().map(|(index, len)| Values::new(index as u64 + 99).vector(*len)).collect();
+    let mut expected = initial.clone();
+    let stride = reference::output_stride(plan, memory);
+    reference::genexec(plan, memory, &mut expected, stride);
+
+    let mut outputs: Vec<Vec<f64>> =
+        initial.iter().map(|cells| [&[CANARY; 8], &cells[..], &[CANARY; 8]].concat()).collect();
+    let is_row = plan.template() == TemplateType::Row;
+    let longest = memory.sides.iter().map(|side| side.cols).fold(memory.cols, usize::max).max(1);
+    let scratch_len = match (memory.sparse.is_some(), is_row) {
+        (true, false) => compiled.kernel.scratch_len(memory.positions().max(memory.rows), 1),
+        _ => compiled.kernel.scratch_len(memory.rows, longest),
+    };
+    let mut scratch = vec![CANARY; scratch_len + 16];
+    {
+        let sides: Vec<Side<'_>> = memory
+            .sides
+            .iter()
+            .map(|side| Side {
+                values: &side.values,
+                row_stride: side.row_stride,
+                cols: side.cols,
+                transposed: &side.transposed,
+            })
+            .collect();
+        let mut views: Vec<Output<'_>> = outputs
+            .iter_mut()
+            .zip(&lengths)
+            .map(|(cells, len)| Output { values: &mut cells[8..8 + len], row_stride: stride })
+            .collect();
+        let mut context = Context { scalars: &memory.scalars, scratch: &mut scratch[8..8 + scratch_len] };
+        compiled.kernel.genexec(&mut context, &memory.unit(&sides), &mut views);
+    }
+    let what = format!("{what}: {} x {} (positions {})\n{plan}", memory.rows, memory.cols, memory.positions());
+    assert!(scratch[..8].iter().chain(&scratch[8 + scratch_len..]).all(|&cell| cell == CANARY), "scratch of {what}");
+    for (cells, expected) in outputs.iter().zip(&expected) {
+        assert!(cells[..8].iter().chain(&cells[8 + expected.len()..]).all(|&cell| cell == CANARY), "around {what}");
+        for (index, (actual, expected)) in cells[8..].iter().zip(expected).enumerate() {
+            let same = actual.to_bits() == expected.to_bits() || (actual.is_nan() && expected.is_nan());
+            assert!(same, "cell {index} is {actual:e}, not {expected:e}, in {what}");
+        }
+    }
+}
+
+/// Compares every backend with the reference, on units of many sizes and both formats.
+pub(crate) fn check_all(text: &str) {
+    let plan = plan(text);
+    let sizes = [0, 1, 2, 7].into_iter().flat_map(|rows| [0, 1, 3, 8, 31, 32, 33, 65, 1000].map(|cols| (rows, cols)));
+    let memories: Vec<UnitMemory> = sizes
+        .flat_map(|(rows, cols)| [false, true].map(|is_sparse| (rows, cols, is_sparse)))
+        .filter(|(_, _, is_sparse)| if *is_sparse { fuseline_skeletons::abi::has_sparse_entry(&plan) } else { !matches!(plan.variant, Variant::Outer(_)) })
+        .map(|(rows, cols, is_sparse)| UnitMemory::new(&plan, rows, cols, is_sparse))
+        .collect();
+    for backend in backends() {
+        let compiled = backend.compile(&plan).unwrap_or_else(|error| panic!("{error}\n{}", &*plan));
+        for memory in &memories {
+            check(&compiled, memory, &format!("{:?}", backend.options()));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The stages' results as text: what `fuseline explain` prints and file tests compare.
+
+use crate::construct::{CoverInput, construct_in};
+use crate::explore::explore_in;
+use crate::partition::{PlanPartition, partition_in};
+use crate::pipeline::OptimizerOptions;
+use crate::select::{FusionPlan, prepare, select_in};
+use crate::template::{Context, TEMPLATES};
+use fuseline_ir::hop::{FusionCover, HopDag, HopId};
+use std::fmt::Write;
+
+/// The memo table, in the paper's notation.
+pub fn explain_memo(dag: &HopDag, options: &OptimizerOptions) -> String {
+    let context = Context::new(dag, &options.template_limits);
+    explore_in(&context, TEMPLATES).display(dag)
+}
+
+fn ids(ids: &[HopId]) -> String {
+    if ids.is_empty() {
+        return "none".to_owned();
+    }
+    ids.iter().map(|id| id.as_u32().to_string()).collect::<Vec<_>>().join(" ")
+}
+
+fn points(partition: &PlanPartition, assignment: Option<&[bool]>) -> String {
+    if partition.points.is_empty() {
+        return "none".to_owned();
+    }
+    let text = |(position, point): (usize, &crate::partition::InterestingPoint)| {
+        let is_materialized = assignment.is_some_and(|assignment| assignment[position]);
+        let mark = if is_materialized { "+" } else { "" };
+        format!("{mark}{}->{}", point.consumer.as_u32(), point.producer.as_u32())
+    };
+    partition.points.iter().enumerate().map(text).collect::<Vec<_>>().join(" ")
+}
+
+/// The plan partitions with their roots, inputs and interesting points, as the chosen policy searches them.
+pub fn explain_partitions(dag: &HopDag, options: &OptimizerOptions) -> String {
+    let context = Context::new(dag, &options.template_limits);
+    let memo = prepare(&context, &explore_in(&context, TEMPLATES), options.policy);
+    let mut text = String::new();
+    for (number, partition) in partition_in(&context, &memo).iter().enumerate() {
+        let _ = writeln!(text, "partition {}: {}", number + 1, ids(&partition.members));
+        let _ = writeln!(text, "  roots: {}", ids(&partition.roots));
+        let _ = writeln!(text, "  inputs: {}", ids(&partition.inputs));
+        let _ = writeln!(text, "  materialization points: {}", ids(&partition.materialization_points));
+        let _ = writeln!(text, "  externally consumed: {}", ids(&partition.externally_consumed));
+        let _ = writeln!(text, "  interesting points: {}", points(partition, None));
+    }
+    text
+}
+
+fn cover_line(cover: &FusionCover) -> String {
+    format!("{} roots: {} members: {}", cover.template, ids(&cover.roots), ids(&cover.members))
+}
+
+/// The chosen covers, and per partition the points that are materialised (`+`).
+pub fn explain_plan(dag: &HopDag, options: &OptimizerOptions) -> String {
+    let context = Context::new(dag, &options.template_limits);
+    plan_text(&selected(&context, options))
+}
+
+/// [`explain_plan`] of a plan at hand.
+pub fn plan_text(plan: &FusionPlan) -> String {
+    let mut text = String::new();
+    for (number, chosen) in plan.partitions.iter().enumerate() {
+        let points = points(&chosen.partition, Some(&chosen.assignment));
+        let _ = writeln!(text, "partition {}: {points}", number + 1);
+    }
+    for cover in &plan.covers {
+        let _ = writeln!(text, "{}", cover_line(cover));
+    }
+    text
+}
+
+fn selected(context: &Context<'_>, options: &OptimizerOptions) -> FusionPlan {
+    let memo = explore_in(context, TEMPLATES);
+    select_in(context, &memo, options.policy, &options.model, &options.search_limits)
+}
+
+/// The CPlans of the chosen covers with their inputs, and the covers that have none.
+pub fn explain_cplans(dag: &HopDag, options: &OptimizerOptions) -> String {
+    let context = Context::new(dag, &options.template_limits);
+    let (constructed, rejected) = construct_in(&context, &selected(&context, options));
+    let mut text = String::new();
+    for plan in &constructed {
+        let input = |input: &CoverInput| match *input {
+            CoverInput::Hop(id) => id.as_u32().to_string(),
+            CoverInput::Transpose(id) => format!("t({})", id.as_u32()),
+        };
+        let inputs: Vec<String> = plan.inputs.iter().map(input).collect();
+        let transposed = if plan.transposed_output { ", output transposed" } else { "" };
+        let _ = writeln!(text, "{} inputs: {}{transposed}", cover_line(&plan.cover), inputs.join(" "));
+        let _ = writeln!(text, "{}", plan.cplan);
+    }
+    for rejection in &rejected {
+        let _ = writeln!(text, "{} unfused: {}", cover_line(&rejection.cover), rejection.reason);
+    }
+    text
+}

@@ -1,0 +1,114 @@
+//! Fusion of one DAG, all stages on one screen: explore, partition, select, construct, compile, replace.
+
+#[cfg(test)]
+mod tests;
+
+use crate::construct::{ConstructedPlan, Rejection, construct_in};
+use crate::cost::CostModel;
+use crate::explore::explore_in;
+use crate::replace::{CompiledCover, replace};
+use crate::select::{FusionPlan, SearchLimits, SearchStats, SelectPolicy, select_in};
+use crate::template::{Context, TEMPLATES, TemplateLimits};
+use fuseline_ir::cplan::VerifiedCPlan;
+use fuseline_ir::hop::{HopDag, OperatorId};
+use fuseline_ir::memo::MemoTable;
+use std::fmt;
+use thiserror::Error;
+
+/// How to optimise.
+#[derive(Clone, Debug, Default)]
+pub struct OptimizerOptions {
+    /// The selection policy.
+    pub policy: SelectPolicy,
+    /// Size floors of templates, and the meaning of zeros.
+    pub template_limits: TemplateLimits,
+    /// The machine's cost model.
+    pub model: CostModel,
+    /// Limits of plan enumeration.
+    pub search_limits: SearchLimits,
+}
+
+/// What the compiler of CPlans cannot do; the cover stays unfused.
+#[derive(Clone, Debug, Error)]
+#[error("{reason}")]
+pub struct Unsupported {
+    /// Why.
+    pub reason: String,
+}
+
+/// Compiles a plan, or finds it compiled; the run time supplies it.
+pub type Compile<'a> = dyn FnMut(&VerifiedCPlan) -> Result<OperatorId, Unsupported> + 'a;
+
+/// What the stages hand on, for printing, checking and timing.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Stage<'a> {
+    /// The memo table.
+    Explored(&'a HopDag, &'a MemoTable),
+    /// The partitions with their assignments, and the covers.
+    Selected(&'a HopDag, &'a FusionPlan),
+    /// The CPlans, and the covers without one.
+    Constructed(&'a HopDag, &'a [ConstructedPlan], &'a [Rejection]),
+    /// The DAG with fused operators.
+    Replaced(&'a HopDag),
+}
+
+/// What was done to a DAG.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Number of partitions.
+    pub partitions: usize,
+    /// Counters of plan enumeration.
+    pub search: SearchStats,
+    /// Number of constructed CPlans.
+    pub cplans: usize,
+    /// The fused operators, as they are in the old DAG.
+    pub fused: Vec<CompiledCover>,
+    /// Covers that were chosen and stay unfused.
+    pub rejected: Vec<Rejection>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SearchStats { points, evaluated, skipped, .. } = self.search;
+        write!(
+            f,
+            "{} partitions, {points} points, {evaluated} plans costed, {skipped} skipped, {} CPlans, {} fused",
+            self.partitions,
+            self.cplans,
+            self.fused.len()
+        )
+    }
+}
+
+/// Fuses the operators of a DAG. The same DAG and options always give the same result.
+pub fn optimize(
+    dag: &HopDag,
+    options: &OptimizerOptions,
+    compile: &mut Compile<'_>,
+    observer: &mut dyn FnMut(Stage<'_>),
+) -> (HopDag, Report) {
+    let context = Context::new(dag, &options.template_limits);
+
+    let memo = explore_in(&context, TEMPLATES);
+    observer(Stage::Explored(dag, &memo));
+
+    let plan = select_in(&context, &memo, options.policy, &options.model, &options.search_limits);
+    observer(Stage::Selected(dag, &plan));
+
+    let (constructed, mut rejected) = construct_in(&context, &plan);
+    observer(Stage::Constructed(dag, &constructed, &rejected));
+
+    let cplans = constructed.len();
+    let mut fused = Vec::new();
+    for plan in constructed {
+        match compile(&plan.cplan) {
+            Ok(operator) => fused.push(CompiledCover { plan, operator }),
+            Err(Unsupported { reason }) => rejected.push(Rejection { cover: plan.cover, reason }),
+        }
+    }
+
+    let replaced = replace(dag, &fused);
+    observer(Stage::Replaced(&replaced));
+    (replaced, Report { partitions: plan.partitions.len(), search: plan.stats(), cplans, fused, rejected })
+}

@@ -1,0 +1,183 @@
+//! Replacement (section 2.1): the DAG with fused operators in place of what they cover.
+//!
+//! The new DAG is built from its outputs downwards, so covered operators that nothing else needs disappear, while
+//! those that an uncovered operator or another cover reads stay.
+
+#[cfg(test)]
+mod tests;
+
+use crate::construct::{ConstructedPlan, CoverInput};
+use cranelift_entity::SecondaryMap;
+use fuseline_ir::hop::{CastOp, Hop, HopDag, HopId, HopOp, Inputs, OperatorId, ReorgOp};
+use fuseline_ir::{DataType, SizeInfo, Value};
+use std::collections::BTreeMap;
+
+/// A constructed plan with its compiled operator.
+#[derive(Clone, Debug)]
+pub struct CompiledCover {
+    /// The plan.
+    pub plan: ConstructedPlan,
+    /// The operator.
+    pub operator: OperatorId,
+}
+
+/// The DAG with each cover's roots computed by its operator.
+///
+/// A fused operator always gives a matrix: a full aggregate is cast back to a scalar, and the roots of a
+/// multi-aggregate (k x 1) are taken out one by one.
+pub fn replace(dag: &HopDag, covers: &[CompiledCover]) -> HopDag {
+    let mut replacement = Replacement {
+        old: dag,
+        covers,
+        cover_of: SecondaryMap::new(),
+        new: HopDag::new(),
+        renamed: SecondaryMap::new(),
+        spoofs: vec![None; covers.len()],
+        transposes: BTreeMap::new(),
+    };
+    for (number, cover) in covers.iter().enumerate() {
+        for (position, &root) in cover.plan.cover.roots.iter().enumerate() {
+            replacement.cover_of[root] = Some((number as u32, position as u32));
+        }
+    }
+    // Operators keep their order, which effects rely on, as far as covers allow.
+    let mut targets = dag.roots();
+    targets.sort_unstable();
+    for target in targets {
+        replacement.build(target);
+    }
+    let renamed = |id: HopId| replacement.renamed[id].expect("every root of the DAG was built");
+    let mut new = std::mem::take(&mut replacement.new);
+    for output in &dag.outputs {
+        new.write(&output.name, renamed(output.hop));
+    }
+    new.effects = dag.effects.iter().map(|&effect| renamed(effect)).collect();
+    new
+}
+
+struct Replacement<'a> {
+    old: &'a HopDag,
+    covers: &'a [CompiledCover],
+    /// For each root of a cover: the cover and the position among its roots.
+    cover_of: SecondaryMap<HopId, Option<(u32, u32)>>,
+    new: HopDag,
+    renamed: SecondaryMap<HopId, Option<HopId>>,
+    /// The fused operator of each cover, once built.
+    spoofs: Vec<Option<HopId>>,
+    /// Transposes that were added, by the old operator that they transpose.
+    transposes: BTreeMap<HopId, HopId>,
+}
+
+impl Replacement<'_> {
+    /// Builds an old operator and everything that it needs.
+    fn build(&mut self, target: HopId) {
+        let mut pending = vec![target];
+        while let Some(&id) = pending.last() {
+            if self.renamed[id].is_some() {
+                pending.pop();
+                continue;
+            }
+            let missing: Vec<HopId> =
+                self.needs(id).into_iter().filter(|&input| self.renamed[input].is_none()).collect();
+            if missing.is_empty() {
+                let new = self.emit(id);
+                self.renamed[id] = Some(new);
+                pending.pop();
+            } else {
+                pending.extend(missing.into_iter().rev());
+            }
+        }
+    }
+
+    fn needs(&self, id: HopId) -> Vec<HopId> {
+        match self.cover_of[id] {
+            Some((cover, _)) => {
+                let input = |input: &CoverInput| match *input {
+                    CoverInput::Hop(id) | CoverInput::Transpose(id) => id,
+                };
+                self.covers[cover as usize].plan.inputs.iter().map(input).collect()
+            }
+            None => self.old[id].inputs.to_vec(),
+        }
+    }
+
+    fn renamed(&self, id: HopId) -> HopId {
+        self.renamed[id].expect("inputs are built before their users")
+    }
+
+    fn emit(&mut self, id: HopId) -> HopId {
+        if let Some((cover, position)) = self.cover_of[id] {
+            let spoof = self.spoof(cover as usize);
+            return self.take_root(id, &self.covers[cover as usize], position, spoof);
+        }
+        let old = &self.old[id];
+        let inputs: Inputs = old.inputs.iter().map(|&input| self.renamed(input)).collect();
+        self.new.push(Hop { inputs, ..old.clone() })
+    }
+
+    fn matrix(&mut self, op: HopOp, inputs: &[HopId], size: SizeInfo, like: HopId) -> HopId {
+        let span = self.old[like].span;
+        self.new.push(Hop { op, inputs: Inputs::from_slice(inputs), data_type: DataType::Matrix, size, span })
+    }
+
+    /// The fused operator of a cover.
+    fn spoof(&mut self, number: usize) -> HopId {
+        if let Some(spoof) = self.spoofs[number] {
+            return spoof;
+        }
+        let CompiledCover { plan, operator } = &self.covers[number];
+        let inputs: Vec<HopId> = plan.inputs.iter().map(|&input| self.input(input)).collect();
+        let root = plan.cover.roots[0];
+        let size = match &self.old[root] {
+            _ if plan.cover.roots.len() > 1 => SizeInfo::dims(plan.cover.roots.len() as u64, 1),
+            hop if hop.is_scalar() => SizeInfo::dims(1, 1),
+            hop if plan.transposed_output => transposed(hop.size),
+            hop => hop.size,
+        };
+        let op = HopOp::SpoofOp { operator: *operator, template: plan.cover.template };
+        let spoof = self.matrix(op, &inputs, size, root);
+        self.spoofs[number] = Some(spoof);
+        spoof
+    }
+
+    fn input(&mut self, input: CoverInput) -> HopId {
+        let id = match input {
+            CoverInput::Hop(id) => return self.renamed(id),
+            CoverInput::Transpose(id) => id,
+        };
+        if let Some(&transpose) = self.transposes.get(&id) {
+            return transpose;
+        }
+        let (source, size) = (self.renamed(id), transposed(self.old[id].size));
+        let transpose = self.matrix(HopOp::Reorg(ReorgOp::Transpose), &[source], size, id);
+        self.transposes.insert(id, transpose);
+        transpose
+    }
+
+    /// The value of a root from its fused operator.
+    fn take_root(&mut self, root: HopId, cover: &CompiledCover, position: u32, spoof: HopId) -> HopId {
+        let old = &self.old[root];
+        let mut value = spoof;
+        if cover.plan.cover.roots.len() > 1 {
+            let row = self.new.literal(Value::I64(i64::from(position) + 1));
+            let one = self.new.literal(Value::I64(1));
+            value = self.matrix(HopOp::Index, &[spoof, row, row, one, one], SizeInfo::dims(1, 1), root);
+        } else if cover.plan.transposed_output {
+            value = self.matrix(HopOp::Reorg(ReorgOp::Transpose), &[spoof], old.size, root);
+        }
+        if !old.is_scalar() {
+            return value;
+        }
+        self.new.push(Hop {
+            op: HopOp::Cast(CastOp::AsScalar),
+            inputs: Inputs::from_slice(&[value]),
+            data_type: old.data_type,
+            size: SizeInfo::UNKNOWN,
+            span: old.span,
+        })
+    }
+}
+
+fn transposed(size: SizeInfo) -> SizeInfo {
+    SizeInfo { rows: size.cols, cols: size.rows, nnz: size.nnz }
+}

@@ -1,0 +1,97 @@
+//! Linear passes over DAGs: liveness, common subexpressions with constant folding, and removal of dead operators.
+//! They are all that DAGs too large for the e-graph get.
+
+use super::fold::fold;
+use super::operator::Operator;
+use cranelift_entity::SecondaryMap;
+use foldhash::HashMap;
+use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, HopOutput, Inputs};
+use fuseline_ir::size::SizeInfo;
+use fuseline_ir::types::{DataType, Value};
+
+/// For every operator, whether outputs or effects need it.
+pub(super) fn live(dag: &HopDag) -> SecondaryMap<HopId, bool> {
+    let mut live = SecondaryMap::with_capacity(dag.hops.len());
+    for root in dag.outputs.iter().map(|output| output.hop).chain(dag.effects.iter().copied()) {
+        live[root] = true;
+    }
+    for (id, hop) in dag.hops.iter().rev() {
+        if live[id] {
+            for &input in &hop.inputs {
+                live[input] = true;
+            }
+        }
+    }
+    live
+}
+
+/// The DAG without dead operators, with equal pure operators merged (the first stays) and operations on literals
+/// evaluated.
+pub(super) fn canonicalize(dag: &HopDag) -> HopDag {
+    sweep(&merge_common_subexpressions(dag))
+}
+
+fn merge_common_subexpressions(dag: &HopDag) -> HopDag {
+    let live = live(dag);
+    let mut result = HopDag::new();
+    let mut seen: HashMap<(Operator, Inputs), HopId> = HashMap::default();
+    let mut new_ids: SecondaryMap<HopId, HopId> = SecondaryMap::with_default(HopId::from_u32(0));
+    for (id, hop) in dag.hops.iter().filter(|(id, _)| live[*id]) {
+        let mut hop = Hop { inputs: hop.inputs.iter().map(|&input| new_ids[input]).collect(), ..hop.clone() };
+        if !hop.op.is_pure() {
+            new_ids[id] = result.push(hop);
+            continue;
+        }
+        if let Some(value) = folded(&result, &hop) {
+            hop = literal(value, &hop);
+        }
+        let operator = Operator::pure(&hop.op);
+        let mut key = hop.inputs.clone();
+        if operator.is_commutative() {
+            key.sort_unstable();
+        }
+        new_ids[id] = *seen.entry((operator, key)).or_insert_with(|| result.push(hop));
+    }
+    finish(dag, result, |id| new_ids[id])
+}
+
+fn sweep(dag: &HopDag) -> HopDag {
+    let live = live(dag);
+    let mut result = HopDag::new();
+    let mut new_ids: SecondaryMap<HopId, HopId> = SecondaryMap::with_default(HopId::from_u32(0));
+    for (id, hop) in dag.hops.iter().filter(|(id, _)| live[*id]) {
+        let inputs = hop.inputs.iter().map(|&input| new_ids[input]).collect();
+        new_ids[id] = result.push(Hop { inputs, ..hop.clone() });
+    }
+    finish(dag, result, |id| new_ids[id])
+}
+
+/// Gives the rebuilt DAG the outputs and effects of the original.
+pub(super) fn finish(original: &HopDag, mut rebuilt: HopDag, new_id: impl Fn(HopId) -> HopId) -> HopDag {
+    let output = |output: &HopOutput| HopOutput { name: output.name.clone(), hop: new_id(output.hop) };
+    rebuilt.outputs = original.outputs.iter().map(output).collect();
+    rebuilt.effects = original.effects.iter().map(|&effect| new_id(effect)).collect();
+    rebuilt
+}
+
+fn folded(dag: &HopDag, hop: &Hop) -> Option<Value> {
+    let mut values: [Option<&Value>; 3] = [None; 3];
+    if hop.inputs.is_empty() || hop.inputs.len() > values.len() {
+        return None;
+    }
+    for (value, &input) in values.iter_mut().zip(&hop.inputs) {
+        *value = Some(dag.literal_value(input)?);
+    }
+    let values: Vec<&Value> = values.into_iter().flatten().collect();
+    fold(&hop.op, hop.data_type, &values)
+}
+
+fn literal(value: Value, replaced: &Hop) -> Hop {
+    Hop {
+        data_type: DataType::Scalar(value.scalar_type()),
+        op: HopOp::Literal(value),
+        inputs: Inputs::new(),
+        size: SizeInfo::UNKNOWN,
+        span: replaced.span,
+    }
+}

@@ -1,0 +1,196 @@
+//! The e-graph over HOPs: the one file, with the rules' compilation, that egg's types stay inside.
+//!
+//! [`Node`] is an operator with its inputs; [`FactsAnalysis`] keeps for every class what sizes and types say of it.
+
+use super::cost::Shape;
+use super::fold::fold;
+use super::operator::Operator;
+use egg::{Analysis, DidMerge, FromOp, Id, Language};
+use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Inputs, Span, infer};
+use fuseline_ir::size::SizeInfo;
+use fuseline_ir::types::{DataType, Value};
+use smallvec::SmallVec;
+use std::fmt;
+
+pub(super) type EGraph = egg::EGraph<Node, FactsAnalysis>;
+
+/// An operator and the classes of its inputs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Node {
+    pub(super) operator: Operator,
+    pub(super) inputs: SmallVec<[Id; 3]>,
+}
+
+impl Language for Node {
+    type Discriminant = Operator;
+
+    fn discriminant(&self) -> Operator {
+        self.operator.clone()
+    }
+
+    fn matches(&self, other: &Self) -> bool {
+        self.inputs.len() == other.inputs.len() && self.operator == other.operator
+    }
+
+    fn children(&self) -> &[Id] {
+        &self.inputs
+    }
+
+    fn children_mut(&mut self) -> &mut [Id] {
+        &mut self.inputs
+    }
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.operator.fmt(f)
+    }
+}
+
+impl FromOp for Node {
+    type Error = String;
+
+    fn from_op(mnemonic: &str, inputs: Vec<Id>) -> Result<Self, String> {
+        let operator = Operator::from_mnemonic(mnemonic).ok_or_else(|| format!("`{mnemonic}` names no operation"))?;
+        Ok(Node { operator, inputs: SmallVec::from_vec(inputs) })
+    }
+}
+
+/// What is known of the value of a class.
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    pub(super) data_type: DataType,
+    pub(super) size: SizeInfo,
+    pub(super) constant: Option<Value>,
+    pub(super) span: Option<Span>,
+}
+
+impl Facts {
+    const UNKNOWN: Facts = Facts { data_type: DataType::Unknown, size: SizeInfo::UNKNOWN, constant: None, span: None };
+
+    /// The facts of an operator of the input.
+    pub(super) fn of(hop: &Hop) -> Self {
+        let constant = match &hop.op {
+            HopOp::Literal(value) => Some(value.clone()),
+            _ => None,
+        };
+        Facts { data_type: hop.data_type, size: hop.size, constant, span: hop.span }
+    }
+
+    pub(super) fn shape(&self) -> Shape {
+        (self.data_type, self.size)
+    }
+
+    /// Whether the two may describe one value: same type, no dimension known to differ.
+    pub(super) fn agrees(&self, other: &Facts) -> bool {
+        let fit = |a: Option<u64>, b: Option<u64>| a.is_none() || b.is_none() || a == b;
+        self.data_type == other.data_type
+            && fit(self.size.rows, other.size.rows)
+            && fit(self.size.cols, other.size.cols)
+    }
+}
+
+/// Keeps [`Facts`] of every class; where equal classes merge, what either knows holds, and the tighter bound on
+/// non-zeros.
+#[derive(Debug, Default)]
+pub(super) struct FactsAnalysis {
+    /// The facts of the operator that is being added, where the input DAG gives them.
+    given: Option<Facts>,
+}
+
+/// Adds an operator of the input with the facts that the input gives.
+pub(super) fn add_given(egraph: &mut EGraph, node: Node, facts: Facts) -> Id {
+    egraph.analysis.given = Some(facts);
+    let id = egraph.add(node);
+    egraph.analysis.given = None;
+    id
+}
+
+impl Analysis<Node> for FactsAnalysis {
+    type Data = Facts;
+
+    fn make(egraph: &mut EGraph, node: &Node, _id: Id) -> Facts {
+        egraph.analysis.given.take().unwrap_or_else(|| infer_facts(egraph, node))
+    }
+
+    fn merge(&mut self, a: &mut Facts, b: Facts) -> DidMerge {
+        merge_types(&mut a.data_type, b.data_type)
+            | keep_first(&mut a.size.rows, b.size.rows)
+            | keep_first(&mut a.size.cols, b.size.cols)
+            | egg::merge_option(&mut a.size.nnz, b.size.nnz, egg::merge_min)
+            | keep_first(&mut a.constant, b.constant)
+            | egg::merge_option(&mut a.span, b.span, earlier)
+    }
+
+    fn modify(egraph: &mut EGraph, id: Id) {
+        let Some(value) = egraph[id].data.constant.clone() else { return };
+        let literal = Node { operator: Operator::pure(&HopOp::Literal(value)), inputs: SmallVec::new() };
+        if !egraph[id].nodes.contains(&literal) {
+            let literal = egraph.add(literal);
+            egraph.union(id, literal);
+        }
+    }
+}
+
+fn merge_types(a: &mut DataType, b: DataType) -> DidMerge {
+    match (*a, b) {
+        (DataType::Unknown, DataType::Unknown) => DidMerge(false, false),
+        (DataType::Unknown, _) => {
+            *a = b;
+            DidMerge(true, false)
+        }
+        (_, DataType::Unknown) => DidMerge(false, true),
+        _ => DidMerge(false, false),
+    }
+}
+
+fn keep_first<T>(a: &mut Option<T>, b: Option<T>) -> DidMerge {
+    egg::merge_option(a, b, |_, _| DidMerge(false, false))
+}
+
+/// The place that comes first in the sources.
+fn earlier(a: &mut Span, b: Span) -> DidMerge {
+    let order = (a.source, a.start, a.end).cmp(&(b.source, b.start, b.end));
+    if order.is_gt() {
+        *a = b;
+    }
+    DidMerge(order.is_gt(), order.is_lt())
+}
+
+/// Facts of an operator that a rule made, from those of its inputs.
+fn infer_facts(egraph: &EGraph, node: &Node) -> Facts {
+    let op = node.operator.op();
+    if let HopOp::Literal(value) = op {
+        let data_type = DataType::Scalar(value.scalar_type());
+        return Facts { data_type, constant: Some(value.clone()), ..Facts::UNKNOWN };
+    }
+    if !op.is_pure() || matches!(op, HopOp::Read(_) | HopOp::Parameterized { .. } | HopOp::SpoofOp { .. }) {
+        // Only the input knows the types and sizes of these.
+        return Facts::UNKNOWN;
+    }
+    let (scratch, inputs) = input_dag(egraph, node);
+    let Ok((data_type, size)) = infer::output(&scratch, op, &inputs) else { return Facts::UNKNOWN };
+    let constants: Option<Vec<&Value>> = node.inputs.iter().map(|&id| egraph[id].data.constant.as_ref()).collect();
+    let constant = constants.filter(|inputs| !inputs.is_empty()).and_then(|inputs| fold(op, data_type, &inputs));
+    Facts { data_type, size, constant, span: None }
+}
+
+/// A DAG of leaves that have the facts of the inputs of `node`, since inference asks about operators of a DAG.
+fn input_dag(egraph: &EGraph, node: &Node) -> (HopDag, Inputs) {
+    let mut dag = HopDag::new();
+    let mut inputs = Inputs::new();
+    for (position, &id) in node.inputs.iter().enumerate() {
+        let class = egraph.find(id);
+        let repeated = node.inputs[..position].iter().position(|&earlier| egraph.find(earlier) == class);
+        inputs.push(match repeated {
+            Some(earlier) => inputs[earlier],
+            None => push_leaf(&mut dag, &egraph[class].data),
+        });
+    }
+    (dag, inputs)
+}
+
+fn push_leaf(dag: &mut HopDag, facts: &Facts) -> HopId {
+    let op = facts.constant.clone().map_or_else(|| HopOp::Read(String::new()), HopOp::Literal);
+    dag.push(Hop { op, inputs: Inputs::new(), data_type: facts.data_type, size: facts.size, span: None })
+}

@@ -1,0 +1,282 @@
+//! Whole DAGs before and after.
+
+use super::super::{RewriteOptions, explain_rewrites, rewrite, rewrite_with_report};
+use super::rules::Random;
+use fuseline_ir::SizeInfo;
+use fuseline_ir::hop::{DataGenOp, Function, HopDag, HopId, HopOp, ReorgOp, Span};
+use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
+use fuseline_ir::types::Value;
+use std::time::Instant;
+
+/// One line per operator: `%2 b(*) %0 %1`.
+fn lines(dag: &HopDag) -> Vec<String> {
+    let line = |(id, hop): (HopId, &fuseline_ir::hop::Hop)| {
+        let inputs: String = hop.inputs.iter().map(|input| format!(" {input}")).collect();
+        format!("{id} {}{inputs}", hop.op.label())
+    };
+    dag.hops.iter().map(line).collect()
+}
+
+fn add(dag: &mut HopDag, op: impl Into<HopOp>, inputs: &[HopId]) -> HopId {
+    dag.add(op.into(), inputs, None).expect("the inputs of this test fit")
+}
+
+fn matrix(dag: &mut HopDag, name: &str) -> HopId {
+    dag.read_matrix(name, SizeInfo::dims(100, 10))
+}
+
+fn rewritten(dag: &HopDag) -> Vec<String> {
+    lines(&rewrite(dag, &RewriteOptions::default()))
+}
+
+#[test]
+fn common_subexpressions_merge_whatever_the_order_of_inputs() {
+    let mut dag = HopDag::new();
+    let (x, y) = (matrix(&mut dag, "X"), matrix(&mut dag, "Y"));
+    let a = add(&mut dag, BinaryOp::Mult, &[x, y]);
+    let y2 = matrix(&mut dag, "Y");
+    let b = add(&mut dag, BinaryOp::Mult, &[y2, x]);
+    let c = add(&mut dag, BinaryOp::Div, &[a, b]);
+    dag.write("c", c);
+    assert_eq!(rewritten(&dag), ["%0 TRead X", "%1 TRead Y", "%2 b(*) %0 %1", "%3 b(/) %2 %2"]);
+}
+
+#[test]
+fn constants_fold_with_dml_types() {
+    let mut dag = HopDag::new();
+    let (two, three) = (dag.literal(Value::I64(2)), dag.literal(Value::I64(3)));
+    let six = add(&mut dag, BinaryOp::Mult, &[two, three]);
+    let half = add(&mut dag, BinaryOp::Div, &[six, two]);
+    let text = dag.literal(Value::Str("r = ".into()));
+    let joined = add(&mut dag, HopOp::Concat, &[text, half]);
+    dag.write("n", six);
+    dag.write("text", joined);
+    assert_eq!(rewritten(&dag), ["%0 LIT 6", "%1 LIT r = 3.0"]);
+}
+
+#[test]
+fn dead_operators_go_and_outputs_keep_their_names() {
+    let mut dag = HopDag::new();
+    let x = matrix(&mut dag, "X");
+    add(&mut dag, UnaryOp::Exp, &[x]);
+    let once = add(&mut dag, HopOp::Reorg(ReorgOp::Transpose), &[x]);
+    let twice = add(&mut dag, HopOp::Reorg(ReorgOp::Transpose), &[once]);
+    dag.write("A", twice);
+    dag.write("B", x);
+    let result = rewrite(&dag, &RewriteOptions::default());
+    assert_eq!(lines(&result), ["%0 TRead X"]);
+    let outputs: Vec<(&str, u32)> = result.outputs.iter().map(|out| (out.name.as_str(), out.hop.as_u32())).collect();
+    assert_eq!(outputs, [("A", 0), ("B", 0)]);
+}
+
+#[test]
+fn sum_of_squares_of_a_difference() {
+    // sum((X - Y)^2) + 0: the inner loop of many losses.
+    let mut dag = HopDag::new();
+    let (x, y) = (matrix(&mut dag, "X"), matrix(&mut dag, "Y"));
+    let difference = add(&mut dag, BinaryOp::Minus, &[x, y]);
+    let two = dag.literal(Value::I64(2));
+    let square = add(&mut dag, BinaryOp::Pow, &[difference, two]);
+    let sum = add(&mut dag, (AggOp::Sum, Direction::Full), &[square]);
+    let zero = dag.literal(Value::I64(0));
+    let loss = add(&mut dag, BinaryOp::Plus, &[zero, sum]);
+    dag.write("loss", loss);
+    assert_eq!(rewritten(&dag), ["%0 TRead X", "%1 TRead Y", "%2 b(-) %0 %1", "%3 ua(RCsq+) %2"]);
+    let explained = explain_rewrites(&dag, &RewriteOptions::default());
+    let rules: Vec<&str> = explained.lines().take(4).collect();
+    assert_eq!(rules, ["add-zero 1", "square 1", "sum-of-squares 1", "operators 8 -> 4"]);
+}
+
+#[test]
+fn a_product_with_another_consumer_stays() {
+    // P = X*Y is needed anyway, so 1-P is cheaper than 1-X*Y in one operator.
+    let mut dag = HopDag::new();
+    let (x, y) = (matrix(&mut dag, "X"), matrix(&mut dag, "Y"));
+    let product = add(&mut dag, BinaryOp::Mult, &[x, y]);
+    let one = dag.literal(Value::I64(1));
+    let rest = add(&mut dag, BinaryOp::Minus, &[one, product]);
+    dag.write("R", rest);
+    assert_eq!(rewritten(&dag), ["%0 TRead X", "%1 TRead Y", "%2 b(1-*) %0 %1"]);
+    dag.write("P", product);
+    assert_eq!(rewritten(&dag).last().map(String::as_str), Some("%4 b(-) %3 %2"));
+}
+
+#[test]
+fn a_transpose_dies_when_all_of_its_aggregates_turn() {
+    let mut dag = HopDag::new();
+    let x = matrix(&mut dag, "X");
+    let transposed = add(&mut dag, HopOp::Reorg(ReorgOp::Transpose), &[x]);
+    let sum = add(&mut dag, (AggOp::Sum, Direction::Full), &[transposed]);
+    let min = add(&mut dag, (AggOp::Min, Direction::Full), &[transposed]);
+    dag.write("a", sum);
+    dag.write("b", min);
+    assert_eq!(rewritten(&dag), ["%0 TRead X", "%1 ua(RC+) %0", "%2 ua(RCmin) %0"]);
+}
+
+#[test]
+fn strict_ieee_keeps_roundings_and_signs_of_zeros() {
+    let mut dag = HopDag::new();
+    let (x, y) = (matrix(&mut dag, "X"), matrix(&mut dag, "Y"));
+    let product = add(&mut dag, BinaryOp::Mult, &[x, y]);
+    let one = dag.literal(Value::F64(1.0));
+    let rest = add(&mut dag, BinaryOp::Minus, &[one, product]);
+    let zero = dag.literal(Value::F64(0.0));
+    let sum = add(&mut dag, BinaryOp::Plus, &[rest, zero]);
+    dag.write("R", sum);
+    let strict = RewriteOptions { strict_ieee: true, ..RewriteOptions::default() };
+    assert_eq!(lines(&rewrite(&dag, &strict)), lines(&dag));
+    assert_eq!(rewrite(&dag, &RewriteOptions::default()).hops.len(), 3);
+}
+
+#[test]
+fn disabled_rewrites_leave_the_dag() {
+    let mut dag = HopDag::new();
+    let x = matrix(&mut dag, "X");
+    let negated = add(&mut dag, UnaryOp::Neg, &[x]);
+    let twice = add(&mut dag, UnaryOp::Neg, &[negated]);
+    dag.write("A", twice);
+    let off = RewriteOptions { enabled: false, ..RewriteOptions::default() };
+    assert_eq!(lines(&rewrite(&dag, &off)), lines(&dag));
+}
+
+#[test]
+fn types_and_shapes_guard_the_rules() {
+    let mut dag = HopDag::new();
+    let flag = dag.literal(Value::Bool(true));
+    let x = dag.read_scalar("x");
+    let less = add(&mut dag, BinaryOp::Less, &[x, flag]);
+    let one = dag.literal(Value::I64(1));
+    // A truth value times one is a number; `-` of one is a number too.
+    let product = add(&mut dag, BinaryOp::Mult, &[less, one]);
+    dag.write("p", product);
+    // A 1 x 1 matrix of one is no literal: its product with a column has the column's shape.
+    let (single, column) = (dag.read_matrix("S", SizeInfo::dims(1, 1)), dag.read_matrix("c", SizeInfo::dims(9, 1)));
+    let scaled = add(&mut dag, BinaryOp::Mult, &[single, column]);
+    dag.write("q", scaled);
+    assert_eq!(lines(&rewrite(&dag, &RewriteOptions::default())), lines(&dag));
+}
+
+fn print(dag: &mut HopDag, value: HopId) -> HopId {
+    let effect = add(dag, HopOp::Parameterized { function: Function::Print, names: Vec::new() }, &[value]);
+    dag.effects.push(effect);
+    effect
+}
+
+#[test]
+fn effects_and_random_numbers_stay_apart_and_in_order() {
+    let mut dag = HopDag::new();
+    let text = dag.literal(Value::Str("same".into()));
+    print(&mut dag, text);
+    let five = dag.literal(Value::I64(5));
+    let bounds = [dag.literal(Value::F64(0.0)), dag.literal(Value::F64(1.0)), dag.literal(Value::I64(-1))];
+    let uniform = dag.literal(Value::Str("uniform".into()));
+    let arguments = [five, five, bounds[0], bounds[1], bounds[1], bounds[2], uniform];
+    let first = add(&mut dag, HopOp::DataGen(DataGenOp::Rand), &arguments);
+    let second = add(&mut dag, HopOp::DataGen(DataGenOp::Rand), &arguments);
+    let twice = add(&mut dag, BinaryOp::Plus, &[first, first]);
+    let difference = add(&mut dag, BinaryOp::Minus, &[twice, second]);
+    print(&mut dag, text);
+    dag.write("D", difference);
+    let result = rewrite(&dag, &RewriteOptions::default());
+    let kinds: Vec<String> = result.hops.values().map(|hop| hop.op.label()).filter(|l| !l.starts_with("LIT")).collect();
+    assert_eq!(kinds[1..], ["dg(rand)", "dg(rand)", "b(*)", "b(-)", kinds[0].as_str()]);
+    assert_eq!(result.effects.len(), 2);
+    assert!(result.effects[0] < result.effects[1]);
+}
+
+#[test]
+fn spans_survive() {
+    let span = |start| Some(Span { source: 0, start, end: start + 1 });
+    let mut dag = HopDag::new();
+    let x = matrix(&mut dag, "X");
+    let a = dag.add(UnaryOp::Exp.into(), &[x], span(10)).expect("fits");
+    let b = dag.add(UnaryOp::Exp.into(), &[x], span(20)).expect("fits");
+    let product = dag.add(BinaryOp::Mult.into(), &[a, b], span(30)).expect("fits");
+    dag.write("P", product);
+    let result = rewrite(&dag, &RewriteOptions::default());
+    let spans: Vec<Option<Span>> = result.hops.values().map(|hop| hop.span).collect();
+    assert_eq!(spans, [None, span(10), span(30)]);
+    assert_eq!(result[result.outputs[0].hop].op, UnaryOp::Pow2.into());
+}
+
+/// A chain of `exp(x) + x` and the like over two variables.
+fn chain(length: usize) -> HopDag {
+    let mut dag = HopDag::new();
+    let (x, y) = (matrix(&mut dag, "X"), matrix(&mut dag, "Y"));
+    let mut last = x;
+    for step in 0..length {
+        last = match step % 5 {
+            0 => add(&mut dag, BinaryOp::Plus, &[last, y]),
+            1 => add(&mut dag, BinaryOp::Mult, &[last, last]),
+            2 => add(&mut dag, UnaryOp::Neg, &[last]),
+            3 => add(&mut dag, TernaryOp::PlusMult, &[x, last, y]),
+            _ => add(&mut dag, UnaryOp::Abs, &[last]),
+        };
+    }
+    dag.write("result", last);
+    dag
+}
+
+#[test]
+fn long_chains_need_no_stack() {
+    let result = rewrite(&chain(100_000), &RewriteOptions::default());
+    assert_eq!(result.hops.len(), 100_002);
+    let (saturated, report) = rewrite_with_report(&chain(1_500), &RewriteOptions::default());
+    assert_eq!(saturated.hops.len(), 1_502);
+    assert_eq!(report.applied, [("square", 300)]);
+}
+
+#[test]
+fn an_ordinary_block_is_rewritten_within_milliseconds() {
+    let dag = chain(100);
+    let best = (0..5).map(|_| {
+        let start = Instant::now();
+        assert_eq!(rewrite(&dag, &RewriteOptions::default()).hops.len(), 102);
+        start.elapsed()
+    });
+    let best = best.min().expect("five rounds");
+    // The goal is 10 ms in release builds; the bound leaves room for loaded machines.
+    assert!(best.as_millis() < 100, "{best:?}");
+}
+
+/// A random DAG with many chances for rules.
+fn random_dag(random: &mut Random) -> HopDag {
+    let mut dag = HopDag::new();
+    let mut hops = vec![matrix(&mut dag, "X"), matrix(&mut dag, "Y")];
+    hops.extend([dag.literal(Value::I64(0)), dag.literal(Value::I64(1)), dag.literal(Value::F64(2.0))]);
+    for _ in 0..30 {
+        let (a, b) = (hops[random.below(hops.len())], hops[random.below(hops.len())]);
+        let op: HopOp = match random.below(6) {
+            0 => BinaryOp::Plus.into(),
+            1 => BinaryOp::Mult.into(),
+            2 => BinaryOp::Minus.into(),
+            3 => UnaryOp::Neg.into(),
+            4 => (AggOp::Sum, Direction::Full).into(),
+            _ => HopOp::Reorg(ReorgOp::Transpose),
+        };
+        let inputs = if matches!(op, HopOp::Binary(_)) { vec![a, b] } else { vec![a] };
+        // Shapes that do not fit are left out.
+        if let Ok(hop) = dag.add(op, &inputs, None) {
+            hops.push(hop);
+        }
+    }
+    for (number, &hop) in hops.iter().rev().take(3).enumerate() {
+        dag.write(&format!("out{number}"), hop);
+    }
+    dag
+}
+
+#[test]
+fn random_dags_get_cheaper_deterministically_and_keep_their_shapes() {
+    let mut random = Random(5);
+    for _ in 0..200 {
+        let dag = random_dag(&mut random);
+        let (result, report) = rewrite_with_report(&dag, &RewriteOptions::default());
+        assert!(report.cost.1 <= report.cost.0, "{report}");
+        assert_eq!(lines(&result), lines(&rewrite(&dag, &RewriteOptions::default())));
+        for (before, after) in dag.outputs.iter().zip(&result.outputs) {
+            let (before, after) = (&dag[before.hop], &result[after.hop]);
+            assert_eq!((before.data_type, before.size.known_dims()), (after.data_type, after.size.known_dims()));
+        }
+    }
+}

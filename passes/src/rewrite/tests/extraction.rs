@@ -1,0 +1,79 @@
+//! Extraction against exhaustive search on small random choices.
+
+use super::super::extract::{Candidate, Classes, Plan, cost, extract};
+use super::rules::Random;
+use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::types::Value;
+use smallvec::SmallVec;
+
+fn candidate(inputs: &[usize], cost: u128, original: Option<u32>) -> Candidate {
+    let op = HopOp::Literal(Value::I64(0));
+    Candidate { op, inputs: SmallVec::from_slice(inputs), cost, original: original.map(HopId::from_u32) }
+}
+
+/// The input is a random DAG, one operator per class; further candidates use any class, so cycles abound.
+fn random_classes(random: &mut Random) -> Classes {
+    let count = 3 + random.below(5);
+    let mut classes: Classes = Vec::new();
+    for class in 0..count {
+        let inputs: Vec<usize> = (0..random.below(3)).filter(|_| class > 0).map(|_| random.below(class.max(1))).collect();
+        classes.push(vec![candidate(&inputs, 1 + random.below(20) as u128, Some(class as u32))]);
+    }
+    for _ in 0..random.below(5) {
+        let class = random.below(count);
+        let inputs: Vec<usize> = (0..random.below(3)).map(|_| random.below(count)).collect();
+        classes[class].push(candidate(&inputs, 1 + random.below(20) as u128, None));
+    }
+    classes
+}
+
+fn cheapest(classes: &Classes, roots: &[usize]) -> u128 {
+    let mut plan: Plan = vec![Some(0); classes.len()];
+    let mut best = u128::MAX;
+    loop {
+        best = cost(classes, roots, &plan).map_or(best, |cost| cost.min(best));
+        let Some(class) = (0..classes.len()).find(|&class| plan[class] != Some(classes[class].len() - 1)) else {
+            return best;
+        };
+        plan[class] = plan[class].map(|choice| choice + 1);
+        plan[..class].fill(Some(0));
+    }
+}
+
+#[test]
+fn extraction_is_never_worse_than_the_input_and_mostly_optimal() {
+    let mut random = Random(3);
+    let mut optimal = 0;
+    for _ in 0..2000 {
+        let classes = random_classes(&mut random);
+        let roots = [classes.len() - 1, random.below(classes.len())];
+        let found = cost(&classes, &roots, &extract(&classes, &roots)).expect("plans have no cycles");
+        let input = cost(&classes, &roots, &vec![Some(0); classes.len()]).expect("the input has no cycles");
+        let best = cheapest(&classes, &roots);
+        assert!(best <= found && found <= input, "{best} <= {found} <= {input}");
+        optimal += usize::from(found == best);
+    }
+    assert!(optimal >= 1980, "only {optimal} of 2000 plans were optimal");
+}
+
+#[test]
+fn shared_values_are_paid_once() {
+    // 0: shared, 50; 1 and 2: from 0 at 1, or alone at 30. Alone looks cheaper for each, shared is cheaper for both.
+    let classes = vec![
+        vec![candidate(&[], 50, Some(0))],
+        vec![candidate(&[0], 1, Some(1)), candidate(&[], 30, None)],
+        vec![candidate(&[0], 1, Some(2)), candidate(&[], 30, None)],
+    ];
+    let roots = [1, 2];
+    assert_eq!(cost(&classes, &roots, &extract(&classes, &roots)), Some(52));
+}
+
+#[test]
+fn cycles_are_refused() {
+    // t(t(X)): class 0 is X and the transpose of class 1, which is the transpose of class 0.
+    let classes = vec![
+        vec![candidate(&[1], 1, Some(2)), candidate(&[], 9, Some(0))],
+        vec![candidate(&[0], 1, Some(1))],
+    ];
+    assert_eq!(cost(&classes, &[0], &extract(&classes, &[0])), Some(9));
+}

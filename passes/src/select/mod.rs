@@ -1,0 +1,146 @@
+//! Candidate selection (section 4): from partial fusion plans to the fused operators of a DAG.
+//!
+//! Every policy starts from the same memo table, decides per partition which interesting points to materialise, and
+//! reads the fused operators off the table under that assignment.
+
+mod enumerate;
+mod multi_aggregate;
+mod prune;
+mod space;
+#[cfg(test)]
+mod tests;
+
+use crate::cost::{CostModel, Operator};
+use crate::explore::prune_dominated;
+use crate::partition::{PlanPartition, partition_in};
+use crate::template::{Context, TemplateLimits, is_transpose, transposed_product};
+use fuseline_ir::hop::{FusionCover, HopDag, HopId, HopOp};
+use fuseline_ir::memo::{MemoTable, TemplateType};
+
+pub use enumerate::{SearchLimits, SearchStats};
+
+/// How to choose among the candidate plans.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SelectPolicy {
+    /// Maximal fusion, with redundant computation of shared operators.
+    FuseAll,
+    /// Fusion without redundant computation: everything with several consumers is materialised.
+    FuseNoRedundancy,
+    /// The cheapest assignment by the cost model, found by `MPSkipEnum`.
+    #[default]
+    CostBased,
+    /// The cheapest assignment, found by costing all of them.
+    Exhaustive,
+}
+
+/// Which interesting points are materialised, by position in [`PlanPartition::points`].
+pub type PlanAssignment = Vec<bool>;
+
+/// The decision for one partition.
+#[derive(Clone, Debug)]
+pub struct PartitionPlan {
+    /// The partition.
+    pub partition: PlanPartition,
+    /// The chosen assignment.
+    pub assignment: PlanAssignment,
+    /// Its estimated time in seconds.
+    pub seconds: f64,
+    /// How it was found.
+    pub stats: SearchStats,
+}
+
+/// The chosen fused operators of a DAG.
+#[derive(Clone, Debug, Default)]
+pub struct FusionPlan {
+    /// The operators to fuse, in ascending order of their first roots.
+    pub covers: Vec<FusionCover>,
+    /// How the partitions were decided.
+    pub partitions: Vec<PartitionPlan>,
+}
+
+impl FusionPlan {
+    /// The counters of all partitions together.
+    pub fn stats(&self) -> SearchStats {
+        self.partitions.iter().fold(SearchStats::default(), |sum, plan| sum + plan.stats)
+    }
+}
+
+/// Chooses the fused operators of a DAG from its memo table.
+pub fn select(
+    dag: &HopDag,
+    memo: &MemoTable,
+    policy: SelectPolicy,
+    model: &CostModel,
+    template_limits: &TemplateLimits,
+    search_limits: &SearchLimits,
+) -> FusionPlan {
+    select_in(&Context::new(dag, template_limits), memo, policy, model, search_limits)
+}
+
+/// [`select`] with the derived facts at hand.
+pub fn select_in(
+    context: &Context<'_>,
+    memo: &MemoTable,
+    policy: SelectPolicy,
+    model: &CostModel,
+    limits: &SearchLimits,
+) -> FusionPlan {
+    let memo = prepare(context, memo, policy);
+    let mut operators = Vec::new();
+    let mut partitions = Vec::new();
+    for partition in partition_in(context, &memo) {
+        let space = space::SearchSpace::new(context, &memo, &partition, model);
+        let (assignment, seconds, stats) = enumerate::search(&space, policy, limits);
+        operators.extend(space.operators(&assignment).into_iter().filter(|operator| is_worth_fusing(context, operator)));
+        partitions.push(PartitionPlan { partition, assignment, seconds, stats });
+    }
+    let mut covers = multi_aggregate::compose(context, model, operators);
+    covers.sort_by(|one, other| one.roots.cmp(&other.roots));
+    FusionPlan { covers, partitions }
+}
+
+/// The memo table as a policy searches it: without Row plans that do a Cell plan's work, and for the heuristics
+/// without dominated plans.
+pub fn prepare(context: &Context<'_>, memo: &MemoTable, policy: SelectPolicy) -> MemoTable {
+    let mut memo = memo.clone();
+    prune::prune_rows_without_row_operations(context, &mut memo);
+    if matches!(policy, SelectPolicy::FuseAll | SelectPolicy::FuseNoRedundancy) {
+        prune_dominated(context, &mut memo);
+    }
+    memo
+}
+
+/// Whether an operator is fused and does more than one basic operator: a product with a transpose counts, since it
+/// saves the transpose.
+fn is_worth_fusing(context: &Context<'_>, operator: &Operator) -> bool {
+    let working = |id: &&HopId| !is_transpose(context.dag, **id);
+    operator.template.is_some()
+        && (operator.members.iter().filter(working).count() > 1
+            || operator.members.iter().any(|&id| transposed_product(context, id).is_some()))
+}
+
+/// The cover of a fused operator: its members and the transposes that it reads through.
+fn cover(context: &Context<'_>, operator: &Operator) -> Option<FusionCover> {
+    let template = operator.template?;
+    let mut members = operator.members.clone();
+    for &id in &operator.members {
+        let hop = context.hop(id);
+        if hop.op == HopOp::MatMul {
+            members.extend(absorbed_transpose(context, template, id));
+        }
+    }
+    members.sort_unstable();
+    members.dedup();
+    Some(FusionCover { template, roots: vec![operator.root], members })
+}
+
+/// The transpose that a fused product reads through: of the left operand of a sum over rows or an inner product, of
+/// the right factor of an outer product.
+fn absorbed_transpose(context: &Context<'_>, template: TemplateType, product: HopId) -> Option<HopId> {
+    let inputs = &context.hop(product).inputs;
+    let candidate = match template {
+        TemplateType::Outer if context.outer(product).product == Some(product) => inputs[1],
+        _ => inputs[0],
+    };
+    Some(candidate).filter(|&id| is_transpose(context.dag, id))
+}

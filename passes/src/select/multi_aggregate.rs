@@ -1,0 +1,153 @@
+//! Composition of multi-aggregates (MAgg): full aggregates over cells of equal sizes that share an input are computed
+//! in one pass.
+//!
+//! Candidates are the fused Cell operators that end in a full aggregate, and basic full aggregates, of all partitions.
+//! They are merged greedily in ascending order, any number of them, as long as none depends on another and the cost
+//! model finds the merged operator no slower.
+
+use super::cover;
+use crate::cost::{self, CostModel, Operator};
+use crate::template::Context;
+use cranelift_entity::{EntitySet, SecondaryMap};
+use fuseline_ir::SizeInfo;
+use fuseline_ir::hop::{FusionCover, HopId, HopOp};
+use fuseline_ir::memo::TemplateType;
+use fuseline_ir::ops::{AggOp, Direction};
+
+/// Operators to be computed together.
+#[derive(Clone)]
+struct Group {
+    space: SizeInfo,
+    roots: Vec<HopId>,
+    members: Vec<HopId>,
+    inputs: Vec<HopId>,
+    seconds: f64,
+}
+
+/// The covers of the chosen operators, with full aggregates merged where that pays.
+pub(crate) fn compose(context: &Context<'_>, model: &CostModel, operators: Vec<Operator>) -> Vec<FusionCover> {
+    let fused_roots: EntitySet<HopId> = operators.iter().map(|operator| operator.root).collect();
+    let (mut candidates, others): (Vec<Operator>, Vec<Operator>) =
+        operators.into_iter().partition(|operator| is_candidate(context, operator));
+    candidates.extend(
+        context.dag.hops.keys().filter(|id| !fused_roots.contains(*id)).filter_map(|id| basic_aggregate(context, id)),
+    );
+    candidates.sort_by_key(|operator| operator.root);
+
+    let mut groups: Vec<Group> = Vec::new();
+    for candidate in candidates {
+        let single = Group::of(context, model, &candidate);
+        let partner = (0..groups.len()).find_map(|slot| {
+            let merged = groups[slot].merge(context, model, &single)?;
+            let alone = groups[slot].seconds + single.seconds;
+            (merged.seconds <= alone && is_independent(context, &groups, slot, &merged)).then_some((slot, merged))
+        });
+        match partner {
+            Some((slot, merged)) => groups[slot] = merged,
+            None => groups.push(single),
+        }
+    }
+    let singles = others.iter().filter_map(|operator| cover(context, operator));
+    groups.iter().filter_map(|group| group.cover(context)).chain(singles).collect()
+}
+
+fn is_full_aggregate(context: &Context<'_>, id: HopId) -> bool {
+    let hop = context.hop(id);
+    match hop.op {
+        HopOp::AggUnary(op, Direction::Full) => op != AggOp::Mean,
+        HopOp::MatMul => hop.size.is_single(),
+        _ => false,
+    }
+}
+
+fn is_candidate(context: &Context<'_>, operator: &Operator) -> bool {
+    operator.template == Some(TemplateType::Cell) && is_full_aggregate(context, operator.root)
+}
+
+/// A live aggregate of a matrix that no fused operator computes.
+fn basic_aggregate(context: &Context<'_>, id: HopId) -> Option<Operator> {
+    let hop = context.hop(id);
+    let is_aggregate = matches!(hop.op, HopOp::AggUnary(..)) && is_full_aggregate(context, id);
+    let input = *hop.inputs.first()?;
+    let is_large = context.hop(input).is_matrix() && context.hop(input).size.cells().is_some_and(|cells| cells > 1);
+    (context.is_live(id) && is_aggregate && is_large).then(|| Operator {
+        template: Some(TemplateType::Cell),
+        root: id,
+        members: vec![id],
+        inputs: vec![input],
+    })
+}
+
+impl Group {
+    fn of(context: &Context<'_>, model: &CostModel, operator: &Operator) -> Group {
+        let space = cost::iteration_space(context, &operator.members, operator.root);
+        let (roots, members, inputs) = (vec![operator.root], operator.members.clone(), operator.inputs.clone());
+        Group { space, roots, members, inputs, seconds: 0.0 }.costed(context, model)
+    }
+
+    fn costed(mut self, context: &Context<'_>, model: &CostModel) -> Group {
+        let driver = cost::sparse_driver(context, &self.members, &self.roots, &self.inputs, &self.space);
+        let output = 8.0 * self.roots.len() as f64;
+        let vector = cost::cells_cost(context, &self.members, &self.inputs, &self.space, driver, output);
+        self.seconds = model.seconds(&vector);
+        self
+    }
+
+    /// The two together, if they run over cells of equal sizes and share a matrix.
+    fn merge(&self, context: &Context<'_>, model: &CostModel, other: &Group) -> Option<Group> {
+        let shares = |id: &HopId| context.hop(*id).is_matrix() && other.inputs.contains(id);
+        if !self.space.same_dims(&other.space) || !self.inputs.iter().any(shares) {
+            return None;
+        }
+        let union = |one: &[HopId], other: &[HopId]| {
+            let mut all = [one, other].concat();
+            all.sort_unstable();
+            all.dedup();
+            all
+        };
+        let members = union(&self.members, &other.members);
+        let mut inputs = union(&self.inputs, &other.inputs);
+        inputs.retain(|input| members.binary_search(input).is_err());
+        let roots = union(&self.roots, &other.roots);
+        Some(Group { space: self.space, roots, members, inputs, seconds: 0.0 }.costed(context, model))
+    }
+
+    /// The cover, unless it is a single basic operator.
+    fn cover(&self, context: &Context<'_>) -> Option<FusionCover> {
+        if let [root] = self.roots[..] {
+            let operator = Operator {
+                template: Some(TemplateType::Cell),
+                root,
+                members: self.members.clone(),
+                inputs: self.inputs.clone(),
+            };
+            return cover(context, &operator).filter(|_| self.members.len() > 1);
+        }
+        let operator =
+            Operator { template: Some(TemplateType::MAgg), root: self.roots[0], members: self.members.clone(), inputs: vec![] };
+        cover(context, &operator).map(|cover| FusionCover { roots: self.roots.clone(), ..cover })
+    }
+}
+
+/// Whether no input of the merged group depends on one of its roots, given the groups merged before: each of these is
+/// one operator that needs all of its inputs.
+fn is_independent(context: &Context<'_>, groups: &[Group], slot: usize, merged: &Group) -> bool {
+    let mut group_of = SecondaryMap::<HopId, Option<u32>>::new();
+    for (number, group) in groups.iter().enumerate().filter(|(number, group)| *number != slot && group.roots.len() > 1) {
+        for &root in &group.roots {
+            group_of[root] = Some(number as u32);
+        }
+    }
+    let mut pending = merged.inputs.clone();
+    let mut seen = EntitySet::new();
+    while let Some(id) = pending.pop() {
+        if merged.roots.contains(&id) {
+            return false;
+        }
+        if seen.insert(id) {
+            pending.extend(context.hop(id).inputs.iter().copied());
+            pending.extend(group_of[id].into_iter().flat_map(|number| groups[number as usize].inputs.iter().copied()));
+        }
+    }
+    true
+}

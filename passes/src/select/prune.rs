@@ -1,0 +1,77 @@
+//! Row plans that do a Cell plan's work.
+
+use crate::template::Context;
+use cranelift_entity::EntitySet;
+use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
+use fuseline_ir::ops::{AggOp, Direction};
+
+/// Whether only a Row operator can do this inside of a chain, wherever the chain ends.
+fn is_row_operation(context: &Context<'_>, id: HopId) -> bool {
+    matches!(context.hop(id).op, HopOp::MatMul | HopOp::Reorg(_) | HopOp::Index)
+}
+
+fn is_row_aggregate(context: &Context<'_>, id: HopId) -> bool {
+    matches!(context.hop(id).op, HopOp::AggUnary(_, Direction::Row))
+}
+
+/// Whether these members of a Row operator need the Row template: a product, a transpose, a range, a row aggregate
+/// inside of the operator, or a mean.
+pub(crate) fn needs_rows(context: &Context<'_>, members: &[HopId], root: HopId) -> bool {
+    members.iter().any(|&id| {
+        is_row_operation(context, id)
+            || is_row_aggregate(context, id) && id != root
+            || matches!(context.hop(id).op, HopOp::AggUnary(AggOp::Mean, _))
+    })
+}
+
+/// Removes Row entries that a Cell entry with the same references can replace, from groups that no chain of Row
+/// references connects with an operation that only Row operators do.
+pub(crate) fn prune_rows_without_row_operations(context: &Context<'_>, memo: &mut MemoTable) {
+    let relevant = connected_with_row_operations(context, memo);
+    let groups: Vec<HopId> = memo.groups().map(|(group, _)| group).filter(|&group| !relevant.contains(group)).collect();
+    for group in groups {
+        let cells: Vec<MemoEntry> =
+            memo.entries(group).iter().copied().filter(|entry| entry.ttype == TemplateType::Cell).collect();
+        memo.retain(group, |entry| {
+            entry.ttype != TemplateType::Row || !cells.iter().any(|cell| cell.inputs == entry.inputs)
+        });
+    }
+}
+
+/// The groups above (by references upwards) or below (downwards) of such an operation.
+fn connected_with_row_operations(context: &Context<'_>, memo: &MemoTable) -> EntitySet<HopId> {
+    let mut row_edges: Vec<(HopId, HopId)> = Vec::new();
+    for (group, entries) in memo.groups() {
+        for entry in entries.iter().filter(|entry| entry.ttype == TemplateType::Row) {
+            row_edges.extend(entry.references().map(|reference| (group, reference)));
+        }
+    }
+    let mut above = EntitySet::new();
+    let mut below = EntitySet::new();
+    for (group, _) in memo.groups() {
+        if is_row_operation(context, group) {
+            above.insert(group);
+            below.insert(group);
+        }
+    }
+    for &(_, producer) in row_edges.iter().filter(|(_, producer)| is_row_aggregate(context, *producer)) {
+        above.insert(producer);
+        below.insert(producer);
+    }
+    // Groups ascend, so one sweep up and one down follow every chain.
+    for &(consumer, producer) in &row_edges {
+        if above.contains(producer) {
+            above.insert(consumer);
+        }
+    }
+    for &(consumer, producer) in row_edges.iter().rev() {
+        if below.contains(consumer) {
+            below.insert(producer);
+        }
+    }
+    for id in below.keys().collect::<Vec<_>>() {
+        above.insert(id);
+    }
+    above
+}

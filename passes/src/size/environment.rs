@@ -1,0 +1,139 @@
+//! What is known of variables at one point of a program.
+
+use fuseline_ir::SizeInfo;
+use fuseline_ir::types::{DataType, Value};
+use std::collections::BTreeMap;
+
+/// What is known of the value of a variable.
+#[derive(Clone, Debug)]
+pub struct VariableFacts {
+    /// Matrix or scalar.
+    pub data_type: DataType,
+    /// The size of a matrix; [`SizeInfo::UNKNOWN`] for scalars.
+    pub size: SizeInfo,
+    /// The value of a scalar that is known.
+    pub value: Option<Value>,
+}
+
+impl VariableFacts {
+    /// Nothing but the type is known.
+    pub fn of_type(data_type: DataType) -> Self {
+        VariableFacts { data_type, size: SizeInfo::UNKNOWN, value: None }
+    }
+
+    /// A matrix of this size.
+    pub fn matrix(size: SizeInfo) -> Self {
+        VariableFacts { data_type: DataType::Matrix, size, value: None }
+    }
+
+    /// A scalar of this value.
+    pub fn scalar(value: Value) -> Self {
+        VariableFacts { data_type: DataType::Scalar(value.scalar_type()), size: SizeInfo::UNKNOWN, value: Some(value) }
+    }
+
+    /// What holds of either: facts in which the two differ are lost. Of the numbers of non-zeros the larger holds, or
+    /// none where `widen` asks for facts that no repetition changes further.
+    fn join(&self, other: &Self, widen: bool) -> Self {
+        let same = |a: Option<u64>, b: Option<u64>| a.filter(|_| a == b);
+        let nnz = match (self.size.nnz, other.size.nnz) {
+            (Some(a), Some(b)) if a == b || !widen => Some(a.max(b)),
+            _ => None,
+        };
+        let size = SizeInfo {
+            rows: same(self.size.rows, other.size.rows),
+            cols: same(self.size.cols, other.size.cols),
+            nnz,
+        };
+        let value = self.value.clone().filter(|_| same_value(self.value.as_ref(), other.value.as_ref()));
+        let data_type = if self.data_type == other.data_type { self.data_type } else { DataType::Unknown };
+        VariableFacts { data_type, size, value }
+    }
+}
+
+fn same_value(a: Option<&Value>, b: Option<&Value>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => a.same_bits(b),
+        (a, b) => a.is_none() && b.is_none(),
+    }
+}
+
+/// Values are compared by their bits, so that NaN equals itself.
+impl PartialEq for VariableFacts {
+    fn eq(&self, other: &Self) -> bool {
+        self.data_type == other.data_type
+            && self.size == other.size
+            && same_value(self.value.as_ref(), other.value.as_ref())
+    }
+}
+
+/// What is known of every variable at one point of a program.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SizeEnvironment {
+    variables: BTreeMap<String, VariableFacts>,
+}
+
+impl SizeEnvironment {
+    /// No variable is known.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What is known of a variable.
+    pub fn get(&self, name: &str) -> Option<&VariableFacts> {
+        self.variables.get(name)
+    }
+
+    /// Sets what is known of a variable.
+    pub fn set(&mut self, name: &str, facts: VariableFacts) {
+        self.variables.insert(name.to_owned(), facts);
+    }
+
+    /// Every variable with its facts, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &VariableFacts)> {
+        self.variables.iter().map(|(name, facts)| (name.as_str(), facts))
+    }
+
+    /// What holds after either of two branches. A variable that only one of them sets keeps its facts: a use of it
+    /// elsewhere is an error at run time.
+    pub(super) fn join(self, other: Self) -> Self {
+        self.merge(other, false)
+    }
+
+    /// What holds before and after one more repetition of a loop's body.
+    pub(super) fn join_repetition(self, after: Self) -> Self {
+        self.merge(after, true)
+    }
+
+    fn merge(mut self, other: Self, widen: bool) -> Self {
+        for (name, facts) in other.variables {
+            let merged = match self.variables.get(&name) {
+                Some(own) => own.join(&facts, widen),
+                None => facts,
+            };
+            self.variables.insert(name, merged);
+        }
+        self
+    }
+}
+
+impl<N: Into<String>> FromIterator<(N, VariableFacts)> for SizeEnvironment {
+    fn from_iter<I: IntoIterator<Item = (N, VariableFacts)>>(variables: I) -> Self {
+        SizeEnvironment { variables: variables.into_iter().map(|(name, facts)| (name.into(), facts)).collect() }
+    }
+}
+
+/// Sizes of files, from their metadata.
+pub trait FileSizes {
+    /// The size of the matrix in the file `path`; `None` where it cannot be told without reading it.
+    fn size(&self, path: &str) -> Option<SizeInfo>;
+}
+
+/// No file is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFiles;
+
+impl FileSizes for NoFiles {
+    fn size(&self, _path: &str) -> Option<SizeInfo> {
+        None
+    }
+}

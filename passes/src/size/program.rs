@@ -1,0 +1,241 @@
+//! Size propagation across the blocks of a program and through its functions.
+//!
+//! Every step maps blocks and what holds before them to blocks with sizes and what holds after them. A loop repeats
+//! that until what holds before its body no longer changes; branches join. A function is analysed once per signature,
+//! the facts of its arguments; its blocks then get the sizes that hold for all of its calls.
+
+use super::dag::propagate;
+use super::environment::{FileSizes, SizeEnvironment, VariableFacts};
+use super::error::ValidationError;
+use fuseline_ir::hop::HopDag;
+use fuseline_ir::program::{Call, Function, Parameter, Predicate, Program, StatementBlock};
+use fuseline_ir::types::{DataType, ScalarType, Value};
+use std::collections::BTreeMap;
+
+/// A function that is called with more different signatures than this is analysed for unknown sizes.
+const MAX_SIGNATURES: usize = 16;
+
+/// Propagates sizes through a whole program, given what is known of the variables that it starts with and of files.
+/// Returns what is known at its end.
+///
+/// # Errors
+/// Shapes or types do not fit. Branches whose condition is known never to hold are not looked at.
+pub fn propagate_sizes(
+    program: &mut Program,
+    inputs: &SizeEnvironment,
+    files: &dyn FileSizes,
+) -> Result<SizeEnvironment, ValidationError> {
+    let mut environment = inputs.clone();
+    let mut walk = Walk { functions: &program.functions, files, signatures: BTreeMap::new() };
+    let body = walk.blocks(&program.body, &mut environment)?;
+    let mut functions = program.functions.clone();
+    for (name, function) in &mut functions {
+        if let Some(mut parameters) = walk.of_all_calls(name) {
+            function.body = walk.blocks(&program.functions[name].body, &mut parameters)?;
+        }
+    }
+    (program.body, program.functions) = (body, functions);
+    Ok(environment)
+}
+
+/// One way in which a function is called.
+struct Signature {
+    parameters: SizeEnvironment,
+    /// What its results are; `None` while its body is being analysed (it is recursive).
+    results: Option<Vec<VariableFacts>>,
+}
+
+struct Walk<'a> {
+    functions: &'a BTreeMap<String, Function>,
+    files: &'a dyn FileSizes,
+    signatures: BTreeMap<String, Vec<Signature>>,
+}
+
+type Step<T> = Result<T, ValidationError>;
+
+impl Walk<'_> {
+    fn blocks(&mut self, blocks: &[StatementBlock], environment: &mut SizeEnvironment) -> Step<Vec<StatementBlock>> {
+        blocks.iter().map(|block| self.block(block, environment)).collect()
+    }
+
+    fn block(&mut self, block: &StatementBlock, environment: &mut SizeEnvironment) -> Step<StatementBlock> {
+        Ok(match block {
+            StatementBlock::Basic(dag) => StatementBlock::Basic(self.dag(dag, environment)?),
+            StatementBlock::Call(call) => StatementBlock::Call(self.call(call, environment)?),
+            StatementBlock::If { predicate, then_body, else_body, span } => {
+                let (predicate, value) = self.predicate(predicate, environment)?;
+                let (then_body, else_body) = self.branches(&value, then_body, else_body, environment)?;
+                StatementBlock::If { predicate, then_body, else_body, span: *span }
+            }
+            StatementBlock::While { predicate, body, span } => {
+                let (predicate, body) = repeat(environment, |before_body, environment| {
+                    let (predicate, _) = self.predicate(predicate, environment)?;
+                    // The loop ends after its condition, which may have run function calls, was evaluated.
+                    *before_body = environment.clone();
+                    Ok((predicate, self.blocks(body, environment)?))
+                })?;
+                StatementBlock::While { predicate, body, span: *span }
+            }
+            StatementBlock::For { variable, from, to, by, body, parallel, span } => {
+                let (from, first) = self.predicate(from, environment)?;
+                let (to, _) = self.predicate(to, environment)?;
+                let by = by.as_ref().map(|by| self.predicate(by, environment)).transpose()?;
+                let (by, step) = by.map_or((None, None), |(by, step)| (Some(by), Some(step)));
+                let counter = VariableFacts::of_type(counter_type(&first, step.as_ref()));
+                let body = repeat(environment, |_, environment| {
+                    environment.set(variable, counter.clone());
+                    self.blocks(body, environment)
+                })?;
+                let (variable, parallel, span) = (variable.clone(), *parallel, *span);
+                StatementBlock::For { variable, from, to, by, body, parallel, span }
+            }
+        })
+    }
+
+    fn dag(&mut self, dag: &HopDag, environment: &mut SizeEnvironment) -> Step<HopDag> {
+        propagate(dag, environment, self.files)
+    }
+
+    /// The predicate with sizes, and what is known of its value.
+    fn predicate(
+        &mut self,
+        predicate: &Predicate,
+        environment: &mut SizeEnvironment,
+    ) -> Step<(Predicate, VariableFacts)> {
+        let prelude = self.blocks(&predicate.prelude, environment)?;
+        let mut scope = environment.clone();
+        let dag = self.dag(&predicate.dag, &mut scope)?;
+        let unknown = || VariableFacts::of_type(DataType::Unknown);
+        let value = scope.get(Predicate::VALUE).cloned().unwrap_or_else(unknown);
+        Ok((Predicate { prelude, dag }, value))
+    }
+
+    fn branches(
+        &mut self,
+        condition: &VariableFacts,
+        then_body: &[StatementBlock],
+        else_body: &[StatementBlock],
+        environment: &mut SizeEnvironment,
+    ) -> Step<(Vec<StatementBlock>, Vec<StatementBlock>)> {
+        match condition.value.as_ref().and_then(Value::as_f64) {
+            Some(0.0) => Ok((then_body.to_vec(), self.blocks(else_body, environment)?)),
+            Some(_) => Ok((self.blocks(then_body, environment)?, else_body.to_vec())),
+            None => {
+                let mut otherwise = environment.clone();
+                let then_body = self.blocks(then_body, environment)?;
+                let else_body = self.blocks(else_body, &mut otherwise)?;
+                *environment = std::mem::take(environment).join(otherwise);
+                Ok((then_body, else_body))
+            }
+        }
+    }
+
+    fn call(&mut self, call: &Call, environment: &mut SizeEnvironment) -> Step<Call> {
+        let mut scope = environment.clone();
+        let arguments = self.dag(&call.arguments, &mut scope)?;
+        let given = |name: &str| {
+            let is_given = arguments.outputs.iter().any(|output| output.name == name);
+            scope.get(name).filter(|_| is_given)
+        };
+        if let Some(function) = self.functions.get(&call.function) {
+            let parameters = function.parameters.iter().map(|parameter| {
+                let facts = given(&parameter.name).cloned();
+                let default = || parameter.default.clone().map(VariableFacts::scalar);
+                let facts = facts.or_else(default).unwrap_or(VariableFacts::of_type(parameter.data_type));
+                (parameter.name.clone(), declared(parameter, facts))
+            });
+            let results = self.results(&call.function, function, parameters.collect())?;
+            for (target, facts) in call.targets.iter().zip(results) {
+                if let Some(target) = target {
+                    environment.set(target, facts);
+                }
+            }
+        } else {
+            for target in call.targets.iter().flatten() {
+                environment.set(target, VariableFacts::of_type(DataType::Unknown));
+            }
+        }
+        Ok(Call { arguments, ..call.clone() })
+    }
+
+    /// What is known of the results of a function on these arguments.
+    fn results(&mut self, name: &str, function: &Function, parameters: SizeEnvironment) -> Step<Vec<VariableFacts>> {
+        let signatures = self.signatures.entry(name.to_owned()).or_default();
+        let unknown = || function.results.iter().map(|result| VariableFacts::of_type(result.data_type)).collect();
+        if let Some(known) = signatures.iter().find(|signature| signature.parameters == parameters) {
+            return Ok(known.results.clone().unwrap_or_else(unknown));
+        }
+        let is_last = signatures.len() == MAX_SIGNATURES;
+        if signatures.len() > MAX_SIGNATURES {
+            return Ok(signatures[MAX_SIGNATURES].results.clone().unwrap_or_else(unknown));
+        }
+        let parameters = if is_last { without_sizes(function) } else { parameters };
+        let index = signatures.len();
+        signatures.push(Signature { parameters: parameters.clone(), results: None });
+        let mut scope = parameters;
+        self.blocks(&function.body, &mut scope)?;
+        let result = |result: &Parameter| {
+            let facts = scope.get(&result.name).cloned();
+            declared(result, facts.unwrap_or(VariableFacts::of_type(result.data_type)))
+        };
+        let results: Vec<VariableFacts> = function.results.iter().map(result).collect();
+        if let Some(signatures) = self.signatures.get_mut(name) {
+            signatures[index].results = Some(results.clone());
+        }
+        Ok(results)
+    }
+
+    /// What holds of the parameters of a function in all of its calls; `None` where it has none.
+    fn of_all_calls(&self, name: &str) -> Option<SizeEnvironment> {
+        let parameters = self.signatures.get(name)?.iter().map(|signature| signature.parameters.clone());
+        parameters.reduce(SizeEnvironment::join)
+    }
+}
+
+/// Repeats a loop's body until what holds before it holds after it as well, and leaves in `environment` what holds
+/// after the loop. The body gets what holds where the loop may end, to change it, and what it works on.
+fn repeat<T>(
+    environment: &mut SizeEnvironment,
+    mut body: impl FnMut(&mut SizeEnvironment, &mut SizeEnvironment) -> Step<T>,
+) -> Step<T> {
+    let mut before = environment.clone();
+    loop {
+        let mut at_end = before.clone();
+        let mut after = before.clone();
+        let result = body(&mut at_end, &mut after)?;
+        let joined = before.clone().join_repetition(after);
+        if joined == before {
+            *environment = at_end;
+            return Ok(result);
+        }
+        before = joined;
+    }
+}
+
+/// The type of a loop variable: an integer when its first value and increment are.
+fn counter_type(first: &VariableFacts, step: Option<&VariableFacts>) -> DataType {
+    match (first.data_type, step.map_or(DataType::I64, |step| step.data_type)) {
+        (DataType::I64, DataType::I64) => DataType::I64,
+        (DataType::Unknown, _) | (_, DataType::Unknown) => DataType::Unknown,
+        _ => DataType::F64,
+    }
+}
+
+/// Facts under the declared type of a parameter or result: integers pass as doubles.
+fn declared(parameter: &Parameter, facts: VariableFacts) -> VariableFacts {
+    match (parameter.data_type, facts.data_type) {
+        (DataType::Unknown, _) => facts,
+        (declared, actual) if declared == actual => facts,
+        (DataType::Scalar(ScalarType::F64), DataType::Scalar(ScalarType::I64 | ScalarType::Bool)) => {
+            let value = facts.value.as_ref().and_then(Value::as_f64).map(Value::F64);
+            VariableFacts { data_type: DataType::F64, value, ..facts }
+        }
+        (DataType::Matrix, DataType::Unknown) => VariableFacts { data_type: DataType::Matrix, ..facts },
+        (declared, _) => VariableFacts::of_type(declared),
+    }
+}
+
+fn without_sizes(function: &Function) -> SizeEnvironment {
+    let parameters = function.parameters.iter();
+    parameters.map(|parameter| (parameter.name.clone(), VariableFacts::of_type(parameter.data_type))).collect()
+}

@@ -1,0 +1,171 @@
+//! Facts of a DAG that template conditions share.
+
+use super::TemplateLimits;
+use super::conditions::{is_elementwise, is_outer_product_like};
+use cranelift_entity::{EntitySet, SecondaryMap};
+use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp};
+use fuseline_ir::ops::{BinaryOp, UnaryZero};
+
+/// What is below an expression, as far as the Outer template is concerned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OuterFacts {
+    /// The outer-product-like matrix product that the expression applies element-wise operations to.
+    pub product: Option<HopId>,
+    /// A matrix of the same size outside of the product, such that the expression is zero wherever the matrix is.
+    pub driver: Option<HopId>,
+}
+
+/// A DAG with what conditions need to know of it.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// The DAG.
+    pub dag: &'a HopDag,
+    /// The limits.
+    pub limits: &'a TemplateLimits,
+    consumers: SecondaryMap<HopId, Vec<HopId>>,
+    live: EntitySet<HopId>,
+    leaving: EntitySet<HopId>,
+    outer: SecondaryMap<HopId, OuterFacts>,
+}
+
+impl<'a> Context<'a> {
+    /// Derives the facts, in one pass over the DAG.
+    pub fn new(dag: &'a HopDag, limits: &'a TemplateLimits) -> Self {
+        let roots = dag.roots();
+        let live = live_operators(dag, &roots);
+        let mut consumers = SecondaryMap::<HopId, Vec<HopId>>::new();
+        for (id, hop) in dag.hops.iter().filter(|(id, _)| live.contains(*id)) {
+            for &input in &hop.inputs {
+                if consumers[input].last() != Some(&id) {
+                    consumers[input].push(id);
+                }
+            }
+        }
+        let mut leaving = EntitySet::new();
+        roots.iter().for_each(|&root| {
+            leaving.insert(root);
+        });
+        let mut context = Context { dag, limits, consumers, live, leaving, outer: SecondaryMap::new() };
+        for id in dag.hops.keys() {
+            let facts = context.derive_outer(id);
+            if facts != OuterFacts::default() {
+                context.outer[id] = facts;
+            }
+        }
+        context
+    }
+
+    /// The operator.
+    pub fn hop(&self, id: HopId) -> &'a Hop {
+        &self.dag.hops[id]
+    }
+
+    /// Whether an output or effect of the DAG needs the operator.
+    pub fn is_live(&self, id: HopId) -> bool {
+        self.live.contains(id)
+    }
+
+    /// The live consumers, each once, in ascending order.
+    pub fn consumers(&self, id: HopId) -> &[HopId] {
+        &self.consumers[id]
+    }
+
+    /// Whether the operator's value leaves the DAG.
+    pub fn leaves_dag(&self, id: HopId) -> bool {
+        self.leaving.contains(id)
+    }
+
+    /// Number of distinct consumers, the DAG's outputs counting as one.
+    pub fn consumer_count(&self, id: HopId) -> usize {
+        self.consumers(id).len() + usize::from(self.leaves_dag(id))
+    }
+
+    /// The only consumer, where the value is used nowhere else.
+    pub fn single_consumer(&self, id: HopId) -> Option<HopId> {
+        match self.consumers(id) {
+            [consumer] if !self.leaves_dag(id) => Some(*consumer),
+            _ => None,
+        }
+    }
+
+    /// The outer product below an expression.
+    pub fn outer(&self, id: HopId) -> OuterFacts {
+        self.outer[id]
+    }
+
+    /// Whether the expression `root` uses `target`, as far as a bounded look downwards tells.
+    pub fn uses(&self, root: HopId, target: HopId) -> bool {
+        let mut pending = vec![root];
+        let mut seen = EntitySet::new();
+        let mut budget = self.limits.look_around;
+        while let Some(id) = pending.pop() {
+            if id == target {
+                return true;
+            }
+            // Inputs precede their users, so nothing below the target can use it.
+            if id < target || !seen.insert(id) || budget == 0 {
+                continue;
+            }
+            budget -= 1;
+            pending.extend(self.hop(id).inputs.iter().copied());
+        }
+        false
+    }
+
+    fn derive_outer(&self, id: HopId) -> OuterFacts {
+        let hop = self.hop(id);
+        if is_outer_product_like(self, id) {
+            return OuterFacts { product: Some(id), driver: None };
+        }
+        if let HopOp::Reorg(_) = hop.op {
+            return self.outer(hop.inputs[0]);
+        }
+        if !is_elementwise(self.dag, id) {
+            return OuterFacts::default();
+        }
+        let over_product = |input: &&HopId| {
+            self.outer(**input).product.is_some() && self.hop(**input).size.same_dims(&hop.size)
+        };
+        let Some(&chain) = hop.inputs.iter().find(over_product) else {
+            return OuterFacts::default();
+        };
+        let driver = if self.limits.strict_ieee { None } else { self.derive_driver(hop, chain) };
+        OuterFacts { product: self.outer(chain).product, driver }
+    }
+
+    /// The matrix whose zeros make `hop` zero; `chain` is the input over the outer product.
+    fn derive_driver(&self, hop: &Hop, chain: HopId) -> Option<HopId> {
+        let inner = self.outer(chain).driver;
+        match hop.op {
+            HopOp::Unary(op) => inner.filter(|_| op.zero() == UnaryZero::Preserves),
+            HopOp::Binary(op) => {
+                let (left, right) = (hop.inputs[0], hop.inputs[1]);
+                let other = if left == chain { right } else { left };
+                let as_driver =
+                    || Some(other).filter(|&other| other != chain && self.hop(other).size.same_dims(&hop.size));
+                match op {
+                    BinaryOp::Mult | BinaryOp::And => inner.or_else(as_driver),
+                    BinaryOp::Div if left == chain => inner,
+                    BinaryOp::Div => as_driver(),
+                    _ => inner.filter(|_| match (self.dag.literal_f64(left), self.dag.literal_f64(right)) {
+                        (Some(left), _) => op.eval(left, 0.0) == 0.0,
+                        (_, Some(right)) => op.eval(0.0, right) == 0.0,
+                        _ => false,
+                    }),
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+fn live_operators(dag: &HopDag, roots: &[HopId]) -> EntitySet<HopId> {
+    let mut live = EntitySet::new();
+    let mut pending = roots.to_vec();
+    while let Some(id) = pending.pop() {
+        if live.insert(id) {
+            pending.extend(dag[id].inputs.iter().copied());
+        }
+    }
+    live
+}

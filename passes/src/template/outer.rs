@@ -1,0 +1,106 @@
+//! The Outer template: element-wise operations over an outer-product-like `U %*% t(V)`, evaluated only at the
+//! non-zeros of a sparse driver.
+
+use super::conditions::{is_elementwise, is_outer_product_like, is_transpose, untransposed};
+use super::{Context, Template};
+use fuseline_ir::hop::{HopDag, HopId, HopOp};
+use fuseline_ir::memo::{CloseStatus, TemplateType};
+use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
+
+/// Conditions of the Outer template.
+#[derive(Clone, Copy, Debug)]
+pub struct OuterTemplate;
+
+/// The right factor V (n x r) of an outer product `U %*% t(V)`: an operator of the DAG, or the transpose of one.
+pub(crate) fn factor_v(dag: &HopDag, product: HopId) -> Result<HopId, HopId> {
+    let right = dag[product].inputs[1];
+    untransposed(dag, right).ok_or(right)
+}
+
+/// Whether one operator is the transpose of the other.
+fn are_transposes(dag: &HopDag, one: HopId, other: HopId) -> bool {
+    untransposed(dag, one) == Some(other) || untransposed(dag, other) == Some(one)
+}
+
+/// `W %*% V` over the W above `product`.
+fn is_right_product(context: &Context<'_>, hop: HopId, product: HopId) -> bool {
+    let inputs = &context.hop(hop).inputs;
+    are_transposes(context.dag, inputs[1], context.hop(product).inputs[1])
+}
+
+/// How a matrix product multiplies U from the left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeftProduct {
+    /// `t(W) %*% U`.
+    Plain,
+    /// `t(U) %*% W`, the transpose of that.
+    Transposed,
+}
+
+/// Whether the product `hop` multiplies U with the W above `product`, and how; `input` is W or its transpose.
+pub(crate) fn left_product(dag: &HopDag, hop: HopId, input: HopId, product: HopId) -> Option<LeftProduct> {
+    let (inputs, u) = (&dag[hop].inputs, dag[product].inputs[0]);
+    if inputs[0] == input && is_transpose(dag, input) && inputs[1] == u {
+        Some(LeftProduct::Plain)
+    } else if inputs[1] == input && are_transposes(dag, inputs[0], u) {
+        Some(LeftProduct::Transposed)
+    } else {
+        None
+    }
+}
+
+fn is_product_with_factor(context: &Context<'_>, hop: HopId, input: HopId, product: HopId) -> bool {
+    let is_plain = !is_transpose(context.dag, input);
+    is_plain && context.hop(hop).inputs[0] == input && is_right_product(context, hop, product)
+        || left_product(context.dag, hop, input, product).is_some_and(|kind| is_plain == (kind == LeftProduct::Transposed))
+}
+
+impl Template for OuterTemplate {
+    fn ttype(&self) -> TemplateType {
+        TemplateType::Outer
+    }
+
+    fn open(&self, context: &Context<'_>, hop: HopId) -> bool {
+        !context.limits.strict_ieee && is_outer_product_like(context, hop)
+    }
+
+    fn fuse(&self, context: &Context<'_>, hop: HopId, input: HopId) -> bool {
+        let Some(product) = context.outer(input).product else { return false };
+        match context.hop(hop).op {
+            HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => {
+                is_elementwise(context.dag, hop) && context.hop(input).size.same_dims(&context.hop(hop).size)
+            }
+            HopOp::AggUnary(op, Direction::Full) => matches!(op, AggOp::Sum | AggOp::SumSq),
+            HopOp::MatMul => is_product_with_factor(context, hop, input, product),
+            HopOp::Reorg(_) => context
+                .single_consumer(hop)
+                .is_some_and(|consumer| context.hop(consumer).op == HopOp::MatMul
+                    && left_product(context.dag, consumer, hop, product) == Some(LeftProduct::Plain)),
+            _ => false,
+        }
+    }
+
+    /// A factor such as `X != 0`, from which the driver can be reached.
+    fn merge(&self, context: &Context<'_>, hop: HopId, input: HopId) -> bool {
+        context.hop(hop).op == HopOp::Binary(BinaryOp::Mult)
+            && is_elementwise(context.dag, hop)
+            && context.outer(input).product.is_none()
+            && context.hop(input).size.same_dims(&context.hop(hop).size)
+            && crate::zeros::keeps_zeros(context.dag, input, context.limits.strict_ieee)
+    }
+
+    fn close(&self, context: &Context<'_>, hop: HopId) -> CloseStatus {
+        let operator = context.hop(hop);
+        let has_driver = |id: HopId| context.outer(id).driver.is_some();
+        match operator.op {
+            HopOp::MatMul if context.outer(hop).product == Some(hop) => CloseStatus::OpenInvalid,
+            HopOp::AggUnary(..) | HopOp::MatMul if operator.inputs.iter().any(|&input| has_driver(input)) => {
+                CloseStatus::ClosedValid
+            }
+            HopOp::AggUnary(..) | HopOp::MatMul => CloseStatus::ClosedInvalid,
+            HopOp::Reorg(_) => CloseStatus::OpenInvalid,
+            _ if has_driver(hop) => CloseStatus::OpenValid,
+            _ => CloseStatus::OpenInvalid,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The Row template: vector operations over the rows of a main input, with aggregations over rows and columns.
+
+use super::conditions::{
+    column_range, is_elementwise, is_mergeable, is_row_product, is_transpose, transposed_product,
+};
+use super::{Context, Template};
+use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::memo::{CloseStatus, TemplateType};
+use fuseline_ir::ops::Direction;
+
+/// Conditions of the Row template.
+#[derive(Clone, Copy, Debug)]
+pub struct RowTemplate;
+
+/// An aggregation of a matrix of several rows and columns that Row operators can do: everything along rows, what
+/// merges along columns and over all cells.
+fn is_aggregate(context: &Context<'_>, id: HopId) -> bool {
+    let hop = context.hop(id);
+    match hop.op {
+        HopOp::AggUnary(_, Direction::Row) => context.hop(hop.inputs[0]).size.is_matrix(),
+        HopOp::AggUnary(op, Direction::Col) => is_mergeable(op) && context.hop(hop.inputs[0]).size.is_matrix(),
+        HopOp::AggUnary(op, Direction::Full) => {
+            is_mergeable(op) && context.hop(hop.inputs[0]).size.rows.is_some_and(|rows| rows > 1)
+        }
+        _ => false,
+    }
+}
+
+fn is_full_aggregate(context: &Context<'_>, id: HopId) -> bool {
+    matches!(context.hop(id).op, HopOp::AggUnary(_, Direction::Full))
+}
+
+/// An element-wise operation on operands of several rows.
+fn extends_rows(context: &Context<'_>, hop: HopId, input: HopId) -> bool {
+    let rows = context.hop(hop).size.rows;
+    is_elementwise(context.dag, hop) && rows.is_some_and(|rows| rows > 1) && context.hop(input).size.rows == rows
+}
+
+/// `t(A)` whose only use is as the left of a product that is a sum over rows.
+fn is_transpose_of_product(context: &Context<'_>, id: HopId) -> bool {
+    is_transpose(context.dag, id)
+        && context.single_consumer(id).is_some_and(|consumer| {
+            context.hop(consumer).inputs[0] == id && transposed_product(context, consumer).is_some()
+        })
+}
+
+/// `t(f(X))` inside of `t(f(X)) %*% X`.
+fn is_transposed_function_of_right(context: &Context<'_>, id: HopId) -> bool {
+    is_transpose_of_product(context, id)
+        && context.single_consumer(id).and_then(|consumer| transposed_product(context, consumer)).is_some_and(
+            |(left, right)| context.uses(left, right),
+        )
+}
+
+impl Template for RowTemplate {
+    fn ttype(&self) -> TemplateType {
+        TemplateType::Row
+    }
+
+    fn open(&self, context: &Context<'_>, hop: HopId) -> bool {
+        let dag = context.dag;
+        is_elementwise(dag, hop) && dag[hop].size.is_matrix()
+            || is_row_product(context, hop)
+            || transposed_product(context, hop).is_some()
+            || is_transpose_of_product(context, hop)
+            || is_aggregate(context, hop) && !is_full_aggregate(context, hop)
+            || column_range(dag, hop).is_some()
+    }
+
+    fn fuse(&self, context: &Context<'_>, hop: HopId, input: HopId) -> bool {
+        extends_rows(context, hop, input)
+            || is_aggregate(context, hop)
+            || transposed_product(context, hop).is_some()
+            || is_row_product(context, hop) && is_left_only(context, hop, input)
+            || is_transposed_function_of_right(context, hop)
+    }
+
+    fn merge(&self, context: &Context<'_>, hop: HopId, input: HopId) -> bool {
+        if let Some((left, right)) = transposed_product(context, hop) {
+            return input == context.hop(hop).inputs[0]
+                || input == right && (context.hop(right).size.is_col_vector() || context.uses(right, left));
+        }
+        extends_rows(context, hop, input)
+            || is_aggregate(context, hop)
+            || is_row_product(context, hop) && is_left_only(context, hop, input)
+    }
+
+    fn close(&self, context: &Context<'_>, hop: HopId) -> CloseStatus {
+        match context.hop(hop).op {
+            HopOp::AggUnary(_, Direction::Col | Direction::Full) => CloseStatus::ClosedValid,
+            HopOp::MatMul if transposed_product(context, hop).is_some() => CloseStatus::ClosedValid,
+            HopOp::Reorg(_) => CloseStatus::OpenInvalid,
+            _ => CloseStatus::OpenValid,
+        }
+    }
+}
+
+/// Whether `input` is the left operand of a product and not its right one, which is read as a whole.
+fn is_left_only(context: &Context<'_>, hop: HopId, input: HopId) -> bool {
+    let hop = context.hop(hop);
+    hop.inputs[0] == input && hop.inputs[1] != input
+}

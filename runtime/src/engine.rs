@@ -1,0 +1,116 @@
+//! The engine: configuration, threads, memory, backend and plan cache, shared by the runs of a session.
+
+use crate::plan_cache::PlanCache;
+use fuseline_kernels::{KernelContext, Primitives};
+use fuseline_matrix::BufferPool;
+use fuseline_passes::pipeline::OptimizerOptions;
+use fuseline_passes::rewrite::RewriteOptions;
+use fuseline_passes::select::SelectPolicy;
+use fuseline_skeletons::{Backend, Counters};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::Arc;
+
+/// How operators are fused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Basic operators only (the paper's Base).
+    Base,
+    /// Cost-based fusion plans (Gen).
+    #[default]
+    Gen,
+    /// Maximal fusion (Gen-FA).
+    GenFuseAll,
+    /// Fusion without redundant computation (Gen-FNR).
+    GenFuseNoRedundancy,
+}
+
+impl Mode {
+    /// The selection policy; `None` for basic operators only.
+    pub fn policy(self) -> Option<SelectPolicy> {
+        match self {
+            Mode::Base => None,
+            Mode::Gen => Some(SelectPolicy::CostBased),
+            Mode::GenFuseAll => Some(SelectPolicy::FuseAll),
+            Mode::GenFuseNoRedundancy => Some(SelectPolicy::FuseNoRedundancy),
+        }
+    }
+}
+
+/// Configuration of an [`Engine`].
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// How operators are fused.
+    pub mode: Mode,
+    /// Simplification rewrites.
+    pub rewrites: RewriteOptions,
+    /// Exploration, selection and construction; its policy is that of `mode`.
+    pub optimizer: OptimizerOptions,
+    /// Exactly IEEE arithmetic: zeros annihilate only finite operands.
+    pub strict_ieee: bool,
+    /// Worker threads.
+    pub threads: usize,
+    /// Idle bytes that the buffer pool keeps.
+    pub idle_bytes: usize,
+}
+
+/// Everything that runs share.
+#[derive(Debug)]
+pub struct Engine {
+    pub(crate) options: EngineOptions,
+    pub(crate) backend: Box<dyn Backend>,
+    pub(crate) primitives: &'static Primitives,
+    pub(crate) pool: ThreadPool,
+    pub(crate) buffers: Arc<BufferPool>,
+    pub(crate) plan_cache: PlanCache,
+    pub(crate) counters: Counters,
+}
+
+impl Engine {
+    /// An engine.
+    ///
+    /// # Errors
+    /// The operating system refuses threads.
+    pub fn new(
+        options: EngineOptions,
+        backend: Box<dyn Backend>,
+        primitives: &'static Primitives,
+        plan_cache: PlanCache,
+    ) -> Result<Self, rayon::ThreadPoolBuildError> {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(options.threads.max(1))
+            .thread_name(|index| format!("fuseline-{index}"))
+            .build()?;
+        let buffers = BufferPool::new(options.idle_bytes);
+        Ok(Engine { options, backend, primitives, pool, buffers, plan_cache, counters: Counters::default() })
+    }
+
+    /// The configuration.
+    pub fn options(&self) -> &EngineOptions {
+        &self.options
+    }
+
+    /// The backend.
+    pub fn backend(&self) -> &dyn Backend {
+        &*self.backend
+    }
+
+    /// The plan cache.
+    pub fn plan_cache(&self) -> &PlanCache {
+        &self.plan_cache
+    }
+
+    /// The memory of matrices.
+    pub fn buffers(&self) -> &Arc<BufferPool> {
+        &self.buffers
+    }
+
+    /// What basic operators need.
+    pub fn kernel_context(&self) -> KernelContext<'_> {
+        KernelContext {
+            pool: &self.pool,
+            buffers: &self.buffers,
+            primitives: self.primitives,
+            strict_ieee: self.options.strict_ieee,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Counters and times of a run (`--stats`).
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// What a run did.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Statistics {
+    /// Time to parse and check the script, in seconds.
+    pub parse_seconds: f64,
+    /// Time in rewrites, size propagation, exploration and selection, in seconds.
+    pub optimize_seconds: f64,
+    /// Time in backends, in seconds.
+    pub codegen_seconds: f64,
+    /// Time in operators, in seconds.
+    pub execute_seconds: f64,
+    /// Blocks compiled, recompilations included.
+    pub dags_optimized: u64,
+    /// Fusion plans costed.
+    pub plans_costed: u64,
+    /// CPlans constructed.
+    pub cplans: u64,
+    /// Operators compiled by the backend.
+    pub operators_compiled: u64,
+    /// CPlans found in the plan cache.
+    pub plan_cache_hits: u64,
+    /// Bytes of machine code of the compiled operators.
+    pub code_bytes: u64,
+    /// Calls of generated code.
+    pub genexec_calls: u64,
+    /// Cells that these calls processed.
+    pub genexec_cells: u64,
+    /// Rows that these calls processed.
+    pub genexec_rows: u64,
+    /// Bytes of matrices allocated, recycled or fresh.
+    pub bytes_allocated: u64,
+    /// Bytes of fresh memory among them.
+    pub bytes_fresh: u64,
+    /// Fused operators executed, by template and variant.
+    pub fused_operators: BTreeMap<String, u64>,
+    /// CPlans that the backend refused, with its reasons; their operators ran unfused.
+    pub unsupported: BTreeMap<String, u64>,
+    /// Operators by the time spent in them.
+    pub heavy_hitters: BTreeMap<String, HeavyHitter>,
+}
+
+/// Executions of one kind of operator.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct HeavyHitter {
+    /// How often.
+    pub count: u64,
+    /// How long in all, in seconds.
+    pub seconds: f64,
+}
+
+/// How many operators the text form lists.
+const LISTED: usize = 10;
+
+impl Statistics {
+    /// Counts one execution of an operator.
+    pub(crate) fn record(&mut self, operator: &str, duration: Duration) {
+        let entry = match self.heavy_hitters.get_mut(operator) {
+            Some(entry) => entry,
+            None => self.heavy_hitters.entry(operator.to_owned()).or_default(),
+        };
+        entry.count += 1;
+        entry.seconds += duration.as_secs_f64();
+    }
+
+    /// As a readable report.
+    pub fn to_text(&self) -> String {
+        let mut text = String::from("Fuseline statistics\n");
+        let mut line = |name: &str, value: String| writeln!(text, "  {name:<26} {value}").expect("strings take writes");
+        line("parse", format!("{:.4} s", self.parse_seconds));
+        line("optimize", format!("{:.4} s", self.optimize_seconds));
+        line("codegen", format!("{:.4} s", self.codegen_seconds));
+        line("execute", format!("{:.4} s", self.execute_seconds));
+        line("DAGs optimized", self.dags_optimized.to_string());
+        line("plans costed", self.plans_costed.to_string());
+        line("CPlans", self.cplans.to_string());
+        line("operators compiled", format!("{} ({} bytes of code)", self.operators_compiled, self.code_bytes));
+        line("plan cache hits", self.plan_cache_hits.to_string());
+        let per_call = self.genexec_cells.checked_div(self.genexec_calls).unwrap_or(0);
+        line("genexec calls", format!("{} ({per_call} cells per call)", self.genexec_calls));
+        line("bytes allocated", format!("{} ({} fresh)", self.bytes_allocated, self.bytes_fresh));
+        for (name, count) in &self.fused_operators {
+            line("fused operator", format!("{name} x {count}"));
+        }
+        for (reason, count) in &self.unsupported {
+            line("left unfused", format!("{reason} x {count}"));
+        }
+        let mut hitters: Vec<(&String, &HeavyHitter)> = self.heavy_hitters.iter().collect();
+        hitters.sort_by(|a, b| b.1.seconds.total_cmp(&a.1.seconds));
+        text.push_str("  heavy hitters\n");
+        for (name, hitter) in hitters.iter().take(LISTED) {
+            writeln!(text, "    {name:<24} {:>8} x {:>10.4} s", hitter.count, hitter.seconds).expect("strings take writes");
+        }
+        text
+    }
+}

@@ -1,0 +1,258 @@
+//! A compiled plan bound to its inputs: every extent that generated code relies on is checked here, once per execution.
+
+use crate::abi::Kernel;
+use crate::backend::CompiledCPlan;
+use crate::error::SkeletonError;
+use crate::roles::{Role, has_sparse_entry, index, multiplies_dense_vectors, roles};
+use crate::transpose::transpose;
+use cranelift_entity::SecondaryMap;
+use fuseline_ir::cplan::{CInput, CInputId, CNode, CNodeId, CPlan, FACTOR_U, FACTOR_V};
+use fuseline_ir::memo::TemplateType;
+use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use std::borrow::Cow;
+
+/// The cells of a side input: CSR only where skeletons lay rows or cells out unit by unit.
+pub(crate) enum Cells<'a> {
+    Dense(Cow<'a, Dense>),
+    Sparse(&'a Csr),
+}
+
+/// A side input with its role.
+pub(crate) struct SideInput<'a> {
+    pub(crate) role: Role,
+    pub(crate) cells: Cells<'a>,
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    /// The transpose, where dense vectors are multiplied with the matrix.
+    pub(crate) transposed: Vec<f64>,
+}
+
+impl SideInput<'_> {
+    /// The cells of an input whose role makes it dense.
+    pub(crate) fn values(&self) -> &[f64] {
+        match &self.cells {
+            Cells::Dense(dense) => dense.values(),
+            Cells::Sparse(_) => unreachable!("vectors, factors and whole matrices are made dense when they are bound"),
+        }
+    }
+}
+
+/// A plan, its code, and inputs that fit.
+pub(crate) struct Binding<'a> {
+    pub(crate) plan: &'a CPlan,
+    pub(crate) kernel: &'a dyn Kernel,
+    pub(crate) main: &'a MatrixBlock,
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    /// By input id; the main input and scalars have no role.
+    pub(crate) sides: Vec<Option<SideInput<'a>>>,
+    /// By input id.
+    pub(crate) scalars: Vec<f64>,
+    /// Lengths of vector values, 0 for scalars.
+    lengths: SecondaryMap<CNodeId, usize>,
+    /// Whether the sparse entry runs over the non-zeros of the main input.
+    pub(crate) sparse_entry: bool,
+}
+
+impl<'a> Binding<'a> {
+    pub(crate) fn new(
+        compiled: &'a CompiledCPlan,
+        inputs: &'a [MatrixBlock],
+        scalars: &[f64],
+    ) -> Result<Self, SkeletonError> {
+        let plan: &CPlan = &compiled.plan;
+        count_inputs(plan, inputs, scalars)?;
+        let roles = roles(plan)?;
+        let main = &inputs[0];
+        let (rows, cols) = main.dims();
+        check_dimensions(plan, &roles, inputs)?;
+        let lengths = vector_lengths(plan, inputs)?;
+        let kernel = &*compiled.kernel;
+        let sparse_entry = match plan.template() {
+            TemplateType::Outer if !kernel.has_sparse_entry() => {
+                return Err(SkeletonError::NoSparseEntry { template: plan.template().mnemonic() });
+            }
+            TemplateType::Outer => true,
+            TemplateType::Row => main.is_sparse() && has_sparse_entry(plan) && kernel.has_sparse_entry(),
+            TemplateType::Cell | TemplateType::MAgg => main.is_sparse() && plan.sparse_safe && kernel.has_sparse_entry(),
+        };
+        let sides = plan
+            .inputs
+            .keys()
+            .map(|id| match roles[index(id)] {
+                Role::None => None,
+                role => Some(bind_side(role, &inputs[index(id)], multiplies_dense_vectors(plan, id, sparse_entry))),
+            })
+            .collect();
+        let mut next_scalar = scalars.iter();
+        let scalars = plan
+            .inputs
+            .values()
+            .map(|input| match input {
+                CInput::Scalar => next_scalar.next().copied().unwrap_or_default(),
+                CInput::Matrix => 0.0,
+            })
+            .collect();
+        Ok(Binding { plan, kernel, main, rows, cols, sides, scalars, lengths, sparse_entry })
+    }
+
+    /// The length of a vector value.
+    pub(crate) fn length(&self, node: CNodeId) -> usize {
+        self.lengths[node]
+    }
+
+    /// The longest vector value, the main row included.
+    pub(crate) fn longest_vector(&self) -> usize {
+        self.plan.nodes.keys().map(|node| self.lengths[node]).chain([self.cols, 1]).max().unwrap_or(1)
+    }
+
+    /// The longest vector value of which there is one for each row, besides the main row.
+    pub(crate) fn longest_computed_vector(&self) -> usize {
+        let is_computed = |node: &CNode| !matches!(node, CNode::Main | CNode::SideVector(_));
+        let nodes = self.plan.nodes.iter().filter(|(_, node)| is_computed(node));
+        let row_sides = self.sides.iter().flatten().filter(|side| side.role == Role::Row).map(|side| side.cols);
+        nodes.map(|(id, _)| self.lengths[id]).chain(row_sides).max().unwrap_or(0)
+    }
+
+    /// Cells of the main input; `None` beyond what can be addressed.
+    pub(crate) fn cells(&self) -> Result<usize, SkeletonError> {
+        cells(self.rows, self.cols)
+    }
+
+    /// The rank of the factors of an Outer plan.
+    pub(crate) fn rank(&self) -> usize {
+        self.sides[index(FACTOR_U)].as_ref().map_or(0, |side| side.cols)
+    }
+}
+
+/// The number of cells of a matrix.
+pub(crate) fn cells(rows: usize, cols: usize) -> Result<usize, SkeletonError> {
+    let bytes = rows.checked_mul(cols).and_then(|cells| cells.checked_mul(size_of::<f64>()));
+    match bytes {
+        Some(bytes) if isize::try_from(bytes).is_ok() => Ok(rows * cols),
+        _ => Err(SkeletonError::TooLarge { rows, cols }),
+    }
+}
+
+fn count_inputs(plan: &CPlan, inputs: &[MatrixBlock], scalars: &[f64]) -> Result<(), SkeletonError> {
+    let matrices = plan.inputs.values().filter(|input| **input == CInput::Matrix).count();
+    if matrices != inputs.len() {
+        return Err(SkeletonError::Matrices { expected: matrices, actual: inputs.len() });
+    }
+    let expected = plan.scalars().count();
+    if expected != scalars.len() {
+        return Err(SkeletonError::Scalars { expected, actual: scalars.len() });
+    }
+    Ok(())
+}
+
+fn bind_side(role: Role, block: &MatrixBlock, is_transposed: bool) -> SideInput<'_> {
+    let cells = match (role, block) {
+        (Role::Cell | Role::Row, MatrixBlock::Sparse(csr)) => Cells::Sparse(csr),
+        _ => Cells::Dense(block.to_dense()),
+    };
+    let (rows, cols) = block.dims();
+    let transposed = match &cells {
+        Cells::Dense(dense) if is_transposed => {
+            let mut transposed = vec![0.0; rows * cols];
+            transpose(dense.values(), rows, cols, &mut transposed);
+            transposed
+        }
+        _ => Vec::new(),
+    };
+    SideInput { role, cells, rows, cols, transposed }
+}
+
+fn mismatch(input: CInputId, block: &MatrixBlock, expected: String) -> SkeletonError {
+    SkeletonError::Dimensions { input, rows: block.rows(), cols: block.cols(), expected }
+}
+
+fn check_dimensions(plan: &CPlan, roles: &[Role], inputs: &[MatrixBlock]) -> Result<(), SkeletonError> {
+    let (rows, cols) = inputs[0].dims();
+    let rank = if plan.template() == TemplateType::Outer { inputs[index(FACTOR_U)].cols() } else { 0 };
+    for input in plan.inputs.keys() {
+        let Some(block) = inputs.get(index(input)) else { continue };
+        let (fits, expected) = match roles[index(input)] {
+            Role::None | Role::Matrix => (true, String::new()),
+            Role::Cell => (block.dims() == (rows, cols), format!("{rows} x {cols}")),
+            Role::RowScalar => (block.dims() == (rows, 1), format!("{rows} x 1")),
+            Role::ColScalar => (block.dims() == (1, cols), format!("1 x {cols}")),
+            Role::Row => (block.rows() == rows, format!("a matrix of {rows} rows")),
+            Role::Vector => (block.rows() == 1 || block.cols() == 1, "a row or column vector".to_owned()),
+            Role::FactorU => (block.rows() == rows, format!("a matrix of {rows} rows")),
+            Role::FactorV => (block.dims() == (cols, rank), format!("{cols} x {rank}")),
+        };
+        if !fits {
+            return Err(mismatch(input, block, expected));
+        }
+        // What is laid out densely must be addressable.
+        if !matches!(roles[index(input)], Role::None | Role::Cell | Role::Row) {
+            cells(block.rows(), block.cols())?;
+        }
+    }
+    if plan.template() == TemplateType::Outer && u32::try_from(cols).is_err() {
+        return Err(SkeletonError::TooLarge { rows, cols });
+    }
+    debug_assert_eq!(FACTOR_V.as_u32(), 2);
+    Ok(())
+}
+
+/// The lengths of all vector values, in this execution.
+fn vector_lengths(plan: &CPlan, inputs: &[MatrixBlock]) -> Result<SecondaryMap<CNodeId, usize>, SkeletonError> {
+    let mut lengths: SecondaryMap<CNodeId, Option<usize>> = SecondaryMap::new();
+    let is_row = plan.template() == TemplateType::Row;
+    for (id, node) in &plan.nodes {
+        let length = match *node {
+            CNode::Main if is_row => Some(inputs[0].cols()),
+            CNode::SideRow(input, range) => Some(side_row_length(input, &inputs[index(input)], range)?),
+            CNode::SideVector(input) => {
+                let (rows, cols) = inputs[index(input)].dims();
+                Some(rows.max(cols) * rows.min(cols))
+            }
+            CNode::VectMatMult(operand, input) => {
+                let matrix = &inputs[index(input)];
+                let length = lengths[operand].unwrap_or(0);
+                if matrix.rows() != length {
+                    return Err(mismatch(input, matrix, format!("a matrix of {length} rows")));
+                }
+                Some(matrix.cols())
+            }
+            CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => common_length(id, node, &lengths)?,
+            CNode::DotProduct(..) => {
+                common_length(id, node, &lengths)?;
+                None
+            }
+            _ => None,
+        };
+        lengths[id] = length;
+    }
+    let mut known = SecondaryMap::new();
+    for id in plan.nodes.keys() {
+        known[id] = lengths[id].unwrap_or(0);
+    }
+    Ok(known)
+}
+
+fn side_row_length(input: CInputId, block: &MatrixBlock, range: Option<(u32, u32)>) -> Result<usize, SkeletonError> {
+    match range {
+        None => Ok(block.cols()),
+        Some((first, last)) if last as usize <= block.cols() && first <= last => Ok((last - first) as usize),
+        Some((_, last)) => Err(mismatch(input, block, format!("a matrix of at least {last} columns"))),
+    }
+}
+
+fn common_length(
+    id: CNodeId,
+    node: &CNode,
+    lengths: &SecondaryMap<CNodeId, Option<usize>>,
+) -> Result<Option<usize>, SkeletonError> {
+    let mut common = None;
+    for operand in node.operands() {
+        match (common, lengths[operand]) {
+            (Some(left), Some(right)) if left != right => return Err(SkeletonError::Lengths { node: id, left, right }),
+            (None, length) => common = length,
+            _ => {}
+        }
+    }
+    Ok(common)
+}

@@ -1,0 +1,252 @@
+//! How work is cut: blocks, which threads take as a whole, made of units, one genexec call each.
+//!
+//! All boundaries follow from the shape of the data and the plan, never from the number of threads, so that results are
+//! the same bits for every number of threads.
+
+use std::ops::Range;
+
+/// Cells or non-zeros of a unit: large enough that a call costs nothing, small enough that its values and the
+/// intermediates of an interpreter stay in the cache.
+pub(crate) const UNIT_CELLS: usize = 8192;
+/// The units of a block.
+pub(crate) const UNITS_PER_BLOCK: usize = 16;
+/// The most private partial outputs.
+pub(crate) const MAX_PARTIALS: usize = 16;
+/// The most rows of a unit: bounds what is laid out per row.
+const MAX_UNIT_ROWS: usize = 4096;
+
+/// A rectangle of cells of a dense matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tile {
+    pub(crate) first_row: usize,
+    pub(crate) rows: usize,
+    pub(crate) first_col: usize,
+    pub(crate) cols: usize,
+}
+
+/// Consecutive positions of a CSR matrix: those of whole rows, or with `rows` = 1 any run of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// The row of the first position.
+    pub(crate) first_row: usize,
+    pub(crate) rows: usize,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// The cells of a dense matrix, cut into blocks and these into tiles.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DensePartition {
+    rows: usize,
+    cols: usize,
+    block_rows: usize,
+    block_cols: usize,
+    tile_rows: usize,
+    tile_cols: usize,
+}
+
+/// Even parts of at most `limit`, in whole cache lines where there are several.
+fn even_part(total: usize, limit: usize) -> usize {
+    if total <= limit { total.max(1) } else { total.div_ceil(total.div_ceil(limit)).next_multiple_of(8).min(limit) }
+}
+
+impl DensePartition {
+    /// Tiles of about `UNIT_CELLS` cells in blocks of whole rows, or of whole columns where there is one row.
+    pub(crate) fn cells(rows: usize, cols: usize) -> Self {
+        if rows == 1 {
+            let width = UNIT_CELLS * UNITS_PER_BLOCK;
+            return DensePartition { rows, cols, block_rows: 1, block_cols: width, tile_rows: 1, tile_cols: UNIT_CELLS };
+        }
+        let tile_cols = even_part(cols, UNIT_CELLS);
+        let tile_rows = (UNIT_CELLS / tile_cols).clamp(1, MAX_UNIT_ROWS);
+        let block_rows = (UNIT_CELLS * UNITS_PER_BLOCK / cols.max(1)).max(1).next_multiple_of(tile_rows);
+        DensePartition { rows, cols, block_rows, block_cols: cols.max(1), tile_rows, tile_cols }
+    }
+
+    /// As [`Self::cells`], but with at most this many blocks, all of whole rows.
+    pub(crate) fn row_blocks(rows: usize, cols: usize, count: usize) -> Self {
+        let tiles = DensePartition::cells(rows, cols);
+        let tile_cols = even_part(cols, UNIT_CELLS);
+        let block_rows = rows.div_ceil(count).max(1).next_multiple_of(tiles.tile_rows);
+        DensePartition { block_rows, block_cols: cols.max(1), tile_cols, ..tiles }
+    }
+
+    /// As [`Self::cells`], but with this many blocks of whole columns.
+    pub(crate) fn col_blocks(rows: usize, cols: usize, count: usize) -> Self {
+        let block_cols = cols.div_ceil(count).max(1).next_multiple_of(8);
+        let tile_cols = even_part(block_cols, UNIT_CELLS);
+        let tile_rows = (UNIT_CELLS / tile_cols).clamp(1, MAX_UNIT_ROWS);
+        DensePartition { rows, cols, block_rows: rows.max(1), block_cols, tile_rows, tile_cols }
+    }
+
+    /// Tiles of whole rows, as many as fit when each holds vectors of up to `widest` cells; at most `count` blocks.
+    pub(crate) fn whole_rows(rows: usize, cols: usize, widest: usize, count: Option<usize>) -> Self {
+        let tile_rows = (UNIT_CELLS / widest.max(1)).clamp(1, MAX_UNIT_ROWS);
+        let block_rows = match count {
+            Some(count) => rows.div_ceil(count).max(1).next_multiple_of(tile_rows),
+            None => tile_rows * UNITS_PER_BLOCK,
+        };
+        let cols_or_one = cols.max(1);
+        DensePartition { rows, cols, block_rows, block_cols: cols_or_one, tile_rows, tile_cols: cols_or_one }
+    }
+
+    /// The number of blocks.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.div_ceil(self.block_rows) * self.blocks_across()
+    }
+
+    fn blocks_across(&self) -> usize {
+        // Row operators run over rows without columns too.
+        self.cols.div_ceil(self.block_cols).max(1)
+    }
+
+    /// The cells of a block.
+    pub(crate) fn block(&self, block: usize) -> Tile {
+        let first_row = block / self.blocks_across() * self.block_rows;
+        let first_col = block % self.blocks_across() * self.block_cols;
+        Tile {
+            first_row,
+            rows: self.block_rows.min(self.rows - first_row),
+            first_col,
+            cols: self.block_cols.min(self.cols - first_col),
+        }
+    }
+
+    /// The tiles of a block, row after row.
+    pub(crate) fn tiles(&self, block: usize) -> impl Iterator<Item = Tile> + use<> {
+        let (tile_rows, tile_cols) = (self.tile_rows, self.tile_cols);
+        let Tile { first_row, rows, first_col, cols } = self.block(block);
+        let across = cols.div_ceil(tile_cols).max(1);
+        (0..rows.div_ceil(tile_rows) * across).map(move |tile| {
+            let (row, col) = (tile / across * tile_rows, tile % across * tile_cols);
+            Tile {
+                first_row: first_row + row,
+                rows: tile_rows.min(rows - row),
+                first_col: first_col + col,
+                cols: tile_cols.min(cols - col),
+            }
+        })
+    }
+
+    /// The rows of a block.
+    pub(crate) fn block_height(&self) -> usize {
+        self.block_rows
+    }
+}
+
+/// The positions of a CSR matrix, cut into blocks and these into segments.
+#[derive(Clone, Debug)]
+pub(crate) struct SparsePartition<'a> {
+    offsets: &'a [usize],
+    /// Whether blocks and segments keep rows apart.
+    by_rows: bool,
+    /// Weight of a row besides its positions.
+    row_weight: usize,
+    unit_weight: usize,
+    block_weight: usize,
+    /// Whether long rows may be cut.
+    cuts_rows: bool,
+}
+
+impl<'a> SparsePartition<'a> {
+    /// Runs of positions, whatever their rows.
+    pub(crate) fn positions(offsets: &'a [usize]) -> Self {
+        let block_weight = UNIT_CELLS * UNITS_PER_BLOCK;
+        SparsePartition { offsets, by_rows: false, row_weight: 0, unit_weight: UNIT_CELLS, block_weight, cuts_rows: true }
+    }
+
+    /// Whole rows, each weighing its positions and `row_weight`. Rows above the weight of a unit are cut if they may.
+    pub(crate) fn rows(offsets: &'a [usize], row_weight: usize, cuts_rows: bool) -> Self {
+        let row_weight = row_weight.max(1);
+        let block_weight = UNIT_CELLS * UNITS_PER_BLOCK;
+        SparsePartition { offsets, by_rows: true, row_weight, unit_weight: UNIT_CELLS, block_weight, cuts_rows }
+    }
+
+    /// The same with units of this weight in blocks of so many units.
+    pub(crate) fn with_units(self, unit_weight: usize, per_block: usize) -> Self {
+        SparsePartition { unit_weight, block_weight: unit_weight * per_block, ..self }
+    }
+
+    /// The same with at most this many blocks.
+    pub(crate) fn with_blocks(self, count: usize) -> Self {
+        let block_weight = self.total().div_ceil(count).max(1);
+        SparsePartition { block_weight, ..self }
+    }
+
+    fn weight_before(&self, row: usize) -> usize {
+        self.offsets[row] + row * self.row_weight
+    }
+
+    /// The weight of everything.
+    pub(crate) fn total(&self) -> usize {
+        self.weight_before(self.offsets.len() - 1)
+    }
+
+    /// The number of blocks, some of which may be without rows.
+    pub(crate) fn len(&self) -> usize {
+        self.total().div_ceil(self.block_weight)
+    }
+
+    fn row_reaching(&self, weight: usize) -> usize {
+        let (mut low, mut high) = (0, self.offsets.len() - 1);
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.weight_before(middle) < weight { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    /// The rows of a block of whole rows.
+    pub(crate) fn block_rows(&self, block: usize) -> Range<usize> {
+        self.row_reaching(block * self.block_weight)..self.row_reaching((block + 1) * self.block_weight)
+    }
+
+    /// The positions of a block.
+    pub(crate) fn block_positions(&self, block: usize) -> Range<usize> {
+        if self.by_rows {
+            let rows = self.block_rows(block);
+            self.offsets[rows.start]..self.offsets[rows.end]
+        } else {
+            let start = block * self.block_weight;
+            start..(start + self.block_weight).min(self.total())
+        }
+    }
+
+    /// Visits the segments of a block in order.
+    pub(crate) fn for_each_segment(&self, block: usize, mut visit: impl FnMut(Segment)) {
+        if !self.by_rows {
+            let positions = self.block_positions(block);
+            return self.cut(positions, |offsets, start| offsets.partition_point(|&offset| offset <= start) - 1, visit);
+        }
+        let rows = self.block_rows(block);
+        let mut first_row = rows.start;
+        while first_row < rows.end {
+            let limit = self.weight_before(first_row) + self.unit_weight;
+            let mut last_row = first_row + 1;
+            while last_row < rows.end && last_row - first_row < MAX_UNIT_ROWS && self.weight_before(last_row + 1) <= limit {
+                last_row += 1;
+            }
+            let (start, end) = (self.offsets[first_row], self.offsets[last_row]);
+            if self.cuts_rows && end - start > self.unit_weight {
+                self.cut(start..end, |_, _| first_row, &mut visit);
+            } else {
+                visit(Segment { first_row, rows: last_row - first_row, start, end });
+            }
+            first_row = last_row;
+        }
+    }
+
+    fn cut(&self, positions: Range<usize>, row_of: impl Fn(&[usize], usize) -> usize, mut visit: impl FnMut(Segment)) {
+        for start in positions.clone().step_by(self.unit_weight) {
+            let end = (start + self.unit_weight).min(positions.end);
+            visit(Segment { first_row: row_of(self.offsets, start), rows: 1, start, end });
+        }
+    }
+}
+
+/// The number of private accumulators of `len` cells that pay for work of this weight (cells or non-zeros): their
+/// memory stays below that of the input.
+pub(crate) fn partial_count(weight: usize, len: usize) -> usize {
+    let pays = weight / len.saturating_mul(2).max(4 * UNIT_CELLS);
+    pays.clamp(1, MAX_PARTIALS)
+}

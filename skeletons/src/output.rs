@@ -1,0 +1,91 @@
+//! Outputs: disjoint parts that threads write directly, private accumulators and their merging, sparse results.
+
+use crate::Execution;
+use crate::transpose::transpose;
+use fuseline_ir::ops::AggOp;
+use fuseline_matrix::{BufferPool, Csr, Dense, MatrixBlock};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Cells that one task merges.
+const MERGE_CELLS: usize = 8192;
+
+/// Cuts `values` into consecutive parts of these lengths, which add up to all of it.
+pub(crate) fn split_parts(mut values: &mut [f64], lengths: impl Iterator<Item = usize>) -> Vec<&mut [f64]> {
+    lengths
+        .map(|length| {
+            let (part, rest) = std::mem::take(&mut values).split_at_mut(length);
+            values = rest;
+            part
+        })
+        .collect()
+}
+
+/// An accumulator of `len` cells that hold the neutral element of `agg`.
+pub(crate) fn accumulator(pool: &Arc<BufferPool>, len: usize, agg: AggOp) -> Dense {
+    if agg.neutral() == 0.0 {
+        return Dense::zeros_in(pool, 1, len);
+    }
+    let mut accumulator = Dense::uninit_in(pool, 1, len);
+    accumulator.values_mut().fill(agg.neutral());
+    accumulator
+}
+
+/// Merges accumulators cell by cell, in their order; the neutral element where there is none.
+pub(crate) fn merge(env: &Execution<'_>, partials: Vec<Dense>, len: usize, agg: AggOp) -> Dense {
+    let mut partials = partials.into_iter();
+    let Some(mut merged) = partials.next() else { return accumulator(env.buffers, len, agg) };
+    let others: Vec<Dense> = partials.collect();
+    let merge_part = |(part, cells): (usize, &mut [f64])| {
+        let range = part * MERGE_CELLS..part * MERGE_CELLS + cells.len();
+        for other in &others {
+            for (cell, &value) in cells.iter_mut().zip(&other.values()[range.clone()]) {
+                *cell = agg.merge(*cell, value);
+            }
+        }
+    };
+    if others.is_empty() {
+    } else if len <= MERGE_CELLS {
+        merge_part((0, merged.values_mut()));
+    } else {
+        let cells = merged.values_mut();
+        env.pool.install(|| cells.par_chunks_mut(MERGE_CELLS).enumerate().for_each(merge_part));
+    }
+    merged
+}
+
+/// The transpose of a `rows` x `cols` matrix held in `values`.
+pub(crate) fn transposed(env: &Execution<'_>, values: &Dense, rows: usize, cols: usize) -> Dense {
+    let mut out = Dense::uninit_in(env.buffers, cols, rows);
+    transpose(values.values(), rows, cols, out.values_mut());
+    out
+}
+
+/// A sparse result with the positions of `pattern`. Zeros are not stored, and the format is the one that suits the
+/// number of non-zeros.
+pub(crate) fn with_pattern(pattern: &Csr, values: Vec<f64>) -> MatrixBlock {
+    let (rows, cols) = (pattern.rows(), pattern.cols());
+    let nnz = values.iter().filter(|&&value| value != 0.0).count();
+    let csr = if nnz == values.len() {
+        Csr::from_parts(rows, cols, pattern.row_offsets().to_vec(), pattern.columns().to_vec(), values)
+    } else {
+        without_zeros(pattern, &values, nnz)
+    };
+    if MatrixBlock::prefers_sparse(rows, cols, nnz) { csr.into() } else { csr.to_dense().into() }
+}
+
+fn without_zeros(pattern: &Csr, values: &[f64], nnz: usize) -> Csr {
+    let mut row_offsets = Vec::with_capacity(pattern.rows() + 1);
+    let (mut columns, mut kept) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
+    row_offsets.push(0);
+    for bounds in pattern.row_offsets().windows(2) {
+        for position in bounds[0]..bounds[1] {
+            if values[position] != 0.0 {
+                columns.push(pattern.columns()[position]);
+                kept.push(values[position]);
+            }
+        }
+        row_offsets.push(kept.len());
+    }
+    Csr::from_parts(pattern.rows(), pattern.cols(), row_offsets, columns, kept)
+}

@@ -1,0 +1,146 @@
+//! What a plan reads of each input, and whether it can run over non-zeros: facts of the plan alone.
+
+use crate::error::SkeletonError;
+use fuseline_ir::cplan::{
+    CInputId, CNode, COutput, CPlan, CellType, FACTOR_U, FACTOR_V, OuterType, RowType, Variant,
+};
+use fuseline_ir::memo::TemplateType;
+use fuseline_ir::ops::AggOp;
+
+/// How a plan reads an input, which decides how a skeleton lays it out for a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Not a side input: the main input, a scalar, or not read at all.
+    None,
+    /// Cell (i, j).
+    Cell,
+    /// Cell (i, 0).
+    RowScalar,
+    /// Cell (0, j).
+    ColScalar,
+    /// Row i.
+    Row,
+    /// All cells, as one vector.
+    Vector,
+    /// The whole matrix, as a factor of products.
+    Matrix,
+    /// The left factor of Outer plans.
+    FactorU,
+    /// The right factor of Outer plans.
+    FactorV,
+}
+
+fn role_of(node: &CNode) -> Role {
+    match node {
+        CNode::SideCell(_) => Role::Cell,
+        CNode::SideRowScalar(_) => Role::RowScalar,
+        CNode::SideColScalar(_) => Role::ColScalar,
+        CNode::SideRow(..) => Role::Row,
+        CNode::SideVector(_) => Role::Vector,
+        CNode::VectMatMult(..) => Role::Matrix,
+        CNode::Main
+        | CNode::Scalar(_)
+        | CNode::Literal(_)
+        | CNode::OuterProduct
+        | CNode::Unary(..)
+        | CNode::Binary(..)
+        | CNode::Ternary(..)
+        | CNode::RowAgg(..)
+        | CNode::DotProduct(..) => Role::None,
+    }
+}
+
+/// The role of each input, by id.
+///
+/// # Errors
+/// An input has two roles.
+pub(crate) fn roles(plan: &CPlan) -> Result<Vec<Role>, SkeletonError> {
+    let mut roles = vec![Role::None; plan.inputs.len()];
+    if plan.template() == TemplateType::Outer {
+        roles[index(FACTOR_U)] = Role::FactorU;
+        roles[index(FACTOR_V)] = Role::FactorV;
+    }
+    for node in plan.nodes.values() {
+        if let (Some(input), role) = (node.input(), role_of(node))
+            && role != Role::None
+        {
+            let known = &mut roles[index(input)];
+            if *known != Role::None && *known != role {
+                return Err(SkeletonError::Roles { input });
+            }
+            *known = role;
+        }
+    }
+    Ok(roles)
+}
+
+/// The position of an input in lists by id.
+pub(crate) fn index(input: CInputId) -> usize {
+    input.as_u32() as usize
+}
+
+/// Whether a value belongs to one row: a skeleton then keeps rows apart, where it may otherwise run through them.
+pub(crate) fn needs_rows(plan: &CPlan) -> bool {
+    plan.variant == Variant::Cell(CellType::RowAgg)
+        || plan.nodes.values().any(|node| matches!(node, CNode::SideRowScalar(_)))
+}
+
+/// Whether a value belongs to one column.
+pub(crate) fn needs_columns(plan: &CPlan) -> bool {
+    plan.variant == Variant::Cell(CellType::ColAgg)
+        || plan.nodes.values().any(|node| matches!(node, CNode::SideColScalar(_)))
+}
+
+/// Whether the plan has a sparse entry: code for units whose main input is CSR. The same for every backend, since the
+/// two entries may round differently.
+///
+/// Cell, MAgg and Outer plans always have. Row plans have, if they use the main row only where a sparse vector can
+/// stand: aggregated, in a product with a dense vector or a side matrix, or accumulated by an output.
+pub fn has_sparse_entry(plan: &CPlan) -> bool {
+    if plan.template() != TemplateType::Row {
+        return true;
+    }
+    let is_main = |id| matches!(plan.nodes[id], CNode::Main);
+    let nodes_suit = plan.nodes.values().all(|node| match *node {
+        CNode::RowAgg(..) | CNode::VectMatMult(..) => true,
+        CNode::DotProduct(left, right) => !(is_main(left) && is_main(right)),
+        _ => !node.operands().into_iter().any(is_main),
+    });
+    nodes_suit && plan.outputs.iter().all(|output| output_suits(plan, output))
+}
+
+fn output_suits(plan: &CPlan, output: &COutput) -> bool {
+    let is_main = |id| matches!(plan.nodes[id], CNode::Main);
+    let (node, left) = (is_main(output.node), output.left.is_some_and(is_main));
+    match plan.variant {
+        // Products of the main row with a dense vector. (The long vector of `ColAggB1` and `ColAggB1T` can only be the
+        // main row itself here, since it has no element-wise use.)
+        Variant::Row(RowType::ColAggB1 | RowType::ColAggB1T) => node != left,
+        Variant::Row(RowType::ColAggT) => !node,
+        // The zeros of a row count in extremes, but not in sums.
+        Variant::Row(RowType::ColAgg | RowType::FullAgg) => !node || output.agg.is_some_and(AggOp::ignores_zeros),
+        _ => !node,
+    }
+}
+
+/// Whether the variant accumulates over rows, so that rows that contribute nothing need no visit.
+pub(crate) fn accumulates(variant: Variant) -> bool {
+    !matches!(
+        variant,
+        Variant::Cell(CellType::NoAgg | CellType::RowAgg)
+            | Variant::Row(RowType::NoAgg | RowType::NoAggB1 | RowType::RowAgg)
+            | Variant::Outer(OuterType::NoAgg)
+    )
+}
+
+/// Whether dense vectors are multiplied with side matrices, which then must be transposed: all vectors are dense in
+/// dense entries, all but the main row in sparse ones.
+pub(crate) fn multiplies_dense_vectors(plan: &CPlan, input: CInputId, sparse_entry: bool) -> bool {
+    plan.nodes.values().any(|node| match *node {
+        CNode::VectMatMult(operand, matrix) => {
+            matrix == input && !(sparse_entry && matches!(plan.nodes[operand], CNode::Main))
+        }
+        _ => false,
+    })
+}
+

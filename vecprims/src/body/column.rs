@@ -1,0 +1,175 @@
+//! Accumulation into vectors, rows or positions in order (rules 5 and 6): every chunk of the accumulated vector stays
+//! in registers while all rows pass by.
+
+use super::product::Rows;
+use super::reduce::Aggregate;
+use crate::vector::Vector;
+
+/// A loop nest over one chunk of `I` registers of a vector.
+pub(crate) trait ChunkBody<V: Vector> {
+    /// Handles the chunk at `start`. With `MASKED` each register holds only the lanes its mask chooses.
+    ///
+    /// # Safety
+    /// As for [`crate::body`].
+    unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]);
+}
+
+/// Cuts `0..len` into chunks of eight registers and a masked rest.
+#[inline(always)]
+pub(crate) unsafe fn for_each_chunk<V: Vector, B: ChunkBody<V>>(len: usize, body: &B) {
+    let mut start = 0;
+    // SAFETY: the chunks lie within the caller's `len`.
+    unsafe {
+        while start + 8 * V::LANES <= len {
+            body.run::<8, false>(start, [V::first(0); 8]);
+            start += 8 * V::LANES;
+        }
+        let rest = len - start;
+        match rest.div_ceil(V::LANES) {
+            0 => {}
+            1 => body.run::<1, true>(start, masks::<V, 1>(rest)),
+            2 => body.run::<2, true>(start, masks::<V, 2>(rest)),
+            3 | 4 => body.run::<4, true>(start, masks::<V, 4>(rest)),
+            _ => body.run::<8, true>(start, masks::<V, 8>(rest)),
+        }
+    }
+}
+
+/// The masks of the first `count` lanes of `I` registers.
+#[inline(always)]
+pub(crate) unsafe fn masks<V: Vector, const I: usize>(count: usize) -> [V::Mask; I] {
+    // SAFETY: the caller runs on the instruction set of `V`.
+    unsafe {
+        let mut masks = [V::first(0); I];
+        for i in 0..I {
+            masks[i] = V::first(count.saturating_sub(i * V::LANES).min(V::LANES));
+        }
+        masks
+    }
+}
+
+/// Loads a register of a chunk.
+#[inline(always)]
+pub(crate) unsafe fn load<V: Vector, const MASKED: bool>(values: *const f64, mask: V::Mask) -> V {
+    // SAFETY: passed on to the caller.
+    unsafe { if MASKED { V::load_first(values, mask) } else { V::load(values) } }
+}
+
+/// Stores a register of a chunk.
+#[inline(always)]
+pub(crate) unsafe fn store<V: Vector, const MASKED: bool>(register: V, values: *mut f64, mask: V::Mask) {
+    // SAFETY: passed on to the caller.
+    unsafe { if MASKED { V::store_first(register, values, mask) } else { V::store(register, values) } }
+}
+
+/// Column aggregates of a dense tile.
+pub(crate) struct ColumnAggregate<A> {
+    pub(crate) rows: usize,
+    pub(crate) a: *const f64,
+    pub(crate) a_row: usize,
+    pub(crate) acc: *mut f64,
+    pub(crate) aggregate: std::marker::PhantomData<A>,
+}
+
+impl<V: Vector, A: Aggregate> ChunkBody<V> for ColumnAggregate<A> {
+    #[inline(always)]
+    unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut accumulators = [V::splat(0.0); I];
+            for i in 0..I {
+                accumulators[i] = load::<V, MASKED>(self.acc.wrapping_add(start + i * V::LANES), masks[i]);
+            }
+            let mut row = self.a.add(start);
+            for _ in 0..self.rows {
+                for i in 0..I {
+                    let value = load::<V, MASKED>(row.wrapping_add(i * V::LANES), masks[i]);
+                    accumulators[i] = A::step(accumulators[i], value);
+                }
+                row = row.wrapping_add(self.a_row);
+            }
+            for i in 0..I {
+                store::<V, MASKED>(accumulators[i], self.acc.wrapping_add(start + i * V::LANES), masks[i]);
+            }
+        }
+    }
+}
+
+/// `acc = merge(acc, a[r])` for every row.
+#[inline(always)]
+pub(crate) unsafe fn col_agg<V: Vector, A: Aggregate>(
+    rows: usize,
+    len: usize,
+    a: *const f64,
+    a_row: usize,
+    acc: *mut f64,
+) {
+    let body = ColumnAggregate::<A> { rows, a, a_row, acc, aggregate: std::marker::PhantomData };
+    // SAFETY: passed on to the caller.
+    unsafe { for_each_chunk::<V, _>(len, &body) }
+}
+
+/// The products of the first `J` columns of `b` with a tile of `a`.
+struct OuterProduct<const J: usize> {
+    rows: usize,
+    a: Rows,
+    b: Rows,
+    acc: *mut f64,
+    acc_row: usize,
+}
+
+impl<V: Vector, const J: usize> ChunkBody<V> for OuterProduct<J> {
+    #[inline(always)]
+    unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut accumulators = [[V::splat(0.0); I]; J];
+            for j in 0..J {
+                for i in 0..I {
+                    let cells = self.acc.wrapping_add(j * self.acc_row + start + i * V::LANES);
+                    accumulators[j][i] = load::<V, MASKED>(cells, masks[i]);
+                }
+            }
+            let (mut a, mut b) = (self.a.values.add(start), self.b.values);
+            for _ in 0..self.rows {
+                for i in 0..I {
+                    let long = load::<V, MASKED>(a.wrapping_add(i * V::LANES), masks[i]);
+                    for j in 0..J {
+                        accumulators[j][i] = V::mul_add(long, V::splat(*b.add(j)), accumulators[j][i]);
+                    }
+                }
+                a = a.wrapping_add(self.a.row);
+                b = b.wrapping_add(self.b.row);
+            }
+            for j in 0..J {
+                for i in 0..I {
+                    let cells = self.acc.wrapping_add(j * self.acc_row + start + i * V::LANES);
+                    store::<V, MASKED>(accumulators[j][i], cells, masks[i]);
+                }
+            }
+        }
+    }
+}
+
+/// `acc[j * acc_row + i] = fma(a[r, i], b[r, j], acc[..])`, rows in order.
+#[inline(always)]
+pub(crate) unsafe fn outer_mult_add<V: Vector>(
+    (rows, n, k): (usize, usize, usize),
+    a: Rows,
+    mut b: Rows,
+    mut acc: *mut f64,
+    acc_row: usize,
+) {
+    let mut left = k;
+    // Two columns of `b` at a time fill half the registers of AVX-512; narrower sets have room for one.
+    while V::LANES == 8 && left >= 2 {
+        // SAFETY: passed on to the caller; the columns of `b` and the rows of `acc` advance together.
+        unsafe { for_each_chunk::<V, _>(n, &OuterProduct::<2> { rows, a, b, acc, acc_row }) };
+        (b.values, acc, left) = (b.values.wrapping_add(2), acc.wrapping_add(2 * acc_row), left - 2);
+    }
+    while left > 0 {
+        // SAFETY: as above.
+        unsafe { for_each_chunk::<V, _>(n, &OuterProduct::<1> { rows, a, b, acc, acc_row }) };
+        (b.values, acc, left) = (b.values.wrapping_add(1), acc.wrapping_add(acc_row), left - 1);
+    }
+}

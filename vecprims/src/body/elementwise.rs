@@ -1,0 +1,129 @@
+//! Element-wise operations on tiles: the scalar reference, vectorised by the compiler over blocks of eight values.
+
+use crate::kernel::Elementwise;
+use crate::vector::{BLOCK, Vector};
+use std::ptr::{read_unaligned, write_unaligned};
+
+/// One operand of a tile.
+#[derive(Clone, Copy)]
+pub(crate) struct Operand {
+    /// The first row.
+    pub(crate) values: *const f64,
+    /// Distance between rows.
+    pub(crate) row: usize,
+    /// One value per row instead of one per cell.
+    pub(crate) broadcast: bool,
+}
+
+impl Operand {
+    /// An operand with one value per cell.
+    #[inline(always)]
+    pub(crate) fn cells(values: *const f64, row: usize) -> Operand {
+        Operand { values, row, broadcast: false }
+    }
+
+    /// An operand with one value per row.
+    #[inline(always)]
+    pub(crate) fn scalar(values: *const f64, row: usize) -> Operand {
+        Operand { values, row, broadcast: true }
+    }
+}
+
+/// Applies the operation to a tile.
+///
+/// Rows that follow each other without a gap are treated as one long row.
+#[inline(always)]
+pub(crate) unsafe fn tile<V: Vector, K: Elementwise<N>, const N: usize>(
+    rows: usize,
+    len: usize,
+    mut operands: [Operand; N],
+    mut out: *mut f64,
+    out_row: usize,
+) {
+    let gapless = out_row == len && operands.iter().all(|o| o.row == if o.broadcast { 0 } else { len });
+    let (rows, len) = if gapless { (1, rows * len) } else { (rows, len) };
+    for _ in 0..rows {
+        // SAFETY: the caller's tile covers every row.
+        unsafe { row::<V, K, N>(len, &operands, out) };
+        for operand in &mut operands {
+            operand.values = operand.values.wrapping_add(operand.row);
+        }
+        out = out.wrapping_add(out_row);
+    }
+}
+
+/// Applies the operation to one row. Each block is loaded whole before it is stored, so `out` may be an operand.
+#[inline(always)]
+unsafe fn row<V: Vector, K: Elementwise<N>, const N: usize>(len: usize, operands: &[Operand; N], out: *mut f64) {
+    if len == 0 {
+        return;
+    }
+    // SAFETY: blocks stay within `len`, the tail is masked, and a broadcast operand has one value.
+    unsafe {
+        let mut blocks = [[0.0; BLOCK]; N];
+        for (block, operand) in blocks.iter_mut().zip(operands) {
+            if operand.broadcast {
+                *block = [*operand.values; BLOCK];
+            }
+        }
+        let whole = len - len % BLOCK;
+        let mut start = 0;
+        while start < whole {
+            for (block, operand) in blocks.iter_mut().zip(operands) {
+                if !operand.broadcast {
+                    *block = read_unaligned(operand.values.add(start).cast());
+                }
+            }
+            write_unaligned(out.add(start).cast(), apply::<K, N, BLOCK>(&blocks));
+            start += BLOCK;
+        }
+        if start < len {
+            for (block, operand) in blocks.iter_mut().zip(operands) {
+                if !operand.broadcast {
+                    *block = V::load_block(operand.values.add(start), len - start);
+                }
+            }
+            V::store_block(apply::<K, N, BLOCK>(&blocks), out.add(start), len - start);
+        }
+    }
+}
+
+/// Applies the operation to one block: the loop that the compiler turns into register operations.
+#[inline(always)]
+pub(crate) fn apply<K: Elementwise<N>, const N: usize, const LANES: usize>(blocks: &[[f64; LANES]; N]) -> [f64; LANES] {
+    let mut result = [0.0; LANES];
+    for lane in 0..LANES {
+        let mut operands = [0.0; N];
+        for (operand, block) in operands.iter_mut().zip(blocks) {
+            *operand = block[lane];
+        }
+        result[lane] = K::eval(operands);
+    }
+    result
+}
+
+/// An element-wise operation of three operands, each with a column stride of 0 or 1.
+#[inline(always)]
+pub(crate) unsafe fn ternary<V: Vector, K: Elementwise<3>>(
+    rows: usize,
+    len: usize,
+    [a, b, c]: [(*const f64, usize, usize); 3],
+    out: *mut f64,
+    out_row: usize,
+) {
+    let cells = |(values, row, _): (*const f64, usize, usize)| Operand::cells(values, row);
+    let scalar = |(values, row, _): (*const f64, usize, usize)| Operand::scalar(values, row);
+    // SAFETY: passed on to the caller. The arms differ in the constants that the compiler specialises each body for.
+    unsafe {
+        match (a.2, b.2, c.2) {
+            (0, 0, 0) => tile::<V, K, 3>(rows, len, [scalar(a), scalar(b), scalar(c)], out, out_row),
+            (0, 0, _) => tile::<V, K, 3>(rows, len, [scalar(a), scalar(b), cells(c)], out, out_row),
+            (0, _, 0) => tile::<V, K, 3>(rows, len, [scalar(a), cells(b), scalar(c)], out, out_row),
+            (0, _, _) => tile::<V, K, 3>(rows, len, [scalar(a), cells(b), cells(c)], out, out_row),
+            (_, 0, 0) => tile::<V, K, 3>(rows, len, [cells(a), scalar(b), scalar(c)], out, out_row),
+            (_, 0, _) => tile::<V, K, 3>(rows, len, [cells(a), scalar(b), cells(c)], out, out_row),
+            (_, _, 0) => tile::<V, K, 3>(rows, len, [cells(a), cells(b), scalar(c)], out, out_row),
+            (_, _, _) => tile::<V, K, 3>(rows, len, [cells(a), cells(b), cells(c)], out, out_row),
+        }
+    }
+}

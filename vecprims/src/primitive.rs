@@ -1,0 +1,209 @@
+//! The names and signatures of the primitives: the one list that tables, tests and code generators share.
+
+use crate::family::*;
+use crate::isa::Isa;
+use crate::table::{Code, Primitives, primitives};
+use fuseline_ir::ops::{AggOp, BinaryOp, Lowering, TernaryOp, UnaryOp};
+use std::fmt;
+
+/// Which operands of a binary primitive are vectors, the others being one value per row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Form {
+    /// Vector and vector.
+    VectVect,
+    /// Vector and scalar.
+    VectScalar,
+    /// Scalar and vector.
+    ScalarVect,
+}
+
+impl Form {
+    /// Every form.
+    pub const ALL: &[Form] = &[Form::VectVect, Form::VectScalar, Form::ScalarVect];
+
+    /// The suffix in names.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Form::VectVect => "vv",
+            Form::VectScalar => "vs",
+            Form::ScalarVect => "sv",
+        }
+    }
+}
+
+/// A primitive. [`fmt::Display`] gives its symbol, `ARCHITECTURE.md` says what each computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Primitive {
+    /// `vect_{op}`
+    Unary(UnaryOp),
+    /// `vect_{op}_{form}`
+    Binary(BinaryOp, Form),
+    /// `vect_{op}`
+    Ternary(TernaryOp),
+    /// `row_{agg}`
+    RowAgg(AggOp),
+    /// `full_{agg}`; no mean.
+    FullAgg(AggOp),
+    /// `col_{agg}`; no mean.
+    ColAgg(AggOp),
+    /// `dot_product`
+    DotProduct,
+    /// `vect_mat_mult`
+    VectMatMult,
+    /// `outer_mult_add`
+    OuterMultAdd,
+    /// `segment_row_{agg}`
+    SegmentRowAgg(AggOp),
+    /// `segment_full_{agg}`; no mean.
+    SegmentFullAgg(AggOp),
+    /// `sparse_col_{agg}`; no mean.
+    SparseColAgg(AggOp),
+    /// `sparse_dot_product`
+    SparseDotProduct,
+    /// `sparse_vect_mat_mult`
+    SparseVectMatMult,
+    /// `sparse_mat_mult_add`
+    SparseMatMultAdd,
+    /// `sparse_outer_mult_add`
+    SparseOuterMultAdd,
+    /// `sampled_product`
+    SampledProduct,
+}
+
+impl Primitive {
+    /// Every primitive, the same on every instruction set.
+    pub fn all() -> Vec<Primitive> {
+        use Primitive::*;
+        let mut all: Vec<Primitive> = UnaryOp::ALL.iter().map(|&op| Unary(op)).collect();
+        all.extend(BinaryOp::ALL.iter().flat_map(|&op| Form::ALL.iter().map(move |&form| Binary(op, form))));
+        all.extend(TernaryOp::ALL.iter().map(|&op| Ternary(op)));
+        for &op in AggOp::ALL {
+            all.extend([RowAgg(op), SegmentRowAgg(op)]);
+            if op != AggOp::Mean {
+                all.extend([FullAgg(op), ColAgg(op), SegmentFullAgg(op), SparseColAgg(op)]);
+            }
+        }
+        all.extend([DotProduct, VectMatMult, OuterMultAdd, SparseDotProduct, SparseVectMatMult]);
+        all.extend([SparseMatMultAdd, SparseOuterMultAdd, SampledProduct]);
+        all
+    }
+
+    /// The primitive with this symbol.
+    pub fn from_name(name: &str) -> Option<Primitive> {
+        Primitive::all().into_iter().find(|primitive| primitive.to_string() == name)
+    }
+
+    /// The kinds of its arguments, in order; it returns nothing.
+    pub fn signature(self) -> &'static [ArgKind] {
+        match self {
+            Primitive::Unary(_) => UNARY,
+            Primitive::Binary(..) => BINARY,
+            Primitive::Ternary(_) => TERNARY,
+            Primitive::RowAgg(_) => ROW_AGG,
+            Primitive::FullAgg(_) => FULL_AGG,
+            Primitive::ColAgg(_) => COL_AGG,
+            Primitive::DotProduct => DOT_PRODUCT,
+            Primitive::VectMatMult => VECT_MAT_MULT,
+            Primitive::OuterMultAdd => OUTER_MULT_ADD,
+            Primitive::SegmentRowAgg(_) => SEGMENT_ROW_AGG,
+            Primitive::SegmentFullAgg(_) => SEGMENT_FULL_AGG,
+            Primitive::SparseColAgg(_) => SPARSE_COL_AGG,
+            Primitive::SparseDotProduct => SPARSE_DOT_PRODUCT,
+            Primitive::SparseVectMatMult | Primitive::SparseMatMultAdd | Primitive::SparseOuterMultAdd => SPARSE_MAT_MULT,
+            Primitive::SampledProduct => SAMPLED_PRODUCT,
+        }
+    }
+
+    /// Its code for an instruction set.
+    fn code(self, table: &Primitives) -> usize {
+        match self {
+            Primitive::Unary(op) => table.unary[op.index()] as usize,
+            Primitive::Binary(op, form) => table.binary_form(form)[op.index()] as usize,
+            Primitive::Ternary(op) => table.ternary[op.index()] as usize,
+            Primitive::RowAgg(op) => table.row_agg[op as usize] as usize,
+            Primitive::FullAgg(op) => table.full_agg[op as usize] as usize,
+            Primitive::ColAgg(op) => table.col_agg[op as usize] as usize,
+            Primitive::DotProduct => table.dot_product as usize,
+            Primitive::VectMatMult => table.vect_mat_mult as usize,
+            Primitive::OuterMultAdd => table.outer_mult_add as usize,
+            Primitive::SegmentRowAgg(op) => table.segment_row_agg[op as usize] as usize,
+            Primitive::SegmentFullAgg(op) => table.segment_full_agg[op as usize] as usize,
+            Primitive::SparseColAgg(op) => table.sparse_col_agg[op as usize] as usize,
+            Primitive::SparseDotProduct => table.sparse_dot_product as usize,
+            Primitive::SparseVectMatMult => table.sparse_vect_mat_mult as usize,
+            Primitive::SparseMatMultAdd => table.sparse_mat_mult_add as usize,
+            Primitive::SparseOuterMultAdd => table.sparse_outer_mult_add as usize,
+            Primitive::SampledProduct => table.sampled_product as usize,
+        }
+    }
+}
+
+impl Primitives {
+    /// The table of one form of the binary operations.
+    pub(crate) fn binary_form(&self, form: Form) -> &[BinaryFn; BinaryOp::ALL.len()] {
+        match form {
+            Form::VectVect => &self.binary_vv,
+            Form::VectScalar => &self.binary_vs,
+            Form::ScalarVect => &self.binary_sv,
+        }
+    }
+}
+
+impl fmt::Display for Primitive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Primitive::Unary(op) => write!(f, "vect_{op}"),
+            Primitive::Binary(op, form) => write!(f, "vect_{op}_{}", form.suffix()),
+            Primitive::Ternary(op) => write!(f, "vect_{op}"),
+            Primitive::RowAgg(op) => write!(f, "row_{op}"),
+            Primitive::FullAgg(op) => write!(f, "full_{op}"),
+            Primitive::ColAgg(op) => write!(f, "col_{op}"),
+            Primitive::DotProduct => f.write_str("dot_product"),
+            Primitive::VectMatMult => f.write_str("vect_mat_mult"),
+            Primitive::OuterMultAdd => f.write_str("outer_mult_add"),
+            Primitive::SegmentRowAgg(op) => write!(f, "segment_row_{op}"),
+            Primitive::SegmentFullAgg(op) => write!(f, "segment_full_{op}"),
+            Primitive::SparseColAgg(op) => write!(f, "sparse_col_{op}"),
+            Primitive::SparseDotProduct => f.write_str("sparse_dot_product"),
+            Primitive::SparseVectMatMult => f.write_str("sparse_vect_mat_mult"),
+            Primitive::SparseMatMultAdd => f.write_str("sparse_mat_mult_add"),
+            Primitive::SparseOuterMultAdd => f.write_str("sparse_outer_mult_add"),
+            Primitive::SampledProduct => f.write_str("sampled_product"),
+        }
+    }
+}
+
+/// The symbol of every primitive that takes memory, the same on every instruction set.
+pub fn primitive_names() -> Vec<String> {
+    Primitive::all().iter().map(Primitive::to_string).collect()
+}
+
+/// The argument kinds of the primitive with this symbol; `None` where there is no such primitive.
+pub fn signature(name: &str) -> Option<&'static [ArgKind]> {
+    Primitive::from_name(name).map(Primitive::signature)
+}
+
+/// The symbol of an element-wise function from registers to a register of `lanes` values, for operations whose
+/// lowering is `Call`: as many register arguments as the operation has operands.
+pub fn math_symbol(mnemonic: &str, lanes: usize) -> String {
+    format!("math_{mnemonic}_v{lanes}")
+}
+
+/// Every symbol of an instruction set with its address: the primitives, and the register functions of its width.
+///
+/// # Panics
+/// If this machine lacks the instruction set.
+pub fn symbols(isa: Isa) -> Vec<(String, usize)> {
+    let table = primitives(isa);
+    let mut symbols: Vec<(String, usize)> =
+        Primitive::all().iter().map(|primitive| (primitive.to_string(), primitive.code(table))).collect();
+    let unary = UnaryOp::ALL.iter().map(|op| (op.mnemonic(), op.lowering(), table.math_unary[op.index()]));
+    let binary = BinaryOp::ALL.iter().map(|op| (op.mnemonic(), op.lowering(), table.math_binary[op.index()]));
+    let math: Vec<(&str, Lowering, Code)> = unary.chain(binary).collect();
+    for (mnemonic, lowering, code) in math {
+        if matches!(lowering, Lowering::Call) {
+            symbols.push((math_symbol(mnemonic, isa.lanes()), code as usize));
+        }
+    }
+    symbols
+}

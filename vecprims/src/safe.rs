@@ -1,0 +1,219 @@
+//! The safe methods: the primitives on slices, with extents asserted before each call.
+//!
+//! Every method panics when an operand does not cover the extents it is asked to serve: callers own the shapes.
+
+use crate::isa::Isa;
+use crate::primitive::Form;
+use crate::table::Primitives;
+use crate::tile::{CsrTile, Operand, Tile, TileMut, check_columns, check_offsets};
+use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+
+/// Panics for the mean where only aggregates that merge are meant.
+fn check_merges(op: AggOp) {
+    assert!(op != AggOp::Mean, "means of partial results do not merge: sum and divide");
+}
+
+/// Asserts that an accumulator has `len` values.
+fn check_accumulator(acc: &[f64], len: usize) {
+    assert!(acc.len() >= len, "the accumulator has {len} values");
+}
+
+impl Primitives {
+    /// The instruction set.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// `out[r, i] = op(a[r, i])` for `rows` rows of `len` values.
+    pub fn unary(&self, op: UnaryOp, rows: usize, len: usize, a: Tile<'_>, mut out: TileMut<'_>) {
+        let (a_values, out_values) = (a.covering(rows, len), out.covering(rows, len));
+        // SAFETY: both tiles cover the extents, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { self.unary[op.index()](rows, len, a_values, a.row_stride, out_values, out.row_stride) }
+    }
+
+    /// `out[r, i] = op(a[r, i], b[r, i])`; a scalar side of the form has one value per row instead.
+    #[allow(clippy::too_many_arguments, reason = "an operation, its form, extents and operands")]
+    pub fn binary(
+        &self,
+        op: BinaryOp,
+        form: Form,
+        rows: usize,
+        len: usize,
+        a: Tile<'_>,
+        b: Tile<'_>,
+        mut out: TileMut<'_>,
+    ) {
+        let a_values = a.covering(rows, if form == Form::ScalarVect { len.min(1) } else { len });
+        let b_values = b.covering(rows, if form == Form::VectScalar { len.min(1) } else { len });
+        let out_values = out.covering(rows, len);
+        let function = self.binary_form(form)[op.index()];
+        // SAFETY: the tiles cover the extents, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { function(rows, len, a_values, a.row_stride, b_values, b.row_stride, out_values, out.row_stride) }
+    }
+
+    /// `out[r, i] = op(a, b, c)` of cells (or row values) of three operands.
+    pub fn ternary(&self, op: TernaryOp, rows: usize, len: usize, operands: [Operand<'_>; 3], mut out: TileMut<'_>) {
+        let [(a, a_row, a_col), (b, b_row, b_col), (c, c_row, c_col)] =
+            operands.map(|operand| operand.covering(rows, len));
+        let out_values = out.covering(rows, len);
+        let function = self.ternary[op.index()];
+        // SAFETY: the tiles cover the extents, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe {
+            function(rows, len, a, a_row, a_col, b, b_row, b_col, c, c_row, c_col, out_values, out.row_stride);
+        }
+    }
+
+    /// The aggregate of each row, at `r * out.row_stride`.
+    pub fn row_agg(&self, op: AggOp, rows: usize, len: usize, a: Tile<'_>, mut out: TileMut<'_>) {
+        let (a_values, out_values) = (a.covering(rows, len), out.covering(rows, 1));
+        // SAFETY: both tiles cover the extents, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { self.row_agg[op as usize](rows, len, a_values, a.row_stride, out_values, out.row_stride) }
+    }
+
+    /// The aggregate of the whole tile (no mean).
+    pub fn full_agg(&self, op: AggOp, rows: usize, len: usize, a: Tile<'_>) -> f64 {
+        check_merges(op);
+        let mut result = 0.0;
+        // SAFETY: the tile covers the extents, and the table is this machine's.
+        unsafe { self.full_agg[op as usize](rows, len, a.covering(rows, len), a.row_stride, &raw mut result) };
+        result
+    }
+
+    /// Merges each row into `acc`, rows in order (no mean).
+    pub fn col_agg(&self, op: AggOp, rows: usize, len: usize, a: Tile<'_>, acc: &mut [f64]) {
+        check_merges(op);
+        check_accumulator(acc, len);
+        // SAFETY: tile and accumulator cover the extents, and the table is this machine's.
+        unsafe { self.col_agg[op as usize](rows, len, a.covering(rows, len), a.row_stride, acc.as_mut_ptr()) }
+    }
+
+    /// The dot product of each row of `a` with the same row of `b`.
+    pub fn dot_product(&self, rows: usize, len: usize, a: Tile<'_>, b: Tile<'_>, mut out: TileMut<'_>) {
+        let (a_values, b_values) = (a.covering(rows, len), b.covering(rows, len));
+        let out_values = out.covering(rows, 1);
+        // SAFETY: the tiles cover the extents, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { (self.dot_product)(rows, len, a_values, a.row_stride, b_values, b.row_stride, out_values, out.row_stride) }
+    }
+
+    /// Each row of `a` times a matrix of `k` columns, given by its transpose `bt` of `k` rows.
+    pub fn vect_mat_mult(&self, rows: usize, len: usize, k: usize, a: Tile<'_>, bt: Tile<'_>, mut out: TileMut<'_>) {
+        let (a_values, bt_values) = (a.covering(rows, len), bt.covering(k, len));
+        let out_values = out.covering(rows, k);
+        let function = self.vect_mat_mult;
+        // SAFETY: the tiles cover the extents, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { function(rows, len, k, a_values, a.row_stride, bt_values, bt.row_stride, out_values, out.row_stride) }
+    }
+
+    /// Adds the outer product of each row of `a` (`n` values) and the same row of `b` (`k` values) to the `k` rows of
+    /// `acc`, rows in order.
+    pub fn outer_mult_add(&self, rows: usize, n: usize, k: usize, a: Tile<'_>, b: Tile<'_>, mut acc: TileMut<'_>) {
+        let (a_values, b_values) = (a.covering(rows, n), b.covering(rows, k));
+        let acc_values = acc.covering(k, n);
+        let function = self.outer_mult_add;
+        // SAFETY: the tiles cover the extents, `acc` is borrowed exclusively, and the table is this machine's.
+        unsafe { function(rows, n, k, a_values, a.row_stride, b_values, b.row_stride, acc_values, acc.row_stride) }
+    }
+
+    /// The aggregate of the values of each row, which has `cols` cells with its zeros. `values` by position.
+    pub fn segment_row_agg(
+        &self,
+        op: AggOp,
+        row_offsets: &[usize],
+        values: &[f64],
+        cols: usize,
+        mut out: TileMut<'_>,
+    ) {
+        check_offsets(row_offsets, values.len());
+        let rows = row_offsets.len() - 1;
+        let out_values = out.covering(rows, 1);
+        let function = self.segment_row_agg[op as usize];
+        // SAFETY: the offsets lie within the values, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { function(rows, row_offsets.as_ptr(), values.as_ptr(), cols, out_values, out.row_stride) }
+    }
+
+    /// The aggregate of the values of all rows, without the zeros (no mean).
+    pub fn segment_full_agg(&self, op: AggOp, row_offsets: &[usize], values: &[f64]) -> f64 {
+        check_merges(op);
+        check_offsets(row_offsets, values.len());
+        let (rows, mut result) = (row_offsets.len() - 1, 0.0);
+        let function = self.segment_full_agg[op as usize];
+        // SAFETY: the offsets lie within the values, and the table is this machine's.
+        unsafe { function(rows, row_offsets.as_ptr(), values.as_ptr(), &raw mut result) };
+        result
+    }
+
+    /// Merges each value into the cell of `acc` that its column names (no mean).
+    pub fn sparse_col_agg(&self, op: AggOp, a: CsrTile<'_>, acc: &mut [f64]) {
+        check_merges(op);
+        a.check_columns(acc.len(), 1, 1);
+        let function = self.sparse_col_agg[op as usize];
+        let (offsets, columns) = (a.row_offsets.as_ptr(), a.columns.as_ptr());
+        // SAFETY: offsets and columns were checked, and the table is this machine's.
+        unsafe { function(a.rows(), offsets, columns, a.values.as_ptr(), acc.as_mut_ptr()) }
+    }
+
+    /// The product of each sparse row with the same row of `b`.
+    pub fn sparse_dot_product(&self, a: CsrTile<'_>, b: Tile<'_>, mut out: TileMut<'_>) {
+        let rows = a.rows();
+        let longest = a.columns.iter().max().map_or(0, |&column| column as usize + 1);
+        a.check_columns(longest, 1, 1);
+        let (b_values, out_values) = (b.covering(rows, longest), out.covering(rows, 1));
+        let (offsets, columns, values) = (a.row_offsets.as_ptr(), a.columns.as_ptr(), a.values.as_ptr());
+        let function = self.sparse_dot_product;
+        // SAFETY: offsets and columns were checked, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { function(rows, offsets, columns, values, b_values, b.row_stride, out_values, out.row_stride) }
+    }
+
+    /// Each sparse row times `b`, `k` columns wide.
+    pub fn sparse_vect_mat_mult(&self, a: CsrTile<'_>, k: usize, b: Tile<'_>, mut out: TileMut<'_>) {
+        a.check_columns(b.values.len(), b.row_stride, k);
+        let out_values = out.covering(a.rows(), k);
+        let (offsets, columns, values) = (a.row_offsets.as_ptr(), a.columns.as_ptr(), a.values.as_ptr());
+        let (function, b_values) = (self.sparse_vect_mat_mult, b.values.as_ptr());
+        // SAFETY: offsets and columns were checked, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { function(a.rows(), offsets, columns, values, k, b_values, b.row_stride, out_values, out.row_stride) }
+    }
+
+    /// Adds each sparse row times `b`, `k` columns wide, to what `out` holds.
+    pub fn sparse_mat_mult_add(&self, a: CsrTile<'_>, k: usize, b: Tile<'_>, mut out: TileMut<'_>) {
+        a.check_columns(b.values.len(), b.row_stride, k);
+        let out_values = out.covering(a.rows(), k);
+        let (offsets, columns, values) = (a.row_offsets.as_ptr(), a.columns.as_ptr(), a.values.as_ptr());
+        let (function, b_values) = (self.sparse_mat_mult_add, b.values.as_ptr());
+        // SAFETY: offsets and columns were checked, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { function(a.rows(), offsets, columns, values, k, b_values, b.row_stride, out_values, out.row_stride) }
+    }
+
+    /// Adds the outer product of each sparse row and the same row of `b` (`k` values): position `p` scales the row of
+    /// `b` into row `columns[p]` of `acc`.
+    pub fn sparse_outer_mult_add(&self, a: CsrTile<'_>, k: usize, b: Tile<'_>, acc: TileMut<'_>) {
+        a.check_columns(acc.values.len(), acc.row_stride, k);
+        let b_values = b.covering(a.rows(), k);
+        let (offsets, columns, values) = (a.row_offsets.as_ptr(), a.columns.as_ptr(), a.values.as_ptr());
+        let (function, acc_values) = (self.sparse_outer_mult_add, acc.values.as_mut_ptr());
+        // SAFETY: offsets and columns were checked, `acc` is borrowed exclusively, and the table is this machine's.
+        unsafe { function(a.rows(), offsets, columns, values, k, b_values, b.row_stride, acc_values, acc.row_stride) }
+    }
+
+    /// For each position `out[p]`, the product of its row of `u` with the row `columns[p]` of `v`, both of `rank`
+    /// values.
+    pub fn sampled_product(
+        &self,
+        row_offsets: &[usize],
+        columns: &[u32],
+        rank: usize,
+        u: Tile<'_>,
+        v: Tile<'_>,
+        out: &mut [f64],
+    ) {
+        check_offsets(row_offsets, out.len());
+        check_columns(row_offsets, columns, v.values.len(), v.row_stride, rank);
+        let rows = row_offsets.len() - 1;
+        let (u_values, v_values) = (u.covering(rows, rank), v.values.as_ptr());
+        let (offsets, columns, function) = (row_offsets.as_ptr(), columns.as_ptr(), self.sampled_product);
+        // SAFETY: offsets and columns were checked, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe {
+            function(rows, offsets, columns, rank, u_values, u.row_stride, v_values, v.row_stride, out.as_mut_ptr());
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The table of primitives: the same functions, compiled once per instruction set.
+
+use crate::body::elementwise::{self, Operand};
+use crate::body::product::{self, Rows};
+use crate::body::reduce::{Aggregate, Max, Mean, Min, Sum, SumSq};
+use crate::body::sparse::{self, CsrRows};
+use crate::body::{column, rows};
+use crate::family::*;
+use crate::isa::Isa;
+use crate::kernel::{Elementwise, binary_entries, ternary_entries, unary_entries};
+use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+
+/// The primitives of one instruction set. Tables over operations are in the order of `ALL`.
+#[derive(Debug)]
+pub struct Primitives {
+    pub(crate) isa: Isa,
+    pub(crate) unary: [UnaryFn; UnaryOp::ALL.len()],
+    pub(crate) binary_vv: [BinaryFn; BinaryOp::ALL.len()],
+    pub(crate) binary_vs: [BinaryFn; BinaryOp::ALL.len()],
+    pub(crate) binary_sv: [BinaryFn; BinaryOp::ALL.len()],
+    pub(crate) ternary: [TernaryFn; TernaryOp::ALL.len()],
+    pub(crate) row_agg: [RowAggFn; AggOp::ALL.len()],
+    pub(crate) full_agg: [FullAggFn; AggOp::ALL.len()],
+    pub(crate) col_agg: [ColAggFn; AggOp::ALL.len()],
+    pub(crate) dot_product: DotProductFn,
+    pub(crate) vect_mat_mult: VectMatMultFn,
+    pub(crate) outer_mult_add: OuterMultAddFn,
+    pub(crate) segment_row_agg: [SegmentRowAggFn; AggOp::ALL.len()],
+    pub(crate) segment_full_agg: [SegmentFullAggFn; AggOp::ALL.len()],
+    pub(crate) sparse_col_agg: [SparseColAggFn; AggOp::ALL.len()],
+    pub(crate) sparse_dot_product: SparseDotProductFn,
+    pub(crate) sparse_vect_mat_mult: SparseMatMultFn,
+    pub(crate) sparse_mat_mult_add: SparseMatMultFn,
+    pub(crate) sparse_outer_mult_add: SparseMatMultFn,
+    pub(crate) sampled_product: SampledProductFn,
+    /// Functions from registers to registers.
+    pub(crate) math_unary: [Code; UnaryOp::ALL.len()],
+    pub(crate) math_binary: [Code; BinaryOp::ALL.len()],
+}
+
+/// A function whose type only its callers know.
+pub(crate) type Code = unsafe extern "C" fn();
+
+/// Compiles one function of a family for an instruction set.
+macro_rules! define_wrapper {
+    ([$(#[$features:meta])*] $name:ident [$($generic:tt)*] ($($arg:ident: $arg_type:ty),*) $body:expr) => {
+        $(#[$features])*
+        #[allow(clippy::too_many_arguments, reason = "the arguments of the primitive")]
+        unsafe extern "C" fn $name<$($generic)*>($($arg: $arg_type),*) {
+            // SAFETY: the table's contract: the machine has the instruction set, and the arguments describe live memory.
+            unsafe { $body }
+        }
+    };
+}
+
+/// Compiles every family for an instruction set.
+macro_rules! define_wrappers {
+    ($features:tt $($type:ident $kinds:ident $args:tt { $($name:ident $generic:tt = $body:expr;)* })*) => {
+        $($(define_wrapper!($features $name $generic $args $body);)*)*
+    };
+}
+
+/// Defines the module of an instruction set, with its table.
+macro_rules! define_isa {
+    ($module:ident, $isa:expr, $vector:ident, $registers:literal, $register:ty, $lanes:literal, $features:tt) => {
+        mod $module {
+            use super::*;
+            use crate::vector::$vector as V;
+
+            /// Registers that hold 32 lanes.
+            const N: usize = $registers;
+
+            for_each_family!(define_wrappers $features);
+            define_math!($register, $lanes, $features);
+
+            pub(super) static PRIMITIVES: Primitives = Primitives {
+                isa: $isa,
+                unary: unary_entries!(unary),
+                binary_vv: binary_entries!(binary_vv),
+                binary_vs: binary_entries!(binary_vs),
+                binary_sv: binary_entries!(binary_sv),
+                ternary: ternary_entries!(ternary),
+                row_agg: aggregate_entries!(row_agg),
+                full_agg: aggregate_entries!(full_agg),
+                col_agg: aggregate_entries!(col_agg),
+                dot_product,
+                vect_mat_mult,
+                outer_mult_add,
+                segment_row_agg: aggregate_entries!(segment_row_agg),
+                segment_full_agg: aggregate_entries!(segment_full_agg),
+                sparse_col_agg: aggregate_entries!(sparse_col_agg),
+                sparse_dot_product,
+                sparse_vect_mat_mult,
+                sparse_mat_mult_add,
+                sparse_outer_mult_add,
+                sampled_product,
+                math_unary: math_codes!(unary_entries, math_unary, UnaryOp, ($register)),
+                math_binary: math_codes!(binary_entries, math_binary, BinaryOp, ($register, $register)),
+            };
+        }
+    };
+}
+
+/// `wrapper` of every aggregation function, in the order of [`AggOp::ALL`].
+macro_rules! aggregate_entries {
+    ($wrapper:ident) => {
+        [$wrapper::<Sum>, $wrapper::<SumSq>, $wrapper::<Min>, $wrapper::<Max>, $wrapper::<Mean>]
+    };
+}
+
+const _: () = {
+    let order = [Sum::OP as usize, SumSq::OP as usize, Min::OP as usize, Max::OP as usize, Mean::OP as usize];
+    assert!(order.len() == AggOp::ALL.len(), "aggregate_entries lists every aggregation function");
+    let mut index = 0;
+    while index < order.len() {
+        assert!(order[index] == AggOp::ALL[index] as usize, "aggregate_entries follows the order of AggOp::ALL");
+        index += 1;
+    }
+};
+
+/// Compiles the functions from registers to registers.
+macro_rules! define_math {
+    ($register:ty, $lanes:literal, [$(#[$features:meta])*]) => {
+        $(#[$features])*
+        #[allow(improper_ctypes_definitions, reason = "registers pass as the C ABI and LLVM agree on for vectors")]
+        unsafe extern "C" fn math_unary<K: Elementwise<1>>(x: $register) -> $register {
+            // SAFETY: a register is an array of its lanes.
+            unsafe { std::mem::transmute(elementwise::apply::<K, 1, $lanes>(&[std::mem::transmute(x)])) }
+        }
+
+        $(#[$features])*
+        #[allow(improper_ctypes_definitions, reason = "registers pass as the C ABI and LLVM agree on for vectors")]
+        unsafe extern "C" fn math_binary<K: Elementwise<2>>(x: $register, y: $register) -> $register {
+            // SAFETY: a register is an array of its lanes.
+            unsafe {
+                let operands = [std::mem::transmute(x), std::mem::transmute(y)];
+                std::mem::transmute(elementwise::apply::<K, 2, $lanes>(&operands))
+            }
+        }
+    };
+}
+
+/// The register functions of every operation of an arity as opaque code.
+macro_rules! math_codes {
+    ($entries:ident, $wrapper:ident, $op:ident, ($($register:ty),*)) => {
+        // SAFETY: function pointers all have one representation; whoever calls the code knows its type.
+        unsafe {
+            std::mem::transmute::<[unsafe extern "C" fn($($register),*) -> register_of!($($register),*); $op::ALL.len()], [Code; $op::ALL.len()]>(
+                $entries!($wrapper),
+            )
+        }
+    };
+}
+
+/// The first of a list of types.
+macro_rules! register_of {
+    ($register:ty $(, $more:ty)*) => { $register };
+}
+
+#[cfg(target_arch = "x86_64")]
+define_isa!(avx512, Isa::Avx512, Avx512, 4, std::arch::x86_64::__m512d, 8,
+    [#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,bmi2")]]);
+#[cfg(target_arch = "x86_64")]
+define_isa!(avx2, Isa::Avx2, Avx2, 8, std::arch::x86_64::__m256d, 4, [#[target_feature(enable = "avx2,fma,bmi2")]]);
+#[cfg(target_arch = "x86_64")]
+define_isa!(portable, Isa::Portable, Portable, 16, std::arch::x86_64::__m128d, 2, []);
+#[cfg(target_arch = "aarch64")]
+define_isa!(portable, Isa::Portable, Portable, 16, std::arch::aarch64::float64x2_t, 2, []);
+
+/// The primitives of an instruction set.
+///
+/// # Panics
+/// If this machine lacks the instruction set: [`Isa::available`] says which it has.
+pub fn primitives(isa: Isa) -> &'static Primitives {
+    assert!(isa.is_available(), "this machine has no {isa}");
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => &avx512::PRIMITIVES,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => &avx2::PRIMITIVES,
+        #[cfg(not(target_arch = "x86_64"))]
+        Isa::Avx512 | Isa::Avx2 => unreachable!("not available on this architecture"),
+        Isa::Portable => &portable::PRIMITIVES,
+    }
+}

@@ -1,0 +1,96 @@
+//! AVX2 with FMA: 4 lanes, predicated by registers of sign bits.
+
+use super::{BLOCK, Merge, Vector, register_methods};
+use std::arch::x86_64::*;
+use std::mem::transmute;
+
+/// A ymm register.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx2(__m256d);
+
+/// A window of four into it has its first `count` lanes set when it starts `count` before the middle.
+static MASKS: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
+
+/// The mask of the first `count` of 4 lanes.
+#[inline(always)]
+unsafe fn first_of_four(count: usize) -> __m256i {
+    debug_assert!(count <= 4, "a register has four lanes");
+    // SAFETY: windows of four start between 0 and 4.
+    unsafe { _mm256_loadu_si256(MASKS.as_ptr().add(4 - count).cast()) }
+}
+
+/// Merges lanes `l` and `l + 2`: two lanes of `x` become the lower half, those of `y` the upper half.
+#[inline(always)]
+unsafe fn merge_halves<M: Merge>(x: Avx2, y: Avx2) -> Avx2 {
+    // SAFETY: register operations of the instruction set that the caller runs on.
+    unsafe {
+        let low = _mm256_permute2f128_pd::<0x20>(x.0, y.0);
+        let high = _mm256_permute2f128_pd::<0x31>(x.0, y.0);
+        M::merge(Avx2(low), Avx2(high))
+    }
+}
+
+/// Reduces four registers to one value each.
+#[inline(always)]
+unsafe fn reduce_four<M: Merge>(rows: [Avx2; 4]) -> [f64; 4] {
+    // SAFETY: register operations of the instruction set that the caller runs on.
+    unsafe {
+        let even = merge_halves::<M>(rows[0], rows[2]);
+        let odd = merge_halves::<M>(rows[1], rows[3]);
+        let low = _mm256_unpacklo_pd(even.0, odd.0);
+        let high = _mm256_unpackhi_pd(even.0, odd.0);
+        transmute(M::merge(Avx2(low), Avx2(high)).0)
+    }
+}
+
+impl Vector for Avx2 {
+    type Mask = __m256i;
+    const LANES: usize = 4;
+
+    register_methods! {
+        fn splat(value: f64) -> Self = Avx2(_mm256_set1_pd(value));
+        fn load(values: *const f64) -> Self = Avx2(_mm256_loadu_pd(values));
+        fn store(register: Self, values: *mut f64) = _mm256_storeu_pd(values, register.0);
+        fn first(count: usize) -> __m256i = first_of_four(count);
+        fn load_first(values: *const f64, mask: __m256i) -> Self = Avx2(_mm256_maskload_pd(values, mask));
+        fn store_first(register: Self, values: *mut f64, mask: __m256i) =
+            _mm256_maskstore_pd(values, mask, register.0);
+        fn select(mask: __m256i, yes: Self, no: Self) -> Self =
+            Avx2(_mm256_blendv_pd(no.0, yes.0, _mm256_castsi256_pd(mask)));
+        fn gather(values: *const f64, columns: *const u32) -> Self = {
+            let columns = _mm256_cvtepu32_epi64(_mm_loadu_si128(columns.cast()));
+            Avx2(_mm256_i64gather_pd::<8>(values, columns))
+        };
+        fn gather_first(values: *const f64, columns: *const u32, count: usize) -> Self = {
+            let mut lanes = [0.0; 4];
+            for (lane, value) in lanes.iter_mut().enumerate().take(count) {
+                *value = *values.add(*columns.add(lane) as usize);
+            }
+            Avx2(transmute::<[f64; 4], __m256d>(lanes))
+        };
+        fn add(x: Self, y: Self) -> Self = Avx2(_mm256_add_pd(x.0, y.0));
+        fn mul_add(x: Self, y: Self, addend: Self) -> Self = Avx2(_mm256_fmadd_pd(x.0, y.0, addend.0));
+        // The instruction yields its second operand on ties and for NaN; only a NaN in the first is missing.
+        fn min(x: Self, y: Self) -> Self = {
+            let nan = _mm256_cmp_pd::<_CMP_UNORD_Q>(x.0, x.0);
+            Avx2(_mm256_blendv_pd(_mm256_min_pd(x.0, y.0), x.0, nan))
+        };
+        fn max(x: Self, y: Self) -> Self = {
+            let nan = _mm256_cmp_pd::<_CMP_UNORD_Q>(x.0, x.0);
+            Avx2(_mm256_blendv_pd(_mm256_max_pd(x.0, y.0), x.0, nan))
+        };
+        fn reduce_eight<M: Merge>(rows: [Self; 8]) -> [f64; 8] = transmute([
+            reduce_four::<M>([rows[0], rows[1], rows[2], rows[3]]),
+            reduce_four::<M>([rows[4], rows[5], rows[6], rows[7]]),
+        ]);
+        fn load_block(values: *const f64, count: usize) -> [f64; BLOCK] = transmute([
+            _mm256_maskload_pd(values, first_of_four(count.min(4))),
+            _mm256_maskload_pd(values.wrapping_add(4), first_of_four(count.max(4) - 4)),
+        ]);
+        fn store_block(block: [f64; BLOCK], values: *mut f64, count: usize) = {
+            let [low, high] = transmute::<[f64; BLOCK], [__m256d; 2]>(block);
+            _mm256_maskstore_pd(values, first_of_four(count.min(4)), low);
+            _mm256_maskstore_pd(values.wrapping_add(4), first_of_four(count.max(4) - 4), high);
+        };
+    }
+}

@@ -1,0 +1,90 @@
+//! AVX-512: 8 lanes, predicated by mask registers.
+
+use super::{BLOCK, Merge, Vector, register_methods};
+use std::arch::x86_64::*;
+use std::mem::transmute;
+
+/// A zmm register.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx512(__m512d);
+
+/// The mask of the first `count` of 8 lanes.
+#[inline(always)]
+fn first_of_eight(count: usize) -> __mmask8 {
+    ((1_u32 << count) - 1) as __mmask8
+}
+
+/// Merges lanes `l` and `l + 4`: four lanes of `x` become the lower half, those of `y` the upper half.
+#[inline(always)]
+unsafe fn merge_halves<M: Merge>(x: Avx512, y: Avx512) -> Avx512 {
+    // SAFETY: register operations of the instruction set that the caller runs on.
+    unsafe {
+        let low = _mm512_shuffle_f64x2::<0b01_00_01_00>(x.0, y.0);
+        let high = _mm512_shuffle_f64x2::<0b11_10_11_10>(x.0, y.0);
+        M::merge(Avx512(low), Avx512(high))
+    }
+}
+
+/// Merges lanes `l` and `l + 2` of the four rows that `x` and `y` hold halves of.
+#[inline(always)]
+unsafe fn merge_quarters<M: Merge>(x: Avx512, y: Avx512) -> Avx512 {
+    // SAFETY: register operations of the instruction set that the caller runs on.
+    unsafe {
+        let low = _mm512_shuffle_f64x2::<0b10_00_10_00>(x.0, y.0);
+        let high = _mm512_shuffle_f64x2::<0b11_01_11_01>(x.0, y.0);
+        M::merge(Avx512(low), Avx512(high))
+    }
+}
+
+/// Merges lanes `l` and `l + 1`: the even rows come from `x`, the odd ones from `y`.
+#[inline(always)]
+unsafe fn merge_neighbours<M: Merge>(x: Avx512, y: Avx512) -> Avx512 {
+    // SAFETY: register operations of the instruction set that the caller runs on.
+    unsafe { M::merge(Avx512(_mm512_unpacklo_pd(x.0, y.0)), Avx512(_mm512_unpackhi_pd(x.0, y.0))) }
+}
+
+impl Vector for Avx512 {
+    type Mask = __mmask8;
+    const LANES: usize = 8;
+
+    register_methods! {
+        fn splat(value: f64) -> Self = Avx512(_mm512_set1_pd(value));
+        fn load(values: *const f64) -> Self = Avx512(_mm512_loadu_pd(values));
+        fn first(count: usize) -> __mmask8 = first_of_eight(count);
+        fn load_first(values: *const f64, mask: __mmask8) -> Self = Avx512(_mm512_maskz_loadu_pd(mask, values));
+        fn select(mask: __mmask8, yes: Self, no: Self) -> Self = Avx512(_mm512_mask_blend_pd(mask, no.0, yes.0));
+        fn gather(values: *const f64, columns: *const u32) -> Self = {
+            let columns = _mm512_cvtepu32_epi64(_mm256_loadu_si256(columns.cast()));
+            Avx512(_mm512_i64gather_pd::<8>(columns, values))
+        };
+        fn gather_first(values: *const f64, columns: *const u32, count: usize) -> Self = {
+            let mask = first_of_eight(count);
+            let columns = _mm512_cvtepu32_epi64(_mm256_maskz_loadu_epi32(mask, columns.cast()));
+            Avx512(_mm512_mask_i64gather_pd::<8>(_mm512_setzero_pd(), mask, columns, values))
+        };
+        fn reduce_eight<M: Merge>(rows: [Self; 8]) -> [f64; 8] = {
+            // Rows enter in the order that leaves them sorted after the last step interleaves evens and odds.
+            let even = merge_quarters::<M>(merge_halves::<M>(rows[0], rows[2]), merge_halves::<M>(rows[4], rows[6]));
+            let odd = merge_quarters::<M>(merge_halves::<M>(rows[1], rows[3]), merge_halves::<M>(rows[5], rows[7]));
+            transmute(merge_neighbours::<M>(even, odd).0)
+        };
+        fn load_block(values: *const f64, count: usize) -> [f64; BLOCK] =
+            transmute(_mm512_maskz_loadu_pd(first_of_eight(count), values));
+        fn store_block(block: [f64; BLOCK], values: *mut f64, count: usize) =
+            _mm512_mask_storeu_pd(values, first_of_eight(count), transmute::<[f64; BLOCK], __m512d>(block));
+        fn store(register: Self, values: *mut f64) = _mm512_storeu_pd(values, register.0);
+        fn store_first(register: Self, values: *mut f64, mask: __mmask8) =
+            _mm512_mask_storeu_pd(values, mask, register.0);
+        fn add(x: Self, y: Self) -> Self = Avx512(_mm512_add_pd(x.0, y.0));
+        fn mul_add(x: Self, y: Self, addend: Self) -> Self = Avx512(_mm512_fmadd_pd(x.0, y.0, addend.0));
+        // The instruction yields its second operand on ties and for NaN; only a NaN in the first is missing.
+        fn min(x: Self, y: Self) -> Self = {
+            let nan = _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(x.0, x.0);
+            Avx512(_mm512_mask_blend_pd(nan, _mm512_min_pd(x.0, y.0), x.0))
+        };
+        fn max(x: Self, y: Self) -> Self = {
+            let nan = _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(x.0, x.0);
+            Avx512(_mm512_mask_blend_pd(nan, _mm512_max_pd(x.0, y.0), x.0))
+        };
+    }
+}

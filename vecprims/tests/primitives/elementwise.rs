@@ -1,0 +1,105 @@
+//! Element-wise primitives against the scalar references of the op table.
+
+use crate::data::{Generator, Kind, ROWS, UNTOUCHED, all_primitives, assert_same, lengths};
+use fuseline_ir::ops::{BinaryOp, TernaryOp, UnaryOp};
+use fuseline_vecprims::{Form, Operand, Primitives, Tile, TileMut};
+
+/// Strides to try for rows of `len` values: without a gap, with one, and the same row for all.
+fn strides(len: usize) -> [(usize, usize); 3] {
+    [(len, len), (len + 3, len + 5), (0, len)]
+}
+
+/// Runs `primitive` on every instruction set and compares with `reference(row, column)`.
+fn check(
+    rows: usize,
+    len: usize,
+    out_row: usize,
+    reference: impl Fn(usize, usize) -> f64,
+    primitive: impl Fn(&Primitives, TileMut<'_>),
+    what: impl Fn() -> String,
+) {
+    let mut expected = vec![UNTOUCHED; rows * out_row + len + 9];
+    for row in 0..rows {
+        for column in 0..len {
+            expected[row * out_row + column] = reference(row, column);
+        }
+    }
+    for table in all_primitives() {
+        let mut out = vec![UNTOUCHED; expected.len()];
+        primitive(table, TileMut::new(&mut out, out_row));
+        assert_same(&out, &expected, || format!("{} on {}, {rows} x {len}", what(), table.isa()));
+    }
+}
+
+/// Extents with values for operands of these kinds of data.
+fn cases(mut case: impl FnMut(usize, usize, usize, usize, &[f64], &[f64], &[f64])) {
+    let mut generator = Generator::new(1);
+    let data = [Kind::Special, Kind::Special, Kind::Ordinary].map(|kind| generator.values(kind, 12_000));
+    for len in lengths() {
+        for &rows in ROWS.iter().filter(|&&rows| len <= 70 || rows <= 3) {
+            // Each extent meets one of the stride patterns; neighbouring lengths meet the others.
+            let (a_row, out_row) = strides(len)[(len + rows) % 3];
+            case(rows, len, a_row, out_row, &data[0], &data[1], &data[2]);
+        }
+    }
+}
+
+#[test]
+fn unary_primitives_are_their_references() {
+    cases(|rows, len, a_row, out_row, a, _, _| {
+        for &op in UnaryOp::ALL {
+            let reference = |row: usize, column: usize| op.eval(a[row * a_row + column]);
+            let primitive =
+                |table: &Primitives, out: TileMut<'_>| table.unary(op, rows, len, Tile::new(a, a_row), out);
+            check(rows, len, out_row, reference, primitive, || op.to_string());
+        }
+    });
+}
+
+#[test]
+fn binary_primitives_are_their_references() {
+    cases(|rows, len, a_row, out_row, a, b, _| {
+        for &op in BinaryOp::ALL {
+            for &form in Form::ALL {
+                // Scalars lie two apart, vectors of the second operand at the same distance as the first.
+                let (a_row, b_row) = match form {
+                    Form::VectVect => (a_row, a_row),
+                    Form::VectScalar => (a_row, 2),
+                    Form::ScalarVect => (2, a_row),
+                };
+                let reference = |row: usize, column: usize| {
+                    let x = a[row * a_row + if form == Form::ScalarVect { 0 } else { column }];
+                    let y = b[row * b_row + if form == Form::VectScalar { 0 } else { column }];
+                    op.eval(x, y)
+                };
+                let primitive = |table: &Primitives, out: TileMut<'_>| {
+                    table.binary(op, form, rows, len, Tile::new(a, a_row), Tile::new(b, b_row), out);
+                };
+                check(rows, len, out_row, reference, primitive, || format!("{op} {}", form.suffix()));
+            }
+        }
+    });
+}
+
+#[test]
+fn ternary_primitives_are_their_references() {
+    cases(|rows, len, a_row, out_row, a, b, c| {
+        for &op in TernaryOp::ALL {
+            for scalars in 0..8 {
+                let data = [a, b, c];
+                let scalar = |position: usize| scalars >> position & 1 == 1;
+                let stride = |position: usize| if scalar(position) { 1 } else { a_row };
+                let value = |position: usize, row: usize, column: usize| {
+                    data[position][row * stride(position) + if scalar(position) { 0 } else { column }]
+                };
+                let reference = |row, column| op.eval(value(0, row, column), value(1, row, column), value(2, row, column));
+                let operands = [0, 1, 2].map(|position| match scalar(position) {
+                    true => Operand::scalars(data[position], stride(position)),
+                    false => Operand::cells(data[position], stride(position)),
+                });
+                let primitive = |table: &Primitives, out: TileMut<'_>| table.ternary(op, rows, len, operands, out);
+                check(rows, len, out_row, reference, primitive, || format!("{op} {scalars:03b}"));
+            }
+        }
+    });
+}

@@ -1,0 +1,9 @@
+//! Every primitive of every instruction set of this machine against the rules of the execution contract, bit for bit.
+
+mod data;
+mod elementwise;
+mod naive;
+mod products;
+mod reductions;
+mod sparse;
+mod symbols;

@@ -1,0 +1,62 @@
+//! The contract's rules, written out value by value: what every primitive must compute, bit for bit.
+
+use fuseline_ir::ops::AggOp;
+
+/// One step of an aggregation function: the value joins the accumulator.
+fn step(op: AggOp, accumulator: f64, value: f64) -> f64 {
+    match op {
+        AggOp::SumSq => value.mul_add(value, accumulator),
+        AggOp::Sum | AggOp::Mean | AggOp::Min | AggOp::Max => op.merge(accumulator, value),
+    }
+}
+
+/// The tree at the end of rule 3.
+fn merge_lanes(op: AggOp, mut lanes: [f64; 32]) -> f64 {
+    for width in [16, 8, 4, 2, 1] {
+        for lane in 0..width {
+            lanes[lane] = op.merge(lanes[lane], lanes[lane + width]);
+        }
+    }
+    lanes[0]
+}
+
+/// Rules 3 and 4: the aggregate of several rows, each of which starts at lane 0. No division for the mean.
+pub(crate) fn aggregate(op: AggOp, rows: &[&[f64]]) -> f64 {
+    let mut lanes = [op.neutral(); 32];
+    for row in rows {
+        for (position, &value) in row.iter().enumerate() {
+            lanes[position % 32] = step(op, lanes[position % 32], value);
+        }
+    }
+    merge_lanes(op, lanes)
+}
+
+/// Rule 3: the aggregate of a run; a mean is divided by the count.
+pub(crate) fn aggregate_run(op: AggOp, run: &[f64]) -> f64 {
+    let result = aggregate(op, &[run]);
+    if op == AggOp::Mean { result / run.len() as f64 } else { result }
+}
+
+/// Rule 7: the aggregate of a sparse row of `cols` cells.
+pub(crate) fn aggregate_sparse_row(op: AggOp, values: &[f64], cols: usize) -> f64 {
+    let result = aggregate(op, &[values]);
+    match op {
+        AggOp::Mean => result / cols as f64,
+        AggOp::Min | AggOp::Max if values.len() < cols => op.merge(result, 0.0),
+        AggOp::Min | AggOp::Max | AggOp::Sum | AggOp::SumSq => result,
+    }
+}
+
+/// Rule 5: one value joins a cell of a column aggregate.
+pub(crate) fn accumulate(op: AggOp, cell: &mut f64, value: f64) {
+    *cell = step(op, *cell, value);
+}
+
+/// Rule 3 for dot products.
+pub(crate) fn dot(a: impl IntoIterator<Item = f64>, b: impl IntoIterator<Item = f64>) -> f64 {
+    let mut lanes = [0.0_f64; 32];
+    for (position, (x, y)) in a.into_iter().zip(b).enumerate() {
+        lanes[position % 32] = x.mul_add(y, lanes[position % 32]);
+    }
+    merge_lanes(AggOp::Sum, lanes)
+}

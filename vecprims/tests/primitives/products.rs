@@ -1,0 +1,93 @@
+//! Dense products.
+
+use crate::data::{Generator, Kind, ROWS, UNTOUCHED, all_primitives, assert_same, lengths, row};
+use crate::naive;
+use fuseline_vecprims::{Tile, TileMut};
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    naive::dot(a.iter().copied(), b.iter().copied())
+}
+
+/// Every extent with two operands of every kind of data.
+fn cases(mut case: impl FnMut(usize, usize, &[f64], &[f64])) {
+    for &kind in Kind::ALL {
+        let mut generator = Generator::new(4);
+        let (a, b) = (generator.values(kind, 12_000), generator.values(kind, 12_000));
+        for len in lengths() {
+            for &rows in ROWS {
+                case(rows, len, &a, &b);
+            }
+        }
+    }
+}
+
+#[test]
+fn dot_products_reduce_over_32_lanes() {
+    cases(|rows, len, a, b| {
+        // Strides of 0 give each row the same factors.
+        for (a_row, b_row) in [(len, 0), (len + 3, len + 1)] {
+            let mut expected = vec![UNTOUCHED; 2 * rows + 1];
+            for index in 0..rows {
+                expected[2 * index] = dot(row(a, index, a_row, len), row(b, index, b_row, len));
+            }
+            for table in all_primitives() {
+                let mut out = vec![UNTOUCHED; expected.len()];
+                table.dot_product(rows, len, Tile::new(a, a_row), Tile::new(b, b_row), TileMut::new(&mut out, 2));
+                assert_same(&out, &expected, || format!("dot_product on {}, {rows} x {len}", table.isa()));
+            }
+        }
+    });
+}
+
+#[test]
+fn vectors_times_matrices_are_dot_products_per_column() {
+    cases(|rows, len, a, b| {
+        let (k, a_row, bt_row) = ([1, 2, 3, 4, 5, 10][(rows + len) % 6], len + 1, len + 2);
+        let mut expected = vec![UNTOUCHED; rows * (k + 1) + 1];
+        for index in 0..rows {
+            for column in 0..k {
+                expected[index * (k + 1) + column] = dot(row(a, index, a_row, len), row(b, column, bt_row, len));
+            }
+        }
+        for table in all_primitives() {
+            let mut out = vec![UNTOUCHED; expected.len()];
+            let out_tile = TileMut::new(&mut out, k + 1);
+            table.vect_mat_mult(rows, len, k, Tile::new(a, a_row), Tile::new(b, bt_row), out_tile);
+            assert_same(&out, &expected, || format!("vect_mat_mult on {}, {rows} x {len} x {k}", table.isa()));
+        }
+    });
+}
+
+#[test]
+fn outer_products_accumulate_rows_in_order() {
+    cases(|rows, n, a, b| {
+        let (k, a_row) = ([1, 2, 3, 4, 5, 10][(rows + n) % 6], n + 1);
+        let (b_row, acc_row) = (k + 2, n + 3);
+        let start: Vec<f64> = b.iter().rev().take(k * acc_row + 1).copied().collect();
+        let mut expected = start.clone();
+        for index in 0..rows {
+            for j in 0..k {
+                for i in 0..n {
+                    let cell = &mut expected[j * acc_row + i];
+                    *cell = a[index * a_row + i].mul_add(b[index * b_row + j], *cell);
+                }
+            }
+        }
+        for table in all_primitives() {
+            let mut acc = start.clone();
+            let acc_tile = TileMut::new(&mut acc, acc_row);
+            table.outer_mult_add(rows, n, k, Tile::new(a, a_row), Tile::new(b, b_row), acc_tile);
+            assert_same(&acc, &expected, || format!("outer_mult_add on {}, {rows} x {n} x {k}", table.isa()));
+        }
+    });
+}
+
+#[test]
+fn narrow_products_keep_the_rule_for_zeros() {
+    // 1e-300 * -1e-300 fused with +0.0 underflows to -0.0; the merges with untouched lanes make it +0.0 again.
+    for table in all_primitives() {
+        let mut out = [UNTOUCHED];
+        table.dot_product(1, 1, Tile::new(&[1e-300], 1), Tile::new(&[-1e-300], 1), TileMut::new(&mut out, 1));
+        assert_eq!(out[0].to_bits(), 0.0_f64.to_bits(), "{}", table.isa());
+    }
+}

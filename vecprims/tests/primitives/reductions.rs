@@ -1,0 +1,108 @@
+//! Aggregates of rows, of units and of columns, dense and by position.
+
+use crate::data::{Csr, Generator, Kind, ROWS, UNTOUCHED, all_primitives, assert_same, lengths, row};
+use crate::naive;
+use fuseline_ir::ops::AggOp;
+use fuseline_vecprims::{Tile, TileMut};
+
+/// Aggregation functions that merge.
+fn merging() -> impl Iterator<Item = AggOp> {
+    AggOp::ALL.iter().copied().filter(|&op| op != AggOp::Mean)
+}
+
+/// Every extent with data of every kind and a stride.
+fn cases(mut case: impl FnMut(usize, usize, usize, &[f64])) {
+    for &kind in Kind::ALL {
+        let values = Generator::new(2).values(kind, 12_000);
+        for len in lengths() {
+            for &rows in ROWS {
+                case(rows, len, if rows % 2 == 0 { len } else { len + 3 }, &values);
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_and_units_reduce_over_32_lanes() {
+    cases(|rows, len, stride, values| {
+        let tile = Tile::new(values, stride);
+        let slices: Vec<&[f64]> = (0..rows).map(|index| row(values, index, stride, len)).collect();
+        for &op in AggOp::ALL {
+            let mut expected = vec![UNTOUCHED; 3 * rows + 2];
+            for (index, slice) in slices.iter().enumerate() {
+                expected[3 * index] = naive::aggregate_run(op, slice);
+            }
+            for table in all_primitives() {
+                let mut out = vec![UNTOUCHED; expected.len()];
+                table.row_agg(op, rows, len, tile, TileMut::new(&mut out, 3));
+                assert_same(&out, &expected, || format!("row_{op} on {}, {rows} x {len}", table.isa()));
+            }
+        }
+        for op in merging() {
+            let expected = naive::aggregate(op, &slices);
+            for table in all_primitives() {
+                let actual = table.full_agg(op, rows, len, tile);
+                assert_same(&[actual], &[expected], || format!("full_{op} on {}, {rows} x {len}", table.isa()));
+            }
+        }
+    });
+}
+
+#[test]
+fn columns_accumulate_rows_in_order() {
+    cases(|rows, len, stride, values| {
+        for op in merging() {
+            let start: Vec<f64> = values.iter().rev().take(len).copied().chain([UNTOUCHED; 3]).collect();
+            let mut expected = start.clone();
+            for index in 0..rows {
+                for (cell, &value) in expected.iter_mut().zip(row(values, index, stride, len)) {
+                    naive::accumulate(op, cell, value);
+                }
+            }
+            for table in all_primitives() {
+                let mut acc = start.clone();
+                table.col_agg(op, rows, len, Tile::new(values, stride), &mut acc[..len]);
+                assert_same(&acc, &expected, || format!("col_{op} on {}, {rows} x {len}", table.isa()));
+            }
+        }
+    });
+}
+
+#[test]
+fn sparse_rows_reduce_over_their_positions() {
+    for &kind in Kind::ALL {
+        let mut generator = Generator::new(3);
+        for longest in lengths() {
+            let (rows, cols) = (ROWS[longest % ROWS.len()], longest.max(1) + 1);
+            let csr = Csr::new(&mut generator, kind, rows, cols, longest);
+            let slices: Vec<&[f64]> = (0..rows).map(|index| &csr.values[csr.positions(index)]).collect();
+            for &op in AggOp::ALL {
+                // With as many columns as the longest row has positions there may be rows without a zero.
+                for cols in [longest, cols] {
+                    let expected: Vec<f64> =
+                        slices.iter().map(|values| naive::aggregate_sparse_row(op, values, cols)).collect();
+                    for table in all_primitives() {
+                        let mut out = vec![UNTOUCHED; rows];
+                        table.segment_row_agg(op, &csr.row_offsets, &csr.values, cols, TileMut::new(&mut out, 1));
+                        assert_same(&out, &expected, || format!("segment_row_{op} on {}", table.isa()));
+                    }
+                }
+            }
+            for op in merging() {
+                let expected = naive::aggregate(op, &slices);
+                let start = generator.values(kind, cols);
+                let mut expected_columns = start.clone();
+                for (&column, &value) in csr.columns.iter().zip(&csr.values) {
+                    naive::accumulate(op, &mut expected_columns[column as usize], value);
+                }
+                for table in all_primitives() {
+                    let actual = table.segment_full_agg(op, &csr.row_offsets, &csr.values);
+                    assert_same(&[actual], &[expected], || format!("segment_full_{op} on {}", table.isa()));
+                    let mut acc = start.clone();
+                    table.sparse_col_agg(op, csr.tile(), &mut acc);
+                    assert_same(&acc, &expected_columns, || format!("sparse_col_{op} on {}", table.isa()));
+                }
+            }
+        }
+    }
+}

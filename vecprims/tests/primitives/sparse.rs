@@ -1,0 +1,121 @@
+//! Products with sparse rows.
+
+use crate::data::{Csr, Generator, Kind, UNTOUCHED, all_primitives, assert_same, row};
+use crate::naive;
+use fuseline_vecprims::{Tile, TileMut};
+
+/// Columns of the sparse rows.
+const COLS: usize = 120;
+
+/// Calls with sparse units of 0 to 5 rows, a width from 0 to 70 and dense data, for every kind of data.
+fn cases(mut case: impl FnMut(&Csr, usize, usize, &[f64], &[f64])) {
+    for &kind in Kind::ALL {
+        let mut generator = Generator::new(5);
+        let (u, v) = (generator.values(kind, 12_000), generator.values(kind, 12_000));
+        for width in (0..=70).chain([100]) {
+            for longest in [1, 9, 40, 120] {
+                let rows = (width + longest) % 6;
+                case(&Csr::new(&mut generator, kind, rows, COLS, longest), rows, width, &u, &v);
+            }
+        }
+    }
+}
+
+#[test]
+fn sparse_dot_products_gather_their_factors() {
+    cases(|csr, rows, width, u, _| {
+        let b_row = if width % 2 == 0 { 0 } else { COLS };
+        let mut expected = vec![UNTOUCHED; 2 * rows + 1];
+        for index in 0..rows {
+            let positions = csr.positions(index);
+            let factors = csr.columns[positions.clone()].iter().map(|&column| u[index * b_row + column as usize]);
+            expected[2 * index] = naive::dot(csr.values[positions].iter().copied(), factors);
+        }
+        for table in all_primitives() {
+            let mut out = vec![UNTOUCHED; expected.len()];
+            table.sparse_dot_product(csr.tile(), Tile::new(u, b_row), TileMut::new(&mut out, 2));
+            assert_same(&out, &expected, || format!("sparse_dot_product on {}, {rows} rows", table.isa()));
+        }
+    });
+}
+
+#[test]
+fn sparse_rows_times_matrices_go_position_by_position() {
+    cases(|csr, rows, k, b, start| {
+        let (b_row, out_row) = (k + 1, k + 2);
+        let start = &start[..rows * out_row + 1];
+        let (mut product, mut sum) = (vec![UNTOUCHED; start.len()], start.to_vec());
+        for index in 0..rows {
+            for j in 0..k {
+                product[index * out_row + j] = 0.0;
+                for position in csr.positions(index) {
+                    let factor = b[csr.columns[position] as usize * b_row + j];
+                    for out in [&mut product, &mut sum] {
+                        let cell = &mut out[index * out_row + j];
+                        *cell = csr.values[position].mul_add(factor, *cell);
+                    }
+                }
+            }
+        }
+        for table in all_primitives() {
+            let mut out = vec![UNTOUCHED; start.len()];
+            table.sparse_vect_mat_mult(csr.tile(), k, Tile::new(b, b_row), TileMut::new(&mut out, out_row));
+            assert_same(&out, &product, || format!("sparse_vect_mat_mult on {}, {rows} rows x {k}", table.isa()));
+            let mut out = start.to_vec();
+            table.sparse_mat_mult_add(csr.tile(), k, Tile::new(b, b_row), TileMut::new(&mut out, out_row));
+            assert_same(&out, &sum, || format!("sparse_mat_mult_add on {}, {rows} rows x {k}", table.isa()));
+        }
+    });
+}
+
+#[test]
+fn sparse_outer_products_accumulate_rows_in_order() {
+    cases(|csr, rows, k, b, start| {
+        // The same row of factors for all, or one for each.
+        let (b_row, acc_row) = (if k % 3 == 0 { 0 } else { k + 1 }, k);
+        let start = &start[..COLS * acc_row];
+        let mut expected = start.to_vec();
+        for index in 0..rows {
+            for position in csr.positions(index) {
+                for j in 0..k {
+                    let cell = &mut expected[csr.columns[position] as usize * acc_row + j];
+                    *cell = csr.values[position].mul_add(b[index * b_row + j], *cell);
+                }
+            }
+        }
+        for table in all_primitives() {
+            let mut acc = start.to_vec();
+            table.sparse_outer_mult_add(csr.tile(), k, Tile::new(b, b_row), TileMut::new(&mut acc, acc_row));
+            assert_same(&acc, &expected, || format!("sparse_outer_mult_add on {}, {rows} rows x {k}", table.isa()));
+        }
+    });
+}
+
+#[test]
+fn sampled_products_are_dot_products_per_position() {
+    cases(|csr, rows, rank, u, v| {
+        let (u_row, v_row) = (rank + 1, rank);
+        let mut expected = vec![UNTOUCHED; csr.values.len() + 1];
+        for index in 0..rows {
+            for position in csr.positions(index) {
+                let factors = row(v, csr.columns[position] as usize, v_row, rank);
+                expected[position] =
+                    naive::dot(row(u, index, u_row, rank).iter().copied(), factors.iter().copied());
+            }
+        }
+        for table in all_primitives() {
+            let mut out = vec![UNTOUCHED; expected.len()];
+            let (u, v) = (Tile::new(u, u_row), Tile::new(v, v_row));
+            table.sampled_product(&csr.row_offsets, &csr.columns, rank, u, v, &mut out);
+            assert_same(&out, &expected, || format!("sampled_product on {}, {rows} rows, rank {rank}", table.isa()));
+        }
+    });
+}
+
+#[test]
+#[should_panic(expected = "every column lies within the operand")]
+fn columns_outside_of_the_operand_are_refused() {
+    let csr = fuseline_vecprims::CsrTile { row_offsets: &[0, 1], columns: &[2], values: &[1.0] };
+    let mut acc = [0.0; 2];
+    all_primitives()[0].sparse_col_agg(fuseline_ir::ops::AggOp::Sum, csr, &mut acc);
+}
