@@ -1,1 +1,31 @@
-//! Fuseline.
+//! Fuseline: linear algebra, fused and compiled.
+//!
+//! A [`Session`] compiles and runs DML scripts and expressions. It finds the cheapest way to fuse their operators,
+//! compiles the fused operators to machine code, and runs them over dense and sparse matrices.
+//!
+//! ```
+//! use fuseline::{CompileOptions, Session, Variables};
+//!
+//! let session = Session::new(CompileOptions::default())?;
+//! let script = session.compile_script("<text>", "X = rand(rows=100, cols=10, seed=1)\ns = sum(X * X + 1)", &[])?;
+//! let outcome = session.run(&script, Variables::new(), &mut std::io::stdout())?;
+//! assert!(outcome.variables["s"].as_f64().unwrap() > 1000.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod error;
+mod explain;
+mod expression;
+mod options;
+mod session;
+
+pub use error::Error;
+pub use explain::{ExplainStage, StagePrinter};
+pub use expression::{Builder, Expr};
+pub use fuseline_ir as ir;
+pub use fuseline_lang::Argument;
+pub use fuseline_matrix::{Csr, Dense, MatrixBlock};
+pub use fuseline_runtime::{CompileStage, Mode, RuntimeValue, Statistics, Variables};
+pub use options::{BackendKind, CompileOptions, CpuFeatures, Enumeration, LlvmLevel, Primitives};
+pub use session::{Outcome, Script, Session};

@@ -1,5 +1,9 @@
 //! Runs the file tests of all stages, and tests their harness.
 
+#[path = "support/costs.rs"]
+mod costs;
+#[path = "support/execution.rs"]
+mod execution;
 #[path = "support/filetest.rs"]
 mod filetest;
 #[path = "support/stages.rs"]
@@ -9,14 +13,36 @@ use filetest::{BLESS_COMMAND, Input, Subtests, run_folder};
 use std::fs;
 use std::path::Path;
 
+/// Relative, so that outputs name files the same way on every machine: tests run in the package's folder.
+const FOLDER: &str = "tests/filetests";
+
+/// The folder of the stage that only builds with LLVM have.
+const LLVM: &str = "llvm";
+
+/// Runs the files of these folders of stages.
+fn check_stages(is_wanted: impl Fn(&str) -> bool) {
+    let bless = std::env::var_os("FUSELINE_BLESS").is_some_and(|value| value == "1");
+    let entries = fs::read_dir(FOLDER).expect("there are file tests");
+    let mut stages: Vec<String> =
+        entries.map(|entry| entry.expect("folders can be read").file_name().to_string_lossy().into_owned()).collect();
+    stages.sort();
+    let results = stages.iter().filter(|stage| is_wanted(stage)).map(|stage| {
+        let count = run_folder(&Path::new(FOLDER).join(stage), stages::SUBTESTS, bless)?;
+        if count > 0 { Ok(()) } else { Err(format!("the stage {stage} has no file tests")) }
+    });
+    let failures: Vec<String> = results.filter_map(Result::err).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
 #[test]
 fn file_tests() {
-    let bless = std::env::var_os("FUSELINE_BLESS").is_some_and(|value| value == "1");
-    // Relative, so that outputs name files the same way on every machine: tests run in the package's folder.
-    match run_folder(Path::new("tests/filetests"), stages::SUBTESTS, bless) {
-        Ok(count) => assert!(count > 0, "there are file tests"),
-        Err(report) => panic!("{report}"),
-    }
+    check_stages(|stage| stage != LLVM);
+}
+
+#[test]
+#[cfg_attr(not(any(feature = "llvm22", feature = "llvm19")), ignore = "this build has no LLVM")]
+fn file_tests_of_llvm() {
+    check_stages(|stage| stage == LLVM);
 }
 
 fn count_lines(input: &Input<'_>) -> Result<String, String> {

@@ -270,26 +270,25 @@ pub const BUILTINS: &[Builtin] = &[
 
 const NOT_YET: &str = "
     acos aggregate als alsCG alsDS apply_pipeline arima as.frame as.list asin atan atan2 autoencoder_2layer avg_pool
-    bandit bias_add bias_multiply bitwAnd bitwOr bitwShiftL bitwShiftR bitwXor bivar cast.logical cdf cholesky
-    colMax colMin colMean colProd colProds colSds colSum colVars compress components confusionMatrix contains conv2d
-    conv2d_backward_data conv2d_backward_filter cor correctTypos cos cosh cov cox cspline csplineCG csplineDS cummax
-    cummin cumprod cumsum cumsumprod cvlm dbscan decisionTree decompress det detectSchema diag discoverFD dist dmv
-    dropInvalidLength dropInvalidType eigen eval evalList exists fft frameSort garch getAccuracy getNames glm
-    glmPredict gmm gmmPredict gnmf gridSearch hospitalResidencyMatch hyperband icdf ifft img_brightness img_crop
-    img_cutout img_invert img_mirror img_posterize img_rotate img_sample_pairing img_shear img_transform
-    img_translate imputeByFD imputeByMean imputeByMedian imputeByMode interQuantile interQuartileMean intersect inv
-    invcumulative iqm is.na is.nan is.infinite isInf isNA isNaN km kmeans kmeansPredict knn knnbf l2svm l2svmPredict
-    lasso lenetPredict lenetTrain lineage list listFiles lm lmCG lmDS lmPredict local logSumExp lower.tri lower_tri
-    lstm lu map matrixProfile max_pool max_pool_backward mcc mda median mice moment msvm msvmPredict multiLogReg
-    multiLogRegPredict naiveBayes naiveBayesPredict nary normalize normalizeApply order outer outlier outlierByIQR
-    outlierBySd pca pcaInverse pcaTransform pchisq pexp pf pnmf pnorm ppca ppred prod pt qchisq qexp qf qnorm qr qt
-    quantile randomForest range remove removeEmpty replace rev rmempty roll rowIndexMax rowIndexMin rowMax rowMean
-    rowMin rowProd rowProds rowSds rowSum rowVars sample scale scaleApply scaleMinMax sd selectByVarThresh setdiff
-    sherlock shortestPath sin sinh slicefinder smote softmax solve split splitBalanced sqrtMatrix stableMarriage
-    statsNA steplm stratstats svd symmetricDifference table tan tanh toOneHot tomekLink topk_cleaning trace
-    transformapply transformcolmap transformdecode transformencode transformmeta typeof union unique univar
-    upper.tri upper_tri var vectorToCsv winsorize winsorizeApply xdummy1 xgboost xgboostPredictClassification
-    xgboostPredictRegression xor
+    bias_add bias_multiply bitwAnd bitwOr bitwShiftL bitwShiftR bitwXor bivar cast.logical cdf cholesky colProds
+    colSds colVars compress confusionMatrix contains conv2d conv2d_backward_data conv2d_backward_filter cor
+    correctTypos cos cosh cov cox cspline csplineCG csplineDS cummax cummin cumprod cumsum cumsumprod cvlm dbscan
+    decisionTree decompress det detectSchema diag discoverFD dist dmv dropInvalidLength dropInvalidType eigen eval
+    evalList exists fft frameSort garch getAccuracy getNames glm glmPredict gmm gmmPredict gnmf gridSearch
+    hospitalResidencyMatch hyperband icdf ifft img_brightness img_crop img_cutout img_invert img_mirror
+    img_posterize img_rotate img_sample_pairing img_shear img_transform img_translate imputeByFD imputeByMean
+    imputeByMedian imputeByMode interQuantile interQuartileMean intersect inv invcumulative iqm is.infinite is.na
+    is.nan isInf isNA isNaN km kmeans kmeansPredict knn knnbf l2svm l2svmPredict lasso lenetPredict lenetTrain
+    lineage list listFiles lm lmCG lmDS lmPredict local logSumExp lower.tri lower_tri lstm lu map matrixProfile
+    max_pool max_pool_backward mcc mda median mice moment msvm msvmPredict multiLogReg multiLogRegPredict naiveBayes
+    naiveBayesPredict normalize normalizeApply order outer outlier outlierByIQR outlierBySd pca pcaInverse
+    pcaTransform pchisq pexp pf pnmf pnorm ppca ppred prod pt qchisq qexp qf qnorm qr qt quantile randomForest
+    remove removeEmpty replace rev rmempty roll rowIndexMax rowIndexMin rowProds rowSds rowVars sample scale
+    scaleApply scaleMinMax sd selectByVarThresh setdiff setwd sherlock shortestPath sin sinh slicefinder smote
+    softmax solve split splitBalanced sqrtMatrix stableMarriage statsNA steplm stratstats svd symmetricDifference
+    table tan tanh tomekLink toOneHot topk_cleaning trace transformapply transformcolmap transformdecode
+    transformencode transformmeta typeof union unique univar upper.tri upper_tri var vectorToCsv winsorize
+    winsorizeApply xdummy1 xgboost xgboostPredictClassification xgboostPredictRegression xor
 ";
 
 #[cfg(test)]

@@ -9,9 +9,7 @@ pub struct Argument(pub Value);
 impl Argument {
     /// The value that a text stands for, by its form: an integer, a double, `TRUE` or `FALSE`, else the text itself.
     pub fn from_text(text: &str) -> Self {
-        let starts_number = text
-            .trim_start_matches(['+', '-'])
-            .starts_with(|c: char| c.is_ascii_digit() || c == '.');
+        let starts_number = text.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit() || c == '.');
         let integer = text.parse().ok().filter(|_| starts_number).map(Value::I64);
         let double = || text.parse().ok().filter(|_| starts_number).map(Value::F64);
         let constant = || match text {
@@ -22,12 +20,7 @@ impl Argument {
             "NaN" => Some(Value::F64(f64::NAN)),
             _ => None,
         };
-        Argument(
-            integer
-                .or_else(double)
-                .or_else(constant)
-                .unwrap_or_else(|| Value::Str(text.to_owned())),
-        )
+        Argument(integer.or_else(double).or_else(constant).unwrap_or_else(|| Value::Str(text.to_owned())))
     }
 }
 

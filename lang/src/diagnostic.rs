@@ -57,22 +57,23 @@ impl Diagnostic {
     ///
     /// `sources` are those that spans index; a span outside of them prints the message alone.
     pub fn render(&self, sources: &[Source], color: bool) -> String {
-        let in_range = |span: &Span| {
-            sources.get(span.source as usize).is_some_and(|s| span.end as usize <= s.text.len())
-        };
+        let in_range =
+            |span: &Span| sources.get(span.source as usize).is_some_and(|s| span.end as usize <= s.text.len());
         if !in_range(&self.span) || !self.labels.iter().all(|(span, _)| in_range(span)) {
             return format!("Error: {}\n", self.message);
         }
         let place = |span: Span| (sources[span.source as usize].name.clone(), range(span));
         let config = Config::default().with_color(color).with_index_type(IndexType::Byte);
-        let mut report = Report::build(ReportKind::Error, place(self.span))
-            .with_config(config)
-            .with_message(&self.message);
-        for (span, remark) in &self.labels {
-            report = report.with_label(Label::new(place(*span)).with_message(remark));
+        let mut report =
+            Report::build(ReportKind::Error, place(self.span)).with_config(config).with_message(&self.message);
+        // In the order of the text, the file of the error first: the renderer groups neighbours.
+        let mut labels: Vec<(Span, &str)> = self.labels.iter().map(|(span, remark)| (*span, remark.as_str())).collect();
+        if labels.is_empty() {
+            labels.push((self.span, "here"));
         }
-        if self.labels.is_empty() {
-            report = report.with_label(Label::new(place(self.span)));
+        labels.sort_by_key(|(span, _)| (span.source != self.span.source, span.source, span.start));
+        for (span, remark) in labels {
+            report = report.with_label(Label::new(place(span)).with_message(remark));
         }
         if let Some(help) = &self.help {
             report = report.with_help(help);

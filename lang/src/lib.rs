@@ -11,6 +11,8 @@ mod ast;
 mod diagnostic;
 mod load;
 mod lower;
+#[cfg(test)]
+mod messages;
 mod parser;
 mod suggest;
 mod token;
@@ -53,11 +55,7 @@ impl fmt::Debug for ParseOptions<'_> {
 /// # Errors
 /// All errors that were found, in the order of the text. Where the text does not parse, names and types are not
 /// checked.
-pub fn parse(
-    source_name: &str,
-    text: &str,
-    options: &ParseOptions<'_>,
-) -> Result<Program, Diagnostics> {
+pub fn parse(source_name: &str, text: &str, options: &ParseOptions<'_>) -> Result<Program, Diagnostics> {
     let mut loaded = load::load(source_name, text, options.loader);
     if loaded.errors.is_empty() {
         let (program, errors) = lower::lower(&loaded, &options.arguments);

@@ -60,8 +60,7 @@ impl Loaded {
             let namespace = import.namespace.text;
             if self.files[file].imports.contains_key(&namespace) {
                 let message = format!("the namespace `{namespace}` is used twice");
-                self.errors
-                    .push(Diagnostic::new(import.namespace.span, message).here("again here"));
+                self.errors.push(Diagnostic::new(import.namespace.span, message).here("again here"));
                 continue;
             }
             let path = resolve(&self.files[file].path, &import.path);
@@ -75,8 +74,7 @@ impl Loaded {
                     }
                     Err(error) => {
                         let message = format!("cannot read `{}`: {error}", path.display());
-                        self.errors
-                            .push(Diagnostic::new(import.span, message).here("sourced here"));
+                        self.errors.push(Diagnostic::new(import.span, message).here("sourced here"));
                         continue;
                     }
                 },
@@ -93,9 +91,7 @@ fn resolve(from: &Path, path: &str) -> PathBuf {
     for component in joined.components() {
         match component {
             Component::CurDir => {}
-            Component::ParentDir
-                if matches!(resolved.components().next_back(), Some(Component::Normal(_))) =>
-            {
+            Component::ParentDir if matches!(resolved.components().next_back(), Some(Component::Normal(_))) => {
                 resolved.pop();
             }
             other => resolved.push(other),

@@ -2,9 +2,11 @@
 
 /// `did you mean ...?`, when one of the names is near enough.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let limit = 1 + name.chars().count() / 4;
+    // Short names are near everything: these must agree but for the case of letters.
+    let length = name.chars().count();
+    let limit = if length < 3 { 0 } else { 1 + length / 4 };
     let distances = known.into_iter().filter_map(|candidate| {
-        let near = candidate.len().abs_diff(name.len()) <= 2 * limit;
+        let near = candidate.len().abs_diff(name.len()) <= limit;
         let distance = if near { distance(name, candidate) } else { usize::MAX };
         (distance <= limit).then_some((distance, candidate))
     });
@@ -14,8 +16,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
 /// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other, in any case of
 /// letters; names that differ in case alone are nearest, but not equal.
 fn distance(left: &str, right: &str) -> usize {
-    let lower =
-        |text: &str| text.chars().take(64).map(|c| c.to_ascii_lowercase()).collect::<Vec<_>>();
+    let lower = |text: &str| text.chars().take(64).map(|c| c.to_ascii_lowercase()).collect::<Vec<_>>();
     let (left, right) = (lower(left), lower(right));
     let mut rows = vec![vec![0; right.len() + 1]; left.len() + 1];
     for i in 0..=left.len() {
@@ -25,8 +26,7 @@ fn distance(left: &str, right: &str) -> usize {
             } else {
                 let replaced = rows[i - 1][j - 1] + usize::from(left[i - 1] != right[j - 1]);
                 let shifted = rows[i - 1][j].min(rows[i][j - 1]) + 1;
-                let is_swap =
-                    i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1];
+                let is_swap = i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1];
                 let swapped = if is_swap { rows[i - 2][j - 2] + 1 } else { usize::MAX };
                 replaced.min(shifted).min(swapped)
             };
@@ -46,6 +46,8 @@ mod tests {
         assert_eq!(nearest("rowsums", known).as_deref(), Some("did you mean `rowSums`?"));
         assert_eq!(nearest("nrwo", known).as_deref(), Some("did you mean `nrow`?"));
         assert_eq!(nearest("standardise", known), None);
+        assert_eq!(nearest("z", ["x"]), None);
+        assert_eq!(nearest("X", ["x"]).as_deref(), Some("did you mean `x`?"));
         assert_eq!(distance("kitten", "sitting"), 3);
         assert_eq!(distance("ab", "ba"), 1);
     }

@@ -123,6 +123,8 @@ pub(crate) enum Token {
     Colon,
     #[token("::")]
     DoubleColon,
+    /// What is no token, and was reported; the parser gives up its statement in silence.
+    Invalid,
     /// Appended by the lexer below.
     End,
 }
@@ -137,7 +139,7 @@ pub(crate) struct NumberLiteral {
 /// A token and its place.
 pub(crate) type Spanned = (Token, Span);
 
-/// The tokens of a text, ending with [`Token::End`]; what is no token is left out and reported.
+/// The tokens of a text, ending with [`Token::End`]; what is no token is reported.
 pub(crate) fn tokenize(source: u32, text: &str, errors: &mut Vec<Diagnostic>) -> Vec<Spanned> {
     let span = |start: usize, end: usize| Span { source, start: start as u32, end: end as u32 };
     let mut tokens = Vec::new();
@@ -148,7 +150,10 @@ pub(crate) fn tokenize(source: u32, text: &str, errors: &mut Vec<Diagnostic>) ->
         match token {
             Ok(Token::Comment) => {}
             Ok(token) => tokens.push((token, here)),
-            Err(error) => errors.push(lexical_diagnostic(error, here, lexer.slice())),
+            Err(error) => {
+                errors.push(lexical_diagnostic(error, here, lexer.slice()));
+                tokens.push((Token::Invalid, here));
+            }
         }
     }
     tokens.push((Token::End, span(text.len(), text.len())));
@@ -158,7 +163,9 @@ pub(crate) fn tokenize(source: u32, text: &str, errors: &mut Vec<Diagnostic>) ->
 fn lexical_diagnostic(error: LexicalError, span: Span, slice: &str) -> Diagnostic {
     match error {
         LexicalError::Character => {
-            let message = format!("`{}` is not part of DML", slice.escape_debug());
+            let is_visible = !slice.contains(|character: char| character.is_control());
+            let shown = if is_visible { slice.to_owned() } else { slice.escape_debug().to_string() };
+            let message = format!("`{shown}` is not part of DML");
             Diagnostic::new(span, message).here("unexpected character")
         }
         LexicalError::Text => Diagnostic::new(span, "a text is not closed")
@@ -237,6 +244,7 @@ impl Token {
         let symbol = match self {
             Token::Newline | Token::Comment => return "the end of the line".to_owned(),
             Token::End => return "the end of the script".to_owned(),
+            Token::Invalid => return "what is no token".to_owned(),
             Token::Integer(_) | Token::Double(_) => return "a number".to_owned(),
             Token::Text(_) => return "a text".to_owned(),
             Token::Argument(name) => return format!("`${name}`"),

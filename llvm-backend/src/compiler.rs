@@ -58,8 +58,8 @@ pub(crate) struct Compiler {
     jobs: Sender<Job>,
 }
 
-pub(crate) fn internal(message: impl ToString) -> BackendError {
-    BackendError::Internal { backend: NAME, message: message.to_string() }
+pub(crate) fn internal(message: impl Into<String>) -> BackendError {
+    BackendError::Internal { backend: NAME, message: message.into() }
 }
 
 impl Compiler {
@@ -69,7 +69,7 @@ impl Compiler {
             .name("fuseline-llvm".into())
             .stack_size(STACK_BYTES)
             .spawn(move || run(&options, target, &queue))
-            .map_err(internal)?;
+            .map_err(|error| internal(error.to_string()))?;
         Ok(Compiler { jobs })
     }
 
@@ -109,7 +109,8 @@ impl Worker {
         let module = context.create_module("operator");
         let mut called = Vec::new();
         for schedule in &schedules {
-            Emitter::emit(&context, &module, &self.target, plan, schedule, &mut called).map_err(internal)?;
+            Emitter::emit(&context, &module, &self.target, plan, schedule, &mut called)
+                .map_err(|error| internal(error.to_string()))?;
         }
         let has_loops = schedules.iter().any(Schedule::has_loops);
         let options = self.options;

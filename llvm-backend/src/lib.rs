@@ -47,13 +47,7 @@ pub struct LlvmOptions {
 impl Default for LlvmOptions {
     /// The widest instruction set of this machine, and everything by cost.
     fn default() -> Self {
-        LlvmOptions {
-            isa: Isa::detect(),
-            prims: PrimMode::Auto,
-            opt: LlvmOpt::Direct,
-            keep_ir: false,
-            keep_asm: false,
-        }
+        LlvmOptions { isa: Isa::detect(), prims: PrimMode::Auto, opt: LlvmOpt::Direct, keep_ir: false, keep_asm: false }
     }
 }
 

@@ -27,6 +27,7 @@ fn host() -> &'static (String, String) {
     })
 }
 
+/// Makes LLVM know the processor family; the linker needs it too.
 fn initialize() {
     static INITIALIZE: Once = Once::new();
     INITIALIZE.call_once(|| LlvmTarget::initialize_x86(&InitializationConfig::default()));
@@ -40,13 +41,14 @@ impl Target {
         if !cfg!(target_arch = "x86_64") {
             return None;
         }
+        initialize();
         match isa {
             Isa::Avx512 => {
                 let (cpu, features) = host().clone();
                 Some(Target { cpu, features, vector_bits: 512 })
             }
             Isa::Avx2 => Some(Target { cpu: "x86-64-v3".into(), features: String::new(), vector_bits: 256 }),
-            _ => None,
+            Isa::Portable => None,
         }
     }
 
@@ -57,7 +59,6 @@ impl Target {
 
     /// An emitter of machine code.
     pub(crate) fn machine(&self, level: OptimizationLevel) -> Result<TargetMachine, String> {
-        initialize();
         let triple = TargetMachine::get_default_triple();
         let target = LlvmTarget::from_triple(&triple).map_err(|message| message.to_string())?;
         let options = TargetMachineOptions::new()

@@ -14,8 +14,8 @@ const DEPTH: usize = 8;
 /// aggregate that `root` is, where the cells or the row of the input `driver` are zero.
 pub(crate) fn is_sparse_safe(dag: &HopDag, members: &[HopId], root: HopId, driver: HopId, strict: bool) -> bool {
     let mut evaluation = Evaluation { dag, members, values: vec![None; members.len()], driver, strict };
-    for position in 0..members.len() {
-        evaluation.values[position] = evaluation.operator(members[position]);
+    for (position, &member) in members.iter().enumerate() {
+        evaluation.values[position] = evaluation.operator(member);
     }
     evaluation.value(root) == Some(0.0)
 }
@@ -71,13 +71,8 @@ impl Evaluation<'_> {
             HopOp::Ternary(op) => self.ternary(op, value(0), value(1), value(2)),
             HopOp::Reorg(_) | HopOp::Index => value(0),
             // An extreme of zeros is zero, but along columns and over everything a zero row still counts.
-            HopOp::AggUnary(op, Direction::Row) => {
-                let _ = op;
-                value(0).filter(|&x| x == 0.0)
-            }
-            HopOp::AggUnary(op, _) => {
-                value(0).filter(|&x| x == 0.0 && matches!(op, AggOp::Sum | AggOp::SumSq))
-            }
+            HopOp::AggUnary(_, Direction::Row) => value(0).filter(|&x| x == 0.0),
+            HopOp::AggUnary(op, _) => value(0).filter(|&x| x == 0.0 && matches!(op, AggOp::Sum | AggOp::SumSq)),
             HopOp::MatMul if !self.strict => {
                 let by_rows = crate::template::is_transpose(self.dag, hop.inputs[0]);
                 let right = if by_rows { value(1) } else { None };

@@ -7,7 +7,7 @@ use crate::operators;
 use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::hop::{Function, Hop, HopDag, HopId, HopOp, ReorgOp};
+use fuseline_ir::hop::{Function, Hop, HopDag, HopId, HopOp, Inputs, ReorgOp};
 use std::io::Write;
 use std::time::Instant;
 
@@ -47,11 +47,12 @@ struct DagExecutor<'a> {
 
 /// The inputs that an operator evaluates. The product `t(X) %*% Y` reads X itself: the transpose is never formed for
 /// it.
-pub(crate) fn evaluated_inputs(dag: &HopDag, hop: &Hop) -> impl Iterator<Item = HopId> {
-    let absorbs = hop.op == HopOp::MatMul && is_transpose(&dag[hop.inputs[0]]);
-    let first = if absorbs { dag[hop.inputs[0]].inputs[0] } else { HopId::from_u32(u32::MAX) };
-    let inputs = hop.inputs.clone();
-    inputs.into_iter().enumerate().map(move |(position, input)| if absorbs && position == 0 { first } else { input })
+pub(crate) fn evaluated_inputs(dag: &HopDag, hop: &Hop) -> Inputs {
+    let mut inputs = hop.inputs.clone();
+    if hop.op == HopOp::MatMul && is_transpose(&dag[inputs[0]]) {
+        inputs[0] = dag[inputs[0]].inputs[0];
+    }
+    inputs
 }
 
 pub(crate) fn is_transpose(hop: &Hop) -> bool {
@@ -109,7 +110,7 @@ impl DagExecutor<'_> {
             }
             let hop = &self.dag[id];
             let missing: Vec<HopId> =
-                evaluated_inputs(self.dag, hop).filter(|&input| self.values[input].is_none()).collect();
+                evaluated_inputs(self.dag, hop).into_iter().filter(|&input| self.values[input].is_none()).collect();
             if missing.is_empty() {
                 stack.pop();
                 let value = self.run_operator(id)?;
@@ -126,7 +127,7 @@ impl DagExecutor<'_> {
         let hop = &self.dag[id];
         let start = Instant::now();
         let inputs: Vec<&RuntimeValue> =
-            evaluated_inputs(self.dag, hop).filter_map(|input| self.values[input].as_ref()).collect();
+            evaluated_inputs(self.dag, hop).into_iter().filter_map(|input| self.values[input].as_ref()).collect();
         let value = operators::run(self.engine, self.dag, hop, &inputs, self.variables, self.output, self.statistics)
             .map_err(|error| error.or_at(hop.span))?;
         if !matches!(hop.op, HopOp::Read(_) | HopOp::Literal(_)) {

@@ -24,18 +24,6 @@ pub enum Mode {
     GenFuseNoRedundancy,
 }
 
-impl Mode {
-    /// The selection policy; `None` for basic operators only.
-    pub fn policy(self) -> Option<SelectPolicy> {
-        match self {
-            Mode::Base => None,
-            Mode::Gen => Some(SelectPolicy::CostBased),
-            Mode::GenFuseAll => Some(SelectPolicy::FuseAll),
-            Mode::GenFuseNoRedundancy => Some(SelectPolicy::FuseNoRedundancy),
-        }
-    }
-}
-
 /// Configuration of an [`Engine`].
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
@@ -45,12 +33,27 @@ pub struct EngineOptions {
     pub rewrites: RewriteOptions,
     /// Exploration, selection and construction; its policy is that of `mode`.
     pub optimizer: OptimizerOptions,
+    /// Whether cost-based selection costs every plan instead of skipping by bounds.
+    pub exhaustive: bool,
     /// Exactly IEEE arithmetic: zeros annihilate only finite operands.
     pub strict_ieee: bool,
     /// Worker threads.
     pub threads: usize,
     /// Idle bytes that the buffer pool keeps.
     pub idle_bytes: usize,
+}
+
+impl EngineOptions {
+    /// The selection policy; `None` for basic operators only.
+    pub(crate) fn policy(&self) -> Option<SelectPolicy> {
+        match self.mode {
+            Mode::Base => None,
+            Mode::Gen if self.exhaustive => Some(SelectPolicy::Exhaustive),
+            Mode::Gen => Some(SelectPolicy::CostBased),
+            Mode::GenFuseAll => Some(SelectPolicy::FuseAll),
+            Mode::GenFuseNoRedundancy => Some(SelectPolicy::FuseNoRedundancy),
+        }
+    }
 }
 
 /// Everything that runs share.

@@ -1,9 +1,9 @@
 //! What can go wrong while a program runs.
 
 use fuseline_ir::hop::Span;
-use fuseline_ir::hop::infer::ShapeError;
 use fuseline_kernels::KernelError;
 use fuseline_matrix::io::IoError;
+use fuseline_passes::size::ValidationError;
 use fuseline_skeletons::{BackendError, SkeletonError};
 use std::fmt;
 use thiserror::Error;
@@ -35,7 +35,7 @@ pub enum RuntimeErrorKind {
     Kernel(#[from] KernelError),
     /// Inputs whose sizes or types do not fit, found when they became known.
     #[error(transparent)]
-    Shape(#[from] ShapeError),
+    Sizes(Box<ValidationError>),
     /// A value of the wrong type.
     #[error("{operation} needs {expected}, not {actual}")]
     Type {

@@ -15,11 +15,11 @@ mod scalars;
 mod statistics;
 mod value;
 
-pub use compiler::{CompiledDag, DagCompiler};
+pub use compiler::{CompileStage, Observer, compile_dag};
 pub use engine::{Engine, EngineOptions, Mode};
 pub use error::{RuntimeError, RuntimeErrorKind};
 pub use files::MetadataSizes;
-pub use plan_cache::PlanCache;
+pub use plan_cache::{CacheAnswer, PlanCache};
 pub use program_executor::run_program;
 pub use statistics::{HeavyHitter, Statistics};
 pub use value::{RuntimeValue, Variables};

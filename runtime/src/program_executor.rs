@@ -1,14 +1,15 @@
 //! Walks the statement blocks of a program.
 
-use crate::compiler::DagCompiler;
+use crate::compiler::{DagCompiler, Observer};
 use crate::dag_executor;
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
-use crate::statistics::Statistics;
+use crate::statistics::{Counts, Statistics};
+use crate::scalars;
 use crate::value::{RuntimeValue, Variables};
-use fuseline_ir::Value;
-use fuseline_ir::hop::{HopDag, Span};
-use fuseline_ir::program::{Call, Predicate, Program, StatementBlock};
+use fuseline_ir::hop::{CastOp, HopDag, Span};
+use fuseline_ir::program::{Call, Parameter, Predicate, Program, StatementBlock};
+use fuseline_ir::{DataType, ScalarType, Value};
 use std::io::Write;
 
 /// The deepest nesting of function calls.
@@ -24,13 +25,13 @@ pub fn run_program(
     variables: &mut Variables,
     output: &mut dyn Write,
     statistics: &mut Statistics,
+    observer: &mut Observer<'_>,
 ) -> Result<(), RuntimeError> {
-    let before = (engine.counters.snapshot(), engine.buffers.statistics());
-    let mut executor = ProgramExecutor { program, compiler: DagCompiler::new(engine), output, depth: 0 };
+    let before = Counts::of(engine);
+    let mut executor = ProgramExecutor { program, compiler: DagCompiler::new(engine, observer), output, depth: 0 };
     let result = executor.run_blocks(&program.body, variables);
-    let compiled = executor.compiler.into_statistics();
-    statistics.merge(compiled);
-    statistics.add_counters(before, (engine.counters.snapshot(), engine.buffers.statistics()));
+    statistics.merge(executor.compiler.into_statistics());
+    statistics.add_counts(before, Counts::of(engine));
     result
 }
 
@@ -126,6 +127,9 @@ impl ProgramExecutor<'_> {
             if let (None, Some(default)) = (locals.get(&parameter.name), &parameter.default) {
                 locals.insert(parameter.name.clone(), RuntimeValue::Scalar(default.clone()));
             }
+            if let Some(value) = locals.remove(&parameter.name) {
+                locals.insert(parameter.name.clone(), declared(parameter, value, call.span)?);
+            }
         }
         self.depth += 1;
         let outcome = self.run_blocks(&function.body, &mut locals);
@@ -135,11 +139,38 @@ impl ProgramExecutor<'_> {
             let value = locals.remove(&result.name);
             let value = value.ok_or_else(|| RuntimeErrorKind::Undefined(result.name.clone()).at(call.span))?;
             if let Some(target) = target {
-                variables.insert(target.clone(), value);
+                variables.insert(target.clone(), declared(result, value, call.span)?);
             }
         }
         Ok(())
     }
+}
+
+/// A value as the declared type of a parameter or result; scalars convert, matrices and scalars do not.
+fn declared(parameter: &Parameter, value: RuntimeValue, span: Option<Span>) -> Result<RuntimeValue, RuntimeError> {
+    let cast = match parameter.data_type {
+        DataType::Scalar(ScalarType::F64) => Some(CastOp::AsDouble),
+        DataType::Scalar(ScalarType::I64) => Some(CastOp::AsInteger),
+        DataType::Scalar(ScalarType::Bool) => Some(CastOp::AsLogical),
+        DataType::Scalar(ScalarType::Str) | DataType::Matrix | DataType::Unknown => None,
+    };
+    let converted = match (&value, cast) {
+        (RuntimeValue::Scalar(scalar), Some(cast)) => scalars::cast(cast, scalar).map(RuntimeValue::Scalar),
+        (RuntimeValue::Scalar(scalar), None) if parameter.data_type.is_scalar() => {
+            Some(RuntimeValue::Scalar(Value::Str(scalar.to_string())))
+        }
+        (RuntimeValue::Matrix(_), _) if parameter.data_type.is_scalar() => None,
+        (RuntimeValue::Scalar(_), _) if parameter.data_type.is_matrix() => None,
+        _ => return Ok(value),
+    };
+    converted.ok_or_else(|| {
+        let expected = match parameter.data_type {
+            DataType::Matrix => "a matrix",
+            _ => "a scalar of the declared type",
+        };
+        let operation = format!("the parameter or result `{}`", parameter.name);
+        RuntimeErrorKind::Type { operation, expected, actual: describe(&value) }.at(span)
+    })
 }
 
 /// A value as a user knows it: its type, and the size of a matrix.

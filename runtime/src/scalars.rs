@@ -31,12 +31,7 @@ pub(crate) fn unary(op: UnaryOp, value: &Value) -> Option<Value> {
 /// `op` of two scalars; texts may be compared and concatenated with `+`.
 pub(crate) fn binary(op: BinaryOp, left: &Value, right: &Value) -> Option<Value> {
     if let (Value::Str(_), _) | (_, Value::Str(_)) = (left, right) {
-        return match op {
-            BinaryOp::Plus => Some(Value::Str(format!("{left}{right}"))),
-            BinaryOp::Equal => Some(Value::Bool(left.to_string() == right.to_string())),
-            BinaryOp::NotEqual => Some(Value::Bool(left.to_string() != right.to_string())),
-            _ => None,
-        };
+        return text_binary(op, &left.to_string(), &right.to_string());
     }
     let result_type = scalar_binary_type(op, left.scalar_type(), right.scalar_type());
     if let (Value::I64(x), Value::I64(y), ScalarType::I64) = (left, right, result_type)
@@ -48,6 +43,19 @@ pub(crate) fn binary(op: BinaryOp, left: &Value, right: &Value) -> Option<Value>
     // An integer result that does not fit (overflow, division by zero) becomes a double.
     let fits = number.fract() == 0.0 && number.abs() < 9.0e15;
     Some(if result_type == ScalarType::I64 && !fits { Value::F64(number) } else { typed(result_type, number) })
+}
+
+fn text_binary(op: BinaryOp, left: &str, right: &str) -> Option<Value> {
+    Some(match op {
+        BinaryOp::Plus => Value::Str(format!("{left}{right}")),
+        BinaryOp::Equal => Value::Bool(left == right),
+        BinaryOp::NotEqual => Value::Bool(left != right),
+        BinaryOp::Less => Value::Bool(left < right),
+        BinaryOp::LessEqual => Value::Bool(left <= right),
+        BinaryOp::Greater => Value::Bool(left > right),
+        BinaryOp::GreaterEqual => Value::Bool(left >= right),
+        _ => return None,
+    })
 }
 
 fn integer_binary(op: BinaryOp, x: i64, y: i64) -> Option<i64> {

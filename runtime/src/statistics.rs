@@ -1,5 +1,6 @@
 //! Counters and times of a run (`--stats`).
 
+use crate::engine::Engine;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -58,7 +59,69 @@ pub struct HeavyHitter {
 /// How many operators the text form lists.
 const LISTED: usize = 10;
 
+/// Counters of an engine at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counts {
+    calls: u64,
+    cells: u64,
+    rows: u64,
+    bytes: u64,
+    fresh: u64,
+}
+
+impl Counts {
+    pub(crate) fn of(engine: &Engine) -> Self {
+        let memory = engine.buffers.statistics();
+        Counts {
+            calls: engine.counters.genexec_calls(),
+            cells: engine.counters.cells(),
+            rows: engine.counters.rows(),
+            bytes: memory.bytes,
+            fresh: memory.fresh_bytes,
+        }
+    }
+}
+
 impl Statistics {
+    /// Adds what an engine counted between two moments.
+    pub(crate) fn add_counts(&mut self, before: Counts, after: Counts) {
+        self.genexec_calls += after.calls - before.calls;
+        self.genexec_cells += after.cells - before.cells;
+        self.genexec_rows += after.rows - before.rows;
+        self.bytes_allocated += after.bytes - before.bytes;
+        self.bytes_fresh += after.fresh - before.fresh;
+    }
+
+    /// Adds the counts and times of another run.
+    pub fn merge(&mut self, other: Statistics) {
+        self.parse_seconds += other.parse_seconds;
+        self.optimize_seconds += other.optimize_seconds;
+        self.codegen_seconds += other.codegen_seconds;
+        self.execute_seconds += other.execute_seconds;
+        self.dags_optimized += other.dags_optimized;
+        self.plans_costed += other.plans_costed;
+        self.cplans += other.cplans;
+        self.operators_compiled += other.operators_compiled;
+        self.plan_cache_hits += other.plan_cache_hits;
+        self.code_bytes += other.code_bytes;
+        self.genexec_calls += other.genexec_calls;
+        self.genexec_cells += other.genexec_cells;
+        self.genexec_rows += other.genexec_rows;
+        self.bytes_allocated += other.bytes_allocated;
+        self.bytes_fresh += other.bytes_fresh;
+        for (name, count) in other.fused_operators {
+            *self.fused_operators.entry(name).or_default() += count;
+        }
+        for (reason, count) in other.unsupported {
+            *self.unsupported.entry(reason).or_default() += count;
+        }
+        for (name, hitter) in other.heavy_hitters {
+            let entry = self.heavy_hitters.entry(name).or_default();
+            entry.count += hitter.count;
+            entry.seconds += hitter.seconds;
+        }
+    }
+
     /// Counts one execution of an operator.
     pub(crate) fn record(&mut self, operator: &str, duration: Duration) {
         let entry = match self.heavy_hitters.get_mut(operator) {

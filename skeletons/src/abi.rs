@@ -20,7 +20,7 @@
 //!
 //! A range of columns (`SideRow` with bounds) starts that many values into each row of its side. A matrix of
 //! `VectMatMult` has `row_stride` = `cols`, a vector of `SideVector` has `row_stride` 0. Columns count from `first_col`,
-//! and V begins with the row of that column; `first_col` differs from 0 in sparse units of Outer left_mm alone.
+//! and V begins with the row of that column; `first_col` differs from 0 in sparse units of Outer `left_mm` alone.
 //!
 //! Zeros that a sparse unit leaves out are the skeleton's: extremes over positions alone are merged with one zero where
 //! cells were skipped. (Rows aggregated as vectors, in Row plans, include their zeros; merging another is harmless.)
@@ -32,16 +32,16 @@
 //!
 //! | variant | what the entry does with its output |
 //! |---|---|
-//! | Cell no_agg | writes cell (r, c) at `r * row_stride + c`; sparse entry: one value per position |
-//! | Cell row_agg, Row row_agg | writes cell `r` at index `r` |
-//! | Cell full_agg, MAgg, Row full_agg, Outer full_agg | writes the unit's aggregate at index 0 of each output |
-//! | Cell col_agg | accumulates into cell `c` (sparse entry: `columns[p]`), rows in order |
-//! | Row no_agg, no_agg_b1 | writes row `r` at `r * row_stride` |
-//! | Row col_agg, col_agg_t | accumulates into cell `c`, rows in order |
-//! | Row col_agg_b1, col_agg_b1_t | accumulates the product of the short vector (length k) and the long vector (length n, as long as main); dense entry: short-major, cell (j, i) at `j * row_stride + i`; sparse entry: long-major, cell (i, j) at `i * row_stride + j` |
-//! | Outer no_agg | writes one value per position |
-//! | Outer right_mm | accumulates into row `r` at `r * row_stride`, length of the rank |
-//! | Outer left_mm | accumulates into row `columns[p]` at `columns[p] * row_stride`, length of the rank |
+//! | Cell `no_agg` | writes cell (r, c) at `r * row_stride + c`; sparse entry: one value per position |
+//! | Cell `row_agg`, Row `row_agg` | writes cell `r` at index `r` |
+//! | Cell `full_agg`, MAgg, Row `full_agg`, Outer `full_agg` | writes the unit's aggregate at index 0 of each output |
+//! | Cell `col_agg` | accumulates into cell `c` (sparse entry: `columns[p]`), rows in order |
+//! | Row `no_agg`, `no_agg_b1` | writes row `r` at `r * row_stride` |
+//! | Row `col_agg`, `col_agg_t` | accumulates into cell `c`, rows in order |
+//! | Row `col_agg_b1`, `col_agg_b1_t` | accumulates the product of the short vector (length k) and the long vector (length n, as long as main); dense entry: short-major, cell (j, i) at `j * row_stride + i`; sparse entry: long-major, cell (i, j) at `i * row_stride + j` |
+//! | Outer `no_agg` | writes one value per position |
+//! | Outer `right_mm` | accumulates into row `r` at `r * row_stride`, length of the rank |
+//! | Outer `left_mm` | accumulates into row `columns[p]` at `columns[p] * row_stride`, length of the rank |
 //!
 //! Skeletons set accumulators to the neutral element before the first unit, and own everything that happens between
 //! units.

@@ -21,7 +21,6 @@ pub(crate) enum Cells<'a> {
 pub(crate) struct SideInput<'a> {
     pub(crate) role: Role,
     pub(crate) cells: Cells<'a>,
-    pub(crate) rows: usize,
     pub(crate) cols: usize,
     /// The transpose, where dense vectors are multiplied with the matrix.
     pub(crate) transposed: Vec<f64>,
@@ -74,7 +73,9 @@ impl<'a> Binding<'a> {
             }
             TemplateType::Outer => true,
             TemplateType::Row => main.is_sparse() && has_sparse_entry(plan) && kernel.has_sparse_entry(),
-            TemplateType::Cell | TemplateType::MAgg => main.is_sparse() && plan.sparse_safe && kernel.has_sparse_entry(),
+            TemplateType::Cell | TemplateType::MAgg => {
+                main.is_sparse() && plan.sparse_safe && kernel.has_sparse_entry()
+            }
         };
         let sides = plan
             .inputs
@@ -160,7 +161,7 @@ fn bind_side(role: Role, block: &MatrixBlock, is_transposed: bool) -> SideInput<
         }
         _ => Vec::new(),
     };
-    SideInput { role, cells, rows, cols, transposed }
+    SideInput { role, cells, cols, transposed }
 }
 
 fn mismatch(input: CInputId, block: &MatrixBlock, expected: String) -> SkeletonError {

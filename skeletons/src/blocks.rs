@@ -55,7 +55,14 @@ impl DensePartition {
     pub(crate) fn cells(rows: usize, cols: usize) -> Self {
         if rows == 1 {
             let width = UNIT_CELLS * UNITS_PER_BLOCK;
-            return DensePartition { rows, cols, block_rows: 1, block_cols: width, tile_rows: 1, tile_cols: UNIT_CELLS };
+            return DensePartition {
+                rows,
+                cols,
+                block_rows: 1,
+                block_cols: width,
+                tile_rows: 1,
+                tile_cols: UNIT_CELLS,
+            };
         }
         let tile_cols = even_part(cols, UNIT_CELLS);
         let tile_rows = (UNIT_CELLS / tile_cols).clamp(1, MAX_UNIT_ROWS);
@@ -152,7 +159,14 @@ impl<'a> SparsePartition<'a> {
     /// Runs of positions, whatever their rows.
     pub(crate) fn positions(offsets: &'a [usize]) -> Self {
         let block_weight = UNIT_CELLS * UNITS_PER_BLOCK;
-        SparsePartition { offsets, by_rows: false, row_weight: 0, unit_weight: UNIT_CELLS, block_weight, cuts_rows: true }
+        SparsePartition {
+            offsets,
+            by_rows: false,
+            row_weight: 0,
+            unit_weight: UNIT_CELLS,
+            block_weight,
+            cuts_rows: true,
+        }
     }
 
     /// Whole rows, each weighing its positions and `row_weight`. Rows above the weight of a unit are cut if they may.
@@ -223,7 +237,10 @@ impl<'a> SparsePartition<'a> {
         while first_row < rows.end {
             let limit = self.weight_before(first_row) + self.unit_weight;
             let mut last_row = first_row + 1;
-            while last_row < rows.end && last_row - first_row < MAX_UNIT_ROWS && self.weight_before(last_row + 1) <= limit {
+            while last_row < rows.end
+                && last_row - first_row < MAX_UNIT_ROWS
+                && self.weight_before(last_row + 1) <= limit
+            {
                 last_row += 1;
             }
             let (start, end) = (self.offsets[first_row], self.offsets[last_row]);
@@ -249,4 +266,75 @@ impl<'a> SparsePartition<'a> {
 pub(crate) fn partial_count(weight: usize, len: usize) -> usize {
     let pays = weight / len.saturating_mul(2).max(4 * UNIT_CELLS);
     pays.clamp(1, MAX_PARTIALS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks that the tiles of all blocks cover every cell once, within their blocks.
+    fn check_tiles(rows: usize, cols: usize, partition: &DensePartition) {
+        let mut seen = vec![0_u8; rows * cols];
+        for number in 0..partition.len() {
+            let block = partition.block(number);
+            for tile in partition.tiles(number) {
+                assert!(tile.first_row >= block.first_row && tile.first_col >= block.first_col);
+                assert!(tile.first_row + tile.rows <= block.first_row + block.rows);
+                assert!(tile.first_col + tile.cols <= block.first_col + block.cols);
+                assert!(tile.rows == 1 || tile.rows * tile.cols <= UNIT_CELLS);
+                for row in tile.first_row..tile.first_row + tile.rows {
+                    seen[row * cols + tile.first_col..][..tile.cols].iter_mut().for_each(|count| *count += 1);
+                }
+            }
+        }
+        assert!(seen.iter().all(|&count| count == 1), "{rows} x {cols}: {partition:?}");
+    }
+
+    #[test]
+    fn tiles_cover_every_cell_once() {
+        for (rows, cols) in [(0, 5), (5, 0), (1, 1), (1, 300_001), (9, 8193), (4097, 2), (5000, 1), (70, 1000)] {
+            check_tiles(rows, cols, &DensePartition::cells(rows, cols));
+            check_tiles(rows, cols, &DensePartition::row_blocks(rows, cols, 16));
+            check_tiles(rows, cols, &DensePartition::col_blocks(rows, cols, 7));
+            check_tiles(rows, cols, &DensePartition::whole_rows(rows, cols, cols, Some(3)));
+            assert!(DensePartition::row_blocks(rows, cols, 16).len() <= 16);
+        }
+    }
+
+    #[test]
+    fn segments_cover_every_position_once_in_order() {
+        let lengths = [0, 3, 40_000, 0, 0, 8192, 1, 8191, 7, 200_000, 0];
+        let mut offsets = vec![0];
+        for length in lengths {
+            offsets.push(offsets[offsets.len() - 1] + length);
+        }
+        let partitions = [
+            SparsePartition::positions(&offsets),
+            SparsePartition::rows(&offsets, 1, true),
+            SparsePartition::rows(&offsets, 1, false),
+            SparsePartition::rows(&offsets, 900, false).with_blocks(4),
+            SparsePartition::rows(&offsets, 1, true).with_units(4096, 3),
+        ];
+        for partition in partitions {
+            let mut next = 0;
+            for block in 0..partition.len() {
+                assert_eq!(partition.block_positions(block).start, next);
+                partition.for_each_segment(block, |segment| {
+                    assert_eq!(segment.start, next);
+                    assert!(segment.start >= offsets[segment.first_row]);
+                    assert!(segment.start == segment.end || segment.start < offsets[segment.first_row + segment.rows]);
+                    assert!(segment.rows == 1 || segment.end == offsets[segment.first_row + segment.rows]);
+                    next = segment.end;
+                });
+            }
+            assert_eq!(next, offsets[lengths.len()]);
+        }
+    }
+
+    #[test]
+    fn private_accumulators_are_few_and_smaller_than_the_input() {
+        assert_eq!(partial_count(100, 10), 1);
+        assert_eq!(partial_count(1 << 30, 10), MAX_PARTIALS);
+        assert!(partial_count(1 << 24, 1 << 21) * (1 << 21) <= 1 << 24);
+    }
 }

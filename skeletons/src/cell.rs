@@ -1,4 +1,4 @@
-//! SpoofCell: element-wise chains over the cells of the main input, without aggregation or aggregated by row, by column
+//! `SpoofCell`: element-wise chains over the cells of the main input, without aggregation or aggregated by row, by column
 //! or in full (Table 1). Dense inputs run as long runs of cells; sparse ones as runs of non-zeros where zeros of the
 //! main input give zeros.
 
@@ -87,7 +87,8 @@ fn dense_cells(operator: &Operator<'_>) -> MatrixBlock {
 
 fn dense_rows(operator: &Operator<'_>, agg: AggOp) -> MatrixBlock {
     let (rows, cols) = (operator.binding.rows, operator.binding.cols);
-    let partition = DensePartition::row_blocks(rows, cols, rows.div_ceil(DensePartition::cells(rows, cols).block_height()));
+    let partition =
+        DensePartition::row_blocks(rows, cols, rows.div_ceil(DensePartition::cells(rows, cols).block_height()));
     let mut out = Dense::uninit_in(operator.env.buffers, rows, 1);
     let parts = split_parts(out.values_mut(), (0..partition.len()).map(|block| partition.block(block).rows));
     operator.run(parts, |workspace, block, part| {
@@ -131,9 +132,7 @@ fn execute_sparse(operator: &Operator<'_>, csr: &Csr, cell_type: CellType, agg: 
         CellType::NoAgg => sparse_cells(operator, csr, &positions_partition(operator, csr)),
         CellType::RowAgg => sparse_rows(operator, csr, agg),
         CellType::ColAgg => sparse_columns(operator, csr, agg),
-        CellType::FullAgg => {
-            Aggregation::new(operator).over_segments(csr, &positions_partition(operator, csr), true)
-        }
+        CellType::FullAgg => Aggregation::new(operator).over_segments(csr, &positions_partition(operator, csr), true),
     }
 }
 

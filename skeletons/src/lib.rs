@@ -2,7 +2,8 @@
 //! (section 2.2, "Runtime Integration"), the genexec ABI between the two, and the [`Backend`] trait.
 //!
 //! [`execute`] binds a compiled plan to its inputs, checks every extent that generated code relies on, and hands out
-//! units: [`cell`], [`magg`], [`row`] and [`outer`] are the paper's SpoofCell, SpoofMAgg, SpoofRow and SpoofOuter.
+//! units: the modules `cell`, `magg`, `row` and `outer` are the paper's `SpoofCell`, `SpoofMAgg`, `SpoofRow` and
+//! `SpoofOuter`.
 
 use binding::Binding;
 use fuseline_ir::cplan::Variant;

@@ -1,4 +1,4 @@
-//! SpoofMAgg: several full aggregates over the cells of one main input in one pass (Table 1). The result is a column of
+//! `SpoofMAgg`: several full aggregates over the cells of one main input in one pass (Table 1). The result is a column of
 //! one cell per aggregate.
 
 use crate::SkeletonError;

@@ -1,11 +1,11 @@
 //! Running blocks on threads, and units through genexec: what all skeletons share.
 
+use crate::Execution;
 use crate::abi::{Context, Main, Output, Side, Unit};
 use crate::binding::{Binding, Cells, SideInput};
 use crate::blocks::{Segment, Tile};
 use crate::layout::{BuiltRows, Positions, gather_cells, gather_columns, scatter_tile};
 use crate::roles::Role;
-use crate::Execution;
 use fuseline_ir::memo::TemplateType;
 use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock};
 use rayon::prelude::*;
@@ -200,18 +200,12 @@ impl<'a> Operator<'a> {
         };
         tally.add(sparse.rows, count);
         let is_row = self.binding.plan.template() == TemplateType::Row;
-        let (extent, longest) = if is_row { (sparse.rows, self.longest_vector(0)) } else { (count.max(sparse.rows), 1) };
+        let (extent, longest) =
+            if is_row { (sparse.rows, self.longest_vector(0)) } else { (count.max(sparse.rows), 1) };
         self.call(scratch, extent, longest, &unit, outputs);
     }
 
-    fn call(
-        &self,
-        scratch: &mut Buffer,
-        extent: usize,
-        longest: usize,
-        unit: &Unit<'_>,
-        outputs: &mut [Output<'_>],
-    ) {
+    fn call(&self, scratch: &mut Buffer, extent: usize, longest: usize, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
         let len = self.binding.kernel.scratch_len(extent, longest);
         let scratch = self.reserve(scratch, len);
         let mut context = Context { scalars: &self.binding.scalars, scratch };
@@ -254,9 +248,12 @@ impl<'a> Operator<'a> {
 
     fn side_of_tile<'s>(&self, side: &'s SideInput<'_>, tile: Tile, buffer: &'s Buffer) -> Side<'s> {
         match (side.role, &side.cells) {
-            (Role::Cell, Cells::Dense(dense)) => {
-                Side { values: self.cells_of(dense.values(), tile), row_stride: self.grid_cols, cols: tile.cols, transposed: &[] }
-            }
+            (Role::Cell, Cells::Dense(dense)) => Side {
+                values: self.cells_of(dense.values(), tile),
+                row_stride: self.grid_cols,
+                cols: tile.cols,
+                transposed: &[],
+            },
             (Role::Cell, Cells::Sparse(_)) => {
                 let values = &buffer[..tile.rows * tile.cols];
                 Side { values, row_stride: tile.cols, cols: tile.cols, transposed: &[] }
@@ -274,10 +271,15 @@ impl<'a> Operator<'a> {
 fn side_of_rows<'s>(side: &'s SideInput<'_>, first_row: usize, rows: usize, buffer: &'s Buffer) -> Side<'s> {
     let cols = side.cols;
     match (side.role, &side.cells) {
-        (Role::Row, Cells::Sparse(_)) => Side { values: &buffer[..rows * cols], row_stride: cols, cols, transposed: &[] },
-        (Role::RowScalar | Role::Row | Role::FactorU, _) => {
-            Side { values: &side.values()[first_row * cols..(first_row + rows) * cols], row_stride: cols, cols, transposed: &[] }
+        (Role::Row, Cells::Sparse(_)) => {
+            Side { values: &buffer[..rows * cols], row_stride: cols, cols, transposed: &[] }
         }
+        (Role::RowScalar | Role::Row | Role::FactorU, _) => Side {
+            values: &side.values()[first_row * cols..(first_row + rows) * cols],
+            row_stride: cols,
+            cols,
+            transposed: &[],
+        },
         (Role::Vector, _) => {
             let values = side.values();
             Side { values, row_stride: 0, cols: values.len(), transposed: &[] }
@@ -302,6 +304,7 @@ fn side_of_positions<'s>(side: &'s SideInput<'_>, sparse: &SparseUnit<'_>, buffe
 }
 
 /// A sparse unit before its sides are laid out.
+#[derive(Clone, Copy)]
 struct SparseUnit<'a> {
     rows: usize,
     first_col: usize,
@@ -323,7 +326,7 @@ impl Workspace {
         }
     }
 
-    /// Builds the rows of a tile of a dense main input, and says how many non-zeros they have. 
+    /// Builds the rows of a tile of a dense main input, and says how many non-zeros they have.
     pub(crate) fn build_from_dense(&mut self, dense: &Dense, tile: Tile) -> usize {
         self.built.clear();
         for row in tile.first_row..tile.first_row + tile.rows {

@@ -1,4 +1,4 @@
-//! SpoofOuter: operations over the non-zeros of X, each with the dot product of a row of U and a row of V, so that
+//! `SpoofOuter`: operations over the non-zeros of X, each with the dot product of a row of U and a row of V, so that
 //! `U %*% t(V)` is never computed as a whole (Table 1). A dense X is compressed tile by tile.
 
 use crate::SkeletonError;
@@ -153,4 +153,3 @@ impl LeftRange<'_> {
         }
     }
 }
-

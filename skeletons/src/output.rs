@@ -37,15 +37,13 @@ pub(crate) fn merge(env: &Execution<'_>, partials: Vec<Dense>, len: usize, agg: 
     let Some(mut merged) = partials.next() else { return accumulator(env.buffers, len, agg) };
     let others: Vec<Dense> = partials.collect();
     let merge_part = |(part, cells): (usize, &mut [f64])| {
-        let range = part * MERGE_CELLS..part * MERGE_CELLS + cells.len();
         for other in &others {
-            for (cell, &value) in cells.iter_mut().zip(&other.values()[range.clone()]) {
+            for (cell, &value) in cells.iter_mut().zip(&other.values()[part * MERGE_CELLS..]) {
                 *cell = agg.merge(*cell, value);
             }
         }
     };
-    if others.is_empty() {
-    } else if len <= MERGE_CELLS {
+    if len <= MERGE_CELLS || others.is_empty() {
         merge_part((0, merged.values_mut()));
     } else {
         let cells = merged.values_mut();
@@ -79,10 +77,11 @@ fn without_zeros(pattern: &Csr, values: &[f64], nnz: usize) -> Csr {
     let (mut columns, mut kept) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
     row_offsets.push(0);
     for bounds in pattern.row_offsets().windows(2) {
-        for position in bounds[0]..bounds[1] {
-            if values[position] != 0.0 {
-                columns.push(pattern.columns()[position]);
-                kept.push(values[position]);
+        let range = bounds[0]..bounds[1];
+        for (&column, &value) in pattern.columns()[range.clone()].iter().zip(&values[range]) {
+            if value != 0.0 {
+                columns.push(column);
+                kept.push(value);
             }
         }
         row_offsets.push(kept.len());

@@ -1,9 +1,7 @@
 //! What a plan reads of each input, and whether it can run over non-zeros: facts of the plan alone.
 
 use crate::error::SkeletonError;
-use fuseline_ir::cplan::{
-    CInputId, CNode, COutput, CPlan, CellType, FACTOR_U, FACTOR_V, OuterType, RowType, Variant,
-};
+use fuseline_ir::cplan::{CInputId, CNode, COutput, CPlan, CellType, FACTOR_U, FACTOR_V, OuterType, RowType, Variant};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::AggOp;
 
@@ -143,4 +141,3 @@ pub(crate) fn multiplies_dense_vectors(plan: &CPlan, input: CInputId, sparse_ent
         _ => false,
     })
 }
-

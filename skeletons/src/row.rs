@@ -1,4 +1,4 @@
-//! SpoofRow: chains of row-wise operations over tiles of rows of the main input (Table 1), with products of rows and
+//! `SpoofRow`: chains of row-wise operations over tiles of rows of the main input (Table 1), with products of rows and
 //! side matrices, and outputs by row, by column, in full, or accumulated as `t(X) %*% S`.
 
 use crate::SkeletonError;

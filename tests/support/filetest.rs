@@ -20,54 +20,44 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// Command that accepts the outputs of all files.
-pub const BLESS_COMMAND: &str = "FUSELINE_BLESS=1 cargo test --test filetests";
+pub(crate) const BLESS_COMMAND: &str = "FUSELINE_BLESS=1 cargo test --test filetests";
 
 /// What a subtest works on.
 #[derive(Debug)]
-pub struct Input<'a> {
+pub(crate) struct Input<'a> {
     /// The file, relative to the repository.
-    pub path: &'a Path,
+    pub(crate) path: &'a Path,
     /// The text before the expected outputs; header and comments included, so that line numbers are the file's.
-    pub text: &'a str,
+    pub(crate) text: &'a str,
     /// The options behind the subtest's name: `key=value`, or `key` with an empty value.
-    pub options: BTreeMap<&'a str, &'a str>,
+    pub(crate) options: BTreeMap<&'a str, &'a str>,
 }
 
 /// Turns an input into the text that the file holds as the expected output. Errors that a file may expect (of the
 /// parser, of the verifier) are outputs; `Err` is a failure whatever the file expects.
-pub type Subtest = fn(&Input<'_>) -> Result<String, String>;
+pub(crate) type Subtest = fn(&Input<'_>) -> Result<String, String>;
 
 /// Subtests by name.
-pub type Subtests = [(&'static str, Subtest)];
+pub(crate) type Subtests = [(&'static str, Subtest)];
 
 /// Runs every file below `folder` whose name ends in `.hop` or `.dml`, and returns how many there are.
 ///
 /// # Errors
 /// The reports of all files that failed.
-pub fn run_folder(folder: &Path, subtests: &Subtests, bless: bool) -> Result<usize, String> {
+pub(crate) fn run_folder(folder: &Path, subtests: &Subtests, bless: bool) -> Result<usize, String> {
     let files = test_files(folder);
-    let failures: Vec<String> =
-        files.iter().filter_map(|file| run_file(file, subtests, bless).err()).collect();
+    let failures: Vec<String> = files.iter().filter_map(|file| run_file(file, subtests, bless).err()).collect();
     if failures.is_empty() {
         return Ok(files.len());
     }
-    Err(format!(
-        "{} of {} file tests failed\n\n{}",
-        failures.len(),
-        files.len(),
-        failures.join("\n")
-    ))
+    Err(format!("{} of {} file tests failed\n\n{}", failures.len(), files.len(), failures.join("\n")))
 }
 
 fn test_files(folder: &Path) -> Vec<PathBuf> {
-    let entries =
-        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.expect("folders can be read").path()).collect();
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("folders can be read").path()).collect();
     paths.sort();
-    let is_test = |path: &Path| {
-        path.extension().is_some_and(|extension| extension == "hop" || extension == "dml")
-    };
+    let is_test = |path: &Path| path.extension().is_some_and(|extension| extension == "hop" || extension == "dml");
     let files = |path: PathBuf| if path.is_dir() { test_files(&path) } else { vec![path] };
     paths.into_iter().flat_map(files).filter(|path| is_test(path)).collect()
 }
@@ -85,22 +75,18 @@ fn run_file(path: &Path, subtests: &Subtests, bless: bool) -> Result<(), String>
         return Ok(());
     }
     if bless {
-        return fs::write(path, format!("{input}{actual}"))
-            .map_err(|error| report(error.to_string()));
+        return fs::write(path, format!("{input}{actual}")).map_err(|error| report(error.to_string()));
     }
     let diff = TextDiff::from_lines(expected, &actual);
     let diff = diff.unified_diff().header("expected", "actual").to_string();
-    Err(report(format!(
-        "the output differs\n{diff}to accept the outputs of all files: {BLESS_COMMAND}\n"
-    )))
+    Err(report(format!("the output differs\n{diff}to accept the outputs of all files: {BLESS_COMMAND}\n")))
 }
 
 /// The input, and the expected outputs as they stand in the file.
 fn split(text: &str) -> Result<(&str, &str), String> {
-    let starts = text.match_indices("#>").map(|(start, _)| start);
+    let mut starts = text.match_indices("#>").map(|(start, _)| start);
     let is_line_start = |start: &usize| *start == 0 || text[..*start].ends_with('\n');
-    let (input, expected) =
-        text.split_at(starts.filter(is_line_start).next().unwrap_or(text.len()));
+    let (input, expected) = text.split_at(starts.find(is_line_start).unwrap_or(text.len()));
     match expected.lines().find(|line| !line.starts_with("#>")) {
         Some(line) => Err(format!("`{line}` stands after the expected outputs")),
         None => Ok((input, expected)),

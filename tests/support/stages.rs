@@ -1,17 +1,31 @@
 //! The subtests of file tests, one per stage of the compiler.
 
 use crate::filetest::{Input, Subtests};
+use crate::{costs, execution};
 use fuseline_ir::cplan::{self, CPlan};
 use fuseline_ir::hop::{self, HopDag};
 use fuseline_ir::program::{self, Program};
 use fuseline_lang::ParseOptions;
+use fuseline_passes::explain::{explain_cplans, explain_memo, explain_partitions, explain_plan};
+use fuseline_passes::pipeline::OptimizerOptions;
+use fuseline_passes::rewrite::{RewriteOptions, explain_rewrites};
+use fuseline_passes::size::explain_sizes;
 
 /// Every subtest. A new stage is one line here.
-pub const SUBTESTS: &Subtests = &[("parse", parse), ("verify", verify)];
+pub(crate) const SUBTESTS: &Subtests = &[
+    ("parse", parse),
+    ("verify", verify),
+    ("size", size),
+    ("rewrite", rewrite),
+    ("explore", explore),
+    ("partition", partition),
+    ("select", select),
+    ("cplan", cplan),
+];
 
 /// What a file holds: a script, or one of the text forms, told apart by its first word.
 #[derive(Debug)]
-pub enum Module {
+pub(crate) enum Module {
     /// DAGs with their names.
     Dags(Vec<(String, HopDag)>),
     /// CPlans.
@@ -21,12 +35,15 @@ pub enum Module {
 }
 
 impl Module {
-    /// Parses the input of a file test; the error is the diagnostics as users see them.
-    pub fn parse(input: &Input<'_>) -> Result<Module, String> {
+    /// Parses the input of a file test; the error is the diagnostics as users see them. The options of a script's
+    /// subtest are the values of its `$name`s.
+    pub(crate) fn parse(input: &Input<'_>) -> Result<Module, String> {
         if input.path.extension().is_some_and(|extension| extension == "dml") {
             let name = input.path.display().to_string();
-            let program = fuseline_lang::parse(&name, input.text, &ParseOptions::from_files());
-            return program.map(Module::Program).map_err(|diagnostics| diagnostics.to_string());
+            let arguments = input.options.iter().map(|(&name, &value)| (name.to_owned(), value.into()));
+            let options = ParseOptions { arguments: arguments.collect(), ..ParseOptions::from_files() };
+            let program = fuseline_lang::parse(&name, input.text, &options);
+            return program.map(Module::Program).map_err(|diagnostics| diagnostics.render(false));
         }
         Module::parse_text(input.text)
     }
@@ -43,9 +60,7 @@ impl Module {
 
     fn print(&self) -> String {
         match self {
-            Module::Dags(dags) => {
-                lines(dags.iter().map(|(name, dag)| dag.display_named(name).to_string()))
-            }
+            Module::Dags(dags) => lines(dags.iter().map(|(name, dag)| dag.display_named(name).to_string())),
             Module::Plans(plans) => lines(plans.iter().map(CPlan::to_string)),
             Module::Program(program) => format!("{program}\n"),
         }
@@ -67,8 +82,7 @@ fn parse(input: &Input<'_>) -> Result<String, String> {
         Err(errors) => return Ok(errors),
     };
     let printed = module.print();
-    let reparsed =
-        Module::parse_text(&printed).map_err(|errors| format!("{errors}\nin\n{printed}"))?;
+    let reparsed = Module::parse_text(&printed).map_err(|errors| format!("{errors}\nin\n{printed}"))?;
     if reparsed.print() != printed {
         return Err(format!("the text form does not print back:\n{printed}"));
     }
@@ -94,4 +108,85 @@ fn verify(input: &Input<'_>) -> Result<String, String> {
         Err(errors) => format!("{name}:\n{errors}"),
     };
     Ok(lines(all.into_iter().map(print)))
+}
+
+/// Sizes propagated from those of the DAG's own reads.
+fn size(input: &Input<'_>) -> Result<String, String> {
+    each_dag(input, explain_sizes)
+}
+
+/// What rewriting does, with the default options, and what comes of it.
+fn rewrite(input: &Input<'_>) -> Result<String, String> {
+    each_dag(input, |dag| explain_rewrites(dag, &RewriteOptions::default()))
+}
+
+/// The memo table after exploration.
+fn explore(input: &Input<'_>) -> Result<String, String> {
+    each_fused_dag(input, explain_memo)
+}
+
+/// Plan partitions and interesting points.
+fn partition(input: &Input<'_>) -> Result<String, String> {
+    each_fused_dag(input, explain_partitions)
+}
+
+/// The chosen covers.
+fn select(input: &Input<'_>) -> Result<String, String> {
+    each_fused_dag(input, explain_plan)
+}
+
+/// The CPlans of the chosen covers.
+fn cplan(input: &Input<'_>) -> Result<String, String> {
+    each_fused_dag(input, explain_cplans)
+}
+
+/// A stage of fusion, with the options `policy=`, and `strict=true` for strict IEEE semantics.
+fn each_fused_dag(
+    input: &Input<'_>,
+    explain: impl Fn(&HopDag, &OptimizerOptions) -> String,
+) -> Result<String, String> {
+    let mut options = OptimizerOptions::default();
+    for (&name, &value) in &input.options {
+        match name {
+            "policy" => options.policy = value.parse()?,
+            "strict" => options.template_limits.strict_ieee = value == "true",
+            _ => return Err(format!("`{name}` is no option of the stage")),
+        }
+    }
+    each_dag(input, |dag| explain(dag, &options))
+}
+
+/// What a stage of the optimizer says of every DAG, with the default cost model, whatever the machine.
+fn optimized(input: &Input<'_>, explain: fn(&HopDag, &OptimizerOptions) -> String) -> Result<String, String> {
+    let options = optimizer_options(input)?;
+    each_dag(input, |dag| explain(dag, &options))
+}
+
+/// `policy=cost` (the default), `exhaustive`, `fuse-all` or `fuse-no-redundancy`; `strict=true`; `tiny=true` for templates
+/// without lower limits on sizes.
+fn optimizer_options(input: &Input<'_>) -> Result<OptimizerOptions, String> {
+    let mut options = OptimizerOptions::default();
+    for (&key, &value) in &input.options {
+        match (key, value) {
+            ("policy", "cost") => options.policy = SelectPolicy::CostBased,
+            ("policy", "exhaustive") => options.policy = SelectPolicy::Exhaustive,
+            ("policy", "fuse-all") => options.policy = SelectPolicy::FuseAll,
+            ("policy", "fuse-no-redundancy") => options.policy = SelectPolicy::FuseNoRedundancy,
+            ("strict", "true") => options.template_limits.strict_ieee = true,
+            ("tiny", "true") => {
+                let strict_ieee = options.template_limits.strict_ieee;
+                options.template_limits = TemplateLimits { strict_ieee, ..TemplateLimits::tiny() };
+            }
+            _ => return Err(format!("unknown option {key}={value}")),
+        }
+    }
+    Ok(options)
+}
+
+/// What a stage says of every DAG of a file.
+fn each_dag(input: &Input<'_>, explain: impl Fn(&HopDag) -> String) -> Result<String, String> {
+    match Module::parse(input)? {
+        Module::Dags(dags) => Ok(dags.iter().map(|(name, dag)| format!("{name}:\n{}", explain(dag))).collect()),
+        Module::Plans(_) | Module::Program(_) => Err("the stage takes DAGs".to_owned()),
+    }
 }

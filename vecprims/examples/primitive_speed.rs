@@ -23,19 +23,8 @@ fn aligned(count: usize) -> Vec<Line> {
 
 /// The values of some lines.
 fn values(lines: &mut [Line]) -> &mut [f64] {
-    lines.as_flattened_lines()
-}
-
-/// A view of lines as values.
-trait Flatten {
-    fn as_flattened_lines(&mut self) -> &mut [f64];
-}
-
-impl Flatten for [Line] {
-    fn as_flattened_lines(&mut self) -> &mut [f64] {
-        // SAFETY: a line is eight values without padding.
-        unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr().cast(), self.len() * 8) }
-    }
+    // SAFETY: a line is eight values without padding.
+    unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), lines.len() * 8) }
 }
 
 /// The best rate of several runs, in GB/s, of a function that reads `bytes`.
@@ -97,7 +86,10 @@ fn measure_sparse(table: &Primitives, rank: usize, memory: &mut [Vec<Line>; 3]) 
     let sampled = rate(work, || table.sampled_product(&row_offsets, &columns, rank, u, u, out));
     let right = rate(work, || table.sparse_mat_mult_add(csr, rank, u, TileMut::new(out, rank)));
     let left = rate(work, || table.sparse_outer_mult_add(csr, rank, u, TileMut::new(out, rank)));
-    println!("{:8} rank {rank:<4} sampled_product {sampled:.1} sparse_mat_mult_add {right:.1} sparse_outer_mult_add {left:.1} (multiply-adds/ns)", table.isa().to_string());
+    println!(
+        "{:8} rank {rank:<4} sampled_product {sampled:.1} sparse_mat_mult_add {right:.1} sparse_outer_mult_add {left:.1} (multiply-adds/ns)",
+        table.isa().to_string()
+    );
 }
 
 fn main() {
@@ -105,7 +97,9 @@ fn main() {
     let mut memory = [aligned(streaming), aligned(streaming), aligned(streaming)];
     for isa in Isa::available() {
         let table = primitives(isa);
-        for (rows, len) in [(1, 1000), (8, 100), (100, 10), (40, 10), (16, 64), (streaming / 1000, 1000), (streaming / 10, 10)] {
+        for (rows, len) in
+            [(1, 1000), (8, 100), (100, 10), (40, 10), (16, 64), (streaming / 1000, 1000), (streaming / 10, 10)]
+        {
             measure(table, rows, len, &mut memory);
         }
         for rank in [10, 20, 100] {

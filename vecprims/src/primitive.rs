@@ -109,7 +109,9 @@ impl Primitive {
             Primitive::SegmentFullAgg(_) => SEGMENT_FULL_AGG,
             Primitive::SparseColAgg(_) => SPARSE_COL_AGG,
             Primitive::SparseDotProduct => SPARSE_DOT_PRODUCT,
-            Primitive::SparseVectMatMult | Primitive::SparseMatMultAdd | Primitive::SparseOuterMultAdd => SPARSE_MAT_MULT,
+            Primitive::SparseVectMatMult | Primitive::SparseMatMultAdd | Primitive::SparseOuterMultAdd => {
+                SPARSE_MAT_MULT
+            }
             Primitive::SampledProduct => SAMPLED_PRODUCT,
         }
     }

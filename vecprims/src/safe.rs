@@ -92,7 +92,9 @@ impl Primitives {
         let (a_values, b_values) = (a.covering(rows, len), b.covering(rows, len));
         let out_values = out.covering(rows, 1);
         // SAFETY: the tiles cover the extents, `out` is borrowed exclusively, and the table is this machine's.
-        unsafe { (self.dot_product)(rows, len, a_values, a.row_stride, b_values, b.row_stride, out_values, out.row_stride) }
+        unsafe {
+            (self.dot_product)(rows, len, a_values, a.row_stride, b_values, b.row_stride, out_values, out.row_stride);
+        }
     }
 
     /// Each row of `a` times a matrix of `k` columns, given by its transpose `bt` of `k` rows.
@@ -115,14 +117,7 @@ impl Primitives {
     }
 
     /// The aggregate of the values of each row, which has `cols` cells with its zeros. `values` by position.
-    pub fn segment_row_agg(
-        &self,
-        op: AggOp,
-        row_offsets: &[usize],
-        values: &[f64],
-        cols: usize,
-        mut out: TileMut<'_>,
-    ) {
+    pub fn segment_row_agg(&self, op: AggOp, row_offsets: &[usize], values: &[f64], cols: usize, mut out: TileMut<'_>) {
         check_offsets(row_offsets, values.len());
         let rows = row_offsets.len() - 1;
         let out_values = out.covering(rows, 1);
@@ -155,8 +150,8 @@ impl Primitives {
     /// The product of each sparse row with the same row of `b`.
     pub fn sparse_dot_product(&self, a: CsrTile<'_>, b: Tile<'_>, mut out: TileMut<'_>) {
         let rows = a.rows();
-        let longest = a.columns.iter().max().map_or(0, |&column| column as usize + 1);
-        a.check_columns(longest, 1, 1);
+        a.check_columns(usize::MAX, 1, 1);
+        let longest = a.columns[..a.positions()].iter().max().map_or(0, |&column| column as usize + 1);
         let (b_values, out_values) = (b.covering(rows, longest), out.covering(rows, 1));
         let (offsets, columns, values) = (a.row_offsets.as_ptr(), a.columns.as_ptr(), a.values.as_ptr());
         let function = self.sparse_dot_product;
@@ -188,11 +183,12 @@ impl Primitives {
     /// `b` into row `columns[p]` of `acc`.
     pub fn sparse_outer_mult_add(&self, a: CsrTile<'_>, k: usize, b: Tile<'_>, acc: TileMut<'_>) {
         a.check_columns(acc.values.len(), acc.row_stride, k);
+        let TileMut { values: acc, row_stride: acc_row } = acc;
         let b_values = b.covering(a.rows(), k);
         let (offsets, columns, values) = (a.row_offsets.as_ptr(), a.columns.as_ptr(), a.values.as_ptr());
-        let (function, acc_values) = (self.sparse_outer_mult_add, acc.values.as_mut_ptr());
+        let (function, acc_values) = (self.sparse_outer_mult_add, acc.as_mut_ptr());
         // SAFETY: offsets and columns were checked, `acc` is borrowed exclusively, and the table is this machine's.
-        unsafe { function(a.rows(), offsets, columns, values, k, b_values, b.row_stride, acc_values, acc.row_stride) }
+        unsafe { function(a.rows(), offsets, columns, values, k, b_values, b.row_stride, acc_values, acc_row) }
     }
 
     /// For each position `out[p]`, the product of its row of `u` with the row `columns[p]` of `v`, both of `rank`

@@ -8,6 +8,7 @@ use crate::body::{column, rows};
 use crate::family::*;
 use crate::isa::Isa;
 use crate::kernel::{Elementwise, binary_entries, ternary_entries, unary_entries};
+use crate::vector::BLOCK;
 use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 
 /// The primitives of one instruction set. Tables over operations are in the order of `ALL`.
@@ -118,14 +119,21 @@ const _: () = {
     }
 };
 
-/// Compiles the functions from registers to registers.
+/// Compiles the functions from registers to registers. They compute a whole block and keep its first lanes: the
+/// compiler vectorises the loop over a block (but unrolls a shorter one into scalars), then drops the lanes that nobody
+/// reads.
 macro_rules! define_math {
     ($register:ty, $lanes:literal, [$(#[$features:meta])*]) => {
         $(#[$features])*
         #[allow(improper_ctypes_definitions, reason = "registers pass as the C ABI and LLVM agree on for vectors")]
         unsafe extern "C" fn math_unary<K: Elementwise<1>>(x: $register) -> $register {
             // SAFETY: a register is an array of its lanes.
-            unsafe { std::mem::transmute(elementwise::apply::<K, 1, $lanes>(&[std::mem::transmute(x)])) }
+            unsafe {
+                let mut x_block = [0.0; BLOCK];
+                x_block[..$lanes].copy_from_slice(&std::mem::transmute::<$register, [f64; $lanes]>(x));
+                let result = elementwise::apply::<K, 1>(&[x_block]);
+                std::ptr::read_unaligned(result.as_ptr().cast())
+            }
         }
 
         $(#[$features])*
@@ -133,8 +141,12 @@ macro_rules! define_math {
         unsafe extern "C" fn math_binary<K: Elementwise<2>>(x: $register, y: $register) -> $register {
             // SAFETY: a register is an array of its lanes.
             unsafe {
-                let operands = [std::mem::transmute(x), std::mem::transmute(y)];
-                std::mem::transmute(elementwise::apply::<K, 2, $lanes>(&operands))
+                let mut x_lanes = std::mem::transmute::<$register, [f64; $lanes]>(x);
+                let y_lanes = std::mem::transmute::<$register, [f64; $lanes]>(y);
+                for (x, &y) in x_lanes.iter_mut().zip(&y_lanes) {
+                    *x = K::eval([*x, y]);
+                }
+                std::mem::transmute(x_lanes)
             }
         }
     };
@@ -154,7 +166,9 @@ macro_rules! math_codes {
 
 /// The first of a list of types.
 macro_rules! register_of {
-    ($register:ty $(, $more:ty)*) => { $register };
+    ($register:ty $(, $more:ty)*) => {
+        $register
+    };
 }
 
 #[cfg(target_arch = "x86_64")]

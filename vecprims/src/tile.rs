@@ -111,13 +111,7 @@ pub(crate) fn check_offsets(row_offsets: &[usize], available: usize) {
 }
 
 /// Checks that every position has a column, and that the row it names lies in `available` values.
-pub(crate) fn check_columns(
-    row_offsets: &[usize],
-    columns: &[u32],
-    available: usize,
-    row_stride: usize,
-    len: usize,
-) {
+pub(crate) fn check_columns(row_offsets: &[usize], columns: &[u32], available: usize, row_stride: usize, len: usize) {
     check_offsets(row_offsets, columns.len());
     let positions = row_offsets[row_offsets.len() - 1] - row_offsets[0];
     if let Some(&largest) = columns[..positions].iter().max() {

@@ -25,11 +25,8 @@ pub(crate) struct InterpKernel {
 
 impl InterpKernel {
     pub(crate) fn new(plan: &VerifiedCPlan, primitives: &'static Primitives) -> Self {
-        let literals = plan
-            .nodes
-            .values()
-            .map(|node| if let CNode::Literal(bits) = node { bits.get() } else { 0.0 })
-            .collect();
+        let literals =
+            plan.nodes.values().map(|node| if let CNode::Literal(bits) = node { bits.get() } else { 0.0 }).collect();
         let is_row = plan.template() == TemplateType::Row;
         let shapes = plan.shapes();
         // Every node, and every output that has to be spread over the cells of the unit.

@@ -122,7 +122,9 @@ fn row(frame: &mut Frame<'_>, row_type: RowType, declared: &COutput, agg: AggOp,
                 _ => primitives.col_agg(agg, frame.unit.rows, value.len, memory.tile(value), output.values),
             }
         }
-        RowType::ColAggT | RowType::ColAggB1 | RowType::ColAggB1T => accumulate_product(frame, row_type, declared, output),
+        RowType::ColAggT | RowType::ColAggB1 | RowType::ColAggB1T => {
+            accumulate_product(frame, row_type, declared, output);
+        }
     }
 }
 

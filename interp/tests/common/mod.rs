@@ -1,5 +1,5 @@
 //! Plans, data and a plain evaluator for the tests of skeletons and interpreter.
-#![allow(dead_code, reason = "each test uses its part")]
+#![allow(dead_code, unreachable_pub, reason = "each test uses its part of the module")]
 
 pub mod plans;
 pub mod reference;
@@ -74,7 +74,7 @@ pub fn pools() -> &'static [rayon::ThreadPool] {
     })
 }
 
-/// The numbers of threads of [`pools`].
+/// The memory that all tests recycle.
 pub fn buffers() -> Arc<BufferPool> {
     static BUFFERS: OnceLock<Arc<BufferPool>> = OnceLock::new();
     Arc::clone(BUFFERS.get_or_init(|| BufferPool::new(1 << 28)))

@@ -1,7 +1,7 @@
 //! Plans of every template and variant, with the shapes of their inputs.
 
 use fuseline_ir::cplan::{
-    Bits, CInput, CInputId, CNode, CNodeId, COutput, CPlan, CellType, MAIN, OuterType, RowType, Variant,
+    Bits, CInput, CInputId, CNode, CNodeId, COutput, CPlan, CellType, OuterType, RowType, Variant,
 };
 use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 
@@ -150,7 +150,8 @@ pub fn magg_plans() -> Vec<Example> {
 pub fn row_plans() -> Vec<Example> {
     let mut examples = vec![no_agg(), scale_rows(), multiply(), range(), gradient(), weighted_gradient()];
     examples.extend(AGGS.into_iter().chain([AggOp::Mean]).flat_map(|agg| [row_agg(agg), main_row_agg(agg)]));
-    examples.extend(AGGS.into_iter().flat_map(|agg| [col_agg(agg), full_scalar(agg), full_vector(agg), main_full(agg)]));
+    examples
+        .extend(AGGS.into_iter().flat_map(|agg| [col_agg(agg), full_scalar(agg), full_vector(agg), main_full(agg)]));
     examples.extend([project(false), project(true), accumulate_left(), dense_chain()]);
     examples
 }
@@ -349,6 +350,5 @@ pub fn sum_of_products() -> Example {
     let y = b.matrix(full);
     let (x, y) = (b.push(CNode::Main), b.push(CNode::SideCell(y)));
     let product = b.binary(BinaryOp::Mult, x, y);
-    let _ = MAIN;
     b.finish("sum(X*Y)", &[(product, Some(AggOp::Sum), None)], true)
 }

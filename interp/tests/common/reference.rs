@@ -5,6 +5,7 @@ use fuseline_ir::cplan::{CNode, CNodeId, CPlan, CellType, FACTOR_U, FACTOR_V, MA
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::AggOp;
 use fuseline_matrix::Dense;
+use smallvec::SmallVec;
 
 /// The result of a plan on dense inputs.
 pub fn evaluate(plan: &CPlan, inputs: &[Dense], scalars: &[f64]) -> Dense {
@@ -44,8 +45,8 @@ impl Evaluator<'_> {
     }
 
     /// The values of all nodes at one cell.
-    fn cell(&self, i: usize, j: usize) -> Vec<f64> {
-        let mut values: Vec<f64> = Vec::new();
+    fn cell(&self, i: usize, j: usize) -> SmallVec<[f64; 16]> {
+        let mut values: SmallVec<[f64; 16]> = SmallVec::new();
         for node in self.plan.nodes.values() {
             let at = |id: CNodeId| values[id.index()];
             values.push(match *node {
@@ -163,9 +164,7 @@ impl Evaluator<'_> {
             RowType::ColAgg => {
                 Dense::from_fn(1, cols, |_, j| aggregate(agg, (0..rows.len()).map(|i| at(i, output.node)[j])))
             }
-            RowType::ColAggT => {
-                Dense::from_fn(left_len, 1, |j, _| sum(&|i| at(i, left)[j] * at(i, output.node)[0]))
-            }
+            RowType::ColAggT => Dense::from_fn(left_len, 1, |j, _| sum(&|i| at(i, left)[j] * at(i, output.node)[0])),
             RowType::ColAggB1 | RowType::ColAggB1T => {
                 Dense::from_fn(left_len, cols, |j, k| sum(&|i| at(i, left)[j] * at(i, output.node)[k]))
             }

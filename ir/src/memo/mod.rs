@@ -208,7 +208,7 @@ impl MemoTable {
         for (group, entries) in self.groups() {
             let mut sorted: Vec<&MemoEntry> = entries.iter().collect();
             sorted.sort_by_key(|entry| (entry.ttype, entry.inputs.map(|input| input.map_or(-1, |id| i64::from(id.as_u32())))));
-            let plans: Vec<String> = sorted.iter().map(|entry| entry.to_string()).collect();
+            let plans: Vec<String> = sorted.iter().map(ToString::to_string).collect();
             rows.push((group.as_u32().to_string(), dag[group].op.label(), plans.join(" ")));
         }
         let widths = rows.iter().fold((0, 0), |(id, label), row| (id.max(row.0.len()), label.max(row.1.len())));

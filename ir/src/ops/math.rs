@@ -54,14 +54,16 @@ pub fn log(x: f64) -> f64 {
     const EXPONENT_MASK: u64 = 0xfff0_0000_0000_0000;
     const TWO_52: f64 = 4_503_599_627_370_496.0;
     let subnormal = x < f64::MIN_POSITIVE;
-    let y = if subnormal { x * 18_014_398_509_481_984.0 } else { x };
+    let scaled = x * 18_014_398_509_481_984.0;
+    let y = if subnormal { scaled } else { x };
     let bits = y.to_bits();
     let offset = bits.wrapping_sub(SQRT_HALF_BITS);
     let m = f64::from_bits(bits.wrapping_sub(offset & EXPONENT_MASK));
     // The exponent, biased by 2048 to be positive, read back through the mantissa of 2^52 + k.
     let biased = (offset.wrapping_add(2048 << 52) >> 52) & 0xfff;
     let k = f64::from_bits(biased | TWO_52.to_bits()) - (TWO_52 + 2048.0);
-    let k = if subnormal { k - 54.0 } else { k };
+    let scaled_k = k - 54.0;
+    let k = if subnormal { scaled_k } else { k };
     let f = m - 1.0;
     let s = f / (2.0 + f);
     let z = s * s;
@@ -121,7 +123,9 @@ pub fn round(x: f64) -> f64 {
 /// The sign as -1, 0 or 1; NaN for NaN.
 #[inline(always)]
 pub fn sign(x: f64) -> f64 {
-    if x.is_nan() { x } else { indicator(x > 0.0) - indicator(x < 0.0) }
+    // Computed before it is chosen: a branch around it would keep loops from vectorising.
+    let sign = indicator(x > 0.0) - indicator(x < 0.0);
+    if x.is_nan() { x } else { sign }
 }
 
 /// `floor(x / y)`.

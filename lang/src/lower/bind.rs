@@ -49,10 +49,7 @@ impl Callable {
         }
     }
 
-    pub(super) fn of_user_function(
-        name: &str,
-        parameters: &[fuseline_ir::program::Parameter],
-    ) -> Self {
+    pub(super) fn of_user_function(name: &str, parameters: &[fuseline_ir::program::Parameter]) -> Self {
         let slot = |parameter: &fuseline_ir::program::Parameter| {
             let declared = format!("{} {}", type_name(parameter.data_type), parameter.name);
             let default = parameter.default.as_ref().map(|value| format!(" = {}", quoted(value)));
@@ -62,11 +59,7 @@ impl Callable {
                 text: declared + &default.unwrap_or_default(),
             }
         };
-        Callable {
-            name: name.to_owned(),
-            slots: parameters.iter().map(slot).collect(),
-            is_variadic: false,
-        }
+        Callable { name: name.to_owned(), slots: parameters.iter().map(slot).collect(), is_variadic: false }
     }
 
     /// `name(first, second=default)`.
@@ -90,10 +83,7 @@ impl Callable {
             let slot = match &argument.name {
                 Some(_) => Some(self.named_slot(argument)?),
                 None if seen_named => {
-                    let message = format!(
-                        "an argument of `{}` without a name follows one with a name",
-                        self.name
-                    );
+                    let message = format!("an argument of `{}` without a name follows one with a name", self.name);
                     return Err(self.error(argument.value.span, message).here("without a name"));
                 }
                 None if position < self.slots.len() => Some(position),
@@ -109,11 +99,7 @@ impl Callable {
                 None => bound.rest.push(&argument.value),
             }
         }
-        let missing = self
-            .slots
-            .iter()
-            .zip(&bound.slots)
-            .find(|(slot, bound)| slot.is_required && bound.is_none());
+        let missing = self.slots.iter().zip(&bound.slots).find(|(slot, bound)| slot.is_required && bound.is_none());
         match missing {
             Some((slot, _)) => Err(self.missing(slot, span)),
             None => Ok(bound),
@@ -124,8 +110,7 @@ impl Callable {
         let Some(name) = &argument.name else { unreachable!("the caller looked for a name") };
         self.slots.iter().position(|slot| slot.name == name.text).ok_or_else(|| {
             let known = self.slots.iter().map(|slot| slot.name.as_str());
-            let error =
-                self.error(name.span, format!("`{}` has no parameter `{}`", self.name, name.text));
+            let error = self.error(name.span, format!("`{}` has no parameter `{}`", self.name, name.text));
             error.here("unknown").maybe_help(suggest::nearest(&name.text, known))
         })
     }
@@ -138,8 +123,7 @@ impl Callable {
     }
 
     fn given_twice(&self, slot: usize, first: &Expression, argument: &Argument) -> Diagnostic {
-        let message =
-            format!("the parameter `{}` of `{}` is given twice", self.slots[slot].name, self.name);
+        let message = format!("the parameter `{}` of `{}` is given twice", self.slots[slot].name, self.name);
         let again = argument.name.as_ref().map_or(argument.value.span, |name| name.span);
         self.error(again, message).here("again here").label(first.span, "first here")
     }

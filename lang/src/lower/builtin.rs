@@ -19,12 +19,7 @@ struct Bind<'e> {
 
 impl Lowerer<'_> {
     /// The operator of a call, with or without a value.
-    pub(super) fn builtin(
-        &mut self,
-        builtin: &'static Builtin,
-        call: &Call,
-        span: Span,
-    ) -> Lowered<HopId> {
+    pub(super) fn builtin(&mut self, builtin: &'static Builtin, call: &Call, span: Span) -> Lowered<HopId> {
         let bound = match Callable::of_builtin(builtin).bind(call, span) {
             Ok(bound) => bound,
             Err(error) => return self.report(error),
@@ -32,9 +27,7 @@ impl Lowerer<'_> {
         let call = Bind { builtin, bound, span };
         match builtin.lowering {
             Lowering::Unary(op) => self.with_inputs(&call, HopOp::Unary(op)),
-            Lowering::Aggregate(op, direction) => {
-                self.with_inputs(&call, HopOp::AggUnary(op, direction))
-            }
+            Lowering::Aggregate(op, direction) => self.with_inputs(&call, HopOp::AggUnary(op, direction)),
             Lowering::Shape(op) => self.with_inputs(&call, HopOp::Shape(op)),
             Lowering::Transpose => self.with_inputs(&call, HopOp::Reorg(ReorgOp::Transpose)),
             Lowering::Nary(op) => self.with_inputs(&call, HopOp::Nary(op)),
@@ -45,9 +38,7 @@ impl Lowerer<'_> {
             }
             Lowering::AggregateOrFold(_, op) => {
                 let values = self.inputs(&call)?;
-                let fold = |so_far: HopId, next: &HopId| {
-                    self.add(HopOp::Binary(op), &[so_far, *next], span)
-                };
+                let fold = |so_far: HopId, next: &HopId| self.add(HopOp::Binary(op), &[so_far, *next], span);
                 values[1..].iter().try_fold(values[0], fold)
             }
             Lowering::Log => self.log(&call),
@@ -90,47 +81,47 @@ impl Lowerer<'_> {
 
     fn data_gen(&mut self, call: &Bind<'_>, op: DataGenOp) -> Lowered<HopId> {
         let mut inputs = Vec::new();
-        for (position, parameter) in call.builtin.parameters.iter().enumerate() {
+        let (mut count, is_matrix) = (call.builtin.parameters.len(), op == DataGenOp::Matrix);
+        if is_matrix {
+            count = 3;
+            self.check_byrow(call.bound.slots[3])?;
+        }
+        for (position, parameter) in call.builtin.parameters.iter().enumerate().take(count) {
             if let Some(input) = self.argument_or_default(call, position)? {
-                let may_be_matrix = op == DataGenOp::Matrix && position == 0;
+                let may_be_matrix = is_matrix && position == 0;
                 if !may_be_matrix && self.blocks.dag[input].is_matrix() {
-                    let place =
-                        call.bound.slots[position].map_or(call.span, |argument| argument.span);
+                    let place = call.bound.slots[position].map_or(call.span, |argument| argument.span);
                     return self.matrix_for_scalar(call.builtin.name, parameter.name, place);
                 }
                 inputs.push(input);
             }
         }
         match op {
-            DataGenOp::Matrix => self.drop_byrow(call, &mut inputs)?,
             DataGenOp::Seq if inputs.len() == 2 => {
                 let increment = self.implied_increment(inputs[0], inputs[1], call.span)?;
                 inputs.push(increment);
             }
-            DataGenOp::Seq | DataGenOp::Rand => {}
+            DataGenOp::Matrix | DataGenOp::Seq | DataGenOp::Rand => {}
         }
         self.add(HopOp::DataGen(op), &inputs, call.span)
     }
 
     fn matrix_for_scalar<T>(&mut self, function: &str, parameter: &str, place: Span) -> Lowered<T> {
-        let message = format!(
-            "`{function}` needs a scalar as `{parameter}`, not {}",
-            type_name(DataType::Matrix)
-        );
+        let message = format!("`{function}` needs a scalar as `{parameter}`, not {}", type_name(DataType::Matrix));
         let error = Diagnostic::new(place, message).here("a matrix");
         self.report(error.help("convert a 1 x 1 matrix with `as.scalar(...)`"))
     }
 
     /// The operator fills row by row; the other order has no operator yet.
-    fn drop_byrow(&mut self, call: &Bind<'_>, inputs: &mut Vec<HopId>) -> Lowered<()> {
-        let byrow = inputs.pop();
-        if byrow.and_then(|id| self.blocks.dag.literal_value(id)) == Some(&Value::Bool(true)) {
-            return Ok(());
+    fn check_byrow(&mut self, byrow: Option<&Expression>) -> Lowered<()> {
+        match byrow {
+            None | Some(Expression { kind: ExpressionKind::Literal(Value::Bool(true)), .. }) => Ok(()),
+            Some(other) => {
+                let message = "`matrix` fills row by row; another `byrow` is not supported yet";
+                let help = "swap `rows` and `cols`, and transpose the result with `t(...)`";
+                self.report(Diagnostic::new(other.span, message).here("must be TRUE").help(help))
+            }
         }
-        let place = call.bound.slots[3].map_or(call.span, |argument| argument.span);
-        let error =
-            Diagnostic::new(place, "`matrix` fills row by row; `byrow=FALSE` is not supported yet");
-        self.report(error.help("swap `rows` and `cols`, and transpose the result with `t(...)`"))
     }
 
     /// 1, or -1 where the sequence falls.
@@ -169,8 +160,7 @@ impl Lowerer<'_> {
             None | Some("matrix") => false,
             Some("scalar") => true,
             Some(other) => {
-                let message =
-                    format!("`read` gives a matrix or a scalar; `{other}` is not supported");
+                let message = format!("`read` gives a matrix or a scalar; `{other}` is not supported");
                 return self.report(Diagnostic::new(call.span, message));
             }
         };
@@ -191,10 +181,7 @@ impl Lowerer<'_> {
             Some("boolean") => DataType::BOOL,
             Some("string") => DataType::STR,
             Some(other) => {
-                return self.report(Diagnostic::new(
-                    call.span,
-                    format!("there is no value type `{other}`"),
-                ));
+                return self.report(Diagnostic::new(call.span, format!("there is no value type `{other}`")));
             }
         };
         Ok(())
@@ -209,53 +196,30 @@ impl Lowerer<'_> {
         }
     }
 
-    fn check_function(
-        &mut self,
-        call: &Bind<'_>,
-        function: Function,
-        inputs: &[HopId],
-    ) -> Lowered<()> {
+    fn check_function(&mut self, call: &Bind<'_>, function: Function, inputs: &[HopId]) -> Lowered<()> {
         let takes_matrix = |position: usize| match function {
             Function::Write | Function::ToString => position == 0,
-            Function::Read
-            | Function::Print
-            | Function::Stop
-            | Function::Assert
-            | Function::Time => false,
+            Function::Read | Function::Print | Function::Stop | Function::Assert | Function::Time => false,
         };
-        let wrong = (0..inputs.len())
-            .find(|&at| self.blocks.dag[inputs[at]].is_matrix() && !takes_matrix(at));
+        let wrong = (0..inputs.len()).find(|&at| self.blocks.dag[inputs[at]].is_matrix() && !takes_matrix(at));
         let Some(wrong) = wrong else { return Ok(()) };
         let place = self.blocks.dag[inputs[wrong]].span.unwrap_or(call.span);
         if function == Function::Print {
-            let error =
-                Diagnostic::new(call.span, "`print` prints scalars and texts, not matrices")
-                    .here("a matrix");
-            return self.report(error.help(
-                "convert the matrix with `toString(...)`, or a single cell with `as.scalar(...)`",
-            ));
+            let error = Diagnostic::new(call.span, "`print` prints scalars and texts, not matrices").here("a matrix");
+            return self
+                .report(error.help("convert the matrix with `toString(...)`, or a single cell with `as.scalar(...)`"));
         }
-        let given = call
-            .builtin
-            .parameters
-            .iter()
-            .zip(&call.bound.slots)
-            .filter(|(_, slot)| slot.is_some());
+        let given = call.builtin.parameters.iter().zip(&call.bound.slots).filter(|(_, slot)| slot.is_some());
         let parameter = given.map(|(parameter, _)| parameter.name).nth(wrong).unwrap_or_default();
         self.matrix_for_scalar(call.builtin.name, parameter, place)
     }
 
     /// `ifdef($name, default)`: the default is evaluated only where the argument was not passed.
     fn ifdef(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
-        let [
-            Some(Expression { kind: ExpressionKind::ScriptArgument(name), span, .. }),
-            Some(default),
-        ] = call.bound.slots[..]
+        let [Some(Expression { kind: ExpressionKind::ScriptArgument(name), span, .. }), Some(default)] =
+            call.bound.slots[..]
         else {
-            let error = Diagnostic::new(
-                call.span,
-                "the first argument of `ifdef` must be a script argument",
-            );
+            let error = Diagnostic::new(call.span, "the first argument of `ifdef` must be a script argument");
             return self.report(error.here("here").help("write `ifdef($name, default)`"));
         };
         match self.arguments.get(name) {

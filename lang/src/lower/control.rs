@@ -39,12 +39,8 @@ impl Lowerer<'_> {
         let data_type = self.blocks.dag[value].data_type;
         if matches!(data_type, DataType::Matrix | DataType::STR) {
             let found = type_name(data_type);
-            let error =
-                Diagnostic::new(expression.span, format!("{role} must be a scalar, not {found}"))
-                    .here(found);
-            let help = data_type
-                .is_matrix()
-                .then(|| "convert a 1 x 1 matrix with `as.scalar(...)`".to_owned());
+            let error = Diagnostic::new(expression.span, format!("{role} must be a scalar, not {found}")).here(found);
+            let help = data_type.is_matrix().then(|| "convert a 1 x 1 matrix with `as.scalar(...)`".to_owned());
             return self.report(error.maybe_help(help));
         }
         self.blocks.dag.write(Predicate::VALUE, value);
@@ -69,19 +65,13 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    pub(super) fn while_statement(
-        &mut self,
-        span: Span,
-        condition: &Expression,
-        body: &[Statement],
-    ) -> Lowered<()> {
-        if body.is_empty() && matches!(condition.kind, ExpressionKind::Literal(Value::Bool(false)))
-        {
+    pub(super) fn while_statement(&mut self, span: Span, condition: &Expression, body: &[Statement]) -> Lowered<()> {
+        if body.is_empty() && matches!(condition.kind, ExpressionKind::Literal(Value::Bool(false))) {
             // The idiom `while(FALSE){}` only ends the block, which separates what is before from what is after.
             self.blocks.cut();
             return Ok(());
         }
-        let (predicate, body) = self.to_fixed_point(span, assigned_in(body), |lowerer| {
+        let (predicate, body) = self.fixed_point(span, &assigned_in(body), |lowerer| {
             (lowerer.predicate(condition, "a condition"), lowerer.body(body))
         });
         self.blocks.push(StatementBlock::While { predicate: predicate?, body, span: Some(span) });
@@ -98,29 +88,20 @@ impl Lowerer<'_> {
     ) -> Lowered<()> {
         let from = self.predicate(&range.from, "the start of a loop");
         let to = self.predicate(&range.to, "the end of a loop");
-        let by =
-            range.by.as_ref().map(|by| self.predicate(by, "the increment of a loop")).transpose();
+        let by = range.by.as_ref().map(|by| self.predicate(by, "the increment of a loop")).transpose();
         let counter_type = match (&from, &by) {
             (Ok(from), Ok(by)) => counter_type(from, by.as_ref()),
             _ => DataType::Unknown,
         };
         let mut assigned = assigned_in(statements);
         assigned.insert(variable.text.clone());
-        let body = self.to_fixed_point(span, assigned, |lowerer| {
+        let body = self.fixed_point(span, &assigned, |lowerer| {
             lowerer.scope.set(&variable.text, counter_type);
             lowerer.body(statements)
         });
         let (from, to, by) = (from?, to?, by?);
         let variable = variable.text.clone();
-        self.blocks.push(StatementBlock::For {
-            variable,
-            from,
-            to,
-            by,
-            body,
-            parallel,
-            span: Some(span),
-        });
+        self.blocks.push(StatementBlock::For { variable, from, to, by, body, parallel, span: Some(span) });
         Ok(())
     }
 
@@ -129,17 +110,12 @@ impl Lowerer<'_> {
     /// Nearly always the types before the loop are such. Where an iteration leaves a variable with another type, the
     /// loop is lowered again with the common type of both. What was learnt of a loop is kept, so that loops within
     /// loops need few rounds altogether.
-    fn to_fixed_point<T>(
-        &mut self,
-        span: Span,
-        assigned: BTreeSet<String>,
-        mut lower: impl FnMut(&mut Self) -> T,
-    ) -> T {
+    fn fixed_point<T>(&mut self, span: Span, assigned: &BTreeSet<String>, mut lower: impl FnMut(&mut Self) -> T) -> T {
         let entry = self.scope.clone();
         loop {
             let errors = self.errors.len();
             self.scope = entry.clone();
-            for name in &assigned {
+            for name in assigned {
                 // An earlier iteration may have assigned what no statement before the loop did.
                 let before = entry.get(name).unwrap_or(DataType::Unknown);
                 let learnt = self.unstable.get(&span).and_then(|types| types.get(name)).copied();
@@ -148,15 +124,12 @@ impl Lowerer<'_> {
             let head = self.scope.clone();
             let result = lower(self);
             let mut is_stable = true;
-            for name in &assigned {
+            for name in assigned {
                 let (Some(before), Some(after)) = (head.get(name), self.scope.get(name)) else {
                     continue;
                 };
                 if merge(before, after) != before {
-                    self.unstable
-                        .entry(span)
-                        .or_default()
-                        .insert(name.clone(), merge(before, after));
+                    self.unstable.entry(span).or_default().insert(name.clone(), merge(before, after));
                     is_stable = false;
                 }
             }
@@ -191,9 +164,7 @@ pub(super) fn assigned_in(statements: &[Statement]) -> BTreeSet<String> {
 pub(super) fn assigned_by(statement: &Statement) -> BTreeSet<String> {
     match &statement.kind {
         StatementKind::Assign { target, .. } => BTreeSet::from([target.name.text.clone()]),
-        StatementKind::MultiAssign { targets, .. } => {
-            targets.iter().map(|target| target.name.text.clone()).collect()
-        }
+        StatementKind::MultiAssign { targets, .. } => targets.iter().map(|target| target.name.text.clone()).collect(),
         StatementKind::Call(_) => BTreeSet::new(),
         StatementKind::If { then_body, else_body, .. } => {
             then_body.iter().chain(else_body).flat_map(assigned_by).collect()

@@ -64,16 +64,14 @@ impl Lowerer<'_> {
             };
         };
         let op = HopOp::Read(name.to_owned());
-        let hop =
-            Hop { op, inputs: Inputs::new(), data_type, size: SizeInfo::UNKNOWN, span: Some(span) };
+        let hop = Hop { op, inputs: Inputs::new(), data_type, size: SizeInfo::UNKNOWN, span: Some(span) };
         let id = self.blocks.dag.push(hop);
         self.blocks.values.insert(name.to_owned(), id);
         Ok(id)
     }
 
     fn undefined<T>(&mut self, name: &str, span: Span) -> Lowered<T> {
-        let error = Diagnostic::new(span, format!("the variable `{name}` is not defined"))
-            .here("not defined");
+        let error = Diagnostic::new(span, format!("the variable `{name}` is not defined")).here("not defined");
         let is_function = builtins::find(name).is_some() || self.signatures.contains_key(name);
         let help = if is_function {
             Some(format!("`{name}` is a function; call it with `{name}(...)`"))
@@ -87,40 +85,27 @@ impl Lowerer<'_> {
         if let Some(argument) = self.arguments.get(name) {
             return Ok(self.literal(argument.0.clone(), span));
         }
-        let error =
-            Diagnostic::new(span, format!("the argument `${name}` is missing")).here("needed here");
-        let option =
-            if name.starts_with(|c: char| c.is_ascii_digit()) { "--args ..." } else { "--nvargs" };
-        let pass =
-            if option == "--nvargs" { format!("--nvargs {name}=...") } else { option.to_owned() };
-        self.report(
-            error.help(format!(
-                "pass it with `{pass}`, or give a default with `ifdef(${name}, ...)`"
-            )),
-        )
+        let error = Diagnostic::new(span, format!("the argument `${name}` is missing")).here("needed here");
+        let option = if name.starts_with(|c: char| c.is_ascii_digit()) { "--args ..." } else { "--nvargs" };
+        let pass = if option == "--nvargs" { format!("--nvargs {name}=...") } else { option.to_owned() };
+        self.report(error.help(format!("pass it with `{pass}`, or give a default with `ifdef(${name}, ...)`")))
     }
 
     fn prefix(&mut self, op: Prefix, operand: &Expression, span: Span) -> Lowered<HopId> {
+        if let (Prefix::Minus, ExpressionKind::Literal(value)) = (op, &operand.kind)
+            && let Some(negative) = negated(value)
+        {
+            return Ok(self.literal(negative, span));
+        }
         let value = self.expression(operand)?;
-        let unary = match op {
-            Prefix::Plus => return Ok(value),
-            Prefix::Not => UnaryOp::Not,
-            Prefix::Minus => UnaryOp::Neg,
-        };
-        let literal = self.blocks.dag.literal_value(value).filter(|_| op == Prefix::Minus);
-        match literal.and_then(negated) {
-            Some(negative) => Ok(self.literal(negative, span)),
-            None => self.add(HopOp::Unary(unary), &[value], span),
+        match op {
+            Prefix::Plus => Ok(value),
+            Prefix::Not => self.add(HopOp::Unary(UnaryOp::Not), &[value], span),
+            Prefix::Minus => self.add(HopOp::Unary(UnaryOp::Neg), &[value], span),
         }
     }
 
-    pub(super) fn infix(
-        &mut self,
-        op: Infix,
-        left: HopId,
-        right: HopId,
-        span: Span,
-    ) -> Lowered<HopId> {
+    pub(super) fn infix(&mut self, op: Infix, left: HopId, right: HopId, span: Span) -> Lowered<HopId> {
         let op = match op {
             Infix::MatMul => HopOp::MatMul,
             Infix::Elementwise(BinaryOp::Plus) if self.is_text(left) || self.is_text(right) => {
@@ -136,14 +121,11 @@ impl Lowerer<'_> {
     }
 
     fn concatenation(&mut self, left: HopId, right: HopId, span: Span) -> Lowered<HopId> {
-        if let Some(matrix) = [left, right].into_iter().find(|id| self.blocks.dag[*id].is_matrix())
-        {
+        if let Some(matrix) = [left, right].into_iter().find(|id| self.blocks.dag[*id].is_matrix()) {
             let place = self.blocks.dag[matrix].span.unwrap_or(span);
-            let error = Diagnostic::new(span, "a text and a matrix cannot be concatenated")
-                .label(place, "a matrix");
-            return self.report(error.help(
-                "convert the matrix with `toString(...)`, or a single cell with `as.scalar(...)`",
-            ));
+            let error = Diagnostic::new(span, "a text and a matrix cannot be concatenated").label(place, "a matrix");
+            return self
+                .report(error.help("convert the matrix with `toString(...)`, or a single cell with `as.scalar(...)`"));
         }
         self.add(HopOp::Concat, &[left, right], span)
     }
@@ -152,42 +134,28 @@ impl Lowerer<'_> {
         if let Some(variable) = self.hoisted.get(&span).cloned() {
             return self.read_variable(&variable, span);
         }
-        let Some(builtin) =
-            builtins::find(&call.function.text).filter(|_| call.namespace.is_none())
-        else {
+        let Some(builtin) = builtins::find(&call.function.text).filter(|_| call.namespace.is_none()) else {
             return self.unknown_function(call);
         };
         if !builtin.lowering.has_value() {
-            let error = Diagnostic::new(span, format!("`{}` has no value", builtin.name))
-                .here("used as a value");
+            let error = Diagnostic::new(span, format!("`{}` has no value", builtin.name)).here("used as a value");
             return self.report(error.help("write it as a statement of its own"));
         }
         self.builtin(builtin, call, span)
     }
 
     /// First and last row, first and last column of an index; one row or column has the same operator at both ends.
-    pub(super) fn bounds(
-        &mut self,
-        base: HopId,
-        ranges: &Ranges,
-        span: Span,
-    ) -> Lowered<[HopId; 4]> {
+    pub(super) fn bounds(&mut self, base: HopId, ranges: &Ranges, span: Span) -> Lowered<[HopId; 4]> {
         let (first_row, last_row) = self.range(base, &ranges.rows, ShapeOp::Nrow, span)?;
         let (first_col, last_col) = self.range(base, &ranges.cols, ShapeOp::Ncol, span)?;
         Ok([first_row, last_row, first_col, last_col])
     }
 
-    fn range(
-        &mut self,
-        base: HopId,
-        range: &Range,
-        extent: ShapeOp,
-        span: Span,
-    ) -> Lowered<(HopId, HopId)> {
+    fn range(&mut self, base: HopId, range: &Range, extent: ShapeOp, span: Span) -> Lowered<(HopId, HopId)> {
         match range {
             Range::All => {
                 let first = self.literal(Value::I64(1), span);
-                Ok((first, self.add(HopOp::Shape(extent), &[base], span)?))
+                Ok((first, self.extent(base, extent, span)?))
             }
             Range::Single(at) => {
                 let at = self.expression(at)?;
@@ -197,12 +165,21 @@ impl Lowerer<'_> {
         }
     }
 
-    pub(super) fn indexed(
-        &mut self,
-        base: HopId,
-        bounds: [HopId; 4],
-        span: Span,
-    ) -> Lowered<HopId> {
+    /// The number of rows or columns: a literal where it is known.
+    fn extent(&mut self, base: HopId, extent: ShapeOp, span: Span) -> Lowered<HopId> {
+        let size = self.blocks.dag[base].size;
+        let known = match extent {
+            ShapeOp::Nrow => size.rows,
+            ShapeOp::Ncol => size.cols,
+            ShapeOp::Length => size.cells(),
+        };
+        match known.and_then(|known| i64::try_from(known).ok()) {
+            Some(known) => Ok(self.literal(Value::I64(known), span)),
+            None => self.add(HopOp::Shape(extent), &[base], span),
+        }
+    }
+
+    pub(super) fn indexed(&mut self, base: HopId, bounds: [HopId; 4], span: Span) -> Lowered<HopId> {
         let [first_row, last_row, first_col, last_col] = bounds;
         self.add(HopOp::Index, &[base, first_row, last_row, first_col, last_col], span)
     }
@@ -212,13 +189,8 @@ impl Lowerer<'_> {
         match self.blocks.dag.add(op, inputs, Some(span)) {
             Ok(id) => Ok(id),
             Err(error) => {
-                let mut diagnostic = Diagnostic::new(span, error.to_string());
-                if matches!(
-                    error,
-                    ShapeError::Dimensions { .. }
-                        | ShapeError::Type { .. }
-                        | ShapeError::Range { .. }
-                ) {
+                let mut diagnostic = Diagnostic::new(span, without_nnz(error.clone()).to_string());
+                if matches!(error, ShapeError::Dimensions { .. } | ShapeError::Type { .. } | ShapeError::Range { .. }) {
                     for &input in inputs.iter().take(2) {
                         diagnostic = self.describe_input(diagnostic, input);
                     }
@@ -233,14 +205,20 @@ impl Lowerer<'_> {
         let hop = &self.blocks.dag[input];
         let Some(place) = hop.span else { return diagnostic };
         match hop.data_type {
-            DataType::Matrix if hop.size == SizeInfo::UNKNOWN => {
-                diagnostic.label(place, "a matrix")
-            }
-            DataType::Matrix => {
-                diagnostic.label(place, format!("a matrix {}", SizeInfo { nnz: None, ..hop.size }))
-            }
+            DataType::Matrix if hop.size == SizeInfo::UNKNOWN => diagnostic.label(place, "a matrix"),
+            DataType::Matrix => diagnostic.label(place, format!("a matrix {}", SizeInfo { nnz: None, ..hop.size })),
             DataType::Scalar(_) => diagnostic.label(place, super::bind::type_name(hop.data_type)),
             DataType::Unknown => diagnostic,
         }
     }
+}
+
+/// The error with the dimensions alone, which are what it is about.
+fn without_nnz(mut error: ShapeError) -> ShapeError {
+    match &mut error {
+        ShapeError::Dimensions { left, right, .. } => (left.nnz, right.nnz) = (None, None),
+        ShapeError::Range { size, .. } => size.nnz = None,
+        _ => {}
+    }
+    error
 }

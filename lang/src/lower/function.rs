@@ -33,15 +33,9 @@ pub(super) fn signatures(
             let name = format!("{}{}", file.prefix, definition.name.text);
             if builtins::find(&definition.name.text).is_some() {
                 let message = format!("`{}` is a builtin function", definition.name.text);
-                errors.push(
-                    Diagnostic::new(definition.name.span, message)
-                        .help("give your function another name"),
-                );
+                errors.push(Diagnostic::new(definition.name.span, message).help("give your function another name"));
             } else if let Some(first) = signatures.get(&name) {
-                let error = Diagnostic::new(
-                    definition.name.span,
-                    format!("the function `{name}` is defined twice"),
-                );
+                let error = Diagnostic::new(definition.name.span, format!("the function `{name}` is defined twice"));
                 errors.push(error.here("again here").label(first.span, "first here"));
             } else {
                 signatures.insert(name.clone(), signature(name, definition, arguments, errors));
@@ -58,8 +52,7 @@ fn signature(
     errors: &mut Vec<Diagnostic>,
 ) -> Signature {
     let mut parameter = |declared: &ParameterDefinition| {
-        let default =
-            declared.default.as_ref().map(|default| default_value(declared, default, arguments));
+        let default = declared.default.as_ref().map(|default| default_value(declared, default, arguments));
         let default = default.transpose().unwrap_or_else(|error| {
             errors.push(error);
             None
@@ -81,12 +74,9 @@ fn default_value(
 ) -> Result<Value, Diagnostic> {
     let name = &declared.name.text;
     let Some(value) = constant(default, arguments) else {
-        return Err(Diagnostic::new(
-            default.span,
-            format!("the default of `{name}` is not a constant"),
-        )
-        .here("not a constant")
-        .help("a default must be a number, a text, TRUE or FALSE"));
+        return Err(Diagnostic::new(default.span, format!("the default of `{name}` is not a constant"))
+            .here("not a constant")
+            .help("a default must be a number, a text, TRUE or FALSE"));
     };
     let actual = DataType::Scalar(value.scalar_type());
     convert(value, declared.data_type).ok_or_else(|| {
@@ -100,9 +90,7 @@ fn constant(expression: &Expression, arguments: &BTreeMap<String, Argument>) -> 
     match &expression.kind {
         ExpressionKind::Literal(value) => Some(value.clone()),
         ExpressionKind::Variable(name) => named_constant(name),
-        ExpressionKind::ScriptArgument(name) => {
-            arguments.get(name).map(|argument| argument.0.clone())
-        }
+        ExpressionKind::ScriptArgument(name) => arguments.get(name).map(|argument| argument.0.clone()),
         ExpressionKind::Prefix(Prefix::Minus, operand) => negated(&constant(operand, arguments)?),
         _ => None,
     }
@@ -131,9 +119,7 @@ pub(super) fn negated(value: &Value) -> Option<Value> {
 pub(super) fn convert(value: Value, declared: DataType) -> Option<Value> {
     match (declared, value) {
         (DataType::F64, value) => value.as_f64().map(Value::F64),
-        (DataType::I64, Value::F64(value)) => {
-            (value.abs() < 9.0e18).then_some(Value::I64(value as i64))
-        }
+        (DataType::I64, Value::F64(value)) => (value.abs() < 9.0e18).then_some(Value::I64(value as i64)),
         (DataType::I64, Value::Bool(value)) => Some(Value::I64(i64::from(value))),
         (DataType::BOOL, Value::I64(value)) => Some(Value::Bool(value != 0)),
         (DataType::BOOL, Value::F64(value)) => Some(Value::Bool(value != 0.0)),
@@ -149,9 +135,7 @@ impl Lowerer<'_> {
             let name = format!("{}{}", self.file.prefix, definition.name.text);
             // A second definition was reported; its body would only repeat messages.
             let signatures = self.signatures;
-            let Some(signature) =
-                signatures.get(&name).filter(|known| known.span == definition.span)
-            else {
+            let Some(signature) = signatures.get(&name).filter(|known| known.span == definition.span) else {
                 continue;
             };
             let function = self.function(definition, signature);
@@ -159,11 +143,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn function(
-        &mut self,
-        definition: &FunctionDefinition,
-        signature: &Signature,
-    ) -> program::Function {
+    fn function(&mut self, definition: &FunctionDefinition, signature: &Signature) -> program::Function {
         self.scope = super::Scope::default();
         for parameter in &signature.parameters {
             self.scope.set(&parameter.name, parameter.data_type);
@@ -188,22 +168,14 @@ impl Lowerer<'_> {
     fn result(&mut self, result: &ParameterDefinition) -> Lowered<()> {
         let name = &result.name;
         let Some(actual) = self.scope.get(&name.text) else {
-            let error =
-                Diagnostic::new(name.span, format!("the result `{}` is never assigned", name.text));
-            return self.report(
-                error.here("declared here").help("assign it on every path through the function"),
-            );
+            let error = Diagnostic::new(name.span, format!("the result `{}` is never assigned", name.text));
+            return self.report(error.here("declared here").help("assign it on every path through the function"));
         };
         if actual == result.data_type || actual == DataType::Unknown {
             return Ok(());
         }
         let value = self.read_variable(&name.text, name.span)?;
-        let converted = self.convert(
-            value,
-            result.data_type,
-            name.span,
-            &format!("the result `{}`", name.text),
-        )?;
+        let converted = self.convert(value, result.data_type, name.span, &format!("the result `{}`", name.text))?;
         self.blocks.assign(&name.text, converted);
         Ok(())
     }

@@ -35,10 +35,7 @@ struct Reported;
 type Lowered<T> = Result<T, Reported>;
 
 /// Lowers all files; the program is of use only when there are no errors.
-pub(crate) fn lower(
-    loaded: &Loaded,
-    arguments: &BTreeMap<String, Argument>,
-) -> (Program, Vec<Diagnostic>) {
+pub(crate) fn lower(loaded: &Loaded, arguments: &BTreeMap<String, Argument>) -> (Program, Vec<Diagnostic>) {
     let mut errors = Vec::new();
     let signatures = function::signatures(&loaded.files, arguments, &mut errors);
     let mut program = Program::default();

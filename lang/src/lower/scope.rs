@@ -26,10 +26,7 @@ impl Scope {
     /// What holds where either of two paths may have been taken.
     pub(super) fn join(mut self, other: Scope) -> Scope {
         for (name, data_type) in other.types {
-            self.types
-                .entry(name)
-                .and_modify(|own| *own = merge(*own, data_type))
-                .or_insert(data_type);
+            self.types.entry(name).and_modify(|own| *own = merge(*own, data_type)).or_insert(data_type);
         }
         self
     }
@@ -38,9 +35,7 @@ impl Scope {
 /// The type of a variable that one path gives the one and another path the other type. Numbers of several types are
 /// doubles: that is the type of what is computed from them.
 pub(super) fn merge(left: DataType, right: DataType) -> DataType {
-    let is_number = |data_type: DataType| {
-        data_type.is_scalar() && data_type != DataType::Scalar(ScalarType::Str)
-    };
+    let is_number = |data_type: DataType| data_type.is_scalar() && data_type != DataType::Scalar(ScalarType::Str);
     if left == right {
         left
     } else if is_number(left) && is_number(right) {

@@ -2,9 +2,7 @@
 
 use super::control::assigned_by;
 use super::{Lowered, Lowerer};
-use crate::ast::{
-    Call, Expression, ExpressionKind, Infix, Name, Ranges, Statement, StatementKind, Target,
-};
+use crate::ast::{Call, Expression, ExpressionKind, Infix, Name, Ranges, Statement, StatementKind, Target};
 use crate::diagnostic::Diagnostic;
 use fuseline_ir::builtins;
 use fuseline_ir::hop::{HopId, HopOp, Span};
@@ -28,9 +26,7 @@ impl Lowerer<'_> {
     fn statement(&mut self, statement: &Statement) -> Lowered<()> {
         let span = statement.span;
         match &statement.kind {
-            StatementKind::Assign { target, accumulate, value } => {
-                self.assignment(span, target, *accumulate, value)
-            }
+            StatementKind::Assign { target, accumulate, value } => self.assignment(span, target, *accumulate, value),
             StatementKind::MultiAssign { targets, call } => self.multi_assignment(targets, call),
             StatementKind::Call(expression) => self.call_statement(expression),
             StatementKind::If { condition, then_body, else_body } => {
@@ -43,13 +39,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn assignment(
-        &mut self,
-        span: Span,
-        target: &Target,
-        accumulate: bool,
-        value: &Expression,
-    ) -> Lowered<()> {
+    fn assignment(&mut self, span: Span, target: &Target, accumulate: bool, value: &Expression) -> Lowered<()> {
         if let (ExpressionKind::Call(call), None, false) = (&value.kind, &target.ranges, accumulate)
             && self.user_function(call).is_some()
         {
@@ -71,8 +61,7 @@ impl Lowerer<'_> {
         let mut replacement = self.expression(value)?;
         if accumulate {
             let before = self.indexed(base, bounds, target.span)?;
-            replacement =
-                self.infix(Infix::Elementwise(BinaryOp::Plus), before, replacement, span)?;
+            replacement = self.infix(Infix::Elementwise(BinaryOp::Plus), before, replacement, span)?;
         }
         self.assign_range(&target.name, base, bounds, replacement, span)
     }
@@ -116,50 +105,25 @@ impl Lowerer<'_> {
     }
 
     /// `[targets] = call`, of a user function.
-    fn call_assignment(
-        &mut self,
-        targets: &[Target],
-        expression: &Expression,
-        call: &Call,
-    ) -> Lowered<()> {
+    fn call_assignment(&mut self, targets: &[Target], expression: &Expression, call: &Call) -> Lowered<()> {
         if let Some(signature) = self.user_function(call)
             && signature.results.len() != targets.len()
         {
             let (name, results, wanted) = (&signature.name, signature.results.len(), targets.len());
-            let noun = |count: usize, noun: &str| {
-                format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-            };
-            let message = format!(
-                "`{name}` gives {}, assigned to {}",
-                noun(results, "result"),
-                noun(wanted, "variable")
-            );
-            return self.report(self.defined_at(
-                Diagnostic::new(expression.span, message).here("called here"),
-                signature,
-            ));
+            let noun = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+            let message =
+                format!("`{name}` gives {}, assigned to {}", noun(results, "result"), noun(wanted, "variable"));
+            return self
+                .report(self.defined_at(Diagnostic::new(expression.span, message).here("called here"), signature));
         }
-        let mut parts: Vec<&Expression> =
-            call.arguments.iter().map(|argument| &argument.value).collect();
-        parts.extend(
-            targets.iter().filter_map(|target| target.ranges.as_ref()).flat_map(expressions_of),
-        );
+        let mut parts: Vec<&Expression> = call.arguments.iter().map(|argument| &argument.value).collect();
+        parts.extend(targets.iter().filter_map(|target| target.ranges.as_ref()).flat_map(expressions_of));
         self.hoist(&parts)?;
         let names: Vec<Name> = targets
             .iter()
-            .map(|target| {
-                if target.ranges.is_some() {
-                    self.temporary(target.span)
-                } else {
-                    target.name.clone()
-                }
-            })
+            .map(|target| if target.ranges.is_some() { self.temporary(target.span) } else { target.name.clone() })
             .collect();
-        self.call(
-            call,
-            expression.span,
-            names.iter().map(|name| Some(name.text.clone())).collect(),
-        )?;
+        self.call(call, expression.span, names.iter().map(|name| Some(name.text.clone())).collect())?;
         for (target, name) in targets.iter().zip(&names) {
             if let Some(ranges) = &target.ranges {
                 let base = self.read_variable(&target.name.text, target.name.span)?;
@@ -176,15 +140,12 @@ impl Lowerer<'_> {
         let ExpressionKind::Call(call) = &expression.kind else {
             unreachable!("the parser admits only calls as statements")
         };
-        let arguments: Vec<&Expression> =
-            call.arguments.iter().map(|argument| &argument.value).collect();
+        let arguments: Vec<&Expression> = call.arguments.iter().map(|argument| &argument.value).collect();
         if let Some(signature) = self.user_function(call) {
             self.hoist(&arguments)?;
             return self.call(call, expression.span, vec![None; signature.results.len()]);
         }
-        let Some(builtin) =
-            builtins::find(&call.function.text).filter(|_| call.namespace.is_none())
-        else {
+        let Some(builtin) = builtins::find(&call.function.text).filter(|_| call.namespace.is_none()) else {
             return self.unknown_function(call);
         };
         if builtin.lowering.has_value() {

@@ -68,9 +68,7 @@ impl Parser<'_> {
     /// An expression of operators that bind at least as tightly as `weakest`.
     fn operators(&mut self, weakest: Precedence) -> Parsed<Expression> {
         let mut left = self.operand()?;
-        while let Some((op, precedence)) =
-            infix(self.peek()).filter(|(_, precedence)| *precedence >= weakest)
-        {
+        while let Some((op, precedence)) = infix(self.peek()).filter(|(_, precedence)| *precedence >= weakest) {
             self.advance();
             self.skip_newlines();
             let right = self.nested(|parser| match precedence {
@@ -79,15 +77,11 @@ impl Parser<'_> {
                 _ => parser.operators(tighter(precedence)),
             })?;
             let (span, depth) = (join(left.span, right.span), left.depth.max(right.depth));
-            left =
-                self.node(ExpressionKind::Infix(op, Box::new(left), Box::new(right)), span, depth)?;
+            left = self.node(ExpressionKind::Infix(op, Box::new(left), Box::new(right)), span, depth)?;
         }
         if *self.peek() == Token::Arrow && self.brackets > 0 {
-            let error =
-                Diagnostic::new(self.here(), "`<-` assigns, and no assignment can stand here");
-            return self.fail(
-                error.here("here").help("for a comparison with a negative value write `< -`"),
-            );
+            let error = Diagnostic::new(self.here(), "`<-` assigns, and no assignment can stand here");
+            return self.fail(error.here("here").help("for a comparison with a negative value write `< -`"));
         }
         Ok(left)
     }
@@ -108,8 +102,7 @@ impl Parser<'_> {
             return Ok(base);
         }
         let (ranges, end) = self.nested(Self::ranges)?;
-        let deepest =
-            ranges.rows.expressions().chain(ranges.cols.expressions()).map(|e| e.depth).max();
+        let deepest = ranges.rows.expressions().chain(ranges.cols.expressions()).map(|e| e.depth).max();
         let (span, depth) = (join(base.span, end), base.depth.max(deepest.unwrap_or(0)));
         self.node(ExpressionKind::Index(Box::new(base), ranges), span, depth)
     }
@@ -183,8 +176,7 @@ impl Parser<'_> {
         self.expect(&Token::OpenParenthesis, "before the arguments")?;
         let mut arguments = Vec::new();
         while *self.peek() != Token::CloseParenthesis {
-            let is_named =
-                matches!(self.peek(), Token::Name(_)) && *self.peek_second() == Token::Assign;
+            let is_named = matches!(self.peek(), Token::Name(_)) && *self.peek_second() == Token::Assign;
             let name = if is_named { Some(self.expect_name("a name")?) } else { None };
             if is_named {
                 self.advance();

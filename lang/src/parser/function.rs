@@ -1,22 +1,22 @@
 //! Function definitions.
 
 use super::{Parsed, Parser, join};
-use crate::ast::{FunctionDefinition, ParameterDefinition};
+use crate::ast::{FunctionDefinition, Name, ParameterDefinition};
 use crate::diagnostic::Diagnostic;
 use crate::suggest;
 use crate::token::Token;
 use fuseline_ir::types::DataType;
 
-/// The names of types, in lower case; any case is accepted.
+/// The names of types; any case of letters is accepted.
 const TYPES: &[(&str, DataType)] = &[
-    ("matrix", DataType::Matrix),
-    ("double", DataType::F64),
-    ("integer", DataType::I64),
-    ("int", DataType::I64),
-    ("boolean", DataType::BOOL),
-    ("string", DataType::STR),
+    ("Matrix", DataType::Matrix),
+    ("Double", DataType::F64),
+    ("Integer", DataType::I64),
+    ("Int", DataType::I64),
+    ("Boolean", DataType::BOOL),
+    ("String", DataType::STR),
 ];
-const TYPES_NOT_YET: &[&str] = &["frame", "list", "tensor", "scalar"];
+const TYPES_NOT_YET: &[&str] = &["Frame", "List", "Tensor", "Scalar"];
 
 impl Parser<'_> {
     /// `name = function(parameters) return (results) { statements }`.
@@ -45,9 +45,7 @@ impl Parser<'_> {
         let mut declarations: Vec<ParameterDefinition> = Vec::new();
         while *self.peek() != Token::CloseParenthesis {
             let declaration = self.declaration(what)?;
-            if let Some(first) =
-                declarations.iter().find(|other| other.name.text == declaration.name.text)
-            {
+            if let Some(first) = declarations.iter().find(|other| other.name.text == declaration.name.text) {
                 let message = format!("the {what} `{}` is declared twice", first.name.text);
                 let error = Diagnostic::new(declaration.name.span, message).here("again here");
                 return self.fail(error.label(first.name.span, "first here"));
@@ -70,34 +68,28 @@ impl Parser<'_> {
 
     fn data_type(&mut self, what: &str) -> Parsed<DataType> {
         let name = self.expect_name(&format!("the type of the {what}"))?;
-        let lower = name.text.to_ascii_lowercase();
-        let Some((_, data_type)) = TYPES.iter().find(|(known, _)| *known == lower) else {
-            return self.unknown_type(&name, &lower);
+        let is_named = |known: &str| known.eq_ignore_ascii_case(&name.text);
+        let Some((_, data_type)) = TYPES.iter().find(|(known, _)| is_named(known)) else {
+            return self.unknown_type(&name);
         };
         if data_type.is_matrix() && self.accept(&Token::OpenBracket) {
             let cell = self.expect_name("the type of the cells")?;
-            if cell.text.to_ascii_lowercase() != "double" {
+            if !cell.text.eq_ignore_ascii_case("double") {
                 let message = format!("matrices of `{}` are not supported", cell.text);
-                return self
-                    .fail(Diagnostic::new(cell.span, message).help("write `Matrix[Double]`"));
+                return self.fail(Diagnostic::new(cell.span, message).help("write `Matrix[Double]`"));
             }
             self.expect(&Token::CloseBracket, "after the type of the cells")?;
         }
         Ok(*data_type)
     }
 
-    fn unknown_type<T>(&mut self, name: &crate::ast::Name, lower: &str) -> Parsed<T> {
-        if TYPES_NOT_YET.contains(&lower) {
-            return self.fail(Diagnostic::new(
-                name.span,
-                format!("the type `{}` is not supported yet", name.text),
-            ));
+    fn unknown_type<T>(&mut self, name: &Name) -> Parsed<T> {
+        if TYPES_NOT_YET.iter().any(|known| known.eq_ignore_ascii_case(&name.text)) {
+            return self.fail(Diagnostic::new(name.span, format!("the type `{}` is not supported yet", name.text)));
         }
         let error = Diagnostic::new(name.span, format!("there is no type `{}`", name.text));
-        let known = suggest::nearest(lower, TYPES.iter().map(|(name, _)| *name));
-        let help = known.unwrap_or(
-            "the types are Matrix[Double], Double, Integer, Boolean and String".to_owned(),
-        );
+        let known = suggest::nearest(&name.text, TYPES.iter().map(|(name, _)| *name));
+        let help = known.unwrap_or("the types are Matrix[Double], Double, Integer, Boolean and String".to_owned());
         self.fail(error.help(help))
     }
 }

@@ -31,14 +31,8 @@ type Parsed<T> = Result<T, Abandoned>;
 /// Parses one file. The tree is that of all statements without errors.
 pub(crate) fn parse(source: u32, text: &str, errors: &mut Vec<Diagnostic>) -> Script {
     let tokens = tokenize(source, text, errors);
-    let mut parser = Parser {
-        tokens: &tokens,
-        position: 0,
-        brackets: 0,
-        nesting: 0,
-        errors,
-        script: Script::default(),
-    };
+    let mut parser =
+        Parser { tokens: &tokens, position: 0, brackets: 0, nesting: 0, errors, script: Script::default() };
     parser.script();
     parser.script
 }
@@ -85,7 +79,7 @@ impl Parser<'_> {
         match token.0 {
             Token::OpenParenthesis | Token::OpenBracket => self.brackets += 1,
             Token::CloseParenthesis | Token::CloseBracket => {
-                self.brackets = self.brackets.saturating_sub(1)
+                self.brackets = self.brackets.saturating_sub(1);
             }
             _ => {}
         }
@@ -115,9 +109,7 @@ impl Parser<'_> {
         match self.peek() {
             Token::Name(_) => {
                 let (token, span) = self.advance();
-                let Token::Name(text) = token else {
-                    unreachable!("the token was looked at before")
-                };
+                let Token::Name(text) = token else { unreachable!("the token was looked at before") };
                 Ok(Name { text, span })
             }
             _ => self.unexpected(purpose),
@@ -130,8 +122,7 @@ impl Parser<'_> {
         if name.text.contains('.') {
             let message = format!("`{}` cannot be a name of a script: it has a dot", name.text);
             let mended = name.text.replace('.', "_");
-            return self
-                .fail(Diagnostic::new(name.span, message).help(format!("write `{mended}`")));
+            return self.fail(Diagnostic::new(name.span, message).help(format!("write `{mended}`")));
         }
         Ok(name)
     }
@@ -142,6 +133,9 @@ impl Parser<'_> {
     }
 
     fn unexpected<T>(&mut self, expected: &str) -> Parsed<T> {
+        if *self.peek() == Token::Invalid {
+            return Err(Abandoned);
+        }
         let found = self.peek().describe();
         let error = Diagnostic::new(self.here(), format!("expected {expected}, found {found}"));
         self.fail(error.here("here"))
@@ -151,10 +145,8 @@ impl Parser<'_> {
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.nesting >= MAX_NESTING {
             let message = format!("more than {MAX_NESTING} levels of nesting");
-            return self.fail(
-                Diagnostic::new(self.here(), message)
-                    .help("split this into several statements or functions"),
-            );
+            return self
+                .fail(Diagnostic::new(self.here(), message).help("split this into several statements or functions"));
         }
         self.nesting += 1;
         let result = parse(self);
@@ -162,17 +154,11 @@ impl Parser<'_> {
         result
     }
 
-    fn node(
-        &mut self,
-        kind: ExpressionKind,
-        span: Span,
-        children_depth: u32,
-    ) -> Parsed<Expression> {
+    fn node(&mut self, kind: ExpressionKind, span: Span, children_depth: u32) -> Parsed<Expression> {
         let depth = children_depth + 1;
         if depth > MAX_DEPTH {
             let message = format!("an expression of more than {MAX_DEPTH} chained operators");
-            return self
-                .fail(Diagnostic::new(span, message).help("split it into several statements"));
+            return self.fail(Diagnostic::new(span, message).help("split it into several statements"));
         }
         Ok(Expression { kind, span, depth })
     }

@@ -10,18 +10,8 @@ use fuseline_ir::hop::Span;
 
 /// Options that `for` and `parfor` accept after the range. They steer the parallel execution of the peer; iterations
 /// give the same results without them.
-const LOOP_OPTIONS: &[&str] = &[
-    "check",
-    "par",
-    "mode",
-    "opt",
-    "taskpartitioner",
-    "tasksize",
-    "datapartitioner",
-    "resultmerge",
-    "profile",
-    "log",
-];
+const LOOP_OPTIONS: &[&str] =
+    &["check", "par", "mode", "opt", "taskpartitioner", "tasksize", "datapartitioner", "resultmerge", "profile", "log"];
 
 impl Parser<'_> {
     /// The whole file.
@@ -31,8 +21,7 @@ impl Parser<'_> {
             match self.peek() {
                 Token::End => return,
                 Token::CloseBrace => {
-                    let error = Diagnostic::new(self.here(), "`}` closes no block")
-                        .here("no `{` belongs to it");
+                    let error = Diagnostic::new(self.here(), "`}` closes no block").here("no `{` belongs to it");
                     self.errors.push(error);
                     self.advance();
                 }
@@ -66,11 +55,14 @@ impl Parser<'_> {
     fn end_of_statement(&mut self) -> Parsed<()> {
         match self.peek() {
             Token::Newline | Token::Semicolon | Token::CloseBrace | Token::End => Ok(()),
-            Token::Else => self.fail(
-                Diagnostic::new(self.here(), "`else` without `if`").here("no `if` belongs to it"),
-            ),
+            Token::Else => self.lonely_else(),
             _ => self.unexpected("the end of the statement"),
         }
+    }
+
+    fn lonely_else<T>(&mut self) -> Parsed<T> {
+        let error = Diagnostic::new(self.here(), "`else` without `if`");
+        self.fail(error.here("no `if` belongs to it"))
     }
 
     /// `source("file") as name`.
@@ -110,14 +102,12 @@ impl Parser<'_> {
                     return Ok(statements);
                 }
                 Token::End => {
-                    let error =
-                        Diagnostic::new(self.here(), "expected `}`, found the end of the script");
+                    let error = Diagnostic::new(self.here(), "expected `}`, found the end of the script");
                     return self.fail(error.label(open, "this block is not closed"));
                 }
                 _ => {}
             }
-            match self.statement().and_then(|statement| self.end_of_statement().map(|()| statement))
-            {
+            match self.statement().and_then(|statement| self.end_of_statement().map(|()| statement)) {
                 Ok(statement) => statements.push(statement),
                 Err(_) => self.recover(),
             }
@@ -132,17 +122,14 @@ impl Parser<'_> {
             Token::For | Token::Parfor => self.for_statement()?,
             Token::OpenBracket => self.multi_assignment()?,
             Token::Name(_) => match self.peek_second() {
-                Token::Assign | Token::Arrow | Token::PlusAssign | Token::OpenBracket => {
-                    self.assignment()?
-                }
+                Token::Assign | Token::Arrow | Token::PlusAssign | Token::OpenBracket => self.assignment()?,
                 _ => self.call_statement()?,
             },
             Token::Source => return self.misplaced("`source`"),
-            Token::Integer(_)
-            | Token::Double(_)
-            | Token::Text(_)
-            | Token::Argument(_)
-            | Token::OpenParenthesis => self.call_statement()?,
+            Token::Else => return self.lonely_else(),
+            Token::Integer(_) | Token::Double(_) | Token::Text(_) | Token::Argument(_) | Token::OpenParenthesis => {
+                self.call_statement()?
+            }
             token if is_infix(token) => return self.leading_operator(),
             _ => return self.unexpected("a statement"),
         };
@@ -157,11 +144,8 @@ impl Parser<'_> {
 
     fn leading_operator<T>(&mut self) -> Parsed<T> {
         let operator = self.peek().describe();
-        let error =
-            Diagnostic::new(self.here(), format!("a statement cannot start with {operator}"));
-        let help = format!(
-            "to continue an expression, end the line before with {operator}, or put it in parentheses"
-        );
+        let error = Diagnostic::new(self.here(), format!("a statement cannot start with {operator}"));
+        let help = format!("to continue an expression, end the line before with {operator}, or put it in parentheses");
         self.fail(error.here("the line before is a statement of its own").help(help))
     }
 
@@ -203,10 +187,7 @@ impl Parser<'_> {
         let call = self.expression()?;
         match call.kind {
             ExpressionKind::Call(_) => Ok(StatementKind::MultiAssign { targets, call }),
-            _ => self.fail(
-                Diagnostic::new(call.span, "only a function call gives several results")
-                    .here("not a call"),
-            ),
+            _ => self.fail(Diagnostic::new(call.span, "only a function call gives several results").here("not a call")),
         }
     }
 
@@ -215,8 +196,7 @@ impl Parser<'_> {
         if let ExpressionKind::Call(_) = call.kind {
             return Ok(StatementKind::Call(call));
         }
-        let error = Diagnostic::new(call.span, "an expression alone is no statement")
-            .here("its value goes nowhere");
+        let error = Diagnostic::new(call.span, "an expression alone is no statement").here("its value goes nowhere");
         self.fail(error.help("assign it to a variable, or print it"))
     }
 
@@ -279,9 +259,7 @@ impl Parser<'_> {
         let name = self.expect_name("an option of the loop")?;
         if !LOOP_OPTIONS.contains(&name.text.as_str()) {
             let error = Diagnostic::new(name.span, format!("a loop has no option `{}`", name.text));
-            return self.fail(
-                error.maybe_help(suggest::nearest(&name.text, LOOP_OPTIONS.iter().copied())),
-            );
+            return self.fail(error.maybe_help(suggest::nearest(&name.text, LOOP_OPTIONS.iter().copied())));
         }
         self.expect(&Token::Assign, "after the option")?;
         self.expression().map(|_| ())

@@ -31,13 +31,8 @@ fn print(expression: &Expression) -> String {
                 Some(name) => format!("{}={}", name.text, print(&argument.value)),
                 None => print(&argument.value),
             });
-            let namespace =
-                call.namespace.as_ref().map_or(String::new(), |name| format!("{}::", name.text));
-            format!(
-                "{namespace}{}({})",
-                call.function.text,
-                arguments.collect::<Vec<_>>().join(", ")
-            )
+            let namespace = call.namespace.as_ref().map_or(String::new(), |name| format!("{}::", name.text));
+            format!("{namespace}{}({})", call.function.text, arguments.collect::<Vec<_>>().join(", "))
         }
         ExpressionKind::Index(base, ranges) => {
             let range = |range: &Range| match range {
@@ -161,24 +156,16 @@ fn functions_and_imports_of_every_form() {
     assert_eq!(script.imports[0].path, "lib/f.dml");
     assert_eq!(script.imports[0].namespace.text, "lib");
     let shape = |f: &crate::ast::FunctionDefinition| {
-        let parameters = f
-            .parameters
-            .iter()
-            .map(|p| format!("{}:{}", p.name.text, p.data_type))
-            .collect::<Vec<_>>();
+        let parameters = f.parameters.iter().map(|p| format!("{}:{}", p.name.text, p.data_type)).collect::<Vec<_>>();
         format!("{}({}) -> {}", f.name.text, parameters.join(" "), f.results.len())
     };
     let shapes: Vec<String> = script.functions.iter().map(shape).collect();
-    assert_eq!(
-        shapes,
-        ["f(X:matrix eps:f64 n:i64 b:bool s:str) -> 2", "g() -> 0", "h(x:matrix) -> 1"]
-    );
+    assert_eq!(shapes, ["f(X:matrix eps:f64 n:i64 b:bool s:str) -> 2", "g() -> 0", "h(x:matrix) -> 1"]);
 }
 
 #[test]
 fn errors_leave_the_other_statements_alone() {
-    let (script, errors) =
-        parsed("a = (1 + \nb = 2\nc = )\nd = 4\nwhile (x y) {\n e = 5\n}\nf = 6");
+    let (script, errors) = parsed("a = (1 + \nb = 2\nc = )\nd = 4\nwhile (x y) {\n e = 5\n}\nf = 6");
     assert_eq!(errors.len(), 3, "{errors:?}");
     // `(1 +` goes on with `b`, where `=` ends it.
     assert_eq!(script.statements.len(), 2);
@@ -187,9 +174,7 @@ fn errors_leave_the_other_statements_alone() {
 #[test]
 fn deep_and_long_texts_are_errors_and_no_overflow() {
     let many = 100_000;
-    for (open, close) in
-        [("(", ")"), ("-", ""), ("!", ""), ("f(", ")"), ("X[", "]"), ("2^", ""), ("a+(", ")")]
-    {
+    for (open, close) in [("(", ")"), ("-", ""), ("!", ""), ("f(", ")"), ("X[", "]"), ("2^", ""), ("a+(", ")")] {
         let text = format!("x = {}a{}", open.repeat(many), close.repeat(many));
         assert!(!parsed(&text).1.is_empty(), "{open}");
     }

@@ -115,9 +115,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let (mut rows, mut length) = self.dimensions(extent)?;
         let mut out = self.view(id)?;
         let mut views = operands.iter().map(|&operand| self.view(operand)).collect::<Emit<Vec<_>>>()?;
-        let is_run = |(view, &operand): (&View<'ctx>, &CNodeId)| {
-            view.is_packed || self.schedule.extents[operand] == Extent::One
-        };
+        let is_run =
+            |(view, &operand): (&View<'ctx>, &CNodeId)| view.is_packed || self.schedule.extents[operand] == Extent::One;
         if extent == Extent::Rows && views.iter().zip(operands).all(is_run) {
             (rows, length) = (length, rows);
             views.iter_mut().chain([&mut out]).for_each(|view| view.is_wide = view.is_packed);
@@ -153,12 +152,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     /// Aggregates values by position over sparse rows.
-    pub(super) fn segment_row_aggregate(
-        &mut self,
-        op: AggOp,
-        values: PointerValue<'ctx>,
-        out: View<'ctx>,
-    ) -> Emit<()> {
+    pub(super) fn segment_row_aggregate(&mut self, op: AggOp, values: PointerValue<'ctx>, out: View<'ctx>) -> Emit<()> {
         let rows = self.number(Fact::Rows)?;
         let arguments = Arguments::numbers([rows])
             .with(self.address(Fact::RowOffsets)?)

@@ -30,12 +30,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
     }
 
-    fn lower(
-        &mut self,
-        lowering: Lowering,
-        mnemonic: &str,
-        operands: &[VectorValue<'ctx>],
-    ) -> Emit<VectorValue<'ctx>> {
+    fn lower(&mut self, lowering: Lowering, mnemonic: &str, operands: &[VectorValue<'ctx>]) -> Emit<VectorValue<'ctx>> {
         match lowering {
             Lowering::Float(op) => self.float_op(op, operands),
             Lowering::Compare(predicate) => {

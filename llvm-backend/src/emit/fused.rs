@@ -94,8 +94,10 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.builder.position_at_end(body);
         let state = self.enter_row(&this, row_index)?;
         let initial = [&carried_values, &neutral[carried..]].concat();
-        let reduced = self.blocks(&this, &state, initial)?;
-        for (reduction, registers) in this.reductions.iter().zip(reduced.chunks(self.parts())).skip(this.unit_reductions) {
+        let reduced = self.blocks(&this, &state, &initial)?;
+        for (reduction, registers) in
+            this.reductions.iter().zip(reduced.chunks(self.parts())).skip(this.unit_reductions)
+        {
             self.finish_row(reduction, registers, row_index, state.length, fused.extent)?;
         }
         let next = self.builder.build_int_add(row_index, self.index(1), "")?;
@@ -105,7 +107,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.builder.build_unconditional_branch(head)?;
 
         self.builder.position_at_end(exit);
-        for (reduction, registers) in this.reductions[..this.unit_reductions].iter().zip(carried_values.chunks(self.parts())) {
+        for (reduction, registers) in
+            this.reductions[..this.unit_reductions].iter().zip(carried_values.chunks(self.parts()))
+        {
             self.finish_unit(reduction, registers)?;
         }
         Ok(())
@@ -246,7 +250,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         &mut self,
         this: &Loop<'_, 'ctx>,
         row: &Row<'ctx>,
-        initial: Vec<VectorValue<'ctx>>,
+        initial: &[VectorValue<'ctx>],
     ) -> Emit<Vec<VectorValue<'ctx>>> {
         let zero = self.index(0);
         let whole = self.builder.build_and(row.length, self.index(!u64::from(LANES - 1)), "")?;
@@ -258,7 +262,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.builder.position_at_end(block);
         let index = self.builder.build_phi(self.i64(), "cell")?;
         index.add_incoming(&[(&zero, before)]);
-        let phis = self.phis(&initial, before)?;
+        let phis = self.phis(initial, before)?;
         let first = index.as_basic_value().into_int_value();
         let reduced = self.block(this, row, first, None, registers(&phis))?;
         let next = self.builder.build_int_add(first, self.index(LANES.into()), "")?;
@@ -268,7 +272,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.builder.build_conditional_branch(more, block, rest)?;
 
         self.builder.position_at_end(rest);
-        let rest_phis = self.phis(&initial, before)?;
+        let rest_phis = self.phis(initial, before)?;
         add_incoming(&rest_phis, &reduced, block);
         let remaining = self.builder.build_int_sub(row.length, whole, "")?;
         let has_rest = self.builder.build_int_compare(IntPredicate::NE, remaining, zero, "")?;

@@ -62,9 +62,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// Lane `l` gets the value of lane `l + distance`, around the end.
     fn shift_lanes(&self, value: VectorValue<'ctx>, distance: u32) -> Emit<VectorValue<'ctx>> {
         let i32 = self.context.i32_type();
-        let mask: Vec<_> = (0..self.lanes())
-            .map(|lane| i32.const_int(((lane + distance) % self.lanes()).into(), false))
-            .collect();
+        let mask: Vec<_> =
+            (0..self.lanes()).map(|lane| i32.const_int(((lane + distance) % self.lanes()).into(), false)).collect();
         self.builder.build_shuffle_vector(value, value, inkwell::types::VectorType::const_vector(&mask), "")
     }
 

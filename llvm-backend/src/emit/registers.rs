@@ -76,7 +76,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let base = self.splat(base, integers)?;
         let addresses = self.builder.build_int_add(base, distances, "")?;
         let addresses = self.builder.build_int_to_ptr(addresses, pointers, "")?;
-        let every_lane = VectorType::const_vector(&vec![self.context.bool_type().const_all_ones(); self.lanes() as usize]);
+        let every_lane =
+            VectorType::const_vector(&vec![self.context.bool_type().const_all_ones(); self.lanes() as usize]);
         let mask = mask.unwrap_or(every_lane);
         let function = self.intrinsic_function("llvm.masked.gather", &[self.register().into(), pointers.into()]);
         let zero = self.register().const_zero();

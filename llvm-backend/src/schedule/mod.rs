@@ -151,7 +151,12 @@ impl Scheduler<'_> {
         let operands = self.plan.nodes[id].operands();
         let among_positions = self.extents[id] == Extent::Positions;
         if among_positions && operands.iter().any(|&operand| self.extents[operand] == Extent::Rows) {
-            return Step::Loop(FusedLoop { extent: self.extents[id], nodes: vec![id], row_aggs: vec![], outputs: vec![] });
+            return Step::Loop(FusedLoop {
+                extent: self.extents[id],
+                nodes: vec![id],
+                row_aggs: vec![],
+                outputs: vec![],
+            });
         }
         Step::Call(id)
     }
@@ -188,8 +193,12 @@ impl Scheduler<'_> {
     fn is_fusable_output(&self, index: usize) -> bool {
         match self.plan.variant {
             Variant::Cell(CellType::ColAgg) => self.entry == Entry::Dense,
-            Variant::Cell(CellType::RowAgg | CellType::FullAgg) | Variant::MAgg | Variant::Outer(OuterType::FullAgg) => true,
-            Variant::Row(RowType::ColAgg | RowType::FullAgg) => matches!(self.output_extent(index), Extent::Vector(_) | Extent::Rows),
+            Variant::Cell(CellType::RowAgg | CellType::FullAgg)
+            | Variant::MAgg
+            | Variant::Outer(OuterType::FullAgg) => true,
+            Variant::Row(RowType::ColAgg | RowType::FullAgg) => {
+                matches!(self.output_extent(index), Extent::Vector(_) | Extent::Rows)
+            }
             Variant::Cell(CellType::NoAgg)
             | Variant::Row(_)
             | Variant::Outer(OuterType::NoAgg | OuterType::LeftMM | OuterType::RightMM) => false,
@@ -211,9 +220,8 @@ impl Scheduler<'_> {
 
     /// Steps for the outputs that no loop among these handles.
     fn remaining_outputs(&self, steps: &[Step]) -> Vec<Step> {
-        let in_loops = |index: usize| {
-            steps.iter().any(|step| matches!(step, Step::Loop(fused) if fused.outputs.contains(&index)))
-        };
+        let in_loops =
+            |index: usize| steps.iter().any(|step| matches!(step, Step::Loop(fused) if fused.outputs.contains(&index)));
         let located = self.located_output();
         (0..self.plan.outputs.len())
             .filter(|&index| !in_loops(index) && Some(self.plan.outputs[index].node) != located)

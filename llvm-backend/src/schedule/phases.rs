@@ -38,7 +38,8 @@ impl Scheduler<'_> {
 
     /// Whether the user reads the operand within its own loop.
     fn shares_loop(&self, operand: CNodeId, user: CNodeId) -> bool {
-        let same_loop = self.is_fusable(operand) && self.is_fusable(user) && self.extents[operand] == self.extents[user];
+        let same_loop =
+            self.is_fusable(operand) && self.is_fusable(user) && self.extents[operand] == self.extents[user];
         same_loop || self.joins(user) == Some(operand)
     }
 

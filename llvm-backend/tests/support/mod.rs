@@ -5,9 +5,10 @@ pub(crate) mod reference;
 use fuseline_ir::cplan::{CInput, CNode, CPlan, FACTOR_U, FACTOR_V, Variant, VerifiedCPlan};
 use fuseline_ir::memo::TemplateType;
 use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
-use fuseline_skeletons::abi::{Context, Kernel, Main, Output, Side, Unit};
+use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit};
 use fuseline_skeletons::backend::{Backend, CompiledCPlan};
 use fuseline_vecprims::Isa;
+use std::sync::OnceLock;
 
 /// What surrounds outputs and scratch memory.
 pub(crate) const CANARY: f64 = -7.125e77;
@@ -20,23 +21,21 @@ pub(crate) fn plan(text: &str) -> VerifiedCPlan {
     plan.verify().unwrap_or_else(|errors| panic!("{errors:?}\n{text}"))
 }
 
-pub(crate) fn compile(options: LlvmOptions, plan: &VerifiedCPlan) -> CompiledCPlan {
-    let backend = LlvmBackend::new(options).expect("the machine has this instruction set");
-    backend.compile(plan).unwrap_or_else(|error| panic!("{error}\n{}", &**plan))
-}
-
 /// The instruction sets of this machine that code is generated for.
 pub(crate) fn isas() -> impl Iterator<Item = Isa> {
     Isa::available().into_iter().filter(|&isa| isa != Isa::Portable)
 }
 
 /// Every combination of instruction set and form.
-pub(crate) fn backends() -> Vec<LlvmBackend> {
-    let prims = [PrimMode::Auto, PrimMode::Shared, PrimMode::Inlined];
-    isas()
-        .flat_map(|isa| prims.map(|prims| LlvmOptions { isa, prims, ..LlvmOptions::default() }))
-        .map(|options| LlvmBackend::new(options).expect("the machine has this instruction set"))
-        .collect()
+pub(crate) fn backends() -> &'static [LlvmBackend] {
+    static BACKENDS: OnceLock<Vec<LlvmBackend>> = OnceLock::new();
+    BACKENDS.get_or_init(|| {
+        let prims = [PrimMode::Auto, PrimMode::Shared, PrimMode::Inlined];
+        isas()
+            .flat_map(|isa| prims.map(|prims| LlvmOptions { isa, prims, ..LlvmOptions::default() }))
+            .map(|options| LlvmBackend::new(options).expect("the machine has this instruction set"))
+            .collect()
+    })
 }
 
 /// A deterministic sequence of values of mixed magnitude and sign, with exact zeros and, rarely, special values.
@@ -180,25 +179,38 @@ fn side(
                 _ => cols,
             };
             let stored = values.vector(length * WIDTH);
-            let transposed = (0..WIDTH).flat_map(|j| (0..length).map(move |i| (i, j))).map(|(i, j)| stored[i * WIDTH + j]);
+            let transposed =
+                (0..WIDTH).flat_map(|j| (0..length).map(move |i| (i, j))).map(|(i, j)| stored[i * WIDTH + j]);
             SideMemory { transposed: transposed.collect(), values: stored, row_stride: WIDTH, cols: WIDTH }
         }
         _ => SideMemory::default(),
     }
 }
 
-/// Compares a kernel with the reference on one unit, and checks that it writes nothing else.
-pub(crate) fn check(compiled: &CompiledCPlan, memory: &UnitMemory, what: &str) {
-    let plan: &CPlan = &compiled.plan;
-    let lengths = reference::output_lengths(plan, memory);
-    let initial: Vec<Vec<f64>> =
-        lengths.iter().enumerate().map(|(index, len)| Values::new(index as u64 + 99).vector(*len)).collect();
-    let mut expected = initial.clone();
-    let stride = reference::output_stride(plan, memory);
-    reference::genexec(plan, memory, &mut expected, stride);
+/// What the outputs of a unit hold before and after.
+struct Expected {
+    stride: usize,
+    before: Vec<Vec<f64>>,
+    after: Vec<Vec<f64>>,
+}
 
-    let mut outputs: Vec<Vec<f64>> =
-        initial.iter().map(|cells| [&[CANARY; 8], &cells[..], &[CANARY; 8]].concat()).collect();
+impl Expected {
+    fn new(plan: &CPlan, memory: &UnitMemory) -> Expected {
+        let lengths = reference::output_lengths(plan, memory);
+        let fill = |(index, len): (usize, usize)| Values::new(index as u64 + 99).vector(len);
+        let before: Vec<Vec<f64>> = lengths.into_iter().enumerate().map(fill).collect();
+        let mut after = before.clone();
+        let stride = reference::output_stride(plan, memory);
+        reference::genexec(plan, memory, &mut after, stride);
+        Expected { stride, before, after }
+    }
+}
+
+/// Compares a kernel with the reference on one unit, and checks that it writes nothing else.
+fn check(compiled: &CompiledCPlan, memory: &UnitMemory, expected: &Expected, what: &str) {
+    let plan: &CPlan = &compiled.plan;
+    let padded = |cells: &Vec<f64>| [&[CANARY; 8], &cells[..], &[CANARY; 8]].concat();
+    let mut outputs: Vec<Vec<f64>> = expected.before.iter().map(padded).collect();
     let is_row = plan.template() == TemplateType::Row;
     let longest = memory.sides.iter().map(|side| side.cols).fold(memory.cols, usize::max).max(1);
     let scratch_len = match (memory.sparse.is_some(), is_row) {
@@ -219,15 +231,17 @@ pub(crate) fn check(compiled: &CompiledCPlan, memory: &UnitMemory, what: &str) {
             .collect();
         let mut views: Vec<Output<'_>> = outputs
             .iter_mut()
-            .zip(&lengths)
-            .map(|(cells, len)| Output { values: &mut cells[8..8 + len], row_stride: stride })
+            .map(|cells| {
+                let end = cells.len() - 8;
+                Output { values: &mut cells[8..end], row_stride: expected.stride }
+            })
             .collect();
         let mut context = Context { scalars: &memory.scalars, scratch: &mut scratch[8..8 + scratch_len] };
         compiled.kernel.genexec(&mut context, &memory.unit(&sides), &mut views);
     }
     let what = format!("{what}: {} x {} (positions {})\n{plan}", memory.rows, memory.cols, memory.positions());
     assert!(scratch[..8].iter().chain(&scratch[8 + scratch_len..]).all(|&cell| cell == CANARY), "scratch of {what}");
-    for (cells, expected) in outputs.iter().zip(&expected) {
+    for (cells, expected) in outputs.iter().zip(&expected.after) {
         assert!(cells[..8].iter().chain(&cells[8 + expected.len()..]).all(|&cell| cell == CANARY), "around {what}");
         for (index, (actual, expected)) in cells[8..].iter().zip(expected).enumerate() {
             let same = actual.to_bits() == expected.to_bits() || (actual.is_nan() && expected.is_nan());
@@ -242,13 +256,20 @@ pub(crate) fn check_all(text: &str) {
     let sizes = [0, 1, 2, 7].into_iter().flat_map(|rows| [0, 1, 3, 8, 31, 32, 33, 65, 1000].map(|cols| (rows, cols)));
     let memories: Vec<UnitMemory> = sizes
         .flat_map(|(rows, cols)| [false, true].map(|is_sparse| (rows, cols, is_sparse)))
-        .filter(|(_, _, is_sparse)| if *is_sparse { fuseline_skeletons::abi::has_sparse_entry(&plan) } else { !matches!(plan.variant, Variant::Outer(_)) })
+        .filter(|(_, _, is_sparse)| {
+            if *is_sparse {
+                fuseline_skeletons::abi::has_sparse_entry(&plan)
+            } else {
+                !matches!(plan.variant, Variant::Outer(_))
+            }
+        })
         .map(|(rows, cols, is_sparse)| UnitMemory::new(&plan, rows, cols, is_sparse))
         .collect();
+    let expected: Vec<Expected> = memories.iter().map(|memory| Expected::new(&plan, memory)).collect();
     for backend in backends() {
         let compiled = backend.compile(&plan).unwrap_or_else(|error| panic!("{error}\n{}", &*plan));
-        for memory in &memories {
-            check(&compiled, memory, &format!("{:?}", backend.options()));
+        for (memory, expected) in memories.iter().zip(&expected) {
+            check(&compiled, memory, expected, &format!("{:?}", backend.options()));
         }
     }
 }

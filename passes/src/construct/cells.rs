@@ -41,8 +41,7 @@ fn variant(
     product: Option<HopId>,
 ) -> Result<(Variant, bool), ConstructError> {
     let root = context.hop(cover.roots[0]);
-    let unsupported =
-        || ConstructError::Operation { template: cover.template, label: root.op.label() };
+    let unsupported = || ConstructError::Operation { template: cover.template, label: root.op.label() };
     let plain = |variant| Ok((variant, false));
     match (cover.template, &root.op) {
         (TemplateType::MAgg, _) => plain(Variant::MAgg),

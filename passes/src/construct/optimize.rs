@@ -44,13 +44,8 @@ struct Simplifier<'a> {
 impl Simplifier<'_> {
     fn run(plan: &CPlan) -> CPlan {
         let result = CPlan { nodes: PrimaryMap::new(), outputs: Vec::new(), ..plan.clone() };
-        let mut simplifier = Simplifier {
-            plan,
-            uses: count_uses(plan),
-            shapes: plan.shapes(),
-            result,
-            interned: HashMap::default(),
-        };
+        let mut simplifier =
+            Simplifier { plan, uses: count_uses(plan), shapes: plan.shapes(), result, interned: HashMap::default() };
         let mut renamed = SecondaryMap::<CNodeId, CNodeId>::with_default(CNodeId::new(0));
         for (id, node) in &plan.nodes {
             renamed[id] = simplifier.node(id, node.map_operands(|operand| renamed[operand]));
@@ -88,14 +83,19 @@ impl Simplifier<'_> {
                 CNode::Unary(UnaryOp::Pow2, base)
             }
             // Outer operators see non-zeros of X alone.
-            CNode::Binary(BinaryOp::NotEqual, left, right)
-                if is_outer && self.is_main_and_zero(left, right) =>
-            {
+            CNode::Binary(BinaryOp::NotEqual, left, right) if is_outer && self.is_main_and_zero(left, right) => {
                 CNode::Literal(Bits::new(1.0))
             }
             CNode::Binary(BinaryOp::Mult, left, right) if self.literal(left) == Some(1.0) => return right,
             CNode::Binary(BinaryOp::Mult, left, right) if self.literal(right) == Some(1.0) => return left,
             CNode::RowAgg(AggOp::Sum, operand) => self.row_sum(original, operand),
+            other => other,
+        };
+        // Equal up to commutation is equal; the canonical order comes later.
+        let simplified = match simplified {
+            CNode::Binary(op, left, right) if op.algebra().commutative => {
+                CNode::Binary(op, left.min(right), left.max(right))
+            }
             other => other,
         };
         let nodes = &mut self.result.nodes;
@@ -161,7 +161,8 @@ fn signatures(plan: &CPlan) -> SecondaryMap<CNodeId, u64> {
     signatures
 }
 
-/// Main input first, then computed values, sides, scalars, constants.
+/// Among vectors, and after these among scalars: main input first, then computed values, sides, scalar inputs,
+/// constants.
 fn operand_rank(node: &CNode) -> u8 {
     match node {
         CNode::Main => 0,
@@ -175,7 +176,8 @@ fn operand_rank(node: &CNode) -> u8 {
 
 fn canonicalize(plan: &CPlan) -> OptimizedCPlan {
     let signatures = signatures(plan);
-    let key = |id: CNodeId| (operand_rank(&plan.nodes[id]), signatures[id]);
+    let shapes = plan.shapes();
+    let key = |id: CNodeId| (shapes[id] == Some(Shape::Scalar), operand_rank(&plan.nodes[id]), signatures[id]);
     let ordered = |node: CNode| match node {
         CNode::Binary(op, left, right) if op.algebra().commutative && key(right) < key(left) => {
             CNode::Binary(op, right, left)

@@ -47,7 +47,8 @@ fn main_input(context: &Context<'_>, cover: &FusionCover) -> Option<HopId> {
             .map_or(context.hop(root).size.rows, |(left, _)| context.hop(left).size.rows),
         _ => context.hop(root).size.rows,
     };
-    let is_bindable = |id: HopId| is_outside(id) && context.hop(id).size.is_matrix() && context.hop(id).size.rows == rows;
+    let is_bindable =
+        |id: HopId| is_outside(id) && context.hop(id).size.is_matrix() && context.hop(id).size.rows == rows;
     let lefts = cover.members.iter().filter(|&&id| context.hop(id).op == HopOp::MatMul);
     if let Some(left) = lefts.map(|&id| context.hop(id).inputs[0]).find(|&id| is_bindable(id)) {
         return Some(left);

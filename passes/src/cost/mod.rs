@@ -135,7 +135,8 @@ pub(crate) fn sparse_driver(
 ) -> Option<HopId> {
     let mut candidates: Vec<HopId> =
         inputs.iter().copied().filter(|&id| context.hop(id).size.same_dims(space)).collect();
-    candidates.sort_by(|&one, &other| sparsity(context, one).total_cmp(&sparsity(context, other)).then(one.cmp(&other)));
+    candidates
+        .sort_by(|&one, &other| sparsity(context, one).total_cmp(&sparsity(context, other)).then(one.cmp(&other)));
     let strict = context.limits.strict_ieee;
     let drives = |&id: &HopId| roots.iter().all(|&root| is_sparse_safe(context.dag, members, root, id, strict));
     candidates.into_iter().find(drives)
@@ -157,7 +158,10 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> CostVector {
         Some(template) => {
             let space = iteration_space(context, &operator.members, operator.root);
             let could_exploit = template == TemplateType::Outer
-                || operator.inputs.iter().any(|&id| sparsity(context, id) < 1.0 && context.hop(id).size.same_dims(&space));
+                || operator
+                    .inputs
+                    .iter()
+                    .any(|&id| sparsity(context, id) < 1.0 && context.hop(id).size.same_dims(&space));
             let driver = if could_exploit {
                 sparse_driver(context, &operator.members, &[operator.root], &operator.inputs, &space)
             } else {

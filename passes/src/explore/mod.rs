@@ -77,7 +77,8 @@ impl Explorer<'_> {
         }
         for combination in 0..1_u32 << mergeable.len() {
             let is_fused = |input: HopId| {
-                Some(input) == fused || mergeable.iter().position(|&m| m == input).is_some_and(|k| combination >> k & 1 == 1)
+                Some(input) == fused
+                    || mergeable.iter().position(|&m| m == input).is_some_and(|k| combination >> k & 1 == 1)
             };
             let mut inputs = [None; MAX_REFERENCES];
             for (slot, &input) in inputs.iter_mut().zip(&hop.inputs[..arity]) {

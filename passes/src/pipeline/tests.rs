@@ -1,1 +1,243 @@
+use super::*;
+use crate::testing::{self, Dag};
+use fuseline_ir::cplan::{CNode, CellType, OuterType, RowType, Variant};
+use fuseline_ir::hop::{HopOp, ReorgOp};
+use fuseline_ir::memo::TemplateType;
+use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
 
+struct Outcome {
+    dag: HopDag,
+    report: Report,
+    plans: Vec<VerifiedCPlan>,
+}
+
+fn run(dag: &HopDag, options: &OptimizerOptions) -> Outcome {
+    let mut plans = Vec::new();
+    let mut compile = |plan: &VerifiedCPlan| {
+        plans.push(plan.clone());
+        Ok(OperatorId::from_u32(plans.len() as u32 - 1))
+    };
+    let (replaced, report) = optimize(dag, options, &mut compile, &mut |_| {});
+    replaced.verify().expect("the replaced DAG is well-formed");
+    assert!(report.rejected.is_empty(), "{:?}", report.rejected);
+    Outcome { dag: replaced, report, plans }
+}
+
+fn variants(outcome: &Outcome) -> Vec<Variant> {
+    outcome.plans.iter().map(|plan| plan.variant).collect()
+}
+
+fn cost_based() -> OptimizerOptions {
+    OptimizerOptions::default()
+}
+
+fn with(policy: SelectPolicy) -> OptimizerOptions {
+    OptimizerOptions { policy, ..OptimizerOptions::default() }
+}
+
+#[test]
+fn a_sum_of_products_is_one_cell_operator() {
+    let (dag, _) = testing::sum_of_products();
+    for policy in
+        [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy, SelectPolicy::CostBased, SelectPolicy::Exhaustive]
+    {
+        let outcome = run(&dag, &with(policy));
+        assert_eq!(variants(&outcome), [Variant::Cell(CellType::FullAgg)]);
+        let plan = &outcome.plans[0];
+        assert_eq!((plan.inputs.len(), plan.nodes.len(), plan.outputs[0].agg), (3, 5, Some(AggOp::Sum)));
+        let ops: Vec<String> = outcome.dag.hops.values().map(|hop| hop.op.label()).collect();
+        assert_eq!(ops, ["TRead X", "TRead Y", "TRead Z", "spoof(cell)", "u(as.scalar)"]);
+    }
+}
+
+/// P029, P030: an Outer operator for the sparse product, a Cell operator for the rest, and not one operator.
+#[test]
+fn expression_1_is_an_outer_and_a_cell_operator() {
+    let (dag, product, output) = testing::als_update();
+    let outcome = run(&dag, &cost_based());
+    assert_eq!(variants(&outcome), [Variant::Outer(OuterType::RightMM), Variant::Cell(CellType::NoAgg)]);
+    assert_eq!(outcome.report.fused[0].plan.cover.roots, [product]);
+    assert_eq!(outcome.report.fused[1].plan.cover.roots, [output]);
+    // X != 0 is 1 on non-zeros, and the factor 1 disappears: only the dot product remains.
+    assert_eq!(outcome.plans[0].nodes.values().copied().collect::<Vec<_>>(), [CNode::OuterProduct]);
+    assert_eq!(outcome.plans[1].inputs.len(), 3);
+}
+
+/// P033 to P036: one Row operator with a transposed column aggregation and five row intermediates.
+#[test]
+fn expression_2_is_one_row_operator() {
+    let (dag, groups) = testing::mlogreg();
+    for policy in [SelectPolicy::FuseAll, SelectPolicy::CostBased] {
+        let outcome = run(&dag, &with(policy));
+        assert_eq!(variants(&outcome), [Variant::Row(RowType::ColAggB1T)], "{policy:?}");
+        assert_eq!(outcome.plans[0].ring_buffer_size(), 5);
+        assert!(outcome.plans[0].sparse_safe);
+        let mut members = groups.to_vec();
+        members.sort_unstable();
+        assert_eq!(outcome.report.fused[0].plan.cover.members, members);
+    }
+}
+
+/// `t(X) %*% (X %*% v)` makes one pass over X.
+#[test]
+fn a_gram_product_with_a_vector_is_one_row_operator() {
+    let mut d = Dag::default();
+    let (x, v) = (d.read("X", 10_000, 100), d.read("v", 100, 1));
+    let xv = d.matmul(x, v);
+    let xt = d.t(x);
+    let output = d.matmul(xt, xv);
+    d.write("o", output);
+    let outcome = run(&d.dag, &cost_based());
+    assert_eq!(variants(&outcome), [Variant::Row(RowType::ColAggT)]);
+    assert_eq!(outcome.report.fused[0].plan.inputs.len(), 2);
+    assert!(!outcome.dag.hops.values().any(|hop| hop.op == HopOp::Reorg(ReorgOp::Transpose)));
+}
+
+#[test]
+fn three_full_aggregates_are_one_multi_aggregate() {
+    let outcome = run(&testing::three_sums(), &cost_based());
+    assert_eq!(variants(&outcome), [Variant::MAgg]);
+    let plan = &outcome.plans[0];
+    assert_eq!(plan.inputs.len(), 2);
+    let aggregates: Vec<_> = plan.outputs.iter().map(|output| output.agg).collect();
+    assert_eq!(aggregates, [Some(AggOp::SumSq), Some(AggOp::Sum), Some(AggOp::SumSq)]);
+    assert_eq!(outcome.dag.hops.values().filter(|hop| matches!(hop.op, HopOp::SpoofOp { .. })).count(), 1);
+    assert_eq!(outcome.dag.hops.values().filter(|hop| hop.op == HopOp::Index).count(), 3);
+}
+
+#[test]
+fn a_sum_that_depends_on_another_is_not_computed_with_it() {
+    let mut d = Dag::default();
+    let (x, y) = (d.read("X", 1000, 1000), d.read("Y", 1000, 1000));
+    let xy = d.mult(x, y);
+    let first = d.sum(xy);
+    let scaled = d.mult(x, first);
+    let second = d.sum(scaled);
+    d.write("s", second);
+    let outcome = run(&d.dag, &cost_based());
+    assert_eq!(variants(&outcome), [Variant::Cell(CellType::FullAgg); 2]);
+}
+
+#[test]
+fn cross_entropy_is_one_outer_operator() {
+    let outcome = run(&testing::cross_entropy(), &cost_based());
+    assert_eq!(variants(&outcome), [Variant::Outer(OuterType::FullAgg)]);
+    assert!(outcome.plans[0].nodes.values().any(|node| matches!(node, CNode::Unary(UnaryOp::Log, _))));
+}
+
+/// P108: a Cell operator over everything would destroy the sparse product.
+#[test]
+fn a_template_switch_keeps_the_outer_operator() {
+    let (dag, product, _) = testing::outer_plus_dense();
+    let outcome = run(&dag, &cost_based());
+    assert_eq!(variants(&outcome), [Variant::Outer(OuterType::NoAgg)]);
+    assert_eq!(outcome.report.fused[0].plan.cover.roots, [product]);
+
+    let greedy = run(&dag, &with(SelectPolicy::FuseAll));
+    assert_eq!(variants(&greedy), [Variant::Cell(CellType::NoAgg)]);
+}
+
+#[test]
+fn strict_ieee_exploits_no_sparsity() {
+    let mut options = cost_based();
+    options.template_limits.strict_ieee = true;
+    let outcome = run(&testing::cross_entropy(), &options);
+    assert_eq!(variants(&outcome), [Variant::Cell(CellType::FullAgg)]);
+    assert!(!outcome.plans[0].sparse_safe);
+}
+
+/// P172: the sparse input becomes the main one where that makes the operator sparse-safe.
+#[test]
+fn a_sparse_driver_becomes_the_main_input() {
+    let mut d = Dag::default();
+    let (y, x) = (d.read("Y", 1000, 1000), d.sparse("X", 1000, 1000, 1000));
+    let log = d.op(UnaryOp::Log, &[y]);
+    let product = d.mult(log, x);
+    let sum = d.sum(product);
+    d.write("s", sum);
+    let outcome = run(&d.dag, &cost_based());
+    assert!(outcome.plans[0].sparse_safe);
+    assert_eq!(outcome.report.fused[0].plan.inputs[0], crate::construct::CoverInput::Hop(x));
+}
+
+#[test]
+fn the_right_factor_is_transposed_where_the_script_gives_none() {
+    let mut d = Dag::default();
+    let x = d.sparse("X", 2000, 2000, 2000);
+    let (u, w) = (d.read("U", 2000, 10), d.read("W", 10, 2000));
+    let product = d.matmul(u, w);
+    let weighted = d.mult(x, product);
+    let sum = d.sum(weighted);
+    d.write("s", sum);
+    let outcome = run(&d.dag, &cost_based());
+    assert_eq!(variants(&outcome), [Variant::Outer(OuterType::FullAgg)]);
+    assert_eq!(outcome.dag.hops.values().filter(|hop| hop.op == HopOp::Reorg(ReorgOp::Transpose)).count(), 1);
+}
+
+/// The other factor's update, in both ways of writing it.
+#[test]
+fn left_products_are_outer_operators() {
+    for plain in [true, false] {
+        let mut d = Dag::default();
+        let x = d.sparse("X", 2000, 3000, 2000);
+        let (u, v) = (d.read("U", 2000, 10), d.read("V", 3000, 10));
+        let vt = d.t(v);
+        let uv = d.matmul(u, vt);
+        let weighted = d.mult(x, uv);
+        let output = if plain {
+            let wt = d.t(weighted);
+            d.matmul(wt, u)
+        } else {
+            let ut = d.t(u);
+            d.matmul(ut, weighted)
+        };
+        d.write("o", output);
+        let outcome = run(&d.dag, &cost_based());
+        assert_eq!(variants(&outcome), [Variant::Outer(OuterType::LeftMM)], "plain: {plain}");
+        assert_eq!(outcome.report.fused[0].plan.transposed_output, !plain);
+        let result = outcome.dag.outputs[0].hop;
+        assert_eq!(outcome.dag[result].size.known_dims(), d.dag[output].size.known_dims());
+    }
+}
+
+#[test]
+fn unsupported_plans_stay_unfused_and_are_reported() {
+    let (dag, _) = testing::sum_of_products();
+    let mut compile = |_: &VerifiedCPlan| Err(Unsupported { reason: "no such thing".to_owned() });
+    let (replaced, report) = optimize(&dag, &cost_based(), &mut compile, &mut |_| {});
+    assert_eq!(report.rejected.len(), 1);
+    assert_eq!(report.rejected[0].reason, "no such thing");
+    assert_eq!(replaced.to_string(), dag.to_string());
+}
+
+#[test]
+fn the_observer_sees_every_stage_in_order() {
+    let (dag, _) = testing::sum_of_products();
+    let mut stages = Vec::new();
+    let mut compile = |_: &VerifiedCPlan| Ok(OperatorId::from_u32(0));
+    let _ = optimize(&dag, &cost_based(), &mut compile, &mut |stage| {
+        stages.push(match stage {
+            Stage::Explored(..) => "explored",
+            Stage::Selected(..) => "selected",
+            Stage::Constructed(..) => "constructed",
+            Stage::Replaced(..) => "replaced",
+        });
+    });
+    assert_eq!(stages, ["explored", "selected", "constructed", "replaced"]);
+}
+
+/// P021: a dense k-means step: distances, a row minimum inside of the operator, and the transposed assignment.
+#[test]
+fn an_assignment_matrix_times_data_is_one_row_operator() {
+    let mut d = Dag::default();
+    let (x, ct) = (d.read("X", 100_000, 50), d.read("C", 50, 5));
+    let distances = d.matmul(x, ct);
+    let minima = d.op((AggOp::Min, fuseline_ir::ops::Direction::Row), &[distances]);
+    let assignment = d.op(BinaryOp::LessEqual, &[distances, minima]);
+    let at = d.t(assignment);
+    let centroids = d.matmul(at, x);
+    d.write("C", centroids);
+    let outcome = run(&d.dag, &cost_based());
+    assert_eq!(variants(&outcome), [Variant::Row(RowType::ColAggB1)]);
+    assert_eq!(outcome.report.fused[0].plan.cover.template, TemplateType::Row);
+}

@@ -7,7 +7,7 @@
 mod tests;
 
 use crate::construct::{ConstructedPlan, CoverInput};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::hop::{CastOp, Hop, HopDag, HopId, HopOp, Inputs, OperatorId, ReorgOp};
 use fuseline_ir::{DataType, SizeInfo, Value};
 use std::collections::BTreeMap;
@@ -40,11 +40,10 @@ pub fn replace(dag: &HopDag, covers: &[CompiledCover]) -> HopDag {
             replacement.cover_of[root] = Some((number as u32, position as u32));
         }
     }
-    // Operators keep their order, which effects rely on, as far as covers allow.
-    let mut targets = dag.roots();
-    targets.sort_unstable();
-    for target in targets {
-        replacement.build(target);
+    // What stays keeps its order, as far as multi-aggregates allow.
+    let needed = replacement.needed();
+    for id in dag.hops.keys().filter(|&id| needed.contains(id)) {
+        replacement.build(id);
     }
     let renamed = |id: HopId| replacement.renamed[id].expect("every root of the DAG was built");
     let mut new = std::mem::take(&mut replacement.new);
@@ -69,14 +68,28 @@ struct Replacement<'a> {
 }
 
 impl Replacement<'_> {
+    /// The old operators that the new DAG computes or takes from fused operators.
+    fn needed(&self) -> EntitySet<HopId> {
+        let mut needed = EntitySet::new();
+        let mut pending = self.old.roots();
+        while let Some(id) = pending.pop() {
+            if needed.insert(id) {
+                pending.extend(self.needs(id));
+            }
+        }
+        needed
+    }
+
     /// Builds an old operator and everything that it needs.
     fn build(&mut self, target: HopId) {
         let mut pending = vec![target];
+        let mut entered = EntitySet::new();
         while let Some(&id) = pending.last() {
             if self.renamed[id].is_some() {
                 pending.pop();
                 continue;
             }
+            let is_first_visit = entered.insert(id);
             let missing: Vec<HopId> =
                 self.needs(id).into_iter().filter(|&input| self.renamed[input].is_none()).collect();
             if missing.is_empty() {
@@ -84,6 +97,7 @@ impl Replacement<'_> {
                 self.renamed[id] = Some(new);
                 pending.pop();
             } else {
+                assert!(is_first_visit, "covers must not depend on each other in a cycle");
                 pending.extend(missing.into_iter().rev());
             }
         }

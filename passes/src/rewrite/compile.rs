@@ -6,28 +6,42 @@ use egg::{Applier, ENodeOrVar, Id, Language, Pattern, PatternAst, Rewrite, Subst
 use fuseline_ir::types::{DataType, Value};
 use std::collections::BTreeSet;
 
-/// The rewrites of one rule. They share its name, so that their matches count together.
+/// The rewrites of one rule, named by it and a number, since egg schedules and counts by name.
 pub(super) fn compile(rule: &'static Rule) -> Vec<Rewrite<Node, FactsAnalysis>> {
-    let rewrites = rule.patterns.iter().flat_map(|(left, right)| {
+    let variants = rule.patterns.iter().flat_map(|(left, right)| {
         let right: Pattern<Node> = parse(right);
-        commuted(&parse(left).ast).into_iter().map(move |left| {
-            let left = Pattern::new(left);
-            let guards = left.vars().into_iter().map(|var| (var, Guard::of(var))).collect();
-            let applier = CheckedApplier { right: right.ast.clone(), guards };
-            Rewrite::new(rule.name, left, applier).expect("every variable of a right side occurs on the left")
-        })
+        commuted(&parse(left).ast).into_iter().map(move |left| (Pattern::new(left), right.clone()))
     });
-    rewrites.collect()
+    let rewrite = |(number, (left, right)): (usize, (Pattern<Node>, Pattern<Node>))| {
+        let guards = left.vars().into_iter().map(|var| (var, Guard::of(var))).collect();
+        let applier = CheckedApplier { right: right.ast, guards };
+        let name = format!("{}{NUMBER}{number}", rule.name);
+        Rewrite::new(name, left, applier)
+            .expect("every variable of a right side occurs on the left")
+    };
+    variants.enumerate().map(rewrite).collect()
 }
 
+/// The rule that a rewrite comes from.
+pub(super) fn rule_of(rewrite: Symbol) -> &'static str {
+    let name = rewrite.as_str();
+    name.split_once(NUMBER).map_or(name, |(rule, _)| rule)
+}
+
+/// Stands between the name of a rule and the number of its rewrite.
+const NUMBER: char = '#';
+
 fn parse(pattern: &str) -> Pattern<Node> {
-    pattern.parse().unwrap_or_else(|error| panic!("the rule tables hold well-formed patterns: `{pattern}`: {error:?}"))
+    pattern.parse().unwrap_or_else(|error| {
+        panic!("the rule tables hold well-formed patterns: `{pattern}`: {error:?}")
+    })
 }
 
 /// The pattern with the inputs of its commutative operations in every order, but for the names of variables.
 fn commuted(pattern: &PatternAst<Node>) -> Vec<PatternAst<Node>> {
     let is_commutative = |node: &ENodeOrVar<Node>| matches!(node, ENodeOrVar::ENode(node) if node.operator.is_commutative());
-    let commutative: Vec<usize> = (0..pattern.len()).filter(|&i| is_commutative(&pattern[Id::from(i)])).collect();
+    let commutative: Vec<usize> =
+        (0..pattern.len()).filter(|&i| is_commutative(&pattern[Id::from(i)])).collect();
     let mut seen = BTreeSet::new();
     let mut variants = Vec::new();
     for exchanged in 0..1usize << commutative.len() {
@@ -87,8 +101,12 @@ impl Guard {
     fn holds(self, facts: &Facts) -> bool {
         match self {
             Guard::Matrix => facts.data_type.is_matrix(),
-            Guard::Numeric => facts.data_type != DataType::Unknown && facts.data_type != DataType::STR,
-            Guard::Literal(number) => facts.constant.as_ref().and_then(Value::as_f64) == Some(number),
+            Guard::Numeric => {
+                facts.data_type != DataType::Unknown && facts.data_type != DataType::STR
+            }
+            Guard::Literal(number) => {
+                facts.constant.as_ref().and_then(Value::as_f64) == Some(number)
+            }
         }
     }
 }

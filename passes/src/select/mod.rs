@@ -17,6 +17,8 @@ use crate::template::{Context, TemplateLimits, is_transpose, transposed_product}
 use fuseline_ir::hop::{FusionCover, HopDag, HopId, HopOp};
 use fuseline_ir::memo::{MemoTable, TemplateType};
 
+use std::str::FromStr;
+
 pub use enumerate::{SearchLimits, SearchStats};
 
 /// How to choose among the candidate plans.
@@ -31,6 +33,30 @@ pub enum SelectPolicy {
     CostBased,
     /// The cheapest assignment, found by costing all of them.
     Exhaustive,
+}
+
+impl SelectPolicy {
+    /// Every policy.
+    pub const ALL: &[SelectPolicy] =
+        &[SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy, SelectPolicy::CostBased, SelectPolicy::Exhaustive];
+
+    /// The text mnemonic.
+    pub fn mnemonic(self) -> &'static str {
+        match self {
+            SelectPolicy::FuseAll => "fuse-all",
+            SelectPolicy::FuseNoRedundancy => "fuse-no-redundancy",
+            SelectPolicy::CostBased => "cost",
+            SelectPolicy::Exhaustive => "exhaustive",
+        }
+    }
+}
+
+impl FromStr for SelectPolicy {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let policy = SelectPolicy::ALL.iter().copied().find(|policy| policy.mnemonic() == text);
+        policy.ok_or_else(|| format!("`{text}` is no selection policy"))
+    }
 }
 
 /// Which interesting points are materialised, by position in [`PlanPartition::points`].
@@ -91,7 +117,8 @@ pub fn select_in(
     for partition in partition_in(context, &memo) {
         let space = space::SearchSpace::new(context, &memo, &partition, model);
         let (assignment, seconds, stats) = enumerate::search(&space, policy, limits);
-        operators.extend(space.operators(&assignment).into_iter().filter(|operator| is_worth_fusing(context, operator)));
+        operators
+            .extend(space.operators(&assignment).into_iter().filter(|operator| is_worth_fusing(context, operator)));
         partitions.push(PartitionPlan { partition, assignment, seconds, stats });
     }
     let mut covers = multi_aggregate::compose(context, model, operators);
@@ -99,12 +126,12 @@ pub fn select_in(
     FusionPlan { covers, partitions }
 }
 
-/// The memo table as a policy searches it: without Row plans that do a Cell plan's work, and for the heuristics
-/// without dominated plans.
+/// The memo table as a policy searches it: without Row plans that do a Cell plan's work, and for fuse-all without
+/// dominated plans. Fuse-no-redundancy keeps these, since materialisation may invalidate the plans that dominate them.
 pub fn prepare(context: &Context<'_>, memo: &MemoTable, policy: SelectPolicy) -> MemoTable {
     let mut memo = memo.clone();
     prune::prune_rows_without_row_operations(context, &mut memo);
-    if matches!(policy, SelectPolicy::FuseAll | SelectPolicy::FuseNoRedundancy) {
+    if policy == SelectPolicy::FuseAll {
         prune_dominated(context, &mut memo);
     }
     memo

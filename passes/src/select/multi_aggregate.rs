@@ -26,7 +26,10 @@ struct Group {
 
 /// The covers of the chosen operators, with full aggregates merged where that pays.
 pub(crate) fn compose(context: &Context<'_>, model: &CostModel, operators: Vec<Operator>) -> Vec<FusionCover> {
-    let fused_roots: EntitySet<HopId> = operators.iter().map(|operator| operator.root).collect();
+    let mut fused_roots = EntitySet::new();
+    for operator in operators.iter().filter(|operator| operator.template.is_some()) {
+        fused_roots.insert(operator.root);
+    }
     let (mut candidates, others): (Vec<Operator>, Vec<Operator>) =
         operators.into_iter().partition(|operator| is_candidate(context, operator));
     candidates.extend(
@@ -93,10 +96,15 @@ impl Group {
         self
     }
 
-    /// The two together, if they run over cells of equal sizes and share a matrix.
+    /// The two together, if they run over cells of equal sizes, share a matrix, and neither reads the other's results.
     fn merge(&self, context: &Context<'_>, model: &CostModel, other: &Group) -> Option<Group> {
         let shares = |id: &HopId| context.hop(*id).is_matrix() && other.inputs.contains(id);
-        if !self.space.same_dims(&other.space) || !self.inputs.iter().any(shares) {
+        let depends = |one: &Group, other: &Group| one.inputs.iter().any(|input| other.roots.contains(input));
+        if !self.space.same_dims(&other.space)
+            || !self.inputs.iter().any(shares)
+            || depends(self, other)
+            || depends(other, self)
+        {
             return None;
         }
         let union = |one: &[HopId], other: &[HopId]| {
@@ -123,8 +131,12 @@ impl Group {
             };
             return cover(context, &operator).filter(|_| self.members.len() > 1);
         }
-        let operator =
-            Operator { template: Some(TemplateType::MAgg), root: self.roots[0], members: self.members.clone(), inputs: vec![] };
+        let operator = Operator {
+            template: Some(TemplateType::MAgg),
+            root: self.roots[0],
+            members: self.members.clone(),
+            inputs: vec![],
+        };
         cover(context, &operator).map(|cover| FusionCover { roots: self.roots.clone(), ..cover })
     }
 }
@@ -133,7 +145,8 @@ impl Group {
 /// one operator that needs all of its inputs.
 fn is_independent(context: &Context<'_>, groups: &[Group], slot: usize, merged: &Group) -> bool {
     let mut group_of = SecondaryMap::<HopId, Option<u32>>::new();
-    for (number, group) in groups.iter().enumerate().filter(|(number, group)| *number != slot && group.roots.len() > 1) {
+    for (number, group) in groups.iter().enumerate().filter(|(number, group)| *number != slot && group.roots.len() > 1)
+    {
         for &root in &group.roots {
             group_of[root] = Some(number as u32);
         }

@@ -10,10 +10,10 @@
 //! before Cell, then more references; to continue one, its own template before Cell, then more references; what
 //! remains equal is decided by the order of exploration.
 
-use super::prune::needs_rows;
 use super::PlanAssignment;
+use super::prune::needs_rows;
 use crate::cost::{self, CostModel, Operator};
-use crate::partition::PlanPartition;
+use crate::partition::{InterestingPoint, PlanPartition};
 use crate::template::Context;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::SizeInfo;
@@ -43,9 +43,12 @@ struct Choice {
 #[derive(Default)]
 struct Scratch {
     choices: Vec<Choice>,
-    /// Epoch in which a group was materialised.
+    /// The costing in which a group was last materialised.
     materialized: Vec<u32>,
-    epoch: u32,
+    costings: u32,
+    /// The operator that a group was last a member of.
+    member_of: Vec<u64>,
+    operators: u64,
 }
 
 /// A partition prepared for search.
@@ -92,11 +95,9 @@ impl<'a> SearchSpace<'a> {
         let index = |consumer: HopId, entry: &MemoEntry| Entry {
             entry: *entry,
             references: entry.references().filter_map(|id| positions[id]).map(|position| position as usize).collect(),
-            points: (0..partition.points.len())
-                .filter(|&point| {
-                    let point = partition.points[point];
-                    point.consumer == consumer && entry.references().any(|id| id == point.producer)
-                })
+            points: entry
+                .references()
+                .filter_map(|producer| partition.points.binary_search(&InterestingPoint { consumer, producer }).ok())
                 .collect(),
         };
         let entries = partition
@@ -128,7 +129,8 @@ impl<'a> SearchSpace<'a> {
         }
         let machine = &self.model.machine;
         // A hair below, so that rounding never lifts it over the cost of a plan that attains it.
-        (machine.write_time(write) + machine.read_time(read).max(machine.compute_time(self.bound.compute))) * (1.0 - 1e-12)
+        (machine.write_time(write) + machine.read_time(read).max(machine.compute_time(self.bound.compute)))
+            * (1.0 - 1e-12)
     }
 
     /// Seconds of the plan under an assignment, or `None` as soon as they exceed `limit`.
@@ -161,16 +163,17 @@ impl<'a> SearchSpace<'a> {
     fn visit(&self, assignment: &[bool], mut visitor: impl FnMut(&Operator) -> bool) -> bool {
         let scratch = &mut *self.scratch.borrow_mut();
         self.choose(assignment, &mut scratch.choices);
-        scratch.epoch += 1;
+        scratch.costings += 1;
         scratch.materialized.resize(self.entries.len(), 0);
+        scratch.member_of.resize(self.entries.len(), 0);
         let starts = self.partition.roots.iter().chain(&self.partition.externally_consumed);
         let mut pending: Vec<usize> = starts.filter_map(|&id| self.position(id)).collect();
         pending.reverse();
         while let Some(position) = pending.pop() {
-            if std::mem::replace(&mut scratch.materialized[position], scratch.epoch) == scratch.epoch {
+            if std::mem::replace(&mut scratch.materialized[position], scratch.costings) == scratch.costings {
                 continue;
             }
-            let operator = self.operator(position, &scratch.choices);
+            let operator = self.operator(position, scratch);
             if !visitor(&operator) {
                 return false;
             }
@@ -195,7 +198,8 @@ impl<'a> SearchSpace<'a> {
                 let ttype = candidate.entry.ttype;
                 let count = candidate.references.len();
                 if candidate.entry.close.is_valid() {
-                    let key = |e: &Entry| (e.references.is_empty(), rank(e.entry.ttype), usize::MAX - e.references.len());
+                    let key =
+                        |e: &Entry| (e.references.is_empty(), rank(e.entry.ttype), usize::MAX - e.references.len());
                     if choice.start.is_none_or(|best| key(candidate) < key(&entries[best])) {
                         choice.start = Some(number);
                     }
@@ -223,9 +227,8 @@ impl<'a> SearchSpace<'a> {
 
     fn is_usable(&self, candidate: &Entry, assignment: &[bool], choices: &[Choice]) -> bool {
         let template = candidate.entry.ttype;
-        let resumed = |position: usize| {
-            choices[position].resume[template as usize].map(|number| &self.entries[position][number])
-        };
+        let resumed =
+            |position: usize| choices[position].resume[template as usize].map(|number| &self.entries[position][number]);
         // An Outer operator must reach its product, which only Outer entries lead to.
         let reaches_product = template != TemplateType::Outer
             || candidate.references.is_empty()
@@ -239,7 +242,8 @@ impl<'a> SearchSpace<'a> {
     }
 
     /// The operator that starts at a group.
-    fn operator(&self, start: usize, choices: &[Choice]) -> Operator {
+    fn operator(&self, start: usize, scratch: &mut Scratch) -> Operator {
+        let choices = &scratch.choices;
         let root = self.partition.members[start];
         let entry = choices[start].start.filter(|&number| !self.entries[start][number].references.is_empty());
         let Some(number) = entry else {
@@ -249,6 +253,7 @@ impl<'a> SearchSpace<'a> {
             return Operator { template: None, root, members: vec![root], inputs };
         };
         let template = self.entries[start][number].entry.ttype;
+        scratch.operators += 1;
         let mut members = vec![root];
         let mut inputs: Vec<HopId> = Vec::new();
         let mut pending: SmallVec<[(usize, usize); 16]> = SmallVec::from_slice(&[(start, number)]);
@@ -260,7 +265,7 @@ impl<'a> SearchSpace<'a> {
                     inputs.push(input);
                     continue;
                 };
-                if !members.contains(&input) {
+                if std::mem::replace(&mut scratch.member_of[reference], scratch.operators) != scratch.operators {
                     members.push(input);
                     // A Cell entry inside of another template continues with Cell entries.
                     let resume = choices[reference].resume[entry.entry.ttype as usize];

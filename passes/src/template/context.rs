@@ -123,9 +123,8 @@ impl<'a> Context<'a> {
         if !is_elementwise(self.dag, id) {
             return OuterFacts::default();
         }
-        let over_product = |input: &&HopId| {
-            self.outer(**input).product.is_some() && self.hop(**input).size.same_dims(&hop.size)
-        };
+        let over_product =
+            |input: &&HopId| self.outer(**input).product.is_some() && self.hop(**input).size.same_dims(&hop.size);
         let Some(&chain) = hop.inputs.iter().find(over_product) else {
             return OuterFacts::default();
         };

@@ -52,7 +52,8 @@ pub(crate) fn left_product(dag: &HopDag, hop: HopId, input: HopId, product: HopI
 fn is_product_with_factor(context: &Context<'_>, hop: HopId, input: HopId, product: HopId) -> bool {
     let is_plain = !is_transpose(context.dag, input);
     is_plain && context.hop(hop).inputs[0] == input && is_right_product(context, hop, product)
-        || left_product(context.dag, hop, input, product).is_some_and(|kind| is_plain == (kind == LeftProduct::Transposed))
+        || left_product(context.dag, hop, input, product)
+            .is_some_and(|kind| is_plain == (kind == LeftProduct::Transposed))
 }
 
 impl Template for OuterTemplate {
@@ -72,10 +73,10 @@ impl Template for OuterTemplate {
             }
             HopOp::AggUnary(op, Direction::Full) => matches!(op, AggOp::Sum | AggOp::SumSq),
             HopOp::MatMul => is_product_with_factor(context, hop, input, product),
-            HopOp::Reorg(_) => context
-                .single_consumer(hop)
-                .is_some_and(|consumer| context.hop(consumer).op == HopOp::MatMul
-                    && left_product(context.dag, consumer, hop, product) == Some(LeftProduct::Plain)),
+            HopOp::Reorg(_) => context.single_consumer(hop).is_some_and(|consumer| {
+                context.hop(consumer).op == HopOp::MatMul
+                    && left_product(context.dag, consumer, hop, product) == Some(LeftProduct::Plain)
+            }),
             _ => false,
         }
     }

@@ -1,8 +1,6 @@
 //! The Row template: vector operations over the rows of a main input, with aggregations over rows and columns.
 
-use super::conditions::{
-    column_range, is_elementwise, is_mergeable, is_row_product, is_transpose, transposed_product,
-};
+use super::conditions::{column_range, is_elementwise, is_mergeable, is_row_product, is_transpose, transposed_product};
 use super::{Context, Template};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{CloseStatus, TemplateType};
@@ -47,9 +45,10 @@ fn is_transpose_of_product(context: &Context<'_>, id: HopId) -> bool {
 /// `t(f(X))` inside of `t(f(X)) %*% X`.
 fn is_transposed_function_of_right(context: &Context<'_>, id: HopId) -> bool {
     is_transpose_of_product(context, id)
-        && context.single_consumer(id).and_then(|consumer| transposed_product(context, consumer)).is_some_and(
-            |(left, right)| context.uses(left, right),
-        )
+        && context
+            .single_consumer(id)
+            .and_then(|consumer| transposed_product(context, consumer))
+            .is_some_and(|(left, right)| context.uses(left, right))
 }
 
 impl Template for RowTemplate {

@@ -1,1 +1,96 @@
+use super::*;
+use crate::testing::{self, Dag};
+use fuseline_ir::hop::{HopDag, HopOp};
+use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
 
+fn with_context<R>(dag: &HopDag, test: impl FnOnce(&Context<'_>) -> R) -> R {
+    let limits = TemplateLimits::default();
+    test(&Context::new(dag, &limits))
+}
+
+/// P079: the size floor of outer products is a value.
+#[test]
+fn outer_products_open_above_the_size_floor() {
+    let mut d = Dag::default();
+    let (u, v) = (d.read("U", 200, 5), d.read("V", 5, 200));
+    let product = d.matmul(u, v);
+    d.write("o", product);
+    let open = |limits: &TemplateLimits| OuterTemplate.open(&Context::new(&d.dag, limits), product);
+    assert!(!open(&TemplateLimits::default()));
+    assert!(open(&TemplateLimits::tiny()));
+    assert!(!open(&TemplateLimits { strict_ieee: true, ..TemplateLimits::tiny() }));
+}
+
+/// P082: any aggregation closes Cell; only those over columns or everything close Row.
+#[test]
+fn aggregations_close_templates() {
+    let mut d = Dag::default();
+    let x = d.read("X", 1000, 100);
+    let row = d.op((AggOp::Sum, Direction::Row), &[x]);
+    let col = d.op((AggOp::Sum, Direction::Col), &[x]);
+    let mean = d.op((AggOp::Mean, Direction::Row), &[x]);
+    d.write("a", row);
+    d.write("b", col);
+    d.write("c", mean);
+    with_context(&d.dag, |context| {
+        assert_eq!(CellTemplate.close(context, row), CloseStatus::ClosedValid);
+        assert_eq!(CellTemplate.close(context, col), CloseStatus::ClosedValid);
+        assert_eq!(CellTemplate.close(context, mean), CloseStatus::ClosedInvalid);
+        assert_eq!(RowTemplate.close(context, row), CloseStatus::OpenValid);
+        assert_eq!(RowTemplate.close(context, col), CloseStatus::ClosedValid);
+    });
+}
+
+/// P082: an Outer operator is valid only where something exploits sparsity.
+#[test]
+fn outer_operators_need_a_driver() {
+    let (dag, product, sum) = testing::outer_plus_dense();
+    with_context(&dag, |context| {
+        assert_eq!(OuterTemplate.close(context, product), CloseStatus::OpenValid);
+        assert_eq!(OuterTemplate.close(context, sum), CloseStatus::OpenInvalid);
+    });
+    let mut d = Dag::default();
+    let (u, v) = (d.read("U", 1000, 10), d.read("V", 10, 1000));
+    let product = d.matmul(u, v);
+    let total = d.sum(product);
+    d.write("s", total);
+    with_context(&d.dag, |context| {
+        assert_eq!(OuterTemplate.close(context, product), CloseStatus::OpenInvalid);
+        assert_eq!(OuterTemplate.close(context, total), CloseStatus::ClosedInvalid);
+    });
+}
+
+#[test]
+fn skinny_products_open_row_operators() {
+    let mut d = Dag::default();
+    let (x, narrow, wide) = (d.read("X", 1000, 100), d.read("A", 100, 10), d.read("B", 100, 64));
+    let (one, other) = (d.matmul(x, narrow), d.matmul(x, wide));
+    d.write("a", one);
+    d.write("b", other);
+    with_context(&d.dag, |context| {
+        assert!(RowTemplate.open(context, one));
+        assert!(!RowTemplate.open(context, other));
+    });
+}
+
+#[test]
+fn ranges_are_whole_columns_between_literals() {
+    let (dag, groups) = testing::mlogreg();
+    assert_eq!(column_range(&dag, groups[1]), Some((0, 4)));
+    assert_eq!(column_range(&dag, groups[0]), None);
+}
+
+/// 1 x 1 matrices are neither rows nor columns here, so operations with them stay basic.
+#[test]
+fn single_cells_are_not_fused() {
+    let mut d = Dag::default();
+    let (x, s) = (d.read("X", 1000, 100), d.read("s", 1, 1));
+    let product = d.mult(x, s);
+    let single = d.mult(s, s);
+    d.write("a", product);
+    d.write("b", single);
+    with_context(&d.dag, |context| {
+        assert!(!CellTemplate.open(context, product) && !CellTemplate.open(context, single));
+        assert_eq!(context.hop(product).op, HopOp::Binary(BinaryOp::Mult));
+    });
+}

@@ -74,7 +74,7 @@ unsafe fn row<V: Vector, K: Elementwise<N>, const N: usize>(len: usize, operands
                     *block = read_unaligned(operand.values.add(start).cast());
                 }
             }
-            write_unaligned(out.add(start).cast(), apply::<K, N, BLOCK>(&blocks));
+            write_unaligned(out.add(start).cast(), apply::<K, N>(&blocks));
             start += BLOCK;
         }
         if start < len {
@@ -83,16 +83,16 @@ unsafe fn row<V: Vector, K: Elementwise<N>, const N: usize>(len: usize, operands
                     *block = V::load_block(operand.values.add(start), len - start);
                 }
             }
-            V::store_block(apply::<K, N, BLOCK>(&blocks), out.add(start), len - start);
+            V::store_block(apply::<K, N>(&blocks), out.add(start), len - start);
         }
     }
 }
 
 /// Applies the operation to one block: the loop that the compiler turns into register operations.
 #[inline(always)]
-pub(crate) fn apply<K: Elementwise<N>, const N: usize, const LANES: usize>(blocks: &[[f64; LANES]; N]) -> [f64; LANES] {
-    let mut result = [0.0; LANES];
-    for lane in 0..LANES {
+pub(crate) fn apply<K: Elementwise<N>, const N: usize>(blocks: &[[f64; BLOCK]; N]) -> [f64; BLOCK] {
+    let mut result = [0.0; BLOCK];
+    for lane in 0..BLOCK {
         let mut operands = [0.0; N];
         for (operand, block) in operands.iter_mut().zip(blocks) {
             *operand = block[lane];

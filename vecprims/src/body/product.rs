@@ -1,7 +1,8 @@
 //! Dot products (rules 3 and 6), several at a time so that one load serves several products.
 
-use super::column::load;
+use super::narrow::{NarrowProduct, RowReduction, reduce_rows};
 use super::reduce::{Pending, Run, Sum, merge_registers};
+use super::sparse::CsrRows;
 use crate::vector::Vector;
 
 /// Accumulators of the products of `R` rows with `C` rows, 32 lanes in `N` registers each.
@@ -57,10 +58,10 @@ unsafe fn step<V: Vector, const N: usize, const R: usize, const C: usize, const 
     unsafe {
         let mut x = [V::splat(0.0); R];
         for r in 0..R {
-            x[r] = load::<V, MASKED>(a[r].add(offset), mask);
+            x[r] = load_part::<V, MASKED>(a[r].add(offset), mask);
         }
         for c in 0..C {
-            let y = load::<V, MASKED>(b[c].add(offset), mask);
+            let y = load_part::<V, MASKED>(b[c].add(offset), mask);
             for r in 0..R {
                 let old = accumulators[r][c][n];
                 let new = V::mul_add(x[r], y, old);
@@ -68,6 +69,13 @@ unsafe fn step<V: Vector, const N: usize, const R: usize, const C: usize, const 
             }
         }
     }
+}
+
+/// Loads a register, or its chosen lanes.
+#[inline(always)]
+unsafe fn load_part<V: Vector, const MASKED: bool>(values: *const f64, mask: V::Mask) -> V {
+    // SAFETY: passed on to the caller.
+    unsafe { if MASKED { V::load_first(values, mask) } else { V::load(values) } }
 }
 
 /// Where the dense rows of a product lie.
@@ -107,6 +115,21 @@ pub(crate) unsafe fn dot_product<V: Vector, const N: usize>(
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
+        if b.row == 0 {
+            return vect_mat_mult::<V, N>((rows, len, 1), a, b, out, out_row);
+        }
+        match len.div_ceil(V::LANES) {
+            1 => {
+                return reduce_rows(rows, &NarrowProduct::<V, 1, false>::new(a, b, len), out, out_row);
+            }
+            2 => {
+                return reduce_rows(rows, &NarrowProduct::<V, 2, false>::new(a, b, len), out, out_row);
+            }
+            3 | 4 => {
+                return reduce_rows(rows, &NarrowProduct::<V, 4, false>::new(a, b, len), out, out_row);
+            }
+            _ => {}
+        }
         let run = Run::new::<N>(len);
         let mut pending = Pending::new(|value| value);
         for row in 0..rows {
@@ -128,6 +151,12 @@ pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
+        match len.div_ceil(V::LANES) {
+            1 => return narrow_columns::<V, 1>((rows, len, k), a, bt, out, out_row),
+            2 => return narrow_columns::<V, 2>((rows, len, k), a, bt, out, out_row),
+            3 | 4 => return narrow_columns::<V, 4>((rows, len, k), a, bt, out, out_row),
+            _ => {}
+        }
         let run = Run::new::<N>(len);
         let mut pending = Pending::new(|value| value);
         let mut row = 0;
@@ -159,6 +188,35 @@ pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
     }
 }
 
+/// Rows that stay in the first-level cache while every column passes over them.
+const NARROW_ROWS: usize = 64;
+
+/// [`vect_mat_mult`] for rows in `T` registers.
+#[inline(always)]
+unsafe fn narrow_columns<V: Vector, const T: usize>(
+    (rows, len, k): (usize, usize, usize),
+    a: Rows,
+    bt: Rows,
+    out: *mut f64,
+    out_row: usize,
+) {
+    let mut start = 0;
+    while start < rows {
+        let count = (rows - start).min(NARROW_ROWS);
+        let [first] = a.pointers(start);
+        for column in 0..k {
+            let [factors] = bt.pointers(column);
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let tile = Rows::new(first, a.row);
+                let products = NarrowProduct::<V, T, true>::new(tile, Rows::new(factors, 0), len);
+                reduce_rows(count, &products, out.add(start * out_row + column), out_row);
+            }
+        }
+        start += count;
+    }
+}
+
 /// Computes `R * C` products from (`row`, `column`) on and lets them wait for their last merges.
 #[inline(always)]
 unsafe fn push_products<V: Vector, const N: usize, const R: usize, const C: usize, F: Fn(f64) -> f64>(
@@ -184,7 +242,7 @@ unsafe fn push_products<V: Vector, const N: usize, const R: usize, const C: usiz
 /// For each position of a CSR unit the product of its row of `u` with the row of `v` that its column names.
 #[inline(always)]
 pub(crate) unsafe fn sampled_product<V: Vector, const N: usize>(
-    (rows, row_offsets, columns): (usize, *const usize, *const u32),
+    csr: CsrRows,
     rank: usize,
     u: Rows,
     v: Rows,
@@ -192,26 +250,56 @@ pub(crate) unsafe fn sampled_product<V: Vector, const N: usize>(
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
+        match rank.div_ceil(V::LANES) {
+            1 => return narrow_sampled_product::<V, 1>(csr, rank, u, v, out),
+            2 => return narrow_sampled_product::<V, 2>(csr, rank, u, v, out),
+            3 | 4 => return narrow_sampled_product::<V, 4>(csr, rank, u, v, out),
+            _ => {}
+        }
         let run = Run::new::<N>(rank);
         let mut pending = Pending::new(|value| value);
-        let first = *row_offsets;
-        for row in 0..rows {
-            let end = *row_offsets.add(row + 1) - first;
-            let mut position = *row_offsets.add(row) - first;
+        for row in 0..csr.rows {
+            let std::ops::Range { start: mut position, end } = csr.positions(row);
             let u = u.pointers(row);
-            let v_row = |position| v.values.wrapping_add(*columns.add(position) as usize * v.row);
             while V::LANES == 8 && position + 4 <= end {
-                let v = [v_row(position), v_row(position + 1), v_row(position + 2), v_row(position + 3)];
-                let [registers] = products::<V, N, 1, 4>(u, v, run);
+                let mut rows = [v.values; 4];
+                for c in 0..4 {
+                    [rows[c]] = v.pointers(csr.column(position + c));
+                }
+                let [registers] = products::<V, N, 1, 4>(u, rows, run);
                 for c in 0..4 {
                     pending.push::<Sum>(registers[c], out.add(position + c));
                 }
                 position += 4;
             }
             while position < end {
-                let [[register]] = products::<V, N, 1, 1>(u, [v_row(position)], run);
+                let [[register]] = products::<V, N, 1, 1>(u, v.pointers(csr.column(position)), run);
                 pending.push::<Sum>(register, out.add(position));
                 position += 1;
+            }
+        }
+        pending.flush::<Sum>();
+    }
+}
+
+/// [`sampled_product`] for ranks in `T` registers: the row of `u` stays in them.
+#[inline(always)]
+unsafe fn narrow_sampled_product<V: Vector, const T: usize>(
+    csr: CsrRows,
+    rank: usize,
+    u: Rows,
+    v: Rows,
+    out: *mut f64,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let finish = NarrowProduct::<V, T, false>::new(u, v, rank);
+        let mut pending = Pending::new(|value| finish.finish(value));
+        for row in 0..csr.rows {
+            let [factors] = u.pointers(row);
+            let products = NarrowProduct::<V, T, true>::new(v, Rows::new(factors, 0), rank);
+            for position in csr.positions(row) {
+                pending.push::<Sum>(products.register(csr.column(position)), out.add(position));
             }
         }
         pending.flush::<Sum>();

@@ -1,5 +1,7 @@
 //! Aggregates of rows and of whole units (rules 3, 4 and 7), dense and by position.
 
+use super::narrow::{NarrowAggregate, reduce_rows};
+use super::product::Rows;
 use super::reduce::{Aggregate, Pending, Run, merge_registers, reduce_register, reduce_run, take_run};
 use crate::vector::Vector;
 use fuseline_ir::ops::AggOp;
@@ -16,6 +18,19 @@ pub(crate) unsafe fn row_agg<V: Vector, A: Aggregate, const N: usize>(
 ) {
     // SAFETY: the caller's tile covers every row, and `out` has a value per row.
     unsafe {
+        let tile = Rows::new(a, a_row);
+        match len.div_ceil(V::LANES) {
+            1 => {
+                return reduce_rows(rows, &NarrowAggregate::<V, A, 1>::new(tile, len), out, out_row);
+            }
+            2 => {
+                return reduce_rows(rows, &NarrowAggregate::<V, A, 2>::new(tile, len), out, out_row);
+            }
+            3 | 4 => {
+                return reduce_rows(rows, &NarrowAggregate::<V, A, 4>::new(tile, len), out, out_row);
+            }
+            _ => {}
+        }
         let run = Run::new::<N>(len);
         let mut pending = Pending::new(|value| if A::OP == AggOp::Mean { value / len as f64 } else { value });
         for row in 0..rows {

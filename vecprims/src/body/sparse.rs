@@ -23,12 +23,19 @@ impl CsrRows {
 
     /// The positions of a row.
     #[inline(always)]
-    unsafe fn positions(self, row: usize) -> std::ops::Range<usize> {
+    pub(crate) unsafe fn positions(self, row: usize) -> std::ops::Range<usize> {
         // SAFETY: the caller's unit has one offset more than rows.
         unsafe {
             let first = *self.row_offsets;
             *self.row_offsets.add(row) - first..*self.row_offsets.add(row + 1) - first
         }
+    }
+
+    /// The column of a position.
+    #[inline(always)]
+    pub(crate) unsafe fn column(self, position: usize) -> usize {
+        // SAFETY: the caller's unit has a column for each position.
+        unsafe { *self.columns.add(position) as usize }
     }
 }
 
@@ -119,19 +126,19 @@ impl<V: Vector, const ADD: bool> ChunkBody<V> for SparseRowTimesMatrix<ADD> {
             let mut accumulators = [V::splat(0.0); I];
             if ADD {
                 for i in 0..I {
-                    accumulators[i] = load::<V, MASKED>(self.out.wrapping_add(start + i * V::LANES), masks[i]);
+                    accumulators[i] = load::<V, I, MASKED>(self.out.wrapping_add(start), i, masks[i]);
                 }
             }
             for position in 0..self.len {
                 let value = V::splat(*self.values.add(position));
                 let row = self.b.values.wrapping_add(*self.columns.add(position) as usize * self.b.row + start);
                 for i in 0..I {
-                    let factor = load::<V, MASKED>(row.wrapping_add(i * V::LANES), masks[i]);
+                    let factor = load::<V, I, MASKED>(row, i, masks[i]);
                     accumulators[i] = V::mul_add(value, factor, accumulators[i]);
                 }
             }
             for i in 0..I {
-                store::<V, MASKED>(accumulators[i], self.out.wrapping_add(start + i * V::LANES), masks[i]);
+                store::<V, MASKED>(accumulators[i], self.out.wrapping_add(start), i, masks[i]);
             }
         }
     }
@@ -139,7 +146,13 @@ impl<V: Vector, const ADD: bool> ChunkBody<V> for SparseRowTimesMatrix<ADD> {
 
 /// Every sparse row times `b`, `k` columns wide.
 #[inline(always)]
-pub(crate) unsafe fn mat_mult<V: Vector, const ADD: bool>(a: CsrRows, k: usize, b: Rows, out: *mut f64, out_row: usize) {
+pub(crate) unsafe fn mat_mult<V: Vector, const ADD: bool>(
+    a: CsrRows,
+    k: usize,
+    b: Rows,
+    out: *mut f64,
+    out_row: usize,
+) {
     // SAFETY: passed on to the caller.
     unsafe {
         for row in 0..a.rows {
@@ -162,9 +175,8 @@ unsafe fn vector_product(columns: *const u32, values: *const f64, len: usize, b:
     let mut accumulator = start;
     for position in 0..len {
         // SAFETY: passed on to the caller.
-        let (value, factor) = unsafe {
-            (*values.add(position), *b.values.add(*columns.add(position) as usize * b.row))
-        };
+        let (value, factor) =
+            unsafe { (*values.add(position), *b.values.add(*columns.add(position) as usize * b.row)) };
         accumulator = value.mul_add(factor, accumulator);
     }
     accumulator
@@ -183,11 +195,11 @@ impl<V: Vector> ChunkBody<V> for ScaledRow {
         // SAFETY: passed on to the caller.
         unsafe {
             let scale = V::splat(self.scale);
+            let (b, acc) = (self.b.wrapping_add(start), self.acc.wrapping_add(start));
             for i in 0..I {
-                let at = start + i * V::LANES;
-                let factor = load::<V, MASKED>(self.b.wrapping_add(at), masks[i]);
-                let old = load::<V, MASKED>(self.acc.wrapping_add(at), masks[i]);
-                store::<V, MASKED>(V::mul_add(scale, factor, old), self.acc.wrapping_add(at), masks[i]);
+                let factor = load::<V, I, MASKED>(b, i, masks[i]);
+                let old = load::<V, I, MASKED>(acc, i, masks[i]);
+                store::<V, MASKED>(V::mul_add(scale, factor, old), acc, i, masks[i]);
             }
         }
     }

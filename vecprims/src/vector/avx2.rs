@@ -55,6 +55,7 @@ impl Vector for Avx2 {
         fn load_first(values: *const f64, mask: __m256i) -> Self = Avx2(_mm256_maskload_pd(values, mask));
         fn store_first(register: Self, values: *mut f64, mask: __m256i) =
             _mm256_maskstore_pd(values, mask, register.0);
+        fn prefetch(values: *const f64) = _mm_prefetch::<_MM_HINT_T0>(values.cast());
         fn select(mask: __m256i, yes: Self, no: Self) -> Self =
             Avx2(_mm256_blendv_pd(no.0, yes.0, _mm256_castsi256_pd(mask)));
         fn gather(values: *const f64, columns: *const u32) -> Self = {

@@ -52,6 +52,7 @@ impl Vector for Avx512 {
         fn load(values: *const f64) -> Self = Avx512(_mm512_loadu_pd(values));
         fn first(count: usize) -> __mmask8 = first_of_eight(count);
         fn load_first(values: *const f64, mask: __mmask8) -> Self = Avx512(_mm512_maskz_loadu_pd(mask, values));
+        fn prefetch(values: *const f64) = _mm_prefetch::<_MM_HINT_T0>(values.cast());
         fn select(mask: __mmask8, yes: Self, no: Self) -> Self = Avx512(_mm512_mask_blend_pd(mask, no.0, yes.0));
         fn gather(values: *const f64, columns: *const u32) -> Self = {
             let columns = _mm512_cvtepu32_epi64(_mm256_loadu_si256(columns.cast()));

@@ -49,6 +49,8 @@ pub(crate) trait Vector: Copy {
     unsafe fn load_first(values: *const f64, mask: Self::Mask) -> Self;
     /// Stores the chosen lanes.
     unsafe fn store_first(register: Self, values: *mut f64, mask: Self::Mask);
+    /// Asks for the cache line of an address, live or not.
+    unsafe fn prefetch(values: *const f64);
     /// The chosen lanes of `yes`, the others of `no`.
     unsafe fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
     /// Loads `values[columns[l]]` for every lane.

@@ -38,6 +38,8 @@ impl Vector for Portable {
         };
         fn store_first(register: Self, values: *mut f64, mask: usize) =
             std::ptr::copy_nonoverlapping(register.0.as_ptr(), values, mask);
+        // Baseline instruction sets are left to their hardware.
+        fn prefetch(_values: *const f64) = ();
         fn select(mask: usize, yes: Self, no: Self) -> Self =
             Portable([if mask > 0 { yes.0[0] } else { no.0[0] }, if mask > 1 { yes.0[1] } else { no.0[1] }]);
         fn gather(values: *const f64, columns: *const u32) -> Self =

@@ -34,8 +34,25 @@ impl Kind {
 }
 
 const SPECIAL: &[f64] = &[
-    0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 1.5, -2.5, 5e-324, -5e-324, 1e-310, 1e308, -1e308, 709.9, -745.2,
-    f64::INFINITY, f64::NEG_INFINITY, f64::NAN,
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    2.0,
+    1.5,
+    -2.5,
+    5e-324,
+    -5e-324,
+    1e-310,
+    1e308,
+    -1e308,
+    709.9,
+    -745.2,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
 ];
 
 /// A linear congruential generator.

@@ -49,8 +49,9 @@ fn unary_primitives_are_their_references() {
     cases(|rows, len, a_row, out_row, a, _, _| {
         for &op in UnaryOp::ALL {
             let reference = |row: usize, column: usize| op.eval(a[row * a_row + column]);
-            let primitive =
-                |table: &Primitives, out: TileMut<'_>| table.unary(op, rows, len, Tile::new(a, a_row), out);
+            let primitive = |table: &Primitives, out: TileMut<'_>| {
+                table.unary(op, rows, len, Tile::new(a, a_row), out);
+            };
             check(rows, len, out_row, reference, primitive, || op.to_string());
         }
     });
@@ -92,12 +93,15 @@ fn ternary_primitives_are_their_references() {
                 let value = |position: usize, row: usize, column: usize| {
                     data[position][row * stride(position) + if scalar(position) { 0 } else { column }]
                 };
-                let reference = |row, column| op.eval(value(0, row, column), value(1, row, column), value(2, row, column));
+                let reference =
+                    |row, column| op.eval(value(0, row, column), value(1, row, column), value(2, row, column));
                 let operands = [0, 1, 2].map(|position| match scalar(position) {
                     true => Operand::scalars(data[position], stride(position)),
                     false => Operand::cells(data[position], stride(position)),
                 });
-                let primitive = |table: &Primitives, out: TileMut<'_>| table.ternary(op, rows, len, operands, out);
+                let primitive = |table: &Primitives, out: TileMut<'_>| {
+                    table.ternary(op, rows, len, operands, out);
+                };
                 check(rows, len, out_row, reference, primitive, || format!("{op} {scalars:03b}"));
             }
         }

@@ -5,5 +5,7 @@ mod elementwise;
 mod naive;
 mod products;
 mod reductions;
+#[cfg(target_arch = "x86_64")]
+mod registers;
 mod sparse;
 mod symbols;

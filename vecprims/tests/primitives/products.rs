@@ -83,11 +83,21 @@ fn outer_products_accumulate_rows_in_order() {
 }
 
 #[test]
-fn narrow_products_keep_the_rule_for_zeros() {
-    // 1e-300 * -1e-300 fused with +0.0 underflows to -0.0; the merges with untouched lanes make it +0.0 again.
-    for table in all_primitives() {
-        let mut out = [UNTOUCHED];
-        table.dot_product(1, 1, Tile::new(&[1e-300], 1), Tile::new(&[-1e-300], 1), TileMut::new(&mut out, 1));
-        assert_eq!(out[0].to_bits(), 0.0_f64.to_bits(), "{}", table.isa());
+fn products_that_underflow_to_negative_zero_meet_the_untouched_lanes() {
+    // fma(1e-300, -1e-300, +0.0) is -0.0. Runs of fewer than 32 values have lanes that hold +0.0, and their sum is +0.0.
+    let (a, b) = (vec![1e-300; 900], vec![-1e-300; 900]);
+    for len in 1..=100 {
+        let expected = dot(&a[..len], &b[..len]);
+        assert_eq!(expected.is_sign_negative(), len >= 32);
+        for table in all_primitives() {
+            let mut out = [UNTOUCHED; 9];
+            let (columns, results) = ([0; 9], [expected; 9]);
+            table.dot_product(9, len, Tile::new(&a, len), Tile::new(&b, len), TileMut::new(&mut out, 1));
+            assert_same(&out, &results, || format!("dot_product of {len}"));
+            table.vect_mat_mult(9, len, 1, Tile::new(&a, len), Tile::new(&b, len), TileMut::new(&mut out, 1));
+            assert_same(&out, &results, || format!("vect_mat_mult of {len}"));
+            table.sampled_product(&[0, 9], &columns, len, Tile::new(&a, len), Tile::new(&b, len), &mut out);
+            assert_same(&out, &results, || format!("sampled_product of {len}"));
+        }
     }
 }

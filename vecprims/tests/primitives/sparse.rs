@@ -99,8 +99,7 @@ fn sampled_products_are_dot_products_per_position() {
         for index in 0..rows {
             for position in csr.positions(index) {
                 let factors = row(v, csr.columns[position] as usize, v_row, rank);
-                expected[position] =
-                    naive::dot(row(u, index, u_row, rank).iter().copied(), factors.iter().copied());
+                expected[position] = naive::dot(row(u, index, u_row, rank).iter().copied(), factors.iter().copied());
             }
         }
         for table in all_primitives() {

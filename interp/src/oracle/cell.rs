@@ -1,0 +1,372 @@
+//! Values with rigorous error radii: the rules for single cells.
+//!
+//! A cell holds the value in about 106 bits, and the radius within which every legal evaluation in double precision
+//! stays: any order of sums, fused multiply-adds or not. A cell is *tainted* where legal plans may disagree by more:
+//! where a zero may annihilate NaN, infinity or a division by zero, where an interval straddles a jump, and where sums
+//! may overflow. A cell is *exact* where every legal evaluation gives the same integer.
+
+use super::double_double::{DoubleDouble, RELATIVE_ERROR};
+use fuseline_ir::ops::{BinaryOp, BinaryZero, ErrorBound, TernaryOp, UnaryOp};
+
+/// Half a unit in the last place of 1.
+pub(crate) const UNIT: f64 = f64::EPSILON / 2.0;
+/// The smallest subnormal: what a product may lose by underflow.
+pub(crate) const SUBNORMAL: f64 = f64::from_bits(1);
+/// Below this, integers are exact.
+const EXACT_LIMIT: f64 = 9_007_199_254_740_992.0;
+
+/// A bound that stays finite where its operands are, so that overflow and infinity remain apart.
+pub(crate) fn saturate(magnitude: f64, operands_are_finite: bool) -> f64 {
+    if operands_are_finite { magnitude.min(f64::MAX) } else { f64::INFINITY }
+}
+
+/// A value with its error radius.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OracleCell {
+    value: DoubleDouble,
+    radius: f64,
+    /// Bound on the magnitude of the value and of all partial results, however they are grouped.
+    magnitude: f64,
+    exact: bool,
+    tainted: bool,
+}
+
+impl OracleCell {
+    /// A value that is given.
+    pub fn given(value: f64) -> Self {
+        let exact = value.abs() < EXACT_LIMIT && value == value.trunc();
+        let value = DoubleDouble::new(value);
+        OracleCell { value, radius: 0.0, magnitude: value.high.abs(), exact, tainted: false }
+    }
+
+    /// The value, rounded to a double.
+    pub fn value(&self) -> f64 {
+        self.value.high
+    }
+
+    /// How far a legal result may lie from the value.
+    pub fn radius(&self) -> f64 {
+        self.radius
+    }
+
+    /// Whether legal plans may disagree about this cell.
+    pub fn is_tainted(&self) -> bool {
+        self.tainted
+    }
+
+    /// Whether every legal evaluation gives exactly this integer.
+    pub fn is_exact(&self) -> bool {
+        self.exact && !self.tainted
+    }
+
+    /// Whether `actual` is a legal result.
+    pub fn accepts(&self, actual: f64) -> bool {
+        let expected = self.value.high;
+        if self.tainted {
+            true
+        } else if expected.is_nan() || actual.is_nan() {
+            expected.is_nan() && actual.is_nan()
+        } else if !expected.is_finite() || self.is_exact() {
+            actual == expected
+        } else {
+            // The distance itself is rounded.
+            self.value.distance(actual) <= self.radius * (1.0 + 1e-12)
+        }
+    }
+
+    pub(crate) fn double_double(&self) -> DoubleDouble {
+        self.value
+    }
+
+    pub(crate) fn magnitude(&self) -> f64 {
+        self.magnitude
+    }
+
+    /// The cell, tainted if `tainted`.
+    pub(crate) fn with_taint(self, tainted: bool) -> Self {
+        OracleCell { tainted: self.tainted || tainted, ..self }
+    }
+
+    /// The result of sums and products of cells: `radius` is that of the operation with rounding, `exact` says that
+    /// the operands are.
+    pub(crate) fn arithmetic(value: DoubleDouble, radius: f64, magnitude: f64, exact: bool, tainted: bool) -> Self {
+        let exact = exact && magnitude < EXACT_LIMIT;
+        if !value.high.is_finite() {
+            // An overflow of finite operands depends on the order; infinities and NaN among these do not.
+            let overflows = magnitude.is_finite();
+            return OracleCell { value, radius: 0.0, magnitude, exact: false, tainted: tainted || overflows };
+        }
+        let radius = if exact { 0.0 } else { radius + value.high.abs() * RELATIVE_ERROR };
+        let tainted = tainted || magnitude > f64::MAX / 2.0 || !radius.is_finite();
+        OracleCell { value, radius, magnitude, exact, tainted }
+    }
+
+    /// A value that follows from its operands without rounding.
+    fn decided(value: f64, tainted: bool) -> Self {
+        OracleCell { tainted, ..OracleCell::given(value) }
+    }
+
+    /// A result of a function that was evaluated in double precision.
+    fn approximate(value: f64, radius: f64, ulps: f64, tainted: bool) -> Self {
+        // Both the result and our own evaluation may be off by `ulps`.
+        let rounding = 4.0 * (ulps + 1.0) * UNIT * value.abs() + SUBNORMAL;
+        OracleCell::arithmetic(DoubleDouble::new(value), radius + rounding, value.abs(), false, tainted)
+    }
+
+    /// Whether zero lies within the radius.
+    fn may_be_zero(&self) -> bool {
+        self.value.high.abs() <= self.radius
+    }
+
+    /// Whether the value is certain to the last bit of a double.
+    fn is_certain(&self) -> bool {
+        self.radius == 0.0 && self.value.low == 0.0
+    }
+
+    /// The least and the greatest double that the value may be.
+    fn bounds(&self) -> (f64, f64) {
+        if self.is_certain() || !self.value.high.is_finite() {
+            return (self.value.high, self.value.high);
+        }
+        let reach = (self.radius + self.value.low.abs()) * (1.0 + f64::EPSILON);
+        ((self.value.high - reach).next_down(), (self.value.high + reach).next_up())
+    }
+
+    /// Whether the value is different from zero; `None` where that is not certain.
+    fn truth(&self) -> Option<bool> {
+        if self.value.high != 0.0 && !self.may_be_zero() || self.value.high.is_nan() {
+            Some(true)
+        } else if self.radius == 0.0 {
+            Some(self.value.high != 0.0)
+        } else {
+            None
+        }
+    }
+
+    fn add(self, other: OracleCell) -> Self {
+        let value = self.value.add(other.value);
+        let radius = self.radius + other.radius;
+        let radius = radius + UNIT * (value.high.abs() + radius);
+        let are_finite = self.magnitude.is_finite() && other.magnitude.is_finite();
+        let magnitude = saturate(self.magnitude + other.magnitude, are_finite);
+        let exact = self.exact && other.exact;
+        OracleCell::arithmetic(value, radius, magnitude, exact, self.tainted || other.tainted)
+    }
+
+    fn neg(self) -> Self {
+        OracleCell { value: self.value.neg(), ..self }
+    }
+
+    /// The product, with the radius before it is rounded.
+    pub(crate) fn product(self, other: OracleCell) -> (DoubleDouble, f64) {
+        let (x, y) = (self.value.high.abs(), other.value.high.abs());
+        let spread = |value: f64, radius: f64| if radius == 0.0 { 0.0 } else { value * radius };
+        let radius = spread(x, other.radius) + spread(y, self.radius) + self.radius * other.radius;
+        (self.value.mul(other.value), radius)
+    }
+
+    /// Whether a zero of one operand may annihilate what is no number in the other.
+    pub(crate) fn may_annihilate(self, other: OracleCell) -> bool {
+        let annihilates = |x: OracleCell, y: OracleCell| x.may_be_zero() && !y.value.high.is_finite();
+        annihilates(self, other) || annihilates(other, self)
+    }
+
+    fn mul(self, other: OracleCell) -> Self {
+        let tainted = self.tainted || other.tainted || self.may_annihilate(other);
+        let (value, radius) = self.product(other);
+        let radius = radius + UNIT * (value.high.abs() + radius) + SUBNORMAL;
+        let are_finite = self.magnitude.is_finite() && other.magnitude.is_finite();
+        let magnitude = saturate(self.magnitude * other.magnitude, are_finite);
+        let exact = self.exact && other.exact;
+        OracleCell::arithmetic(value, radius, magnitude, exact, tainted)
+    }
+
+    pub(crate) fn div(self, other: OracleCell) -> Self {
+        let tainted = self.tainted || other.tainted;
+        // Division by zero: the sign of zeros is not specified, and a zero numerator may annihilate.
+        let annihilates = self.may_be_zero() && !other.value.high.is_finite();
+        if other.may_be_zero() || annihilates {
+            return OracleCell::decided(self.value.high / other.value.high, true);
+        }
+        let value = self.value.div(other.value);
+        let radius = (self.radius + value.high.abs() * other.radius) / (other.value.high.abs() - other.radius);
+        let radius = if radius.is_nan() { 0.0 } else { radius };
+        let radius = radius + UNIT * (value.high.abs() + radius) + SUBNORMAL;
+        let are_finite = self.magnitude.is_finite() && other.value.high.is_finite();
+        let magnitude = if are_finite { saturate(value.high.abs(), true) } else { value.high.abs() };
+        OracleCell::arithmetic(value, radius, magnitude, false, tainted)
+    }
+
+    /// A monotone function, by its values at the ends of the interval.
+    fn monotone(self, function: impl Fn(f64) -> f64, ulps: f64) -> Self {
+        let (low, high) = self.bounds();
+        let (least, value, greatest) = (function(low), function(self.value.high), function(high));
+        if self.is_certain() || least.to_bits() == greatest.to_bits() {
+            return OracleCell::approximate(value, 0.0, ulps, self.tainted);
+        }
+        let radius = (greatest - value).abs().max((value - least).abs());
+        OracleCell::approximate(value, radius, ulps, self.tainted || !radius.is_finite())
+    }
+
+    /// A step function: certain if both ends of the interval lie on one step.
+    fn step(self, function: impl Fn(f64) -> f64) -> Self {
+        let (low, high) = self.bounds();
+        let (low, high) = (function(low), function(high));
+        let value = function(self.value.high);
+        OracleCell::decided(value, self.tainted || (low != high && !value.is_nan()))
+    }
+
+    /// The result of a unary operation.
+    pub(crate) fn unary(op: UnaryOp, x: OracleCell) -> Self {
+        let ulps = match op.error() {
+            ErrorBound::Exact => 0.0,
+            ErrorBound::Ulp(ulps) => ulps,
+        };
+        match op {
+            UnaryOp::Abs => {
+                if x.value.less(DoubleDouble::ZERO) {
+                    x.neg()
+                } else {
+                    x
+                }
+            }
+            UnaryOp::Neg => x.neg(),
+            UnaryOp::Pow2 => x.mul(x),
+            UnaryOp::Sprop => x.mul(OracleCell::given(1.0).add(x.neg())),
+            UnaryOp::Exp | UnaryOp::Sigmoid => x.monotone(|x| op.eval(x), ulps),
+            UnaryOp::Log | UnaryOp::Sqrt => {
+                let leaves_domain = !x.is_certain() && x.bounds().0 <= 0.0 && x.bounds().1 >= 0.0;
+                // The logarithm of zero has one value, whatever the zero's sign.
+                x.monotone(|x| op.eval(x), ulps).with_taint(leaves_domain)
+            }
+            UnaryOp::Round | UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Sign => x.step(|x| op.eval(x)),
+            UnaryOp::Not => match x.truth() {
+                Some(truth) => OracleCell::decided(f64::from(u8::from(!truth)), x.tainted),
+                None => OracleCell::decided(0.0, true),
+            },
+        }
+    }
+
+    /// The result of a binary operation.
+    pub(crate) fn binary(op: BinaryOp, x: OracleCell, y: OracleCell) -> Self {
+        let tainted = x.tainted || y.tainted;
+        match op {
+            BinaryOp::Plus => x.add(y),
+            BinaryOp::Minus => x.add(y.neg()),
+            BinaryOp::Mult => x.mul(y),
+            BinaryOp::Div => x.div(y),
+            BinaryOp::Minus1Mult => OracleCell::given(1.0).add(x.mul(y).neg()),
+            BinaryOp::Min | BinaryOp::Max => extreme(op, x, y),
+            BinaryOp::And | BinaryOp::Or => match (x.truth(), y.truth()) {
+                (Some(left), Some(right)) => {
+                    let number = |truth: bool| f64::from(u8::from(truth));
+                    OracleCell::decided(op.eval(number(left), number(right)), tainted)
+                }
+                _ => OracleCell::decided(0.0, true),
+            },
+            BinaryOp::Equal
+            | BinaryOp::NotEqual
+            | BinaryOp::Less
+            | BinaryOp::LessEqual
+            | BinaryOp::Greater
+            | BinaryOp::GreaterEqual => compare(op, x, y),
+            BinaryOp::IntDiv | BinaryOp::Modulus => quotient(op, x, y),
+            BinaryOp::Pow => power(x, y),
+        }
+    }
+
+    /// The result of a ternary operation.
+    pub(crate) fn ternary(op: TernaryOp, a: OracleCell, b: OracleCell, c: OracleCell) -> Self {
+        match op {
+            TernaryOp::PlusMult => a.add(b.mul(c)),
+            TernaryOp::MinusMult => a.add(b.mul(c).neg()),
+            TernaryOp::IfElse => match a.truth() {
+                Some(true) => b.with_taint(a.tainted),
+                Some(false) => c.with_taint(a.tainted),
+                None => b.with_taint(true),
+            },
+        }
+    }
+
+    /// Towards zero, as casts to integers do.
+    pub(crate) fn truncated(self) -> Self {
+        self.step(f64::trunc)
+    }
+
+    /// 1 where the value is not zero.
+    pub(crate) fn truth_value(self) -> Self {
+        OracleCell::binary(BinaryOp::NotEqual, self, OracleCell::given(0.0))
+    }
+}
+
+/// The minimum or maximum, which propagates NaN.
+pub(crate) fn extreme(op: BinaryOp, x: OracleCell, y: OracleCell) -> OracleCell {
+    let keeps_left = if x.value.high.is_nan() || y.value.high.is_nan() {
+        x.value.high.is_nan()
+    } else if op == BinaryOp::Min {
+        x.value.less(y.value)
+    } else {
+        y.value.less(x.value)
+    };
+    let kept = if keeps_left { x } else { y };
+    let greater = x.magnitude.max(y.magnitude);
+    OracleCell {
+        value: kept.value,
+        radius: x.radius.max(y.radius),
+        magnitude: if greater.is_finite() { greater } else { kept.magnitude },
+        exact: x.exact && y.exact,
+        tainted: x.tainted || y.tainted,
+    }
+}
+
+fn compare(op: BinaryOp, x: OracleCell, y: OracleCell) -> OracleCell {
+    let difference = x.value.add(y.value.neg());
+    let reach = x.radius + y.radius;
+    let straddles = reach > 0.0 && difference.high.abs() <= reach;
+    // Equal numbers compare by the double they are nearest to only if nothing is left below it.
+    let (left, right) =
+        if x.value.high == y.value.high { (x.value.low, y.value.low) } else { (x.value.high, y.value.high) };
+    let is_nan = x.value.high.is_nan() || y.value.high.is_nan();
+    let value = if is_nan { op.eval(x.value.high, y.value.high) } else { op.eval(left, right) };
+    OracleCell::decided(value, x.tainted || y.tainted || straddles)
+}
+
+/// Floored quotient and remainder.
+fn quotient(op: BinaryOp, x: OracleCell, y: OracleCell) -> OracleCell {
+    debug_assert_eq!(op.zero(), BinaryZero::LeftAnnihilates, "a zero numerator may be exploited");
+    if x.is_certain() && y.is_certain() && y.value.high != 0.0 && x.value.high.is_finite() && y.value.high.is_finite() {
+        let value = op.eval(x.value.high, y.value.high);
+        return OracleCell::decided(value, x.tainted || y.tainted);
+    }
+    let floor = x.div(y).step(f64::floor);
+    match op {
+        BinaryOp::IntDiv => floor,
+        _ => x.add(floor.mul(y).neg()),
+    }
+}
+
+fn power(x: OracleCell, y: OracleCell) -> OracleCell {
+    let tainted = x.tainted || y.tainted;
+    let op = BinaryOp::Pow;
+    let ulps = 2.0;
+    if y.is_certain() && y.value.high == 2.0 {
+        return x.mul(x).with_taint(y.tainted);
+    }
+    let (lowest, highest) = x.bounds();
+    let value = op.eval(x.value.high, y.value.high);
+    if x.is_certain() && y.is_certain() {
+        // The sign of a zero decides about the sign of its inverse.
+        let depends_on_sign = x.value.high == 0.0 && y.value.high < 0.0;
+        return OracleCell::approximate(value, 0.0, ulps, tainted || depends_on_sign);
+    }
+    let is_integer = y.is_certain() && y.value.high == y.value.high.trunc();
+    if lowest <= 0.0 && !(is_integer && y.value.high > 0.0) {
+        return OracleCell::decided(value, true);
+    }
+    // Extremes lie at the corners, and at zero for powers that turn there.
+    let (shallow, steep) = y.bounds();
+    let corners = [(lowest, shallow), (lowest, steep), (highest, shallow), (highest, steep)];
+    let at_zero = if lowest < 0.0 && highest > 0.0 { value.abs() } else { 0.0 };
+    let radius = corners.iter().map(|&(x, y)| (op.eval(x, y) - value).abs()).fold(at_zero, f64::max);
+    OracleCell::approximate(value, radius, ulps, tainted || !radius.is_finite())
+}

@@ -1,0 +1,309 @@
+//! Calls, and the functions they mean.
+
+use super::check;
+use expect_test::expect;
+
+#[test]
+fn arguments_are_bound_by_position_and_name() {
+    check(
+        &[
+            "x = matrix(0, rows=3)",
+            "x = matrix(0, rows=3, columns=4)",
+            "x = matrix(0, row=3, cols=4)",
+            "x = matrix(0, 3, 4, rows=5)",
+            "x = rand(rows=3, rows=4)",
+            "x = abs(1, 2)",
+            "x = rand(rows=3, 4)",
+            "x = ifdef(3, 4)",
+            "x = matrix(1, rows=2, cols=3, byrow=FALSE)",
+            "x = seq(1, matrix(1, rows=1, cols=1))",
+            "x = read(\"f\", data_type=\"frame\")",
+        ],
+        &expect![[r#"
+            Error: `matrix` needs the argument `cols`
+               ╭─[ test.dml:1:5 ]
+               │
+             1 │ x = matrix(0, rows=3)
+               │     ────────┬────────
+               │             ╰────────── missing here
+               │
+               │ Help: the function is `matrix(data, rows, cols, byrow=TRUE)`
+            ───╯
+
+            Error: `matrix` has no parameter `columns`
+               ╭─[ test.dml:1:23 ]
+               │
+             1 │ x = matrix(0, rows=3, columns=4)
+               │                       ───┬───
+               │                          ╰───── unknown
+               │
+               │ Help: the function is `matrix(data, rows, cols, byrow=TRUE)`
+            ───╯
+
+            Error: `matrix` has no parameter `row`
+               ╭─[ test.dml:1:15 ]
+               │
+             1 │ x = matrix(0, row=3, cols=4)
+               │               ─┬─
+               │                ╰─── unknown
+               │
+               │ Help: did you mean `rows`?
+            ───╯
+
+            Error: the parameter `rows` of `matrix` is given twice
+               ╭─[ test.dml:1:21 ]
+               │
+             1 │ x = matrix(0, 3, 4, rows=5)
+               │               ┬     ──┬─
+               │               ╰─────────── first here
+               │                       │
+               │                       ╰─── again here
+               │
+               │ Help: the function is `matrix(data, rows, cols, byrow=TRUE)`
+            ───╯
+
+            Error: the parameter `rows` of `rand` is given twice
+               ╭─[ test.dml:1:18 ]
+               │
+             1 │ x = rand(rows=3, rows=4)
+               │               ┬  ──┬─
+               │               ╰──────── first here
+               │                    │
+               │                    ╰─── again here
+               │
+               │ Help: the function is `rand(rows=1, cols=1, min=0.0, max=1.0, sparsity=1.0, seed=-1, pdf="uniform")`
+            ───╯
+
+            Error: `abs` takes at most 1 argument, not 2
+               ╭─[ test.dml:1:12 ]
+               │
+             1 │ x = abs(1, 2)
+               │            ┬
+               │            ╰── too many
+               │
+               │ Help: the function is `abs(target)`
+            ───╯
+
+            Error: an argument of `rand` without a name follows one with a name
+               ╭─[ test.dml:1:18 ]
+               │
+             1 │ x = rand(rows=3, 4)
+               │                  ┬
+               │                  ╰── without a name
+               │
+               │ Help: the function is `rand(rows=1, cols=1, min=0.0, max=1.0, sparsity=1.0, seed=-1, pdf="uniform")`
+            ───╯
+
+            Error: the first argument of `ifdef` must be a script argument
+               ╭─[ test.dml:1:5 ]
+               │
+             1 │ x = ifdef(3, 4)
+               │     ─────┬─────
+               │          ╰─────── here
+               │
+               │ Help: write `ifdef($name, default)`
+            ───╯
+
+            Error: `matrix` fills row by row; another `byrow` is not supported yet
+               ╭─[ test.dml:1:37 ]
+               │
+             1 │ x = matrix(1, rows=2, cols=3, byrow=FALSE)
+               │                                     ──┬──
+               │                                       ╰──── must be TRUE
+               │
+               │ Help: swap `rows` and `cols`, and transpose the result with `t(...)`
+            ───╯
+
+            Error: `seq` needs a scalar as `to`, not Matrix[Double]
+               ╭─[ test.dml:1:12 ]
+               │
+             1 │ x = seq(1, matrix(1, rows=1, cols=1))
+               │            ────────────┬────────────
+               │                        ╰────────────── a matrix
+               │
+               │ Help: convert a 1 x 1 matrix with `as.scalar(...)`
+            ───╯
+
+            Error: `read` gives a matrix or a scalar; `frame` is not supported
+               ╭─[ test.dml:1:5 ]
+               │
+             1 │ x = read("f", data_type="frame")
+               │     ──────────────┬─────────────
+               │                   ╰─────────────── here
+            ───╯
+        "#]],
+    );
+}
+
+#[test]
+fn functions_and_their_calls_are_checked() {
+    check(
+        &[
+            "f = function(Double x) return (Double y) { y = x }\nf = function(Double x) return (Double y) { y = x }",
+            "sum = function(Double x) return (Double y) { y = x }",
+            "f = function(Double x) return (Double y, Double z) { y = x; z = x }\n[a, b, c] = f(1)\nd = f(1)\ne = f(1) + 1",
+            "f = function(Double x) return (Double y) { z = x }",
+            "f = function(Matrix[Double] X, Double eps = 1e-3) return (Double y) { y = sum(X) * eps }\na = f(3)\nb = f(eps=2)\nc = f(matrix(1, rows=1, cols=1), \"a\")\nd = f(matrix(1, rows=1, cols=1), matrix(1, rows=1, cols=1))",
+            "f = function(Double x = 1 + 2, Integer n = \"a\") return (Double y) { y = x }",
+            "f = function(Double x) return (Matrix[Double] y) { y = x }",
+            "[a, b] = sum(matrix(1, rows=1, cols=1))",
+            "sum(matrix(1, rows=1, cols=1))",
+            "x = print(1)",
+        ],
+        &expect![[r#"
+            Error: the function `f` is defined twice
+               ╭─[ test.dml:2:1 ]
+               │
+             1 │ f = function(Double x) return (Double y) { y = x }
+               │ ────────────────────┬───────────────────
+               │                     ╰───────────────────── first here
+             2 │ f = function(Double x) return (Double y) { y = x }
+               │ ┬
+               │ ╰── again here
+            ───╯
+
+            Error: `sum` is a builtin function
+               ╭─[ test.dml:1:1 ]
+               │
+             1 │ sum = function(Double x) return (Double y) { y = x }
+               │ ─┬─
+               │  ╰─── here
+               │
+               │ Help: give your function another name
+            ───╯
+
+            Error: `f` gives 2 results, assigned to 3 variables
+               ╭─[ test.dml:2:13 ]
+               │
+             1 │ f = function(Double x) return (Double y, Double z) { y = x; z = x }
+               │ ─────────────────────────┬────────────────────────
+               │                          ╰────────────────────────── defined here
+             2 │ [a, b, c] = f(1)
+               │             ──┬─
+               │               ╰─── called here
+            ───╯
+            Error: `f` gives 2 results, assigned to 1 variable
+               ╭─[ test.dml:3:5 ]
+               │
+             1 │ f = function(Double x) return (Double y, Double z) { y = x; z = x }
+               │ ─────────────────────────┬────────────────────────
+               │                          ╰────────────────────────── defined here
+               │
+             3 │ d = f(1)
+               │     ──┬─
+               │       ╰─── called here
+            ───╯
+            Error: `f` gives 2 results, an expression needs one
+               ╭─[ test.dml:4:5 ]
+               │
+             1 │ f = function(Double x) return (Double y, Double z) { y = x; z = x }
+               │ ─────────────────────────┬────────────────────────
+               │                          ╰────────────────────────── defined here
+               │
+             4 │ e = f(1) + 1
+               │     ──┬─
+               │       ╰─── used here
+            ───╯
+
+            Error: the result `y` is never assigned
+               ╭─[ test.dml:1:39 ]
+               │
+             1 │ f = function(Double x) return (Double y) { z = x }
+               │                                       ┬
+               │                                       ╰── declared here
+               │
+               │ Help: assign it on every path through the function
+            ───╯
+
+            Error: the argument `X` of `f` is declared as Matrix[Double], not Integer
+               ╭─[ test.dml:2:7 ]
+               │
+             2 │ a = f(3)
+               │       ┬
+               │       ╰── Integer
+               │
+               │ Help: convert it with `as.matrix(...)`
+            ───╯
+            Error: `f` needs the argument `X`
+               ╭─[ test.dml:3:5 ]
+               │
+             3 │ b = f(eps=2)
+               │     ────┬───
+               │         ╰───── missing here
+               │
+               │ Help: the function is `f(Matrix[Double] X, Double eps = 0.001)`
+            ───╯
+            Error: the argument `eps` of `f` is declared as Double, not String
+               ╭─[ test.dml:4:34 ]
+               │
+             4 │ c = f(matrix(1, rows=1, cols=1), "a")
+               │                                  ─┬─
+               │                                   ╰─── String
+            ───╯
+            Error: the argument `eps` of `f` is declared as Double, not Matrix[Double]
+               ╭─[ test.dml:5:34 ]
+               │
+             5 │ d = f(matrix(1, rows=1, cols=1), matrix(1, rows=1, cols=1))
+               │                                  ────────────┬────────────
+               │                                              ╰────────────── Matrix[Double]
+               │
+               │ Help: convert it with `as.scalar(...)`
+            ───╯
+
+            Error: the default of `x` is not a constant
+               ╭─[ test.dml:1:25 ]
+               │
+             1 │ f = function(Double x = 1 + 2, Integer n = "a") return (Double y) { y = x }
+               │                         ──┬──
+               │                           ╰──── not a constant
+               │
+               │ Help: a default must be a number, a text, TRUE or FALSE
+            ───╯
+            Error: `n` is declared as Integer, its default is String
+               ╭─[ test.dml:1:44 ]
+               │
+             1 │ f = function(Double x = 1 + 2, Integer n = "a") return (Double y) { y = x }
+               │                                            ─┬─
+               │                                             ╰─── String
+            ───╯
+
+            Error: the result `y` is declared as Matrix[Double], not Double
+               ╭─[ test.dml:1:47 ]
+               │
+             1 │ f = function(Double x) return (Matrix[Double] y) { y = x }
+               │                                               ┬
+               │                                               ╰── Double
+               │
+               │ Help: convert it with `as.matrix(...)`
+            ───╯
+
+            Error: `sum` gives one result, not 2
+               ╭─[ test.dml:1:10 ]
+               │
+             1 │ [a, b] = sum(matrix(1, rows=1, cols=1))
+               │          ───────────────┬──────────────
+               │                         ╰──────────────── one result
+            ───╯
+
+            Error: the value of `sum` is not used
+               ╭─[ test.dml:1:1 ]
+               │
+             1 │ sum(matrix(1, rows=1, cols=1))
+               │ ───────────────┬──────────────
+               │                ╰──────────────── its value goes nowhere
+               │
+               │ Help: assign it to a variable, or print it
+            ───╯
+
+            Error: `print` has no value
+               ╭─[ test.dml:1:5 ]
+               │
+             1 │ x = print(1)
+               │     ────┬───
+               │         ╰───── used as a value
+               │
+               │ Help: write it as a statement of its own
+            ───╯
+        "#]],
+    );
+}

@@ -1,0 +1,96 @@
+//! Prints compile times of two operators and the throughput of `sum(X * Y * Z)` on one thread:
+//! `cargo run --release -p fuseline-llvm-backend --example throughput`.
+
+use fuseline_ir::cplan::{VerifiedCPlan, parse};
+use fuseline_llvm_backend::{LlvmBackend, LlvmOpt, LlvmOptions, PrimMode};
+use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit};
+use fuseline_skeletons::backend::{Backend, CompiledCPlan};
+use fuseline_vecprims::Isa;
+use std::time::{Duration, Instant};
+
+const CELL: &str = "cplan cell full_agg sparse_safe=true {
+  in0 = matrix
+  in1 = matrix
+  in2 = matrix
+  %0 = main
+  %1 = side_cell in1
+  %2 = side_cell in2
+  %3 = mult %0, %1
+  %4 = mult %3, %2
+  out %4 agg=sum
+}";
+
+const ROW: &str = "cplan row col_agg_t sparse_safe=true {
+  in0 = matrix
+  in1 = matrix
+  %0 = main
+  %1 = side_vector in1
+  %2 = dot_product %0, %1
+  out %2 left=%0
+}";
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+/// Gigabytes of input per second, the best of several measurements.
+fn throughput(compiled: &CompiledCPlan, cells: usize) -> f64 {
+    let aligned = || {
+        // Room to begin at a multiple of 64 bytes.
+        let values = vec![1.0_f64; cells + 8];
+        let skip = values.as_ptr().align_offset(64);
+        (values, skip)
+    };
+    let inputs = [aligned(), aligned(), aligned()];
+    let view = |index: usize| &inputs[index].0[inputs[index].1..inputs[index].1 + cells];
+    let side = |index: usize| Side { values: view(index), row_stride: cells, cols: cells, transposed: &[] };
+    let sides = [side(0), side(1), side(2)];
+    let main = Main::Dense { values: view(0), row_stride: cells };
+    let unit = Unit { rows: 1, cols: cells, first_row: 0, first_col: 0, main, sides: &sides };
+    let mut scratch = vec![0.0; compiled.kernel.scratch_len(1, cells)];
+    let mut result = [0.0];
+    let repeat = (20_000_000 / cells).max(3);
+    let mut best = Duration::MAX;
+    for _ in 0..5 {
+        let start = Instant::now();
+        for _ in 0..repeat {
+            let mut context = Context { scalars: &[0.0; 3], scratch: &mut scratch };
+            compiled.kernel.genexec(&mut context, &unit, &mut [Output { values: &mut result, row_stride: 1 }]);
+        }
+        best = best.min(start.elapsed());
+    }
+    assert_eq!(result[0], cells as f64);
+    (repeat * cells * 24) as f64 / best.as_secs_f64() / 1e9
+}
+
+fn report(options: LlvmOptions, plans: &[(&str, VerifiedCPlan)]) -> Result<(), Box<dyn std::error::Error>> {
+    let backend = LlvmBackend::new(options)?;
+    println!("{} {:?} {:?}", options.isa.name(), options.prims, options.opt);
+    for (name, plan) in plans {
+        let first = backend.compile(plan)?.info.duration;
+        let times = (0..30).map(|_| backend.compile(plan).map(|compiled| compiled.info.duration));
+        let times = times.collect::<Result<Vec<Duration>, _>>()?;
+        let compiled = backend.compile(plan)?;
+        println!("  {name}: first {first:.2?}, median {:.2?}, {} bytes", median(times), compiled.info.code_bytes);
+    }
+    let compiled = backend.compile(&plans[0].1)?;
+    for (level, cells) in [("L1", 1024), ("L2", 16 * 1024), ("DRAM", 10_000_000)] {
+        println!("  sum(X*Y*Z) from {level}: {:.1} GB/s", throughput(&compiled, cells));
+    }
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let plan = |text: &str| -> Result<VerifiedCPlan, String> {
+        let plan = parse(text).map_err(|error| format!("{error:?}"))?;
+        plan.verify().map_err(|errors| format!("{errors:?}"))
+    };
+    let plans = [("sum(X*Y*Z)", plan(CELL)?), ("t(X)%*%(X%*%v)", plan(ROW)?)];
+    for isa in Isa::available().into_iter().filter(|&isa| isa != Isa::Portable) {
+        for prims in [PrimMode::Auto, PrimMode::Shared] {
+            report(LlvmOptions { isa, prims, ..LlvmOptions::default() }, &plans)?;
+        }
+    }
+    report(LlvmOptions { opt: LlvmOpt::O3, ..LlvmOptions::default() }, &plans)
+}

@@ -1,0 +1,192 @@
+//! What the backend says of its code, how long it takes, and that it goes away.
+
+use fuseline_ir::cplan::{VerifiedCPlan, parse};
+use fuseline_llvm_backend::{LlvmBackend, LlvmOpt, LlvmOptions, PrimMode};
+use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit};
+use fuseline_skeletons::backend::{Backend, BackendError, CompiledCPlan};
+use fuseline_vecprims::Isa;
+use std::time::{Duration, Instant};
+
+fn plan(text: &str) -> VerifiedCPlan {
+    parse(text).expect("the text is a plan").verify().expect("the plan is well-formed")
+}
+
+fn backend(options: LlvmOptions) -> LlvmBackend {
+    LlvmBackend::new(options).expect("tests run on machines with AVX2")
+}
+
+fn with_prims(prims: PrimMode) -> LlvmBackend {
+    backend(LlvmOptions { prims, keep_ir: true, keep_asm: true, ..LlvmOptions::default() })
+}
+
+const SUM_OF_PRODUCTS: &str = "cplan cell full_agg sparse_safe=true {
+  in0 = matrix
+  in1 = matrix
+  in2 = matrix
+  %0 = main
+  %1 = side_cell in1
+  %2 = side_cell in2
+  %3 = mult %0, %1
+  %4 = mult %3, %2
+  out %4 agg=sum
+}";
+
+const HESSIAN_VECTOR: &str = "cplan row col_agg_t sparse_safe=true {
+  in0 = matrix
+  in1 = matrix
+  in2 = matrix
+  %0 = main
+  %1 = side_vector in1
+  %2 = dot_product %0, %1
+  %3 = side_row_scalar in2
+  %4 = mult %2, %3
+  out %4 left=%0
+}";
+
+/// A Row plan of this many element-wise operations, each on the one before, and an aggregate.
+fn chain(operations: usize) -> VerifiedCPlan {
+    let mut text = "cplan row row_agg sparse_safe=false {\nin0 = matrix\n%0 = main\n%1 = row_agg.sum %0\n".to_owned();
+    for index in 0..operations {
+        let operand = if index == 0 { 0 } else { index + 1 };
+        text += &format!("%{} = mult %{operand}, %1\n", index + 2);
+    }
+    plan(&format!("{text}%{} = row_agg.sum %{}\nout %{}\n}}", operations + 2, operations + 1, operations + 2))
+}
+
+#[test]
+fn shared_code_calls_primitives_in_node_order() {
+    let compiled = with_prims(PrimMode::Shared).compile(&plan(SUM_OF_PRODUCTS)).unwrap();
+    assert_eq!(compiled.info.called_symbols, ["vect_mult_vv", "full_sum", "segment_full_sum"]);
+    let compiled = with_prims(PrimMode::Shared).compile(&plan(HESSIAN_VECTOR)).unwrap();
+    let symbols = ["dot_product", "vect_mult_vv", "outer_mult_add", "sparse_dot_product", "sparse_outer_mult_add"];
+    assert_eq!(compiled.info.called_symbols, symbols);
+}
+
+#[test]
+fn inlined_code_calls_only_what_has_no_loop() {
+    let compiled = with_prims(PrimMode::Inlined).compile(&plan(SUM_OF_PRODUCTS)).unwrap();
+    assert!(compiled.info.called_symbols.is_empty());
+    let ir = compiled.info.llvm_ir.unwrap();
+    assert!(ir.contains("define void @genexec_dense") && ir.contains("define void @genexec_sparse"), "{ir}");
+    assert!(ir.contains("nounwind") && !ir.contains("fast") && !ir.contains("reassoc"), "{ir}");
+    assert!(compiled.info.assembly.unwrap().contains("genexec_dense:"));
+    assert!(compiled.info.code_bytes > 100);
+}
+
+#[test]
+fn auto_inlines_what_fuses_and_shares_the_rest() {
+    let auto = with_prims(PrimMode::Auto);
+    let symbols = |operations: usize| auto.compile(&chain(operations)).unwrap().info.called_symbols;
+    assert_eq!(symbols(48), ["row_sum"]);
+    assert_eq!(symbols(49), ["row_sum", "vect_mult_vs"]);
+    // One operation per row fuses nothing.
+    let single = auto.compile(&plan(HESSIAN_VECTOR)).unwrap().info.called_symbols;
+    assert!(single.contains(&"vect_mult_vv".to_owned()), "{single:?}");
+}
+
+/// P179b: a chain of any length needs two buffers (and here one column for the row sums, one for the result).
+#[test]
+fn chains_of_calls_alternate_between_two_buffers() {
+    for operations in [60, 500] {
+        let compiled = with_prims(PrimMode::Shared).compile(&chain(operations)).unwrap();
+        assert_eq!(compiled.kernel.scratch_len(10, 1000), 2 * 10 * 1000 + 10);
+    }
+    let fused = with_prims(PrimMode::Inlined).compile(&chain(20)).unwrap();
+    assert_eq!(fused.kernel.scratch_len(10, 1000), 10);
+}
+
+#[test]
+fn long_chains_compile_quickly() {
+    let auto = backend(LlvmOptions::default());
+    auto.compile(&chain(1)).unwrap();
+    let start = Instant::now();
+    auto.compile(&chain(500)).unwrap();
+    // Inlined code of this length takes more than half a second.
+    assert!(start.elapsed() < Duration::from_millis(300), "{:?}", start.elapsed());
+}
+
+/// Runs `sum(X * Y * Z)` over one row of ones.
+fn run(compiled: &CompiledCPlan, cells: usize) -> f64 {
+    let ones = vec![1.0; cells];
+    let side = Side { values: &ones, row_stride: cells, cols: cells, transposed: &[] };
+    let unit = Unit {
+        rows: 1,
+        cols: cells,
+        first_row: 0,
+        first_col: 0,
+        main: Main::Dense { values: &ones, row_stride: cells },
+        sides: &[side; 3],
+    };
+    let mut scratch = vec![0.0; compiled.kernel.scratch_len(1, cells)];
+    let mut result = [0.0];
+    let mut outputs = [Output { values: &mut result, row_stride: 1 }];
+    compiled.kernel.genexec(&mut Context { scalars: &[0.0; 3], scratch: &mut scratch }, &unit, &mut outputs);
+    result[0]
+}
+
+/// Resident memory of this process.
+fn resident_kib() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn dropping_a_plan_frees_its_code_and_no_other() {
+    let backend = with_prims(PrimMode::Shared);
+    let plan = plan(SUM_OF_PRODUCTS);
+    let kept = backend.compile(&plan).unwrap();
+    for _ in 0..50 {
+        assert_eq!(run(&backend.compile(&plan).unwrap(), 100), 100.0);
+    }
+    let before = resident_kib();
+    for _ in 0..200 {
+        assert_eq!(run(&backend.compile(&plan).unwrap(), 100), 100.0);
+    }
+    let grown = resident_kib().saturating_sub(before);
+    // One page per leaked operator would be 800 KiB; tests run side by side, so leave room for theirs.
+    assert!(grown < 16 * 1024, "{grown} KiB");
+    assert_eq!(run(&kept, 33), 33.0);
+}
+
+#[test]
+fn code_outlives_its_backend() {
+    let compiled = backend(LlvmOptions::default()).compile(&plan(SUM_OF_PRODUCTS)).unwrap();
+    assert_eq!(run(&compiled, 1000), 1000.0);
+}
+
+#[test]
+fn several_threads_compile_and_run_at_once() {
+    let backend = backend(LlvmOptions::default());
+    let plan = plan(SUM_OF_PRODUCTS);
+    std::thread::scope(|scope| {
+        for cells in [10, 20, 30, 40] {
+            let (backend, plan) = (&backend, &plan);
+            scope.spawn(move || {
+                for _ in 0..5 {
+                    assert_eq!(run(&backend.compile(plan).unwrap(), cells), cells as f64);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn the_standard_pipeline_gives_the_same_result() {
+    let standard = backend(LlvmOptions { opt: LlvmOpt::O3, ..LlvmOptions::default() });
+    assert_eq!(run(&standard.compile(&plan(SUM_OF_PRODUCTS)).unwrap(), 77), 77.0);
+}
+
+#[test]
+fn instruction_sets_without_a_target_are_refused() {
+    let result = LlvmBackend::new(LlvmOptions { isa: Isa::Portable, ..LlvmOptions::default() });
+    assert!(matches!(result, Err(BackendError::Unsupported { .. })), "{result:?}");
+}
+
+/// On a machine with AVX-512, code for AVX2 uses nothing wider.
+#[test]
+fn avx2_code_has_no_wide_registers() {
+    let options = LlvmOptions { isa: Isa::Avx2, prims: PrimMode::Inlined, keep_asm: true, ..LlvmOptions::default() };
+    let assembly = backend(options).compile(&plan(SUM_OF_PRODUCTS)).unwrap().info.assembly.unwrap();
+    assert!(assembly.contains("ymm") && !assembly.contains("zmm") && !assembly.contains("%k1"), "{assembly}");
+}

@@ -1,0 +1,368 @@
+//! The execution contract, written down once more as plainly as possible: one value at a time.
+
+use super::{UnitMemory, WIDTH};
+use fuseline_ir::cplan::{CInputId, CNode, CNodeId, CPlan, CellType, FACTOR_U, FACTOR_V, OuterType, RowType, Variant};
+use fuseline_ir::memo::TemplateType;
+use fuseline_ir::ops::AggOp;
+
+/// Rule 3: 32 lanes and a merge tree.
+struct Lanes {
+    agg: AggOp,
+    lanes: [f64; 32],
+}
+
+impl Lanes {
+    fn new(agg: AggOp) -> Self {
+        Lanes { agg, lanes: [agg.neutral(); 32] }
+    }
+
+    fn run(&mut self, values: impl IntoIterator<Item = f64>) {
+        for (index, value) in values.into_iter().enumerate() {
+            let lane = &mut self.lanes[index % 32];
+            *lane = if self.agg == AggOp::SumSq { value.mul_add(value, *lane) } else { self.agg.merge(*lane, value) };
+        }
+    }
+
+    fn finish(mut self) -> f64 {
+        for half in [16, 8, 4, 2, 1] {
+            for lane in 0..half {
+                self.lanes[lane] = self.agg.merge(self.lanes[lane], self.lanes[lane + half]);
+            }
+        }
+        self.lanes[0]
+    }
+}
+
+fn dot(a: impl IntoIterator<Item = f64>, b: impl IntoIterator<Item = f64>) -> f64 {
+    let mut lanes = Lanes::new(AggOp::Sum);
+    for (index, (a, b)) in a.into_iter().zip(b).enumerate() {
+        lanes.lanes[index % 32] = a.mul_add(b, lanes.lanes[index % 32]);
+    }
+    lanes.finish()
+}
+
+/// Rule 7 where zeros are missing, rule 3 where `cells` is the number of values.
+fn aggregate(agg: AggOp, values: &[f64], cells: usize) -> f64 {
+    let mut lanes = Lanes::new(agg);
+    lanes.run(values.iter().copied());
+    let result = lanes.finish();
+    match agg {
+        AggOp::Mean => result / cells as f64,
+        AggOp::Min | AggOp::Max if values.len() < cells => agg.merge(result, 0.0),
+        _ => result,
+    }
+}
+
+/// Rule 5.
+fn accumulate(agg: AggOp, cell: &mut f64, value: f64) {
+    *cell = if agg == AggOp::SumSq { value.mul_add(value, *cell) } else { agg.merge(*cell, value) };
+}
+
+#[derive(Clone, Debug)]
+enum Value {
+    Scalar(f64),
+    Vector(Vec<f64>),
+    /// Columns and values.
+    Sparse(Vec<(usize, f64)>),
+}
+
+impl Value {
+    fn scalar(&self) -> f64 {
+        let Value::Scalar(value) = self else { panic!("{self:?} is no scalar") };
+        *value
+    }
+
+    fn at(&self, index: usize) -> f64 {
+        match self {
+            Value::Scalar(value) => *value,
+            Value::Vector(values) => values[index],
+            Value::Sparse(_) => panic!("sparse rows have no element-wise use"),
+        }
+    }
+
+    fn vector(&self) -> Vec<f64> {
+        match self {
+            Value::Scalar(value) => vec![*value],
+            Value::Vector(values) => values.clone(),
+            Value::Sparse(positions) => positions.iter().map(|(_, value)| *value).collect(),
+        }
+    }
+
+    fn len(&self) -> Option<usize> {
+        if let Value::Vector(values) = self { Some(values.len()) } else { None }
+    }
+}
+
+/// A place in the unit: row, column, and position where there is one.
+#[derive(Clone, Copy)]
+struct At {
+    row: usize,
+    col: usize,
+    position: Option<usize>,
+}
+
+struct Evaluator<'a> {
+    plan: &'a CPlan,
+    memory: &'a UnitMemory,
+}
+
+fn index(input: CInputId) -> usize {
+    input.as_u32() as usize
+}
+
+impl Evaluator<'_> {
+    /// The cells that a row of the unit has.
+    fn cells(&self, row: usize) -> Vec<At> {
+        match &self.memory.sparse {
+            None => (0..self.memory.cols).map(|col| At { row, col, position: None }).collect(),
+            Some((offsets, columns)) => (offsets[row] - offsets[0]..offsets[row + 1] - offsets[0])
+                .map(|position| At { row, col: columns[position] as usize, position: Some(position) })
+                .collect(),
+        }
+    }
+
+    fn side(&self, input: CInputId, row: usize, col: usize) -> f64 {
+        let side = &self.memory.sides[index(input)];
+        side.values[row * side.row_stride + col]
+    }
+
+    fn factor_row(&self, input: CInputId, row: usize) -> Vec<f64> {
+        (0..WIDTH).map(|rank| self.side(input, row, rank)).collect()
+    }
+
+    /// The values of all nodes at a cell, or for a row.
+    fn values(&self, at: At) -> Vec<Value> {
+        let mut values: Vec<Value> = Vec::new();
+        for node in self.plan.nodes.values() {
+            let value = self.value(node, at, &values);
+            values.push(value);
+        }
+        values
+    }
+
+    fn value(&self, node: &CNode, at: At, values: &[Value]) -> Value {
+        let get = |id: CNodeId| &values[id.as_u32() as usize];
+        let is_row = self.plan.template() == TemplateType::Row;
+        let row_of = |input, cells: std::ops::Range<usize>| {
+            Value::Vector(cells.map(|cell| self.side(input, at.row, cell)).collect())
+        };
+        match *node {
+            CNode::Main if is_row => self.main_row(at.row),
+            CNode::Main => Value::Scalar(match at.position {
+                Some(position) => self.memory.main[position],
+                None => self.memory.main[at.row * self.memory.stride + at.col],
+            }),
+            CNode::Scalar(input) => Value::Scalar(self.memory.scalars[index(input)]),
+            CNode::Literal(bits) => Value::Scalar(bits.get()),
+            CNode::SideCell(input) => Value::Scalar(self.side(input, at.row, at.position.unwrap_or(at.col))),
+            CNode::SideColScalar(input) => Value::Scalar(self.side(input, 0, at.position.unwrap_or(at.col))),
+            CNode::SideRowScalar(input) => Value::Scalar(self.side(input, at.row, 0)),
+            CNode::SideRow(input, None) => row_of(input, 0..self.memory.sides[index(input)].cols),
+            CNode::SideRow(input, Some((first, last))) => row_of(input, first as usize..last as usize),
+            CNode::SideVector(input) => row_of(input, 0..self.memory.sides[index(input)].cols),
+            CNode::OuterProduct => {
+                Value::Scalar(dot(self.factor_row(FACTOR_U, at.row), self.factor_row(FACTOR_V, at.col)))
+            }
+            CNode::Unary(op, a) => map([get(a)], |[a]| op.eval(a)),
+            CNode::Binary(op, a, b) => map([get(a), get(b)], |[a, b]| op.eval(a, b)),
+            CNode::Ternary(op, a, b, c) => map([get(a), get(b), get(c)], |[a, b, c]| op.eval(a, b, c)),
+            CNode::RowAgg(op, a) => {
+                let cells = get(a).len().unwrap_or(self.memory.cols);
+                Value::Scalar(aggregate(op, &get(a).vector(), cells))
+            }
+            CNode::DotProduct(a, b) => Value::Scalar(match (get(a), get(b)) {
+                (Value::Sparse(row), other) | (other, Value::Sparse(row)) => {
+                    dot(row.iter().map(|(_, value)| *value), row.iter().map(|(col, _)| other.at(*col)))
+                }
+                (a, b) => dot(a.vector(), b.vector()),
+            }),
+            CNode::VectMatMult(a, input) => {
+                Value::Vector((0..WIDTH).map(|col| self.product(get(a), input, col)).collect())
+            }
+        }
+    }
+
+    fn main_row(&self, row: usize) -> Value {
+        let cells = self.cells(row);
+        match self.memory.sparse {
+            Some(_) => {
+                Value::Sparse(cells.iter().map(|at| (at.col, self.memory.main[at.position.expect("sparse")])).collect())
+            }
+            None => Value::Vector(cells.iter().map(|at| self.memory.main[row * self.memory.stride + at.col]).collect()),
+        }
+    }
+
+    /// Rule 6: one cell of a vector times a matrix.
+    fn product(&self, vector: &Value, input: CInputId, col: usize) -> f64 {
+        match vector {
+            Value::Sparse(row) => {
+                row.iter().fold(0.0, |sum, (at, value)| value.mul_add(self.side(input, *at, col), sum))
+            }
+            dense => {
+                let vector = dense.vector();
+                let column: Vec<f64> = (0..vector.len()).map(|row| self.side(input, row, col)).collect();
+                dot(vector, column)
+            }
+        }
+    }
+
+    fn output(&self, output: usize, values: &[Value]) -> Value {
+        values[self.plan.outputs[output].node.as_u32() as usize].clone()
+    }
+
+    fn cell_outputs(&self, outputs: &mut [Vec<f64>], stride: usize) {
+        for (number, cells) in outputs.iter_mut().enumerate() {
+            let agg = self.plan.outputs[number].agg.unwrap_or(AggOp::Sum);
+            let mut full = Lanes::new(agg);
+            for row in 0..self.memory.rows {
+                let places = self.cells(row);
+                let values: Vec<f64> =
+                    places.iter().map(|&at| self.output(number, &self.values(at)).scalar()).collect();
+                match self.plan.variant {
+                    Variant::Cell(CellType::RowAgg) => cells[row] = aggregate(agg, &values, self.memory.cols),
+                    Variant::Cell(CellType::ColAgg) => {
+                        places.iter().zip(&values).for_each(|(at, value)| accumulate(agg, &mut cells[at.col], *value));
+                    }
+                    Variant::Cell(CellType::NoAgg) | Variant::Outer(OuterType::NoAgg) => {
+                        for (at, value) in places.iter().zip(&values) {
+                            cells[at.position.unwrap_or(row * stride + at.col)] = *value;
+                        }
+                    }
+                    Variant::Outer(OuterType::RightMM) => {
+                        for (at, value) in places.iter().zip(&values) {
+                            add_scaled(&mut cells[row * stride..], *value, &self.factor_row(FACTOR_V, at.col));
+                        }
+                    }
+                    Variant::Outer(OuterType::LeftMM) => {
+                        for (at, value) in places.iter().zip(&values) {
+                            add_scaled(&mut cells[at.col * stride..], *value, &self.factor_row(FACTOR_U, row));
+                        }
+                    }
+                    _ => full.run(values),
+                }
+            }
+            if matches!(
+                self.plan.variant,
+                Variant::Cell(CellType::FullAgg) | Variant::MAgg | Variant::Outer(OuterType::FullAgg)
+            ) {
+                cells[0] = full.finish();
+            }
+        }
+    }
+
+    fn row_outputs(&self, variant: RowType, cells: &mut [f64], stride: usize) {
+        let output = self.plan.outputs[0];
+        let agg = output.agg.unwrap_or(AggOp::Sum);
+        let mut full = Lanes::new(agg);
+        let mut column = Vec::new();
+        for row in 0..self.memory.rows {
+            let values = self.values(At { row, col: 0, position: None });
+            let value = self.output(0, &values);
+            let left = output.left.map(|left| values[left.as_u32() as usize].clone());
+            let entries = |value: &Value| match value {
+                Value::Sparse(positions) => positions.clone(),
+                dense => dense.vector().into_iter().enumerate().collect(),
+            };
+            let long_major = self.memory.sparse.is_some();
+            let mut outer_sum = |long: &Value, short: &Value| {
+                for (i, long) in entries(long) {
+                    for (j, short) in entries(short) {
+                        let cell = if long_major { i * stride + j } else { j * stride + i };
+                        cells[cell] = long.mul_add(short, cells[cell]);
+                    }
+                }
+            };
+            match variant {
+                RowType::NoAgg | RowType::NoAggB1 => {
+                    let vector = value.vector();
+                    cells[row * stride..row * stride + vector.len()].copy_from_slice(&vector);
+                }
+                RowType::RowAgg => cells[row] = value.scalar(),
+                RowType::ColAgg => {
+                    entries(&value).into_iter().for_each(|(i, value)| accumulate(agg, &mut cells[i], value));
+                }
+                RowType::FullAgg => match &value {
+                    Value::Scalar(value) => column.push(*value),
+                    vector => full.run(vector.vector()),
+                },
+                RowType::ColAggT => {
+                    for (i, left) in entries(&left.expect("the variant has a left vector")) {
+                        cells[i] = left.mul_add(value.scalar(), cells[i]);
+                    }
+                }
+                RowType::ColAggB1 => outer_sum(&value, &left.expect("the variant has a left vector")),
+                RowType::ColAggB1T => outer_sum(&left.expect("the variant has a left vector"), &value),
+            }
+        }
+        if variant == RowType::FullAgg {
+            // Rule 9: values per row are one run.
+            full.run(column);
+            cells[0] = full.finish();
+        }
+    }
+}
+
+fn map<const N: usize>(operands: [&Value; N], eval: impl Fn([f64; N]) -> f64) -> Value {
+    match operands.iter().find_map(|operand| operand.len()) {
+        Some(len) => Value::Vector((0..len).map(|cell| eval(operands.map(|operand| operand.at(cell)))).collect()),
+        None => Value::Scalar(eval(operands.map(Value::scalar))),
+    }
+}
+
+fn add_scaled(cells: &mut [f64], factor: f64, values: &[f64]) {
+    cells.iter_mut().zip(values).for_each(|(cell, value)| *cell = factor.mul_add(*value, *cell));
+}
+
+/// The length of a Row plan's output vectors.
+fn vector_len(plan: &CPlan, memory: &UnitMemory) -> usize {
+    use fuseline_ir::cplan::{Length, Shape};
+    match plan.shape(plan.outputs[0].node) {
+        Shape::Scalar => 1,
+        Shape::Vector(Length::Main) => memory.cols,
+        Shape::Vector(Length::Cols(input) | Length::Cells(input)) => memory.sides[index(input)].cols,
+        Shape::Vector(Length::Const(len)) => len as usize,
+    }
+}
+
+/// The row stride that outputs get.
+pub(crate) fn output_stride(plan: &CPlan, memory: &UnitMemory) -> usize {
+    match plan.variant {
+        Variant::Outer(OuterType::LeftMM | OuterType::RightMM) => WIDTH + 2,
+        // The short vectors of these tests have at most 9 cells.
+        Variant::Row(RowType::ColAggB1 | RowType::ColAggB1T) if memory.sparse.is_some() => 9 + 2,
+        Variant::Row(RowType::NoAggB1) => vector_len(plan, memory) + 2,
+        _ => memory.cols + 2,
+    }
+}
+
+/// The number of cells of each output.
+pub(crate) fn output_lengths(plan: &CPlan, memory: &UnitMemory) -> Vec<usize> {
+    let stride = output_stride(plan, memory);
+    let per_position = memory.positions();
+    let len = match plan.variant {
+        Variant::Cell(CellType::NoAgg) if memory.sparse.is_some() => per_position,
+        Variant::Outer(OuterType::NoAgg) => per_position,
+        Variant::Cell(CellType::NoAgg) | Variant::Row(RowType::NoAgg | RowType::NoAggB1) => memory.rows * stride,
+        Variant::Cell(CellType::RowAgg) | Variant::Row(RowType::RowAgg) => memory.rows,
+        Variant::Cell(CellType::ColAgg) | Variant::Row(RowType::ColAggT) => memory.cols,
+        Variant::Row(RowType::ColAgg) => vector_len(plan, memory),
+        Variant::Row(RowType::ColAggB1 | RowType::ColAggB1T) if memory.sparse.is_some() => memory.cols * stride,
+        Variant::Row(RowType::ColAggB1 | RowType::ColAggB1T) => memory.cols.max(9) * stride,
+        Variant::Outer(OuterType::RightMM) => memory.rows * stride,
+        Variant::Outer(OuterType::LeftMM) => memory.cols * stride,
+        Variant::Cell(CellType::FullAgg)
+        | Variant::Row(RowType::FullAgg)
+        | Variant::MAgg
+        | Variant::Outer(OuterType::FullAgg) => 1,
+    };
+    vec![len; plan.outputs.len()]
+}
+
+/// Runs the plan on the unit.
+pub(crate) fn genexec(plan: &CPlan, memory: &UnitMemory, outputs: &mut [Vec<f64>], stride: usize) {
+    let evaluator = Evaluator { plan, memory };
+    match plan.variant {
+        Variant::Row(variant) => evaluator.row_outputs(variant, &mut outputs[0], stride),
+        Variant::Cell(_) | Variant::MAgg | Variant::Outer(_) => evaluator.cell_outputs(outputs, stride),
+    }
+}

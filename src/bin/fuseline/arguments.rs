@@ -1,0 +1,300 @@
+//! The command line: names that other programs rely on.
+
+use crate::{Failure, not_yet};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use fuseline::{BackendKind, CompileOptions, Enumeration, ExplainStage, LlvmLevel, Mode, Primitives};
+
+/// Compiles and runs linear algebra: DML scripts, fused and just-in-time compiled
+#[derive(Debug, Parser)]
+#[command(name = "fuseline", version, about)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a DML script
+    Run(RunArguments),
+    /// Show how a script is compiled, without running it
+    Explain(ExplainArguments),
+    /// Take a DAG in text form through the compiler
+    Opt(OptArguments),
+    /// Check a script without running it
+    Check(CheckArguments),
+    /// Measure this machine for the cost model (not there yet)
+    Calibrate(Unused),
+    /// Convert between file formats (not there yet)
+    Convert(Unused),
+    /// Generate data (not there yet)
+    Generate(Unused),
+}
+
+/// Arguments of commands that are not there yet.
+#[derive(Args, Debug)]
+pub(crate) struct Unused {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    _rest: Vec<String>,
+}
+
+/// What a script's `$name` and `$1` stand for.
+#[derive(Args, Debug)]
+pub(crate) struct ScriptArguments {
+    /// The script
+    #[arg(value_name = "SCRIPT.dml")]
+    pub(crate) script: String,
+
+    /// Values of $1, $2, ...
+    #[arg(long, value_name = "V", num_args = 1.., allow_hyphen_values = false)]
+    args: Vec<String>,
+
+    /// Values of $NAME
+    #[arg(long, value_name = "NAME=VALUE", num_args = 1..)]
+    nvargs: Vec<String>,
+
+    /// Folder with further DML functions (not there yet)
+    #[arg(long, value_name = "DIR")]
+    lib: Option<String>,
+}
+
+impl ScriptArguments {
+    /// Names and values.
+    pub(crate) fn values(&self) -> Result<Vec<(String, String)>, Failure> {
+        if self.lib.is_some() {
+            return Err(not_yet("--lib"));
+        }
+        let positional = self.args.iter().enumerate().map(|(index, value)| Ok(((index + 1).to_string(), value.clone())));
+        let named = self.nvargs.iter().map(|pair| match pair.split_once('=') {
+            Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+            _ => Err(Failure::Other(format!("--nvargs takes NAME=VALUE, not `{pair}`"))),
+        });
+        positional.chain(named).collect()
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ModeName {
+    /// Basic operators
+    Base,
+    /// Hand-coded fused operators (not there yet)
+    Fused,
+    /// Cost-based fusion plans
+    Gen,
+    /// Maximal fusion
+    GenFa,
+    /// Fusion without redundant computation
+    GenFnr,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum BackendName {
+    /// Machine code
+    Llvm,
+    /// Interpretation over vector primitives
+    Interp,
+    /// Interpretation until machine code is there (not there yet)
+    Tiered,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LlvmOptName {
+    /// No passes over LLVM's IR
+    Direct,
+    /// LLVM's standard pipeline
+    #[value(name = "O3")]
+    O3,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PrimsName {
+    Auto,
+    Shared,
+    Inlined,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum EnumerationName {
+    /// All plans of a whole DAG (not there yet)
+    None,
+    /// All plans of each partition
+    Partition,
+    /// Partitions and cost-based pruning
+    Cost,
+    /// Partitions, cost-based and structural pruning (not there yet)
+    All,
+}
+
+/// How to compile.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// How operators are fused
+    #[arg(long, value_enum, default_value = "gen")]
+    mode: ModeName,
+
+    /// What runs fused operators [default: llvm, or interp in a build without LLVM]
+    #[arg(long, value_enum)]
+    backend: Option<BackendName>,
+
+    /// How hard LLVM works
+    #[arg(long, value_enum, value_name = "LEVEL", default_value = "direct")]
+    llvm_opt: LlvmOptName,
+
+    /// Whether generated code calls vector primitives or inlines them
+    #[arg(long, value_enum, value_name = "FORM", default_value = "auto")]
+    prims: PrimsName,
+
+    /// Keep compiled operators: on, off, or (not there yet) a folder
+    #[arg(long, value_name = "on|off|DIR", default_value = "on")]
+    plan_cache: String,
+
+    /// How fusion plans are enumerated
+    #[arg(long, value_enum, value_name = "WAY", default_value = "cost")]
+    enumeration: EnumerationName,
+
+    /// Leave expressions as they are written
+    #[arg(long)]
+    no_rewrites: bool,
+
+    /// Exactly IEEE arithmetic: zeros annihilate only what is known to be finite
+    #[arg(long)]
+    strict_ieee: bool,
+
+    /// Threads [default: all]; results do not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+
+    /// Memory budget (not there yet)
+    #[arg(long, value_name = "SIZE")]
+    mem: Option<String>,
+}
+
+impl Options {
+    /// The library's options.
+    pub(crate) fn compile_options(&self, keep_code: bool) -> Result<CompileOptions, Failure> {
+        if self.mem.is_some() {
+            return Err(not_yet("--mem"));
+        }
+        let defaults = CompileOptions::default();
+        Ok(CompileOptions {
+            mode: match self.mode {
+                ModeName::Base => Mode::Base,
+                ModeName::Fused => return Err(not_yet("--mode fused")),
+                ModeName::Gen => Mode::Gen,
+                ModeName::GenFa => Mode::GenFuseAll,
+                ModeName::GenFnr => Mode::GenFuseNoRedundancy,
+            },
+            backend: match self.backend {
+                None => BackendKind::default(),
+                Some(BackendName::Llvm) => BackendKind::Llvm,
+                Some(BackendName::Interp) => BackendKind::Interp,
+                Some(BackendName::Tiered) => return Err(not_yet("--backend tiered")),
+            },
+            llvm: match self.llvm_opt {
+                LlvmOptName::Direct => LlvmLevel::Direct,
+                LlvmOptName::O3 => LlvmLevel::O3,
+            },
+            primitives: match self.prims {
+                PrimsName::Auto => Primitives::Auto,
+                PrimsName::Shared => Primitives::Shared,
+                PrimsName::Inlined => Primitives::Inlined,
+            },
+            plan_cache: match self.plan_cache.as_str() {
+                "on" => true,
+                "off" => false,
+                _ => return Err(not_yet("a plan cache in a folder")),
+            },
+            enumeration: match self.enumeration {
+                EnumerationName::Partition => Enumeration::Partition,
+                EnumerationName::Cost => Enumeration::Cost,
+                EnumerationName::None => return Err(not_yet("--enumeration none")),
+                EnumerationName::All => return Err(not_yet("--enumeration all")),
+            },
+            rewrites: !self.no_rewrites,
+            strict_ieee: self.strict_ieee,
+            threads: self.threads,
+            keep_code,
+            ..defaults
+        })
+    }
+}
+
+/// A form of statistics.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum StatsFormat {
+    Text,
+    Json,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) script: ScriptArguments,
+
+    #[command(flatten)]
+    pub(crate) options: Options,
+
+    /// Print what the run did to standard error
+    #[arg(long, value_enum, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
+    pub(crate) stats: Option<StatsFormat>,
+
+    /// Print a stage of every compilation to standard error
+    #[arg(long, value_name = "STAGE")]
+    pub(crate) explain: Option<ExplainStage>,
+
+    /// Write every operator's LLVM module to a folder [default: llvm]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "llvm")]
+    pub(crate) emit_llvm: Option<String>,
+
+    /// Write every operator's assembly to a folder [default: asm]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "asm")]
+    pub(crate) emit_asm: Option<String>,
+}
+
+/// A form of explanations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExplainFormat {
+    Text,
+    /// Not there yet
+    Dot,
+    /// Not there yet
+    Svg,
+    /// Not there yet
+    Json,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArguments {
+    #[command(flatten)]
+    pub(crate) script: ScriptArguments,
+
+    /// What to show: hops, rewritten, memo, plan, cplan, llvm, asm or runtime
+    #[arg(long, value_name = "STAGE")]
+    pub(crate) stage: ExplainStage,
+
+    /// In which form
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: ExplainFormat,
+
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct OptArguments {
+    /// A file of DAGs in text form
+    #[arg(value_name = "FILE.hop")]
+    pub(crate) file: String,
+
+    /// What to print: hops, rewritten, memo, plan, cplan, llvm, asm or runtime
+    #[arg(long, value_name = "STAGE")]
+    pub(crate) emit: ExplainStage,
+
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    pub(crate) script: ScriptArguments,
+}

@@ -1,0 +1,10 @@
+//! `fuseline check`.
+
+use crate::arguments::CheckArguments;
+use crate::{Failure, run};
+use fuseline::{BackendKind, CompileOptions, Session};
+
+pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
+    let session = Session::new(CompileOptions { backend: BackendKind::Interp, ..CompileOptions::default() })?;
+    run::compile(&session, &arguments.script).map(|_| ())
+}

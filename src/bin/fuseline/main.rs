@@ -1,0 +1,91 @@
+//! The `fuseline` program: a thin shell around the library.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod check;
+mod explain;
+mod opt;
+mod run;
+
+use arguments::{Cli, Command};
+use clap::Parser;
+use fuseline::Error;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// A failure as the user sees it.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// An error of the library.
+    Library(Box<Error>),
+    /// Anything else, as a sentence.
+    Other(String),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Library(Box::new(error))
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Failure::Other(message)
+    }
+}
+
+impl Failure {
+    fn render(&self, color: bool) -> String {
+        match self {
+            Failure::Library(error) => error.render(color),
+            Failure::Other(message) => format!("error: {message}\n"),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to standard output and are no failure; everything else is.
+            let failed = error.use_stderr();
+            let printed = error.print();
+            return if failed || printed.is_err() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+        }
+    };
+    let result = match &cli.command {
+        Command::Run(arguments) => run::run(arguments),
+        Command::Explain(arguments) => explain::explain(arguments),
+        Command::Opt(arguments) => opt::opt(arguments),
+        Command::Check(arguments) => check::check(arguments),
+        Command::Calibrate(_) => Err(not_yet("fuseline calibrate")),
+        Command::Convert(_) => Err(not_yet("fuseline convert")),
+        Command::Generate(_) => Err(not_yet("fuseline generate")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprint!("{}", failure.render(std::io::stderr().is_terminal()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The answer of what is planned but not built.
+pub(crate) fn not_yet(what: &str) -> Failure {
+    Failure::Library(Box::new(Error::NotYet(what.to_owned())))
+}
+
+/// The text of a script or DAG file.
+pub(crate) fn read_source(path: &str) -> Result<String, Failure> {
+    if std::path::Path::new(path).is_dir() {
+        return Err(format!("{path} is a directory, not a file").into());
+    }
+    let bytes = std::fs::read(path).map_err(|error| format!("cannot read {path}: {error}"))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
+        let line = valid.matches('\n').count() + 1;
+        let column = valid.chars().rev().take_while(|&c| c != '\n').count() + 1;
+        Failure::Other(format!("{path}:{line}:{column}: the file is not UTF-8 text"))
+    })
+}

@@ -1,0 +1,93 @@
+//! `fuseline run`.
+
+use crate::arguments::{RunArguments, ScriptArguments, StatsFormat};
+use crate::{Failure, read_source};
+use fuseline::{CompileStage, Script, Session, StagePrinter, Statistics, Variables};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Parses and checks the script of a command line.
+pub(crate) fn compile(session: &Session, arguments: &ScriptArguments) -> Result<Script, Failure> {
+    let values = arguments.values()?;
+    let values: Vec<(&str, &str)> = values.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let text = read_source(&arguments.script)?;
+    let script = session.compile_script(&arguments.script, &text, &values)?;
+    if script.program().body.is_empty() && script.program().functions.is_empty() {
+        return Err(format!("{}: the script has no statements", arguments.script).into());
+    }
+    Ok(script)
+}
+
+pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    let emits = arguments.emit_llvm.is_some() || arguments.emit_asm.is_some();
+    let keep_code = emits || arguments.explain.is_some_and(fuseline::ExplainStage::needs_code);
+    let session = Session::new(arguments.options.compile_options(keep_code)?)?;
+    let script = compile(&session, &arguments.script)?;
+    let mut printer = arguments.explain.map(StagePrinter::new);
+    let mut emitter = CodeEmitter::new(arguments)?;
+    let mut observer = |stage: CompileStage<'_>| {
+        if let Some(printer) = &mut printer {
+            printer.observe(&stage);
+            eprint!("{}", printer.take());
+        }
+        emitter.observe(&stage);
+    };
+    let mut output = std::io::stdout().lock();
+    let outcome = session.run_observed(&script, Variables::new(), &mut output, &mut observer)?;
+    emitter.finish()?;
+    if let Some(format) = arguments.stats {
+        print_statistics(&outcome.statistics, format)?;
+    }
+    Ok(())
+}
+
+fn print_statistics(statistics: &Statistics, format: StatsFormat) -> Result<(), Failure> {
+    match format {
+        StatsFormat::Text => eprint!("{}", statistics.to_text()),
+        StatsFormat::Json => {
+            let json = serde_json::to_string_pretty(statistics).map_err(|error| error.to_string())?;
+            eprintln!("{json}");
+        }
+    }
+    Ok(())
+}
+
+/// Writes the code of each operator to a file of its own.
+struct CodeEmitter<'a> {
+    llvm: Option<&'a str>,
+    asm: Option<&'a str>,
+    seen: BTreeSet<String>,
+    failure: Option<String>,
+}
+
+impl<'a> CodeEmitter<'a> {
+    fn new(arguments: &'a RunArguments) -> Result<Self, Failure> {
+        let (llvm, asm) = (arguments.emit_llvm.as_deref(), arguments.emit_asm.as_deref());
+        for folder in [llvm, asm].into_iter().flatten() {
+            std::fs::create_dir_all(folder).map_err(|error| format!("cannot create {folder}: {error}"))?;
+        }
+        Ok(CodeEmitter { llvm, asm, seen: BTreeSet::new(), failure: None })
+    }
+
+    fn observe(&mut self, stage: &CompileStage<'_>) {
+        let CompileStage::Operator(operator, compiled) = stage else { return };
+        let name = operator.to_string();
+        if !self.seen.insert(name.clone()) {
+            return;
+        }
+        self.write(self.llvm, &format!("{name}.ll"), compiled.info.llvm_ir.as_deref());
+        self.write(self.asm, &format!("{name}.s"), compiled.info.assembly.as_deref());
+    }
+
+    fn write(&mut self, folder: Option<&str>, file: &str, content: Option<&str>) {
+        let (Some(folder), Some(content)) = (folder, content) else { return };
+        let path = Path::new(folder).join(file);
+        if let Err(error) = std::fs::write(&path, content) {
+            self.failure.get_or_insert(format!("cannot write {}: {error}", path.display()));
+        }
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        self.failure.map_or(Ok(()), |failure| Err(failure.into()))
+    }
+}

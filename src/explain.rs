@@ -1,0 +1,107 @@
+//! Stages of a compilation as text (`--explain`, `fuseline explain`, `fuseline opt`).
+
+use fuseline_passes::explain::plan_text;
+use fuseline_passes::pipeline::Stage;
+use fuseline_runtime::CompileStage;
+use std::fmt::Write;
+use std::str::FromStr;
+
+/// A stage that can be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExplainStage {
+    /// Operators with sizes.
+    Hops,
+    /// Operators after simplification.
+    Rewritten,
+    /// The memo table of partial fusion plans.
+    Memo,
+    /// The chosen fusion plan.
+    Plan,
+    /// The CPlans of the fused operators.
+    Cplan,
+    /// Their code as LLVM IR.
+    Llvm,
+    /// Their code as assembly.
+    Asm,
+    /// What is executed.
+    Runtime,
+}
+
+impl ExplainStage {
+    /// Every stage, in order, with its name on the command line.
+    pub const ALL: &[(&str, ExplainStage)] = &[
+        ("hops", ExplainStage::Hops),
+        ("rewritten", ExplainStage::Rewritten),
+        ("memo", ExplainStage::Memo),
+        ("plan", ExplainStage::Plan),
+        ("cplan", ExplainStage::Cplan),
+        ("llvm", ExplainStage::Llvm),
+        ("asm", ExplainStage::Asm),
+        ("runtime", ExplainStage::Runtime),
+    ];
+
+    /// Whether the stage shows generated code, which sessions keep only on demand.
+    pub fn needs_code(self) -> bool {
+        matches!(self, ExplainStage::Llvm | ExplainStage::Asm)
+    }
+}
+
+impl FromStr for ExplainStage {
+    type Err = String;
+    fn from_str(name: &str) -> Result<Self, String> {
+        let stage = ExplainStage::ALL.iter().find(|(known, _)| *known == name);
+        stage.map(|(_, stage)| *stage).ok_or_else(|| {
+            let names: Vec<&str> = ExplainStage::ALL.iter().map(|(name, _)| *name).collect();
+            format!("`{name}` is no stage; the stages are {}", names.join(", "))
+        })
+    }
+}
+
+/// Collects one stage of compilations as text.
+#[derive(Debug)]
+pub struct StagePrinter {
+    stage: ExplainStage,
+    text: String,
+}
+
+impl StagePrinter {
+    /// A printer of this stage.
+    pub fn new(stage: ExplainStage) -> Self {
+        StagePrinter { stage, text: String::new() }
+    }
+
+    /// What came since the last call.
+    pub fn take(&mut self) -> String {
+        std::mem::take(&mut self.text)
+    }
+
+    /// Appends the stage's text, if it is the one to show.
+    pub fn observe(&mut self, stage: &CompileStage<'_>) {
+        let text = match (self.stage, stage) {
+            (ExplainStage::Hops, CompileStage::Sized(dag)) | (ExplainStage::Rewritten, CompileStage::Rewritten(dag)) => {
+                dag.to_string()
+            }
+            (ExplainStage::Memo, CompileStage::Fusion(Stage::Explored(dag, memo))) => memo.display(dag),
+            (ExplainStage::Plan, CompileStage::Fusion(Stage::Selected(_, plan))) => plan_text(plan),
+            (ExplainStage::Cplan, CompileStage::Fusion(Stage::Constructed(_, plans, rejections))) => {
+                let mut text: String = plans.iter().map(|plan| format!("{}\n", *plan.cplan)).collect();
+                for rejection in *rejections {
+                    writeln!(text, "# left unfused: {}", rejection.reason).expect("strings take writes");
+                }
+                text
+            }
+            (ExplainStage::Llvm, CompileStage::Operator(operator, compiled)) => {
+                format!("; {operator}\n{}", compiled.info.llvm_ir.as_deref().unwrap_or("; interpreted\n"))
+            }
+            (ExplainStage::Asm, CompileStage::Operator(operator, compiled)) => {
+                format!("# {operator}\n{}", compiled.info.assembly.as_deref().unwrap_or("# interpreted\n"))
+            }
+            (ExplainStage::Runtime, CompileStage::Fusion(Stage::Replaced(dag))) => dag.to_string(),
+            _ => return,
+        };
+        self.text.push_str(&text);
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! All configuration of a session, as a value.
+
+use crate::error::Error;
+use fuseline_interp::InterpBackend;
+use fuseline_passes::cost::CostModel;
+use fuseline_passes::machine::Machine;
+use fuseline_passes::pipeline::OptimizerOptions;
+use fuseline_passes::rewrite::RewriteOptions;
+use fuseline_passes::select::{SearchLimits, SelectPolicy};
+use fuseline_passes::template::TemplateLimits;
+use fuseline_runtime::{EngineOptions, Mode};
+use fuseline_skeletons::Backend;
+use fuseline_vecprims::Isa;
+
+/// What executes fused operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BackendKind {
+    /// Machine code from LLVM.
+    Llvm,
+    /// An interpreter over vector primitives, without any compile time.
+    Interp,
+}
+
+impl Default for BackendKind {
+    /// LLVM where this build has it.
+    fn default() -> Self {
+        if cfg!(any(feature = "llvm22", feature = "llvm19")) { BackendKind::Llvm } else { BackendKind::Interp }
+    }
+}
+
+/// How hard LLVM works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LlvmLevel {
+    /// No passes over the IR: the generator emits what they would make of it.
+    #[default]
+    Direct,
+    /// LLVM's standard pipeline.
+    O3,
+}
+
+/// Whether generated code calls vector primitives or has them inlined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Primitives {
+    /// By cost.
+    #[default]
+    Auto,
+    /// Calls.
+    Shared,
+    /// Inline loops.
+    Inlined,
+}
+
+/// The instruction set of vector code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CpuFeatures {
+    /// The best of this machine.
+    #[default]
+    Native,
+    /// AVX-512.
+    Avx512,
+    /// AVX2 and FMA.
+    Avx2,
+    /// Whatever every processor has.
+    Portable,
+}
+
+/// How fusion plans are enumerated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Enumeration {
+    /// Every plan of every partition.
+    Partition,
+    /// Partitions, and plans skipped by their lower bound.
+    #[default]
+    Cost,
+}
+
+/// Configuration of a [`crate::Session`].
+#[derive(Clone, Debug)]
+pub struct CompileOptions {
+    /// How operators are fused.
+    pub mode: Mode,
+    /// What executes fused operators.
+    pub backend: BackendKind,
+    /// How hard LLVM works.
+    pub llvm: LlvmLevel,
+    /// Calls or inline loops.
+    pub primitives: Primitives,
+    /// The instruction set.
+    pub cpu: CpuFeatures,
+    /// Whether compiled operators are kept and found again.
+    pub plan_cache: bool,
+    /// How fusion plans are enumerated.
+    pub enumeration: Enumeration,
+    /// Whether expressions are simplified.
+    pub rewrites: bool,
+    /// Exactly IEEE arithmetic: a zero annihilates only what is known to be finite.
+    pub strict_ieee: bool,
+    /// Threads; 0 takes all of the machine. Results do not depend on it.
+    pub threads: usize,
+    /// Size floors of templates.
+    pub template_limits: TemplateLimits,
+    /// Whether the LLVM IR and assembly of operators are kept for inspection.
+    pub keep_code: bool,
+}
+
+impl Default for CompileOptions {
+    fn default() -> Self {
+        CompileOptions {
+            mode: Mode::Gen,
+            backend: BackendKind::default(),
+            llvm: LlvmLevel::Direct,
+            primitives: Primitives::Auto,
+            cpu: CpuFeatures::Native,
+            plan_cache: true,
+            enumeration: Enumeration::Cost,
+            rewrites: true,
+            strict_ieee: false,
+            threads: 0,
+            template_limits: TemplateLimits::default(),
+            keep_code: false,
+        }
+    }
+}
+
+/// Idle memory that is kept for reuse.
+const IDLE_BYTES: usize = 4 << 30;
+
+impl CompileOptions {
+    /// The instruction set that these options mean on this machine.
+    pub(crate) fn isa(&self) -> Isa {
+        match self.cpu {
+            CpuFeatures::Native => Isa::detect(),
+            CpuFeatures::Avx512 => Isa::Avx512,
+            CpuFeatures::Avx2 => Isa::Avx2,
+            CpuFeatures::Portable => Isa::Portable,
+        }
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        if self.threads > 0 { self.threads } else { machine_threads() }
+    }
+
+    pub(crate) fn backend(&self) -> Result<Box<dyn Backend>, Error> {
+        match self.backend {
+            BackendKind::Interp => Ok(Box::new(InterpBackend::with_isa(self.isa()))),
+            BackendKind::Llvm => self.llvm_backend(),
+        }
+    }
+
+    #[cfg(any(feature = "llvm22", feature = "llvm19"))]
+    fn llvm_backend(&self) -> Result<Box<dyn Backend>, Error> {
+        use fuseline_llvm_backend::{LlvmBackend, LlvmOpt, LlvmOptions, PrimMode};
+        Ok(Box::new(LlvmBackend::new(LlvmOptions {
+            isa: self.isa(),
+            prims: match self.primitives {
+                Primitives::Auto => PrimMode::Auto,
+                Primitives::Shared => PrimMode::Shared,
+                Primitives::Inlined => PrimMode::Inlined,
+            },
+            opt: match self.llvm {
+                LlvmLevel::Direct => LlvmOpt::Direct,
+                LlvmLevel::O3 => LlvmOpt::O3,
+            },
+            keep_ir: self.keep_code,
+            keep_asm: self.keep_code,
+        })?))
+    }
+
+    #[cfg(not(any(feature = "llvm22", feature = "llvm19")))]
+    fn llvm_backend(&self) -> Result<Box<dyn Backend>, Error> {
+        let what = "anything: this build has no LLVM (build with the feature llvm22 or llvm19)".to_owned();
+        Err(Error::Backend(fuseline_skeletons::BackendError::Unsupported { backend: "llvm", what }))
+    }
+
+    pub(crate) fn engine_options(&self) -> EngineOptions {
+        // The plan must not depend on `threads`, or results would: it is made for the whole machine.
+        let machine = Machine { threads: machine_threads(), ..Machine::default() };
+        EngineOptions {
+            mode: self.mode,
+            rewrites: RewriteOptions {
+                enabled: self.rewrites,
+                strict_ieee: self.strict_ieee,
+                ..RewriteOptions::default()
+            },
+            optimizer: OptimizerOptions {
+                policy: SelectPolicy::CostBased,
+                template_limits: TemplateLimits { strict_ieee: self.strict_ieee, ..self.template_limits.clone() },
+                model: CostModel { machine, ..CostModel::default() },
+                search_limits: SearchLimits::default(),
+            },
+            exhaustive: self.enumeration == Enumeration::Partition,
+            strict_ieee: self.strict_ieee,
+            threads: self.threads(),
+            idle_bytes: IDLE_BYTES,
+        }
+    }
+}
+
+/// The threads of this machine.
+fn machine_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

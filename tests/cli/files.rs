@@ -1,0 +1,64 @@
+//! `write` and `read`: what goes out comes back, and the formats are what other programs expect.
+
+use crate::command::Folder;
+
+/// Bits survive: doubles are written with as many digits as they need.
+#[test]
+fn matrices_come_back_bit_for_bit() {
+    for format in ["csv", "text"] {
+        let folder = Folder::new();
+        let write = format!(
+            "X = rand(rows=37, cols=5, min=-1, max=1, seed=3) / 3\n\
+             S = rand(rows=50, cols=40, sparsity=0.05, seed=4)\n\
+             write(X, \"x.data\", format=\"{format}\")\n\
+             write(S, \"s.data\", format=\"{format}\")\n"
+        );
+        assert_eq!(folder.script(&write, &[]).quiet(), "");
+        let compare = "X = read(\"x.data\")\n\
+            S = read(\"s.data\")\n\
+            print(nrow(X) + \" \" + ncol(X) + \" \" + nrow(S) + \" \" + ncol(S))\n\
+            print(sum(X != rand(rows=37, cols=5, min=-1, max=1, seed=3) / 3))\n\
+            print(sum(S != rand(rows=50, cols=40, sparsity=0.05, seed=4)))\n";
+        assert_eq!(folder.script(compare, &[]).quiet(), "37 5 50 40\n0.0\n0.0\n", "{format}");
+    }
+}
+
+#[test]
+fn scalars_come_back_with_their_types() {
+    let folder = Folder::new();
+    let write = "write(0.1 + 0.2, \"double\")\nwrite(7 * 6, \"integer\")\n\
+        write(1 < 2, \"boolean\")\nwrite(\"two words\", \"string\")\n";
+    assert_eq!(folder.script(write, &[]).quiet(), "");
+    let types = [("double", "double"), ("integer", "int"), ("boolean", "boolean"), ("string", "string")];
+    let reads = types.map(|(file, value_type)| {
+        format!("print(read(\"{file}\", data_type=\"scalar\", value_type=\"{value_type}\"))\n")
+    });
+    let expected = "0.30000000000000004\n42\nTRUE\ntwo words\n";
+    assert_eq!(folder.script(&reads.concat(), &[]).quiet(), expected);
+    let reads = types.map(|(file, _)| format!("print(read(\"{file}\"))\n"));
+    assert_eq!(folder.script(&reads.concat(), &[]).quiet(), expected, "the metadata beside tells the type");
+}
+
+#[test]
+fn files_have_the_formats_of_systemml() {
+    let folder = Folder::new();
+    let text = "X = matrix(\"1 0 0.5 -2\", rows=2, cols=2)\n\
+        write(X, \"x.csv\", format=\"csv\")\n\
+        write(X, \"x.ijv\", format=\"text\")\n";
+    assert_eq!(folder.script(text, &[]).quiet(), "");
+    assert_eq!(folder.read("x.csv"), "1,0\n0.5,-2\n");
+    assert_eq!(folder.read("x.ijv"), "1 1 1\n2 1 0.5\n2 2 -2\n");
+    for file in ["x.csv", "x.ijv"] {
+        let metadata: serde_json::Value = serde_json::from_str(&folder.read(&format!("{file}.mtd"))).expect("JSON");
+        assert_eq!((&metadata["rows"], &metadata["cols"], &metadata["nnz"]), (&2.into(), &2.into(), &3.into()));
+        assert_eq!(metadata["data_type"], "matrix");
+    }
+}
+
+#[test]
+fn what_read_is_told_describes_the_file() {
+    let folder = Folder::with("x.csv", "a;b;c\n1;;3\n4;5;6\n");
+    let text = "X = read(\"x.csv\", format=\"csv\", header=TRUE, sep=\";\", fill=TRUE, default=-1)\n\
+        print(nrow(X) + \" \" + ncol(X))\nprint(sum(X))\nprint(as.scalar(X[1, 2]))\n";
+    assert_eq!(folder.script(text, &[]).quiet(), "2 3\n18.0\n-1.0\n");
+}

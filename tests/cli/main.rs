@@ -1,0 +1,9 @@
+//! Tests of the `fuseline` program as its users run it.
+
+mod bad_input;
+mod command;
+mod explain;
+mod files;
+mod l2svm;
+mod run;
+mod statistics;

@@ -1,0 +1,111 @@
+//! `--stats`.
+
+use crate::command::{BACKENDS, fuseline, script};
+use serde_json::Value;
+
+/// Statistics of the main job on generated data.
+#[track_caller]
+fn statistics(options: &[&str]) -> Value {
+    let arguments = [&["run", "algorithms/l2svm.dml", "--stats=json"], options].concat();
+    let arguments = [&arguments[..], &["--nvargs", "rows=100000", "cols=10", "maxiter=3"]].concat();
+    let finished = fuseline(&arguments).success();
+    serde_json::from_str(&finished.stderr).unwrap_or_else(|error| panic!("{error}: {}", finished.stderr))
+}
+
+#[track_caller]
+fn count(statistics: &Value, field: &str) -> u64 {
+    statistics[field].as_u64().unwrap_or_else(|| panic!("{field} is no count in {statistics:#}"))
+}
+
+/// Other programs rely on these names.
+const TIMES: &[&str] = &["parse_seconds", "optimize_seconds", "codegen_seconds", "execute_seconds"];
+const COUNTS: &[&str] = &[
+    "dags_optimized",
+    "plans_costed",
+    "cplans",
+    "operators_compiled",
+    "plan_cache_hits",
+    "code_bytes",
+    "genexec_calls",
+    "genexec_cells",
+    "genexec_rows",
+    "bytes_allocated",
+    "bytes_fresh",
+];
+const TABLES: &[&str] = &["fused_operators", "unsupported", "heavy_hitters"];
+
+#[test]
+fn statistics_are_json_with_these_fields() {
+    let statistics = statistics(&[]);
+    for field in TIMES {
+        assert!(statistics[field].as_f64().is_some_and(|seconds| seconds >= 0.0), "{field} in {statistics:#}");
+    }
+    for field in COUNTS {
+        count(&statistics, field);
+    }
+    for field in TABLES {
+        assert!(statistics[field].is_object(), "{field} in {statistics:#}");
+    }
+    let fields = statistics.as_object().expect("statistics are an object").len();
+    assert_eq!(fields, TIMES.len() + COUNTS.len() + TABLES.len(), "{statistics:#}");
+    let hitter = &statistics["heavy_hitters"].as_object().expect("just checked").values().next();
+    let hitter = hitter.expect("something took time");
+    assert!(hitter["count"].is_u64() && hitter["seconds"].is_f64(), "{hitter}");
+}
+
+/// Fused operators run, their code is called for units of many cells, and each plan is compiled once.
+#[test]
+fn generated_code_is_called_for_many_cells_at_once() {
+    for backend in BACKENDS {
+        let statistics = statistics(&["--backend", backend]);
+        let (calls, cells) = (count(&statistics, "genexec_calls"), count(&statistics, "genexec_cells"));
+        assert!(calls > 0, "{statistics:#}");
+        // Two passes over the data at least in each of three iterations.
+        assert!(cells >= 6_000_000, "{statistics:#}");
+        assert!(cells / calls >= 1_000, "{} cells per call", cells / calls);
+        assert!(count(&statistics, "plan_cache_hits") > 0, "{statistics:#}");
+        assert_eq!(count(&statistics, "cplans"), cplans_compiled_or_found(&statistics), "{statistics:#}");
+        assert_eq!(statistics["unsupported"], serde_json::json!({}));
+        let fused = statistics["fused_operators"].as_object().expect("a table");
+        assert!(!fused.is_empty() && fused.values().all(|count| count.as_u64() > Some(0)), "{statistics:#}");
+        let is_machine_code = count(&statistics, "code_bytes") > 0;
+        assert_eq!(is_machine_code, *backend == "llvm", "{statistics:#}");
+    }
+}
+
+fn cplans_compiled_or_found(statistics: &Value) -> u64 {
+    count(statistics, "operators_compiled") + count(statistics, "plan_cache_hits")
+}
+
+#[test]
+fn base_mode_runs_no_generated_code() {
+    let statistics = statistics(&["--mode", "base"]);
+    for field in ["genexec_calls", "cplans", "operators_compiled", "plans_costed", "code_bytes"] {
+        assert_eq!(count(&statistics, field), 0, "{field}");
+    }
+    assert_eq!(statistics["fused_operators"], serde_json::json!({}));
+}
+
+#[test]
+fn without_the_plan_cache_nothing_is_found_in_it() {
+    let statistics = statistics(&["--plan-cache", "off"]);
+    assert_eq!(count(&statistics, "plan_cache_hits"), 0);
+    assert_eq!(count(&statistics, "cplans"), count(&statistics, "operators_compiled"));
+}
+
+/// Fusion allocates fewer intermediates.
+#[test]
+fn fusion_saves_memory() {
+    let bytes = |mode| count(&statistics(&["--mode", mode]), "bytes_allocated");
+    let (fused, unfused) = (bytes("gen"), bytes("base"));
+    assert!(fused * 2 < unfused, "{fused} and {unfused} bytes");
+}
+
+#[test]
+fn statistics_are_text_by_default_and_stand_on_standard_error() {
+    let finished = script("print(sum(rand(rows=100, cols=100, seed=1) * 2 + 1) > 0)", &["--stats"]).success();
+    assert_eq!(finished.stdout, "TRUE\n");
+    for line in ["Fuseline statistics\n", "\n  optimize ", "\n  genexec calls ", "\n  heavy hitters\n"] {
+        assert!(finished.stderr.contains(line), "{line:?} in {}", finished.stderr);
+    }
+}

@@ -1,0 +1,41 @@
+//! The cost model as text, for file tests.
+
+use fuseline_ir::hop::HopDag;
+use fuseline_passes::cost::{Operator, cost_vector};
+use fuseline_passes::explore::explore_in;
+use fuseline_passes::pipeline::OptimizerOptions;
+use fuseline_passes::select::select_in;
+use fuseline_passes::template::{Context, TEMPLATES};
+use std::fmt::Write;
+
+/// Per matrix operator what it costs unfused; per partition what the chosen plan costs, and how many plans were costed.
+pub(crate) fn explain(dag: &HopDag, options: &OptimizerOptions) -> String {
+    let context = Context::new(dag, &options.template_limits);
+    let mut text = String::new();
+    for (id, hop) in &dag.hops {
+        let mut inputs: Vec<_> = hop.inputs.to_vec();
+        inputs.dedup();
+        if inputs.iter().any(|&input| dag[input].is_matrix()) {
+            let cost = cost_vector(&context, &Operator { template: None, root: id, members: vec![id], inputs });
+            let seconds = options.model.seconds(&cost);
+            let label = hop.op.label();
+            writeln!(
+                text,
+                "{} {label}: write {} B, read {} B, {} FLOP, {seconds:.3e} s",
+                id.as_u32(),
+                cost.output,
+                cost.input,
+                cost.compute
+            )
+            .expect("strings take writes");
+        }
+    }
+    let memo = explore_in(&context, TEMPLATES);
+    let plan = select_in(&context, &memo, options.policy, &options.model, &options.search_limits);
+    for (number, partition) in plan.partitions.iter().enumerate() {
+        let (seconds, stats) = (partition.seconds, partition.stats);
+        writeln!(text, "partition {}: {seconds:.3e} s, {} plans costed", number + 1, stats.evaluated)
+            .expect("strings take writes");
+    }
+    text
+}
