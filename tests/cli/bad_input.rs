@@ -29,3 +29,161 @@ fn scripts_that_cannot_be_read() {
     let folder = Folder::new();
     assert_eq!(folder.run(&["run", "."]).message(), "error: . is a directory, not a file\n");
 }
+
+#[test]
+fn syntax_errors_have_a_line_and_a_column() {
+    let message = script("x = 1\ny = (x + \nprint(y)\n", &[]).message();
+    assert_message(&message, &["script.dml:"]);
+    let message = script("x = 1\nwhile (x < 3 {\n}\n", &[]).message();
+    assert_message(&message, &["script.dml:2:14"]);
+}
+
+#[test]
+fn undefined_variables_are_found_before_the_script_runs() {
+    let finished = script("alpha = 1\nprint(\"started\")\nprint(alpah)\n", &[]);
+    assert_eq!(finished.stdout, "");
+    assert_message(&finished.message(), &["alpah", "script.dml:3:7", "`alpha`"]);
+}
+
+#[test]
+fn shapes_that_do_not_fit_are_found_before_the_script_runs() {
+    let text = "print(\"started\")\n\
+        X = rand(rows=10, cols=3)\n\
+        Y = rand(rows=4, cols=10)\n\
+        print(sum(X %*% Y))\n";
+    let finished = script(text, &[]);
+    assert_eq!(finished.stdout, "");
+    assert_message(&finished.message(), &["script.dml:4:11", "10x3", "4x10"]);
+}
+
+#[test]
+fn shapes_that_become_known_late_are_found_where_they_meet() {
+    let text = "X = read(\"x.csv\")\n\
+        Y = read(\"y.csv\")\n\
+        print(nrow(X))\n\
+        print(sum(X + Y))\n";
+    for mode in ["base", "gen"] {
+        let folder = Folder::with("x.csv", "1,2\n3,4\n");
+        folder.write("y.csv", "1,2,3\n4,5,6\n");
+        let finished = folder.script(text, &["--mode", mode]);
+        assert_message(&finished.message(), &["script.dml:4:11", "2x2", "2x3"]);
+    }
+}
+
+#[test]
+fn indexes_out_of_range() {
+    let message = script("X = rand(rows=10, cols=3)\nprint(sum(X[1:11, ]))\n", &[]).message();
+    assert_message(&message, &["script.dml:2:11", "11"]);
+    let late = "n = as.integer(sum(matrix(1, rows=11, cols=1)))\nX = rand(rows=10, cols=3)\nprint(sum(X[1:n, ]))\n";
+    assert_message(&script(late, &[]).message(), &["script.dml:3:11", "11"]);
+}
+
+#[test]
+fn data_that_cannot_be_read() {
+    let read = "X = read(\"x.csv\", format=\"csv\")\nprint(sum(X))\n";
+    assert_message(&script(read, &[]).message(), &["script.dml:1:5", "cannot open x.csv", "No such file"]);
+
+    let with = |content: &[u8]| Folder::with("x.csv", content).script(read, &[]).message();
+    assert_message(&with(b"1,2\n3,4\n5\n"), &["script.dml:1:5", "x.csv:3: "]);
+    assert_message(&with(b"1,2\n3,four\n"), &["script.dml:1:5", "x.csv:2: ", "four"]);
+    assert_message(&with(b"1,2\n3,\xff\n"), &["script.dml:1:5", "x.csv:2: "]);
+
+    let folder = Folder::new();
+    let message = folder.script("X = read(\".\", format=\"csv\")\nprint(sum(X))\n", &[]).message();
+    assert_message(&message, &["script.dml:1:5", ". is a directory, not a file"]);
+}
+
+#[test]
+fn metadata_that_contradicts_the_data() {
+    let read = "X = read(\"x.csv\")\nprint(sum(X))\n";
+    let with = |metadata: &str| {
+        let folder = Folder::with("x.csv", "1,2\n3,4\n");
+        folder.write("x.csv.mtd", metadata);
+        folder.script(read, &[]).message()
+    };
+    assert_message(&with("{\"rows\": 3, \"cols\": 2}"), &["script.dml:1:5", "x.csv"]);
+    assert_message(&with("{\"rows\": 2, \"cols\": 3}"), &["script.dml:1:5", "x.csv"]);
+    assert_message(&with("{\"rows\": -"), &["script.dml:1:5", "x.csv.mtd"]);
+    assert_message(&with("{\"format\": \"orc\"}"), &["script.dml:1:5", "orc"]);
+    // A matrix that would not fit into any memory is refused, not allocated.
+    assert_message(&with("{\"rows\": 9000000000000000000, \"cols\": 9000000000}"), &["script.dml:1:5", "x.csv"]);
+}
+
+#[test]
+fn output_that_cannot_be_written() {
+    let folder = Folder::with("file", "");
+    let message = folder.script("write(1, \"file/within\")\n", &[]).message();
+    assert_message(&message, &["script.dml:1:1", "file"]);
+    let message = folder.script("write(matrix(1, rows=2, cols=2), \".\")\n", &[]).message();
+    assert_message(&message, &["script.dml:1:1", ". is a directory, not a file"]);
+}
+
+#[test]
+fn scripts_that_stop_themselves() {
+    let finished = script("print(\"before\")\nstop(\"the input is empty\")\nprint(\"after\")\n", &[]);
+    assert_eq!(finished.stdout, "before\n");
+    assert_message(&finished.message(), &["the input is empty", "script.dml:2:1"]);
+    assert_message(&script("assert(1 > 2)\n", &[]).message(), &["assertion failed", "script.dml:1:1"]);
+}
+
+#[test]
+fn recursion_without_end() {
+    let text = "f = function(Double x) return (Double y) { y = f(x + 1) }\nprint(f(1.0))\n";
+    assert_message(&script(text, &[]).message(), &["levels deep", "script.dml:1:48"]);
+}
+
+#[test]
+fn huge_matrices_are_refused() {
+    let message = script("print(sum(rand(rows=100000000000, cols=100000000000)))\n", &[]).message();
+    assert_message(&message, &["script.dml:1:11"]);
+    let message = script("n = sum(rand(rows=9, cols=9)) * 1e18\nprint(sum(matrix(1, rows=n, cols=n)))\n", &[]).message();
+    assert_message(&message, &["script.dml:2:11"]);
+}
+
+#[test]
+fn arguments_that_are_missing_or_wrong() {
+    let text = "print($rows)\n";
+    assert_message(&script(text, &[]).message(), &["$rows", "script.dml:1:7"]);
+    assert_message(&script("print($1)\n", &[]).message(), &["$1", "script.dml:1:7"]);
+    let message = script(text, &["--nvargs", "rows"]).message();
+    assert_eq!(message, "error: --nvargs takes NAME=VALUE, not `rows`\n");
+    let message = script(text, &["--nvargs", "=3"]).message();
+    assert_eq!(message, "error: --nvargs takes NAME=VALUE, not `=3`\n");
+    assert_message(&script(text, &["--threds", "3"]).message(), &["unexpected argument '--threds'", "'--threads'"]);
+    assert_message(&script(text, &["--threads", "many"]).message(), &["invalid value 'many' for '--threads <N>'"]);
+    assert_message(&script(text, &["--mode", "fast"]).message(), &["invalid value 'fast'", "gen-fa"]);
+    let message = Folder::new().run(&["explain", "a.dml", "--stage", "hop"]).message();
+    assert_message(&message, &["`hop` is no stage; the stages are hops, rewritten"]);
+    assert_message(&Folder::new().run(&["rum", "a.dml"]).message(), &["unrecognized subcommand 'rum'", "'run'"]);
+    assert_message(&Folder::new().run(&["run"]).message(), &["<SCRIPT.dml>"]);
+}
+
+/// What is planned says so, instead of doing something else.
+#[test]
+fn what_is_not_there_yet_says_so() {
+    let folder = Folder::with("a.dml", "print(1)\n");
+    for (arguments, what) in [
+        (&["run", "a.dml", "--mode", "fused"][..], "--mode fused"),
+        (&["run", "a.dml", "--backend", "tiered"], "--backend tiered"),
+        (&["run", "a.dml", "--plan-cache", "folder"], "a plan cache in a folder"),
+        (&["run", "a.dml", "--enumeration", "none"], "--enumeration none"),
+        (&["run", "a.dml", "--enumeration", "all"], "--enumeration all"),
+        (&["run", "a.dml", "--mem", "1g"], "--mem"),
+        (&["run", "a.dml", "--lib", "."], "--lib"),
+        (&["explain", "a.dml", "--stage", "hops", "--format", "dot"], "explaining in another form than text"),
+        (&["calibrate"], "fuseline calibrate"),
+        (&["convert", "a", "b"], "fuseline convert"),
+        (&["generate", "dense", "--rows", "3"], "fuseline generate"),
+    ] {
+        assert_eq!(folder.run(arguments).message(), format!("error: {what} is not there yet\n"));
+    }
+    let message = folder.script("A = solve(matrix(1, rows=1, cols=1), matrix(1, rows=1, cols=1))\nprint(sum(A))\n", &[]);
+    assert_message(&message.message(), &["solve", "script.dml:1:5"]);
+}
+
+#[test]
+#[cfg(not(any(feature = "llvm22", feature = "llvm19")))]
+fn a_build_without_llvm_says_so() {
+    let message = script("print(1)\n", &["--backend", "llvm"]).message();
+    assert_message(&message, &["this build has no LLVM"]);
+}

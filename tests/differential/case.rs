@@ -7,7 +7,7 @@ use std::fmt;
 
 /// Which values leaves hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stratum {
+pub(crate) enum Stratum {
     /// Small integers, and operations that keep integers: all plans agree bit for bit.
     IntegerExact,
     /// Doubles around 1.
@@ -17,7 +17,7 @@ pub enum Stratum {
 }
 
 impl Stratum {
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Stratum::IntegerExact => "integers",
             Stratum::Float => "doubles",
@@ -28,7 +28,7 @@ impl Stratum {
 
 /// A leaf of a DAG.
 #[derive(Clone, Debug)]
-pub enum Leaf {
+pub(crate) enum Leaf {
     Matrix(MatrixBlock),
     Scalar(f64),
     Literal(f64),
@@ -52,23 +52,23 @@ fn cut_out(block: &MatrixBlock, rows: usize, cols: usize) -> MatrixBlock {
 
 /// An operator on earlier values: leaves first, then the results of earlier steps.
 #[derive(Clone, Debug)]
-pub struct Step {
-    pub op: HopOp,
-    pub inputs: Vec<usize>,
+pub(crate) struct Step {
+    pub(crate) op: HopOp,
+    pub(crate) inputs: Vec<usize>,
 }
 
 /// A DAG with its inputs.
 #[derive(Clone, Debug)]
-pub struct Case {
-    pub stratum: Stratum,
-    pub leaves: Vec<Leaf>,
-    pub steps: Vec<Step>,
-    pub outputs: Vec<usize>,
+pub(crate) struct Case {
+    pub(crate) stratum: Stratum,
+    pub(crate) leaves: Vec<Leaf>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) outputs: Vec<usize>,
 }
 
 impl Case {
     /// The DAG; outputs are named `o0`, `o1`, ...; leaves `v0`, `v1`, ...
-    pub fn dag(&self) -> Option<HopDag> {
+    pub(crate) fn dag(&self) -> Option<HopDag> {
         let mut dag = HopDag::new();
         let mut ids: Vec<HopId> = Vec::new();
         for (index, leaf) in self.leaves.iter().enumerate() {
@@ -92,13 +92,13 @@ impl Case {
     }
 
     /// The matrix and scalar inputs by name.
-    pub fn inputs(&self) -> impl Iterator<Item = (String, &Leaf)> {
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = (String, &Leaf)> {
         let named = self.leaves.iter().enumerate().map(|(index, leaf)| (format!("v{index}"), leaf));
         named.filter(|(_, leaf)| !matches!(leaf, Leaf::Literal(_)))
     }
 
     /// The smallest case found that still fails.
-    pub fn shrink(self, fails: &mut dyn FnMut(&Case) -> bool) -> Case {
+    pub(crate) fn shrink(self, fails: &mut dyn FnMut(&Case) -> bool) -> Case {
         let mut case = self;
         loop {
             let smaller = case.reductions().into_iter().find(|candidate| candidate.dag().is_some() && fails(candidate));
@@ -191,7 +191,7 @@ impl Case {
     }
 
     /// Drops the leaves that nothing uses.
-    pub fn without_dead_leaves(mut self) -> Case {
+    pub(crate) fn without_dead_leaves(mut self) -> Case {
         let mut live = vec![false; self.leaves.len() + self.steps.len()];
         self.steps.iter().flat_map(|step| &step.inputs).chain(&self.outputs).for_each(|&input| live[input] = true);
         live[self.leaves.len()..].fill(true);
@@ -205,7 +205,7 @@ impl Case {
     }
 
     /// Drops the steps that no output needs.
-    pub fn without_dead_steps(mut self) -> Case {
+    pub(crate) fn without_dead_steps(mut self) -> Case {
         let first = self.leaves.len();
         let mut live = vec![false; self.steps.len()];
         for &output in self.outputs.iter().filter(|&&output| output >= first) {

@@ -14,23 +14,23 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What was run and how often.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub(crate) struct Tally {
     /// Cases and exact cases among them, by stratum.
-    pub cases: BTreeMap<&'static str, (usize, usize)>,
+    pub(crate) cases: BTreeMap<&'static str, (usize, usize)>,
     /// Executions of sessions.
-    pub runs: usize,
+    pub(crate) runs: usize,
     /// Executed fused operators by template and variant.
-    pub fused: BTreeMap<String, u64>,
+    pub(crate) fused: BTreeMap<String, u64>,
     /// Covers that a backend refused, by reason.
-    pub unsupported: BTreeMap<String, u64>,
+    pub(crate) unsupported: BTreeMap<String, u64>,
     /// Cells, and tainted ones among them, of the outputs of finite strata.
-    pub cells: usize,
-    pub tainted: usize,
+    pub(crate) cells: usize,
+    pub(crate) tainted: usize,
 }
 
 /// How a case fails. Shrinking keeps the kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FailureKind {
+pub(crate) enum FailureKind {
     Oracle,
     Panic,
     Error,
@@ -39,28 +39,28 @@ pub enum FailureKind {
 }
 
 #[derive(Clone, Debug)]
-pub struct Failure {
-    pub kind: FailureKind,
-    pub combination: Option<Combination>,
-    pub message: String,
+pub(crate) struct Failure {
+    pub(crate) kind: FailureKind,
+    pub(crate) combination: Option<Combination>,
+    pub(crate) message: String,
 }
 
 #[derive(Debug)]
-pub struct Checker {
-    pub sessions: Sessions,
-    pub tally: Tally,
-    pub llvm: bool,
+pub(crate) struct Checker {
+    pub(crate) sessions: Sessions,
+    pub(crate) tally: Tally,
+    pub(crate) llvm: bool,
 }
 
 type Expected = BTreeMap<String, OracleValue>;
 
 impl Checker {
-    pub fn new(llvm: bool) -> Self {
+    pub(crate) fn new(llvm: bool) -> Self {
         Checker { sessions: Sessions::default(), tally: Tally::default(), llvm }
     }
 
     /// Runs a case in every mode; `seed` chooses the rules and tiers.
-    pub fn check(&mut self, case: &Case, seed: u64) -> Result<(), Failure> {
+    pub(crate) fn check(&mut self, case: &Case, seed: u64) -> Result<(), Failure> {
         let dag = case.dag().expect("cases form DAGs");
         let expected = expected(case, &dag)?;
         self.count(case, &expected);
@@ -132,7 +132,7 @@ impl Checker {
     }
 
     /// The rewritten DAG, the plan and its CPlans in one combination.
-    pub fn explain(&mut self, case: &Case, combination: Combination) -> String {
+    pub(crate) fn explain(&mut self, case: &Case, combination: Combination) -> String {
         let dag = case.dag().expect("cases form DAGs");
         let session = self.sessions.get(combination);
         let mut text = String::new();

@@ -20,37 +20,37 @@ const MOST_PRODUCTS: u64 = 1_000_000;
 
 /// Positions of the leaves that motifs use.
 #[derive(Clone, Copy, Debug)]
-pub struct Leaves {
+pub(crate) struct Leaves {
     /// m x n.
-    pub x: usize,
+    pub(crate) x: usize,
     /// m x n.
-    pub y: usize,
+    pub(crate) y: usize,
     /// m x n.
-    pub z: usize,
+    pub(crate) z: usize,
     /// n x 1.
-    pub v: usize,
+    pub(crate) v: usize,
     /// n x k.
-    pub b: usize,
+    pub(crate) b: usize,
     /// m x 1.
-    pub w: usize,
+    pub(crate) w: usize,
     /// m x k.
-    pub p: usize,
+    pub(crate) p: usize,
     /// m x r.
-    pub left_factor: usize,
+    pub(crate) left_factor: usize,
     /// n x r.
-    pub right_factor: usize,
+    pub(crate) right_factor: usize,
     /// A scalar variable.
-    pub scalar: usize,
-    pub zero: usize,
-    pub one: usize,
-    pub two: usize,
+    pub(crate) scalar: usize,
+    pub(crate) zero: usize,
+    pub(crate) one: usize,
+    pub(crate) two: usize,
 }
 
 /// A case while it grows.
 #[derive(Debug)]
-pub struct Generator {
-    pub random: Pcg64Mcg,
-    pub leaves: Leaves,
+pub(crate) struct Generator {
+    pub(crate) random: Pcg64Mcg,
+    pub(crate) leaves: Leaves,
     case: Case,
     dag: HopDag,
     ids: Vec<HopId>,
@@ -58,7 +58,7 @@ pub struct Generator {
 
 impl Case {
     /// The case of this seed.
-    pub fn generate(seed: u64) -> Case {
+    pub(crate) fn generate(seed: u64) -> Case {
         let mut generator = Generator::new(seed);
         let wanted = generator.random.random_range(1..=20);
         for _ in 0..400 {
@@ -90,7 +90,7 @@ impl Generator {
         Generator { random, leaves, case, dag, ids }
     }
 
-    pub fn stratum(&self) -> Stratum {
+    pub(crate) fn stratum(&self) -> Stratum {
         self.case.stratum
     }
 
@@ -100,7 +100,7 @@ impl Generator {
     }
 
     /// Appends an operator if the shapes fit and the result stays small.
-    pub fn add(&mut self, op: HopOp, inputs: &[usize]) -> Option<usize> {
+    pub(crate) fn add(&mut self, op: HopOp, inputs: &[usize]) -> Option<usize> {
         let ids: Vec<HopId> = inputs.iter().map(|&input| self.ids[input]).collect();
         if matches!(op, HopOp::MatMul) {
             let (left, right) = (&self.dag[ids[0]], &self.dag[ids[1]]);
@@ -120,23 +120,23 @@ impl Generator {
         Some(self.ids.len() - 1)
     }
 
-    pub fn unary(&mut self, op: UnaryOp, x: usize) -> Option<usize> {
+    pub(crate) fn unary(&mut self, op: UnaryOp, x: usize) -> Option<usize> {
         self.add(HopOp::Unary(op), &[x])
     }
 
-    pub fn binary(&mut self, op: BinaryOp, x: usize, y: usize) -> Option<usize> {
+    pub(crate) fn binary(&mut self, op: BinaryOp, x: usize, y: usize) -> Option<usize> {
         self.add(HopOp::Binary(op), &[x, y])
     }
 
-    pub fn aggregate(&mut self, op: AggOp, direction: Direction, x: usize) -> Option<usize> {
+    pub(crate) fn aggregate(&mut self, op: AggOp, direction: Direction, x: usize) -> Option<usize> {
         self.add(HopOp::AggUnary(op, direction), &[x])
     }
 
-    pub fn product(&mut self, x: usize, y: usize) -> Option<usize> {
+    pub(crate) fn product(&mut self, x: usize, y: usize) -> Option<usize> {
         self.add(HopOp::MatMul, &[x, y])
     }
 
-    pub fn transpose(&mut self, x: usize) -> Option<usize> {
+    pub(crate) fn transpose(&mut self, x: usize) -> Option<usize> {
         self.add(HopOp::Reorg(ReorgOp::Transpose), &[x])
     }
 
@@ -160,7 +160,7 @@ impl Generator {
     }
 
     /// A random operation that stays within the stratum.
-    pub fn any_unary(&mut self) -> UnaryOp {
+    pub(crate) fn any_unary(&mut self) -> UnaryOp {
         const EXACT: [UnaryOp; 10] = [
             UnaryOp::Abs,
             UnaryOp::Neg,
@@ -178,7 +178,7 @@ impl Generator {
     }
 
     /// A random operation that stays within the stratum; products and sums are what templates are about.
-    pub fn any_binary(&mut self) -> BinaryOp {
+    pub(crate) fn any_binary(&mut self) -> BinaryOp {
         const INEXACT: [BinaryOp; 4] = [BinaryOp::Div, BinaryOp::Pow, BinaryOp::IntDiv, BinaryOp::Modulus];
         loop {
             let op = match self.random.random_range(0..3) {

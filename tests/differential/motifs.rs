@@ -6,7 +6,7 @@ use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 
 impl Generator {
     /// Appends a random motif, as far as its shapes fit.
-    pub fn motif(&mut self) -> Option<usize> {
+    pub(crate) fn motif(&mut self) -> Option<usize> {
         match rand::RngExt::random_range(&mut self.random, 0..12) {
             0 => self.cell_sum(),
             1 => self.multi_aggregate(),

@@ -8,36 +8,36 @@ use std::fmt;
 
 /// What is the same for all sessions of a case, since it changes plans or the meaning of zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Rules {
+pub(crate) struct Rules {
     /// Templates apply to matrices of any size.
-    pub tiny: bool,
-    pub strict_ieee: bool,
-    pub rewrites: bool,
+    pub(crate) tiny: bool,
+    pub(crate) strict_ieee: bool,
+    pub(crate) rewrites: bool,
 }
 
 /// A combination that results must not depend on within one mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Tier {
-    pub backend: BackendKind,
-    pub cpu: CpuFeatures,
-    pub threads: usize,
-    pub primitives: Primitives,
-    pub llvm: LlvmLevel,
+pub(crate) struct Tier {
+    pub(crate) backend: BackendKind,
+    pub(crate) cpu: CpuFeatures,
+    pub(crate) threads: usize,
+    pub(crate) primitives: Primitives,
+    pub(crate) llvm: LlvmLevel,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Combination {
-    pub mode: Mode,
-    pub tier: Tier,
-    pub rules: Rules,
+pub(crate) struct Combination {
+    pub(crate) mode: Mode,
+    pub(crate) tier: Tier,
+    pub(crate) rules: Rules,
 }
 
 /// The modes that fuse.
-pub const GEN_MODES: [Mode; 3] = [Mode::Gen, Mode::GenFuseAll, Mode::GenFuseNoRedundancy];
+pub(crate) const GEN_MODES: [Mode; 3] = [Mode::Gen, Mode::GenFuseAll, Mode::GenFuseNoRedundancy];
 
 impl Rules {
     /// Half of the cases lower the floors of templates, some are strict, some go without rewrites.
-    pub fn of_seed(seed: u64) -> Self {
+    pub(crate) fn of_seed(seed: u64) -> Self {
         let tiny = seed.is_multiple_of(2);
         Rules { tiny, strict_ieee: tiny && seed % 8 == 2, rewrites: tiny || seed % 8 != 3 }
     }
@@ -64,7 +64,7 @@ fn cpus() -> Vec<CpuFeatures> {
 }
 
 /// The tiers that run a case in one mode; the same few for the same seed.
-pub fn tiers(seed: u64, mode: Mode, llvm: bool) -> Vec<Tier> {
+pub(crate) fn tiers(seed: u64, mode: Mode, llvm: bool) -> Vec<Tier> {
     let cpus = cpus();
     let cpu = |position: u64| cpus[(position % cpus.len() as u64) as usize];
     let threads = |position: u64| 1 + (position % 3) as usize;
@@ -109,19 +109,19 @@ impl fmt::Display for Combination {
 
 /// Sessions by combination.
 #[derive(Debug, Default)]
-pub struct Sessions {
+pub(crate) struct Sessions {
     sessions: HashMap<Combination, Session>,
 }
 
 impl Sessions {
-    pub fn get(&mut self, combination: Combination) -> &Session {
+    pub(crate) fn get(&mut self, combination: Combination) -> &Session {
         self.sessions
             .entry(combination)
             .or_insert_with(|| Session::new(combination.options()).expect("a session of this machine"))
     }
 
     /// Forgets a session that panicked.
-    pub fn discard(&mut self, combination: Combination) {
+    pub(crate) fn discard(&mut self, combination: Combination) {
         self.sessions.remove(&combination);
     }
 }

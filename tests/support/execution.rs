@@ -28,7 +28,7 @@ fn small(backend: BackendKind) -> CompileOptions {
 }
 
 /// Per operator the vector primitives that its code calls. The lines `# check: TEXT` must occur in the modules, in this
-/// order, and `# not: TEXT` nowhere. Options: `prims=shared|inlined`. The code is that for any processor, so that
+/// order, and `# not: TEXT` nowhere. Options: `prims=shared|inlined`. The code is that for AVX2, so that
 /// machines agree.
 pub(crate) fn llvm(input: &Input<'_>) -> Result<String, String> {
     let primitives = match input.options.get("prims").copied() {
@@ -38,7 +38,7 @@ pub(crate) fn llvm(input: &Input<'_>) -> Result<String, String> {
         Some(other) => return Err(format!("unknown option prims={other}")),
     };
     let options =
-        CompileOptions { primitives, cpu: CpuFeatures::Portable, keep_code: true, ..small(BackendKind::Llvm) };
+        CompileOptions { primitives, cpu: CpuFeatures::Avx2, keep_code: true, ..small(BackendKind::Llvm) };
     let session = Session::new(options).map_err(|error| error.to_string())?;
     let (mut text, mut modules, mut seen) = (String::new(), String::new(), Vec::new());
     for (name, dag) in dags(input)? {

@@ -1,7 +1,7 @@
 //! Constant folding: the value of an operation on constants, by the scalar references of the op table and DML's types.
 
 use fuseline_ir::hop::{CastOp, HopOp};
-use fuseline_ir::ops::TernaryOp;
+use fuseline_ir::ops::{BinaryOp, TernaryOp};
 use fuseline_ir::types::{DataType, ScalarType, Value};
 
 /// Integers beyond this magnitude are not exact as doubles, in which the scalar references compute.
@@ -13,6 +13,8 @@ pub(crate) fn fold(op: &HopOp, data_type: DataType, inputs: &[&Value]) -> Option
     let DataType::Scalar(scalar) = data_type else { return None };
     match (op, inputs) {
         (HopOp::Unary(op), [x]) => typed(op.eval(number(x)?), scalar),
+        (HopOp::Binary(BinaryOp::Equal), [Value::Str(x), Value::Str(y)]) => Some(Value::Bool(x == y)),
+        (HopOp::Binary(BinaryOp::NotEqual), [Value::Str(x), Value::Str(y)]) => Some(Value::Bool(x != y)),
         (HopOp::Binary(op), [x, y]) => typed(op.eval(number(x)?, number(y)?), scalar),
         (HopOp::Ternary(TernaryOp::IfElse), [condition, yes, no]) => {
             let chosen = if number(condition)? != 0.0 { yes } else { no };
@@ -61,7 +63,7 @@ fn cast(op: CastOp, value: &Value) -> Option<Value> {
 mod tests {
     use super::*;
     use fuseline_ir::hop::infer::scalar_binary_type;
-    use fuseline_ir::ops::{BinaryOp, UnaryOp};
+    use fuseline_ir::ops::UnaryOp;
 
     fn binary(op: BinaryOp, x: &Value, y: &Value) -> Option<Value> {
         let data_type = DataType::Scalar(scalar_binary_type(op, x.scalar_type(), y.scalar_type()));
@@ -90,6 +92,8 @@ mod tests {
     #[test]
     fn texts_and_choices() {
         let text = |text: &str| Value::Str(text.to_owned());
+        assert_eq!(binary(BinaryOp::Equal, &text("a"), &text("b")), Some(Value::Bool(false)));
+        assert_eq!(binary(BinaryOp::NotEqual, &text("a"), &text("")), Some(Value::Bool(true)));
         let joined = fold(&HopOp::Concat, DataType::STR, &[&text("n: "), &Value::F64(3.0)]);
         assert_eq!(joined, Some(text("n: 3.0")));
         let choice = HopOp::Ternary(TernaryOp::IfElse);
