@@ -5,11 +5,13 @@ use crate::options::CompileOptions;
 use fuseline_ir::hop::HopDag;
 use fuseline_ir::program::{Predicate, Program, StatementBlock};
 use fuseline_lang::{Argument, Diagnostics, ParseOptions};
+use fuseline_passes::liveness::{assigned_variables, remove_dead_outputs};
 use fuseline_passes::size::{SizeEnvironment, VariableFacts, propagate_sizes};
 use fuseline_runtime::{
     CompileStage, Engine, MetadataSizes, Observer, PlanCache, Statistics, Variables, compile_dag, run_program,
 };
 use fuseline_vecprims::primitives;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::Instant;
 
@@ -28,6 +30,13 @@ pub struct Script {
 }
 
 impl Script {
+    /// The script for its effects alone: what it prints and writes. Variables that nothing reads are not computed, and
+    /// [`Outcome::variables`] lacks them.
+    pub fn for_effects(mut self) -> Self {
+        remove_dead_outputs(&mut self.program, &BTreeSet::new());
+        self
+    }
+
     /// The program.
     pub fn program(&self) -> &Program {
         &self.program
@@ -75,7 +84,9 @@ impl Session {
         let start = Instant::now();
         let arguments = arguments.iter().map(|(name, value)| ((*name).to_owned(), Argument::from_text(value))).collect();
         let options = ParseOptions { arguments, ..ParseOptions::from_files() };
-        let program = fuseline_lang::parse(name, text, &options).map_err(Error::Script)?;
+        let mut program = fuseline_lang::parse(name, text, &options).map_err(Error::Script)?;
+        let results = assigned_variables(&program);
+        remove_dead_outputs(&mut program, &results);
         let mut sized = program.clone();
         propagate_sizes(&mut sized, &SizeEnvironment::new(), &MetadataSizes).map_err(|error| match error.span {
             Some(span) => {

@@ -115,14 +115,14 @@ impl Worker {
         let has_loops = schedules.iter().any(Schedule::has_loops);
         let options = self.options;
         let machine = self.machine(level(options.opt, has_loops))?;
-        let (bytes, assembly) = generate(&module, machine, options)?;
+        let (bytes, llvm_ir, assembly) = generate(&module, machine, options)?;
         Ok(ObjectCode {
             code_bytes: code_bytes(&bytes).unwrap_or(0),
             bytes,
             entries: schedules.iter().map(|schedule| schedule.entry).collect(),
             scratch: ScratchNeed::largest(schedules.iter().map(|schedule| ScratchNeed::new(&schedule.slots))),
             called,
-            llvm_ir: options.keep_ir.then(|| module.print_to_string().to_string()),
+            llvm_ir,
             assembly,
         })
     }
@@ -158,7 +158,7 @@ fn generate(
     module: &Module<'_>,
     machine: &TargetMachine,
     options: LlvmOptions,
-) -> Result<(Vec<u8>, Option<String>), BackendError> {
+) -> Result<(Vec<u8>, Option<String>, Option<String>), BackendError> {
     module.set_triple(&machine.get_triple());
     module.set_data_layout(&machine.get_target_data().get_data_layout());
     module.verify().map_err(|message| internal(message.to_string()))?;
@@ -166,6 +166,8 @@ fn generate(
         let passes = module.run_passes("default<O3>", machine, PassBuilderOptions::create());
         passes.map_err(|message| internal(message.to_string()))?;
     }
+    // Before generation, which rewrites the module on its way.
+    let llvm_ir = options.keep_ir.then(|| module.print_to_string().to_string());
     let write = |kind| machine.write_to_memory_buffer(module, kind).map_err(|message| internal(message.to_string()));
     let object = write(FileType::Object)?.as_slice().to_vec();
     let assembly = match options.keep_asm {
@@ -175,7 +177,7 @@ fn generate(
         }
         false => None,
     };
-    Ok((object, assembly))
+    Ok((object, llvm_ir, assembly))
 }
 
 /// The size of the text sections of an object file.

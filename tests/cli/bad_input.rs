@@ -66,7 +66,7 @@ fn shapes_that_become_known_late_are_found_where_they_meet() {
         let folder = Folder::with("x.csv", "1,2\n3,4\n");
         folder.write("y.csv", "1,2,3\n4,5,6\n");
         let finished = folder.script(text, &["--mode", mode]);
-        assert_message(&finished.message(), &["script.dml:4:11", "2x2", "2x3"]);
+        assert_message(&finished.message(), &["script.dml:4:11", "2 x 2", "2 x 3"]);
     }
 }
 

@@ -35,7 +35,7 @@ fn scalars_come_back_with_their_types() {
     });
     let expected = "0.30000000000000004\n42\nTRUE\ntwo words\n";
     assert_eq!(folder.script(&reads.concat(), &[]).quiet(), expected);
-    let reads = types.map(|(file, _)| format!("print(read(\"{file}\"))\n"));
+    let reads = types.map(|(file, _)| format!("print(read(\"{file}\", data_type=\"scalar\"))\n"));
     assert_eq!(folder.script(&reads.concat(), &[]).quiet(), expected, "the metadata beside tells the type");
 }
 

@@ -7,7 +7,7 @@ fn results_are_printed() {
     let text = "X = matrix(\"1 2 3 4\", rows=2, cols=2)\n\
         print(sum(X))\n\
         print(\"rows: \" + nrow(X))\n\
-        print(X)\n\
+        print(toString(X))\n\
         print(1 < 2)\n\
         print(7 %/% 2)\n\
         print(1 / 4)\n";

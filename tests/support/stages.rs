@@ -21,6 +21,9 @@ pub(crate) const SUBTESTS: &Subtests = &[
     ("partition", partition),
     ("select", select),
     ("cplan", cplan),
+    ("cost", cost),
+    ("llvm", execution::llvm),
+    ("run", execution::run),
 ];
 
 /// What a file holds: a script, or one of the text forms, told apart by its first word.
@@ -140,7 +143,13 @@ fn cplan(input: &Input<'_>) -> Result<String, String> {
     each_fused_dag(input, explain_cplans)
 }
 
-/// A stage of fusion, with the options `policy=`, and `strict=true` for strict IEEE semantics.
+/// What operators cost unfused, and what the chosen plan costs.
+fn cost(input: &Input<'_>) -> Result<String, String> {
+    each_fused_dag(input, costs::explain)
+}
+
+/// A stage of fusion with the default cost model, whatever the machine. Options: `policy=`, and `strict=true` for strict
+/// IEEE semantics.
 fn each_fused_dag(
     input: &Input<'_>,
     explain: impl Fn(&HopDag, &OptimizerOptions) -> String,
@@ -154,33 +163,6 @@ fn each_fused_dag(
         }
     }
     each_dag(input, |dag| explain(dag, &options))
-}
-
-/// What a stage of the optimizer says of every DAG, with the default cost model, whatever the machine.
-fn optimized(input: &Input<'_>, explain: fn(&HopDag, &OptimizerOptions) -> String) -> Result<String, String> {
-    let options = optimizer_options(input)?;
-    each_dag(input, |dag| explain(dag, &options))
-}
-
-/// `policy=cost` (the default), `exhaustive`, `fuse-all` or `fuse-no-redundancy`; `strict=true`; `tiny=true` for templates
-/// without lower limits on sizes.
-fn optimizer_options(input: &Input<'_>) -> Result<OptimizerOptions, String> {
-    let mut options = OptimizerOptions::default();
-    for (&key, &value) in &input.options {
-        match (key, value) {
-            ("policy", "cost") => options.policy = SelectPolicy::CostBased,
-            ("policy", "exhaustive") => options.policy = SelectPolicy::Exhaustive,
-            ("policy", "fuse-all") => options.policy = SelectPolicy::FuseAll,
-            ("policy", "fuse-no-redundancy") => options.policy = SelectPolicy::FuseNoRedundancy,
-            ("strict", "true") => options.template_limits.strict_ieee = true,
-            ("tiny", "true") => {
-                let strict_ieee = options.template_limits.strict_ieee;
-                options.template_limits = TemplateLimits { strict_ieee, ..TemplateLimits::tiny() };
-            }
-            _ => return Err(format!("unknown option {key}={value}")),
-        }
-    }
-    Ok(options)
 }
 
 /// What a stage says of every DAG of a file.

@@ -278,7 +278,12 @@ impl Context<'_> {
     /// The size of an element-wise operation of two matrices: equal sizes, or a row, a column or a single cell that
     /// repeats.
     fn broadcast(&self, left: usize, right: usize) -> Result<SizeInfo, ShapeError> {
-        let (l, r) = (self.size(left), self.size(right));
+        self.broadcast_to(self.size(left), left, right)
+    }
+
+    /// The size `l` of an element-wise operation of inputs from `left` on, with the input `right`, too.
+    fn broadcast_to(&self, l: SizeInfo, left: usize, right: usize) -> Result<SizeInfo, ShapeError> {
+        let r = self.size(right);
         let axis = |l: Option<u64>, r: Option<u64>| match (l, r) {
             (Some(l), Some(r)) if l == r => Ok(Some(l)),
             (Some(1), other) | (other, Some(1)) => Ok(other),
@@ -308,12 +313,7 @@ impl Context<'_> {
                     None => SizeInfo { nnz: None, ..size },
                     Some(so_far) => {
                         let first = (0..position).find(|&p| self.data_type(p).is_matrix()).unwrap_or(0);
-                        let merged = self.broadcast(first, position)?;
-                        SizeInfo {
-                            rows: merged.rows.max(so_far.rows),
-                            cols: merged.cols.max(so_far.cols),
-                            nnz: None,
-                        }
+                        self.broadcast_to(so_far, first, position)?
                     }
                 });
             }

@@ -293,3 +293,15 @@ fn the_verifier_reports_every_broken_rule() {
             cover 0: %99 does not exist"#]],
     );
 }
+
+/// Each input of a ternary operation must fit what the others have become, not only the first of them.
+#[test]
+fn ternary_inputs_fit_each_other() {
+    let mut dag = HopDag::new();
+    let [single, matrix, long] = [("s", 1, 1), ("X", 3, 2), ("v", 2, 1)]
+        .map(|(name, rows, cols)| dag.read_matrix(name, SizeInfo { rows: Some(rows), cols: Some(cols), nnz: None }));
+    assert!(dag.add(HopOp::Ternary(TernaryOp::PlusMult), &[single, matrix, long], None).is_err());
+    let column = dag.read_matrix("w", SizeInfo { rows: Some(3), cols: Some(1), nnz: None });
+    let fits = dag.add(HopOp::Ternary(TernaryOp::PlusMult), &[single, column, matrix], None).unwrap();
+    assert_eq!(dag[fits].size.known_dims(), Some((3, 2)));
+}

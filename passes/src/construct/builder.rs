@@ -6,14 +6,27 @@ use fuseline_ir::hop::{HopDag, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use std::collections::{BTreeMap, HashMap};
 
+/// How nodes read a side input. Skeletons lay an input out in one way, so an operator that is read in two ways is two
+/// inputs (`X %*% v - v` for a square `X`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Scalar,
+    Cell,
+    Row,
+    RowScalar,
+    ColScalar,
+    Vector,
+    Matrix,
+}
+
 /// A CPlan under construction.
 pub(super) struct Builder<'a> {
     pub(super) dag: &'a HopDag,
     pub(super) template: TemplateType,
     pub(super) plan: CPlan,
     pub(super) inputs: Vec<CoverInput>,
-    /// Inputs with a role of their own: the main input and factors, which nodes never read as sides.
-    leading: usize,
+    /// How each input is read; none for the leading ones, the main input and factors, which nodes never read as sides.
+    accesses: Vec<Option<Access>>,
     /// Values of translated members.
     pub(super) values: BTreeMap<HopId, CNodeId>,
     interned: HashMap<CNode, CNodeId, foldhash::fast::FixedState>,
@@ -31,7 +44,7 @@ impl<'a> Builder<'a> {
             template: variant.template(),
             plan,
             inputs: leading.to_vec(),
-            leading: leading.len(),
+            accesses: vec![None; leading.len()],
             values: BTreeMap::new(),
             interned: HashMap::default(),
         }
@@ -43,25 +56,23 @@ impl<'a> Builder<'a> {
         *self.interned.entry(node).or_insert_with(|| nodes.push(node))
     }
 
-    /// The side or scalar input for an operator's value.
-    pub(super) fn input(&mut self, id: HopId, kind: CInput) -> CInputId {
-        let input = CoverInput::Hop(id);
-        let known = self.inputs.iter().skip(self.leading).position(|&known| known == input);
-        let position = known.map(|position| position + self.leading);
-        position.map_or_else(
-            || {
-                self.inputs.push(input);
-                self.plan.inputs.push(kind)
-            },
-            |position| CInputId::from_u32(position as u32),
-        )
+    /// The side or scalar input for an operator's value, read in this way.
+    pub(super) fn input(&mut self, id: HopId, access: Access) -> CInputId {
+        let wanted = (CoverInput::Hop(id), Some(access));
+        let mut known = self.inputs.iter().copied().zip(self.accesses.iter().copied());
+        if let Some(position) = known.position(|input| input == wanted) {
+            return CInputId::from_u32(position as u32);
+        }
+        self.inputs.push(wanted.0);
+        self.accesses.push(wanted.1);
+        self.plan.inputs.push(if access == Access::Scalar { CInput::Scalar } else { CInput::Matrix })
     }
 
     /// A scalar: baked in if it is a literal of the script, else an input.
     pub(super) fn scalar(&mut self, id: HopId) -> CNodeId {
         let node = match self.dag.literal_f64(id) {
             Some(value) => CNode::Literal(Bits::new(value)),
-            None => CNode::Scalar(self.input(id, CInput::Scalar)),
+            None => CNode::Scalar(self.input(id, Access::Scalar)),
         };
         self.node(node)
     }

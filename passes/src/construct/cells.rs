@@ -1,11 +1,11 @@
 //! Plans over cells: Cell, MAgg and Outer.
 
-use super::builder::Builder;
+use super::builder::{Access, Builder};
 use super::{ConstructError, CoverInput, Draft, main_of_cells};
 use crate::cost::iteration_space;
 use crate::template::{Context, LeftProduct, factor_v, is_transpose, left_product, untransposed};
 use fuseline_ir::SizeInfo;
-use fuseline_ir::cplan::{CInput, CNode, CNodeId, COutput, CellType, OuterType, Variant};
+use fuseline_ir::cplan::{CNode, CNodeId, COutput, CellType, OuterType, Variant};
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
@@ -134,11 +134,11 @@ fn operand(builder: &mut Builder<'_>, main: HopId, space: &SizeInfo, id: HopId) 
     let node = if id == main {
         CNode::Main
     } else if same_rows && same_cols {
-        CNode::SideCell(builder.input(id, CInput::Matrix))
+        CNode::SideCell(builder.input(id, Access::Cell))
     } else if same_rows && hop.size.cols == Some(1) {
-        CNode::SideRowScalar(builder.input(id, CInput::Matrix))
+        CNode::SideRowScalar(builder.input(id, Access::RowScalar))
     } else if same_cols && hop.size.rows == Some(1) {
-        CNode::SideColScalar(builder.input(id, CInput::Matrix))
+        CNode::SideColScalar(builder.input(id, Access::ColScalar))
     } else {
         return Err(ConstructError::Input { template: builder.template, size: hop.size, space: *space });
     };

@@ -1,12 +1,12 @@
 //! Plans over rows: the Row template.
 
-use super::builder::Builder;
+use super::builder::{Access, Builder};
 use super::{ConstructError, CoverInput, Draft, outside_inputs};
 use crate::template::{Context, column_range, is_elementwise, transposed_product};
 use crate::zeros::is_sparse_safe;
 use cranelift_entity::EntitySet;
 use fuseline_ir::SizeInfo;
-use fuseline_ir::cplan::{CInput, CNode, CNodeId, COutput, Length, RowType, Shape, Variant};
+use fuseline_ir::cplan::{CNode, CNodeId, COutput, Length, RowType, Shape, Variant};
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::Direction;
@@ -88,7 +88,7 @@ impl Rows<'_> {
             HopOp::MatMul if transposed_product(self.context, id).is_none() => self.product(id)?,
             HopOp::Index => {
                 let (first, last) = column_range(dag, id).ok_or_else(|| self.builder.no_operation(id))?;
-                let input = self.builder.input(hop.inputs[0], CInput::Matrix);
+                let input = self.builder.input(hop.inputs[0], Access::Row);
                 self.builder.node(CNode::SideRow(input, Some((first, last))))
             }
             HopOp::Reorg(_) => match self.builder.values.get(&hop.inputs[0]) {
@@ -116,11 +116,12 @@ impl Rows<'_> {
     fn product(&mut self, id: HopId) -> Result<CNodeId, ConstructError> {
         let hop = self.context.hop(id);
         let left = self.operand(hop.inputs[0])?;
-        let right = self.builder.input(hop.inputs[1], CInput::Matrix);
         if self.context.hop(hop.inputs[1]).size.cols == Some(1) {
+            let right = self.builder.input(hop.inputs[1], Access::Vector);
             let vector = self.builder.node(CNode::SideVector(right));
             return Ok(self.builder.node(CNode::DotProduct(left, vector)));
         }
+        let right = self.builder.input(hop.inputs[1], Access::Matrix);
         Ok(self.builder.node(CNode::VectMatMult(left, right)))
     }
 
@@ -137,11 +138,11 @@ impl Rows<'_> {
         let node = if id == self.main {
             CNode::Main
         } else if hop.size.rows == space.rows && hop.size.cols == Some(1) {
-            CNode::SideRowScalar(self.builder.input(id, CInput::Matrix))
+            CNode::SideRowScalar(self.builder.input(id, Access::RowScalar))
         } else if hop.size.rows == space.rows {
-            CNode::SideRow(self.builder.input(id, CInput::Matrix), None)
+            CNode::SideRow(self.builder.input(id, Access::Row), None)
         } else if hop.size.rows == Some(1) {
-            CNode::SideVector(self.builder.input(id, CInput::Matrix))
+            CNode::SideVector(self.builder.input(id, Access::Vector))
         } else {
             let (size, space): (SizeInfo, SizeInfo) = (hop.size, *space);
             return Err(ConstructError::Input { template: TemplateType::Row, size, space });

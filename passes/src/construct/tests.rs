@@ -149,3 +149,19 @@ fn sparse_safety_follows_the_values_at_zero() {
         d.mult(y, equal)
     }));
 }
+
+/// A vector that a product takes whole and a difference takes cell by cell is two inputs.
+#[test]
+fn an_input_that_is_read_in_two_ways_is_two_inputs() {
+    let mut d = Dag::default();
+    let (x, v) = (d.read("X", 500, 500), d.read("v", 500, 1));
+    let product = d.matmul(x, v);
+    let difference = d.op(BinaryOp::Minus, &[product, v]);
+    d.write("o", difference);
+    let plan = only(&d.dag);
+    assert_eq!(plan.inputs, [x, v, v].map(CoverInput::Hop));
+    let reads = |node: &&CNode| matches!(node, CNode::SideVector(_) | CNode::SideRowScalar(_));
+    let read: Vec<_> = plan.cplan.nodes.values().filter(reads).filter_map(|node| node.input()).collect();
+    assert_eq!(read.len(), 2);
+    assert_ne!(read[0], read[1]);
+}

@@ -7,7 +7,10 @@ use std::io::Write;
 
 pub(crate) fn opt(arguments: &OptArguments) -> Result<(), Failure> {
     let text = read_source(&arguments.file)?;
-    let dags = fuseline::ir::hop::parse(&text).map_err(|errors| format!("{}: {errors}", arguments.file))?;
+    let dags = fuseline::ir::hop::parse(&text).map_err(|errors| {
+        let located = |error: &str| format!("{}:{error}", arguments.file);
+        errors.to_string().lines().map(located).collect::<Vec<_>>().join("\n")
+    })?;
     let session = Session::new(arguments.options.compile_options(arguments.emit.needs_code())?)?;
     let mut output = std::io::stdout().lock();
     for (name, dag) in dags {
