@@ -1,8 +1,11 @@
 //! Stages of a compilation as text (`--explain`, `fuseline explain`, `fuseline opt`).
 
+use fuseline_ir::hop::{HopDag, HopId};
 use fuseline_passes::explain::plan_text;
 use fuseline_passes::pipeline::Stage;
+use fuseline_passes::select::FusionPlan;
 use fuseline_runtime::CompileStage;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::str::FromStr;
 
@@ -78,11 +81,12 @@ impl StagePrinter {
     /// Appends the stage's text, if it is the one to show.
     pub fn observe(&mut self, stage: &CompileStage<'_>) {
         let text = match (self.stage, stage) {
-            (ExplainStage::Hops, CompileStage::Sized(dag)) | (ExplainStage::Rewritten, CompileStage::Rewritten(dag)) => {
-                dag.to_string()
-            }
+            (ExplainStage::Hops, CompileStage::Sized(dag))
+            | (ExplainStage::Rewritten, CompileStage::Rewritten(dag)) => dag.to_string(),
             (ExplainStage::Memo, CompileStage::Fusion(Stage::Explored(dag, memo))) => memo.display(dag),
-            (ExplainStage::Plan, CompileStage::Fusion(Stage::Selected(_, plan))) => plan_text(plan),
+            (ExplainStage::Plan, CompileStage::Fusion(Stage::Selected(dag, plan))) => {
+                plan_text(plan) + &legend(dag, plan)
+            }
             (ExplainStage::Cplan, CompileStage::Fusion(Stage::Constructed(_, plans, rejections))) => {
                 let mut text: String = plans.iter().map(|plan| format!("{}\n", *plan.cplan)).collect();
                 for rejection in *rejections {
@@ -104,4 +108,11 @@ impl StagePrinter {
             self.text.push('\n');
         }
     }
+}
+
+/// What the numbers of fused operators stand for, as the paper labels operators.
+fn legend(dag: &HopDag, plan: &FusionPlan) -> String {
+    let members: BTreeSet<HopId> = plan.covers.iter().flat_map(|cover| cover.members.iter().copied()).collect();
+    let labels: Vec<String> = members.into_iter().map(|id| format!("{} {}", id.as_u32(), dag[id].op.label())).collect();
+    if labels.is_empty() { String::new() } else { format!("operators: {}\n", labels.join(", ")) }
 }

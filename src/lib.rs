@@ -29,3 +29,8 @@ pub use fuseline_matrix::{Csr, Dense, MatrixBlock};
 pub use fuseline_runtime::{CompileStage, Mode, RuntimeValue, Statistics, Variables};
 pub use options::{BackendKind, CompileOptions, CpuFeatures, Enumeration, LlvmLevel, Primitives};
 pub use session::{Outcome, Script, Session};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

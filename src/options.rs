@@ -185,7 +185,7 @@ impl CompileOptions {
             optimizer: OptimizerOptions {
                 policy: SelectPolicy::CostBased,
                 template_limits: TemplateLimits { strict_ieee: self.strict_ieee, ..self.template_limits.clone() },
-                model: CostModel { machine, ..CostModel::default() },
+                model: CostModel::new(machine),
                 search_limits: SearchLimits::default(),
             },
             exhaustive: self.enumeration == Enumeration::Partition,

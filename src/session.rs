@@ -82,7 +82,8 @@ impl Session {
     /// All mistakes found, each with its place.
     pub fn compile_script(&self, name: &str, text: &str, arguments: &[(&str, &str)]) -> Result<Script, Error> {
         let start = Instant::now();
-        let arguments = arguments.iter().map(|(name, value)| ((*name).to_owned(), Argument::from_text(value))).collect();
+        let arguments =
+            arguments.iter().map(|(name, value)| ((*name).to_owned(), Argument::from_text(value))).collect();
         let options = ParseOptions { arguments, ..ParseOptions::from_files() };
         let mut program = fuseline_lang::parse(name, text, &options).map_err(Error::Script)?;
         let results = assigned_variables(&program);
@@ -138,7 +139,10 @@ impl Session {
     /// # Errors
     /// Sizes that do not fit, or a bug of the backend.
     pub fn compile_dag(&self, dag: &HopDag, observer: &mut Observer<'_>) -> Result<HopDag, Error> {
-        let facts = |hop: fuseline_ir::hop::HopId| VariableFacts { size: dag[hop].size, ..VariableFacts::of_type(dag[hop].data_type) };
+        let facts = |hop: fuseline_ir::hop::HopId| VariableFacts {
+            size: dag[hop].size,
+            ..VariableFacts::of_type(dag[hop].data_type)
+        };
         let environment: SizeEnvironment = reads(dag).map(|(name, hop)| (name, facts(hop))).collect();
         compile_dag(&self.engine, dag, &environment, &mut Statistics::default(), observer).map_err(Error::Execution)
     }

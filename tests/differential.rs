@@ -3,7 +3,7 @@
 //!
 //! Within one mode all results have the same bits; between modes they are equal where every legal evaluation gives the
 //! same integers, and else lie within the oracle's error radius. `FUSELINE_LONG=1` runs more cases, `FUSELINE_SEED=N`
-//! starts at another seed, `FUSELINE_CASES=N` sets the number of cases per shard.
+//! starts at another seed, `FUSELINE_CASES=N` and `FUSELINE_LLVM_CASES=N` set the numbers of cases per shard.
 
 #[path = "differential/case.rs"]
 mod case;
@@ -36,7 +36,7 @@ fn run_shard(shard: u64) {
     let is_long = variable("FUSELINE_LONG").is_some_and(|value| value != 0);
     let (total, total_llvm) = if is_long { (LONG, LONG_LLVM) } else { (CASES, CASES) };
     let cases = variable("FUSELINE_CASES").unwrap_or(total / SHARDS);
-    let llvm_cases = if HAS_LLVM { cases.min(total_llvm / SHARDS) } else { 0 };
+    let llvm_cases = if HAS_LLVM { cases.min(variable("FUSELINE_LLVM_CASES").unwrap_or(total_llvm / SHARDS)) } else { 0 };
     // Shards of a long run do not overlap, and a usual run is the start of each.
     let first = variable("FUSELINE_SEED").unwrap_or(0) + shard * (LONG / SHARDS);
     println!("seeds {first}..{}, {llvm_cases} of {cases} cases on LLVM", first + cases);

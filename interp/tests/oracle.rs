@@ -197,6 +197,12 @@ fn zeros_that_may_annihilate_taint_and_everything_else_is_ieee() {
     ] {
         assert_eq!(binary(op, x, y).is_tainted(), is_tainted, "{op}({x}, {y})");
     }
+    // In strict IEEE arithmetic these are NaN; only the sign of a zero is not specified.
+    for (op, x, y) in [(BinaryOp::Mult, 0.0, nan), (BinaryOp::Mult, inf, 0.0), (BinaryOp::Div, 0.0, 0.0)] {
+        let strict = binary(op, x, y).strict_ieee();
+        assert!(strict.accepts(nan) && !strict.accepts(0.0), "{op}({x}, {y})");
+    }
+    assert!(binary(BinaryOp::Div, 1.0, 0.0).strict_ieee().is_tainted());
     assert!(binary(BinaryOp::Minus, inf, inf).accepts(nan) && !binary(BinaryOp::Minus, inf, inf).accepts(0.0));
     // Taint spreads through sums and products.
     let mut script = Script::default();
@@ -235,6 +241,13 @@ fn overflow_depends_on_the_order() {
     let input = script.read("X", &row(&[1.0e308, 1.0e308, -1.0e308]));
     let sum = script.add((AggOp::Sum, Direction::Full), &[input]);
     assert!(script.scalar(sum).is_tainted());
+    // The product overflows alone, and vanishes in a fused multiply-add to the infinity.
+    let mut script = Script::default();
+    let x = script.read("x", &row(&[1.0, 1.0e300]));
+    let y = script.read("y", &row(&[f64::NEG_INFINITY, 1.0e300]));
+    let y = script.add(HopOp::Reorg(ReorgOp::Transpose), &[y]);
+    let product = script.add(HopOp::MatMul, &[x, y]);
+    assert!(script.matrix(product).get(0, 0).is_tainted());
 }
 
 #[test]

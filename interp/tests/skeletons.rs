@@ -9,7 +9,7 @@ use fuseline_ir::cplan::{CNode, RowType, Variant};
 use fuseline_ir::ops::BinaryOp;
 use fuseline_matrix::{Dense, MatrixBlock};
 use fuseline_skeletons::abi::has_sparse_entry;
-use fuseline_skeletons::{Counters, SkeletonError};
+use fuseline_skeletons::{Counters, Execution, SkeletonError};
 use fuseline_vecprims::Isa;
 
 fn inputs(example: &Example, rows: usize, cols: usize, density: f64, values: Values) -> Vec<Dense> {
@@ -202,6 +202,22 @@ fn empty_rows_are_skipped_where_they_contribute_nothing() {
     let actual = execute(&compile(&example.plan, Isa::detect()), &blocks, &[], &pools()[1], &counters).unwrap();
     assert_same(&actual, &expected, "t(X)%*%(X%*%v)");
     assert_eq!(counters.genexec_calls(), 1, "all units but one have no non-zeros");
+}
+
+/// A zero of a sparse row annihilates an infinity by default, and makes NaN of it in strict IEEE arithmetic.
+#[test]
+fn strict_arithmetic_multiplies_the_zeros_of_sparse_rows() {
+    let mut example = gradient();
+    example.plan.sparse_safe = false;
+    let mut main = Dense::zeros(3, 4);
+    main.values_mut()[0] = 1.0;
+    let inputs = [stored(&main, true), Dense::from_vec(4, 1, vec![2.0, f64::INFINITY, 0.0, 0.0]).into()];
+    let (compiled, counters, buffers) = (compile(&example.plan, Isa::detect()), Counters::default(), common::buffers());
+    for (strict_ieee, is_nan) in [(false, false), (true, true)] {
+        let env = Execution { pool: &pools()[0], buffers: &buffers, counters: &counters, strict_ieee };
+        let result = fuseline_skeletons::execute(&compiled, &inputs, &[], &env).unwrap();
+        assert_eq!(result.get(0, 0).is_nan(), is_nan, "strict: {strict_ieee}");
+    }
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! The compile thread: CPlan in, object bytes out.
 //!
 //! LLVM recurses deeply on long chains of operations, so compilation runs on a thread of its own with a stack of 8 MiB.
-//! The thread lives as long as the backend and keeps its emitters of machine code. Linking needs neither and happens
-//! on the caller's thread.
+//! The thread lives as long as the backend or an operator with an entry point yet to be generated, and keeps its
+//! emitters of machine code. Linking needs neither and happens on the caller's thread.
+//!
+//! Nine tenths of the time go into generating machine code, and few operators ever see both dense and sparse units. So
+//! compiling a plan emits and verifies all its entry points, but generates code for the first alone; the other's is
+//! generated when a unit needs it.
 
 use crate::emit::Emitter;
 use crate::schedule::{Entry, Schedule, ScratchNeed};
@@ -13,21 +17,26 @@ use fuseline_ir::memo::TemplateType;
 use fuseline_skeletons::abi::has_sparse_entry;
 use fuseline_skeletons::backend::BackendError;
 use inkwell::OptimizationLevel;
+use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{FileType, TargetMachine};
+use inkwell::values::FunctionValue;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, Sender};
 
 /// The compile thread's stack.
 const STACK_BYTES: usize = 8 << 20;
 
+/// The most nodes of a plan.
+const MAX_NODES: usize = 20_000;
+
 /// How hard LLVM works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LlvmOpt {
-    /// No IR passes, since the emitted code is what they would make of it; light instruction selection for loops, the
+    /// No passes over the code, since it is emitted as they would make it; a good register allocator for loops, the
     /// fastest for sequences of calls.
     #[default]
     Direct,
@@ -35,25 +44,30 @@ pub enum LlvmOpt {
     O3,
 }
 
-/// A compiled but not linked plan.
+/// A compiled plan: all that is known of its entry points, and the code of those that were generated.
 #[derive(Debug)]
-pub(crate) struct ObjectCode {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) code_bytes: usize,
+pub(crate) struct PlanCode {
     pub(crate) entries: Vec<Entry>,
     pub(crate) scratch: ScratchNeed,
+    /// The primitives that any of the entry points calls.
+    pub(crate) called: Vec<String>,
+    pub(crate) object: ObjectCode,
+}
+
+/// Generated but not linked entry points.
+#[derive(Debug)]
+pub(crate) struct ObjectCode {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) code_bytes: usize,
     pub(crate) called: Vec<String>,
     pub(crate) llvm_ir: Option<String>,
     pub(crate) assembly: Option<String>,
 }
 
-struct Job {
-    plan: VerifiedCPlan,
-    reply: Sender<Result<ObjectCode, BackendError>>,
-}
+type Job = Box<dyn FnOnce(&mut Worker) + Send>;
 
 /// A handle of the compile thread, which ends with it.
-#[derive(Debug)]
 pub(crate) struct Compiler {
     jobs: Sender<Job>,
 }
@@ -68,27 +82,44 @@ impl Compiler {
         std::thread::Builder::new()
             .name("fuseline-llvm".into())
             .stack_size(STACK_BYTES)
-            .spawn(move || run(&options, target, &queue))
+            .spawn(move || run(options, target, &queue))
             .map_err(|error| internal(error.to_string()))?;
         Ok(Compiler { jobs })
     }
 
     /// Compiles a plan and waits for it.
-    pub(crate) fn compile(&self, plan: &VerifiedCPlan) -> Result<ObjectCode, BackendError> {
+    pub(crate) fn compile(&self, plan: &VerifiedCPlan) -> Result<PlanCode, BackendError> {
+        self.on_thread(plan, Worker::compile)
+    }
+
+    /// Generates one entry point of a plan that has been compiled, and waits for it.
+    pub(crate) fn generate(&self, plan: &VerifiedCPlan, entry: Entry) -> Result<ObjectCode, BackendError> {
+        self.on_thread(plan, move |worker, plan| worker.generate(plan, entry))
+    }
+
+    fn on_thread<T: Send + 'static>(
+        &self,
+        plan: &VerifiedCPlan,
+        work: impl FnOnce(&mut Worker, &CPlan) -> Result<T, BackendError> + Send + 'static,
+    ) -> Result<T, BackendError> {
         let (reply, answer) = mpsc::channel();
-        self.jobs.send(Job { plan: plan.clone(), reply }).map_err(|_| internal("the compile thread has ended"))?;
+        let plan = plan.clone();
+        let job = move |worker: &mut Worker| {
+            let result = catch_unwind(AssertUnwindSafe(|| work(worker, &plan)));
+            // A panic leaves nothing behind but the context of its own plan.
+            let result = result.unwrap_or_else(|_| Err(internal(format!("a panic while compiling\n{}", &*plan))));
+            // The receiver is gone only when the thread that asked is.
+            let _ = reply.send(result);
+        };
+        self.jobs.send(Box::new(job)).map_err(|_| internal("the compile thread has ended"))?;
         answer.recv().unwrap_or_else(|_| Err(internal("the compile thread dropped the plan")))
     }
 }
 
-fn run(options: &LlvmOptions, target: Target, queue: &Receiver<Job>) {
-    let mut worker = Worker { options: *options, target, machines: Vec::new() };
+fn run(options: LlvmOptions, target: Target, queue: &Receiver<Job>) {
+    let mut worker = Worker { options, target, machines: Vec::new() };
     for job in queue {
-        let result = catch_unwind(AssertUnwindSafe(|| worker.compile(&job.plan)));
-        // A panic leaves nothing behind but the context of its own plan.
-        let result = result.unwrap_or_else(|_| Err(internal(format!("a panic while compiling\n{}", &*job.plan))));
-        // The receiver is gone only when the thread that asked is.
-        let _ = job.reply.send(result);
+        job(&mut worker);
     }
 }
 
@@ -99,32 +130,81 @@ struct Worker {
 }
 
 impl Worker {
-    fn compile(&mut self, plan: &CPlan) -> Result<ObjectCode, BackendError> {
-        let schedules = entries(plan)
-            .into_iter()
-            .map(|entry| Schedule::new(plan, entry, self.options.prims))
-            .collect::<Result<Vec<Schedule>, String>>()
-            .map_err(|what| BackendError::Unsupported { backend: NAME, what })?;
-        let context = Context::create();
-        let module = context.create_module("operator");
-        let mut called = Vec::new();
-        for schedule in &schedules {
-            Emitter::emit(&context, &module, &self.target, plan, schedule, &mut called)
-                .map_err(|error| internal(error.to_string()))?;
+    fn compile(&mut self, plan: &CPlan) -> Result<PlanCode, BackendError> {
+        if plan.nodes.len() > MAX_NODES {
+            let what = format!("{} nodes, of which {MAX_NODES} are allowed", plan.nodes.len());
+            return Err(BackendError::Limit { backend: NAME, what });
         }
-        let has_loops = schedules.iter().any(Schedule::has_loops);
-        let options = self.options;
-        let machine = self.machine(level(options.opt, has_loops))?;
-        let (bytes, llvm_ir, assembly) = generate(&module, machine, options)?;
+        let entries = entries(plan);
+        let schedules = entries.iter().map(|&entry| self.schedule(plan, entry)).collect::<Result<Vec<_>, _>>()?;
+        let keeps_text = self.options.keep_ir || self.options.keep_asm;
+        let (now, later) = schedules.split_at(if keeps_text { schedules.len() } else { 1 });
+        let object = self.generate_together(plan, now)?;
+        let mut called = object.called.clone();
+        if !later.is_empty() {
+            let context = Context::create();
+            let module = self.emit(&context, plan, later, &mut called)?;
+            module.verify().map_err(|message| internal(message.to_string()))?;
+        }
+        let scratch = ScratchNeed::largest(schedules.iter().map(|schedule| ScratchNeed::new(&schedule.slots)));
+        Ok(PlanCode { entries, scratch, called, object })
+    }
+
+    fn generate(&mut self, plan: &CPlan, entry: Entry) -> Result<ObjectCode, BackendError> {
+        let schedule = self.schedule(plan, entry)?;
+        self.generate_together(plan, &[schedule])
+    }
+
+    fn schedule(&self, plan: &CPlan, entry: Entry) -> Result<Schedule, BackendError> {
+        Schedule::new(plan, entry, self.options.prims).map_err(|what| BackendError::Unsupported { backend: NAME, what })
+    }
+
+    /// Emits entry points into a module; adds the names of called primitives to `called`.
+    fn emit<'ctx>(
+        &mut self,
+        context: &'ctx Context,
+        plan: &CPlan,
+        schedules: &[Schedule],
+        called: &mut Vec<String>,
+    ) -> Result<Module<'ctx>, BackendError> {
+        let module = context.create_module("operator");
+        let level = self.level(schedules);
+        let machine = self.machine(level)?;
+        module.set_triple(&machine.get_triple());
+        module.set_data_layout(&machine.get_target_data().get_data_layout());
+        for schedule in schedules {
+            let function = Emitter::emit(context, &module, &self.target, plan, schedule, called)
+                .map_err(|error| internal(error.to_string()))?;
+            if self.options.opt == LlvmOpt::Direct {
+                leave_as_it_is(context, function);
+            }
+        }
+        Ok(module)
+    }
+
+    /// Generates one object file for several entry points.
+    fn generate_together(&mut self, plan: &CPlan, schedules: &[Schedule]) -> Result<ObjectCode, BackendError> {
+        let context = Context::create();
+        let mut called = Vec::new();
+        let module = self.emit(&context, plan, schedules, &mut called)?;
+        let (options, level) = (self.options, self.level(schedules));
+        let (bytes, llvm_ir, assembly) = generate(&module, self.machine(level)?, options)?;
         Ok(ObjectCode {
+            entries: schedules.iter().map(|schedule| schedule.entry).collect(),
             code_bytes: code_bytes(&bytes).unwrap_or(0),
             bytes,
-            entries: schedules.iter().map(|schedule| schedule.entry).collect(),
-            scratch: ScratchNeed::largest(schedules.iter().map(|schedule| ScratchNeed::new(&schedule.slots))),
             called,
             llvm_ir,
             assembly,
         })
+    }
+
+    fn level(&self, schedules: &[Schedule]) -> OptimizationLevel {
+        match self.options.opt {
+            LlvmOpt::Direct if schedules.iter().any(Schedule::has_loops) => OptimizationLevel::Less,
+            LlvmOpt::Direct => OptimizationLevel::None,
+            LlvmOpt::O3 => OptimizationLevel::Aggressive,
+        }
     }
 
     fn machine(&mut self, level: OptimizationLevel) -> Result<&TargetMachine, BackendError> {
@@ -145,11 +225,12 @@ fn entries(plan: &CPlan) -> Vec<Entry> {
     }
 }
 
-fn level(opt: LlvmOpt, has_loops: bool) -> OptimizationLevel {
-    match opt {
-        LlvmOpt::Direct if has_loops => OptimizationLevel::Less,
-        LlvmOpt::Direct => OptimizationLevel::None,
-        LlvmOpt::O3 => OptimizationLevel::Aggressive,
+/// Keeps a function from everything that would optimise it, but not from the good register allocator that its level
+/// brings: loops are emitted as they should run, and searching them for improvements takes most of the time.
+fn leave_as_it_is(context: &Context, function: FunctionValue<'_>) {
+    for name in ["optnone", "noinline"] {
+        let attribute = context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), 0);
+        function.add_attribute(AttributeLoc::Function, attribute);
     }
 }
 
@@ -159,8 +240,6 @@ fn generate(
     machine: &TargetMachine,
     options: LlvmOptions,
 ) -> Result<(Vec<u8>, Option<String>, Option<String>), BackendError> {
-    module.set_triple(&machine.get_triple());
-    module.set_data_layout(&machine.get_target_data().get_data_layout());
     module.verify().map_err(|message| internal(message.to_string()))?;
     if options.opt == LlvmOpt::O3 {
         let passes = module.run_passes("default<O3>", machine, PassBuilderOptions::create());

@@ -5,11 +5,16 @@
 //! blocks of 32 lanes, 4 registers on AVX-512 and 8 on AVX2. `compiler` has LLVM generate an object file. `jit` links
 //! it into memory, where it lives until the plan is dropped.
 //!
+//! Plans with an entry point for dense and one for sparse units are compiled for dense ones; both are emitted and
+//! verified, but `kernel` has the sparse one generated when its first unit arrives. [`CompileInfo::code_bytes`] counts
+//! what was generated at once. Where texts are kept ([`LlvmOptions::keep_ir`], [`LlvmOptions::keep_asm`]), both are.
+//!
 //! Every combination of [`LlvmOptions`] computes the same bits as the interpreter.
 
 mod compiler;
 mod emit;
 mod jit;
+mod kernel;
 mod schedule;
 mod target;
 
@@ -20,8 +25,8 @@ use compiler::{Compiler, internal};
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_skeletons::backend::{Backend, BackendError, CompileInfo, CompiledCPlan};
 use fuseline_vecprims::Isa;
-use jit::{Jit, LinkedCode};
-use schedule::{Entry, ScratchNeed};
+use jit::Jit;
+use kernel::LazyKernel;
 use std::sync::Arc;
 use std::time::Instant;
 use target::Target;
@@ -54,7 +59,7 @@ impl Default for LlvmOptions {
 /// The backend that compiles CPlans to machine code.
 pub struct LlvmBackend {
     options: LlvmOptions,
-    compiler: Compiler,
+    compiler: Arc<Compiler>,
     jit: Arc<Jit>,
 }
 
@@ -62,12 +67,6 @@ impl std::fmt::Debug for LlvmBackend {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("LlvmBackend").field("options", &self.options).finish_non_exhaustive()
     }
-}
-
-/// Owns the memory of a plan's code.
-struct CodeOwner {
-    scratch: ScratchNeed,
-    _code: LinkedCode,
 }
 
 impl LlvmBackend {
@@ -83,7 +82,7 @@ impl LlvmBackend {
         };
         let target = Target::new(options.isa).filter(|_| options.isa.is_available()).ok_or_else(unsupported)?;
         let jit = Jit::new(fuseline_vecprims::symbols(options.isa).into_iter().collect()).map_err(internal)?;
-        Ok(LlvmBackend { options, compiler: Compiler::start(options, target)?, jit: Arc::new(jit) })
+        Ok(LlvmBackend { options, compiler: Arc::new(Compiler::start(options, target)?), jit: Arc::new(jit) })
     }
 
     /// The options.
@@ -99,22 +98,14 @@ impl Backend for LlvmBackend {
 
     fn compile(&self, plan: &VerifiedCPlan) -> Result<CompiledCPlan, BackendError> {
         let start = Instant::now();
-        let object = self.compiler.compile(plan)?;
-        let names: Vec<&str> = object.entries.iter().map(|entry| entry.symbol()).collect();
-        let (code, addresses) = self.jit.link(&object.bytes, &object.called, &names).map_err(internal)?;
-        let entry = |wanted: Entry| {
-            let index = object.entries.iter().position(|&entry| entry == wanted)?;
-            Some(jit::entry_point(addresses[index]))
-        };
-        let owner = CodeOwner { scratch: object.scratch, _code: code };
-        let scratch = |owner: &CodeOwner, rows, max_vector| owner.scratch.values(rows, max_vector);
-        let kernel = jit::kernel(entry(Entry::Dense), entry(Entry::Sparse), scratch, owner);
+        let code = self.compiler.compile(plan)?;
+        let kernel = LazyKernel::new(plan, &code, Arc::clone(&self.compiler), Arc::clone(&self.jit))?;
         let info = CompileInfo {
-            code_bytes: object.code_bytes,
+            code_bytes: code.object.code_bytes,
             duration: start.elapsed(),
-            called_symbols: object.called,
-            llvm_ir: object.llvm_ir,
-            assembly: object.assembly,
+            called_symbols: code.called,
+            llvm_ir: code.object.llvm_ir,
+            assembly: code.object.assembly,
         };
         Ok(CompiledCPlan { plan: plan.clone(), kernel: Arc::new(kernel), info })
     }

@@ -261,7 +261,12 @@ impl Operator<'_> {
         }
         let variant = compiled.plan.variant;
         *statistics.fused_operators.entry(format!("{} {}", variant.template(), variant.mnemonic())).or_default() += 1;
-        let execution = Execution { pool: &engine.pool, buffers: &engine.buffers, counters: &engine.counters };
+        let execution = Execution {
+            pool: &engine.pool,
+            buffers: &engine.buffers,
+            counters: &engine.counters,
+            strict_ieee: engine.options.strict_ieee,
+        };
         Ok(fuseline_skeletons::execute(&compiled, &matrices, &numbers, &execution)?.into())
     }
 }

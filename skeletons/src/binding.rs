@@ -3,7 +3,7 @@
 use crate::abi::Kernel;
 use crate::backend::CompiledCPlan;
 use crate::error::SkeletonError;
-use crate::roles::{Role, has_sparse_entry, index, multiplies_dense_vectors, roles};
+use crate::roles::{Role, has_sparse_entry, index, multiplies_dense_vectors, multiplies_main, roles};
 use crate::transpose::transpose;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CInput, CInputId, CNode, CNodeId, CPlan, FACTOR_U, FACTOR_V};
@@ -58,6 +58,7 @@ impl<'a> Binding<'a> {
         compiled: &'a CompiledCPlan,
         inputs: &'a [MatrixBlock],
         scalars: &[f64],
+        strict_ieee: bool,
     ) -> Result<Self, SkeletonError> {
         let plan: &CPlan = &compiled.plan;
         count_inputs(plan, inputs, scalars)?;
@@ -72,7 +73,10 @@ impl<'a> Binding<'a> {
                 return Err(SkeletonError::NoSparseEntry { template: plan.template().mnemonic() });
             }
             TemplateType::Outer => true,
-            TemplateType::Row => main.is_sparse() && has_sparse_entry(plan) && kernel.has_sparse_entry(),
+            TemplateType::Row => {
+                let skips_products = strict_ieee && multiplies_main(plan);
+                main.is_sparse() && !skips_products && has_sparse_entry(plan) && kernel.has_sparse_entry()
+            }
             TemplateType::Cell | TemplateType::MAgg => {
                 main.is_sparse() && plan.sparse_safe && kernel.has_sparse_entry()
             }

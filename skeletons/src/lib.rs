@@ -42,6 +42,9 @@ pub struct Execution<'a> {
     pub buffers: &'a Arc<BufferPool>,
     /// Where calls are counted.
     pub counters: &'a Counters,
+    /// Exactly IEEE: the zeros of a sparse main input are multiplied, too, since a zero times infinity is NaN. Plans
+    /// must then be marked sparse-safe by that rule.
+    pub strict_ieee: bool,
 }
 
 /// Counts over all executions of a session.
@@ -94,7 +97,7 @@ pub fn execute(
     scalars: &[f64],
     env: &Execution<'_>,
 ) -> Result<MatrixBlock, SkeletonError> {
-    let binding = Binding::new(compiled, inputs, scalars)?;
+    let binding = Binding::new(compiled, inputs, scalars, env.strict_ieee)?;
     let variant = binding.plan.variant;
     let is_cellwise = matches!(variant, Variant::Cell(_) | Variant::MAgg);
     let is_flat = is_cellwise && !binding.sparse_entry && !needs_rows(binding.plan) && !needs_columns(binding.plan);

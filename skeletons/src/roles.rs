@@ -121,6 +121,18 @@ fn output_suits(plan: &CPlan, output: &COutput) -> bool {
     }
 }
 
+/// Whether a Row plan multiplies cells of the main row, those that are zero included: in its sparse entry a zero
+/// annihilates whatever it would be multiplied with.
+pub(crate) fn multiplies_main(plan: &CPlan) -> bool {
+    let is_main = |id| matches!(plan.nodes[id], CNode::Main);
+    let in_nodes = plan.nodes.values().any(|node| match *node {
+        CNode::DotProduct(left, right) => is_main(left) || is_main(right),
+        CNode::VectMatMult(operand, _) => is_main(operand),
+        _ => false,
+    });
+    in_nodes || plan.outputs.iter().any(|output| output.left.is_some_and(|left| is_main(left) || is_main(output.node)))
+}
+
 /// Whether the variant accumulates over rows, so that rows that contribute nothing need no visit.
 pub(crate) fn accumulates(variant: Variant) -> bool {
     !matches!(

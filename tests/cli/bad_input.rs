@@ -33,9 +33,57 @@ fn scripts_that_cannot_be_read() {
 #[test]
 fn syntax_errors_have_a_line_and_a_column() {
     let message = script("x = 1\ny = (x + \nprint(y)\n", &[]).message();
-    assert_message(&message, &["script.dml:"]);
-    let message = script("x = 1\nwhile (x < 3 {\n}\n", &[]).message();
-    assert_message(&message, &["script.dml:2:14"]);
+    assert_message(&message, &["script.dml:3:10", "expected `)`"]);
+    let message = script("x = 1 +* 2\n", &[]).message();
+    assert_message(&message, &["script.dml:1:8"]);
+}
+
+/// The whole text of the messages that users see most.
+#[test]
+fn messages_show_the_place_and_how_to_mend_it() {
+    let expected = "Error: expected `)` after the condition, found `{`\n\
+        \x20  ╭─[ script.dml:2:14 ]\n\
+        \x20  │\n\
+        \x202 │ while (x < 3 {\n\
+        \x20  │              ┬\n\
+        \x20  │              ╰── here\n\
+        ───╯\n";
+    assert_eq!(script("x = 1\nwhile (x < 3 {\n}\n", &[]).message(), expected);
+
+    let expected = "Error: the variable `alpah` is not defined\n\
+        \x20  ╭─[ script.dml:2:7 ]\n\
+        \x20  │\n\
+        \x202 │ print(alpah)\n\
+        \x20  │       ──┬──\n\
+        \x20  │         ╰──── not defined\n\
+        \x20  │\n\
+        \x20  │ Help: did you mean `alpha`?\n\
+        ───╯\n";
+    assert_eq!(script("alpha = 1\nprint(alpah)\n", &[]).message(), expected);
+
+    let expected = "Error: %*%: the shapes [10x3] and [4x10] do not fit: the columns of the left must be as many as \
+        the rows of the right\n\
+        \x20  ╭─[ script.dml:3:11 ]\n\
+        \x20  │\n\
+        \x201 │ X = rand(rows=10, cols=3)\n\
+        \x20  │     ──────────┬──────────\n\
+        \x20  │               ╰──────────── a matrix [10x3]\n\
+        \x202 │ Y = rand(rows=4, cols=10)\n\
+        \x20  │     ──────────┬──────────\n\
+        \x20  │               ╰──────────── a matrix [4x10]\n\
+        ───╯\n";
+    let text = "X = rand(rows=10, cols=3)\nY = rand(rows=4, cols=10)\nprint(sum(X %*% Y))\n";
+    assert_eq!(script(text, &[]).message(), expected);
+}
+
+/// Independent mistakes are all reported at once.
+#[test]
+fn several_mistakes_are_reported_together() {
+    let finished = script("print(one)\nprint(two)\n", &[]);
+    assert_eq!(finished.status, Some(1));
+    for part in ["`one`", "script.dml:1:7", "`two`", "script.dml:2:7"] {
+        assert!(finished.stderr.contains(part), "{part} in {}", finished.stderr);
+    }
 }
 
 #[test]
@@ -136,7 +184,8 @@ fn recursion_without_end() {
 fn huge_matrices_are_refused() {
     let message = script("print(sum(rand(rows=100000000000, cols=100000000000)))\n", &[]).message();
     assert_message(&message, &["script.dml:1:11"]);
-    let message = script("n = sum(rand(rows=9, cols=9)) * 1e18\nprint(sum(matrix(1, rows=n, cols=n)))\n", &[]).message();
+    let message =
+        script("n = sum(rand(rows=9, cols=9)) * 1e18\nprint(sum(matrix(1, rows=n, cols=n)))\n", &[]).message();
     assert_message(&message, &["script.dml:2:11"]);
 }
 
@@ -177,7 +226,8 @@ fn what_is_not_there_yet_says_so() {
     ] {
         assert_eq!(folder.run(arguments).message(), format!("error: {what} is not there yet\n"));
     }
-    let message = folder.script("A = solve(matrix(1, rows=1, cols=1), matrix(1, rows=1, cols=1))\nprint(sum(A))\n", &[]);
+    let message =
+        folder.script("A = solve(matrix(1, rows=1, cols=1), matrix(1, rows=1, cols=1))\nprint(sum(A))\n", &[]);
     assert_message(&message.message(), &["solve", "script.dml:1:5"]);
 }
 

@@ -63,7 +63,10 @@ fn opt_takes_the_text_form() {
         assert_eq!(text, folder.run(&["opt", "gram.hop", "--emit", stage]).quiet(), "{stage}");
     }
     let plan = folder.run(&["opt", "gram.hop", "--emit", "plan"]).quiet();
-    assert_eq!(plan, "# @gram\npartition 1: none\nrow roots: 4 members: 2 3 4\n\n");
+    assert_eq!(
+        plan,
+        "# @gram\npartition 1: none\nrow roots: 4 members: 2 3 4\noperators: 2 ba(+*), 3 r(t), 4 ba(+*)\n\n"
+    );
     let base = folder.run(&["opt", "gram.hop", "--emit", "plan", "--mode", "base"]).quiet();
     assert_eq!(base, "# @gram\n\n");
 }

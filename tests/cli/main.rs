@@ -5,5 +5,6 @@ mod command;
 mod explain;
 mod files;
 mod l2svm;
+mod readme;
 mod run;
 mod statistics;

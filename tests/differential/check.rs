@@ -62,9 +62,12 @@ impl Checker {
     /// Runs a case in every mode; `seed` chooses the rules and tiers.
     pub(crate) fn check(&mut self, case: &Case, seed: u64) -> Result<(), Failure> {
         let dag = case.dag().expect("cases form DAGs");
-        let expected = expected(case, &dag)?;
-        self.count(case, &expected);
         let rules = Rules::of_seed(seed);
+        let mut expected = expected(case, &dag)?;
+        if rules.strict_ieee {
+            expected = expected.into_iter().map(|(name, value)| (name, value.strict_ieee())).collect();
+        }
+        self.count(case, &expected);
         for mode in [Mode::Base].into_iter().chain(GEN_MODES) {
             let mut first: Option<(Combination, Outcome)> = None;
             for tier in tiers(seed, mode, self.llvm) {

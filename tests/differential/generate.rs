@@ -14,7 +14,7 @@ const SIZES: [usize; 23] =
     [0, 1, 1, 2, 7, 7, 8, 8, 9, 9, 31, 31, 32, 32, 33, 33, 63, 63, 64, 64, 65, 65, 1000];
 const SPARSITIES: [f64; 6] = [0.0, 0.02, 0.1, 0.39, 1.0, 1.0];
 /// No intermediate has more cells.
-const MOST_CELLS: u64 = 70_000;
+const MOST_CELLS: u64 = 85_000;
 /// No matrix product has more multiplications.
 const MOST_PRODUCTS: u64 = 1_000_000;
 
@@ -43,7 +43,6 @@ pub(crate) struct Leaves {
     pub(crate) scalar: usize,
     pub(crate) zero: usize,
     pub(crate) one: usize,
-    pub(crate) two: usize,
 }
 
 /// A case while it grows.
@@ -173,8 +172,18 @@ impl Generator {
             UnaryOp::Sprop,
             UnaryOp::Pow2,
         ];
-        let all = if self.stratum() == Stratum::IntegerExact { &EXACT[..] } else { UnaryOp::ALL };
-        *all.choose(&mut self.random).expect("operations")
+        loop {
+            let all = if self.stratum() == Stratum::IntegerExact { &EXACT[..] } else { UnaryOp::ALL };
+            let op = *all.choose(&mut self.random).expect("operations");
+            if !(matches!(op, UnaryOp::Log | UnaryOp::Sqrt) && self.avoids_nan()) {
+                return op;
+            }
+        }
+    }
+
+    /// Whether to draw again instead of an operation that makes NaN of numbers: such cells soon say nothing.
+    fn avoids_nan(&mut self) -> bool {
+        self.random.random_bool(0.7)
     }
 
     /// A random operation that stays within the stratum; products and sums are what templates are about.
@@ -186,7 +195,8 @@ impl Generator {
                 1 => *[BinaryOp::Plus, BinaryOp::Minus].choose(&mut self.random).expect("operations"),
                 _ => *BinaryOp::ALL.choose(&mut self.random).expect("operations"),
             };
-            if self.stratum() != Stratum::IntegerExact || !INEXACT.contains(&op) {
+            let is_suitable = !INEXACT.contains(&op) || self.stratum() != Stratum::IntegerExact && !self.avoids_nan();
+            if is_suitable {
                 return op;
             }
         }
@@ -298,15 +308,23 @@ fn matrix(random: &mut Pcg64Mcg, stratum: Stratum, rows: usize, cols: usize) -> 
     Leaf::Matrix(if is_sparse { Csr::from_dense(&dense).into() } else { dense.into() })
 }
 
+fn extents(random: &mut Pcg64Mcg) -> (usize, usize) {
+    if random.random_bool(0.01) {
+        // Beyond the usual floors of Outer.
+        return (random.random_range(257..290), random.random_range(257..290));
+    }
+    loop {
+        let mut size = || *SIZES.choose(random).expect("sizes");
+        let (m, n) = (size(), size());
+        if m * n <= 40_000 {
+            return (m, n);
+        }
+    }
+}
+
 /// All leaves that motifs need; what nothing uses is dropped in the end.
 fn leaves(random: &mut Pcg64Mcg, case: &mut Case) -> Leaves {
-    let m = *SIZES.choose(random).expect("sizes");
-    let n = loop {
-        let n = *SIZES.choose(random).expect("sizes");
-        if m * n <= 40_000 {
-            break n;
-        }
-    };
+    let (m, n) = extents(random);
     let k = *[1, 2, 4, 7].choose(random).expect("sizes");
     let r = *[1, 2, 8, 9].choose(random).expect("sizes");
     let stratum = case.stratum;
@@ -327,8 +345,8 @@ fn leaves(random: &mut Pcg64Mcg, case: &mut Case) -> Leaves {
         scalar: push(Leaf::Scalar(value(random, stratum))),
         zero: push(Leaf::Literal(0.0)),
         one: push(Leaf::Literal(1.0)),
-        two: push(Leaf::Literal(2.0)),
     };
+    push(Leaf::Literal(2.0));
     push(Leaf::Literal(-1.0));
     push(Leaf::Literal(m as f64));
     push(matrix(random, stratum, 1, n));

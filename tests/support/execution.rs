@@ -3,8 +3,8 @@
 use crate::filetest::Input;
 use crate::stages::Module;
 use fuseline::{
-    BackendKind, CompileOptions, CompileStage, CpuFeatures, Dense, MatrixBlock, Mode, Outcome, Primitives, RuntimeValue,
-    Session, Variables,
+    BackendKind, CompileOptions, CompileStage, CpuFeatures, Dense, MatrixBlock, Mode, Outcome, Primitives,
+    RuntimeValue, Session, Variables,
 };
 use fuseline_interp::oracle::{self, OracleValue};
 use fuseline_ir::hop::{HopDag, HopOp};
@@ -37,8 +37,7 @@ pub(crate) fn llvm(input: &Input<'_>) -> Result<String, String> {
         Some("inlined") => Primitives::Inlined,
         Some(other) => return Err(format!("unknown option prims={other}")),
     };
-    let options =
-        CompileOptions { primitives, cpu: CpuFeatures::Avx2, keep_code: true, ..small(BackendKind::Llvm) };
+    let options = CompileOptions { primitives, cpu: CpuFeatures::Avx2, keep_code: true, ..small(BackendKind::Llvm) };
     let session = Session::new(options).map_err(|error| error.to_string())?;
     let (mut text, mut modules, mut seen) = (String::new(), String::new(), Vec::new());
     for (name, dag) in dags(input)? {
@@ -86,10 +85,12 @@ pub(crate) fn run(input: &Input<'_>) -> Result<String, String> {
         let variables = generator.inputs(&dag);
         let expected = expected(&dag, &variables)?;
         for (mode, label) in MODES {
-            let outcome = run_mode(&dag, &variables, &expected, *mode).map_err(|error| format!("{name}: {label}: {error}"))?;
+            let outcome =
+                run_mode(&dag, &variables, &expected, *mode).map_err(|error| format!("{name}: {label}: {error}"))?;
             if *mode == Mode::Gen {
                 let operators = &outcome.statistics.fused_operators;
-                let operators: Vec<String> = operators.iter().map(|(name, count)| format!("{name} x {count}")).collect();
+                let operators: Vec<String> =
+                    operators.iter().map(|(name, count)| format!("{name} x {count}")).collect();
                 writeln!(text, "{name}: {}", operators.join(", ")).expect("strings take writes");
             }
         }
@@ -97,12 +98,8 @@ pub(crate) fn run(input: &Input<'_>) -> Result<String, String> {
     Ok(text)
 }
 
-const MODES: &[(Mode, &str)] = &[
-    (Mode::Base, "base"),
-    (Mode::Gen, "gen"),
-    (Mode::GenFuseAll, "gen-fa"),
-    (Mode::GenFuseNoRedundancy, "gen-fnr"),
-];
+const MODES: &[(Mode, &str)] =
+    &[(Mode::Base, "base"), (Mode::Gen, "gen"), (Mode::GenFuseAll, "gen-fa"), (Mode::GenFuseNoRedundancy, "gen-fnr")];
 
 /// Runs a mode in all configurations; gives the first outcome.
 fn run_mode(

@@ -150,10 +150,7 @@ fn cost(input: &Input<'_>) -> Result<String, String> {
 
 /// A stage of fusion with the default cost model, whatever the machine. Options: `policy=`, and `strict=true` for strict
 /// IEEE semantics.
-fn each_fused_dag(
-    input: &Input<'_>,
-    explain: impl Fn(&HopDag, &OptimizerOptions) -> String,
-) -> Result<String, String> {
+fn each_fused_dag(input: &Input<'_>, explain: impl Fn(&HopDag, &OptimizerOptions) -> String) -> Result<String, String> {
     let mut options = OptimizerOptions::default();
     for (&name, &value) in &input.options {
         match name {

@@ -2,6 +2,7 @@
 
 use super::cell::{OracleCell, SUBNORMAL, UNIT, extreme, saturate};
 use super::double_double::{DoubleDouble, RELATIVE_ERROR};
+use super::taint::Taint;
 use fuseline_ir::ops::{AggOp, BinaryOp};
 
 /// The bound `n u / (1 - n u)` on the relative error of `n` roundings.
@@ -17,9 +18,12 @@ struct Sum {
     radius: f64,
     /// Sum of the terms' absolute values and radii.
     absolute: f64,
+    /// Bound on the magnitude of all partial sums of finite terms.
     magnitude: f64,
+    /// Whether a term is infinite or NaN.
+    has_infinite: bool,
     exact: bool,
-    tainted: bool,
+    taint: Taint,
     count: usize,
 }
 
@@ -30,19 +34,24 @@ impl Sum {
             radius: 0.0,
             absolute: 0.0,
             magnitude: 0.0,
+            has_infinite: false,
             exact: true,
-            tainted: false,
+            taint: Taint::NONE,
             count: 0,
         }
     }
 
-    fn push(&mut self, value: DoubleDouble, radius: f64, magnitude: f64, exact: bool, tainted: bool) {
+    fn push(&mut self, value: DoubleDouble, radius: f64, magnitude: f64, exact: bool, taint: Taint) {
         self.value = self.value.add(value);
         self.radius += radius;
         self.absolute += value.high.abs() + radius;
-        self.magnitude = saturate(self.magnitude + magnitude, self.magnitude.is_finite() && magnitude.is_finite());
+        if magnitude.is_finite() {
+            self.magnitude = saturate(self.magnitude + magnitude, true);
+        } else {
+            self.has_infinite = true;
+        }
         self.exact &= exact;
-        self.tainted |= tainted;
+        self.taint |= taint;
         self.count += 1;
     }
 
@@ -52,7 +61,11 @@ impl Sum {
         let own = self.absolute * self.count as f64 * RELATIVE_ERROR;
         let radius =
             self.radius + gamma(roundings) * self.absolute + own + extra as f64 * self.count as f64 * SUBNORMAL;
-        OracleCell::arithmetic(self.value, radius, self.magnitude, self.exact, self.tainted)
+        let magnitude = if self.has_infinite { f64::INFINITY } else { self.magnitude };
+        // Finite terms that overflow in one order may meet an infinity of the other sign, which in another order or
+        // within a fused multiply-add absorbs them.
+        let overflows = self.magnitude > f64::MAX / 2.0;
+        OracleCell::arithmetic(self.value, radius, magnitude, self.exact, self.taint | overflows)
     }
 }
 
@@ -63,8 +76,8 @@ pub(crate) fn dot(pairs: impl IntoIterator<Item = (OracleCell, OracleCell)>) -> 
         let (value, radius) = x.product(y);
         let are_finite = x.magnitude().is_finite() && y.magnitude().is_finite();
         let magnitude = saturate(x.magnitude() * y.magnitude(), are_finite);
-        let tainted = x.is_tainted() || y.is_tainted() || x.may_annihilate(y);
-        sum.push(value, radius, magnitude, x.is_exact() && y.is_exact(), tainted);
+        let taint = x.taint() | y.taint() | x.annihilation(y);
+        sum.push(value, radius, magnitude, x.is_exact() && y.is_exact(), taint);
     }
     sum.finish(1)
 }
@@ -77,7 +90,7 @@ pub(crate) fn aggregate(op: AggOp, cells: impl IntoIterator<Item = OracleCell>) 
             let mut sum = Sum::new();
             for cell in cells {
                 let (value, exact) = (cell.double_double(), cell.is_exact());
-                sum.push(value, cell.radius(), cell.magnitude(), exact, cell.is_tainted());
+                sum.push(value, cell.radius(), cell.magnitude(), exact, cell.taint());
             }
             let count = sum.count;
             match op {

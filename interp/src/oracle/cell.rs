@@ -6,6 +6,7 @@
 //! may overflow. A cell is *exact* where every legal evaluation gives the same integer.
 
 use super::double_double::{DoubleDouble, RELATIVE_ERROR};
+use super::taint::Taint;
 use fuseline_ir::ops::{BinaryOp, BinaryZero, ErrorBound, TernaryOp, UnaryOp};
 
 /// Half a unit in the last place of 1.
@@ -28,7 +29,7 @@ pub struct OracleCell {
     /// Bound on the magnitude of the value and of all partial results, however they are grouped.
     magnitude: f64,
     exact: bool,
-    tainted: bool,
+    taint: Taint,
 }
 
 impl OracleCell {
@@ -36,7 +37,7 @@ impl OracleCell {
     pub fn given(value: f64) -> Self {
         let exact = value.abs() < EXACT_LIMIT && value == value.trunc();
         let value = DoubleDouble::new(value);
-        OracleCell { value, radius: 0.0, magnitude: value.high.abs(), exact, tainted: false }
+        OracleCell { value, radius: 0.0, magnitude: value.high.abs(), exact, taint: Taint::NONE }
     }
 
     /// The value, rounded to a double.
@@ -51,18 +52,27 @@ impl OracleCell {
 
     /// Whether legal plans may disagree about this cell.
     pub fn is_tainted(&self) -> bool {
-        self.tainted
+        self.taint != Taint::NONE
+    }
+
+    pub(crate) fn taint(&self) -> Taint {
+        self.taint
+    }
+
+    /// The cell in strict IEEE arithmetic, where no zero annihilates what is not finite.
+    pub fn strict_ieee(self) -> Self {
+        OracleCell { taint: self.taint.without_zeros(), ..self }
     }
 
     /// Whether every legal evaluation gives exactly this integer.
     pub fn is_exact(&self) -> bool {
-        self.exact && !self.tainted
+        self.exact && !self.is_tainted()
     }
 
     /// Whether `actual` is a legal result.
     pub fn accepts(&self, actual: f64) -> bool {
         let expected = self.value.high;
-        if self.tainted {
+        if self.is_tainted() {
             true
         } else if expected.is_nan() || actual.is_nan() {
             expected.is_nan() && actual.is_nan()
@@ -82,35 +92,35 @@ impl OracleCell {
         self.magnitude
     }
 
-    /// The cell, tainted if `tainted`.
-    pub(crate) fn with_taint(self, tainted: bool) -> Self {
-        OracleCell { tainted: self.tainted || tainted, ..self }
+    /// The cell with more taint.
+    pub(crate) fn with_taint(self, taint: impl Into<Taint>) -> Self {
+        OracleCell { taint: self.taint | taint, ..self }
     }
 
     /// The result of sums and products of cells: `radius` is that of the operation with rounding, `exact` says that
     /// the operands are.
-    pub(crate) fn arithmetic(value: DoubleDouble, radius: f64, magnitude: f64, exact: bool, tainted: bool) -> Self {
+    pub(crate) fn arithmetic(value: DoubleDouble, radius: f64, magnitude: f64, exact: bool, taint: Taint) -> Self {
         let exact = exact && magnitude < EXACT_LIMIT;
         if !value.high.is_finite() {
             // An overflow of finite operands depends on the order; infinities and NaN among these do not.
             let overflows = magnitude.is_finite();
-            return OracleCell { value, radius: 0.0, magnitude, exact: false, tainted: tainted || overflows };
+            return OracleCell { value, radius: 0.0, magnitude, exact: false, taint: taint | overflows };
         }
         let radius = if exact { 0.0 } else { radius + value.high.abs() * RELATIVE_ERROR };
-        let tainted = tainted || magnitude > f64::MAX / 2.0 || !radius.is_finite();
-        OracleCell { value, radius, magnitude, exact, tainted }
+        let is_unstable = magnitude > f64::MAX / 2.0 || !radius.is_finite();
+        OracleCell { value, radius, magnitude, exact, taint: taint | is_unstable }
     }
 
     /// A value that follows from its operands without rounding.
-    fn decided(value: f64, tainted: bool) -> Self {
-        OracleCell { tainted, ..OracleCell::given(value) }
+    fn decided(value: f64, taint: Taint) -> Self {
+        OracleCell { taint, ..OracleCell::given(value) }
     }
 
     /// A result of a function that was evaluated in double precision.
-    fn approximate(value: f64, radius: f64, ulps: f64, tainted: bool) -> Self {
+    fn approximate(value: f64, radius: f64, ulps: f64, taint: Taint) -> Self {
         // Both the result and our own evaluation may be off by `ulps`.
         let rounding = 4.0 * (ulps + 1.0) * UNIT * value.abs() + SUBNORMAL;
-        OracleCell::arithmetic(DoubleDouble::new(value), radius + rounding, value.abs(), false, tainted)
+        OracleCell::arithmetic(DoubleDouble::new(value), radius + rounding, value.abs(), false, taint)
     }
 
     /// Whether zero lies within the radius.
@@ -150,7 +160,7 @@ impl OracleCell {
         let are_finite = self.magnitude.is_finite() && other.magnitude.is_finite();
         let magnitude = saturate(self.magnitude + other.magnitude, are_finite);
         let exact = self.exact && other.exact;
-        OracleCell::arithmetic(value, radius, magnitude, exact, self.tainted || other.tainted)
+        OracleCell::arithmetic(value, radius, magnitude, exact, self.taint | other.taint)
     }
 
     fn neg(self) -> Self {
@@ -165,28 +175,37 @@ impl OracleCell {
         (self.value.mul(other.value), radius)
     }
 
-    /// Whether a zero of one operand may annihilate what is no number in the other.
-    pub(crate) fn may_annihilate(self, other: OracleCell) -> bool {
-        let annihilates = |x: OracleCell, y: OracleCell| x.may_be_zero() && !y.value.high.is_finite();
-        annihilates(self, other) || annihilates(other, self)
+    /// Taint by a zero of one operand that may annihilate what is no number in the other.
+    pub(crate) fn annihilation(self, other: OracleCell) -> Taint {
+        let of = |x: OracleCell, y: OracleCell| match x.may_be_zero() && !y.value.high.is_finite() {
+            // What is not certain to be zero makes NaN or an infinity even where nothing annihilates.
+            true if x.is_certain() || y.value.high.is_nan() => Taint::ZEROS,
+            true => Taint::UNSTABLE,
+            false => Taint::NONE,
+        };
+        of(self, other) | of(other, self)
     }
 
     fn mul(self, other: OracleCell) -> Self {
-        let tainted = self.tainted || other.tainted || self.may_annihilate(other);
+        let taint = self.taint | other.taint | self.annihilation(other);
         let (value, radius) = self.product(other);
         let radius = radius + UNIT * (value.high.abs() + radius) + SUBNORMAL;
         let are_finite = self.magnitude.is_finite() && other.magnitude.is_finite();
         let magnitude = saturate(self.magnitude * other.magnitude, are_finite);
         let exact = self.exact && other.exact;
-        OracleCell::arithmetic(value, radius, magnitude, exact, tainted)
+        OracleCell::arithmetic(value, radius, magnitude, exact, taint)
     }
 
     pub(crate) fn div(self, other: OracleCell) -> Self {
-        let tainted = self.tainted || other.tainted;
-        // Division by zero: the sign of zeros is not specified, and a zero numerator may annihilate.
-        let annihilates = self.may_be_zero() && !other.value.high.is_finite();
-        if other.may_be_zero() || annihilates {
-            return OracleCell::decided(self.value.high / other.value.high, true);
+        let taint = self.taint | other.taint;
+        let quotient = self.value.high / other.value.high;
+        if other.may_be_zero() {
+            // The sign of zeros is not specified; but zero divided by zero is NaN if nothing annihilates.
+            let is_certain = self.is_certain() && other.is_certain() && quotient.is_nan();
+            return OracleCell::decided(quotient, taint | if is_certain { Taint::ZEROS } else { Taint::UNSTABLE });
+        }
+        if self.may_be_zero() && !other.value.high.is_finite() {
+            return OracleCell::decided(quotient, taint | Taint::ZEROS);
         }
         let value = self.value.div(other.value);
         let radius = (self.radius + value.high.abs() * other.radius) / (other.value.high.abs() - other.radius);
@@ -194,7 +213,7 @@ impl OracleCell {
         let radius = radius + UNIT * (value.high.abs() + radius) + SUBNORMAL;
         let are_finite = self.magnitude.is_finite() && other.value.high.is_finite();
         let magnitude = if are_finite { saturate(value.high.abs(), true) } else { value.high.abs() };
-        OracleCell::arithmetic(value, radius, magnitude, false, tainted)
+        OracleCell::arithmetic(value, radius, magnitude, false, taint)
     }
 
     /// A monotone function, by its values at the ends of the interval.
@@ -202,10 +221,10 @@ impl OracleCell {
         let (low, high) = self.bounds();
         let (least, value, greatest) = (function(low), function(self.value.high), function(high));
         if self.is_certain() || least.to_bits() == greatest.to_bits() {
-            return OracleCell::approximate(value, 0.0, ulps, self.tainted);
+            return OracleCell::approximate(value, 0.0, ulps, self.taint);
         }
         let radius = (greatest - value).abs().max((value - least).abs());
-        OracleCell::approximate(value, radius, ulps, self.tainted || !radius.is_finite())
+        OracleCell::approximate(value, radius, ulps, self.taint | !radius.is_finite())
     }
 
     /// A step function: certain if both ends of the interval lie on one step.
@@ -213,7 +232,7 @@ impl OracleCell {
         let (low, high) = self.bounds();
         let (low, high) = (function(low), function(high));
         let value = function(self.value.high);
-        OracleCell::decided(value, self.tainted || (low != high && !value.is_nan()))
+        OracleCell::decided(value, self.taint | (low != high && !value.is_nan()))
     }
 
     /// The result of a unary operation.
@@ -241,15 +260,15 @@ impl OracleCell {
             }
             UnaryOp::Round | UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Sign => x.step(|x| op.eval(x)),
             UnaryOp::Not => match x.truth() {
-                Some(truth) => OracleCell::decided(f64::from(u8::from(!truth)), x.tainted),
-                None => OracleCell::decided(0.0, true),
+                Some(truth) => OracleCell::decided(f64::from(u8::from(!truth)), x.taint),
+                None => OracleCell::decided(0.0, Taint::UNSTABLE),
             },
         }
     }
 
     /// The result of a binary operation.
     pub(crate) fn binary(op: BinaryOp, x: OracleCell, y: OracleCell) -> Self {
-        let tainted = x.tainted || y.tainted;
+        let taint = x.taint | y.taint;
         match op {
             BinaryOp::Plus => x.add(y),
             BinaryOp::Minus => x.add(y.neg()),
@@ -260,9 +279,9 @@ impl OracleCell {
             BinaryOp::And | BinaryOp::Or => match (x.truth(), y.truth()) {
                 (Some(left), Some(right)) => {
                     let number = |truth: bool| f64::from(u8::from(truth));
-                    OracleCell::decided(op.eval(number(left), number(right)), tainted)
+                    OracleCell::decided(op.eval(number(left), number(right)), taint)
                 }
-                _ => OracleCell::decided(0.0, true),
+                _ => OracleCell::decided(0.0, Taint::UNSTABLE),
             },
             BinaryOp::Equal
             | BinaryOp::NotEqual
@@ -281,8 +300,8 @@ impl OracleCell {
             TernaryOp::PlusMult => a.add(b.mul(c)),
             TernaryOp::MinusMult => a.add(b.mul(c).neg()),
             TernaryOp::IfElse => match a.truth() {
-                Some(true) => b.with_taint(a.tainted),
-                Some(false) => c.with_taint(a.tainted),
+                Some(true) => b.with_taint(a.taint),
+                Some(false) => c.with_taint(a.taint),
                 None => b.with_taint(true),
             },
         }
@@ -315,7 +334,7 @@ pub(crate) fn extreme(op: BinaryOp, x: OracleCell, y: OracleCell) -> OracleCell 
         radius: x.radius.max(y.radius),
         magnitude: if greater.is_finite() { greater } else { kept.magnitude },
         exact: x.exact && y.exact,
-        tainted: x.tainted || y.tainted,
+        taint: x.taint | y.taint,
     }
 }
 
@@ -328,7 +347,7 @@ fn compare(op: BinaryOp, x: OracleCell, y: OracleCell) -> OracleCell {
         if x.value.high == y.value.high { (x.value.low, y.value.low) } else { (x.value.high, y.value.high) };
     let is_nan = x.value.high.is_nan() || y.value.high.is_nan();
     let value = if is_nan { op.eval(x.value.high, y.value.high) } else { op.eval(left, right) };
-    OracleCell::decided(value, x.tainted || y.tainted || straddles)
+    OracleCell::decided(value, x.taint | y.taint | straddles)
 }
 
 /// Floored quotient and remainder.
@@ -336,7 +355,7 @@ fn quotient(op: BinaryOp, x: OracleCell, y: OracleCell) -> OracleCell {
     debug_assert_eq!(op.zero(), BinaryZero::LeftAnnihilates, "a zero numerator may be exploited");
     if x.is_certain() && y.is_certain() && y.value.high != 0.0 && x.value.high.is_finite() && y.value.high.is_finite() {
         let value = op.eval(x.value.high, y.value.high);
-        return OracleCell::decided(value, x.tainted || y.tainted);
+        return OracleCell::decided(value, x.taint | y.taint);
     }
     let floor = x.div(y).step(f64::floor);
     match op {
@@ -346,27 +365,27 @@ fn quotient(op: BinaryOp, x: OracleCell, y: OracleCell) -> OracleCell {
 }
 
 fn power(x: OracleCell, y: OracleCell) -> OracleCell {
-    let tainted = x.tainted || y.tainted;
+    let taint = x.taint | y.taint;
     let op = BinaryOp::Pow;
     let ulps = 2.0;
     if y.is_certain() && y.value.high == 2.0 {
-        return x.mul(x).with_taint(y.tainted);
+        return x.mul(x).with_taint(y.taint);
     }
     let (lowest, highest) = x.bounds();
     let value = op.eval(x.value.high, y.value.high);
     if x.is_certain() && y.is_certain() {
         // The sign of a zero decides about the sign of its inverse.
         let depends_on_sign = x.value.high == 0.0 && y.value.high < 0.0;
-        return OracleCell::approximate(value, 0.0, ulps, tainted || depends_on_sign);
+        return OracleCell::approximate(value, 0.0, ulps, taint | depends_on_sign);
     }
     let is_integer = y.is_certain() && y.value.high == y.value.high.trunc();
     if lowest <= 0.0 && !(is_integer && y.value.high > 0.0) {
-        return OracleCell::decided(value, true);
+        return OracleCell::decided(value, Taint::UNSTABLE);
     }
     // Extremes lie at the corners, and at zero for powers that turn there.
     let (shallow, steep) = y.bounds();
     let corners = [(lowest, shallow), (lowest, steep), (highest, shallow), (highest, steep)];
     let at_zero = if lowest < 0.0 && highest > 0.0 { value.abs() } else { 0.0 };
     let radius = corners.iter().map(|&(x, y)| (op.eval(x, y) - value).abs()).fold(at_zero, f64::max);
-    OracleCell::approximate(value, radius, ulps, tainted || !radius.is_finite())
+    OracleCell::approximate(value, radius, ulps, taint | !radius.is_finite())
 }

@@ -7,6 +7,7 @@ mod aggregate;
 mod cell;
 mod double_double;
 mod evaluate;
+mod taint;
 mod value;
 
 pub use cell::OracleCell;

@@ -95,6 +95,12 @@ impl OracleMatrix {
         if self.cells.is_empty() { 0.0 } else { tainted as f64 / self.cells.len() as f64 }
     }
 
+    /// The matrix in strict IEEE arithmetic, where no zero annihilates what is not finite.
+    pub fn strict_ieee(self) -> Self {
+        let cells = self.cells.into_iter().map(OracleCell::strict_ieee).collect();
+        OracleMatrix { cells, ..self }
+    }
+
     /// Checks a result.
     ///
     /// # Errors
@@ -121,6 +127,15 @@ impl OracleValue {
             OracleValue::Matrix(_) => "matrix",
             OracleValue::Scalar(_) => "scalar",
             OracleValue::Text(_) => "text",
+        }
+    }
+
+    /// The value in strict IEEE arithmetic, where no zero annihilates what is not finite.
+    pub fn strict_ieee(self) -> Self {
+        match self {
+            OracleValue::Matrix(matrix) => OracleValue::Matrix(matrix.strict_ieee()),
+            OracleValue::Scalar(cell) => OracleValue::Scalar(cell.strict_ieee()),
+            OracleValue::Text(text) => OracleValue::Text(text),
         }
     }
 

@@ -87,8 +87,8 @@ pub fn execute(
     pool: &rayon::ThreadPool,
     counters: &Counters,
 ) -> Result<MatrixBlock, SkeletonError> {
-    let buffers = buffers();
-    fuseline_skeletons::execute(compiled, inputs, scalars, &Execution { pool, buffers: &buffers, counters })
+    let env = Execution { pool, buffers: &buffers(), counters, strict_ieee: false };
+    fuseline_skeletons::execute(compiled, inputs, scalars, &env)
 }
 
 /// The bits of a result, every NaN the same.

@@ -5,7 +5,7 @@ use super::{Lowered, Lowerer};
 use crate::ast::{Call, Expression, ExpressionKind, Infix, Name, Ranges, Statement, StatementKind, Target};
 use crate::diagnostic::Diagnostic;
 use fuseline_ir::builtins;
-use fuseline_ir::hop::{HopId, HopOp, Span};
+use fuseline_ir::hop::{Function, HopId, HopOp, Span};
 use fuseline_ir::ops::BinaryOp;
 use fuseline_ir::types::DataType;
 
@@ -156,6 +156,10 @@ impl Lowerer<'_> {
         self.hoist(&arguments)?;
         let effect = self.builtin(builtin, call, expression.span)?;
         self.blocks.dag.effects.push(effect);
+        if matches!(self.blocks.dag[effect].op, HopOp::Parameterized { function: Function::Write, .. }) {
+            // Within a block reads of files come before its effects: what is read after this write is another block's.
+            self.blocks.cut();
+        }
         Ok(())
     }
 }

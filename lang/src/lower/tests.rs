@@ -259,19 +259,22 @@ fn effects_keep_their_order() {
                 %22 = literal "csv" : str
                 %23 = literal "," : str
                 %24 = fwrite %5, %21, format=%22, sep=%23 : bool
-                %25 = literal 2 : i64
-                %26 = toString %5, decimal=%25 : str
-                %27 = print %26 : bool
-                %28 = literal "done" : str
-                %29 = stop %28 : bool
                 write "X" %5
                 write "n" %9
                 write "t0" %10
                 effect %17
                 effect %20
                 effect %24
-                effect %27
-                effect %29
+              }
+              block {
+                %0 = read "X" : f64[?x?]
+                %1 = literal 2 : i64
+                %2 = toString %0, decimal=%1 : str
+                %3 = print %2 : bool
+                %4 = literal "done" : str
+                %5 = stop %4 : bool
+                effect %3
+                effect %5
               }
             }
         "#]],

@@ -1,7 +1,7 @@
-//! Fused loops: rows, blocks of 32 lanes, and a masked rest, with all values of the loop's operations in registers.
+//! Fused loops: what they read, write and reduce, and the loop over rows. `blocks` has the loops within a row.
 
+use super::blocks::{add_incoming, registers};
 use super::memory::View;
-use super::reduce::LANES;
 use super::unit::Fact;
 use super::{Emit, Emitter};
 use crate::schedule::{Entry, Extent, FusedLoop};
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 /// How a loop reads a value that it does not compute.
 #[derive(Clone, Copy)]
-enum Source<'ctx> {
+pub(super) enum Source<'ctx> {
     /// The same in every lane.
     Uniform(VectorValue<'ctx>),
     /// Consecutive values from here on.
@@ -25,7 +25,7 @@ enum Source<'ctx> {
 
 /// What a reduction is for.
 #[derive(Clone, Copy)]
-enum Target {
+pub(super) enum Target {
     /// A row aggregate that other steps read.
     Node(CNodeId),
     /// A row aggregate that is the output.
@@ -36,41 +36,47 @@ enum Target {
 
 /// A reduction of the loop; its registers are carried from block to block.
 #[derive(Clone, Copy)]
-struct Reduction {
-    agg: AggOp,
-    value: CNodeId,
+pub(super) struct Reduction {
+    pub(super) agg: AggOp,
+    pub(super) value: CNodeId,
     target: Target,
 }
 
 /// A value of the loop that is written to memory.
 #[derive(Clone, Copy)]
-struct Write<'ctx> {
-    value: CNodeId,
+pub(super) struct Write<'ctx> {
+    pub(super) value: CNodeId,
     view: View<'ctx>,
     /// The function that merges what is written into what is there.
-    merge: Option<AggOp>,
+    pub(super) merge: Option<AggOp>,
 }
 
 /// Everything about a loop that does not change from row to row.
-struct Loop<'a, 'ctx> {
-    fused: &'a FusedLoop,
+pub(super) struct Loop<'a, 'ctx> {
+    pub(super) fused: &'a FusedLoop,
     rows: IntValue<'ctx>,
     /// Per row where rows are ragged.
     length: Option<IntValue<'ctx>>,
-    inputs: Vec<(CNodeId, View<'ctx>)>,
+    pub(super) inputs: Vec<(CNodeId, View<'ctx>)>,
     constants: HashMap<CNodeId, Source<'ctx>>,
-    writes: Vec<Write<'ctx>>,
+    pub(super) writes: Vec<Write<'ctx>>,
     /// Full aggregates first.
-    reductions: Vec<Reduction>,
+    pub(super) reductions: Vec<Reduction>,
     unit_reductions: usize,
 }
 
+/// Where the current row of a view begins.
+struct Cursor<'ctx> {
+    pointer: PhiValue<'ctx>,
+    stride: IntValue<'ctx>,
+}
+
 /// A row of a loop.
-struct Row<'ctx> {
-    length: IntValue<'ctx>,
-    sources: HashMap<CNodeId, Source<'ctx>>,
+pub(super) struct Row<'ctx> {
+    pub(super) length: IntValue<'ctx>,
+    pub(super) sources: HashMap<CNodeId, Source<'ctx>>,
     /// Where the row of each write begins.
-    writes: Vec<PointerValue<'ctx>>,
+    pub(super) writes: Vec<PointerValue<'ctx>>,
 }
 
 impl<'ctx> Emitter<'_, 'ctx> {
@@ -85,6 +91,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.builder.position_at_end(head);
         let row = self.builder.build_phi(self.i64(), "row")?;
         row.add_incoming(&[(&self.index(0), before)]);
+        let cursors = self.cursors(&this, before)?;
         let carried_phis = self.phis(&neutral[..carried], before)?;
         let carried_values = registers(&carried_phis);
         let row_index = row.as_basic_value().into_int_value();
@@ -92,7 +99,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.builder.build_conditional_branch(more, body, exit)?;
 
         self.builder.position_at_end(body);
-        let state = self.enter_row(&this, row_index)?;
+        let state = self.enter_row(&this, row_index, &cursors)?;
         let initial = [&carried_values, &neutral[carried..]].concat();
         let reduced = self.blocks(&this, &state, &initial)?;
         for (reduction, registers) in
@@ -103,6 +110,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let next = self.builder.build_int_add(row_index, self.index(1), "")?;
         let end = self.current_block();
         row.add_incoming(&[(&next, end)]);
+        self.advance(&cursors, end)?;
         add_incoming(&carried_phis, &reduced[..carried], end);
         self.builder.build_unconditional_branch(head)?;
 
@@ -209,8 +217,38 @@ impl<'ctx> Emitter<'_, 'ctx> {
         })
     }
 
+    /// The views of the loop that move from row to row, inputs first. Those of ragged rows follow positions.
+    fn moving(&self, this: &Loop<'_, 'ctx>) -> Vec<View<'ctx>> {
+        let over_rows = this.fused.extent == Extent::Rows;
+        let is_ragged = this.length.is_none();
+        let moves = |extent: Extent| !over_rows && (!is_ragged || extent == Extent::Rows);
+        let inputs = this.inputs.iter().filter(|(id, _)| moves(self.schedule.extents[*id])).map(|(_, view)| *view);
+        let writes = this.writes.iter().map(|write| write.view).filter(|_| moves(this.fused.extent));
+        inputs.chain(writes).collect()
+    }
+
+    /// Pointers to the current row of each moving view, at the head of the loop over rows.
+    fn cursors(&mut self, this: &Loop<'_, 'ctx>, before: BasicBlock<'ctx>) -> Emit<Vec<Cursor<'ctx>>> {
+        let cursor = |view: View<'ctx>| {
+            let pointer = self.builder.build_phi(self.pointer(), "")?;
+            pointer.add_incoming(&[(&view.pointer, before)]);
+            Ok(Cursor { pointer, stride: view.row })
+        };
+        self.moving(this).into_iter().map(cursor).collect()
+    }
+
+    /// Moves the cursors on by one row.
+    fn advance(&self, cursors: &[Cursor<'ctx>], end: BasicBlock<'ctx>) -> Emit<()> {
+        for cursor in cursors {
+            let next = self.offset(cursor.pointer.as_basic_value().into_pointer_value(), cursor.stride)?;
+            cursor.pointer.add_incoming(&[(&next, end)]);
+        }
+        Ok(())
+    }
+
     /// Finds the row's values.
-    fn enter_row(&mut self, this: &Loop<'_, 'ctx>, row: IntValue<'ctx>) -> Emit<Row<'ctx>> {
+    fn enter_row(&mut self, this: &Loop<'_, 'ctx>, row: IntValue<'ctx>, cursors: &[Cursor<'ctx>]) -> Emit<Row<'ctx>> {
+        let over_rows = this.fused.extent == Extent::Rows;
         let is_ragged = this.length.is_none();
         let (start, length) = match this.length {
             Some(length) => (self.index(0), length),
@@ -221,138 +259,28 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 (start, self.builder.build_int_sub(end, start, "")?)
             }
         };
+        let mut current = cursors.iter().map(|cursor| cursor.pointer.as_basic_value().into_pointer_value());
+        let mut current = || current.next().expect("every moving view has a cursor");
         let mut sources = this.constants.clone();
         for &(id, view) in &this.inputs {
             let source = match self.schedule.extents[id] {
-                Extent::Rows if this.fused.extent == Extent::Rows && view.is_packed => Source::Run(view.pointer),
-                Extent::Rows if this.fused.extent == Extent::Rows => Source::Strided(view.pointer, view.row),
-                Extent::Rows => {
-                    let address = self.row_address(view.pointer, row, view.row)?;
-                    Source::Uniform(self.broadcast(address)?)
-                }
+                _ if over_rows && view.is_wide | view.is_packed => Source::Run(view.pointer),
+                _ if over_rows => Source::Strided(view.pointer, view.row),
+                Extent::Rows => Source::Uniform(self.broadcast(current())?),
                 _ if is_ragged => Source::Run(self.offset(view.pointer, start)?),
-                _ => Source::Run(self.row_address(view.pointer, row, view.row)?),
+                _ => Source::Run(current()),
             };
             sources.insert(id, source);
         }
         let mut writes = Vec::new();
         for write in &this.writes {
             writes.push(match is_ragged {
+                _ if over_rows => write.view.pointer,
                 true => self.offset(write.view.pointer, start)?,
-                false => self.row_address(write.view.pointer, row, write.view.row)?,
+                false => current(),
             });
         }
         Ok(Row { length, sources, writes })
-    }
-
-    /// The blocks of a row: whole ones in a loop, then the rest under a mask. Gives the reductions' registers.
-    fn blocks(
-        &mut self,
-        this: &Loop<'_, 'ctx>,
-        row: &Row<'ctx>,
-        initial: &[VectorValue<'ctx>],
-    ) -> Emit<Vec<VectorValue<'ctx>>> {
-        let zero = self.index(0);
-        let whole = self.builder.build_and(row.length, self.index(!u64::from(LANES - 1)), "")?;
-        let [block, rest, tail, done] = ["block", "rest", "tail", "row_done"].map(|name| self.new_block(name));
-        let before = self.current_block();
-        let has_blocks = self.builder.build_int_compare(IntPredicate::NE, whole, zero, "")?;
-        self.builder.build_conditional_branch(has_blocks, block, rest)?;
-
-        self.builder.position_at_end(block);
-        let index = self.builder.build_phi(self.i64(), "cell")?;
-        index.add_incoming(&[(&zero, before)]);
-        let phis = self.phis(initial, before)?;
-        let first = index.as_basic_value().into_int_value();
-        let reduced = self.block(this, row, first, None, registers(&phis))?;
-        let next = self.builder.build_int_add(first, self.index(LANES.into()), "")?;
-        index.add_incoming(&[(&next, block)]);
-        add_incoming(&phis, &reduced, block);
-        let more = self.builder.build_int_compare(IntPredicate::ULT, next, whole, "")?;
-        self.builder.build_conditional_branch(more, block, rest)?;
-
-        self.builder.position_at_end(rest);
-        let rest_phis = self.phis(initial, before)?;
-        add_incoming(&rest_phis, &reduced, block);
-        let remaining = self.builder.build_int_sub(row.length, whole, "")?;
-        let has_rest = self.builder.build_int_compare(IntPredicate::NE, remaining, zero, "")?;
-        self.builder.build_conditional_branch(has_rest, tail, done)?;
-
-        self.builder.position_at_end(tail);
-        let reduced = self.block(this, row, whole, Some(remaining), registers(&rest_phis))?;
-        self.builder.build_unconditional_branch(done)?;
-
-        self.builder.position_at_end(done);
-        let done_phis = self.phis(&registers(&rest_phis), rest)?;
-        add_incoming(&done_phis, &reduced, tail);
-        Ok(registers(&done_phis))
-    }
-
-    /// Up to 32 lanes from a cell of the row on.
-    fn block(
-        &mut self,
-        this: &Loop<'_, 'ctx>,
-        row: &Row<'ctx>,
-        first: IntValue<'ctx>,
-        remaining: Option<IntValue<'ctx>>,
-        mut reduced: Vec<VectorValue<'ctx>>,
-    ) -> Emit<Vec<VectorValue<'ctx>>> {
-        for part in 0..self.parts() {
-            let lane = part as u32 * self.lanes();
-            let cell = self.builder.build_int_add(first, self.index(lane.into()), "")?;
-            let mask = remaining.map(|remaining| self.mask_before(lane, remaining)).transpose()?;
-            let values = self.compute(this, row, cell, mask)?;
-            for (write, &begin) in this.writes.iter().zip(&row.writes) {
-                let address = self.offset(begin, cell)?;
-                let mut value = values[&write.value];
-                if let Some(agg) = write.merge {
-                    let old = self.load_register(address, mask)?;
-                    value = self.accumulate(agg, old, value, None)?;
-                }
-                self.store_register(address, value, mask)?;
-            }
-            for (index, reduction) in this.reductions.iter().enumerate() {
-                let register = &mut reduced[index * (LANES / self.target.lanes()) as usize + part];
-                *register = self.accumulate(reduction.agg, *register, values[&reduction.value], mask)?;
-            }
-        }
-        Ok(reduced)
-    }
-
-    /// One register of every value of the loop.
-    fn compute(
-        &mut self,
-        this: &Loop<'_, 'ctx>,
-        row: &Row<'ctx>,
-        cell: IntValue<'ctx>,
-        mask: Option<VectorValue<'ctx>>,
-    ) -> Emit<HashMap<CNodeId, VectorValue<'ctx>>> {
-        let mut values = HashMap::new();
-        for (&id, source) in &row.sources {
-            if let Source::Uniform(value) = source {
-                values.insert(id, *value);
-            }
-        }
-        for (id, _) in &this.inputs {
-            match row.sources[id] {
-                Source::Uniform(_) => {}
-                Source::Run(begin) => {
-                    let address = self.offset(begin, cell)?;
-                    values.insert(*id, self.load_register(address, mask)?);
-                }
-                Source::Strided(begin, stride) => {
-                    let address = self.row_address(begin, cell, stride)?;
-                    values.insert(*id, self.load_strided(address, stride, mask)?);
-                }
-            }
-        }
-        for &id in &this.fused.nodes {
-            let operands: Vec<VectorValue<'ctx>> =
-                self.plan.nodes[id].operands().iter().map(|operand| values[operand]).collect();
-            let value = self.element_wise(id, &operands)?;
-            values.insert(id, value);
-        }
-        Ok(values)
     }
 
     /// Merges and stores a row aggregate.
@@ -401,34 +329,5 @@ impl<'ctx> Emitter<'_, 'ctx> {
     fn neutral_registers(&self, reductions: &[Reduction]) -> Vec<VectorValue<'ctx>> {
         let of = |reduction: &Reduction| vec![self.constant(reduction.agg.neutral()); self.parts()];
         reductions.iter().flat_map(of).collect()
-    }
-
-    fn phis(&self, initial: &[VectorValue<'ctx>], from: BasicBlock<'ctx>) -> Emit<Vec<PhiValue<'ctx>>> {
-        initial
-            .iter()
-            .map(|value| {
-                let phi = self.builder.build_phi(self.register(), "")?;
-                phi.add_incoming(&[(value, from)]);
-                Ok(phi)
-            })
-            .collect()
-    }
-
-    fn new_block(&self, name: &str) -> BasicBlock<'ctx> {
-        self.context.append_basic_block(self.function, name)
-    }
-
-    fn current_block(&self) -> BasicBlock<'ctx> {
-        self.builder.get_insert_block().expect("the emitter always stands at the end of a block")
-    }
-}
-
-fn registers<'ctx>(phis: &[PhiValue<'ctx>]) -> Vec<VectorValue<'ctx>> {
-    phis.iter().map(|phi| phi.as_basic_value().into_vector_value()).collect()
-}
-
-fn add_incoming<'ctx>(phis: &[PhiValue<'ctx>], values: &[VectorValue<'ctx>], from: BasicBlock<'ctx>) {
-    for (phi, value) in phis.iter().zip(values) {
-        phi.add_incoming(&[(value, from)]);
     }
 }

@@ -4,6 +4,7 @@
 //! all loads and stores carry the alignment of a double: wider alignment is a property of allocations, never an
 //! assumption of code.
 
+mod blocks;
 mod calls;
 mod elementwise;
 mod fused;
@@ -76,7 +77,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
         plan: &'a CPlan,
         schedule: &'a Schedule,
         called: &'a mut Vec<String>,
-    ) -> Emit<()> {
+    ) -> Emit<FunctionValue<'ctx>> {
         let pointer = context.ptr_type(AddressSpace::default());
         let signature = context.void_type().fn_type(&[pointer.into(), pointer.into()], false);
         let function = module.add_function(schedule.entry.symbol(), signature, None);
@@ -99,15 +100,15 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
             called,
         };
         for step in &schedule.steps {
-            emitter.step(step)?;
+            emitter.schedule_step(step)?;
         }
         emitter.builder.build_return(None)?;
         emitter.builder.position_at_end(prologue);
         emitter.builder.build_unconditional_branch(steps)?;
-        Ok(())
+        Ok(function)
     }
 
-    fn step(&mut self, step: &Step) -> Emit<()> {
+    fn schedule_step(&mut self, step: &Step) -> Emit<()> {
         match step {
             Step::Loop(fused) => self.fused_loop(fused),
             Step::Call(id) => self.node_call(*id),
@@ -158,9 +159,9 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
         VectorType::const_vector(&vec![lane; self.lanes() as usize])
     }
 
-    /// The indexes `first, first + 1, ...`, one per lane.
-    fn consecutive(&self, first: u32) -> VectorValue<'ctx> {
-        let lanes: Vec<IntValue<'ctx>> = (first..first + self.lanes()).map(|lane| self.index(lane.into())).collect();
+    /// The indexes 0, 1, ..., one per lane.
+    fn lane_indexes(&self) -> VectorValue<'ctx> {
+        let lanes: Vec<IntValue<'ctx>> = (0..self.lanes()).map(|lane| self.index(lane.into())).collect();
         VectorType::const_vector(&lanes)
     }
 }

@@ -24,10 +24,10 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.splat(value, self.register())
     }
 
-    /// The lanes `first, first + 1, ...` of a block that lie before its end.
-    pub(super) fn mask_before(&self, first: u32, end: IntValue<'ctx>) -> Emit<VectorValue<'ctx>> {
+    /// The lanes whose index is below the end.
+    pub(super) fn lanes_before(&self, end: IntValue<'ctx>) -> Emit<VectorValue<'ctx>> {
         let end = self.splat(end, self.i64().vec_type(self.lanes()))?;
-        self.builder.build_int_compare(IntPredicate::ULT, self.consecutive(first), end, "")
+        self.builder.build_int_compare(IntPredicate::ULT, self.lane_indexes(), end, "")
     }
 
     /// Loads consecutive doubles; zeros where masked out.
@@ -71,7 +71,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let pointers = self.context.ptr_type(AddressSpace::default()).vec_type(self.lanes());
         let bytes = self.builder.build_int_mul(stride, self.index(8), "")?;
         let bytes = self.splat(bytes, integers)?;
-        let distances = self.builder.build_int_mul(self.consecutive(0), bytes, "")?;
+        let distances = self.builder.build_int_mul(self.lane_indexes(), bytes, "")?;
         let base = self.builder.build_ptr_to_int(first, self.i64(), "")?;
         let base = self.splat(base, integers)?;
         let addresses = self.builder.build_int_add(base, distances, "")?;

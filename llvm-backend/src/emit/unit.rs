@@ -20,6 +20,8 @@ pub(super) enum Fact {
     FirstOffset,
     Positions,
     Columns,
+    Sides,
+    Outputs,
     SideValues(CInputId),
     SideStride(CInputId),
     SideCols(CInputId),
@@ -63,6 +65,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Fact::MainStride => self.load_number(unit, offset_of!(RawUnit, main_stride)),
             Fact::RowOffsets => self.load_address(unit, offset_of!(RawUnit, row_offsets)),
             Fact::Columns => self.load_address(unit, offset_of!(RawUnit, columns)),
+            Fact::Sides => self.load_address(unit, offset_of!(RawUnit, sides)),
+            Fact::Outputs => self.load_address(unit, offset_of!(RawUnit, outputs)),
             Fact::FirstOffset => {
                 let offsets = self.address(Fact::RowOffsets)?;
                 self.load_number(offsets, 0)
@@ -76,11 +80,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Fact::SideStride(input) => self.load_side_number(input, offset_of!(RawSide, row_stride)),
             Fact::SideCols(input) => self.load_side_number(input, offset_of!(RawSide, cols)),
             Fact::OutputValues(index) => {
-                let outputs = self.load_address(unit, offset_of!(RawUnit, outputs))?.into_pointer_value();
+                let outputs = self.address(Fact::Outputs)?;
                 self.load_address(outputs, index * size_of::<RawOutput>() + offset_of!(RawOutput, values))
             }
             Fact::OutputStride(index) => {
-                let outputs = self.load_address(unit, offset_of!(RawUnit, outputs))?.into_pointer_value();
+                let outputs = self.address(Fact::Outputs)?;
                 self.load_number(outputs, index * size_of::<RawOutput>() + offset_of!(RawOutput, row_stride))
             }
         }
@@ -102,7 +106,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     fn side_record(&mut self, input: CInputId) -> Emit<PointerValue<'ctx>> {
-        let sides = self.load_address(self.parameter(1), offset_of!(RawUnit, sides))?.into_pointer_value();
+        let sides = self.address(Fact::Sides)?;
         self.byte_offset(sides, input.as_u32() as usize * size_of::<RawSide>())
     }
 

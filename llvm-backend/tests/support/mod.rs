@@ -38,23 +38,42 @@ pub(crate) fn backends() -> &'static [LlvmBackend] {
     })
 }
 
-/// A deterministic sequence of values of mixed magnitude and sign, with exact zeros and, rarely, special values.
-pub(crate) struct Values(u64);
+/// Values that arithmetic treats specially.
+const SPECIAL: [f64; 8] = [
+    f64::NAN,
+    -f64::NAN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::MIN_POSITIVE / 3.0,
+    -f64::from_bits(1),
+    f64::MAX,
+    -f64::MIN_POSITIVE,
+];
+
+/// A deterministic sequence of values of mixed magnitude and sign, with exact zeros of both signs.
+pub(crate) struct Values {
+    state: u64,
+    /// One value in this many is special; 0 for none.
+    special: u64,
+}
 
 impl Values {
-    pub(crate) fn new(seed: u64) -> Self {
-        Values(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    pub(crate) fn new(seed: u64, special: u64) -> Self {
+        Values { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, special }
     }
 
     fn bits(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        self.state
     }
 
     pub(crate) fn value(&mut self) -> f64 {
         let bits = self.bits();
+        if self.special != 0 && (bits >> 20) % self.special == 0 {
+            return SPECIAL[(bits >> 8) as usize % SPECIAL.len()];
+        }
         let unit = (bits >> 11) as f64 / (1_u64 << 53) as f64;
         match bits % 97 {
             0..=9 => 0.0,
@@ -77,6 +96,39 @@ pub(crate) struct SideMemory {
     pub(crate) transposed: Vec<f64>,
 }
 
+/// What differs from unit to unit of one plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    /// One value in this many is special; 0 for none.
+    pub(crate) special: u64,
+}
+
+/// The units of every plan: empty ones, rows of every number of registers, several blocks, and special values so rare
+/// that most sums stay numbers, and so frequent that few do.
+const SIZES: [Size; 14] = {
+    const fn size(rows: usize, cols: usize, special: u64) -> Size {
+        Size { rows, cols, special }
+    }
+    [
+        size(0, 5, 0),
+        size(1, 0, 0),
+        size(3, 1, 0),
+        size(4, 3, 0),
+        size(2, 8, 0),
+        size(5, 10, 0),
+        size(4, 17, 0),
+        size(4, 31, 0),
+        size(2, 32, 0),
+        size(5, 33, 0),
+        size(7, 93, 0),
+        size(1, 300, 0),
+        size(7, 45, 150),
+        size(5, 70, 5),
+    ]
+};
+
 /// A unit with its memory. Dense rows lie `stride` apart.
 #[derive(Clone, Debug)]
 pub(crate) struct UnitMemory {
@@ -92,8 +144,9 @@ pub(crate) struct UnitMemory {
 
 impl UnitMemory {
     /// A unit of a plan, with everything laid out as the ABI says.
-    pub(crate) fn new(plan: &CPlan, rows: usize, cols: usize, is_sparse: bool) -> UnitMemory {
-        let mut values = Values::new((rows * 7919 + cols * 31 + usize::from(is_sparse)) as u64 + 1);
+    pub(crate) fn new(plan: &CPlan, size: Size, is_sparse: bool) -> UnitMemory {
+        let Size { rows, cols, special } = size;
+        let mut values = Values::new((rows * 7919 + cols * 31 + usize::from(is_sparse)) as u64 + 1, special);
         let stride = cols + 3;
         let sparse = is_sparse.then(|| sparse_structure(&mut values, rows, cols));
         let positions = sparse.as_ref().map_or(0, |(_, columns)| columns.len());
@@ -197,7 +250,7 @@ struct Expected {
 impl Expected {
     fn new(plan: &CPlan, memory: &UnitMemory) -> Expected {
         let lengths = reference::output_lengths(plan, memory);
-        let fill = |(index, len): (usize, usize)| Values::new(index as u64 + 99).vector(len);
+        let fill = |(index, len): (usize, usize)| Values::new(index as u64 + 99, 0).vector(len);
         let before: Vec<Vec<f64>> = lengths.into_iter().enumerate().map(fill).collect();
         let mut after = before.clone();
         let stride = reference::output_stride(plan, memory);
@@ -253,17 +306,15 @@ fn check(compiled: &CompiledCPlan, memory: &UnitMemory, expected: &Expected, wha
 /// Compares every backend with the reference, on units of many sizes and both formats.
 pub(crate) fn check_all(text: &str) {
     let plan = plan(text);
-    let sizes = [0, 1, 2, 7].into_iter().flat_map(|rows| [0, 1, 3, 8, 31, 32, 33, 65, 1000].map(|cols| (rows, cols)));
-    let memories: Vec<UnitMemory> = sizes
-        .flat_map(|(rows, cols)| [false, true].map(|is_sparse| (rows, cols, is_sparse)))
-        .filter(|(_, _, is_sparse)| {
-            if *is_sparse {
-                fuseline_skeletons::abi::has_sparse_entry(&plan)
-            } else {
-                !matches!(plan.variant, Variant::Outer(_))
-            }
-        })
-        .map(|(rows, cols, is_sparse)| UnitMemory::new(&plan, rows, cols, is_sparse))
+    let has_entry = |is_sparse: &bool| match is_sparse {
+        true => fuseline_skeletons::abi::has_sparse_entry(&plan),
+        false => !matches!(plan.variant, Variant::Outer(_)),
+    };
+    let memories: Vec<UnitMemory> = SIZES
+        .into_iter()
+        .flat_map(|size| [false, true].map(|is_sparse| (size, is_sparse)))
+        .filter(|(_, is_sparse)| has_entry(is_sparse))
+        .map(|(size, is_sparse)| UnitMemory::new(&plan, size, is_sparse))
         .collect();
     let expected: Vec<Expected> = memories.iter().map(|memory| Expected::new(&plan, memory)).collect();
     for backend in backends() {

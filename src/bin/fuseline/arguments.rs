@@ -45,7 +45,7 @@ pub(crate) struct ScriptArguments {
     pub(crate) script: String,
 
     /// Values of $1, $2, ...
-    #[arg(long, value_name = "V", num_args = 1.., allow_hyphen_values = false)]
+    #[arg(long, value_name = "V", num_args = 1.., allow_negative_numbers = true)]
     args: Vec<String>,
 
     /// Values of $NAME
@@ -63,7 +63,8 @@ impl ScriptArguments {
         if self.lib.is_some() {
             return Err(not_yet("--lib"));
         }
-        let positional = self.args.iter().enumerate().map(|(index, value)| Ok(((index + 1).to_string(), value.clone())));
+        let positional =
+            self.args.iter().enumerate().map(|(index, value)| Ok(((index + 1).to_string(), value.clone())));
         let named = self.nvargs.iter().map(|pair| match pair.split_once('=') {
             Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
             _ => Err(Failure::Other(format!("--nvargs takes NAME=VALUE, not `{pair}`"))),

@@ -15,7 +15,7 @@ pub(crate) fn compile(session: &Session, arguments: &ScriptArguments) -> Result<
     if script.program().body.is_empty() && script.program().functions.is_empty() {
         return Err(format!("{}: the script has no statements", arguments.script).into());
     }
-    Ok(script)
+    Ok(script.for_effects())
 }
 
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {

@@ -1,0 +1,232 @@
+//! The loops within a row of a fused loop: whole blocks of 32 lanes, then the rest, register by register under a mask.
+//!
+//! The code of the rest is one register wide, so that a loop's operations are emitted for one block and one register
+//! more, and short rows take as many steps as they have registers. Its first step belongs to the first accumulator of
+//! each reduction; accumulators move up by one after each step, and go full circle before the row ends.
+
+use super::fused::{Loop, Row, Source};
+use super::reduce::LANES;
+use super::{Emit, Emitter};
+use fuseline_ir::cplan::CNodeId;
+use inkwell::IntPredicate;
+use inkwell::basic_block::BasicBlock;
+use inkwell::values::{IntValue, PhiValue, VectorValue};
+use std::collections::HashMap;
+
+impl<'ctx> Emitter<'_, 'ctx> {
+    /// All cells of a row; takes and gives the accumulators of the reductions, 32 lanes for each.
+    pub(super) fn blocks(
+        &mut self,
+        this: &Loop<'_, 'ctx>,
+        row: &Row<'ctx>,
+        initial: &[VectorValue<'ctx>],
+    ) -> Emit<Vec<VectorValue<'ctx>>> {
+        let zero = self.index(0);
+        let whole = self.builder.build_and(row.length, self.index(!u64::from(LANES - 1)), "")?;
+        let [block, rest, done] = ["block", "rest", "row_done"].map(|name| self.new_block(name));
+        let before = self.current_block();
+        let has_blocks = self.builder.build_int_compare(IntPredicate::NE, whole, zero, "")?;
+        self.builder.build_conditional_branch(has_blocks, block, rest)?;
+
+        self.builder.position_at_end(block);
+        let index = self.builder.build_phi(self.i64(), "cell")?;
+        index.add_incoming(&[(&zero, before)]);
+        let phis = self.phis(initial, before)?;
+        let first = index.as_basic_value().into_int_value();
+        let reduced = self.block(this, row, first, registers(&phis))?;
+        let next = self.builder.build_int_add(first, self.index(LANES.into()), "")?;
+        index.add_incoming(&[(&next, block)]);
+        add_incoming(&phis, &reduced, block);
+        let more = self.builder.build_int_compare(IntPredicate::ULT, next, whole, "")?;
+        self.builder.build_conditional_branch(more, block, rest)?;
+
+        self.builder.position_at_end(rest);
+        let rest_phis = self.phis(initial, before)?;
+        add_incoming(&rest_phis, &reduced, block);
+        let remaining = self.builder.build_int_sub(row.length, whole, "")?;
+        let (reduced, end) = self.rest(this, row, whole, remaining, &registers(&rest_phis), done)?;
+
+        self.builder.position_at_end(done);
+        let done_phis = self.phis(&registers(&rest_phis), rest)?;
+        add_incoming(&done_phis, &reduced, end);
+        Ok(registers(&done_phis))
+    }
+
+    /// 32 lanes from a cell of the row on.
+    fn block(
+        &mut self,
+        this: &Loop<'_, 'ctx>,
+        row: &Row<'ctx>,
+        first: IntValue<'ctx>,
+        mut accumulators: Vec<VectorValue<'ctx>>,
+    ) -> Emit<Vec<VectorValue<'ctx>>> {
+        for part in 0..self.parts() {
+            let lane = part as u32 * self.lanes();
+            let cell = self.builder.build_int_add(first, self.index(lane.into()), "")?;
+            self.step(this, row, cell, None, (&mut accumulators, part))?;
+        }
+        Ok(accumulators)
+    }
+
+    /// The remaining cells, fewer than 32, and a branch to `done` from here and from the block that it returns.
+    fn rest(
+        &mut self,
+        this: &Loop<'_, 'ctx>,
+        row: &Row<'ctx>,
+        whole: IntValue<'ctx>,
+        remaining: IntValue<'ctx>,
+        initial: &[VectorValue<'ctx>],
+        done: BasicBlock<'ctx>,
+    ) -> Emit<(Vec<VectorValue<'ctx>>, BasicBlock<'ctx>)> {
+        let before = self.current_block();
+        let [step, turned] = ["step", "turned"].map(|name| self.new_block(name));
+        let has_rest = self.builder.build_int_compare(IntPredicate::NE, remaining, self.index(0), "")?;
+        self.builder.build_conditional_branch(has_rest, step, done)?;
+
+        self.builder.position_at_end(step);
+        let index = self.builder.build_phi(self.i64(), "lane")?;
+        index.add_incoming(&[(&self.index(0), before)]);
+        let phis = self.phis(initial, before)?;
+        let lane = index.as_basic_value().into_int_value();
+        let cell = self.builder.build_int_add(whole, lane, "")?;
+        let left = self.builder.build_int_sub(remaining, lane, "")?;
+        let mask = self.lanes_before(left)?;
+        let mut reduced = registers(&phis);
+        self.step(this, row, cell, Some(mask), (&mut reduced, 0))?;
+        self.turn(&mut reduced);
+        let next = self.builder.build_int_add(lane, self.index(self.lanes().into()), "")?;
+        index.add_incoming(&[(&next, step)]);
+        add_incoming(&phis, &reduced, step);
+        let more = self.builder.build_int_compare(IntPredicate::ULT, next, remaining, "")?;
+        self.builder.build_conditional_branch(more, step, turned)?;
+
+        self.builder.position_at_end(turned);
+        if reduced.is_empty() {
+            self.builder.build_unconditional_branch(done)?;
+            return Ok((reduced, turned));
+        }
+        self.full_circle((next, reduced, step), done).map(|accumulators| (accumulators, turned))
+    }
+
+    /// Moves accumulators until they are where they began, then branches to `done`.
+    fn full_circle(
+        &mut self,
+        (lane, accumulators, from): (IntValue<'ctx>, Vec<VectorValue<'ctx>>, BasicBlock<'ctx>),
+        done: BasicBlock<'ctx>,
+    ) -> Emit<Vec<VectorValue<'ctx>>> {
+        let turned = self.current_block();
+        let turn = self.new_block("turn");
+        let index = self.builder.build_phi(self.i64(), "lane")?;
+        index.add_incoming(&[(&lane, from)]);
+        let phis = self.phis(&accumulators, from)?;
+        let lane = index.as_basic_value().into_int_value();
+        let more = self.builder.build_int_compare(IntPredicate::ULT, lane, self.index(LANES.into()), "")?;
+        self.builder.build_conditional_branch(more, turn, done)?;
+
+        self.builder.position_at_end(turn);
+        let mut next = registers(&phis);
+        self.turn(&mut next);
+        let next_lane = self.builder.build_int_add(lane, self.index(self.lanes().into()), "")?;
+        index.add_incoming(&[(&next_lane, turn)]);
+        add_incoming(&phis, &next, turn);
+        self.builder.build_unconditional_branch(turned)?;
+        Ok(registers(&phis))
+    }
+
+    /// Moves the accumulators of each reduction by one register.
+    fn turn(&self, accumulators: &mut [VectorValue<'ctx>]) {
+        accumulators.chunks_mut(self.parts()).for_each(|reduction| reduction.rotate_left(1));
+    }
+
+    /// One register of cells, taken into one register of each reduction's accumulators.
+    fn step(
+        &mut self,
+        this: &Loop<'_, 'ctx>,
+        row: &Row<'ctx>,
+        cell: IntValue<'ctx>,
+        mask: Option<VectorValue<'ctx>>,
+        (accumulators, part): (&mut [VectorValue<'ctx>], usize),
+    ) -> Emit<()> {
+        let values = self.compute(this, row, cell, mask)?;
+        for (write, &begin) in this.writes.iter().zip(&row.writes) {
+            let address = self.offset(begin, cell)?;
+            let mut value = values[&write.value];
+            if let Some(agg) = write.merge {
+                let old = self.load_register(address, mask)?;
+                value = self.accumulate(agg, old, value, None)?;
+            }
+            self.store_register(address, value, mask)?;
+        }
+        let parts = self.parts();
+        for (index, reduction) in this.reductions.iter().enumerate() {
+            let register = &mut accumulators[index * parts + part];
+            *register = self.accumulate(reduction.agg, *register, values[&reduction.value], mask)?;
+        }
+        Ok(())
+    }
+
+    /// One register of every value of the loop.
+    fn compute(
+        &mut self,
+        this: &Loop<'_, 'ctx>,
+        row: &Row<'ctx>,
+        cell: IntValue<'ctx>,
+        mask: Option<VectorValue<'ctx>>,
+    ) -> Emit<HashMap<CNodeId, VectorValue<'ctx>>> {
+        let mut values = HashMap::new();
+        for (&id, source) in &row.sources {
+            if let Source::Uniform(value) = source {
+                values.insert(id, *value);
+            }
+        }
+        for (id, _) in &this.inputs {
+            match row.sources[id] {
+                Source::Uniform(_) => {}
+                Source::Run(begin) => {
+                    let address = self.offset(begin, cell)?;
+                    values.insert(*id, self.load_register(address, mask)?);
+                }
+                Source::Strided(begin, stride) => {
+                    let address = self.row_address(begin, cell, stride)?;
+                    values.insert(*id, self.load_strided(address, stride, mask)?);
+                }
+            }
+        }
+        for &id in &this.fused.nodes {
+            let operands: Vec<VectorValue<'ctx>> =
+                self.plan.nodes[id].operands().iter().map(|operand| values[operand]).collect();
+            let value = self.element_wise(id, &operands)?;
+            values.insert(id, value);
+        }
+        Ok(values)
+    }
+
+    pub(super) fn phis(&self, initial: &[VectorValue<'ctx>], from: BasicBlock<'ctx>) -> Emit<Vec<PhiValue<'ctx>>> {
+        initial
+            .iter()
+            .map(|value| {
+                let phi = self.builder.build_phi(self.register(), "")?;
+                phi.add_incoming(&[(value, from)]);
+                Ok(phi)
+            })
+            .collect()
+    }
+
+    pub(super) fn new_block(&self, name: &str) -> BasicBlock<'ctx> {
+        self.context.append_basic_block(self.function, name)
+    }
+
+    pub(super) fn current_block(&self) -> BasicBlock<'ctx> {
+        self.builder.get_insert_block().expect("the emitter always stands at the end of a block")
+    }
+}
+
+pub(super) fn registers<'ctx>(phis: &[PhiValue<'ctx>]) -> Vec<VectorValue<'ctx>> {
+    phis.iter().map(|phi| phi.as_basic_value().into_vector_value()).collect()
+}
+
+pub(super) fn add_incoming<'ctx>(phis: &[PhiValue<'ctx>], values: &[VectorValue<'ctx>], from: BasicBlock<'ctx>) {
+    for (phi, value) in phis.iter().zip(values) {
+        phi.add_incoming(&[(value, from)]);
+    }
+}
