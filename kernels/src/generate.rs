@@ -2,7 +2,7 @@
 
 use crate::{KernelContext, KernelError, block_rows};
 use fuseline_ir::hop::infer::seq_length;
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rayon::prelude::*;
@@ -139,40 +139,30 @@ fn draw(generator: &mut impl Rng, parameters: &RandomParameters) -> f64 {
 /// Draws the gaps between non-zeros, so that the cost follows the non-zeros.
 fn rand_sparse(context: &KernelContext<'_>, parameters: &RandomParameters, rows: usize, cols: usize) -> Csr {
     let step = block_rows(((cols as f64 * parameters.sparsity) as usize).max(1));
-    let blocks: Vec<(Vec<usize>, Vec<u32>, Vec<f64>)> = context.pool.install(|| {
+    let blocks: Vec<CsrRows> = context.pool.install(|| {
         (0..rows.div_ceil(step))
             .into_par_iter()
             .map(|block| {
                 let mut generator = block_generator(parameters.seed, block);
-                let (mut lengths, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+                let mut result = CsrRows::default();
                 for _ in block * step..((block + 1) * step).min(rows) {
-                    let start = values.len();
+                    let start = result.values.len();
                     let mut j = gap(&mut generator, parameters.sparsity);
                     while j < cols {
                         let value = draw(&mut generator, parameters);
                         if value != 0.0 {
-                            columns.push(j as u32);
-                            values.push(value);
+                            result.columns.push(j as u32);
+                            result.values.push(value);
                         }
                         j = j.saturating_add(1).saturating_add(gap(&mut generator, parameters.sparsity));
                     }
-                    lengths.push(values.len() - start);
+                    result.lengths.push(result.values.len() - start);
                 }
-                (lengths, columns, values)
+                result
             })
             .collect()
     });
-    let mut row_offsets = Vec::with_capacity(rows + 1);
-    row_offsets.push(0);
-    let (mut all_columns, mut all_values) = (Vec::new(), Vec::new());
-    for (lengths, columns, values) in blocks {
-        for length in lengths {
-            row_offsets.push(row_offsets.last().copied().unwrap_or(0) + length);
-        }
-        all_columns.extend_from_slice(&columns);
-        all_values.extend_from_slice(&values);
-    }
-    Csr::from_parts(rows, cols, row_offsets, all_columns, all_values)
+    Csr::from_blocks(cols, blocks)
 }
 
 /// The number of zeros before the next non-zero: geometrically distributed.

@@ -2,7 +2,7 @@
 
 use crate::gemm::{Strided, gemm_rows};
 use crate::{KernelContext, KernelError, block_rows, partial_ranges};
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock};
 use fuseline_vecprims::{CsrTile, Tile, TileMut};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -216,38 +216,29 @@ fn add_row_times_sparse(row: impl Iterator<Item = (usize, f64)>, right: &Csr, ou
 fn sparse_sparse(context: &KernelContext<'_>, left: &Csr, right: &Csr) -> Csr {
     let (rows, cols) = (left.rows(), right.cols());
     let step = block_rows(cols);
-    let blocks: Vec<(Vec<usize>, Vec<u32>, Vec<f64>)> = context.pool.install(|| {
+    let blocks: Vec<CsrRows> = context.pool.install(|| {
         (0..rows.div_ceil(step))
             .into_par_iter()
             .map(|block| {
-                let (mut lengths, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+                let mut result = CsrRows::default();
                 let mut acc = vec![0.0; cols];
                 for i in block * step..((block + 1) * step).min(rows) {
                     let (row_columns, row_values) = left.row(i);
                     let row = row_columns.iter().zip(row_values).map(|(&k, &value)| (k as usize, value));
                     add_row_times_sparse(row, right, &mut acc);
-                    let start = values.len();
+                    let start = result.values.len();
                     for (j, cell) in acc.iter_mut().enumerate() {
                         if *cell != 0.0 {
-                            columns.push(j as u32);
-                            values.push(*cell);
+                            result.columns.push(j as u32);
+                            result.values.push(*cell);
                             *cell = 0.0;
                         }
                     }
-                    lengths.push(values.len() - start);
+                    result.lengths.push(result.values.len() - start);
                 }
-                (lengths, columns, values)
+                result
             })
             .collect()
     });
-    let mut row_offsets = vec![0];
-    let (mut columns, mut values) = (Vec::new(), Vec::new());
-    for (lengths, block_columns, block_values) in blocks {
-        for length in lengths {
-            row_offsets.push(row_offsets[row_offsets.len() - 1] + length);
-        }
-        columns.extend_from_slice(&block_columns);
-        values.extend_from_slice(&block_values);
-    }
-    Csr::from_parts(rows, cols, row_offsets, columns, values)
+    Csr::from_blocks(cols, blocks)
 }

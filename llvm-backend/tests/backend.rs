@@ -105,6 +105,15 @@ fn long_chains_compile_quickly() {
     assert!(start.elapsed() < Duration::from_millis(300), "{:?}", start.elapsed());
 }
 
+#[test]
+fn plans_beyond_the_limit_are_refused_at_once() {
+    let auto = backend(LlvmOptions::default());
+    let start = Instant::now();
+    let result = auto.compile(&chain(20_000));
+    assert!(matches!(&result, Err(BackendError::Limit { what, .. }) if what.contains("20003 nodes")), "{result:?}");
+    assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
+}
+
 /// Runs `sum(X * Y * Z)` over one row of ones.
 fn run(compiled: &CompiledCPlan, cells: usize) -> f64 {
     let ones = vec![1.0; cells];
@@ -122,6 +131,46 @@ fn run(compiled: &CompiledCPlan, cells: usize) -> f64 {
     let mut outputs = [Output { values: &mut result, row_stride: 1 }];
     compiled.kernel.genexec(&mut Context { scalars: &[0.0; 3], scratch: &mut scratch }, &unit, &mut outputs);
     result[0]
+}
+
+/// The same over the non-zeros of one sparse row.
+fn run_sparse(compiled: &CompiledCPlan, positions: usize) -> f64 {
+    let ones = vec![1.0; positions];
+    let columns: Vec<u32> = (0..positions as u32).collect();
+    let side = Side { values: &ones, row_stride: 0, cols: positions, transposed: &[] };
+    let unit = Unit {
+        rows: 1,
+        cols: positions,
+        first_row: 0,
+        first_col: 0,
+        main: Main::Sparse { row_offsets: &[0, positions], columns: &columns, values: &ones },
+        sides: &[side; 3],
+    };
+    let mut scratch = vec![0.0; compiled.kernel.scratch_len(positions, 1)];
+    let mut result = [0.0];
+    let mut outputs = [Output { values: &mut result, row_stride: 1 }];
+    compiled.kernel.genexec(&mut Context { scalars: &[0.0; 3], scratch: &mut scratch }, &unit, &mut outputs);
+    result[0]
+}
+
+/// The sparse entry point is generated when it is needed: once, whichever thread is first, backend or no backend.
+#[test]
+fn sparse_units_bring_their_code_into_being() {
+    let plan = plan(SUM_OF_PRODUCTS);
+    let both = with_prims(PrimMode::Auto).compile(&plan).unwrap();
+    let dense = backend(LlvmOptions::default()).compile(&plan).unwrap();
+    assert!(dense.kernel.has_sparse_entry());
+    assert!(dense.info.code_bytes * 3 < both.info.code_bytes * 2, "{} {}", dense.info.code_bytes, both.info.code_bytes);
+    let debug = |compiled: &CompiledCPlan| format!("{:?}", compiled.kernel);
+    assert!(debug(&dense).contains("<uninit>") && !debug(&both).contains("<uninit>"), "{dense:?} {both:?}");
+    std::thread::scope(|scope| {
+        for positions in [10, 100, 1000, 0] {
+            let dense = &dense;
+            scope.spawn(move || assert_eq!(run_sparse(dense, positions), positions as f64));
+        }
+    });
+    assert!(!debug(&dense).contains("<uninit>"), "{dense:?}");
+    assert_eq!(run(&dense, 50), 50.0);
 }
 
 /// Resident memory of this process.

@@ -17,6 +17,17 @@ pub struct Csr {
     values: Vec<f64>,
 }
 
+/// Consecutive rows of a sparse matrix under construction.
+#[derive(Clone, Debug, Default)]
+pub struct CsrRows {
+    /// Non-zeros of each row.
+    pub lengths: Vec<usize>,
+    /// Column of each non-zero, ascending within a row.
+    pub columns: Vec<u32>,
+    /// Value of each non-zero.
+    pub values: Vec<f64>,
+}
+
 /// Raw parts that do not form a matrix.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -80,6 +91,23 @@ impl Csr {
             "operations build well-formed matrices"
         );
         Csr { rows, cols, row_offsets, columns, values }
+    }
+
+    /// A matrix of blocks of rows below each other, as threads build them.
+    pub fn from_blocks(cols: usize, blocks: Vec<CsrRows>) -> Self {
+        let rows = blocks.iter().map(|block| block.lengths.len()).sum();
+        let nnz = blocks.iter().map(|block| block.values.len()).sum();
+        let mut row_offsets = Vec::with_capacity(rows + 1);
+        row_offsets.push(0);
+        let (mut columns, mut values) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
+        for block in blocks {
+            for length in block.lengths {
+                row_offsets.push(row_offsets[row_offsets.len() - 1] + length);
+            }
+            columns.extend_from_slice(&block.columns);
+            values.extend_from_slice(&block.values);
+        }
+        Csr::from_parts(rows, cols, row_offsets, columns, values)
     }
 
     /// A matrix without non-zeros.

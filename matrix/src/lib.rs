@@ -6,9 +6,11 @@ mod block;
 mod buffer;
 mod csr;
 mod dense;
+#[cfg(test)]
+mod tests;
 pub mod io;
 
 pub use block::{MatrixBlock, SPARSITY_TURN_POINT};
 pub use buffer::{Buffer, BufferPool, PoolStatistics};
-pub use csr::{Csr, CsrError};
+pub use csr::{Csr, CsrError, CsrRows};
 pub use dense::Dense;

@@ -21,8 +21,6 @@ pub(crate) struct Tally {
     pub(crate) runs: usize,
     /// Executed fused operators by template and variant.
     pub(crate) fused: BTreeMap<String, u64>,
-    /// Covers that a backend refused, by reason.
-    pub(crate) unsupported: BTreeMap<String, u64>,
     /// Cells, and tainted ones among them, of the outputs of finite strata.
     pub(crate) cells: usize,
     pub(crate) tainted: usize,
@@ -36,6 +34,8 @@ pub(crate) enum FailureKind {
     Error,
     Tiers,
     Plans,
+    /// A chosen cover that cannot be constructed or compiled.
+    Unsupported,
 }
 
 #[derive(Clone, Debug)]
@@ -96,10 +96,10 @@ impl Checker {
                 for (name, count) in &outcome.statistics.fused_operators {
                     *self.tally.fused.entry(name.clone()).or_default() += count;
                 }
-                for (reason, count) in &outcome.statistics.unsupported {
-                    *self.tally.unsupported.entry(reason.clone()).or_default() += count;
+                match outcome.statistics.unsupported.keys().next() {
+                    Some(reason) => Err(failure(FailureKind::Unsupported, combination, reason.clone())),
+                    None => Ok(outcome),
                 }
-                Ok(outcome)
             }
             Ok(Err(error)) => Err(failure(FailureKind::Error, combination, error.to_string())),
             Err(panic) => {

@@ -264,7 +264,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let mut sources = this.constants.clone();
         for &(id, view) in &this.inputs {
             let source = match self.schedule.extents[id] {
-                _ if over_rows && view.is_wide | view.is_packed => Source::Run(view.pointer),
+                _ if over_rows && view.is_packed => Source::Run(view.pointer),
                 _ if over_rows => Source::Strided(view.pointer, view.row),
                 Extent::Rows => Source::Uniform(self.broadcast(current())?),
                 _ if is_ragged => Source::Run(self.offset(view.pointer, start)?),

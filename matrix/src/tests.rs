@@ -1,0 +1,96 @@
+//! Formats convert into each other without loss, borrow from `ndarray` and `sprs` without copies, and recycle memory.
+
+use crate::{BufferPool, Csr, CsrError, Dense, MatrixBlock};
+use ndarray::{Array2, ShapeBuilder, array};
+
+fn sample() -> Dense {
+    Dense::from_fn(7, 5, |i, j| if (i * 5 + j) % 3 == 0 { (i * 10 + j) as f64 } else { 0.0 })
+}
+
+#[test]
+fn dense_and_csr_convert_without_loss() {
+    for dense in [sample(), Dense::zeros(0, 4), Dense::zeros(4, 0), Dense::from_vec(1, 2, vec![f64::NAN, -0.0])] {
+        let csr = Csr::from_dense(&dense);
+        assert_eq!(csr.nnz(), dense.count_nonzeros());
+        let back = csr.to_dense();
+        assert_eq!((back.rows(), back.cols()), (dense.rows(), dense.cols()));
+        for (x, y) in back.values().iter().zip(dense.values()) {
+            assert!(x == y || x.is_nan() && y.is_nan());
+        }
+    }
+    assert_eq!(Csr::from_dense(&sample()).transpose().transpose(), Csr::from_dense(&sample()));
+    assert_eq!(Csr::from_dense(&sample()).transpose().get(3, 0), sample().get(0, 3));
+}
+
+#[test]
+fn the_format_follows_the_density() {
+    let at = |nnz: usize| {
+        let cells = (0..100).map(|index| f64::from(u8::from(index < nnz))).collect();
+        MatrixBlock::from(Dense::from_vec(10, 10, cells)).in_best_format().is_sparse()
+    };
+    assert!(at(39) && !at(40), "sparse below a density of 0.4");
+    let column: MatrixBlock = Dense::zeros(10, 1).into();
+    assert!(!column.in_best_format().is_sparse(), "a single column stays dense");
+    let dense: MatrixBlock = sample().into();
+    let sparse: MatrixBlock = Csr::from_dense(&sample()).into();
+    assert_eq!(dense, sparse);
+}
+
+#[test]
+fn ndarray_matrices_are_taken_and_viewed_without_copies() {
+    let array: Array2<f64> = array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];
+    let address = array.as_ptr();
+    let dense = Dense::from_ndarray(array);
+    assert_eq!(dense.values().as_ptr(), address, "row-major arrays keep their memory");
+    assert_eq!(dense.view().as_ptr(), address);
+    assert_eq!(dense.view()[[2, 1]], 6.0);
+    let columns = Array2::from_shape_vec((2, 2).f(), vec![1.0, 3.0, 2.0, 4.0]).unwrap();
+    assert_eq!(Dense::from_ndarray(columns).values(), [1.0, 2.0, 3.0, 4.0]);
+}
+
+#[test]
+fn sprs_matrices_are_taken_and_viewed_without_copies() {
+    let csr = Csr::from_dense(&sample());
+    let address = csr.values().as_ptr();
+    assert_eq!(csr.view().get(0, 3), Some(&3.0));
+    let theirs = csr.clone().into_sprs();
+    let back = Csr::from_sprs(theirs.clone()).unwrap();
+    assert_eq!(back, csr);
+    let kept = csr.into_sprs();
+    assert_eq!(kept.data().as_ptr(), address);
+    assert_eq!(Csr::from_sprs(theirs.to_csc()).unwrap(), back, "other orders are converted");
+}
+
+#[test]
+fn parts_that_form_no_matrix_are_refused() {
+    let new = |offsets: &[usize], columns: &[u32]| {
+        Csr::new(2, 3, offsets.to_vec(), columns.to_vec(), vec![1.0; columns.len()]).unwrap_err()
+    };
+    assert_eq!(new(&[0, 1], &[0]), CsrError::Offsets);
+    assert_eq!(new(&[0, 2, 1], &[0]), CsrError::Offsets);
+    assert_eq!(new(&[0, 2, 2], &[1, 1]), CsrError::Columns { row: 0, cols: 3 });
+    assert_eq!(new(&[0, 0, 1], &[3]), CsrError::Columns { row: 1, cols: 3 });
+    let wide = Csr::new(0, 1 << 33, vec![0], vec![], vec![]);
+    assert_eq!(wide.unwrap_err(), CsrError::TooManyColumns { cols: 1 << 33 });
+}
+
+#[test]
+fn freed_memory_is_handed_out_again_within_the_limit() {
+    let pool = BufferPool::new(1 << 20);
+    let first = Dense::uninit_in(&pool, 100, 100);
+    let address = first.values().as_ptr();
+    assert_eq!(address as usize % 64, 0, "our buffers are aligned to 64 bytes");
+    drop(first);
+    let mut second = Dense::uninit_in(&pool, 90, 100);
+    assert_eq!(second.values().as_ptr(), address);
+    assert_eq!(pool.statistics().fresh_bytes, 80_000);
+    assert_eq!(pool.statistics().bytes, 152_000);
+    second.values_mut().fill(7.0);
+    drop(second);
+    let zeros = Dense::zeros_in(&pool, 100, 100);
+    assert!(zeros.values().iter().all(|&cell| cell == 0.0), "recycled memory is cleared where zeros are asked for");
+    drop(Dense::uninit_in(&pool, 1000, 1000));
+    let large = Dense::uninit_in(&pool, 1000, 1000);
+    assert_eq!(large.values().len(), 1_000_000);
+    assert_eq!(pool.statistics().fresh_bytes, 80_000 + 2 * 8_000_000, "beyond the limit memory goes back");
+}
