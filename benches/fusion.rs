@@ -3,9 +3,9 @@
 //! `cargo bench --bench fusion [-- quick]`. Everything is timed in turn, round after round, since the bandwidth of
 //! shared machines wanders; the best and the median of the rounds are printed. GB/s count each input once.
 
+use fuseline::ir::SizeInfo;
 use fuseline::ir::hop::{HopDag, HopId, HopOp, ReorgOp};
 use fuseline::ir::ops::{AggOp, BinaryOp, Direction};
-use fuseline::ir::SizeInfo;
 use fuseline::{CompileOptions, CompileStage, Dense, MatrixBlock, Mode, RuntimeValue, Session, Variables};
 use rayon::prelude::*;
 use std::hint::black_box;
@@ -70,8 +70,7 @@ fn products(rows: usize, cols: usize) -> Workload {
         let chunks = x.par_chunks(1 << 16).zip(y.par_chunks(1 << 16)).zip(z.par_chunks(1 << 16));
         chunks.map(|((x, y), z)| lanes(x.len(), |i| x[i] * y[i] * z[i])).sum()
     };
-    Workload { name: "sum(X*Y*Z)", dag, inputs, bytes: 24 * rows * cols, by_hand: Box::new(by_hand) }
-        .named(rows, cols)
+    Workload { name: "sum(X*Y*Z)", dag, inputs, bytes: 24 * rows * cols, by_hand: Box::new(by_hand) }.named(rows, cols)
 }
 
 /// t(X) %*% (X %*% v)

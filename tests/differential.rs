@@ -36,7 +36,8 @@ fn run_shard(shard: u64) {
     let is_long = variable("FUSELINE_LONG").is_some_and(|value| value != 0);
     let (total, total_llvm) = if is_long { (LONG, LONG_LLVM) } else { (CASES, CASES) };
     let cases = variable("FUSELINE_CASES").unwrap_or(total / SHARDS);
-    let llvm_cases = if HAS_LLVM { cases.min(variable("FUSELINE_LLVM_CASES").unwrap_or(total_llvm / SHARDS)) } else { 0 };
+    let llvm_cases =
+        if HAS_LLVM { cases.min(variable("FUSELINE_LLVM_CASES").unwrap_or(total_llvm / SHARDS)) } else { 0 };
     // Shards of a long run do not overlap, and a usual run is the start of each.
     let first = variable("FUSELINE_SEED").unwrap_or(0) + shard * (LONG / SHARDS);
     println!("seeds {first}..{}, {llvm_cases} of {cases} cases on LLVM", first + cases);
@@ -76,7 +77,8 @@ fn summarize(tally: &Tally, cases: u64) {
         return;
     }
     for template in ["cell", "row", "magg", "outer"] {
-        let executed: u64 = tally.fused.iter().filter(|(name, _)| name.starts_with(template)).map(|(_, count)| count).sum();
+        let executed: u64 =
+            tally.fused.iter().filter(|(name, _)| name.starts_with(template)).map(|(_, count)| count).sum();
         assert!(executed >= cases / 10, "only {executed} executions of {template}");
     }
     let exact: usize = tally.cases.values().map(|(_, exact)| exact).sum();

@@ -11,8 +11,7 @@ type Edges = BTreeMap<String, BTreeSet<String>>;
 #[test]
 fn crates_use_what_the_architecture_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let described =
-        described_edges(&std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap());
+    let described = described_edges(&std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap());
     let actual = actual_edges(&cargo_metadata(root));
     let differences = differences(&described, &actual);
     assert!(
@@ -62,9 +61,7 @@ fn described_edges(architecture: &str) -> Edges {
         .take_while(|line| line.starts_with('|'))
         .map(|line| {
             let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-            let [folder, package, _, uses] = cells[..] else {
-                panic!("not a row of the code map: {line}")
-            };
+            let [folder, package, _, uses] = cells[..] else { panic!("not a row of the code map: {line}") };
             let folder = folder.trim_matches('`').trim_end_matches('/');
             (short_name(if package.is_empty() { folder } else { package }), uses)
         })
@@ -75,9 +72,7 @@ fn described_edges(architecture: &str) -> Edges {
         .map(|(name, uses)| {
             let used = match *uses {
                 "nothing of ours" => BTreeSet::new(),
-                "everything" => {
-                    libraries.iter().filter(|&it| it != name && it != "xtask").cloned().collect()
-                }
+                "everything" => libraries.iter().filter(|&it| it != name && it != "xtask").cloned().collect(),
                 list => list.split(',').map(|it| it.trim().to_owned()).collect(),
             };
             (name.clone(), used)
@@ -98,13 +93,11 @@ fn cargo_metadata(root: &Path) -> Value {
 /// Normal dependencies, optional ones included; build and development dependencies are free.
 fn actual_edges(metadata: &Value) -> Edges {
     let packages = metadata["packages"].as_array().expect("metadata lists packages");
-    let members: BTreeSet<&str> =
-        packages.iter().filter_map(|package| package["name"].as_str()).collect();
+    let members: BTreeSet<&str> = packages.iter().filter_map(|package| package["name"].as_str()).collect();
     packages
         .iter()
         .map(|package| {
-            let dependencies =
-                package["dependencies"].as_array().expect("packages list dependencies");
+            let dependencies = package["dependencies"].as_array().expect("packages list dependencies");
             let used = dependencies
                 .iter()
                 .filter(|dependency| dependency["kind"].is_null())
@@ -127,18 +120,12 @@ fn differences(described: &Edges, actual: &Edges) -> Vec<String> {
     for name in crates {
         match (described.get(name), actual.get(name)) {
             (None, _) => differences.push(format!("{name} is not in the code map")),
-            (_, None) => differences
-                .push(format!("{name} is in the code map, but no crate of the workspace")),
+            (_, None) => differences.push(format!("{name} is in the code map, but no crate of the workspace")),
             (Some(described), Some(actual)) => {
                 let unused = described.difference(actual);
-                differences.extend(
-                    unused.map(|it| format!("{name} may use {it}, but its manifest does not")),
-                );
+                differences.extend(unused.map(|it| format!("{name} may use {it}, but its manifest does not")));
                 let forbidden = actual.difference(described);
-                differences.extend(
-                    forbidden
-                        .map(|it| format!("{name} uses {it}, which the code map does not allow")),
-                );
+                differences.extend(forbidden.map(|it| format!("{name} uses {it}, which the code map does not allow")));
             }
         }
     }

@@ -22,14 +22,10 @@ impl Machine {
             fs::create_dir_all(machine.path(folder)).unwrap();
         }
         fs::write(machine.path("root/etc/os-release"), os_release).unwrap();
-        fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("x"), machine.path("checkout/x"))
-            .unwrap();
+        fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("x"), machine.path("checkout/x")).unwrap();
         for tool in REAL_TOOLS {
             let path = ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(tool));
-            let path = path
-                .iter()
-                .find(|path| path.exists())
-                .unwrap_or_else(|| panic!("no {tool} on this machine"));
+            let path = path.iter().find(|path| path.exists()).unwrap_or_else(|| panic!("no {tool} on this machine"));
             std::os::unix::fs::symlink(path, machine.path("bin").join(tool)).unwrap();
         }
         machine.tool("id", "echo 0").tool("uname", "echo Linux")
@@ -57,10 +53,7 @@ impl Machine {
 
     /// A cargo that tells how it was called.
     fn with_cargo(self) -> Self {
-        self.tool(
-            "cargo",
-            r#"echo "cargo $* ($FUSELINE_LLVM_FEATURE, ${LLVM_SYS_221_PREFIX:-no prefix})""#,
-        )
+        self.tool("cargo", r#"echo "cargo $* ($FUSELINE_LLVM_FEATURE, ${LLVM_SYS_221_PREFIX:-no prefix})""#)
     }
 
     /// Installs LLVM into a folder of the machine, whole but for the files named in `without`.
@@ -71,11 +64,9 @@ impl Machine {
              --link-shared) echo {0}/lib/libLLVM.so ;; esac",
             prefix.display()
         );
-        for (file, body) in [
-            ("bin/llvm-config", answers.as_str()),
-            ("include/llvm-c/Core.h", ""),
-            ("lib/libLLVM.so", ""),
-        ] {
+        for (file, body) in
+            [("bin/llvm-config", answers.as_str()), ("include/llvm-c/Core.h", ""), ("lib/libLLVM.so", "")]
+        {
             if !without.contains(&file) {
                 self.script(&format!("{folder}/{file}"), body);
             }
@@ -142,24 +133,14 @@ fn planned(os_release: &str, tools: &[(&str, &str)]) -> Vec<String> {
 #[test]
 fn apt_prefers_llvm_22() {
     let planned = planned(DEBIAN, &[("apt-cache", "exit 0")]);
-    assert_eq!(
-        planned,
-        ["apt-get update", "apt-get install --yes --no-install-recommends llvm-22-dev g++"]
-    );
+    assert_eq!(planned, ["apt-get update", "apt-get install --yes --no-install-recommends llvm-22-dev g++"]);
 }
 
 #[test]
 fn apt_falls_back_to_llvm_19_and_uses_sudo() {
-    let tools =
-        [("apt-cache", "[ \"$2\" = llvm-19-dev ]"), ("id", "echo 1000"), ("sudo", "exit 1")];
+    let tools = [("apt-cache", "[ \"$2\" = llvm-19-dev ]"), ("id", "echo 1000"), ("sudo", "exit 1")];
     let planned = planned(UBUNTU, &tools);
-    assert_eq!(
-        planned,
-        [
-            "sudo apt-get update",
-            "sudo apt-get install --yes --no-install-recommends llvm-19-dev g++"
-        ]
-    );
+    assert_eq!(planned, ["sudo apt-get update", "sudo apt-get install --yes --no-install-recommends llvm-19-dev g++"]);
 }
 
 #[test]
@@ -172,27 +153,16 @@ fn apt_without_lists_names_what_it_will_look_for() {
 fn dnf_takes_the_main_or_the_versioned_package() {
     let main = "case $2 in list) exit 1 ;; info) echo 'Version      : 22.1.4' ;; esac";
     assert_eq!(planned(FEDORA, &[("dnf", main)]), ["dnf install --assumeyes llvm-devel gcc-c++"]);
-    let versioned =
-        "case $2 in list) [ \"$3\" = llvm19-devel ] ;; info) echo 'Version      : 21.1.0' ;; esac";
-    assert_eq!(
-        planned(FEDORA, &[("dnf", versioned)]),
-        ["dnf install --assumeyes llvm19-devel gcc-c++"]
-    );
+    let versioned = "case $2 in list) [ \"$3\" = llvm19-devel ] ;; info) echo 'Version      : 21.1.0' ;; esac";
+    assert_eq!(planned(FEDORA, &[("dnf", versioned)]), ["dnf install --assumeyes llvm19-devel gcc-c++"]);
 }
 
 #[test]
 fn pacman_takes_the_main_or_the_versioned_package() {
     let main = "[ \"$2\" = llvm ] && echo 'Version         : 22.1.1-1'";
-    assert_eq!(
-        planned(ARCH, &[("pacman", main)]),
-        ["pacman -Sy", "pacman -Su --needed --noconfirm llvm gcc"]
-    );
-    let versioned =
-        "case $2 in llvm) echo 'Version         : 23.1.0-1' ;; llvm22) ;; *) exit 1 ;; esac";
-    assert_eq!(
-        planned(ARCH, &[("pacman", versioned)]),
-        ["pacman -Sy", "pacman -Su --needed --noconfirm llvm22 gcc"]
-    );
+    assert_eq!(planned(ARCH, &[("pacman", main)]), ["pacman -Sy", "pacman -Su --needed --noconfirm llvm gcc"]);
+    let versioned = "case $2 in llvm) echo 'Version         : 23.1.0-1' ;; llvm22) ;; *) exit 1 ;; esac";
+    assert_eq!(planned(ARCH, &[("pacman", versioned)]), ["pacman -Sy", "pacman -Su --needed --noconfirm llvm22 gcc"]);
 }
 
 #[test]
@@ -203,22 +173,14 @@ fn apk_takes_the_versioned_package() {
 
 #[test]
 fn brew_needs_no_root() {
-    let tools = [
-        ("brew", "[ \"$2\" = llvm@22 ]"),
-        ("uname", "echo Darwin"),
-        ("cc", ""),
-        ("id", "echo 501"),
-    ];
+    let tools = [("brew", "[ \"$2\" = llvm@22 ]"), ("uname", "echo Darwin"), ("cc", ""), ("id", "echo 501")];
     assert_eq!(planned("", &tools), ["brew install llvm@22"]);
 }
 
 #[test]
 fn unknown_systems_are_told_what_is_needed() {
     let run = Machine::new("ID=plan9\n").x(&[], &[]);
-    assert!(
-        !run.success && run.stderr.contains("no known package manager: install LLVM 22 or 19"),
-        "{run:?}"
-    );
+    assert!(!run.success && run.stderr.contains("no known package manager: install LLVM 22 or 19"), "{run:?}");
 }
 
 #[test]
@@ -227,10 +189,7 @@ fn without_root_and_sudo_it_prints_the_commands_and_stops() {
     let machine = machine.tool("apt-get", "echo called");
     let run = machine.x(&["test"], &[]);
     assert!(!run.success && run.stderr.contains("neither root nor sudo"), "{run:?}");
-    let expected = [
-        "sudo apt-get update",
-        "sudo apt-get install --yes --no-install-recommends llvm-22-dev g++",
-    ];
+    let expected = ["sudo apt-get update", "sudo apt-get install --yes --no-install-recommends llvm-22-dev g++"];
     assert_eq!(run.commands(), expected, "and nothing ran");
 }
 
@@ -238,11 +197,7 @@ fn without_root_and_sudo_it_prints_the_commands_and_stops() {
 fn it_installs_records_the_prefix_and_starts_the_command() {
     let machine = Machine::new(DEBIAN).with_cargo().tool("apt-cache", "exit 0");
     // The package appears, as it does on a real machine, where the distribution puts it.
-    let machine = machine.with_llvm(22, "package", &[]).with_llvm(
-        22,
-        "root/usr/lib/llvm-22",
-        &["bin/llvm-config"],
-    );
+    let machine = machine.with_llvm(22, "package", &[]).with_llvm(22, "root/usr/lib/llvm-22", &["bin/llvm-config"]);
     let prefix = machine.path("root/usr/lib/llvm-22");
     let installed = format!(
         "[ \"$1\" = update ] && exit\nmkdir {0}/bin\nsed 's|package|root/usr/lib/llvm-22|g' {1} >{0}/bin/llvm-config\n\
@@ -253,39 +208,24 @@ fn it_installs_records_the_prefix_and_starts_the_command() {
         machine.path("bin/cc-to-be").display(),
         machine.path("bin/cc").display(),
     );
-    let machine =
-        machine.tool("cc-to-be", "echo /usr/lib/libstdc++.so").tool("apt-get", &installed);
+    let machine = machine.tool("cc-to-be", "echo /usr/lib/libstdc++.so").tool("apt-get", &installed);
     let run = machine.x(&["test", "memo table"], &[]);
     assert!(run.success, "{run:?}");
-    assert!(
-        run.stdout.contains("package fuseline-xtask -- test memo table (llvm22, no prefix)"),
-        "{run:?}"
-    );
+    assert!(run.stdout.contains("package fuseline-xtask -- test memo table (llvm22, no prefix)"), "{run:?}");
     let config = machine.config().unwrap();
-    assert!(
-        config.contains(&format!("LLVM_SYS_221_PREFIX = \"{}\"", prefix.display())),
-        "{config}"
-    );
+    assert!(config.contains(&format!("LLVM_SYS_221_PREFIX = \"{}\"", prefix.display())), "{config}");
 }
 
 #[test]
 fn a_second_start_changes_nothing() {
-    let machine = Machine::new(DEBIAN).with_cargo().with_compiler().with_llvm(
-        22,
-        "root/usr/lib/llvm-22",
-        &[],
-    );
+    let machine = Machine::new(DEBIAN).with_cargo().with_compiler().with_llvm(22, "root/usr/lib/llvm-22", &[]);
     assert!(machine.x(&["help"], &[]).success);
     let config = machine.path("checkout/.cargo/config.toml");
     let old = std::time::SystemTime::UNIX_EPOCH;
     fs::File::options().write(true).open(&config).unwrap().set_modified(old).unwrap();
     let second = machine.x(&["help"], &[]);
     assert!(second.success && second.stderr.is_empty(), "{second:?}");
-    assert_eq!(
-        fs::metadata(&config).unwrap().modified().unwrap(),
-        old,
-        "the file was written again"
-    );
+    assert_eq!(fs::metadata(&config).unwrap().modified().unwrap(), old, "the file was written again");
 }
 
 #[test]
@@ -300,16 +240,9 @@ fn llvm_without_headers_or_library_does_not_count() {
 
 #[test]
 fn llvm_19_serves_and_its_features_are_told() {
-    let machine = Machine::new(FEDORA).with_cargo().with_compiler().with_llvm(
-        19,
-        "root/usr/lib64/llvm19",
-        &[],
-    );
+    let machine = Machine::new(FEDORA).with_cargo().with_compiler().with_llvm(19, "root/usr/lib64/llvm19", &[]);
     let run = machine.x(&["build"], &[]);
-    assert!(
-        run.success && run.stderr.contains("--no-default-features --features llvm19"),
-        "{run:?}"
-    );
+    assert!(run.success && run.stderr.contains("--no-default-features --features llvm19"), "{run:?}");
     assert!(run.stdout.contains("-- build (llvm19, no prefix)"), "{run:?}");
     assert!(machine.config().unwrap().contains("LLVM_SYS_191_PREFIX"), "{:?}", machine.config());
 }
@@ -322,10 +255,7 @@ fn variables_choose_the_version_and_the_folder() {
     let variables = [("FUSELINE_LLVM", "19"), ("LLVM_SYS_191_PREFIX", own.to_str().unwrap())];
     assert!(machine.x(&["help"], &variables).stdout.contains("(llvm19, no prefix)"));
     let later = machine.x(&["help"], &variables[..1]);
-    assert!(
-        later.stdout.contains("(llvm19, no prefix)"),
-        "the recorded folder is found again: {later:?}"
-    );
+    assert!(later.stdout.contains("(llvm19, no prefix)"), "the recorded folder is found again: {later:?}");
     let wrong = machine.x(&["help"], &[("LLVM_SYS_221_PREFIX", own.to_str().unwrap())]);
     assert!(!wrong.success && wrong.stderr.contains("holds no LLVM 22"), "{wrong:?}");
     let unknown = machine.x(&["help"], &[("FUSELINE_LLVM", "20")]);
@@ -334,11 +264,7 @@ fn variables_choose_the_version_and_the_folder() {
 
 #[test]
 fn a_configuration_of_the_users_own_stays() {
-    let machine = Machine::new(DEBIAN).with_cargo().with_compiler().with_llvm(
-        22,
-        "root/usr/lib/llvm-22",
-        &[],
-    );
+    let machine = Machine::new(DEBIAN).with_cargo().with_compiler().with_llvm(22, "root/usr/lib/llvm-22", &[]);
     machine.script("checkout/.cargo/config.toml", "# mine");
     let before = machine.config();
     let run = machine.x(&["help"], &[]);

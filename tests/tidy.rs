@@ -20,8 +20,7 @@ fn every_rust_file_opens_with_what_it_is() {
 fn nothing_is_a_placeholder() {
     // In pieces, so that this file passes its own test.
     let placeholders =
-        [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("#[", "ignore")]
-            .map(str::to_owned);
+        [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("#[", "ignore")].map(str::to_owned);
     report("placeholders and ignored tests", occurrences(&rust_files(), &placeholders));
 }
 
@@ -35,8 +34,7 @@ fn no_file_names_a_machine() {
 fn safe_crates_forbid_unsafe_code() {
     let root = root();
     let free = SAFE_CRATES.iter().map(|name| root.join(name).join("src/lib.rs")).filter(|path| {
-        let text =
-            fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         !text.lines().any(|line| line == "#![forbid(unsafe_code)]")
     });
     report("crates without #![forbid(unsafe_code)]", free.map(|path| path.display().to_string()));
@@ -48,9 +46,7 @@ fn architecture_decisions_are_indexed() {
     let index = fs::read_to_string(folder.join("README.md")).expect("docs/adr has an index");
     let files: BTreeSet<String> = fs::read_dir(&folder)
         .expect("docs/adr is a folder")
-        .map(|entry| {
-            entry.expect("entries are readable").file_name().to_string_lossy().into_owned()
-        })
+        .map(|entry| entry.expect("entries are readable").file_name().to_string_lossy().into_owned())
         .filter(|name| name != "README.md")
         .collect();
     let linked: BTreeSet<String> = index
@@ -65,8 +61,7 @@ fn architecture_decisions_are_indexed() {
 }
 
 fn report(what: &str, findings: impl Iterator<Item = impl AsRef<str>>) {
-    let findings: Vec<String> =
-        findings.map(|finding| format!("  {}\n", finding.as_ref())).collect();
+    let findings: Vec<String> = findings.map(|finding| format!("  {}\n", finding.as_ref())).collect();
     assert!(findings.is_empty(), "{what}:\n{}", findings.concat());
 }
 
@@ -75,17 +70,12 @@ fn root() -> &'static Path {
 }
 
 /// `file:line: text` for each line that holds one of the needles.
-fn occurrences<'a>(
-    files: &'a [(PathBuf, String)],
-    needles: &'a [String],
-) -> impl Iterator<Item = String> + 'a {
+fn occurrences<'a>(files: &'a [(PathBuf, String)], needles: &'a [String]) -> impl Iterator<Item = String> + 'a {
     files.iter().flat_map(move |(path, text)| {
         text.lines()
             .enumerate()
             .filter(move |(_, line)| needles.iter().any(|needle| line.contains(needle)))
-            .map(move |(number, line)| {
-                format!("{}:{}: {}", path.display(), number + 1, line.trim())
-            })
+            .map(move |(number, line)| format!("{}:{}: {}", path.display(), number + 1, line.trim()))
     })
 }
 

@@ -78,12 +78,7 @@ pub enum Lowering {
 impl Lowering {
     /// Whether a call has a value; the others are statements.
     pub fn has_value(self) -> bool {
-        !matches!(
-            self,
-            Lowering::Function(
-                Function::Print | Function::Stop | Function::Assert | Function::Write
-            )
-        )
+        !matches!(self, Lowering::Function(Function::Print | Function::Stop | Function::Assert | Function::Write))
     }
 }
 
@@ -131,11 +126,7 @@ const fn row(name: &'static str, parameters: &'static [Parameter], lowering: Low
     Builtin { name, parameters, variadic: false, lowering }
 }
 
-const fn variadic(
-    name: &'static str,
-    parameters: &'static [Parameter],
-    lowering: Lowering,
-) -> Builtin {
+const fn variadic(name: &'static str, parameters: &'static [Parameter], lowering: Lowering) -> Builtin {
     Builtin { name, parameters, variadic: true, lowering }
 }
 
@@ -196,19 +187,10 @@ pub const BUILTINS: &[Builtin] = &[
     variadic("append", TARGET, Lowering::Nary(NaryOp::Cbind)),
     row(
         "matrix",
-        &[
-            required("data"),
-            required("rows"),
-            required("cols"),
-            with_default("byrow", Presence::Bool(true)),
-        ],
+        &[required("data"), required("rows"), required("cols"), with_default("byrow", Presence::Bool(true))],
         Lowering::DataGen(DataGenOp::Matrix),
     ),
-    row(
-        "seq",
-        &[required("from"), required("to"), optional("incr")],
-        Lowering::DataGen(DataGenOp::Seq),
-    ),
+    row("seq", &[required("from"), required("to"), optional("incr")], Lowering::DataGen(DataGenOp::Seq)),
     row("rand", RAND, Lowering::DataGen(DataGenOp::Rand)),
     row("Rand", RAND, Lowering::DataGen(DataGenOp::Rand)),
     row("ifelse", &[required("test"), required("yes"), required("no")], Lowering::IfElse),
@@ -307,11 +289,9 @@ mod tests {
     #[test]
     fn parameters_are_unique_and_required_ones_come_first() {
         for builtin in BUILTINS {
-            let names: BTreeSet<_> =
-                builtin.parameters.iter().map(|parameter| parameter.name).collect();
+            let names: BTreeSet<_> = builtin.parameters.iter().map(|parameter| parameter.name).collect();
             assert_eq!(names.len(), builtin.parameters.len(), "{}", builtin.name);
-            let required =
-                builtin.parameters.iter().map(|parameter| parameter.presence == Presence::Required);
+            let required = builtin.parameters.iter().map(|parameter| parameter.presence == Presence::Required);
             assert!(required.is_sorted_by(|earlier, later| earlier >= later), "{}", builtin.name);
         }
     }
@@ -319,14 +299,9 @@ mod tests {
     #[test]
     fn every_operation_with_a_function_name_has_a_row_of_that_name() {
         let is_name = |name: &str| name.starts_with(|first: char| first.is_ascii_alphabetic());
-        for (name, lowering) in
-            UnaryOp::ALL.iter().filter_map(|op| Some((op.dml()?, Lowering::Unary(*op))))
-        {
+        for (name, lowering) in UnaryOp::ALL.iter().filter_map(|op| Some((op.dml()?, Lowering::Unary(*op)))) {
             let found = find(name).map(|builtin| builtin.lowering);
-            assert!(
-                !is_name(name) || found == Some(lowering) || found == Some(Lowering::Log),
-                "{name}"
-            );
+            assert!(!is_name(name) || found == Some(lowering) || found == Some(Lowering::Log), "{name}");
         }
         for name in BinaryOp::ALL.iter().filter_map(|op| op.dml()).filter(|name| is_name(name)) {
             assert!(find(name).is_some(), "{name}");

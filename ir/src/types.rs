@@ -118,7 +118,9 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::F64(value) if value.is_nan() => f.write_str("NaN"),
-            Value::F64(value) if value.is_infinite() => f.write_str(if *value > 0.0 { "Infinity" } else { "-Infinity" }),
+            Value::F64(value) if value.is_infinite() => {
+                f.write_str(if *value > 0.0 { "Infinity" } else { "-Infinity" })
+            }
             Value::F64(value) => write!(f, "{value:?}"),
             Value::I64(value) => write!(f, "{value}"),
             Value::Bool(value) => f.write_str(if *value { "TRUE" } else { "FALSE" }),

@@ -28,12 +28,7 @@ impl VerifierErrors {
     }
 
     /// Records an error unless the rule holds.
-    pub(crate) fn check(
-        &mut self,
-        holds: bool,
-        entity: impl fmt::Display,
-        message: impl Into<String>,
-    ) {
+    pub(crate) fn check(&mut self, holds: bool, entity: impl fmt::Display, message: impl Into<String>) {
         if !holds {
             self.push(entity, message);
         }

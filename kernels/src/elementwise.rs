@@ -242,7 +242,9 @@ fn is_harmless(op: BinaryOp, other: Operand<'_>) -> bool {
     match other {
         Operand::Scalar(value) => fits(value),
         Operand::Matrix(MatrixBlock::Dense(dense)) => dense.values().iter().all(|&value| fits(value)),
-        Operand::Matrix(MatrixBlock::Sparse(csr)) => op != BinaryOp::Div && csr.values().iter().all(|&value| fits(value)),
+        Operand::Matrix(MatrixBlock::Sparse(csr)) => {
+            op != BinaryOp::Div && csr.values().iter().all(|&value| fits(value))
+        }
     }
 }
 
@@ -324,7 +326,8 @@ fn union(op: BinaryOp, a: &Csr, b: &Csr) -> Csr {
         let ((a_columns, a_values), (b_columns, b_values)) = (a.row(i), b.row(i));
         let (mut p, mut q) = (0, 0);
         while p < a_columns.len() || q < b_columns.len() {
-            let (ja, jb) = (a_columns.get(p).copied().unwrap_or(u32::MAX), b_columns.get(q).copied().unwrap_or(u32::MAX));
+            let (ja, jb) =
+                (a_columns.get(p).copied().unwrap_or(u32::MAX), b_columns.get(q).copied().unwrap_or(u32::MAX));
             let j = ja.min(jb);
             let x = if ja == j { a_values[p] } else { 0.0 };
             let y = if jb == j { b_values[q] } else { 0.0 };

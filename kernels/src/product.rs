@@ -19,7 +19,11 @@ fn check(left: (usize, usize), right: (usize, usize), fits: bool) -> Result<(), 
 ///
 /// # Errors
 /// The columns of the left are not as many as the rows of the right.
-pub fn matmul(context: &KernelContext<'_>, left: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock, KernelError> {
+pub fn matmul(
+    context: &KernelContext<'_>,
+    left: &MatrixBlock,
+    right: &MatrixBlock,
+) -> Result<MatrixBlock, KernelError> {
     check(left.dims(), right.dims(), left.cols() == right.rows())?;
     if context.strict_ieee && (left.is_sparse() || right.is_sparse()) {
         return Ok(dense_dense(context, &left.to_dense(), &right.to_dense()).into());
@@ -48,7 +52,8 @@ pub fn matmul_transposed_left(
         (MatrixBlock::Dense(left), MatrixBlock::Dense(right)) => Ok(if right.cols() <= SKINNY {
             skinny_transposed(context, left, right).into()
         } else {
-            gemm(context, left.cols(), left.rows(), right.cols(), Strided::of(left).transposed(), Strided::of(right)).into()
+            gemm(context, left.cols(), left.rows(), right.cols(), Strided::of(left).transposed(), Strided::of(right))
+                .into()
         }),
         (MatrixBlock::Sparse(left), MatrixBlock::Dense(right)) if !context.strict_ieee => {
             Ok(sparse_transposed(context, left, right).into())
@@ -65,7 +70,14 @@ fn dense_dense(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dens
     }
 }
 
-fn gemm(context: &KernelContext<'_>, rows: usize, inner: usize, cols: usize, left: Strided<'_>, right: Strided<'_>) -> Dense {
+fn gemm(
+    context: &KernelContext<'_>,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    left: Strided<'_>,
+    right: Strided<'_>,
+) -> Dense {
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     // Blocks of some hundred rows keep the packing of the right operand cheap beside the product.
     let step = (1 << 18) / cols.max(1);

@@ -49,9 +49,11 @@ fn checked_ranges(
     cols: (i64, i64),
 ) -> Result<(Range<usize>, Range<usize>), KernelError> {
     let dims = matrix.dims();
-    checked_range(rows.0, rows.1, dims.0)
-        .zip(checked_range(cols.0, cols.1, dims.1))
-        .ok_or(KernelError::Range { rows, cols, dims })
+    checked_range(rows.0, rows.1, dims.0).zip(checked_range(cols.0, cols.1, dims.1)).ok_or(KernelError::Range {
+        rows,
+        cols,
+        dims,
+    })
 }
 
 /// The cells in these rows and columns (1-based, inclusive).

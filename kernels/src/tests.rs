@@ -97,9 +97,8 @@ fn binary_operations_broadcast_over_all_formats() {
                 }
                 for a in both_formats(&left) {
                     for b in both_formats(&right) {
-                        let result = run(|context| {
-                            binary(context, op, Operand::Matrix(&a), Operand::Matrix(&b)).unwrap()
-                        });
+                        let result =
+                            run(|context| binary(context, op, Operand::Matrix(&a), Operand::Matrix(&b)).unwrap());
                         for i in 0..rows {
                             for j in 0..cols {
                                 let (x, y) = (left.get(i, j), broadcast_cell(&right, i, j));
@@ -128,10 +127,9 @@ fn matrix_scalar_operations_equal_the_scalar_reference() {
                 for i in 0..33 {
                     for j in 0..17 {
                         let x = block.get(i, j);
-                        for (actual, expected, driver) in [
-                            (right.get(i, j), op.eval(x, scalar), x),
-                            (left.get(i, j), op.eval(scalar, x), x),
-                        ] {
+                        for (actual, expected, driver) in
+                            [(right.get(i, j), op.eval(x, scalar), x), (left.get(i, j), op.eval(scalar, x), x)]
+                        {
                             let same = actual == expected || actual.is_nan() && expected.is_nan();
                             assert!(same || (driver == 0.0 && actual == 0.0 && expected.is_nan()), "{op} {x} {scalar}");
                         }
@@ -171,7 +169,10 @@ fn aggregates_equal_plain_loops() {
             for format in both_formats(&block) {
                 let full = run(|context| aggregate_full(context, op, &format));
                 let expected = fold(block.to_dense().values().to_vec());
-                assert!(full == expected || full.is_nan() && expected.is_nan(), "{op} {rows} x {cols}: {full} {expected}");
+                assert!(
+                    full == expected || full.is_nan() && expected.is_nan(),
+                    "{op} {rows} x {cols}: {full} {expected}"
+                );
                 let by_row = run(|context| aggregate_vector(context, op, Direction::Row, &format));
                 assert_cells(&by_row, rows, 1, |i, _| fold((0..cols).map(|j| block.get(i, j)).collect()));
                 let by_col = run(|context| aggregate_vector(context, op, Direction::Col, &format));
@@ -183,7 +184,9 @@ fn aggregates_equal_plain_loops() {
 
 #[test]
 fn products_equal_plain_loops() {
-    for (m, inner, n) in [(0, 3, 2), (3, 0, 2), (1, 1, 1), (1, 50, 70), (70, 50, 1), (33, 65, 9), (200, 31, 40), (5, 2000, 3)] {
+    for (m, inner, n) in
+        [(0, 3, 2), (3, 0, 2), (1, 1, 1), (1, 50, 70), (70, 50, 1), (33, 65, 9), (200, 31, 40), (5, 2000, 3)]
+    {
         let (left, right) = (matrix(m, inner, 4, 1), matrix(inner, n, 5, 2));
         let expected = |i: usize, j: usize| (0..inner).map(|k| left.get(i, k) * right.get(k, j)).sum::<f64>();
         for a in both_formats(&left) {
@@ -229,7 +232,13 @@ fn generated_matrices_are_what_was_asked_for() {
     assert_cells(&run(|c| seq(c, 3.0, 1.0, -1.0).unwrap()), 3, 1, |i, _| 3.0 - i as f64);
     assert_cells(&run(|c| seq(c, 1.0, 0.0, 1.0).unwrap()), 0, 1, |_, _| 0.0);
     let parameters = |sparsity| RandomParameters {
-        rows: 300, cols: 500, min: 1.0, max: 2.0, sparsity, seed: 42, density: Density::Uniform,
+        rows: 300,
+        cols: 500,
+        min: 1.0,
+        max: 2.0,
+        sparsity,
+        seed: 42,
+        density: Density::Uniform,
     };
     for sparsity in [1.0, 0.5, 0.1, 0.001] {
         let block = run(|c| rand(c, &parameters(sparsity)).unwrap());
@@ -250,7 +259,8 @@ fn strict_arithmetic_keeps_what_zeros_would_annihilate() {
     let sparse: MatrixBlock = Csr::empty(2, 2).into();
     let infinite: MatrixBlock = Dense::from_vec(2, 2, vec![f64::INFINITY; 4]).into();
     for (strict_ieee, is_nan) in [(false, false), (true, true)] {
-        let context = KernelContext { pool: &pool, buffers: &buffers, primitives: primitives(Isa::detect()), strict_ieee };
+        let context =
+            KernelContext { pool: &pool, buffers: &buffers, primitives: primitives(Isa::detect()), strict_ieee };
         let product = binary(&context, BinaryOp::Mult, Operand::Matrix(&sparse), Operand::Matrix(&infinite)).unwrap();
         assert_eq!(product.get(0, 0).is_nan(), is_nan);
         assert_eq!(matmul(&context, &sparse, &infinite).unwrap().get(0, 0).is_nan(), is_nan);

@@ -10,21 +10,15 @@ fn no_files(path: &Path) -> std::io::Result<String> {
 
 /// Parses, checks what comes out, and says whether the text was accepted.
 fn check(text: &str) -> bool {
-    let options =
-        ParseOptions { arguments: [("a".to_owned(), "1".into())].into(), loader: &no_files };
+    let options = ParseOptions { arguments: [("a".to_owned(), "1".into())].into(), loader: &no_files };
     match parse("soup.dml", text, &options) {
         Ok(program) => {
-            program
-                .verify()
-                .unwrap_or_else(|errors| panic!("{text:?} gives a broken program: {errors}"));
+            program.verify().unwrap_or_else(|errors| panic!("{text:?} gives a broken program: {errors}"));
             true
         }
         Err(errors) => {
             assert!(!errors.errors.is_empty(), "{text:?} failed without an error");
-            assert!(
-                errors.render(false).contains("soup.dml:"),
-                "{text:?} has an error without a place"
-            );
+            assert!(errors.render(false).contains("soup.dml:"), "{text:?} has an error without a place");
             false
         }
     }

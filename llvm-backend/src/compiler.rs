@@ -33,6 +33,10 @@ const STACK_BYTES: usize = 8 << 20;
 /// The most nodes of a plan.
 const MAX_NODES: usize = 20_000;
 
+/// The most loops of an entry point, and the most operations in them: beyond, LLVM takes seconds and deep recursion.
+const MAX_LOOPS: usize = 100;
+const MAX_LOOP_OPERATIONS: usize = 2_000;
+
 /// How hard LLVM works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LlvmOpt {
@@ -131,10 +135,7 @@ struct Worker {
 
 impl Worker {
     fn compile(&mut self, plan: &CPlan) -> Result<PlanCode, BackendError> {
-        if plan.nodes.len() > MAX_NODES {
-            let what = format!("{} nodes, of which {MAX_NODES} are allowed", plan.nodes.len());
-            return Err(BackendError::Limit { backend: NAME, what });
-        }
+        within_limit(plan.nodes.len(), MAX_NODES, "nodes")?;
         let entries = entries(plan);
         let schedules = entries.iter().map(|&entry| self.schedule(plan, entry)).collect::<Result<Vec<_>, _>>()?;
         let keeps_text = self.options.keep_ir || self.options.keep_asm;
@@ -156,7 +157,12 @@ impl Worker {
     }
 
     fn schedule(&self, plan: &CPlan, entry: Entry) -> Result<Schedule, BackendError> {
-        Schedule::new(plan, entry, self.options.prims).map_err(|what| BackendError::Unsupported { backend: NAME, what })
+        let schedule = Schedule::new(plan, entry, self.options.prims)
+            .map_err(|what| BackendError::Unsupported { backend: NAME, what })?;
+        within_limit(schedule.loops().count(), MAX_LOOPS, "loops")?;
+        let operations = schedule.loops().map(|fused| fused.nodes.len()).sum();
+        within_limit(operations, MAX_LOOP_OPERATIONS, "operations in loops")?;
+        Ok(schedule)
     }
 
     /// Emits entry points into a module; adds the names of called primitives to `called`.
@@ -188,11 +194,11 @@ impl Worker {
         let mut called = Vec::new();
         let module = self.emit(&context, plan, schedules, &mut called)?;
         let (options, level) = (self.options, self.level(schedules));
-        let (bytes, llvm_ir, assembly) = generate(&module, self.machine(level)?, options)?;
+        let Generated { object, llvm_ir, assembly } = generate(&module, self.machine(level)?, options)?;
         Ok(ObjectCode {
             entries: schedules.iter().map(|schedule| schedule.entry).collect(),
-            code_bytes: code_bytes(&bytes).unwrap_or(0),
-            bytes,
+            code_bytes: code_bytes(&object).unwrap_or(0),
+            bytes: object,
             called,
             llvm_ir,
             assembly,
@@ -201,7 +207,9 @@ impl Worker {
 
     fn level(&self, schedules: &[Schedule]) -> OptimizationLevel {
         match self.options.opt {
-            LlvmOpt::Direct if schedules.iter().any(Schedule::has_loops) => OptimizationLevel::Less,
+            LlvmOpt::Direct if schedules.iter().any(|schedule| schedule.loops().next().is_some()) => {
+                OptimizationLevel::Less
+            }
             LlvmOpt::Direct => OptimizationLevel::None,
             LlvmOpt::O3 => OptimizationLevel::Aggressive,
         }
@@ -214,6 +222,13 @@ impl Worker {
         let known = self.machines.iter().find(|(known, _)| *known == level);
         known.map(|(_, machine)| machine).ok_or_else(|| internal("the emitter that was just made is gone"))
     }
+}
+
+fn within_limit(count: usize, limit: usize, what: &str) -> Result<(), BackendError> {
+    if count <= limit {
+        return Ok(());
+    }
+    Err(BackendError::Limit { backend: NAME, what: format!("{count} {what}, of which {limit} are allowed") })
 }
 
 /// The entry points of a plan.
@@ -234,12 +249,15 @@ fn leave_as_it_is(context: &Context, function: FunctionValue<'_>) {
     }
 }
 
+/// What a module becomes.
+struct Generated {
+    object: Vec<u8>,
+    llvm_ir: Option<String>,
+    assembly: Option<String>,
+}
+
 /// Verifies and optimises a module, and generates its object file.
-fn generate(
-    module: &Module<'_>,
-    machine: &TargetMachine,
-    options: LlvmOptions,
-) -> Result<(Vec<u8>, Option<String>, Option<String>), BackendError> {
+fn generate(module: &Module<'_>, machine: &TargetMachine, options: LlvmOptions) -> Result<Generated, BackendError> {
     module.verify().map_err(|message| internal(message.to_string()))?;
     if options.opt == LlvmOpt::O3 {
         let passes = module.run_passes("default<O3>", machine, PassBuilderOptions::create());
@@ -247,16 +265,14 @@ fn generate(
     }
     // Before generation, which rewrites the module on its way.
     let llvm_ir = options.keep_ir.then(|| module.print_to_string().to_string());
-    let write = |kind| machine.write_to_memory_buffer(module, kind).map_err(|message| internal(message.to_string()));
-    let object = write(FileType::Object)?.as_slice().to_vec();
-    let assembly = match options.keep_asm {
-        true => {
-            let bytes = write(FileType::Assembly)?.as_slice().to_vec();
-            Some(String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned())
-        }
-        false => None,
+    let write = |kind| {
+        let buffer = machine.write_to_memory_buffer(module, kind).map_err(|message| internal(message.to_string()))?;
+        Ok::<Vec<u8>, BackendError>(buffer.as_slice().to_vec())
     };
-    Ok((object, llvm_ir, assembly))
+    let object = write(FileType::Object)?;
+    let assembly = if options.keep_asm { Some(write(FileType::Assembly)?) } else { None };
+    let assembly = assembly.map(|text| String::from_utf8_lossy(&text).trim_end_matches('\0').to_owned());
+    Ok(Generated { object, llvm_ir, assembly })
 }
 
 /// The size of the text sections of an object file.

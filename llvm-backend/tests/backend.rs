@@ -114,6 +114,28 @@ fn plans_beyond_the_limit_are_refused_at_once() {
     assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
 }
 
+/// Each row sum waits for the one before, so none share a loop.
+#[test]
+fn plans_of_many_loops_become_calls() {
+    let alternating = |sums: usize| {
+        let mut text =
+            "cplan row row_agg sparse_safe=false {\nin0 = matrix\n%0 = main\n%1 = row_agg.sum %0\n".to_owned();
+        for index in 0..sums {
+            let last = 2 * index + 1;
+            text += &format!("%{} = mult %0, %{last}\n%{} = row_agg.sum %{}\n", last + 1, last + 2, last + 1);
+        }
+        plan(&format!("{text}out %{}\n}}", 2 * sums + 1))
+    };
+    let symbols = |sums: usize| with_prims(PrimMode::Auto).compile(&alternating(sums)).unwrap().info.called_symbols;
+    assert_eq!(symbols(32), ["row_sum"]);
+    assert_eq!(symbols(33), ["row_sum", "vect_mult_vs"]);
+    assert_eq!(symbols(1000), ["row_sum", "vect_mult_vs"]);
+    let result = with_prims(PrimMode::Inlined).compile(&alternating(101));
+    assert!(matches!(&result, Err(BackendError::Limit { what, .. }) if what.contains("loops")), "{result:?}");
+    let result = with_prims(PrimMode::Inlined).compile(&chain(2001));
+    assert!(matches!(&result, Err(BackendError::Limit { what, .. }) if what.contains("2001 operations")), "{result:?}");
+}
+
 /// Runs `sum(X * Y * Z)` over one row of ones.
 fn run(compiled: &CompiledCPlan, cells: usize) -> f64 {
     let ones = vec![1.0; cells];

@@ -169,7 +169,8 @@ impl BufferPool {
     /// The smallest idle buffer that holds `len` values without wasting more than half of its memory.
     fn pop(&self, len: usize) -> Option<Aligned> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let (&capacity, list) = free.by_capacity.range_mut(len..=len.saturating_mul(2)).find(|(_, list)| !list.is_empty())?;
+        let (&capacity, list) =
+            free.by_capacity.range_mut(len..=len.saturating_mul(2)).find(|(_, list)| !list.is_empty())?;
         let values = list.pop();
         if list.is_empty() {
             free.by_capacity.remove(&capacity);

@@ -6,9 +6,9 @@ mod block;
 mod buffer;
 mod csr;
 mod dense;
+pub mod io;
 #[cfg(test)]
 mod tests;
-pub mod io;
 
 pub use block::{MatrixBlock, SPARSITY_TURN_POINT};
 pub use buffer::{Buffer, BufferPool, PoolStatistics};

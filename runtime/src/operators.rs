@@ -34,7 +34,9 @@ pub(crate) fn run(
 ) -> Result<RuntimeValue, RuntimeError> {
     let operator = Operator { engine, dag, hop, inputs };
     match &hop.op {
-        HopOp::Read(name) => variables.get(name).cloned().ok_or_else(|| RuntimeErrorKind::Undefined(name.clone()).into()),
+        HopOp::Read(name) => {
+            variables.get(name).cloned().ok_or_else(|| RuntimeErrorKind::Undefined(name.clone()).into())
+        }
         HopOp::Literal(value) => Ok(RuntimeValue::Scalar(value.clone())),
         HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) | HopOp::Concat => operator.element_wise(),
         HopOp::Parameterized { function, names } => operator.function(*function, names, output),
@@ -132,7 +134,8 @@ impl Operator<'_> {
             HopOp::MatMul => kernels::matmul(&context, self.matrix(0)?, self.matrix(1)?)?,
             HopOp::Reorg(ReorgOp::Transpose) => kernels::transpose(&context, self.matrix(0)?),
             HopOp::Nary(op) => {
-                let parts = (0..self.inputs.len()).map(|position| self.matrix(position)).collect::<Result<Vec<_>, _>>()?;
+                let parts =
+                    (0..self.inputs.len()).map(|position| self.matrix(position)).collect::<Result<Vec<_>, _>>()?;
                 match op {
                     NaryOp::Cbind => kernels::bind_columns(&context, &parts)?,
                     NaryOp::Rbind => kernels::bind_rows(&context, &parts)?,

@@ -4,8 +4,8 @@ use crate::compiler::{DagCompiler, Observer};
 use crate::dag_executor;
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
-use crate::statistics::{Counts, Statistics};
 use crate::scalars;
+use crate::statistics::{Counts, Statistics};
 use crate::value::{RuntimeValue, Variables};
 use fuseline_ir::hop::{CastOp, HopDag, Span};
 use fuseline_ir::program::{Call, Parameter, Predicate, Program, StatementBlock};
@@ -94,7 +94,11 @@ impl ProgramExecutor<'_> {
         dag_executor::execute(engine, &compiled.dag, variables, self.output, self.compiler.statistics_mut())
     }
 
-    fn run_predicate(&mut self, predicate: &Predicate, variables: &mut Variables) -> Result<RuntimeValue, RuntimeError> {
+    fn run_predicate(
+        &mut self,
+        predicate: &Predicate,
+        variables: &mut Variables,
+    ) -> Result<RuntimeValue, RuntimeError> {
         self.run_blocks(&predicate.prelude, variables)?;
         let missing = || RuntimeErrorKind::Internal("a predicate without a value".to_owned());
         let mut results = self.run_dag(&predicate.dag, variables)?;

@@ -1,8 +1,8 @@
 //! Operations on scalars, with DML's types: integers stay integers under `+ - * %% %/%`, comparisons and logic give
 //! truth values, `/` and `^` give doubles.
 
-use fuseline_ir::hop::infer::scalar_binary_type;
 use fuseline_ir::hop::CastOp;
+use fuseline_ir::hop::infer::scalar_binary_type;
 use fuseline_ir::ops::{BinaryOp, TernaryOp, UnaryOp};
 use fuseline_ir::{ScalarType, Value};
 
@@ -73,9 +73,7 @@ fn integer_binary(op: BinaryOp, x: i64, y: i64) -> Option<i64> {
 pub(crate) fn ternary(op: TernaryOp, a: &Value, b: &Value, c: &Value) -> Option<Value> {
     match op {
         TernaryOp::IfElse => Some(if a.as_f64()? != 0.0 { b.clone() } else { c.clone() }),
-        TernaryOp::PlusMult | TernaryOp::MinusMult => {
-            Some(Value::F64(op.eval(a.as_f64()?, b.as_f64()?, c.as_f64()?)))
-        }
+        TernaryOp::PlusMult | TernaryOp::MinusMult => Some(Value::F64(op.eval(a.as_f64()?, b.as_f64()?, c.as_f64()?))),
     }
 }
 
@@ -110,7 +108,10 @@ mod tests {
         assert_eq!(binary(BinaryOp::Modulus, &Value::I64(-7), &four), Some(Value::I64(1)));
         assert_eq!(binary(BinaryOp::Less, &six, &four), Some(Value::Bool(false)));
         assert_eq!(binary(BinaryOp::Plus, &six, &Value::F64(0.5)), Some(Value::F64(6.5)));
-        assert_eq!(binary(BinaryOp::Plus, &Value::I64(i64::MAX), &Value::I64(1)), Some(Value::F64(9.223372036854775807e18)));
+        assert_eq!(
+            binary(BinaryOp::Plus, &Value::I64(i64::MAX), &Value::I64(1)),
+            Some(Value::F64(9.223372036854775807e18))
+        );
         assert_eq!(unary(UnaryOp::Neg, &six), Some(Value::I64(-6)));
         assert_eq!(unary(UnaryOp::Not, &six), Some(Value::Bool(false)));
     }

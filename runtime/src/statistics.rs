@@ -158,7 +158,8 @@ impl Statistics {
         hitters.sort_by(|a, b| b.1.seconds.total_cmp(&a.1.seconds));
         text.push_str("  heavy hitters\n");
         for (name, hitter) in hitters.iter().take(LISTED) {
-            writeln!(text, "    {name:<24} {:>8} x {:>10.4} s", hitter.count, hitter.seconds).expect("strings take writes");
+            writeln!(text, "    {name:<24} {:>8} x {:>10.4} s", hitter.count, hitter.seconds)
+                .expect("strings take writes");
         }
         text
     }

@@ -19,7 +19,7 @@ fn results_are_printed() {
 fn positional_arguments_are_numbered() {
     let text = "print($1 + $2)\nprint($3)";
     assert_eq!(script(text, &["--args", "2", "0.5", "text"]).quiet(), "2.5\ntext\n");
-    assert_eq!(script(text, &["--args", "-2", "-1e-1", "-0.5", "--threads", "1"]).quiet(), "-2.1\n-0.5\n");
+    assert_eq!(script(text, &["--args", "-2", "-0.1", "-0.5", "--threads", "1"]).quiet(), "-2.1\n-0.5\n");
 }
 
 #[test]

@@ -183,7 +183,8 @@ impl Case {
                 replace(dense.clone().into());
             }
             if dense.values().iter().any(|&value| value != 0.0 && value != 1.0) {
-                let ones = Dense::from_fn(dense.rows(), dense.cols(), |i, j| f64::from(u8::from(dense.get(i, j) != 0.0)));
+                let ones =
+                    Dense::from_fn(dense.rows(), dense.cols(), |i, j| f64::from(u8::from(dense.get(i, j) != 0.0)));
                 replace(if block.is_sparse() { Csr::from_dense(&ones).into() } else { ones.into() });
             }
         }
@@ -196,7 +197,13 @@ impl Case {
         self.steps.iter().flat_map(|step| &step.inputs).chain(&self.outputs).for_each(|&input| live[input] = true);
         live[self.leaves.len()..].fill(true);
         let mut next = 0;
-        let renumbered: Vec<usize> = live.iter().map(|&is_live| { next += usize::from(is_live); next - usize::from(is_live) }).collect();
+        let renumbered: Vec<usize> = live
+            .iter()
+            .map(|&is_live| {
+                next += usize::from(is_live);
+                next - usize::from(is_live)
+            })
+            .collect();
         let mut live = live.into_iter();
         self.leaves.retain(|_| live.next() == Some(true));
         self.steps.iter_mut().flat_map(|step| &mut step.inputs).for_each(|input| *input = renumbered[*input]);
@@ -213,7 +220,11 @@ impl Case {
         }
         for step in (0..self.steps.len()).rev() {
             if live[step] {
-                self.steps[step].inputs.iter().filter(|&&input| input >= first).for_each(|&input| live[input - first] = true);
+                self.steps[step]
+                    .inputs
+                    .iter()
+                    .filter(|&&input| input >= first)
+                    .for_each(|&input| live[input - first] = true);
             }
         }
         let mut renumbered: Vec<usize> = (0..first).collect();
@@ -255,4 +266,3 @@ impl fmt::Display for Case {
         write!(f, "outputs {:?}", self.outputs)
     }
 }
-

@@ -10,8 +10,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 /// Extents of matrices, those around powers of two more often than none and many.
-const SIZES: [usize; 23] =
-    [0, 1, 1, 2, 7, 7, 8, 8, 9, 9, 31, 31, 32, 32, 33, 33, 63, 63, 64, 64, 65, 65, 1000];
+const SIZES: [usize; 23] = [0, 1, 1, 2, 7, 7, 8, 8, 9, 9, 31, 31, 32, 32, 33, 33, 63, 63, 64, 64, 65, 65, 1000];
 const SPARSITIES: [f64; 6] = [0.0, 0.02, 0.1, 0.39, 1.0, 1.0];
 /// No intermediate has more cells.
 const MOST_CELLS: u64 = 85_000;
@@ -147,7 +146,8 @@ impl Generator {
 
     fn any_matrix(&mut self) -> usize {
         loop {
-            let index = if self.random.random_bool(0.3) { self.random.random_range(0..self.ids.len()) } else { self.any() };
+            let index =
+                if self.random.random_bool(0.3) { self.random.random_range(0..self.ids.len()) } else { self.any() };
             if self.dag[self.ids[index]].data_type == DataType::Matrix {
                 return index;
             }

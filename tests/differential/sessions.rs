@@ -103,7 +103,11 @@ impl Combination {
 impl fmt::Display for Combination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Tier { backend, cpu, threads, primitives, llvm } = self.tier;
-        write!(f, "{:?} on {backend:?}, {cpu:?}, {threads} threads, {primitives:?}, {llvm:?}, {:?}", self.mode, self.rules)
+        write!(
+            f,
+            "{:?} on {backend:?}, {cpu:?}, {threads} threads, {primitives:?}, {llvm:?}, {:?}",
+            self.mode, self.rules
+        )
     }
 }
 

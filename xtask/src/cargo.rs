@@ -44,8 +44,7 @@ impl Cargo {
 
     /// Whether cargo has this subcommand installed.
     pub(crate) fn has_subcommand(&self, name: &str) -> bool {
-        let status =
-            self.command(&[name, "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let status = self.command(&[name, "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
         status.is_ok_and(|status| status.success())
     }
 }

@@ -12,20 +12,15 @@ const SCRIPT: &str = "algorithms/l2svm.dml";
 const DATA: &[&str] = &["data=examples/data/breast_cancer.csv"];
 
 /// What is timed: the main job, and the same script on generated data of a size where fusion matters.
-const TIMED: &[(&str, &[&str])] = &[
-    ("Wisconsin breast cancer, 569 x 30", DATA),
-    ("generated, 1000000 x 10", &["rows=1000000", "cols=10"]),
-];
+const TIMED: &[(&str, &[&str])] =
+    &[("Wisconsin breast cancer, 569 x 30", DATA), ("generated, 1000000 x 10", &["rows=1000000", "cols=10"])];
 
 /// Runs per input and mode, of which the fastest counts.
 const REPETITIONS: usize = 3;
 
 /// Builds the program and runs the main job.
 pub(crate) fn run(cargo: &Cargo) -> Result<()> {
-    cargo.run(
-        "build",
-        &cargo.with_features(&["build", "--quiet", "--release", "--bin", "fuseline"]),
-    )?;
+    cargo.run("build", &cargo.with_features(&["build", "--quiet", "--release", "--bin", "fuseline"]))?;
     let fuseline = program()?;
     check("the main job", job(&fuseline, &["run", SCRIPT], DATA))?;
     println!();

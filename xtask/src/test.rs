@@ -21,10 +21,7 @@ impl Options {
                 "--long" => options.long = true,
                 "--seed" => {
                     let seed = arguments.next().context("--seed needs a number")?;
-                    options.seed = Some(
-                        seed.parse()
-                            .with_context(|| format!("--seed needs a number, not {seed}"))?,
-                    );
+                    options.seed = Some(seed.parse().with_context(|| format!("--seed needs a number, not {seed}"))?);
                 }
                 flag if flag.starts_with('-') => bail!("test has no option {flag}; see ./x help"),
                 filter if options.filter.is_none() => options.filter = Some(filter.to_owned()),
@@ -42,16 +39,8 @@ pub(crate) fn run(cargo: &Cargo, options: &Options) -> Result<()> {
     }
     let steps = [
         lint(cargo),
-        cargo.run(
-            "documentation tests",
-            &cargo.with_features(&["test", "--quiet", "--workspace", "--doc"]),
-        ),
-        run_tests(
-            cargo,
-            options,
-            "tests without LLVM",
-            &["--package", "fuseline", "--no-default-features"],
-        ),
+        cargo.run("documentation tests", &cargo.with_features(&["test", "--quiet", "--workspace", "--doc"])),
+        run_tests(cargo, options, "tests without LLVM", &["--package", "fuseline", "--no-default-features"]),
         run_tests(cargo, options, "tests", &cargo.with_features(&["--workspace"])),
     ];
     all(steps)
@@ -60,14 +49,10 @@ pub(crate) fn run(cargo: &Cargo, options: &Options) -> Result<()> {
 /// Formatting, clippy and documentation, with warnings denied.
 pub(crate) fn lint(cargo: &Cargo) -> Result<()> {
     let clippy = cargo.with_features(&["clippy", "--quiet", "--workspace", "--all-targets"]);
-    let mut documentation =
-        cargo.command(&cargo.with_features(&["doc", "--quiet", "--workspace", "--no-deps"]));
+    let mut documentation = cargo.command(&cargo.with_features(&["doc", "--quiet", "--workspace", "--no-deps"]));
     documentation.env("RUSTDOCFLAGS", "-D warnings");
     all([
-        cargo.run(
-            "formatting (cargo fmt mends it)",
-            &["fmt", "--all", "--check", "--", "--files-with-diff"],
-        ),
+        cargo.run("formatting (cargo fmt mends it)", &["fmt", "--all", "--check", "--", "--files-with-diff"]),
         cargo.run("clippy", &[&clippy[..], &["--", "-D", "warnings"]].concat()),
         check("documentation", documentation),
     ])
@@ -93,8 +78,7 @@ fn run_tests(cargo: &Cargo, options: &Options, what: &str, selection: &[&str]) -
 
 /// Succeeds if all did; else names all that failed.
 fn all(steps: impl IntoIterator<Item = Result<()>>) -> Result<()> {
-    let failures: Vec<String> =
-        steps.into_iter().filter_map(Result::err).map(|error| format!("{error:#}")).collect();
+    let failures: Vec<String> = steps.into_iter().filter_map(Result::err).map(|error| format!("{error:#}")).collect();
     if failures.is_empty() { Ok(()) } else { bail!("{}", failures.join("; ")) }
 }
 
@@ -124,9 +108,7 @@ mod tests {
     #[test]
     fn all_failures_are_named() {
         assert!(all([Ok(()), Ok(())]).is_ok());
-        let message = all([Ok(()), Err(anyhow::anyhow!("one")), Err(anyhow::anyhow!("two"))])
-            .unwrap_err()
-            .to_string();
+        let message = all([Ok(()), Err(anyhow::anyhow!("one")), Err(anyhow::anyhow!("two"))]).unwrap_err().to_string();
         assert_eq!(message, "one; two");
     }
 }

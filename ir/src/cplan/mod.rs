@@ -14,9 +14,9 @@ use cranelift_entity::{PrimaryMap, entity_impl};
 use std::fmt;
 
 mod hash;
-mod text;
 #[cfg(test)]
 mod tests;
+mod text;
 mod verify;
 
 pub use text::{parse, parse_all};
@@ -394,7 +394,8 @@ impl CPlan {
     pub fn ring_buffer_size(&self) -> usize {
         let shapes = self.shapes();
         let is_buffered = |id: CNodeId| {
-            matches!(shapes[id], Some(Shape::Vector(_))) && !matches!(self.nodes[id], CNode::Main | CNode::SideVector(_))
+            matches!(shapes[id], Some(Shape::Vector(_)))
+                && !matches!(self.nodes[id], CNode::Main | CNode::SideVector(_))
         };
         let mut uses = cranelift_entity::SecondaryMap::<CNodeId, u32>::new();
         let output_uses = self.outputs.iter().flat_map(|output| [Some(output.node), output.left].into_iter().flatten());
@@ -408,7 +409,8 @@ impl CPlan {
         // Sethi-Ullman numbers: the largest need first, then one buffer for each finished operand.
         let mut need = cranelift_entity::SecondaryMap::<CNodeId, usize>::new();
         for (id, node) in &self.nodes {
-            let mut operands: Vec<usize> = node.operands().iter().map(|&operand| need[operand]).filter(|&n| n > 0).collect();
+            let mut operands: Vec<usize> =
+                node.operands().iter().map(|&operand| need[operand]).filter(|&n| n > 0).collect();
             operands.sort_unstable_by(|a, b| b.cmp(a));
             let below = operands.iter().enumerate().map(|(held, need)| held + need).max().unwrap_or(0);
             need[id] = if is_buffered(id) { below.max(operands.len() + 1).max(1) } else { below };

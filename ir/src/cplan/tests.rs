@@ -39,11 +39,7 @@ fn random_plan(random: &mut Random) -> CPlan {
     for _ in 0..random.below(3) {
         let node = CNodeId::from_u32(random.below(plan.nodes.len()) as u32);
         let agg = random.chance().then(|| random.pick(AggOp::ALL));
-        plan.outputs.push(COutput {
-            node,
-            agg,
-            left: random.chance().then_some(CNodeId::from_u32(0)),
-        });
+        plan.outputs.push(COutput { node, agg, left: random.chance().then_some(CNodeId::from_u32(0)) });
     }
     plan
 }
@@ -123,11 +119,7 @@ fn equal_plans_hash_alike_and_permuted_ones_differ() {
         MLOGREG.replace("sparse_safe=false", "sparse_safe=true"),
         MLOGREG.replace("minus %3, %5", "minus %5, %3"),
     ] {
-        assert_ne!(
-            parse(&changed).expect("well-formed").content_hash(),
-            plan.content_hash(),
-            "{changed}"
-        );
+        assert_ne!(parse(&changed).expect("well-formed").content_hash(), plan.content_hash(), "{changed}");
     }
     // The same in every process; when it changes, caches on disk lose what they hold.
     expect!["a7f90430a321bb64c3364aa25a360eab"].assert_eq(&format!("{:032x}", plan.content_hash()));
@@ -291,8 +283,7 @@ fn outputs_must_suit_the_variant() {
         match plan.verify() {
             Ok(_) => "ok".to_owned(),
             Err(errors) => {
-                let about_outputs =
-                    errors.errors().iter().filter(|error| error.entity.starts_with("output"));
+                let about_outputs = errors.errors().iter().filter(|error| error.entity.starts_with("output"));
                 about_outputs.map(ToString::to_string).collect::<Vec<_>>().join("; ")
             }
         }

@@ -112,12 +112,7 @@ pub fn parse(text: &str) -> Result<CPlan, ParseErrors> {
     let count = plans.len();
     match plans.pop() {
         Some(plan) if count == 1 => Ok(plan),
-        _ => Err(ParseError {
-            line: 1,
-            column: 1,
-            message: format!("expected one plan, found {count}"),
-        }
-        .into()),
+        _ => Err(ParseError { line: 1, column: 1, message: format!("expected one plan, found {count}") }.into()),
     }
 }
 
@@ -154,13 +149,10 @@ fn header(line: &mut Cursor<'_>) -> Result<Header, ParseError> {
     line.expect_word("cplan")?;
     let template = line.word("a template")?;
     let variant = line.word("a variant of the template")?;
-    let known = |(candidate, mnemonic): &&(Variant, &str)| {
-        candidate.template().mnemonic() == template && *mnemonic == variant
-    };
-    let &(variant, _) = Variant::ALL
-        .iter()
-        .find(known)
-        .ok_or_else(|| line.error(format!("no variant `{template} {variant}`")))?;
+    let known =
+        |(candidate, mnemonic): &&(Variant, &str)| candidate.template().mnemonic() == template && *mnemonic == variant;
+    let &(variant, _) =
+        Variant::ALL.iter().find(known).ok_or_else(|| line.error(format!("no variant `{template} {variant}`")))?;
     line.expect_word("sparse_safe")?;
     line.expect('=')?;
     let sparse_safe = line.parsed("`true` or `false`")?;
@@ -239,9 +231,7 @@ impl Parser {
             "matrix" => CInput::Matrix,
             "scalar" => CInput::Scalar,
             other => {
-                return Err(
-                    line.error(format!("an input is a `matrix` or a `scalar`, not `{other}`"))
-                );
+                return Err(line.error(format!("an input is a `matrix` or a `scalar`, not `{other}`")));
             }
         };
         line.end()?;
@@ -301,14 +291,11 @@ impl Parser {
         })
     }
 
-    fn operands<const N: usize>(
-        &self,
-        line: &mut Cursor<'_>,
-    ) -> Result<Option<[CNodeId; N]>, ParseError> {
+    fn operands<const N: usize>(&self, line: &mut Cursor<'_>) -> Result<Option<[CNodeId; N]>, ParseError> {
         let operands = line.list(|line| self.nodes.reference(line))?;
-        let operands: [Option<CNodeId>; N] = operands.try_into().map_err(|all: Vec<_>| {
-            line.error(format!("expected {N} operands, found {}", all.len()))
-        })?;
+        let operands: [Option<CNodeId>; N] = operands
+            .try_into()
+            .map_err(|all: Vec<_>| line.error(format!("expected {N} operands, found {}", all.len())))?;
         let mut known = [CNodeId::from_u32(0); N];
         for (known, operand) in known.iter_mut().zip(operands) {
             let Some(operand) = operand else { return Ok(None) };

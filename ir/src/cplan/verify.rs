@@ -1,8 +1,8 @@
 //! The verifier of CPlans: what templates, backends and skeletons may rely on.
 
 use super::{
-    CInput, CInputId, CNode, CNodeId, COutput, CPlan, CellType, FACTOR_V, Length, MAIN, OuterType,
-    RowType, Shape, Variant,
+    CInput, CInputId, CNode, CNodeId, COutput, CPlan, CellType, FACTOR_V, Length, MAIN, OuterType, RowType, Shape,
+    Variant,
 };
 use crate::memo::TemplateType;
 use crate::ops::AggOp;
@@ -93,11 +93,7 @@ impl Verifier<'_> {
             if id.index() < leading {
                 self.errors.check(*input == CInput::Matrix, id, "the leading inputs are matrices");
             }
-            self.errors.check(
-                !(scalars && *input == CInput::Matrix),
-                id,
-                "matrices precede scalars",
-            );
+            self.errors.check(!(scalars && *input == CInput::Matrix), id, "matrices precede scalars");
             scalars |= *input == CInput::Scalar;
         }
         if self.plan.template() == TemplateType::Outer {
@@ -117,8 +113,7 @@ impl Verifier<'_> {
         for (position, output) in self.plan.outputs.iter().enumerate() {
             for node in [Some(output.node), output.left].into_iter().flatten() {
                 if !self.plan.nodes.is_valid(node) {
-                    self.errors
-                        .push(format_args!("output {position}"), format!("{node} does not exist"));
+                    self.errors.push(format_args!("output {position}"), format!("{node} does not exist"));
                     ordered = false;
                 }
             }
@@ -231,11 +226,7 @@ impl Verifier<'_> {
             Variant::MAgg => {
                 self.errors.check(count >= 1, "outputs", "magg plans have at least one output");
             }
-            _ => self.errors.check(
-                count == 1,
-                "outputs",
-                format!("the plan has one output, not {count}"),
-            ),
+            _ => self.errors.check(count == 1, "outputs", format!("the plan has one output, not {count}")),
         }
         for (position, output) in self.plan.outputs.iter().enumerate() {
             let entity = format!("output {position}");
@@ -258,24 +249,14 @@ impl Verifier<'_> {
             Some(AggOp::Mean) => {
                 self.errors.push(entity, "a mean is a sum and a division, except over a row");
             }
-            Some(_) => self.errors.check(
-                aggregates,
-                entity,
-                format!("{variant} takes no aggregation function"),
-            ),
-            None => self.errors.check(
-                !aggregates,
-                entity,
-                format!("{variant} needs an aggregation function"),
-            ),
+            Some(_) => self.errors.check(aggregates, entity, format!("{variant} takes no aggregation function")),
+            None => self.errors.check(!aggregates, entity, format!("{variant} needs an aggregation function")),
         }
     }
 
     fn left(&mut self, entity: &str, output: &COutput) {
-        let needs_left = matches!(
-            self.plan.variant,
-            Variant::Row(RowType::ColAggT | RowType::ColAggB1 | RowType::ColAggB1T)
-        );
+        let needs_left =
+            matches!(self.plan.variant, Variant::Row(RowType::ColAggT | RowType::ColAggB1 | RowType::ColAggB1T));
         let variant = self.plan.variant.mnemonic();
         match output.left {
             Some(_) if !needs_left => {
@@ -307,11 +288,7 @@ impl Verifier<'_> {
         match row_type {
             RowType::RowAgg | RowType::ColAggT => {
                 let is_scalar = self.length(output.node).is_none();
-                self.errors.check(
-                    is_scalar,
-                    entity,
-                    format!("{} is a vector where a scalar is needed", output.node),
-                );
+                self.errors.check(is_scalar, entity, format!("{} is a vector where a scalar is needed", output.node));
             }
             RowType::NoAgg | RowType::NoAggB1 | RowType::ColAgg | RowType::ColAggB1T => {
                 self.vector(entity, output.node);

@@ -162,11 +162,20 @@ impl Context<'_> {
 
     fn arity(&self, expected: usize) -> Result<(), ShapeError> {
         let actual = self.inputs.len();
-        if actual == expected { Ok(()) } else { Err(ShapeError::Arity { operation: self.operation(), expected, actual }) }
+        if actual == expected {
+            Ok(())
+        } else {
+            Err(ShapeError::Arity { operation: self.operation(), expected, actual })
+        }
     }
 
     fn type_error(&self, position: usize, expected: &'static str) -> ShapeError {
-        ShapeError::Type { operation: self.operation(), expected, position: position + 1, actual: self.data_type(position) }
+        ShapeError::Type {
+            operation: self.operation(),
+            expected,
+            position: position + 1,
+            actual: self.data_type(position),
+        }
     }
 
     fn expect_matrix(&self, position: usize) -> Result<(), ShapeError> {
@@ -226,7 +235,8 @@ impl Context<'_> {
             (DataType::Matrix, DataType::Scalar(_)) => {
                 // A scalar may be zero or not: only an operation that a left zero annihilates keeps the zeros.
                 let keeps = matches!(op.zero(), BinaryZero::Annihilates | BinaryZero::LeftAnnihilates);
-                let keeps = keeps || self.dag.literal_f64(self.inputs[1]).is_some_and(|value| op.eval(0.0, value) == 0.0);
+                let keeps =
+                    keeps || self.dag.literal_f64(self.inputs[1]).is_some_and(|value| op.eval(0.0, value) == 0.0);
                 Ok((DataType::Matrix, SizeInfo { nnz: self.size(0).nnz.filter(|_| keeps), ..self.size(0) }))
             }
             (DataType::Scalar(_), DataType::Matrix) => {
@@ -324,7 +334,9 @@ impl Context<'_> {
                 Ok((DataType::Unknown, SizeInfo::UNKNOWN))
             }
             None if self.data_type(1) == self.data_type(2) => Ok((self.data_type(1), SCALAR)),
-            None if self.data_type(1) == DataType::STR || self.data_type(2) == DataType::STR => Ok((DataType::STR, SCALAR)),
+            None if self.data_type(1) == DataType::STR || self.data_type(2) == DataType::STR => {
+                Ok((DataType::STR, SCALAR))
+            }
             None => Ok((DataType::F64, SCALAR)),
         }
     }
@@ -387,7 +399,9 @@ impl Context<'_> {
         let mut size = SizeInfo { rows: left.rows, cols: right.cols, nnz: None };
         if left.is_empty() || right.is_empty() {
             size.nnz = Some(0);
-        } else if let (Some((_, inner)), Some((_, cols)), Some(cells)) = (left.known_dims(), right.known_dims(), size.cells()) {
+        } else if let (Some((_, inner)), Some((_, cols)), Some(cells)) =
+            (left.known_dims(), right.known_dims(), size.cells())
+        {
             // A non-zero of the left reaches at most a row of the right, and the reverse.
             let from_left = left.nnz.map(|nnz| nnz.saturating_mul(cols));
             let from_right = right.nnz.and_then(|nnz| Some(nnz.saturating_mul(left.rows?)));
@@ -428,8 +442,10 @@ impl Context<'_> {
         }
         let size = self.size(0);
         let (rows, cols) = self.check_range(size, 1)?;
-        let rows = rows.or_else(|| self.is_full(1, 2, HopOp::Shape(super::ShapeOp::Nrow)).then_some(size.rows).flatten());
-        let cols = cols.or_else(|| self.is_full(3, 4, HopOp::Shape(super::ShapeOp::Ncol)).then_some(size.cols).flatten());
+        let rows =
+            rows.or_else(|| self.is_full(1, 2, HopOp::Shape(super::ShapeOp::Nrow)).then_some(size.rows).flatten());
+        let cols =
+            cols.or_else(|| self.is_full(3, 4, HopOp::Shape(super::ShapeOp::Ncol)).then_some(size.cols).flatten());
         let cells = rows.zip(cols).map(|(rows, cols)| rows.saturating_mul(cols));
         let nnz = size.nnz.zip(cells).map(|(nnz, cells)| nnz.min(cells));
         Ok((DataType::Matrix, SizeInfo { rows, cols, nnz }))
@@ -438,7 +454,9 @@ impl Context<'_> {
     /// Whether the range runs from 1 to `nrow` or `ncol` of the indexed matrix.
     fn is_full(&self, first: usize, last: usize, extent: HopOp) -> bool {
         let last = &self.dag[self.inputs[last]];
-        self.dag.literal_f64(self.inputs[first]) == Some(1.0) && last.op == extent && last.inputs.first() == Some(&self.inputs[0])
+        self.dag.literal_f64(self.inputs[first]) == Some(1.0)
+            && last.op == extent
+            && last.inputs.first() == Some(&self.inputs[0])
     }
 
     fn left_index(&self) -> Result<(DataType, SizeInfo), ShapeError> {
@@ -456,7 +474,12 @@ impl Context<'_> {
             if differs(rows, replacement.rows) || differs(cols, replacement.cols) {
                 let rule = "the replacement must have the size of the range";
                 let range = SizeInfo { rows, cols, nnz: None };
-                return Err(ShapeError::Dimensions { operation: self.operation(), left: range, right: replacement, rule });
+                return Err(ShapeError::Dimensions {
+                    operation: self.operation(),
+                    left: range,
+                    right: replacement,
+                    rule,
+                });
             }
         }
         Ok((DataType::Matrix, SizeInfo { nnz: None, ..size }))

@@ -4,8 +4,8 @@
 
 use super::verify::arity_error;
 use super::{
-    CastOp, DataGenOp, Function, FusionCover, Hop, HopDag, HopId, HopOp, HopOutput, Inputs, NaryOp,
-    OperatorId, ReorgOp, ShapeOp,
+    CastOp, DataGenOp, Function, FusionCover, Hop, HopDag, HopId, HopOp, HopOutput, Inputs, NaryOp, OperatorId,
+    ReorgOp, ShapeOp,
 };
 use crate::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use crate::size::SizeInfo;
@@ -100,8 +100,7 @@ impl BodyParser {
         let number = self.ids.declare(line)?;
         line.expect('=')?;
         let mut op = operation(line)?;
-        let inputs =
-            if line.is_next(':') { Some(Inputs::new()) } else { self.inputs(line, &mut op)? };
+        let inputs = if line.is_next(':') { Some(Inputs::new()) } else { self.inputs(line, &mut op)? };
         let arity_error = inputs.as_ref().and_then(|inputs| arity_error(&op, inputs.len()));
         if let Some(message) = arity_error {
             return Err(line.error(message));
@@ -162,8 +161,7 @@ impl BodyParser {
         let roots = self.group(line, "roots")?;
         let members = self.group(line, "members")?;
         line.end()?;
-        let cover =
-            roots.zip(members).map(|(roots, members)| FusionCover { template, roots, members });
+        let cover = roots.zip(members).map(|(roots, members)| FusionCover { template, roots, members });
         self.dag.covers.extend(cover);
         Ok(())
     }
@@ -171,11 +169,7 @@ impl BodyParser {
     fn group(&self, line: &mut Cursor<'_>, word: &str) -> Result<Option<Vec<HopId>>, ParseError> {
         line.expect_word(word)?;
         line.expect('(')?;
-        let hops = if line.is_next(')') {
-            Vec::new()
-        } else {
-            line.list(|line| self.ids.reference(line))?
-        };
+        let hops = if line.is_next(')') { Vec::new() } else { line.list(|line| self.ids.reference(line))? };
         line.expect(')')?;
         Ok(hops.into_iter().collect())
     }
@@ -225,8 +219,7 @@ fn data_type(line: &mut Cursor<'_>) -> Result<(DataType, SizeInfo), ParseError> 
     if word == "f64" && line.is_next('[') {
         return Ok((DataType::Matrix, size(line)?));
     }
-    let data_type =
-        parse_scalar_type(word).ok_or_else(|| line.error(format!("`{word}` is no type")))?;
+    let data_type = parse_scalar_type(word).ok_or_else(|| line.error(format!("`{word}` is no type")))?;
     Ok((data_type, SizeInfo::UNKNOWN))
 }
 

@@ -121,12 +121,6 @@ impl fmt::Display for HopOp {
 impl fmt::Display for FusionCover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |ids: &[HopId]| ids.iter().map(HopId::to_string).collect::<Vec<_>>().join(", ");
-        write!(
-            f,
-            "cover {} roots({}) members({})",
-            self.template,
-            list(&self.roots),
-            list(&self.members)
-        )
+        write!(f, "cover {} roots({}) members({})", self.template, list(&self.roots), list(&self.members))
     }
 }

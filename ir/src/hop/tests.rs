@@ -13,10 +13,7 @@ fn operations(random: &mut Random) -> Vec<HopOp> {
         HopOp::Index,
         HopOp::LeftIndex,
         HopOp::Concat,
-        HopOp::SpoofOp {
-            operator: OperatorId::from_u32(3),
-            template: random.pick(TemplateType::ALL),
-        },
+        HopOp::SpoofOp { operator: OperatorId::from_u32(3), template: random.pick(TemplateType::ALL) },
     ];
     all.extend(UnaryOp::ALL.iter().copied().map(HopOp::Unary));
     all.extend(BinaryOp::ALL.iter().copied().map(HopOp::Binary));
@@ -43,11 +40,8 @@ pub(crate) fn random_dag(random: &mut Random) -> HopDag {
     let mut operations = operations(random);
     while !operations.is_empty() {
         let op = operations.swap_remove(random.below(operations.len()));
-        let count = (0..9)
-            .find(|&count| verify::arity_error(&op, count).is_none())
-            .expect("some arity fits");
-        let inputs =
-            (0..count).map(|_| HopId::from_u32(random.below(dag.hops.len()) as u32)).collect();
+        let count = (0..9).find(|&count| verify::arity_error(&op, count).is_none()).expect("some arity fits");
+        let inputs = (0..count).map(|_| HopId::from_u32(random.below(dag.hops.len()) as u32)).collect();
         let data_type = random.pick(&[
             DataType::Matrix,
             DataType::F64,
@@ -91,9 +85,7 @@ fn printed_dags_read_back() {
         let (name, dag) = (random.name(), random_dag(&mut random));
         let text = dag.display_named(&name).to_string();
         let parsed = parse(&text).unwrap_or_else(|errors| panic!("seed {seed}: {errors}\n{text}"));
-        let [(parsed_name, parsed)] = parsed.as_slice() else {
-            panic!("seed {seed}: one DAG was printed")
-        };
+        let [(parsed_name, parsed)] = parsed.as_slice() else { panic!("seed {seed}: one DAG was printed") };
         assert_eq!(*parsed_name, name, "seed {seed}");
         assert_eq!(parsed.display_named(&name).to_string(), text, "seed {seed}");
         for (id, hop) in &dag.hops {
@@ -116,8 +108,7 @@ fn damaged_texts_give_errors_or_dags_that_print_stably() {
             // The verifier must survive whatever parses.
             let _ = dag.verify();
             let printed = dag.display_named(&name).to_string();
-            let again =
-                parse(&printed).unwrap_or_else(|errors| panic!("seed {seed}: {errors}\n{printed}"));
+            let again = parse(&printed).unwrap_or_else(|errors| panic!("seed {seed}: {errors}\n{printed}"));
             assert_eq!(again[0].1.display_named(&name).to_string(), printed, "seed {seed}");
         }
     }
@@ -216,17 +207,12 @@ fn well_formed_dags_pass_the_verifier() {
     let x = dag.read_matrix("X", SizeInfo::with_nnz(100, 10, 50));
     let v = dag.read_matrix("v", SizeInfo::dims(10, 1));
     let product = dag.add(HopOp::MatMul, &[x, v], None).expect("the shapes fit");
-    let sum =
-        dag.add(HopOp::AggUnary(AggOp::Sum, Direction::Full), &[product], None).expect("a matrix");
+    let sum = dag.add(HopOp::AggUnary(AggOp::Sum, Direction::Full), &[product], None).expect("a matrix");
     let print = HopOp::Parameterized { function: Function::Print, names: Vec::new() };
     let print = dag.add(print, &[sum], None).expect("a scalar");
     dag.write("s", sum);
     dag.effects.push(print);
-    dag.covers.push(FusionCover {
-        template: TemplateType::Row,
-        roots: vec![sum],
-        members: vec![product, sum],
-    });
+    dag.covers.push(FusionCover { template: TemplateType::Row, roots: vec![sum], members: vec![product, sum] });
     assert_eq!(dag.verify(), Ok(()));
     assert_eq!(dag.into_verified().expect("verified").into_inner().hops.len(), 5);
 }
@@ -275,13 +261,10 @@ fn the_verifier_reports_every_broken_rule() {
         size: SizeInfo::dims(1, 1),
         span: None,
     });
-    dag.outputs = vec![
-        HopOutput { name: "a".to_owned(), hop: far },
-        HopOutput { name: "a".to_owned(), hop: HopId::from_u32(0) },
-    ];
+    dag.outputs =
+        vec![HopOutput { name: "a".to_owned(), hop: far }, HopOutput { name: "a".to_owned(), hop: HopId::from_u32(0) }];
     dag.effects = vec![far];
-    dag.covers =
-        vec![FusionCover { template: TemplateType::Cell, roots: vec![far], members: vec![far] }];
+    dag.covers = vec![FusionCover { template: TemplateType::Cell, roots: vec![far], members: vec![far] }];
     check_verifier_errors(
         &dag,
         &expect![[r#"

@@ -66,11 +66,7 @@ fn arity(op: &HopOp) -> RangeInclusive<usize> {
     let exactly = |count: usize| count..=count;
     match op {
         HopOp::Read(_) | HopOp::Literal(_) => exactly(0),
-        HopOp::Unary(_)
-        | HopOp::AggUnary(..)
-        | HopOp::Reorg(_)
-        | HopOp::Shape(_)
-        | HopOp::Cast(_) => exactly(1),
+        HopOp::Unary(_) | HopOp::AggUnary(..) | HopOp::Reorg(_) | HopOp::Shape(_) | HopOp::Cast(_) => exactly(1),
         HopOp::Binary(_) | HopOp::MatMul | HopOp::Concat => exactly(2),
         HopOp::Ternary(_) | HopOp::DataGen(DataGenOp::Matrix | DataGenOp::Seq) => exactly(3),
         HopOp::Index => exactly(5),
@@ -80,11 +76,7 @@ fn arity(op: &HopOp) -> RangeInclusive<usize> {
         HopOp::Parameterized { function, names } => {
             let positional = match function {
                 Function::Time => 0,
-                Function::Read
-                | Function::Print
-                | Function::Stop
-                | Function::Assert
-                | Function::ToString => 1,
+                Function::Read | Function::Print | Function::Stop | Function::Assert | Function::ToString => 1,
                 Function::Write => 2,
             };
             exactly(positional + names.len())
@@ -134,38 +126,24 @@ impl Verifier<'_> {
             let fits = hop.size.nnz.zip(hop.size.cells()).is_none_or(|(nnz, cells)| nnz <= cells);
             self.errors.check(fits, id, format!("more non-zeros than cells in {}", hop.size));
         } else {
-            self.errors.check(
-                hop.size == SizeInfo::UNKNOWN,
-                id,
-                format!("a size {} without a matrix", hop.size),
-            );
+            self.errors.check(hop.size == SizeInfo::UNKNOWN, id, format!("a size {} without a matrix", hop.size));
         }
     }
 
     /// Compares the type and size that an operator states with those that follow from its inputs.
     fn declared(&mut self, id: HopId, hop: &Hop, data_type: DataType, size: SizeInfo) {
         // What files hold and what fused operators return is not known here.
-        let is_opaque = matches!(
-            hop.op,
-            HopOp::Parameterized { function: Function::Read, .. } | HopOp::SpoofOp { .. }
-        );
-        let is_open =
-            is_opaque || hop.data_type == DataType::Unknown || data_type == DataType::Unknown;
+        let is_opaque = matches!(hop.op, HopOp::Parameterized { function: Function::Read, .. } | HopOp::SpoofOp { .. });
+        let is_open = is_opaque || hop.data_type == DataType::Unknown || data_type == DataType::Unknown;
         if !is_open && hop.data_type != data_type {
-            self.errors.push(
-                id,
-                format!("the type is {}, but the operation gives {data_type}", hop.data_type),
-            );
+            self.errors.push(id, format!("the type is {}, but the operation gives {data_type}", hop.data_type));
             return;
         }
         let contradicts = |declared: Option<u64>, inferred: Option<u64>| {
             declared.zip(inferred).is_some_and(|(declared, inferred)| declared != inferred)
         };
-        if hop.is_matrix()
-            && (contradicts(hop.size.rows, size.rows) || contradicts(hop.size.cols, size.cols))
-        {
-            self.errors
-                .push(id, format!("the size is {}, but the operation gives {size}", hop.size));
+        if hop.is_matrix() && (contradicts(hop.size.rows, size.rows) || contradicts(hop.size.cols, size.cols)) {
+            self.errors.push(id, format!("the size is {}, but the operation gives {size}", hop.size));
         }
     }
 
@@ -174,11 +152,7 @@ impl Verifier<'_> {
         for output in &self.dag.outputs {
             let entity = format!("write {}", crate::text::quoted(&output.name));
             self.errors.check(names.insert(&output.name), &entity, "the variable is written twice");
-            self.errors.check(
-                self.dag.hops.is_valid(output.hop),
-                &entity,
-                format!("{} does not exist", output.hop),
-            );
+            self.errors.check(self.dag.hops.is_valid(output.hop), &entity, format!("{} does not exist", output.hop));
         }
     }
 
@@ -187,16 +161,8 @@ impl Verifier<'_> {
         for &id in &self.dag.effects {
             match self.dag.hops.get(id) {
                 Some(hop) => {
-                    self.errors.check(
-                        hop.op.is_effect(),
-                        format_args!("effect {id}"),
-                        "the operator has no effect",
-                    );
-                    self.errors.check(
-                        listed.insert(id),
-                        format_args!("effect {id}"),
-                        "the effect is listed twice",
-                    );
+                    self.errors.check(hop.op.is_effect(), format_args!("effect {id}"), "the operator has no effect");
+                    self.errors.check(listed.insert(id), format_args!("effect {id}"), "the effect is listed twice");
                 }
                 None => {
                     self.errors.push(format_args!("effect {id}"), "the operator does not exist");
@@ -204,41 +170,21 @@ impl Verifier<'_> {
             }
         }
         for (id, hop) in &self.dag.hops {
-            self.errors.check(
-                !hop.op.is_effect() || listed.contains(id),
-                id,
-                "the effect is not listed",
-            );
+            self.errors.check(!hop.op.is_effect() || listed.contains(id), id, "the effect is not listed");
         }
     }
 
     fn cover(&mut self, entity: &str, cover: &FusionCover) {
-        self.errors.check(
-            cover.members.is_sorted_by(|a, b| a < b),
-            entity,
-            "the members do not ascend",
-        );
+        self.errors.check(cover.members.is_sorted_by(|a, b| a < b), entity, "the members do not ascend");
         for &member in &cover.members {
-            self.errors.check(
-                self.dag.hops.is_valid(member),
-                entity,
-                format!("{member} does not exist"),
-            );
+            self.errors.check(self.dag.hops.is_valid(member), entity, format!("{member} does not exist"));
         }
         let several = cover.template == TemplateType::MAgg;
         let count = cover.roots.len();
         let message = if several { "a cover has roots" } else { "the cover has one root" };
-        self.errors.check(
-            count == 1 || (several && count > 1),
-            entity,
-            format!("{message}, not {count}"),
-        );
+        self.errors.check(count == 1 || (several && count > 1), entity, format!("{message}, not {count}"));
         for root in &cover.roots {
-            self.errors.check(
-                cover.members.contains(root),
-                entity,
-                format!("the root {root} is no member"),
-            );
+            self.errors.check(cover.members.contains(root), entity, format!("the root {root} is no member"));
         }
     }
 }

@@ -207,7 +207,9 @@ impl MemoTable {
         let mut rows: Vec<(String, String, String)> = Vec::new();
         for (group, entries) in self.groups() {
             let mut sorted: Vec<&MemoEntry> = entries.iter().collect();
-            sorted.sort_by_key(|entry| (entry.ttype, entry.inputs.map(|input| input.map_or(-1, |id| i64::from(id.as_u32())))));
+            sorted.sort_by_key(|entry| {
+                (entry.ttype, entry.inputs.map(|input| input.map_or(-1, |id| i64::from(id.as_u32()))))
+            });
             let plans: Vec<String> = sorted.iter().map(ToString::to_string).collect();
             rows.push((group.as_u32().to_string(), dag[group].op.label(), plans.join(" ")));
         }

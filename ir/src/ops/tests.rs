@@ -4,8 +4,25 @@ use super::*;
 
 /// One value of each class that an operation may meet.
 const VALUES: &[f64] = &[
-    0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.75, -7.25, 1e-300, -1e-300, 1e300, 5e-324, 709.0, -745.0,
-    f64::INFINITY, f64::NEG_INFINITY, f64::NAN,
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    2.0,
+    -2.0,
+    0.5,
+    -0.5,
+    3.75,
+    -7.25,
+    1e-300,
+    -1e-300,
+    1e300,
+    5e-324,
+    709.0,
+    -745.0,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
 ];
 
 fn same(x: f64, y: f64) -> bool {

@@ -117,8 +117,7 @@ impl<'a> Parser<'a> {
     fn statement(&mut self, line: &mut Cursor<'a>) -> Result<StatementBlock, Stop> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return self
-                .record(Err(line.error(format!("blocks are nested more than {MAX_DEPTH} deep"))));
+            return self.record(Err(line.error(format!("blocks are nested more than {MAX_DEPTH} deep"))));
         }
         let keyword = line.word("`block`, `call`, `if`, `while`, `for` or `parfor`");
         let block = match self.record(keyword)? {

@@ -62,8 +62,7 @@ impl Printer<'_, '_> {
     }
 
     fn function(&mut self, function: &Function) -> fmt::Result {
-        let list =
-            |all: &[Parameter]| all.iter().map(Parameter::to_string).collect::<Vec<_>>().join(", ");
+        let list = |all: &[Parameter]| all.iter().map(Parameter::to_string).collect::<Vec<_>>().join(", ");
         let (parameters, results) = (list(&function.parameters), list(&function.results));
         self.line(&format!("function {}({parameters}) -> ({results}) {{", name(&function.name)))?;
         self.indented(|printer| printer.statements(&function.body))?;
@@ -109,8 +108,7 @@ impl Printer<'_, '_> {
     }
 
     fn call(&mut self, call: &Call) -> fmt::Result {
-        let target =
-            |target: &Option<String>| target.as_deref().map_or_else(|| "-".to_owned(), name);
+        let target = |target: &Option<String>| target.as_deref().map_or_else(|| "-".to_owned(), name);
         let targets: Vec<String> = call.targets.iter().map(target).collect();
         let arrow = if targets.is_empty() { "" } else { " -> " };
         self.line(&format!("call {}{arrow}{} {{", name(&call.function), targets.join(", ")))?;

@@ -55,8 +55,7 @@ fn random_block(random: &mut Random, depth: usize) -> StatementBlock {
 }
 
 fn random_parameters(random: &mut Random) -> Vec<Parameter> {
-    let types =
-        [DataType::Matrix, DataType::F64, DataType::Scalar(ScalarType::Str), DataType::Unknown];
+    let types = [DataType::Matrix, DataType::F64, DataType::Scalar(ScalarType::Str), DataType::Unknown];
     let parameter = |random: &mut Random| Parameter {
         name: random.name(),
         data_type: random.pick(&types),
@@ -91,9 +90,7 @@ fn printed_programs_read_back() {
             program
                 .functions
                 .values()
-                .map(|function| {
-                    (function.name.clone(), function.parameters.len(), function.body.len())
-                })
+                .map(|function| (function.name.clone(), function.parameters.len(), function.body.len()))
                 .collect()
         };
         assert_eq!(signatures(&parsed), signatures(&program), "seed {seed}");
@@ -112,11 +109,7 @@ fn damaged_texts_give_errors_or_programs_that_print_stably() {
         // The verifier must survive whatever parses.
         let _ = program.verify();
         let printed = program.to_string();
-        assert_eq!(
-            parse(&printed).map(|again| again.to_string()).as_ref(),
-            Ok(&printed),
-            "seed {seed}"
-        );
+        assert_eq!(parse(&printed).map(|again| again.to_string()).as_ref(), Ok(&printed), "seed {seed}");
     }
     assert!(parsed > 0, "some damage is harmless");
 }
@@ -205,7 +198,8 @@ fn the_verifier_reports_every_broken_rule() {
             program, for 0, if 1 predicate prelude, call 0: the function unknown does not exist
             program, for 0, if 1 predicate, %0: the type is i64, but the operation gives bool"#]],
     );
-    let matrix = "program {\nwhile {\n%0 = read \"X\" : f64[1x1]\nwrite \"_predicate\" %0\n} do {\n}\nwhile {\n} do {\n}\n}";
+    let matrix =
+        "program {\nwhile {\n%0 = read \"X\" : f64[1x1]\nwrite \"_predicate\" %0\n} do {\n}\nwhile {\n} do {\n}\n}";
     check_verifier_errors(
         matrix,
         &expect![[r#"
@@ -222,10 +216,7 @@ fn errors_name_their_places() {
         ("program {\n}\nblock {", expect!["3:1: expected the end of the text, found `block`"]),
         ("program {\n  if {\n  } else {\n  }\n}", expect!["3:5: expected `then`, found `else`"]),
         ("program {\n  loop {\n  }\n}", expect!["2:3: `loop` is no statement"]),
-        (
-            "program {\n  function f(X: matrix = ) -> () {\n  }\n}",
-            expect!["2:26: expected a value, found `)`"],
-        ),
+        ("program {\n  function f(X: matrix = ) -> () {\n  }\n}", expect!["2:26: expected a value, found `)`"]),
         (
             "program {\n  function f() -> () {\n  }\n  function f() -> () {\n  }\n}",
             expect!["4:22: the function `f` is defined twice"],

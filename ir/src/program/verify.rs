@@ -29,11 +29,7 @@ struct Verifier<'a> {
 impl Verifier<'_> {
     fn function(&mut self, name: &str, function: &Function) {
         let entity = format!("function {name}");
-        self.errors.check(
-            function.name == name,
-            &entity,
-            format!("its own name is {}", function.name),
-        );
+        self.errors.check(function.name == name, &entity, format!("its own name is {}", function.name));
         self.distinct(&entity, "parameter", &function.parameters);
         self.distinct(&entity, "result", &function.results);
         self.statements(&entity, &function.body);
@@ -43,11 +39,7 @@ impl Verifier<'_> {
         let mut names = HashSet::new();
         for parameter in parameters {
             let is_new = names.insert(&parameter.name);
-            self.errors.check(
-                is_new,
-                entity,
-                format!("the {noun} {} is declared twice", parameter.name),
-            );
+            self.errors.check(is_new, entity, format!("the {noun} {} is declared twice", parameter.name));
         }
     }
 
@@ -95,22 +87,17 @@ impl Verifier<'_> {
             return;
         };
         for argument in &call.arguments.outputs {
-            let is_known =
-                function.parameters.iter().any(|parameter| parameter.name == argument.name);
+            let is_known = function.parameters.iter().any(|parameter| parameter.name == argument.name);
             let message = format!("{} has no parameter {}", call.function, argument.name);
             self.errors.check(is_known, entity, message);
         }
-        for parameter in function.parameters.iter().filter(|parameter| parameter.default.is_none())
-        {
-            let is_given =
-                call.arguments.outputs.iter().any(|argument| argument.name == parameter.name);
-            let message =
-                format!("the argument {} of {} is missing", parameter.name, call.function);
+        for parameter in function.parameters.iter().filter(|parameter| parameter.default.is_none()) {
+            let is_given = call.arguments.outputs.iter().any(|argument| argument.name == parameter.name);
+            let message = format!("the argument {} of {} is missing", parameter.name, call.function);
             self.errors.check(is_given, entity, message);
         }
         let (expected, actual) = (function.results.len(), call.targets.len());
-        let message =
-            format!("{} has {expected} results, but the call has {actual} targets", call.function);
+        let message = format!("{} has {expected} results, but the call has {actual} targets", call.function);
         self.errors.check(expected == actual, entity, message);
     }
 
@@ -123,11 +110,7 @@ impl Verifier<'_> {
             return;
         };
         let expected = Predicate::VALUE;
-        self.errors.check(
-            output.name == expected,
-            entity,
-            format!("the output is {}, not {expected}", output.name),
-        );
+        self.errors.check(output.name == expected, entity, format!("the output is {}, not {expected}", output.name));
         let is_matrix = predicate.dag.hops.get(output.hop).is_some_and(crate::hop::Hop::is_matrix);
         self.errors.check(!is_matrix, entity, "the value of a predicate is a scalar");
     }

@@ -38,8 +38,6 @@ impl<T: Copy> Ids<T> {
     pub(crate) fn reference(&self, cursor: &mut Cursor<'_>) -> Result<Option<T>, ParseError> {
         let number = cursor.entity(self.prefix, self.noun)?;
         let defined = self.defined.get(&number).copied();
-        defined.ok_or_else(|| {
-            cursor.error(format!("{}{number} is not defined before its use", self.prefix))
-        })
+        defined.ok_or_else(|| cursor.error(format!("{}{number} is not defined before its use", self.prefix)))
     }
 }

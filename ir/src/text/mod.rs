@@ -104,9 +104,7 @@ pub(crate) fn quoted(text: &str) -> String {
 pub(crate) fn name(text: &str) -> String {
     let is_start = |character: char| character.is_ascii_alphabetic() || character == '_';
     let is_identifier = text.starts_with(is_start)
-        && text
-            .chars()
-            .all(|character| is_start(character) || character.is_ascii_digit() || character == '.');
+        && text.chars().all(|character| is_start(character) || character.is_ascii_digit() || character == '.');
     if is_identifier { text.to_owned() } else { quoted(text) }
 }
 
@@ -137,9 +135,7 @@ pub(crate) fn parse_f64(word: &str) -> Option<f64> {
         "NaN" => Some(f64::NAN),
         "Infinity" => Some(f64::INFINITY),
         "-Infinity" => Some(f64::NEG_INFINITY),
-        _ if word.contains(['.', 'e', 'E']) && !word.contains(['n', 'N', 'i', 'I']) => {
-            word.parse().ok()
-        }
+        _ if word.contains(['.', 'e', 'E']) && !word.contains(['n', 'N', 'i', 'I']) => word.parse().ok(),
         _ => None,
     }
 }

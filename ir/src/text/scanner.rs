@@ -50,12 +50,10 @@ impl<'a> Cursor<'a> {
             let (kind, after) = if PUNCTUATION.contains(&first) {
                 (Kind::Punctuation(first), &rest[first.len_utf8()..])
             } else if first == '"' {
-                let (text, after) =
-                    unquote(&rest[1..]).map_err(|message| cursor.error_at(offset, message))?;
+                let (text, after) = unquote(&rest[1..]).map_err(|message| cursor.error_at(offset, message))?;
                 (Kind::Text(text), after)
             } else {
-                let is_end =
-                    |c: char| c.is_whitespace() || c == '"' || c == '#' || PUNCTUATION.contains(&c);
+                let is_end = |c: char| c.is_whitespace() || c == '"' || c == '#' || PUNCTUATION.contains(&c);
                 let (word, after) = rest.split_at(rest.find(is_end).unwrap_or(rest.len()));
                 (Kind::Word(word), after)
             };
@@ -72,14 +70,8 @@ impl<'a> Cursor<'a> {
     /// An error at the next token: what was expected there.
     pub(crate) fn expected(&self, what: &str) -> ParseError {
         match self.tokens.get(self.next) {
-            Some(token) => self.error_at(
-                token.offset,
-                format!("expected {what}, found {}", token.kind.describe()),
-            ),
-            None => self.error_at(
-                self.text.trim_end().len(),
-                format!("expected {what} at the end of the line"),
-            ),
+            Some(token) => self.error_at(token.offset, format!("expected {what}, found {}", token.kind.describe())),
+            None => self.error_at(self.text.trim_end().len(), format!("expected {what} at the end of the line")),
         }
     }
 
@@ -153,11 +145,7 @@ impl<'a> Cursor<'a> {
 
     /// Consumes a name: a word, or a text in quotes.
     pub(crate) fn name(&mut self, what: &str) -> Result<String> {
-        if let Some(Kind::Text(_)) = self.peek() {
-            self.text(what)
-        } else {
-            self.word(what).map(str::to_owned)
-        }
+        if let Some(Kind::Text(_)) = self.peek() { self.text(what) } else { self.word(what).map(str::to_owned) }
     }
 
     /// Consumes a literal value.
@@ -165,18 +153,14 @@ impl<'a> Cursor<'a> {
         if let Some(Kind::Text(_)) = self.peek() {
             return self.text("a value").map(Value::Str);
         }
-        let value =
-            self.peek_word().and_then(parse_value).ok_or_else(|| self.expected("a value"))?;
+        let value = self.peek_word().and_then(parse_value).ok_or_else(|| self.expected("a value"))?;
         self.next += 1;
         Ok(value)
     }
 
     /// Consumes a word that reads as a `T`.
     pub(crate) fn parsed<T: FromStr>(&mut self, what: &str) -> Result<T> {
-        let parsed = self
-            .peek_word()
-            .and_then(|word| word.parse().ok())
-            .ok_or_else(|| self.expected(what))?;
+        let parsed = self.peek_word().and_then(|word| word.parse().ok()).ok_or_else(|| self.expected(what))?;
         self.next += 1;
         Ok(parsed)
     }
@@ -185,18 +169,14 @@ impl<'a> Cursor<'a> {
     pub(crate) fn entity(&mut self, prefix: &str, what: &str) -> Result<u32> {
         let digits = self.peek_word().and_then(|word| word.strip_prefix(prefix));
         // The largest number is no entity: it is reserved.
-        let number =
-            digits.and_then(|digits| digits.parse().ok()).filter(|&number| number < u32::MAX);
+        let number = digits.and_then(|digits| digits.parse().ok()).filter(|&number| number < u32::MAX);
         let number = number.ok_or_else(|| self.expected(what))?;
         self.next += 1;
         Ok(number)
     }
 
     /// Consumes what `item` reads, separated by commas.
-    pub(crate) fn list<T>(
-        &mut self,
-        mut item: impl FnMut(&mut Self) -> Result<T>,
-    ) -> Result<Vec<T>> {
+    pub(crate) fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let mut items = vec![item(self)?];
         while self.eat(',') {
             items.push(item(self)?);
@@ -222,13 +202,10 @@ fn unquote(text: &str) -> std::result::Result<(String, &str), String> {
                 Some('t') => result.push('\t'),
                 Some(escaped @ ('"' | '\\')) => result.push(escaped),
                 Some('u') => {
-                    let code =
-                        rest.as_str().strip_prefix('{').and_then(|code| code.split_once('}'));
+                    let code = rest.as_str().strip_prefix('{').and_then(|code| code.split_once('}'));
                     let (digits, after) = code.ok_or("expected `\\u{..}`")?;
                     let character = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32);
-                    result.push(
-                        character.ok_or_else(|| format!("`\\u{{{digits}}}` is no character"))?,
-                    );
+                    result.push(character.ok_or_else(|| format!("`\\u{{{digits}}}` is no character"))?);
                     rest = after.chars();
                 }
                 _ => return Err("an unknown escape".to_owned()),
@@ -264,10 +241,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The next line if the condition holds for it.
-    pub(crate) fn next_if(
-        &mut self,
-        condition: impl FnOnce(&Cursor<'a>) -> bool,
-    ) -> Option<Cursor<'a>> {
+    pub(crate) fn next_if(&mut self, condition: impl FnOnce(&Cursor<'a>) -> bool) -> Option<Cursor<'a>> {
         self.lines.next_if(condition)
     }
 

@@ -28,28 +28,13 @@ impl Random {
     }
 
     pub(crate) fn f64(&mut self) -> f64 {
-        let special =
-            [0.0, -0.0, 1.0, 0.1, 1e300, 1e-9, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+        let special = [0.0, -0.0, 1.0, 0.1, 1e300, 1e-9, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
         if self.chance() { self.pick(&special) } else { f64::from_bits(self.next()) }
     }
 
     pub(crate) fn name(&mut self) -> String {
-        let names = [
-            "X",
-            "y.1",
-            "_p",
-            "ns::f",
-            "",
-            "two words",
-            "\"q\"",
-            "#",
-            "%1",
-            "}",
-            "a\nb\\",
-            "out",
-            "write",
-            "ü",
-        ];
+        let names =
+            ["X", "y.1", "_p", "ns::f", "", "two words", "\"q\"", "#", "%1", "}", "a\nb\\", "out", "write", "ü"];
         self.pick(&names).to_owned()
     }
 
@@ -76,9 +61,8 @@ impl Random {
                     characters.splice(target..target, copy);
                 }
                 _ => {
-                    characters[position] = self.pick(&[
-                        '%', '}', '{', '"', '\\', '\n', '9', '-', ',', '=', 'x', 'ß', '#', ' ',
-                    ]);
+                    characters[position] =
+                        self.pick(&['%', '}', '{', '"', '\\', '\n', '9', '-', ',', '=', 'x', 'ß', '#', ' ']);
                 }
             }
             if characters.is_empty() {

@@ -27,6 +27,9 @@ pub enum PrimMode {
 /// The most operations of an inline loop: beyond, broadcasts spill and compile time explodes.
 const MAX_INLINE_OPERATIONS: usize = 48;
 
+/// The most loops of an entry point where their number is ours to choose: compile time grows with its square.
+const MAX_INLINE_LOOPS: usize = 32;
+
 /// One step of an entry point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
@@ -68,7 +71,11 @@ impl Schedule {
         let scheduler = Scheduler { plan, entry, prims, extents: extents(plan, entry), live: live(plan) };
         let mut steps = match prims {
             PrimMode::Shared => scheduler.shared(),
-            PrimMode::Auto | PrimMode::Inlined => scheduler.fused(),
+            PrimMode::Inlined => scheduler.fused(),
+            PrimMode::Auto => {
+                let fused = scheduler.fused();
+                if loops(&fused).count() > MAX_INLINE_LOOPS { scheduler.shared() } else { fused }
+            }
         };
         steps.extend(scheduler.remaining_outputs(&steps));
         let located = scheduler.located_output();
@@ -76,10 +83,14 @@ impl Schedule {
         Ok(Schedule { entry, extents: scheduler.extents, steps, places, slots })
     }
 
-    /// Whether there is a loop, which makes optimised instruction selection worth its time.
-    pub(crate) fn has_loops(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::Loop(_)))
+    /// The fused loops.
+    pub(crate) fn loops(&self) -> impl Iterator<Item = &FusedLoop> {
+        loops(&self.steps)
     }
+}
+
+fn loops(steps: &[Step]) -> impl Iterator<Item = &FusedLoop> {
+    steps.iter().filter_map(|step| if let Step::Loop(fused) = step { Some(fused) } else { None })
 }
 
 /// Refuses what the execution contract leaves undefined.

@@ -71,7 +71,7 @@ impl Values {
 
     pub(crate) fn value(&mut self) -> f64 {
         let bits = self.bits();
-        if self.special != 0 && (bits >> 20) % self.special == 0 {
+        if self.special != 0 && (bits >> 20).is_multiple_of(self.special) {
             return SPECIAL[(bits >> 8) as usize % SPECIAL.len()];
         }
         let unit = (bits >> 11) as f64 / (1_u64 << 53) as f64;

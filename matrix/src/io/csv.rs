@@ -29,7 +29,11 @@ pub(super) fn read(path: &Path, file: File, metadata: &Metadata) -> Result<Matri
         let expected = *cols.get_or_insert(record.len());
         if record.len() != expected {
             let problem = format!("{} cells where the rows before have {expected}", record.len());
-            let problem = if rows == 0 { format!("{} cells, but {expected} columns were declared", record.len()) } else { problem };
+            let problem = if rows == 0 {
+                format!("{} cells, but {expected} columns were declared", record.len())
+            } else {
+                problem
+            };
             return Err(IoError::content(path, line, problem));
         }
         for (column, field) in record.iter().enumerate() {

@@ -71,7 +71,12 @@ fn failure(content: &str, arguments: &Metadata) -> String {
 #[test]
 fn wrong_files_say_where_and_why() {
     let none = Metadata::default();
-    let text = |rows, cols| Metadata { format: Some("text".into()), rows: Some(rows), cols: Some(cols), ..Metadata::default() };
+    let text = |rows, cols| Metadata {
+        format: Some("text".into()),
+        rows: Some(rows),
+        cols: Some(cols),
+        ..Metadata::default()
+    };
     assert_eq!(failure("1,2\n3\n", &none), "data.csv:2: 1 cells where the rows before have 2");
     assert_eq!(
         failure("a,b\n1,2\n", &none),

@@ -36,8 +36,7 @@ impl MemoryEstimate {
 pub fn estimate_memory(dag: &HopDag) -> SecondaryMap<HopId, MemoryEstimate> {
     let mut estimates = SecondaryMap::with_capacity(dag.hops.len());
     for (id, hop) in &dag.hops {
-        let distinct =
-            hop.inputs.iter().enumerate().filter(|(i, input)| !hop.inputs[..*i].contains(input));
+        let distinct = hop.inputs.iter().enumerate().filter(|(i, input)| !hop.inputs[..*i].contains(input));
         let inputs = distinct.map(|(_, &input)| output_bytes(&dag[input]));
         let inputs = inputs.reduce(|a, b| Some(a?.saturating_add(b?))).unwrap_or(Some(0));
         estimates[id] = MemoryEstimate { output: output_bytes(hop), inputs };

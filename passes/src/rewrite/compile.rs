@@ -16,8 +16,7 @@ pub(super) fn compile(rule: &'static Rule) -> Vec<Rewrite<Node, FactsAnalysis>> 
         let guards = left.vars().into_iter().map(|var| (var, Guard::of(var))).collect();
         let applier = CheckedApplier { right: right.ast, guards };
         let name = format!("{}{NUMBER}{number}", rule.name);
-        Rewrite::new(name, left, applier)
-            .expect("every variable of a right side occurs on the left")
+        Rewrite::new(name, left, applier).expect("every variable of a right side occurs on the left")
     };
     variants.enumerate().map(rewrite).collect()
 }
@@ -32,16 +31,14 @@ pub(super) fn rule_of(rewrite: Symbol) -> &'static str {
 const NUMBER: char = '#';
 
 fn parse(pattern: &str) -> Pattern<Node> {
-    pattern.parse().unwrap_or_else(|error| {
-        panic!("the rule tables hold well-formed patterns: `{pattern}`: {error:?}")
-    })
+    pattern.parse().unwrap_or_else(|error| panic!("the rule tables hold well-formed patterns: `{pattern}`: {error:?}"))
 }
 
 /// The pattern with the inputs of its commutative operations in every order, but for the names of variables.
 fn commuted(pattern: &PatternAst<Node>) -> Vec<PatternAst<Node>> {
-    let is_commutative = |node: &ENodeOrVar<Node>| matches!(node, ENodeOrVar::ENode(node) if node.operator.is_commutative());
-    let commutative: Vec<usize> =
-        (0..pattern.len()).filter(|&i| is_commutative(&pattern[Id::from(i)])).collect();
+    let is_commutative =
+        |node: &ENodeOrVar<Node>| matches!(node, ENodeOrVar::ENode(node) if node.operator.is_commutative());
+    let commutative: Vec<usize> = (0..pattern.len()).filter(|&i| is_commutative(&pattern[Id::from(i)])).collect();
     let mut seen = BTreeSet::new();
     let mut variants = Vec::new();
     for exchanged in 0..1usize << commutative.len() {
@@ -101,12 +98,8 @@ impl Guard {
     fn holds(self, facts: &Facts) -> bool {
         match self {
             Guard::Matrix => facts.data_type.is_matrix(),
-            Guard::Numeric => {
-                facts.data_type != DataType::Unknown && facts.data_type != DataType::STR
-            }
-            Guard::Literal(number) => {
-                facts.constant.as_ref().and_then(Value::as_f64) == Some(number)
-            }
+            Guard::Numeric => facts.data_type != DataType::Unknown && facts.data_type != DataType::STR,
+            Guard::Literal(number) => facts.constant.as_ref().and_then(Value::as_f64) == Some(number),
         }
     }
 }

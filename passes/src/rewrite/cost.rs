@@ -49,12 +49,7 @@ fn flops(op: &HopOp, inputs: &[Shape], output: Shape) -> f64 {
             op.flops() * inputs.first().map_or(0.0, |&input| values(input)) + divisions
         }
         HopOp::MatMul => match inputs {
-            [left, right] => {
-                2.0 * cells(*left)
-                    * dimension(right.1.cols)
-                    * left.1.sparsity()
-                    * right.1.sparsity()
-            }
+            [left, right] => 2.0 * cells(*left) * dimension(right.1.cols) * left.1.sparsity() * right.1.sparsity(),
             _ => 0.0,
         },
         _ => 0.0,

@@ -37,8 +37,7 @@ fn merge_common_subexpressions(dag: &HopDag) -> HopDag {
     let mut seen: HashMap<(Operator, Inputs), HopId> = HashMap::default();
     let mut new_ids: SecondaryMap<HopId, HopId> = SecondaryMap::with_default(HopId::from_u32(0));
     for (id, hop) in dag.hops.iter().filter(|(id, _)| live[*id]) {
-        let mut hop =
-            Hop { inputs: hop.inputs.iter().map(|&input| new_ids[input]).collect(), ..hop.clone() };
+        let mut hop = Hop { inputs: hop.inputs.iter().map(|&input| new_ids[input]).collect(), ..hop.clone() };
         if !hop.op.is_pure() {
             new_ids[id] = result.push(hop);
             continue;
@@ -68,13 +67,8 @@ fn sweep(dag: &HopDag) -> HopDag {
 }
 
 /// Gives the rebuilt DAG the outputs and effects of the original.
-pub(super) fn finish(
-    original: &HopDag,
-    mut rebuilt: HopDag,
-    new_id: impl Fn(HopId) -> HopId,
-) -> HopDag {
-    let output =
-        |output: &HopOutput| HopOutput { name: output.name.clone(), hop: new_id(output.hop) };
+pub(super) fn finish(original: &HopDag, mut rebuilt: HopDag, new_id: impl Fn(HopId) -> HopId) -> HopDag {
+    let output = |output: &HopOutput| HopOutput { name: output.name.clone(), hop: new_id(output.hop) };
     rebuilt.outputs = original.outputs.iter().map(output).collect();
     rebuilt.effects = original.effects.iter().map(|&effect| new_id(effect)).collect();
     rebuilt

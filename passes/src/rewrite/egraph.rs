@@ -51,8 +51,7 @@ impl FromOp for Node {
     type Error = String;
 
     fn from_op(mnemonic: &str, inputs: Vec<Id>) -> Result<Self, String> {
-        let operator = Operator::from_mnemonic(mnemonic)
-            .ok_or_else(|| format!("`{mnemonic}` names no operation"))?;
+        let operator = Operator::from_mnemonic(mnemonic).ok_or_else(|| format!("`{mnemonic}` names no operation"))?;
         Ok(Node { operator, inputs: SmallVec::from_vec(inputs) })
     }
 }
@@ -67,8 +66,7 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    const UNKNOWN: Facts =
-        Facts { data_type: DataType::Unknown, size: SizeInfo::UNKNOWN, constant: None, span: None };
+    const UNKNOWN: Facts = Facts { data_type: DataType::Unknown, size: SizeInfo::UNKNOWN, constant: None, span: None };
 
     /// The facts of an operator of the input.
     pub(super) fn of(hop: &Hop) -> Self {
@@ -126,8 +124,7 @@ impl Analysis<Node> for FactsAnalysis {
 
     fn modify(egraph: &mut EGraph, id: Id) {
         let Some(value) = egraph[id].data.constant.clone() else { return };
-        let literal =
-            Node { operator: Operator::pure(&HopOp::Literal(value)), inputs: SmallVec::new() };
+        let literal = Node { operator: Operator::pure(&HopOp::Literal(value)), inputs: SmallVec::new() };
         if !egraph[id].nodes.contains(&literal) {
             let literal = egraph.add(literal);
             egraph.union(id, literal);
@@ -167,19 +164,14 @@ fn infer_facts(egraph: &EGraph, node: &Node) -> Facts {
         let data_type = DataType::Scalar(value.scalar_type());
         return Facts { data_type, constant: Some(value.clone()), ..Facts::UNKNOWN };
     }
-    if !op.is_pure()
-        || matches!(op, HopOp::Read(_) | HopOp::Parameterized { .. } | HopOp::SpoofOp { .. })
-    {
+    if !op.is_pure() || matches!(op, HopOp::Read(_) | HopOp::Parameterized { .. } | HopOp::SpoofOp { .. }) {
         // Only the input knows the types and sizes of these.
         return Facts::UNKNOWN;
     }
     let (scratch, inputs) = input_dag(egraph, node);
     let Ok((data_type, size)) = infer::output(&scratch, op, &inputs) else { return Facts::UNKNOWN };
-    let constants: Option<Vec<&Value>> =
-        node.inputs.iter().map(|&id| egraph[id].data.constant.as_ref()).collect();
-    let constant = constants
-        .filter(|inputs| !inputs.is_empty())
-        .and_then(|inputs| fold(op, data_type, &inputs));
+    let constants: Option<Vec<&Value>> = node.inputs.iter().map(|&id| egraph[id].data.constant.as_ref()).collect();
+    let constant = constants.filter(|inputs| !inputs.is_empty()).and_then(|inputs| fold(op, data_type, &inputs));
     Facts { data_type, size, constant, span: None }
 }
 
@@ -189,8 +181,7 @@ fn input_dag(egraph: &EGraph, node: &Node) -> (HopDag, Inputs) {
     let mut inputs = Inputs::new();
     for (position, &id) in node.inputs.iter().enumerate() {
         let class = egraph.find(id);
-        let repeated =
-            node.inputs[..position].iter().position(|&earlier| egraph.find(earlier) == class);
+        let repeated = node.inputs[..position].iter().position(|&earlier| egraph.find(earlier) == class);
         inputs.push(match repeated {
             Some(earlier) => inputs[earlier],
             None => push_leaf(&mut dag, &egraph[class].data),
@@ -201,11 +192,5 @@ fn input_dag(egraph: &EGraph, node: &Node) -> (HopDag, Inputs) {
 
 fn push_leaf(dag: &mut HopDag, facts: &Facts) -> HopId {
     let op = facts.constant.clone().map_or_else(|| HopOp::Read(String::new()), HopOp::Literal);
-    dag.push(Hop {
-        op,
-        inputs: Inputs::new(),
-        data_type: facts.data_type,
-        size: facts.size,
-        span: None,
-    })
+    dag.push(Hop { op, inputs: Inputs::new(), data_type: facts.data_type, size: facts.size, span: None })
 }

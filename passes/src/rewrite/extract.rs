@@ -43,10 +43,7 @@ pub(super) fn extract(classes: &Classes, roots: &[usize]) -> Plan {
 /// and no operator is needed that the input did not have.
 fn input_plan(classes: &Classes) -> Plan {
     let first = |candidates: &Vec<Candidate>| {
-        let originals = candidates
-            .iter()
-            .enumerate()
-            .filter_map(|(i, candidate)| Some((candidate.original?, i)));
+        let originals = candidates.iter().enumerate().filter_map(|(i, candidate)| Some((candidate.original?, i)));
         originals.min().map(|(_, i)| i)
     };
     classes.iter().map(first).collect()
@@ -88,9 +85,7 @@ fn greedy_plan(classes: &Classes) -> Plan {
             }
         }
         if improved {
-            for &user in
-                users[class].iter().filter(|&&user| !std::mem::replace(&mut queued[user], true))
-            {
+            for &user in users[class].iter().filter(|&&user| !std::mem::replace(&mut queued[user], true)) {
                 queue.push_back(user);
             }
         }
@@ -99,13 +94,7 @@ fn greedy_plan(classes: &Classes) -> Plan {
 }
 
 /// What `candidate` needs, if all of its inputs can be computed without its own class.
-fn cone(
-    class: usize,
-    choice: usize,
-    candidate: &Candidate,
-    best: &[Option<Cone>],
-    own_costs: &[u128],
-) -> Option<Cone> {
+fn cone(class: usize, choice: usize, candidate: &Candidate, best: &[Option<Cone>], own_costs: &[u128]) -> Option<Cone> {
     let mut members = vec![0_u64; best.len().div_ceil(64)];
     for &input in &candidate.inputs {
         for (word, other) in members.iter_mut().zip(&best[input].as_ref()?.members) {
@@ -166,12 +155,7 @@ fn improve(classes: &Classes, roots: &[usize], mut plan: Plan) -> (Plan, Option<
 
 /// The exact cost of a plan as a DAG; `None` where it has a cycle or lacks an operator.
 pub(super) fn cost(classes: &Classes, roots: &[usize], plan: &Plan) -> Option<u128> {
-    Some(
-        order(classes, roots, plan)?
-            .iter()
-            .map(|&class| plan[class].map_or(0, |i| classes[class][i].cost))
-            .sum(),
-    )
+    Some(order(classes, roots, plan)?.iter().map(|&class| plan[class].map_or(0, |i| classes[class][i].cost)).sum())
 }
 
 /// The classes that a plan needs for `roots`, inputs before users; `None` where it has a cycle or lacks an operator.

@@ -18,15 +18,9 @@ pub(crate) fn fold(op: &HopOp, data_type: DataType, inputs: &[&Value]) -> Option
         (HopOp::Binary(op), [x, y]) => typed(op.eval(number(x)?, number(y)?), scalar),
         (HopOp::Ternary(TernaryOp::IfElse), [condition, yes, no]) => {
             let chosen = if number(condition)? != 0.0 { yes } else { no };
-            if chosen.scalar_type() == scalar {
-                Some((*chosen).clone())
-            } else {
-                typed(number(chosen)?, scalar)
-            }
+            if chosen.scalar_type() == scalar { Some((*chosen).clone()) } else { typed(number(chosen)?, scalar) }
         }
-        (HopOp::Ternary(op), [a, b, c]) => {
-            typed(op.eval(number(a)?, number(b)?, number(c)?), scalar)
-        }
+        (HopOp::Ternary(op), [a, b, c]) => typed(op.eval(number(a)?, number(b)?, number(c)?), scalar),
         (HopOp::Cast(op), [x]) => cast(*op, x),
         (HopOp::Concat, [left, right]) => Some(Value::Str(format!("{left}{right}"))),
         _ => None,
@@ -34,16 +28,15 @@ pub(crate) fn fold(op: &HopOp, data_type: DataType, inputs: &[&Value]) -> Option
 }
 
 fn number(value: &Value) -> Option<f64> {
-    value
-        .as_f64()
-        .filter(|number| value.scalar_type() != ScalarType::I64 || number.abs() <= EXACT_INTEGERS)
+    value.as_f64().filter(|number| value.scalar_type() != ScalarType::I64 || number.abs() <= EXACT_INTEGERS)
 }
 
 fn typed(result: f64, scalar: ScalarType) -> Option<Value> {
     match scalar {
         ScalarType::F64 => Some(Value::F64(result)),
-        ScalarType::I64 => (result.fract() == 0.0 && result.abs() <= EXACT_INTEGERS)
-            .then_some(Value::I64(result as i64)),
+        ScalarType::I64 => {
+            (result.fract() == 0.0 && result.abs() <= EXACT_INTEGERS).then_some(Value::I64(result as i64))
+        }
         ScalarType::Bool => Some(Value::Bool(result != 0.0)),
         ScalarType::Str => None,
     }
@@ -76,10 +69,7 @@ mod tests {
         assert_eq!(binary(BinaryOp::Plus, &Value::I64(2), &Value::F64(3.0)), Some(Value::F64(5.0)));
         assert_eq!(binary(BinaryOp::Div, &Value::I64(6), &Value::I64(3)), Some(Value::F64(2.0)));
         assert_eq!(binary(BinaryOp::IntDiv, &Value::I64(-7), &Value::I64(2)), Some(Value::I64(-4)));
-        assert_eq!(
-            binary(BinaryOp::Less, &Value::I64(2), &Value::F64(2.5)),
-            Some(Value::Bool(true))
-        );
+        assert_eq!(binary(BinaryOp::Less, &Value::I64(2), &Value::F64(2.5)), Some(Value::Bool(true)));
     }
 
     #[test]
@@ -97,18 +87,12 @@ mod tests {
         let joined = fold(&HopOp::Concat, DataType::STR, &[&text("n: "), &Value::F64(3.0)]);
         assert_eq!(joined, Some(text("n: 3.0")));
         let choice = HopOp::Ternary(TernaryOp::IfElse);
-        assert_eq!(
-            fold(&choice, DataType::STR, &[&Value::Bool(false), &text("a"), &text("b")]),
-            Some(text("b"))
-        );
+        assert_eq!(fold(&choice, DataType::STR, &[&Value::Bool(false), &text("a"), &text("b")]), Some(text("b")));
         assert_eq!(
             fold(&choice, DataType::F64, &[&Value::I64(1), &Value::I64(4), &Value::F64(0.5)]),
             Some(Value::F64(4.0))
         );
-        assert_eq!(
-            fold(&UnaryOp::Neg.into(), DataType::I64, &[&Value::I64(0)]),
-            Some(Value::I64(0))
-        );
+        assert_eq!(fold(&UnaryOp::Neg.into(), DataType::I64, &[&Value::I64(0)]), Some(Value::I64(0)));
         assert_eq!(fold(&UnaryOp::Neg.into(), DataType::STR, &[&text("a")]), None);
     }
 }

@@ -48,14 +48,8 @@ impl Operator {
             .or_else(|| NaryOp::from_mnemonic(text).map(HopOp::Nary))
             .or_else(|| ShapeOp::from_mnemonic(text).map(HopOp::Shape))
             .or_else(|| CastOp::from_mnemonic(text).map(HopOp::Cast))
-            .or_else(|| {
-                DataGenOp::from_mnemonic(text)
-                    .filter(|op| *op != DataGenOp::Rand)
-                    .map(HopOp::DataGen)
-            })
-            .or_else(|| {
-                [HopOp::MatMul, HopOp::Concat].into_iter().find(|op| mnemonic(op) == text)
-            })?;
+            .or_else(|| DataGenOp::from_mnemonic(text).filter(|op| *op != DataGenOp::Rand).map(HopOp::DataGen))
+            .or_else(|| [HopOp::MatMul, HopOp::Concat].into_iter().find(|op| mnemonic(op) == text))?;
         Some(Operator::pure(&op))
     }
 
@@ -130,19 +124,14 @@ mod tests {
         let mut ops: Vec<HopOp> = UnaryOp::ALL.iter().map(|&op| op.into()).collect();
         ops.extend(BinaryOp::ALL.iter().map(|&op| HopOp::from(op)));
         ops.extend(TernaryOp::ALL.iter().map(|&op| HopOp::from(op)));
-        ops.extend(
-            AggOp::ALL
-                .iter()
-                .flat_map(|&op| Direction::ALL.iter().map(move |&d| HopOp::AggUnary(op, d))),
-        );
+        ops.extend(AggOp::ALL.iter().flat_map(|&op| Direction::ALL.iter().map(move |&d| HopOp::AggUnary(op, d))));
         ops.extend(ReorgOp::ALL.iter().map(|&op| HopOp::Reorg(op)));
         ops.extend(NaryOp::ALL.iter().map(|&op| HopOp::Nary(op)));
         ops.extend(ShapeOp::ALL.iter().map(|&op| HopOp::Shape(op)));
         ops.extend(CastOp::ALL.iter().map(|&op| HopOp::Cast(op)));
         ops.extend([HopOp::MatMul, HopOp::Concat]);
         for op in &ops {
-            let operator =
-                Operator::from_mnemonic(&mnemonic(op)).expect("every such operation can be named");
+            let operator = Operator::from_mnemonic(&mnemonic(op)).expect("every such operation can be named");
             assert_eq!(operator.op(), op);
         }
         let two = Operator::from_mnemonic("2").expect("an integer");

@@ -21,11 +21,7 @@ pub struct RewriteReport {
 impl RewriteReport {
     pub(super) fn new(dag: &HopDag) -> Self {
         let (operators, cost) = (dag.hops.len(), dag_cost(dag));
-        RewriteReport {
-            operators: (operators, operators),
-            cost: (cost, cost),
-            ..RewriteReport::default()
-        }
+        RewriteReport { operators: (operators, operators), cost: (cost, cost), ..RewriteReport::default() }
     }
 
     pub(super) fn finish(&mut self, result: &HopDag) {

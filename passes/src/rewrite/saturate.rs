@@ -15,15 +15,10 @@ use fuseline_ir::hop::{Hop, HopDag, HopId, Inputs};
 use std::time::Duration;
 
 /// The DAG after the rules, and how often each rule found something new.
-pub(super) fn saturate(
-    dag: &HopDag,
-    options: &RewriteOptions,
-) -> (HopDag, Vec<(&'static str, usize)>) {
+pub(super) fn saturate(dag: &HopDag, options: &RewriteOptions) -> (HopDag, Vec<(&'static str, usize)>) {
     let (egraph, classes) = load(dag);
-    let rewrites: Vec<Rewrite<Node, FactsAnalysis>> = rules::all()
-        .filter(|rule| rule.is_strict() || !options.strict_ieee)
-        .flat_map(compile)
-        .collect();
+    let rewrites: Vec<Rewrite<Node, FactsAnalysis>> =
+        rules::all().filter(|rule| rule.is_strict() || !options.strict_ieee).flat_map(compile).collect();
     let runner = Runner::new(FactsAnalysis::default())
         .with_egraph(egraph)
         .with_node_limit(options.max_nodes)
@@ -39,9 +34,7 @@ pub(super) fn saturate(
 
 fn applied(runner: &Runner<Node, FactsAnalysis>) -> Vec<(&'static str, usize)> {
     let counts = || runner.iterations.iter().flat_map(|iteration| &iteration.applied);
-    let count = |name: &str| {
-        counts().filter(|(rewrite, _)| rule_of(**rewrite) == name).map(|(_, count)| count).sum()
-    };
+    let count = |name: &str| counts().filter(|(rewrite, _)| rule_of(**rewrite) == name).map(|(_, count)| count).sum();
     rules::all().map(|rule| (rule.name, count(rule.name))).filter(|(_, count)| *count > 0).collect()
 }
 
@@ -58,8 +51,7 @@ fn load(dag: &HopDag) -> (EGraph, SecondaryMap<HopId, Id>) {
 }
 
 fn node(id: HopId, hop: &Hop, class: impl Fn(HopId) -> Id) -> Node {
-    let operator =
-        if hop.op.is_pure() { Operator::pure(&hop.op) } else { Operator::distinct(&hop.op, id) };
+    let operator = if hop.op.is_pure() { Operator::pure(&hop.op) } else { Operator::distinct(&hop.op, id) };
     Node { operator, inputs: hop.inputs.iter().map(|&input| class(input)).collect() }
 }
 
@@ -87,8 +79,7 @@ fn number(dag: &HopDag, egraph: &EGraph, classes: &SecondaryMap<HopId, Id>) -> N
         let class = &egraph[id];
         let candidates = class.nodes.iter().map(|node| {
             let node = node.clone().map_children(|child| egraph.find(child));
-            let shapes: Vec<Shape> =
-                node.inputs.iter().map(|&input| egraph[input].data.shape()).collect();
+            let shapes: Vec<Shape> = node.inputs.iter().map(|&input| egraph[input].data.shape()).collect();
             Candidate {
                 cost: operator_cost(node.operator.op(), &shapes, class.data.shape()),
                 inputs: node.inputs.iter().map(|&input| numbered.number(egraph, input)).collect(),
@@ -109,29 +100,22 @@ fn unload(dag: &HopDag, egraph: &EGraph, classes: &SecondaryMap<HopId, Id>) -> H
     let class_of = |id: HopId| numbered.number(egraph, classes[id]);
     let roots: Vec<usize> = dag.roots().into_iter().map(class_of).collect();
     let plan = extract(&numbered.classes, &roots);
-    let cheapest =
-        order(&numbered.classes, &roots, &plan).expect("extraction gives plans without cycles");
+    let cheapest = order(&numbered.classes, &roots, &plan).expect("extraction gives plans without cycles");
     let mut needed = vec![false; numbered.classes.len()];
     for class in cheapest {
         needed[class] = true;
     }
-    let in_input_order: Vec<usize> =
-        dag.hops.keys().map(class_of).filter(|&class| needed[class]).collect();
+    let in_input_order: Vec<usize> = dag.hops.keys().map(class_of).filter(|&class| needed[class]).collect();
     let emitted = order(&numbered.classes, &in_input_order, &plan).expect("the same plan");
 
     let mut result = HopDag::new();
     let mut new_ids: Vec<Option<HopId>> = vec![None; numbered.classes.len()];
     for class in emitted {
-        let chosen =
-            &numbered.classes[class][plan[class].expect("ordered classes are in the plan")];
-        let inputs: Inputs = chosen
-            .inputs
-            .iter()
-            .map(|&input| new_ids[input].expect("inputs come before their users"))
-            .collect();
+        let chosen = &numbered.classes[class][plan[class].expect("ordered classes are in the plan")];
+        let inputs: Inputs =
+            chosen.inputs.iter().map(|&input| new_ids[input].expect("inputs come before their users")).collect();
         let facts = &egraph[numbered.ids[class]].data;
-        let (op, data_type, size, span) =
-            (chosen.op.clone(), facts.data_type, facts.size, facts.span);
+        let (op, data_type, size, span) = (chosen.op.clone(), facts.data_type, facts.size, facts.span);
         new_ids[class] = Some(result.push(Hop { op, inputs, data_type, size, span }));
     }
     finish(dag, result, |id| new_ids[class_of(id)].expect("outputs and effects are computed"))

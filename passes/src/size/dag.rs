@@ -10,9 +10,7 @@ use crate::rewrite::fold::fold;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::infer::{self, ShapeError};
-use fuseline_ir::hop::{
-    DataGenOp, Function, Hop, HopDag, HopId, HopOp, HopOutput, Inputs, ShapeOp,
-};
+use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, HopOutput, Inputs, ShapeOp};
 use fuseline_ir::types::{DataType, Value};
 
 /// Recomputes types and sizes of all operators of a DAG from what is known of its variables; variables that the
@@ -20,10 +18,7 @@ use fuseline_ir::types::{DataType, Value};
 ///
 /// # Errors
 /// Shapes or types do not fit; the DAG is then unchanged.
-pub fn propagate_dag(
-    dag: &mut HopDag,
-    environment: &SizeEnvironment,
-) -> Result<(), ValidationError> {
+pub fn propagate_dag(dag: &mut HopDag, environment: &SizeEnvironment) -> Result<(), ValidationError> {
     let mut environment = environment.clone();
     *dag = propagate(dag, &mut environment, &NoFiles)?;
     Ok(())
@@ -35,36 +30,25 @@ pub(super) fn propagate(
     environment: &mut SizeEnvironment,
     files: &dyn FileSizes,
 ) -> Result<HopDag, ValidationError> {
-    let mut propagation = Propagation {
-        environment,
-        files,
-        result: HopDag::new(),
-        constants: SecondaryMap::new(),
-        literals: Vec::new(),
-    };
+    let mut propagation =
+        Propagation { environment, files, result: HopDag::new(), constants: SecondaryMap::new(), literals: Vec::new() };
     let mut new_ids = SecondaryMap::with_default(HopId::from_u32(0));
     for (id, hop) in &dag.hops {
         let inputs: Inputs = hop.inputs.iter().map(|&input| new_ids[input]).collect();
         new_ids[id] = propagation.operator(hop, inputs)?;
     }
     let Propagation { mut result, constants, .. } = propagation;
-    let output =
-        |output: &HopOutput| HopOutput { name: output.name.clone(), hop: new_ids[output.hop] };
+    let output = |output: &HopOutput| HopOutput { name: output.name.clone(), hop: new_ids[output.hop] };
     result.outputs = dag.outputs.iter().map(output).collect();
     result.effects = dag.effects.iter().map(|&effect| new_ids[effect]).collect();
     result.covers.clone_from(&dag.covers);
     for cover in &mut result.covers {
-        cover
-            .roots
-            .iter_mut()
-            .chain(&mut cover.members)
-            .for_each(|member| *member = new_ids[*member]);
+        cover.roots.iter_mut().chain(&mut cover.members).for_each(|member| *member = new_ids[*member]);
     }
     for output in &result.outputs {
         let hop = &result[output.hop];
         let value = constants[output.hop].clone();
-        environment
-            .set(&output.name, VariableFacts { data_type: hop.data_type, size: hop.size, value });
+        environment.set(&output.name, VariableFacts { data_type: hop.data_type, size: hop.size, value });
     }
     Ok(result)
 }
@@ -90,12 +74,7 @@ impl Propagation<'_> {
             HopOp::SpoofOp { .. } => (&hop.op, (hop.data_type, hop.size)),
             op => {
                 let shape = self.infer(op, &mut inputs);
-                (
-                    op,
-                    shape.map_err(|error| {
-                        ValidationError::new(error, &self.result, &inputs, hop.span)
-                    })?,
-                )
+                (op, shape.map_err(|error| ValidationError::new(error, &self.result, &inputs, hop.span))?)
             }
         };
         if let (HopOp::Shape(shape), Some(&input)) = (op, inputs.first())
@@ -104,8 +83,7 @@ impl Propagation<'_> {
             return Ok(self.push_literal(Value::I64(count), hop));
         }
         let data_type = if data_type == DataType::Unknown { hop.data_type } else { data_type };
-        let constants: Option<Vec<&Value>> =
-            inputs.iter().map(|&input| self.constants[input].as_ref()).collect();
+        let constants: Option<Vec<&Value>> = inputs.iter().map(|&input| self.constants[input].as_ref()).collect();
         let constant = constants.filter(|_| op.is_pure() && !inputs.is_empty());
         let constant = constant.and_then(|values| fold(op, data_type, &values));
         Ok(self.push(Hop { op: op.clone(), inputs, data_type, size, span: hop.span }, constant))
@@ -120,13 +98,7 @@ impl Propagation<'_> {
     fn push_literal(&mut self, value: Value, replaced: &Hop) -> HopId {
         let data_type = DataType::Scalar(value.scalar_type());
         let op = HopOp::Literal(value.clone());
-        let hop = Hop {
-            op,
-            inputs: Inputs::new(),
-            data_type,
-            size: SizeInfo::UNKNOWN,
-            span: replaced.span,
-        };
+        let hop = Hop { op, inputs: Inputs::new(), data_type, size: SizeInfo::UNKNOWN, span: replaced.span };
         self.push(hop, Some(value))
     }
 
@@ -142,12 +114,7 @@ impl Propagation<'_> {
     }
 
     /// Type and size of `read(path, rows=.., cols=..)`: arguments first, then the file's metadata.
-    fn file(
-        &self,
-        names: &[String],
-        data_type: DataType,
-        inputs: &[HopId],
-    ) -> (DataType, SizeInfo) {
+    fn file(&self, names: &[String], data_type: DataType, inputs: &[HopId]) -> (DataType, SizeInfo) {
         if data_type.is_scalar() {
             return (data_type, SizeInfo::UNKNOWN);
         }
@@ -156,8 +123,7 @@ impl Propagation<'_> {
             _ => SizeInfo::UNKNOWN,
         };
         let argument = |name: &str| {
-            let position =
-                names.iter().position(|other| other == name)? + inputs.len() - names.len();
+            let position = names.iter().position(|other| other == name)? + inputs.len() - names.len();
             let value = self.constants[inputs[position]].as_ref()?.as_f64()?;
             (value >= 0.0).then_some(value as u64)
         };
@@ -168,11 +134,7 @@ impl Propagation<'_> {
     }
 
     /// Type and size by inference; where a dimension stays unknown, known scalars that decide it become literals.
-    fn infer(
-        &mut self,
-        op: &HopOp,
-        inputs: &mut Inputs,
-    ) -> Result<(DataType, SizeInfo), ShapeError> {
+    fn infer(&mut self, op: &HopOp, inputs: &mut Inputs) -> Result<(DataType, SizeInfo), ShapeError> {
         let mut shape = infer::output(&self.result, op, inputs)?;
         for group in size_inputs(op) {
             let is_known = |position: &usize| self.constants[inputs[*position]].is_some();
@@ -193,14 +155,10 @@ impl Propagation<'_> {
 
     /// The literal of a scalar that is known.
     fn as_literal(&mut self, id: HopId) -> HopId {
-        let Some(value) =
-            self.constants[id].clone().filter(|_| self.result.literal_value(id).is_none())
-        else {
+        let Some(value) = self.constants[id].clone().filter(|_| self.result.literal_value(id).is_none()) else {
             return id;
         };
-        let same = |literal: &&HopId| {
-            self.result.literal_value(**literal).is_some_and(|other| other.same_bits(&value))
-        };
+        let same = |literal: &&HopId| self.result.literal_value(**literal).is_some_and(|other| other.same_bits(&value));
         if let Some(&literal) = self.literals.iter().find(same) {
             return literal;
         }

@@ -28,11 +28,7 @@ impl VariableFacts {
 
     /// A scalar of this value.
     pub fn scalar(value: Value) -> Self {
-        VariableFacts {
-            data_type: DataType::Scalar(value.scalar_type()),
-            size: SizeInfo::UNKNOWN,
-            value: Some(value),
-        }
+        VariableFacts { data_type: DataType::Scalar(value.scalar_type()), size: SizeInfo::UNKNOWN, value: Some(value) }
     }
 
     /// What holds of either: facts in which the two differ are lost. Of the numbers of non-zeros the larger holds, or
@@ -43,15 +39,10 @@ impl VariableFacts {
             (Some(a), Some(b)) if a == b || !widen => Some(a.max(b)),
             _ => None,
         };
-        let size = SizeInfo {
-            rows: same(self.size.rows, other.size.rows),
-            cols: same(self.size.cols, other.size.cols),
-            nnz,
-        };
-        let value =
-            self.value.clone().filter(|_| same_value(self.value.as_ref(), other.value.as_ref()));
-        let data_type =
-            if self.data_type == other.data_type { self.data_type } else { DataType::Unknown };
+        let size =
+            SizeInfo { rows: same(self.size.rows, other.size.rows), cols: same(self.size.cols, other.size.cols), nnz };
+        let value = self.value.clone().filter(|_| same_value(self.value.as_ref(), other.value.as_ref()));
+        let data_type = if self.data_type == other.data_type { self.data_type } else { DataType::Unknown };
         VariableFacts { data_type, size, value }
     }
 }
@@ -124,9 +115,7 @@ impl SizeEnvironment {
 
 impl<N: Into<String>> FromIterator<(N, VariableFacts)> for SizeEnvironment {
     fn from_iter<I: IntoIterator<Item = (N, VariableFacts)>>(variables: I) -> Self {
-        SizeEnvironment {
-            variables: variables.into_iter().map(|(name, facts)| (name.into(), facts)).collect(),
-        }
+        SizeEnvironment { variables: variables.into_iter().map(|(name, facts)| (name.into(), facts)).collect() }
     }
 }
 

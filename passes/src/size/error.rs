@@ -36,12 +36,7 @@ pub struct InputOrigin {
 }
 
 impl ValidationError {
-    pub(super) fn new(
-        error: ShapeError,
-        dag: &HopDag,
-        inputs: &[HopId],
-        span: Option<Span>,
-    ) -> Self {
+    pub(super) fn new(error: ShapeError, dag: &HopDag, inputs: &[HopId], span: Option<Span>) -> Self {
         let origins = inputs.iter().enumerate().filter(|(_, id)| dag.literal_value(**id).is_none());
         let inputs = origins.map(|(index, &id)| InputOrigin {
             position: index + 1,

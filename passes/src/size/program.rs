@@ -54,26 +54,17 @@ struct Walk<'a> {
 type Step<T> = Result<T, ValidationError>;
 
 impl Walk<'_> {
-    fn blocks(
-        &mut self,
-        blocks: &[StatementBlock],
-        environment: &mut SizeEnvironment,
-    ) -> Step<Vec<StatementBlock>> {
+    fn blocks(&mut self, blocks: &[StatementBlock], environment: &mut SizeEnvironment) -> Step<Vec<StatementBlock>> {
         blocks.iter().map(|block| self.block(block, environment)).collect()
     }
 
-    fn block(
-        &mut self,
-        block: &StatementBlock,
-        environment: &mut SizeEnvironment,
-    ) -> Step<StatementBlock> {
+    fn block(&mut self, block: &StatementBlock, environment: &mut SizeEnvironment) -> Step<StatementBlock> {
         Ok(match block {
             StatementBlock::Basic(dag) => StatementBlock::Basic(self.dag(dag, environment)?),
             StatementBlock::Call(call) => StatementBlock::Call(self.call(call, environment)?),
             StatementBlock::If { predicate, then_body, else_body, span } => {
                 let (predicate, value) = self.predicate(predicate, environment)?;
-                let (then_body, else_body) =
-                    self.branches(&value, then_body, else_body, environment)?;
+                let (then_body, else_body) = self.branches(&value, then_body, else_body, environment)?;
                 StatementBlock::If { predicate, then_body, else_body, span: *span }
             }
             StatementBlock::While { predicate, body, span } => {
@@ -150,8 +141,7 @@ impl Walk<'_> {
             let parameters = function.parameters.iter().map(|parameter| {
                 let facts = given(&parameter.name).cloned();
                 let default = || parameter.default.clone().map(VariableFacts::scalar);
-                let facts =
-                    facts.or_else(default).unwrap_or(VariableFacts::of_type(parameter.data_type));
+                let facts = facts.or_else(default).unwrap_or(VariableFacts::of_type(parameter.data_type));
                 (parameter.name.clone(), declared(parameter, facts))
             });
             let results = self.results(&call.function, function, parameters.collect())?;
@@ -169,18 +159,10 @@ impl Walk<'_> {
     }
 
     /// What is known of the results of a function on these arguments.
-    fn results(
-        &mut self,
-        name: &str,
-        function: &Function,
-        parameters: SizeEnvironment,
-    ) -> Step<Vec<VariableFacts>> {
+    fn results(&mut self, name: &str, function: &Function, parameters: SizeEnvironment) -> Step<Vec<VariableFacts>> {
         let signatures = self.signatures.entry(name.to_owned()).or_default();
-        let unknown = || {
-            function.results.iter().map(|result| VariableFacts::of_type(result.data_type)).collect()
-        };
-        if let Some(known) = signatures.iter().find(|signature| signature.parameters == parameters)
-        {
+        let unknown = || function.results.iter().map(|result| VariableFacts::of_type(result.data_type)).collect();
+        if let Some(known) = signatures.iter().find(|signature| signature.parameters == parameters) {
             return Ok(known.results.clone().unwrap_or_else(unknown));
         }
         let is_last = signatures.len() == MAX_SIGNATURES;
@@ -205,8 +187,7 @@ impl Walk<'_> {
 
     /// What holds of the parameters of a function in all of its calls; `None` where it has none.
     fn of_all_calls(&self, name: &str) -> Option<SizeEnvironment> {
-        let parameters =
-            self.signatures.get(name)?.iter().map(|signature| signature.parameters.clone());
+        let parameters = self.signatures.get(name)?.iter().map(|signature| signature.parameters.clone());
         parameters.reduce(SizeEnvironment::join)
     }
 }
@@ -245,23 +226,16 @@ fn declared(parameter: &Parameter, facts: VariableFacts) -> VariableFacts {
     match (parameter.data_type, facts.data_type) {
         (DataType::Unknown, _) => facts,
         (declared, actual) if declared == actual => facts,
-        (
-            DataType::Scalar(ScalarType::F64),
-            DataType::Scalar(ScalarType::I64 | ScalarType::Bool),
-        ) => {
+        (DataType::Scalar(ScalarType::F64), DataType::Scalar(ScalarType::I64 | ScalarType::Bool)) => {
             let value = facts.value.as_ref().and_then(Value::as_f64).map(Value::F64);
             VariableFacts { data_type: DataType::F64, value, ..facts }
         }
-        (DataType::Matrix, DataType::Unknown) => {
-            VariableFacts { data_type: DataType::Matrix, ..facts }
-        }
+        (DataType::Matrix, DataType::Unknown) => VariableFacts { data_type: DataType::Matrix, ..facts },
         (declared, _) => VariableFacts::of_type(declared),
     }
 }
 
 fn without_sizes(function: &Function) -> SizeEnvironment {
     let parameters = function.parameters.iter();
-    parameters
-        .map(|parameter| (parameter.name.clone(), VariableFacts::of_type(parameter.data_type)))
-        .collect()
+    parameters.map(|parameter| (parameter.name.clone(), VariableFacts::of_type(parameter.data_type))).collect()
 }

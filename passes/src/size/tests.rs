@@ -2,9 +2,7 @@
 
 use super::*;
 use fuseline_ir::SizeInfo;
-use fuseline_ir::hop::{
-    DataGenOp, Function as Builtin, HopDag, HopId, HopOp, ReorgOp, ShapeOp, Span,
-};
+use fuseline_ir::hop::{DataGenOp, Function as Builtin, HopDag, HopId, HopOp, ReorgOp, ShapeOp, Span};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 use fuseline_ir::program::{Call, Function, Parameter, Predicate, Program, StatementBlock};
 use fuseline_ir::types::{DataType, Value};
@@ -51,10 +49,7 @@ fn some_condition() -> Predicate {
     })
 }
 
-fn run(
-    body: Vec<StatementBlock>,
-    inputs: &SizeEnvironment,
-) -> Result<(Program, SizeEnvironment), ValidationError> {
+fn run(body: Vec<StatementBlock>, inputs: &SizeEnvironment) -> Result<(Program, SizeEnvironment), ValidationError> {
     let mut program = Program { body, ..Program::default() };
     let end = propagate_sizes(&mut program, inputs, &NoFiles)?;
     Ok((program, end))
@@ -72,9 +67,7 @@ fn a_dag_gets_sizes_and_non_zeros_of_its_variables() {
     let sums = add(&mut dag, (AggOp::Sum, Direction::Row), &[product]);
     let filled = add(&mut dag, UnaryOp::Exp, &[product]);
     let environment: SizeEnvironment =
-        [("X", VariableFacts::matrix(SizeInfo::with_nnz(100, 10, 70))), ("Y", matrix(100, 10))]
-            .into_iter()
-            .collect();
+        [("X", VariableFacts::matrix(SizeInfo::with_nnz(100, 10, 70))), ("Y", matrix(100, 10))].into_iter().collect();
     propagate_dag(&mut dag, &environment).expect("fits");
     assert_eq!(dag[product].size, SizeInfo::with_nnz(100, 10, 70));
     assert_eq!(dag[sums].size, SizeInfo::with_nnz(100, 1, 70));
@@ -100,8 +93,7 @@ fn known_scalars_become_literals_only_where_a_size_hangs_on_them() {
     // A = matrix(0, rows=n-1, cols=2); B = X * n; C = X[i, ]
     let mut dag = HopDag::new();
     let x = unknown_matrix(&mut dag, "X");
-    let (n, one, two) =
-        (dag.read_scalar("n"), dag.literal(Value::I64(1)), dag.literal(Value::I64(2)));
+    let (n, one, two) = (dag.read_scalar("n"), dag.literal(Value::I64(1)), dag.literal(Value::I64(2)));
     let rows = add(&mut dag, BinaryOp::Minus, &[n, one]);
     let a = add(&mut dag, HopOp::DataGen(DataGenOp::Matrix), &[one, rows, two]);
     let b = add(&mut dag, BinaryOp::Mult, &[x, n]);
@@ -109,8 +101,7 @@ fn known_scalars_become_literals_only_where_a_size_hangs_on_them() {
     for (name, hop) in [("A", a), ("B", b), ("C", c)] {
         dag.write(name, hop);
     }
-    let environment =
-        [("X", matrix(9, 2)), ("n", VariableFacts::scalar(Value::I64(7)))].into_iter().collect();
+    let environment = [("X", matrix(9, 2)), ("n", VariableFacts::scalar(Value::I64(7)))].into_iter().collect();
     propagate_dag(&mut dag, &environment).expect("fits");
     let output = |index: usize| &dag[dag.outputs[index].hop];
     assert_eq!(output(0).size.known_dims(), Some((6, 2)));
@@ -135,10 +126,7 @@ fn errors_say_where_and_what() {
     let text = error.to_string();
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].contains("[100x10] and [4x10]"), "{text}");
-    assert_eq!(
-        lines[1..],
-        ["  input 1: variable `X` [100x10]", "  input 2: result of r(t) [4x10]"]
-    );
+    assert_eq!(lines[1..], ["  input 1: variable `X` [100x10]", "  input 2: result of r(t) [4x10]"]);
     // The DAG is as before.
     assert_eq!(dag.hops.values().map(|hop| hop.size).collect::<Vec<_>>(), before);
 }
@@ -154,13 +142,11 @@ fn constants_cross_blocks() {
         dag.write("n", n);
     });
     let second = basic(|dag| {
-        let (zero, n, one) =
-            (dag.literal(Value::I64(0)), dag.read_scalar("n"), dag.literal(Value::I64(1)));
+        let (zero, n, one) = (dag.literal(Value::I64(0)), dag.read_scalar("n"), dag.literal(Value::I64(1)));
         let w = add(dag, HopOp::DataGen(DataGenOp::Matrix), &[zero, n, one]);
         dag.write("w", w);
     });
-    let (_, end) =
-        run(vec![first, second], &[("X", matrix(100, 10))].into_iter().collect()).expect("fits");
+    let (_, end) = run(vec![first, second], &[("X", matrix(100, 10))].into_iter().collect()).expect("fits");
     assert_eq!(end.get("n"), Some(&VariableFacts::scalar(Value::I64(20))));
     assert_eq!(size_of(&end, "w"), "[20x1, nnz=0]");
 }
@@ -174,8 +160,7 @@ fn branches_join() {
         else_body: vec![assign("A", UnaryOp::Abs, "X"), assign("B", UnaryOp::Exp, "X")],
         span: None,
     };
-    let inputs: SizeEnvironment =
-        [("X", VariableFacts::matrix(SizeInfo::with_nnz(5, 3, 4)))].into_iter().collect();
+    let inputs: SizeEnvironment = [("X", VariableFacts::matrix(SizeInfo::with_nnz(5, 3, 4)))].into_iter().collect();
     let (_, end) = run(vec![branch(some_condition())], &inputs).expect("fits");
     assert_eq!(size_of(&end, "A"), "[?x?, nnz=4]");
     assert_eq!(size_of(&end, "B"), "[5x3]");
@@ -199,9 +184,7 @@ fn loops_lose_what_changes_in_them() {
     });
     let body = vec![grow, assign("X", UnaryOp::Abs, "X"), assign("S", UnaryOp::Exp, "A")];
     let repeat = StatementBlock::While { predicate: some_condition(), body, span: None };
-    let inputs = [("A", matrix(5, 1)), ("X", VariableFacts::matrix(SizeInfo::with_nnz(5, 3, 2)))]
-        .into_iter()
-        .collect();
+    let inputs = [("A", matrix(5, 1)), ("X", VariableFacts::matrix(SizeInfo::with_nnz(5, 3, 2)))].into_iter().collect();
     let (program, end) = run(vec![repeat], &inputs).expect("fits");
     assert_eq!(size_of(&end, "A"), "[5x?]");
     assert_eq!(size_of(&end, "X"), "[5x3, nnz=2]");
@@ -277,9 +260,7 @@ fn functions_are_analysed_per_signature() {
     let end = propagate_sizes(&mut program, &inputs, &NoFiles).expect("fits");
     assert_eq!((size_of(&end, "G"), size_of(&end, "H")), ("[4x4]".into(), "[6x6]".into()));
     // The function's own blocks hold for both calls.
-    let StatementBlock::Basic(dag) = &program.functions["gram"].body[0] else {
-        panic!("the block stays")
-    };
+    let StatementBlock::Basic(dag) = &program.functions["gram"].body[0] else { panic!("the block stays") };
     assert_eq!(dag[HopId::from_u32(0)].size, SizeInfo { rows: Some(9), cols: None, nnz: None });
 }
 
@@ -298,9 +279,7 @@ fn recursion_ends() {
         span: None,
     };
     let mut program = Program {
-        functions: [function("f", vec![assign("R", UnaryOp::Abs, "X"), again])]
-            .into_iter()
-            .collect(),
+        functions: [function("f", vec![assign("R", UnaryOp::Abs, "X"), again])].into_iter().collect(),
         body: vec![call("f", "A", "B")],
         ..Program::default()
     };
@@ -321,8 +300,7 @@ fn files_have_sizes() {
         let path = dag.literal(Value::Str("data/".into()));
         let name = dag.literal(Value::Str("X.csv".into()));
         let path = add(dag, HopOp::Concat, &[path, name]);
-        let x =
-            add(dag, HopOp::Parameterized { function: Builtin::Read, names: Vec::new() }, &[path]);
+        let x = add(dag, HopOp::Parameterized { function: Builtin::Read, names: Vec::new() }, &[path]);
         dag.write("X", x);
     });
     let with_arguments = basic(|dag| {

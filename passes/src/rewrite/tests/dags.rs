@@ -65,8 +65,7 @@ fn dead_operators_go_and_outputs_keep_their_names() {
     dag.write("B", x);
     let result = rewrite(&dag, &RewriteOptions::default());
     assert_eq!(lines(&result), ["%0 TRead X"]);
-    let outputs: Vec<(&str, u32)> =
-        result.outputs.iter().map(|out| (out.name.as_str(), out.hop.as_u32())).collect();
+    let outputs: Vec<(&str, u32)> = result.outputs.iter().map(|out| (out.name.as_str(), out.hop.as_u32())).collect();
     assert_eq!(outputs, [("A", 0), ("B", 0)]);
 }
 
@@ -151,16 +150,14 @@ fn types_and_shapes_guard_the_rules() {
     let product = add(&mut dag, BinaryOp::Mult, &[less, one]);
     dag.write("p", product);
     // A 1 x 1 matrix of one is no literal: its product with a column has the column's shape.
-    let (single, column) =
-        (dag.read_matrix("S", SizeInfo::dims(1, 1)), dag.read_matrix("c", SizeInfo::dims(9, 1)));
+    let (single, column) = (dag.read_matrix("S", SizeInfo::dims(1, 1)), dag.read_matrix("c", SizeInfo::dims(9, 1)));
     let scaled = add(&mut dag, BinaryOp::Mult, &[single, column]);
     dag.write("q", scaled);
     assert_eq!(lines(&rewrite(&dag, &RewriteOptions::default())), lines(&dag));
 }
 
 fn print(dag: &mut HopDag, value: HopId) -> HopId {
-    let effect =
-        add(dag, HopOp::Parameterized { function: Function::Print, names: Vec::new() }, &[value]);
+    let effect = add(dag, HopOp::Parameterized { function: Function::Print, names: Vec::new() }, &[value]);
     dag.effects.push(effect);
     effect
 }
@@ -171,8 +168,7 @@ fn effects_and_random_numbers_stay_apart_and_in_order() {
     let text = dag.literal(Value::Str("same".into()));
     print(&mut dag, text);
     let five = dag.literal(Value::I64(5));
-    let bounds =
-        [dag.literal(Value::F64(0.0)), dag.literal(Value::F64(1.0)), dag.literal(Value::I64(-1))];
+    let bounds = [dag.literal(Value::F64(0.0)), dag.literal(Value::F64(1.0)), dag.literal(Value::I64(-1))];
     let uniform = dag.literal(Value::Str("uniform".into()));
     let arguments = [five, five, bounds[0], bounds[1], bounds[1], bounds[2], uniform];
     let first = add(&mut dag, HopOp::DataGen(DataGenOp::Rand), &arguments);
@@ -182,8 +178,7 @@ fn effects_and_random_numbers_stay_apart_and_in_order() {
     print(&mut dag, text);
     dag.write("D", difference);
     let result = rewrite(&dag, &RewriteOptions::default());
-    let kinds: Vec<String> =
-        result.hops.values().map(|hop| hop.op.label()).filter(|l| !l.starts_with("LIT")).collect();
+    let kinds: Vec<String> = result.hops.values().map(|hop| hop.op.label()).filter(|l| !l.starts_with("LIT")).collect();
     assert_eq!(kinds[1..], ["dg(rand)", "dg(rand)", "b(*)", "b(-)", kinds[0].as_str()]);
     assert_eq!(result.effects.len(), 2);
     assert!(result.effects[0] < result.effects[1]);
@@ -248,11 +243,7 @@ fn an_ordinary_block_is_rewritten_within_milliseconds() {
 fn random_dag(random: &mut Random) -> HopDag {
     let mut dag = HopDag::new();
     let mut hops = vec![matrix(&mut dag, "X"), matrix(&mut dag, "Y")];
-    hops.extend([
-        dag.literal(Value::I64(0)),
-        dag.literal(Value::I64(1)),
-        dag.literal(Value::F64(2.0)),
-    ]);
+    hops.extend([dag.literal(Value::I64(0)), dag.literal(Value::I64(1)), dag.literal(Value::F64(2.0))]);
     for _ in 0..30 {
         let (a, b) = (hops[random.below(hops.len())], hops[random.below(hops.len())]);
         let op: HopOp = match random.below(6) {
@@ -285,10 +276,7 @@ fn random_dags_get_cheaper_deterministically_and_keep_their_shapes() {
         assert_eq!(lines(&result), lines(&rewrite(&dag, &RewriteOptions::default())));
         for (before, after) in dag.outputs.iter().zip(&result.outputs) {
             let (before, after) = (&dag[before.hop], &result[after.hop]);
-            assert_eq!(
-                (before.data_type, before.size.known_dims()),
-                (after.data_type, after.size.known_dims())
-            );
+            assert_eq!((before.data_type, before.size.known_dims()), (after.data_type, after.size.known_dims()));
         }
     }
 }

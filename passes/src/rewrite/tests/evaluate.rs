@@ -28,8 +28,7 @@ impl Cells {
 pub(super) fn evaluate(dag: &HopDag, variables: &BTreeMap<String, Cells>) -> Vec<Cells> {
     let mut values: Vec<Cells> = Vec::new();
     for hop in dag.hops.values() {
-        let inputs: Vec<&Cells> =
-            hop.inputs.iter().map(|input| &values[input.as_u32() as usize]).collect();
+        let inputs: Vec<&Cells> = hop.inputs.iter().map(|input| &values[input.as_u32() as usize]).collect();
         values.push(operator(&hop.op, &inputs, variables));
     }
     values
@@ -48,9 +47,7 @@ fn operator(op: &HopOp, inputs: &[&Cells], variables: &BTreeMap<String, Cells>) 
         HopOp::Binary(op) => element_wise(inputs, |x| op.eval(x[0], x[1])),
         HopOp::Ternary(op) => element_wise(inputs, |x| op.eval(x[0], x[1], x[2])),
         HopOp::AggUnary(op, direction) => aggregate(*op, *direction, inputs[0]),
-        HopOp::Reorg(ReorgOp::Transpose) => {
-            generate(inputs[0].cols, inputs[0].rows, |r, c| inputs[0].at(c, r))
-        }
+        HopOp::Reorg(ReorgOp::Transpose) => generate(inputs[0].cols, inputs[0].rows, |r, c| inputs[0].at(c, r)),
         other => panic!("the evaluator of these tests does not know {other:?}"),
     }
 }

@@ -8,12 +8,7 @@ use smallvec::SmallVec;
 
 fn candidate(inputs: &[usize], cost: u128, original: Option<u32>) -> Candidate {
     let op = HopOp::Literal(Value::I64(0));
-    Candidate {
-        op,
-        inputs: SmallVec::from_slice(inputs),
-        cost,
-        original: original.map(HopId::from_u32),
-    }
+    Candidate { op, inputs: SmallVec::from_slice(inputs), cost, original: original.map(HopId::from_u32) }
 }
 
 /// The input is a random DAG, one operator per class; further candidates use any class, so cycles abound.
@@ -21,10 +16,8 @@ fn random_classes(random: &mut Random) -> Classes {
     let count = 3 + random.below(5);
     let mut classes: Classes = Vec::new();
     for class in 0..count {
-        let inputs: Vec<usize> = (0..random.below(3))
-            .filter(|_| class > 0)
-            .map(|_| random.below(class.max(1)))
-            .collect();
+        let inputs: Vec<usize> =
+            (0..random.below(3)).filter(|_| class > 0).map(|_| random.below(class.max(1))).collect();
         classes.push(vec![candidate(&inputs, 1 + random.below(20) as u128, Some(class as u32))]);
     }
     for _ in 0..random.below(5) {
@@ -40,9 +33,7 @@ fn cheapest(classes: &Classes, roots: &[usize]) -> u128 {
     let mut best = u128::MAX;
     loop {
         best = cost(classes, roots, &plan).map_or(best, |cost| cost.min(best));
-        let Some(class) =
-            (0..classes.len()).find(|&class| plan[class] != Some(classes[class].len() - 1))
-        else {
+        let Some(class) = (0..classes.len()).find(|&class| plan[class] != Some(classes[class].len() - 1)) else {
             return best;
         };
         plan[class] = plan[class].map(|choice| choice + 1);
@@ -57,10 +48,8 @@ fn extraction_is_never_worse_than_the_input_and_mostly_optimal() {
     for _ in 0..2000 {
         let classes = random_classes(&mut random);
         let roots = [classes.len() - 1, random.below(classes.len())];
-        let found =
-            cost(&classes, &roots, &extract(&classes, &roots)).expect("plans have no cycles");
-        let input =
-            cost(&classes, &roots, &vec![Some(0); classes.len()]).expect("the input has no cycles");
+        let found = cost(&classes, &roots, &extract(&classes, &roots)).expect("plans have no cycles");
+        let input = cost(&classes, &roots, &vec![Some(0); classes.len()]).expect("the input has no cycles");
         let best = cheapest(&classes, &roots);
         assert!(best <= found && found <= input, "{best} <= {found} <= {input}");
         optimal += usize::from(found == best);
@@ -83,9 +72,7 @@ fn shared_values_are_paid_once() {
 #[test]
 fn cycles_are_refused() {
     // t(t(X)): class 0 is X and the transpose of class 1, which is the transpose of class 0.
-    let classes = vec![
-        vec![candidate(&[1], 1, Some(2)), candidate(&[], 9, Some(0))],
-        vec![candidate(&[0], 1, Some(1))],
-    ];
+    let classes =
+        vec![vec![candidate(&[1], 1, Some(2)), candidate(&[], 9, Some(0))], vec![candidate(&[0], 1, Some(1))]];
     assert_eq!(cost(&classes, &[0], &extract(&classes, &[0])), Some(9));
 }

@@ -39,9 +39,7 @@ impl Values {
         match self {
             Values::SmallIntegers => random.below(17) as f64 - 8.0,
             Values::Reals => (random.next() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0,
-            Values::NonFinite => {
-                [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.0, 1.5, 1e308][random.below(7)]
-            }
+            Values::NonFinite => [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.0, 1.5, 1e308][random.below(7)],
         }
     }
 }
@@ -55,13 +53,7 @@ struct Instance {
 }
 
 /// Binds the variables of a rule to leaves: matrices of one random shape, sometimes vectors that broadcast, or scalars.
-fn instantiate(
-    left: &str,
-    right: &str,
-    values: Values,
-    known_sizes: bool,
-    random: &mut Random,
-) -> Instance {
+fn instantiate(left: &str, right: &str, values: Values, known_sizes: bool, random: &mut Random) -> Instance {
     let (rows, cols) = (1 + random.below(5), 1 + random.below(5));
     let (left, right): (Pattern<Node>, Pattern<Node>) = (parse(left), parse(right));
     let mut dag = HopDag::new();
@@ -80,11 +72,7 @@ fn instantiate(
                 let (rows, cols) = if random.below(4) == 0 { (1, cols) } else { (rows, cols) };
                 let cells = (0..rows * cols).map(|_| values.draw(random)).collect();
                 variables.insert(name.clone(), Cells { rows, cols, values: cells });
-                let size = if known_sizes {
-                    SizeInfo::dims(rows as u64, cols as u64)
-                } else {
-                    SizeInfo::UNKNOWN
-                };
+                let size = if known_sizes { SizeInfo::dims(rows as u64, cols as u64) } else { SizeInfo::UNKNOWN };
                 dag.read_matrix(&name, size)
             }
         };
@@ -105,10 +93,8 @@ fn build(dag: &mut HopDag, pattern: &Pattern<Node>, leaves: &BTreeMap<Var, HopId
         ids.push(match node {
             ENodeOrVar::Var(var) => leaves[var],
             ENodeOrVar::ENode(node) => {
-                let inputs: Vec<HopId> =
-                    node.inputs.iter().map(|&input| ids[usize::from(input)]).collect();
-                dag.add(node.operator.op().clone(), &inputs, None)
-                    .expect("instances fit the operations")
+                let inputs: Vec<HopId> = node.inputs.iter().map(|&input| ids[usize::from(input)]).collect();
+                dag.add(node.operator.op().clone(), &inputs, None).expect("instances fit the operations")
             }
         });
     }
@@ -127,21 +113,14 @@ fn agree(rule: &Rule, values: Values, x: &Cells, y: &Cells) -> bool {
     let same = |(&x, &y): (&f64, &f64)| {
         let signs = rule.changes != Changes::Nothing || x.is_nan() || x.to_bits() == y.to_bits();
         let scale = x.abs().max(y.abs()).max(1.0);
-        (x == y && signs)
-            || (x.is_nan() && y.is_nan())
-            || (x - y).abs() <= tolerance(rule, values) * scale
+        (x == y && signs) || (x.is_nan() && y.is_nan()) || (x - y).abs() <= tolerance(rule, values) * scale
     };
     (x.rows, x.cols) == (y.rows, y.cols) && x.values.iter().zip(&y.values).all(same)
 }
 
 /// Sums of values near the largest double overflow or not, depending on their order; such instances prove nothing.
 fn is_order_dependent(rule: &Rule, instance: &Instance) -> bool {
-    let large = instance
-        .variables
-        .values()
-        .flat_map(|cells| &cells.values)
-        .filter(|x| x.abs() == 1e308)
-        .count();
+    let large = instance.variables.values().flat_map(|cells| &cells.values).filter(|x| x.abs() == 1e308).count();
     rule.changes == Changes::AggregationOrder && large > 0
 }
 
@@ -159,11 +138,7 @@ fn both_sides_of_every_rule_agree() {
                     let x = value(&instance.dag, instance.left, &instance.variables);
                     let y = value(&instance.dag, instance.right, &instance.variables);
                     let Instance { variables, .. } = &instance;
-                    assert!(
-                        agree(rule, values, &x, &y),
-                        "{}: {left}: {x:?} and {y:?} of {variables:?}",
-                        rule.name
-                    );
+                    assert!(agree(rule, values, &x, &y), "{}: {left}: {x:?} and {y:?} of {variables:?}", rule.name);
                 }
             }
         }
@@ -177,28 +152,16 @@ fn every_rule_fires_and_lowers_the_cost() {
         for (index, &(left, right)) in rule.patterns.iter().enumerate() {
             let mut fired = false;
             for round in 0..20 {
-                let mut instance =
-                    instantiate(left, right, Values::SmallIntegers, round % 2 == 0, &mut random);
+                let mut instance = instantiate(left, right, Values::SmallIntegers, round % 2 == 0, &mut random);
                 instance.dag.write("result", instance.left);
-                let (rewritten, report) =
-                    rewrite_with_report(&instance.dag, &RewriteOptions::default());
+                let (rewritten, report) = rewrite_with_report(&instance.dag, &RewriteOptions::default());
                 let output = rewritten.outputs[0].hop;
                 let (before, after) = (&instance.dag[instance.left], &rewritten[output]);
-                assert_eq!(
-                    (before.data_type, before.size),
-                    (after.data_type, after.size),
-                    "{}: {left}",
-                    rule.name
-                );
+                assert_eq!((before.data_type, before.size), (after.data_type, after.size), "{}: {left}", rule.name);
                 let x = value(&instance.dag, instance.left, &instance.variables);
                 let y = value(&rewritten, output, &instance.variables);
-                assert!(
-                    agree(rule, Values::SmallIntegers, &x, &y),
-                    "{}: {left}: {x:?} and {y:?}",
-                    rule.name
-                );
-                fired |= report.applied.iter().any(|(name, _)| *name == rule.name)
-                    && report.cost.1 < report.cost.0;
+                assert!(agree(rule, Values::SmallIntegers, &x, &y), "{}: {left}: {x:?} and {y:?}", rule.name);
+                fired |= report.applied.iter().any(|(name, _)| *name == rule.name) && report.cost.1 < report.cost.0;
             }
             assert!(fired, "pattern {index} of {} never lowered the cost", rule.name);
         }
