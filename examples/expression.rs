@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sums = [x.multiply(&x)?.sum()?, x.multiply(&y)?.sum()?, y.multiply(&y)?.sum()?];
 
     let values = session.evaluate(&[&gradient, &sums[0], &sums[1], &sums[2]])?;
-    println!("gradient: {:?}", values[0].size().known_dims());
+    println!("gradient: {}", values[0].size());
     for (name, value) in ["sum(X * X)", "sum(X * Y)", "sum(Y * Y)"].iter().zip(&values[1..]) {
         println!("{name} = {}", value.as_f64().ok_or("a sum is a number")?);
     }

@@ -15,10 +15,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let outcome = session.run(&script, Variables::new(), &mut std::io::stdout())?;
 
-    let model = &outcome.variables["w"];
-    println!("the model has {:?} weights", model.size().rows);
+    let weights = outcome.variables["w"].size().rows.ok_or("the model is a matrix")?;
+    println!("the model has {weights} weights");
     for (operator, count) in &outcome.statistics.fused_operators {
-        println!("fused operator {operator} ran {count} times");
+        println!("fused operator {operator}: {count} runs");
     }
     Ok(())
 }

@@ -46,14 +46,14 @@ fn run_shard(shard: u64) {
         checker.llvm = seed - first < llvm_cases;
         let case = Case::generate(seed);
         if let Err(failure) = checker.check(&case, seed) {
-            report(&mut checker, case, seed, failure);
+            report(&mut checker, case, seed, &failure);
         }
     }
     summarize(&checker.tally, cases);
 }
 
 /// Shrinks the case and panics with all that is known of its failure.
-fn report(checker: &mut Checker, case: Case, seed: u64, original: Failure) -> ! {
+fn report(checker: &mut Checker, case: Case, seed: u64, original: &Failure) -> ! {
     let mut failure = original.clone();
     let shrunk = case.shrink(&mut |candidate| match checker.check(candidate, seed) {
         Err(found) if found.kind == original.kind => {

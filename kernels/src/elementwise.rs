@@ -44,11 +44,11 @@ fn with_values(csr: &Csr, values: Vec<f64>) -> Csr {
     }
     let mut row_offsets = vec![0];
     let (mut columns, mut kept) = (Vec::new(), Vec::new());
-    for i in 0..csr.rows() {
-        for position in csr.row_offsets()[i]..csr.row_offsets()[i + 1] {
-            if values[position] != 0.0 {
-                columns.push(csr.columns()[position]);
-                kept.push(values[position]);
+    for range in csr.row_offsets().windows(2).map(|pair| pair[0]..pair[1]) {
+        for (&column, &value) in csr.columns()[range.clone()].iter().zip(&values[range]) {
+            if value != 0.0 {
+                columns.push(column);
+                kept.push(value);
             }
         }
         row_offsets.push(kept.len());

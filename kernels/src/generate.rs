@@ -74,7 +74,7 @@ pub enum Density {
     Normal,
 }
 
-/// Arguments of [`rand`].
+/// Arguments of [`rand()`].
 #[derive(Clone, Copy, Debug)]
 pub struct RandomParameters {
     /// Rows.

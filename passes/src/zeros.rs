@@ -54,12 +54,13 @@ impl Evaluation<'_> {
         if let Ok(position) = self.members.binary_search(&id) {
             return self.values[position];
         }
-        if let Some(input) = crate::template::untransposed(self.dag, id)
-            && (input == self.driver || self.members.binary_search(&input).is_ok())
-        {
-            return self.value(input);
-        }
         self.dag.literal_f64(id)
+    }
+
+    /// The value of the left operand of a product, whose columns are then the rows of what it is the transpose of.
+    /// (Elsewhere a transpose has its zeros in other cells than its operand.)
+    fn left_value(&self, id: HopId) -> Option<f64> {
+        self.value(id).or_else(|| crate::template::untransposed(self.dag, id).and_then(|input| self.value(input)))
     }
 
     fn operator(&self, id: HopId) -> Option<f64> {
@@ -76,7 +77,7 @@ impl Evaluation<'_> {
             HopOp::MatMul if !self.strict => {
                 let by_rows = crate::template::is_transpose(self.dag, hop.inputs[0]);
                 let right = if by_rows { value(1) } else { None };
-                [value(0), right].into_iter().flatten().find(|&x| x == 0.0)
+                [self.left_value(hop.inputs[0]), right].into_iter().flatten().find(|&x| x == 0.0)
             }
             _ => None,
         }

@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(binary(BinaryOp::Plus, &six, &Value::F64(0.5)), Some(Value::F64(6.5)));
         assert_eq!(
             binary(BinaryOp::Plus, &Value::I64(i64::MAX), &Value::I64(1)),
-            Some(Value::F64(9.223372036854775807e18))
+            Some(Value::F64(9_223_372_036_854_775_808.0))
         );
         assert_eq!(unary(UnaryOp::Neg, &six), Some(Value::I64(-6)));
         assert_eq!(unary(UnaryOp::Not, &six), Some(Value::Bool(false)));

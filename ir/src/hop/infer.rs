@@ -1,7 +1,7 @@
 //! The output type and size of every operator, from those of its inputs: the one place that knows them. The front
 //! end, the expression builder, the verifier and size propagation all ask here.
 
-use super::{CastOp, DataGenOp, Function, HopDag, HopId, HopOp, NaryOp, ReorgOp};
+use super::{CastOp, DataGenOp, Function, HopDag, HopId, HopOp, NaryOp, ReorgOp, ShapeOp};
 use crate::ops::{AggOp, BinaryOp, BinaryZero, Direction, TernaryOp, UnaryOp, UnaryZero};
 use crate::size::SizeInfo;
 use crate::types::{DataType, ScalarType};
@@ -442,20 +442,18 @@ impl Context<'_> {
         }
         let size = self.size(0);
         let (rows, cols) = self.check_range(size, 1)?;
-        let rows =
-            rows.or_else(|| self.is_full(1, 2, HopOp::Shape(super::ShapeOp::Nrow)).then_some(size.rows).flatten());
-        let cols =
-            cols.or_else(|| self.is_full(3, 4, HopOp::Shape(super::ShapeOp::Ncol)).then_some(size.cols).flatten());
+        let rows = rows.or_else(|| self.is_full(1, 2, ShapeOp::Nrow).then_some(size.rows).flatten());
+        let cols = cols.or_else(|| self.is_full(3, 4, ShapeOp::Ncol).then_some(size.cols).flatten());
         let cells = rows.zip(cols).map(|(rows, cols)| rows.saturating_mul(cols));
         let nnz = size.nnz.zip(cells).map(|(nnz, cells)| nnz.min(cells));
         Ok((DataType::Matrix, SizeInfo { rows, cols, nnz }))
     }
 
     /// Whether the range runs from 1 to `nrow` or `ncol` of the indexed matrix.
-    fn is_full(&self, first: usize, last: usize, extent: HopOp) -> bool {
+    fn is_full(&self, first: usize, last: usize, extent: ShapeOp) -> bool {
         let last = &self.dag[self.inputs[last]];
         self.dag.literal_f64(self.inputs[first]) == Some(1.0)
-            && last.op == extent
+            && last.op == HopOp::Shape(extent)
             && last.inputs.first() == Some(&self.inputs[0])
     }
 
@@ -487,7 +485,7 @@ impl Context<'_> {
 
     fn literal_dim(&self, position: usize) -> Option<u64> {
         let value = self.dag.literal_f64(self.inputs[position])?;
-        (value >= 0.0 && value < 9.0e18).then_some(value as u64)
+        (0.0..9.0e18).contains(&value).then_some(value as u64)
     }
 
     fn data_gen(&self, op: DataGenOp) -> Result<(DataType, SizeInfo), ShapeError> {

@@ -6,8 +6,8 @@
 
 /// 1.5 * 2^52: adding it rounds to the nearest integer and leaves that integer in the low mantissa bits.
 const ROUND_SHIFT: f64 = 6_755_399_441_055_744.0;
-const LN_2_HI: f64 = 6.931_471_803_691_238_164_90e-01;
-const LN_2_LO: f64 = 1.908_214_929_270_587_700_02e-10;
+const LN_2_HI: f64 = 6.931_471_803_691_238e-1;
+const LN_2_LO: f64 = 1.908_214_929_270_587_7e-10;
 
 /// `2^k` for `-1022 <= k <= 1023`, given as the bits of `k + 1.5 * 2^52`.
 #[inline(always)]
@@ -67,13 +67,13 @@ pub fn log(x: f64) -> f64 {
     let f = m - 1.0;
     let s = f / (2.0 + f);
     let z = s * s;
-    let mut r: f64 = 1.479_819_860_511_658_591e-01;
-    r = r.mul_add(z, 1.531_383_769_920_937_332e-01);
-    r = r.mul_add(z, 1.818_357_216_161_805_012e-01);
-    r = r.mul_add(z, 2.222_219_843_214_978_396e-01);
-    r = r.mul_add(z, 2.857_142_874_366_239_149e-01);
-    r = r.mul_add(z, 3.999_999_999_940_941_908e-01);
-    r = r.mul_add(z, 6.666_666_666_666_735_130e-01);
+    let mut r: f64 = 1.479_819_860_511_658_6e-1;
+    r = r.mul_add(z, 1.531_383_769_920_937_3e-1);
+    r = r.mul_add(z, 1.818_357_216_161_805e-1);
+    r = r.mul_add(z, 2.222_219_843_214_978_4e-1);
+    r = r.mul_add(z, 2.857_142_874_366_239e-1);
+    r = r.mul_add(z, 3.999_999_999_940_942e-1);
+    r = r.mul_add(z, 6.666_666_666_666_735e-1);
     r *= z;
     let half_square = 0.5 * f * f;
     let low = s.mul_add(half_square + r, k * LN_2_LO);

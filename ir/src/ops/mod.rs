@@ -1,6 +1,6 @@
 //! THE op table (design: "declare an op once").
 //!
-//! One row per element-wise operation in [`table`] gives everything that any stage needs to know of it: the enum
+//! One row per element-wise operation in `table` gives everything that any stage needs to know of it: the enum
 //! variant, its text mnemonic and the paper's label, the DML spelling, the scalar reference, zero behaviour, algebra,
 //! cost and lowering. Adding an operation is one row; the tests at the end of this folder iterate the table, so a
 //! wrong fact (above all a wrong zero behaviour, the most dangerous mistake in this compiler) does not survive them.

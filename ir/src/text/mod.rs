@@ -2,7 +2,7 @@
 //!
 //! All text forms are made of lines: a parser that finds an error in one line reports it and goes on with the next.
 //! `#` starts a comment. Words are runs of characters other than blanks and `= , : [ ] ( ) { } "`; texts stand in
-//! double quotes with the escapes of [`quoted`].
+//! double quotes with the escapes of `quoted`.
 
 mod ids;
 mod scanner;

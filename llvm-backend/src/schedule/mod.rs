@@ -15,7 +15,7 @@ use fuseline_ir::ops::AggOp;
 /// When element-wise operations become inline loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PrimMode {
-    /// By cost: bodies of up to 48 operations; in Row plans only where a loop fuses something.
+    /// By cost: up to 32 loops of up to 48 operations; in Row plans only where a loop fuses something.
     #[default]
     Auto,
     /// Never, except where no primitive serves: copies, and values per row among non-zeros.

@@ -1,3 +1,5 @@
+//! CPlans of known covers, variant by variant.
+
 use super::*;
 use crate::cost::CostModel;
 use crate::explore::explore;
@@ -161,7 +163,19 @@ fn an_input_that_is_read_in_two_ways_is_two_inputs() {
     let plan = only(&d.dag);
     assert_eq!(plan.inputs, [x, v, v].map(CoverInput::Hop));
     let reads = |node: &&CNode| matches!(node, CNode::SideVector(_) | CNode::SideRowScalar(_));
-    let read: Vec<_> = plan.cplan.nodes.values().filter(reads).filter_map(|node| node.input()).collect();
+    let read: Vec<_> = plan.cplan.nodes.values().filter(reads).filter_map(CNode::input).collect();
     assert_eq!(read.len(), 2);
     assert_ne!(read[0], read[1]);
+}
+
+/// The zeros of `t(X)` are not where those of `X` are: a transpose in a Cell operator is just another side input.
+#[test]
+fn a_transpose_of_the_driver_is_not_zero_with_it() {
+    let mut d = Dag::default();
+    let (x, y) = (d.sparse("X", 1000, 1000, 5000), d.read("Y", 1000, 1000));
+    let difference = d.op(BinaryOp::Minus, &[x, y]);
+    let transposed = d.t(x);
+    let product = d.mult(difference, transposed);
+    d.write("o", product);
+    assert!(plans(&d.dag).iter().all(|plan| !plan.cplan.sparse_safe || plan.inputs[0] != CoverInput::Hop(x)));
 }

@@ -1,3 +1,5 @@
+//! Costs against hand-computed ones.
+
 use super::*;
 use crate::template::TemplateLimits;
 use crate::testing::{self, Dag};

@@ -1,3 +1,5 @@
+//! Memo tables: the paper's examples, brute force, and growth.
+
 use super::*;
 use crate::template::TEMPLATES;
 use crate::testing::{self, Dag};

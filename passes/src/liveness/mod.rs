@@ -51,7 +51,7 @@ fn walk(blocks: &mut [StatementBlock], live_after: Live, prune: bool) -> Live {
 
 fn before(block: &mut StatementBlock, mut live: Live, prune: bool) -> Live {
     match block {
-        StatementBlock::Basic(dag) => before_dag(dag, live, prune),
+        StatementBlock::Basic(dag) => before_dag(dag, &live, prune),
         StatementBlock::Call(call) => {
             for target in &mut call.targets {
                 let is_dead = target.as_ref().is_some_and(|name| !live.contains(name));
@@ -114,13 +114,13 @@ fn before_predicate(predicate: &mut Predicate, mut live: Live, prune: bool) -> L
     walk(&mut predicate.prelude, live, prune)
 }
 
-fn before_dag(dag: &mut HopDag, live: Live, prune: bool) -> Live {
+fn before_dag(dag: &mut HopDag, live: &Live, prune: bool) -> Live {
     if prune {
         dag.outputs.retain(|output| live.contains(&output.name));
     }
     let assigned: Live = dag.outputs.iter().map(|output| output.name.clone()).collect();
-    let mut before = &live - &assigned;
-    before.extend(needed_reads(dag, &live));
+    let mut before = live - &assigned;
+    before.extend(needed_reads(dag, live));
     before
 }
 

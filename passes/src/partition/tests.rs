@@ -1,3 +1,5 @@
+//! Partitions, their parts and their interesting points.
+
 use super::*;
 use crate::explore::explore;
 use crate::template::TEMPLATES;

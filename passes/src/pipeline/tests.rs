@@ -1,3 +1,5 @@
+//! The pipeline as a whole, with a compiler that refuses.
+
 use super::*;
 use crate::testing::{self, Dag};
 use fuseline_ir::cplan::{CNode, CellType, OuterType, RowType, Variant};

@@ -1,3 +1,5 @@
+//! DAGs with fused operators in place of covers.
+
 use super::*;
 use crate::testing::{self, Dag};
 

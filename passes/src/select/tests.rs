@@ -1,3 +1,5 @@
+//! Chosen plans: the paper's examples, exhaustive search, and limits.
+
 use super::*;
 use crate::explore::explore_in;
 use crate::template::TEMPLATES;

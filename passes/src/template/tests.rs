@@ -1,3 +1,5 @@
+//! Opening, fusing, merging and closing, condition by condition.
+
 use super::*;
 use crate::testing::{self, Dag};
 use fuseline_ir::hop::{HopDag, HopOp};
