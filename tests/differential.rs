@@ -83,7 +83,8 @@ fn summarize(tally: &Tally, cases: u64) {
     }
     let exact: usize = tally.cases.values().map(|(_, exact)| exact).sum();
     assert!(exact as u64 * 2 >= cases, "only {exact} of {cases} cases are exact");
-    assert!(tally.tainted * 20 <= tally.cells, "{} of {} cells are tainted", tally.tainted, tally.cells);
+    let share = tally.tainted_shares / tally.outputs.max(1) as f64;
+    assert!(share <= 0.05, "outputs have {:.1} % of tainted cells on average", 100.0 * share);
 }
 
 macro_rules! shards {

@@ -27,9 +27,10 @@ pub(crate) struct Tally {
     /// Covers that were left unfused because they have nothing to iterate over: all their matrices are read by ranges of
     /// columns, or no cells drive an outer product.
     pub(crate) without_main_input: u64,
-    /// Cells, and tainted ones among them, of the outputs of finite strata.
-    pub(crate) cells: usize,
-    pub(crate) tainted: usize,
+    /// Outputs of the finite strata, and the sum of their shares of tainted cells: a large output counts like a small
+    /// one, or a single one would decide the mean.
+    pub(crate) outputs: usize,
+    pub(crate) tainted_shares: f64,
 }
 
 /// How a case fails. Shrinking keeps the kind.
@@ -141,8 +142,9 @@ impl Checker {
                 OracleValue::Scalar(cell) => std::slice::from_ref(cell),
                 OracleValue::Text(_) => &[],
             };
-            self.tally.cells += cells.len();
-            self.tally.tainted += cells.iter().filter(|cell| cell.is_tainted()).count();
+            let tainted = cells.iter().filter(|cell| cell.is_tainted()).count();
+            self.tally.outputs += 1;
+            self.tally.tainted_shares += tainted as f64 / cells.len().max(1) as f64;
         }
     }
 

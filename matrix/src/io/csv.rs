@@ -28,9 +28,9 @@ pub(super) fn read(path: &Path, file: File, metadata: &Metadata) -> Result<Matri
         let line = record.position().map_or(0, csv::Position::line);
         let expected = *cols.get_or_insert(record.len());
         if record.len() != expected {
-            let problem = format!("{} cells where the rows before have {expected}", record.len());
+            let problem = format!("the row has {} cells, those before have {expected}", record.len());
             let problem = if rows == 0 {
-                format!("{} cells, but {expected} columns were declared", record.len())
+                format!("the row has {} cells, but {expected} columns were declared", record.len())
             } else {
                 problem
             };

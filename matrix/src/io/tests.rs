@@ -77,7 +77,7 @@ fn wrong_files_say_where_and_why() {
         cols: Some(cols),
         ..Metadata::default()
     };
-    assert_eq!(failure("1,2\n3\n", &none), "data.csv:2: 1 cells where the rows before have 2");
+    assert_eq!(failure("1,2\n3\n", &none), "data.csv:2: the row has 1 cells, those before have 2");
     assert_eq!(
         failure("a,b\n1,2\n", &none),
         "data.csv:1: column 1: `a` is not a number (if the first line names the columns, say header=TRUE)"
