@@ -88,6 +88,7 @@ impl Folder {
     }
 
     /// The names of the files in a folder within, in order.
+    #[cfg(any(feature = "llvm22", feature = "llvm19"))]
     pub(crate) fn list(&self, name: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut names: Vec<String> =
