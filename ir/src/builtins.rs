@@ -3,8 +3,8 @@
 //! A row names the parameters in order, says which may be left out, and what the call becomes. Functions of DML that
 //! are not supported yet have their names in [`not_yet`], so that a script that uses one gets an honest message.
 
-use crate::hop::{CastOp, DataGenOp, Function, NaryOp, ShapeOp};
-use crate::ops::{AggOp, BinaryOp, Direction, UnaryOp};
+use crate::hop::{CastOp, DataGenOp, Function, NaryOp, ReorgOp, ShapeOp};
+use crate::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use crate::types::Value;
 
 /// What becomes of a parameter that a call leaves out.
@@ -51,26 +51,40 @@ pub struct Parameter {
 pub enum Lowering {
     /// An element-wise operation of one operand.
     Unary(UnaryOp),
+    /// An element-wise operation of two operands.
+    Binary(BinaryOp),
+    /// An element-wise operation of three operands.
+    Ternary(TernaryOp),
     /// The natural logarithm, divided by that of the base where a base is given.
     Log,
+    /// An element-wise operation with a vector that is expanded to the columns of the first operand.
+    Bias(BinaryOp),
+    /// An element-wise operation of a column with a row, named by the text of the last argument.
+    Outer,
     /// An aggregation.
     Aggregate(AggOp, Direction),
-    /// An aggregation of one argument, or an element-wise operation folded over several.
-    AggregateOrFold(AggOp, BinaryOp),
+    /// The square root of the variance.
+    Deviation(Direction),
+    /// An aggregation of one argument, or an element-wise operation over several.
+    AggregateOrNary(AggOp, NaryOp),
+    /// Partial aggregates down each column.
+    Cumulative(AggOp),
+    /// The sum of the diagonal.
+    Trace,
     /// A fact of a shape.
     Shape(ShapeOp),
-    /// The transpose.
-    Transpose,
+    /// A reorganisation.
+    Reorg(ReorgOp),
     /// An operation of any number of matrices.
     Nary(NaryOp),
     /// A generated matrix; parameters in the order of the operator's inputs.
     DataGen(DataGenOp),
-    /// `ifelse`: the choice between two values, cell by cell.
-    IfElse,
     /// A change of type.
     Cast(CastOp),
-    /// A function whose leading parameters are inputs by position and whose optional ones are named inputs.
+    /// A function whose leading parameters are inputs by position and whose other ones are named inputs.
     Function(Function),
+    /// A contingency table, with weights, dimensions or both after the first two arguments.
+    Table,
     /// `ifdef`: a script argument, or a default where it was not passed.
     IfDef,
 }
@@ -165,23 +179,65 @@ pub const BUILTINS: &[Builtin] = &[
     unary("ceil", UnaryOp::Ceil),
     unary("ceiling", UnaryOp::Ceil),
     unary("sign", UnaryOp::Sign),
+    unary("sin", UnaryOp::Sin),
+    unary("cos", UnaryOp::Cos),
+    unary("tan", UnaryOp::Tan),
+    unary("asin", UnaryOp::Asin),
+    unary("acos", UnaryOp::Acos),
+    unary("atan", UnaryOp::Atan),
+    unary("sinh", UnaryOp::Sinh),
+    unary("cosh", UnaryOp::Cosh),
+    unary("tanh", UnaryOp::Tanh),
+    unary("isNaN", UnaryOp::IsNan),
+    unary("is.nan", UnaryOp::IsNan),
+    unary("isNA", UnaryOp::IsNan),
+    unary("is.na", UnaryOp::IsNan),
+    unary("isInf", UnaryOp::IsInf),
+    unary("is.infinite", UnaryOp::IsInf),
+    row("xor", &[required("left"), required("right")], Lowering::Binary(BinaryOp::Xor)),
+    row("bitwAnd", &[required("left"), required("right")], Lowering::Binary(BinaryOp::BitwAnd)),
+    row("ifelse", &[required("test"), required("yes"), required("no")], Lowering::Ternary(TernaryOp::IfElse)),
+    row(
+        "replace",
+        &[required("target"), required("pattern"), required("replacement")],
+        Lowering::Ternary(TernaryOp::Replace),
+    ),
+    row("bias_add", &[required("input"), required("bias")], Lowering::Bias(BinaryOp::Plus)),
+    row("bias_multiply", &[required("input"), required("bias")], Lowering::Bias(BinaryOp::Mult)),
+    row("outer", &[required("left"), required("right"), required("op")], Lowering::Outer),
     row("log", &[required("target"), optional("base")], Lowering::Log),
     aggregate("sum", AggOp::Sum, Direction::Full),
     aggregate("mean", AggOp::Mean, Direction::Full),
-    variadic("min", TARGET, Lowering::AggregateOrFold(AggOp::Min, BinaryOp::Min)),
-    variadic("max", TARGET, Lowering::AggregateOrFold(AggOp::Max, BinaryOp::Max)),
+    aggregate("prod", AggOp::Prod, Direction::Full),
+    aggregate("var", AggOp::Var, Direction::Full),
+    row("sd", TARGET, Lowering::Deviation(Direction::Full)),
+    variadic("min", TARGET, Lowering::AggregateOrNary(AggOp::Min, NaryOp::Min)),
+    variadic("max", TARGET, Lowering::AggregateOrNary(AggOp::Max, NaryOp::Max)),
     aggregate("rowSums", AggOp::Sum, Direction::Row),
     aggregate("rowMeans", AggOp::Mean, Direction::Row),
     aggregate("rowMins", AggOp::Min, Direction::Row),
     aggregate("rowMaxs", AggOp::Max, Direction::Row),
+    aggregate("rowProds", AggOp::Prod, Direction::Row),
+    aggregate("rowVars", AggOp::Var, Direction::Row),
+    row("rowSds", TARGET, Lowering::Deviation(Direction::Row)),
     aggregate("colSums", AggOp::Sum, Direction::Col),
     aggregate("colMeans", AggOp::Mean, Direction::Col),
     aggregate("colMins", AggOp::Min, Direction::Col),
     aggregate("colMaxs", AggOp::Max, Direction::Col),
+    aggregate("colProds", AggOp::Prod, Direction::Col),
+    aggregate("colVars", AggOp::Var, Direction::Col),
+    row("colSds", TARGET, Lowering::Deviation(Direction::Col)),
+    row("cumsum", TARGET, Lowering::Cumulative(AggOp::Sum)),
+    row("cumprod", TARGET, Lowering::Cumulative(AggOp::Prod)),
+    row("cummin", TARGET, Lowering::Cumulative(AggOp::Min)),
+    row("cummax", TARGET, Lowering::Cumulative(AggOp::Max)),
+    row("trace", TARGET, Lowering::Trace),
     row("nrow", TARGET, Lowering::Shape(ShapeOp::Nrow)),
     row("ncol", TARGET, Lowering::Shape(ShapeOp::Ncol)),
     row("length", TARGET, Lowering::Shape(ShapeOp::Length)),
-    row("t", TARGET, Lowering::Transpose),
+    row("t", TARGET, Lowering::Reorg(ReorgOp::Transpose)),
+    row("rev", TARGET, Lowering::Reorg(ReorgOp::Rev)),
+    row("diag", TARGET, Lowering::Reorg(ReorgOp::Diag)),
     variadic("cbind", TARGET, Lowering::Nary(NaryOp::Cbind)),
     variadic("rbind", TARGET, Lowering::Nary(NaryOp::Rbind)),
     variadic("append", TARGET, Lowering::Nary(NaryOp::Cbind)),
@@ -193,7 +249,23 @@ pub const BUILTINS: &[Builtin] = &[
     row("seq", &[required("from"), required("to"), optional("incr")], Lowering::DataGen(DataGenOp::Seq)),
     row("rand", RAND, Lowering::DataGen(DataGenOp::Rand)),
     row("Rand", RAND, Lowering::DataGen(DataGenOp::Rand)),
-    row("ifelse", &[required("test"), required("yes"), required("no")], Lowering::IfElse),
+    row(
+        "order",
+        &[required("target"), optional("by"), optional("decreasing"), optional("index.return")],
+        Lowering::Function(Function::Order),
+    ),
+    row(
+        "removeEmpty",
+        &[required("target"), required("margin"), optional("select"), optional("empty.return")],
+        Lowering::Function(Function::RemoveEmpty),
+    ),
+    row(
+        "table",
+        &[required("A"), required("B"), optional("weights"), optional("dim1"), optional("dim2")],
+        Lowering::Table,
+    ),
+    row("rowIndexMax", TARGET, Lowering::Function(Function::RowIndexMax)),
+    row("rowIndexMin", TARGET, Lowering::Function(Function::RowIndexMin)),
     cast("as.scalar", CastOp::AsScalar),
     cast("as.matrix", CastOp::AsMatrix),
     cast("as.double", CastOp::AsDouble),
@@ -251,26 +323,24 @@ pub const BUILTINS: &[Builtin] = &[
 ];
 
 const NOT_YET: &str = "
-    acos aggregate als alsCG alsDS apply_pipeline arima as.frame as.list asin atan atan2 autoencoder_2layer avg_pool
-    bias_add bias_multiply bitwAnd bitwOr bitwShiftL bitwShiftR bitwXor bivar cast.logical cdf cholesky colProds
-    colSds colVars compress confusionMatrix contains conv2d conv2d_backward_data conv2d_backward_filter cor
-    correctTypos cos cosh cov cox cspline csplineCG csplineDS cummax cummin cumprod cumsum cumsumprod cvlm dbscan
-    decisionTree decompress det detectSchema diag discoverFD dist dmv dropInvalidLength dropInvalidType eigen eval
+    aggregate als alsCG alsDS apply_pipeline arima as.frame as.list atan2 autoencoder_2layer avg_pool bitwOr
+    bitwShiftL bitwShiftR bitwXor bivar cast.logical cdf cholesky compress confusionMatrix contains conv2d
+    conv2d_backward_data conv2d_backward_filter cor correctTypos cov cox cspline csplineCG csplineDS cumsumprod cvlm
+    dbscan decisionTree decompress det detectSchema discoverFD dist dmv dropInvalidLength dropInvalidType eigen eval
     evalList exists fft frameSort garch getAccuracy getNames glm glmPredict gmm gmmPredict gnmf gridSearch
     hospitalResidencyMatch hyperband icdf ifft img_brightness img_crop img_cutout img_invert img_mirror
     img_posterize img_rotate img_sample_pairing img_shear img_transform img_translate imputeByFD imputeByMean
-    imputeByMedian imputeByMode interQuantile interQuartileMean intersect inv invcumulative iqm is.infinite is.na
-    is.nan isInf isNA isNaN km kmeans kmeansPredict knn knnbf l2svm l2svmPredict lasso lenetPredict lenetTrain
-    lineage list listFiles lm lmCG lmDS lmPredict local logSumExp lower.tri lower_tri lstm lu map matrixProfile
-    max_pool max_pool_backward mcc mda median mice moment msvm msvmPredict multiLogReg multiLogRegPredict naiveBayes
-    naiveBayesPredict normalize normalizeApply order outer outlier outlierByIQR outlierBySd pca pcaInverse
-    pcaTransform pchisq pexp pf pnmf pnorm ppca ppred prod pt qchisq qexp qf qnorm qr qt quantile randomForest
-    remove removeEmpty replace rev rmempty roll rowIndexMax rowIndexMin rowProds rowSds rowVars sample scale
-    scaleApply scaleMinMax sd selectByVarThresh setdiff setwd sherlock shortestPath sin sinh slicefinder smote
-    softmax solve split splitBalanced sqrtMatrix stableMarriage statsNA steplm stratstats svd symmetricDifference
-    table tan tanh tomekLink toOneHot topk_cleaning trace transformapply transformcolmap transformdecode
-    transformencode transformmeta typeof union unique univar upper.tri upper_tri var vectorToCsv winsorize
-    winsorizeApply xdummy1 xgboost xgboostPredictClassification xgboostPredictRegression xor
+    imputeByMedian imputeByMode interQuantile interQuartileMean intersect inv invcumulative iqm km kmeans
+    kmeansPredict knn knnbf l2svm l2svmPredict lasso lenetPredict lenetTrain lineage list listFiles lm lmCG lmDS
+    lmPredict local logSumExp lower.tri lower_tri lstm lu map matrixProfile max_pool max_pool_backward mcc mda
+    median mice moment msvm msvmPredict multiLogReg multiLogRegPredict naiveBayes naiveBayesPredict normalize
+    normalizeApply outlier outlierByIQR outlierBySd pca pcaInverse pcaTransform pchisq pexp pf pnmf pnorm ppca ppred
+    pt qchisq qexp qf qnorm qr qt quantile randomForest remove rmempty roll sample scale scaleApply scaleMinMax
+    selectByVarThresh setdiff setwd sherlock shortestPath slicefinder smote softmax solve split splitBalanced
+    sqrtMatrix stableMarriage statsNA steplm stratstats svd symmetricDifference tomekLink toOneHot topk_cleaning
+    transformapply transformcolmap transformdecode transformencode transformmeta typeof union unique univar
+    upper.tri upper_tri vectorToCsv winsorize winsorizeApply xdummy1 xgboost xgboostPredictClassification
+    xgboostPredictRegression
 ";
 
 #[cfg(test)]

@@ -40,11 +40,15 @@ pub enum Primitive {
     Binary(BinaryOp, Form),
     /// `vect_{op}`
     Ternary(TernaryOp),
+    /// `vect_copy`
+    Copy,
     /// `row_{agg}`
     RowAgg(AggOp),
-    /// `full_{agg}`; no mean.
+    /// `row_cum{agg}`, of cumulative functions.
+    RowCumulative(AggOp),
+    /// `full_{agg}`; no mean, no variance.
     FullAgg(AggOp),
-    /// `col_{agg}`; no mean.
+    /// `col_{agg}`; no mean, no variance.
     ColAgg(AggOp),
     /// `dot_product`
     DotProduct,
@@ -54,9 +58,9 @@ pub enum Primitive {
     OuterMultAdd,
     /// `segment_row_{agg}`
     SegmentRowAgg(AggOp),
-    /// `segment_full_{agg}`; no mean.
+    /// `segment_full_{agg}`; no mean, no variance.
     SegmentFullAgg(AggOp),
-    /// `sparse_col_{agg}`; no mean.
+    /// `sparse_col_{agg}`; no mean, no variance.
     SparseColAgg(AggOp),
     /// `sparse_dot_product`
     SparseDotProduct,
@@ -79,11 +83,14 @@ impl Primitive {
         all.extend(TernaryOp::ALL.iter().map(|&op| Ternary(op)));
         for &op in AggOp::ALL {
             all.extend([RowAgg(op), SegmentRowAgg(op)]);
-            if op != AggOp::Mean {
+            if op.merges() {
                 all.extend([FullAgg(op), ColAgg(op), SegmentFullAgg(op), SparseColAgg(op)]);
             }
+            if op.is_cumulative() {
+                all.push(RowCumulative(op));
+            }
         }
-        all.extend([DotProduct, VectMatMult, OuterMultAdd, SparseDotProduct, SparseVectMatMult]);
+        all.extend([Copy, DotProduct, VectMatMult, OuterMultAdd, SparseDotProduct, SparseVectMatMult]);
         all.extend([SparseMatMultAdd, SparseOuterMultAdd, SampledProduct]);
         all
     }
@@ -96,7 +103,7 @@ impl Primitive {
     /// The kinds of its arguments, in order; it returns nothing.
     pub fn signature(self) -> &'static [ArgKind] {
         match self {
-            Primitive::Unary(_) => UNARY,
+            Primitive::Unary(_) | Primitive::Copy | Primitive::RowCumulative(_) => UNARY,
             Primitive::Binary(..) => BINARY,
             Primitive::Ternary(_) => TERNARY,
             Primitive::RowAgg(_) => ROW_AGG,
@@ -122,7 +129,9 @@ impl Primitive {
             Primitive::Unary(op) => table.unary[op.index()] as usize,
             Primitive::Binary(op, form) => table.binary_form(form)[op.index()] as usize,
             Primitive::Ternary(op) => table.ternary[op.index()] as usize,
+            Primitive::Copy => table.copy as usize,
             Primitive::RowAgg(op) => table.row_agg[op as usize] as usize,
+            Primitive::RowCumulative(op) => table.row_cumulative[op as usize] as usize,
             Primitive::FullAgg(op) => table.full_agg[op as usize] as usize,
             Primitive::ColAgg(op) => table.col_agg[op as usize] as usize,
             Primitive::DotProduct => table.dot_product as usize,
@@ -157,7 +166,9 @@ impl fmt::Display for Primitive {
             Primitive::Unary(op) => write!(f, "vect_{op}"),
             Primitive::Binary(op, form) => write!(f, "vect_{op}_{}", form.suffix()),
             Primitive::Ternary(op) => write!(f, "vect_{op}"),
+            Primitive::Copy => f.write_str("vect_copy"),
             Primitive::RowAgg(op) => write!(f, "row_{op}"),
+            Primitive::RowCumulative(op) => write!(f, "row_cum{op}"),
             Primitive::FullAgg(op) => write!(f, "full_{op}"),
             Primitive::ColAgg(op) => write!(f, "col_{op}"),
             Primitive::DotProduct => f.write_str("dot_product"),

@@ -8,9 +8,9 @@ use crate::table::Primitives;
 use crate::tile::{CsrTile, Operand, Tile, TileMut, check_columns, check_offsets};
 use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 
-/// Panics for the mean where only aggregates that merge are meant.
+/// Panics for means and variances where only aggregates that merge are meant.
 fn check_merges(op: AggOp) {
-    assert!(op != AggOp::Mean, "means of partial results do not merge: sum and divide");
+    assert!(op.merges(), "{op}: means and variances of partial results do not merge");
 }
 
 /// Asserts that an accumulator has `len` values.
@@ -70,7 +70,22 @@ impl Primitives {
         unsafe { self.row_agg[op as usize](rows, len, a_values, a.row_stride, out_values, out.row_stride) }
     }
 
-    /// The aggregate of the whole tile (no mean).
+    /// The partial aggregates of each row, from its first cell to each, for cumulative functions.
+    pub fn row_cumulative(&self, op: AggOp, rows: usize, len: usize, a: Tile<'_>, mut out: TileMut<'_>) {
+        assert!(op.is_cumulative(), "{op} has no cumulative form");
+        let (a_values, out_values) = (a.covering(rows, len), out.covering(rows, len));
+        // SAFETY: both tiles cover the extents, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { self.row_cumulative[op as usize](rows, len, a_values, a.row_stride, out_values, out.row_stride) }
+    }
+
+    /// `out[r, i] = a[r, i]` for `rows` rows of `len` values.
+    pub fn copy(&self, rows: usize, len: usize, a: Tile<'_>, mut out: TileMut<'_>) {
+        let (a_values, out_values) = (a.covering(rows, len), out.covering(rows, len));
+        // SAFETY: both tiles cover the extents, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { (self.copy)(rows, len, a_values, a.row_stride, out_values, out.row_stride) }
+    }
+
+    /// The aggregate of the whole tile (no mean, no variance).
     pub fn full_agg(&self, op: AggOp, rows: usize, len: usize, a: Tile<'_>) -> f64 {
         check_merges(op);
         let mut result = 0.0;
@@ -79,7 +94,7 @@ impl Primitives {
         result
     }
 
-    /// Merges each row into `acc`, rows in order (no mean).
+    /// Merges each row into `acc`, rows in order (no mean, no variance).
     pub fn col_agg(&self, op: AggOp, rows: usize, len: usize, a: Tile<'_>, acc: &mut [f64]) {
         check_merges(op);
         check_accumulator(acc, len);
@@ -126,7 +141,7 @@ impl Primitives {
         unsafe { function(rows, row_offsets.as_ptr(), values.as_ptr(), cols, out_values, out.row_stride) }
     }
 
-    /// The aggregate of the values of all rows, without the zeros (no mean).
+    /// The aggregate of the values of all rows, without the zeros (no mean, no variance).
     pub fn segment_full_agg(&self, op: AggOp, row_offsets: &[usize], values: &[f64]) -> f64 {
         check_merges(op);
         check_offsets(row_offsets, values.len());
@@ -137,7 +152,7 @@ impl Primitives {
         result
     }
 
-    /// Merges each value into the cell of `acc` that its column names (no mean).
+    /// Merges each value into the cell of `acc` that its column names (no mean, no variance).
     pub fn sparse_col_agg(&self, op: AggOp, a: CsrTile<'_>, acc: &mut [f64]) {
         check_merges(op);
         a.check_columns(acc.len(), 1, 1);

@@ -2,7 +2,7 @@
 
 use crate::body::elementwise::{self, Operand};
 use crate::body::product::{self, Rows};
-use crate::body::reduce::{Aggregate, Max, Mean, Min, Sum, SumSq};
+use crate::body::reduce::{Aggregate, Max, Mean, Min, Nnz, Prod, Sum, SumSq, Var};
 use crate::body::sparse::{self, CsrRows};
 use crate::body::{column, rows};
 use crate::family::*;
@@ -20,7 +20,9 @@ pub struct Primitives {
     pub(crate) binary_vs: [BinaryFn; BinaryOp::ALL.len()],
     pub(crate) binary_sv: [BinaryFn; BinaryOp::ALL.len()],
     pub(crate) ternary: [TernaryFn; TernaryOp::ALL.len()],
+    pub(crate) copy: UnaryFn,
     pub(crate) row_agg: [RowAggFn; AggOp::ALL.len()],
+    pub(crate) row_cumulative: [UnaryFn; AggOp::ALL.len()],
     pub(crate) full_agg: [FullAggFn; AggOp::ALL.len()],
     pub(crate) col_agg: [ColAggFn; AggOp::ALL.len()],
     pub(crate) dot_product: DotProductFn,
@@ -81,7 +83,9 @@ macro_rules! define_isa {
                 binary_vs: binary_entries!(binary_vs),
                 binary_sv: binary_entries!(binary_sv),
                 ternary: ternary_entries!(ternary),
+                copy,
                 row_agg: aggregate_entries!(row_agg),
+                row_cumulative: aggregate_entries!(row_cumulative),
                 full_agg: aggregate_entries!(full_agg),
                 col_agg: aggregate_entries!(col_agg),
                 dot_product,
@@ -104,13 +108,25 @@ macro_rules! define_isa {
 
 /// `wrapper` of every aggregation function, in the order of [`AggOp::ALL`].
 macro_rules! aggregate_entries {
-    ($wrapper:ident) => {
-        [$wrapper::<Sum>, $wrapper::<SumSq>, $wrapper::<Min>, $wrapper::<Max>, $wrapper::<Mean>]
+    ($wrapper:ident $($arguments:tt)?) => {
+        [
+            $wrapper::<Sum>$($arguments)?,
+            $wrapper::<SumSq>$($arguments)?,
+            $wrapper::<Min>$($arguments)?,
+            $wrapper::<Max>$($arguments)?,
+            $wrapper::<Prod>$($arguments)?,
+            $wrapper::<Nnz>$($arguments)?,
+            $wrapper::<Mean>$($arguments)?,
+            $wrapper::<Var>$($arguments)?,
+        ]
     };
 }
 
 const _: () = {
-    let order = [Sum::OP as usize, SumSq::OP as usize, Min::OP as usize, Max::OP as usize, Mean::OP as usize];
+    const fn position<A: Aggregate>() -> usize {
+        A::OP as usize
+    }
+    let order = aggregate_entries!(position());
     assert!(order.len() == AggOp::ALL.len(), "aggregate_entries lists every aggregation function");
     let mut index = 0;
     while index < order.len() {
@@ -141,12 +157,11 @@ macro_rules! define_math {
         unsafe extern "C" fn math_binary<K: Elementwise<2>>(x: $register, y: $register) -> $register {
             // SAFETY: a register is an array of its lanes.
             unsafe {
-                let mut x_lanes = std::mem::transmute::<$register, [f64; $lanes]>(x);
-                let y_lanes = std::mem::transmute::<$register, [f64; $lanes]>(y);
-                for (x, &y) in x_lanes.iter_mut().zip(&y_lanes) {
-                    *x = K::eval([*x, y]);
-                }
-                std::mem::transmute(x_lanes)
+                let mut blocks = [[0.0; BLOCK]; 2];
+                blocks[0][..$lanes].copy_from_slice(&std::mem::transmute::<$register, [f64; $lanes]>(x));
+                blocks[1][..$lanes].copy_from_slice(&std::mem::transmute::<$register, [f64; $lanes]>(y));
+                let result = elementwise::apply::<K, 2>(&blocks);
+                std::ptr::read_unaligned(result.as_ptr().cast())
             }
         }
     };

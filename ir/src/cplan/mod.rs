@@ -79,12 +79,18 @@ pub enum CellType {
 pub enum RowType {
     /// m x n: the output node is a vector as long as a row of X.
     NoAgg,
-    /// m x k: the output node is a vector of another length (a row times a side matrix, a range of a side input).
+    /// m x k: the output node is a vector as long as a row of a side input (a row times a side matrix).
     NoAggB1,
+    /// m x k: the output node is a vector of another length (a range of columns, columns side by side).
+    NoAggConst,
     /// m x 1: the output node is a scalar per row.
     RowAgg,
-    /// 1 x k: the output node is a vector, added (or min, max) over the rows.
+    /// 1 x n: the output node is a vector as long as a row of X, aggregated over the rows.
     ColAgg,
+    /// 1 x k: the same of a vector as long as a row of a side input.
+    ColAggB1R,
+    /// 1 x k: the same of a vector of another length.
+    ColAggConst,
     /// 1 x 1: the output node (scalar or vector) aggregated over everything.
     FullAgg,
     /// n x 1: `t(X) %*% s`, with `left` the vector and the output node the scalar of each row.
@@ -93,6 +99,26 @@ pub enum RowType {
     ColAggB1,
     /// n x k: `t(X) %*% S`: the sum over rows of `left` (length n) times the output node (length k).
     ColAggB1T,
+}
+
+impl RowType {
+    /// The variant without aggregation for an output vector of this length.
+    pub fn no_agg(length: Length) -> Self {
+        match length {
+            Length::Main => RowType::NoAgg,
+            Length::Cols(_) | Length::Cells(_) => RowType::NoAggB1,
+            Length::Const(_) | Length::Cbind(_) => RowType::NoAggConst,
+        }
+    }
+
+    /// The variant that aggregates an output vector of this length over the rows.
+    pub fn col_agg(length: Length) -> Self {
+        match length {
+            Length::Main => RowType::ColAgg,
+            Length::Cols(_) | Length::Cells(_) => RowType::ColAggB1R,
+            Length::Const(_) | Length::Cbind(_) => RowType::ColAggConst,
+        }
+    }
 }
 
 /// Variants of the Outer template; X (m x n) drives, U is m x r, V is n x r.
@@ -140,8 +166,11 @@ impl Variant {
         (Variant::Cell(CellType::FullAgg), "full_agg"),
         (Variant::Row(RowType::NoAgg), "no_agg"),
         (Variant::Row(RowType::NoAggB1), "no_agg_b1"),
+        (Variant::Row(RowType::NoAggConst), "no_agg_const"),
         (Variant::Row(RowType::RowAgg), "row_agg"),
         (Variant::Row(RowType::ColAgg), "col_agg"),
+        (Variant::Row(RowType::ColAggB1R), "col_agg_b1r"),
+        (Variant::Row(RowType::ColAggConst), "col_agg_const"),
         (Variant::Row(RowType::FullAgg), "full_agg"),
         (Variant::Row(RowType::ColAggT), "col_agg_t"),
         (Variant::Row(RowType::ColAggB1), "col_agg_b1"),
@@ -181,8 +210,11 @@ pub enum CNode {
     Literal(Bits),
     /// Cell, MAgg, Outer: cell (i, j) of a side matrix of the main input's dimensions. A scalar.
     SideCell(CInputId),
-    /// Cell (i, 0) of a side column vector with as many rows as the main input. A scalar.
-    SideRowScalar(CInputId),
+    /// Cell (i, j) of a side matrix with as many rows as the main input, for a fixed column j (0-based; 0 for column
+    /// vectors). A scalar.
+    SideRowScalar(CInputId, u32),
+    /// The number i of the current row, 0-based, as a double. A scalar.
+    RowIndex,
     /// Cell, MAgg, Outer: cell (0, j) of a side row vector with as many columns as the main input. A scalar.
     SideColScalar(CInputId),
     /// Row: row i of a side matrix with as many rows as the main input, or the columns `first..last` (0-based, half
@@ -200,6 +232,10 @@ pub enum CNode {
     Ternary(TernaryOp, CNodeId, CNodeId, CNodeId),
     /// Row: a vector aggregated to a scalar.
     RowAgg(AggOp, CNodeId),
+    /// Row: the partial aggregates of a vector, from its first cell to each. A vector of its length.
+    RowCumulative(AggOp, CNodeId),
+    /// Row: one value after the other: vectors, and scalars as vectors of length 1. A vector.
+    Cbind(CNodeId, CNodeId),
     /// Row: the dot product of two vectors of one length. A scalar.
     DotProduct(CNodeId, CNodeId),
     /// Row: a vector of length l times a whole side matrix (l x k). A vector of length k.
@@ -211,14 +247,17 @@ impl CNode {
     pub fn operands(&self) -> smallvec::SmallVec<[CNodeId; 3]> {
         use smallvec::smallvec;
         match *self {
-            CNode::Unary(_, a) | CNode::RowAgg(_, a) | CNode::VectMatMult(a, _) => smallvec![a],
-            CNode::Binary(_, a, b) | CNode::DotProduct(a, b) => smallvec![a, b],
+            CNode::Unary(_, a) | CNode::RowAgg(_, a) | CNode::RowCumulative(_, a) | CNode::VectMatMult(a, _) => {
+                smallvec![a]
+            }
+            CNode::Binary(_, a, b) | CNode::DotProduct(a, b) | CNode::Cbind(a, b) => smallvec![a, b],
             CNode::Ternary(_, a, b, c) => smallvec![a, b, c],
             CNode::Main
             | CNode::Scalar(_)
             | CNode::Literal(_)
             | CNode::SideCell(_)
-            | CNode::SideRowScalar(_)
+            | CNode::SideRowScalar(..)
+            | CNode::RowIndex
             | CNode::SideColScalar(_)
             | CNode::SideRow(..)
             | CNode::SideVector(_)
@@ -231,6 +270,8 @@ impl CNode {
         match self {
             CNode::Unary(op, a) => CNode::Unary(op, map(a)),
             CNode::RowAgg(op, a) => CNode::RowAgg(op, map(a)),
+            CNode::RowCumulative(op, a) => CNode::RowCumulative(op, map(a)),
+            CNode::Cbind(a, b) => CNode::Cbind(map(a), map(b)),
             CNode::VectMatMult(a, input) => CNode::VectMatMult(map(a), input),
             CNode::Binary(op, a, b) => CNode::Binary(op, map(a), map(b)),
             CNode::DotProduct(a, b) => CNode::DotProduct(map(a), map(b)),
@@ -245,17 +286,20 @@ impl CNode {
             CNode::Main => Some(MAIN),
             CNode::Scalar(input)
             | CNode::SideCell(input)
-            | CNode::SideRowScalar(input)
+            | CNode::SideRowScalar(input, _)
             | CNode::SideColScalar(input)
             | CNode::SideRow(input, _)
             | CNode::SideVector(input)
             | CNode::VectMatMult(_, input) => Some(input),
             CNode::Literal(_)
+            | CNode::RowIndex
             | CNode::OuterProduct
             | CNode::Unary(..)
             | CNode::Binary(..)
             | CNode::Ternary(..)
             | CNode::RowAgg(..)
+            | CNode::RowCumulative(..)
+            | CNode::Cbind(..)
             | CNode::DotProduct(..) => None,
         }
     }
@@ -272,6 +316,8 @@ pub enum Length {
     Cells(CInputId),
     /// A constant.
     Const(u32),
+    /// The lengths of the operands of this `Cbind` node, added.
+    Cbind(CNodeId),
 }
 
 /// Whether a value is a scalar or a vector.
@@ -340,7 +386,8 @@ impl CPlan {
             CNode::SideRow(input, None) => Shape::Vector(Length::Cols(input)),
             CNode::SideVector(input) => Shape::Vector(Length::Cells(input)),
             CNode::VectMatMult(_, input) => Shape::Vector(Length::Cols(input)),
-            CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => self.nodes[id]
+            CNode::Cbind(..) => Shape::Vector(Length::Cbind(id)),
+            CNode::RowCumulative(..) | CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => self.nodes[id]
                 .operands()
                 .into_iter()
                 .map(|operand| self.shape(operand))
@@ -350,7 +397,8 @@ impl CPlan {
             | CNode::Scalar(_)
             | CNode::Literal(_)
             | CNode::SideCell(_)
-            | CNode::SideRowScalar(_)
+            | CNode::SideRowScalar(..)
+            | CNode::RowIndex
             | CNode::SideColScalar(_)
             | CNode::OuterProduct
             | CNode::RowAgg(..)
@@ -363,7 +411,7 @@ impl CPlan {
         let mut shapes = cranelift_entity::SecondaryMap::new();
         for (id, node) in &self.nodes {
             let shape = match node {
-                CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => node
+                CNode::RowCumulative(..) | CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => node
                     .operands()
                     .into_iter()
                     .filter_map(|operand| shapes[operand])

@@ -16,12 +16,12 @@ fn random_plan(random: &mut Random) -> CPlan {
         let input = CInputId::from_u32(random.below(plan.inputs.len()) as u32);
         let mut node = || CNodeId::from_u32(random.below(plan.nodes.len()) as u32);
         let (a, b, c) = (node(), node(), node());
-        let node = match random.below(16) {
+        let node = match random.below(19) {
             0 => CNode::Main,
             1 => CNode::Scalar(input),
             2 => CNode::Literal(Bits::new(random.f64())),
             3 => CNode::SideCell(input),
-            4 => CNode::SideRowScalar(input),
+            4 => CNode::SideRowScalar(input, random.below(3) as u32),
             5 => CNode::SideColScalar(input),
             6 => CNode::SideRow(input, None),
             7 => CNode::SideRow(input, Some((random.below(9) as u32, u32::MAX))),
@@ -32,6 +32,9 @@ fn random_plan(random: &mut Random) -> CPlan {
             12 => CNode::RowAgg(random.pick(AggOp::ALL), a),
             13 => CNode::DotProduct(a, b),
             14 => CNode::VectMatMult(a, input),
+            15 => CNode::RowIndex,
+            16 => CNode::RowCumulative(random.pick(AggOp::ALL), a),
+            17 => CNode::Cbind(a, b),
             _ => CNode::Binary(random.pick(BinaryOp::ALL), a, b),
         };
         plan.nodes.push(node);
@@ -65,6 +68,7 @@ fn every_variant_and_operation_prints_and_parses() {
         plan.nodes.extend(BinaryOp::ALL.iter().map(|&op| CNode::Binary(op, main, main)));
         plan.nodes.extend(TernaryOp::ALL.iter().map(|&op| CNode::Ternary(op, main, main, main)));
         plan.nodes.extend(AggOp::ALL.iter().map(|&op| CNode::RowAgg(op, main)));
+        plan.nodes.extend(AggOp::ALL.iter().map(|&op| CNode::RowCumulative(op, main)));
         assert_eq!(parse(&plan.to_string()), Ok(plan));
     }
 }
@@ -211,9 +215,8 @@ fn templates_allow_their_own_nodes_alone() {
             %0: row plans have no side_cell nodes
             %1: row plans have no side_col_scalar nodes
             %3: %2 is a scalar where a vector is needed
-            output 0: a mean is a sum and a division, except over a row
-            %4: the value is not used
-            in0: the main input is not used"#]],
+            output 0: partial results of mean do not merge, except over a row
+            %4: the value is not used"#]],
     );
     check_verifier_errors(
         "cplan outer right_mm sparse_safe=false {
@@ -311,10 +314,10 @@ fn outputs_must_suit_the_variant() {
     expect![[r#"
         no_agg | out %4 | ok
         no_agg | out %2 | output 0: %2 is a scalar where a vector is needed
-        no_agg_b1 | out %4 left=%0 | output 0: no_agg_b1 takes no left vector
+        no_agg_b1 | out %4 left=%0 | output 0: no_agg_b1 takes no left vector; output 0: the length of %4 makes the plan no_agg, not no_agg_b1
         row_agg | out %4 | output 0: %4 is a vector where a scalar is needed
         col_agg | out %4 | output 0: col_agg needs an aggregation function
-        col_agg | out %4 agg=mean | output 0: a mean is a sum and a division, except over a row
+        col_agg | out %4 agg=mean | output 0: partial results of mean do not merge, except over a row
         full_agg | out %4 agg=max | ok
         col_agg_t | out %2 | output 0: col_agg_t needs a left vector
         col_agg_t | out %4 left=%2 | output 0: %2 is a scalar where a vector is needed; output 0: %4 is a vector where a scalar is needed

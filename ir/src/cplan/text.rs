@@ -37,7 +37,8 @@ impl CNode {
             CNode::Scalar(_) => "scalar".to_owned(),
             CNode::Literal(_) => "literal".to_owned(),
             CNode::SideCell(_) => "side_cell".to_owned(),
-            CNode::SideRowScalar(_) => "side_row_scalar".to_owned(),
+            CNode::SideRowScalar(..) => "side_row_scalar".to_owned(),
+            CNode::RowIndex => "row_index".to_owned(),
             CNode::SideColScalar(_) => "side_col_scalar".to_owned(),
             CNode::SideRow(..) => "side_row".to_owned(),
             CNode::SideVector(_) => "side_vector".to_owned(),
@@ -46,6 +47,8 @@ impl CNode {
             CNode::Binary(op, ..) => op.mnemonic().to_owned(),
             CNode::Ternary(op, ..) => op.mnemonic().to_owned(),
             CNode::RowAgg(op, _) => format!("row_agg.{op}"),
+            CNode::RowCumulative(op, _) => format!("row_cumulative.{op}"),
+            CNode::Cbind(..) => "cbind".to_owned(),
             CNode::DotProduct(..) => "dot_product".to_owned(),
             CNode::VectMatMult(..) => "vect_mat_mult".to_owned(),
         }
@@ -61,6 +64,7 @@ impl fmt::Display for CNode {
             CNode::SideRow(input, Some((first, last))) => {
                 return write!(f, " {input}[{first}:{last}]");
             }
+            CNode::SideRowScalar(input, column) if *column > 0 => return write!(f, " {input}[{column}]"),
             _ => {}
         }
         let input = self.input().filter(|_| *self != CNode::Main).map(|input| input.to_string());
@@ -266,13 +270,23 @@ impl Parser {
             let op: AggOp = op.parse().map_err(|message: String| line.error(message))?;
             return Ok(self.operands(line)?.map(|[a]| CNode::RowAgg(op, a)));
         }
+        if let Some(op) = mnemonic.strip_prefix("row_cumulative.") {
+            let op: AggOp = op.parse().map_err(|message: String| line.error(message))?;
+            return Ok(self.operands(line)?.map(|[a]| CNode::RowCumulative(op, a)));
+        }
         Ok(match mnemonic {
             "main" => Some(CNode::Main),
             "outer_product" => Some(CNode::OuterProduct),
             "literal" => Some(CNode::Literal(literal(line)?)),
             "scalar" => self.inputs.reference(line)?.map(CNode::Scalar),
             "side_cell" => self.inputs.reference(line)?.map(CNode::SideCell),
-            "side_row_scalar" => self.inputs.reference(line)?.map(CNode::SideRowScalar),
+            "row_index" => Some(CNode::RowIndex),
+            "cbind" => self.operands(line)?.map(|[a, b]| CNode::Cbind(a, b)),
+            "side_row_scalar" => {
+                let input = self.inputs.reference(line)?;
+                let column = fixed_column(line)?;
+                input.map(|input| CNode::SideRowScalar(input, column))
+            }
             "side_col_scalar" => self.inputs.reference(line)?.map(CNode::SideColScalar),
             "side_vector" => self.inputs.reference(line)?.map(CNode::SideVector),
             "side_row" => {
@@ -331,6 +345,15 @@ impl Parser {
 fn literal(line: &mut Cursor<'_>) -> Result<Bits, ParseError> {
     let value = parse_f64(line.word("a double")?);
     value.map(Bits::new).ok_or_else(|| line.error("expected a double such as `1.0`"))
+}
+
+fn fixed_column(line: &mut Cursor<'_>) -> Result<u32, ParseError> {
+    if !line.eat('[') {
+        return Ok(0);
+    }
+    let column = line.parsed("a column")?;
+    line.expect(']')?;
+    Ok(column)
 }
 
 fn column_range(line: &mut Cursor<'_>) -> Result<Option<(u32, u32)>, ParseError> {

@@ -5,7 +5,6 @@ use super::{
     Variant,
 };
 use crate::memo::TemplateType;
-use crate::ops::AggOp;
 pub use crate::verifier::VerifierErrors;
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 use std::fmt;
@@ -124,7 +123,7 @@ impl Verifier<'_> {
     fn long_vectors(&mut self) {
         for (id, node) in &self.plan.nodes {
             let is_long = match node {
-                CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => {
+                CNode::RowCumulative(..) | CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => {
                     node.operands().into_iter().any(|operand| self.long.contains(operand))
                 }
                 _ => self.shapes[id] == Some(Shape::Vector(Length::Main)),
@@ -147,6 +146,12 @@ impl Verifier<'_> {
             CNode::RowAgg(_, operand) | CNode::VectMatMult(operand, _) => {
                 self.vector(id, operand);
             }
+            CNode::RowCumulative(op, operand) => {
+                self.errors.check(op.is_cumulative(), id, format!("{op} has no cumulative form"));
+                self.vector(id, operand);
+            }
+            // Operands of any lengths.
+            CNode::Cbind(..) => {}
             CNode::DotProduct(left, right) => {
                 if self.vector(id, left) & self.vector(id, right) {
                     self.equal_lengths(id, node);
@@ -164,13 +169,16 @@ impl Verifier<'_> {
             CNode::SideRow(..) => (template == TemplateType::Row, "side_row"),
             CNode::SideVector(_) => (template == TemplateType::Row, "side_vector"),
             CNode::RowAgg(..) => (template == TemplateType::Row, "row_agg"),
+            CNode::RowCumulative(..) => (template == TemplateType::Row, "row_cumulative"),
+            CNode::Cbind(..) => (template == TemplateType::Row, "cbind"),
             CNode::DotProduct(..) => (template == TemplateType::Row, "dot_product"),
             CNode::VectMatMult(..) => (template == TemplateType::Row, "vect_mat_mult"),
             CNode::OuterProduct => (template == TemplateType::Outer, "outer_product"),
             CNode::Main
             | CNode::Scalar(_)
             | CNode::Literal(_)
-            | CNode::SideRowScalar(_)
+            | CNode::SideRowScalar(..)
+            | CNode::RowIndex
             | CNode::Unary(..)
             | CNode::Binary(..)
             | CNode::Ternary(..) => (true, ""),
@@ -240,14 +248,14 @@ impl Verifier<'_> {
         let aggregates = matches!(
             self.plan.variant,
             Variant::Cell(CellType::RowAgg | CellType::ColAgg | CellType::FullAgg)
-                | Variant::Row(RowType::ColAgg | RowType::FullAgg)
+                | Variant::Row(RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst | RowType::FullAgg)
                 | Variant::MAgg
                 | Variant::Outer(OuterType::FullAgg)
         );
         let variant = self.plan.variant.mnemonic();
         match output.agg {
-            Some(AggOp::Mean) => {
-                self.errors.push(entity, "a mean is a sum and a division, except over a row");
+            Some(op) if !op.merges() => {
+                self.errors.push(entity, format!("partial results of {op} do not merge, except over a row"));
             }
             Some(_) => self.errors.check(aggregates, entity, format!("{variant} takes no aggregation function")),
             None => self.errors.check(!aggregates, entity, format!("{variant} needs an aggregation function")),
@@ -290,14 +298,34 @@ impl Verifier<'_> {
                 let is_scalar = self.length(output.node).is_none();
                 self.errors.check(is_scalar, entity, format!("{} is a vector where a scalar is needed", output.node));
             }
-            RowType::NoAgg | RowType::NoAggB1 | RowType::ColAgg | RowType::ColAggB1T => {
+            RowType::ColAggB1T => {
                 self.vector(entity, output.node);
+            }
+            RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst => {
+                if self.vector(entity, output.node) {
+                    self.variant_of_length(entity, output.node, RowType::no_agg);
+                }
+            }
+            RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst => {
+                if self.vector(entity, output.node) {
+                    self.variant_of_length(entity, output.node, RowType::col_agg);
+                }
             }
             RowType::ColAggB1 => {
                 self.vector(entity, output.node);
                 self.long_vector(entity, output.node);
             }
             RowType::FullAgg => {}
+        }
+    }
+
+    /// Checks that the length of the output vector decides the variant.
+    fn variant_of_length(&mut self, entity: &str, node: CNodeId, variant: fn(Length) -> RowType) {
+        let length = if self.long.contains(node) { Some(Length::Main) } else { self.length(node) };
+        let expected = length.map(|length| Variant::Row(variant(length)));
+        if let Some(expected) = expected.filter(|expected| *expected != self.plan.variant) {
+            let (actual, expected) = (self.plan.variant.mnemonic(), expected.mnemonic());
+            self.errors.push(entity, format!("the length of {node} makes the plan {expected}, not {actual}"));
         }
     }
 
@@ -318,8 +346,8 @@ impl Verifier<'_> {
         for id in self.plan.nodes.keys().filter(|&id| !used.contains(id)) {
             self.errors.push(id, "the value is not used");
         }
-        // X drives Outer plans even where no node reads its cells.
-        let reads_main = self.plan.template() == TemplateType::Outer
+        // X drives Outer plans even where no node reads its cells, and Row plans may read it as a side input alone.
+        let reads_main = matches!(self.plan.template(), TemplateType::Outer | TemplateType::Row)
             || self.plan.nodes.values().any(|node| matches!(node, CNode::Main));
         self.errors.check(reads_main, MAIN, "the main input is not used");
     }
@@ -333,6 +361,7 @@ impl fmt::Display for Length {
             Length::Cols(input) => write!(f, "ncol({input})"),
             Length::Cells(input) => write!(f, "length({input})"),
             Length::Const(length) => write!(f, "{length}"),
+            Length::Cbind(node) => write!(f, "ncol({node})"),
         }
     }
 }

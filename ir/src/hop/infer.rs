@@ -4,7 +4,7 @@
 use super::{CastOp, DataGenOp, Function, HopDag, HopId, HopOp, NaryOp, ReorgOp, ShapeOp};
 use crate::ops::{AggOp, BinaryOp, BinaryZero, Direction, TernaryOp, UnaryOp, UnaryZero};
 use crate::size::SizeInfo;
-use crate::types::{DataType, ScalarType};
+use crate::types::{DataType, ScalarType, Value};
 use thiserror::Error;
 
 /// Inputs whose types or shapes do not fit an operation.
@@ -98,13 +98,14 @@ impl Context<'_> {
             HopOp::Ternary(op) => self.ternary(*op),
             HopOp::Nary(op) => self.nary(*op),
             HopOp::AggUnary(op, direction) => self.aggregate(*op, *direction),
-            HopOp::MatMul => self.matmul(),
-            HopOp::Reorg(ReorgOp::Transpose) => {
+            HopOp::Cumulative(_) => {
                 self.arity(1)?;
                 self.expect_matrix(0)?;
-                let size = self.size(0);
-                Ok((DataType::Matrix, SizeInfo { rows: size.cols, cols: size.rows, nnz: size.nnz }))
+                Ok((DataType::Matrix, SizeInfo { nnz: None, ..self.size(0) }))
             }
+            HopOp::Outer(op) => self.outer(*op),
+            HopOp::MatMul => self.matmul(),
+            HopOp::Reorg(op) => self.reorganise(*op),
             HopOp::Index => self.index(),
             HopOp::LeftIndex => self.left_index(),
             HopOp::DataGen(op) => self.data_gen(*op),
@@ -120,12 +121,7 @@ impl Context<'_> {
                 self.expect_scalar(1)?;
                 Ok((DataType::STR, SCALAR))
             }
-            HopOp::Parameterized { function, .. } => Ok(match function {
-                Function::Read => (DataType::Matrix, SizeInfo::UNKNOWN),
-                Function::ToString => (DataType::STR, SCALAR),
-                Function::Time => (DataType::I64, SCALAR),
-                Function::Write | Function::Print | Function::Stop | Function::Assert => (DataType::BOOL, SCALAR),
-            }),
+            HopOp::Parameterized { function, names } => self.function(*function, names),
             HopOp::SpoofOp { .. } => Ok((DataType::Matrix, SizeInfo::UNKNOWN)),
         }
     }
@@ -141,7 +137,10 @@ impl Context<'_> {
                 format!("{direction}{}{}s", plural[..1].to_uppercase(), &plural[1..])
             }
             HopOp::Reorg(op) => op.mnemonic().to_owned(),
-            HopOp::Nary(op) => op.mnemonic().to_owned(),
+            HopOp::Cumulative(op) => format!("cum{op}"),
+            HopOp::Outer(op) => format!("outer with {}", op.dml().unwrap_or(op.mnemonic())),
+            HopOp::Nary(op) => op.fold().and_then(BinaryOp::dml).unwrap_or(op.mnemonic()).to_owned(),
+            HopOp::Parameterized { function, .. } => function.mnemonic().to_owned(),
             HopOp::Index => "indexing".to_owned(),
             HopOp::LeftIndex => "left indexing".to_owned(),
             HopOp::DataGen(op) => op.mnemonic().to_owned(),
@@ -341,7 +340,35 @@ impl Context<'_> {
         }
     }
 
+    /// Cell by cell over any number of matrices and scalars, at least one of them a matrix.
+    fn nary_elementwise(&self, op: BinaryOp) -> Result<(DataType, SizeInfo), ShapeError> {
+        let mut result: Option<(SizeInfo, usize)> = None;
+        for position in 0..self.inputs.len() {
+            self.expect_number(position)?;
+            if self.data_type(position).is_scalar() {
+                continue;
+            }
+            let (size, first) = match result {
+                None => (SizeInfo { nnz: None, ..self.size(position) }, position),
+                Some((so_far, first)) => (self.broadcast_to(so_far, first, position)?, first),
+            };
+            result = Some((size, first));
+        }
+        let (size, _) = result.ok_or_else(|| self.type_error(0, "a matrix"))?;
+        // Where the operation keeps joint zeros, no cell is filled that is zero in all inputs.
+        let nnz_of = |position: usize| {
+            let input = self.size(position);
+            input.nnz.filter(|_| self.data_type(position).is_matrix() && input.same_dims(&size))
+        };
+        let sum = (0..self.inputs.len()).map(nnz_of).try_fold(0_u64, |sum, nnz| Some(sum.saturating_add(nnz?)));
+        let nnz = sum.zip(size.cells()).map(|(sum, cells)| sum.min(cells)).filter(|_| op.zero() == BinaryZero::Joint);
+        Ok((DataType::Matrix, SizeInfo { nnz, ..size }))
+    }
+
     fn nary(&self, op: NaryOp) -> Result<(DataType, SizeInfo), ShapeError> {
+        if let Some(fold) = op.fold() {
+            return self.nary_elementwise(fold);
+        }
         let mut result: Option<SizeInfo> = None;
         for position in 0..self.inputs.len() {
             self.expect_matrix(position)?;
@@ -360,7 +387,7 @@ impl Context<'_> {
                 NaryOp::Cbind => same(so_far.rows, size.rows)
                     .map(|rows| SizeInfo { rows, cols: add(so_far.cols, size.cols), nnz })
                     .ok_or_else(|| self.dimensions(0, position, "cbind needs equal numbers of rows")),
-                NaryOp::Rbind => same(so_far.cols, size.cols)
+                _ => same(so_far.cols, size.cols)
                     .map(|cols| SizeInfo { rows: add(so_far.rows, size.rows), cols, nnz })
                     .ok_or_else(|| self.dimensions(0, position, "rbind needs equal numbers of columns")),
             };
@@ -375,7 +402,7 @@ impl Context<'_> {
         self.expect_matrix(0)?;
         let size = self.size(0);
         let nnz = |cells: Option<u64>| match (size.nnz, op) {
-            (Some(nnz), AggOp::Sum | AggOp::SumSq | AggOp::Mean) => cells.map(|cells| nnz.min(cells)),
+            (Some(nnz), AggOp::Sum | AggOp::SumSq | AggOp::Nnz | AggOp::Mean) => cells.map(|cells| nnz.min(cells)),
             _ => None,
         };
         Ok(match direction {
@@ -383,6 +410,88 @@ impl Context<'_> {
             Direction::Row => (DataType::Matrix, SizeInfo { rows: size.rows, cols: Some(1), nnz: nnz(size.rows) }),
             Direction::Col => (DataType::Matrix, SizeInfo { rows: Some(1), cols: size.cols, nnz: nnz(size.cols) }),
         })
+    }
+
+    fn outer(&self, op: BinaryOp) -> Result<(DataType, SizeInfo), ShapeError> {
+        self.arity(2)?;
+        self.expect_matrix(0)?;
+        self.expect_matrix(1)?;
+        let (left, right) = (self.size(0), self.size(1));
+        let is_one = |extent: Option<u64>| extent.is_none_or(|extent| extent == 1);
+        if !is_one(left.cols) || !is_one(right.rows) {
+            return Err(self.dimensions(0, 1, "outer takes a column vector and a row vector"));
+        }
+        let product = left.nnz.zip(right.nnz).map(|(left, right)| left.saturating_mul(right));
+        let nnz = product.filter(|_| op.zero() == BinaryZero::Annihilates);
+        Ok((DataType::Matrix, SizeInfo { rows: left.rows, cols: right.cols, nnz }))
+    }
+
+    fn reorganise(&self, op: ReorgOp) -> Result<(DataType, SizeInfo), ShapeError> {
+        self.arity(1)?;
+        self.expect_matrix(0)?;
+        let size = self.size(0);
+        let size = match op {
+            ReorgOp::Transpose => SizeInfo { rows: size.cols, cols: size.rows, nnz: size.nnz },
+            ReorgOp::Rev => size,
+            ReorgOp::Diag if size.cols == Some(1) => SizeInfo { cols: size.rows, ..size },
+            ReorgOp::Diag => match size.known_dims() {
+                Some((rows, cols)) if rows == cols => {
+                    SizeInfo { rows: Some(rows), cols: Some(1), nnz: size.nnz.map(|nnz| nnz.min(rows)) }
+                }
+                Some(_) => return Err(self.type_error(0, "a square matrix or a column vector")),
+                // A column grows, a square matrix shrinks: only the number of rows is known.
+                None => SizeInfo { rows: size.rows, cols: None, nnz: None },
+            },
+        };
+        Ok((DataType::Matrix, size))
+    }
+
+    fn function(&self, function: Function, names: &[String]) -> Result<(DataType, SizeInfo), ShapeError> {
+        let matrix = |size: SizeInfo| Ok((DataType::Matrix, size));
+        match function {
+            Function::Read => matrix(SizeInfo::UNKNOWN),
+            Function::ToString => Ok((DataType::STR, SCALAR)),
+            Function::Time => Ok((DataType::I64, SCALAR)),
+            Function::Write | Function::Print | Function::Stop | Function::Assert => Ok((DataType::BOOL, SCALAR)),
+            Function::Order => {
+                self.expect_matrix(0)?;
+                match self.named(names, "index.return").map(|input| self.dag.literal_value(input)) {
+                    None | Some(Some(Value::Bool(false))) => matrix(self.size(0)),
+                    Some(Some(_)) => matrix(SizeInfo { cols: Some(1), nnz: None, ..self.size(0) }),
+                    Some(None) => matrix(SizeInfo { cols: None, nnz: None, ..self.size(0) }),
+                }
+            }
+            Function::RemoveEmpty => {
+                self.expect_matrix(0)?;
+                let size = SizeInfo { nnz: self.size(0).nnz, ..SizeInfo::UNKNOWN };
+                match self.named(names, "margin").and_then(|input| self.dag.literal_value(input)) {
+                    Some(Value::Str(margin)) if margin == "rows" => {
+                        matrix(SizeInfo { cols: self.size(0).cols, ..size })
+                    }
+                    Some(Value::Str(margin)) if margin == "cols" => {
+                        matrix(SizeInfo { rows: self.size(0).rows, ..size })
+                    }
+                    _ => matrix(size),
+                }
+            }
+            Function::Table => {
+                for position in 0..3 {
+                    self.expect_number(position)?;
+                }
+                let dimension = |name| self.named(names, name).and_then(|input| self.dim_of(input));
+                matrix(SizeInfo { rows: dimension("dim1"), cols: dimension("dim2"), nnz: None })
+            }
+            Function::RowIndexMax | Function::RowIndexMin => {
+                self.expect_matrix(0)?;
+                matrix(SizeInfo { cols: Some(1), nnz: None, ..self.size(0) })
+            }
+        }
+    }
+
+    /// The input that was passed under this name.
+    fn named(&self, names: &[String], name: &str) -> Option<HopId> {
+        let first = self.inputs.len().checked_sub(names.len())?;
+        names.iter().position(|other| other == name).map(|position| self.inputs[first + position])
     }
 
     fn matmul(&self) -> Result<(DataType, SizeInfo), ShapeError> {
@@ -484,7 +593,11 @@ impl Context<'_> {
     }
 
     fn literal_dim(&self, position: usize) -> Option<u64> {
-        let value = self.dag.literal_f64(self.inputs[position])?;
+        self.dim_of(self.inputs[position])
+    }
+
+    fn dim_of(&self, input: HopId) -> Option<u64> {
+        let value = self.dag.literal_f64(input)?;
         (0.0..9.0e18).contains(&value).then_some(value as u64)
     }
 
@@ -510,6 +623,19 @@ impl Context<'_> {
                 let value = |position: usize| self.dag.literal_f64(self.inputs[position]);
                 let rows = value(0).zip(value(1)).zip(value(2)).and_then(|((from, to), by)| seq_length(from, to, by));
                 Ok((DataType::Matrix, SizeInfo { rows, cols: Some(1), nnz: None }))
+            }
+            DataGenOp::Expand => {
+                self.arity(2)?;
+                self.expect_matrix(0)?;
+                let (cells, cols) = (self.size(0).cells(), self.literal_dim(1));
+                if let (Some(cells), Some(cols)) = (cells, cols)
+                    && (cells == 0 || cols % cells != 0)
+                {
+                    return Err(self.type_error(0, "a vector whose length divides the number of columns"));
+                }
+                let repeat = cells.zip(cols).map(|(cells, cols)| cols / cells);
+                let nnz = self.size(0).nnz.zip(repeat).map(|(nnz, repeat)| nnz.saturating_mul(repeat));
+                Ok((DataType::Matrix, SizeInfo { rows: Some(1), cols, nnz }))
             }
             DataGenOp::Rand => {
                 self.arity(7)?;

@@ -18,6 +18,24 @@ pub enum NaryOp {
     Cbind,
     /// Rows below each other.
     Rbind,
+    /// The smallest of the inputs, cell by cell, with scalars, row and column vectors broadcast.
+    Min,
+    /// The largest of the inputs, cell by cell.
+    Max,
+    /// The sum of the inputs, cell by cell, from left to right.
+    Plus,
+}
+
+impl NaryOp {
+    /// The element-wise operation that the inputs are folded with, from left to right; none for the concatenations.
+    pub fn fold(self) -> Option<BinaryOp> {
+        match self {
+            NaryOp::Cbind | NaryOp::Rbind => None,
+            NaryOp::Min => Some(BinaryOp::Min),
+            NaryOp::Max => Some(BinaryOp::Max),
+            NaryOp::Plus => Some(BinaryOp::Plus),
+        }
+    }
 }
 
 /// A reorganisation of cells.
@@ -25,6 +43,10 @@ pub enum NaryOp {
 pub enum ReorgOp {
     /// Transpose.
     Transpose,
+    /// Rows in reverse order.
+    Rev,
+    /// The diagonal of a square matrix as a column, or a column as the diagonal of a square matrix.
+    Diag,
 }
 
 /// Generation of a matrix from scalars.
@@ -38,6 +60,9 @@ pub enum DataGenOp {
     /// Inputs: rows, columns, minimum, maximum, sparsity, seed (-1: drawn), density function (`"uniform"` or
     /// `"normal"`).
     Rand,
+    /// Inputs: vector, columns. A row in which each cell of the vector repeats equally often, to fill the columns: a
+    /// bias per channel, as a bias per column.
+    Expand,
 }
 
 /// A fact of the shape of a matrix, as an integer scalar.
@@ -83,6 +108,18 @@ pub enum Function {
     ToString,
     /// Nanoseconds since an arbitrary start.
     Time,
+    /// Rows sorted by a column. Inputs: matrix, then `by` (1), `decreasing` (FALSE), `index.return` (FALSE).
+    Order,
+    /// A matrix without its empty rows or columns. Inputs: matrix, then `margin`, `select` (a vector of what stays),
+    /// `empty.return` (TRUE: one empty row or column where nothing stays).
+    RemoveEmpty,
+    /// A contingency table: cell (a, b) sums the weights of the positions with these values. Inputs: a, b, weights
+    /// (vectors or scalars), then the dimensions `dim1`, `dim2`.
+    Table,
+    /// For each row the 1-based column of its largest cell, the first of equals.
+    RowIndexMax,
+    /// For each row the 1-based column of its smallest cell, the first of equals.
+    RowIndexMin,
 }
 
 /// What a high-level operator computes.
@@ -102,6 +139,10 @@ pub enum HopOp {
     Nary(NaryOp),
     /// An aggregation; `Full` gives a scalar.
     AggUnary(AggOp, Direction),
+    /// Partial aggregates down each column: `cumsum`, `cumprod`, `cummin`, `cummax`.
+    Cumulative(AggOp),
+    /// An element-wise operation of each cell of a column (m x 1) with each cell of a row (1 x n): m x n.
+    Outer(BinaryOp),
     /// The matrix product.
     MatMul,
     /// A reorganisation.
@@ -153,9 +194,9 @@ macro_rules! mnemonics {
     };
 }
 
-mnemonics!(NaryOp { Cbind = "cbind", Rbind = "rbind" });
-mnemonics!(ReorgOp { Transpose = "t" });
-mnemonics!(DataGenOp { Matrix = "matrix", Seq = "seq", Rand = "rand" });
+mnemonics!(NaryOp { Cbind = "cbind", Rbind = "rbind", Min = "nary_min", Max = "nary_max", Plus = "nary_plus" });
+mnemonics!(ReorgOp { Transpose = "t", Rev = "rev", Diag = "diag" });
+mnemonics!(DataGenOp { Matrix = "matrix", Seq = "seq", Rand = "rand", Expand = "expand" });
 mnemonics!(ShapeOp { Nrow = "nrow", Ncol = "ncol", Length = "length" });
 mnemonics!(CastOp {
     AsScalar = "as.scalar",
@@ -172,7 +213,25 @@ mnemonics!(Function {
     Assert = "assert",
     ToString = "toString",
     Time = "time",
+    Order = "order",
+    RemoveEmpty = "removeEmpty",
+    Table = "table",
+    RowIndexMax = "rowIndexMax",
+    RowIndexMin = "rowIndexMin",
 });
+
+impl Function {
+    /// How many inputs a function takes by position; the others have names.
+    pub fn positional_inputs(self) -> usize {
+        match self {
+            Function::Time => 0,
+            Function::Read | Function::Print | Function::Stop | Function::Assert | Function::ToString => 1,
+            Function::Order | Function::RemoveEmpty | Function::RowIndexMax | Function::RowIndexMin => 1,
+            Function::Write => 2,
+            Function::Table => 3,
+        }
+    }
+}
 
 impl HopOp {
     /// The paper's label, as memo tables and plans print it: `ba(+*)`, `b(*)`, `ua(R+)`, `r(t)`, `rix`.
@@ -183,10 +242,15 @@ impl HopOp {
             HopOp::Unary(op) => op.label().to_owned(),
             HopOp::Binary(op) => op.label().to_owned(),
             HopOp::Ternary(op) => op.label().to_owned(),
-            HopOp::Nary(op) => format!("n({})", op.mnemonic()),
+            HopOp::Nary(op) => match op.fold() {
+                Some(fold) => fold.label().replacen('b', "n", 1),
+                None => format!("n({})", op.mnemonic()),
+            },
             HopOp::AggUnary(op, direction) => format!("ua({}{})", direction.label(), op.label()),
+            HopOp::Cumulative(op) => format!("u(cum{})", op.mnemonic()),
+            HopOp::Outer(op) => op.label().replacen('b', "bo", 1),
             HopOp::MatMul => "ba(+*)".to_owned(),
-            HopOp::Reorg(ReorgOp::Transpose) => "r(t)".to_owned(),
+            HopOp::Reorg(op) => format!("r({})", op.mnemonic()),
             HopOp::Index => "rix".to_owned(),
             HopOp::LeftIndex => "lix".to_owned(),
             HopOp::DataGen(op) => format!("dg({})", op.mnemonic()),

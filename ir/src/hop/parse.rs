@@ -200,6 +200,11 @@ fn by_mnemonic(mnemonic: &str) -> Option<HopOp> {
         let (op, direction) = mnemonic.split_once('.')?;
         Some(HopOp::AggUnary(op.parse::<AggOp>().ok()?, direction.parse::<Direction>().ok()?))
     };
+    let cumulative = || {
+        let op: AggOp = mnemonic.strip_prefix("cumulative.")?.parse().ok()?;
+        op.is_cumulative().then_some(HopOp::Cumulative(op))
+    };
+    let outer = || mnemonic.strip_prefix("outer.").and_then(BinaryOp::from_mnemonic).map(HopOp::Outer);
     let function = |function| HopOp::Parameterized { function, names: Vec::new() };
     UnaryOp::from_mnemonic(mnemonic)
         .map(HopOp::Unary)
@@ -212,6 +217,8 @@ fn by_mnemonic(mnemonic: &str) -> Option<HopOp> {
         .or_else(|| CastOp::from_mnemonic(mnemonic).map(HopOp::Cast))
         .or_else(|| Function::from_mnemonic(mnemonic).map(function))
         .or_else(aggregate)
+        .or_else(cumulative)
+        .or_else(outer)
 }
 
 fn data_type(line: &mut Cursor<'_>) -> Result<(DataType, SizeInfo), ParseError> {

@@ -104,6 +104,8 @@ impl fmt::Display for HopOp {
             HopOp::Ternary(op) => f.write_str(op.mnemonic()),
             HopOp::Nary(op) => f.write_str(op.mnemonic()),
             HopOp::AggUnary(op, direction) => write!(f, "{op}.{direction}"),
+            HopOp::Cumulative(op) => write!(f, "cumulative.{op}"),
+            HopOp::Outer(op) => write!(f, "outer.{op}"),
             HopOp::MatMul => f.write_str("matmul"),
             HopOp::Reorg(op) => f.write_str(op.mnemonic()),
             HopOp::Index => f.write_str("index"),

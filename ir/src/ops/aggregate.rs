@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 /// An aggregation function over cells.
 ///
-/// Every aggregate propagates NaN. The aggregate of no cells is 0 for the sums, `+Inf` for the minimum, `-Inf` for the
-/// maximum and NaN for the mean.
+/// Every aggregate but the count propagates NaN. The aggregate of no cells is 0 for the sums and the count, 1 for the
+/// product, `+Inf` for the minimum, `-Inf` for the maximum, and NaN for the mean and the variance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum AggOp {
     /// Sum of the cells.
@@ -18,13 +18,21 @@ pub enum AggOp {
     Min,
     /// Largest cell.
     Max,
+    /// Product of the cells.
+    Prod,
+    /// Number of cells that are not zero; NaN is not.
+    Nnz,
     /// Sum divided by the number of cells.
     Mean,
+    /// Sample variance: the sum of the squared distances from the mean, divided by the number of cells less one; 0 for
+    /// a single cell.
+    Var,
 }
 
 impl AggOp {
     /// Every aggregation function.
-    pub const ALL: &[AggOp] = &[AggOp::Sum, AggOp::SumSq, AggOp::Min, AggOp::Max, AggOp::Mean];
+    pub const ALL: &[AggOp] =
+        &[AggOp::Sum, AggOp::SumSq, AggOp::Min, AggOp::Max, AggOp::Prod, AggOp::Nnz, AggOp::Mean, AggOp::Var];
 
     /// The text mnemonic.
     pub fn mnemonic(self) -> &'static str {
@@ -33,7 +41,10 @@ impl AggOp {
             AggOp::SumSq => "sumsq",
             AggOp::Min => "min",
             AggOp::Max => "max",
+            AggOp::Prod => "prod",
+            AggOp::Nnz => "nnz",
             AggOp::Mean => "mean",
+            AggOp::Var => "var",
         }
     }
 
@@ -44,29 +55,44 @@ impl AggOp {
             AggOp::SumSq => "sq+",
             AggOp::Min => "min",
             AggOp::Max => "max",
+            AggOp::Prod => "*",
+            AggOp::Nnz => "nnz",
             AggOp::Mean => "mean",
+            AggOp::Var => "var",
         }
     }
 
     /// The value an accumulator starts from.
     pub fn neutral(self) -> f64 {
         match self {
-            AggOp::Sum | AggOp::SumSq | AggOp::Mean => 0.0,
+            AggOp::Sum | AggOp::SumSq | AggOp::Nnz | AggOp::Mean | AggOp::Var => 0.0,
+            AggOp::Prod => 1.0,
             AggOp::Min => f64::INFINITY,
             AggOp::Max => f64::NEG_INFINITY,
         }
     }
 
-    /// Whether cells equal to zero never change the result (the sums), so that an aggregation over non-zeros alone is
-    /// right. The extremes are only pseudo-sparse-safe: one zero stands for all of them.
+    /// Whether cells equal to zero never change the result (the sums and the count), so that an aggregation over
+    /// non-zeros alone is right. Extremes and products are only pseudo-sparse-safe: one zero stands for all of them.
     pub fn ignores_zeros(self) -> bool {
-        matches!(self, AggOp::Sum | AggOp::SumSq)
+        matches!(self, AggOp::Sum | AggOp::SumSq | AggOp::Nnz)
+    }
+
+    /// Whether partial results merge into the result. A mean and a variance need more than the partial results.
+    pub fn merges(self) -> bool {
+        !matches!(self, AggOp::Mean | AggOp::Var)
+    }
+
+    /// Whether a cumulative form exists: `cumsum`, `cumprod`, `cummin`, `cummax`.
+    pub fn is_cumulative(self) -> bool {
+        matches!(self, AggOp::Sum | AggOp::Prod | AggOp::Min | AggOp::Max)
     }
 
     /// The operation that merges two partial accumulators.
     pub fn merge(self, x: f64, y: f64) -> f64 {
         match self {
-            AggOp::Sum | AggOp::SumSq | AggOp::Mean => x + y,
+            AggOp::Sum | AggOp::SumSq | AggOp::Nnz | AggOp::Mean | AggOp::Var => x + y,
+            AggOp::Prod => x * y,
             AggOp::Min => super::math::min(x, y),
             AggOp::Max => super::math::max(x, y),
         }
@@ -75,8 +101,9 @@ impl AggOp {
     /// Floating-point operations per aggregated cell.
     pub fn flops(self) -> f64 {
         match self {
-            AggOp::Sum | AggOp::Mean | AggOp::Min | AggOp::Max => 1.0,
+            AggOp::Sum | AggOp::Mean | AggOp::Min | AggOp::Max | AggOp::Prod | AggOp::Nnz => 1.0,
             AggOp::SumSq => 2.0,
+            AggOp::Var => 4.0,
         }
     }
 }

@@ -88,6 +88,28 @@ macro_rules! common_impls {
     };
 }
 
+impl UnaryOp {
+    /// Whether [`Self::eval_ordinary`] serves this operand. Nearly every operand of every operation is ordinary.
+    #[inline(always)]
+    pub fn is_ordinary(self, x: f64) -> bool {
+        match self {
+            UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan => math::is_ordinary(x),
+            _ => true,
+        }
+    }
+
+    /// The scalar reference of an ordinary operand, bit for bit: straight-line code, so that a loop over it vectorises.
+    #[inline(always)]
+    pub fn eval_ordinary(self, x: f64) -> f64 {
+        match self {
+            UnaryOp::Sin => math::sin_ordinary(x),
+            UnaryOp::Cos => math::cos_ordinary(x),
+            UnaryOp::Tan => math::tan_ordinary(x),
+            _ => self.eval(x),
+        }
+    }
+}
+
 common_impls!(UnaryOp, "unary operation");
 common_impls!(BinaryOp, "binary operation");
 common_impls!(TernaryOp, "ternary operation");

@@ -20,7 +20,7 @@ macro_rules! for_each_unary_op {
             /// Natural logarithm.
             Log = "log", "u(log)", Some("log"), |x| math::log(x), Fills, 32.0, Ulp(1.0), Lowering::Call;
             /// Logistic function `1/(1+exp(-x))`.
-            Sigmoid = "sigmoid", "u(sigmoid)", Some("sigmoid"), |x| math::sigmoid(x), Fills, 21.0, Ulp(4.0), Lowering::Call;
+            Sigmoid = "sigmoid", "u(sigmoid)", Some("sigmoid"), |x| math::sigmoid(x), Fills, 21.0, Ulp(3.0), Lowering::Call;
             /// `x*(1-x)`.
             Sprop = "sprop", "u(sprop)", None, |x| x * (1.0 - x), Preserves, 2.0, Ulp(2.0),
                 Lowering::Expand(&[Step::Arg(0), Step::Const(1.0), Step::Arg(0), Step::Binary(BinaryOp::Minus), Step::Binary(BinaryOp::Mult)]);
@@ -39,6 +39,44 @@ macro_rules! for_each_unary_op {
             /// Square.
             Pow2 = "pow2", "u(^2)", None, |x| x * x, Preserves, 1.0, Exact,
                 Lowering::Expand(&[Step::Arg(0), Step::Arg(0), Step::Binary(BinaryOp::Mult)]);
+            /// Twice the value: `x + x`.
+            Mult2 = "mult2", "u(*2)", None, |x| x + x, Preserves, 1.0, Exact,
+                Lowering::Expand(&[Step::Arg(0), Step::Arg(0), Step::Binary(BinaryOp::Plus)]);
+            /// Natural logarithm where not zero, else 0.
+            LogNz = "log_nz", "u(log_nz)", None, |x| math::log_nz(x), Preserves, 32.0, Ulp(1.0),
+                Lowering::Expand(&[Step::Arg(0), Step::Arg(0), Step::Unary(UnaryOp::Log), Step::Const(0.0), Step::Ternary(TernaryOp::IfElse)]);
+            /// `log(1 + x)` without cancellation near zero.
+            Log1p = "log1p", "u(log1p)", None, |x| math::log1p(x), Preserves, 32.0, Ulp(2.0), Lowering::Call;
+            /// `exp(x) - 1` without cancellation near zero.
+            Expm1 = "expm1", "u(expm1)", None, |x| math::expm1(x), Preserves, 18.0, Ulp(2.0), Lowering::Call;
+            /// Sine.
+            Sin = "sin", "u(sin)", Some("sin"), |x| math::sin(x), Preserves, 18.0, Ulp(1.0), Lowering::Call;
+            /// Cosine.
+            Cos = "cos", "u(cos)", Some("cos"), |x| math::cos(x), Fills, 22.0, Ulp(1.0), Lowering::Call;
+            /// Tangent.
+            Tan = "tan", "u(tan)", Some("tan"), |x| math::tan(x), Preserves, 42.0, Ulp(3.0), Lowering::Call;
+            /// Arc sine.
+            Asin = "asin", "u(asin)", Some("asin"), |x| math::asin(x), Preserves, 93.0, Ulp(2.0), Lowering::Call;
+            /// Arc cosine.
+            Acos = "acos", "u(acos)", Some("acos"), |x| math::acos(x), Fills, 103.0, Ulp(1.0), Lowering::Call;
+            /// Arc tangent.
+            Atan = "atan", "u(atan)", Some("atan"), |x| math::atan(x), Preserves, 40.0, Ulp(2.0), Lowering::Call;
+            /// Hyperbolic sine.
+            Sinh = "sinh", "u(sinh)", Some("sinh"), |x| math::sinh(x), Preserves, 93.0, Ulp(3.0), Lowering::Call;
+            /// Hyperbolic cosine.
+            Cosh = "cosh", "u(cosh)", Some("cosh"), |x| math::cosh(x), Fills, 103.0, Ulp(2.0), Lowering::Call;
+            /// Hyperbolic tangent.
+            Tanh = "tanh", "u(tanh)", Some("tanh"), |x| math::tanh(x), Preserves, 40.0, Ulp(3.0), Lowering::Call;
+            /// Error function.
+            Erf = "erf", "u(erf)", None, |x| math::erf(x), Preserves, 40.0, Ulp(2.0), Lowering::Call;
+            /// Cumulative distribution function of the standard normal distribution.
+            NormalCdf = "normal_cdf", "u(normal_cdf)", None, |x| math::normal_cdf(x), Fills, 58.0, Ulp(2.0), Lowering::Call;
+            /// Whether not a number: 1 or 0.
+            IsNan = "is_nan", "u(isnan)", Some("isNaN"), |x| math::indicator(x.is_nan()), Preserves, 1.0, Exact,
+                Lowering::Expand(&[Step::Arg(0), Step::Arg(0), Step::Binary(BinaryOp::NotEqual)]);
+            /// Whether infinite: 1 or 0.
+            IsInf = "is_inf", "u(isinf)", Some("isInf"), |x| math::indicator(x.abs() == f64::INFINITY), Preserves, 1.0, Exact,
+                Lowering::Expand(&[Step::Arg(0), Step::Unary(UnaryOp::Abs), Step::Const(f64::INFINITY), Step::Binary(BinaryOp::Equal)]);
         }
     };
 }
@@ -95,6 +133,23 @@ macro_rules! for_each_binary_op {
             /// `1 - x*y`, rounded once.
             Minus1Mult = "minus1mult", "b(1-*)", None, |x, y| (-x).mul_add(y, 1.0), Fills, true, false, 2.0, Exact,
                 Lowering::Expand(&[Step::Const(1.0), Step::Arg(0), Step::Arg(1), Step::Ternary(TernaryOp::MinusMult)]);
+            /// Exclusive or: 1 or 0.
+            Xor = "xor", "b(xor)", Some("xor"), |x, y| math::indicator((x != 0.0) != (y != 0.0)), Joint, true, true, 1.0, Exact,
+                Lowering::Expand(&[Step::Arg(0), Step::Const(0.0), Step::Binary(BinaryOp::NotEqual), Step::Arg(1), Step::Const(0.0),
+                    Step::Binary(BinaryOp::NotEqual), Step::Binary(BinaryOp::NotEqual)]);
+            /// Bitwise and of the operands as 64-bit integers, truncated and saturated; NaN counts as 0.
+            BitwAnd = "bitwand", "b(bitwAnd)", Some("bitwAnd"), |x, y| math::bitw_and(x, y), Annihilates, true, false, 1.0, Exact, Lowering::Call;
+            /// Logarithm of the first operand to the base of the second.
+            LogBase = "log_base", "b(log)", None, |x, y| math::log(x) / math::log(y), Fills, false, false, 32.0, Ulp(4.0),
+                Lowering::Expand(&[Step::Arg(0), Step::Unary(UnaryOp::Log), Step::Arg(1), Step::Unary(UnaryOp::Log), Step::Binary(BinaryOp::Div)]);
+            /// Logarithm to a base where the first operand is not zero, else 0.
+            LogNzBase = "log_nz_base", "b(log_nz)", None, |x, y| math::log_nz_base(x, y), LeftAnnihilates, false, false, 32.0, Ulp(4.0),
+                Lowering::Expand(&[Step::Arg(0), Step::Arg(0), Step::Arg(1), Step::Binary(BinaryOp::LogBase), Step::Const(0.0),
+                    Step::Ternary(TernaryOp::IfElse)]);
+            /// Difference where the first operand is not zero, else 0.
+            MinusNz = "minus_nz", "b(-nz)", None, |x, y| math::minus_nz(x, y), LeftAnnihilates, false, false, 2.0, Exact,
+                Lowering::Expand(&[Step::Arg(0), Step::Arg(0), Step::Arg(1), Step::Binary(BinaryOp::Minus), Step::Const(0.0),
+                    Step::Ternary(TernaryOp::IfElse)]);
         }
     };
 }
@@ -110,6 +165,11 @@ macro_rules! for_each_ternary_op {
             MinusMult = "minusmult", "t(-*)", |a, b, c| (-b).mul_add(c, a), 2.0, Exact, Lowering::Float(FloatOp::NegMulAdd);
             /// `b` where `a` is not zero, else `c`.
             IfElse = "ifelse", "t(ifelse)", |a, b, c| if a != 0.0 { b } else { c }, 2.0, Exact, Lowering::Select;
+            /// `c` where `a` equals the pattern `b` or both are NaN, else `a`.
+            Replace = "replace", "t(replace)", |a, b, c| math::replace(a, b, c), 1.0, Exact,
+                Lowering::Expand(&[Step::Arg(0), Step::Arg(1), Step::Binary(BinaryOp::Equal), Step::Arg(0), Step::Unary(UnaryOp::IsNan),
+                    Step::Arg(1), Step::Unary(UnaryOp::IsNan), Step::Binary(BinaryOp::Mult), Step::Binary(BinaryOp::Max),
+                    Step::Arg(2), Step::Arg(0), Step::Ternary(TernaryOp::IfElse)]);
         }
     };
 }

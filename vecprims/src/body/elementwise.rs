@@ -88,18 +88,33 @@ unsafe fn row<V: Vector, K: Elementwise<N>, const N: usize>(len: usize, operands
     }
 }
 
-/// Applies the operation to one block: the loop that the compiler turns into register operations.
+/// Applies the operation to one block: the loop that the compiler turns into register operations, and another one for
+/// blocks with operands that the straight-line form does not serve.
 #[inline(always)]
 pub(crate) fn apply<K: Elementwise<N>, const N: usize>(blocks: &[[f64; BLOCK]; N]) -> [f64; BLOCK] {
     let mut result = [0.0; BLOCK];
+    let mut all_ordinary = true;
     for lane in 0..BLOCK {
-        let mut operands = [0.0; N];
-        for (operand, block) in operands.iter_mut().zip(blocks) {
-            *operand = block[lane];
-        }
-        result[lane] = K::eval(operands);
+        all_ordinary &= K::is_ordinary(lane_of(blocks, lane));
+        result[lane] = K::eval_ordinary(lane_of(blocks, lane));
     }
-    result
+    if all_ordinary { result } else { apply_each::<K, N>(blocks) }
+}
+
+/// Applies the operation to one value after the other.
+#[cold]
+fn apply_each<K: Elementwise<N>, const N: usize>(blocks: &[[f64; BLOCK]; N]) -> [f64; BLOCK] {
+    std::array::from_fn(|lane| K::eval(lane_of(blocks, lane)))
+}
+
+/// The operands in one lane.
+#[inline(always)]
+fn lane_of<const N: usize>(blocks: &[[f64; BLOCK]; N], lane: usize) -> [f64; N] {
+    let mut operands = [0.0; N];
+    for (operand, block) in operands.iter_mut().zip(blocks) {
+        *operand = block[lane];
+    }
+    operands
 }
 
 /// An element-wise operation of three operands, each with a column stride of 0 or 1.

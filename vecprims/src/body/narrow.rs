@@ -106,8 +106,8 @@ impl<V: Vector, A: Aggregate, const T: usize> RowReduction<V> for NarrowAggregat
             for t in 0..T {
                 let taken = A::step(neutral, load::<V, T, true>(values, t, self.masks[t]));
                 // Sums take the zeros of masked lanes without a trace.
-                let extreme = matches!(A::OP, AggOp::Min | AggOp::Max);
-                registers[t] = if extreme && t >= T / 2 { V::select(self.masks[t], taken, neutral) } else { taken };
+                let zero_counts = matches!(A::OP, AggOp::Min | AggOp::Max | AggOp::Prod);
+                registers[t] = if zero_counts && t >= T / 2 { V::select(self.masks[t], taken, neutral) } else { taken };
             }
             merge_registers::<V, A, T>(registers)
         }

@@ -53,8 +53,15 @@ define_aggregate!(/// The minimum.
     Min, f64::INFINITY, |acc, value| V::min(acc, value), |x, y| V::min(x, y));
 define_aggregate!(/// The maximum.
     Max, f64::NEG_INFINITY, |acc, value| V::max(acc, value), |x, y| V::max(x, y));
+define_aggregate!(/// The product.
+    Prod, 1.0, |acc, value| V::mul(acc, value), |x, y| V::mul(x, y));
+define_aggregate!(/// The number of values that are not zero.
+    Nnz, 0.0, |acc, value| V::add(acc, V::is_nonzero(value)), |x, y| V::add(x, y));
 define_aggregate!(/// The mean: a sum that the caller divides by the count.
     Mean, 0.0, |acc, value| V::add(acc, value), |x, y| V::add(x, y));
+
+define_aggregate!(/// The variance, whose first pass is the sum that the mean comes from.
+    Var, 0.0, |acc, value| V::add(acc, value), |x, y| V::add(x, y));
 
 /// How a run of `len` values falls into registers: whole rounds of 32 values, then whole registers, then a part.
 #[derive(Clone, Copy)]
@@ -94,29 +101,55 @@ pub(crate) unsafe fn merge_registers<V: Vector, M: Merge, const N: usize>(mut ac
 /// Takes a run into 32 lane accumulators, starting at lane 0.
 #[inline(always)]
 pub(crate) unsafe fn take_run<V: Vector, A: Aggregate, const N: usize>(
+    accumulators: [V; N],
+    values: *const f64,
+    run: Run<V>,
+) -> [V; N] {
+    // SAFETY: passed on to the caller.
+    unsafe { step_run(accumulators, values, run, |accumulator, value| A::step(accumulator, value)) }
+}
+
+/// Steps 32 lane accumulators over a run, starting at lane 0.
+#[inline(always)]
+unsafe fn step_run<V: Vector, const N: usize>(
     mut accumulators: [V; N],
     mut values: *const f64,
     run: Run<V>,
+    step: impl Fn(V, V) -> V,
 ) -> [V; N] {
     // SAFETY: the caller's run covers the values; the part is masked.
     unsafe {
         for _ in 0..run.rounds {
             for j in 0..N {
-                accumulators[j] = A::step(accumulators[j], V::load(values.add(j * V::LANES)));
+                accumulators[j] = step(accumulators[j], V::load(values.add(j * V::LANES)));
             }
             values = values.add(N * V::LANES);
         }
         for j in 0..N {
             let register = values.wrapping_add(j * V::LANES);
             if j < run.whole {
-                accumulators[j] = A::step(accumulators[j], V::load(register));
+                accumulators[j] = step(accumulators[j], V::load(register));
             } else if j == run.whole && run.part > 0 {
-                let taken = A::step(accumulators[j], V::load_first(register, run.mask));
+                let taken = step(accumulators[j], V::load_first(register, run.mask));
                 accumulators[j] = V::select(run.mask, taken, accumulators[j]);
             }
         }
     }
     accumulators
+}
+
+/// The sum of the squared distances of a run from `mean`, each fused into its accumulator.
+#[inline(always)]
+pub(crate) unsafe fn squared_distances<V: Vector, const N: usize>(values: *const f64, run: Run<V>, mean: f64) -> f64 {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let (zero, mean) = (V::splat(0.0), V::splat(mean));
+        let accumulators = step_run([zero; N], values, run, |accumulator, value| {
+            let distance = V::sub(value, mean);
+            V::mul_add(distance, distance, accumulator)
+        });
+        reduce_register::<V, Sum>(merge_registers::<V, Sum, N>(accumulators))
+    }
 }
 
 /// The accumulators of one run, merged into one register.

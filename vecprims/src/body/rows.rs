@@ -2,8 +2,10 @@
 
 use super::narrow::{NarrowAggregate, reduce_rows};
 use super::product::Rows;
-use super::reduce::{Aggregate, Pending, Run, merge_registers, reduce_register, reduce_run, take_run};
-use crate::vector::Vector;
+use super::reduce::{
+    Aggregate, Pending, Run, merge_registers, reduce_register, reduce_run, squared_distances, take_run,
+};
+use crate::vector::{Portable, Vector};
 use fuseline_ir::ops::AggOp;
 
 /// Rule 3 for each row of a dense tile.
@@ -19,6 +21,12 @@ pub(crate) unsafe fn row_agg<V: Vector, A: Aggregate, const N: usize>(
     // SAFETY: the caller's tile covers every row, and `out` has a value per row.
     unsafe {
         let tile = Rows::new(a, a_row);
+        if A::OP == AggOp::Var {
+            for row in 0..rows {
+                *out.add(row * out_row) = variance::<V, A, N>(a.add(row * a_row), len, len);
+            }
+            return;
+        }
         match len.div_ceil(V::LANES) {
             1 => {
                 return reduce_rows(rows, &NarrowAggregate::<V, A, 1>::new(tile, len), out, out_row);
@@ -38,6 +46,21 @@ pub(crate) unsafe fn row_agg<V: Vector, A: Aggregate, const N: usize>(
             pending.push::<A>(register, out.add(row * out_row));
         }
         pending.flush::<A>();
+    }
+}
+
+/// The variance of a run of `len` values and the zeros that fill it up to `count` cells: the zeros join after the
+/// run, all at once.
+#[inline(always)]
+unsafe fn variance<V: Vector, A: Aggregate, const N: usize>(values: *const f64, len: usize, count: usize) -> f64 {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let run = Run::new::<N>(len);
+        let mean = reduce_register::<V, A>(reduce_run::<V, A, N>(values, run)) / count as f64;
+        let distances = squared_distances::<V, N>(values, run, mean);
+        let distances = if len < count { ((count - len) as f64).mul_add(mean * mean, distances) } else { distances };
+        // No cells have no variance, and a single one has none to speak of.
+        distances / if count == 1 { 1.0 } else { count.saturating_sub(1) as f64 }
     }
 }
 
@@ -73,17 +96,21 @@ pub(crate) unsafe fn segment_row_agg<V: Vector, A: Aggregate, const N: usize>(
 ) {
     // SAFETY: the caller's offsets are monotone and cover the positions; `out` has a value per row.
     unsafe {
-        let extreme = matches!(A::OP, AggOp::Min | AggOp::Max);
+        let zero_counts = matches!(A::OP, AggOp::Min | AggOp::Max | AggOp::Prod);
         let mut pending = Pending::new(|value| if A::OP == AggOp::Mean { value / cols as f64 } else { value });
         for row in 0..rows {
             let start = *row_offsets.add(row);
             let len = *row_offsets.add(row + 1) - start;
             let values = a.add(start - *row_offsets);
+            if A::OP == AggOp::Var {
+                *out.add(row * out_row) = variance::<V, A, N>(values, len, cols);
+                continue;
+            }
             let mut register = reduce_run::<V, A, N>(values, Run::new::<N>(len));
-            if extreme && len < cols {
-                // The merge of equal zeros must come last to choose their sign: spread the result over all lanes.
+            if zero_counts && len < cols {
+                // The zero must come last to choose the sign of equal zeros: one lane holds the merged result.
                 let run = reduce_register::<V, A>(register);
-                register = A::merge(V::splat(run), V::splat(0.0));
+                register = V::select(V::first(1), A::merge(V::splat(run), V::splat(0.0)), V::splat(A::NEUTRAL));
             }
             pending.push::<A>(register, out.add(row * out_row));
         }
@@ -108,5 +135,60 @@ pub(crate) unsafe fn segment_full_agg<V: Vector, A: Aggregate, const N: usize>(
             accumulators = take_run::<V, A, N>(accumulators, a.add(start - *row_offsets), run);
         }
         *out = reduce_register::<V, A>(merge_registers::<V, A, N>(accumulators));
+    }
+}
+
+/// The partial aggregates of each row, from its first cell to each: `out[j] = merge(out[j - 1], a[j])`, strictly in
+/// order. Eight rows go side by side, since each step of a row waits for the one before.
+#[inline(always)]
+pub(crate) unsafe fn row_cumulative<A: Aggregate>(
+    rows: usize,
+    len: usize,
+    a: *const f64,
+    a_row: usize,
+    out: *mut f64,
+    out_row: usize,
+) {
+    if len == 0 {
+        return;
+    }
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let whole = rows - rows % 8;
+        for row in (0..whole).step_by(8) {
+            cumulative_rows::<A, 8>(len, Rows::new(a.add(row * a_row), a_row), out.add(row * out_row), out_row);
+        }
+        for row in whole..rows {
+            cumulative_rows::<A, 1>(len, Rows::new(a.add(row * a_row), a_row), out.add(row * out_row), out_row);
+        }
+    }
+}
+
+/// The partial aggregates of `R` rows of at least one value.
+#[inline(always)]
+unsafe fn cumulative_rows<A: Aggregate, const R: usize>(len: usize, a: Rows, out: *mut f64, out_row: usize) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let mut accumulators = [0.0; R];
+        for row in 0..R {
+            accumulators[row] = *a.values.add(row * a.row);
+            *out.add(row * out_row) = accumulators[row];
+        }
+        for column in 1..len {
+            for row in 0..R {
+                let value = Portable::from_value(*a.values.add(row * a.row + column));
+                accumulators[row] = A::merge(Portable::from_value(accumulators[row]), value).value();
+                *out.add(row * out_row + column) = accumulators[row];
+            }
+        }
+    }
+}
+
+/// Copies each row.
+#[inline(always)]
+pub(crate) unsafe fn copy(rows: usize, len: usize, a: *const f64, a_row: usize, out: *mut f64, out_row: usize) {
+    for row in 0..rows {
+        // SAFETY: passed on to the caller.
+        unsafe { std::ptr::copy_nonoverlapping(a.wrapping_add(row * a_row), out.wrapping_add(row * out_row), len) };
     }
 }

@@ -70,6 +70,12 @@ impl Vector for Avx2 {
             Avx2(transmute::<[f64; 4], __m256d>(lanes))
         };
         fn add(x: Self, y: Self) -> Self = Avx2(_mm256_add_pd(x.0, y.0));
+        fn sub(x: Self, y: Self) -> Self = Avx2(_mm256_sub_pd(x.0, y.0));
+        fn mul(x: Self, y: Self) -> Self = Avx2(_mm256_mul_pd(x.0, y.0));
+        fn is_nonzero(x: Self) -> Self = {
+            let nonzero = _mm256_cmp_pd::<_CMP_NEQ_UQ>(x.0, _mm256_setzero_pd());
+            Avx2(_mm256_and_pd(nonzero, _mm256_set1_pd(1.0)))
+        };
         fn mul_add(x: Self, y: Self, addend: Self) -> Self = Avx2(_mm256_fmadd_pd(x.0, y.0, addend.0));
         // The instruction yields its second operand on ties and for NaN; only a NaN in the first is missing.
         fn min(x: Self, y: Self) -> Self = {

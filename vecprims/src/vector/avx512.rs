@@ -77,6 +77,12 @@ impl Vector for Avx512 {
         fn store_first(register: Self, values: *mut f64, mask: __mmask8) =
             _mm512_mask_storeu_pd(values, mask, register.0);
         fn add(x: Self, y: Self) -> Self = Avx512(_mm512_add_pd(x.0, y.0));
+        fn sub(x: Self, y: Self) -> Self = Avx512(_mm512_sub_pd(x.0, y.0));
+        fn mul(x: Self, y: Self) -> Self = Avx512(_mm512_mul_pd(x.0, y.0));
+        fn is_nonzero(x: Self) -> Self = {
+            let nonzero = _mm512_cmp_pd_mask::<_CMP_NEQ_UQ>(x.0, _mm512_setzero_pd());
+            Avx512(_mm512_maskz_mov_pd(nonzero, _mm512_set1_pd(1.0)))
+        };
         fn mul_add(x: Self, y: Self, addend: Self) -> Self = Avx512(_mm512_fmadd_pd(x.0, y.0, addend.0));
         // The instruction yields its second operand on ties and for NaN; only a NaN in the first is missing.
         fn min(x: Self, y: Self) -> Self = {

@@ -59,6 +59,12 @@ pub(crate) trait Vector: Copy {
     unsafe fn gather_first(values: *const f64, columns: *const u32, count: usize) -> Self;
     /// `x + y`.
     unsafe fn add(x: Self, y: Self) -> Self;
+    /// `x - y`.
+    unsafe fn sub(x: Self, y: Self) -> Self;
+    /// `x * y`.
+    unsafe fn mul(x: Self, y: Self) -> Self;
+    /// 1.0 where `x` is not zero (NaN is not), else 0.0.
+    unsafe fn is_nonzero(x: Self) -> Self;
     /// `x * y + addend`, rounded once.
     unsafe fn mul_add(x: Self, y: Self, addend: Self) -> Self;
     /// `ops::math::min(x, y)`.

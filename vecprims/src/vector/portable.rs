@@ -52,6 +52,9 @@ impl Vector for Portable {
             Portable(lanes)
         };
         fn add(x: Self, y: Self) -> Self = Portable([x.0[0] + y.0[0], x.0[1] + y.0[1]]);
+        fn sub(x: Self, y: Self) -> Self = Portable([x.0[0] - y.0[0], x.0[1] - y.0[1]]);
+        fn mul(x: Self, y: Self) -> Self = Portable([x.0[0] * y.0[0], x.0[1] * y.0[1]]);
+        fn is_nonzero(x: Self) -> Self = Portable(x.0.map(|lane| math::indicator(lane != 0.0)));
         fn mul_add(x: Self, y: Self, addend: Self) -> Self =
             Portable([x.0[0].mul_add(y.0[0], addend.0[0]), x.0[1].mul_add(y.0[1], addend.0[1])]);
         fn min(x: Self, y: Self) -> Self = Portable([math::min(x.0[0], y.0[0]), math::min(x.0[1], y.0[1])]);

@@ -33,6 +33,28 @@ impl Kind {
     pub(crate) const ALL: &[Kind] = &[Kind::Ordinary, Kind::Tiny, Kind::Special];
 }
 
+/// Classes of values for the sweep.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Class {
+    /// Small integers.
+    Integers,
+    /// Evenly from -1 to 1.
+    Uniform,
+    /// Binary exponents from -300 to 300.
+    Exponents,
+    /// Subnormals of either sign.
+    Subnormal,
+    /// Zeros of either sign, with a few ones.
+    Zeros,
+    /// NaN, infinities and other special values, with ordinary ones.
+    Special,
+}
+
+impl Class {
+    pub(crate) const ALL: &[Class] =
+        &[Class::Integers, Class::Uniform, Class::Exponents, Class::Subnormal, Class::Zeros, Class::Special];
+}
+
 const SPECIAL: &[f64] = &[
     0.0,
     -0.0,
@@ -78,6 +100,21 @@ impl Generator {
         let sign = if self.below(2) == 0 { 1.0 } else { -1.0 };
         let exponent = if kind == Kind::Tiny { -545 } else { self.below(7) as i32 - 3 };
         sign * mantissa * 2.0_f64.powi(exponent)
+    }
+
+    /// One value of a class of the sweep.
+    pub(crate) fn of_class(&mut self, class: Class) -> f64 {
+        let sign = if self.below(2) == 0 { 1.0 } else { -1.0 };
+        let fraction = self.below(1 << 30) as f64 / (1_u64 << 30) as f64;
+        match class {
+            Class::Integers => sign * self.below(20) as f64,
+            Class::Uniform => sign * fraction,
+            Class::Exponents => sign * (1.0 + fraction) * 2.0_f64.powi(self.below(601) as i32 - 300),
+            Class::Subnormal => sign * fraction * f64::MIN_POSITIVE,
+            Class::Zeros => sign * if self.below(8) == 0 { 1.0 } else { 0.0 },
+            Class::Special if self.below(3) == 0 => SPECIAL[self.below(SPECIAL.len())],
+            Class::Special => sign * 8.0 * fraction,
+        }
     }
 
     /// `count` values.

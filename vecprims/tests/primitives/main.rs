@@ -8,4 +8,5 @@ mod reductions;
 #[cfg(target_arch = "x86_64")]
 mod registers;
 mod sparse;
+mod sweep;
 mod symbols;

@@ -6,7 +6,8 @@ use fuseline_ir::ops::AggOp;
 fn step(op: AggOp, accumulator: f64, value: f64) -> f64 {
     match op {
         AggOp::SumSq => value.mul_add(value, accumulator),
-        AggOp::Sum | AggOp::Mean | AggOp::Min | AggOp::Max => op.merge(accumulator, value),
+        AggOp::Nnz => accumulator + if value == 0.0 { 0.0 } else { 1.0 },
+        AggOp::Sum | AggOp::Mean | AggOp::Var | AggOp::Min | AggOp::Max | AggOp::Prod => op.merge(accumulator, value),
     }
 }
 
@@ -31,20 +32,36 @@ pub(crate) fn aggregate(op: AggOp, rows: &[&[f64]]) -> f64 {
     merge_lanes(op, lanes)
 }
 
-/// Rule 3: the aggregate of a run; a mean is divided by the count.
+/// Rule 3: the aggregate of a run.
 pub(crate) fn aggregate_run(op: AggOp, run: &[f64]) -> f64 {
-    let result = aggregate(op, &[run]);
-    if op == AggOp::Mean { result / run.len() as f64 } else { result }
+    aggregate_sparse_row(op, run, run.len())
 }
 
 /// Rule 7: the aggregate of a sparse row of `cols` cells.
 pub(crate) fn aggregate_sparse_row(op: AggOp, values: &[f64], cols: usize) -> f64 {
     let result = aggregate(op, &[values]);
+    let zeros = cols.saturating_sub(values.len());
     match op {
         AggOp::Mean => result / cols as f64,
-        AggOp::Min | AggOp::Max if values.len() < cols => op.merge(result, 0.0),
-        AggOp::Min | AggOp::Max | AggOp::Sum | AggOp::SumSq => result,
+        AggOp::Var => {
+            let mean = result / cols as f64;
+            let distances: Vec<f64> = values.iter().map(|value| value - mean).collect();
+            let sum = dot(distances.iter().copied(), distances.iter().copied());
+            let sum = if zeros > 0 { (zeros as f64).mul_add(mean * mean, sum) } else { sum };
+            sum / [0.0, 1.0].get(cols).copied().unwrap_or(cols as f64 - 1.0)
+        }
+        AggOp::Min | AggOp::Max | AggOp::Prod if zeros > 0 => op.merge(result, 0.0),
+        AggOp::Min | AggOp::Max | AggOp::Prod | AggOp::Sum | AggOp::SumSq | AggOp::Nnz => result,
     }
+}
+
+/// Rule 3, cumulative.
+pub(crate) fn cumulative(op: AggOp, run: &[f64]) -> Vec<f64> {
+    let mut partial: Vec<f64> = Vec::new();
+    for &value in run {
+        partial.push(partial.last().map_or(value, |&so_far| op.merge(so_far, value)));
+    }
+    partial
 }
 
 /// Rule 5: one value joins a cell of a column aggregate.

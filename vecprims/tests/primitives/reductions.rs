@@ -7,7 +7,7 @@ use fuseline_vecprims::{Tile, TileMut};
 
 /// Aggregation functions that merge.
 fn merging() -> impl Iterator<Item = AggOp> {
-    AggOp::ALL.iter().copied().filter(|&op| op != AggOp::Mean)
+    AggOp::ALL.iter().copied().filter(|op| op.merges())
 }
 
 /// Every extent with data of every kind and a stride.
@@ -44,6 +44,35 @@ fn rows_and_units_reduce_over_32_lanes() {
                 let actual = table.full_agg(op, rows, len, tile);
                 assert_same(&[actual], &[expected], || format!("full_{op} on {}, {rows} x {len}", table.isa()));
             }
+        }
+    });
+}
+
+#[test]
+fn cumulative_aggregates_and_copies_go_along_the_row() {
+    cases(|rows, len, stride, values| {
+        let (tile, out_row) = (Tile::new(values, stride), len + 2);
+        let start = vec![UNTOUCHED; rows * out_row + 1];
+        let in_place = |results: &dyn Fn(&[f64]) -> Vec<f64>| {
+            let mut expected = start.clone();
+            for index in 0..rows {
+                expected[index * out_row..][..len].copy_from_slice(&results(row(values, index, stride, len)));
+            }
+            expected
+        };
+        for &op in AggOp::ALL.iter().filter(|op| op.is_cumulative()) {
+            let expected = in_place(&|run| naive::cumulative(op, run));
+            for table in all_primitives() {
+                let mut out = start.clone();
+                table.row_cumulative(op, rows, len, tile, TileMut::new(&mut out, out_row));
+                assert_same(&out, &expected, || format!("row_cum{op} on {}, {rows} x {len}", table.isa()));
+            }
+        }
+        let expected = in_place(&|run| run.to_vec());
+        for table in all_primitives() {
+            let mut out = start.clone();
+            table.copy(rows, len, tile, TileMut::new(&mut out, out_row));
+            assert_same(&out, &expected, || format!("vect_copy on {}, {rows} x {len}", table.isa()));
         }
     });
 }

@@ -30,6 +30,7 @@ fn names_and_signatures_are_those_of_the_architecture() {
             Primitive::Binary(..) => "vect_{binary}_vv",
             Primitive::Ternary(_) => "vect_{ternary}",
             Primitive::RowAgg(_) => "row_{agg}",
+            Primitive::RowCumulative(_) => "row_cum{agg}",
             Primitive::FullAgg(_) => "full_{agg}",
             Primitive::ColAgg(_) => "col_{agg}",
             Primitive::SegmentRowAgg(_) => "segment_row_{agg}",
