@@ -1,9 +1,20 @@
 //! `.mtd` files.
 
-use super::{Format, IoError, open};
+use super::error::{IoError, shown};
+use super::format::{Format, is_tab_separated};
+use super::source::read_short;
 use fuseline_ir::ScalarType;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::path::{Path, PathBuf};
+
+/// Metadata files that programs write have some hundred bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// Characters of JSON's own messages that are shown at most.
+const LONGEST_MESSAGE: usize = 160;
+
+/// Separates texts in [`Metadata::na_strings`], as in SystemDS.
+const NA_SEPARATOR: char = '·';
 
 /// What is known of a data file besides its cells; absent fields are unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -15,13 +26,13 @@ pub struct Metadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_type: Option<String>,
     /// Rows.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
     /// Columns.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
     pub cols: Option<u64>,
     /// Non-zeros.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
     pub nnz: Option<u64>,
     /// A [`Format`] by name.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,6 +49,32 @@ pub struct Metadata {
     /// CSV: the value of empty cells, 0 unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<f64>,
+    /// CSV: texts that stand for NaN, separated by `·`.
+    #[serde(rename = "naStrings", default, deserialize_with = "texts", skip_serializing_if = "Option::is_none")]
+    pub na_strings: Option<String>,
+    /// What the data is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// A number; SystemDS writes -1 for what is unknown.
+fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let number: Option<i64> = Option::deserialize(deserializer)?;
+    Ok(number.and_then(|number| u64::try_from(number).ok()))
+}
+
+/// One text or a list.
+fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Texts {
+        One(String),
+        Several(Vec<String>),
+    }
+    Ok(Option::deserialize(deserializer)?.map(|texts| match texts {
+        Texts::One(text) => text,
+        Texts::Several(texts) => texts.join(&NA_SEPARATOR.to_string()),
+    }))
 }
 
 impl Metadata {
@@ -57,9 +94,20 @@ impl Metadata {
         if !beside.exists() {
             return Ok(None);
         }
-        let file = open(&beside)?;
-        let parsed = serde_json::from_reader(std::io::BufReader::new(file));
-        parsed.map(Some).map_err(|error| IoError::description(&beside, format!("not valid metadata: {error}")))
+        Self::parse(&beside, &read_short(&beside, LONGEST)?).map(Some)
+    }
+
+    /// The metadata in the bytes of a `.mtd` file; `path` is for messages.
+    ///
+    /// # Errors
+    /// It is not JSON of the right form.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self, IoError> {
+        serde_json::from_slice(bytes).map_err(|error| IoError::Content {
+            path: path.to_owned(),
+            line: error.line() as u64,
+            column: error.column() as u64,
+            problem: format!("not valid metadata: {}", without_place(&error)),
+        })
     }
 
     pub(super) fn write_beside(&self, path: &Path) -> Result<(), IoError> {
@@ -82,43 +130,76 @@ impl Metadata {
             sep: self.sep.or(other.sep),
             fill: self.fill.or(other.fill),
             default: self.default.or(other.default),
+            na_strings: self.na_strings.or(other.na_strings),
+            description: self.description.or(other.description),
         }
     }
 
     /// Whether the file holds a scalar.
     pub fn is_scalar(&self) -> bool {
-        self.data_type.as_deref() == Some("scalar")
+        self.data_type.as_deref().is_some_and(|name| name.eq_ignore_ascii_case("scalar"))
     }
 
+    /// Checks that the file holds a matrix, or that nothing is said of it.
+    pub(super) fn check_matrix(&self, path: &Path) -> Result<(), IoError> {
+        match self.data_type.as_deref() {
+            None => Ok(()),
+            Some(name) if name.eq_ignore_ascii_case("matrix") => Ok(()),
+            Some(other) => {
+                let problem = format!("the file holds data of type `{}`, not a matrix", shown(other.as_bytes()));
+                Err(IoError::description(path, problem))
+            }
+        }
+    }
+
+    /// The format that is named here, or else that of the file's name; text where that says nothing.
     pub(super) fn format_of(&self, path: &Path) -> Result<Format, IoError> {
         match &self.format {
             Some(name) => name.parse().map_err(|problem: String| IoError::description(path, problem)),
-            None if path.extension().is_some_and(|extension| extension == "csv") => Ok(Format::Csv),
-            None => Ok(Format::Text),
+            None => Ok(Format::of_name(path).unwrap_or(Format::Text)),
         }
     }
 
     pub(super) fn scalar_type(&self, path: &Path) -> Result<ScalarType, IoError> {
         match self.value_type.as_deref().unwrap_or("double").to_ascii_lowercase().as_str() {
-            "double" => Ok(ScalarType::F64),
-            "int" | "integer" => Ok(ScalarType::I64),
+            "double" | "fp64" | "fp32" => Ok(ScalarType::F64),
+            "int" | "integer" | "int64" | "int32" => Ok(ScalarType::I64),
             "boolean" => Ok(ScalarType::Bool),
             "string" => Ok(ScalarType::Str),
-            other => Err(IoError::description(path, format!("`{other}` is no value type"))),
+            other => Err(IoError::description(path, format!("`{}` is no value type", shown(other.as_bytes())))),
         }
     }
 
-    pub(super) fn separator(&self, path: &Path) -> Result<u8, IoError> {
-        match self.sep.as_deref().unwrap_or(",") {
-            "\\t" => Ok(b'\t'),
-            sep if sep.len() == 1 => Ok(sep.as_bytes()[0]),
-            sep => Err(IoError::description(path, format!("the separator is one character, not `{sep}`"))),
+    /// The separator of CSV: a tab for files named so, a comma for others, unless it is given.
+    pub(super) fn separator_text(&self, path: &Path) -> &str {
+        match self.sep.as_deref() {
+            Some("\\t") => "\t",
+            Some(sep) => sep,
+            None if is_tab_separated(path) => "\t",
+            None => ",",
         }
+    }
+
+    /// The separator as a byte that occurs in no number.
+    pub(super) fn separator(&self, path: &Path) -> Result<u8, IoError> {
+        let problem = match self.separator_text(path).as_bytes() {
+            [byte] if byte.is_ascii_alphanumeric() || b"+-.\"\r\n".contains(byte) => {
+                format!("`{}` cannot separate cells, it occurs in them", shown(&[*byte]))
+            }
+            [byte] => return Ok(*byte),
+            sep => format!("the separator is one character, not `{}`", shown(sep)),
+        };
+        Err(IoError::description(path, problem))
+    }
+
+    /// The texts that stand for NaN.
+    pub(super) fn na_texts(&self) -> impl Iterator<Item = &str> {
+        self.na_strings.iter().flat_map(|texts| texts.split(NA_SEPARATOR)).filter(|text| !text.is_empty())
     }
 
     /// Checks declared dimensions against those of the data.
-    pub(super) fn check(&self, path: &Path, rows: usize, cols: usize) -> Result<(), IoError> {
-        let differs = |declared: Option<u64>, actual: usize| declared.is_some_and(|declared| declared != actual as u64);
+    pub(super) fn check_dimensions(&self, path: &Path, rows: u64, cols: u64) -> Result<(), IoError> {
+        let differs = |declared: Option<u64>, actual: u64| declared.is_some_and(|declared| declared != actual);
         if differs(self.rows, rows) || differs(self.cols, cols) {
             let print = |declared: Option<u64>| declared.map_or("?".to_owned(), |number| number.to_string());
             let declared = format!("{} x {}", print(self.rows), print(self.cols));
@@ -127,4 +208,26 @@ impl Metadata {
         }
         Ok(())
     }
+
+    /// Checks the declared number of non-zeros: an upper bound, on which plans rely.
+    pub(super) fn check_nonzeros(&self, path: &Path, nonzeros: usize) -> Result<(), IoError> {
+        match self.nnz {
+            Some(declared) if (nonzeros as u64) > declared => {
+                let problem = format!("the file holds {nonzeros} non-zeros, but {declared} were declared");
+                Err(IoError::description(path, problem))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The message of an error whose place is told apart; it may quote a whole value, which is shown in part.
+fn without_place(error: &serde_json::Error) -> String {
+    let mut message = error.to_string();
+    message.truncate(message.rfind(" at line ").unwrap_or(message.len()));
+    if let Some((end, _)) = message.char_indices().nth(LONGEST_MESSAGE) {
+        message.truncate(end);
+        message.push('…');
+    }
+    message
 }

@@ -1,171 +1,101 @@
 //! Readers and writers of file formats.
 //!
 //! Data files have their metadata beside them, in `FILE.mtd` (JSON, as in SystemML and SystemDS); arguments given by
-//! the caller override it. Errors name file and line. Declared sizes are checked against the data, never trusted for
-//! memory.
+//! the caller override it. Errors name the file and the line and column, or the byte, where they were found. Declared
+//! sizes are checked against the data and never trusted for memory: see [`Limits`].
 
 mod csv;
+mod entries;
+mod error;
+mod format;
+mod libsvm;
+mod lines;
+mod matrix_market;
 mod metadata;
+mod npy;
+mod npy_header;
+mod npz;
+mod number;
+mod output;
+mod scalar;
+mod source;
 #[cfg(test)]
 mod tests;
 mod text;
 
+pub use error::IoError;
+pub use format::Format;
 pub use metadata::Metadata;
+pub use scalar::{read_scalar, write_scalar};
+pub use source::Limits;
 
 use crate::block::MatrixBlock;
-use fuseline_ir::{ScalarType, Value};
-use std::fmt;
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
-use thiserror::Error;
+use crate::dense::Dense;
+use output::Output;
+use source::Source;
+use std::io::Write;
+use std::path::Path;
 
-/// A file format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Comma-separated rows of cells.
-    Csv,
-    /// One line `row column value` per non-zero, 1-based.
-    Text,
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Format::Csv => "csv",
-            Format::Text => "text",
-        })
-    }
-}
-
-impl FromStr for Format {
-    type Err = String;
-    fn from_str(name: &str) -> Result<Self, String> {
-        match name {
-            "csv" => Ok(Format::Csv),
-            "text" | "ijv" => Ok(Format::Text),
-            other => Err(format!("the format `{other}` is not known; csv and text are")),
-        }
-    }
-}
-
-/// A file that cannot be read or written.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum IoError {
-    /// The operating system says no.
-    #[error("cannot {action} {}: {source}", path.display())]
-    System {
-        /// `open`, `read` or `write`.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// A directory where a file is needed.
-    #[error("{} is a directory, not a file", path.display())]
-    Directory {
-        /// The path.
-        path: PathBuf,
-    },
-    /// Content that is not what the format says.
-    #[error("{}:{line}: {problem}", path.display())]
-    Content {
-        /// The file.
-        path: PathBuf,
-        /// 1-based.
-        line: u64,
-        /// What is wrong.
-        problem: String,
-    },
-    /// Metadata or arguments that make no sense.
-    #[error("{}: {problem}", path.display())]
-    Description {
-        /// The data file or its metadata file.
-        path: PathBuf,
-        /// What is wrong.
-        problem: String,
-    },
-}
-
-impl IoError {
-    pub(crate) fn system(action: &'static str, path: &Path, source: std::io::Error) -> Self {
-        IoError::System { action, path: path.to_owned(), source }
-    }
-
-    pub(crate) fn content(path: &Path, line: u64, problem: impl Into<String>) -> Self {
-        IoError::Content { path: path.to_owned(), line, problem: problem.into() }
-    }
-
-    pub(crate) fn description(path: &Path, problem: impl Into<String>) -> Self {
-        IoError::Description { path: path.to_owned(), problem: problem.into() }
-    }
-}
-
-/// Opens a file, with a clear error for directories.
-pub(crate) fn open(path: &Path) -> Result<File, IoError> {
-    let file = File::open(path).map_err(|source| IoError::system("open", path, source))?;
-    match file.metadata() {
-        Ok(metadata) if metadata.is_dir() => Err(IoError::Directory { path: path.to_owned() }),
-        _ => Ok(file),
-    }
-}
-
-/// Reads a matrix.
+/// Reads a matrix, sparse if few of its cells are non-zero.
 ///
-/// `arguments` override the metadata beside the file. Without a format, files whose name ends in `.csv` are CSV and
-/// others are text.
+/// The format is that of the arguments, or else of the metadata beside the file, or else of the file's name; text where
+/// none says it. Files compressed by gzip are recognised by their content. `arguments` override the metadata; rows and
+/// columns among them lift the [`Limits`], since the caller vouches for them. Uses the current rayon pool; the result
+/// does not depend on its size.
 ///
 /// # Errors
 /// A missing or unreadable file, content that the format does not allow, sizes that contradict the data.
 pub fn read_matrix(path: &Path, arguments: &Metadata) -> Result<MatrixBlock, IoError> {
-    let file = open(path)?;
+    let is_vouched = arguments.rows.is_some() && arguments.cols.is_some();
+    let limits = if is_vouched { Limits::NONE } else { Limits::default() };
+    let mut source = Source::of_file(path, limits)?;
     let metadata = arguments.clone().or(Metadata::beside(path)?.unwrap_or_default());
-    let block = match metadata.format_of(path)? {
-        Format::Csv => csv::read(path, file, &metadata)?,
-        Format::Text => text::read(path, file, &metadata)?,
-    };
-    Ok(block.in_best_format())
+    read_source(&mut source, &metadata)
 }
 
-/// Reads a scalar of the type that the metadata or the arguments say; a double otherwise.
+/// Reads a matrix from the bytes of a file of this name, as [`read_matrix`] would within these limits.
 ///
 /// # Errors
-/// A missing or unreadable file, or content of another type.
-pub fn read_scalar(path: &Path, arguments: &Metadata) -> Result<Value, IoError> {
-    open(path)?;
-    let metadata = arguments.clone().or(Metadata::beside(path)?.unwrap_or_default());
-    let content = std::fs::read_to_string(path).map_err(|source| IoError::system("read", path, source))?;
-    let content = content.trim_end_matches(['\n', '\r']);
-    let trimmed = content.trim();
-    let value = match metadata.scalar_type(path)? {
-        ScalarType::Str => Some(Value::Str(content.to_owned())),
-        ScalarType::F64 => trimmed.parse().ok().map(Value::F64),
-        ScalarType::I64 => trimmed.parse().ok().map(Value::I64),
-        ScalarType::Bool => match trimmed {
-            "TRUE" | "true" => Some(Value::Bool(true)),
-            "FALSE" | "false" => Some(Value::Bool(false)),
-            _ => None,
-        },
+/// Content that the format does not allow, sizes that contradict the data.
+pub fn read_matrix_from(
+    bytes: &[u8],
+    name: &Path,
+    metadata: &Metadata,
+    limits: Limits,
+) -> Result<MatrixBlock, IoError> {
+    read_source(&mut Source::of_bytes(name, bytes, limits), metadata)
+}
+
+fn read_source(source: &mut Source<'_>, metadata: &Metadata) -> Result<MatrixBlock, IoError> {
+    let path = source.path;
+    metadata.check_matrix(path)?;
+    let block = match metadata.format_of(path)? {
+        Format::Csv => csv::read(source, metadata)?,
+        Format::Text => text::read(source, metadata)?,
+        Format::MatrixMarket => matrix_market::read(source, metadata)?,
+        Format::Libsvm => libsvm::read(source, metadata)?,
+        Format::Npy => npy::read(source, metadata)?,
+        Format::Npz => npz::read(source, metadata)?,
     };
-    let expected = metadata.value_type.as_deref().unwrap_or("double");
-    value.ok_or_else(|| IoError::content(path, 1, format!("`{trimmed}` is not a scalar of type {expected}")))
+    metadata.check_nonzeros(path, block.nnz())?;
+    Ok(block.in_best_format())
 }
 
 /// Writes a matrix and the metadata beside it.
 ///
+/// The format is that of the arguments, or else of the file's name; text where neither says it. A name that ends in
+/// `.gz` asks for compression.
+///
 /// # Errors
-/// The file cannot be written.
+/// The file cannot be written, or the format can only be read.
 pub fn write_matrix(block: &MatrixBlock, path: &Path, arguments: &Metadata) -> Result<(), IoError> {
     let format = arguments.format_of(path)?;
-    let mut out = create(path)?;
-    let written = match format {
-        Format::Csv => csv::write(block, &mut out, arguments),
-        Format::Text => text::write(block, &mut out),
-    };
-    written.and_then(|()| out.flush()).map_err(|source| IoError::system("write", path, source))?;
+    check_writable(block, path, arguments, format)?;
+    let mut out = Output::create(path, format::is_gzip_name(path))?;
+    write_cells(block, &mut out, format, path, arguments)
+        .and_then(|()| out.finish())
+        .map_err(|source| IoError::system("write", path, source))?;
+    let is_csv = format == Format::Csv;
     Metadata {
         data_type: Some("matrix".to_owned()),
         value_type: Some("double".to_owned()),
@@ -173,51 +103,71 @@ pub fn write_matrix(block: &MatrixBlock, path: &Path, arguments: &Metadata) -> R
         cols: Some(block.cols() as u64),
         nnz: Some(block.nnz() as u64),
         format: Some(format.to_string()),
-        header: (format == Format::Csv).then_some(arguments.header.unwrap_or(false)),
-        sep: (format == Format::Csv).then(|| arguments.sep.clone().unwrap_or_else(|| ",".to_owned())),
+        header: is_csv.then_some(arguments.header.unwrap_or(false)),
+        sep: is_csv.then(|| arguments.separator_text(path).to_owned()),
+        description: arguments.description.clone(),
         ..Metadata::default()
     }
     .write_beside(path)
 }
 
-/// Writes a scalar and the metadata beside it.
+/// Writes a matrix to bytes, as [`write_matrix`] does to a file of this name.
 ///
 /// # Errors
-/// The file cannot be written.
-pub fn write_scalar(value: &Value, path: &Path) -> Result<(), IoError> {
-    let mut out = create(path)?;
-    writeln!(out, "{value}").and_then(|()| out.flush()).map_err(|source| IoError::system("write", path, source))?;
-    let value_type = match value.scalar_type() {
-        ScalarType::F64 => "double",
-        ScalarType::I64 => "int",
-        ScalarType::Bool => "boolean",
-        ScalarType::Str => "string",
+/// The format can only be read.
+pub fn write_matrix_to(block: &MatrixBlock, name: &Path, arguments: &Metadata) -> Result<Vec<u8>, IoError> {
+    let format = arguments.format_of(name)?;
+    check_writable(block, name, arguments, format)?;
+    let mut bytes = Vec::new();
+    write_cells(block, &mut bytes, format, name, arguments).map_err(|source| IoError::system("write", name, source))?;
+    Ok(bytes)
+}
+
+fn check_writable(block: &MatrixBlock, path: &Path, arguments: &Metadata, format: Format) -> Result<(), IoError> {
+    let problem = match format {
+        Format::Npz => "archives of arrays can only be read; write npy",
+        Format::Libsvm if block.cols() == 0 => "libsvm needs a column for the label",
+        Format::Csv => return arguments.separator(path).map(|_| ()),
+        _ => return Ok(()),
     };
-    Metadata {
-        data_type: Some("scalar".to_owned()),
-        value_type: Some(value_type.to_owned()),
-        format: Some("text".to_owned()),
-        ..Metadata::default()
-    }
-    .write_beside(path)
+    Err(IoError::description(path, problem))
 }
 
-fn create(path: &Path) -> Result<BufWriter<File>, IoError> {
-    if path.is_dir() {
-        return Err(IoError::Directory { path: path.to_owned() });
+fn write_cells(
+    block: &MatrixBlock,
+    out: &mut impl Write,
+    format: Format,
+    path: &Path,
+    arguments: &Metadata,
+) -> std::io::Result<()> {
+    match format {
+        Format::Csv => {
+            let separator = arguments.separator_text(path);
+            csv::write(block, out, separator, arguments.header.unwrap_or(false))
+        }
+        Format::Text => text::write(block, out),
+        Format::MatrixMarket => matrix_market::write(block, out),
+        Format::Libsvm => libsvm::write(block, out),
+        Format::Npy => npy::write(block, out),
+        Format::Npz => Err(std::io::ErrorKind::Unsupported.into()),
     }
-    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        std::fs::create_dir_all(parent).map_err(|source| IoError::system("create", parent, source))?;
-    }
-    let file = File::create(path).map_err(|source| IoError::system("create", path, source))?;
-    Ok(BufWriter::with_capacity(1 << 16, file))
 }
 
-/// A cell as text that reads back as the same bits.
-pub(crate) fn write_cell(out: &mut impl Write, value: f64) -> std::io::Result<()> {
-    if value.fract() == 0.0 && value.abs() < 1e15 && !(value == 0.0 && value.is_sign_negative()) {
-        write!(out, "{}", value as i64)
-    } else {
-        write!(out, "{}", Value::F64(value))
+/// Side of the squares in which matrices are transposed, so that lines of the cache are used whole.
+const TILE: usize = 32;
+
+/// A dense matrix of cells that stand column after column.
+fn transposed(rows: usize, cols: usize, cells: &[f64]) -> Dense {
+    let mut matrix = Dense::zeros(rows, cols);
+    let values = matrix.values_mut();
+    for first_row in (0..rows).step_by(TILE) {
+        for first_col in (0..cols).step_by(TILE) {
+            for row in first_row..rows.min(first_row + TILE) {
+                for col in first_col..cols.min(first_col + TILE) {
+                    values[row * cols + col] = cells[col * rows + row];
+                }
+            }
+        }
     }
+    matrix
 }

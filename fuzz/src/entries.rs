@@ -1,0 +1,182 @@
+//! One function per fuzz target: what a target does with its bytes.
+//!
+//! Each panics if the bytes show a bug, and returns otherwise. The main workspace's tests replay the corpus through the
+//! same functions.
+
+use fuseline_ir::{cplan, hop};
+use fuseline_lang::ParseOptions;
+use fuseline_matrix::MatrixBlock;
+use fuseline_matrix::io::{IoError, Limits, Metadata, read_matrix_from, write_matrix_to};
+use std::path::Path;
+
+/// What a target does with an input.
+pub type Entry = fn(&[u8]);
+
+/// Every target by its name.
+pub const TARGETS: &[(&str, Entry)] = &[
+    ("matrix_market", matrix_market),
+    ("csv", csv),
+    ("text", text),
+    ("npy", npy),
+    ("npz", npz),
+    ("libsvm", libsvm),
+    ("mtd", mtd),
+    ("dml", dml),
+    ("hop", hop),
+    ("cplan", cplan),
+];
+
+/// A small floor keeps runs fast; what it guards is the same.
+const LIMITS: Limits = Limits { floor: 1 << 20 };
+
+/// Cells up to which a matrix is compared as a whole.
+const COMPARED: usize = 1 << 16;
+
+/// Reads a file. What is read also writes and reads back as the same bits; what is not has an error that names the
+/// file.
+fn read(name: &str, bytes: &[u8], arguments: &Metadata) {
+    match read_matrix_from(bytes, Path::new(name), arguments, LIMITS) {
+        Ok(block) => check_round_trip(name, &block),
+        Err(error) => check_message(name, &error),
+    }
+}
+
+fn check_message(name: &str, error: &IoError) {
+    let message = error.to_string();
+    assert!(message.contains(name), "no file in: {message}");
+    assert!(message.len() < 1000, "too long: {message}");
+    assert!(!message.contains(char::is_control), "not one line: {message:?}");
+}
+
+fn check_round_trip(name: &str, block: &MatrixBlock) {
+    let (rows, cols) = block.dims();
+    if rows.saturating_mul(cols) > COMPARED || rows > COMPARED {
+        return;
+    }
+    // Archives can only be read.
+    let name = Path::new(if name.ends_with(".npz") { "fuzz.npy" } else { name });
+    let arguments = Metadata { rows: Some(rows as u64), cols: Some(cols as u64), ..Metadata::default() };
+    let bytes = match write_matrix_to(block, name, &arguments) {
+        Ok(bytes) => bytes,
+        Err(error) => panic!("cannot write {rows} x {cols}: {error}"),
+    };
+    let again = read_matrix_from(&bytes, name, &arguments, LIMITS)
+        .unwrap_or_else(|error| panic!("{error}\n{}", String::from_utf8_lossy(&bytes)));
+    assert_eq!(bits(block), bits(&again), "{}", String::from_utf8_lossy(&bytes));
+}
+
+/// Dimensions and cells. All NaNs are one value, and formats that list non-zeros do not tell zeros apart.
+fn bits(block: &MatrixBlock) -> (usize, usize, bool, Vec<u64>) {
+    let dense = block.to_dense();
+    let normal = |&cell: &f64| if cell.is_nan() { f64::NAN.to_bits() } else { (cell + 0.0).to_bits() };
+    (block.rows(), block.cols(), block.is_sparse(), dense.values().iter().map(normal).collect())
+}
+
+/// A MatrixMarket file.
+pub fn matrix_market(bytes: &[u8]) {
+    read("fuzz.mtx", bytes, &Metadata::default());
+}
+
+/// A CSV file; the first byte chooses its options.
+pub fn csv(bytes: &[u8]) {
+    let Some((&options, bytes)) = bytes.split_first() else { return };
+    let chosen = |bit: u8| options >> bit & 1 == 1;
+    let arguments = Metadata {
+        header: chosen(0).then_some(true),
+        fill: chosen(1).then_some(true),
+        default: chosen(2).then_some(-1.5),
+        sep: chosen(3).then(|| if chosen(4) { ";" } else { " " }.to_owned()),
+        na_strings: chosen(5).then(|| "NA·?".to_owned()),
+        cols: chosen(6).then_some(3),
+        rows: chosen(7).then_some(2),
+        ..Metadata::default()
+    };
+    read("fuzz.csv", bytes, &arguments);
+}
+
+/// A file of `row column value`; the first two bytes are the dimensions.
+pub fn text(bytes: &[u8]) {
+    let [rows, cols, bytes @ ..] = bytes else { return };
+    let arguments = Metadata { rows: Some(u64::from(*rows)), cols: Some(u64::from(*cols)), ..Metadata::default() };
+    read("fuzz.ijv", bytes, &arguments);
+}
+
+/// A NumPy array.
+pub fn npy(bytes: &[u8]) {
+    read("fuzz.npy", bytes, &Metadata::default());
+}
+
+/// A NumPy archive.
+pub fn npz(bytes: &[u8]) {
+    read("fuzz.npz", bytes, &Metadata::default());
+}
+
+/// A libsvm file.
+pub fn libsvm(bytes: &[u8]) {
+    read("fuzz.libsvm", bytes, &Metadata::default());
+}
+
+/// Metadata: `.mtd` up to the first zero byte, the data that it describes behind it.
+pub fn mtd(bytes: &[u8]) {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    let data = bytes.get(end + 1..).unwrap_or_default();
+    match Metadata::parse(Path::new("fuzz.mtd"), &bytes[..end]) {
+        Err(error) => check_message("fuzz.mtd", &error),
+        Ok(metadata) => {
+            let printed = serde_json::to_vec(&metadata).unwrap_or_else(|error| panic!("{error}"));
+            let again = Metadata::parse(Path::new("fuzz.mtd"), &printed).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(again, metadata);
+            if let Err(error) = read_matrix_from(data, Path::new("fuzz.data"), &metadata, LIMITS) {
+                check_message("fuzz.data", &error);
+            }
+        }
+    }
+}
+
+/// Bytes of a script up to which all messages are drawn.
+const RENDERED: usize = 32;
+
+/// A DML script: the parser and the checks of the front end. What is accepted is a well-formed program; what is not
+/// has errors that can be shown.
+pub fn dml(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let no_files = |path: &Path| Err(std::io::Error::other(format!("no file {}", path.display())));
+    let options = ParseOptions { arguments: [("a".to_owned(), "1".into())].into(), loader: &no_files };
+    match fuseline_lang::parse("fuzz.dml", text, &options) {
+        Ok(program) => program.verify().unwrap_or_else(|errors| panic!("a broken program: {errors}")),
+        Err(errors) => {
+            assert!(!errors.errors.is_empty(), "a failure without an error");
+            // Long texts with many errors take long to show.
+            let shown = if text.len() <= RENDERED { errors.render(false) } else { errors.to_string() };
+            assert!(shown.contains("fuzz.dml"), "no file in: {shown}");
+        }
+    }
+}
+
+/// HOP DAGs in text form: the parser and the verifier. What is accepted prints and parses to the same text.
+pub fn hop(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(dags) = hop::parse(text) else { return };
+    for (name, dag) in dags {
+        if dag.verify().is_err() {
+            continue;
+        }
+        let printed = dag.display_named(&name).to_string();
+        let again = hop::parse(&printed).unwrap_or_else(|errors| panic!("{printed}\n{errors}"));
+        assert_eq!(again.len(), 1);
+        assert_eq!(again[0].1.display_named(&again[0].0).to_string(), printed);
+    }
+}
+
+/// CPlans in text form: the parser and the verifier. What is accepted prints and parses to an equal plan.
+pub fn cplan(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(plans) = cplan::parse_all(text) else { return };
+    for plan in plans {
+        let Ok(verified) = plan.verify() else { continue };
+        let plan = verified.into_inner();
+        let printed = plan.to_string();
+        let again = cplan::parse(&printed).unwrap_or_else(|errors| panic!("{printed}\n{errors}"));
+        assert_eq!(again, plan);
+    }
+}

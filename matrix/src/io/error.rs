@@ -1,0 +1,103 @@
+//! Errors of readers and writers, each with its place.
+
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// A file that cannot be read or written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum IoError {
+    /// The operating system says no, or compressed data is damaged.
+    #[error("cannot {action} {}: {source}", path.display())]
+    System {
+        /// `open`, `read`, `create` or `write`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A directory where a file is needed.
+    #[error("{} is a directory, not a file", path.display())]
+    Directory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Text that is not what the format says.
+    #[error("{}:{line}:{column}: {problem}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// 1-based.
+        line: u64,
+        /// 1-based, in bytes.
+        column: u64,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Binary data that is not what the format says.
+    #[error("{}: byte {offset}: {problem}", path.display())]
+    Binary {
+        /// The file.
+        path: PathBuf,
+        /// From the start of the file or, in an archive, of the array.
+        offset: u64,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A file that contradicts its description, or a description that makes no sense.
+    #[error("{}: {problem}", path.display())]
+    Description {
+        /// The data file or its metadata file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl IoError {
+    pub(crate) fn system(action: &'static str, path: &Path, source: std::io::Error) -> Self {
+        IoError::System { action, path: path.to_owned(), source }
+    }
+
+    pub(super) fn content(path: &Path, line: u64, problem: Problem) -> Self {
+        let column = problem.offset as u64 + 1;
+        IoError::Content { path: path.to_owned(), line, column, problem: problem.message }
+    }
+
+    pub(super) fn binary(path: &Path, offset: u64, problem: impl Into<String>) -> Self {
+        IoError::Binary { path: path.to_owned(), offset, problem: problem.into() }
+    }
+
+    pub(crate) fn description(path: &Path, problem: impl Into<String>) -> Self {
+        IoError::Description { path: path.to_owned(), problem: problem.into() }
+    }
+}
+
+/// What is wrong within a line.
+#[derive(Debug)]
+pub(super) struct Problem {
+    /// Bytes of the line before the place.
+    pub(super) offset: usize,
+    pub(super) message: String,
+}
+
+impl Problem {
+    pub(super) fn at(offset: usize, message: impl Into<String>) -> Self {
+        Problem { offset, message: message.into() }
+    }
+}
+
+/// Characters of the data that a message shows at most.
+const SHOWN: usize = 40;
+
+/// A piece of data as messages show it: one line, not too long, whatever the bytes are.
+pub(super) fn shown(bytes: &[u8]) -> String {
+    // More bytes than can be shown only cost time.
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SHOWN)]);
+    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    if text.chars().count() > SHOWN {
+        shown.push('…');
+    }
+    shown
+}
