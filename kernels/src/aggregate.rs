@@ -1,5 +1,6 @@
 //! Aggregations.
 
+use crate::variance::{variance_columns, variance_full};
 use crate::{KernelContext, block_rows, partial_ranges};
 use fuseline_ir::ops::{AggOp, Direction};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
@@ -8,6 +9,9 @@ use rayon::prelude::*;
 
 /// All cells aggregated to one value.
 pub fn aggregate_full(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock) -> f64 {
+    if op == AggOp::Var {
+        return variance_full(context, matrix);
+    }
     let cells = matrix.rows() * matrix.cols();
     let sum_op = if op == AggOp::Mean { AggOp::Sum } else { op };
     let (values, skipped) = match matrix {
@@ -39,6 +43,7 @@ pub fn aggregate_vector(
         (Direction::Full, matrix) => MatrixBlock::single(aggregate_full(context, op, matrix)),
         (Direction::Row, MatrixBlock::Dense(dense)) => dense_rows(context, op, dense).into(),
         (Direction::Row, MatrixBlock::Sparse(csr)) => sparse_rows(context, op, csr).into(),
+        (Direction::Col, matrix) if op == AggOp::Var => variance_columns(context, matrix).into(),
         (Direction::Col, matrix) => columns(context, op, matrix).into(),
     }
 }
@@ -113,13 +118,18 @@ fn columns(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock) -> Dens
 
 /// Merges one zero into each column that has fewer non-zeros than rows.
 fn merge_zeros(op: AggOp, csr: &Csr, cells: &mut [f64]) {
-    let mut counts = vec![0_usize; cells.len()];
-    for &j in csr.columns() {
-        counts[j as usize] += 1;
-    }
-    for (cell, count) in cells.iter_mut().zip(counts) {
+    for (cell, count) in cells.iter_mut().zip(column_counts(csr)) {
         if count < csr.rows() {
             *cell = op.merge(*cell, 0.0);
         }
     }
+}
+
+/// The number of stored positions of each column.
+pub(crate) fn column_counts(csr: &Csr) -> Vec<usize> {
+    let mut counts = vec![0; csr.cols()];
+    for &j in csr.columns() {
+        counts[j as usize] += 1;
+    }
+    counts
 }

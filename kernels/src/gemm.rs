@@ -1,16 +1,16 @@
 //! The general dense matrix product, on the `gemm` crate.
 //!
-//! The crate is called on one thread for each fixed block of output rows, so that the bits do not depend on the number
+//! The crate is called on one thread for each fixed block of the product, so that the bits do not depend on the number
 //! of threads.
 
 use fuseline_matrix::Dense;
 
-/// Strides of a matrix in memory.
+/// A dense operand, or a part of one, by its strides in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strided<'a> {
-    pub(crate) values: &'a [f64],
-    pub(crate) row_stride: usize,
-    pub(crate) col_stride: usize,
+    values: &'a [f64],
+    row_stride: usize,
+    col_stride: usize,
 }
 
 impl<'a> Strided<'a> {
@@ -22,34 +22,41 @@ impl<'a> Strided<'a> {
         Strided { row_stride: self.col_stride, col_stride: self.row_stride, ..self }
     }
 
+    /// The part that begins in this row and column.
+    pub(crate) fn starting_at(self, row: usize, col: usize) -> Self {
+        let start = row * self.row_stride + col * self.col_stride;
+        Strided { values: self.values.get(start..).unwrap_or_default(), ..self }
+    }
+
     /// Whether all cells of a `rows` x `cols` matrix lie within the values.
     fn holds(&self, rows: usize, cols: usize) -> bool {
         rows == 0 || cols == 0 || (rows - 1) * self.row_stride + (cols - 1) * self.col_stride < self.values.len()
     }
 }
 
-/// Writes rows `first_row..first_row + rows` of `left %*% right` to `out` (row after row), where `left` has `inner`
-/// columns and `right` has `cols`.
-pub(crate) fn gemm_rows(
-    out: &mut [f64],
-    cols: usize,
-    first_row: usize,
-    inner: usize,
-    left: Strided<'_>,
-    right: Strided<'_>,
-) {
-    let rows = out.len().checked_div(cols).unwrap_or(0);
-    if rows == 0 {
+/// Dimensions of a product: `rows` x `inner` times `inner` x `cols`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extents {
+    pub(crate) rows: usize,
+    pub(crate) inner: usize,
+    pub(crate) cols: usize,
+}
+
+/// Writes `left %*% right` to `out`, whose rows are `out_stride` values apart.
+pub(crate) fn gemm_into(out: &mut [f64], out_stride: usize, extents: Extents, left: Strided<'_>, right: Strided<'_>) {
+    let Extents { rows, inner, cols } = extents;
+    if rows == 0 || cols == 0 {
         return;
     }
+    assert!(out_stride >= cols && (rows - 1) * out_stride + cols <= out.len(), "the output covers the product");
     if inner == 0 {
-        out.fill(0.0);
+        out.chunks_mut(out_stride).take(rows).for_each(|row| row[..cols].fill(0.0));
         return;
     }
-    assert!(left.holds(first_row + rows, inner) && right.holds(inner, cols), "operands cover the product");
-    let start = first_row * left.row_stride;
-    // SAFETY: `out` has rows * cols cells; the assertion above says that the last cell read of either operand lies
-    // within its slice, and strides are not negative. `out` is a unique borrow, so it overlaps neither operand.
+    assert!(left.holds(rows, inner) && right.holds(inner, cols), "operands cover the product");
+    // SAFETY: the first assertion says that the last cell written lies within `out`, the second that the last cell
+    // read of either operand lies within its slice, and strides are not negative. `out` is a unique borrow, so it
+    // overlaps neither operand.
     unsafe {
         gemm::gemm(
             rows,
@@ -57,9 +64,9 @@ pub(crate) fn gemm_rows(
             inner,
             out.as_mut_ptr(),
             1,
-            cols as isize,
+            out_stride as isize,
             false,
-            left.values.as_ptr().add(start),
+            left.values.as_ptr(),
             left.col_stride as isize,
             left.row_stride as isize,
             right.values.as_ptr(),

@@ -1,4 +1,4 @@
-//! Generation of matrices from scalars: `matrix`, `seq`, `rand`.
+//! Generation of matrices: `matrix`, `seq`, `rand`, and the expansion of vectors.
 
 use crate::{KernelContext, KernelError, block_rows};
 use fuseline_ir::hop::infer::seq_length;
@@ -47,6 +47,27 @@ pub fn reshape(matrix: &MatrixBlock, rows: i64, cols: i64) -> Result<MatrixBlock
         return Ok(matrix.clone());
     }
     Ok(matrix.to_dense().into_owned().reshape(rows, cols).into())
+}
+
+/// A row of `cols` columns in which each cell of the vector repeats equally often.
+///
+/// # Errors
+/// The length of the vector does not divide the number of columns.
+pub fn expand(context: &KernelContext<'_>, vector: &MatrixBlock, cols: i64) -> Result<MatrixBlock, KernelError> {
+    let (_, width) = checked_dims("expand", 1, cols)?;
+    let (rows, cols) = vector.dims();
+    let cells = rows * cols;
+    if rows.min(cols) > 1 || cells == 0 || width % cells != 0 {
+        let problem = format!("a {rows} x {cols} matrix is no vector whose length divides {width} columns");
+        return Err(KernelError::Argument { operation: "expand", problem });
+    }
+    let mut result = Dense::uninit_in(context.buffers, 1, width);
+    let repeated = width / cells;
+    if repeated > 0 {
+        let runs = result.values_mut().chunks_exact_mut(repeated);
+        runs.zip(vector.to_dense().values()).for_each(|(run, &value)| run.fill(value));
+    }
+    Ok(result.into())
 }
 
 /// The column `from, from + by, ...` up to at most `to`.

@@ -4,23 +4,35 @@
 //! work is cut into blocks whose boundaries follow from shapes alone, and partial results merge in block order.
 
 mod aggregate;
+mod cumulative;
+mod diagonal;
 mod elementwise;
 mod gemm;
 mod generate;
 mod product;
 mod reorganise;
+mod row_index;
+mod select;
+mod table;
 #[cfg(test)]
 mod tests;
+mod variance;
 
 pub use aggregate::{aggregate_full, aggregate_vector};
-pub use elementwise::{binary, ternary, unary};
-pub use generate::{Density, RandomParameters, fill, rand, reshape, seq};
-pub use product::{matmul, matmul_transposed_left};
+pub use cumulative::cumulative;
+pub use diagonal::diagonal;
+pub use elementwise::{binary, nary, outer, ternary, unary};
+pub use generate::{Density, RandomParameters, expand, fill, rand, reshape, seq};
+pub use product::{TransposedSide, matmul, matmul_transposed_left, matmul_transposed_right, tsmm};
 pub use reorganise::{bind_columns, bind_rows, index, left_index, transpose};
+pub use row_index::{Extreme, row_index};
+pub use select::{Margin, order, order_index, remove_empty, reverse_rows};
+pub use table::table;
 
-use fuseline_matrix::{BufferPool, MatrixBlock};
+use fuseline_matrix::{BufferPool, Csr, CsrRows, MatrixBlock};
 pub use fuseline_vecprims::Primitives;
 use rayon::ThreadPool;
+use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
@@ -98,4 +110,39 @@ fn block_rows(cells_per_row: usize) -> usize {
 fn partial_ranges(rows: usize, cells_per_row: usize) -> Vec<Range<usize>> {
     let step = rows.div_ceil(MAX_PARTIALS).max(block_rows(cells_per_row));
     (0..rows).step_by(step).map(|start| start..(start + step).min(rows)).collect()
+}
+
+/// A sparse matrix built row by row, where a row costs about `cost` cells: `row(i, scratch, result)` appends columns
+/// and values. Threads share scratch between rows, so a row leaves it as it was.
+fn build_csr<S>(
+    context: &KernelContext<'_>,
+    (rows, cols): (usize, usize),
+    cost: usize,
+    scratch: impl Fn() -> S + Sync + Send,
+    row: impl Fn(usize, &mut S, &mut CsrRows) + Sync,
+) -> Csr {
+    let step = block_rows(cost);
+    let blocks: Vec<CsrRows> = context.pool.install(|| {
+        (0..rows.div_ceil(step))
+            .into_par_iter()
+            .map_init(&scratch, |scratch, block| {
+                let mut result = CsrRows::default();
+                for i in block * step..((block + 1) * step).min(rows) {
+                    let start = result.values.len();
+                    row(i, scratch, &mut result);
+                    result.lengths.push(result.values.len() - start);
+                }
+                result
+            })
+            .collect()
+    });
+    Csr::from_blocks(cols, blocks)
+}
+
+/// Appends a cell, unless it is zero.
+fn push_nonzero(rows: &mut CsrRows, column: u32, value: f64) {
+    if value != 0.0 {
+        rows.columns.push(column);
+        rows.values.push(value);
+    }
 }

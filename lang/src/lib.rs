@@ -30,7 +30,8 @@ use std::path::Path;
 pub struct ParseOptions<'a> {
     /// The values of `$name` and `$1`, by name without `$`.
     pub arguments: BTreeMap<String, Argument>,
-    /// Reads a file for `source("...")`; the path is relative to the script's name where the script wrote it so.
+    /// Reads a file for `source("...")`, whose path is relative to the script's name where the script wrote it so; and
+    /// the `.mtd` file beside the data file of a `read`, which tells scalars from matrices.
     pub loader: &'a dyn Fn(&Path) -> io::Result<String>,
 }
 
@@ -58,7 +59,7 @@ impl fmt::Debug for ParseOptions<'_> {
 pub fn parse(source_name: &str, text: &str, options: &ParseOptions<'_>) -> Result<Program, Diagnostics> {
     let mut loaded = load::load(source_name, text, options.loader);
     if loaded.errors.is_empty() {
-        let (program, errors) = lower::lower(&loaded, &options.arguments);
+        let (program, errors) = lower::lower(&loaded, options);
         if errors.is_empty() {
             return Ok(Program { sources: loaded.sources, ..program });
         }

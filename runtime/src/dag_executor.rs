@@ -7,7 +7,7 @@ use crate::operators;
 use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::hop::{Function, Hop, HopDag, HopId, HopOp, Inputs, ReorgOp};
+use fuseline_ir::hop::{Function, Hop, HopDag, HopId, HopOp, Inputs};
 use std::io::Write;
 use std::time::Instant;
 
@@ -45,18 +45,9 @@ struct DagExecutor<'a> {
     uses: SecondaryMap<HopId, u32>,
 }
 
-/// The inputs that an operator evaluates. The product `t(X) %*% Y` reads X itself: the transpose is never formed for
-/// it.
-pub(crate) fn evaluated_inputs(dag: &HopDag, hop: &Hop) -> Inputs {
-    let mut inputs = hop.inputs.clone();
-    if hop.op == HopOp::MatMul && is_transpose(&dag[inputs[0]]) {
-        inputs[0] = dag[inputs[0]].inputs[0];
-    }
-    inputs
-}
-
-pub(crate) fn is_transpose(hop: &Hop) -> bool {
-    hop.op == HopOp::Reorg(ReorgOp::Transpose)
+/// The inputs that an operator evaluates: a product reads the input of a transpose itself.
+fn evaluated_inputs(dag: &HopDag, hop: &Hop) -> Inputs {
+    if hop.op == HopOp::MatMul { operators::inputs_of_product(dag, hop) } else { hop.inputs.clone() }
 }
 
 /// Counts the uses by operators that outputs and effects need.

@@ -31,10 +31,8 @@ pub struct EngineOptions {
     pub mode: Mode,
     /// Simplification rewrites.
     pub rewrites: RewriteOptions,
-    /// Exploration, selection and construction; its policy is that of `mode`.
+    /// Exploration, selection and construction; its policy is that of [`Mode::Gen`].
     pub optimizer: OptimizerOptions,
-    /// Whether cost-based selection costs every plan instead of skipping by bounds.
-    pub exhaustive: bool,
     /// Exactly IEEE arithmetic: zeros annihilate only finite operands.
     pub strict_ieee: bool,
     /// Worker threads.
@@ -48,8 +46,7 @@ impl EngineOptions {
     pub(crate) fn policy(&self) -> Option<SelectPolicy> {
         match self.mode {
             Mode::Base => None,
-            Mode::Gen if self.exhaustive => Some(SelectPolicy::Exhaustive),
-            Mode::Gen => Some(SelectPolicy::CostBased),
+            Mode::Gen => Some(self.optimizer.policy),
             Mode::GenFuseAll => Some(SelectPolicy::FuseAll),
             Mode::GenFuseNoRedundancy => Some(SelectPolicy::FuseNoRedundancy),
         }
@@ -62,7 +59,7 @@ pub struct Engine {
     pub(crate) options: EngineOptions,
     pub(crate) backend: Box<dyn Backend>,
     pub(crate) primitives: &'static Primitives,
-    pub(crate) pool: ThreadPool,
+    pub(crate) pool: Arc<ThreadPool>,
     pub(crate) buffers: Arc<BufferPool>,
     pub(crate) plan_cache: PlanCache,
     pub(crate) counters: Counters,
@@ -83,7 +80,26 @@ impl Engine {
             .num_threads(options.threads.max(1))
             .thread_name(|index| format!("fuseline-{index}"))
             .build()?;
-        let buffers = BufferPool::new(options.idle_bytes);
+        let (pool, buffers) = (Arc::new(pool), BufferPool::new(options.idle_bytes));
+        Ok(Engine { options, backend, primitives, pool, buffers, plan_cache, counters: Counters::default() })
+    }
+
+    /// An engine of another configuration that shares the memory, and for the same number of the threads, of this one.
+    ///
+    /// # Errors
+    /// The operating system refuses threads.
+    pub fn reconfigured(
+        &self,
+        options: EngineOptions,
+        backend: Box<dyn Backend>,
+        primitives: &'static Primitives,
+        plan_cache: PlanCache,
+    ) -> Result<Self, rayon::ThreadPoolBuildError> {
+        if options.threads.max(1) != self.options.threads.max(1) {
+            let engine = Engine::new(options, backend, primitives, plan_cache)?;
+            return Ok(Engine { buffers: Arc::clone(&self.buffers), ..engine });
+        }
+        let (pool, buffers) = (Arc::clone(&self.pool), Arc::clone(&self.buffers));
         Ok(Engine { options, backend, primitives, pool, buffers, plan_cache, counters: Counters::default() })
     }
 

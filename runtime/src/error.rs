@@ -49,6 +49,16 @@ pub enum RuntimeErrorKind {
     /// A file that cannot be read or written.
     #[error(transparent)]
     File(#[from] IoError),
+    /// A file that came to hold something else after the script was compiled.
+    #[error("{path} holds a {actual}, where a {expected} was expected; say data_type=\"{actual}\"")]
+    FileType {
+        /// The file.
+        path: String,
+        /// `matrix` or `scalar`.
+        actual: &'static str,
+        /// `matrix` or `scalar`.
+        expected: &'static str,
+    },
     /// Output that cannot be written.
     #[error("cannot print: {0}")]
     Print(#[from] std::io::Error),

@@ -2,9 +2,10 @@
 
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::value::RuntimeValue;
-use fuseline_ir::{SizeInfo, Value};
+use fuseline_ir::{DataType, SizeInfo, Value};
 use fuseline_matrix::io::{self, Metadata};
 use fuseline_passes::size::FileSizes;
+use rayon::ThreadPool;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -52,6 +53,8 @@ fn metadata<'a>(named: impl Iterator<Item = (&'a str, &'a RuntimeValue)>) -> Res
             "value_type" => metadata.value_type = text()?,
             "format" => metadata.format = text()?,
             "sep" => metadata.sep = text()?,
+            "naStrings" => metadata.na_strings = text()?,
+            "description" => metadata.description = text()?,
             "rows" => metadata.rows = count()?,
             "cols" => metadata.cols = count()?,
             "nnz" => metadata.nnz = count()?,
@@ -65,18 +68,27 @@ fn metadata<'a>(named: impl Iterator<Item = (&'a str, &'a RuntimeValue)>) -> Res
     Ok(metadata)
 }
 
-/// `read(path, ...)`.
+/// `read(path, ...)`, of a file that the script was compiled to find a value of this type in.
 pub(crate) fn read<'a>(
+    pool: &ThreadPool,
     path: &str,
     named: impl Iterator<Item = (&'a str, &'a RuntimeValue)>,
+    expected: DataType,
 ) -> Result<RuntimeValue, RuntimeError> {
     let arguments = metadata(named)?;
     let path = Path::new(path);
     let described = arguments.clone().or(Metadata::beside(path)?.unwrap_or_default());
-    Ok(if described.is_scalar() {
+    let (is_scalar, expects_scalar) = (described.is_scalar(), expected != DataType::Matrix);
+    if is_scalar != expects_scalar {
+        let name = |is_scalar| if is_scalar { "scalar" } else { "matrix" };
+        let (actual, expected) = (name(is_scalar), name(expects_scalar));
+        let path = path.display().to_string();
+        return Err(RuntimeErrorKind::FileType { path, actual, expected }.into());
+    }
+    Ok(if is_scalar {
         io::read_scalar(path, &arguments)?.into()
     } else {
-        io::read_matrix(path, &arguments)?.into()
+        pool.install(|| io::read_matrix(path, &arguments))?.into()
     })
 }
 
@@ -89,7 +101,7 @@ pub(crate) fn write<'a>(
     let arguments = metadata(named)?;
     match value {
         RuntimeValue::Matrix(block) => io::write_matrix(block, Path::new(path), &arguments)?,
-        RuntimeValue::Scalar(scalar) => io::write_scalar(scalar, Path::new(path))?,
+        RuntimeValue::Scalar(scalar) => io::write_scalar(scalar, Path::new(path), &arguments)?,
     }
     Ok(())
 }

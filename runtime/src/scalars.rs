@@ -73,7 +73,9 @@ fn integer_binary(op: BinaryOp, x: i64, y: i64) -> Option<i64> {
 pub(crate) fn ternary(op: TernaryOp, a: &Value, b: &Value, c: &Value) -> Option<Value> {
     match op {
         TernaryOp::IfElse => Some(if a.as_f64()? != 0.0 { b.clone() } else { c.clone() }),
-        TernaryOp::PlusMult | TernaryOp::MinusMult => Some(Value::F64(op.eval(a.as_f64()?, b.as_f64()?, c.as_f64()?))),
+        TernaryOp::PlusMult | TernaryOp::MinusMult | TernaryOp::Replace => {
+            Some(Value::F64(op.eval(a.as_f64()?, b.as_f64()?, c.as_f64()?)))
+        }
     }
 }
 

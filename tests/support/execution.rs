@@ -75,10 +75,43 @@ fn check_module(text: &str, module: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Runs a script (`.dml`) in every mode, on every backend and on one and three threads: all must print the same, which is
+/// the output.
+fn run_script(input: &Input<'_>) -> Result<String, String> {
+    let name = input.path.display().to_string();
+    let mut first: Option<String> = None;
+    for (mode, label) in MODES {
+        for backend in backends() {
+            for threads in [1, 3] {
+                let label = format!("{label}: {backend:?} on {threads} threads");
+                let session = Session::new(CompileOptions { mode: *mode, threads, ..small(backend) });
+                let session = session.map_err(|error| error.to_string())?;
+                let mut printed = Vec::new();
+                session
+                    .compile_script(&name, input.text, &[])
+                    .and_then(|script| session.run(&script, Variables::new(), &mut printed))
+                    .map_err(|error| format!("{label}: {error}"))?;
+                let printed = String::from_utf8_lossy(&printed).into_owned();
+                match &first {
+                    Some(first) if *first != printed => {
+                        return Err(format!("{label} prints\n{printed}\nand the first configuration\n{first}"));
+                    }
+                    Some(_) => {}
+                    None => first = Some(printed),
+                }
+            }
+        }
+    }
+    first.ok_or_else(|| "there is no backend".to_owned())
+}
+
 /// Runs the DAGs on random inputs of the sizes of their reads in every mode, on every backend and on one and three
 /// threads. All results must be those of the oracle, and within a mode the same bits. Gives the fused operators that ran
 /// in mode `gen`. Options: `min` and `max` of the random numbers (-1 and 1), and `seed`.
 pub(crate) fn run(input: &Input<'_>) -> Result<String, String> {
+    if input.path.extension().is_some_and(|extension| extension == "dml") {
+        return run_script(input);
+    }
     let generator = Generator::of(input)?;
     let mut text = String::new();
     for (name, dag) in dags(input)? {

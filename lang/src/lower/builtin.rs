@@ -4,17 +4,16 @@ use super::bind::{Bound, Callable, type_name};
 use super::{Lowered, Lowerer};
 use crate::ast::{Call, Expression, ExpressionKind};
 use crate::diagnostic::Diagnostic;
-use fuseline_ir::builtins::{Builtin, Lowering, Presence};
-use fuseline_ir::hop::{DataGenOp, Function, Hop, HopId, HopOp, ReorgOp, Span};
-use fuseline_ir::ops::{BinaryOp, Direction, TernaryOp, UnaryOp};
-use fuseline_ir::size::SizeInfo;
+use fuseline_ir::builtins::{Builtin, Lowering};
+use fuseline_ir::hop::{DataGenOp, HopId, HopOp, NaryOp, ReorgOp, ShapeOp, Span};
+use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use fuseline_ir::types::{DataType, Value};
 
 /// A call being lowered: its row, its arguments by parameter, and its place.
-struct Bind<'e> {
-    builtin: &'static Builtin,
-    bound: Bound<'e>,
-    span: Span,
+pub(super) struct Bind<'e> {
+    pub(super) builtin: &'static Builtin,
+    pub(super) bound: Bound<'e>,
+    pub(super) span: Span,
 }
 
 impl Lowerer<'_> {
@@ -27,23 +26,32 @@ impl Lowerer<'_> {
         let call = Bind { builtin, bound, span };
         match builtin.lowering {
             Lowering::Unary(op) => self.with_inputs(&call, HopOp::Unary(op)),
+            Lowering::Binary(op) => self.with_inputs(&call, HopOp::Binary(op)),
+            Lowering::Ternary(op) => self.with_inputs(&call, HopOp::Ternary(op)),
             Lowering::Aggregate(op, direction) => self.with_inputs(&call, HopOp::AggUnary(op, direction)),
+            Lowering::Cumulative(op) => self.with_inputs(&call, HopOp::Cumulative(op)),
             Lowering::Shape(op) => self.with_inputs(&call, HopOp::Shape(op)),
-            Lowering::Transpose => self.with_inputs(&call, HopOp::Reorg(ReorgOp::Transpose)),
+            Lowering::Reorg(op) => self.with_inputs(&call, HopOp::Reorg(op)),
             Lowering::Nary(op) => self.with_inputs(&call, HopOp::Nary(op)),
-            Lowering::IfElse => self.with_inputs(&call, HopOp::Ternary(TernaryOp::IfElse)),
             Lowering::Cast(op) => self.with_inputs(&call, HopOp::Cast(op)),
-            Lowering::AggregateOrFold(op, _) if call.bound.rest.is_empty() => {
+            Lowering::AggregateOrNary(op, _) if call.bound.rest.is_empty() => {
                 self.with_inputs(&call, HopOp::AggUnary(op, Direction::Full))
             }
-            Lowering::AggregateOrFold(_, op) => {
-                let values = self.inputs(&call)?;
-                let fold = |so_far: HopId, next: &HopId| self.add(HopOp::Binary(op), &[so_far, *next], span);
-                values[1..].iter().try_fold(values[0], fold)
+            Lowering::AggregateOrNary(_, op) => self.nary(&call, op),
+            Lowering::Deviation(direction) => {
+                let variance = self.with_inputs(&call, HopOp::AggUnary(AggOp::Var, direction))?;
+                self.add(HopOp::Unary(UnaryOp::Sqrt), &[variance], span)
+            }
+            Lowering::Trace => {
+                let diagonal = self.with_inputs(&call, HopOp::Reorg(ReorgOp::Diag))?;
+                self.add(HopOp::AggUnary(AggOp::Sum, Direction::Full), &[diagonal], span)
             }
             Lowering::Log => self.log(&call),
+            Lowering::Bias(op) => self.bias(&call, op),
+            Lowering::Outer => self.outer(&call),
             Lowering::DataGen(op) => self.data_gen(&call, op),
             Lowering::Function(function) => self.function_call(&call, function),
+            Lowering::Table => self.table(&call),
             Lowering::IfDef => self.ifdef(&call),
         }
     }
@@ -79,6 +87,48 @@ impl Lowerer<'_> {
         self.add(HopOp::Binary(BinaryOp::Div), &[logarithm, divisor], call.span)
     }
 
+    /// Several arguments cell by cell: one operator for matrices, pairs of operators for scalars and few arguments.
+    fn nary(&mut self, call: &Bind<'_>, op: NaryOp) -> Lowered<HopId> {
+        let values = self.inputs(call)?;
+        let has_matrix = values.iter().any(|&value| self.blocks.dag[value].is_matrix());
+        match op.fold() {
+            Some(fold) if values.len() == 2 || !has_matrix => {
+                let add = |so_far: HopId, next: &HopId| self.add(HopOp::Binary(fold), &[so_far, *next], call.span);
+                values[1..].iter().try_fold(values[0], add)
+            }
+            _ => self.add(HopOp::Nary(op), &values, call.span),
+        }
+    }
+
+    /// A vector of biases, one per group of columns, as a row.
+    fn bias(&mut self, call: &Bind<'_>, op: BinaryOp) -> Lowered<HopId> {
+        let inputs = self.inputs(call)?;
+        let cols = self.extent(inputs[0], ShapeOp::Ncol, call.span)?;
+        let row = self.add(HopOp::DataGen(DataGenOp::Expand), &[inputs[1], cols], call.span)?;
+        self.add(HopOp::Binary(op), &[inputs[0], row], call.span)
+    }
+
+    /// `outer(u, v, "op")`.
+    fn outer(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
+        let [Some(left), Some(right), Some(op)] = call.bound.slots[..] else {
+            unreachable!("all three parameters are required")
+        };
+        let text = self.expression(op)?;
+        let Some(Value::Str(text)) = self.blocks.dag.literal_value(text) else {
+            let error =
+                Diagnostic::new(op.span, "`outer` needs its operation as a constant text").here("not a constant");
+            return self.report(error.help("write `outer(u, v, \"*\")`"));
+        };
+        let named = BinaryOp::ALL.iter().find(|known| known.dml() == Some(text.as_str()));
+        let Some(&named) = named else {
+            let known: Vec<&str> = BinaryOp::ALL.iter().filter_map(|known| known.dml()).collect();
+            let error = Diagnostic::new(op.span, format!("there is no operation `{text}`")).here("unknown");
+            return self.report(error.help(format!("the operations are {}", known.join(" "))));
+        };
+        let (left, right) = (self.expression(left)?, self.expression(right)?);
+        self.add(HopOp::Outer(named), &[left, right], call.span)
+    }
+
     fn data_gen(&mut self, call: &Bind<'_>, op: DataGenOp) -> Lowered<HopId> {
         let mut inputs = Vec::new();
         let (mut count, is_matrix) = (call.builtin.parameters.len(), op == DataGenOp::Matrix);
@@ -101,12 +151,12 @@ impl Lowerer<'_> {
                 let increment = self.implied_increment(inputs[0], inputs[1], call.span)?;
                 inputs.push(increment);
             }
-            DataGenOp::Matrix | DataGenOp::Seq | DataGenOp::Rand => {}
+            DataGenOp::Matrix | DataGenOp::Seq | DataGenOp::Rand | DataGenOp::Expand => {}
         }
         self.add(HopOp::DataGen(op), &inputs, call.span)
     }
 
-    fn matrix_for_scalar<T>(&mut self, function: &str, parameter: &str, place: Span) -> Lowered<T> {
+    pub(super) fn matrix_for_scalar<T>(&mut self, function: &str, parameter: &str, place: Span) -> Lowered<T> {
         let message = format!("`{function}` needs a scalar as `{parameter}`, not {}", type_name(DataType::Matrix));
         let error = Diagnostic::new(place, message).here("a matrix");
         self.report(error.help("convert a 1 x 1 matrix with `as.scalar(...)`"))
@@ -136,84 +186,6 @@ impl Lowerer<'_> {
         self.add(HopOp::Ternary(TernaryOp::IfElse), &[falls, down, up], span)
     }
 
-    /// Required parameters become inputs by position, others named inputs.
-    fn function_call(&mut self, call: &Bind<'_>, function: Function) -> Lowered<HopId> {
-        let (mut inputs, mut names) = (Vec::new(), Vec::new());
-        for (parameter, argument) in call.builtin.parameters.iter().zip(&call.bound.slots) {
-            let Some(argument) = argument else { continue };
-            inputs.push(self.expression(argument)?);
-            if parameter.presence != Presence::Required {
-                names.push(parameter.name.to_owned());
-            }
-        }
-        self.check_function(call, function, &inputs)?;
-        let id = self.add(HopOp::Parameterized { function, names }, &inputs, call.span)?;
-        if function == Function::Read {
-            self.declare_read(call, id)?;
-        }
-        Ok(id)
-    }
-
-    /// Gives a `read` the type and the dimensions that its arguments state.
-    fn declare_read(&mut self, call: &Bind<'_>, id: HopId) -> Lowered<()> {
-        let is_scalar = match self.named_text(id, "data_type").as_deref() {
-            None | Some("matrix") => false,
-            Some("scalar") => true,
-            Some(other) => {
-                let message = format!("`read` gives a matrix or a scalar; `{other}` is not supported");
-                return self.report(Diagnostic::new(call.span, message));
-            }
-        };
-        if !is_scalar {
-            let count = |value: f64| (value >= 0.0).then_some(value as u64);
-            let number = |name: &str| {
-                let input = named_input(&self.blocks.dag[id], name)?;
-                self.blocks.dag.literal_f64(input).and_then(count)
-            };
-            let size = SizeInfo { rows: number("rows"), cols: number("cols"), nnz: number("nnz") };
-            let fits = size.nnz.zip(size.cells()).is_none_or(|(nnz, cells)| nnz <= cells);
-            self.blocks.dag.hops[id].size = SizeInfo { nnz: size.nnz.filter(|_| fits), ..size };
-            return Ok(());
-        }
-        self.blocks.dag.hops[id].data_type = match self.named_text(id, "value_type").as_deref() {
-            None | Some("double") => DataType::F64,
-            Some("int" | "integer") => DataType::I64,
-            Some("boolean") => DataType::BOOL,
-            Some("string") => DataType::STR,
-            Some(other) => {
-                return self.report(Diagnostic::new(call.span, format!("there is no value type `{other}`")));
-            }
-        };
-        Ok(())
-    }
-
-    /// The text of a named input of an operator, in lower case, when it is a literal.
-    fn named_text(&self, id: HopId, name: &str) -> Option<String> {
-        let input = named_input(&self.blocks.dag[id], name)?;
-        match self.blocks.dag.literal_value(input) {
-            Some(Value::Str(text)) => Some(text.to_lowercase()),
-            _ => None,
-        }
-    }
-
-    fn check_function(&mut self, call: &Bind<'_>, function: Function, inputs: &[HopId]) -> Lowered<()> {
-        let takes_matrix = |position: usize| match function {
-            Function::Write | Function::ToString => position == 0,
-            Function::Read | Function::Print | Function::Stop | Function::Assert | Function::Time => false,
-        };
-        let wrong = (0..inputs.len()).find(|&at| self.blocks.dag[inputs[at]].is_matrix() && !takes_matrix(at));
-        let Some(wrong) = wrong else { return Ok(()) };
-        let place = self.blocks.dag[inputs[wrong]].span.unwrap_or(call.span);
-        if function == Function::Print {
-            let error = Diagnostic::new(call.span, "`print` prints scalars and texts, not matrices").here("a matrix");
-            return self
-                .report(error.help("convert the matrix with `toString(...)`, or a single cell with `as.scalar(...)`"));
-        }
-        let given = call.builtin.parameters.iter().zip(&call.bound.slots).filter(|(_, slot)| slot.is_some());
-        let parameter = given.map(|(parameter, _)| parameter.name).nth(wrong).unwrap_or_default();
-        self.matrix_for_scalar(call.builtin.name, parameter, place)
-    }
-
     /// `ifdef($name, default)`: the default is evaluated only where the argument was not passed.
     fn ifdef(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
         let [Some(Expression { kind: ExpressionKind::ScriptArgument(name), span, .. }), Some(default)] =
@@ -227,11 +199,4 @@ impl Lowerer<'_> {
             None => self.expression(default),
         }
     }
-}
-
-/// The input of this name; names are those of the last inputs.
-fn named_input(hop: &Hop, name: &str) -> Option<HopId> {
-    let HopOp::Parameterized { names, .. } = &hop.op else { return None };
-    let position = names.iter().position(|known| known == name)?;
-    hop.inputs.get(hop.inputs.len() - names.len() + position).copied()
 }

@@ -166,7 +166,7 @@ impl Lowerer<'_> {
     }
 
     /// The number of rows or columns: a literal where it is known.
-    fn extent(&mut self, base: HopId, extent: ShapeOp, span: Span) -> Lowered<HopId> {
+    pub(super) fn extent(&mut self, base: HopId, extent: ShapeOp, span: Span) -> Lowered<HopId> {
         let size = self.blocks.dag[base].size;
         let known = match extent {
             ShapeOp::Nrow => size.rows,

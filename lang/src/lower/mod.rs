@@ -11,11 +11,13 @@ mod call;
 mod control;
 mod expression;
 mod function;
+mod parameterized;
 mod scope;
 mod statement;
 #[cfg(test)]
 mod tests;
 
+use crate::ParseOptions;
 use crate::argument::Argument;
 use crate::ast::Name;
 use crate::diagnostic::Diagnostic;
@@ -27,6 +29,8 @@ use fuseline_ir::program::Program;
 use fuseline_ir::types::DataType;
 use scope::Scope;
 use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::Path;
 
 /// The error was reported; what depends on the value is given up.
 #[derive(Debug)]
@@ -35,12 +39,12 @@ struct Reported;
 type Lowered<T> = Result<T, Reported>;
 
 /// Lowers all files; the program is of use only when there are no errors.
-pub(crate) fn lower(loaded: &Loaded, arguments: &BTreeMap<String, Argument>) -> (Program, Vec<Diagnostic>) {
+pub(crate) fn lower(loaded: &Loaded, options: &ParseOptions<'_>) -> (Program, Vec<Diagnostic>) {
     let mut errors = Vec::new();
-    let signatures = function::signatures(&loaded.files, arguments, &mut errors);
+    let signatures = function::signatures(&loaded.files, &options.arguments, &mut errors);
     let mut program = Program::default();
     for (number, file) in loaded.files.iter().enumerate() {
-        let mut lowerer = Lowerer::new(file, arguments, &signatures);
+        let mut lowerer = Lowerer::new(file, options, &signatures);
         lowerer.functions(&mut program);
         if number == 0 {
             program.body = lowerer.script();
@@ -57,6 +61,8 @@ pub(crate) fn lower(loaded: &Loaded, arguments: &BTreeMap<String, Argument>) -> 
 struct Lowerer<'a> {
     file: &'a File,
     arguments: &'a BTreeMap<String, Argument>,
+    /// Reads a file.
+    loader: &'a dyn Fn(&Path) -> io::Result<String>,
     signatures: &'a BTreeMap<String, Signature>,
     errors: Vec<Diagnostic>,
     scope: Scope,
@@ -69,14 +75,11 @@ struct Lowerer<'a> {
 }
 
 impl<'a> Lowerer<'a> {
-    fn new(
-        file: &'a File,
-        arguments: &'a BTreeMap<String, Argument>,
-        signatures: &'a BTreeMap<String, Signature>,
-    ) -> Self {
+    fn new(file: &'a File, options: &'a ParseOptions<'_>, signatures: &'a BTreeMap<String, Signature>) -> Self {
         Lowerer {
             file,
-            arguments,
+            arguments: &options.arguments,
+            loader: options.loader,
             signatures,
             errors: Vec::new(),
             scope: Scope::default(),

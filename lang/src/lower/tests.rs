@@ -158,69 +158,68 @@ fn builtins_become_operators() {
                 %7 = div %5, %6 : f64[2x2]
                 %8 = literal 1 : i64
                 %9 = t %3 : f64[2x2]
-                %10 = min %3, %8 : f64[2x2]
-                %11 = min %10, %9 : f64[2x2]
-                %12 = max.full %3 : f64
-                %13 = plus %11, %12 : f64[2x2]
-                %14 = sum.row %3 : f64[2x1]
-                %15 = cbind %3, %3, %14 : f64[2x5]
-                %16 = mean.col %3 : f64[1x2]
+                %10 = nary_min %3, %8, %9 : f64[2x2]
+                %11 = max.full %3 : f64
+                %12 = plus %10, %11 : f64[2x2]
+                %13 = sum.row %3 : f64[2x1]
+                %14 = cbind %3, %3, %13 : f64[2x5]
+                %15 = mean.col %3 : f64[1x2]
+                %16 = literal 1 : i64
                 %17 = literal 1 : i64
-                %18 = literal 1 : i64
-                %19 = literal 2 : i64
-                %20 = index %16, %17, %17, %18, %19 : f64[1x2]
-                %21 = t %20 : f64[2x1]
-                %22 = cbind %3, %21 : f64[2x3]
-                %23 = nrow %3 : i64
-                %24 = literal 1 : i64
-                %25 = gt %23, %24 : bool
-                %26 = literal 1 : i64
-                %27 = literal -1 : i64
-                %28 = ifelse %25, %27, %26 : i64
-                %29 = seq %23, %24, %28 : f64[?x1]
-                %30 = literal 1 : i64
-                %31 = literal 10 : i64
-                %32 = literal 3 : i64
-                %33 = seq %30, %31, %32 : f64[4x1]
-                %34 = literal 3 : i64
-                %35 = literal 1 : i64
-                %36 = literal -1 : i64
-                %37 = seq %34, %35, %36 : f64[3x1]
-                %38 = literal 2 : i64
-                %39 = gt %3, %38 : f64[2x2]
-                %40 = literal -1 : i64
-                %41 = ifelse %39, %3, %40 : f64[2x2]
-                %42 = literal 1 : i64
-                %43 = literal 2 : i64
-                %44 = index %3, %42, %42, %43, %43 : f64[1x1]
-                %45 = as.scalar %44 : f64
-                %46 = as.integer %45 : i64
-                %47 = literal 2 : i64
-                %48 = literal 0.0 : f64
+                %18 = literal 2 : i64
+                %19 = index %15, %16, %16, %17, %18 : f64[1x2]
+                %20 = t %19 : f64[2x1]
+                %21 = cbind %3, %20 : f64[2x3]
+                %22 = nrow %3 : i64
+                %23 = literal 1 : i64
+                %24 = gt %22, %23 : bool
+                %25 = literal 1 : i64
+                %26 = literal -1 : i64
+                %27 = ifelse %24, %26, %25 : i64
+                %28 = seq %22, %23, %27 : f64[?x1]
+                %29 = literal 1 : i64
+                %30 = literal 10 : i64
+                %31 = literal 3 : i64
+                %32 = seq %29, %30, %31 : f64[4x1]
+                %33 = literal 3 : i64
+                %34 = literal 1 : i64
+                %35 = literal -1 : i64
+                %36 = seq %33, %34, %35 : f64[3x1]
+                %37 = literal 2 : i64
+                %38 = gt %3, %37 : f64[2x2]
+                %39 = literal -1 : i64
+                %40 = ifelse %38, %3, %39 : f64[2x2]
+                %41 = literal 1 : i64
+                %42 = literal 2 : i64
+                %43 = index %3, %41, %41, %42, %42 : f64[1x1]
+                %44 = as.scalar %43 : f64
+                %45 = as.integer %44 : i64
+                %46 = literal 2 : i64
+                %47 = literal 0.0 : f64
+                %48 = literal 1.0 : f64
                 %49 = literal 1.0 : f64
-                %50 = literal 1.0 : f64
-                %51 = literal -1 : i64
-                %52 = literal "normal" : str
-                %53 = rand %23, %47, %48, %49, %50, %51, %52 : f64[?x2]
+                %50 = literal -1 : i64
+                %51 = literal "normal" : str
+                %52 = rand %22, %46, %47, %48, %49, %50, %51 : f64[?x2]
+                %53 = literal 2 : i64
                 %54 = literal 2 : i64
-                %55 = literal 2 : i64
-                %56 = pow %54, %55 : f64
-                %57 = neg %56 : f64
-                %58 = literal 3.141592653589793 : f64
-                %59 = plus %57, %58 : f64
+                %55 = pow %53, %54 : f64
+                %56 = neg %55 : f64
+                %57 = literal 3.141592653589793 : f64
+                %58 = plus %56, %57 : f64
                 write "X" %3
                 write "a" %7
-                write "b" %13
-                write "c" %15
-                write "d" %22
-                write "n" %23
-                write "e" %29
-                write "f" %33
-                write "g" %37
-                write "h" %41
-                write "i" %46
-                write "j" %53
-                write "k" %59
+                write "b" %12
+                write "c" %14
+                write "d" %21
+                write "n" %22
+                write "e" %28
+                write "f" %32
+                write "g" %36
+                write "h" %40
+                write "i" %45
+                write "j" %52
+                write "k" %58
               }
             }
         "#]],
@@ -497,4 +496,83 @@ fn loops_within_loops_with_changing_types_are_lowered_in_reasonable_time() {
 fn long_chains_need_no_stack() {
     let text = format!("a = 1\nx = a{}\ny = \"s\"{}", " + a".repeat(1900), " + a".repeat(1900));
     assert_eq!(program(&text).body.len(), 1);
+}
+
+#[test]
+fn reorganisations_tables_and_biases_become_operators() {
+    check(
+        "X = matrix(\"1 2 3 4 5 6\", rows=2, cols=3)\nv = seq(1, 2)\na = order(X, 2, index.return=TRUE)\nb = removeEmpty(target=X, margin=\"rows\", select=v)\nc = table(v, 1)\nd = table(v, v, 2, 3)\ne = table(v, v, v, dim1=2, dim2=3)\nf = outer(v, t(v), \"<=\")\ng = bias_add(X, v[1, 1]) + max(X, 1, 2)\nh = sd(X) + trace(diag(v)) + max(1, 2, 3)\ni = rev(cumsum(replace(target=X, pattern=1, replacement=0)))\nj = rowIndexMax(X)",
+        &expect![[r#"
+            program {
+              block {
+                %0 = literal "1 2 3 4 5 6" : str
+                %1 = literal 2 : i64
+                %2 = literal 3 : i64
+                %3 = matrix %0, %1, %2 : f64[2x3]
+                %4 = literal 1 : i64
+                %5 = literal 2 : i64
+                %6 = literal 1 : i64
+                %7 = seq %4, %5, %6 : f64[2x1]
+                %8 = literal 2 : i64
+                %9 = literal TRUE : bool
+                %10 = order %3, by=%8, index.return=%9 : f64[2x1]
+                %11 = literal "rows" : str
+                %12 = removeEmpty %3, margin=%11, select=%7 : f64[?x3]
+                %13 = literal 1 : i64
+                %14 = literal 1.0 : f64
+                %15 = table %7, %13, %14 : f64[?x?]
+                %16 = literal 1.0 : f64
+                %17 = literal 2 : i64
+                %18 = literal 3 : i64
+                %19 = table %7, %7, %16, dim1=%17, dim2=%18 : f64[2x3]
+                %20 = literal 2 : i64
+                %21 = literal 3 : i64
+                %22 = table %7, %7, %7, dim1=%20, dim2=%21 : f64[2x3]
+                %23 = literal "<=" : str
+                %24 = t %7 : f64[1x2]
+                %25 = outer.le %7, %24 : f64[2x2]
+                %26 = literal 1 : i64
+                %27 = literal 1 : i64
+                %28 = index %7, %26, %26, %27, %27 : f64[1x1]
+                %29 = literal 3 : i64
+                %30 = expand %28, %29 : f64[1x3]
+                %31 = plus %3, %30 : f64[2x3]
+                %32 = literal 1 : i64
+                %33 = literal 2 : i64
+                %34 = nary_max %3, %32, %33 : f64[2x3]
+                %35 = plus %31, %34 : f64[2x3]
+                %36 = var.full %3 : f64
+                %37 = sqrt %36 : f64
+                %38 = diag %7 : f64[2x2]
+                %39 = diag %38 : f64[2x1]
+                %40 = sum.full %39 : f64
+                %41 = plus %37, %40 : f64
+                %42 = literal 1 : i64
+                %43 = literal 2 : i64
+                %44 = literal 3 : i64
+                %45 = max %42, %43 : i64
+                %46 = max %45, %44 : i64
+                %47 = plus %41, %46 : f64
+                %48 = literal 1 : i64
+                %49 = literal 0 : i64
+                %50 = replace %3, %48, %49 : f64[2x3]
+                %51 = cumulative.sum %50 : f64[2x3]
+                %52 = rev %51 : f64[2x3]
+                %53 = rowIndexMax %3 : f64[2x1]
+                write "X" %3
+                write "v" %7
+                write "a" %10
+                write "b" %12
+                write "c" %15
+                write "d" %19
+                write "e" %22
+                write "f" %25
+                write "g" %35
+                write "h" %47
+                write "i" %52
+                write "j" %53
+              }
+            }
+        "#]],
+    );
 }

@@ -307,3 +307,110 @@ fn functions_and_their_calls_are_checked() {
         "#]],
     );
 }
+
+#[test]
+fn functions_with_forms_of_their_own_say_what_they_take() {
+    check(
+        &[
+            "X = seq(1, 3)\nY = outer(X, t(X), \"plus\")",
+            "X = seq(1, 3)\nop = as.scalar(X[1, 1])\nY = outer(X, t(X), op)",
+            "X = seq(1, 3)\nY = outer(t(X), X, \"+\")",
+            "X = seq(1, 3)\nY = table(X, X, dim1=3)",
+            "X = seq(1, 3)\nY = table(X, X, X, 3, X)",
+            "X = seq(1, 3)\nY = removeEmpty(X)",
+            "X = seq(1, 3)\nY = order(target=X, by=1, decreasing=X)",
+            "X = matrix(1, rows=2, cols=3)\nY = diag(X)",
+            "X = matrix(1, rows=2, cols=5)\nY = bias_add(X, seq(1, 3))",
+        ],
+        &expect![[r#"
+            Error: there is no operation `plus`
+               ╭─[ test.dml:2:20 ]
+               │
+             2 │ Y = outer(X, t(X), "plus")
+               │                    ───┬──
+               │                       ╰──── unknown
+               │
+               │ Help: the operations are + - * / ^ %/% %% min max == != < <= > >= & | xor bitwAnd
+            ───╯
+
+            Error: `outer` needs its operation as a constant text
+               ╭─[ test.dml:3:20 ]
+               │
+             3 │ Y = outer(X, t(X), op)
+               │                    ─┬
+               │                     ╰── not a constant
+               │
+               │ Help: write `outer(u, v, "*")`
+            ───╯
+
+            Error: outer with +: the shapes [1x3] and [3x1] do not fit: outer takes a column vector and a row vector
+               ╭─[ test.dml:2:5 ]
+               │
+             1 │ X = seq(1, 3)
+               │     ────┬────
+               │         ╰────── a matrix [3x1]
+             2 │ Y = outer(t(X), X, "+")
+               │           ──┬─
+               │             ╰─── a matrix [1x3]
+            ───╯
+
+            Error: `table` needs both dimensions or none
+               ╭─[ test.dml:2:22 ]
+               │
+             2 │ Y = table(X, X, dim1=3)
+               │                      ┬
+               │                      ╰── alone
+               │
+               │ Help: write `table(A, B, rows, columns)`
+            ───╯
+
+            Error: `table` needs a scalar as `dim2`, not Matrix[Double]
+               ╭─[ test.dml:2:23 ]
+               │
+             2 │ Y = table(X, X, X, 3, X)
+               │                       ┬
+               │                       ╰── a matrix
+               │
+               │ Help: convert a 1 x 1 matrix with `as.scalar(...)`
+            ───╯
+
+            Error: `removeEmpty` needs the argument `margin`
+               ╭─[ test.dml:2:5 ]
+               │
+             2 │ Y = removeEmpty(X)
+               │     ───────┬──────
+               │            ╰──────── missing here
+               │
+               │ Help: the function is `removeEmpty(target, margin, select=..., empty.return=...)`
+            ───╯
+
+            Error: `order` needs a scalar as `decreasing`, not Matrix[Double]
+               ╭─[ test.dml:1:5 ]
+               │
+             1 │ X = seq(1, 3)
+               │     ────┬────
+               │         ╰────── a matrix
+               │
+               │ Help: convert a 1 x 1 matrix with `as.scalar(...)`
+            ───╯
+
+            Error: diag needs a square matrix or a column vector as input 1, not matrix
+               ╭─[ test.dml:2:5 ]
+               │
+             1 │ X = matrix(1, rows=2, cols=3)
+               │     ────────────┬────────────
+               │                 ╰────────────── a matrix [2x3]
+            ───╯
+
+            Error: expand needs a vector whose length divides the number of columns as input 1, not matrix
+               ╭─[ test.dml:2:5 ]
+               │
+             2 │ Y = bias_add(X, seq(1, 3))
+               │     ───────────┬────┬─────
+               │                ╰──────────── Integer
+               │                     │
+               │                     ╰─────── a matrix [3x1]
+            ───╯
+        "#]],
+    );
+}

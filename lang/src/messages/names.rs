@@ -12,7 +12,7 @@ fn unknown_names_suggest_known_ones() {
             "y = sum + 1",
             "x = rowSum(matrix(1, rows=2, cols=2))",
             "x = rowsums(matrix(1, rows=2, cols=2))",
-            "x = table(seq(1, 3), seq(1, 3))",
+            "x = eigen(matrix(1, rows=3, cols=3))",
             "x = frobnicate(3)",
             "x = $tol + $1",
             "x = lib::f(3)",
@@ -69,10 +69,10 @@ fn unknown_names_suggest_known_ones() {
                │ Help: did you mean `rowSums`?
             ───╯
 
-            Error: the builtin function `table` is not supported yet
+            Error: the builtin function `eigen` is not supported yet
                ╭─[ test.dml:1:5 ]
                │
-             1 │ x = table(seq(1, 3), seq(1, 3))
+             1 │ x = eigen(matrix(1, rows=3, cols=3))
                │     ──┬──
                │       ╰──── not supported yet
             ───╯

@@ -1,17 +1,22 @@
 //! Runs one operator on its evaluated inputs.
 
-use crate::dag_executor::is_transpose;
+mod functions;
+mod generate;
+mod product;
+
+pub(crate) use product::evaluated_inputs as inputs_of_product;
+
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::program_executor::describe;
+use crate::scalars;
 use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
-use crate::{files, scalars};
 use fuseline_ir::Value;
-use fuseline_ir::hop::{CastOp, DataGenOp, Function, Hop, HopDag, HopOp, NaryOp, OperatorId, ReorgOp, ShapeOp};
+use fuseline_ir::hop::{CastOp, Hop, HopDag, HopOp, NaryOp, OperatorId, ReorgOp, ShapeOp};
 use fuseline_ir::ops::Direction;
-use fuseline_kernels::{self as kernels, Density, Operand, RandomParameters};
-use fuseline_matrix::{Dense, MatrixBlock};
+use fuseline_kernels::{self as kernels, Operand};
+use fuseline_matrix::MatrixBlock;
 use fuseline_skeletons::Execution;
 use std::io::Write;
 
@@ -56,6 +61,11 @@ impl Operator<'_> {
             RuntimeValue::Matrix(block) => Ok(block),
             RuntimeValue::Scalar(_) => Err(self.type_error(position, "a matrix")),
         }
+    }
+
+    /// All inputs, as matrices.
+    fn matrices(&self) -> Result<Vec<&MatrixBlock>, RuntimeError> {
+        (0..self.inputs.len()).map(|position| self.matrix(position)).collect()
     }
 
     fn number(&self, position: usize) -> Result<f64, RuntimeError> {
@@ -128,19 +138,20 @@ impl Operator<'_> {
                 return Ok(RuntimeValue::from(kernels::aggregate_full(&context, *op, self.matrix(0)?)));
             }
             HopOp::AggUnary(op, direction) => kernels::aggregate_vector(&context, *op, *direction, self.matrix(0)?),
-            HopOp::MatMul if is_transpose(&self.dag[self.hop.inputs[0]]) => {
-                kernels::matmul_transposed_left(&context, self.matrix(0)?, self.matrix(1)?)?
-            }
-            HopOp::MatMul => kernels::matmul(&context, self.matrix(0)?, self.matrix(1)?)?,
+            HopOp::Cumulative(op) => kernels::cumulative(&context, *op, self.matrix(0)?),
+            HopOp::Outer(op) => kernels::outer(&context, *op, self.matrix(0)?, self.matrix(1)?)?,
+            HopOp::MatMul => product::run(&context, self.dag, self.hop, &self.matrices()?)?,
             HopOp::Reorg(ReorgOp::Transpose) => kernels::transpose(&context, self.matrix(0)?),
-            HopOp::Nary(op) => {
-                let parts =
-                    (0..self.inputs.len()).map(|position| self.matrix(position)).collect::<Result<Vec<_>, _>>()?;
-                match op {
-                    NaryOp::Cbind => kernels::bind_columns(&context, &parts)?,
-                    NaryOp::Rbind => kernels::bind_rows(&context, &parts)?,
+            HopOp::Reorg(ReorgOp::Rev) => kernels::reverse_rows(&context, self.matrix(0)?),
+            HopOp::Reorg(ReorgOp::Diag) => kernels::diagonal(&context, self.matrix(0)?)?,
+            HopOp::Nary(op) => match op.fold() {
+                Some(fold) => {
+                    let operands = (0..self.inputs.len()).map(|position| self.operand(position));
+                    kernels::nary(&context, fold, &operands.collect::<Result<Vec<_>, _>>()?)?
                 }
-            }
+                None if *op == NaryOp::Cbind => kernels::bind_columns(&context, &self.matrices()?)?,
+                None => kernels::bind_rows(&context, &self.matrices()?)?,
+            },
             HopOp::Index => kernels::index(&context, self.matrix(0)?, self.range(1)?, self.range(3)?)?,
             HopOp::LeftIndex => {
                 kernels::left_index(&context, self.matrix(0)?, self.operand(1)?, self.range(2)?, self.range(4)?)?
@@ -179,79 +190,6 @@ impl Operator<'_> {
         scalars::cast(op, &value).map(RuntimeValue::Scalar).ok_or_else(|| self.type_error(0, "a number"))
     }
 
-    fn generate(&self, op: DataGenOp) -> Result<MatrixBlock, RuntimeError> {
-        let context = self.engine.kernel_context();
-        Ok(match op {
-            DataGenOp::Matrix => {
-                let (rows, cols) = (self.integer(1)?, self.integer(2)?);
-                match self.inputs[0] {
-                    RuntimeValue::Matrix(block) => kernels::reshape(block, rows, cols)?,
-                    RuntimeValue::Scalar(Value::Str(text)) => kernels::reshape(&self.parse_cells(text)?, rows, cols)?,
-                    RuntimeValue::Scalar(_) => kernels::fill(&context, self.number(0)?, rows, cols)?,
-                }
-            }
-            DataGenOp::Seq => kernels::seq(&context, self.number(0)?, self.number(1)?, self.number(2)?)?,
-            DataGenOp::Rand => {
-                let seed = self.integer(5)?;
-                let parameters = RandomParameters {
-                    rows: self.integer(0)?,
-                    cols: self.integer(1)?,
-                    min: self.number(2)?,
-                    max: self.number(3)?,
-                    sparsity: self.number(4)?,
-                    seed: if seed == -1 { rand_seed() } else { seed as u64 },
-                    density: match self.text(6)? {
-                        "uniform" => Density::Uniform,
-                        "normal" => Density::Normal,
-                        _ => return Err(self.type_error(6, "\"uniform\" or \"normal\"")),
-                    },
-                };
-                kernels::rand(&context, &parameters)?
-            }
-        })
-    }
-
-    /// The numbers in a text, as one row.
-    fn parse_cells(&self, text: &str) -> Result<MatrixBlock, RuntimeError> {
-        let cells: Option<Vec<f64>> = text
-            .split(|c: char| c.is_whitespace() || c == ',')
-            .filter(|part| !part.is_empty())
-            .map(|part| part.parse().ok())
-            .collect();
-        let cells = cells.ok_or_else(|| self.type_error(0, "a text of numbers"))?;
-        Ok(Dense::from_vec(1, cells.len(), cells).into())
-    }
-
-    fn function(
-        &self,
-        function: Function,
-        names: &[String],
-        output: &mut dyn Write,
-    ) -> Result<RuntimeValue, RuntimeError> {
-        let done = || Ok(RuntimeValue::Scalar(Value::Bool(true)));
-        let positional = self.inputs.len() - names.len();
-        let named = || names.iter().map(String::as_str).zip(self.inputs[positional..].iter().copied());
-        match function {
-            Function::Print => {
-                writeln!(output, "{}", files::to_text(self.inputs[0]))?;
-                done()
-            }
-            Function::Stop => Err(RuntimeErrorKind::Stop(files::to_text(self.inputs[0])).into()),
-            Function::Assert if self.number(0)? != 0.0 => done(),
-            Function::Assert => Err(RuntimeErrorKind::Assert.into()),
-            Function::ToString => Ok(Value::Str(files::to_text(self.inputs[0])).into()),
-            Function::Time => {
-                let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-                Ok(Value::I64(since.map_or(0, |elapsed| elapsed.as_nanos() as i64)).into())
-            }
-            Function::Read => files::read(self.text(0)?, named()),
-            Function::Write => {
-                files::write(self.inputs[0], self.text(1)?, named())?;
-                done()
-            }
-        }
-    }
-
     fn fused(&self, id: OperatorId, statistics: &mut Statistics) -> Result<RuntimeValue, RuntimeError> {
         let engine = self.engine;
         let compiled = engine.plan_cache.operator(id, engine.backend())?;
@@ -272,10 +210,4 @@ impl Operator<'_> {
         };
         Ok(fuseline_skeletons::execute(&compiled, &matrices, &numbers, &execution)?.into())
     }
-}
-
-/// A seed that differs from run to run.
-fn rand_seed() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    std::collections::hash_map::RandomState::new().build_hasher().finish()
 }

@@ -1,0 +1,65 @@
+//! Cumulative aggregates down the columns: strictly in order, so that a column has the same bits however it is stored.
+
+use crate::KernelContext;
+use crate::elementwise::union_row;
+use fuseline_ir::ops::AggOp;
+use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock};
+
+/// The partial aggregates of each column, from its first cell to each: `cumsum`, `cumprod`, `cummin`, `cummax`.
+///
+/// # Panics
+/// The function has no cumulative form.
+pub fn cumulative(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock) -> MatrixBlock {
+    match op {
+        AggOp::Sum => scan(context, matrix, |x, y| AggOp::Sum.merge(x, y)),
+        AggOp::Prod => scan(context, matrix, |x, y| AggOp::Prod.merge(x, y)),
+        AggOp::Min => scan(context, matrix, |x, y| AggOp::Min.merge(x, y)),
+        AggOp::Max => scan(context, matrix, |x, y| AggOp::Max.merge(x, y)),
+        AggOp::SumSq | AggOp::Nnz | AggOp::Mean | AggOp::Var => panic!("{op} has no cumulative form"),
+    }
+}
+
+fn scan(context: &KernelContext<'_>, matrix: &MatrixBlock, merge: impl Fn(f64, f64) -> f64) -> MatrixBlock {
+    match matrix {
+        MatrixBlock::Dense(dense) => scan_dense(context, dense, merge).into(),
+        MatrixBlock::Sparse(csr) => MatrixBlock::from(scan_sparse(csr, merge)).in_best_format(),
+    }
+}
+
+fn scan_dense(context: &KernelContext<'_>, dense: &Dense, merge: impl Fn(f64, f64) -> f64) -> Dense {
+    let (rows, cols) = (dense.rows(), dense.cols());
+    let mut result = Dense::uninit_in(context.buffers, rows, cols);
+    let out = result.values_mut();
+    let first = cols.min(out.len());
+    out[..first].copy_from_slice(&dense.values()[..first]);
+    for i in 1..rows {
+        let (done, rest) = out.split_at_mut(i * cols);
+        let before = &done[(i - 1) * cols..];
+        for ((out, &before), &cell) in rest[..cols].iter_mut().zip(before).zip(dense.row(i)) {
+            *out = merge(before, cell);
+        }
+    }
+    result
+}
+
+/// Each row of the result merges the one before with a row of the input: all four functions keep joint zeros.
+fn scan_sparse(csr: &Csr, merge: impl Fn(f64, f64) -> f64) -> Csr {
+    let mut result = CsrRows::default();
+    let (mut before, mut row) = (CsrRows::default(), CsrRows::default());
+    for i in 0..csr.rows() {
+        let (columns, values) = csr.row(i);
+        row.columns.clear();
+        row.values.clear();
+        if i == 0 {
+            row.columns.extend_from_slice(columns);
+            row.values.extend_from_slice(values);
+        } else {
+            union_row(&merge, (&before.columns, &before.values), (columns, values), &mut row);
+        }
+        result.lengths.push(row.values.len());
+        result.columns.extend_from_slice(&row.columns);
+        result.values.extend_from_slice(&row.values);
+        std::mem::swap(&mut before, &mut row);
+    }
+    Csr::from_blocks(csr.cols(), vec![result])
+}

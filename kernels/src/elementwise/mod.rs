@@ -1,0 +1,239 @@
+//! Element-wise operations with broadcasting.
+//!
+//! A sparse operand is exploited where the op table says that its zeros stay zeros; everything else is dense. Under
+//! the default meaning of zeros a zero annihilates in `*`, `&` and as a numerator whatever the other operand is; with
+//! `strict_ieee` only where the other operand is finite (and no zero, for a denominator).
+
+mod outer;
+mod sparse;
+mod ternary;
+
+pub use outer::outer;
+pub(crate) use sparse::union_row;
+pub use ternary::ternary;
+
+use crate::{KernelContext, KernelError, Operand, block_rows};
+use fuseline_ir::ops::{BinaryOp, UnaryOp, UnaryZero};
+use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_vecprims::{Form, Tile, TileMut};
+use rayon::prelude::*;
+use std::borrow::Cow;
+
+/// `op` of every cell.
+pub fn unary(context: &KernelContext<'_>, op: UnaryOp, matrix: &MatrixBlock) -> MatrixBlock {
+    match matrix {
+        MatrixBlock::Sparse(csr) if op.zero() == UnaryZero::Preserves => {
+            let mut values = vec![0.0; csr.nnz()];
+            map_run(context, op, csr.values(), &mut values);
+            MatrixBlock::from(with_values(csr, values)).in_best_format()
+        }
+        matrix => {
+            let dense = matrix.to_dense();
+            let mut result = Dense::uninit_in(context.buffers, dense.rows(), dense.cols());
+            map_run(context, op, dense.values(), result.values_mut());
+            result.into()
+        }
+    }
+}
+
+fn map_run(context: &KernelContext<'_>, op: UnaryOp, values: &[f64], out: &mut [f64]) {
+    context.pool.install(|| {
+        out.par_chunks_mut(crate::BLOCK_CELLS).zip(values.par_chunks(crate::BLOCK_CELLS)).for_each(|(out, run)| {
+            let len = run.len();
+            context.primitives.unary(op, 1, len, Tile::new(run, len), TileMut::new(out, len));
+        });
+    });
+}
+
+/// The pattern of `csr` with other values, without those that became zero.
+fn with_values(csr: &Csr, values: Vec<f64>) -> Csr {
+    if values.iter().all(|&value| value != 0.0) {
+        return Csr::from_parts(csr.rows(), csr.cols(), csr.row_offsets().to_vec(), csr.columns().to_vec(), values);
+    }
+    let mut row_offsets = vec![0];
+    let (mut columns, mut kept) = (Vec::new(), Vec::new());
+    for range in csr.row_offsets().windows(2).map(|pair| pair[0]..pair[1]) {
+        for (&column, &value) in csr.columns()[range.clone()].iter().zip(&values[range]) {
+            if value != 0.0 {
+                columns.push(column);
+                kept.push(value);
+            }
+        }
+        row_offsets.push(kept.len());
+    }
+    Csr::from_parts(csr.rows(), csr.cols(), row_offsets, columns, kept)
+}
+
+/// An operand as a dense tile source: values and strides.
+#[derive(Debug)]
+struct Source<'a> {
+    values: Values<'a>,
+    row_stride: usize,
+    col_stride: usize,
+}
+
+#[derive(Debug)]
+enum Values<'a> {
+    Constant([f64; 1]),
+    Cells(Cow<'a, Dense>),
+}
+
+impl<'a> Source<'a> {
+    /// The operand of an operation whose result has these dimensions; single cells are scalars by now.
+    fn new(operand: Operand<'a>, rows: usize, cols: usize) -> Self {
+        match operand {
+            Operand::Scalar(value) => Source { values: Values::Constant([value]), row_stride: 0, col_stride: 0 },
+            Operand::Matrix(block) => {
+                let (own_rows, own_cols) = block.dims();
+                // A single row or column that is not the result's own repeats.
+                let row_stride = if own_rows == rows { own_cols } else { 0 };
+                let col_stride = usize::from(own_cols == cols && !(own_cols == 1 && cols != 1));
+                Source { values: Values::Cells(block.to_dense()), row_stride, col_stride }
+            }
+        }
+    }
+
+    fn values(&self) -> &[f64] {
+        match &self.values {
+            Values::Constant(value) => value,
+            Values::Cells(dense) => dense.values(),
+        }
+    }
+
+    /// Whether the operand has one value for each cell of the result, row after row.
+    fn is_contiguous(&self, cols: usize) -> bool {
+        self.col_stride == 1 && self.row_stride == cols
+    }
+
+    fn is_constant(&self) -> bool {
+        self.col_stride == 0 && self.row_stride == 0
+    }
+
+    /// The values from the one at `start` on.
+    fn from(&self, start: usize) -> &[f64] {
+        let values = self.values();
+        &values[start.min(values.len())..]
+    }
+}
+
+/// The size of the result of an element-wise operation.
+fn broadcast(operation: &str, operands: &[Operand<'_>]) -> Result<(usize, usize), KernelError> {
+    let mut result: Option<(usize, usize)> = None;
+    for operand in operands {
+        let Operand::Matrix(block) = operand else { continue };
+        let dims = block.dims();
+        let Some(so_far) = result else {
+            result = Some(dims);
+            continue;
+        };
+        let axis = |a: usize, b: usize| match (a, b) {
+            (a, b) if a == b => Some(a),
+            (1, b) => Some(b),
+            (a, 1) => Some(a),
+            _ => None,
+        };
+        let is_vector = |(rows, cols): (usize, usize)| (rows == 1) != (cols == 1);
+        let is_outer = is_vector(so_far) && is_vector(dims) && (so_far.0 == 1) != (dims.0 == 1);
+        result = match (axis(so_far.0, dims.0), axis(so_far.1, dims.1)) {
+            (Some(rows), Some(cols)) if !is_outer => Some((rows, cols)),
+            _ => {
+                return Err(KernelError::Shapes {
+                    operation: operation.to_owned(),
+                    left: so_far,
+                    right: dims,
+                    rule: "equal sizes, a row vector of as many columns, a column vector of as many rows, or a single cell",
+                });
+            }
+        };
+    }
+    Ok(result.unwrap_or((1, 1)))
+}
+
+/// A single cell in an operation of larger matrices is a scalar.
+fn single_as_scalar(operand: Operand<'_>, dims: (usize, usize)) -> Operand<'_> {
+    match operand {
+        Operand::Matrix(block) if block.dims() == (1, 1) && dims != (1, 1) => Operand::Scalar(block.get(0, 0)),
+        operand => operand,
+    }
+}
+
+/// `op` of two operands of which at least one is a matrix.
+///
+/// # Errors
+/// Shapes that do not fit.
+pub fn binary(
+    context: &KernelContext<'_>,
+    op: BinaryOp,
+    left: Operand<'_>,
+    right: Operand<'_>,
+) -> Result<MatrixBlock, KernelError> {
+    let (rows, cols) = broadcast(op.dml().unwrap_or(op.mnemonic()), &[left, right])?;
+    let [left, right] = [left, right].map(|operand| single_as_scalar(operand, (rows, cols)));
+    if let Some(result) = sparse::binary(context, op, left, right, (rows, cols)) {
+        return Ok(MatrixBlock::from(result).in_best_format());
+    }
+    let was_sparse = [left, right].iter().any(|operand| matches!(operand, Operand::Matrix(block) if block.is_sparse()));
+    let (a, b) = (Source::new(left, rows, cols), Source::new(right, rows, cols));
+    let mut result = Dense::uninit_in(context.buffers, rows, cols);
+    let flat = |source: &Source<'_>| source.is_contiguous(cols) || source.is_constant();
+    // Equal shapes and scalars are one long run, however narrow the matrix is.
+    let (height, width) = if flat(&a) && flat(&b) { (1, rows * cols) } else { (rows, cols) };
+    let chunk = if height == 1 { crate::BLOCK_CELLS } else { block_rows(width) * width };
+    context.pool.install(|| {
+        result.values_mut().par_chunks_mut(chunk.max(1)).enumerate().for_each(|(block, out)| {
+            let first = block * chunk;
+            let (tile_rows, len) = if height == 1 { (1, out.len()) } else { (out.len() / width, width) };
+            let part = |source: &Source<'_>| match (height, source.col_stride) {
+                (1, 0) => (0, 0),
+                (1, _) => (first, 0),
+                _ => (first / width.max(1) * source.row_stride, source.row_stride),
+            };
+            let ((a_start, a_row), (b_start, b_row)) = (part(&a), part(&b));
+            binary_tile(context, op, (tile_rows, len), (&a, a_start, a_row), (&b, b_start, b_row), out);
+        });
+    });
+    let result = MatrixBlock::from(result);
+    Ok(if was_sparse { result.in_best_format() } else { result })
+}
+
+fn binary_tile(
+    context: &KernelContext<'_>,
+    op: BinaryOp,
+    (rows, len): (usize, usize),
+    (a, a_start, a_row): (&Source<'_>, usize, usize),
+    (b, b_start, b_row): (&Source<'_>, usize, usize),
+    out: &mut [f64],
+) {
+    let (a_tile, b_tile) = (Tile::new(a.from(a_start), a_row), Tile::new(b.from(b_start), b_row));
+    let form = match (a.col_stride, b.col_stride) {
+        (1, 1) => Form::VectVect,
+        (1, _) => Form::VectScalar,
+        (_, 1) => Form::ScalarVect,
+        // Two scalars or single cells: only for a 1 x 1 result.
+        _ => return out.iter_mut().for_each(|cell| *cell = op.eval(a_tile.values[0], b_tile.values[0])),
+    };
+    context.primitives.binary(op, form, rows, len, a_tile, b_tile, TileMut::new(out, len));
+}
+
+/// The operands folded with `op` from left to right, cell by cell; a 1 x 1 matrix where all are scalars.
+///
+/// # Errors
+/// Shapes that do not fit, or no operand.
+pub fn nary(context: &KernelContext<'_>, op: BinaryOp, operands: &[Operand<'_>]) -> Result<MatrixBlock, KernelError> {
+    let (Some(&first), rest) = (operands.first(), operands.get(1..).unwrap_or_default()) else {
+        let problem = "no operand".to_owned();
+        return Err(KernelError::Argument { operation: op.mnemonic(), problem });
+    };
+    let (mut first, mut folded) = (first, None);
+    for &next in rest {
+        match (folded.as_ref().map_or(first, Operand::Matrix), next) {
+            (Operand::Scalar(x), Operand::Scalar(y)) => first = Operand::Scalar(op.eval(x, y)),
+            (so_far, next) => folded = Some(binary(context, op, so_far, next)?),
+        }
+    }
+    Ok(match (folded, first) {
+        (Some(result), _) => result,
+        (None, Operand::Matrix(block)) => block.clone(),
+        (None, Operand::Scalar(value)) => MatrixBlock::single(value),
+    })
+}

@@ -1,0 +1,84 @@
+//! Element-wise operations of three operands.
+
+use super::{Source, broadcast, single_as_scalar, sparse};
+use crate::{KernelContext, KernelError, Operand, block_rows};
+use fuseline_ir::ops::TernaryOp;
+use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_vecprims::{Operand as VectorOperand, TileMut};
+use rayon::prelude::*;
+
+/// `op` of three operands of which at least one is a matrix.
+///
+/// # Errors
+/// Shapes that do not fit.
+pub fn ternary(
+    context: &KernelContext<'_>,
+    op: TernaryOp,
+    operands: [Operand<'_>; 3],
+) -> Result<MatrixBlock, KernelError> {
+    let (rows, cols) = broadcast(op.mnemonic(), &operands)?;
+    let operands = operands.map(|operand| single_as_scalar(operand, (rows, cols)));
+    if let Some(result) = over_nonzeros(context, op, operands, (rows, cols)) {
+        return Ok(MatrixBlock::from(result).in_best_format());
+    }
+    let [a, b, c] = operands.map(|operand| Source::new(operand, rows, cols));
+    let mut result = Dense::uninit_in(context.buffers, rows, cols);
+    let step = block_rows(cols);
+    context.pool.install(|| {
+        result.values_mut().par_chunks_mut((step * cols).max(1)).enumerate().for_each(|(block, out)| {
+            let (first, len) = (block * step, cols);
+            let sources = [&a, &b, &c].map(|source| {
+                let values = source.from(first * source.row_stride);
+                match source.col_stride {
+                    0 => VectorOperand::scalars(values, source.row_stride),
+                    _ => VectorOperand::cells(values, source.row_stride),
+                }
+            });
+            context.primitives.ternary(op, out.len() / cols.max(1), len, sources, TileMut::new(out, len));
+        });
+    });
+    Ok(MatrixBlock::from(result).in_best_format())
+}
+
+/// The result over the non-zeros of an operand whose zeros stay zeros.
+fn over_nonzeros(
+    context: &KernelContext<'_>,
+    op: TernaryOp,
+    operands: [Operand<'_>; 3],
+    dims: (usize, usize),
+) -> Option<Csr> {
+    let (driver, pattern) = (0..3).find_map(|position| {
+        let pattern = sparse::sparse_of(operands[position], dims)?;
+        zeros_stay(op, operands, position).then_some((position, pattern))
+    })?;
+    let evaluate = |sources: [&[f64]; 3], out: &mut [f64]| {
+        let len = out.len();
+        let sources = sources.map(|values| VectorOperand::cells(values, len));
+        context.primitives.ternary(op, 1, len, sources, TileMut::new(out, len));
+    };
+    let [a, b, c] = operands;
+    Some(match driver {
+        0 => sparse::over_pattern(context, pattern, [b, c], |x, [b, c], out| evaluate([x, b, c], out)),
+        1 => sparse::over_pattern(context, pattern, [a, c], |x, [a, c], out| evaluate([a, x, c], out)),
+        _ => sparse::over_pattern(context, pattern, [a, b], |x, [a, b], out| evaluate([a, b, x], out)),
+    })
+}
+
+/// Whether the operation is zero wherever the operand at `position` is, by IEEE rules.
+fn zeros_stay(op: TernaryOp, operands: [Operand<'_>; 3], position: usize) -> bool {
+    let scalar = |position: usize| match operands[position] {
+        Operand::Scalar(value) => Some(value),
+        Operand::Matrix(_) => None,
+    };
+    let is_zero = |position: usize| scalar(position) == Some(0.0);
+    match (op, position) {
+        // Whichever is chosen is zero.
+        (TernaryOp::IfElse, 0 | 1) if is_zero(2) => true,
+        (TernaryOp::IfElse, 2) if is_zero(1) => true,
+        _ => {
+            let at_zero = |other: usize| if other == position { Some(0.0) } else { scalar(other) };
+            let cells = at_zero(0).zip(at_zero(1)).zip(at_zero(2));
+            cells.is_some_and(|((a, b), c)| op.eval(a, b, c) == 0.0)
+        }
+    }
+}

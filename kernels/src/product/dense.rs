@@ -1,0 +1,92 @@
+//! Products of dense matrices.
+
+use super::{SKINNY, accumulate};
+use crate::gemm::{Extents, Strided, gemm_into};
+use crate::{KernelContext, block_rows, partial_ranges};
+use fuseline_matrix::Dense;
+use fuseline_vecprims::{Tile, TileMut};
+use rayon::prelude::*;
+
+/// Products of at most this many cells may be summed from private parts: 2 MiB each.
+pub(super) const PRIVATE_CELLS: usize = 1 << 18;
+
+/// Inner dimensions from here on are worth the merge of private parts.
+pub(super) const LONG_INNER: usize = 4096;
+
+pub(super) fn product(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
+    match (left.rows(), right.cols()) {
+        (1, _) if right.cols() > 1 => row_times_matrix(context, left, right),
+        (_, 1) => times_vector(context, left, right.values()),
+        (rows, cols) => {
+            let extents = Extents { rows, inner: left.cols(), cols };
+            gemm(context, extents, Strided::of(left), Strided::of(right))
+        }
+    }
+}
+
+/// The general product: blocks of rows, or where these are few and long, ranges of the inner dimension.
+pub(super) fn gemm(context: &KernelContext<'_>, extents: Extents, left: Strided<'_>, right: Strided<'_>) -> Dense {
+    let Extents { rows, inner, cols } = extents;
+    if rows * cols <= PRIVATE_CELLS && inner >= LONG_INNER {
+        let sums = accumulate(context, partial_ranges(inner, rows + cols), rows * cols, |range, acc| {
+            let extents = Extents { rows, inner: range.len(), cols };
+            gemm_into(acc, cols, extents, left.starting_at(0, range.start), right.starting_at(range.start, 0));
+        });
+        return Dense::from_vec(rows, cols, sums);
+    }
+    let mut result = Dense::uninit_in(context.buffers, rows, cols);
+    // Blocks of some hundred rows keep the packing of the right operand cheap beside the product.
+    let step = (1 << 18) / cols.max(1);
+    let step = step.clamp(64, 1024);
+    context.pool.install(|| {
+        result.values_mut().par_chunks_mut((step * cols).max(1)).enumerate().for_each(|(block, out)| {
+            let extents = Extents { rows: out.len() / cols.max(1), inner, cols };
+            gemm_into(out, cols, extents, left.starting_at(block * step, 0), right);
+        });
+    });
+    result
+}
+
+/// A matrix times a column of these values.
+pub(super) fn times_vector(context: &KernelContext<'_>, left: &Dense, right: &[f64]) -> Dense {
+    let (rows, inner) = (left.rows(), left.cols());
+    let mut result = Dense::uninit_in(context.buffers, rows, 1);
+    let step = block_rows(inner);
+    context.pool.install(|| {
+        result.values_mut().par_chunks_mut(step).enumerate().for_each(|(block, out)| {
+            let start = block * step * inner;
+            let tile = &left.values()[start..start + out.len() * inner];
+            let (a, b) = (Tile::new(tile, inner), Tile::new(right, 0));
+            context.primitives.dot_product(out.len(), inner, a, b, TileMut::new(out, 1));
+        });
+    });
+    result
+}
+
+fn row_times_matrix(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
+    let (inner, cols) = (right.rows(), right.cols());
+    let sums = accumulate(context, partial_ranges(inner, cols), cols, |range, acc| {
+        let tile = &right.values()[range.start * cols..range.end * cols];
+        let (a, b) = (Tile::new(tile, cols), Tile::new(&left.values()[range.clone()], 1));
+        context.primitives.outer_mult_add(range.len(), cols, 1, a, b, TileMut::new(acc, cols));
+    });
+    Dense::from_vec(1, cols, sums)
+}
+
+/// `t(left) %*% right` for few columns on the right: the sum over rows of outer products, accumulated with the long
+/// dimension contiguous.
+pub(super) fn transposed_times_skinny(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
+    let (rows, n, k) = (left.rows(), left.cols(), right.cols());
+    debug_assert!(k <= SKINNY, "{k} columns");
+    let sums = accumulate(context, partial_ranges(rows, n), n * k, |range, acc| {
+        // Tiles that stay in cache while each column of the right passes over them.
+        let tile_rows = (4096 / n.max(1)).max(1);
+        for start in range.clone().step_by(tile_rows) {
+            let end = (start + tile_rows).min(range.end);
+            let a = Tile::new(&left.values()[start * n..end * n], n);
+            let b = Tile::new(&right.values()[start * k..end * k], k);
+            context.primitives.outer_mult_add(end - start, n, k, a, b, TileMut::new(acc, n));
+        }
+    });
+    Dense::from_fn(n, k, |i, j| sums[j * n + i])
+}

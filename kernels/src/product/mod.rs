@@ -1,0 +1,124 @@
+//! Matrix products over dense and sparse operands, of operands themselves or of their transposes.
+
+mod dense;
+mod sparse;
+mod symmetric;
+
+pub use symmetric::{TransposedSide, tsmm};
+
+use crate::gemm::{Extents, Strided};
+use crate::{KernelContext, KernelError};
+use fuseline_matrix::MatrixBlock;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Products with at most this many columns on the right are memory-bound and run on vector primitives.
+const SKINNY: usize = 8;
+
+fn check(left: (usize, usize), right: (usize, usize), fits: bool) -> Result<(), KernelError> {
+    let rule = "the columns of the left must be as many as the rows of the right";
+    if fits { Ok(()) } else { Err(KernelError::Shapes { operation: "%*%".to_owned(), left, right, rule }) }
+}
+
+/// `left %*% right`.
+///
+/// # Errors
+/// The columns of the left are not as many as the rows of the right.
+pub fn matmul(
+    context: &KernelContext<'_>,
+    left: &MatrixBlock,
+    right: &MatrixBlock,
+) -> Result<MatrixBlock, KernelError> {
+    check(left.dims(), right.dims(), left.cols() == right.rows())?;
+    if context.strict_ieee && (left.is_sparse() || right.is_sparse()) {
+        return Ok(dense::product(context, &left.to_dense(), &right.to_dense()).into());
+    }
+    Ok(match (left, right) {
+        (MatrixBlock::Dense(left), MatrixBlock::Dense(right)) => dense::product(context, left, right).into(),
+        (MatrixBlock::Sparse(left), MatrixBlock::Dense(right)) => sparse::times_dense(context, left, right).into(),
+        (MatrixBlock::Dense(left), MatrixBlock::Sparse(right)) => sparse::dense_times(context, left, right).into(),
+        (MatrixBlock::Sparse(left), MatrixBlock::Sparse(right)) => {
+            MatrixBlock::from(sparse::times_sparse(context, left, right)).in_best_format()
+        }
+    })
+}
+
+/// `t(left) %*% right`, without forming the transpose.
+///
+/// # Errors
+/// The two have different numbers of rows.
+pub fn matmul_transposed_left(
+    context: &KernelContext<'_>,
+    left: &MatrixBlock,
+    right: &MatrixBlock,
+) -> Result<MatrixBlock, KernelError> {
+    check((left.cols(), left.rows()), right.dims(), left.rows() == right.rows())?;
+    Ok(match (left, right) {
+        (MatrixBlock::Dense(left), MatrixBlock::Dense(right)) if right.cols() <= SKINNY => {
+            dense::transposed_times_skinny(context, left, right).into()
+        }
+        (MatrixBlock::Dense(left), MatrixBlock::Dense(right)) => {
+            let extents = Extents { rows: left.cols(), inner: left.rows(), cols: right.cols() };
+            dense::gemm(context, extents, Strided::of(left).transposed(), Strided::of(right)).into()
+        }
+        (MatrixBlock::Sparse(left), MatrixBlock::Dense(right)) if !context.strict_ieee => {
+            sparse::transposed_times_dense(context, left, right).into()
+        }
+        (MatrixBlock::Dense(left), MatrixBlock::Sparse(right)) if !context.strict_ieee => {
+            // The transposed product is the one whose sparse operand comes first.
+            crate::transpose(context, &sparse::transposed_times_dense(context, right, left).into())
+        }
+        (left, right) => return matmul(context, &crate::transpose(context, left), right),
+    })
+}
+
+/// `left %*% t(right)`, without forming the transpose where both are dense.
+///
+/// # Errors
+/// The two have different numbers of columns.
+pub fn matmul_transposed_right(
+    context: &KernelContext<'_>,
+    left: &MatrixBlock,
+    right: &MatrixBlock,
+) -> Result<MatrixBlock, KernelError> {
+    check(left.dims(), (right.cols(), right.rows()), left.cols() == right.cols())?;
+    let (MatrixBlock::Dense(a), MatrixBlock::Dense(b)) = (left, right) else {
+        return matmul(context, left, &crate::transpose(context, right));
+    };
+    Ok(match (a.rows(), b.rows()) {
+        (_, 1) => dense::times_vector(context, a, b.values()).into(),
+        // A row times a transpose is the matrix times the row as a column.
+        (1, cols) => dense::times_vector(context, b, a.values()).reshape(1, cols).into(),
+        (rows, cols) => {
+            let extents = Extents { rows, inner: a.cols(), cols };
+            dense::gemm(context, extents, Strided::of(a), Strided::of(b).transposed()).into()
+        }
+    })
+}
+
+/// Sums of private accumulators of `len` values, one per range, merged in order.
+fn accumulate(
+    context: &KernelContext<'_>,
+    ranges: Vec<Range<usize>>,
+    len: usize,
+    add: impl Fn(Range<usize>, &mut [f64]) + Sync,
+) -> Vec<f64> {
+    let partials: Vec<Vec<f64>> = context.pool.install(|| {
+        ranges
+            .into_par_iter()
+            .map(|range| {
+                let mut acc = vec![0.0; len];
+                add(range, &mut acc);
+                acc
+            })
+            .collect()
+    });
+    let mut partials = partials.into_iter();
+    let mut sums = partials.next().unwrap_or_else(|| vec![0.0; len]);
+    for partial in partials {
+        for (sum, value) in sums.iter_mut().zip(partial) {
+            *sum += value;
+        }
+    }
+    sums
+}

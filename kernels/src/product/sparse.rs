@@ -1,0 +1,146 @@
+//! Products with a sparse operand.
+
+use super::accumulate;
+use crate::{KernelContext, block_rows, build_csr, partial_ranges, push_nonzero};
+use fuseline_matrix::{Csr, CsrRows, Dense};
+use fuseline_vecprims::{CsrTile, Tile, TileMut};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// `t(left) %*% right`.
+pub(super) fn transposed_times_dense(context: &KernelContext<'_>, left: &Csr, right: &Dense) -> Dense {
+    let (n, k) = (left.cols(), right.cols());
+    let per_row = left.nnz().checked_div(left.rows()).unwrap_or(0) * k;
+    // Private results cost memory traffic of their own: only as many as the work pays for.
+    let cost = per_row.max((n * k).div_ceil(left.rows().max(1)));
+    let sums = accumulate(context, partial_ranges(left.rows(), cost), n * k, |range, acc| {
+        let b = Tile::new(&right.values()[range.start * k..range.end * k], k);
+        context.primitives.sparse_outer_mult_add(rows_of(left, &range), k, b, TileMut::new(acc, k));
+    });
+    Dense::from_vec(n, k, sums)
+}
+
+/// The CSR parts of a range of rows.
+fn rows_of<'a>(matrix: &'a Csr, range: &Range<usize>) -> CsrTile<'a> {
+    let row_offsets = &matrix.row_offsets()[range.start..=range.end];
+    let positions = row_offsets[0]..row_offsets[row_offsets.len() - 1];
+    CsrTile { row_offsets, columns: &matrix.columns()[positions.clone()], values: &matrix.values()[positions] }
+}
+
+/// A sparse matrix times a dense one.
+pub(super) fn times_dense(context: &KernelContext<'_>, left: &Csr, right: &Dense) -> Dense {
+    let (rows, cols) = (left.rows(), right.cols());
+    let mut result = Dense::uninit_in(context.buffers, rows, cols);
+    let step = block_rows((left.nnz().checked_div(rows).unwrap_or(0) + 1) * cols);
+    context.pool.install(|| {
+        result.values_mut().par_chunks_mut((step * cols).max(1)).enumerate().for_each(|(block, out)| {
+            let range = block * step..block * step + out.len() / cols.max(1);
+            let tile = rows_of(left, &range);
+            if cols == 1 {
+                context.primitives.sparse_dot_product(tile, Tile::new(right.values(), 0), TileMut::new(out, 1));
+            } else {
+                let (b, out) = (Tile::new(right.values(), cols), TileMut::new(out, cols));
+                context.primitives.sparse_vect_mat_mult(tile, cols, b, out);
+            }
+        });
+    });
+    result
+}
+
+/// A dense matrix times a sparse one.
+pub(super) fn dense_times(context: &KernelContext<'_>, left: &Dense, right: &Csr) -> Dense {
+    let (rows, cols) = (left.rows(), right.cols());
+    let mut result = Dense::uninit_in(context.buffers, rows, cols);
+    let step = block_rows(cols.max(left.cols()));
+    context.pool.install(|| {
+        result.values_mut().par_chunks_mut((step * cols).max(1)).enumerate().for_each(|(block, out)| {
+            for (r, out) in out.chunks_exact_mut(cols.max(1)).enumerate() {
+                out.fill(0.0);
+                for (k, &factor) in left.row(block * step + r).iter().enumerate() {
+                    if factor != 0.0 {
+                        let (columns, values) = right.row(k);
+                        for (&j, &value) in columns.iter().zip(values) {
+                            out[j as usize] = factor.mul_add(value, out[j as usize]);
+                        }
+                    }
+                }
+            }
+        });
+    });
+    result
+}
+
+/// The product of two sparse matrices.
+pub(super) fn times_sparse(context: &KernelContext<'_>, left: &Csr, right: &Csr) -> Csr {
+    row_by_row(context, left, right, |_| 0)
+}
+
+/// The upper triangle of `left %*% right`, where the product is symmetric.
+pub(super) fn upper_triangle(context: &KernelContext<'_>, left: &Csr, right: &Csr) -> Csr {
+    row_by_row(context, left, right, |i| i)
+}
+
+/// Gustavson's algorithm: each row of the product is a sum of rows of the right, in the order of the left's columns.
+/// Row `i` is computed from column `first_column(i)` on.
+fn row_by_row(
+    context: &KernelContext<'_>,
+    left: &Csr,
+    right: &Csr,
+    first_column: impl Fn(usize) -> usize + Sync,
+) -> Csr {
+    let per_row = |matrix: &Csr| matrix.nnz().div_ceil(matrix.rows().max(1));
+    let cost = (per_row(left) * per_row(right)).max(1);
+    let scratch = || Accumulator::new(right.cols());
+    build_csr(context, (left.rows(), right.cols()), cost, scratch, |i, row, result| {
+        let (columns, factors) = left.row(i);
+        for (&k, &factor) in columns.iter().zip(factors) {
+            let (columns, values) = right.row(k as usize);
+            let start = match first_column(i) {
+                0 => 0,
+                first => columns.partition_point(|&j| (j as usize) < first),
+            };
+            for (&j, &value) in columns[start..].iter().zip(&values[start..]) {
+                row.add(j, factor, value);
+            }
+        }
+        row.drain_into(result);
+    })
+}
+
+/// A row of a product under construction: zeros and no columns between rows.
+struct Accumulator {
+    cells: Vec<f64>,
+    is_touched: Vec<bool>,
+    touched: Vec<u32>,
+}
+
+impl Accumulator {
+    fn new(cols: usize) -> Self {
+        Accumulator { cells: vec![0.0; cols], is_touched: vec![false; cols], touched: Vec::new() }
+    }
+
+    fn add(&mut self, column: u32, factor: f64, value: f64) {
+        let j = column as usize;
+        if !self.is_touched[j] {
+            self.is_touched[j] = true;
+            self.touched.push(column);
+        }
+        self.cells[j] = factor.mul_add(value, self.cells[j]);
+    }
+
+    fn drain_into(&mut self, result: &mut CsrRows) {
+        // Many columns are found faster by a scan than by sorting.
+        if self.touched.len() > self.cells.len() / 32 {
+            self.touched.clear();
+            self.touched.extend((0..self.cells.len() as u32).filter(|&j| self.is_touched[j as usize]));
+        } else {
+            self.touched.sort_unstable();
+        }
+        for &j in &self.touched {
+            push_nonzero(result, j, self.cells[j as usize]);
+            self.cells[j as usize] = 0.0;
+            self.is_touched[j as usize] = false;
+        }
+        self.touched.clear();
+    }
+}

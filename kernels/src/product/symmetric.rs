@@ -1,0 +1,111 @@
+//! Products of a matrix with its own transpose: half the work, and symmetric to the bit.
+
+use super::dense::{LONG_INNER, PRIVATE_CELLS, times_vector, transposed_times_skinny};
+use super::{SKINNY, accumulate, sparse};
+use crate::gemm::{Extents, Strided, gemm_into};
+use crate::{KernelContext, build_csr, partial_ranges};
+use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use rayon::prelude::*;
+
+/// Which operand of a product of a matrix with itself is transposed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransposedSide {
+    /// `t(X) %*% X`.
+    Left,
+    /// `X %*% t(X)`.
+    Right,
+}
+
+/// `t(X) %*% X` or `X %*% t(X)`.
+pub fn tsmm(context: &KernelContext<'_>, matrix: &MatrixBlock, transposed: TransposedSide) -> MatrixBlock {
+    match matrix {
+        MatrixBlock::Sparse(csr) if !context.strict_ieee => {
+            MatrixBlock::from(sparse_tsmm(context, csr, transposed)).in_best_format()
+        }
+        matrix => dense_tsmm(context, &matrix.to_dense(), transposed).into(),
+    }
+}
+
+fn dense_tsmm(context: &KernelContext<'_>, dense: &Dense, transposed: TransposedSide) -> Dense {
+    match transposed {
+        TransposedSide::Left if dense.cols() <= SKINNY => transposed_times_skinny(context, dense, dense),
+        TransposedSide::Left => upper_and_mirror(context, dense.cols(), dense.rows(), Strided::of(dense).transposed()),
+        TransposedSide::Right if dense.rows() == 1 => times_vector(context, dense, dense.values()),
+        TransposedSide::Right => upper_and_mirror(context, dense.rows(), dense.cols(), Strided::of(dense)),
+    }
+}
+
+/// `left %*% t(left)`, where `left` is n x inner.
+fn upper_and_mirror(context: &KernelContext<'_>, n: usize, inner: usize, left: Strided<'_>) -> Dense {
+    let right = left.transposed();
+    // Each block of rows begins at its diagonal block.
+    let block_of = |out: &mut [f64], rows: usize, first: usize, start: usize, inner: usize| {
+        let extents = Extents { rows, inner, cols: n - first };
+        gemm_into(&mut out[first..], n, extents, left.starting_at(first, start), right.starting_at(start, first));
+    };
+    let mut result = if n * n <= PRIVATE_CELLS && inner >= LONG_INNER {
+        let sums = accumulate(context, partial_ranges(inner, n), n * n, |range, acc| {
+            for (block, out) in acc.chunks_mut(PRIVATE_ROWS * n).enumerate() {
+                block_of(out, out.len() / n, block * PRIVATE_ROWS, range.start, range.len());
+            }
+        });
+        Dense::from_vec(n, n, sums)
+    } else {
+        let mut result = Dense::uninit_in(context.buffers, n, n);
+        context.pool.install(|| {
+            result.values_mut().par_chunks_mut((SHARED_ROWS * n).max(1)).enumerate().for_each(|(block, out)| {
+                block_of(out, out.len() / n, block * SHARED_ROWS, 0, inner);
+            });
+        });
+        result
+    };
+    mirror(result.values_mut(), n);
+    result
+}
+
+/// Rows of a block of a private part.
+const PRIVATE_ROWS: usize = 32;
+
+/// Rows of a block of a result that threads share.
+const SHARED_ROWS: usize = 128;
+
+/// Copies the upper triangle of an n x n matrix to the lower one, tile by tile.
+fn mirror(cells: &mut [f64], n: usize) {
+    const TILE: usize = 32;
+    for top in (0..n).step_by(TILE) {
+        for left in (0..=top).step_by(TILE) {
+            for i in top..(top + TILE).min(n) {
+                for j in left..(left + TILE).min(i) {
+                    cells[i * n + j] = cells[j * n + i];
+                }
+            }
+        }
+    }
+}
+
+fn sparse_tsmm(context: &KernelContext<'_>, csr: &Csr, transposed: TransposedSide) -> Csr {
+    let other = csr.transpose();
+    let upper = match transposed {
+        TransposedSide::Left => sparse::upper_triangle(context, &other, csr),
+        TransposedSide::Right => sparse::upper_triangle(context, csr, &other),
+    };
+    // Row i of the whole is column i of the upper triangle, then row i from the diagonal on.
+    let lower = upper.transpose();
+    let n = upper.rows();
+    let cost = upper.nnz().checked_div(n).unwrap_or(0) + 1;
+    build_csr(
+        context,
+        (n, n),
+        cost,
+        || (),
+        |i, (), result| {
+            let (columns, values) = lower.row(i);
+            let below = columns.partition_point(|&j| (j as usize) < i);
+            result.columns.extend_from_slice(&columns[..below]);
+            result.values.extend_from_slice(&values[..below]);
+            let (columns, values) = upper.row(i);
+            result.columns.extend_from_slice(columns);
+            result.values.extend_from_slice(values);
+        },
+    )
+}

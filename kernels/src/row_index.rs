@@ -1,0 +1,65 @@
+//! The columns in which rows have their extremes.
+
+use crate::{KernelContext, block_rows};
+use fuseline_matrix::{Dense, MatrixBlock};
+use rayon::prelude::*;
+
+/// Which extreme of a row is sought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extreme {
+    /// The smallest cell.
+    Min,
+    /// The largest cell.
+    Max,
+}
+
+/// For each row the 1-based column of its extreme, the first of equals: m x 1. As NaN is the extreme of any cells that
+/// it is among, the first NaN is; a row without columns has 0.
+pub fn row_index(context: &KernelContext<'_>, extreme: Extreme, matrix: &MatrixBlock) -> MatrixBlock {
+    let mut result = Dense::uninit_in(context.buffers, matrix.rows(), 1);
+    let step = block_rows(matrix.cols());
+    context.pool.install(|| {
+        result.values_mut().par_chunks_mut(step).enumerate().for_each(|(block, out)| {
+            for (r, cell) in out.iter_mut().enumerate() {
+                let column = extreme_of_row(extreme, matrix, block * step + r);
+                *cell = column.map_or(0.0, |column| (column + 1) as f64);
+            }
+        });
+    });
+    result.into()
+}
+
+/// The 0-based column.
+fn extreme_of_row(extreme: Extreme, matrix: &MatrixBlock, i: usize) -> Option<usize> {
+    match matrix {
+        MatrixBlock::Dense(dense) => first_extreme(extreme, dense.row(i).iter().copied().enumerate()),
+        MatrixBlock::Sparse(csr) => {
+            let (columns, values) = csr.row(i);
+            let cells = columns.iter().map(|&j| j as usize).zip(values.iter().copied());
+            // One zero stands for all: the first column that is not stored.
+            let gap = columns.iter().enumerate().position(|(position, &j)| j as usize != position);
+            let gap = gap.or_else(|| (columns.len() < csr.cols()).then_some(columns.len()));
+            let gap_position = gap.unwrap_or(columns.len());
+            let zero = gap.map(|column| (column, 0.0));
+            first_extreme(extreme, cells.clone().take(gap_position).chain(zero).chain(cells.skip(gap_position)))
+        }
+    }
+}
+
+/// The key of the first extreme among cells, by ascending keys.
+fn first_extreme(extreme: Extreme, cells: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
+    let mut best: Option<(usize, f64)> = None;
+    for (j, value) in cells {
+        if value.is_nan() {
+            return Some(j);
+        }
+        let is_better = best.is_none_or(|(_, best)| match extreme {
+            Extreme::Min => value < best,
+            Extreme::Max => value > best,
+        });
+        if is_better {
+            best = Some((j, value));
+        }
+    }
+    best.map(|(j, _)| j)
+}

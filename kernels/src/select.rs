@@ -1,0 +1,212 @@
+//! Rows and columns chosen from a matrix: in reverse, sorted, or without the empty ones.
+
+use crate::{KernelContext, KernelError, block_rows, build_csr};
+use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use rayon::prelude::*;
+use std::cmp::Ordering;
+
+/// What is removed when it is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Margin {
+    /// Rows.
+    Rows,
+    /// Columns.
+    Cols,
+}
+
+/// The rows in reverse order.
+pub fn reverse_rows(context: &KernelContext<'_>, matrix: &MatrixBlock) -> MatrixBlock {
+    let rows: Vec<usize> = (0..matrix.rows()).rev().collect();
+    select_rows(context, matrix, &rows)
+}
+
+/// The rows sorted by these columns (1-based; the first decides, later ones where it is equal). Rows of equal keys
+/// stay in order, and NaN comes last in both directions.
+///
+/// # Errors
+/// A column outside of the matrix.
+pub fn order(
+    context: &KernelContext<'_>,
+    matrix: &MatrixBlock,
+    by: &[f64],
+    decreasing: bool,
+) -> Result<MatrixBlock, KernelError> {
+    Ok(select_rows(context, matrix, &sorted_rows(context, matrix, by, decreasing)?))
+}
+
+/// The 1-based numbers of the rows in the order of [`order`]: m x 1.
+///
+/// # Errors
+/// A column outside of the matrix.
+pub fn order_index(
+    context: &KernelContext<'_>,
+    matrix: &MatrixBlock,
+    by: &[f64],
+    decreasing: bool,
+) -> Result<MatrixBlock, KernelError> {
+    let rows = sorted_rows(context, matrix, by, decreasing)?;
+    Ok(Dense::from_vec(rows.len(), 1, rows.into_iter().map(|row| (row + 1) as f64).collect()).into())
+}
+
+fn sorted_rows(
+    context: &KernelContext<'_>,
+    matrix: &MatrixBlock,
+    by: &[f64],
+    decreasing: bool,
+) -> Result<Vec<usize>, KernelError> {
+    let keys = by.iter().map(|&column| key(matrix, column)).collect::<Result<Vec<_>, _>>()?;
+    let mut rows: Vec<usize> = (0..matrix.rows()).collect();
+    let compare = |&x: &usize, &y: &usize| {
+        let orders = keys.iter().map(|key| compare_keys(key[x], key[y], decreasing));
+        orders.fold(Ordering::Equal, Ordering::then)
+    };
+    context.pool.install(|| rows.par_sort_by(compare));
+    Ok(rows)
+}
+
+/// The cells of a 1-based column.
+fn key(matrix: &MatrixBlock, column: f64) -> Result<Vec<f64>, KernelError> {
+    let (rows, cols) = matrix.dims();
+    if !(column >= 1.0 && column < cols as f64 + 1.0) {
+        let problem = format!("there is no column {column} in a {rows} x {cols} matrix");
+        return Err(KernelError::Argument { operation: "order", problem });
+    }
+    let j = column as usize - 1;
+    Ok((0..rows).map(|i| matrix.get(i, j)).collect())
+}
+
+fn compare_keys(x: f64, y: f64, decreasing: bool) -> Ordering {
+    match x.partial_cmp(&y) {
+        Some(order) if decreasing => order.reverse(),
+        Some(order) => order,
+        None => x.is_nan().cmp(&y.is_nan()),
+    }
+}
+
+/// The matrix without its empty rows or columns, or with those that `select` (a vector, as long as the margin) says by
+/// a cell that is not zero. Where nothing stays, one empty row or column does if `keeps_one`, else none.
+///
+/// # Errors
+/// `select` has another length than the margin.
+pub fn remove_empty(
+    context: &KernelContext<'_>,
+    matrix: &MatrixBlock,
+    margin: Margin,
+    select: Option<&MatrixBlock>,
+    keeps_one: bool,
+) -> Result<MatrixBlock, KernelError> {
+    let (rows, cols) = matrix.dims();
+    let extent = if margin == Margin::Rows { rows } else { cols };
+    let stays = match select {
+        Some(vector) => selected(vector, extent)?,
+        None if margin == Margin::Rows => nonempty_rows(matrix),
+        None => nonempty_columns(matrix),
+    };
+    let kept: Vec<usize> = (0..extent).filter(|&index| stays[index]).collect();
+    Ok(match margin {
+        Margin::Rows if kept.is_empty() => Dense::zeros(usize::from(keeps_one), cols).into(),
+        Margin::Cols if kept.is_empty() => Dense::zeros(rows, usize::from(keeps_one)).into(),
+        _ if kept.len() == extent => matrix.clone(),
+        Margin::Rows => select_rows(context, matrix, &kept).in_best_format(),
+        Margin::Cols => select_columns(context, matrix, &kept).in_best_format(),
+    })
+}
+
+fn selected(vector: &MatrixBlock, extent: usize) -> Result<Vec<bool>, KernelError> {
+    let (rows, cols) = vector.dims();
+    if rows.min(cols) > 1 || rows * cols != extent {
+        let problem = format!("`select` must be a vector of {extent} cells, not a {rows} x {cols} matrix");
+        return Err(KernelError::Argument { operation: "removeEmpty", problem });
+    }
+    Ok(vector.to_dense().values().iter().map(|&cell| cell != 0.0).collect())
+}
+
+fn nonempty_rows(matrix: &MatrixBlock) -> Vec<bool> {
+    let has_nonzero = |values: &[f64]| values.iter().any(|&value| value != 0.0);
+    match matrix {
+        MatrixBlock::Dense(dense) => (0..dense.rows()).map(|i| has_nonzero(dense.row(i))).collect(),
+        MatrixBlock::Sparse(csr) => (0..csr.rows()).map(|i| has_nonzero(csr.row(i).1)).collect(),
+    }
+}
+
+fn nonempty_columns(matrix: &MatrixBlock) -> Vec<bool> {
+    let mut stays = vec![false; matrix.cols()];
+    match matrix {
+        MatrixBlock::Dense(dense) => {
+            for i in 0..dense.rows() {
+                stays.iter_mut().zip(dense.row(i)).for_each(|(stays, &value)| *stays |= value != 0.0);
+            }
+        }
+        MatrixBlock::Sparse(csr) => {
+            csr.columns().iter().zip(csr.values()).for_each(|(&j, &value)| stays[j as usize] |= value != 0.0);
+        }
+    }
+    stays
+}
+
+/// These rows, in this order.
+fn select_rows(context: &KernelContext<'_>, matrix: &MatrixBlock, rows: &[usize]) -> MatrixBlock {
+    let cols = matrix.cols();
+    match matrix {
+        MatrixBlock::Dense(dense) => {
+            let mut result = Dense::uninit_in(context.buffers, rows.len(), cols);
+            let step = block_rows(cols);
+            context.pool.install(|| {
+                let blocks = result.values_mut().par_chunks_mut((step * cols).max(1)).zip(rows.par_chunks(step));
+                blocks.for_each(|(out, rows)| {
+                    for (out, &i) in out.chunks_exact_mut(cols).zip(rows) {
+                        out.copy_from_slice(dense.row(i));
+                    }
+                });
+            });
+            result.into()
+        }
+        MatrixBlock::Sparse(csr) => {
+            let copy = |i: usize, (): &mut (), result: &mut fuseline_matrix::CsrRows| {
+                let (columns, values) = csr.row(rows[i]);
+                result.columns.extend_from_slice(columns);
+                result.values.extend_from_slice(values);
+            };
+            build_csr(context, (rows.len(), cols), average_row(csr), || (), copy).into()
+        }
+    }
+}
+
+/// These columns, which ascend.
+fn select_columns(context: &KernelContext<'_>, matrix: &MatrixBlock, columns: &[usize]) -> MatrixBlock {
+    let (rows, width) = (matrix.rows(), columns.len());
+    match matrix {
+        MatrixBlock::Dense(dense) => {
+            let mut result = Dense::uninit_in(context.buffers, rows, width);
+            let step = block_rows(width);
+            context.pool.install(|| {
+                result.values_mut().par_chunks_mut((step * width).max(1)).enumerate().for_each(|(block, out)| {
+                    for (r, out) in out.chunks_exact_mut(width).enumerate() {
+                        let row = dense.row(block * step + r);
+                        out.iter_mut().zip(columns).for_each(|(cell, &j)| *cell = row[j]);
+                    }
+                });
+            });
+            result.into()
+        }
+        MatrixBlock::Sparse(csr) => {
+            let mut target = vec![None; csr.cols()];
+            columns.iter().enumerate().for_each(|(to, &from)| target[from] = Some(to as u32));
+            let copy = |i: usize, (): &mut (), result: &mut fuseline_matrix::CsrRows| {
+                let (columns, values) = csr.row(i);
+                for (&j, &value) in columns.iter().zip(values) {
+                    if let Some(column) = target[j as usize] {
+                        result.columns.push(column);
+                        result.values.push(value);
+                    }
+                }
+            };
+            build_csr(context, (rows, width), average_row(csr), || (), copy).into()
+        }
+    }
+}
+
+/// About what a row of the matrix costs, in cells.
+fn average_row(csr: &Csr) -> usize {
+    csr.nnz().checked_div(csr.rows()).unwrap_or(0) + 1
+}

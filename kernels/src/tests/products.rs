@@ -1,0 +1,91 @@
+//! Matrix products.
+
+use super::*;
+use crate::{KernelError, TransposedSide, matmul, matmul_transposed_left, matmul_transposed_right, transpose, tsmm};
+
+const EXTENTS: [(usize, usize, usize); 13] = [
+    (0, 3, 2),
+    (3, 0, 2),
+    (2, 3, 0),
+    (1, 1, 1),
+    (1, 50, 70),
+    (70, 50, 1),
+    (33, 65, 9),
+    (200, 31, 40),
+    (5, 2000, 3),
+    (13, 9001, 11),
+    (1, 5000, 1),
+    (700, 3, 130),
+    (31, 37, 41),
+];
+
+#[test]
+fn products_equal_plain_loops() {
+    for (m, inner, n) in EXTENTS {
+        let (left, right) = (matrix(m, inner, 4, 1), matrix(inner, n, 5, 2));
+        let (a, b) = (left.to_dense(), right.to_dense());
+        let expected = |i: usize, j: usize| (0..inner).map(|k| a.get(i, k) * b.get(k, j)).sum::<f64>();
+        let expected = Dense::from_fn(m, n, expected);
+        for a in both_formats(&left) {
+            for b in both_formats(&right) {
+                assert_cells(&run(|context| matmul(context, &a, &b).unwrap()), m, n, |i, j| expected.get(i, j));
+                let transposed = run(|context| transpose(context, &a));
+                let product = run(|context| matmul_transposed_left(context, &transposed, &b).unwrap());
+                assert_cells(&product, m, n, |i, j| expected.get(i, j));
+                let transposed = run(|context| transpose(context, &b));
+                let product = run(|context| matmul_transposed_right(context, &a, &transposed).unwrap());
+                assert_cells(&product, m, n, |i, j| expected.get(i, j));
+            }
+        }
+    }
+}
+
+#[test]
+fn operands_that_do_not_fit_are_refused() {
+    let (a, b) = (matrix(2, 3, 9, 1), matrix(4, 5, 9, 1));
+    alone(false, |context| {
+        for product in [matmul, matmul_transposed_left, matmul_transposed_right] {
+            assert!(matches!(product(context, &a, &b), Err(KernelError::Shapes { .. })));
+        }
+    });
+}
+
+#[test]
+fn products_with_the_own_transpose_equal_plain_loops_and_are_symmetric() {
+    for (rows, cols) in [(0, 3), (3, 0), (1, 1), (1, 50), (50, 1), (9, 8), (9, 9), (130, 77), (41, 300), (9001, 13)] {
+        let block = matrix(rows, cols, 4, 1);
+        let x = block.to_dense();
+        for format in both_formats(&block) {
+            let product = run(|context| tsmm(context, &format, TransposedSide::Left));
+            assert_cells(&product, cols, cols, |i, j| (0..rows).map(|k| x.get(k, i) * x.get(k, j)).sum());
+            if rows < 1000 {
+                let product = run(|context| tsmm(context, &format, TransposedSide::Right));
+                assert_cells(&product, rows, rows, |i, j| (0..cols).map(|k| x.get(i, k) * x.get(j, k)).sum());
+            }
+        }
+    }
+    // Numbers whose sums round: the two triangles are the same all the same.
+    let rounding = Dense::from_fn(5000, 45, |i, j| 1.0 / (hash(i, j, 1) + 1) as f64);
+    for format in both_formats(&rounding.into()) {
+        let product = run(|context| tsmm(context, &format, TransposedSide::Left));
+        assert_cells(&product, 45, 45, |i, j| product.get(j, i));
+    }
+}
+
+#[test]
+fn products_of_sparse_matrices_hold_no_zeros() {
+    let (left, right) = (dense(1, 2, &[1.0, 1.0]), dense(2, 3, &[1.0, 2.0, 0.0, -1.0, 0.0, 0.0]));
+    let [left, right] = [left, right].map(|block| MatrixBlock::from(Csr::from_dense(&block.to_dense())));
+    let product = run(|context| matmul(context, &left, &right).unwrap());
+    assert!(product.is_sparse() && product.nnz() == 1 && product.get(0, 1) == 2.0);
+}
+
+#[test]
+fn strict_products_with_the_own_transpose_keep_what_zeros_would_annihilate() {
+    let sparse: MatrixBlock = Csr::from_dense(&Dense::from_vec(1, 3, vec![f64::INFINITY, 0.0, 0.0])).into();
+    for strict in [false, true] {
+        let product = alone(strict, |context| tsmm(context, &sparse, TransposedSide::Left));
+        assert_eq!(product.get(0, 1).is_nan(), strict);
+        assert_eq!(product.get(0, 0), f64::INFINITY);
+    }
+}

@@ -1,0 +1,55 @@
+//! Cells that move.
+
+use super::*;
+use crate::{KernelError, bind_columns, bind_rows, diagonal, index, left_index, reverse_rows, transpose};
+
+#[test]
+fn reorganisations_move_cells() {
+    let block = matrix(37, 45, 4, 9);
+    for format in both_formats(&block) {
+        assert_cells(&run(|c| transpose(c, &format)), 45, 37, |i, j| block.get(j, i));
+        let part = run(|c| index(c, &format, (3, 20), (45, 45)).unwrap());
+        assert_cells(&part, 18, 1, |i, _| block.get(i + 2, 44));
+        let replaced = run(|c| left_index(c, &format, Operand::Scalar(9.0), (1, 2), (2, 3)).unwrap());
+        assert_cells(&replaced, 37, 45, |i, j| if i < 2 && (1..3).contains(&j) { 9.0 } else { block.get(i, j) });
+        let wide = run(|c| bind_columns(c, &[&format, &block]).unwrap());
+        assert_cells(&wide, 37, 90, |i, j| block.get(i, j % 45));
+        let tall = run(|c| bind_rows(c, &[&format, &format]).unwrap());
+        assert_cells(&tall, 74, 45, |i, j| block.get(i % 37, j));
+        for (rows, cols) in [((0, 1), (1, 1)), ((2, 1), (1, 1)), ((1, 38), (1, 1)), ((1, 1), (1, 46))] {
+            let error = alone(false, |c| index(c, &format, rows, cols).unwrap_err());
+            assert!(matches!(error, KernelError::Range { .. }));
+        }
+    }
+}
+
+#[test]
+fn rows_are_reversed_in_every_shape() {
+    for (rows, cols) in SHAPES {
+        let block = special_matrix(rows, cols, 2);
+        for format in both_formats(&block) {
+            let reversed = run(|context| reverse_rows(context, &format));
+            assert_eq!(reversed.is_sparse(), format.is_sparse());
+            assert_cells(&reversed, rows, cols, |i, j| block.get(rows - 1 - i, j));
+        }
+    }
+}
+
+#[test]
+fn diagonals_go_both_ways() {
+    for n in [0, 1, 2, 3, 37] {
+        let (column, square) = (matrix(n, 1, 7, 1), matrix(n, n, 7, 2));
+        for (column_format, square_format) in both_formats(&column).iter().zip(&both_formats(&square)) {
+            let matrix = run(|context| diagonal(context, column_format).unwrap());
+            assert_cells(&matrix, n, n, |i, j| if i == j { column.get(i, 0) } else { 0.0 });
+            assert_eq!(matrix.is_sparse(), n > 2, "{n}");
+            if n != 1 {
+                let cells = run(|context| diagonal(context, square_format).unwrap());
+                let cols = if n == 0 { 0 } else { 1 };
+                assert_cells(&cells, n, cols.max(1), |i, _| square.get(i, i));
+            }
+        }
+    }
+    let error = alone(false, |context| diagonal(context, &matrix(2, 3, 7, 1)).unwrap_err());
+    assert_eq!(error.to_string(), "diag: a 2 x 3 matrix is neither square nor a column vector");
+}

@@ -1,0 +1,97 @@
+//! Functions with effects or named arguments.
+
+use super::Operator;
+use crate::error::{RuntimeError, RuntimeErrorKind};
+use crate::files;
+use crate::value::RuntimeValue;
+use fuseline_ir::Value;
+use fuseline_ir::hop::Function;
+use fuseline_kernels::{self as kernels, Extreme, Margin};
+use fuseline_matrix::MatrixBlock;
+use std::io::Write;
+
+impl Operator<'_> {
+    pub(super) fn function(
+        &self,
+        function: Function,
+        names: &[String],
+        output: &mut dyn Write,
+    ) -> Result<RuntimeValue, RuntimeError> {
+        let done = || Ok(RuntimeValue::Scalar(Value::Bool(true)));
+        let positional = self.inputs.len() - names.len();
+        let named = || names.iter().map(String::as_str).zip(self.inputs[positional..].iter().copied());
+        let context = self.engine.kernel_context();
+        match function {
+            Function::Print => {
+                writeln!(output, "{}", files::to_text(self.inputs[0]))?;
+                done()
+            }
+            Function::Stop => Err(RuntimeErrorKind::Stop(files::to_text(self.inputs[0])).into()),
+            Function::Assert if self.number(0)? != 0.0 => done(),
+            Function::Assert => Err(RuntimeErrorKind::Assert.into()),
+            Function::ToString => Ok(Value::Str(files::to_text(self.inputs[0])).into()),
+            Function::Time => {
+                let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+                Ok(Value::I64(since.map_or(0, |elapsed| elapsed.as_nanos() as i64)).into())
+            }
+            Function::Read => files::read(&self.engine.pool, self.text(0)?, named(), self.hop.data_type),
+            Function::Write => {
+                files::write(self.inputs[0], self.text(1)?, named())?;
+                done()
+            }
+            Function::Order => self.order(names).map(RuntimeValue::Matrix),
+            Function::RemoveEmpty => self.remove_empty(names).map(RuntimeValue::Matrix),
+            Function::Table => self.table(names).map(RuntimeValue::Matrix),
+            Function::RowIndexMax => Ok(kernels::row_index(&context, Extreme::Max, self.matrix(0)?).into()),
+            Function::RowIndexMin => Ok(kernels::row_index(&context, Extreme::Min, self.matrix(0)?).into()),
+        }
+    }
+
+    /// The position of the input of this name.
+    fn named(&self, names: &[String], name: &str) -> Option<usize> {
+        let position = names.iter().position(|known| known == name)?;
+        Some(self.inputs.len() - names.len() + position)
+    }
+
+    /// A named truth value.
+    fn flag(&self, names: &[String], name: &str, default: bool) -> Result<bool, RuntimeError> {
+        self.named(names, name).map_or(Ok(default), |position| Ok(self.number(position)? != 0.0))
+    }
+
+    fn order(&self, names: &[String]) -> Result<MatrixBlock, RuntimeError> {
+        let by = match self.named(names, "by") {
+            None => vec![1.0],
+            Some(position) => match self.inputs[position] {
+                RuntimeValue::Matrix(columns) => columns.to_dense().values().to_vec(),
+                RuntimeValue::Scalar(_) => vec![self.number(position)?],
+            },
+        };
+        let decreasing = self.flag(names, "decreasing", false)?;
+        let order = if self.flag(names, "index.return", false)? { kernels::order_index } else { kernels::order };
+        Ok(order(&self.engine.kernel_context(), self.matrix(0)?, &by, decreasing)?)
+    }
+
+    fn remove_empty(&self, names: &[String]) -> Result<MatrixBlock, RuntimeError> {
+        let margin = match self.named(names, "margin").map(|position| self.text(position)).transpose()? {
+            Some("rows") => Margin::Rows,
+            Some("cols") => Margin::Cols,
+            other => {
+                let (operation, expected) = ("removeEmpty".to_owned(), "\"rows\" or \"cols\" as `margin`");
+                let actual = other.map_or("none".to_owned(), |text| format!("{text:?}"));
+                return Err(RuntimeErrorKind::Type { operation, expected, actual }.into());
+            }
+        };
+        let select = self.named(names, "select").map(|position| self.matrix(position)).transpose()?;
+        let keeps_one = self.flag(names, "empty.return", true)?;
+        Ok(kernels::remove_empty(&self.engine.kernel_context(), self.matrix(0)?, margin, select, keeps_one)?)
+    }
+
+    fn table(&self, names: &[String]) -> Result<MatrixBlock, RuntimeError> {
+        let dims = match (self.named(names, "dim1"), self.named(names, "dim2")) {
+            (Some(rows), Some(cols)) => Some((self.integer(rows)?, self.integer(cols)?)),
+            _ => None,
+        };
+        let (rows, cols, weights) = (self.operand(0)?, self.operand(1)?, self.operand(2)?);
+        Ok(kernels::table(&self.engine.kernel_context(), rows, cols, weights, dims)?)
+    }
+}

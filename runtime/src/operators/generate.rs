@@ -1,0 +1,62 @@
+//! Generation of matrices.
+
+use super::Operator;
+use crate::error::RuntimeError;
+use crate::value::RuntimeValue;
+use fuseline_ir::Value;
+use fuseline_ir::hop::DataGenOp;
+use fuseline_kernels::{self as kernels, Density, RandomParameters};
+use fuseline_matrix::{Dense, MatrixBlock};
+
+impl Operator<'_> {
+    pub(super) fn generate(&self, op: DataGenOp) -> Result<MatrixBlock, RuntimeError> {
+        let context = self.engine.kernel_context();
+        Ok(match op {
+            DataGenOp::Matrix => {
+                let (rows, cols) = (self.integer(1)?, self.integer(2)?);
+                match self.inputs[0] {
+                    RuntimeValue::Matrix(block) => kernels::reshape(block, rows, cols)?,
+                    RuntimeValue::Scalar(Value::Str(text)) => kernels::reshape(&self.parse_cells(text)?, rows, cols)?,
+                    RuntimeValue::Scalar(_) => kernels::fill(&context, self.number(0)?, rows, cols)?,
+                }
+            }
+            DataGenOp::Seq => kernels::seq(&context, self.number(0)?, self.number(1)?, self.number(2)?)?,
+            DataGenOp::Rand => kernels::rand(&context, &self.random_parameters()?)?,
+            DataGenOp::Expand => kernels::expand(&context, self.matrix(0)?, self.integer(1)?)?,
+        })
+    }
+
+    fn random_parameters(&self) -> Result<RandomParameters, RuntimeError> {
+        let seed = self.integer(5)?;
+        Ok(RandomParameters {
+            rows: self.integer(0)?,
+            cols: self.integer(1)?,
+            min: self.number(2)?,
+            max: self.number(3)?,
+            sparsity: self.number(4)?,
+            seed: if seed == -1 { rand_seed() } else { seed as u64 },
+            density: match self.text(6)? {
+                "uniform" => Density::Uniform,
+                "normal" => Density::Normal,
+                _ => return Err(self.type_error(6, "\"uniform\" or \"normal\"")),
+            },
+        })
+    }
+
+    /// The numbers in a text, as one row.
+    fn parse_cells(&self, text: &str) -> Result<MatrixBlock, RuntimeError> {
+        let cells: Option<Vec<f64>> = text
+            .split(|c: char| c.is_whitespace() || c == ',')
+            .filter(|part| !part.is_empty())
+            .map(|part| part.parse().ok())
+            .collect();
+        let cells = cells.ok_or_else(|| self.type_error(0, "a text of numbers"))?;
+        Ok(Dense::from_vec(1, cells.len(), cells).into())
+    }
+}
+
+/// A seed that differs from run to run.
+fn rand_seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
+}
