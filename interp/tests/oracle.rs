@@ -1,7 +1,11 @@
 //! The oracle: its radii hold for every order of evaluation, exactness and taint are what they claim, and it accepts
 //! what fused operators compute.
 
+#[path = "oracle/aggregates.rs"]
+mod aggregates;
 mod common;
+#[path = "oracle/functions.rs"]
+mod functions;
 
 use common::plans::{gradient, sum_of_products};
 use common::{Random, Values, compile, execute, matrix, pools, stored};

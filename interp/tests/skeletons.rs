@@ -1,16 +1,17 @@
-//! Every template variant through its skeleton and the interpreter, against a plain evaluator of CPlans: formats of all
-//! inputs, shapes, numbers of threads and instruction sets.
+//! What skeletons visit, how they cut work, and what they refuse. (The conformance suite of the root package compares all
+//! variants with a plain evaluator, on all formats, backends and numbers of threads.)
 
 mod common;
 
-use common::plans::{Builder, Example, all, gradient, sum_of_products};
-use common::{Values, bits, compile, execute, matrix, pools, reference, stored};
-use fuseline_ir::cplan::{CNode, RowType, Variant};
-use fuseline_ir::ops::BinaryOp;
-use fuseline_matrix::{Dense, MatrixBlock};
-use fuseline_skeletons::abi::has_sparse_entry;
+use common::plans::{Example, ShapeOf, example, gradient, sum_of_products};
+use common::{Random, Values, bits, compile, execute, matrix, pools, stored};
+use fuseline_ir::cplan::CInputId;
+use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_skeletons::{Counters, Execution, SkeletonError};
 use fuseline_vecprims::Isa;
+
+const FULL: ShapeOf = |m, n| (m, n);
+const COLUMN: ShapeOf = |m, _| (m, 1);
 
 fn inputs(example: &Example, rows: usize, cols: usize, density: f64, values: Values) -> Vec<Dense> {
     let shapes = example.shapes.iter().enumerate();
@@ -24,152 +25,317 @@ fn inputs(example: &Example, rows: usize, cols: usize, density: f64, values: Val
         .collect()
 }
 
-fn scalars(example: &Example) -> Vec<f64> {
-    (0..example.plan.scalars().count()).map(|position| 2.0 + position as f64).collect()
-}
-
-/// Runs an example on integers, in four combinations of formats: all must equal the plain evaluation.
-fn check(example: &Example, rows: usize, cols: usize, density: f64) {
-    let dense = inputs(example, rows, cols, density, Values::Integers);
-    let scalars = scalars(example);
-    let expected = reference::evaluate(&example.plan, &dense, &scalars);
+/// The result, with what was counted on the way.
+fn run(example: &Example, inputs: &[MatrixBlock]) -> (MatrixBlock, Counters) {
+    let counters = Counters::default();
     let compiled = compile(&example.plan, Isa::detect());
-    for (number, formats) in [(false, false), (true, false), (false, true), (true, true)].into_iter().enumerate() {
-        let stored: Vec<MatrixBlock> = dense
-            .iter()
-            .enumerate()
-            .map(|(position, dense)| stored(dense, if position == 0 { formats.0 } else { formats.1 }))
-            .collect();
-        let pool = &pools()[(number + rows + cols) % pools().len()];
-        let actual = execute(&compiled, &stored, &scalars, pool, &Counters::default()).unwrap();
-        let name = &example.name;
-        let context = format!("{name}: {rows} x {cols}, main and sides sparse: {formats:?}");
-        assert_same(&actual, &expected, &context);
+    let result = execute(&compiled, inputs, &[], &pools()[1], &counters).unwrap_or_else(|error| panic!("{error}"));
+    (result, counters)
+}
+
+/// A sparse matrix whose rows have these numbers and columns, all cells 1.
+fn ones(rows: usize, cols: usize, cells: &[(usize, u32)]) -> Csr {
+    let mut offsets = vec![0; rows + 1];
+    cells.iter().for_each(|&(row, _)| offsets[row + 1] += 1);
+    (0..rows).for_each(|row| offsets[row + 1] += offsets[row]);
+    let columns: Vec<u32> = cells.iter().map(|&(_, column)| column).collect();
+    Csr::new(rows, cols, offsets, columns, vec![1.0; cells.len()]).unwrap()
+}
+
+/// `count` cells in as many rows far apart.
+fn scattered(rows: usize, cols: usize, count: usize) -> Csr {
+    let mut random = Random::new(3);
+    let cells: Vec<(usize, u32)> =
+        (0..count).map(|cell| (cell * (rows / count) + 1, random.below(cols as u64) as u32)).collect();
+    ones(rows, cols, &cells)
+}
+
+/// P066: sparse-safe operators bind non-zero cells, whatever else they read.
+#[test]
+fn plans_over_cells_visit_as_many_cells_as_there_are_non_zeros() {
+    let body = "%0 = main
+        %1 = side_cell in1
+        %2 = side_row_scalar in2
+        %3 = plus %1, %2
+        %4 = mult %0, %3
+        out %4";
+    let safe = |variant: &str, agg: &str| example(variant, true, &[FULL, COLUMN], &format!("{body} {agg}"));
+    let dense = matrix(3000, 70, 0.05, Values::Integers, 5);
+    let sides = [matrix(3000, 70, 0.3, Values::Integers, 6), matrix(3000, 1, 0.5, Values::Integers, 7)];
+    for (variant, agg) in
+        [("cell no_agg", ""), ("cell row_agg", "agg=prod"), ("cell col_agg", "agg=min"), ("magg full_agg", "agg=max")]
+    {
+        let main = Csr::from_dense(&dense);
+        let blocks = [main.clone().into(), stored(&sides[0], true), stored(&sides[1], true)];
+        let (_, counters) = run(&safe(variant, agg), &blocks);
+        assert_eq!(counters.cells(), main.nnz() as u64, "{variant}");
     }
 }
 
-fn assert_same(actual: &MatrixBlock, expected: &Dense, context: &str) {
-    // The plain evaluator cannot tell the length of rows of an empty matrix.
-    if expected.rows() * expected.cols() > 0 {
-        assert_eq!(actual.dims(), (expected.rows(), expected.cols()), "{context}");
-    }
-    for i in 0..expected.rows() {
-        for j in 0..expected.cols() {
-            let (x, y) = (actual.get(i, j), expected.get(i, j));
-            assert!(x == y || x.is_nan() && y.is_nan(), "{context}: cell ({i}, {j}) is {x}, not {y}");
+/// P066: sparse-safe operators over rows bind non-empty rows, in units of many.
+#[test]
+fn plans_over_rows_visit_rows_with_non_zeros_alone() {
+    let sides: &[ShapeOf] = &[FULL, COLUMN];
+    let elementwise = "%0 = main
+        %1 = side_row in1
+        %2 = side_row_scalar in2
+        %3 = plus %1, %2
+        %4 = mult %0, %3";
+    let products = "%0 = main
+        %1 = row_agg.sum %0
+        %2 = side_row in1
+        %3 = side_row_scalar in2
+        %4 = mult %1, %3
+        %5 = mult %4, %2";
+    let plans = [
+        example("row no_agg", true, sides, &format!("{elementwise}\nout %4")),
+        example("row full_agg", true, sides, &format!("{elementwise}\nout %4 agg=sum")),
+        example("row full_agg", true, sides, &format!("{elementwise}\nout %4 agg=min")),
+        example("row col_agg", true, sides, &format!("{elementwise}\nout %4 agg=prod")),
+        example("row no_agg_b1", true, sides, &format!("{products}\nout %5")),
+        example("row col_agg_b1r", true, sides, &format!("{products}\nout %5 agg=sum")),
+        example("row row_agg", true, sides, &format!("{products}\n%6 = row_agg.max %5\nout %6")),
+    ];
+    let (rows, cols, count) = (20_000, 40, 500);
+    let main = scattered(rows, cols, count);
+    let sides = [matrix(rows, cols, 1.0, Values::Integers, 8), matrix(rows, 1, 0.5, Values::Integers, 9)];
+    for plan in plans {
+        let (dense, _) = run(&plan, &[main.to_dense().into(), sides[0].clone().into(), sides[1].clone().into()]);
+        for is_sparse in [false, true] {
+            let blocks = [main.clone().into(), stored(&sides[0], is_sparse), stored(&sides[1], is_sparse)];
+            let (result, counters) = run(&plan, &blocks);
+            assert_eq!(counters.rows(), count as u64, "{}", plan.plan);
+            assert!(counters.genexec_calls() <= 10, "{} calls of {}", counters.genexec_calls(), plan.plan);
+            assert!(result == dense, "{}", plan.plan);
         }
     }
 }
 
 #[test]
-fn every_variant_equals_the_plain_evaluation_on_small_shapes() {
-    let shapes =
-        [(0, 0), (0, 4), (4, 0), (1, 1), (1, 7), (7, 1), (7, 31), (33, 5), (31, 33), (65, 3), (3, 65), (100, 17)];
-    for example in all() {
-        for (rows, cols) in shapes {
-            for density in [0.0, 0.3, 1.0] {
-                check(&example, rows, cols, density);
-            }
-        }
+fn products_over_ultra_sparse_inputs_visit_rows_with_non_zeros_alone() {
+    let factors: &[ShapeOf] = &[|m, _| (m, 3), |_, n| (n, 3)];
+    let (rows, cols, count) = (60_000, 500, 200);
+    let main = scattered(rows, cols, count);
+    let sides = [matrix(rows, 3, 0.8, Values::Integers, 8), matrix(cols, 3, 0.8, Values::Integers, 9)];
+    for (variant, agg) in
+        [("no_agg", ""), ("right_mm", ""), ("left_mm", ""), ("full_agg", "agg=sum"), ("full_agg", "agg=min")]
+    {
+        let body = format!("%0 = main\n%1 = outer_product\n%2 = mult %0, %1\nout %2 {agg}");
+        let plan = example(&format!("outer {variant}"), true, factors, &body);
+        let blocks = [main.clone().into(), sides[0].clone().into(), stored(&sides[1], true)];
+        let (result, counters) = run(&plan, &blocks);
+        assert_eq!(counters.cells(), count as u64, "{variant}");
+        assert!(counters.rows() <= 2 * count as u64, "{} rows of {variant}", counters.rows());
+        let dense = [main.to_dense().into(), sides[0].clone().into(), sides[1].clone().into()];
+        assert!(result == run(&plan, &dense).0, "{variant}");
     }
 }
 
+/// A plan whose value is the same wherever the main input is zero computes it once.
 #[test]
-fn every_variant_equals_the_plain_evaluation_over_several_blocks() {
-    let shapes = [(500, 300, 0.2), (20_000, 7, 0.3), (16, 8200, 0.5)];
-    for (number, example) in all().iter().enumerate() {
-        // Neighbours in the list differ in the aggregate alone.
-        let (rows, cols, density) = shapes[number % shapes.len()];
-        check(example, rows, cols, density);
+fn plans_with_a_constant_for_zeros_visit_non_zeros_alone() {
+    let body = "%0 = main\n%1 = literal 2.0\n%2 = minus %0, %1";
+    let main = scattered(1_000_000, 1000, 300);
+    for (agg, expected) in [
+        ("sum", -2.0 * 1e9 + 300.0),
+        ("sumsq", 4.0 * (1e9 - 300.0) + 300.0),
+        ("min", -2.0),
+        ("max", -1.0),
+        ("nnz", 1e9),
+        ("prod", f64::INFINITY),
+    ] {
+        let plan = example("cell full_agg", false, &[], &format!("{body}\nout %2 agg={agg}"));
+        let (result, counters) = run(&plan, &[main.clone().into()]);
+        assert_eq!(result.get(0, 0), expected, "{agg}");
+        assert_eq!(counters.cells(), 301, "{agg}");
     }
+    let plan = example("cell row_agg", false, &[], &format!("{body}\nout %2 agg=sum"));
+    let (result, counters) = run(&plan, &[main.clone().into()]);
+    assert_eq!((result.get(0, 0), result.get(1, 0), counters.cells()), (-2000.0, -1999.0, 301));
+    let small = ones(3, 2, &[(1, 1)]);
+    let plan = example("cell no_agg", false, &[], &format!("{body}\nout %2"));
+    let (result, counters) = run(&plan, &[small.into()]);
+    assert_eq!(result.to_dense().values(), [-2.0, -2.0, -2.0, -1.0, -2.0, -2.0]);
+    assert_eq!(counters.cells(), 2);
+}
+
+/// Numbers of rows are those of the main input, even where most rows are empty.
+#[test]
+fn row_numbers_are_those_of_the_main_input() {
+    let body = "%0 = main\n%1 = row_index\n%2 = mult %0, %1";
+    let main = ones(9000, 3, &[(2, 0), (7000, 2), (8999, 0)]);
+    let cell = example("cell col_agg", true, &[], &format!("{body}\nout %2 agg=sum"));
+    let row = example("row col_agg", true, &[], &format!("{body}\nout %2 agg=sum"));
+    for plan in [cell, row] {
+        let (result, _) = run(&plan, &[main.clone().into()]);
+        assert_eq!(result.to_dense().values(), [9001.0, 0.0, 7000.0], "{}", plan.plan);
+    }
+    let factors: &[ShapeOf] = &[|m, _| (m, 1), |_, n| (n, 1)];
+    let left = example("outer left_mm", true, factors, &format!("{body}\nout %2"));
+    let (u, v) = (Dense::from_fn(9000, 1, |_, _| 1.0), Dense::zeros(3, 1));
+    let (result, _) = run(&left, &[main.into(), u.into(), v.into()]);
+    assert_eq!(result.to_dense().values(), [9001.0, 0.0, 7000.0]);
+}
+
+/// Few columns of a wide sparse side are laid out, however far apart.
+#[test]
+fn fixed_columns_and_ranges_of_wide_sparse_sides_are_looked_up() {
+    let wide: ShapeOf = |m, _| (m, 1_000_000);
+    let cells: Vec<(usize, u32)> =
+        (0..5000).flat_map(|row| [(row, 0), (row, 500_001), (row, 999_999 - row as u32 % 2)]).collect();
+    let side = ones(5000, 1_000_000, &cells);
+    let main = matrix(5000, 2, 0.9, Values::Integers, 4);
+    let body = "%0 = main
+        %1 = side_row_scalar in1[0]
+        %2 = side_row_scalar in1[999999]
+        %3 = plus %1, %2
+        %4 = mult %0, %3
+        out %4 agg=sum";
+    let weight = |row: usize| if row.is_multiple_of(2) { 2.0 } else { 1.0 };
+    let expected: f64 = (0..5000).map(|row| (main.get(row, 0) + main.get(row, 1)) * weight(row)).sum();
+    for main in [stored(&main, false), stored(&main, true)] {
+        for variant in ["cell full_agg", "row full_agg"] {
+            let plan = example(variant, true, &[wide], body);
+            assert_eq!(run(&plan, &[main.clone(), side.clone().into()]).0.get(0, 0), expected, "{variant}");
+        }
+    }
+    let body = "%0 = side_row in1[500000:500002]\nout %0 agg=sum";
+    let plan = example("row col_agg_const", false, &[wide], body);
+    let (result, counters) = run(&plan, &[main.into(), side.into()]);
+    assert_eq!(result.to_dense().values(), [0.0, 5000.0]);
+    assert!(counters.genexec_calls() <= 5, "{} calls for pairs of cells", counters.genexec_calls());
+}
+
+/// A matrix may be the main input for its number of rows alone: nothing of it is laid out then.
+#[test]
+fn a_main_input_that_no_node_reads_costs_nothing() {
+    let main = scattered(10_000, 1_000_000, 9);
+    let body = "%0 = side_row in1[2:4]\n%1 = row_index\n%2 = cbind %0, %1\nout %2";
+    let plan = example("row no_agg_const", false, &[|m, _| (m, 5)], body);
+    let side = matrix(10_000, 5, 0.5, Values::Integers, 4);
+    let (result, counters) = run(&plan, &[main.into(), side.clone().into()]);
+    assert!((0..10_000).all(|row| result.get(row, 1) == side.get(row, 3) && result.get(row, 2) == row as f64));
+    assert!(counters.genexec_calls() <= 10, "{} calls", counters.genexec_calls());
+}
+
+#[test]
+fn rows_of_a_million_columns() {
+    let cols = 1_000_000;
+    let main = matrix(3, cols, 0.3, Values::Integers, 4);
+    let vector = matrix(cols, 1, 0.5, Values::Integers, 5);
+    let transposed: Vec<f64> = (0..cols)
+        .map(|j| {
+            (0..3).map(|i| main.get(i, j) * (0..cols).map(|l| main.get(i, l) * vector.get(l, 0)).sum::<f64>()).sum()
+        })
+        .take(50)
+        .collect();
+    for is_sparse in [false, true] {
+        let (result, _) = run(&gradient(), &[stored(&main, is_sparse), stored(&vector, is_sparse)]);
+        assert_eq!(&result.to_dense().values()[..50], transposed);
+        let (result, _) = run(&sum_of_products(), &[stored(&main, is_sparse), stored(&main, !is_sparse)]);
+        assert_eq!(result.get(0, 0), main.values().iter().map(|x| x * x).sum::<f64>());
+    }
+}
+
+/// A row with most of the non-zeros is cut where rows may be, and is one unit among others where they may not.
+#[test]
+fn skewed_rows_are_shared_among_blocks() {
+    let mut dense = matrix(600, 4000, 0.002, Values::Integers, 4);
+    dense.values_mut()[200 * 4000..300 * 4000].fill(2.0);
+    let sides = matrix(600, 4000, 0.5, Values::Integers, 5);
+    let (result, counters) = run(&sum_of_products(), &[stored(&dense, true), stored(&sides, true)]);
+    let expected: f64 = dense.values().iter().zip(sides.values()).map(|(x, y)| x * y).sum();
+    assert_eq!(result.get(0, 0), expected);
+    assert!(counters.genexec_calls() >= 40, "{} calls for 400,000 non-zeros", counters.genexec_calls());
+    let vector = matrix(4000, 1, 1.0, Values::Integers, 6);
+    let product = |is_sparse| run(&gradient(), &[stored(&dense, is_sparse), vector.clone().into()]).0;
+    assert!(product(true) == product(false));
 }
 
 #[test]
 fn a_row_longer_than_a_block_is_cut() {
-    for example in all().into_iter().filter(|example| !example.name.starts_with("row ")) {
-        check(&example, 1, 140_000, 0.95);
+    let plan = sum_of_products();
+    let dense = inputs(&plan, 1, 140_000, 0.95, Values::Integers);
+    let expected: f64 = dense[0].values().iter().zip(dense[1].values()).map(|(x, y)| x * y).sum();
+    for is_sparse in [false, true] {
+        let blocks: Vec<MatrixBlock> = dense.iter().map(|dense| stored(dense, is_sparse)).collect();
+        let (result, counters) = run(&plan, &blocks);
+        assert_eq!(result.get(0, 0), expected);
+        assert!(counters.genexec_calls() > 10);
     }
 }
 
-#[test]
-fn results_are_the_same_bits_for_all_threads_and_instruction_sets() {
-    for (number, example) in all().into_iter().enumerate() {
-        let large = [(450, 310), (15_000, 10)][number % 2];
-        for (rows, cols) in [(37, 21), large] {
-            for is_sparse in [false, true] {
-                let dense = inputs(&example, rows, cols, 0.3, Values::Reals);
-                let stored: Vec<MatrixBlock> = dense.iter().map(|dense| stored(dense, is_sparse)).collect();
-                let mut expected: Option<Vec<u64>> = None;
-                for isa in Isa::available() {
-                    let compiled = compile(&example.plan, isa);
-                    // One pool suffices to compare instruction sets.
-                    let pools = if isa == Isa::detect() { pools() } else { &pools()[1..2] };
-                    for pool in pools {
-                        let result = execute(&compiled, &stored, &scalars(&example), pool, &Counters::default());
-                        let actual = bits(&result.unwrap());
-                        let threads = pool.current_num_threads();
-                        let expected = expected.get_or_insert_with(|| actual.clone());
-                        let name = &example.name;
-                        assert!(*expected == actual, "{name}: {rows} x {cols}, {isa}, {threads} threads");
-                    }
-                }
-            }
-        }
-    }
-}
-
+/// Without a sparse entry, a sparse main input is laid out densely: the same bits.
 #[test]
 fn dense_units_give_the_same_bits_for_all_formats() {
-    for example in all().into_iter().filter(|example| !example.plan.sparse_safe || !has_sparse_entry(&example.plan)) {
-        if has_sparse_entry(&example.plan) && example.name.starts_with("row ") {
-            continue;
-        }
-        let dense = inputs(&example, 900, 37, 0.3, Values::Reals);
+    let body = "%0 = main\n%1 = side_cell in1\n%2 = plus %0, %1\nout %2 agg=sum";
+    let rows = "%0 = main\n%1 = side_row in1\n%2 = plus %0, %1\nout %2 agg=sum";
+    for plan in [example("cell full_agg", false, &[FULL], body), example("row col_agg", false, &[FULL], rows)] {
+        let dense = inputs(&plan, 900, 37, 0.3, Values::Reals);
         let run = |is_sparse: bool| {
             let blocks: Vec<MatrixBlock> = dense.iter().map(|dense| stored(dense, is_sparse)).collect();
-            let compiled = compile(&example.plan, Isa::detect());
-            bits(&execute(&compiled, &blocks, &scalars(&example), &pools()[1], &Counters::default()).unwrap())
+            bits(&run(&plan, &blocks).0)
         };
-        assert!(run(false) == run(true), "{}", example.name);
+        assert!(run(false) == run(true), "{}", plan.plan);
     }
 }
 
 #[test]
 fn results_over_non_zeros_are_stored_without_zeros() {
-    let name = "no_agg x*y sum";
-    let example = all().into_iter().find(|example| example.name.ends_with(name)).expect("the example exists");
-    let dense = inputs(&example, 50, 60, 0.3, Values::Integers);
-    let blocks: Vec<MatrixBlock> = dense.iter().map(|dense| stored(dense, true)).collect();
-    let compiled = compile(&example.plan, Isa::detect());
-    let result = execute(&compiled, &blocks, &[], &pools()[1], &Counters::default()).unwrap();
-    let MatrixBlock::Sparse(csr) = result else { panic!("a product of sparse matrices is sparse") };
-    assert!(csr.values().iter().all(|&value| value != 0.0) && csr.nnz() < blocks[0].nnz());
+    let full = "%0 = main\n%1 = side_cell in1\n%2 = mult %0, %1\nout %2";
+    let rows = "%0 = main\n%1 = side_row in1\n%2 = mult %0, %1\nout %2";
+    let scaled = "%0 = main\n%1 = row_agg.sum %0\n%2 = side_row in1[1:3]\n%3 = mult %1, %2\nout %3";
+    let plans = [
+        (example("cell no_agg", true, &[FULL], full), 0.3),
+        (example("row no_agg", true, &[FULL], rows), 0.3),
+        (example("row no_agg_const", true, &[FULL], scaled), 0.004),
+    ];
+    for (plan, density) in plans {
+        let dense = inputs(&plan, 50, 60, density, Values::Integers);
+        let blocks: Vec<MatrixBlock> = dense.iter().map(|dense| stored(dense, true)).collect();
+        let MatrixBlock::Sparse(csr) = run(&plan, &blocks).0 else { panic!("a dense result of {}", plan.plan) };
+        assert!(csr.values().iter().all(|&value| value != 0.0) && csr.nnz() > 0, "{}", plan.plan);
+        assert!(csr.nnz() <= blocks[0].nnz(), "{}", plan.plan);
+    }
 }
 
 #[test]
 fn an_input_in_two_roles_is_an_error() {
-    let mut builder = Builder::new(Variant::Row(RowType::RowAgg));
-    let p = builder.matrix(|m, _| (m, 1));
-    let (main, vector, scalar) =
-        (builder.push(CNode::Main), builder.push(CNode::SideVector(p)), builder.push(CNode::SideRowScalar(p)));
-    let dot = builder.push(CNode::DotProduct(main, vector));
-    let product = builder.push(CNode::Binary(BinaryOp::Mult, dot, scalar));
-    let example = builder.finish("p*(X%*%p)", &[(product, None, None)], true);
-    let blocks: Vec<MatrixBlock> = inputs(&example, 5, 5, 1.0, Values::Integers).into_iter().map(Into::into).collect();
-    let compiled = compile(&example.plan, Isa::detect());
-    let result = execute(&compiled, &blocks, &[], &pools()[0], &Counters::default());
-    assert_eq!(result, Err(SkeletonError::Roles { input: p }));
+    let body = "%0 = main
+        %1 = side_vector in1
+        %2 = side_row_scalar in1
+        %3 = dot_product %0, %1
+        %4 = mult %3, %2
+        out %4";
+    let plan = example("row row_agg", true, &[COLUMN], body);
+    let blocks: Vec<MatrixBlock> = inputs(&plan, 5, 5, 1.0, Values::Integers).into_iter().map(Into::into).collect();
+    let result = execute(&compile(&plan.plan, Isa::detect()), &blocks, &[], &pools()[0], &Counters::default());
+    assert_eq!(result, Err(SkeletonError::Roles { input: CInputId::from_u32(1) }));
+}
+
+#[test]
+fn a_column_beyond_the_last_is_an_error() {
+    for (variant, node) in [("cell full_agg", "side_row_scalar in1[3]"), ("row full_agg", "side_row in1[1:4]")] {
+        let plan = example(
+            variant,
+            true,
+            &[|m, _| (m, 3)],
+            &format!("%0 = main\n%1 = {node}\n%2 = mult %0, %1\nout %2 agg=sum"),
+        );
+        let blocks: Vec<MatrixBlock> = inputs(&plan, 5, 3, 1.0, Values::Integers).into_iter().map(Into::into).collect();
+        let result = execute(&compile(&plan.plan, Isa::detect()), &blocks, &[], &pools()[0], &Counters::default());
+        assert!(matches!(result, Err(SkeletonError::Dimensions { .. })), "{variant}: {result:?}");
+    }
 }
 
 #[test]
 fn calls_serve_thousands_of_cells() {
-    let example = sum_of_products();
+    let plan = sum_of_products();
     for (rows, cols) in [(100_000, 10), (1000, 1000), (10, 100_000)] {
         for is_sparse in [false, true] {
-            let dense = inputs(&example, rows, cols, 0.3, Values::Integers);
+            let dense = inputs(&plan, rows, cols, 0.3, Values::Integers);
             let blocks: Vec<MatrixBlock> = dense.iter().map(|dense| stored(dense, is_sparse)).collect();
-            let counters = Counters::default();
-            execute(&compile(&example.plan, Isa::detect()), &blocks, &[], &pools()[1], &counters).unwrap();
+            let (_, counters) = run(&plan, &blocks);
             let cells = if is_sparse { blocks[0].nnz() } else { rows * cols };
             assert_eq!(counters.cells(), cells as u64);
             assert!(counters.genexec_calls() <= cells as u64 / 2048, "{} calls", counters.genexec_calls());
@@ -179,29 +345,15 @@ fn calls_serve_thousands_of_cells() {
 
 #[test]
 fn calls_of_narrow_row_operators_serve_hundreds_of_rows() {
-    let example = gradient();
+    let plan = gradient();
     for is_sparse in [false, true] {
-        let dense = inputs(&example, 20_000, 10, 0.5, Values::Integers);
+        let dense = inputs(&plan, 20_000, 10, 0.5, Values::Integers);
+        let nonempty = (0..20_000).filter(|&row| dense[0].row(row).iter().any(|&value| value != 0.0)).count();
         let blocks: Vec<MatrixBlock> = dense.iter().map(|dense| stored(dense, is_sparse)).collect();
-        let counters = Counters::default();
-        execute(&compile(&example.plan, Isa::detect()), &blocks, &[], &pools()[1], &counters).unwrap();
-        assert_eq!(counters.rows(), 20_000);
+        let (_, counters) = run(&plan, &blocks);
+        assert_eq!(counters.rows(), if is_sparse { nonempty } else { 20_000 } as u64);
         assert!(counters.rows() >= 100 * counters.genexec_calls(), "{} calls", counters.genexec_calls());
     }
-}
-
-#[test]
-fn empty_rows_are_skipped_where_they_contribute_nothing() {
-    let example = gradient();
-    let mut main = Dense::zeros(50_000, 40);
-    main.values_mut()[40 * 25_000] = 3.0;
-    let v = matrix(40, 1, 1.0, Values::Integers, 1);
-    let expected = reference::evaluate(&example.plan, &[main.clone(), v.clone()], &[]);
-    let counters = Counters::default();
-    let blocks = [stored(&main, true), v.into()];
-    let actual = execute(&compile(&example.plan, Isa::detect()), &blocks, &[], &pools()[1], &counters).unwrap();
-    assert_same(&actual, &expected, "t(X)%*%(X%*%v)");
-    assert_eq!(counters.genexec_calls(), 1, "all units but one have no non-zeros");
 }
 
 /// A zero of a sparse row annihilates an infinity by default, and makes NaN of it in strict IEEE arithmetic.
@@ -217,30 +369,5 @@ fn strict_arithmetic_multiplies_the_zeros_of_sparse_rows() {
         let env = Execution { pool: &pools()[0], buffers: &buffers, counters: &counters, strict_ieee };
         let result = fuseline_skeletons::execute(&compiled, &inputs, &[], &env).unwrap();
         assert_eq!(result.get(0, 0).is_nan(), is_nan, "strict: {strict_ieee}");
-    }
-}
-
-#[test]
-fn inputs_that_do_not_fit_are_errors() {
-    for example in all() {
-        let dense = inputs(&example, 6, 4, 0.5, Values::Integers);
-        let blocks: Vec<MatrixBlock> = dense.into_iter().map(Into::into).collect();
-        let scalars = scalars(&example);
-        let compiled = compile(&example.plan, Isa::detect());
-        let run = |blocks: &[MatrixBlock], scalars: &[f64]| {
-            execute(&compiled, blocks, scalars, &pools()[0], &Counters::default())
-        };
-        assert!(run(&blocks, &scalars).is_ok(), "{}", example.name);
-        let missing = run(&blocks[1..], &scalars);
-        assert!(matches!(missing, Err(SkeletonError::Matrices { .. })), "{}", example.name);
-        let superfluous = run(&blocks, &[&scalars[..], &[1.0]].concat());
-        assert!(matches!(superfluous, Err(SkeletonError::Scalars { .. })), "{}", example.name);
-        for position in 1..blocks.len() {
-            let mut wrong = blocks.clone();
-            // No side input may have one row and one column less than it should.
-            let (rows, cols) = (blocks[position].rows() - 1, blocks[position].cols() - 1);
-            wrong[position] = Dense::zeros(rows, cols).into();
-            assert!(run(&wrong, &scalars).is_err(), "{}: input {position} of {rows} x {cols}", example.name);
-        }
     }
 }

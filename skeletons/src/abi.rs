@@ -9,8 +9,8 @@
 //!
 //! | template | entry | `rows` x `cols` | main input | `Side` of a matrix / row vector / column vector |
 //! |---|---|---|---|---|
-//! | Cell, MAgg | dense | tile of rows | dense rows | row `r` at `r * row_stride` / one row / cell `r` at `r * row_stride` |
-//! | Cell, MAgg | sparse | CSR rows | non-zeros, by position | gathered: one value per position / gathered / cell `r` at `r * row_stride` |
+//! | Cell, MAgg | dense | tile of rows | dense rows | row `r` at `r * row_stride` / one row / column `j` of row `r` at `r * row_stride + j` |
+//! | Cell, MAgg | sparse | CSR rows | non-zeros, by position | gathered: one value per position / gathered / as dense |
 //! | Row | dense | tile of rows | dense rows | as Cell dense; whole vectors and matrices for `SideVector`, `VectMatMult` |
 //! | Row | sparse | CSR rows | CSR rows | the same |
 //! | Outer | sparse | CSR rows | non-zeros of X | gathered / gathered / per row; U: rows of the unit; V: all of it |
@@ -18,12 +18,20 @@
 //! In sparse entries positions are relative to the unit: row `r` owns positions
 //! `row_offsets[r] - row_offsets[0] .. row_offsets[r + 1] - row_offsets[0]` of `columns` and `values`.
 //!
-//! A range of columns (`SideRow` with bounds) starts that many values into each row of its side. A matrix of
-//! `VectMatMult` has `row_stride` = `cols`, a vector of `SideVector` has `row_stride` 0. Columns count from `first_col`,
-//! and V begins with the row of that column; `first_col` differs from 0 in sparse units of Outer `left_mm` alone.
+//! A side that is read by row begins at column 0 of the unit's first row: column `j` of row `r` (`SideRowScalar`), and a
+//! range of columns from `j` on (`SideRow`), lie at `r * row_stride + j`. Columns that no node reads may hold anything. A
+//! matrix of `VectMatMult` has `row_stride` = `cols`, a vector of `SideVector` has `row_stride` 0. Columns count from
+//! `first_col`, and V begins with the row of that column; `first_col` differs from 0 in sparse units of Outer `left_mm`
+//! alone.
 //!
-//! Zeros that a sparse unit leaves out are the skeleton's: extremes over positions alone are merged with one zero where
-//! cells were skipped. (Rows aggregated as vectors, in Row plans, include their zeros; merging another is harmless.)
+//! `RowIndex` is `first_row + r` in row `r` of a unit, as a double. Units of plans that read it have consecutive rows; the
+//! rows of other units need only ascend, since whatever is read by row is laid out for the unit's rows.
+//!
+//! Row plans without a `Main` node read nothing of the main input but its number of rows.
+//!
+//! Zeros that a sparse unit of Cell, MAgg and Outer leaves out are the skeleton's, which takes what they contribute into
+//! the aggregates of the positions: units of Cell `row_agg` therefore have 0 for `cols`, so that no row seems to lack
+//! positions. Rows that Row plans aggregate as vectors include their zeros.
 //!
 //! [`has_sparse_entry`] says which plans have a sparse entry. It is a rule for all backends, as the two entries of a
 //! plan may round differently.
@@ -36,8 +44,8 @@
 //! | Cell `row_agg`, Row `row_agg` | writes cell `r` at index `r` |
 //! | Cell `full_agg`, MAgg, Row `full_agg`, Outer `full_agg` | writes the unit's aggregate at index 0 of each output |
 //! | Cell `col_agg` | accumulates into cell `c` (sparse entry: `columns[p]`), rows in order |
-//! | Row `no_agg`, `no_agg_b1` | writes row `r` at `r * row_stride` |
-//! | Row `col_agg`, `col_agg_t` | accumulates into cell `c`, rows in order |
+//! | Row `no_agg`, `no_agg_b1`, `no_agg_const` | writes row `r` at `r * row_stride` |
+//! | Row `col_agg`, `col_agg_b1r`, `col_agg_const`, `col_agg_t` | accumulates into cell `c`, rows in order |
 //! | Row `col_agg_b1`, `col_agg_b1_t` | accumulates the product of the short vector (length k) and the long vector (length n, as long as main); dense entry: short-major, cell (j, i) at `j * row_stride + i`; sparse entry: long-major, cell (i, j) at `i * row_stride + j` |
 //! | Outer `no_agg` | writes one value per position |
 //! | Outer `right_mm` | accumulates into row `r` at `r * row_stride`, length of the rank |
@@ -93,9 +101,9 @@ pub enum Main<'a> {
 pub struct Unit<'a> {
     /// Number of rows.
     pub rows: usize,
-    /// Number of columns of the main input (of the tile, for dense Cell units).
+    /// Number of columns of the main input (of the tile, for dense Cell units; 0 for sparse ones of `row_agg`).
     pub cols: usize,
-    /// Index of the first row in the main input.
+    /// Index of the first row in the main input; that of the others where the plan reads `RowIndex`.
     pub first_row: usize,
     /// Index of the first column in the main input.
     pub first_col: usize,

@@ -2,25 +2,23 @@
 //! those of their units, and the blocks' values merge in block order.
 
 use crate::abi::Output;
-use crate::blocks::{DensePartition, SparsePartition};
-use crate::operator::{Operator, UnitOf, Workspace};
-use fuseline_ir::memo::TemplateType;
+use crate::blocks::DensePartition;
+use crate::operator::{Operator, Workspace};
+use crate::work::{UnitOf, Work};
+use crate::zeros::{ZeroValues, take_equal_cells};
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Dense, MatrixBlock};
 use smallvec::{SmallVec, smallvec};
 
 /// The most outputs that are kept on the stack.
 const INLINE: usize = 4;
 
-/// One value per output while it is aggregated, and the number of visited cells.
-struct Partial {
-    values: SmallVec<[f64; INLINE]>,
-    visited: usize,
-}
+/// One value per output.
+type Values = SmallVec<[f64; INLINE]>;
 
 /// The full aggregates of an operator.
 pub(crate) struct Aggregation<'a> {
-    operator: &'a Operator<'a>,
+    pub(crate) operator: &'a Operator<'a>,
     aggs: SmallVec<[AggOp; INLINE]>,
 }
 
@@ -30,62 +28,45 @@ impl<'a> Aggregation<'a> {
         Aggregation { operator, aggs: aggs.map(|output| output.agg.unwrap_or(AggOp::Sum)).collect() }
     }
 
-    /// Over all cells of the grid.
-    pub(crate) fn over_tiles(&self, partition: &DensePartition) -> MatrixBlock {
-        let partials = self.operator.run(vec![(); partition.len()], |workspace, block, ()| {
+    /// Over the units of the work. Those of positions that have none are left out, if they contribute nothing.
+    pub(crate) fn over(&self, work: &Work<'_>, skips_empty: bool) -> Total {
+        let partials = self.operator.run(vec![(); work.len()], |workspace, block, ()| {
             let mut partial = self.start();
-            for tile in partition.tiles(block) {
-                self.unit(workspace, UnitOf::Tile(tile), &mut partial);
-            }
-            partial
-        });
-        self.finish(&partials, false)
-    }
-
-    /// Over the positions of a CSR main input, where the values of all other cells are zero (Row: the values of all
-    /// rows without positions, if those are skipped).
-    pub(crate) fn over_segments(&self, csr: &Csr, partition: &SparsePartition<'_>, skips_empty: bool) -> MatrixBlock {
-        let partials = self.operator.run(vec![(); partition.len()], |workspace, block, ()| {
-            let mut partial = self.start();
-            partition.for_each_segment(block, |segment| {
-                if segment.start < segment.end || !skips_empty {
-                    self.unit(workspace, UnitOf::Segment(csr, segment), &mut partial);
-                    partial.visited += segment.end - segment.start;
+            work.for_each_unit(block, |unit| {
+                if !(skips_empty && unit.has_no_positions()) {
+                    self.unit(workspace, unit, &mut partial);
                 }
             });
             partial
         });
-        let is_row = self.operator.binding.plan.template() == TemplateType::Row;
-        self.finish(&partials, !is_row)
+        self.merge_blocks(&partials)
     }
 
     /// Over the non-zeros of a dense main input.
-    pub(crate) fn over_nonzeros(&self, dense: &Dense, partition: &DensePartition) -> MatrixBlock {
+    pub(crate) fn over_nonzeros(&self, dense: &Dense, partition: &DensePartition) -> Total {
         let partials = self.operator.run(vec![(); partition.len()], |workspace, block, ()| {
             let mut partial = self.start();
             for tile in partition.tiles(block) {
-                let count = workspace.build_from_dense(dense, tile);
-                if count > 0 {
+                if workspace.build_from_dense(dense, tile) > 0 {
                     self.unit(workspace, UnitOf::Built(tile), &mut partial);
-                    partial.visited += count;
                 }
             }
             partial
         });
-        self.finish(&partials, true)
+        self.merge_blocks(&partials)
     }
 
-    fn start(&self) -> Partial {
-        Partial { values: self.aggs.iter().map(|agg| agg.neutral()).collect(), visited: 0 }
+    fn start(&self) -> Values {
+        self.aggs.iter().map(|agg| agg.neutral()).collect()
     }
 
-    fn unit(&self, workspace: &mut Workspace, unit: UnitOf<'_>, partial: &mut Partial) {
+    fn unit(&self, workspace: &mut Workspace, unit: UnitOf<'_>, partial: &mut Values) {
         let mut cells: SmallVec<[f64; INLINE]> = smallvec![0.0; self.aggs.len()];
         let mut outputs: SmallVec<[Output<'_>; INLINE]> =
             cells.chunks_exact_mut(1).map(|values| Output { values, row_stride: 1 }).collect();
         self.operator.genexec(workspace, unit, &mut outputs);
         drop(outputs);
-        self.merge(&mut partial.values, &cells);
+        self.merge(partial, &cells);
     }
 
     fn merge(&self, into: &mut [f64], values: &[f64]) {
@@ -94,21 +75,32 @@ impl<'a> Aggregation<'a> {
         }
     }
 
-    /// Merges the blocks; one zero stands for all cells that were not visited.
-    fn finish(&self, partials: &[Partial], skips_zeros: bool) -> MatrixBlock {
-        let binding = &self.operator.binding;
-        let mut merged = self.start();
+    fn merge_blocks(&self, partials: &[Values]) -> Total {
+        let mut values = self.start();
         for partial in partials {
-            self.merge(&mut merged.values, &partial.values);
-            merged.visited += partial.visited;
+            self.merge(&mut values, partial);
         }
-        if skips_zeros && merged.visited < binding.rows.saturating_mul(binding.cols) {
-            for (cell, agg) in merged.values.iter_mut().zip(&self.aggs) {
-                if !agg.ignores_zeros() {
-                    *cell = agg.merge(*cell, 0.0);
-                }
-            }
+        Total { aggs: self.aggs.clone(), values }
+    }
+}
+
+/// The aggregates of all visited cells.
+pub(crate) struct Total {
+    aggs: SmallVec<[AggOp; INLINE]>,
+    values: Values,
+}
+
+impl Total {
+    /// Takes `count` cells that were not visited, with one value for each output.
+    pub(crate) fn with_zeros(mut self, zeros: &ZeroValues, count: usize) -> Self {
+        for ((cell, &zero), &agg) in self.values.iter_mut().zip(zeros).zip(&self.aggs) {
+            *cell = take_equal_cells(agg, *cell, zero, count);
         }
-        Dense::from_vec(merged.values.len(), 1, merged.values.into_vec()).into()
+        self
+    }
+
+    /// One cell below the other.
+    pub(crate) fn into_block(self) -> MatrixBlock {
+        Dense::from_vec(self.values.len(), 1, self.values.into_vec()).into()
     }
 }

@@ -2,16 +2,19 @@
 
 use crate::abi::Kernel;
 use crate::backend::CompiledCPlan;
+use crate::by_row::Columns;
 use crate::error::SkeletonError;
 use crate::roles::{Role, has_sparse_entry, index, multiplies_dense_vectors, multiplies_main, roles};
 use crate::transpose::transpose;
+use crate::zeros::zero_is_constant;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CInput, CInputId, CNode, CNodeId, CPlan, FACTOR_U, FACTOR_V};
 use fuseline_ir::memo::TemplateType;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use std::borrow::Cow;
 
-/// The cells of a side input: CSR only where skeletons lay rows or cells out unit by unit.
+/// The cells of a side input: CSR where skeletons lay rows or cells out unit by unit. Whole vectors and matrices, row
+/// vectors and the factors of Outer plans are made dense once, since every row reads them.
 pub(crate) enum Cells<'a> {
     Dense(Cow<'a, Dense>),
     Sparse(&'a Csr),
@@ -22,11 +25,18 @@ pub(crate) struct SideInput<'a> {
     pub(crate) role: Role,
     pub(crate) cells: Cells<'a>,
     pub(crate) cols: usize,
+    /// What is read of each row, where the side is read by row.
+    pub(crate) columns: Columns,
     /// The transpose, where dense vectors are multiplied with the matrix.
     pub(crate) transposed: Vec<f64>,
 }
 
 impl SideInput<'_> {
+    /// Whether units read the side by row.
+    pub(crate) fn is_by_row(&self) -> bool {
+        matches!(self.role, Role::Row | Role::RowScalar | Role::FactorU)
+    }
+
     /// The cells of an input whose role makes it dense.
     pub(crate) fn values(&self) -> &[f64] {
         match &self.cells {
@@ -43,6 +53,8 @@ pub(crate) struct Binding<'a> {
     pub(crate) main: &'a MatrixBlock,
     pub(crate) rows: usize,
     pub(crate) cols: usize,
+    /// Whether a node reads the main input's cells.
+    pub(crate) reads_main: bool,
     /// By input id; the main input and scalars have no role.
     pub(crate) sides: Vec<Option<SideInput<'a>>>,
     /// By input id.
@@ -68,6 +80,7 @@ impl<'a> Binding<'a> {
         check_dimensions(plan, &roles, inputs)?;
         let lengths = vector_lengths(plan, inputs)?;
         let kernel = &*compiled.kernel;
+        let reads_main = plan.nodes.values().any(|node| matches!(node, CNode::Main));
         let sparse_entry = match plan.template() {
             TemplateType::Outer if !kernel.has_sparse_entry() => {
                 return Err(SkeletonError::NoSparseEntry { template: plan.template().mnemonic() });
@@ -75,10 +88,11 @@ impl<'a> Binding<'a> {
             TemplateType::Outer => true,
             TemplateType::Row => {
                 let skips_products = strict_ieee && multiplies_main(plan);
-                main.is_sparse() && !skips_products && has_sparse_entry(plan) && kernel.has_sparse_entry()
+                let has_entry = has_sparse_entry(plan) && kernel.has_sparse_entry();
+                main.is_sparse() && reads_main && !skips_products && has_entry
             }
             TemplateType::Cell | TemplateType::MAgg => {
-                main.is_sparse() && plan.sparse_safe && kernel.has_sparse_entry()
+                main.is_sparse() && (plan.sparse_safe || zero_is_constant(plan)) && kernel.has_sparse_entry()
             }
         };
         let sides = plan
@@ -86,7 +100,10 @@ impl<'a> Binding<'a> {
             .keys()
             .map(|id| match roles[index(id)] {
                 Role::None => None,
-                role => Some(bind_side(role, &inputs[index(id)], multiplies_dense_vectors(plan, id, sparse_entry))),
+                role => {
+                    let (block, is_transposed) = (&inputs[index(id)], multiplies_dense_vectors(plan, id, sparse_entry));
+                    Some(SideInput { columns: columns(plan, id, role, block), ..bind_side(role, block, is_transposed) })
+                }
             })
             .collect();
         let mut next_scalar = scalars.iter();
@@ -98,7 +115,7 @@ impl<'a> Binding<'a> {
                 CInput::Matrix => 0.0,
             })
             .collect();
-        Ok(Binding { plan, kernel, main, rows, cols, sides, scalars, lengths, sparse_entry })
+        Ok(Binding { plan, kernel, main, rows, cols, reads_main, sides, scalars, lengths, sparse_entry })
     }
 
     /// The length of a vector value.
@@ -106,17 +123,22 @@ impl<'a> Binding<'a> {
         self.lengths[node]
     }
 
-    /// The longest vector value, the main row included.
+    /// The longest vector value, the main row included where it is read.
     pub(crate) fn longest_vector(&self) -> usize {
-        self.plan.nodes.keys().map(|node| self.lengths[node]).chain([self.cols, 1]).max().unwrap_or(1)
+        self.plan.nodes.keys().map(|node| self.lengths[node]).max().unwrap_or(1).max(1)
     }
 
     /// The longest vector value of which there is one for each row, besides the main row.
     pub(crate) fn longest_computed_vector(&self) -> usize {
         let is_computed = |node: &CNode| !matches!(node, CNode::Main | CNode::SideVector(_));
-        let nodes = self.plan.nodes.iter().filter(|(_, node)| is_computed(node));
-        let row_sides = self.sides.iter().flatten().filter(|side| side.role == Role::Row).map(|side| side.cols);
-        nodes.map(|(id, _)| self.lengths[id]).chain(row_sides).max().unwrap_or(0)
+        let nodes = self.plan.nodes.iter().filter(|(_, node)| is_computed(node)).map(|(id, _)| self.lengths[id]);
+        let copies = self.sides.iter().flatten().filter(|side| side.role == Role::Row);
+        nodes.chain(copies.map(|side| side.columns.row_stride())).max().unwrap_or(0)
+    }
+
+    /// The longest vector value of which there is one for each row.
+    pub(crate) fn widest_row(&self) -> usize {
+        self.longest_computed_vector().max(if self.reads_main { self.cols } else { 0 })
     }
 
     /// Cells of the main input; `None` beyond what can be addressed.
@@ -153,7 +175,7 @@ fn count_inputs(plan: &CPlan, inputs: &[MatrixBlock], scalars: &[f64]) -> Result
 
 fn bind_side(role: Role, block: &MatrixBlock, is_transposed: bool) -> SideInput<'_> {
     let cells = match (role, block) {
-        (Role::Cell | Role::Row, MatrixBlock::Sparse(csr)) => Cells::Sparse(csr),
+        (Role::Cell | Role::Row | Role::RowScalar, MatrixBlock::Sparse(csr)) => Cells::Sparse(csr),
         _ => Cells::Dense(block.to_dense()),
     };
     let (rows, cols) = block.dims();
@@ -165,7 +187,25 @@ fn bind_side(role: Role, block: &MatrixBlock, is_transposed: bool) -> SideInput<
         }
         _ => Vec::new(),
     };
-    SideInput { role, cells, cols, transposed }
+    SideInput { role, cells, cols, columns: Columns::Range(0, cols), transposed }
+}
+
+/// The columns that are read of a side input.
+fn columns(plan: &CPlan, input: CInputId, role: Role, block: &MatrixBlock) -> Columns {
+    match role {
+        Role::RowScalar => Columns::fixed(fixed_columns(plan, input)),
+        Role::Row => {
+            let ranges = plan.nodes.values().filter_map(|node| match *node {
+                CNode::SideRow(side, range) if side == input => {
+                    Some(range.map_or((0, block.cols()), |(first, end)| (first as usize, end as usize)))
+                }
+                _ => None,
+            });
+            let all = ranges.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
+            all.map_or(Columns::Range(0, 0), |(first, end)| Columns::Range(first, end))
+        }
+        _ => Columns::Range(0, block.cols()),
+    }
 }
 
 fn mismatch(input: CInputId, block: &MatrixBlock, expected: String) -> SkeletonError {
@@ -180,7 +220,11 @@ fn check_dimensions(plan: &CPlan, roles: &[Role], inputs: &[MatrixBlock]) -> Res
         let (fits, expected) = match roles[index(input)] {
             Role::None | Role::Matrix => (true, String::new()),
             Role::Cell => (block.dims() == (rows, cols), format!("{rows} x {cols}")),
-            Role::RowScalar => (block.dims() == (rows, 1), format!("{rows} x 1")),
+            Role::RowScalar => {
+                let needed = fixed_columns(plan, input).map(|column| column as usize + 1).max().unwrap_or(0);
+                let fits = block.rows() == rows && block.cols() >= needed;
+                (fits, format!("{rows} rows and at least {needed} columns"))
+            }
             Role::ColScalar => (block.dims() == (1, cols), format!("1 x {cols}")),
             Role::Row => (block.rows() == rows, format!("a matrix of {rows} rows")),
             Role::Vector => (block.rows() == 1 || block.cols() == 1, "a row or column vector".to_owned()),
@@ -191,7 +235,7 @@ fn check_dimensions(plan: &CPlan, roles: &[Role], inputs: &[MatrixBlock]) -> Res
             return Err(mismatch(input, block, expected));
         }
         // What is laid out densely must be addressable.
-        if !matches!(roles[index(input)], Role::None | Role::Cell | Role::Row) {
+        if !matches!(roles[index(input)], Role::None | Role::Cell | Role::Row | Role::RowScalar) {
             cells(block.rows(), block.cols())?;
         }
     }
@@ -222,7 +266,11 @@ fn vector_lengths(plan: &CPlan, inputs: &[MatrixBlock]) -> Result<SecondaryMap<C
                 }
                 Some(matrix.cols())
             }
-            CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => common_length(id, node, &lengths)?,
+            CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) | CNode::RowCumulative(..) => {
+                common_length(id, node, &lengths)?
+            }
+            // A scalar is a vector of one cell here.
+            CNode::Cbind(left, right) => Some(lengths[left].unwrap_or(1) + lengths[right].unwrap_or(1)),
             CNode::DotProduct(..) => {
                 common_length(id, node, &lengths)?;
                 None
@@ -236,6 +284,14 @@ fn vector_lengths(plan: &CPlan, inputs: &[MatrixBlock]) -> Result<SecondaryMap<C
         known[id] = lengths[id].unwrap_or(0);
     }
     Ok(known)
+}
+
+/// The columns that a side input is read at by `SideRowScalar`.
+pub(crate) fn fixed_columns(plan: &CPlan, input: CInputId) -> impl Iterator<Item = u32> {
+    plan.nodes.values().filter_map(move |node| match *node {
+        CNode::SideRowScalar(side, column) if side == input => Some(column),
+        _ => None,
+    })
 }
 
 fn side_row_length(input: CInputId, block: &MatrixBlock, range: Option<(u32, u32)>) -> Result<usize, SkeletonError> {

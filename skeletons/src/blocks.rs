@@ -13,7 +13,7 @@ pub(crate) const UNITS_PER_BLOCK: usize = 16;
 /// The most private partial outputs.
 pub(crate) const MAX_PARTIALS: usize = 16;
 /// The most rows of a unit: bounds what is laid out per row.
-const MAX_UNIT_ROWS: usize = 4096;
+pub(crate) const MAX_UNIT_ROWS: usize = 4096;
 
 /// A rectangle of cells of a dense matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

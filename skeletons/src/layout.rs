@@ -3,11 +3,23 @@
 
 use crate::binding::Cells;
 use crate::blocks::Tile;
+use crate::visited::RowNumbers;
 use fuseline_matrix::{Csr, Dense};
+
+/// Writes consecutive cells of a CSR row from this column on, zeros included: at most one search, then a scan.
+pub(crate) fn scatter_row((columns, values): (&[u32], &[f64]), first_col: usize, cells: &mut [f64]) {
+    cells.fill(0.0);
+    let begin = if first_col == 0 { 0 } else { columns.partition_point(|&j| (j as usize) < first_col) };
+    for (&j, &value) in columns[begin..].iter().zip(&values[begin..]) {
+        match cells.get_mut(j as usize - first_col) {
+            Some(cell) => *cell = value,
+            None => break,
+        }
+    }
+}
 
 /// Writes consecutive cells of a CSR matrix, in row-major order from cell number `start`, zeros included.
 pub(crate) fn scatter(csr: &Csr, start: usize, out: &mut [f64]) {
-    out.fill(0.0);
     if out.is_empty() {
         return;
     }
@@ -15,15 +27,7 @@ pub(crate) fn scatter(csr: &Csr, start: usize, out: &mut [f64]) {
     let mut rest = out;
     while !rest.is_empty() {
         let (cells, later) = rest.split_at_mut((csr.cols() - first_col).min(rest.len()));
-        let (columns, values) = csr.row(row);
-        // At most one search for each run of cells; within the run the cursor only moves on.
-        let begin = if first_col == 0 { 0 } else { columns.partition_point(|&j| (j as usize) < first_col) };
-        for (&j, &value) in columns[begin..].iter().zip(&values[begin..]) {
-            match cells.get_mut(j as usize - first_col) {
-                Some(cell) => *cell = value,
-                None => break,
-            }
-        }
+        scatter_row(csr.row(row), first_col, cells);
         rest = later;
         row += 1;
         first_col = 0;
@@ -31,21 +35,58 @@ pub(crate) fn scatter(csr: &Csr, start: usize, out: &mut [f64]) {
 }
 
 /// Writes a tile of a CSR matrix, its rows `cols` apart. `width` is the number of columns of the partitioned grid, which
-/// may be all cells in one row.
-pub(crate) fn scatter_tile(csr: &Csr, width: usize, tile: Tile, out: &mut [f64]) {
+/// may be all cells in one row; `numbers` are those of the tile's rows in the grid.
+pub(crate) fn scatter_tile(csr: &Csr, width: usize, numbers: RowNumbers<'_>, tile: Tile, out: &mut [f64]) {
     if tile.cols == 0 {
         return;
     }
     for (r, row) in out.chunks_exact_mut(tile.cols).enumerate() {
-        scatter(csr, (tile.first_row + r) * width + tile.first_col, row);
+        scatter(csr, numbers.get(r) * width + tile.first_col, row);
     }
 }
 
-/// Positions of a sparse unit: of row `first_row + r` those from `offsets[r]` to `offsets[r + 1]`, as far as they lie
+/// Reads cells of one CSR row in ascending order of columns. A scan of all columns costs as much as the row has
+/// positions; leaving out columns never costs more than a search.
+pub(crate) struct RowCursor<'a> {
+    columns: &'a [u32],
+    values: &'a [f64],
+}
+
+impl<'a> RowCursor<'a> {
+    /// A cursor before the first position.
+    pub(crate) fn new((columns, values): (&'a [u32], &'a [f64])) -> Self {
+        RowCursor { columns, values }
+    }
+
+    /// The cell in a column that is not left of the last one that was asked for.
+    pub(crate) fn value(&mut self, column: u32) -> f64 {
+        let passed = leading(self.columns.len(), |position| self.columns[position] < column);
+        (self.columns, self.values) = (&self.columns[passed..], &self.values[passed..]);
+        if self.columns.first() == Some(&column) { self.values[0] } else { 0.0 }
+    }
+}
+
+/// How many of `len` positions satisfy a condition that all of them up to some position do, by steps of doubling length:
+/// the logarithm of the result, not of `len`.
+fn leading(len: usize, mut holds: impl FnMut(usize) -> bool) -> usize {
+    let (mut known, mut step) = (0, 1);
+    while known + step <= len && holds(known + step - 1) {
+        known += step;
+        step *= 2;
+    }
+    let mut end = (known + step - 1).min(len);
+    while known < end {
+        let middle = known.midpoint(end);
+        if holds(middle) { known = middle + 1 } else { end = middle }
+    }
+    known
+}
+
+/// Positions of a sparse unit: of row `numbers.get(r)` those from `offsets[r]` to `offsets[r + 1]`, as far as they lie
 /// in `start..end`.
 #[derive(Clone, Copy)]
 pub(crate) struct Positions<'a> {
-    pub(crate) first_row: usize,
+    pub(crate) numbers: RowNumbers<'a>,
     pub(crate) offsets: &'a [usize],
     pub(crate) start: usize,
     pub(crate) end: usize,
@@ -62,7 +103,7 @@ impl Positions<'_> {
             }
             let (first, last) = (bounds[0].max(self.start) - self.start, bounds[1].min(self.end) - self.start);
             if first < last {
-                visit(self.first_row + r, first, &self.columns[first..last]);
+                visit(self.numbers.get(r), first, &self.columns[first..last]);
             }
         }
     }
@@ -87,13 +128,9 @@ fn gather_dense(dense: &Dense, positions: Positions<'_>, out: &mut [f64]) {
 
 fn gather_sparse(csr: &Csr, positions: Positions<'_>, out: &mut [f64]) {
     positions.for_each_row(|i, first, columns| {
-        let (side_columns, side_values) = csr.row(i);
-        let mut cursor = side_columns.partition_point(|&side| side < columns[0]);
+        let mut cursor = RowCursor::new(csr.row(i));
         for (cell, &j) in out[first..].iter_mut().zip(columns) {
-            while side_columns.get(cursor).is_some_and(|&side| side < j) {
-                cursor += 1;
-            }
-            *cell = if side_columns.get(cursor) == Some(&j) { side_values[cursor] } else { 0.0 };
+            *cell = cursor.value(j);
         }
     });
 }
@@ -102,55 +139,6 @@ fn gather_sparse(csr: &Csr, positions: Positions<'_>, out: &mut [f64]) {
 pub(crate) fn gather_columns(vector: &[f64], columns: &[u32], out: &mut [f64]) {
     for (cell, &j) in out.iter_mut().zip(columns) {
         *cell = vector[j as usize];
-    }
-}
-
-/// CSR rows that a skeleton builds for a unit, of some columns of the main input.
-#[derive(Debug, Default)]
-pub(crate) struct BuiltRows {
-    pub(crate) offsets: Vec<usize>,
-    /// Columns of the main input.
-    pub(crate) columns: Vec<u32>,
-    /// The same, counted from the first column that the unit may have.
-    pub(crate) relative: Vec<u32>,
-    pub(crate) values: Vec<f64>,
-}
-
-impl BuiltRows {
-    /// Forgets all rows.
-    pub(crate) fn clear(&mut self) {
-        self.offsets.clear();
-        self.offsets.push(0);
-        self.columns.clear();
-        self.relative.clear();
-        self.values.clear();
-    }
-
-    /// The number of rows.
-    pub(crate) fn rows(&self) -> usize {
-        self.offsets.len().saturating_sub(1)
-    }
-
-    /// Appends the non-zeros of dense cells that begin at this column.
-    pub(crate) fn push_dense(&mut self, first_col: usize, cells: &[f64]) {
-        for (j, &value) in cells.iter().enumerate() {
-            if value != 0.0 {
-                self.columns.push((first_col + j) as u32);
-                self.relative.push(j as u32);
-                self.values.push(value);
-            }
-        }
-        self.offsets.push(self.values.len());
-    }
-
-    /// Appends the positions of a CSR row in a range of columns.
-    pub(crate) fn push_range(&mut self, (columns, values): (&[u32], &[f64]), range: std::ops::Range<usize>) {
-        let first = columns.partition_point(|&j| (j as usize) < range.start);
-        let last = first + columns[first..].partition_point(|&j| (j as usize) < range.end);
-        self.columns.extend_from_slice(&columns[first..last]);
-        self.relative.extend(columns[first..last].iter().map(|&j| j - range.start as u32));
-        self.values.extend_from_slice(&values[first..last]);
-        self.offsets.push(self.values.len());
     }
 }
 
@@ -181,7 +169,8 @@ mod tests {
         for (start, end) in [(0, 7), (2, 6), (4, 5), (3, 3)] {
             let first_row = main.row_offsets().partition_point(|&offset| offset <= start) - 1;
             let offsets = &main.row_offsets()[first_row..];
-            let positions = Positions { first_row, offsets, start, end, columns: &main.columns()[start..end] };
+            let (numbers, columns) = (RowNumbers::From(first_row), &main.columns()[start..end]);
+            let positions = Positions { numbers, offsets, start, end, columns };
             let expected: Vec<f64> = (start..end)
                 .map(|p| {
                     let row = main.row_offsets().partition_point(|&offset| offset <= p) - 1;
@@ -194,6 +183,25 @@ mod tests {
             out.fill(f64::NAN);
             gather_cells(&Cells::Dense(std::borrow::Cow::Owned(side.to_dense())), positions, &mut out);
             assert_eq!(out, expected);
+        }
+    }
+
+    /// A scan of all columns, or of any ascending few, looks at each position of the row a constant number of times.
+    #[test]
+    fn a_scan_by_cursor_costs_as_much_as_the_row_has_positions() {
+        let columns: Vec<u32> = (0..10_000).map(|position| position * 3).collect();
+        for wanted in [(0..30_000).collect::<Vec<u32>>(), columns.clone(), vec![0, 29_997], vec![29_999]] {
+            let (mut rest, mut looks) = (&columns[..], 0);
+            for &column in &wanted {
+                let passed = leading(rest.len(), |position| {
+                    looks += 1;
+                    rest[position] < column
+                });
+                assert_eq!(passed, rest.partition_point(|&j| j < column));
+                rest = &rest[passed..];
+            }
+            let bound = wanted.len() + if wanted.len() > 2 { 2 * columns.len() } else { 40 };
+            assert!(looks <= bound, "{looks} looks for {} columns", wanted.len());
         }
     }
 }

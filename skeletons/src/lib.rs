@@ -19,16 +19,23 @@ mod aggregate;
 pub mod backend;
 mod binding;
 mod blocks;
+mod built;
+mod by_row;
 mod cell;
 mod error;
 mod layout;
 mod magg;
+mod nonzeros;
 mod operator;
 mod outer;
 mod output;
 mod roles;
 mod row;
+mod sparse_unit;
 mod transpose;
+mod visited;
+mod work;
+mod zeros;
 
 pub use backend::{Backend, BackendError, CompileInfo, CompiledCPlan};
 pub use error::SkeletonError;
@@ -81,13 +88,14 @@ impl Counters {
 /// Runs a fused operator. `inputs` are the plan's matrices and `scalars` its scalars, both in the order of input ids.
 ///
 /// The result has the shape that the plan's variant says ([`fuseline_ir::cplan`]): 1 x 1 for full aggregates, k x 1 for
-/// those of a multi-aggregate. Cell and Outer plans without aggregation over sparse inputs give sparse results where
-/// these are sparse enough; other results are dense. Aggregates of no cells are the neutral element: 0, +Inf for the
-/// minimum, -Inf for the maximum.
+/// those of a multi-aggregate. Plans that keep the zeros, or the empty rows, of a sparse main input give sparse results
+/// where these are sparse enough; other results are dense. Aggregates of no cells are the neutral element: 0, 1 for the
+/// product, +Inf for the minimum, -Inf for the maximum.
 ///
 /// A plan that is marked sparse-safe promises that the value of its output nodes is zero wherever the main input is
-/// (Row: wherever its row is all zeros), or that nothing is accumulated from there. Zeros are then skipped; extremes
-/// take one zero for all of them.
+/// (Row: wherever its row is all zeros), or that nothing is accumulated from there. Zeros of a sparse main input (Row: rows
+/// of zeros) are then skipped; extremes and products take one zero for all of them. Cell and MAgg plans that read nothing
+/// beside a sparse main input but scalars skip its zeros, too: what one zero gives, all of them give.
 ///
 /// # Errors
 /// The inputs do not fit the plan: their number, their dimensions, or vectors of different lengths.

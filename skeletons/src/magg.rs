@@ -3,20 +3,20 @@
 
 use crate::SkeletonError;
 use crate::aggregate::Aggregation;
-use crate::cell::{cells_partition, positions_partition};
+use crate::cell::cells_partition;
+use crate::nonzeros;
 use crate::operator::Operator;
+use crate::work::Work;
 use fuseline_matrix::MatrixBlock;
 
 /// Executes a MAgg plan.
 pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonError> {
     let aggregation = Aggregation::new(operator);
     match (operator.binding.main, operator.binding.sparse_entry) {
-        (MatrixBlock::Sparse(csr), true) => {
-            Ok(aggregation.over_segments(csr, &positions_partition(operator, csr), true))
-        }
+        (MatrixBlock::Sparse(csr), true) => Ok(nonzeros::full(&aggregation, csr)),
         _ => {
             operator.binding.cells()?;
-            Ok(aggregation.over_tiles(&cells_partition(operator)))
+            Ok(aggregation.over(&Work::Tiles(cells_partition(operator), None), false).into_block())
         }
     }
 }

@@ -3,10 +3,18 @@
 use crate::Execution;
 use crate::abi::{Context, Main, Output, Side, Unit};
 use crate::binding::{Binding, Cells, SideInput};
-use crate::blocks::{Segment, Tile};
-use crate::layout::{BuiltRows, Positions, gather_cells, gather_columns, scatter_tile};
-use crate::roles::Role;
+use crate::blocks::Tile;
+use crate::built::BuiltRows;
+use crate::by_row::RowCopy;
+use crate::layout::{gather_cells, gather_columns, scatter_tile};
+use crate::roles::{Role, needs_rows, reads_row_index};
+use crate::sparse_unit::SparseUnit;
+use crate::visited::{RowNumbers, VisitedRows};
+use crate::work::UnitOf;
+use crate::zeros::ZeroValues;
+use fuseline_ir::cplan::{CellType, Variant};
 use fuseline_ir::memo::TemplateType;
+use fuseline_ir::ops::AggOp;
 use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock};
 use rayon::prelude::*;
 use smallvec::SmallVec;
@@ -26,8 +34,10 @@ pub(crate) struct Operator<'a> {
 /// The memory of a thread while it runs blocks.
 pub(crate) struct Workspace {
     scratch: Buffer,
-    /// By input id: what is scattered or gathered for the current unit.
+    /// By input id: what is copied, scattered or gathered for the current unit.
     laid_out: Vec<Buffer>,
+    /// Output of a unit that does not go to its final place at once.
+    pub(crate) output: Buffer,
     /// Rows built for the current unit.
     pub(crate) built: BuiltRows,
     tally: Tally,
@@ -40,18 +50,7 @@ struct Tally {
     cells: u64,
 }
 
-/// A unit before its inputs are laid out.
-#[derive(Clone, Copy)]
-pub(crate) enum UnitOf<'a> {
-    /// Dense cells of the grid.
-    Tile(Tile),
-    /// Positions of a CSR main input.
-    Segment(&'a Csr, Segment),
-    /// The rows in [`Workspace::built`], which are those of a tile of the main input.
-    Built(Tile),
-}
-
-impl<'a> Operator<'a> {
+impl Operator<'_> {
     /// Runs every block, in parallel where there are several. Results are in block order. `states` has one entry per
     /// block: what the block alone may write.
     pub(crate) fn run<S: Send, T: Send>(
@@ -79,71 +78,82 @@ impl<'a> Operator<'a> {
         results
     }
 
-    /// Lays a unit out and runs the plan on it.
-    pub(crate) fn genexec(&self, workspace: &mut Workspace, unit: UnitOf<'_>, outputs: &mut [Output<'_>]) {
-        match unit {
-            UnitOf::Tile(tile) => self.run_tile(workspace, tile, outputs),
-            UnitOf::Segment(csr, segment) => {
-                let range = segment.start..segment.end;
-                let run = [segment.start, segment.end];
-                let offsets = &csr.row_offsets()[segment.first_row..];
-                let sparse = SparseUnit {
-                    rows: segment.rows,
-                    first_col: 0,
-                    cols: csr.cols(),
-                    columns: &csr.columns()[range.clone()],
-                    row_offsets: if segment.rows == 1 { &run } else { &offsets[..=segment.rows] },
-                    values: &csr.values()[range.clone()],
-                    positions: Positions {
-                        first_row: segment.first_row,
-                        offsets,
-                        start: segment.start,
-                        end: segment.end,
-                        columns: &csr.columns()[range],
-                    },
-                };
-                self.run_sparse(workspace, sparse, outputs);
-            }
-            UnitOf::Built(tile) => {
-                let built = std::mem::take(&mut workspace.built);
-                let sparse = SparseUnit {
-                    rows: built.rows(),
-                    first_col: tile.first_col,
-                    cols: tile.cols,
-                    row_offsets: &built.offsets,
-                    columns: &built.relative,
-                    values: &built.values,
-                    positions: Positions {
-                        first_row: tile.first_row,
-                        offsets: &built.offsets,
-                        start: 0,
-                        end: built.values.len(),
-                        columns: &built.columns,
-                    },
-                };
-                self.run_sparse(workspace, sparse, outputs);
-                workspace.built = built;
-            }
+    /// The rows of a CSR main input to visit, if those without positions contribute nothing. Units of plans that read the
+    /// number of the row have all rows, since theirs must be consecutive; and where neither nodes nor the variant know
+    /// rows, positions alone count.
+    pub(crate) fn visited<'c>(&self, csr: &'c Csr) -> VisitedRows<'c> {
+        let binding = &self.binding;
+        let is_cellwise = matches!(binding.plan.template(), TemplateType::Cell | TemplateType::MAgg);
+        let knows_rows = !is_cellwise
+            || needs_rows(binding.plan)
+            || binding.sides.iter().flatten().any(|side| side.role == Role::Cell);
+        if knows_rows && !reads_row_index(binding.plan) {
+            VisitedRows::nonempty(csr, self.env.pool)
+        } else {
+            VisitedRows::all(csr)
         }
     }
 
-    fn run_tile(&self, workspace: &mut Workspace, tile: Tile, outputs: &mut [Output<'_>]) {
+    /// What a zero of the main input gives, for plans whose sparse entry runs over its non-zeros.
+    pub(crate) fn zero_values(&self) -> ZeroValues {
+        let outputs = &self.binding.plan.outputs;
+        if self.binding.plan.sparse_safe {
+            return outputs.iter().map(|_| 0.0).collect();
+        }
+        let mut values: ZeroValues = outputs.iter().map(|output| output.agg.map_or(0.0, AggOp::neutral)).collect();
+        self.run(vec![values.as_mut_slice()], |workspace, _, values| {
+            let outputs = values.chunks_exact_mut(1).map(|values| Output { values, row_stride: 1 });
+            let mut outputs: SmallVec<[Output<'_>; INLINE]> = outputs.collect();
+            self.genexec(workspace, UnitOf::ZeroCell, &mut outputs);
+        });
+        values
+    }
+
+    /// Lays a unit out and runs the plan on it.
+    pub(crate) fn genexec(&self, workspace: &mut Workspace, unit: UnitOf<'_>, outputs: &mut [Output<'_>]) {
+        match unit {
+            UnitOf::Tile(tile, visited) => {
+                let rows = unit.rows();
+                let numbers = visited.map_or(RowNumbers::From(tile.first_row), |visited| visited.numbers(rows));
+                self.run_tile(workspace, tile, numbers, outputs);
+            }
+            UnitOf::Segment(segment, visited) => {
+                let run = [segment.start, segment.end];
+                self.run_sparse(workspace, SparseUnit::of_segment(segment, &run, visited), outputs);
+            }
+            UnitOf::Built(tile) => {
+                let built = std::mem::take(&mut workspace.built);
+                self.run_sparse(workspace, SparseUnit::of_built(&built, tile), outputs);
+                workspace.built = built;
+            }
+            UnitOf::ZeroCell => self.run_sparse(workspace, SparseUnit::ZERO_CELL, outputs),
+        }
+    }
+
+    fn run_tile(&self, workspace: &mut Workspace, tile: Tile, numbers: RowNumbers<'_>, outputs: &mut [Output<'_>]) {
         let Workspace { scratch, laid_out, tally, .. } = workspace;
-        if let MatrixBlock::Sparse(csr) = self.binding.main {
+        if let (MatrixBlock::Sparse(csr), true) = (self.binding.main, self.binding.reads_main) {
             let cells = self.reserve(&mut laid_out[0], tile.rows * tile.cols);
-            scatter_tile(csr, self.grid_cols, tile, cells);
+            scatter_tile(csr, self.grid_cols, numbers, tile, cells);
         }
         for (side, buffer) in self.binding.sides.iter().zip(laid_out.iter_mut()) {
-            if let Some(SideInput { role, cells: Cells::Sparse(csr), cols, .. }) = side {
-                self.scatter_side(csr, *role, *cols, tile, buffer);
+            match side {
+                Some(SideInput { role: Role::Cell, cells: Cells::Sparse(csr), .. }) => {
+                    let cells = self.reserve(buffer, tile.rows * tile.cols);
+                    scatter_tile(csr, self.grid_cols, numbers, tile, cells);
+                }
+                Some(side) => self.copy_rows(side, numbers, tile.rows, buffer),
+                None => {}
             }
         }
+        let scattered = || &laid_out[0][..tile.rows * tile.cols];
         let main = match self.binding.main {
             MatrixBlock::Dense(dense) => {
                 Main::Dense { values: self.cells_of(dense.values(), tile), row_stride: self.grid_cols }
             }
             MatrixBlock::Sparse(_) => {
-                Main::Dense { values: &laid_out[0][..tile.rows * tile.cols], row_stride: tile.cols }
+                let values = if self.binding.reads_main { scattered() } else { &[] };
+                Main::Dense { values, row_stride: tile.cols }
             }
         };
         let sides: SmallVec<[Side<'_>; INLINE]> = self
@@ -151,12 +161,14 @@ impl<'a> Operator<'a> {
             .sides
             .iter()
             .zip(laid_out.iter())
-            .map(|(side, buffer)| side.as_ref().map_or(Side::EMPTY, |side| self.side_of_tile(side, tile, buffer)))
+            .map(|(side, buffer)| {
+                side.as_ref().map_or(Side::EMPTY, |side| self.side_of_tile(side, tile, numbers, buffer))
+            })
             .collect();
         let unit = Unit {
             rows: tile.rows,
             cols: tile.cols,
-            first_row: tile.first_row,
+            first_row: numbers.get(0),
             first_col: tile.first_col,
             main,
             sides: &sides,
@@ -168,19 +180,15 @@ impl<'a> Operator<'a> {
 
     fn run_sparse(&self, workspace: &mut Workspace, sparse: SparseUnit<'_>, outputs: &mut [Output<'_>]) {
         let Workspace { scratch, laid_out, tally, .. } = workspace;
-        let count = sparse.values.len();
+        let (count, numbers) = (sparse.values.len(), sparse.row_numbers());
         for (side, buffer) in self.binding.sides.iter().zip(laid_out.iter_mut()) {
             let Some(side) = side else { continue };
-            match (side.role, &side.cells) {
-                (Role::Cell, cells) => gather_cells(cells, sparse.positions, self.reserve(buffer, count)),
-                (Role::ColScalar, _) => {
+            match side.role {
+                Role::Cell => gather_cells(&side.cells, sparse.positions, self.reserve(buffer, count)),
+                Role::ColScalar => {
                     gather_columns(side.values(), sparse.positions.columns, self.reserve(buffer, count));
                 }
-                (Role::Row, Cells::Sparse(csr)) => {
-                    let rows = Tile { first_row: sparse.positions.first_row, rows: sparse.rows, first_col: 0, cols: 0 };
-                    self.scatter_side(csr, Role::Row, side.cols, rows, buffer);
-                }
-                _ => {}
+                _ => self.copy_rows(side, numbers, sparse.rows, buffer),
             }
         }
         let sides: SmallVec<[Side<'_>; INLINE]> = self
@@ -188,12 +196,15 @@ impl<'a> Operator<'a> {
             .sides
             .iter()
             .zip(laid_out.iter())
-            .map(|(side, buffer)| side.as_ref().map_or(Side::EMPTY, |side| side_of_positions(side, &sparse, buffer)))
+            .map(|(side, buffer)| {
+                side.as_ref().map_or(Side::EMPTY, |side| side_of_positions(side, &sparse, numbers, buffer))
+            })
             .collect();
+        let takes_zeros = self.binding.plan.variant == Variant::Cell(CellType::RowAgg);
         let unit = Unit {
             rows: sparse.rows,
-            cols: sparse.cols,
-            first_row: sparse.positions.first_row,
+            cols: if takes_zeros { 0 } else { sparse.cols },
+            first_row: numbers.get(0),
             first_col: sparse.first_col,
             main: Main::Sparse { row_offsets: sparse.row_offsets, columns: sparse.columns, values: sparse.values },
             sides: &sides,
@@ -221,7 +232,7 @@ impl<'a> Operator<'a> {
     }
 
     /// A buffer of at least this many values, of unspecified content.
-    fn reserve<'b>(&self, buffer: &'b mut Buffer, len: usize) -> &'b mut [f64] {
+    pub(crate) fn reserve<'b>(&self, buffer: &'b mut Buffer, len: usize) -> &'b mut [f64] {
         if buffer.len() < len {
             *buffer = BufferPool::take(self.env.buffers, len.next_power_of_two());
         }
@@ -237,16 +248,20 @@ impl<'a> Operator<'a> {
         &values[start..start + (tile.rows - 1) * self.grid_cols + tile.cols]
     }
 
-    fn scatter_side(&self, csr: &Csr, role: Role, cols: usize, tile: Tile, buffer: &mut Buffer) {
-        if role == Role::Row {
-            let rows = Tile { first_col: 0, cols, ..tile };
-            scatter_tile(csr, cols, rows, self.reserve(buffer, tile.rows * cols));
-        } else {
-            scatter_tile(csr, self.grid_cols, tile, self.reserve(buffer, tile.rows * tile.cols));
+    /// Copies the rows of a side for a unit, if it is read by row and not in place.
+    fn copy_rows(&self, side: &SideInput<'_>, numbers: RowNumbers<'_>, rows: usize, buffer: &mut Buffer) {
+        if let Some(copy) = RowCopy::new(side, numbers, rows) {
+            copy.write(numbers, self.reserve(buffer, copy.len));
         }
     }
 
-    fn side_of_tile<'s>(&self, side: &'s SideInput<'_>, tile: Tile, buffer: &'s Buffer) -> Side<'s> {
+    fn side_of_tile<'s>(
+        &self,
+        side: &'s SideInput<'_>,
+        tile: Tile,
+        numbers: RowNumbers<'_>,
+        buffer: &'s Buffer,
+    ) -> Side<'s> {
         match (side.role, &side.cells) {
             (Role::Cell, Cells::Dense(dense)) => Side {
                 values: self.cells_of(dense.values(), tile),
@@ -262,33 +277,35 @@ impl<'a> Operator<'a> {
                 let values = &side.values()[tile.first_col..tile.first_col + tile.cols];
                 Side { values, row_stride: 0, cols: tile.cols, transposed: &[] }
             }
-            _ => side_of_rows(side, tile.first_row, tile.rows, buffer),
+            _ => side_of_rows(side, numbers, tile.rows, buffer),
         }
     }
 }
 
 /// Side inputs that tiles and sparse units lay out alike.
-fn side_of_rows<'s>(side: &'s SideInput<'_>, first_row: usize, rows: usize, buffer: &'s Buffer) -> Side<'s> {
+fn side_of_rows<'s>(side: &'s SideInput<'_>, numbers: RowNumbers<'_>, rows: usize, buffer: &'s Buffer) -> Side<'s> {
     let cols = side.cols;
-    match (side.role, &side.cells) {
-        (Role::Row, Cells::Sparse(_)) => {
-            Side { values: &buffer[..rows * cols], row_stride: cols, cols, transposed: &[] }
-        }
-        (Role::RowScalar | Role::Row | Role::FactorU, _) => Side {
-            values: &side.values()[first_row * cols..(first_row + rows) * cols],
-            row_stride: cols,
-            cols,
-            transposed: &[],
-        },
-        (Role::Vector, _) => {
-            let values = side.values();
-            Side { values, row_stride: 0, cols: values.len(), transposed: &[] }
-        }
-        _ => Side { values: side.values(), row_stride: cols, cols, transposed: &side.transposed },
+    if let Some(copy) = RowCopy::new(side, numbers, rows) {
+        return Side { values: &buffer[..copy.len], row_stride: copy.row_stride, cols, transposed: &[] };
+    }
+    if side.is_by_row() {
+        let first = numbers.get(0);
+        let values = &side.values()[first * cols..(first + rows) * cols];
+        return Side { values, row_stride: cols, cols, transposed: &[] };
+    }
+    let values = side.values();
+    match side.role {
+        Role::Vector => Side { values, row_stride: 0, cols: values.len(), transposed: &[] },
+        _ => Side { values, row_stride: cols, cols, transposed: &side.transposed },
     }
 }
 
-fn side_of_positions<'s>(side: &'s SideInput<'_>, sparse: &SparseUnit<'_>, buffer: &'s Buffer) -> Side<'s> {
+fn side_of_positions<'s>(
+    side: &'s SideInput<'_>,
+    sparse: &SparseUnit<'_>,
+    numbers: RowNumbers<'_>,
+    buffer: &'s Buffer,
+) -> Side<'s> {
     match side.role {
         Role::Cell | Role::ColScalar => {
             let values = &buffer[..sparse.values.len()];
@@ -299,28 +316,17 @@ fn side_of_positions<'s>(side: &'s SideInput<'_>, sparse: &SparseUnit<'_>, buffe
             let values = &side.values()[sparse.first_col * side.cols..(sparse.first_col + sparse.cols) * side.cols];
             Side { values, row_stride: side.cols, cols: side.cols, transposed: &[] }
         }
-        _ => side_of_rows(side, sparse.positions.first_row, sparse.rows, buffer),
+        _ => side_of_rows(side, numbers, sparse.rows, buffer),
     }
-}
-
-/// A sparse unit before its sides are laid out.
-#[derive(Clone, Copy)]
-struct SparseUnit<'a> {
-    rows: usize,
-    first_col: usize,
-    cols: usize,
-    /// Columns of the positions, counted from `first_col`.
-    columns: &'a [u32],
-    row_offsets: &'a [usize],
-    values: &'a [f64],
-    positions: Positions<'a>,
 }
 
 impl Workspace {
     fn new(inputs: usize) -> Self {
+        let empty = || Buffer::zeroed(0);
         Workspace {
-            scratch: Buffer::zeroed(0),
-            laid_out: (0..inputs).map(|_| Buffer::zeroed(0)).collect(),
+            scratch: empty(),
+            laid_out: (0..inputs).map(|_| empty()).collect(),
+            output: empty(),
             built: BuiltRows::default(),
             tally: Tally::default(),
         }
@@ -330,7 +336,8 @@ impl Workspace {
     pub(crate) fn build_from_dense(&mut self, dense: &Dense, tile: Tile) -> usize {
         self.built.clear();
         for row in tile.first_row..tile.first_row + tile.rows {
-            self.built.push_dense(tile.first_col, &dense.row(row)[tile.first_col..tile.first_col + tile.cols]);
+            let cells = &dense.row(row)[tile.first_col..tile.first_col + tile.cols];
+            self.built.push_dense(row, tile.first_col, cells);
         }
         self.built.values.len()
     }

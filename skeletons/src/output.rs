@@ -2,6 +2,7 @@
 
 use crate::Execution;
 use crate::transpose::transpose;
+use crate::visited::VisitedRows;
 use fuseline_ir::ops::AggOp;
 use fuseline_matrix::{BufferPool, Csr, Dense, MatrixBlock};
 use rayon::prelude::*;
@@ -9,6 +10,8 @@ use std::sync::Arc;
 
 /// Cells that one task merges.
 const MERGE_CELLS: usize = 8192;
+/// Cells that one task fills.
+const FILL_CELLS: usize = 1 << 17;
 
 /// Cuts `values` into consecutive parts of these lengths, which add up to all of it.
 pub(crate) fn split_parts(mut values: &mut [f64], lengths: impl Iterator<Item = usize>) -> Vec<&mut [f64]> {
@@ -56,6 +59,48 @@ pub(crate) fn merge(env: &Execution<'_>, partials: Vec<Dense>, len: usize, agg: 
 pub(crate) fn transposed(env: &Execution<'_>, values: &Dense, rows: usize, cols: usize) -> Dense {
     let mut out = Dense::uninit_in(env.buffers, cols, rows);
     transpose(values.values(), rows, cols, out.values_mut());
+    out
+}
+
+/// A matrix of all rows, given the visited ones; the others hold `fill`.
+pub(crate) fn expand_rows(env: &Execution<'_>, compact: Dense, visited: &VisitedRows<'_>, fill: f64) -> Dense {
+    let Some(numbers) = visited.listed() else { return compact };
+    let (rows, cols) = (visited.csr().rows(), compact.cols());
+    let mut out = Dense::uninit_in(env.buffers, rows, cols);
+    let block_rows = (FILL_CELLS / cols.max(1)).max(1);
+    let fill_block = |(block, cells): (usize, &mut [f64])| {
+        cells.fill(fill);
+        let first = block * block_rows;
+        let start = numbers.partition_point(|&number| number < first);
+        for (visited, &number) in numbers.iter().enumerate().skip(start) {
+            match cells.get_mut((number - first) * cols..(number - first + 1) * cols) {
+                Some(row) => row.copy_from_slice(compact.row(visited)),
+                None => break,
+            }
+        }
+    };
+    let blocks = out.values_mut().par_chunks_mut((block_rows * cols).max(1)).enumerate();
+    env.pool.install(|| blocks.for_each(fill_block));
+    out
+}
+
+/// A matrix of the dimensions of `pattern` with these values at its positions and `fill` elsewhere.
+pub(crate) fn filled_pattern(env: &Execution<'_>, pattern: &Csr, values: &[f64], fill: f64) -> Dense {
+    let (rows, cols) = (pattern.rows(), pattern.cols());
+    let mut out = Dense::uninit_in(env.buffers, rows, cols);
+    let block_rows = (FILL_CELLS / cols.max(1)).max(1);
+    let fill_block = |(block, cells): (usize, &mut [f64])| {
+        cells.fill(fill);
+        for (r, row) in cells.chunks_exact_mut(cols).enumerate() {
+            let number = block * block_rows + r;
+            let positions = pattern.row_offsets()[number]..pattern.row_offsets()[number + 1];
+            for (&j, &value) in pattern.columns()[positions.clone()].iter().zip(&values[positions]) {
+                row[j as usize] = value;
+            }
+        }
+    };
+    let blocks = out.values_mut().par_chunks_mut((block_rows * cols).max(1)).enumerate();
+    env.pool.install(|| blocks.for_each(fill_block));
     out
 }
 

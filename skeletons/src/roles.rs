@@ -12,7 +12,7 @@ pub(crate) enum Role {
     None,
     /// Cell (i, j).
     Cell,
-    /// Cell (i, 0).
+    /// Cells (i, j) for fixed columns j.
     RowScalar,
     /// Cell (0, j).
     ColScalar,
@@ -31,7 +31,7 @@ pub(crate) enum Role {
 fn role_of(node: &CNode) -> Role {
     match node {
         CNode::SideCell(_) => Role::Cell,
-        CNode::SideRowScalar(_) => Role::RowScalar,
+        CNode::SideRowScalar(..) => Role::RowScalar,
         CNode::SideColScalar(_) => Role::ColScalar,
         CNode::SideRow(..) => Role::Row,
         CNode::SideVector(_) => Role::Vector,
@@ -39,11 +39,14 @@ fn role_of(node: &CNode) -> Role {
         CNode::Main
         | CNode::Scalar(_)
         | CNode::Literal(_)
+        | CNode::RowIndex
         | CNode::OuterProduct
         | CNode::Unary(..)
         | CNode::Binary(..)
         | CNode::Ternary(..)
         | CNode::RowAgg(..)
+        | CNode::RowCumulative(..)
+        | CNode::Cbind(..)
         | CNode::DotProduct(..) => Role::None,
     }
 }
@@ -80,7 +83,12 @@ pub(crate) fn index(input: CInputId) -> usize {
 /// Whether a value belongs to one row: a skeleton then keeps rows apart, where it may otherwise run through them.
 pub(crate) fn needs_rows(plan: &CPlan) -> bool {
     plan.variant == Variant::Cell(CellType::RowAgg)
-        || plan.nodes.values().any(|node| matches!(node, CNode::SideRowScalar(_)))
+        || plan.nodes.values().any(|node| matches!(node, CNode::SideRowScalar(..) | CNode::RowIndex))
+}
+
+/// Whether a node is the number of the row.
+pub(crate) fn reads_row_index(plan: &CPlan) -> bool {
+    plan.nodes.values().any(|node| matches!(node, CNode::RowIndex))
 }
 
 /// Whether a value belongs to one column.
@@ -116,7 +124,9 @@ fn output_suits(plan: &CPlan, output: &COutput) -> bool {
         Variant::Row(RowType::ColAggB1 | RowType::ColAggB1T) => node != left,
         Variant::Row(RowType::ColAggT) => !node,
         // The zeros of a row count in extremes, but not in sums.
-        Variant::Row(RowType::ColAgg | RowType::FullAgg) => !node || output.agg.is_some_and(AggOp::ignores_zeros),
+        Variant::Row(RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst | RowType::FullAgg) => {
+            !node || output.agg.is_some_and(AggOp::ignores_zeros)
+        }
         _ => !node,
     }
 }
@@ -138,7 +148,7 @@ pub(crate) fn accumulates(variant: Variant) -> bool {
     !matches!(
         variant,
         Variant::Cell(CellType::NoAgg | CellType::RowAgg)
-            | Variant::Row(RowType::NoAgg | RowType::NoAggB1 | RowType::RowAgg)
+            | Variant::Row(RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst | RowType::RowAgg)
             | Variant::Outer(OuterType::NoAgg)
     )
 }

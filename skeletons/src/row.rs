@@ -1,5 +1,6 @@
 //! `SpoofRow`: chains of row-wise operations over tiles of rows of the main input (Table 1), with products of rows and
-//! side matrices, and outputs by row, by column, in full, or accumulated as `t(X) %*% S`.
+//! side matrices, and outputs by row, by column, in full, or accumulated as `t(X) %*% S`. Rows of a CSR main input that
+//! have no non-zeros are not visited where they contribute nothing.
 
 use crate::SkeletonError;
 use crate::abi::Output;
@@ -7,20 +8,23 @@ use crate::accumulate::Accumulation;
 use crate::aggregate::Aggregation;
 use crate::binding::cells;
 use crate::blocks::{DensePartition, SparsePartition, partial_count};
-use crate::operator::{Operator, UnitOf};
-use crate::output::{split_parts, transposed};
+use crate::operator::Operator;
+use crate::output::{expand_rows, split_parts, transposed};
 use crate::roles::accumulates;
-use fuseline_ir::cplan::RowType;
+use crate::visited::VisitedRows;
+use crate::work::Work;
+use fuseline_ir::cplan::{RowType, Shape};
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, MatrixBlock};
 
 /// Executes a Row plan.
 pub(crate) fn execute(operator: &Operator<'_>, row_type: RowType) -> Result<MatrixBlock, SkeletonError> {
-    let row = Row::new(operator, row_type)?;
+    let visited = visited(operator);
+    let row = Row::new(operator, row_type, visited.as_ref())?;
     match row_type {
-        RowType::NoAgg | RowType::NoAggB1 | RowType::RowAgg => Ok(row.by_row()),
+        RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst | RowType::RowAgg => row.by_row(),
         RowType::FullAgg => Ok(row.full()),
-        RowType::ColAgg => {
+        RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst => {
             let len = row.node_len;
             Ok(row.accumulated(len, len).reshape(1, len).into())
         }
@@ -33,119 +37,159 @@ pub(crate) fn execute(operator: &Operator<'_>, row_type: RowType) -> Result<Matr
     }
 }
 
+/// The visited rows of a sparse main input; `None` where the rows of its dense form are.
+fn visited<'a>(operator: &Operator<'a>) -> Option<VisitedRows<'a>> {
+    match operator.binding.main {
+        // Of no cells the minimum, the mean and others are not zero.
+        MatrixBlock::Sparse(csr) if operator.binding.plan.sparse_safe && csr.cols() > 0 => Some(operator.visited(csr)),
+        MatrixBlock::Sparse(csr) if operator.binding.sparse_entry => Some(VisitedRows::all(csr)),
+        _ => None,
+    }
+}
+
 struct Row<'a> {
     operator: &'a Operator<'a>,
     row_type: RowType,
-    /// The main input, where the sparse entry runs over its rows.
-    sparse: Option<&'a Csr>,
+    visited: Option<&'a VisitedRows<'a>>,
     agg: AggOp,
     node_len: usize,
     left_len: usize,
 }
 
 impl<'a> Row<'a> {
-    fn new(operator: &'a Operator<'a>, row_type: RowType) -> Result<Self, SkeletonError> {
+    fn new(
+        operator: &'a Operator<'a>,
+        row_type: RowType,
+        visited: Option<&'a VisitedRows<'a>>,
+    ) -> Result<Self, SkeletonError> {
         let binding = &operator.binding;
         let output = binding.plan.outputs[0];
-        let sparse = match binding.main {
-            MatrixBlock::Sparse(csr) if binding.sparse_entry => Some(&**csr),
-            _ => None,
-        };
         let node_len = binding.length(output.node);
         let left_len = output.left.map_or(0, |left| binding.length(left));
-        let agg = output.agg.unwrap_or(AggOp::Sum);
-        match row_type {
-            RowType::NoAgg | RowType::NoAggB1 => cells(binding.rows, node_len)?,
-            _ => cells(node_len, left_len)?,
-        };
-        Ok(Row { operator, row_type, sparse, agg, node_len, left_len })
+        cells(node_len, left_len)?;
+        Ok(Row { operator, row_type, visited, agg: output.agg.unwrap_or(AggOp::Sum), node_len, left_len })
     }
 
-    /// Whether rows without non-zeros may be left out.
-    fn skips_empty(&self) -> bool {
+    fn visited_rows(&self) -> usize {
+        self.visited.map_or(self.operator.binding.rows, VisitedRows::len)
+    }
+
+    /// The rows that are left out, all of which are zero.
+    fn skipped_rows(&self) -> usize {
+        self.visited.map_or(0, VisitedRows::skipped)
+    }
+
+    /// Units of whole rows, in at most `blocks` blocks.
+    fn work(&self, blocks: Option<usize>) -> Work<'a> {
         let binding = &self.operator.binding;
-        binding.plan.sparse_safe && (!accumulates(binding.plan.variant) || self.agg.ignores_zeros())
-    }
-
-    fn dense_partition(&self, blocks: Option<usize>) -> DensePartition {
-        let binding = &self.operator.binding;
-        let widest = binding.cols.max(binding.longest_computed_vector());
-        DensePartition::whole_rows(binding.rows, binding.cols, widest, blocks)
-    }
-
-    fn sparse_partition<'c>(&self, csr: &'c Csr) -> SparsePartition<'c> {
-        SparsePartition::rows(csr.row_offsets(), self.operator.binding.longest_computed_vector(), false)
+        match self.visited {
+            Some(visited) if binding.sparse_entry => {
+                let partition = SparsePartition::rows(visited.offsets(), binding.longest_computed_vector(), false);
+                Work::Segments(blocks.map_or(partition.clone(), |count| partition.with_blocks(count)), visited)
+            }
+            visited => {
+                let (rows, widest) = (self.visited_rows(), binding.widest_row());
+                Work::Tiles(DensePartition::whole_rows(rows, binding.cols, widest, blocks), visited)
+            }
+        }
     }
 
     /// One output row, or cell, for each row.
-    fn by_row(&self) -> MatrixBlock {
+    fn by_row(&self) -> Result<MatrixBlock, SkeletonError> {
         let cols = if self.row_type == RowType::RowAgg { 1 } else { self.node_len };
-        let mut out = Dense::uninit_in(self.operator.env.buffers, self.operator.binding.rows, cols);
-        match self.sparse {
-            Some(csr) => self.sparse_rows(csr, cols, out.values_mut()),
-            None => self.dense_rows(cols, out.values_mut()),
+        if let Some(visited) = self.visited.filter(|visited| self.has_sparse_result(visited, cols)) {
+            return Ok(self.sparse_rows(visited, cols));
         }
-        out.into()
-    }
-
-    fn dense_rows(&self, cols: usize, out: &mut [f64]) {
-        let partition = self.dense_partition(None);
-        let parts = split_parts(out, (0..partition.len()).map(|block| partition.block(block).rows * cols));
+        cells(self.operator.binding.rows, cols)?;
+        let work = self.work(None);
+        let mut out = Dense::uninit_in(self.operator.env.buffers, self.visited_rows(), cols);
+        let parts = split_parts(out.values_mut(), (0..work.len()).map(|block| work.block_rows(block).len() * cols));
         self.operator.run(parts, |workspace, block, part| {
-            let first_row = partition.block(block).first_row;
-            for tile in partition.tiles(block) {
-                let values = &mut part[(tile.first_row - first_row) * cols..][..tile.rows * cols];
-                self.operator.genexec(workspace, UnitOf::Tile(tile), &mut [Output { values, row_stride: cols }]);
-            }
-        });
-    }
-
-    fn sparse_rows(&self, csr: &Csr, cols: usize, out: &mut [f64]) {
-        let partition = self.sparse_partition(csr);
-        let skips_empty = self.skips_empty();
-        let parts = split_parts(out, (0..partition.len()).map(|block| partition.block_rows(block).len() * cols));
-        self.operator.run(parts, |workspace, block, part| {
-            let first_row = partition.block_rows(block).start;
-            partition.for_each_segment(block, |segment| {
-                let values = &mut part[(segment.first_row - first_row) * cols..][..segment.rows * cols];
-                if skips_empty && segment.start == segment.end {
-                    values.fill(0.0);
-                } else {
-                    let output = Output { values, row_stride: cols };
-                    self.operator.genexec(workspace, UnitOf::Segment(csr, segment), &mut [output]);
-                }
+            let first_row = work.block_rows(block).start;
+            work.for_each_unit(block, |unit| {
+                let rows = unit.rows();
+                let values = &mut part[(rows.start - first_row) * cols..(rows.end - first_row) * cols];
+                self.operator.genexec(workspace, unit, &mut [Output { values, row_stride: cols }]);
             });
         });
+        Ok(match self.visited {
+            Some(visited) => expand_rows(self.operator.env, out, visited, 0.0).into(),
+            None => out.into(),
+        })
+    }
+
+    /// Whether a result of so many columns is best built sparse: it is as sparse as the main input, or most of its rows
+    /// are not visited.
+    fn has_sparse_result(&self, visited: &VisitedRows<'_>, cols: usize) -> bool {
+        let expected = match self.row_type {
+            RowType::NoAgg => visited.csr().nnz(),
+            _ => visited.len().saturating_mul(cols),
+        };
+        self.operator.binding.plan.sparse_safe
+            && u32::try_from(cols).is_ok()
+            && MatrixBlock::prefers_sparse(visited.csr().rows(), cols, expected)
+    }
+
+    /// As [`Self::by_row`], unit by unit without the zeros.
+    fn sparse_rows(&self, visited: &VisitedRows<'_>, cols: usize) -> MatrixBlock {
+        let work = self.work(None);
+        let blocks = self.operator.run(vec![(); work.len()], |workspace, block, ()| {
+            let spanned = visited.spanned(work.block_rows(block));
+            let mut out = CsrRows { lengths: vec![0; spanned.len()], ..CsrRows::default() };
+            work.for_each_unit(block, |unit| {
+                let rows = unit.rows();
+                let mut buffer = std::mem::replace(&mut workspace.output, Buffer::zeroed(0));
+                let values = self.operator.reserve(&mut buffer, rows.len() * cols);
+                self.operator.genexec(workspace, unit, &mut [Output { values: &mut *values, row_stride: cols }]);
+                let numbers = visited.numbers(rows.clone());
+                for (r, cells) in values.chunks_exact(cols).enumerate() {
+                    out.lengths[numbers.get(r) - spanned.start] = push_nonzeros(&mut out, cells);
+                }
+                workspace.output = buffer;
+            });
+            out
+        });
+        let csr = match blocks.is_empty() {
+            true => Csr::empty(visited.csr().rows(), cols),
+            false => Csr::from_blocks(cols, blocks),
+        };
+        if MatrixBlock::prefers_sparse(csr.rows(), cols, csr.nnz()) { csr.into() } else { csr.to_dense().into() }
     }
 
     fn full(&self) -> MatrixBlock {
-        let aggregation = Aggregation::new(self.operator);
-        match self.sparse {
-            Some(csr) => aggregation.over_segments(csr, &self.sparse_partition(csr), self.skips_empty()),
-            None => aggregation.over_tiles(&self.dense_partition(None)),
-        }
+        let total = Aggregation::new(self.operator).over(&self.work(None), self.skips_empty_units());
+        let plan = self.operator.binding.plan;
+        let is_scalar = plan.shape(plan.outputs[0].node) == Shape::Scalar;
+        let cells = self.skipped_rows().saturating_mul(if is_scalar { 1 } else { self.node_len });
+        total.with_zeros(&smallvec::smallvec![0.0], cells).into_block()
+    }
+
+    /// Whether units without non-zeros, where all rows are visited, may be left out.
+    fn skips_empty_units(&self) -> bool {
+        let plan = self.operator.binding.plan;
+        plan.sparse_safe && accumulates(plan.variant) && self.agg.ignores_zeros()
     }
 
     /// An output of `len` cells accumulated over the rows.
     fn accumulated(&self, len: usize, row_stride: usize) -> Dense {
+        let binding = &self.operator.binding;
+        let weight = match self.visited {
+            Some(visited) if binding.sparse_entry => visited.csr().nnz(),
+            _ => self.visited_rows().saturating_mul(binding.widest_row()),
+        };
+        let work = self.work(Some(partial_count(weight, len)));
         let accumulation = Accumulation { operator: self.operator, len, row_stride, agg: self.agg };
-        match self.sparse {
-            Some(csr) => {
-                let partition = self.sparse_partition(csr).with_blocks(partial_count(csr.nnz(), len));
-                accumulation.over_segments(csr, &partition, self.skips_empty())
-            }
-            None => {
-                let binding = &self.operator.binding;
-                let work = binding.rows.saturating_mul(binding.cols.max(binding.longest_computed_vector()));
-                accumulation.over_tiles(&self.dense_partition(Some(partial_count(work, len))))
-            }
+        let mut out = accumulation.over(&work, self.skips_empty_units());
+        if self.skipped_rows() > 0 && !self.agg.ignores_zeros() {
+            out.values_mut().iter_mut().for_each(|cell| *cell = self.agg.merge(*cell, 0.0));
         }
+        out
     }
 
     /// A product accumulated over the rows, of a long vector (as long as the main row) and a short one: the dense entry
     /// accumulates a `short` x `long` matrix, the sparse entry a `long` x `short` one.
     fn product(&self, long: usize, short: usize, wants_long_major: bool) -> MatrixBlock {
-        let is_long_major = self.sparse.is_some();
+        let is_long_major = self.operator.binding.sparse_entry;
         let (rows, cols) = if is_long_major { (long, short) } else { (short, long) };
         let accumulated = self.accumulated(rows * cols, cols);
         if is_long_major == wants_long_major {
@@ -154,4 +198,16 @@ impl<'a> Row<'a> {
             transposed(self.operator.env, &accumulated, rows, cols).into()
         }
     }
+}
+
+/// Appends the non-zeros of a row and says how many they are.
+fn push_nonzeros(out: &mut CsrRows, cells: &[f64]) -> usize {
+    let before = out.values.len();
+    for (j, &value) in cells.iter().enumerate() {
+        if value != 0.0 {
+            out.columns.push(j as u32);
+            out.values.push(value);
+        }
+    }
+    out.values.len() - before
 }

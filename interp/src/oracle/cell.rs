@@ -1,4 +1,4 @@
-//! Values with rigorous error radii: the rules for single cells.
+//! Values with rigorous error radii, and their arithmetic.
 //!
 //! A cell holds the value in about 106 bits, and the radius within which every legal evaluation in double precision
 //! stays: any order of sums, fused multiply-adds or not. A cell is *tainted* where legal plans may disagree by more:
@@ -7,7 +7,6 @@
 
 use super::double_double::{DoubleDouble, RELATIVE_ERROR};
 use super::taint::Taint;
-use fuseline_ir::ops::{BinaryOp, BinaryZero, ErrorBound, TernaryOp, UnaryOp};
 
 /// Half a unit in the last place of 1.
 pub(crate) const UNIT: f64 = f64::EPSILON / 2.0;
@@ -24,12 +23,12 @@ pub(crate) fn saturate(magnitude: f64, operands_are_finite: bool) -> f64 {
 /// A value with its error radius.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OracleCell {
-    value: DoubleDouble,
-    radius: f64,
+    pub(crate) value: DoubleDouble,
+    pub(crate) radius: f64,
     /// Bound on the magnitude of the value and of all partial results, however they are grouped.
-    magnitude: f64,
-    exact: bool,
-    taint: Taint,
+    pub(crate) magnitude: f64,
+    pub(crate) exact: bool,
+    pub(crate) taint: Taint,
 }
 
 impl OracleCell {
@@ -53,10 +52,6 @@ impl OracleCell {
     /// Whether legal plans may disagree about this cell.
     pub fn is_tainted(&self) -> bool {
         self.taint != Taint::NONE
-    }
-
-    pub(crate) fn taint(&self) -> Taint {
-        self.taint
     }
 
     /// The cell in strict IEEE arithmetic, where no zero annihilates what is not finite.
@@ -84,14 +79,6 @@ impl OracleCell {
         }
     }
 
-    pub(crate) fn double_double(&self) -> DoubleDouble {
-        self.value
-    }
-
-    pub(crate) fn magnitude(&self) -> f64 {
-        self.magnitude
-    }
-
     /// The cell with more taint.
     pub(crate) fn with_taint(self, taint: impl Into<Taint>) -> Self {
         OracleCell { taint: self.taint | taint, ..self }
@@ -112,29 +99,29 @@ impl OracleCell {
     }
 
     /// A value that follows from its operands without rounding.
-    fn decided(value: f64, taint: Taint) -> Self {
+    pub(crate) fn decided(value: f64, taint: Taint) -> Self {
         OracleCell { taint, ..OracleCell::given(value) }
     }
 
     /// A result of a function that was evaluated in double precision.
-    fn approximate(value: f64, radius: f64, ulps: f64, taint: Taint) -> Self {
+    pub(crate) fn approximate(value: f64, radius: f64, ulps: f64, taint: Taint) -> Self {
         // Both the result and our own evaluation may be off by `ulps`.
         let rounding = 4.0 * (ulps + 1.0) * UNIT * value.abs() + SUBNORMAL;
         OracleCell::arithmetic(DoubleDouble::new(value), radius + rounding, value.abs(), false, taint)
     }
 
     /// Whether zero lies within the radius.
-    fn may_be_zero(&self) -> bool {
+    pub(crate) fn may_be_zero(&self) -> bool {
         self.value.high.abs() <= self.radius
     }
 
     /// Whether the value is certain to the last bit of a double.
-    fn is_certain(&self) -> bool {
+    pub(crate) fn is_certain(&self) -> bool {
         self.radius == 0.0 && self.value.low == 0.0
     }
 
     /// The least and the greatest double that the value may be.
-    fn bounds(&self) -> (f64, f64) {
+    pub(crate) fn bounds(&self) -> (f64, f64) {
         if self.is_certain() || !self.value.high.is_finite() {
             return (self.value.high, self.value.high);
         }
@@ -143,7 +130,7 @@ impl OracleCell {
     }
 
     /// Whether the value is different from zero; `None` where that is not certain.
-    fn truth(&self) -> Option<bool> {
+    pub(crate) fn truth(&self) -> Option<bool> {
         if self.value.high != 0.0 && !self.may_be_zero() || self.value.high.is_nan() {
             Some(true)
         } else if self.radius == 0.0 {
@@ -153,7 +140,7 @@ impl OracleCell {
         }
     }
 
-    fn add(self, other: OracleCell) -> Self {
+    pub(crate) fn add(self, other: OracleCell) -> Self {
         let value = self.value.add(other.value);
         let radius = self.radius + other.radius;
         let radius = radius + UNIT * (value.high.abs() + radius);
@@ -163,7 +150,7 @@ impl OracleCell {
         OracleCell::arithmetic(value, radius, magnitude, exact, self.taint | other.taint)
     }
 
-    fn neg(self) -> Self {
+    pub(crate) fn neg(self) -> Self {
         OracleCell { value: self.value.neg(), ..self }
     }
 
@@ -186,7 +173,7 @@ impl OracleCell {
         of(self, other) | of(other, self)
     }
 
-    fn mul(self, other: OracleCell) -> Self {
+    pub(crate) fn mul(self, other: OracleCell) -> Self {
         let taint = self.taint | other.taint | self.annihilation(other);
         let (value, radius) = self.product(other);
         let radius = radius + UNIT * (value.high.abs() + radius) + SUBNORMAL;
@@ -217,7 +204,7 @@ impl OracleCell {
     }
 
     /// A monotone function, by its values at the ends of the interval.
-    fn monotone(self, function: impl Fn(f64) -> f64, ulps: f64) -> Self {
+    pub(crate) fn monotone(self, function: impl Fn(f64) -> f64, ulps: f64) -> Self {
         let (low, high) = self.bounds();
         let (least, value, greatest) = (function(low), function(self.value.high), function(high));
         if self.is_certain() || least.to_bits() == greatest.to_bits() {
@@ -228,164 +215,10 @@ impl OracleCell {
     }
 
     /// A step function: certain if both ends of the interval lie on one step.
-    fn step(self, function: impl Fn(f64) -> f64) -> Self {
+    pub(crate) fn step(self, function: impl Fn(f64) -> f64) -> Self {
         let (low, high) = self.bounds();
         let (low, high) = (function(low), function(high));
         let value = function(self.value.high);
         OracleCell::decided(value, self.taint | (low != high && !value.is_nan()))
     }
-
-    /// The result of a unary operation.
-    pub(crate) fn unary(op: UnaryOp, x: OracleCell) -> Self {
-        let ulps = match op.error() {
-            ErrorBound::Exact => 0.0,
-            ErrorBound::Ulp(ulps) => ulps,
-        };
-        match op {
-            UnaryOp::Abs => {
-                if x.value.less(DoubleDouble::ZERO) {
-                    x.neg()
-                } else {
-                    x
-                }
-            }
-            UnaryOp::Neg => x.neg(),
-            UnaryOp::Pow2 => x.mul(x),
-            UnaryOp::Sprop => x.mul(OracleCell::given(1.0).add(x.neg())),
-            UnaryOp::Exp | UnaryOp::Sigmoid => x.monotone(|x| op.eval(x), ulps),
-            UnaryOp::Log | UnaryOp::Sqrt => {
-                let leaves_domain = !x.is_certain() && x.bounds().0 <= 0.0 && x.bounds().1 >= 0.0;
-                // The logarithm of zero has one value, whatever the zero's sign.
-                x.monotone(|x| op.eval(x), ulps).with_taint(leaves_domain)
-            }
-            UnaryOp::Round | UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Sign => x.step(|x| op.eval(x)),
-            UnaryOp::Not => match x.truth() {
-                Some(truth) => OracleCell::decided(f64::from(u8::from(!truth)), x.taint),
-                None => OracleCell::decided(0.0, Taint::UNSTABLE),
-            },
-        }
-    }
-
-    /// The result of a binary operation.
-    pub(crate) fn binary(op: BinaryOp, x: OracleCell, y: OracleCell) -> Self {
-        let taint = x.taint | y.taint;
-        match op {
-            BinaryOp::Plus => x.add(y),
-            BinaryOp::Minus => x.add(y.neg()),
-            BinaryOp::Mult => x.mul(y),
-            BinaryOp::Div => x.div(y),
-            BinaryOp::Minus1Mult => OracleCell::given(1.0).add(x.mul(y).neg()),
-            BinaryOp::Min | BinaryOp::Max => extreme(op, x, y),
-            BinaryOp::And | BinaryOp::Or => match (x.truth(), y.truth()) {
-                (Some(left), Some(right)) => {
-                    let number = |truth: bool| f64::from(u8::from(truth));
-                    OracleCell::decided(op.eval(number(left), number(right)), taint)
-                }
-                _ => OracleCell::decided(0.0, Taint::UNSTABLE),
-            },
-            BinaryOp::Equal
-            | BinaryOp::NotEqual
-            | BinaryOp::Less
-            | BinaryOp::LessEqual
-            | BinaryOp::Greater
-            | BinaryOp::GreaterEqual => compare(op, x, y),
-            BinaryOp::IntDiv | BinaryOp::Modulus => quotient(op, x, y),
-            BinaryOp::Pow => power(x, y),
-        }
-    }
-
-    /// The result of a ternary operation.
-    pub(crate) fn ternary(op: TernaryOp, a: OracleCell, b: OracleCell, c: OracleCell) -> Self {
-        match op {
-            TernaryOp::PlusMult => a.add(b.mul(c)),
-            TernaryOp::MinusMult => a.add(b.mul(c).neg()),
-            TernaryOp::IfElse => match a.truth() {
-                Some(true) => b.with_taint(a.taint),
-                Some(false) => c.with_taint(a.taint),
-                None => b.with_taint(true),
-            },
-        }
-    }
-
-    /// Towards zero, as casts to integers do.
-    pub(crate) fn truncated(self) -> Self {
-        self.step(f64::trunc)
-    }
-
-    /// 1 where the value is not zero.
-    pub(crate) fn truth_value(self) -> Self {
-        OracleCell::binary(BinaryOp::NotEqual, self, OracleCell::given(0.0))
-    }
-}
-
-/// The minimum or maximum, which propagates NaN.
-pub(crate) fn extreme(op: BinaryOp, x: OracleCell, y: OracleCell) -> OracleCell {
-    let keeps_left = if x.value.high.is_nan() || y.value.high.is_nan() {
-        x.value.high.is_nan()
-    } else if op == BinaryOp::Min {
-        x.value.less(y.value)
-    } else {
-        y.value.less(x.value)
-    };
-    let kept = if keeps_left { x } else { y };
-    let greater = x.magnitude.max(y.magnitude);
-    OracleCell {
-        value: kept.value,
-        radius: x.radius.max(y.radius),
-        magnitude: if greater.is_finite() { greater } else { kept.magnitude },
-        exact: x.exact && y.exact,
-        taint: x.taint | y.taint,
-    }
-}
-
-fn compare(op: BinaryOp, x: OracleCell, y: OracleCell) -> OracleCell {
-    let difference = x.value.add(y.value.neg());
-    let reach = x.radius + y.radius;
-    let straddles = reach > 0.0 && difference.high.abs() <= reach;
-    // Equal numbers compare by the double they are nearest to only if nothing is left below it.
-    let (left, right) =
-        if x.value.high == y.value.high { (x.value.low, y.value.low) } else { (x.value.high, y.value.high) };
-    let is_nan = x.value.high.is_nan() || y.value.high.is_nan();
-    let value = if is_nan { op.eval(x.value.high, y.value.high) } else { op.eval(left, right) };
-    OracleCell::decided(value, x.taint | y.taint | straddles)
-}
-
-/// Floored quotient and remainder.
-fn quotient(op: BinaryOp, x: OracleCell, y: OracleCell) -> OracleCell {
-    debug_assert_eq!(op.zero(), BinaryZero::LeftAnnihilates, "a zero numerator may be exploited");
-    if x.is_certain() && y.is_certain() && y.value.high != 0.0 && x.value.high.is_finite() && y.value.high.is_finite() {
-        let value = op.eval(x.value.high, y.value.high);
-        return OracleCell::decided(value, x.taint | y.taint);
-    }
-    let floor = x.div(y).step(f64::floor);
-    match op {
-        BinaryOp::IntDiv => floor,
-        _ => x.add(floor.mul(y).neg()),
-    }
-}
-
-fn power(x: OracleCell, y: OracleCell) -> OracleCell {
-    let taint = x.taint | y.taint;
-    let op = BinaryOp::Pow;
-    let ulps = 2.0;
-    if y.is_certain() && y.value.high == 2.0 {
-        return x.mul(x).with_taint(y.taint);
-    }
-    let (lowest, highest) = x.bounds();
-    let value = op.eval(x.value.high, y.value.high);
-    if x.is_certain() && y.is_certain() {
-        // The sign of a zero decides about the sign of its inverse.
-        let depends_on_sign = x.value.high == 0.0 && y.value.high < 0.0;
-        return OracleCell::approximate(value, 0.0, ulps, taint | depends_on_sign);
-    }
-    let is_integer = y.is_certain() && y.value.high == y.value.high.trunc();
-    if lowest <= 0.0 && !(is_integer && y.value.high > 0.0) {
-        return OracleCell::decided(value, Taint::UNSTABLE);
-    }
-    // Extremes lie at the corners, and at zero for powers that turn there.
-    let (shallow, steep) = y.bounds();
-    let corners = [(lowest, shallow), (lowest, steep), (highest, shallow), (highest, steep)];
-    let at_zero = if lowest < 0.0 && highest > 0.0 { value.abs() } else { 0.0 };
-    let radius = corners.iter().map(|&(x, y)| (op.eval(x, y) - value).abs()).fold(at_zero, f64::max);
-    OracleCell::approximate(value, radius, ulps, taint | !radius.is_finite())
 }

@@ -10,6 +10,11 @@ pub(crate) struct DoubleDouble {
 /// Relative error of one operation, generously.
 pub(crate) const RELATIVE_ERROR: f64 = 1.0 / (1_u128 << 100) as f64;
 
+/// Below this, products of the parts of a number are not exact any more: 2^-900.
+const TINY: f64 = f64::from_bits((1023 - 900) << 52);
+/// 2^200.
+const SCALE: f64 = f64::from_bits((1023 + 200) << 52);
+
 fn two_sum(x: f64, y: f64) -> DoubleDouble {
     let high = x + y;
     let part = high - x;
@@ -56,6 +61,11 @@ impl DoubleDouble {
     }
 
     pub(crate) fn div(self, other: DoubleDouble) -> Self {
+        // What is left of a tiny numerator would lose its last bits: divide a multiple of it.
+        if self.high.abs() < TINY && self.high != 0.0 {
+            let scaled = DoubleDouble { high: self.high * SCALE, low: self.low * SCALE }.div(other);
+            return DoubleDouble { high: scaled.high / SCALE, low: scaled.low / SCALE };
+        }
         let first = self.high / other.high;
         if !first.is_finite() || first == 0.0 || !other.high.is_finite() {
             return DoubleDouble::new(first);
@@ -93,6 +103,15 @@ mod tests {
         let x = DoubleDouble::new(1.0 + f64::EPSILON);
         let square = x.mul(x);
         assert_eq!((square.high, square.low), (1.0 + 2.0 * f64::EPSILON, f64::EPSILON * f64::EPSILON));
+    }
+
+    #[test]
+    fn quotients_of_subnormal_numbers_are_as_good_as_others() {
+        // 3 / 7 in units of the smallest subnormal, and of one.
+        let unit = f64::from_bits(1);
+        let small = DoubleDouble::new(3.0 * unit).div(DoubleDouble::new(7.0 * unit));
+        let plain = DoubleDouble::new(3.0).div(DoubleDouble::new(7.0));
+        assert!(small.add(plain.neg()).high.abs() < RELATIVE_ERROR, "{small:?}");
     }
 
     #[test]

@@ -1,13 +1,12 @@
 //! The plain evaluator of HOP DAGs: one operator after the other, in id order.
 
-use super::aggregate::{aggregate, dot};
+use super::aggregate::{aggregate, cumulative, dot};
 use super::cell::OracleCell;
 use super::value::{OracleMatrix, OracleValue};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::Value;
-use fuseline_ir::hop::infer::seq_length;
-use fuseline_ir::hop::{CastOp, DataGenOp, Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp, ShapeOp};
-use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
+use fuseline_ir::hop::{CastOp, Hop, HopDag, HopId, HopOp, HopOutput, NaryOp, ShapeOp};
+use fuseline_ir::ops::{AggOp, Direction};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -35,6 +34,53 @@ pub enum OracleError {
         /// What does not fit.
         message: String,
     },
+    /// The size of the result depends on cells that are not certain.
+    #[error("the size of {operation} depends on cells that are not certain")]
+    Undecided {
+        /// The operation.
+        operation: String,
+    },
+}
+
+/// The values of the operators of a DAG, evaluated one by one.
+#[derive(Clone, Debug, Default)]
+pub struct OracleValues {
+    values: SecondaryMap<HopId, Option<OracleValue>>,
+}
+
+impl OracleValues {
+    /// The value of an operator that was evaluated.
+    pub fn get(&self, id: HopId) -> Option<&OracleValue> {
+        self.values[id].as_ref()
+    }
+
+    /// Evaluates an operator, and first what it reads as far as that was not evaluated yet.
+    ///
+    /// # Errors
+    /// A variable is missing, an operation is no function of its inputs, or values do not fit.
+    pub fn evaluate(
+        &mut self,
+        dag: &HopDag,
+        id: HopId,
+        inputs: &BTreeMap<String, OracleValue>,
+    ) -> Result<&OracleValue, OracleError> {
+        let mut pending = vec![id];
+        while let Some(&id) = pending.last() {
+            let missing = |input: &HopId| self.values[*input].is_none();
+            let before = pending.len();
+            if self.values[id].is_none() {
+                pending.extend(dag[id].inputs.iter().copied().filter(missing));
+            }
+            if pending.len() == before {
+                if self.values[id].is_none() {
+                    let value = Evaluation { dag, hop: &dag[id], inputs, values: &self.values }.run()?;
+                    self.values[id] = Some(value);
+                }
+                pending.pop();
+            }
+        }
+        Ok(self.values[id].as_ref().expect("it was evaluated just now"))
+    }
 }
 
 /// The values of all output variables of a DAG.
@@ -45,45 +91,30 @@ pub fn evaluate(
     dag: &HopDag,
     inputs: &BTreeMap<String, OracleValue>,
 ) -> Result<BTreeMap<String, OracleValue>, OracleError> {
-    let mut needed: SecondaryMap<HopId, bool> = SecondaryMap::new();
-    for output in &dag.outputs {
-        needed[output.hop] = true;
-    }
-    for (id, hop) in dag.hops.iter().rev() {
-        if needed[id] {
-            for &input in &hop.inputs {
-                needed[input] = true;
-            }
-        }
-    }
-    let mut values: SecondaryMap<HopId, Option<OracleValue>> = SecondaryMap::new();
-    for (id, hop) in &dag.hops {
-        if needed[id] {
-            let value = Evaluation { dag, hop, inputs, values: &values }.run()?;
-            values[id] = Some(value);
-        }
-    }
-    let value = |hop: HopId| values[hop].clone().expect("outputs are needed, so they were evaluated");
-    Ok(dag.outputs.iter().map(|output| (output.name.clone(), value(output.hop))).collect())
+    let mut values = OracleValues::default();
+    let output = |output: &HopOutput| Ok((output.name.clone(), values.evaluate(dag, output.hop, inputs)?.clone()));
+    dag.outputs.iter().map(output).collect()
 }
 
-struct Evaluation<'a> {
+pub(super) struct Evaluation<'a> {
     dag: &'a HopDag,
-    hop: &'a Hop,
+    pub(super) hop: &'a Hop,
     inputs: &'a BTreeMap<String, OracleValue>,
     values: &'a SecondaryMap<HopId, Option<OracleValue>>,
 }
 
 /// Cells of a matrix, or of a scalar that repeats.
 #[derive(Clone, Copy)]
-enum Operand<'a> {
+pub(super) enum Operand<'a> {
+    /// The cells of a matrix.
     Matrix(&'a OracleMatrix),
+    /// One cell everywhere.
     Scalar(OracleCell),
 }
 
 impl Operand<'_> {
     /// The cell for (i, j) of a result that may be larger in a direction in which the operand has one cell.
-    fn get(&self, i: usize, j: usize) -> OracleCell {
+    pub(super) fn get(&self, i: usize, j: usize) -> OracleCell {
         match self {
             Operand::Scalar(cell) => *cell,
             Operand::Matrix(matrix) => {
@@ -93,53 +124,65 @@ impl Operand<'_> {
     }
 }
 
-impl Evaluation<'_> {
+impl<'a> Evaluation<'a> {
     fn run(&self) -> Result<OracleValue, OracleError> {
         Ok(match &self.hop.op {
             HopOp::Read(name) => {
                 self.inputs.get(name).cloned().ok_or_else(|| OracleError::Missing { name: name.clone() })?
             }
             HopOp::Literal(value) => OracleValue::from(value),
-            HopOp::Unary(op) => self.element_wise(|cells| OracleCell::unary(*op, cells[0]))?,
-            HopOp::Binary(op) => self.element_wise(|cells| OracleCell::binary(*op, cells[0], cells[1]))?,
-            HopOp::Ternary(op) => self.element_wise(|cells| OracleCell::ternary(*op, cells[0], cells[1], cells[2]))?,
-            HopOp::Nary(op) => OracleValue::Matrix(self.concatenate(*op)?),
-            HopOp::AggUnary(op, direction) => self.aggregate(*op, *direction)?,
-            HopOp::MatMul => OracleValue::Matrix(self.product()?),
-            HopOp::Reorg(ReorgOp::Transpose) => {
-                let matrix = self.matrix(0)?;
-                OracleValue::Matrix(OracleMatrix::from_fn(matrix.cols, matrix.rows, |i, j| matrix.get(j, i)))
+            HopOp::Unary(op) => {
+                let [x] = self.operands()?;
+                self.element_wise(|i, j| OracleCell::unary(*op, x.get(i, j)))?
             }
+            HopOp::Binary(op) | HopOp::Outer(op) => {
+                let [x, y] = self.operands()?;
+                self.element_wise(|i, j| OracleCell::binary(*op, x.get(i, j), y.get(i, j)))?
+            }
+            HopOp::Ternary(op) => {
+                let [a, b, c] = self.operands()?;
+                self.element_wise(|i, j| OracleCell::ternary(*op, a.get(i, j), b.get(i, j), c.get(i, j)))?
+            }
+            HopOp::Nary(op) => self.nary(*op)?,
+            HopOp::AggUnary(op, direction) => self.aggregate(*op, *direction)?,
+            HopOp::Cumulative(op) => OracleValue::Matrix(self.cumulative(*op)?),
+            HopOp::MatMul => OracleValue::Matrix(self.product()?),
+            HopOp::Reorg(op) => OracleValue::Matrix(self.reorganise(*op)?),
             HopOp::Index => OracleValue::Matrix(self.index()?),
             HopOp::LeftIndex => OracleValue::Matrix(self.left_index()?),
             HopOp::DataGen(op) => OracleValue::Matrix(self.generate(*op)?),
             HopOp::Shape(op) => self.shape(*op)?,
             HopOp::Cast(op) => self.cast(*op)?,
             HopOp::Concat => OracleValue::Text(self.text(0)? + &self.text(1)?),
-            HopOp::Parameterized { .. } | HopOp::SpoofOp { .. } => return Err(self.unsupported()),
+            HopOp::Parameterized { function, names } => OracleValue::Matrix(self.function(*function, names)?),
+            HopOp::SpoofOp { .. } => return Err(self.unsupported()),
         })
     }
 
-    fn unsupported(&self) -> OracleError {
+    pub(super) fn unsupported(&self) -> OracleError {
         OracleError::Unsupported { operation: self.hop.op.label() }
     }
 
-    fn error(&self, message: impl Into<String>) -> OracleError {
+    pub(super) fn error(&self, message: impl Into<String>) -> OracleError {
         OracleError::Inputs { operation: self.hop.op.label(), message: message.into() }
     }
 
-    fn input(&self, position: usize) -> &OracleValue {
+    pub(super) fn undecided(&self) -> OracleError {
+        OracleError::Undecided { operation: self.hop.op.label() }
+    }
+
+    pub(super) fn input(&self, position: usize) -> &'a OracleValue {
         self.values[self.hop.inputs[position]].as_ref().expect("inputs precede their users")
     }
 
-    fn matrix(&self, position: usize) -> Result<&OracleMatrix, OracleError> {
+    pub(super) fn matrix(&self, position: usize) -> Result<&'a OracleMatrix, OracleError> {
         match self.input(position) {
             OracleValue::Matrix(matrix) => Ok(matrix),
             _ => Err(self.error(format!("input {} is no matrix", position + 1))),
         }
     }
 
-    fn scalar(&self, position: usize) -> Result<OracleCell, OracleError> {
+    pub(super) fn scalar(&self, position: usize) -> Result<OracleCell, OracleError> {
         match self.input(position) {
             OracleValue::Scalar(cell) => Ok(*cell),
             _ => Err(self.error(format!("input {} is no number", position + 1))),
@@ -147,7 +190,7 @@ impl Evaluation<'_> {
     }
 
     /// A number of rows or columns, or a position.
-    fn count(&self, position: usize) -> Result<usize, OracleError> {
+    pub(super) fn count(&self, position: usize) -> Result<usize, OracleError> {
         let value = self.scalar(position)?.value();
         if (0.0..9.0e15).contains(&value) {
             Ok(value as usize)
@@ -157,7 +200,7 @@ impl Evaluation<'_> {
     }
 
     /// A scalar as text, which only given values have for certain.
-    fn text(&self, position: usize) -> Result<String, OracleError> {
+    pub(super) fn text(&self, position: usize) -> Result<String, OracleError> {
         match (self.input(position), self.dag.literal_value(self.hop.inputs[position])) {
             (OracleValue::Text(text), _) => Ok(text.clone()),
             (_, Some(literal)) => Ok(literal.to_string()),
@@ -165,21 +208,31 @@ impl Evaluation<'_> {
         }
     }
 
-    fn element_wise(&self, compute: impl Fn(&[OracleCell]) -> OracleCell) -> Result<OracleValue, OracleError> {
-        let mut operands: Vec<Operand<'_>> = Vec::new();
+    pub(super) fn operand(&self, position: usize) -> Result<Operand<'a>, OracleError> {
+        match self.input(position) {
+            OracleValue::Scalar(cell) => Ok(Operand::Scalar(*cell)),
+            OracleValue::Matrix(matrix) => Ok(Operand::Matrix(matrix)),
+            OracleValue::Text(_) => Err(self.unsupported()),
+        }
+    }
+
+    fn operands<const COUNT: usize>(&self) -> Result<[Operand<'a>; COUNT], OracleError> {
+        let mut operands = [Operand::Scalar(OracleCell::given(0.0)); COUNT];
+        for (position, operand) in operands.iter_mut().enumerate() {
+            *operand = self.operand(position)?;
+        }
+        Ok(operands)
+    }
+
+    /// A scalar, or a matrix of the extent that the matrices among the inputs share.
+    fn element_wise(&self, cell: impl Fn(usize, usize) -> OracleCell) -> Result<OracleValue, OracleError> {
         let mut dims: Option<(usize, usize)> = None;
         for position in 0..self.hop.inputs.len() {
-            operands.push(match self.input(position) {
-                OracleValue::Scalar(cell) => Operand::Scalar(*cell),
-                OracleValue::Text(_) => return Err(self.unsupported()),
-                OracleValue::Matrix(matrix) => {
-                    let (rows, cols) = dims.unwrap_or((matrix.rows, matrix.cols));
-                    dims = Some((self.extent(rows, matrix.rows)?, self.extent(cols, matrix.cols)?));
-                    Operand::Matrix(matrix)
-                }
-            });
+            if let OracleValue::Matrix(matrix) = self.input(position) {
+                let (rows, cols) = dims.unwrap_or((matrix.rows, matrix.cols));
+                dims = Some((self.extent(rows, matrix.rows)?, self.extent(cols, matrix.cols)?));
+            }
         }
-        let cell = |i, j| compute(&operands.iter().map(|operand| operand.get(i, j)).collect::<Vec<_>>());
         Ok(match dims {
             Some((rows, cols)) => OracleValue::Matrix(OracleMatrix::from_fn(rows, cols, cell)),
             None => OracleValue::Scalar(cell(0, 0)),
@@ -195,28 +248,13 @@ impl Evaluation<'_> {
         }
     }
 
-    fn concatenate(&self, op: NaryOp) -> Result<OracleMatrix, OracleError> {
-        let parts: Vec<&OracleMatrix> =
-            (0..self.hop.inputs.len()).map(|position| self.matrix(position)).collect::<Result<_, _>>()?;
-        let first = parts.first().ok_or_else(|| self.error("nothing to concatenate"))?;
-        let fits =
-            |part: &&OracleMatrix| if op == NaryOp::Cbind { part.rows == first.rows } else { part.cols == first.cols };
-        if !parts.iter().all(fits) {
-            return Err(self.error("the parts do not fit"));
-        }
-        Ok(match op {
-            NaryOp::Rbind => OracleMatrix {
-                rows: parts.iter().map(|part| part.rows).sum(),
-                cols: first.cols,
-                cells: parts.iter().flat_map(|part| part.cells.iter().copied()).collect(),
-            },
-            NaryOp::Cbind => OracleMatrix {
-                rows: first.rows,
-                cols: parts.iter().map(|part| part.cols).sum(),
-                cells: (0..first.rows)
-                    .flat_map(|i| parts.iter().flat_map(move |part| (0..part.cols).map(move |j| part.get(i, j))))
-                    .collect(),
-            },
+    fn nary(&self, op: NaryOp) -> Result<OracleValue, OracleError> {
+        let Some(fold) = op.fold() else { return Ok(OracleValue::Matrix(self.concatenate(op)?)) };
+        let operands: Vec<Operand<'_>> =
+            (0..self.hop.inputs.len()).map(|position| self.operand(position)).collect::<Result<_, _>>()?;
+        let (first, others) = operands.split_first().ok_or_else(|| self.error("there are no inputs"))?;
+        self.element_wise(|i, j| {
+            others.iter().fold(first.get(i, j), |cell, operand| OracleCell::binary(fold, cell, operand.get(i, j)))
         })
     }
 
@@ -234,6 +272,19 @@ impl Evaluation<'_> {
         })
     }
 
+    /// Aggregates down each column, up to each row.
+    fn cumulative(&self, op: AggOp) -> Result<OracleMatrix, OracleError> {
+        let matrix = self.matrix(0)?;
+        let mut result = matrix.clone();
+        for j in 0..matrix.cols {
+            let column = (0..matrix.rows).map(|i| matrix.get(i, j));
+            for (i, cell) in cumulative(op, column).enumerate() {
+                result.cells[i * matrix.cols + j] = cell;
+            }
+        }
+        Ok(result)
+    }
+
     fn product(&self) -> Result<OracleMatrix, OracleError> {
         let (left, right) = (self.matrix(0)?, self.matrix(1)?);
         if left.cols != right.rows {
@@ -242,71 +293,6 @@ impl Evaluation<'_> {
         Ok(OracleMatrix::from_fn(left.rows, right.cols, |i, j| {
             dot((0..left.cols).map(|k| (left.get(i, k), right.get(k, j))))
         }))
-    }
-
-    /// The rows and columns of a 1-based inclusive range, as first and number.
-    fn range(&self, matrix: &OracleMatrix, first: usize) -> Result<[(usize, usize); 2], OracleError> {
-        let mut ranges = [(0, 0); 2];
-        for (range, (position, limit)) in ranges.iter_mut().zip([(first, matrix.rows), (first + 2, matrix.cols)]) {
-            let (low, high) = (self.count(position)?, self.count(position + 1)?);
-            if low < 1 || high < low || high > limit {
-                return Err(self.error(format!("the range {low}:{high} lies outside of 1:{limit}")));
-            }
-            *range = (low - 1, high - low + 1);
-        }
-        Ok(ranges)
-    }
-
-    fn index(&self) -> Result<OracleMatrix, OracleError> {
-        let matrix = self.matrix(0)?;
-        let [(row, rows), (col, cols)] = self.range(matrix, 1)?;
-        Ok(OracleMatrix::from_fn(rows, cols, |i, j| matrix.get(row + i, col + j)))
-    }
-
-    fn left_index(&self) -> Result<OracleMatrix, OracleError> {
-        let matrix = self.matrix(0)?;
-        let [(row, rows), (col, cols)] = self.range(matrix, 2)?;
-        let replacement = match self.input(1) {
-            OracleValue::Matrix(part) if (part.rows, part.cols) != (rows, cols) => {
-                return Err(self.error("the replacement does not have the size of the range"));
-            }
-            OracleValue::Matrix(part) => Operand::Matrix(part),
-            _ => Operand::Scalar(self.scalar(1)?),
-        };
-        Ok(OracleMatrix::from_fn(matrix.rows, matrix.cols, |i, j| {
-            let is_replaced = (row..row + rows).contains(&i) && (col..col + cols).contains(&j);
-            if is_replaced { replacement.get(i - row, j - col) } else { matrix.get(i, j) }
-        }))
-    }
-
-    fn generate(&self, op: DataGenOp) -> Result<OracleMatrix, OracleError> {
-        match op {
-            DataGenOp::Rand => Err(self.unsupported()),
-            DataGenOp::Seq => {
-                let (from, to, by) = (self.scalar(0)?, self.scalar(1)?, self.scalar(2)?);
-                let rows =
-                    seq_length(from.value(), to.value(), by.value()).ok_or_else(|| self.error("does not end"))?;
-                let step = |i: usize| OracleCell::binary(BinaryOp::Mult, OracleCell::given(i as f64), by);
-                Ok(OracleMatrix::from_fn(rows as usize, 1, |i, _| OracleCell::binary(BinaryOp::Plus, from, step(i))))
-            }
-            DataGenOp::Matrix => {
-                let (rows, cols) = (self.count(1)?, self.count(2)?);
-                let cells = match self.input(0) {
-                    OracleValue::Matrix(matrix) => matrix.cells.clone(),
-                    OracleValue::Scalar(cell) => vec![*cell; rows * cols],
-                    OracleValue::Text(text) => text
-                        .split_whitespace()
-                        .map(|word| word.parse().map(OracleCell::given))
-                        .collect::<Result<_, _>>()
-                        .map_err(|_| self.error(format!("{text:?} is no list of numbers")))?,
-                };
-                if cells.len() == rows * cols {
-                    Ok(OracleMatrix { rows, cols, cells })
-                } else {
-                    Err(self.error(format!("{} cells do not fill {rows} x {cols}", cells.len())))
-                }
-            }
-        }
     }
 
     fn shape(&self, op: ShapeOp) -> Result<OracleValue, OracleError> {

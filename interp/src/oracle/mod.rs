@@ -7,9 +7,12 @@ mod aggregate;
 mod cell;
 mod double_double;
 mod evaluate;
+mod functions;
+mod reorganise;
+mod rules;
 mod taint;
 mod value;
 
 pub use cell::OracleCell;
-pub use evaluate::{OracleError, evaluate};
+pub use evaluate::{OracleError, OracleValues, evaluate};
 pub use value::{Mismatch, OracleMatrix, OracleValue};

@@ -77,7 +77,7 @@ pub(crate) struct Frame<'a> {
     values: SmallVec<[Value; 16]>,
 }
 
-impl Frame<'_> {
+impl<'a> Frame<'a> {
     pub(crate) fn value(&self, node: CNodeId) -> Value {
         self.values[node.index()]
     }
@@ -120,7 +120,8 @@ impl Frame<'_> {
                 self.cells(Place::Side(input.index(), 0), side.row_stride)
             }
             CNode::SideColScalar(input) => self.cells(Place::Side(input.index(), 0), 0),
-            CNode::SideRowScalar(input) => self.side_row_scalar(input),
+            CNode::SideRowScalar(input, column) => self.side_row_scalar(input, column as usize),
+            CNode::RowIndex => self.row_index(),
             CNode::SideRow(input, range) => {
                 let side = self.unit.sides[input.index()];
                 let (first, last) = range.map_or((0, side.cols), |(first, last)| (first as usize, last as usize));
@@ -134,6 +135,8 @@ impl Frame<'_> {
             CNode::OuterProduct => self.outer_product(),
             CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => self.element_wise(node),
             CNode::RowAgg(op, operand) => self.row_agg(op, operand),
+            CNode::RowCumulative(op, operand) => self.row_cumulative(op, operand),
+            CNode::Cbind(left, right) => self.cbind(left, right),
             CNode::DotProduct(left, right) => self.dot_product(left, right),
             CNode::VectMatMult(operand, input) => self.vect_mat_mult(operand, input),
         }
@@ -154,21 +157,50 @@ impl Frame<'_> {
         }
     }
 
-    fn side_row_scalar(&mut self, input: CInputId) -> Value {
-        let row_stride = self.unit.sides[input.index()].row_stride;
-        match self.unit.main {
-            Main::Sparse { row_offsets, values, .. } if !self.is_row_plan() => {
-                let place = self.fill(values.len(), |memory, out| {
-                    let side = memory.side(input.index());
-                    for (r, bounds) in row_offsets.windows(2).enumerate() {
-                        let first = row_offsets[0];
-                        out[bounds[0] - first..bounds[1] - first].fill(side.values[r * side.row_stride]);
-                    }
-                });
-                Value::rows(place, 0, values.len())
+    fn side_row_scalar(&mut self, input: CInputId, column: usize) -> Value {
+        let side = self.unit.sides[input.index()];
+        let value = Value::per_row(Place::Side(input.index(), column), side.row_stride);
+        match self.position_offsets() {
+            Some(offsets) => {
+                self.by_position(offsets, |memory, r| memory.values(value).get(r * side.row_stride).copied())
             }
-            _ => Value::per_row(Place::Side(input.index(), 0), row_stride),
+            None => value,
         }
+    }
+
+    fn row_index(&mut self) -> Value {
+        let first = self.unit.first_row;
+        match self.position_offsets() {
+            Some(offsets) => self.by_position(offsets, |_, r| Some((first + r) as f64)),
+            None => self.per_row(|_, out| {
+                for (r, cell) in out.values.iter_mut().enumerate() {
+                    *cell = (first + r) as f64;
+                }
+            }),
+        }
+    }
+
+    /// The row offsets of units whose values are laid out by position.
+    fn position_offsets(&self) -> Option<&'a [usize]> {
+        match self.unit.main {
+            Main::Sparse { row_offsets, .. } if !self.is_row_plan() => Some(row_offsets),
+            _ => None,
+        }
+    }
+
+    /// A value of each row, at every position of that row.
+    fn by_position(&mut self, offsets: &[usize], value: impl Fn(Memory<'_>, usize) -> Option<f64>) -> Value {
+        let first = offsets[0];
+        let len = offsets[offsets.len() - 1] - first;
+        let place = self.fill(len, |memory, out| {
+            for (r, bounds) in offsets.windows(2).enumerate() {
+                let cells = &mut out[bounds[0] - first..bounds[1] - first];
+                if let (false, Some(value)) = (cells.is_empty(), value(memory, r)) {
+                    cells.fill(value);
+                }
+            }
+        });
+        Value::rows(place, 0, len)
     }
 
     fn outer_product(&mut self) -> Value {
@@ -208,6 +240,27 @@ impl Frame<'_> {
             Some(main) if is_sparse => primitives.segment_row_agg(op, main.row_offsets, main.values, cols, out),
             _ => primitives.row_agg(op, rows, operand.len, memory.tile(operand), out),
         })
+    }
+
+    fn row_cumulative(&mut self, op: AggOp, operand: CNodeId) -> Value {
+        let (primitives, operand) = (self.kernel.primitives, self.value(operand));
+        let (rows, len) = (if operand.by_row { self.unit.rows } else { 1 }, operand.len);
+        let place = self.fill(rows * len, |memory, out| {
+            primitives.row_cumulative(op, rows, len, memory.tile(operand), TileMut::new(out, len));
+        });
+        Value { place, by_row: operand.by_row, by_col: true, row_stride: len, len }
+    }
+
+    fn cbind(&mut self, left: CNodeId, right: CNodeId) -> Value {
+        let (primitives, left, right) = (self.kernel.primitives, self.value(left), self.value(right));
+        let by_row = left.by_row || right.by_row;
+        let (rows, len) = (if by_row { self.unit.rows } else { 1 }, left.len + right.len);
+        let place = self.fill(rows * len, |memory, out| {
+            primitives.copy(rows, left.len, memory.tile(left), TileMut::new(out, len));
+            let rest = out.get_mut(left.len..).unwrap_or_default();
+            primitives.copy(rows, right.len, memory.tile(right), TileMut::new(rest, len));
+        });
+        Value { place, by_row, by_col: true, row_stride: len, len }
     }
 
     fn dot_product(&mut self, left: CNodeId, right: CNodeId) -> Value {

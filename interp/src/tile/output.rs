@@ -108,12 +108,12 @@ fn row(frame: &mut Frame<'_>, row_type: RowType, declared: &COutput, agg: AggOp,
             let value = per_row(frame, declared.node);
             output.values[..frame.unit.rows].copy_from_slice(&frame.memory().values(value)[..frame.unit.rows]);
         }
-        RowType::NoAgg | RowType::NoAggB1 => {
+        RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst => {
             let value = frame.value(declared.node);
             copy_rows(frame.memory().tile(value), frame.unit.rows, value.len, output);
         }
         RowType::FullAgg => output.values[0] = row_full_agg(frame, declared.node, agg),
-        RowType::ColAgg => {
+        RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst => {
             let is_sparse = frame.is_sparse_row(declared.node);
             let value = frame.value(declared.node);
             let (memory, primitives) = (frame.memory(), frame.kernel.primitives);

@@ -1,8 +1,7 @@
-//! Plans, data and a plain evaluator for the tests of skeletons and interpreter.
+//! Plans and data for the tests of skeletons, interpreter and oracle.
 #![allow(dead_code, unreachable_pub, reason = "each test uses its part of the module")]
 
 pub mod plans;
-pub mod reference;
 
 use fuseline_interp::InterpBackend;
 use fuseline_ir::cplan::CPlan;

@@ -1,0 +1,146 @@
+//! Side inputs that are read by row (`SideRow`, `SideRowScalar`, the factor U), laid out for the rows of one unit.
+//!
+//! Column `j` of row `r` lies at `r * row_stride + j`. Dense sides are read in place where the unit's rows are
+//! consecutive; else the columns that the plan reads are copied, and those alone.
+
+use crate::binding::{Cells, SideInput};
+use crate::blocks::MAX_UNIT_ROWS;
+use crate::layout::{RowCursor, scatter_row};
+use crate::visited::RowNumbers;
+use std::collections::BTreeSet;
+
+/// The columns that a plan reads of a side input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Columns {
+    /// These, half open.
+    Range(usize, usize),
+    /// Single ones, ascending, and the distance between the rows of a copy.
+    Fixed(Vec<u32>, usize),
+}
+
+impl Columns {
+    /// Single columns, in any order.
+    pub(crate) fn fixed(columns: impl IntoIterator<Item = u32>) -> Self {
+        let distinct: BTreeSet<u32> = columns.into_iter().collect();
+        let columns: Vec<u32> = distinct.into_iter().collect();
+        let row_stride = distinct_stride(&columns, MAX_UNIT_ROWS);
+        Columns::Fixed(columns, row_stride)
+    }
+
+    /// One more than the last column.
+    fn end(&self) -> usize {
+        match self {
+            Columns::Range(_, end) => *end,
+            Columns::Fixed(columns, _) => columns.last().map_or(0, |&column| column as usize + 1),
+        }
+    }
+
+    /// The distance between the rows of a copy.
+    pub(crate) fn row_stride(&self) -> usize {
+        match self {
+            Columns::Range(first, end) => end - first,
+            Columns::Fixed(_, row_stride) => *row_stride,
+        }
+    }
+}
+
+/// The smallest distance of rows at which the cells of these columns, column `j` of row `r` at `r * stride + j`, have
+/// places of their own. Far columns thus need little more memory than close ones.
+fn distinct_stride(columns: &[u32], rows: usize) -> usize {
+    let is_distinct = |stride: &usize| {
+        let mut places: Vec<(usize, usize)> =
+            columns.iter().map(|&column| (column as usize % stride, column as usize / stride)).collect();
+        places.sort_unstable();
+        places.windows(2).all(|pair| pair[0].0 != pair[1].0 || pair[1].1 - pair[0].1 >= rows)
+    };
+    (1..).find(is_distinct).unwrap_or(1)
+}
+
+/// The copy of a side's rows for a unit.
+pub(crate) struct RowCopy<'a> {
+    side: &'a SideInput<'a>,
+    rows: usize,
+    pub(crate) row_stride: usize,
+    /// The number of values.
+    pub(crate) len: usize,
+}
+
+impl<'a> RowCopy<'a> {
+    /// The copy that a unit of `rows` rows needs; `None` if the side is read in place, or not by row.
+    pub(crate) fn new(side: &'a SideInput<'a>, numbers: RowNumbers<'_>, rows: usize) -> Option<Self> {
+        let is_in_place = matches!((&side.cells, numbers), (Cells::Dense(_), RowNumbers::From(_)));
+        if is_in_place || !side.is_by_row() {
+            return None;
+        }
+        let row_stride = side.columns.row_stride();
+        let len = if rows == 0 { 0 } else { (rows - 1) * row_stride + side.columns.end() };
+        Some(RowCopy { side, rows, row_stride, len })
+    }
+
+    /// Writes the columns that are read.
+    pub(crate) fn write(&self, numbers: RowNumbers<'_>, out: &mut [f64]) {
+        for r in 0..self.rows {
+            let (row, out) = (numbers.get(r), &mut out[r * self.row_stride..]);
+            match (&self.side.columns, &self.side.cells) {
+                (Columns::Range(first, end), Cells::Dense(dense)) => {
+                    out[*first..*end].copy_from_slice(&dense.row(row)[*first..*end]);
+                }
+                (Columns::Range(first, end), Cells::Sparse(csr)) => {
+                    scatter_row(csr.row(row), *first, &mut out[*first..*end]);
+                }
+                (Columns::Fixed(columns, _), Cells::Dense(dense)) => {
+                    let cells = dense.row(row);
+                    columns.iter().for_each(|&column| out[column as usize] = cells[column as usize]);
+                }
+                (Columns::Fixed(columns, _), Cells::Sparse(csr)) => {
+                    let mut cursor = RowCursor::new(csr.row(row));
+                    columns.iter().for_each(|&column| out[column as usize] = cursor.value(column));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roles::Role;
+    use fuseline_matrix::{Csr, Dense};
+    use std::borrow::Cow;
+
+    #[test]
+    fn cells_of_fixed_columns_have_places_of_their_own() {
+        for (columns, rows) in [(vec![0], 9), (vec![3, 4], 9), (vec![0, 4, 8], 9), (vec![0, 999_999], 4096)] {
+            let stride = distinct_stride(&columns, rows);
+            assert!(stride <= columns.len() + 1, "{columns:?}: {stride}");
+            let places = (0..rows).flat_map(|r| columns.iter().map(move |&j| r * stride + j as usize));
+            let distinct: std::collections::BTreeSet<usize> = places.collect();
+            assert_eq!(distinct.len(), rows * columns.len());
+        }
+    }
+
+    #[test]
+    fn copies_hold_what_is_read_whatever_the_format_and_the_rows() {
+        let dense = Dense::from_fn(6, 9, |i, j| if (i * 5 + j * 3) % 4 == 0 { 0.0 } else { (10 * i + j) as f64 });
+        let csr = Csr::from_dense(&dense);
+        let ranges = [Columns::Range(0, 9), Columns::Range(2, 5), Columns::fixed([1]), Columns::fixed([8, 0, 3, 0])];
+        for columns in ranges {
+            for numbers in [RowNumbers::From(1), RowNumbers::Listed(&[0, 2, 3, 5])] {
+                for cells in [Cells::Dense(Cow::Borrowed(&dense)), Cells::Sparse(&csr)] {
+                    let columns = columns.clone();
+                    let side = SideInput { role: Role::Row, cells, cols: 9, columns, transposed: vec![] };
+                    let Some(copy) = RowCopy::new(&side, numbers, 4) else { continue };
+                    let mut out = vec![f64::NAN; copy.len];
+                    copy.write(numbers, &mut out);
+                    let read: Vec<usize> = match &side.columns {
+                        Columns::Range(first, end) => (*first..*end).collect(),
+                        Columns::Fixed(columns, _) => columns.iter().map(|&column| column as usize).collect(),
+                    };
+                    for (r, j) in (0..4).flat_map(|r| read.iter().map(move |&j| (r, j))) {
+                        assert_eq!(out[r * copy.row_stride + j], dense.get(numbers.get(r), j));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Units of positions: of a CSR main input, or of rows that a skeleton built.
+
+use crate::blocks::{Segment, Tile};
+use crate::built::BuiltRows;
+use crate::layout::Positions;
+use crate::visited::{RowNumbers, VisitedRows};
+
+/// A sparse unit before its sides are laid out.
+#[derive(Clone, Copy)]
+pub(crate) struct SparseUnit<'a> {
+    pub(crate) rows: usize,
+    pub(crate) first_col: usize,
+    pub(crate) cols: usize,
+    /// Columns of the positions, counted from `first_col`.
+    pub(crate) columns: &'a [u32],
+    pub(crate) row_offsets: &'a [usize],
+    pub(crate) values: &'a [f64],
+    pub(crate) positions: Positions<'a>,
+}
+
+impl<'a> SparseUnit<'a> {
+    /// One cell, which is zero.
+    pub(crate) const ZERO_CELL: SparseUnit<'static> = SparseUnit {
+        rows: 1,
+        first_col: 0,
+        cols: 1,
+        columns: &[0],
+        row_offsets: &[0, 1],
+        values: &[0.0],
+        positions: Positions { numbers: RowNumbers::From(0), offsets: &[0, 1], start: 0, end: 1, columns: &[0] },
+    };
+
+    /// A segment; `run` is where it starts and ends.
+    pub(crate) fn of_segment(segment: Segment, run: &'a [usize; 2], visited: &'a VisitedRows<'a>) -> Self {
+        let Segment { first_row, rows, start, end } = segment;
+        let (csr, offsets) = (visited.csr(), &visited.offsets()[first_row..]);
+        let (columns, values) = (&csr.columns()[start..end], &csr.values()[start..end]);
+        let row_offsets = if rows == 1 { &run[..] } else { &offsets[..=rows] };
+        let numbers = visited.numbers_from(first_row);
+        let positions = Positions { numbers, offsets, start, end, columns };
+        SparseUnit { rows, first_col: 0, cols: csr.cols(), columns, row_offsets, values, positions }
+    }
+
+    /// The rows that a skeleton built from a tile of the main input.
+    pub(crate) fn of_built(built: &'a BuiltRows, tile: Tile) -> Self {
+        let (numbers, offsets) = (RowNumbers::of(&built.numbers), &built.offsets[..]);
+        let positions = Positions { numbers, offsets, start: 0, end: built.values.len(), columns: &built.columns };
+        SparseUnit {
+            rows: built.rows(),
+            first_col: tile.first_col,
+            cols: tile.cols,
+            columns: &built.relative,
+            row_offsets: offsets,
+            values: &built.values,
+            positions,
+        }
+    }
+
+    /// The numbers of the unit's rows.
+    pub(crate) fn row_numbers(&self) -> RowNumbers<'a> {
+        self.positions.numbers.first(self.rows)
+    }
+}

@@ -1,0 +1,194 @@
+//! Which rows of a CSR main input an operator visits: all of them, or those with positions. What is visited is again in
+//! compressed rows (doubly compressed: neither zeros nor empty rows), so partitions and units know no difference.
+
+use fuseline_matrix::Csr;
+use rayon::prelude::*;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Rows that one task looks through.
+const SCAN_ROWS: usize = 1 << 16;
+/// Rows without positions that one comparison skips.
+const SKIP_ROWS: usize = 64;
+
+/// The visited rows of a CSR matrix, in order.
+#[derive(Debug)]
+pub(crate) struct VisitedRows<'a> {
+    csr: &'a Csr,
+    /// One more than visited rows.
+    offsets: Cow<'a, [usize]>,
+    /// The numbers of the visited rows; `None` is all rows.
+    numbers: Option<Vec<usize>>,
+}
+
+/// The numbers of rows, ascending.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RowNumbers<'a> {
+    /// All from this one on.
+    From(usize),
+    /// These.
+    Listed(&'a [usize]),
+}
+
+impl<'a> VisitedRows<'a> {
+    /// All rows.
+    pub(crate) fn all(csr: &'a Csr) -> Self {
+        VisitedRows { csr, offsets: Cow::Borrowed(csr.row_offsets()), numbers: None }
+    }
+
+    /// The rows with positions. One comparison skips up to `SKIP_ROWS` others.
+    pub(crate) fn nonempty(csr: &'a Csr, pool: &rayon::ThreadPool) -> Self {
+        let numbers: Vec<usize> = if csr.rows() <= SCAN_ROWS {
+            nonempty_rows(csr.row_offsets(), 0..csr.rows())
+        } else {
+            let starts: Vec<usize> = (0..csr.rows()).step_by(SCAN_ROWS).collect();
+            let scan = |first: usize| nonempty_rows(csr.row_offsets(), first..(first + SCAN_ROWS).min(csr.rows()));
+            let lists: Vec<Vec<usize>> = pool.install(|| starts.into_par_iter().map(scan).collect());
+            lists.concat()
+        };
+        if numbers.len() == csr.rows() {
+            return VisitedRows::all(csr);
+        }
+        let ends = numbers.iter().map(|&row| csr.row_offsets()[row + 1]);
+        let offsets = std::iter::once(0).chain(ends).collect();
+        VisitedRows { csr, offsets, numbers: Some(numbers) }
+    }
+
+    /// The matrix.
+    pub(crate) fn csr(&self) -> &'a Csr {
+        self.csr
+    }
+
+    /// How many rows are visited.
+    pub(crate) fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// How many rows are not.
+    pub(crate) fn skipped(&self) -> usize {
+        self.csr.rows() - self.len()
+    }
+
+    /// Row offsets, one more than visited rows.
+    pub(crate) fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// The numbers of the visited rows, where these are not all.
+    pub(crate) fn listed(&self) -> Option<&[usize]> {
+        self.numbers.as_deref()
+    }
+
+    /// The numbers of some visited rows.
+    pub(crate) fn numbers(&self, visited: Range<usize>) -> RowNumbers<'_> {
+        match &self.numbers {
+            None => RowNumbers::From(visited.start),
+            Some(numbers) => RowNumbers::of(&numbers[visited]),
+        }
+    }
+
+    /// The rows from the first of some visited ones (the very first: from row 0) to the next visited one.
+    pub(crate) fn spanned(&self, visited: Range<usize>) -> Range<usize> {
+        let number = |row: usize| match &self.numbers {
+            Some(numbers) => numbers.get(row).copied().unwrap_or(self.csr.rows()),
+            None => row,
+        };
+        match visited.start {
+            _ if visited.is_empty() => 0..0,
+            0 => 0..number(visited.end),
+            start => number(start)..number(visited.end),
+        }
+    }
+
+    /// The numbers of all visited rows from this one on.
+    pub(crate) fn numbers_from(&self, first: usize) -> RowNumbers<'_> {
+        self.numbers(first..self.len())
+    }
+}
+
+fn nonempty_rows(offsets: &[usize], rows: Range<usize>) -> Vec<usize> {
+    let mut numbers = Vec::new();
+    let mut row = rows.start;
+    while row < rows.end {
+        let end = (row + SKIP_ROWS).min(rows.end);
+        if offsets[row] < offsets[end] {
+            numbers.extend((row..end).filter(|&row| offsets[row] < offsets[row + 1]));
+        }
+        row = end;
+    }
+    numbers
+}
+
+impl<'a> RowNumbers<'a> {
+    /// These numbers, which ascend.
+    pub(crate) fn of(numbers: &'a [usize]) -> Self {
+        match (numbers.first(), numbers.last()) {
+            (Some(&first), Some(&last)) if last - first + 1 > numbers.len() => RowNumbers::Listed(numbers),
+            (first, _) => RowNumbers::From(first.copied().unwrap_or(0)),
+        }
+    }
+
+    /// The first few of these.
+    pub(crate) fn first(self, count: usize) -> Self {
+        match self {
+            RowNumbers::From(_) => self,
+            RowNumbers::Listed(numbers) => RowNumbers::of(&numbers[..count]),
+        }
+    }
+
+    /// The number of row `r` of these.
+    pub(crate) fn get(self, r: usize) -> usize {
+        match self {
+            RowNumbers::From(first) => first + r,
+            RowNumbers::Listed(numbers) => numbers[r],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_rows(rows: usize, nonempty: &[usize]) -> Csr {
+        let offsets = (0..=rows).map(|row| nonempty.iter().filter(|&&number| number < row).count()).collect();
+        Csr::new(rows, 1, offsets, vec![0; nonempty.len()], vec![1.0; nonempty.len()]).unwrap()
+    }
+
+    #[test]
+    fn rows_without_positions_are_not_visited() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        for (rows, nonempty) in [(0, vec![]), (7, vec![]), (300, vec![0, 63, 64, 191, 192, 299]), (3, vec![0, 1, 2])] {
+            let csr = with_rows(rows, &nonempty);
+            let visited = VisitedRows::nonempty(&csr, &pool);
+            assert_eq!(visited.listed().is_some(), nonempty.len() < rows);
+            let numbers: Vec<usize> = (0..visited.len()).map(|row| visited.numbers_from(0).get(row)).collect();
+            assert_eq!(numbers, nonempty);
+            assert_eq!(visited.offsets(), (0..=nonempty.len()).collect::<Vec<_>>());
+            assert_eq!(visited.skipped(), rows - nonempty.len());
+        }
+    }
+
+    #[test]
+    fn long_matrices_are_looked_through_in_parts() {
+        let (pool, rows) = (rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap(), 2 * SCAN_ROWS + 5);
+        let nonempty = [5, SCAN_ROWS - 1, SCAN_ROWS, 2 * SCAN_ROWS + 4];
+        let csr = with_rows(rows, &nonempty);
+        assert_eq!(VisitedRows::nonempty(&csr, &pool).listed(), Some(&nonempty[..]));
+    }
+
+    #[test]
+    fn parts_span_all_rows() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let csr = with_rows(9, &[2, 3, 7]);
+        let visited = VisitedRows::nonempty(&csr, &pool);
+        assert_eq!([0..1, 1..1, 1..2, 2..3].map(|part| visited.spanned(part)), [0..3, 0..0, 3..7, 7..9]);
+        assert_eq!(VisitedRows::all(&csr).spanned(4..9), 4..9);
+    }
+
+    #[test]
+    fn numbers_without_gaps_are_no_list() {
+        assert!(matches!(RowNumbers::of(&[4, 5, 6]), RowNumbers::From(4)));
+        assert!(matches!(RowNumbers::of(&[4, 6]), RowNumbers::Listed(_)));
+        assert!(matches!(RowNumbers::of(&[]), RowNumbers::From(_)));
+    }
+}

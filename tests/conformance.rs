@@ -1,0 +1,146 @@
+//! The conformance suite of backends and skeletons: every template variant, aggregation function, format of the main
+//! input, of side inputs and of factors, on every backend, instruction set, form of primitives and number of threads.
+//!
+//! The cases are generated from the tables (`Variant::ALL`, `AggOp::ALL`, the formats in `conformance/axes.rs`): a new row
+//! of a table has cases, or does not compile. On small integers, where every sum is exact, all results equal those of a
+//! plain evaluator of CPlans; on other numbers all backends and numbers of threads give the same bits.
+
+#[path = "conformance/axes.rs"]
+mod axes;
+#[path = "conformance/check.rs"]
+mod check;
+#[path = "conformance/data.rs"]
+mod data;
+#[path = "conformance/plans.rs"]
+mod plans;
+#[path = "conformance/reference.rs"]
+mod reference;
+
+use axes::{Cell, Factors, Formats, MainFormat, Row, SideFormat, SideKind};
+use check::Checker;
+use fuseline_ir::cplan::CNode;
+use fuseline_ir::memo::TemplateType;
+use plans::{Form, Plan};
+use std::collections::BTreeSet;
+
+/// Checks all cells of the conformance matrix that belong to these variants.
+fn conform(name: &str, rows: &[Row]) {
+    let mut checker = Checker::new();
+    let (mut covered, mut plans) = (BTreeSet::<Cell>::new(), 0);
+    for (number, row) in rows.iter().enumerate() {
+        for (position, &kind) in SideKind::ALL.iter().enumerate() {
+            for &form in Form::ALL {
+                let Some(plan) = Plan::new(row, form, kind) else { continue };
+                let compiled = checker.compile(&plan);
+                plans += 1;
+                let template = row.variant.template();
+                for formats in Formats::all(template).into_iter().filter(|formats| formats.side.kind() == kind) {
+                    checker.check(&plan, &compiled, formats);
+                    covered.insert((row.number, row.agg, formats));
+                }
+                let sides: Vec<SideFormat> =
+                    SideFormat::ALL.iter().copied().filter(|side| side.kind() == kind).collect();
+                let side = sides[number % sides.len()];
+                for main in [MainFormat::Dense, MainFormat::Csr] {
+                    let factors = Factors::of(template)[0];
+                    checker.check_edges(&plan, &compiled, Formats { main, side, factors });
+                }
+                checker.check_misfits(&plan, &compiled, side);
+                // The kinds of side inputs take turns.
+                if number % SideKind::ALL.len() == position {
+                    checker.check_blocks(&plan, &compiled, side);
+                }
+            }
+        }
+    }
+    let expected = axes::cells(rows);
+    let missing: Vec<&Cell> = expected.difference(&covered).collect();
+    assert!(missing.is_empty(), "{} cells have no case: {missing:?}", missing.len());
+    let (cells, combinations, executions) = (covered.len(), checker.combinations(), checker.executions);
+    println!(
+        "{name}: {} of {} cells ({cells} formats of variants x {combinations} backends and threads), {plans} plans, \
+         {executions} executions",
+        cells * combinations,
+        expected.len() * combinations
+    );
+}
+
+/// Every third variant of the Row template, so that three tests share the work.
+fn conform_rows(part: usize) {
+    let rows: Vec<Row> = Row::all(TemplateType::Row).into_iter().skip(part).step_by(3).collect();
+    conform(&format!("row, part {part}"), &rows);
+}
+
+#[test]
+fn cell_plans() {
+    conform("cell", &Row::all(TemplateType::Cell));
+}
+
+#[test]
+fn magg_plans() {
+    conform("magg", &Row::all(TemplateType::MAgg));
+}
+
+#[test]
+fn outer_plans() {
+    conform("outer", &Row::all(TemplateType::Outer));
+}
+
+#[test]
+fn row_plans_0() {
+    conform_rows(0);
+}
+
+#[test]
+fn row_plans_1() {
+    conform_rows(1);
+}
+
+#[test]
+fn row_plans_2() {
+    conform_rows(2);
+}
+
+/// The kinds of nodes: a new one does not compile until it is in the list, and then needs a plan.
+fn kind_of(node: &CNode) -> &'static str {
+    match node {
+        CNode::Main => "main",
+        CNode::Scalar(_) => "scalar",
+        CNode::Literal(_) => "literal",
+        CNode::SideCell(_) => "side_cell",
+        CNode::SideRowScalar(_, 0) => "side_row_scalar",
+        CNode::SideRowScalar(..) => "side_row_scalar of a fixed column",
+        CNode::RowIndex => "row_index",
+        CNode::SideColScalar(_) => "side_col_scalar",
+        CNode::SideRow(_, None) => "side_row",
+        CNode::SideRow(_, Some(_)) => "side_row of a range",
+        CNode::SideVector(_) => "side_vector",
+        CNode::OuterProduct => "outer_product",
+        CNode::Unary(..) => "unary",
+        CNode::Binary(..) => "binary",
+        CNode::Ternary(..) => "ternary",
+        CNode::RowAgg(..) => "row_agg",
+        CNode::RowCumulative(..) => "row_cumulative",
+        CNode::Cbind(..) => "cbind",
+        CNode::DotProduct(..) => "dot_product",
+        CNode::VectMatMult(..) => "vect_mat_mult",
+    }
+}
+
+#[test]
+fn the_plans_have_every_kind_of_node_and_both_entries() {
+    let templates = [TemplateType::Cell, TemplateType::MAgg, TemplateType::Row, TemplateType::Outer];
+    let rows = templates.into_iter().flat_map(Row::all);
+    let plans: Vec<Plan> = rows
+        .flat_map(|row| {
+            let forms = SideKind::ALL.iter().flat_map(|&kind| Form::ALL.iter().map(move |&form| (form, kind)));
+            forms.filter_map(|(form, kind)| Plan::new(&row, form, kind)).collect::<Vec<Plan>>()
+        })
+        .collect();
+    let kinds: BTreeSet<&str> = plans.iter().flat_map(|plan| plan.cplan.nodes.values().map(kind_of)).collect();
+    assert_eq!(kinds.len(), 20, "{kinds:?}");
+    let of_rows = plans.iter().filter(|plan| plan.cplan.template() == TemplateType::Row);
+    let (sparse, dense): (Vec<&Plan>, Vec<&Plan>) =
+        of_rows.partition(|plan| fuseline_skeletons::abi::has_sparse_entry(&plan.cplan));
+    assert!(sparse.len() > 100 && dense.len() > 100, "{} sparse, {} dense", sparse.len(), dense.len());
+}

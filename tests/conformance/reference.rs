@@ -1,0 +1,214 @@
+//! A plain evaluator of CPlans: one cell or row at a time, everything dense, aggregates from left to right.
+
+use fuseline_ir::cplan::{
+    CInputId, CNode, CNodeId, CPlan, CellType, FACTOR_U, FACTOR_V, Length, MAIN, OuterType, RowType, Shape, Variant,
+};
+use fuseline_ir::memo::TemplateType;
+use fuseline_ir::ops::AggOp;
+use fuseline_matrix::Dense;
+
+/// The result of a plan on dense inputs.
+pub(crate) fn evaluate(plan: &CPlan, inputs: &[Dense], scalars: &[f64]) -> Dense {
+    let evaluator = Evaluator { plan, inputs, scalars };
+    match plan.variant {
+        Variant::Row(row_type) => evaluator.row(row_type),
+        Variant::Cell(_) | Variant::MAgg | Variant::Outer(_) => evaluator.cells(),
+    }
+}
+
+struct Evaluator<'a> {
+    plan: &'a CPlan,
+    inputs: &'a [Dense],
+    scalars: &'a [f64],
+}
+
+fn index(id: CNodeId) -> usize {
+    id.as_u32() as usize
+}
+
+fn aggregate(agg: AggOp, values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let count = values.clone().count() as f64;
+    match agg {
+        AggOp::Mean => values.sum::<f64>() / count,
+        AggOp::Var => {
+            let mean = values.clone().sum::<f64>() / count;
+            let divisor = if count == 1.0 { 1.0 } else { count - 1.0 };
+            if count == 0.0 { f64::NAN } else { values.map(|x| (x - mean) * (x - mean)).sum::<f64>() / divisor }
+        }
+        AggOp::Sum | AggOp::SumSq | AggOp::Nnz | AggOp::Prod | AggOp::Min | AggOp::Max => {
+            values.fold(agg.neutral(), |total, x| {
+                let taken = match agg {
+                    AggOp::SumSq => x * x,
+                    AggOp::Nnz => f64::from(u8::from(x != 0.0)),
+                    _ => x,
+                };
+                agg.merge(total, taken)
+            })
+        }
+    }
+}
+
+impl Evaluator<'_> {
+    fn input(&self, input: CInputId) -> &Dense {
+        &self.inputs[input.as_u32() as usize]
+    }
+
+    fn scalar(&self, input: CInputId) -> f64 {
+        self.scalars[input.as_u32() as usize - self.inputs.len()]
+    }
+
+    /// The values of all nodes at one cell.
+    fn cell(&self, i: usize, j: usize, values: &mut Vec<f64>) {
+        values.clear();
+        for node in self.plan.nodes.values() {
+            let at = |id: CNodeId| values[index(id)];
+            values.push(match *node {
+                CNode::Main => self.input(MAIN).get(i, j),
+                CNode::Scalar(input) => self.scalar(input),
+                CNode::Literal(bits) => bits.get(),
+                CNode::SideCell(input) => self.input(input).get(i, j),
+                CNode::SideRowScalar(input, column) => self.input(input).get(i, column as usize),
+                CNode::SideColScalar(input) => self.input(input).get(0, j),
+                CNode::RowIndex => i as f64,
+                CNode::OuterProduct => {
+                    let (u, v) = (self.input(FACTOR_U).row(i), self.input(FACTOR_V).row(j));
+                    u.iter().zip(v).map(|(x, y)| x * y).sum()
+                }
+                CNode::Unary(op, a) => op.eval(at(a)),
+                CNode::Binary(op, a, b) => op.eval(at(a), at(b)),
+                CNode::Ternary(op, a, b, c) => op.eval(at(a), at(b), at(c)),
+                CNode::SideRow(..)
+                | CNode::SideVector(_)
+                | CNode::RowAgg(..)
+                | CNode::RowCumulative(..)
+                | CNode::Cbind(..)
+                | CNode::DotProduct(..)
+                | CNode::VectMatMult(..) => panic!("{node:?} is no node of cells"),
+            });
+        }
+    }
+
+    /// The cells of an output, before they are aggregated. Outer plans leave out the zeros of X.
+    fn output(&self, output: usize) -> Dense {
+        let main = self.input(MAIN);
+        let (is_outer, node) = (self.plan.template() == TemplateType::Outer, self.plan.outputs[output].node);
+        let mut values = Vec::new();
+        Dense::from_fn(main.rows(), main.cols(), |i, j| {
+            if is_outer && main.get(i, j) == 0.0 {
+                return 0.0;
+            }
+            self.cell(i, j, &mut values);
+            values[index(node)]
+        })
+    }
+
+    fn cells(&self) -> Dense {
+        let (rows, cols) = (self.inputs[0].rows(), self.inputs[0].cols());
+        let outputs: Vec<Dense> = (0..self.plan.outputs.len()).map(|output| self.output(output)).collect();
+        let value = |i, j| outputs[0].get(i, j);
+        let agg = |output: usize| self.plan.outputs[output].agg.unwrap_or(AggOp::Sum);
+        match self.plan.variant {
+            Variant::Cell(CellType::RowAgg) => {
+                Dense::from_fn(rows, 1, |i, _| aggregate(agg(0), (0..cols).map(|j| value(i, j))))
+            }
+            Variant::Cell(CellType::ColAgg) => {
+                Dense::from_fn(1, cols, |_, j| aggregate(agg(0), (0..rows).map(|i| value(i, j))))
+            }
+            Variant::Outer(OuterType::RightMM) => {
+                let v = self.input(FACTOR_V);
+                Dense::from_fn(rows, v.cols(), |i, k| (0..cols).map(|j| value(i, j) * v.get(j, k)).sum())
+            }
+            Variant::Outer(OuterType::LeftMM) => {
+                let u = self.input(FACTOR_U);
+                Dense::from_fn(cols, u.cols(), |j, k| (0..rows).map(|i| value(i, j) * u.get(i, k)).sum())
+            }
+            Variant::Cell(CellType::FullAgg) | Variant::MAgg | Variant::Outer(OuterType::FullAgg) => {
+                Dense::from_fn(outputs.len(), 1, |output, _| {
+                    aggregate(agg(output), outputs[output].values().iter().copied())
+                })
+            }
+            Variant::Cell(CellType::NoAgg) | Variant::Outer(OuterType::NoAgg) | Variant::Row(_) => outputs[0].clone(),
+        }
+    }
+
+    /// The values of all nodes at one row; scalars are vectors of one cell.
+    fn row_values(&self, i: usize) -> Vec<Vec<f64>> {
+        let mut values: Vec<Vec<f64>> = Vec::new();
+        for (id, node) in &self.plan.nodes {
+            let len = self.len(id);
+            let at = |id: CNodeId, k: usize| match self.plan.shape(id) {
+                Shape::Scalar => values[index(id)][0],
+                Shape::Vector(_) => values[index(id)][k],
+            };
+            let all = |id: CNodeId| &values[index(id)];
+            values.push(match *node {
+                CNode::Main => self.input(MAIN).row(i).to_vec(),
+                CNode::Scalar(input) => vec![self.scalar(input)],
+                CNode::Literal(bits) => vec![bits.get()],
+                CNode::RowIndex => vec![i as f64],
+                CNode::SideRowScalar(input, column) => vec![self.input(input).get(i, column as usize)],
+                CNode::SideRow(input, None) => self.input(input).row(i).to_vec(),
+                CNode::SideRow(input, Some((first, last))) => {
+                    self.input(input).row(i)[first as usize..last as usize].to_vec()
+                }
+                CNode::SideVector(input) => self.input(input).values().to_vec(),
+                CNode::Unary(op, a) => (0..len).map(|k| op.eval(at(a, k))).collect(),
+                CNode::Binary(op, a, b) => (0..len).map(|k| op.eval(at(a, k), at(b, k))).collect(),
+                CNode::Ternary(op, a, b, c) => (0..len).map(|k| op.eval(at(a, k), at(b, k), at(c, k))).collect(),
+                CNode::RowAgg(op, a) => vec![aggregate(op, all(a).iter().copied())],
+                CNode::RowCumulative(op, a) => (0..len).map(|k| aggregate(op, all(a)[..=k].iter().copied())).collect(),
+                CNode::Cbind(a, b) => [&all(a)[..], all(b)].concat(),
+                CNode::DotProduct(a, b) => vec![all(a).iter().zip(all(b)).map(|(x, y)| x * y).sum()],
+                CNode::VectMatMult(a, input) => {
+                    let matrix = self.input(input);
+                    let product = |k| all(a).iter().enumerate().map(|(l, x)| x * matrix.get(l, k)).sum();
+                    (0..matrix.cols()).map(product).collect()
+                }
+                CNode::SideCell(_) | CNode::SideColScalar(_) | CNode::OuterProduct => {
+                    panic!("{node:?} is no node of rows")
+                }
+            });
+        }
+        values
+    }
+
+    /// Cells of a value; 1 for scalars.
+    fn len(&self, id: CNodeId) -> usize {
+        match self.plan.shape(id) {
+            Shape::Scalar => 1,
+            Shape::Vector(Length::Main) => self.inputs[0].cols(),
+            Shape::Vector(Length::Cols(input)) => self.input(input).cols(),
+            Shape::Vector(Length::Cells(input)) => self.input(input).values().len(),
+            Shape::Vector(Length::Const(len)) => len as usize,
+            Shape::Vector(Length::Cbind(node)) => {
+                self.plan.nodes[node].operands().into_iter().map(|operand| self.len(operand)).sum()
+            }
+        }
+    }
+
+    fn row(&self, row_type: RowType) -> Dense {
+        let output = self.plan.outputs[0];
+        let agg = output.agg.unwrap_or(AggOp::Sum);
+        let rows: Vec<Vec<Vec<f64>>> = (0..self.inputs[0].rows()).map(|i| self.row_values(i)).collect();
+        let at = |i: usize, node: CNodeId| &rows[i][index(node)];
+        let sum = |value: &dyn Fn(usize) -> f64| (0..rows.len()).map(value).sum::<f64>();
+        let left = output.left.unwrap_or(output.node);
+        let (cols, left_len) = (self.len(output.node), self.len(left));
+        match row_type {
+            RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst | RowType::RowAgg => {
+                Dense::from_fn(rows.len(), cols, |i, j| at(i, output.node)[j])
+            }
+            RowType::FullAgg => {
+                let cells = (0..rows.len()).flat_map(|i| at(i, output.node).iter().copied());
+                Dense::from_fn(1, 1, |_, _| aggregate(agg, cells.clone()))
+            }
+            RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst => {
+                Dense::from_fn(1, cols, |_, j| aggregate(agg, (0..rows.len()).map(|i| at(i, output.node)[j])))
+            }
+            RowType::ColAggT => Dense::from_fn(left_len, 1, |j, _| sum(&|i| at(i, left)[j] * at(i, output.node)[0])),
+            RowType::ColAggB1 | RowType::ColAggB1T => {
+                Dense::from_fn(left_len, cols, |j, k| sum(&|i| at(i, left)[j] * at(i, output.node)[k]))
+            }
+        }
+    }
+}
