@@ -157,8 +157,7 @@ impl Worker {
     }
 
     fn schedule(&self, plan: &CPlan, entry: Entry) -> Result<Schedule, BackendError> {
-        let schedule = Schedule::new(plan, entry, self.options.prims)
-            .map_err(|what| BackendError::Unsupported { backend: NAME, what })?;
+        let schedule = Schedule::new(plan, entry, self.options.prims);
         within_limit(schedule.loops().count(), MAX_LOOPS, "loops")?;
         let operations = schedule.loops().map(|fused| fused.nodes.len()).sum();
         within_limit(operations, MAX_LOOP_OPERATIONS, "operations in loops")?;

@@ -1,11 +1,10 @@
-//! What the backend says of its code, how long it takes, and that it goes away.
+//! What the backend says of its code, what it refuses, and that code goes away.
 
 use fuseline_ir::cplan::{VerifiedCPlan, parse};
 use fuseline_llvm_backend::{LlvmBackend, LlvmOpt, LlvmOptions, PrimMode};
 use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit};
 use fuseline_skeletons::backend::{Backend, BackendError, CompiledCPlan};
 use fuseline_vecprims::Isa;
-use std::time::{Duration, Instant};
 
 fn plan(text: &str) -> VerifiedCPlan {
     parse(text).expect("the text is a plan").verify().expect("the plan is well-formed")
@@ -43,16 +42,6 @@ const HESSIAN_VECTOR: &str = "cplan row col_agg_t sparse_safe=true {
   out %4 left=%0
 }";
 
-/// A Row plan of this many element-wise operations, each on the one before, and an aggregate.
-fn chain(operations: usize) -> VerifiedCPlan {
-    let mut text = "cplan row row_agg sparse_safe=false {\nin0 = matrix\n%0 = main\n%1 = row_agg.sum %0\n".to_owned();
-    for index in 0..operations {
-        let operand = if index == 0 { 0 } else { index + 1 };
-        text += &format!("%{} = mult %{operand}, %1\n", index + 2);
-    }
-    plan(&format!("{text}%{} = row_agg.sum %{}\nout %{}\n}}", operations + 2, operations + 1, operations + 2))
-}
-
 #[test]
 fn shared_code_calls_primitives_in_node_order() {
     let compiled = with_prims(PrimMode::Shared).compile(&plan(SUM_OF_PRODUCTS)).unwrap();
@@ -74,66 +63,11 @@ fn inlined_code_calls_only_what_has_no_loop() {
 }
 
 #[test]
-fn auto_inlines_what_fuses_and_shares_the_rest() {
+fn auto_shares_what_fuses_nothing() {
     let auto = with_prims(PrimMode::Auto);
-    let symbols = |operations: usize| auto.compile(&chain(operations)).unwrap().info.called_symbols;
-    assert_eq!(symbols(48), ["row_sum"]);
-    assert_eq!(symbols(49), ["row_sum", "vect_mult_vs"]);
     // One operation per row fuses nothing.
     let single = auto.compile(&plan(HESSIAN_VECTOR)).unwrap().info.called_symbols;
     assert!(single.contains(&"vect_mult_vv".to_owned()), "{single:?}");
-}
-
-/// P179b: a chain of any length needs two buffers (and here one column for the row sums, one for the result).
-#[test]
-fn chains_of_calls_alternate_between_two_buffers() {
-    for operations in [60, 500] {
-        let compiled = with_prims(PrimMode::Shared).compile(&chain(operations)).unwrap();
-        assert_eq!(compiled.kernel.scratch_len(10, 1000), 2 * 10 * 1000 + 10);
-    }
-    let fused = with_prims(PrimMode::Inlined).compile(&chain(20)).unwrap();
-    assert_eq!(fused.kernel.scratch_len(10, 1000), 10);
-}
-
-#[test]
-fn long_chains_compile_quickly() {
-    let auto = backend(LlvmOptions::default());
-    auto.compile(&chain(1)).unwrap();
-    let start = Instant::now();
-    auto.compile(&chain(500)).unwrap();
-    // Inlined code of this length takes more than half a second.
-    assert!(start.elapsed() < Duration::from_millis(300), "{:?}", start.elapsed());
-}
-
-#[test]
-fn plans_beyond_the_limit_are_refused_at_once() {
-    let auto = backend(LlvmOptions::default());
-    let start = Instant::now();
-    let result = auto.compile(&chain(20_000));
-    assert!(matches!(&result, Err(BackendError::Limit { what, .. }) if what.contains("20003 nodes")), "{result:?}");
-    assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
-}
-
-/// Each row sum waits for the one before, so none share a loop.
-#[test]
-fn plans_of_many_loops_become_calls() {
-    let alternating = |sums: usize| {
-        let mut text =
-            "cplan row row_agg sparse_safe=false {\nin0 = matrix\n%0 = main\n%1 = row_agg.sum %0\n".to_owned();
-        for index in 0..sums {
-            let last = 2 * index + 1;
-            text += &format!("%{} = mult %0, %{last}\n%{} = row_agg.sum %{}\n", last + 1, last + 2, last + 1);
-        }
-        plan(&format!("{text}out %{}\n}}", 2 * sums + 1))
-    };
-    let symbols = |sums: usize| with_prims(PrimMode::Auto).compile(&alternating(sums)).unwrap().info.called_symbols;
-    assert_eq!(symbols(32), ["row_sum"]);
-    assert_eq!(symbols(33), ["row_sum", "vect_mult_vs"]);
-    assert_eq!(symbols(1000), ["row_sum", "vect_mult_vs"]);
-    let result = with_prims(PrimMode::Inlined).compile(&alternating(101));
-    assert!(matches!(&result, Err(BackendError::Limit { what, .. }) if what.contains("loops")), "{result:?}");
-    let result = with_prims(PrimMode::Inlined).compile(&chain(2001));
-    assert!(matches!(&result, Err(BackendError::Limit { what, .. }) if what.contains("2001 operations")), "{result:?}");
 }
 
 /// Runs `sum(X * Y * Z)` over one row of ones.

@@ -179,26 +179,44 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 values.insert(id, *value);
             }
         }
-        for (id, _) in &this.inputs {
-            match row.sources[id] {
-                Source::Uniform(_) => {}
-                Source::Run(begin) => {
-                    let address = self.offset(begin, cell)?;
-                    values.insert(*id, self.load_register(address, mask)?);
+        for &id in this.inputs.iter().map(|(id, _)| id).chain(&this.fused.nodes) {
+            let value = match row.sources.get(&id) {
+                Some(source) => self.read(source, cell, mask)?,
+                None => {
+                    let operands: Vec<VectorValue<'ctx>> =
+                        self.plan.nodes[id].operands().iter().map(|operand| values[operand]).collect();
+                    self.element_wise(id, &operands)?
                 }
-                Source::Strided(begin, stride) => {
-                    let address = self.row_address(begin, cell, stride)?;
-                    values.insert(*id, self.load_strided(address, stride, mask)?);
-                }
-            }
-        }
-        for &id in &this.fused.nodes {
-            let operands: Vec<VectorValue<'ctx>> =
-                self.plan.nodes[id].operands().iter().map(|operand| values[operand]).collect();
-            let value = self.element_wise(id, &operands)?;
+            };
             values.insert(id, value);
         }
         Ok(values)
+    }
+
+    /// One register of a value that the loop reads.
+    fn read(
+        &mut self,
+        source: &Source<'ctx>,
+        cell: IntValue<'ctx>,
+        mask: Option<VectorValue<'ctx>>,
+    ) -> Emit<VectorValue<'ctx>> {
+        match *source {
+            Source::Uniform(value) => Ok(value),
+            Source::Run(begin) => {
+                let address = self.offset(begin, cell)?;
+                self.load_register(address, mask)
+            }
+            Source::Strided(begin, stride) => {
+                let address = self.row_address(begin, cell, stride)?;
+                self.load_strided(address, stride, mask)
+            }
+            Source::Numbers(first) => {
+                let first = self.builder.build_int_add(first, cell, "")?;
+                let first = self.builder.build_signed_int_to_float(first, self.f64(), "")?;
+                let first = self.splat(first, self.register())?;
+                self.builder.build_float_add(first, self.lane_numbers(), "")
+            }
+        }
     }
 
     pub(super) fn phis(&self, initial: &[VectorValue<'ctx>], from: BasicBlock<'ctx>) -> Emit<Vec<PhiValue<'ctx>>> {

@@ -75,10 +75,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
             }),
             CNode::Ternary(op, a, b, c) => self.ternary_call(id, op, [a, b, c]),
             CNode::RowAgg(op, a) => self.row_aggregate(id, op, a),
+            CNode::RowCumulative(op, a) => self.element_wise_call(id, &[a], |_| Primitive::RowCumulative(op)),
+            CNode::Cbind(a, b) => self.concatenation(id, [a, b]),
             CNode::DotProduct(a, b) => self.dot_product(id, a, b),
             CNode::VectMatMult(a, input) => self.vector_matrix_product(id, a, input),
             CNode::OuterProduct => self.outer_product(id),
-            ref node => unreachable!("{node:?} is an input, so no step computes it"),
+            ref node => unreachable!("{node:?} is no operation, so no step calls a primitive for it"),
         }
     }
 
@@ -160,6 +162,19 @@ impl<'ctx> Emitter<'_, 'ctx> {
             .with(self.number(Fact::Cols)?)
             .with_view(out);
         self.call_primitive(Primitive::SegmentRowAgg(op), &arguments)
+    }
+
+    /// Copies of the parts, side by side.
+    fn concatenation(&mut self, id: CNodeId, parts: [CNodeId; 2]) -> Emit<()> {
+        let mut out = self.view(id)?;
+        let rows = self.number(Fact::Rows)?;
+        for part in parts {
+            let (_, length) = self.dimensions(self.schedule.extents[part])?;
+            let arguments = Arguments::numbers([rows, length]).with_view(self.view(part)?).with_view(out);
+            self.call_primitive(Primitive::Copy, &arguments)?;
+            out.pointer = self.offset(out.pointer, length)?;
+        }
+        Ok(())
     }
 
     fn dot_product(&mut self, id: CNodeId, a: CNodeId, b: CNodeId) -> Emit<()> {

@@ -4,8 +4,8 @@ use super::blocks::{add_incoming, registers};
 use super::memory::View;
 use super::unit::Fact;
 use super::{Emit, Emitter};
-use crate::schedule::{Entry, Extent, FusedLoop};
-use fuseline_ir::cplan::{CNode, CNodeId, CellType, OuterType, RowType, Variant};
+use crate::schedule::{Entry, Extent, FusedLoop, OutputKind};
+use fuseline_ir::cplan::{CNode, CNodeId};
 use fuseline_ir::ops::AggOp;
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
@@ -21,6 +21,8 @@ pub(super) enum Source<'ctx> {
     Run(PointerValue<'ctx>),
     /// Values a stride apart.
     Strided(PointerValue<'ctx>, IntValue<'ctx>),
+    /// The whole numbers from this one on.
+    Numbers(IntValue<'ctx>),
 }
 
 /// What a reduction is for.
@@ -131,22 +133,18 @@ impl<'ctx> Emitter<'_, 'ctx> {
         for &output in &fused.outputs {
             let value = plan.outputs[output].node;
             let agg = plan.outputs[output].agg.unwrap_or(AggOp::Sum);
-            match plan.variant {
-                Variant::Cell(CellType::RowAgg) => {
-                    reductions.push(Reduction { agg, value, target: Target::RowOutput(output) });
-                }
-                Variant::Cell(CellType::ColAgg) | Variant::Row(RowType::ColAgg) => {
+            match OutputKind::of(plan.variant) {
+                OutputKind::RowAgg => reductions.push(Reduction { agg, value, target: Target::RowOutput(output) }),
+                OutputKind::FullAgg => reductions.push(Reduction { agg, value, target: Target::UnitOutput(output) }),
+                OutputKind::ColAgg => {
                     let view = View { row: self.index(0), ..self.output_view(output, fused.extent)? };
                     writes.push(Write { value, view, merge: Some(agg) });
                 }
-                Variant::Cell(CellType::FullAgg)
-                | Variant::MAgg
-                | Variant::Row(RowType::FullAgg)
-                | Variant::Outer(OuterType::FullAgg) => {
-                    reductions.push(Reduction { agg, value, target: Target::UnitOutput(output) });
-                }
-                Variant::Cell(_) | Variant::Row(_) | Variant::Outer(_) => {
+                OutputKind::Store => {
                     writes.push(Write { value, view: self.output_view(output, fused.extent)?, merge: None });
+                }
+                OutputKind::OuterSum | OutputKind::TimesFactor | OutputKind::TransposedTimesFactor => {
+                    unreachable!("no loop takes the products of {}", plan.variant.mnemonic())
                 }
             }
         }
@@ -173,7 +171,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 inputs.push((id, view));
             }
         }
-        let (rows, length) = self.trip(fused, &inputs, reductions.is_empty())?;
+        let finds_per_row = fused.nodes.iter().any(|&id| self.plan.nodes[id].operands().is_empty());
+        let (rows, length) = self.trip(fused, reductions.is_empty() && !finds_per_row)?;
         Ok(Loop { fused, rows, length, inputs, constants, writes, reductions, unit_reductions })
     }
 
@@ -198,17 +197,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     /// The number of rows and their length; values per row are one run, and so are positions whose rows do not matter.
-    fn trip(
-        &mut self,
-        fused: &FusedLoop,
-        inputs: &[(CNodeId, View<'ctx>)],
-        ignores_rows: bool,
-    ) -> Emit<(IntValue<'ctx>, Option<IntValue<'ctx>>)> {
+    fn trip(&mut self, fused: &FusedLoop, ignores_rows: bool) -> Emit<(IntValue<'ctx>, Option<IntValue<'ctx>>)> {
         let one = self.index(1);
-        let reads_rows = inputs.iter().any(|(id, _)| self.schedule.extents[*id] == Extent::Rows);
         Ok(match fused.extent {
             Extent::Rows => (one, Some(self.number(Fact::Rows)?)),
-            Extent::Positions if ignores_rows && !reads_rows => (one, Some(self.number(Fact::Positions)?)),
+            Extent::Positions if ignores_rows => (one, Some(self.number(Fact::Positions)?)),
             Extent::Positions => (self.number(Fact::Rows)?, None),
             Extent::One | Extent::Cells | Extent::Vector(_) => {
                 let (rows, length) = self.dimensions(fused.extent)?;
@@ -219,12 +212,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// The views of the loop that move from row to row, inputs first. Those of ragged rows follow positions.
     fn moving(&self, this: &Loop<'_, 'ctx>) -> Vec<View<'ctx>> {
-        let over_rows = this.fused.extent == Extent::Rows;
-        let is_ragged = this.length.is_none();
-        let moves = |extent: Extent| !over_rows && (!is_ragged || extent == Extent::Rows);
-        let inputs = this.inputs.iter().filter(|(id, _)| moves(self.schedule.extents[*id])).map(|(_, view)| *view);
-        let writes = this.writes.iter().map(|write| write.view).filter(|_| moves(this.fused.extent));
-        inputs.chain(writes).collect()
+        if this.fused.extent == Extent::Rows || this.length.is_none() {
+            return vec![];
+        }
+        let inputs = this.inputs.iter().map(|(_, view)| *view);
+        inputs.chain(this.writes.iter().map(|write| write.view)).collect()
     }
 
     /// Pointers to the current row of each moving view, at the head of the loop over rows.
@@ -266,11 +258,16 @@ impl<'ctx> Emitter<'_, 'ctx> {
             let source = match self.schedule.extents[id] {
                 _ if over_rows && view.is_packed => Source::Run(view.pointer),
                 _ if over_rows => Source::Strided(view.pointer, view.row),
-                Extent::Rows => Source::Uniform(self.broadcast(current())?),
                 _ if is_ragged => Source::Run(self.offset(view.pointer, start)?),
+                Extent::Rows => Source::Uniform(self.broadcast(current())?),
                 _ => Source::Run(current()),
             };
             sources.insert(id, source);
+        }
+        for &id in &this.fused.nodes {
+            if let Some(source) = self.found_per_row(id, row, over_rows)? {
+                sources.insert(id, source);
+            }
         }
         let mut writes = Vec::new();
         for write in &this.writes {
@@ -281,6 +278,29 @@ impl<'ctx> Emitter<'_, 'ctx> {
             });
         }
         Ok(Row { length, sources, writes })
+    }
+
+    /// A value that the loop finds with each row, where it does not compute it from others.
+    fn found_per_row(&mut self, id: CNodeId, row: IntValue<'ctx>, over_rows: bool) -> Emit<Option<Source<'ctx>>> {
+        Ok(match self.plan.nodes[id] {
+            CNode::RowIndex if over_rows => Some(Source::Numbers(self.number(Fact::FirstRow)?)),
+            CNode::RowIndex => {
+                let first = self.number(Fact::FirstRow)?;
+                let number = self.builder.build_int_add(first, row, "")?;
+                let number = self.builder.build_signed_int_to_float(number, self.f64(), "")?;
+                Some(Source::Uniform(self.splat(number, self.register())?))
+            }
+            CNode::Scalar(_) | CNode::Literal(_) => {
+                let view = self.input(id)?;
+                Some(Source::Uniform(self.broadcast(view.pointer)?))
+            }
+            CNode::SideRowScalar(..) => {
+                let view = self.input(id)?;
+                let address = self.row_address(view.pointer, row, view.row)?;
+                Some(Source::Uniform(self.broadcast(address)?))
+            }
+            _ => None,
+        })
     }
 
     /// Merges and stores a row aggregate.
@@ -301,12 +321,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 let count = self.splat(count, self.register())?;
                 merged = self.builder.build_float_div(merged, count, "")?;
             }
-            AggOp::Min | AggOp::Max if is_sparse => {
+            agg if is_sparse && !agg.ignores_zeros() => {
                 let with_zero = self.merge(reduction.agg, merged, self.constant(0.0))?;
                 let has_zero = self.builder.build_int_compare(IntPredicate::ULT, length, cells, "")?;
                 merged = self.builder.build_select(has_zero, with_zero, merged, "")?.into_vector_value();
             }
-            AggOp::Sum | AggOp::SumSq | AggOp::Min | AggOp::Max => {}
+            _ => {}
         }
         let begin = match reduction.target {
             Target::Node(id) => self.view(id)?.pointer,

@@ -60,10 +60,15 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// Where a node's values are: an input of the unit, scratch memory, or the output.
     pub(super) fn view(&mut self, id: CNodeId) -> Emit<View<'ctx>> {
-        let extent = self.schedule.extents[id];
-        if let Some(place) = self.schedule.places[id] {
-            return self.placed(place, extent);
+        match self.schedule.places[id] {
+            Some(place) => self.placed(place, self.schedule.extents[id]),
+            None => self.input(id),
         }
+    }
+
+    /// Where the values of an input or a constant are.
+    pub(super) fn input(&mut self, id: CNodeId) -> Emit<View<'ctx>> {
+        let extent = self.schedule.extents[id];
         let zero = self.index(0);
         let view = |pointer, row, is_wide| View { pointer, row, is_wide, is_packed: false };
         Ok(match self.plan.nodes[id] {
@@ -81,8 +86,10 @@ impl<'ctx> Emitter<'_, 'ctx> {
             CNode::SideCell(input) | CNode::SideColScalar(input) | CNode::SideVector(input) => {
                 view(self.address(Fact::SideValues(input))?, zero, true)
             }
-            CNode::SideRowScalar(input) => {
-                view(self.address(Fact::SideValues(input))?, self.number(Fact::SideStride(input))?, false)
+            CNode::SideRowScalar(input, column) => {
+                let values = self.address(Fact::SideValues(input))?;
+                let first = self.offset(values, self.index(column.into()))?;
+                view(first, self.number(Fact::SideStride(input))?, false)
             }
             CNode::SideRow(input, range) => {
                 let values = self.address(Fact::SideValues(input))?;
@@ -96,9 +103,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// The values of a computed node.
     pub(super) fn placed(&mut self, place: Place, extent: Extent) -> Emit<View<'ctx>> {
         let (_, length) = self.dimensions(extent)?;
+        // The same number for every row.
+        let row = if extent == Extent::One { self.index(0) } else { length };
         let (is_wide, is_packed) = (!matches!(extent, Extent::One | Extent::Rows), extent == Extent::Rows);
         Ok(match place {
-            Place::Slot(slot) => View { pointer: self.slot(slot)?, row: length, is_wide, is_packed },
+            Place::Slot(slot) => View { pointer: self.slot(slot)?, row, is_wide, is_packed },
             Place::Output => {
                 let pointer = self.address(Fact::OutputValues(0))?;
                 let row = if is_packed { self.index(1) } else { self.number(Fact::OutputStride(0))? };

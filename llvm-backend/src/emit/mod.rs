@@ -159,6 +159,12 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
         VectorType::const_vector(&vec![lane; self.lanes() as usize])
     }
 
+    /// The doubles 0, 1, ..., one per lane.
+    fn lane_numbers(&self) -> VectorValue<'ctx> {
+        let lanes: Vec<_> = (0..self.lanes()).map(|lane| self.f64().const_float(lane.into())).collect();
+        VectorType::const_vector(&lanes)
+    }
+
     /// The indexes 0, 1, ..., one per lane.
     fn lane_indexes(&self) -> VectorValue<'ctx> {
         let lanes: Vec<IntValue<'ctx>> = (0..self.lanes()).map(|lane| self.index(lane.into())).collect();

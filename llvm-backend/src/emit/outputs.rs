@@ -4,8 +4,8 @@ use super::calls::Arguments;
 use super::memory::View;
 use super::unit::Fact;
 use super::{Emit, Emitter};
-use crate::schedule::Extent;
-use fuseline_ir::cplan::{CInputId, CNodeId, CellType, FACTOR_U, FACTOR_V, OuterType, RowType, Variant};
+use crate::schedule::{Extent, OutputKind};
+use fuseline_ir::cplan::{CInputId, CNodeId, FACTOR_U, FACTOR_V, RowType, Variant};
 use fuseline_ir::ops::AggOp;
 use fuseline_vecprims::Primitive;
 
@@ -15,25 +15,20 @@ impl Emitter<'_, '_> {
         let output = self.plan.outputs[index];
         let node = output.node;
         let agg = output.agg.unwrap_or(AggOp::Sum);
-        match self.plan.variant {
-            Variant::Cell(CellType::FullAgg) | Variant::MAgg | Variant::Outer(OuterType::FullAgg) => {
-                self.full_aggregate(index, agg, node)
+        let left = output.left.unwrap_or(node);
+        match OutputKind::of(self.plan.variant) {
+            OutputKind::FullAgg => self.full_aggregate(index, agg, node),
+            OutputKind::RowAgg => self.cell_row_aggregate(index, agg, node),
+            OutputKind::ColAgg => self.column_aggregate(index, agg, node),
+            OutputKind::OuterSum if self.plan.variant == Variant::Row(RowType::ColAggB1) => {
+                self.outer_sum(index, node, left)
             }
-            Variant::Cell(CellType::RowAgg) => self.cell_row_aggregate(index, agg, node),
-            Variant::Cell(CellType::ColAgg) | Variant::Row(RowType::ColAgg) => self.column_aggregate(index, agg, node),
-            Variant::Row(RowType::FullAgg) => self.full_aggregate(index, agg, node),
-            Variant::Row(RowType::ColAggT) => self.outer_sum(index, output.left.unwrap_or(node), node),
-            Variant::Row(RowType::ColAggB1) => self.outer_sum(index, node, output.left.unwrap_or(node)),
-            Variant::Row(RowType::ColAggB1T) => self.outer_sum(index, output.left.unwrap_or(node), node),
-            Variant::Outer(OuterType::RightMM) => {
-                self.factor_product(index, node, FACTOR_V, Primitive::SparseMatMultAdd)
-            }
-            Variant::Outer(OuterType::LeftMM) => {
+            OutputKind::OuterSum => self.outer_sum(index, left, node),
+            OutputKind::TimesFactor => self.factor_product(index, node, FACTOR_V, Primitive::SparseMatMultAdd),
+            OutputKind::TransposedTimesFactor => {
                 self.factor_product(index, node, FACTOR_U, Primitive::SparseOuterMultAdd)
             }
-            Variant::Cell(CellType::NoAgg)
-            | Variant::Row(RowType::NoAgg | RowType::NoAggB1 | RowType::RowAgg)
-            | Variant::Outer(OuterType::NoAgg) => {
+            OutputKind::Store => {
                 unreachable!("outputs that are stored as they are belong to loops or are computed in place")
             }
         }

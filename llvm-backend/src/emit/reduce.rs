@@ -23,7 +23,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
     ) -> Emit<VectorValue<'ctx>> {
         let next = match agg {
             AggOp::SumSq => self.fma(value, value, accumulator)?,
-            AggOp::Sum | AggOp::Mean | AggOp::Min | AggOp::Max => self.merge(agg, accumulator, value)?,
+            AggOp::Nnz => {
+                let counts = self.binary(BinaryOp::NotEqual, value, self.constant(0.0))?;
+                self.merge(agg, accumulator, counts)?
+            }
+            AggOp::Sum | AggOp::Mean | AggOp::Min | AggOp::Max | AggOp::Prod => self.merge(agg, accumulator, value)?,
+            AggOp::Var => unreachable!("schedules leave variances to the primitive"),
         };
         match mask {
             Some(mask) => self.select(mask, next, accumulator),
@@ -34,7 +39,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// Merges accumulators, lane by lane.
     pub(super) fn merge(&mut self, agg: AggOp, x: VectorValue<'ctx>, y: VectorValue<'ctx>) -> Emit<VectorValue<'ctx>> {
         match agg {
-            AggOp::Sum | AggOp::SumSq | AggOp::Mean => self.builder.build_float_add(x, y, ""),
+            AggOp::Sum | AggOp::SumSq | AggOp::Nnz | AggOp::Mean | AggOp::Var => self.builder.build_float_add(x, y, ""),
+            AggOp::Prod => self.builder.build_float_mul(x, y, ""),
             AggOp::Min => self.binary(BinaryOp::Min, x, y),
             AggOp::Max => self.binary(BinaryOp::Max, x, y),
         }

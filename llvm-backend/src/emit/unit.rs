@@ -2,7 +2,7 @@
 
 use super::{Emit, Emitter};
 use crate::schedule::Extent;
-use fuseline_ir::cplan::{CInputId, Length};
+use fuseline_ir::cplan::{CInputId, CNodeId, Length};
 use fuseline_skeletons::abi::{RawContext, RawOutput, RawSide, RawUnit};
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 use std::mem::{offset_of, size_of};
@@ -14,6 +14,7 @@ pub(super) enum Fact {
     Scratch,
     Rows,
     Cols,
+    FirstRow,
     Main,
     MainStride,
     RowOffsets,
@@ -28,6 +29,8 @@ pub(super) enum Fact {
     SideTransposed(CInputId),
     OutputValues(usize),
     OutputStride(usize),
+    /// The length of the vector that a `Cbind` node makes.
+    CbindLength(CNodeId),
 }
 
 /// A number or a pointer.
@@ -61,6 +64,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Fact::Scratch => self.load_address(context, offset_of!(RawContext, scratch)),
             Fact::Rows => self.load_number(unit, offset_of!(RawUnit, rows)),
             Fact::Cols => self.load_number(unit, offset_of!(RawUnit, cols)),
+            Fact::FirstRow => self.load_number(unit, offset_of!(RawUnit, first_row)),
             Fact::Main => self.load_address(unit, offset_of!(RawUnit, main)),
             Fact::MainStride => self.load_number(unit, offset_of!(RawUnit, main_stride)),
             Fact::RowOffsets => self.load_address(unit, offset_of!(RawUnit, row_offsets)),
@@ -86,6 +90,14 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Fact::OutputStride(index) => {
                 let outputs = self.address(Fact::Outputs)?;
                 self.load_number(outputs, index * size_of::<RawOutput>() + offset_of!(RawOutput, row_stride))
+            }
+            Fact::CbindLength(id) => {
+                let mut sum = self.index(0);
+                for part in self.plan.nodes[id].operands() {
+                    let (_, length) = self.dimensions(self.schedule.extents[part])?;
+                    sum = self.builder.build_int_add(sum, length, "")?;
+                }
+                Ok(sum.into())
             }
         }
     }
@@ -135,6 +147,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Length::Main => self.number(Fact::Cols),
             Length::Cols(input) | Length::Cells(input) => self.number(Fact::SideCols(input)),
             Length::Const(cells) => Ok(self.index(cells.into())),
+            Length::Cbind(id) => self.number(Fact::CbindLength(id)),
         }
     }
 

@@ -1,5 +1,6 @@
 //! How many values a node has within a unit.
 
+use super::OutputKind;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CNode, CNodeId, CPlan, Length, Shape};
 use fuseline_ir::memo::TemplateType;
@@ -49,25 +50,33 @@ pub(crate) enum Extent {
 
 /// The extents of all nodes.
 ///
-/// Among positions, an operation on values per row alone is done per position: rows may outnumber positions, by which
-/// scratch memory is measured.
+/// Among positions, values per row are repeated for each position of the row: no primitive combines the two, and rows
+/// may outnumber positions, by which scratch memory is measured. So are weights that are the same everywhere, since
+/// products with factors read one per position.
 pub(crate) fn extents(plan: &CPlan, entry: Entry) -> SecondaryMap<CNodeId, Extent> {
     let is_row = plan.template() == TemplateType::Row;
+    let per_row = if is_row || entry == Entry::Dense { Extent::Rows } else { Extent::Positions };
     let mut extents = SecondaryMap::new();
     for (id, node) in &plan.nodes {
         extents[id] = match node {
             CNode::Literal(_) | CNode::Scalar(_) => Extent::One,
-            CNode::SideRowScalar(_) | CNode::RowAgg(..) | CNode::DotProduct(..) => Extent::Rows,
+            CNode::SideRowScalar(..) | CNode::RowIndex => per_row,
+            CNode::RowAgg(..) | CNode::DotProduct(..) => Extent::Rows,
             CNode::Main if is_row => Extent::Vector(Length::Main),
             CNode::Main | CNode::SideCell(_) | CNode::SideColScalar(_) => entry.cells(),
             CNode::OuterProduct => Extent::Positions,
-            CNode::SideRow(..) | CNode::SideVector(_) | CNode::VectMatMult(..) => vector(plan, id),
-            CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => {
+            CNode::SideRow(..) | CNode::SideVector(_) | CNode::VectMatMult(..) | CNode::Cbind(..) => vector(plan, id),
+            CNode::RowCumulative(..) | CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => {
                 let operands = node.operands();
-                let joined = operands.iter().map(|&operand| extents[operand]).reduce(join).unwrap_or_default();
-                if joined == Extent::Rows && entry == Entry::Sparse && !is_row { Extent::Positions } else { joined }
+                operands.iter().map(|&operand| extents[operand]).reduce(join).unwrap_or_default()
             }
         };
+    }
+    if OutputKind::of(plan.variant).takes_weights() {
+        let weights = plan.outputs[0].node;
+        if extents[weights] == Extent::One {
+            extents[weights] = Extent::Positions;
+        }
     }
     extents
 }

@@ -2,33 +2,37 @@
 //! and where every value lives (section 5 of the paper: inline code against shared primitives).
 
 mod extent;
+mod output;
 mod phases;
 mod slots;
 
 pub(crate) use extent::{Entry, Extent, extents};
+pub(crate) use output::OutputKind;
 pub(crate) use slots::{Place, ScratchNeed, Slot};
 
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::cplan::{CNode, CNodeId, CPlan, CellType, OuterType, RowType, Variant};
-use fuseline_ir::ops::AggOp;
+use fuseline_ir::cplan::{CNode, CNodeId, CPlan, RowType, Variant};
 
 /// When element-wise operations become inline loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PrimMode {
-    /// By cost: up to 32 loops of up to 48 operations; in Row plans only where a loop fuses something.
+    /// By cost: loops of up to 48 operations, unless an entry point would have more than 32 loops or 384 operations in
+    /// them; in Row plans only where a loop fuses something.
     #[default]
     Auto,
-    /// Never, except where no primitive serves: copies, and values per row among non-zeros.
+    /// Never, except where no primitive serves: copies, row numbers, and values per row among non-zeros.
     Shared,
     /// Always.
     Inlined,
 }
 
-/// The most operations of an inline loop: beyond, broadcasts spill and compile time explodes.
-const MAX_INLINE_OPERATIONS: usize = 48;
+/// The most operations of a loop where their number is ours to choose: beyond, broadcasts spill.
+const OPERATIONS_PER_LOOP: usize = 48;
 
-/// The most loops of an entry point where their number is ours to choose: compile time grows with its square.
+/// The most loops of an entry point, and the most operations in them, where calls may replace them: half a millisecond
+/// of compile time for each operation is well spent on few of them.
 const MAX_INLINE_LOOPS: usize = 32;
+const MAX_INLINE_OPERATIONS: usize = 384;
 
 /// One step of an entry point.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +50,7 @@ pub(crate) enum Step {
 pub(crate) struct FusedLoop {
     /// What the loop runs over.
     pub(crate) extent: Extent,
-    /// The element-wise operations, in id order.
+    /// The element-wise operations and the values per row that it finds itself, in id order.
     pub(crate) nodes: Vec<CNodeId>,
     /// Row aggregates (`CNode::RowAgg`) of values of the loop.
     pub(crate) row_aggs: Vec<CNodeId>,
@@ -65,22 +69,23 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Schedules a plan; the error says what is not supported.
-    pub(crate) fn new(plan: &CPlan, entry: Entry, prims: PrimMode) -> Result<Schedule, String> {
-        check(plan)?;
+    /// Schedules a plan.
+    pub(crate) fn new(plan: &CPlan, entry: Entry, prims: PrimMode) -> Schedule {
         let scheduler = Scheduler { plan, entry, prims, extents: extents(plan, entry), live: live(plan) };
         let mut steps = match prims {
             PrimMode::Shared => scheduler.shared(),
             PrimMode::Inlined => scheduler.fused(),
             PrimMode::Auto => {
                 let fused = scheduler.fused();
-                if loops(&fused).count() > MAX_INLINE_LOOPS { scheduler.shared() } else { fused }
+                let operations: usize = loops(&fused).map(|fused| fused.nodes.len()).sum();
+                let is_short = loops(&fused).count() <= MAX_INLINE_LOOPS && operations <= MAX_INLINE_OPERATIONS;
+                if is_short { fused } else { scheduler.shared() }
             }
         };
         steps.extend(scheduler.remaining_outputs(&steps));
         let located = scheduler.located_output();
         let (places, slots) = slots::assign(plan, &scheduler.extents, &steps, located);
-        Ok(Schedule { entry, extents: scheduler.extents, steps, places, slots })
+        Schedule { entry, extents: scheduler.extents, steps, places, slots }
     }
 
     /// The fused loops.
@@ -91,29 +96,6 @@ impl Schedule {
 
 fn loops(steps: &[Step]) -> impl Iterator<Item = &FusedLoop> {
     steps.iter().filter_map(|step| if let Step::Loop(fused) = step { Some(fused) } else { None })
-}
-
-/// Refuses what the execution contract leaves undefined.
-fn check(plan: &CPlan) -> Result<(), String> {
-    let per_row = matches!(plan.variant, Variant::Cell(CellType::RowAgg));
-    let has_mean = plan.outputs.iter().any(|output| output.agg == Some(AggOp::Mean));
-    if has_mean && !per_row {
-        return Err("means over blocks of rows".into());
-    }
-    let needs_agg = matches!(
-        plan.variant,
-        Variant::MAgg
-            | Variant::Cell(CellType::RowAgg | CellType::ColAgg | CellType::FullAgg)
-            | Variant::Row(RowType::ColAgg | RowType::FullAgg)
-            | Variant::Outer(OuterType::FullAgg)
-    );
-    if needs_agg && plan.outputs.iter().any(|output| output.agg.is_none()) {
-        return Err("an aggregating variant without aggregation function".into());
-    }
-    if plan.outputs.is_empty() || (plan.outputs.len() > 1 && plan.variant != Variant::MAgg) {
-        return Err(format!("{} outputs", plan.outputs.len()));
-    }
-    Ok(())
 }
 
 /// The nodes that reach an output.
@@ -131,11 +113,6 @@ fn live(plan: &CPlan) -> SecondaryMap<CNodeId, bool> {
     live
 }
 
-/// Whether a node is an operation rather than an input or a constant.
-pub(crate) fn is_operation(node: &CNode) -> bool {
-    !node.operands().is_empty() || matches!(node, CNode::OuterProduct)
-}
-
 /// What the scheduling functions share.
 struct Scheduler<'a> {
     plan: &'a CPlan,
@@ -146,30 +123,53 @@ struct Scheduler<'a> {
 }
 
 impl Scheduler<'_> {
-    /// The operations that reach an output, in id order.
+    /// What becomes of the outputs' values.
+    fn output_kind(&self) -> OutputKind {
+        OutputKind::of(self.plan.variant)
+    }
+
+    /// Whether a step computes the node; others are read where they lie.
+    fn is_computed(&self, id: CNodeId) -> bool {
+        let node = &self.plan.nodes[id];
+        !node.operands().is_empty() || matches!(node, CNode::OuterProduct) || self.is_found_per_row(id)
+    }
+
+    /// Whether loops find the node's value with each row: the number of the row, and among positions what is one value
+    /// for several of them.
+    fn is_found_per_row(&self, id: CNodeId) -> bool {
+        match self.plan.nodes[id] {
+            CNode::RowIndex => true,
+            CNode::SideRowScalar(..) | CNode::Scalar(_) | CNode::Literal(_) => self.extents[id] == Extent::Positions,
+            _ => false,
+        }
+    }
+
+    /// Whether no primitive computes the node: all of them take a value per position from at least one operand.
+    fn needs_loop(&self, id: CNodeId) -> bool {
+        let operands = self.plan.nodes[id].operands();
+        let is_repeated = self.extents[id] == Extent::Positions
+            && !operands.is_empty()
+            && operands.iter().all(|&operand| self.extents[operand] == Extent::One);
+        is_repeated || self.is_found_per_row(id)
+    }
+
+    /// The nodes that steps compute and that reach an output, in id order.
     fn operations(&self) -> impl DoubleEndedIterator<Item = CNodeId> {
-        self.plan.nodes.iter().filter(|(id, node)| self.live[*id] && is_operation(node)).map(|(id, _)| id)
+        self.plan.nodes.keys().filter(|&id| self.live[id] && self.is_computed(id))
     }
 
     /// Whether a loop can compute the node in registers.
     fn is_fusable(&self, id: CNodeId) -> bool {
-        matches!(self.plan.nodes[id], CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..))
+        let is_element_wise = matches!(self.plan.nodes[id], CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..));
+        is_element_wise || self.is_found_per_row(id)
     }
 
-    /// A step that computes one node by itself: its primitive, or a loop where none serves: no primitive combines
-    /// the positions of sparse rows with one value per row.
+    /// A step that computes one node by itself: its primitive, or a loop where there is none.
     fn single(&self, id: CNodeId) -> Step {
-        let operands = self.plan.nodes[id].operands();
-        let among_positions = self.extents[id] == Extent::Positions;
-        if among_positions && operands.iter().any(|&operand| self.extents[operand] == Extent::Rows) {
-            return Step::Loop(FusedLoop {
-                extent: self.extents[id],
-                nodes: vec![id],
-                row_aggs: vec![],
-                outputs: vec![],
-            });
+        if !self.needs_loop(id) {
+            return Step::Call(id);
         }
-        Step::Call(id)
+        Step::Loop(FusedLoop { extent: self.extents[id], nodes: vec![id], row_aggs: vec![], outputs: vec![] })
     }
 
     /// One step per operation, in id order.
@@ -182,7 +182,6 @@ impl Scheduler<'_> {
         match (self.prims, self.plan.variant) {
             (PrimMode::Shared, _) => false,
             (PrimMode::Inlined, _) => true,
-            (PrimMode::Auto, _) if operations > MAX_INLINE_OPERATIONS => false,
             (PrimMode::Auto, Variant::Row(_)) => operations >= 2 || (operations == 1 && has_reduction),
             (PrimMode::Auto, _) => true,
         }
@@ -190,10 +189,9 @@ impl Scheduler<'_> {
 
     /// The extent of the values that an output stores or aggregates.
     fn output_extent(&self, index: usize) -> Extent {
-        let cells = self.entry.cells();
         let own = self.extents[self.plan.outputs[index].node];
         match self.plan.variant {
-            Variant::Cell(_) | Variant::MAgg | Variant::Outer(_) => cells,
+            Variant::Cell(_) | Variant::MAgg | Variant::Outer(_) => self.entry.cells(),
             Variant::Row(RowType::RowAgg) => Extent::Rows,
             Variant::Row(RowType::FullAgg) if own == Extent::One => Extent::Rows,
             Variant::Row(_) => own,
@@ -202,31 +200,20 @@ impl Scheduler<'_> {
 
     /// Whether a loop over the output's cells can aggregate it.
     fn is_fusable_output(&self, index: usize) -> bool {
-        match self.plan.variant {
-            Variant::Cell(CellType::ColAgg) => self.entry == Entry::Dense,
-            Variant::Cell(CellType::RowAgg | CellType::FullAgg)
-            | Variant::MAgg
-            | Variant::Outer(OuterType::FullAgg) => true,
-            Variant::Row(RowType::ColAgg | RowType::FullAgg) => {
-                matches!(self.output_extent(index), Extent::Vector(_) | Extent::Rows)
+        match self.output_kind() {
+            OutputKind::RowAgg | OutputKind::FullAgg => true,
+            OutputKind::ColAgg => self.output_extent(index) != Extent::Positions,
+            OutputKind::Store | OutputKind::OuterSum | OutputKind::TimesFactor | OutputKind::TransposedTimesFactor => {
+                false
             }
-            Variant::Cell(CellType::NoAgg)
-            | Variant::Row(_)
-            | Variant::Outer(OuterType::NoAgg | OuterType::LeftMM | OuterType::RightMM) => false,
         }
     }
 
     /// The output node that is computed straight into the output, for the variants that store it as it is.
     fn located_output(&self) -> Option<CNodeId> {
-        let stores = matches!(
-            self.plan.variant,
-            Variant::Cell(CellType::NoAgg)
-                | Variant::Row(RowType::NoAgg | RowType::NoAggB1 | RowType::RowAgg)
-                | Variant::Outer(OuterType::NoAgg)
-        );
         let node = self.plan.outputs[0].node;
-        let is_computed = is_operation(&self.plan.nodes[node]) && self.extents[node] == self.output_extent(0);
-        (stores && is_computed).then_some(node)
+        let stores = self.output_kind() == OutputKind::Store;
+        (stores && self.is_computed(node) && self.extents[node] == self.output_extent(0)).then_some(node)
     }
 
     /// Steps for the outputs that no loop among these handles.
@@ -251,17 +238,16 @@ impl Scheduler<'_> {
     fn needs_copy(&self, index: usize) -> bool {
         let node = self.plan.outputs[index].node;
         let is_broadcast = self.extents[node] != self.output_extent(index);
-        match self.plan.variant {
-            // The primitives of these take any stride, or are the only way.
-            Variant::Row(RowType::ColAggT | RowType::ColAggB1 | RowType::ColAggB1T) => false,
-            Variant::Row(RowType::ColAgg) => false,
-            Variant::Row(RowType::FullAgg) => {
-                is_broadcast || (self.extents[node] == Extent::Rows && !is_operation(&self.plan.nodes[node]))
-            }
-            Variant::Cell(CellType::NoAgg)
-            | Variant::Row(RowType::NoAgg | RowType::NoAggB1 | RowType::RowAgg)
-            | Variant::Outer(OuterType::NoAgg) => true,
-            Variant::Cell(_) | Variant::MAgg | Variant::Outer(_) => is_broadcast,
+        // Full aggregates take values per row as one run.
+        let is_strided = self.extents[node] == Extent::Rows && !self.is_computed(node);
+        match self.output_kind() {
+            OutputKind::Store => true,
+            OutputKind::FullAgg => is_broadcast || is_strided,
+            OutputKind::RowAgg
+            | OutputKind::ColAgg
+            | OutputKind::OuterSum
+            | OutputKind::TimesFactor
+            | OutputKind::TransposedTimesFactor => is_broadcast,
         }
     }
 }

@@ -5,18 +5,19 @@
 //! then element-wise operations move to the latest phase that their users allow, which joins them with their users
 //! and shortens their lives. Within a phase nothing depends on anything outside its own loop.
 
-use super::{Extent, FusedLoop, Scheduler, Step};
+use super::{Extent, FusedLoop, OPERATIONS_PER_LOOP, PrimMode, Scheduler, Step};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CNode, CNodeId};
-use std::collections::BTreeMap;
+use fuseline_ir::ops::AggOp;
 
 impl Scheduler<'_> {
     /// Fused loops where they are worth it, calls elsewhere.
     pub(super) fn fused(&self) -> Vec<Step> {
         let (phases, output_phase) = self.phases();
+        let mut by_phase = vec![Vec::new(); output_phase + 1];
+        self.operations().for_each(|id| by_phase[phases[id]].push(id));
         let mut steps = Vec::new();
-        for phase in 0..=output_phase {
-            let here: Vec<CNodeId> = self.operations().filter(|&id| phases[id] == phase).collect();
+        for (phase, here) in by_phase.into_iter().enumerate() {
             let (joining, calls): (Vec<CNodeId>, Vec<CNodeId>) =
                 here.into_iter().partition(|&id| self.is_fusable(id) || self.joins(id).is_some());
             steps.extend(calls.into_iter().map(Step::Call));
@@ -31,7 +32,8 @@ impl Scheduler<'_> {
     /// The element-wise operand whose loop a row aggregate can join.
     fn joins(&self, id: CNodeId) -> Option<CNodeId> {
         match self.plan.nodes[id] {
-            CNode::RowAgg(_, operand) if self.is_fusable(operand) => Some(operand),
+            // A variance runs over its values twice.
+            CNode::RowAgg(agg, operand) if agg != AggOp::Var && self.is_fusable(operand) => Some(operand),
             _ => None,
         }
     }
@@ -91,21 +93,14 @@ impl Scheduler<'_> {
         }
     }
 
-    fn is_computed(&self, id: CNodeId) -> bool {
-        super::is_operation(&self.plan.nodes[id])
-    }
-
     /// Loops over these operations, one per extent, with the row aggregates and outputs that can join.
     fn groups(&self, operations: &[CNodeId], outputs: Vec<usize>) -> Vec<FusedLoop> {
         let mut groups: Vec<FusedLoop> = Vec::new();
-        let mut by_extent: BTreeMap<usize, Extent> = BTreeMap::new();
-        let mut group = |extent: Extent, groups: &mut Vec<FusedLoop>| {
-            if let Some((&index, _)) = by_extent.iter().find(|(_, known)| **known == extent) {
-                return index;
-            }
-            groups.push(FusedLoop { extent, nodes: vec![], row_aggs: vec![], outputs: vec![] });
-            by_extent.insert(groups.len() - 1, extent);
-            groups.len() - 1
+        let group = |extent: Extent, groups: &mut Vec<FusedLoop>| {
+            groups.iter().position(|group| group.extent == extent).unwrap_or_else(|| {
+                groups.push(FusedLoop { extent, nodes: vec![], row_aggs: vec![], outputs: vec![] });
+                groups.len() - 1
+            })
         };
         for &id in operations {
             let index = group(self.extents[self.joins(id).unwrap_or(id)], &mut groups);
@@ -121,14 +116,28 @@ impl Scheduler<'_> {
         groups
     }
 
-    /// One loop, or the calls that it would replace.
-    fn emit_group(&self, group: FusedLoop, steps: &mut Vec<Step>) {
+    /// Loops, or the calls that they would replace.
+    fn emit_group(&self, mut group: FusedLoop, steps: &mut Vec<Step>) {
         let has_reduction = !group.row_aggs.is_empty() || !group.outputs.is_empty();
         if self.is_worth_inlining(group.nodes.len(), has_reduction) && !self.is_row_aggregate_alone(&group) {
+            let operations = self.operations_per_loop(group.nodes.len());
+            while group.nodes.len() > operations {
+                let rest = group.nodes.split_off(operations);
+                let nodes = std::mem::replace(&mut group.nodes, rest);
+                steps.push(Step::Loop(FusedLoop { extent: group.extent, nodes, row_aggs: vec![], outputs: vec![] }));
+            }
             steps.push(Step::Loop(group));
         } else {
             steps.extend(group.nodes.iter().map(|&id| self.single(id)));
             steps.extend(group.row_aggs.iter().map(|&id| Step::Call(id)));
+        }
+    }
+
+    /// The most operations of each loop that does a part of so many.
+    fn operations_per_loop(&self, operations: usize) -> usize {
+        match self.prims {
+            PrimMode::Auto => operations.div_ceil(operations.div_ceil(OPERATIONS_PER_LOOP).max(1)),
+            PrimMode::Shared | PrimMode::Inlined => operations,
         }
     }
 

@@ -7,7 +7,7 @@
 
 use super::{Extent, FusedLoop, Step};
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::cplan::{CNode, CNodeId, CPlan};
+use fuseline_ir::cplan::{CNodeId, CPlan};
 
 /// Where a computed value lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ fn reads(plan: &CPlan, step: &Step) -> Vec<CNodeId> {
         Step::Loop(FusedLoop { nodes, row_aggs, outputs, .. }) => {
             let operations = nodes.iter().chain(row_aggs).flat_map(|&id| plan.nodes[id].operands());
             let outputs = outputs.iter().flat_map(|&index| of_output(index));
-            operations.chain(outputs).filter(|id| !nodes.contains(id)).collect()
+            operations.chain(outputs).filter(|id| nodes.binary_search(id).is_err()).collect()
         }
     }
 }
@@ -143,7 +143,6 @@ pub(super) fn assign(
             }
         }
     }
-    debug_assert!(plan.nodes.iter().all(|(id, node)| places[id].is_none() || !matches!(node, CNode::Main)));
     (places, slots)
 }
 

@@ -1,8 +1,10 @@
 //! Units of work with their memory, and the comparison of kernels with the reference evaluator.
 
+pub(crate) mod generator;
+pub(crate) mod plans;
 pub(crate) mod reference;
 
-use fuseline_ir::cplan::{CInput, CNode, CPlan, FACTOR_U, FACTOR_V, Variant, VerifiedCPlan};
+use fuseline_ir::cplan::{CInput, CNode, CNodeId, CPlan, FACTOR_U, FACTOR_V, Length, Shape, Variant, VerifiedCPlan};
 use fuseline_ir::memo::TemplateType;
 use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
 use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit};
@@ -14,6 +16,10 @@ use std::sync::OnceLock;
 pub(crate) const CANARY: f64 = -7.125e77;
 /// Columns of matrices that rows are multiplied with, and the rank of factors.
 pub(crate) const WIDTH: usize = 5;
+/// Columns of side matrices that are read at ranges or single columns.
+pub(crate) const RANGE: usize = 9;
+/// The number of the units' first rows.
+pub(crate) const FIRST_ROW: usize = 1_000_003;
 
 /// A plan from its text form.
 pub(crate) fn plan(text: &str) -> VerifiedCPlan {
@@ -80,6 +86,11 @@ impl Values {
             10 => -0.0,
             _ => (unit - 0.4) * 8.0,
         }
+    }
+
+    /// A number below a bound.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        (self.bits() >> 16) as usize % bound
     }
 
     pub(crate) fn vector(&mut self, len: usize) -> Vec<f64> {
@@ -171,7 +182,11 @@ impl UnitMemory {
                 && sides[input.as_u32() as usize].values.is_empty()
             {
                 let by_position = is_sparse && plan.template() != TemplateType::Row;
-                let side = side(plan, node, rows, cols, by_position.then_some(positions), &mut values);
+                let factor_rows = match node {
+                    CNode::VectMatMult(operand, _) => length(plan, *operand, cols, &sides),
+                    _ => 0,
+                };
+                let side = side(node, (rows, cols), factor_rows, by_position.then_some(positions), &mut values);
                 sides[input.as_u32() as usize] = side;
             }
         }
@@ -188,7 +203,25 @@ impl UnitMemory {
             Some((row_offsets, columns)) => Main::Sparse { row_offsets, columns, values: &self.main },
             None => Main::Dense { values: &self.main, row_stride: self.stride },
         };
-        Unit { rows: self.rows, cols: self.cols, first_row: 0, first_col: 0, main, sides }
+        Unit { rows: self.rows, cols: self.cols, first_row: FIRST_ROW, first_col: 0, main, sides }
+    }
+
+    /// The length of a vector value; 1 of a scalar.
+    pub(crate) fn length(&self, plan: &CPlan, id: CNodeId) -> usize {
+        length(plan, id, self.cols, &self.sides)
+    }
+}
+
+/// The length of a vector value, whose side inputs are there already; 1 of a scalar.
+fn length(plan: &CPlan, id: CNodeId, cols: usize, sides: &[SideMemory]) -> usize {
+    match plan.shape(id) {
+        Shape::Scalar => 1,
+        Shape::Vector(Length::Main) => cols,
+        Shape::Vector(Length::Cols(input) | Length::Cells(input)) => sides[input.as_u32() as usize].cols,
+        Shape::Vector(Length::Const(cells)) => cells as usize,
+        Shape::Vector(Length::Cbind(id)) => {
+            plan.nodes[id].operands().into_iter().map(|part| length(plan, part, cols, sides)).sum()
+        }
     }
 }
 
@@ -205,10 +238,9 @@ fn sparse_structure(values: &mut Values, rows: usize, cols: usize) -> (Vec<usize
 }
 
 fn side(
-    plan: &CPlan,
     node: &CNode,
-    rows: usize,
-    cols: usize,
+    (rows, cols): (usize, usize),
+    factor_rows: usize,
     positions: Option<usize>,
     values: &mut Values,
 ) -> SideMemory {
@@ -216,24 +248,16 @@ fn side(
     match (node, positions) {
         (CNode::SideCell(_) | CNode::SideColScalar(_), Some(positions)) => packed(values.vector(positions), cols),
         (CNode::SideColScalar(_) | CNode::SideVector(_), None) => packed(values.vector(cols), cols),
-        (CNode::SideRowScalar(_), _) => {
-            SideMemory { values: values.vector(rows * 2 + 1), row_stride: 2, cols: 1, transposed: vec![] }
-        }
-        // Ranges of these tests end at most here.
-        (CNode::SideRow(_, Some(_)), None) => {
-            SideMemory { values: values.vector(rows * 9), row_stride: 9, cols: 9, transposed: vec![] }
+        (CNode::SideRowScalar(..), _) | (CNode::SideRow(_, Some(_)), None) => {
+            SideMemory { values: values.vector(rows * RANGE), row_stride: RANGE, cols: RANGE, transposed: vec![] }
         }
         (CNode::SideCell(_) | CNode::SideRow(_, None), None) => {
             SideMemory { values: values.vector(rows * (cols + 1)), row_stride: cols + 1, cols, transposed: vec![] }
         }
-        (CNode::VectMatMult(operand, _), None) => {
-            let length = match plan.nodes[*operand] {
-                CNode::VectMatMult(..) => WIDTH,
-                _ => cols,
-            };
-            let stored = values.vector(length * WIDTH);
+        (CNode::VectMatMult(..), None) => {
+            let stored = values.vector(factor_rows * WIDTH);
             let transposed =
-                (0..WIDTH).flat_map(|j| (0..length).map(move |i| (i, j))).map(|(i, j)| stored[i * WIDTH + j]);
+                (0..WIDTH).flat_map(|j| (0..factor_rows).map(move |i| (i, j))).map(|(i, j)| stored[i * WIDTH + j]);
             SideMemory { transposed: transposed.collect(), values: stored, row_stride: WIDTH, cols: WIDTH }
         }
         _ => SideMemory::default(),
@@ -265,7 +289,7 @@ fn check(compiled: &CompiledCPlan, memory: &UnitMemory, expected: &Expected, wha
     let padded = |cells: &Vec<f64>| [&[CANARY; 8], &cells[..], &[CANARY; 8]].concat();
     let mut outputs: Vec<Vec<f64>> = expected.before.iter().map(padded).collect();
     let is_row = plan.template() == TemplateType::Row;
-    let longest = memory.sides.iter().map(|side| side.cols).fold(memory.cols, usize::max).max(1);
+    let longest = plan.nodes.keys().map(|id| memory.length(plan, id)).fold(memory.cols, usize::max).max(1);
     let scratch_len = match (memory.sparse.is_some(), is_row) {
         (true, false) => compiled.kernel.scratch_len(memory.positions().max(memory.rows), 1),
         _ => compiled.kernel.scratch_len(memory.rows, longest),
@@ -304,21 +328,20 @@ fn check(compiled: &CompiledCPlan, memory: &UnitMemory, expected: &Expected, wha
 }
 
 /// Compares every backend with the reference, on units of many sizes and both formats.
-pub(crate) fn check_all(text: &str) {
-    let plan = plan(text);
+pub(crate) fn check_all(plan: &VerifiedCPlan) {
     let has_entry = |is_sparse: &bool| match is_sparse {
-        true => fuseline_skeletons::abi::has_sparse_entry(&plan),
+        true => fuseline_skeletons::abi::has_sparse_entry(plan),
         false => !matches!(plan.variant, Variant::Outer(_)),
     };
     let memories: Vec<UnitMemory> = SIZES
         .into_iter()
         .flat_map(|size| [false, true].map(|is_sparse| (size, is_sparse)))
         .filter(|(_, is_sparse)| has_entry(is_sparse))
-        .map(|(size, is_sparse)| UnitMemory::new(&plan, size, is_sparse))
+        .map(|(size, is_sparse)| UnitMemory::new(plan, size, is_sparse))
         .collect();
-    let expected: Vec<Expected> = memories.iter().map(|memory| Expected::new(&plan, memory)).collect();
+    let expected: Vec<Expected> = memories.iter().map(|memory| Expected::new(plan, memory)).collect();
     for backend in backends() {
-        let compiled = backend.compile(&plan).unwrap_or_else(|error| panic!("{error}\n{}", &*plan));
+        let compiled = backend.compile(plan).unwrap_or_else(|error| panic!("{error}\n{}", &**plan));
         for (memory, expected) in memories.iter().zip(&expected) {
             check(&compiled, memory, expected, &format!("{:?}", backend.options()));
         }

@@ -1,0 +1,129 @@
+//! Plans of any length: what becomes loops, what becomes calls, how many buffers they take, and what is refused.
+
+use fuseline_ir::cplan::{VerifiedCPlan, parse};
+use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
+use fuseline_skeletons::backend::{Backend, BackendError};
+
+fn plan(text: &str) -> VerifiedCPlan {
+    parse(text).expect("the text is a plan").verify().expect("the plan is well-formed")
+}
+
+fn backend(options: LlvmOptions) -> LlvmBackend {
+    LlvmBackend::new(options).expect("tests run on machines with AVX2")
+}
+
+fn with_prims(prims: PrimMode) -> LlvmBackend {
+    backend(LlvmOptions { prims, keep_ir: true, keep_asm: true, ..LlvmOptions::default() })
+}
+
+/// A Row plan of this many element-wise operations, each on the one before, and an aggregate.
+fn chain(operations: usize) -> VerifiedCPlan {
+    let mut text = "cplan row row_agg sparse_safe=false {\nin0 = matrix\n%0 = main\n%1 = row_agg.sum %0\n".to_owned();
+    for index in 0..operations {
+        let operand = if index == 0 { 0 } else { index + 1 };
+        text += &format!("%{} = mult %{operand}, %1\n", index + 2);
+    }
+    plan(&format!("{text}%{} = row_agg.sum %{}\nout %{}\n}}", operations + 2, operations + 1, operations + 2))
+}
+
+#[test]
+fn auto_inlines_chains_up_to_a_length() {
+    let auto = with_prims(PrimMode::Auto);
+    let symbols = |operations: usize| auto.compile(&chain(operations)).unwrap().info.called_symbols;
+    assert_eq!(symbols(384), ["row_sum"]);
+    assert_eq!(symbols(385), ["row_sum", "vect_mult_vs"]);
+}
+
+/// P179b: a chain of any length needs two buffers (and here one column for the row sums, one for the result).
+#[test]
+fn chains_of_calls_alternate_between_two_buffers() {
+    for operations in [60, 500] {
+        let compiled = with_prims(PrimMode::Shared).compile(&chain(operations)).unwrap();
+        assert_eq!(compiled.kernel.scratch_len(10, 1000), 2 * 10 * 1000 + 10);
+    }
+    let fused = with_prims(PrimMode::Inlined).compile(&chain(20)).unwrap();
+    assert_eq!(fused.kernel.scratch_len(10, 1000), 10);
+}
+
+/// Loops of at most 48 operations hand one value on, and alternate between two buffers too.
+#[test]
+fn long_chains_are_cut_into_loops() {
+    let loops_and_buffers = |operations: usize| {
+        let compiled = with_prims(PrimMode::Auto).compile(&chain(operations)).unwrap();
+        let buffers = compiled.kernel.scratch_len(1, 2) - compiled.kernel.scratch_len(1, 1);
+        (compiled.info.llvm_ir.unwrap().matches("\nrows_done").count(), buffers)
+    };
+    assert_eq!([48, 49, 97, 384].map(loops_and_buffers), [(1, 0), (2, 1), (3, 2), (8, 2)]);
+}
+
+#[test]
+fn plans_beyond_the_limit_are_refused() {
+    let auto = backend(LlvmOptions::default());
+    let result = auto.compile(&chain(20_000));
+    assert!(matches!(&result, Err(BackendError::Limit { what, .. }) if what.contains("20003 nodes")), "{result:?}");
+}
+
+/// Each row sum waits for the one before, so none share a loop.
+#[test]
+fn plans_of_many_loops_become_calls() {
+    let alternating = |sums: usize| {
+        let mut text =
+            "cplan row row_agg sparse_safe=false {\nin0 = matrix\n%0 = main\n%1 = row_agg.sum %0\n".to_owned();
+        for index in 0..sums {
+            let last = 2 * index + 1;
+            text += &format!("%{} = mult %0, %{last}\n%{} = row_agg.sum %{}\n", last + 1, last + 2, last + 1);
+        }
+        plan(&format!("{text}out %{}\n}}", 2 * sums + 1))
+    };
+    let symbols = |sums: usize| with_prims(PrimMode::Auto).compile(&alternating(sums)).unwrap().info.called_symbols;
+    assert_eq!(symbols(32), ["row_sum"]);
+    assert_eq!(symbols(33), ["row_sum", "vect_mult_vs"]);
+    assert_eq!(symbols(1000), ["row_sum", "vect_mult_vs"]);
+    let result = with_prims(PrimMode::Inlined).compile(&alternating(101));
+    assert!(matches!(&result, Err(BackendError::Limit { what, .. }) if what.contains("loops")), "{result:?}");
+    let result = with_prims(PrimMode::Inlined).compile(&chain(2001));
+    assert!(matches!(&result, Err(BackendError::Limit { what, .. }) if what.contains("2001 operations")), "{result:?}");
+}
+
+/// A chain of this many operations on the cells and one value per row, summed up.
+fn cellwise_chain(header: &str, first: &str, operations: usize) -> VerifiedCPlan {
+    let mut text = format!("{header}\n%0 = {first}\n%1 = side_row_scalar in3\n");
+    for index in 0..operations {
+        let operand = if index == 0 { 0 } else { index + 1 };
+        text += &format!("%{} = {} %{operand}, %1\n", index + 2, ["mult", "plus"][index % 2]);
+    }
+    plan(&format!("{text}out %{} agg=sum\n}}", operations + 1))
+}
+
+const CELL_HEADER: &str =
+    "cplan cell full_agg sparse_safe=false {\nin0 = matrix\nin1 = matrix\nin2 = matrix\nin3 = matrix";
+const OUTER_HEADER: &str =
+    "cplan outer full_agg sparse_safe=true {\nin0 = matrix\nin1 = matrix\nin2 = matrix\nin3 = matrix";
+
+/// Among non-zeros the value of a row is repeated once, whatever the number of operations that read it.
+#[test]
+fn values_per_row_among_nonzeros_take_one_loop() {
+    let loops = |operations: usize| {
+        let plan = cellwise_chain(OUTER_HEADER, "outer_product", operations);
+        let compiled = with_prims(PrimMode::Shared).compile(&plan).unwrap();
+        assert_eq!(
+            compiled.info.called_symbols,
+            ["sampled_product", "vect_mult_vv", "vect_plus_vv", "segment_full_sum"]
+        );
+        compiled.info.llvm_ir.unwrap().matches("\nrows_done").count()
+    };
+    assert_eq!((loops(20), loops(500)), (1, 1));
+}
+
+#[test]
+fn plans_of_ten_thousand_operations_compile_or_are_refused() {
+    let cell = cellwise_chain(CELL_HEADER, "main", 10_000);
+    let outer = cellwise_chain(OUTER_HEADER, "outer_product", 10_000);
+    let compile = |prims, plan| backend(LlvmOptions { prims, ..LlvmOptions::default() }).compile(plan);
+    for plan in [&chain(10_000), &cell, &outer] {
+        let auto = compile(PrimMode::Auto, plan);
+        assert!(auto.is_ok(), "{:?}", auto.err());
+        let inlined = compile(PrimMode::Inlined, plan);
+        assert!(matches!(&inlined, Err(BackendError::Limit { .. })), "{inlined:?}");
+    }
+}

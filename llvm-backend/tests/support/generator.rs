@@ -1,0 +1,278 @@
+//! Random well-formed plans: any nodes in any order, of shapes that fit, under any variant that the verifier lets the
+//! result have. Operations and aggregates are drawn from the tables.
+
+use super::{RANGE, Values, WIDTH};
+use fuseline_ir::cplan::{
+    Bits, CInput, CInputId, CNode, CNodeId, COutput, CPlan, CellType, OuterType, RowType, Variant, VerifiedCPlan,
+};
+use fuseline_ir::memo::TemplateType;
+use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+use std::collections::HashMap;
+
+/// The length of a vector: so many rows of the main input and so many cells.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Cells {
+    main_rows: usize,
+    more: usize,
+}
+
+/// A vector as long as the main row.
+const LONG: Cells = Cells { main_rows: 1, more: 0 };
+
+struct Generator {
+    random: Values,
+    plan: CPlan,
+    /// Scalars: one per cell, or one per row.
+    scalars: Vec<CNodeId>,
+    vectors: Vec<(CNodeId, Cells)>,
+    /// The main row where it must stay sparse: it then joins no element-wise operation.
+    sparse_main: Option<CNodeId>,
+}
+
+/// A plan that depends on the seed alone.
+pub(crate) fn random_plan(seed: u64) -> VerifiedCPlan {
+    let mut random = Values::new(seed.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x1405_7b7e, 0);
+    let variant = Variant::ALL[random.below(Variant::ALL.len())].0;
+    let mut generator =
+        Generator { random, plan: CPlan::new(variant), scalars: vec![], vectors: vec![], sparse_main: None };
+    generator.inputs();
+    let operations = match generator.random.below(8) {
+        // More than a loop takes.
+        0 => 50 + generator.random.below(100),
+        _ => 2 + generator.random.below(25),
+    };
+    for _ in 0..operations {
+        generator.operation();
+    }
+    // Lengths decide between variants, so the first draw need not suit.
+    (0..100_000).find_map(|_| generator.finished()).expect("some output suits the variant")
+}
+
+impl Generator {
+    fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.random.below(list.len())]
+    }
+
+    fn scalar(&mut self, node: CNode) {
+        let id = self.plan.nodes.push(node);
+        self.scalars.push(id);
+    }
+
+    fn vector(&mut self, node: CNode, cells: Cells) {
+        let id = self.plan.nodes.push(node);
+        self.vectors.push((id, cells));
+    }
+
+    fn matrix(&mut self) -> CInputId {
+        self.plan.inputs.push(CInput::Matrix)
+    }
+
+    fn inputs(&mut self) {
+        self.matrix();
+        match self.plan.template() {
+            TemplateType::Row => self.row_inputs(),
+            template => {
+                if template == TemplateType::Outer {
+                    self.matrix();
+                    self.matrix();
+                    self.scalar(CNode::OuterProduct);
+                }
+                self.scalar(CNode::Main);
+                let (cell, column) = (self.matrix(), self.matrix());
+                self.scalar(CNode::SideCell(cell));
+                self.scalar(CNode::SideColScalar(column));
+            }
+        }
+        let side = self.matrix();
+        for _ in 0..2 {
+            let column = self.random.below(RANGE) as u32;
+            self.scalar(CNode::SideRowScalar(side, column));
+        }
+        let input = self.plan.inputs.push(CInput::Scalar);
+        self.scalar(CNode::Scalar(input));
+        self.scalar(CNode::RowIndex);
+        let literal = Bits::new(self.random.value());
+        self.scalar(CNode::Literal(literal));
+    }
+
+    fn row_inputs(&mut self) {
+        let main = self.plan.nodes.push(CNode::Main);
+        // These are about vectors as long as the main row.
+        let needs_main = matches!(self.plan.variant, Variant::Row(RowType::NoAgg | RowType::ColAgg));
+        match self.random.below(2) {
+            0 if !needs_main => self.sparse_main = Some(main),
+            _ => self.vectors.push((main, LONG)),
+        }
+        let (vector, rows, range) = (self.matrix(), self.matrix(), self.matrix());
+        self.vector(CNode::SideVector(vector), LONG);
+        self.vector(CNode::SideRow(rows, None), LONG);
+        let first = self.random.below(RANGE);
+        let more = 1 + self.random.below(RANGE - first);
+        self.vector(CNode::SideRow(range, Some((first as u32, (first + more) as u32))), Cells { main_rows: 0, more });
+    }
+
+    /// Adds an operation that suits what there is.
+    fn operation(&mut self) {
+        let is_row = self.plan.template() == TemplateType::Row;
+        if !is_row || self.random.below(3) == 0 {
+            let node = self.element_wise(&self.scalars.clone());
+            return self.scalar(node);
+        }
+        let &(vector, cells) = &self.vectors[self.random.below(self.vectors.len())];
+        let alike: Vec<CNodeId> = self.vectors.iter().filter(|(_, other)| *other == cells).map(|(id, _)| *id).collect();
+        let reduced = self.sparse_main.filter(|_| self.random.below(2) == 0);
+        match self.random.below(9) {
+            0..3 => {
+                let mut operands = alike;
+                let scalar = self.pick(&self.scalars.clone());
+                operands.push(scalar);
+                let node = self.element_wise(&operands);
+                // Drawn from scalars alone it is one.
+                match node.operands().iter().all(|&id| id == scalar) {
+                    true => self.scalar(node),
+                    false => self.vector(node, cells),
+                }
+            }
+            3 | 4 => {
+                let agg = self.pick(AggOp::ALL);
+                self.scalar(CNode::RowAgg(agg, reduced.unwrap_or(vector)));
+            }
+            5 => match reduced.filter(|_| cells == LONG) {
+                Some(main) => self.scalar(CNode::DotProduct(main, vector)),
+                None => {
+                    let other = self.pick(&alike);
+                    self.scalar(CNode::DotProduct(vector, other));
+                }
+            },
+            6 => {
+                let agg = self.pick(AggOp::ALL);
+                if agg.is_cumulative() {
+                    self.vector(CNode::RowCumulative(agg, vector), cells);
+                }
+            }
+            7 => self.concatenation((vector, cells)),
+            _ => {
+                let factor = self.insert_matrix();
+                let operand = reduced.unwrap_or(vector);
+                self.vector(CNode::VectMatMult(operand, factor), Cells { main_rows: 0, more: WIDTH });
+            }
+        }
+    }
+
+    /// A new matrix input in front of the scalar one.
+    fn insert_matrix(&mut self) -> CInputId {
+        let scalar = self.plan.scalars().next().expect("every plan has one");
+        let moved = self.plan.inputs.push(CInput::Scalar);
+        self.plan.inputs[scalar] = CInput::Matrix;
+        for node in self.plan.nodes.values_mut() {
+            if *node == CNode::Scalar(scalar) {
+                *node = CNode::Scalar(moved);
+            }
+        }
+        scalar
+    }
+
+    fn concatenation(&mut self, (left, cells): (CNodeId, Cells)) {
+        let &(right, more) = &self.vectors[self.random.below(self.vectors.len())];
+        let scalar = self.pick(&self.scalars.clone());
+        let sum = |a: Cells, b: Cells| Cells { main_rows: a.main_rows + b.main_rows, more: a.more + b.more };
+        let one = Cells { main_rows: 0, more: 1 };
+        match self.random.below(3) {
+            0 if sum(cells, more).main_rows < 3 => self.vector(CNode::Cbind(left, right), sum(cells, more)),
+            1 => self.vector(CNode::Cbind(left, scalar), sum(cells, one)),
+            _ => self.vector(CNode::Cbind(scalar, left), sum(one, cells)),
+        }
+    }
+
+    fn element_wise(&mut self, operands: &[CNodeId]) -> CNode {
+        let [a, b, c] = [0; 3].map(|_| self.pick(operands));
+        match self.random.below(4) {
+            0 => CNode::Unary(self.pick(UnaryOp::ALL), a),
+            1 => CNode::Ternary(self.pick(TernaryOp::ALL), a, b, c),
+            _ => CNode::Binary(self.pick(BinaryOp::ALL), a, b),
+        }
+    }
+
+    /// The plan with outputs drawn at random, where that is well-formed.
+    fn finished(&mut self) -> Option<VerifiedCPlan> {
+        let mut plan = self.plan.clone();
+        let outputs = if plan.variant == Variant::MAgg { 1 + self.random.below(5) } else { 1 };
+        for _ in 0..outputs {
+            let output = self.output(plan.variant)?;
+            plan.outputs.push(output);
+        }
+        if matches!(plan.variant, Variant::Cell(_) | Variant::MAgg) {
+            // The main input has to be read.
+            let main = plan.nodes.iter().find(|(_, node)| **node == CNode::Main).map(|(id, _)| id)?;
+            let node = plan.nodes.push(CNode::Binary(self.pick(BinaryOp::ALL), plan.outputs[0].node, main));
+            plan.outputs[0].node = node;
+        }
+        without_unused(&plan).verify().ok()
+    }
+
+    fn output(&mut self, variant: Variant) -> Option<COutput> {
+        // Late nodes have longer histories, but may not suit the variant.
+        let late = |random: &mut Values, len: usize| match random.below(2) {
+            0 => random.below(len),
+            _ => len - 1 - random.below(len).min(random.below(len)),
+        };
+        let scalar = self.scalars[late(&mut self.random, self.scalars.len())];
+        let merging: Vec<AggOp> = AggOp::ALL.iter().copied().filter(|agg| agg.merges()).collect();
+        let agg = Some(self.pick(&merging));
+        let plain = |node| Some(COutput { node, agg: None, left: None });
+        let Variant::Row(row_type) = variant else {
+            let aggregates = !matches!(
+                variant,
+                Variant::Cell(CellType::NoAgg)
+                    | Variant::Outer(OuterType::NoAgg | OuterType::LeftMM | OuterType::RightMM)
+            );
+            return Some(COutput { node: scalar, agg: agg.filter(|_| aggregates), left: None });
+        };
+        let &(vector, _) = &self.vectors[late(&mut self.random, self.vectors.len())];
+        let long: Vec<CNodeId> = self.vectors.iter().filter(|(_, cells)| *cells == LONG).map(|(id, _)| *id).collect();
+        let long = self.sparse_main.unwrap_or_else(|| self.pick(&long));
+        let short: Vec<CNodeId> = self
+            .vectors
+            .iter()
+            .filter(|(_, cells)| cells.main_rows == 0 && cells.more <= RANGE)
+            .map(|(id, _)| *id)
+            .collect();
+        let short = self.pick(&short);
+        match row_type {
+            RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst => plain(vector),
+            RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst => {
+                Some(COutput { node: vector, agg, left: None })
+            }
+            RowType::RowAgg => plain(scalar),
+            RowType::FullAgg => {
+                let node = self.pick(&[vector, scalar]);
+                Some(COutput { node, agg, left: None })
+            }
+            RowType::ColAggT => Some(COutput { node: scalar, agg: None, left: Some(long) }),
+            RowType::ColAggB1 => Some(COutput { node: long, agg: None, left: Some(short) }),
+            RowType::ColAggB1T => Some(COutput { node: short, agg: None, left: Some(long) }),
+        }
+    }
+}
+
+/// The plan without nodes that reach no output.
+fn without_unused(plan: &CPlan) -> CPlan {
+    let mut is_used: HashMap<CNodeId, bool> = HashMap::new();
+    for output in &plan.outputs {
+        is_used.extend([Some(output.node), output.left].into_iter().flatten().map(|id| (id, true)));
+    }
+    for (id, node) in plan.nodes.iter().rev() {
+        if is_used.contains_key(&id) {
+            is_used.extend(node.operands().into_iter().map(|operand| (operand, true)));
+        }
+    }
+    let mut result = CPlan { nodes: Default::default(), outputs: vec![], ..plan.clone() };
+    let mut moved: HashMap<CNodeId, CNodeId> = HashMap::new();
+    for (id, node) in plan.nodes.iter().filter(|(id, _)| is_used.contains_key(id)) {
+        moved.insert(id, result.nodes.push(node.map_operands(|operand| moved[&operand])));
+    }
+    let place =
+        |output: &COutput| COutput { node: moved[&output.node], left: output.left.map(|left| moved[&left]), ..*output };
+    result.outputs = plan.outputs.iter().map(place).collect();
+    result
+}
