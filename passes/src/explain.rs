@@ -87,10 +87,13 @@ pub fn explain_cplans(dag: &HopDag, options: &OptimizerOptions) -> String {
         let input = |input: &CoverInput| match *input {
             CoverInput::Hop(id) => id.as_u32().to_string(),
             CoverInput::Transpose(id) => format!("t({})", id.as_u32()),
+            CoverInput::Scalar(id) => format!("as.scalar({})", id.as_u32()),
         };
         let inputs: Vec<String> = plan.inputs.iter().map(input).collect();
         let transposed = if plan.transposed_output { ", output transposed" } else { "" };
-        let _ = writeln!(text, "{} inputs: {}{transposed}", cover_line(&plan.cover), inputs.join(" "));
+        let outputs: Vec<String> = plan.outputs.iter().map(u32::to_string).collect();
+        let outputs = if plan.outputs.len() > 1 { format!(" outputs: {}", outputs.join(" ")) } else { String::new() };
+        let _ = writeln!(text, "{} inputs: {}{outputs}{transposed}", cover_line(&plan.cover), inputs.join(" "));
         let _ = writeln!(text, "{}", plan.cplan);
     }
     for rejection in &rejected {

@@ -1,7 +1,7 @@
 //! DAGs of the paper's examples, for tests.
 
-use fuseline_ir::hop::{HopDag, HopId, HopOp, ReorgOp};
-use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
+use fuseline_ir::hop::{DataGenOp, HopDag, HopId, HopOp, NaryOp, ReorgOp};
+use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use fuseline_ir::{SizeInfo, Value};
 
 /// Builds DAGs with inferred sizes.
@@ -45,6 +45,19 @@ impl Dag {
 
     pub(crate) fn sum(&mut self, input: HopId) -> HopId {
         self.op((AggOp::Sum, Direction::Full), &[input])
+    }
+
+    /// `source[, first:last]`, with 1-based columns.
+    pub(crate) fn columns(&mut self, source: HopId, first: i64, last: i64) -> HopId {
+        let rows = self.dag[source].size.rows.expect("test matrices have known sizes") as i64;
+        let [one, rows, first, last] = [1, rows, first, last].map(|bound| self.dag.literal(Value::I64(bound)));
+        self.op(HopOp::Index, &[source, one, rows, first, last])
+    }
+
+    /// `seq(from, from + (length - 1) * by, by)`.
+    pub(crate) fn seq(&mut self, from: f64, by: f64, length: u64) -> HopId {
+        let bounds = [from, from + (length - 1) as f64 * by, by].map(|bound| self.number(bound));
+        self.op(HopOp::DataGen(DataGenOp::Seq), &bounds)
     }
 
     pub(crate) fn write(&mut self, name: &str, id: HopId) {
@@ -142,4 +155,114 @@ pub(crate) fn three_sums() -> HopDag {
         d.write(name, sum);
     }
     d.dag
+}
+
+/// A reproducible source of choices.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+
+    pub(crate) fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())]
+    }
+}
+
+/// A random DAG of every operation that templates know, over dense and sparse matrices, vectors, single cells and
+/// scalars of a few sizes.
+pub(crate) fn random_dag(random: &mut Random, operations: usize) -> HopDag {
+    let mut d = Dag::default();
+    let (m, n, k) = (1500, 300, 4);
+    let mut values = vec![d.read("X", m, n), d.read("Y", m, n), d.sparse("S", m, n, 900), d.read("P", m, k)];
+    values.extend([d.read("y", m, 1), d.read("r", 1, n), d.read("v", n, 1), d.read("B", n, k), d.read("c", 1, 1)]);
+    // Where sizes are unknown or known in part, nothing may be taken for granted.
+    let (rows, cols) =
+        (SizeInfo { rows: Some(m), ..SizeInfo::UNKNOWN }, SizeInfo { cols: Some(1), ..SizeInfo::UNKNOWN });
+    for (name, size) in [("Q", SizeInfo::UNKNOWN), ("R", rows), ("q", cols)] {
+        values.push(d.dag.read_matrix(name, size));
+    }
+    let (u, w) = (d.read("U", m, k), d.read("W", k, n));
+    values.extend([u, d.matmul(u, w), d.number(2.0), d.number(0.0), d.dag.read_scalar("s")]);
+    for _ in 0..operations {
+        // Recent values more often, so that expressions get deep.
+        let any = |random: &mut Random| {
+            let recent = values.len().min(5);
+            values[if random.below(2) == 0 {
+                random.below(values.len())
+            } else {
+                values.len() - 1 - random.below(recent)
+            }]
+        };
+        let [a, b, c] = [any(random), any(random), any(random)];
+        let hop = match random.below(8) {
+            0 => random_update(&mut d, random, a, [values[2], u, w]),
+            _ => random_operation(&mut d, random, a, b, c),
+        };
+        values.extend(hop);
+    }
+    let is_total = |&id: &HopId| matches!(d.dag[id].op, HopOp::AggUnary(_, Direction::Full));
+    let totals: Vec<HopId> = values.iter().copied().filter(is_total).collect();
+    for (number, hop) in values.into_iter().rev().take(1 + random.below(4)).chain(totals).enumerate() {
+        d.write(&format!("o{number}"), hop);
+    }
+    d.dag
+}
+
+/// A step of a factorisation `s ~ u %*% w`: values weighted with `s`, these times a factor, or an aggregate of `s`.
+fn random_update(d: &mut Dag, random: &mut Random, a: HopId, [s, u, w]: [HopId; 3]) -> Option<HopId> {
+    let t = HopOp::Reorg(ReorgOp::Transpose);
+    match random.below(6) {
+        0 => {
+            let wt = d.t(w);
+            d.dag.add(HopOp::MatMul, &[a, wt], None).ok()
+        }
+        1 => {
+            let ut = d.t(u);
+            d.dag.add(HopOp::MatMul, &[ut, a], None).ok()
+        }
+        2 => {
+            let at = d.dag.add(t, &[a], None).ok()?;
+            d.dag.add(HopOp::MatMul, &[at, u], None).ok()
+        }
+        3 => {
+            let product = d.matmul(u, w);
+            d.dag.add(BinaryOp::Mult.into(), &[s, product], None).ok()
+        }
+        4 => d.dag.add((random.pick(&[AggOp::Sum, AggOp::Min]), Direction::Full).into(), &[s], None).ok(),
+        _ => d.dag.add(BinaryOp::Mult.into(), &[s, a], None).ok(),
+    }
+}
+
+/// A random operation on these values, if they fit it.
+fn random_operation(d: &mut Dag, random: &mut Random, a: HopId, b: HopId, c: HopId) -> Option<HopId> {
+    let (rows, cols) = d.dag[a].size.known_dims().unwrap_or((1, 1));
+    let merging = AggOp::ALL[random.below(AggOp::ALL.len())];
+    let (op, inputs) = match random.below(16) {
+        0 | 1 => (HopOp::Unary(random.pick(UnaryOp::ALL)), vec![a]),
+        2..=5 => (HopOp::Binary(random.pick(BinaryOp::ALL)), vec![a, b]),
+        6 => (HopOp::Ternary(random.pick(TernaryOp::ALL)), vec![a, b, c]),
+        7 => (HopOp::Nary(random.pick(&[NaryOp::Min, NaryOp::Plus, NaryOp::Cbind, NaryOp::Cbind])), vec![a, b, c]),
+        8 | 9 => (HopOp::AggUnary(merging, random.pick(Direction::ALL)), vec![a]),
+        10 => (HopOp::MatMul, vec![a, b]),
+        11 => {
+            let at = d.dag.add(HopOp::Reorg(ReorgOp::Transpose), &[a], None).ok()?;
+            (HopOp::MatMul, vec![at, b])
+        }
+        12 if cols > 1 => {
+            let first = 1 + random.below(cols as usize - 1) as i64;
+            return Some(d.columns(a, first, if random.below(2) == 0 { first } else { (first + 2).min(cols as i64) }));
+        }
+        13 if rows > 1 => return Some(d.seq(random.below(3) as f64, 0.5, rows)),
+        14 if cols == 1 => (HopOp::Reorg(ReorgOp::Transpose), vec![a]),
+        14 => {
+            let inner = d.dag.add(HopOp::Reorg(ReorgOp::Transpose), &[a], None).ok()?;
+            let sums = d.dag.add(HopOp::Cumulative(random.pick(&[AggOp::Sum, AggOp::Min])), &[inner], None).ok()?;
+            (HopOp::Reorg(ReorgOp::Transpose), vec![sums])
+        }
+        _ => (HopOp::Outer(random.pick(BinaryOp::ALL)), vec![a, b]),
+    };
+    d.dag.add(op, &inputs, None).ok()
 }

@@ -1,23 +1,48 @@
 //! What an expression is where its driver is zero: the one analysis behind sparse-safe operators.
 //!
 //! Constants are propagated through the covered operators with the driver's cells (in Row operators: rows) set to
-//! zero and everything else unknown. Under the default meaning of zeros a zero annihilates in `*`, `&` and as the
-//! numerator of `/`, whatever the other operand is; under strict IEEE only `&` does.
+//! zero and everything else unknown. Under the default meaning of zeros a zero annihilates in `*`, `&`, as the
+//! numerator of `/` and wherever else the table of operations says so, whatever the other operand is; under strict IEEE
+//! only where the operation gives zero for every other operand, NaN and infinities included.
 
-use fuseline_ir::hop::{HopDag, HopId, HopOp};
-use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp};
+use crate::template::{is_elementwise, is_transpose, untransposed};
+use fuseline_ir::hop::{HopDag, HopId, HopOp, ReorgOp};
+use fuseline_ir::ops::{BinaryOp, BinaryZero, TernaryOp};
 
 /// How deep to look for the matrix that an expression takes its zeros from.
 const DEPTH: usize = 8;
 
-/// Whether the result of the covered operators (ascending; `root` is one of them) is zero, or adds nothing to the
-/// aggregate that `root` is, where the cells or the row of the input `driver` are zero.
-pub(crate) fn is_sparse_safe(dag: &HopDag, members: &[HopId], root: HopId, driver: HopId, strict: bool) -> bool {
-    let mut evaluation = Evaluation { dag, members, values: vec![None; members.len()], driver, strict };
+/// What of the driver is zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Zeros {
+    /// Cell (i, j), where an expression over cells is evaluated.
+    Cell,
+    /// All of row i, where an expression over rows is evaluated.
+    Row,
+}
+
+/// Whether the result of the covered operators (ascending; `root` is one of them), or what the aggregate that `root` is
+/// aggregates, is zero where the cells or the row of the input `driver` are zero.
+///
+/// Sums and counts ignore zeros; for extremes and products skeletons take one zero for all that they skip.
+pub(crate) fn is_sparse_safe(
+    dag: &HopDag,
+    members: &[HopId],
+    root: HopId,
+    driver: HopId,
+    zeros: Zeros,
+    strict: bool,
+) -> bool {
+    let mut evaluation = Evaluation { dag, members, values: vec![None; members.len()], driver, zeros, strict };
     for (position, &member) in members.iter().enumerate() {
         evaluation.values[position] = evaluation.operator(member);
     }
     evaluation.value(root) == Some(0.0)
+}
+
+/// Whether an element-wise operation is zero in the cells in which this input is.
+pub(crate) fn is_zero_with(dag: &HopDag, id: HopId, input: HopId, strict: bool) -> bool {
+    is_sparse_safe(dag, &[id], id, input, Zeros::Cell, strict)
 }
 
 /// Whether the expression takes zeros from a matrix of its size: `X != 0`, `X * y`, a matrix itself.
@@ -26,13 +51,13 @@ pub(crate) fn keeps_zeros(dag: &HopDag, id: HopId, strict: bool) -> bool {
 }
 
 fn keeps_zeros_within(dag: &HopDag, id: HopId, strict: bool, depth: usize) -> bool {
-    if !crate::template::is_elementwise(dag, id) {
+    if !is_elementwise(dag, id) {
         return true;
     }
     depth > 0
         && dag[id].inputs.iter().any(|&input| {
             dag[input].size.same_dims(&dag[id].size)
-                && is_sparse_safe(dag, &[id], id, input, strict)
+                && is_zero_with(dag, id, input, strict)
                 && keeps_zeros_within(dag, input, strict, depth - 1)
         })
 }
@@ -43,6 +68,7 @@ struct Evaluation<'a> {
     /// By position in `members`; `None` is unknown.
     values: Vec<Option<f64>>,
     driver: HopId,
+    zeros: Zeros,
     strict: bool,
 }
 
@@ -57,27 +83,38 @@ impl Evaluation<'_> {
         self.dag.literal_f64(id)
     }
 
-    /// The value of the left operand of a product, whose columns are then the rows of what it is the transpose of.
-    /// (Elsewhere a transpose has its zeros in other cells than its operand.)
+    /// The value of an operand that is read through a transpose: its columns are the rows of what it is the transpose of.
     fn left_value(&self, id: HopId) -> Option<f64> {
-        self.value(id).or_else(|| crate::template::untransposed(self.dag, id).and_then(|input| self.value(input)))
+        self.value(id).or_else(|| untransposed(self.dag, id).and_then(|input| self.value(input)))
     }
 
     fn operator(&self, id: HopId) -> Option<f64> {
         let hop = &self.dag[id];
         let value = |position: usize| self.value(hop.inputs[position]);
+        let zero = |value: Option<f64>| value.filter(|&x| x == 0.0);
         match hop.op {
             HopOp::Unary(op) => value(0).map(|x| op.eval(x)),
-            HopOp::Binary(op) => self.binary(op, value(0), value(1)),
+            HopOp::Binary(op) | HopOp::Outer(op) => self.binary(op, value(0), value(1)),
             HopOp::Ternary(op) => self.ternary(op, value(0), value(1), value(2)),
-            HopOp::Reorg(_) | HopOp::Index => value(0),
-            // An extreme of zeros is zero, but along columns and over everything a zero row still counts.
-            HopOp::AggUnary(_, Direction::Row) => value(0).filter(|&x| x == 0.0),
-            HopOp::AggUnary(op, _) => value(0).filter(|&x| x == 0.0 && matches!(op, AggOp::Sum | AggOp::SumSq)),
+            HopOp::Nary(op) => {
+                let values = hop.inputs.iter().map(|&input| self.value(input));
+                match op.fold() {
+                    Some(fold) => values.reduce(|x, y| self.binary(fold, x, y)).flatten(),
+                    None => values.reduce(|x, y| zero(x).and(zero(y))).flatten(),
+                }
+            }
+            // A cumulative aggregate along rows stands between two transposes; other transposes have their zeros in other
+            // cells than their operands, and are read through only where a product does.
+            HopOp::Cumulative(_) => zero(self.left_value(hop.inputs[0])),
+            HopOp::Reorg(ReorgOp::Transpose) if matches!(self.dag[hop.inputs[0]].op, HopOp::Cumulative(_)) => value(0),
+            // Columns of a row of zeros are zero, but cell (i, k) may not be where cell (i, j) is.
+            HopOp::Index if self.zeros == Zeros::Row => value(0),
+            // Every aggregate of zeros is zero.
+            HopOp::AggUnary(..) => zero(value(0)),
             HopOp::MatMul if !self.strict => {
-                let by_rows = crate::template::is_transpose(self.dag, hop.inputs[0]);
+                let by_rows = is_transpose(self.dag, hop.inputs[0]);
                 let right = if by_rows { value(1) } else { None };
-                [self.left_value(hop.inputs[0]), right].into_iter().flatten().find(|&x| x == 0.0)
+                [self.left_value(hop.inputs[0]), right].into_iter().find_map(zero)
             }
             _ => None,
         }
@@ -92,20 +129,30 @@ impl Evaluation<'_> {
     }
 
     fn binary(&self, op: BinaryOp, x: Option<f64>, y: Option<f64>) -> Option<f64> {
-        match (op, x, y) {
+        let always = match op {
+            BinaryOp::And | BinaryOp::BitwAnd | BinaryOp::LogNzBase | BinaryOp::MinusNz => true,
+            _ => !self.strict,
+        };
+        match (op.zero(), x, y) {
             (_, Some(x), Some(y)) => Some(op.eval(x, y)),
-            (BinaryOp::Mult, ..) => self.product(x, y),
-            (BinaryOp::And, Some(0.0), None) | (BinaryOp::And, None, Some(0.0)) => Some(0.0),
-            (BinaryOp::Div, Some(0.0), None) if !self.strict => Some(0.0),
-            (BinaryOp::Minus1Mult, ..) => self.product(x, y).map(|product| 1.0 - product),
+            (BinaryZero::Annihilates, Some(0.0), None) | (BinaryZero::Annihilates, None, Some(0.0)) => {
+                always.then_some(0.0)
+            }
+            (BinaryZero::LeftAnnihilates, Some(0.0), None) => always.then_some(0.0),
+            _ if op == BinaryOp::Minus1Mult => self.product(x, y).map(|product| 1.0 - product),
             _ => None,
         }
     }
 
     fn ternary(&self, op: TernaryOp, a: Option<f64>, b: Option<f64>, c: Option<f64>) -> Option<f64> {
+        if let (Some(a), Some(b), Some(c)) = (a, b, c) {
+            return Some(op.eval(a, b, c));
+        }
         match op {
             TernaryOp::PlusMult => Some(a? + self.product(b, c)?),
             TernaryOp::MinusMult => Some(a? - self.product(b, c)?),
+            // What does not match the pattern stays, whatever would replace it.
+            TernaryOp::Replace => a.zip(b).filter(|(a, b)| a != b && !(a.is_nan() && b.is_nan())).map(|(a, _)| a),
             TernaryOp::IfElse => match (a, b, c) {
                 (Some(condition), b, c) => {
                     if condition != 0.0 {

@@ -2,8 +2,9 @@
 
 use super::{ConstructError, CoverInput};
 use fuseline_ir::cplan::{Bits, CInput, CInputId, CNode, CNodeId, CPlan, Variant};
-use fuseline_ir::hop::{HopDag, HopId, HopOp};
+use fuseline_ir::hop::{HopDag, HopId, HopOp, NaryOp};
 use fuseline_ir::memo::TemplateType;
+use fuseline_ir::ops::TernaryOp;
 use std::collections::{BTreeMap, HashMap};
 
 /// How nodes read a side input. Skeletons lay an input out in one way, so an operator that is read in two ways is two
@@ -56,9 +57,9 @@ impl<'a> Builder<'a> {
         *self.interned.entry(node).or_insert_with(|| nodes.push(node))
     }
 
-    /// The side or scalar input for an operator's value, read in this way.
-    pub(super) fn input(&mut self, id: HopId, access: Access) -> CInputId {
-        let wanted = (CoverInput::Hop(id), Some(access));
+    /// The side or scalar input for a value, read in this way.
+    pub(super) fn input(&mut self, source: CoverInput, access: Access) -> CInputId {
+        let wanted = (source, Some(access));
         let mut known = self.inputs.iter().copied().zip(self.accesses.iter().copied());
         if let Some(position) = known.position(|input| input == wanted) {
             return CInputId::from_u32(position as u32);
@@ -68,31 +69,54 @@ impl<'a> Builder<'a> {
         self.plan.inputs.push(if access == Access::Scalar { CInput::Scalar } else { CInput::Matrix })
     }
 
-    /// A scalar: baked in if it is a literal of the script, else an input.
+    /// A scalar or the cell of a 1 x 1 matrix: baked in if it is a literal of the script, else an input.
     pub(super) fn scalar(&mut self, id: HopId) -> CNodeId {
         let node = match self.dag.literal_f64(id) {
             Some(value) => CNode::Literal(Bits::new(value)),
-            None => CNode::Scalar(self.input(id, Access::Scalar)),
+            None => {
+                let source = if self.dag[id].is_matrix() { CoverInput::Scalar(id) } else { CoverInput::Hop(id) };
+                CNode::Scalar(self.input(source, Access::Scalar))
+            }
         };
         self.node(node)
     }
 
-    /// An element-wise operation on values that `operand` gives.
-    pub(super) fn elementwise(
-        &mut self,
-        id: HopId,
-        mut operand: impl FnMut(&mut Self, HopId) -> Result<CNodeId, ConstructError>,
-    ) -> Result<CNodeId, ConstructError> {
-        let dag = self.dag;
-        let hop = &dag[id];
-        let mut at = |position: usize| operand(self, hop.inputs[position]);
-        let node = match hop.op {
-            HopOp::Unary(op) => CNode::Unary(op, at(0)?),
-            HopOp::Binary(op) => CNode::Binary(op, at(0)?, at(1)?),
-            HopOp::Ternary(op) => CNode::Ternary(op, at(0)?, at(1)?, at(2)?),
+    /// A column of a matrix, in row i.
+    pub(super) fn column(&mut self, matrix: HopId, column: u32) -> CNodeId {
+        let input = self.input(CoverInput::Hop(matrix), Access::RowScalar);
+        self.node(CNode::SideRowScalar(input, column))
+    }
+
+    /// The value of `seq(from, to, by)` in row i, rounded once as the kernel does.
+    pub(super) fn sequence(&mut self, from: f64, by: f64) -> CNodeId {
+        let [from, row, by] = [CNode::Literal(Bits::new(from)), CNode::RowIndex, CNode::Literal(Bits::new(by))]
+            .map(|node| self.node(node));
+        self.node(CNode::Ternary(TernaryOp::PlusMult, from, row, by))
+    }
+
+    /// An element-wise operation, or columns side by side, on these values of the inputs.
+    pub(super) fn elementwise(&mut self, id: HopId, operands: &[CNodeId]) -> Result<CNodeId, ConstructError> {
+        let node = match (&self.dag[id].op, operands) {
+            (&HopOp::Unary(op), &[a]) => CNode::Unary(op, a),
+            (&(HopOp::Binary(op) | HopOp::Outer(op)), &[a, b]) => CNode::Binary(op, a, b),
+            (&HopOp::Ternary(op), &[a, b, c]) => CNode::Ternary(op, a, b, c),
+            (&HopOp::Nary(op), &[first, ref rest @ ..]) => return self.folded(id, op, first, rest),
             _ => return Err(self.no_operation(id)),
         };
         Ok(self.node(node))
+    }
+
+    /// An operation of any number of operands, from left to right.
+    fn folded(&mut self, id: HopId, op: NaryOp, first: CNodeId, rest: &[CNodeId]) -> Result<CNodeId, ConstructError> {
+        let mut result = first;
+        for &value in rest {
+            result = match op.fold() {
+                Some(fold) => self.node(CNode::Binary(fold, result, value)),
+                None if op == NaryOp::Cbind => self.node(CNode::Cbind(result, value)),
+                None => return Err(self.no_operation(id)),
+            };
+        }
+        Ok(result)
     }
 
     /// The error that the template has no such operation.

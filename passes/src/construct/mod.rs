@@ -5,16 +5,17 @@
 //! scalars are inputs. What cannot be constructed is reported and stays unfused.
 
 mod builder;
+mod canonical;
 mod cells;
 mod optimize;
 mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::cost::{Operator, iteration_space, sparse_driver};
-use crate::select::FusionPlan;
+use crate::cost::Operator;
+use crate::select::{CoverError, FusionPlan, verify_cover};
 use crate::template::{Context, TemplateLimits};
-use fuseline_ir::cplan::{CPlan, VerifiedCPlan, VerifierErrors};
+use fuseline_ir::cplan::{CNode, CPlan, VerifiedCPlan, VerifierErrors};
 use fuseline_ir::hop::{FusionCover, HopDag, HopId};
 use fuseline_ir::memo::TemplateType;
 use thiserror::Error;
@@ -46,9 +47,9 @@ pub enum ConstructError {
     /// No input can be the main input.
     #[error("no input can be the main input of the {0} operator")]
     NoMainInput(TemplateType),
-    /// A product of row vectors neither of which is as long as a row of the main input.
-    #[error("neither factor of the product is as long as a row of the main input")]
-    ShortFactors,
+    /// The cover is none.
+    #[error("the cover is malformed: {0}")]
+    Cover(#[from] CoverError),
     /// The plan breaks a rule of CPlans.
     #[error("the constructed plan is malformed: {0}")]
     Malformed(VerifierErrors),
@@ -61,6 +62,8 @@ pub enum CoverInput {
     Hop(HopId),
     /// The transpose of the value of an operator, for which the DAG needs one more operator.
     Transpose(HopId),
+    /// The cell of a 1 x 1 matrix, as a scalar, for which the DAG needs a cast.
+    Scalar(HopId),
 }
 
 /// A cover with its CPlan.
@@ -72,6 +75,8 @@ pub struct ConstructedPlan {
     pub cplan: VerifiedCPlan,
     /// Its inputs, in the order of the plan's inputs.
     pub inputs: Vec<CoverInput>,
+    /// For each root of the cover, the position of its output in the plan.
+    pub outputs: Vec<u32>,
     /// The operator computes the transpose of what its root does.
     pub transposed_output: bool,
 }
@@ -108,14 +113,35 @@ pub fn construct_in(context: &Context<'_>, plan: &FusionPlan) -> (Vec<Constructe
 /// # Errors
 /// The template cannot express the covered operators over these inputs.
 pub fn construct_cover(context: &Context<'_>, cover: &FusionCover) -> Result<ConstructedPlan, ConstructError> {
-    let draft = match cover.template {
-        TemplateType::Row => rows::draft(context, cover)?,
-        TemplateType::Cell | TemplateType::MAgg | TemplateType::Outer => cells::draft(context, cover)?,
+    verify_cover(context, cover)?;
+    let drafts = match cover.template {
+        TemplateType::Row => vec![rows::draft(context, cover)?],
+        TemplateType::Cell | TemplateType::MAgg | TemplateType::Outer => cells::drafts(context, cover)?,
     };
-    let optimized = optimize_cplan(&draft.cplan);
+    let optimized = drafts.into_iter().map(|draft| (optimize_cplan(&draft.cplan), draft));
+    let (optimized, draft) = optimized
+        .min_by_key(|(optimized, _)| canonical_key(&optimized.cplan))
+        .ok_or(ConstructError::NoMainInput(cover.template))?;
     let inputs = optimized.inputs.iter().map(|&old| draft.inputs[old.as_u32() as usize]).collect();
+    let position = |root: usize| optimized.outputs.iter().position(|&output| output == root);
+    let outputs = (0..cover.roots.len()).map(|root| position(root).unwrap_or(root) as u32).collect();
     let cplan = optimized.cplan.verify().map_err(ConstructError::Malformed)?;
-    Ok(ConstructedPlan { cover: cover.clone(), cplan, inputs, transposed_output: draft.transposed_output })
+    Ok(ConstructedPlan { cover: cover.clone(), cplan, inputs, outputs, transposed_output: draft.transposed_output })
+}
+
+/// The order among plans that differ in which of several equally good inputs is the main one: that which reads the main
+/// input first, then the text.
+fn canonical_key(plan: &CPlan) -> (Option<usize>, String) {
+    (plan.nodes.values().position(|node| *node == CNode::Main), plan.to_string())
+}
+
+/// Whether the inputs of a fused operator are such that it has a plan: there is one to be the main input.
+pub(crate) fn is_constructible(context: &Context<'_>, operator: &Operator) -> bool {
+    match operator.template {
+        None => true,
+        Some(TemplateType::Row) => rows::main_input(context, &operator.members, operator.root).is_some(),
+        Some(_) => cells::has_main(context, operator),
+    }
 }
 
 /// A plan before optimisation.
@@ -135,31 +161,4 @@ pub(crate) fn outside_inputs(dag: &HopDag, members: &[HopId]) -> Vec<HopId> {
     inputs.sort_unstable();
     inputs.dedup();
     inputs
-}
-
-/// The cover as the cost model sees operators.
-pub(crate) fn as_operator(dag: &HopDag, cover: &FusionCover) -> Operator {
-    Operator {
-        template: Some(cover.template),
-        root: cover.roots[0],
-        members: cover.members.clone(),
-        inputs: outside_inputs(dag, &cover.members),
-    }
-}
-
-/// The main input of an operator over cells, and whether the operator may skip its zeros: the sparsest input that the
-/// result is zero with, else the densest one.
-fn main_of_cells(context: &Context<'_>, cover: &FusionCover) -> Result<(HopId, bool), ConstructError> {
-    let operator = as_operator(context.dag, cover);
-    let space = iteration_space(context, &operator.members, operator.root);
-    if let Some(driver) = sparse_driver(context, &operator.members, &cover.roots, &operator.inputs, &space) {
-        return Ok((driver, true));
-    }
-    let sparsity = |id: HopId| context.hop(id).size.sparsity();
-    let candidates = operator.inputs.iter().copied().filter(|&id| context.hop(id).size.same_dims(&space));
-    candidates
-        .reduce(|best, id| if sparsity(id) > sparsity(best) { id } else { best })
-        .filter(|_| cover.template != TemplateType::Outer)
-        .map(|main| (main, false))
-        .ok_or(ConstructError::NoMainInput(cover.template))
 }

@@ -1,12 +1,15 @@
 //! Plans over rows: the Row template.
 
 use super::builder::{Access, Builder};
-use super::{ConstructError, CoverInput, Draft, outside_inputs};
-use crate::template::{Context, column_range, is_elementwise, transposed_product};
-use crate::zeros::is_sparse_safe;
+use super::{ConstructError, CoverInput, Draft};
+use crate::template::{
+    Context, column_range, is_column_transpose, is_elementwise, is_transpose, literal_sequence, row_cumulative_step,
+    single_column, transposed_product,
+};
+use crate::zeros::{Zeros, is_sparse_safe};
 use cranelift_entity::EntitySet;
 use fuseline_ir::SizeInfo;
-use fuseline_ir::cplan::{CNode, CNodeId, COutput, Length, RowType, Shape, Variant};
+use fuseline_ir::cplan::{CNode, CNodeId, COutput, RowType, Shape, Variant};
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::Direction;
@@ -14,56 +17,73 @@ use fuseline_ir::ops::Direction;
 /// The plan of a Row cover.
 pub(super) fn draft(context: &Context<'_>, cover: &FusionCover) -> Result<Draft, ConstructError> {
     let root = cover.roots[0];
-    let main = main_input(context, cover).ok_or(ConstructError::NoMainInput(TemplateType::Row))?;
+    let main = main_input(context, &cover.members, root).ok_or(ConstructError::NoMainInput(TemplateType::Row))?;
     let builder = Builder::new(context.dag, Variant::Row(RowType::NoAgg), &[CoverInput::Hop(main)]);
     let mut rows = Rows { context, builder, main, long: EntitySet::new() };
-    for &member in cover.members.iter().filter(|&&member| member != root) {
-        if let Some(value) = rows.member(member)? {
-            rows.builder.values.insert(member, value);
-        }
+    // The transposed factor of the final product is read through there alone: to other members it is an input.
+    let is_value = |id: HopId| !is_transpose(context.dag, id) || row_cumulative_step(context, id).is_some();
+    for &member in cover.members.iter().filter(|&&member| member != root && is_value(member)) {
+        let value = rows.member(member)?;
+        rows.builder.values.insert(member, value);
     }
     let (row_type, output) = rows.output(root)?;
     let Rows { mut builder, .. } = rows;
     builder.plan.variant = Variant::Row(row_type);
     builder.plan.outputs.push(output);
-    builder.plan.sparse_safe = is_sparse_safe(context.dag, &cover.members, root, main, context.limits.strict_ieee);
+    builder.plan.sparse_safe =
+        is_sparse_safe(context.dag, &cover.members, root, main, Zeros::Row, context.limits.strict_ieee);
     Ok(Draft { cplan: builder.plan, inputs: builder.inputs, transposed_output: false })
 }
 
 /// The matrix whose rows the operator binds: a factor of a final product over rows, else the left of a product, else
-/// the largest matrix that is read row by row.
-fn main_input(context: &Context<'_>, cover: &FusionCover) -> Option<HopId> {
-    let root = cover.roots[0];
-    let is_outside = |id: HopId| cover.members.binary_search(&id).is_err();
-    if let Some((left, right)) = transposed_product(context, root) {
-        let factor = [left, right].into_iter().find(|&id| is_outside(id) && context.hop(id).size.is_matrix());
-        if factor.is_some() {
-            return factor;
+/// the largest matrix that is read row by row, else the largest of which columns are read. A final product over rows
+/// needs one with which a factor is as long as its rows.
+pub(super) fn main_input(context: &Context<'_>, members: &[HopId], root: HopId) -> Option<HopId> {
+    // A column as a row is the same for all rows, but its cells belong to different ones.
+    if members.iter().any(|&id| is_column_transpose(context.dag, id)) {
+        return None;
+    }
+    let final_product = transposed_product(context, root);
+    let rows = match (final_product, &context.hop(root).op) {
+        (Some((left, _)), _) => context.hop(left).size.rows,
+        (None, HopOp::AggUnary(..)) => context.hop(context.hop(root).inputs[0]).size.rows,
+        (None, _) => context.hop(root).size.rows,
+    };
+    let is_bindable = |&id: &HopId| {
+        let size = &context.hop(id).size;
+        members.binary_search(&id).is_err() && size.is_matrix() && size.rows == rows
+    };
+    let suits = |&main: &HopId| {
+        final_product.is_none_or(|(left, right)| {
+            let long = long_members(context, members, main);
+            [left, right].iter().any(|id| *id == main || long.contains(*id))
+        })
+    };
+    let factors = final_product.into_iter().flat_map(|(left, right)| [left, right]);
+    let with_op = |condition: fn(&HopOp) -> bool| members.iter().filter(move |&&id| condition(&context.hop(id).op));
+    let lefts = with_op(|op| *op == HopOp::MatMul).map(|&id| context.hop(id).inputs[0]);
+    let by_size = |ids: &mut dyn Iterator<Item = HopId>| {
+        let mut ids: Vec<HopId> = ids.filter(is_bindable).collect();
+        ids.sort_by_key(|&id| (std::cmp::Reverse(context.hop(id).size.cells()), id));
+        ids
+    };
+    let by_row = with_op(|op| !matches!(op, HopOp::MatMul | HopOp::Index));
+    let by_row = by_size(&mut by_row.flat_map(|&id| context.hop(id).inputs.iter().copied()));
+    let by_column = by_size(&mut with_op(|op| *op == HopOp::Index).map(|&id| context.hop(id).inputs[0]));
+    factors.chain(lefts).filter(is_bindable).chain(by_row).chain(by_column).find(suits)
+}
+
+/// The members whose rows are known to be as long as those of the main input.
+fn long_members(context: &Context<'_>, members: &[HopId], main: HopId) -> EntitySet<HopId> {
+    let mut long = EntitySet::new();
+    for &id in members {
+        let hop = context.hop(id);
+        let keeps_length = is_elementwise(context.dag, id) || matches!(hop.op, HopOp::Reorg(_) | HopOp::Cumulative(_));
+        if keeps_length && hop.inputs.iter().any(|&input| input == main || long.contains(input)) {
+            long.insert(id);
         }
     }
-    let rows = match context.hop(root).op {
-        HopOp::AggUnary(..) => context.hop(context.hop(root).inputs[0]).size.rows,
-        HopOp::MatMul => transposed_product(context, root)
-            .map_or(context.hop(root).size.rows, |(left, _)| context.hop(left).size.rows),
-        _ => context.hop(root).size.rows,
-    };
-    let is_bindable =
-        |id: HopId| is_outside(id) && context.hop(id).size.is_matrix() && context.hop(id).size.rows == rows;
-    let lefts = cover.members.iter().filter(|&&id| context.hop(id).op == HopOp::MatMul);
-    if let Some(left) = lefts.map(|&id| context.hop(id).inputs[0]).find(|&id| is_bindable(id)) {
-        return Some(left);
-    }
-    let by_rows = |&&id: &&HopId| is_elementwise(context.dag, id) || matches!(context.hop(id).op, HopOp::AggUnary(..));
-    let mut candidates: Vec<HopId> = cover
-        .members
-        .iter()
-        .filter(by_rows)
-        .flat_map(|&id| context.hop(id).inputs.iter().copied())
-        .filter(|&id| is_bindable(id))
-        .collect();
-    candidates.sort_by_key(|&id| (std::cmp::Reverse(context.hop(id).size.cells()), id));
-    debug_assert!(candidates.iter().all(|id| outside_inputs(context.dag, &cover.members).contains(id)));
-    candidates.first().copied()
+    long
 }
 
 struct Rows<'a> {
@@ -75,41 +95,62 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// The value of a member per row; none for a transpose that is read through.
-    fn member(&mut self, id: HopId) -> Result<Option<CNodeId>, ConstructError> {
+    /// The value of a member per row.
+    fn member(&mut self, id: HopId) -> Result<CNodeId, ConstructError> {
         let dag = self.context.dag;
         let hop = &dag[id];
-        let value = match hop.op {
-            HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => self.elementwise(id)?,
+        match hop.op {
+            _ if is_elementwise(dag, id) => self.elementwise(id),
+            HopOp::Nary(_) => {
+                let operands = self.operands(id)?;
+                self.builder.elementwise(id, &operands)
+            }
             HopOp::AggUnary(op, Direction::Row) => {
                 let operand = self.operand(hop.inputs[0])?;
-                self.builder.node(CNode::RowAgg(op, operand))
+                Ok(self.builder.node(CNode::RowAgg(op, operand)))
             }
-            HopOp::MatMul if transposed_product(self.context, id).is_none() => self.product(id)?,
-            HopOp::Index => {
-                let (first, last) = column_range(dag, id).ok_or_else(|| self.builder.no_operation(id))?;
-                let input = self.builder.input(hop.inputs[0], Access::Row);
-                self.builder.node(CNode::SideRow(input, Some((first, last))))
+            HopOp::MatMul if transposed_product(self.context, id).is_none() => self.product(id),
+            HopOp::Index => self.columns(id),
+            HopOp::DataGen(_) => {
+                let (from, by) = literal_sequence(dag, id).ok_or_else(|| self.builder.no_operation(id))?;
+                Ok(self.builder.sequence(from, by))
             }
-            HopOp::Reorg(_) => match self.builder.values.get(&hop.inputs[0]) {
-                Some(&value) => value,
-                None => return Ok(None),
-            },
-            _ => return Err(self.builder.no_operation(id)),
-        };
-        Ok(Some(value))
+            // Around a cumulative aggregate along rows.
+            HopOp::Reorg(_) => self.operand(hop.inputs[0]),
+            HopOp::Cumulative(op) => {
+                let operand = self.operand(hop.inputs[0])?;
+                let value = self.builder.node(CNode::RowCumulative(op, operand));
+                if self.long.contains(operand) {
+                    self.long.insert(value);
+                }
+                Ok(value)
+            }
+            _ => Err(self.builder.no_operation(id)),
+        }
+    }
+
+    /// One column, or a range of columns, of a side input.
+    fn columns(&mut self, id: HopId) -> Result<CNodeId, ConstructError> {
+        let (dag, source) = (self.context.dag, self.context.hop(id).inputs[0]);
+        if let Some(column) = single_column(dag, id) {
+            return Ok(self.builder.column(source, column));
+        }
+        let range = column_range(dag, id).ok_or_else(|| self.builder.no_operation(id))?;
+        let input = self.builder.input(CoverInput::Hop(source), Access::Row);
+        Ok(self.builder.node(CNode::SideRow(input, Some(range))))
     }
 
     fn elementwise(&mut self, id: HopId) -> Result<CNodeId, ConstructError> {
-        let inputs = &self.context.hop(id).inputs;
-        let operands: Vec<CNodeId> = inputs.iter().map(|&input| self.operand(input)).collect::<Result<_, _>>()?;
-        let value = self.builder.elementwise(id, |_, input| {
-            Ok(operands[inputs.iter().position(|&other| other == input).unwrap_or_default()])
-        })?;
+        let operands = self.operands(id)?;
+        let value = self.builder.elementwise(id, &operands)?;
         if operands.iter().any(|&operand| self.long.contains(operand)) {
             self.long.insert(value);
         }
         Ok(value)
+    }
+
+    fn operands(&mut self, id: HopId) -> Result<Vec<CNodeId>, ConstructError> {
+        self.context.hop(id).inputs.iter().map(|&input| self.operand(input)).collect()
     }
 
     /// A row times a whole side input: a vector, or a matrix.
@@ -117,11 +158,11 @@ impl Rows<'_> {
         let hop = self.context.hop(id);
         let left = self.operand(hop.inputs[0])?;
         if self.context.hop(hop.inputs[1]).size.cols == Some(1) {
-            let right = self.builder.input(hop.inputs[1], Access::Vector);
+            let right = self.builder.input(CoverInput::Hop(hop.inputs[1]), Access::Vector);
             let vector = self.builder.node(CNode::SideVector(right));
             return Ok(self.builder.node(CNode::DotProduct(left, vector)));
         }
-        let right = self.builder.input(hop.inputs[1], Access::Matrix);
+        let right = self.builder.input(CoverInput::Hop(hop.inputs[1]), Access::Matrix);
         Ok(self.builder.node(CNode::VectMatMult(left, right)))
     }
 
@@ -131,18 +172,18 @@ impl Rows<'_> {
             return Ok(value);
         }
         let hop = self.context.hop(id);
-        if hop.is_scalar() {
+        if hop.is_scalar() || hop.size.is_single() {
             return Ok(self.builder.scalar(id));
         }
         let space = &self.context.hop(self.main).size;
         let node = if id == self.main {
             CNode::Main
         } else if hop.size.rows == space.rows && hop.size.cols == Some(1) {
-            CNode::SideRowScalar(self.builder.input(id, Access::RowScalar))
+            CNode::SideRowScalar(self.builder.input(CoverInput::Hop(id), Access::RowScalar), 0)
         } else if hop.size.rows == space.rows {
-            CNode::SideRow(self.builder.input(id, Access::Row), None)
+            CNode::SideRow(self.builder.input(CoverInput::Hop(id), Access::Row), None)
         } else if hop.size.rows == Some(1) {
-            CNode::SideVector(self.builder.input(id, Access::Vector))
+            CNode::SideVector(self.builder.input(CoverInput::Hop(id), Access::Vector))
         } else {
             let (size, space): (SizeInfo, SizeInfo) = (hop.size, *space);
             return Err(ConstructError::Input { template: TemplateType::Row, size, space });
@@ -155,20 +196,21 @@ impl Rows<'_> {
     }
 
     fn is_scalar(&self, node: CNodeId) -> bool {
-        self.builder.plan.shape(node) == Shape::Scalar
+        self.builder.plan.shapes()[node] == Some(Shape::Scalar)
     }
 
-    /// The variant, by what the root does with the rows, and the output.
+    /// The variant, by what the root does with the rows, and the output. The canonical plan says by its length which of
+    /// the variants without aggregation, and of those over columns, it is.
     fn output(&mut self, root: HopId) -> Result<(RowType, COutput), ConstructError> {
         let hop = self.context.hop(root);
         let output = |node, agg, left| COutput { node, agg, left };
         if let Some((left, right)) = transposed_product(self.context, root) {
             let (left, right) = (self.operand(left)?, self.operand(right)?);
-            let row_type = match (self.long.contains(left), self.long.contains(right)) {
-                (true, _) if self.is_scalar(right) => RowType::ColAggT,
-                (true, _) => RowType::ColAggB1T,
-                (false, true) => RowType::ColAggB1,
-                (false, false) => return Err(ConstructError::ShortFactors),
+            let row_type = match self.long.contains(left) {
+                true if self.is_scalar(right) => RowType::ColAggT,
+                true => RowType::ColAggB1T,
+                // The main input is chosen such that one factor is as long as its rows.
+                false => RowType::ColAggB1,
             };
             return Ok((row_type, output(right, None, Some(left))));
         }
@@ -180,13 +222,8 @@ impl Rows<'_> {
                 Ok((RowType::ColAgg, output(self.operand(hop.inputs[0])?, Some(op), None)))
             }
             _ => {
-                let node = self.member(root)?.ok_or_else(|| self.builder.no_operation(root))?;
-                let row_type = match self.builder.plan.shape(node) {
-                    Shape::Scalar => RowType::RowAgg,
-                    Shape::Vector(Length::Main) => RowType::NoAgg,
-                    Shape::Vector(_) if self.long.contains(node) => RowType::NoAgg,
-                    Shape::Vector(_) => RowType::NoAggB1,
-                };
+                let node = self.member(root)?;
+                let row_type = if self.is_scalar(node) { RowType::RowAgg } else { RowType::NoAgg };
                 Ok((row_type, output(node, None, None)))
             }
         }

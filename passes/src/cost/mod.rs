@@ -10,15 +10,18 @@
 mod tests;
 
 use crate::machine::Machine;
-use crate::template::{Context, is_elementwise, untransposed};
-use crate::zeros::is_sparse_safe;
+use crate::template::{Context, literal_sequence, untransposed};
+use crate::zeros::{Zeros, is_sparse_safe};
 use fuseline_ir::SizeInfo;
-use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::hop::{HopId, HopOp, NaryOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::Direction;
 
 /// Above this share of non-zeros matrices are dense.
 pub const DENSE_SPARSITY: f64 = 0.4;
+
+/// The share of non-zeros that an Outer operator is expected to visit where the number of non-zeros is unknown.
+pub const UNKNOWN_DRIVER_SPARSITY: f64 = 0.1;
 
 /// What the cost model counts of one basic or fused operator.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -86,11 +89,12 @@ pub fn dense_flops(context: &Context<'_>, id: HopId) -> f64 {
     let input = || cells(&context.hop(hop.inputs[0]).size);
     match &hop.op {
         HopOp::Unary(op) if hop.is_matrix() => op.flops() * output,
-        HopOp::Binary(op) if hop.is_matrix() => op.flops() * output,
+        HopOp::Binary(op) | HopOp::Outer(op) if hop.is_matrix() => op.flops() * output,
         HopOp::Ternary(op) if hop.is_matrix() => op.flops() * output,
+        HopOp::Nary(NaryOp::Min | NaryOp::Max | NaryOp::Plus) => hop.inputs.len() as f64 * output,
         HopOp::AggUnary(op, _) => op.flops() * input(),
         HopOp::MatMul => 2.0 * output * context.hop(hop.inputs[0]).size.cols.unwrap_or(0) as f64,
-        HopOp::Reorg(_) | HopOp::Index => output,
+        HopOp::Nary(_) | HopOp::Cumulative(_) | HopOp::Reorg(_) | HopOp::Index | HopOp::DataGen(_) => output,
         _ => 0.0,
     }
 }
@@ -110,6 +114,14 @@ pub(crate) fn sparsity(context: &Context<'_>, id: HopId) -> f64 {
     if sparsity < DENSE_SPARSITY { sparsity } else { 1.0 }
 }
 
+/// The share of the cells that an Outer operator with this driver visits.
+pub(crate) fn driver_sparsity(context: &Context<'_>, driver: HopId) -> f64 {
+    match context.hop(driver).size.nnz {
+        Some(_) => sparsity(context, driver),
+        None => UNKNOWN_DRIVER_SPARSITY,
+    }
+}
+
 /// The size whose cells a Cell, MAgg or Outer operator with this root runs over.
 pub(crate) fn iteration_space(context: &Context<'_>, members: &[HopId], root: HopId) -> SizeInfo {
     let hop = context.hop(root);
@@ -124,6 +136,20 @@ pub(crate) fn iteration_space(context: &Context<'_>, members: &[HopId], root: Ho
     }
 }
 
+/// The inputs of an operator over the cells of `space` that are read cell by cell, so that they can be the main input.
+/// (An index reads its source otherwise.)
+pub(crate) fn inputs_by_cell<'a>(
+    context: &'a Context<'_>,
+    members: &'a [HopId],
+    inputs: &'a [HopId],
+    space: &'a SizeInfo,
+) -> impl Iterator<Item = HopId> + 'a {
+    let by_cell = |id: HopId| {
+        members.iter().map(|&member| context.hop(member)).any(|hop| hop.op != HopOp::Index && hop.inputs.contains(&id))
+    };
+    inputs.iter().copied().filter(move |&id| context.hop(id).size.same_dims(space) && by_cell(id))
+}
+
 /// The input that the cells of all roots are zero with, and whose sparsity the operator therefore exploits: the
 /// sparsest, and of equally sparse ones the first.
 pub(crate) fn sparse_driver(
@@ -133,13 +159,16 @@ pub(crate) fn sparse_driver(
     inputs: &[HopId],
     space: &SizeInfo,
 ) -> Option<HopId> {
-    let mut candidates: Vec<HopId> =
-        inputs.iter().copied().filter(|&id| context.hop(id).size.same_dims(space)).collect();
+    let mut candidates: Vec<HopId> = inputs_by_cell(context, members, inputs, space).collect();
     candidates
         .sort_by(|&one, &other| sparsity(context, one).total_cmp(&sparsity(context, other)).then(one.cmp(&other)));
+    candidates.into_iter().find(|&id| is_driver(context, members, roots, id))
+}
+
+/// Whether the cells of all roots are zero with those of an input.
+pub(crate) fn is_driver(context: &Context<'_>, members: &[HopId], roots: &[HopId], input: HopId) -> bool {
     let strict = context.limits.strict_ieee;
-    let drives = |&id: &HopId| roots.iter().all(|&root| is_sparse_safe(context.dag, members, root, id, strict));
-    candidates.into_iter().find(drives)
+    roots.iter().all(|&root| is_sparse_safe(context.dag, members, root, input, Zeros::Cell, strict))
 }
 
 /// What the operator writes, computes and reads. An Outer operator without a driver is impossible: infinite.
@@ -149,10 +178,12 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> CostVector {
         hop => bytes(&hop.size),
     };
     let read = |id: &HopId| bytes(&context.hop(*id).size);
+    // A transpose inside of an operator is read through.
+    let is_free = |id: HopId| operator.members.len() > 1 && matches!(context.hop(id).op, HopOp::Reorg(_));
     match operator.template {
         None | Some(TemplateType::Row) => CostVector {
             output,
-            compute: operator.members.iter().map(|&id| flops(context, id)).sum(),
+            compute: operator.members.iter().filter(|&&id| !is_free(id)).map(|&id| flops(context, id)).sum(),
             input: operator.inputs.iter().map(read).sum(),
         },
         Some(template) => {
@@ -167,24 +198,27 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> CostVector {
             } else {
                 None
             };
-            if template == TemplateType::Outer && driver.is_none() {
-                return CostVector { output, compute: f64::INFINITY, input: 0.0 };
-            }
-            cells_cost(context, &operator.members, &operator.inputs, &space, driver, output)
+            let scale = match (template, driver) {
+                (TemplateType::Outer, None) => {
+                    return CostVector { output, compute: f64::INFINITY, input: 0.0 };
+                }
+                (TemplateType::Outer, Some(driver)) => driver_sparsity(context, driver),
+                (_, driver) => driver.map_or(1.0, |driver| sparsity(context, driver)),
+            };
+            cells_cost(context, &operator.members, &operator.inputs, &space, (driver, scale), output)
         }
     }
 }
 
-/// The cost of an operator over the cells of `space` that `driver` is not zero at.
+/// The cost of an operator over the cells of `space` that a driver is not zero at, a share `scale` of them.
 pub(crate) fn cells_cost(
     context: &Context<'_>,
     members: &[HopId],
     inputs: &[HopId],
     space: &SizeInfo,
-    driver: Option<HopId>,
+    (driver, scale): (Option<HopId>, f64),
     output: f64,
 ) -> CostVector {
-    let scale = driver.map_or(1.0, |driver| sparsity(context, driver));
     let read = |id: &HopId| {
         let size = &context.hop(*id).size;
         bytes(size) * if Some(*id) != driver && size.same_dims(space) { scale } else { 1.0 }
@@ -200,7 +234,12 @@ pub(crate) fn cells_cost(
 fn cell_flops(context: &Context<'_>, id: HopId, space: &SizeInfo, scale: f64) -> f64 {
     let hop = context.hop(id);
     let own = dense_flops(context, id);
-    let is_smaller = is_elementwise(context.dag, id) && !hop.size.same_dims(space);
+    let by_cell = match hop.op {
+        HopOp::AggUnary(..) | HopOp::MatMul | HopOp::Reorg(_) => false,
+        HopOp::DataGen(_) => literal_sequence(context.dag, id).is_some(),
+        _ => true,
+    };
+    let is_smaller = by_cell && !hop.size.same_dims(space);
     if is_smaller {
         let repeated = own / cells(&hop.size).max(1.0) * cells(space) * scale;
         return own.max(repeated);

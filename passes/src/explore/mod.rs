@@ -26,9 +26,13 @@ pub fn explore_in(context: &Context<'_>, templates: &[&dyn Template]) -> MemoTab
     memo
 }
 
-/// The inputs of an operator that entries refer to: an index reads one matrix, its bounds are no data.
+/// The inputs of an operator that entries refer to: an index reads one matrix, a sequence none; bounds are no data.
 fn arity(op: &HopOp, inputs: usize) -> usize {
-    if *op == HopOp::Index { 1 } else { inputs.min(MAX_REFERENCES) }
+    match op {
+        HopOp::Index => 1,
+        HopOp::DataGen(_) => 0,
+        _ => inputs.min(MAX_REFERENCES),
+    }
 }
 
 struct Explorer<'a> {

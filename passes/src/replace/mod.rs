@@ -33,11 +33,11 @@ pub fn replace(dag: &HopDag, covers: &[CompiledCover]) -> HopDag {
         new: HopDag::new(),
         renamed: SecondaryMap::new(),
         spoofs: vec![None; covers.len()],
-        transposes: BTreeMap::new(),
+        adapters: BTreeMap::new(),
     };
     for (number, cover) in covers.iter().enumerate() {
         for (position, &root) in cover.plan.cover.roots.iter().enumerate() {
-            replacement.cover_of[root] = Some((number as u32, position as u32));
+            replacement.cover_of[root] = Some((number as u32, cover.plan.outputs[position]));
         }
     }
     // What stays keeps its order, as far as multi-aggregates allow.
@@ -57,14 +57,14 @@ pub fn replace(dag: &HopDag, covers: &[CompiledCover]) -> HopDag {
 struct Replacement<'a> {
     old: &'a HopDag,
     covers: &'a [CompiledCover],
-    /// For each root of a cover: the cover and the position among its roots.
+    /// For each root of a cover: the cover and the position among its outputs.
     cover_of: SecondaryMap<HopId, Option<(u32, u32)>>,
     new: HopDag,
     renamed: SecondaryMap<HopId, Option<HopId>>,
     /// The fused operator of each cover, once built.
     spoofs: Vec<Option<HopId>>,
-    /// Transposes that were added, by the old operator that they transpose.
-    transposes: BTreeMap<HopId, HopId>,
+    /// Transposes and casts that were added, by what they make of which old operator.
+    adapters: BTreeMap<CoverInput, HopId>,
 }
 
 impl Replacement<'_> {
@@ -107,7 +107,7 @@ impl Replacement<'_> {
         match self.cover_of[id] {
             Some((cover, _)) => {
                 let input = |input: &CoverInput| match *input {
-                    CoverInput::Hop(id) | CoverInput::Transpose(id) => id,
+                    CoverInput::Hop(id) | CoverInput::Transpose(id) | CoverInput::Scalar(id) => id,
                 };
                 self.covers[cover as usize].plan.inputs.iter().map(input).collect()
             }
@@ -155,17 +155,25 @@ impl Replacement<'_> {
     }
 
     fn input(&mut self, input: CoverInput) -> HopId {
-        let id = match input {
-            CoverInput::Hop(id) => return self.renamed(id),
-            CoverInput::Transpose(id) => id,
-        };
-        if let Some(&transpose) = self.transposes.get(&id) {
-            return transpose;
+        if let Some(&adapter) = self.adapters.get(&input) {
+            return adapter;
         }
-        let (source, size) = (self.renamed(id), transposed(self.old[id].size));
-        let transpose = self.matrix(HopOp::Reorg(ReorgOp::Transpose), &[source], size, id);
-        self.transposes.insert(id, transpose);
-        transpose
+        let adapter = match input {
+            CoverInput::Hop(id) => return self.renamed(id),
+            CoverInput::Transpose(id) => {
+                let (source, size) = (self.renamed(id), transposed(self.old[id].size));
+                self.matrix(HopOp::Reorg(ReorgOp::Transpose), &[source], size, id)
+            }
+            CoverInput::Scalar(id) => self.as_scalar(self.renamed(id), DataType::F64, id),
+        };
+        self.adapters.insert(input, adapter);
+        adapter
+    }
+
+    /// The cell of a 1 x 1 matrix.
+    fn as_scalar(&mut self, matrix: HopId, data_type: DataType, like: HopId) -> HopId {
+        let (op, span) = (HopOp::Cast(CastOp::AsScalar), self.old[like].span);
+        self.new.push(Hop { op, inputs: Inputs::from_slice(&[matrix]), data_type, size: SizeInfo::UNKNOWN, span })
     }
 
     /// The value of a root from its fused operator.
@@ -182,13 +190,7 @@ impl Replacement<'_> {
         if !old.is_scalar() {
             return value;
         }
-        self.new.push(Hop {
-            op: HopOp::Cast(CastOp::AsScalar),
-            inputs: Inputs::from_slice(&[value]),
-            data_type: old.data_type,
-            size: SizeInfo::UNKNOWN,
-            span: old.span,
-        })
+        self.as_scalar(value, old.data_type, root)
     }
 }
 

@@ -10,6 +10,7 @@ mod dag;
 mod egraph;
 mod extract;
 pub(crate) mod fold;
+mod means;
 mod operator;
 mod report;
 mod rules;
@@ -49,7 +50,8 @@ impl Default for RewriteOptions {
     }
 }
 
-/// The simplified DAG: equal outputs, effects in the same order, at most the cost of the input.
+/// The simplified DAG: equal outputs, effects in the same order, at most the cost of the input. Means of which sizes are
+/// known become sums and quotients.
 ///
 /// Ids are fresh and topologically ordered, dead operators are gone, surviving operators keep the place where they were
 /// written (merged ones the first). Fusion covers of the input, which name its operators, do not survive.
@@ -74,5 +76,6 @@ pub fn rewrite_with_report(dag: &HopDag, options: &RewriteOptions) -> (HopDag, R
         canonical
     };
     report.finish(&result);
-    (result, report)
+    // Not a rule: it pays only in what fusion makes of it.
+    (dag::canonicalize(&means::expand(&result)), report)
 }

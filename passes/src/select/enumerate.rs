@@ -2,7 +2,7 @@
 //! materialised, with skipping of subspaces whose lower bound reaches the best cost so far.
 
 use super::space::SearchSpace;
-use super::{PlanAssignment, SelectPolicy};
+use super::{PlanAssignment, SelectPolicy, random};
 
 /// Limits of the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +61,9 @@ pub(crate) fn search(
         SelectPolicy::CostBased => search.cost_based(limits),
         SelectPolicy::Exhaustive if space.points() <= limits.exhaustive_points => search.exhaustive(),
         SelectPolicy::Exhaustive => search.cost_based(limits),
+        SelectPolicy::Random { seed } => {
+            search.evaluate(random::assignment(seed, &space.partition.members, space.points()));
+        }
     }
     (search.best, search.upper, search.stats)
 }

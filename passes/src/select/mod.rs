@@ -6,9 +6,11 @@
 mod enumerate;
 mod multi_aggregate;
 mod prune;
+mod random;
 mod space;
 #[cfg(test)]
 mod tests;
+mod verify;
 
 use crate::cost::{CostModel, Operator};
 use crate::explore::prune_dominated;
@@ -20,6 +22,7 @@ use fuseline_ir::memo::{MemoTable, TemplateType};
 use std::str::FromStr;
 
 pub use enumerate::{SearchLimits, SearchStats};
+pub use verify::{CoverError, verify_cover};
 
 /// How to choose among the candidate plans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,10 +36,15 @@ pub enum SelectPolicy {
     CostBased,
     /// The cheapest assignment, found by costing all of them.
     Exhaustive,
+    /// Any valid plan, drawn from the seed and the DAG: an instrument of tests.
+    Random {
+        /// The seed.
+        seed: u64,
+    },
 }
 
 impl SelectPolicy {
-    /// Every policy.
+    /// Every policy that has a purpose besides tests.
     pub const ALL: &[SelectPolicy] =
         &[SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy, SelectPolicy::CostBased, SelectPolicy::Exhaustive];
 
@@ -47,6 +55,7 @@ impl SelectPolicy {
             SelectPolicy::FuseNoRedundancy => "fuse-no-redundancy",
             SelectPolicy::CostBased => "cost",
             SelectPolicy::Exhaustive => "exhaustive",
+            SelectPolicy::Random { .. } => "random",
         }
     }
 }
@@ -128,7 +137,11 @@ pub fn select_in(
 
 /// The memo table as a policy searches it: without Row plans that do a Cell plan's work, and for fuse-all without
 /// dominated plans. Fuse-no-redundancy keeps these, since materialisation may invalidate the plans that dominate them.
+/// A random plan may contain whatever a random part of the table holds.
 pub fn prepare(context: &Context<'_>, memo: &MemoTable, policy: SelectPolicy) -> MemoTable {
+    if let SelectPolicy::Random { seed } = policy {
+        return random::thin_out(context.dag, memo, seed);
+    }
     let mut memo = memo.clone();
     prune::prune_rows_without_row_operations(context, &mut memo);
     if policy == SelectPolicy::FuseAll {
@@ -137,13 +150,18 @@ pub fn prepare(context: &Context<'_>, memo: &MemoTable, policy: SelectPolicy) ->
     memo
 }
 
-/// Whether an operator is fused and does more than one basic operator: a product with a transpose counts, since it
-/// saves the transpose.
+/// Whether an operator is fused and does more than one basic operator: a product with a transpose and a cumulative
+/// aggregate between two count, since they save the transposes.
 fn is_worth_fusing(context: &Context<'_>, operator: &Operator) -> bool {
+    operator.template.is_some() && saves_work(context, &operator.members)
+}
+
+/// Whether a fused operator of these members does more than one basic operator.
+fn saves_work(context: &Context<'_>, members: &[HopId]) -> bool {
     let working = |id: &&HopId| !is_transpose(context.dag, **id);
-    operator.template.is_some()
-        && (operator.members.iter().filter(working).count() > 1
-            || operator.members.iter().any(|&id| transposed_product(context, id).is_some()))
+    let saves_transposes =
+        |&id: &HopId| transposed_product(context, id).is_some() || matches!(context.hop(id).op, HopOp::Cumulative(_));
+    members.iter().filter(working).count() > 1 || members.iter().any(saves_transposes)
 }
 
 /// The cover of a fused operator: its members and the transposes that it reads through.

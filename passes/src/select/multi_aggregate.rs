@@ -1,18 +1,20 @@
 //! Composition of multi-aggregates (MAgg): full aggregates over cells of equal sizes that share an input are computed
 //! in one pass.
 //!
-//! Candidates are the fused Cell operators that end in a full aggregate, and basic full aggregates, of all partitions.
+//! Candidates are the fused Cell operators that end in a full aggregate, and basic full aggregates, of all partitions;
+//! inner products `t(x) %*% y` are sums of cells, too.
 //! They are merged greedily in ascending order, any number of them, as long as none depends on another and the cost
 //! model finds the merged operator no slower.
 
-use super::cover;
+use super::{cover, saves_work};
+use crate::construct::outside_inputs;
 use crate::cost::{self, CostModel, Operator};
-use crate::template::Context;
+use crate::template::{Context, is_cell_aggregate, is_inner_product};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
-use fuseline_ir::ops::{AggOp, Direction};
+use fuseline_ir::ops::Direction;
 
 /// Operators to be computed together.
 #[derive(Clone)]
@@ -54,12 +56,10 @@ pub(crate) fn compose(context: &Context<'_>, model: &CostModel, operators: Vec<O
     groups.iter().filter_map(|group| group.cover(context)).chain(singles).collect()
 }
 
-fn is_full_aggregate(context: &Context<'_>, id: HopId) -> bool {
-    let hop = context.hop(id);
-    match hop.op {
-        HopOp::AggUnary(op, Direction::Full) => op != AggOp::Mean,
-        HopOp::MatMul => hop.size.is_single(),
-        _ => false,
+pub(crate) fn is_full_aggregate(context: &Context<'_>, id: HopId) -> bool {
+    match context.hop(id).op {
+        HopOp::AggUnary(_, Direction::Full) => is_cell_aggregate(context, id),
+        _ => is_inner_product(context, id),
     }
 }
 
@@ -67,31 +67,43 @@ fn is_candidate(context: &Context<'_>, operator: &Operator) -> bool {
     operator.template == Some(TemplateType::Cell) && is_full_aggregate(context, operator.root)
 }
 
-/// A live aggregate of a matrix that no fused operator computes.
+/// A live aggregate that no fused operator computes.
 fn basic_aggregate(context: &Context<'_>, id: HopId) -> Option<Operator> {
-    let hop = context.hop(id);
-    let is_aggregate = matches!(hop.op, HopOp::AggUnary(..)) && is_full_aggregate(context, id);
-    let input = *hop.inputs.first()?;
-    let is_large = context.hop(input).is_matrix() && context.hop(input).size.cells().is_some_and(|cells| cells > 1);
-    (context.is_live(id) && is_aggregate && is_large).then(|| Operator {
+    let is_candidate = context.is_live(id) && is_full_aggregate(context, id);
+    is_candidate.then(|| Operator {
         template: Some(TemplateType::Cell),
         root: id,
         members: vec![id],
-        inputs: vec![input],
+        inputs: context.hop(id).inputs.to_vec(),
     })
+}
+
+/// The operator with the transpose that it reads through, if it ends in an inner product, as one of its members.
+fn with_transpose(context: &Context<'_>, operator: &Operator) -> Operator {
+    let mut operator = operator.clone();
+    let root = context.hop(operator.root);
+    if root.op == HopOp::MatMul {
+        operator.members.push(root.inputs[0]);
+        operator.members.sort_unstable();
+        operator.members.dedup();
+        operator.inputs = outside_inputs(context.dag, &operator.members);
+    }
+    operator
 }
 
 impl Group {
     fn of(context: &Context<'_>, model: &CostModel, operator: &Operator) -> Group {
+        let operator = with_transpose(context, operator);
         let space = cost::iteration_space(context, &operator.members, operator.root);
-        let (roots, members, inputs) = (vec![operator.root], operator.members.clone(), operator.inputs.clone());
+        let (roots, members, inputs) = (vec![operator.root], operator.members, operator.inputs);
         Group { space, roots, members, inputs, seconds: 0.0 }.costed(context, model)
     }
 
     fn costed(mut self, context: &Context<'_>, model: &CostModel) -> Group {
         let driver = cost::sparse_driver(context, &self.members, &self.roots, &self.inputs, &self.space);
         let output = 8.0 * self.roots.len() as f64;
-        let vector = cost::cells_cost(context, &self.members, &self.inputs, &self.space, driver, output);
+        let scale = driver.map_or(1.0, |driver| cost::sparsity(context, driver));
+        let vector = cost::cells_cost(context, &self.members, &self.inputs, &self.space, (driver, scale), output);
         self.seconds = model.seconds(&vector);
         self
     }
@@ -129,7 +141,7 @@ impl Group {
                 members: self.members.clone(),
                 inputs: self.inputs.clone(),
             };
-            return cover(context, &operator).filter(|_| self.members.len() > 1);
+            return cover(context, &operator).filter(|cover| saves_work(context, &cover.members));
         }
         let operator = Operator {
             template: Some(TemplateType::MAgg),

@@ -1,10 +1,10 @@
 //! The search space of one partition, indexed for fast costing of many assignments.
 //!
 //! Under an assignment entries whose references cross a materialised point are unusable, and so are entries that refer
-//! to a group without a usable compatible entry. One ascending sweep finds for each group the best entry to start an
-//! operator with, and per template the best one to continue an operator with. Reading the plan then follows
-//! references from the roots; every materialised group starts one operator (the paper's `getPlanCost`, where the pairs
-//! of operator and cost vector that it memoises are the members of one operator here).
+//! to a group without a usable compatible entry. One ascending sweep finds for each group and template the best entry
+//! to continue an operator with. Reading the plan then follows references from the roots; every materialised group
+//! starts one operator (the paper's `getPlanCost`, where the pairs of operator and cost vector that it memoises are the
+//! members of one operator here), with the best entry that gives an operator with a main input.
 //!
 //! The order among entries is total: to start an operator, entries with references come first, then Outer before Row
 //! before Cell, then more references; to continue one, its own template before Cell, then more references; what
@@ -12,6 +12,7 @@
 
 use super::PlanAssignment;
 use super::prune::needs_rows;
+use crate::construct::is_constructible;
 use crate::cost::{self, CostModel, Operator};
 use crate::partition::{InterestingPoint, PlanPartition};
 use crate::template::Context;
@@ -31,13 +32,9 @@ struct Entry {
     points: SmallVec<[usize; 3]>,
 }
 
-/// The best entries of a group under an assignment, as positions among its entries.
-#[derive(Clone, Copy, Default)]
-struct Choice {
-    start: Option<usize>,
-    /// By template.
-    resume: [Option<usize>; 4],
-}
+/// The best entries of a group to continue an operator with under an assignment, by template, as positions among its
+/// entries.
+type Choice = [Option<usize>; TemplateType::ALL.len()];
 
 /// Working memory of one costing.
 #[derive(Default)]
@@ -105,7 +102,7 @@ impl<'a> SearchSpace<'a> {
             .iter()
             .map(|&member| memo.entries(member).iter().map(|entry| index(member, entry)).collect())
             .collect();
-        let bound = Bound::new(context, partition);
+        let bound = Bound::new(context, memo, partition);
         SearchSpace { context, partition, model, entries, positions, bound, scratch: RefCell::default() }
     }
 
@@ -173,7 +170,7 @@ impl<'a> SearchSpace<'a> {
             if std::mem::replace(&mut scratch.materialized[position], scratch.costings) == scratch.costings {
                 continue;
             }
-            let operator = self.operator(position, scratch);
+            let operator = self.operator(position, assignment, scratch);
             if !visitor(&operator) {
                 return false;
             }
@@ -186,29 +183,19 @@ impl<'a> SearchSpace<'a> {
         self.positions[id].map(|position| position as usize)
     }
 
-    /// The best usable entries of every group.
+    /// The best usable open entries of every group.
     fn choose(&self, assignment: &[bool], choices: &mut Vec<Choice>) {
         choices.clear();
         for entries in &self.entries {
             let mut choice = Choice::default();
             for (number, candidate) in entries.iter().enumerate() {
-                if !self.is_usable(candidate, assignment, choices) {
+                if !candidate.entry.close.is_open() || !self.is_usable(candidate, assignment, choices) {
                     continue;
                 }
                 let ttype = candidate.entry.ttype;
                 let count = candidate.references.len();
-                if candidate.entry.close.is_valid() {
-                    let key =
-                        |e: &Entry| (e.references.is_empty(), rank(e.entry.ttype), usize::MAX - e.references.len());
-                    if choice.start.is_none_or(|best| key(candidate) < key(&entries[best])) {
-                        choice.start = Some(number);
-                    }
-                }
-                if !candidate.entry.close.is_open() {
-                    continue;
-                }
                 for template in TemplateType::ALL {
-                    let slot = &mut choice.resume[*template as usize];
+                    let slot = &mut choice[*template as usize];
                     let is_better = match slot.map(|best| &entries[best]) {
                         _ if ttype != *template && ttype != TemplateType::Cell => false,
                         None => true,
@@ -228,7 +215,7 @@ impl<'a> SearchSpace<'a> {
     fn is_usable(&self, candidate: &Entry, assignment: &[bool], choices: &[Choice]) -> bool {
         let template = candidate.entry.ttype;
         let resumed =
-            |position: usize| choices[position].resume[template as usize].map(|number| &self.entries[position][number]);
+            |position: usize| choices[position][template as usize].map(|number| &self.entries[position][number]);
         // An Outer operator must reach its product, which only Outer entries lead to.
         let reaches_product = template != TemplateType::Outer
             || candidate.references.is_empty()
@@ -241,17 +228,44 @@ impl<'a> SearchSpace<'a> {
             && candidate.references.iter().all(|&reference| resumed(reference).is_some())
     }
 
-    /// The operator that starts at a group.
-    fn operator(&self, start: usize, scratch: &mut Scratch) -> Operator {
+    /// The operator that starts at a group: fused by the best entry that gives one which can be constructed, else basic.
+    fn operator(&self, start: usize, assignment: &[bool], scratch: &mut Scratch) -> Operator {
+        let mut refused: SmallVec<[usize; 4]> = SmallVec::new();
+        while let Some(number) = self.start_entry(start, assignment, &scratch.choices, &refused) {
+            let operator = self.fused(start, number, scratch);
+            if let Some(operator) = constructible(self.context, operator) {
+                return operator;
+            }
+            refused.push(number);
+        }
+        let root = self.partition.members[start];
+        let mut inputs = self.context.hop(root).inputs.to_vec();
+        inputs.sort_unstable();
+        inputs.dedup();
+        Operator { template: None, root, members: vec![root], inputs }
+    }
+
+    /// The best usable entry with references to start an operator with, besides the refused ones.
+    fn start_entry(&self, start: usize, assignment: &[bool], choices: &[Choice], refused: &[usize]) -> Option<usize> {
+        let entries = &self.entries[start];
+        let is_start = |&number: &usize| {
+            let entry = &entries[number];
+            entry.entry.close.is_valid()
+                && !entry.references.is_empty()
+                && !refused.contains(&number)
+                && self.is_usable(entry, assignment, choices)
+        };
+        let key = |&number: &usize| {
+            let entry = &entries[number];
+            (rank(entry.entry.ttype), usize::MAX - entry.references.len())
+        };
+        (0..entries.len()).filter(is_start).min_by_key(key)
+    }
+
+    /// The operator that an entry of a group starts.
+    fn fused(&self, start: usize, number: usize, scratch: &mut Scratch) -> Operator {
         let choices = &scratch.choices;
         let root = self.partition.members[start];
-        let entry = choices[start].start.filter(|&number| !self.entries[start][number].references.is_empty());
-        let Some(number) = entry else {
-            let mut inputs = self.context.hop(root).inputs.to_vec();
-            inputs.sort_unstable();
-            inputs.dedup();
-            return Operator { template: None, root, members: vec![root], inputs };
-        };
         let template = self.entries[start][number].entry.ttype;
         scratch.operators += 1;
         let mut members = vec![root];
@@ -268,7 +282,7 @@ impl<'a> SearchSpace<'a> {
                 if std::mem::replace(&mut scratch.member_of[reference], scratch.operators) != scratch.operators {
                     members.push(input);
                     // A Cell entry inside of another template continues with Cell entries.
-                    let resume = choices[reference].resume[entry.entry.ttype as usize];
+                    let resume = choices[reference][entry.entry.ttype as usize];
                     pending.extend(resume.map(|number| (reference, number)));
                 }
             }
@@ -277,20 +291,35 @@ impl<'a> SearchSpace<'a> {
         inputs.sort_unstable();
         inputs.dedup();
         inputs.retain(|input| members.binary_search(input).is_err());
-        let is_cell = template == TemplateType::Row && !needs_rows(self.context, &members, root);
-        let template = if is_cell { TemplateType::Cell } else { template };
         Operator { template: Some(template), root, members, inputs }
     }
 }
 
+/// The operator if it can be constructed, as a Cell operator where that does a Row operator's work.
+fn constructible(context: &Context<'_>, operator: Operator) -> Option<Operator> {
+    if operator.template == Some(TemplateType::Row) && !needs_rows(context, &operator.members, operator.root) {
+        let cell = Operator { template: Some(TemplateType::Cell), ..operator.clone() };
+        if is_constructible(context, &cell) {
+            return Some(cell);
+        }
+    }
+    is_constructible(context, &operator).then_some(operator)
+}
+
 impl Bound {
-    fn new(context: &Context<'_>, partition: &PlanPartition) -> Self {
+    fn new(context: &Context<'_>, memo: &MemoTable, partition: &PlanPartition) -> Self {
+        let is_outer = |entry: &MemoEntry| entry.ttype == TemplateType::Outer;
+        let has_outer = partition.members.iter().any(|&id| memo.entries(id).iter().any(is_outer));
+        let sparsity = |id: HopId| {
+            let sparsity = cost::sparsity(context, id);
+            if has_outer { sparsity.min(cost::driver_sparsity(context, id)) } else { sparsity }
+        };
         let mut least: BTreeMap<(u64, u64), f64> = BTreeMap::new();
         let key = |size: &SizeInfo| size.known_dims().map(|(rows, cols)| (rows.min(cols), rows.max(cols)));
         for &id in partition.members.iter().chain(&partition.inputs) {
             if let Some(key) = key(&context.hop(id).size) {
                 let slot = least.entry(key).or_insert(1.0);
-                *slot = slot.min(cost::sparsity(context, id));
+                *slot = slot.min(sparsity(id));
             }
         }
         let least_sparsity = |size: &SizeInfo| key(size).and_then(|key| least.get(&key)).copied().unwrap_or(1.0);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::explore::explore_in;
 use crate::template::TEMPLATES;
-use crate::testing::{self, Dag};
+use crate::testing::{self, Dag, Random};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 
 fn plan_with(dag: &HopDag, policy: SelectPolicy, limits: &SearchLimits) -> FusionPlan {
@@ -18,15 +18,6 @@ fn plan(dag: &HopDag, policy: SelectPolicy) -> FusionPlan {
 
 fn seconds(plan: &FusionPlan) -> f64 {
     plan.partitions.iter().map(|partition| partition.seconds).sum()
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
 }
 
 /// A random DAG of element-wise operations, aggregates and products, dense and sparse.
@@ -183,4 +174,43 @@ fn a_long_chain_is_one_operator() {
     let (constructed, rejected) = crate::construct::construct(&d.dag, &plan, &TemplateLimits::tiny());
     assert!(rejected.is_empty());
     assert_eq!(constructed[0].cplan.nodes.len(), 20_001);
+}
+
+/// The verifier of covers refuses what no policy may choose.
+#[test]
+fn malformed_covers_are_refused() {
+    let (dag, [xy, xyz, sum]) = testing::sum_of_products();
+    let limits = TemplateLimits::default();
+    let context = Context::new(&dag, &limits);
+    let z = dag[xyz].inputs[1];
+    let cover = |template, roots: &[HopId], members: &[HopId]| {
+        let cover = FusionCover { template, roots: roots.to_vec(), members: members.to_vec() };
+        verify_cover(&context, &cover)
+    };
+    use TemplateType::{Cell, MAgg, Outer, Row};
+    assert_eq!(cover(Cell, &[sum], &[xy, xyz, sum]), Ok(()));
+    assert_eq!(cover(Cell, &[sum], &[sum]), Err(CoverError::SingleOperation));
+    assert_eq!(cover(Cell, &[xyz], &[xy, xyz, sum]), Err(CoverError::Dangling(sum)));
+    assert_eq!(cover(Cell, &[sum], &[xyz, xy]), Err(CoverError::Member(xy)));
+    assert_eq!(cover(Cell, &[sum], &[xy, xyz]), Err(CoverError::Member(sum)));
+    assert_eq!(cover(Cell, &[xyz], &[z, xyz]), Err(CoverError::Unsupported { template: Cell, member: z }));
+    assert_eq!(cover(Outer, &[sum], &[xyz, sum]), Err(CoverError::Root { template: Outer, root: sum }));
+    assert_eq!(cover(MAgg, &[xyz, sum], &[xyz, sum]), Err(CoverError::Root { template: MAgg, root: xyz }));
+    assert_eq!(cover(Row, &[sum], &[xy, xyz, sum]), Ok(()));
+}
+
+/// An Outer driver of which nothing is known counts as a tenth full.
+#[test]
+fn an_unknown_driver_counts_as_sparse() {
+    let mut d = Dag::default();
+    let (x, u, w) = (d.read("X", 2000, 2000), d.read("U", 2000, 10), d.read("W", 10, 2000));
+    let product = d.matmul(u, w);
+    let weighted = d.mult(x, product);
+    let sum = d.sum(weighted);
+    d.write("s", sum);
+    let chosen = plan(&d.dag, SelectPolicy::CostBased);
+    assert_eq!(chosen.covers[0].template, TemplateType::Outer);
+    let mut dense = d.dag.clone();
+    dense.hops[x].size = fuseline_ir::SizeInfo::with_nnz(2000, 2000, 4_000_000);
+    assert_eq!(plan(&dense, SelectPolicy::Exhaustive).covers.len(), 1);
 }

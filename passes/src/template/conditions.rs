@@ -1,15 +1,19 @@
 //! Conditions on operators that several templates share.
 
 use super::Context;
-use fuseline_ir::hop::{HopDag, HopId, HopOp, ReorgOp};
-use fuseline_ir::ops::AggOp;
+use fuseline_ir::hop::{DataGenOp, HopDag, HopId, HopOp, NaryOp, ReorgOp};
 
 /// An element-wise operation with a matrix result of known dimensions whose matrix inputs have the result's
-/// dimensions, its rows and one column, or its columns and one row. Single cells count as neither, so operations with
-/// 1 x 1 results or 1 x 1 operands are left alone.
+/// dimensions, its rows and one column, its columns and one row, or a single cell. Operations with 1 x 1 results are
+/// left alone.
 pub(crate) fn is_elementwise(dag: &HopDag, id: HopId) -> bool {
     let hop = &dag[id];
-    if !matches!(hop.op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_)) || !hop.is_matrix() {
+    let by_cells = match hop.op {
+        HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) | HopOp::Outer(_) => true,
+        HopOp::Nary(op) => op.fold().is_some(),
+        _ => false,
+    };
+    if !by_cells || !hop.is_matrix() {
         return false;
     }
     let Some((rows, cols)) = hop.size.known_dims() else { return false };
@@ -22,14 +26,18 @@ pub(crate) fn is_elementwise(dag: &HopDag, id: HopId) -> bool {
             return input.data_type != fuseline_ir::DataType::STR;
         }
         let dims = input.size.known_dims();
-        let fits = dims == Some((rows, cols)) || dims == Some((rows, 1)) || dims == Some((1, cols));
-        input.is_matrix() && fits && !input.size.is_single()
+        input.is_matrix() && [(rows, cols), (rows, 1), (1, cols), (1, 1)].into_iter().any(|fit| dims == Some(fit))
     })
 }
 
 /// A transpose of a matrix of known dimensions.
 pub(crate) fn is_transpose(dag: &HopDag, id: HopId) -> bool {
     dag[id].op == HopOp::Reorg(ReorgOp::Transpose) && dag[id].size.known_dims().is_some()
+}
+
+/// A transpose of a column of several rows.
+pub(crate) fn is_column_transpose(dag: &HopDag, id: HopId) -> bool {
+    is_transpose(dag, id) && dag[id].size.is_row_vector()
 }
 
 /// The input of a transpose.
@@ -75,6 +83,10 @@ pub(crate) fn transposed_product(context: &Context<'_>, id: HopId) -> Option<(Ho
     if hop.op != HopOp::MatMul {
         return None;
     }
+    // The transpose of a cumulative aggregate is a value by rows of its own.
+    if row_cumulative_step(context, hop.inputs[0]) == Some(CumulativeStep::Result) {
+        return None;
+    }
     let (left, right) = (untransposed(context.dag, hop.inputs[0])?, hop.inputs[1]);
     let (rows, left_cols) = context.hop(left).size.known_dims()?;
     let (_, right_cols) = context.hop(right).size.known_dims()?;
@@ -88,8 +100,8 @@ fn is_skinny(context: &Context<'_>, rows: u64, inner: u64, cols: u64) -> bool {
     rows > cols && inner > cols && cols > 1 && cols < context.limits.skinny_cols
 }
 
-/// The columns `first..last` (0-based, half open) of an index over all rows with literal columns, at least two.
-pub(crate) fn column_range(dag: &HopDag, id: HopId) -> Option<(u32, u32)> {
+/// The columns `first..last` (0-based, half open) of an index over all rows, at least two, with a literal first column.
+fn literal_columns(dag: &HopDag, id: HopId) -> Option<(u32, u32)> {
     let hop = &dag[id];
     if hop.op != HopOp::Index {
         return None;
@@ -97,7 +109,7 @@ pub(crate) fn column_range(dag: &HopDag, id: HopId) -> Option<(u32, u32)> {
     let (rows, cols) = hop.size.known_dims()?;
     let (source_rows, source_cols) = dag[hop.inputs[0]].size.known_dims()?;
     let first = dag.literal_f64(hop.inputs[3])?;
-    if rows != source_rows || rows < 2 || cols < 2 || first < 1.0 || first.fract() != 0.0 {
+    if rows != source_rows || rows < 2 || cols < 1 || first < 1.0 || first.fract() != 0.0 {
         return None;
     }
     let first = first as u64 - 1;
@@ -105,7 +117,93 @@ pub(crate) fn column_range(dag: &HopDag, id: HopId) -> Option<(u32, u32)> {
     Some((u32::try_from(first).ok()?, u32::try_from(last).ok()?))
 }
 
-/// Aggregations that merge partial results of cells; a mean is none.
-pub(crate) fn is_mergeable(op: AggOp) -> bool {
-    matches!(op, AggOp::Sum | AggOp::SumSq | AggOp::Min | AggOp::Max)
+/// The columns `first..last` (0-based, half open) of an index over all rows with literal columns, at least two.
+pub(crate) fn column_range(dag: &HopDag, id: HopId) -> Option<(u32, u32)> {
+    literal_columns(dag, id).filter(|(first, last)| last - first > 1)
+}
+
+/// The column (0-based) of an index over all rows with one literal column.
+pub(crate) fn single_column(dag: &HopDag, id: HopId) -> Option<u32> {
+    literal_columns(dag, id).filter(|(first, last)| last - first == 1).map(|(first, _)| first)
+}
+
+/// First value and increment of a sequence of several values between literals: the value in row `i` is
+/// `from + i * by`, rounded once.
+pub(crate) fn literal_sequence(dag: &HopDag, id: HopId) -> Option<(f64, f64)> {
+    let hop = &dag[id];
+    if hop.op != HopOp::DataGen(DataGenOp::Seq) || hop.size.rows.is_none_or(|rows| rows < 2) {
+        return None;
+    }
+    let [from, _to, by] = [0, 1, 2].map(|position| dag.literal_f64(hop.inputs[position]));
+    Some((from?, by?))
+}
+
+/// Matrices of the same, known number of rows, several, side by side.
+pub(crate) fn is_concatenation(dag: &HopDag, id: HopId) -> bool {
+    let hop = &dag[id];
+    let Some((rows, _)) = hop.size.known_dims().filter(|(rows, _)| *rows > 1) else { return false };
+    let fits = |&input: &HopId| matches!(dag[input].size.known_dims(), Some((own, cols)) if own == rows && cols > 0);
+    hop.op == HopOp::Nary(NaryOp::Cbind) && hop.inputs.len() > 1 && hop.inputs.iter().all(fits)
+}
+
+/// `t(A)` whose only use is as the left of a product that is a sum over rows.
+pub(crate) fn is_transpose_of_product(context: &Context<'_>, id: HopId) -> bool {
+    is_transpose(context.dag, id)
+        && context.single_consumer(id).is_some_and(|consumer| {
+            context.hop(consumer).inputs[0] == id && transposed_product(context, consumer).is_some()
+        })
+}
+
+/// Whether the operator is one of the three of `t(cumsum(t(X)))`, cumulative along the rows of X, the first two of
+/// which nothing else uses.
+pub(crate) fn row_cumulative_step(context: &Context<'_>, id: HopId) -> Option<CumulativeStep> {
+    let is_inner_transpose = |id: HopId| {
+        is_transpose(context.dag, id)
+            && matches!(context.hop(context.hop(id).inputs[0]).size.known_dims(), Some((rows, cols)) if rows > 1 && cols > 1)
+    };
+    let feeds = |id: HopId, condition: &dyn Fn(HopId) -> bool| context.single_consumer(id).is_some_and(condition);
+    let is_sum = |id: HopId| {
+        matches!(context.hop(id).op, HopOp::Cumulative(_))
+            && is_inner_transpose(context.hop(id).inputs[0])
+            && feeds(context.hop(id).inputs[0], &|consumer| consumer == id)
+            && feeds(id, &|consumer| is_transpose(context.dag, consumer))
+    };
+    match context.hop(id).op {
+        HopOp::Cumulative(_) if is_sum(id) => Some(CumulativeStep::Cumulative),
+        HopOp::Reorg(_) if is_transpose(context.dag, id) && is_sum(context.hop(id).inputs[0]) => {
+            Some(CumulativeStep::Result)
+        }
+        HopOp::Reorg(_) if is_inner_transpose(id) && feeds(id, &is_sum) => Some(CumulativeStep::Operand),
+        _ => None,
+    }
+}
+
+/// The operators of `t(cumsum(t(X)))`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CumulativeStep {
+    /// `t(X)`.
+    Operand,
+    /// The cumulative aggregate.
+    Cumulative,
+    /// The transpose of that.
+    Result,
+}
+
+/// `t(x) %*% y` of two columns of the same, known length: an aggregation over cells.
+pub(crate) fn is_inner_product(context: &Context<'_>, id: HopId) -> bool {
+    let hop = context.hop(id);
+    if hop.op != HopOp::MatMul || !hop.size.is_single() {
+        return false;
+    }
+    let right = &context.hop(hop.inputs[1]).size;
+    let fits = |left: HopId| right.is_col_vector() && context.hop(left).size.same_dims(right);
+    untransposed(context.dag, hop.inputs[0]).is_some_and(fits)
+}
+
+/// An aggregation of several cells whose partial results merge, so that operators over cells can end in it.
+pub(crate) fn is_cell_aggregate(context: &Context<'_>, id: HopId) -> bool {
+    let hop = context.hop(id);
+    let HopOp::AggUnary(op, _) = hop.op else { return false };
+    let input = context.hop(hop.inputs[0]);
+    op.merges() && input.is_matrix() && input.size.cells().is_some_and(|cells| cells > 1)
 }

@@ -2,9 +2,9 @@
 
 use super::TemplateLimits;
 use super::conditions::{is_elementwise, is_outer_product_like};
+use crate::zeros;
 use cranelift_entity::{EntitySet, SecondaryMap};
-use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp};
-use fuseline_ir::ops::{BinaryOp, UnaryZero};
+use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, ReorgOp};
 
 /// What is below an expression, as far as the Outer template is concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,7 +117,7 @@ impl<'a> Context<'a> {
         if is_outer_product_like(self, id) {
             return OuterFacts { product: Some(id), driver: None };
         }
-        if let HopOp::Reorg(_) = hop.op {
+        if hop.op == HopOp::Reorg(ReorgOp::Transpose) {
             return self.outer(hop.inputs[0]);
         }
         if !is_elementwise(self.dag, id) {
@@ -128,33 +128,18 @@ impl<'a> Context<'a> {
         let Some(&chain) = hop.inputs.iter().find(over_product) else {
             return OuterFacts::default();
         };
-        let driver = if self.limits.strict_ieee { None } else { self.derive_driver(hop, chain) };
+        let driver = if self.limits.strict_ieee { None } else { self.derive_driver(id, chain) };
         OuterFacts { product: self.outer(chain).product, driver }
     }
 
-    /// The matrix whose zeros make `hop` zero; `chain` is the input over the outer product.
-    fn derive_driver(&self, hop: &Hop, chain: HopId) -> Option<HopId> {
-        let inner = self.outer(chain).driver;
-        match hop.op {
-            HopOp::Unary(op) => inner.filter(|_| op.zero() == UnaryZero::Preserves),
-            HopOp::Binary(op) => {
-                let (left, right) = (hop.inputs[0], hop.inputs[1]);
-                let other = if left == chain { right } else { left };
-                let as_driver =
-                    || Some(other).filter(|&other| other != chain && self.hop(other).size.same_dims(&hop.size));
-                match op {
-                    BinaryOp::Mult | BinaryOp::And => inner.or_else(as_driver),
-                    BinaryOp::Div if left == chain => inner,
-                    BinaryOp::Div => as_driver(),
-                    _ => inner.filter(|_| match (self.dag.literal_f64(left), self.dag.literal_f64(right)) {
-                        (Some(left), _) => op.eval(left, 0.0) == 0.0,
-                        (_, Some(right)) => op.eval(0.0, right) == 0.0,
-                        _ => false,
-                    }),
-                }
-            }
-            _ => None,
-        }
+    /// The matrix whose zeros make an operator zero; `chain` is its input over the outer product.
+    fn derive_driver(&self, id: HopId, chain: HopId) -> Option<HopId> {
+        let hop = self.hop(id);
+        let is_zero_with = |input: HopId| zeros::is_zero_with(self.dag, id, input, self.limits.strict_ieee);
+        let inner = self.outer(chain).driver.filter(|_| is_zero_with(chain));
+        let is_driver =
+            |&input: &HopId| input != chain && self.hop(input).size.same_dims(&hop.size) && is_zero_with(input);
+        inner.or_else(|| hop.inputs.iter().copied().find(is_driver))
     }
 }
 

@@ -16,7 +16,10 @@ pub use context::{Context, OuterFacts};
 pub use outer::OuterTemplate;
 pub use row::RowTemplate;
 
-pub(crate) use conditions::{column_range, is_elementwise, is_transpose, transposed_product, untransposed};
+pub(crate) use conditions::{
+    column_range, is_cell_aggregate, is_column_transpose, is_elementwise, is_inner_product, is_transpose,
+    literal_sequence, row_cumulative_step, single_column, transposed_product, untransposed,
+};
 pub(crate) use outer::{LeftProduct, factor_v, left_product};
 
 use fuseline_ir::hop::HopId;

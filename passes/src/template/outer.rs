@@ -3,9 +3,10 @@
 
 use super::conditions::{is_elementwise, is_outer_product_like, is_transpose, untransposed};
 use super::{Context, Template};
+use crate::zeros;
 use fuseline_ir::hop::{HopDag, HopId, HopOp};
 use fuseline_ir::memo::{CloseStatus, TemplateType};
-use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
+use fuseline_ir::ops::Direction;
 
 /// Conditions of the Outer template.
 #[derive(Clone, Copy, Debug)]
@@ -68,10 +69,8 @@ impl Template for OuterTemplate {
     fn fuse(&self, context: &Context<'_>, hop: HopId, input: HopId) -> bool {
         let Some(product) = context.outer(input).product else { return false };
         match context.hop(hop).op {
-            HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => {
-                is_elementwise(context.dag, hop) && context.hop(input).size.same_dims(&context.hop(hop).size)
-            }
-            HopOp::AggUnary(op, Direction::Full) => matches!(op, AggOp::Sum | AggOp::SumSq),
+            _ if is_elementwise(context.dag, hop) => context.hop(input).size.same_dims(&context.hop(hop).size),
+            HopOp::AggUnary(op, Direction::Full) => op.merges(),
             HopOp::MatMul => is_product_with_factor(context, hop, input, product),
             HopOp::Reorg(_) => context.single_consumer(hop).is_some_and(|consumer| {
                 context.hop(consumer).op == HopOp::MatMul
@@ -83,11 +82,12 @@ impl Template for OuterTemplate {
 
     /// A factor such as `X != 0`, from which the driver can be reached.
     fn merge(&self, context: &Context<'_>, hop: HopId, input: HopId) -> bool {
-        context.hop(hop).op == HopOp::Binary(BinaryOp::Mult)
+        let strict = context.limits.strict_ieee;
+        context.outer(input).product.is_none()
             && is_elementwise(context.dag, hop)
-            && context.outer(input).product.is_none()
             && context.hop(input).size.same_dims(&context.hop(hop).size)
-            && crate::zeros::keeps_zeros(context.dag, input, context.limits.strict_ieee)
+            && zeros::is_zero_with(context.dag, hop, input, strict)
+            && zeros::keeps_zeros(context.dag, input, strict)
     }
 
     fn close(&self, context: &Context<'_>, hop: HopId) -> CloseStatus {

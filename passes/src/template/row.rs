@@ -1,6 +1,9 @@
 //! The Row template: vector operations over the rows of a main input, with aggregations over rows and columns.
 
-use super::conditions::{column_range, is_elementwise, is_mergeable, is_row_product, is_transpose, transposed_product};
+use super::conditions::{
+    CumulativeStep, column_range, is_concatenation, is_elementwise, is_row_product, is_transpose_of_product,
+    row_cumulative_step, single_column, transposed_product,
+};
 use super::{Context, Template};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{CloseStatus, TemplateType};
@@ -16,9 +19,9 @@ fn is_aggregate(context: &Context<'_>, id: HopId) -> bool {
     let hop = context.hop(id);
     match hop.op {
         HopOp::AggUnary(_, Direction::Row) => context.hop(hop.inputs[0]).size.is_matrix(),
-        HopOp::AggUnary(op, Direction::Col) => is_mergeable(op) && context.hop(hop.inputs[0]).size.is_matrix(),
+        HopOp::AggUnary(op, Direction::Col) => op.merges() && context.hop(hop.inputs[0]).size.is_matrix(),
         HopOp::AggUnary(op, Direction::Full) => {
-            is_mergeable(op) && context.hop(hop.inputs[0]).size.rows.is_some_and(|rows| rows > 1)
+            op.merges() && context.hop(hop.inputs[0]).size.rows.is_some_and(|rows| rows > 1)
         }
         _ => false,
     }
@@ -28,27 +31,11 @@ fn is_full_aggregate(context: &Context<'_>, id: HopId) -> bool {
     matches!(context.hop(id).op, HopOp::AggUnary(_, Direction::Full))
 }
 
-/// An element-wise operation on operands of several rows.
+/// An element-wise operation on operands of several rows, or these side by side.
 fn extends_rows(context: &Context<'_>, hop: HopId, input: HopId) -> bool {
     let rows = context.hop(hop).size.rows;
-    is_elementwise(context.dag, hop) && rows.is_some_and(|rows| rows > 1) && context.hop(input).size.rows == rows
-}
-
-/// `t(A)` whose only use is as the left of a product that is a sum over rows.
-fn is_transpose_of_product(context: &Context<'_>, id: HopId) -> bool {
-    is_transpose(context.dag, id)
-        && context.single_consumer(id).is_some_and(|consumer| {
-            context.hop(consumer).inputs[0] == id && transposed_product(context, consumer).is_some()
-        })
-}
-
-/// `t(f(X))` inside of `t(f(X)) %*% X`.
-fn is_transposed_function_of_right(context: &Context<'_>, id: HopId) -> bool {
-    is_transpose_of_product(context, id)
-        && context
-            .single_consumer(id)
-            .and_then(|consumer| transposed_product(context, consumer))
-            .is_some_and(|(left, right)| context.uses(left, right))
+    let by_rows = is_elementwise(context.dag, hop) || is_concatenation(context.dag, hop);
+    by_rows && rows.is_some_and(|rows| rows > 1) && context.hop(input).size.rows == rows
 }
 
 impl Template for RowTemplate {
@@ -64,6 +51,9 @@ impl Template for RowTemplate {
             || is_transpose_of_product(context, hop)
             || is_aggregate(context, hop) && !is_full_aggregate(context, hop)
             || column_range(dag, hop).is_some()
+            || single_column(dag, hop).is_some()
+            || is_concatenation(dag, hop)
+            || row_cumulative_step(context, hop) == Some(CumulativeStep::Operand)
     }
 
     fn fuse(&self, context: &Context<'_>, hop: HopId, input: HopId) -> bool {
@@ -71,7 +61,8 @@ impl Template for RowTemplate {
             || is_aggregate(context, hop)
             || transposed_product(context, hop).is_some()
             || is_row_product(context, hop) && is_left_only(context, hop, input)
-            || is_transposed_function_of_right(context, hop)
+            || is_transpose_of_product(context, hop)
+            || row_cumulative_step(context, hop).is_some()
     }
 
     fn merge(&self, context: &Context<'_>, hop: HopId, input: HopId) -> bool {
@@ -88,7 +79,11 @@ impl Template for RowTemplate {
         match context.hop(hop).op {
             HopOp::AggUnary(_, Direction::Col | Direction::Full) => CloseStatus::ClosedValid,
             HopOp::MatMul if transposed_product(context, hop).is_some() => CloseStatus::ClosedValid,
-            HopOp::Reorg(_) => CloseStatus::OpenInvalid,
+            HopOp::Reorg(_) | HopOp::Cumulative(_)
+                if row_cumulative_step(context, hop) != Some(CumulativeStep::Result) =>
+            {
+                CloseStatus::OpenInvalid
+            }
             _ => CloseStatus::OpenValid,
         }
     }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::{self, Dag};
 use fuseline_ir::hop::{HopDag, HopOp};
-use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
+use fuseline_ir::ops::{AggOp, Direction};
 
 fn with_context<R>(dag: &HopDag, test: impl FnOnce(&Context<'_>) -> R) -> R {
     let limits = TemplateLimits::default();
@@ -82,9 +82,9 @@ fn ranges_are_whole_columns_between_literals() {
     assert_eq!(column_range(&dag, groups[0]), None);
 }
 
-/// 1 x 1 matrices are neither rows nor columns here, so operations with them stay basic.
+/// A single cell is a scalar to other operands; operations on single cells alone stay basic.
 #[test]
-fn single_cells_are_not_fused() {
+fn single_cells_are_operands_but_no_results() {
     let mut d = Dag::default();
     let (x, s) = (d.read("X", 1000, 100), d.read("s", 1, 1));
     let product = d.mult(x, s);
@@ -92,7 +92,48 @@ fn single_cells_are_not_fused() {
     d.write("a", product);
     d.write("b", single);
     with_context(&d.dag, |context| {
-        assert!(!CellTemplate.open(context, product) && !CellTemplate.open(context, single));
-        assert_eq!(context.hop(product).op, HopOp::Binary(BinaryOp::Mult));
+        assert!(CellTemplate.open(context, product) && RowTemplate.open(context, product));
+        assert!(!CellTemplate.open(context, single) && !RowTemplate.open(context, single));
     });
+}
+
+/// `t(cumsum(t(X)))` is one chain; where anything else reads its middle it is none.
+#[test]
+fn cumulative_aggregates_along_rows_open_at_the_inner_transpose() {
+    for shared in [false, true] {
+        let mut d = Dag::default();
+        let x = d.read("X", 1000, 100);
+        let xt = d.t(x);
+        let sums = d.op(HopOp::Cumulative(AggOp::Sum), &[xt]);
+        let result = d.t(sums);
+        d.write("a", result);
+        if shared {
+            d.write("b", sums);
+        }
+        with_context(&d.dag, |context| {
+            assert_eq!(RowTemplate.open(context, xt), !shared);
+            assert_eq!(RowTemplate.fuse(context, result, sums), !shared);
+            assert_eq!(RowTemplate.close(context, sums), CloseStatus::OpenInvalid);
+        });
+    }
+}
+
+/// Columns and sequences open Cell operators where literals say which.
+#[test]
+fn columns_and_sequences_need_literals() {
+    let mut d = Dag::default();
+    let (x, s) = (d.read("X", 1000, 100), d.dag.read_scalar("s"));
+    let column = d.columns(x, 2, 2);
+    let seq = d.seq(1.0, 1.0, 1000);
+    let one = d.number(1.0);
+    let unknown = d.op(HopOp::DataGen(fuseline_ir::hop::DataGenOp::Seq), &[one, s, one]);
+    for (name, hop) in [("a", column), ("b", seq), ("c", unknown)] {
+        d.write(name, hop);
+    }
+    with_context(&d.dag, |context| {
+        assert!(CellTemplate.open(context, column) && CellTemplate.open(context, seq));
+        assert!(!CellTemplate.open(context, unknown));
+    });
+    assert_eq!(single_column(&d.dag, column), Some(1));
+    assert_eq!(literal_sequence(&d.dag, seq), Some((1.0, 1.0)));
 }

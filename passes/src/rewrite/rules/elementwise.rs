@@ -18,7 +18,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "sigmoid",
         doc: "1/(1+exp(-X)) is the logistic function.",
-        changes: Changes::Nothing,
+        changes: Changes::Rounding,
         patterns: &[("(div ?1 (plus ?1b (exp (neg ?x))))", "(sigmoid ?x)")],
     },
     Rule {

@@ -27,7 +27,7 @@ pub enum Changes {
     /// The order in which an aggregate adds its cells, which no standard prescribes, and the rounding of its partial
     /// sums.
     AggregationOrder,
-    /// The rounding of single cells (fused multiply-adds).
+    /// The rounding of single cells (fused multiply-adds, functions rounded as a whole).
     Rounding,
 }
 

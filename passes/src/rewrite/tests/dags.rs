@@ -280,3 +280,27 @@ fn random_dags_get_cheaper_deterministically_and_keep_their_shapes() {
         }
     }
 }
+
+/// A mean of a known number of cells is a sum and a quotient, so that the sum fuses; means of rows stay.
+#[test]
+fn means_become_sums() {
+    for (direction, count) in [(Direction::Full, Some(6.0)), (Direction::Col, Some(3.0)), (Direction::Row, None)] {
+        for known in [true, false] {
+            let mut dag = HopDag::new();
+            let x = dag.read_matrix("X", if known { SizeInfo::dims(3, 2) } else { SizeInfo::UNKNOWN });
+            let mean = dag.add((AggOp::Mean, direction).into(), &[x], None).expect("a mean");
+            dag.write("m", mean);
+            let result = rewrite(&dag, &RewriteOptions::default());
+            let output = &result[result.outputs[0].hop];
+            match count.filter(|_| known) {
+                Some(count) => {
+                    assert_eq!(output.op, BinaryOp::Div.into());
+                    assert_eq!(result[output.inputs[0]].op, (AggOp::Sum, direction).into());
+                    assert_eq!(result.literal_f64(output.inputs[1]), Some(count));
+                }
+                None => assert_eq!(output.op, (AggOp::Mean, direction).into()),
+            }
+            assert_eq!((output.data_type, output.size), (dag[mean].data_type, dag[mean].size));
+        }
+    }
+}
