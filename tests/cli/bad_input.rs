@@ -132,9 +132,9 @@ fn data_that_cannot_be_read() {
     assert_message(&script(read, &[]).message(), &["script.dml:1:5", "cannot open x.csv", "No such file"]);
 
     let with = |content: &[u8]| Folder::with("x.csv", content).script(read, &[]).message();
-    assert_message(&with(b"1,2\n3,4\n5\n"), &["script.dml:1:5", "x.csv:3: "]);
-    assert_message(&with(b"1,2\n3,four\n"), &["script.dml:1:5", "x.csv:2: ", "four"]);
-    assert_message(&with(b"1,2\n3,\xff\n"), &["script.dml:1:5", "x.csv:2: "]);
+    assert_message(&with(b"1,2\n3,4\n5\n"), &["script.dml:1:5", "x.csv:3:2: "]);
+    assert_message(&with(b"1,2\n3,four\n"), &["script.dml:1:5", "x.csv:2:3: ", "four"]);
+    assert_message(&with(b"1,2\n3,\xff\n"), &["script.dml:1:5", "x.csv:2:3: "]);
 
     let folder = Folder::new();
     let message = folder.script("X = read(\".\", format=\"csv\")\nprint(sum(X))\n", &[]).message();
@@ -221,7 +221,6 @@ fn what_is_not_there_yet_says_so() {
         (&["run", "a.dml", "--lib", "."], "--lib"),
         (&["explain", "a.dml", "--stage", "hops", "--format", "dot"], "explaining in another form than text"),
         (&["calibrate"], "fuseline calibrate"),
-        (&["convert", "a", "b"], "fuseline convert"),
         (&["generate", "dense", "--rows", "3"], "fuseline generate"),
     ] {
         assert_eq!(folder.run(arguments).message(), format!("error: {what} is not there yet\n"));

@@ -4,6 +4,7 @@ mod bad_input;
 mod command;
 mod explain;
 mod files;
+mod formats;
 mod l2svm;
 mod readme;
 mod run;

@@ -1,355 +1,355 @@
-//! Random cases from seeds: leaves of all formats and shapes, motifs of fused operators, random operators around them.
+//! Random cases from seeds. The generator evaluates each operator with the oracle as it adds it, so that it can refuse
+//! what says little: cells about which legal plans may disagree, and values that leave the integers where plans are to
+//! agree bit for bit. What operators are drawn is in [`super::steps`] and [`super::motifs`].
 
-use crate::case::{Case, Leaf, Step, Stratum};
-use fuseline_ir::DataType;
-use fuseline_ir::hop::{HopDag, HopId, HopOp, NaryOp, ReorgOp};
-use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
-use fuseline_matrix::{Csr, Dense};
+use super::case::{Case, Expected, Leaf, Node, name};
+use super::leaves::{self, ValueClass, extents};
+use super::motifs;
+use super::tally::Tally;
+use fuseline_interp::oracle::{OracleValue, OracleValues};
+use fuseline_ir::Value;
+use fuseline_ir::hop::{HopDag, HopId, HopOp, ReorgOp};
+use fuseline_ir::ops::{AggOp, BinaryOp, BinaryZero, UnaryOp, UnaryZero};
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use std::collections::BTreeMap;
 
-/// Extents of matrices, those around powers of two more often than none and many.
-const SIZES: [usize; 23] = [0, 1, 1, 2, 7, 7, 8, 8, 9, 9, 31, 31, 32, 32, 33, 33, 63, 63, 64, 64, 65, 65, 1000];
-const SPARSITIES: [f64; 6] = [0.0, 0.02, 0.1, 0.39, 1.0, 1.0];
-/// No intermediate has more cells.
-const MOST_CELLS: u64 = 85_000;
-/// No matrix product has more multiplications.
-const MOST_PRODUCTS: u64 = 1_000_000;
+/// No intermediate of a small case has more cells.
+const MOST_CELLS: usize = 6_000;
+/// No intermediate of any case has more cells.
+const MOST_CELLS_OF_LARGE: usize = 95_000;
+/// No matrix product has more multiplications per cell that leaves may have.
+const PRODUCTS_PER_CELL: usize = 10;
 
-/// Positions of the leaves that motifs use.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Leaves {
-    /// m x n.
-    pub(crate) x: usize,
-    /// m x n.
-    pub(crate) y: usize,
-    /// m x n.
-    pub(crate) z: usize,
-    /// n x 1.
-    pub(crate) v: usize,
-    /// n x k.
-    pub(crate) b: usize,
-    /// m x 1.
-    pub(crate) w: usize,
-    /// m x k.
-    pub(crate) p: usize,
-    /// m x r.
-    pub(crate) left_factor: usize,
-    /// n x r.
-    pub(crate) right_factor: usize,
-    /// A scalar variable.
-    pub(crate) scalar: usize,
-    pub(crate) zero: usize,
-    pub(crate) one: usize,
+/// Roles of leaves in motifs: m x n and what fits to it.
+pub(crate) const ROLES: [(&str, Extent, Extent); 12] = [
+    ("X", Extent::M, Extent::N),
+    ("Y", Extent::M, Extent::N),
+    ("Z", Extent::M, Extent::N),
+    ("v", Extent::N, Extent::One),
+    ("w", Extent::M, Extent::One),
+    ("y", Extent::M, Extent::One),
+    ("r", Extent::One, Extent::N),
+    ("B", Extent::N, Extent::K),
+    ("P", Extent::M, Extent::K),
+    ("U", Extent::M, Extent::R),
+    ("V", Extent::N, Extent::R),
+    ("c", Extent::One, Extent::One),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    One,
+    M,
+    N,
+    K,
+    R,
+}
+
+/// A case with what the oracle says of it.
+#[derive(Debug)]
+pub(crate) struct Generated {
+    pub(crate) case: Case,
+    pub(crate) expected: Expected,
 }
 
 /// A case while it grows.
 #[derive(Debug)]
 pub(crate) struct Generator {
     pub(crate) random: Pcg64Mcg,
-    pub(crate) leaves: Leaves,
+    class: ValueClass,
+    /// The extents that `Extent` stands for.
+    dims: [usize; 5],
     case: Case,
     dag: HopDag,
     ids: Vec<HopId>,
+    inputs: BTreeMap<String, OracleValue>,
+    values: OracleValues,
+    /// Results that no operator may read: they left the integers.
+    is_terminal: Vec<bool>,
+    uses: Vec<u32>,
+    by_name: BTreeMap<String, usize>,
+    most_cells: usize,
 }
 
-impl Case {
-    /// The case of this seed.
-    pub(crate) fn generate(seed: u64) -> Case {
-        let mut generator = Generator::new(seed);
-        let wanted = generator.random.random_range(1..=20);
-        for _ in 0..400 {
-            if generator.case.steps.len() >= wanted {
-                break;
-            }
-            if generator.random.random_bool(0.12) {
-                generator.motif();
-            } else {
-                generator.step();
-            }
+/// The case of this seed; what it holds is counted.
+pub(crate) fn generate(seed: u64, tally: &mut Tally) -> Generated {
+    let mut generator = Generator::new(seed, tally);
+    let wanted = match generator.random.random_range(0..100) {
+        0..50 => generator.random.random_range(1..=6),
+        50..95 => generator.random.random_range(4..=16),
+        _ => generator.random.random_range(16..=60),
+    };
+    for role in ["X", "Y", "w", "v"] {
+        if role == "X" || generator.random.random_bool(0.5) {
+            generator.leaf(role, tally);
         }
-        generator.finish()
     }
+    for _ in 0..wanted * 6 {
+        if generator.case.operators() >= wanted {
+            break;
+        }
+        if generator.random.random_bool(0.15) {
+            motifs::add_random(&mut generator, tally);
+        } else {
+            generator.step(tally);
+        }
+    }
+    if generator.case.operators() == 0 {
+        let x = generator.leaf("X", tally);
+        generator.add(HopOp::Unary(UnaryOp::Abs), &[x]);
+    }
+    generator.finish(tally)
+}
+
+/// A case of nothing but a motif; `None` where its shapes do not fit.
+pub(crate) fn with_motif(seed: u64, motif: &str) -> Option<Case> {
+    let tally = &mut Tally::default();
+    let mut generator = Generator::new(seed, tally);
+    motifs::add(&mut generator, motif, tally)?;
+    Some(generator.finish(tally).case)
 }
 
 impl Generator {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, tally: &mut Tally) -> Self {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
-        let stratum = match random.random_range(0..20) {
-            0..14 => Stratum::IntegerExact,
-            14..18 => Stratum::Float,
-            _ => Stratum::NonFinite,
-        };
-        let mut case = Case { stratum, leaves: Vec::new(), steps: Vec::new(), outputs: Vec::new() };
-        let leaves = leaves(&mut random, &mut case);
-        let dag = case.dag().expect("leaves form a DAG");
-        let ids = dag.hops.keys().collect();
-        Generator { random, leaves, case, dag, ids }
+        let class = ValueClass::draw(&mut random);
+        let (m, n) = extents(&mut random);
+        let k = *[1, 2, 3, 4, 7, 8, 17].choose(&mut random).expect("extents");
+        let r = *[1, 2, 3, 8, 9, 16].choose(&mut random).expect("extents");
+        tally.count("class", class.name());
+        tally.count("rows", m.to_string());
+        tally.count("columns", n.to_string());
+        Generator {
+            random,
+            class,
+            dims: [1, m, n, k, r],
+            case: Case::default(),
+            dag: HopDag::new(),
+            ids: Vec::new(),
+            inputs: BTreeMap::new(),
+            values: OracleValues::default(),
+            is_terminal: Vec::new(),
+            uses: Vec::new(),
+            by_name: BTreeMap::new(),
+            most_cells: if m * n > MOST_CELLS { MOST_CELLS_OF_LARGE } else { MOST_CELLS },
+        }
     }
 
-    pub(crate) fn stratum(&self) -> Stratum {
-        self.case.stratum
-    }
-
-    fn finish(mut self) -> Case {
-        self.choose_outputs();
-        self.case.without_dead_steps().without_dead_leaves()
-    }
-
-    /// Appends an operator if the shapes fit and the result stays small.
-    pub(crate) fn add(&mut self, op: HopOp, inputs: &[usize]) -> Option<usize> {
-        let ids: Vec<HopId> = inputs.iter().map(|&input| self.ids[input]).collect();
-        if matches!(op, HopOp::MatMul) {
-            let (left, right) = (&self.dag[ids[0]], &self.dag[ids[1]]);
-            let products = left.size.cells().zip(right.size.cols).map(|(cells, cols)| cells * cols);
-            if products.is_none_or(|products| products > MOST_PRODUCTS) {
-                return None;
+    /// The leaf of this role, which is made when first asked for.
+    pub(crate) fn leaf(&mut self, role: &str, tally: &mut Tally) -> usize {
+        if let Some(&position) = self.by_name.get(role) {
+            return position;
+        }
+        let leaf = match ROLES.iter().find(|(name, ..)| *name == role) {
+            None => Leaf::Scalar(self.class.value(&mut self.random)),
+            Some(&(_, rows, cols)) => {
+                let (rows, cols) = (self.dims[rows as usize], self.dims[cols as usize]);
+                let (leaf, format, density) = leaves::matrix(&mut self.random, self.class, rows, cols);
+                tally.count("format", format);
+                tally.count("density", density);
+                leaf
             }
+        };
+        let position = self.push_leaf(leaf);
+        self.by_name.insert(role.to_owned(), position);
+        position
+    }
+
+    /// A constant.
+    pub(crate) fn literal(&mut self, value: Value) -> usize {
+        let key = format!("{value:?}");
+        if let Some(&position) = self.by_name.get(&key) {
+            return position;
         }
-        let id = self.dag.add(op.clone(), &ids, None).ok()?;
-        let hop = &self.dag[id];
-        if hop.is_matrix() && hop.size.cells().is_none_or(|cells| cells > MOST_CELLS) {
-            // The operator stays in this DAG of the generator, unused.
-            return None;
+        let position = self.push_leaf(Leaf::Literal(value));
+        self.by_name.insert(key, position);
+        position
+    }
+
+    pub(crate) fn number(&mut self, value: f64) -> usize {
+        self.literal(Value::F64(value))
+    }
+
+    fn push_leaf(&mut self, leaf: Leaf) -> usize {
+        if let Some(value) = leaf.oracle_value() {
+            self.inputs.insert(name(self.ids.len()), value);
         }
+        let node = Node::Leaf(leaf);
+        let id = node.add_to(&mut self.dag, &self.ids).expect("leaves always fit");
+        self.values.evaluate(&self.dag, id, &self.inputs).expect("leaves have values");
+        self.push(node, id)
+    }
+
+    fn push(&mut self, node: Node, id: HopId) -> usize {
+        node.inputs().iter().for_each(|&input| self.uses[input] += 1);
+        self.case.nodes.push(node);
         self.ids.push(id);
-        self.case.steps.push(Step { op, inputs: inputs.to_vec() });
-        Some(self.ids.len() - 1)
+        self.is_terminal.push(false);
+        self.uses.push(0);
+        self.ids.len() - 1
     }
 
-    pub(crate) fn unary(&mut self, op: UnaryOp, x: usize) -> Option<usize> {
-        self.add(HopOp::Unary(op), &[x])
-    }
-
-    pub(crate) fn binary(&mut self, op: BinaryOp, x: usize, y: usize) -> Option<usize> {
-        self.add(HopOp::Binary(op), &[x, y])
-    }
-
-    pub(crate) fn aggregate(&mut self, op: AggOp, direction: Direction, x: usize) -> Option<usize> {
-        self.add(HopOp::AggUnary(op, direction), &[x])
-    }
-
-    pub(crate) fn product(&mut self, x: usize, y: usize) -> Option<usize> {
-        self.add(HopOp::MatMul, &[x, y])
-    }
-
-    pub(crate) fn transpose(&mut self, x: usize) -> Option<usize> {
-        self.add(HopOp::Reorg(ReorgOp::Transpose), &[x])
-    }
-
-    /// A leaf or result, results and later ones more often.
-    fn any(&mut self) -> usize {
-        let first = self.random.random_range(0..self.ids.len());
-        first.max(self.random.random_range(0..self.ids.len()))
-    }
-
-    fn any_matrix(&mut self) -> usize {
-        loop {
-            let index =
-                if self.random.random_bool(0.3) { self.random.random_range(0..self.ids.len()) } else { self.any() };
-            if self.dag[self.ids[index]].data_type == DataType::Matrix {
-                return index;
-            }
-        }
-    }
-
-    fn rows_and_cols(&self, index: usize) -> (u64, u64) {
-        self.dag[self.ids[index]].size.known_dims().expect("sizes are known")
-    }
-
-    /// A random operation that stays within the stratum.
-    pub(crate) fn any_unary(&mut self) -> UnaryOp {
-        const EXACT: [UnaryOp; 10] = [
-            UnaryOp::Abs,
-            UnaryOp::Neg,
-            UnaryOp::Round,
-            UnaryOp::Floor,
-            UnaryOp::Ceil,
-            UnaryOp::Sign,
-            UnaryOp::Sign,
-            UnaryOp::Not,
-            UnaryOp::Sprop,
-            UnaryOp::Pow2,
-        ];
-        loop {
-            let all = if self.stratum() == Stratum::IntegerExact { &EXACT[..] } else { UnaryOp::ALL };
-            let op = *all.choose(&mut self.random).expect("operations");
-            if !(matches!(op, UnaryOp::Log | UnaryOp::Sqrt) && self.avoids_nan()) {
-                return op;
-            }
-        }
-    }
-
-    /// Whether to draw again instead of an operation that makes NaN of numbers: such cells soon say nothing.
-    fn avoids_nan(&mut self) -> bool {
-        self.random.random_bool(0.7)
-    }
-
-    /// A random operation that stays within the stratum; products and sums are what templates are about.
-    pub(crate) fn any_binary(&mut self) -> BinaryOp {
-        const INEXACT: [BinaryOp; 4] = [BinaryOp::Div, BinaryOp::Pow, BinaryOp::IntDiv, BinaryOp::Modulus];
-        loop {
-            let op = match self.random.random_range(0..3) {
-                0 => BinaryOp::Mult,
-                1 => *[BinaryOp::Plus, BinaryOp::Minus].choose(&mut self.random).expect("operations"),
-                _ => *BinaryOp::ALL.choose(&mut self.random).expect("operations"),
-            };
-            let is_suitable = !INEXACT.contains(&op) || self.stratum() != Stratum::IntegerExact && !self.avoids_nan();
-            if is_suitable {
-                return op;
-            }
-        }
-    }
-
-    fn any_aggregate(&mut self) -> AggOp {
-        let exact = [AggOp::Sum, AggOp::Sum, AggOp::SumSq, AggOp::Min, AggOp::Max];
-        let all = if self.stratum() == Stratum::IntegerExact { &exact[..] } else { AggOp::ALL };
-        *all.choose(&mut self.random).expect("operations")
-    }
-
-    /// One random operator, or none where its inputs do not fit.
-    fn step(&mut self) -> Option<usize> {
-        match self.random.random_range(0..42) {
-            0..6 => {
-                let (op, x) = (self.any_unary(), self.any_matrix());
-                self.unary(op, x)
-            }
-            6..20 => {
-                let (op, mut x, mut y) = (self.any_binary(), self.any_matrix(), self.any());
-                if self.random.random_bool(0.3) {
-                    std::mem::swap(&mut x, &mut y);
-                }
-                self.binary(op, x, y)
-            }
-            20..22 => {
-                let op = *TernaryOp::ALL.choose(&mut self.random).expect("operations");
-                let inputs = [self.any_matrix(), self.any(), self.any()];
-                self.add(HopOp::Ternary(op), &inputs)
-            }
-            22..30 => {
-                let (op, x) = (self.any_aggregate(), self.any_matrix());
-                let direction = *Direction::ALL.choose(&mut self.random).expect("directions");
-                self.aggregate(op, direction, x)
-            }
-            30..36 => {
-                let (x, y) = (self.any_matrix(), self.any_matrix());
-                self.product(x, y)
-            }
-            36..40 => {
-                let x = self.any_matrix();
-                self.transpose(x)
-            }
-            40 => self.range(),
-            _ => {
-                let op = *[NaryOp::Cbind, NaryOp::Rbind].choose(&mut self.random).expect("operations");
-                let inputs = [self.any_matrix(), self.any_matrix()];
-                self.add(HopOp::Nary(op), &inputs)
-            }
-        }
-    }
-
-    /// All rows of the first one or two columns of a matrix with as many rows as X.
-    fn range(&mut self) -> Option<usize> {
-        let matrix = self.any_matrix();
-        let (rows, cols) = self.rows_and_cols(matrix);
-        let literal = |value: u64| {
-            let wanted = value as f64;
-            self.case.leaves.iter().position(|leaf| matches!(leaf, Leaf::Literal(value) if *value == wanted))
-        };
-        let (last_row, last_col) = (literal(rows)?, literal(cols.min(2))?);
-        if rows == 0 || cols == 0 {
+    /// Appends an operator if its inputs fit, its result stays small, and it says something.
+    pub(crate) fn add(&mut self, op: HopOp, inputs: &[usize]) -> Option<usize> {
+        if inputs.iter().any(|&input| self.is_terminal[input]) || !self.is_affordable(&op, inputs) {
             return None;
         }
-        self.add(HopOp::Index, &[matrix, self.leaves.one, last_row, self.leaves.one, last_col])
+        let node = Node::Operator { op, inputs: inputs.to_vec() };
+        let id = node.add_to(&mut self.dag, &self.ids)?;
+        // What is refused from here on stays in this DAG of the generator, unused.
+        let (tainted_share, is_exact) = match self.values.evaluate(&self.dag, id, &self.inputs).ok()? {
+            OracleValue::Matrix(matrix) if matrix.cells.len() > self.most_cells => return None,
+            OracleValue::Matrix(matrix) => (matrix.tainted_share(), matrix.is_exact()),
+            OracleValue::Scalar(cell) => (f64::from(u8::from(cell.is_tainted())), cell.is_exact()),
+            OracleValue::Text(_) => return None,
+        };
+        let most_taint = if self.class == ValueClass::NonFinite { 0.5 } else { 0.04 };
+        if tainted_share > most_taint && !self.random.random_bool(0.02) {
+            return None;
+        }
+        let leaves_integers = self.class == ValueClass::IntegerExact && !is_exact;
+        if leaves_integers && !self.random.random_bool(0.05) {
+            return None;
+        }
+        let position = self.push(node, id);
+        self.is_terminal[position] = leaves_integers;
+        Some(position)
     }
 
-    /// Every value that nothing consumes, at most four, and sometimes one that something does.
+    /// Whether the result and the work for it stay small.
+    fn is_affordable(&self, op: &HopOp, inputs: &[usize]) -> bool {
+        let dims = |position: usize| self.dims_of(inputs[position]).unwrap_or((1, 1));
+        match op {
+            HopOp::MatMul => {
+                let ((m, k), (_, n)) = (dims(0), dims(1));
+                m * k * n <= PRODUCTS_PER_CELL * self.most_cells && m * n <= self.most_cells
+            }
+            HopOp::Outer(_) => dims(0).0 * dims(1).1 <= self.most_cells,
+            HopOp::Reorg(ReorgOp::Diag) => dims(0).1 != 1 || dims(0).0 * dims(0).0 <= self.most_cells,
+            _ => true,
+        }
+    }
+
+    /// The oracle's value of a node.
+    pub(crate) fn value(&self, position: usize) -> Option<&OracleValue> {
+        self.values.get(self.ids[position])
+    }
+
+    /// m and n.
+    pub(crate) fn rows_and_cols(&self) -> (usize, usize) {
+        (self.dims[Extent::M as usize], self.dims[Extent::N as usize])
+    }
+
+    /// Rows and columns of a matrix; `None` for scalars.
+    pub(crate) fn dims_of(&self, position: usize) -> Option<(usize, usize)> {
+        match self.value(position) {
+            Some(OracleValue::Matrix(matrix)) => Some((matrix.rows, matrix.cols)),
+            _ => None,
+        }
+    }
+
+    /// Adds an operator, or one of the same treatment of zeros that keeps integers where the first one does not.
+    pub(crate) fn add_or_stand_in(&mut self, op: HopOp, inputs: &[usize]) -> Option<usize> {
+        if let Some(position) = self.add(op.clone(), inputs)
+            && !self.is_terminal[position]
+        {
+            return Some(position);
+        }
+        let preserving = [UnaryOp::Abs, UnaryOp::Sign, UnaryOp::Neg, UnaryOp::Round];
+        let stand_in = match op {
+            HopOp::Unary(op) if op.zero() == UnaryZero::Preserves => {
+                HopOp::Unary(*preserving.choose(&mut self.random).expect("operations"))
+            }
+            HopOp::Unary(_) => HopOp::Unary(UnaryOp::Not),
+            HopOp::Binary(op) => HopOp::Binary(match op.zero() {
+                BinaryZero::Annihilates | BinaryZero::LeftAnnihilates => BinaryOp::And,
+                BinaryZero::Joint => BinaryOp::Max,
+                BinaryZero::Fills => BinaryOp::LessEqual,
+            }),
+            HopOp::AggUnary(_, direction) => HopOp::AggUnary(AggOp::Max, direction),
+            _ => return None,
+        };
+        self.add(stand_in, inputs)
+    }
+
+    /// Nodes that an operator may read and for which the predicate holds.
+    pub(crate) fn candidates(&self, accepts: impl Fn(&Self, usize) -> bool) -> Vec<usize> {
+        (0..self.ids.len()).filter(|&index| !self.is_terminal[index] && accepts(self, index)).collect()
+    }
+
+    /// One of these nodes: results that nothing reads yet, and later ones, more often.
+    pub(crate) fn pick(&mut self, candidates: &[usize]) -> Option<usize> {
+        if candidates.is_empty() {
+            return None;
+        }
+        let unread: Vec<usize> = candidates
+            .iter()
+            .copied()
+            .filter(|&index| self.uses[index] == 0 && self.case.nodes[index].is_operator())
+            .collect();
+        if !unread.is_empty() && self.random.random_bool(0.6) {
+            return unread.choose(&mut self.random).copied();
+        }
+        let first = self.random.random_range(0..candidates.len());
+        Some(candidates[first.max(self.random.random_range(0..candidates.len()))])
+    }
+
+    pub(crate) fn any_matrix(&mut self) -> Option<usize> {
+        let matrices = self.candidates(|this, index| this.dims_of(index).is_some());
+        self.pick(&matrices)
+    }
+
+    pub(crate) fn matrix_of(&mut self, accepts: impl Fn((usize, usize)) -> bool) -> Option<usize> {
+        let matrices = self.candidates(|this, index| this.dims_of(index).is_some_and(&accepts));
+        self.pick(&matrices)
+    }
+
+    /// Every result that nothing reads, at most four, and sometimes one that something does.
     fn choose_outputs(&mut self) {
-        let first = self.case.leaves.len();
-        let mut used = vec![false; self.ids.len()];
-        self.case.steps.iter().flat_map(|step| &step.inputs).for_each(|&input| used[input] = true);
-        let mut outputs: Vec<usize> = (first..self.ids.len()).filter(|&index| !used[index]).collect();
+        let operators = self.candidates_of_outputs(|_| true);
+        let mut outputs = self.candidates_of_outputs(|uses| uses == 0);
         while outputs.len() > 4 {
             outputs.remove(self.random.random_range(0..outputs.len()));
         }
-        if outputs.len() < 4 && self.ids.len() > first && self.random.random_bool(0.2) {
-            let extra = self.random.random_range(first..self.ids.len());
+        if outputs.len() < 4 && self.random.random_bool(0.25) {
+            let extra = *operators.choose(&mut self.random).expect("there is an operator");
             if !outputs.contains(&extra) {
                 outputs.push(extra);
             }
         }
         self.case.outputs = outputs;
     }
-}
 
-fn value(random: &mut Pcg64Mcg, stratum: Stratum) -> f64 {
-    match stratum {
-        Stratum::IntegerExact => f64::from(random.random_range(-3_i32..=3)),
-        Stratum::Float => random.random_range(-2.0..2.0),
-        Stratum::NonFinite => match random.random_range(0..60) {
-            0 => f64::NAN,
-            1 => f64::INFINITY,
-            2 => f64::NEG_INFINITY,
-            3..6 => -0.0,
-            6..9 => 5e-324,
-            9 => 1e300,
-            _ => random.random_range(-2.0..2.0),
-        },
+    fn candidates_of_outputs(&self, accepts: impl Fn(u32) -> bool) -> Vec<usize> {
+        (0..self.ids.len()).filter(|&index| self.case.nodes[index].is_operator() && accepts(self.uses[index])).collect()
     }
-}
 
-fn matrix(random: &mut Pcg64Mcg, stratum: Stratum, rows: usize, cols: usize) -> Leaf {
-    let sparsity = *SPARSITIES.choose(random).expect("sparsities");
-    let is_sparse = random.random_bool(0.4);
-    let cell = |random: &mut Pcg64Mcg| if random.random::<f64>() < sparsity { value(random, stratum) } else { 0.0 };
-    let cells: Vec<f64> = (0..rows * cols).map(|_| cell(random)).collect();
-    let dense = Dense::from_vec(rows, cols, cells);
-    Leaf::Matrix(if is_sparse { Csr::from_dense(&dense).into() } else { dense.into() })
-}
-
-fn extents(random: &mut Pcg64Mcg) -> (usize, usize) {
-    if random.random_bool(0.01) {
-        // Beyond the usual floors of Outer.
-        return (random.random_range(257..290), random.random_range(257..290));
-    }
-    loop {
-        let mut size = || *SIZES.choose(random).expect("sizes");
-        let (m, n) = (size(), size());
-        if m * n <= 40_000 {
-            return (m, n);
+    fn finish(mut self, tally: &mut Tally) -> Generated {
+        self.choose_outputs();
+        let output = |(index, &position): (usize, &usize)| {
+            let value = self.values.get(self.ids[position]).expect("operators were evaluated");
+            (format!("o{index}"), value.clone())
+        };
+        let expected: Expected = self.case.outputs.iter().enumerate().map(output).collect();
+        for (node, &id) in self.case.nodes.iter().zip(&self.ids) {
+            let Node::Operator { op, .. } = node else { continue };
+            let share = match self.values.get(id) {
+                Some(OracleValue::Matrix(matrix)) => matrix.tainted_share(),
+                Some(OracleValue::Scalar(cell)) => f64::from(u8::from(cell.is_tainted())),
+                _ => 0.0,
+            };
+            tally.operator(op, (self.class != ValueClass::NonFinite).then_some(share));
         }
+        let is_exact = |value: &OracleValue| match value {
+            OracleValue::Matrix(matrix) => matrix.is_exact(),
+            OracleValue::Scalar(cell) => cell.is_exact(),
+            OracleValue::Text(_) => true,
+        };
+        tally.cases += 1;
+        tally.exact_cases += u64::from(expected.values().all(is_exact));
+        tally.count("outputs", self.case.outputs.len().to_string());
+        Generated { case: self.case.without_dead_nodes(), expected }
     }
-}
-
-/// All leaves that motifs need; what nothing uses is dropped in the end.
-fn leaves(random: &mut Pcg64Mcg, case: &mut Case) -> Leaves {
-    let (m, n) = extents(random);
-    let k = *[1, 2, 4, 7].choose(random).expect("sizes");
-    let r = *[1, 2, 8, 9].choose(random).expect("sizes");
-    let stratum = case.stratum;
-    let mut push = |leaf: Leaf| {
-        case.leaves.push(leaf);
-        case.leaves.len() - 1
-    };
-    let leaves = Leaves {
-        x: push(matrix(random, stratum, m, n)),
-        y: push(matrix(random, stratum, m, n)),
-        z: push(matrix(random, stratum, m, n)),
-        v: push(matrix(random, stratum, n, 1)),
-        b: push(matrix(random, stratum, n, k)),
-        w: push(matrix(random, stratum, m, 1)),
-        p: push(matrix(random, stratum, m, k)),
-        left_factor: push(matrix(random, stratum, m, r)),
-        right_factor: push(matrix(random, stratum, n, r)),
-        scalar: push(Leaf::Scalar(value(random, stratum))),
-        zero: push(Leaf::Literal(0.0)),
-        one: push(Leaf::Literal(1.0)),
-    };
-    push(Leaf::Literal(2.0));
-    push(Leaf::Literal(-1.0));
-    push(Leaf::Literal(m as f64));
-    push(matrix(random, stratum, 1, n));
-    push(matrix(random, stratum, 1, 1));
-    leaves
 }

@@ -1,0 +1,135 @@
+//! File formats as scripts and `fuseline convert` meet them.
+
+use crate::command::Folder;
+
+/// What `print(sum(X))` and such say about a matrix, so that equal lines mean equal matrices.
+const DESCRIBE: &str =
+    "print(nrow(X) + \" \" + ncol(X) + \" \" + sum(X) + \" \" + sum(X * X) + \" \" + as.scalar(X[2, 3]))\n";
+
+#[test]
+fn scripts_write_and_read_every_format() {
+    for name in ["x.csv", "x.tsv", "x.mtx", "x.npy", "x.libsvm", "x.ijv", "x.csv.gz", "x.mtx.gz", "x.txt.gz"] {
+        let folder = Folder::new();
+        let write = format!(
+            "X = rand(rows=20, cols=7, min=-1, max=1, sparsity=0.5, seed=3) / 3\nwrite(X, \"{name}\")\n{DESCRIBE}"
+        );
+        let expected = folder.script(&write, &[]).quiet();
+        let read = format!("X = read(\"{name}\")\n{DESCRIBE}");
+        assert_eq!(folder.script(&read, &[]).quiet(), expected, "{name}");
+    }
+}
+
+#[test]
+fn files_without_metadata_are_read_by_their_names() {
+    let folder = Folder::new();
+    folder
+        .write("x.mtx", "%%MatrixMarket matrix coordinate integer symmetric\n% comment\n3 3 3\n1 1 1\n3 2 5\n3 3 2\n");
+    folder.write("x.csv", "1,0,0\n0,0,5\n0,5,2\n");
+    folder.write("x.svm", "0 1:1\n5\n2 2:5\n");
+    folder.write("x.ijv", "3 3 2\n1 1 1\n2 3 5\n3 2 5\n");
+    for (name, arguments) in [("x.mtx", ""), ("x.csv", ""), ("x.svm", ""), ("x.ijv", ", rows=3, cols=3")] {
+        let script = format!("X = read(\"{name}\"{arguments})\n{DESCRIBE}");
+        assert_eq!(folder.script(&script, &[]).quiet(), "3 3 13.0 55.0 5.0\n", "{name}");
+    }
+}
+
+#[test]
+fn options_of_csv_come_from_arguments_or_metadata() {
+    let folder = Folder::with("x.data", "a;b;c\n1;NA;\n4;5;6\n");
+    let text = "X = read(\"x.data\", format=\"csv\", header=TRUE, sep=\";\", fill=TRUE, naStrings=\"NA\")\n\
+        print(as.scalar(X[2, 3]) + \" \" + as.scalar(X[1, 3]) + \" \" + as.scalar(X[1, 2]))\n";
+    assert_eq!(folder.script(text, &[]).quiet(), "6.0 0.0 NaN\n");
+    folder.write(
+        "x.data.mtd",
+        "{\"data_type\": \"matrix\", \"format\": \"csv\", \"header\": true, \"sep\": \";\", \"fill\": true, \"default\": 7, \
+         \"naStrings\": [\"NA\"], \"rows\": 2, \"cols\": 3, \"nnz\": -1}",
+    );
+    let text = "X = read(\"x.data\")\nprint(as.scalar(X[1, 3]) + \" \" + as.scalar(X[1, 2]))\n";
+    assert_eq!(folder.script(text, &[]).quiet(), "7.0 NaN\n");
+}
+
+/// Without `data_type` among the arguments, the metadata tells scalars from matrices.
+#[test]
+fn metadata_tells_scalars_from_matrices() {
+    let folder = Folder::new();
+    let write = "write(2.5, \"double\")\nwrite(7, \"integer\")\nwrite(1 < 2, \"boolean\")\nwrite(\"two words\", \"string\")\n\
+        write(matrix(3, rows=2, cols=2), \"matrix\", description=\"threes\")\n";
+    assert_eq!(folder.script(write, &[]).quiet(), "");
+    assert!(folder.read("matrix.mtd").contains("\"description\": \"threes\""));
+    let read = "a = read(\"double\")\nb = read(\"integer\")\nc = read(\"boolean\")\nd = read(\"string\")\nM = read(\"matrix\")\n\
+        if (c) print(d + \": \" + (a * b + sum(M)))\n";
+    for mode in ["base", "gen"] {
+        assert_eq!(folder.script(read, &["--mode", mode]).quiet(), "two words: 29.5\n");
+    }
+    let message = folder.script("x = read(\"string\") %*% matrix(1, rows=1, cols=1)\nprint(sum(x))\n", &[]).message();
+    assert!(message.contains("script.dml:1:"), "{message}");
+}
+
+/// A file that the script itself turns into a scalar is described only after the script was compiled.
+#[test]
+fn files_that_change_their_type_are_told() {
+    let folder = Folder::new();
+    let text = "write(1, \"x\")\nprint(read(\"x\", data_type=\"scalar\") + 1)\nX = read(\"x\")\nprint(sum(X))\n";
+    let message = folder.script(text, &[]).message();
+    assert!(message.contains("x holds a scalar, where a matrix was expected; say data_type=\"scalar\""), "{message}");
+    assert!(message.contains("script.dml:3:5"), "{message}");
+}
+
+#[test]
+fn errors_name_file_line_and_column() {
+    let message = |name: &str, content: &[u8]| {
+        let folder = Folder::with(name, content);
+        folder.script(&format!("X = read(\"{name}\")\nprint(sum(X))\n"), &[]).message()
+    };
+    let banner = "%%MatrixMarket matrix coordinate real general\n";
+    for (name, content, expected) in [
+        ("x.csv", "1,2\n3,4,5\n".to_owned(), "x.csv:2:5: the row has 3 cells, those before have 2"),
+        ("x.mtx", format!("{banner}2 2 1\n3 1 1\n"), "x.mtx:3:1: the row number 3 is not within 1 to 2"),
+        ("x.mtx", format!("{banner}9 9 1000000000000000000\n"), "the file ends after 0"),
+        ("x.mtx", format!("{banner}1000000000000000 9 0\n"), "1000000000000000 rows are declared"),
+        ("x.svm", "1 0:1\n".to_owned(), "x.svm:1:3: the index 0"),
+        ("x.npy", "numpy".to_owned(), "x.npy: byte 5: the file ends within its header"),
+        ("x.npz", "PK".to_owned(), "x.npz: not a readable archive of arrays"),
+        ("x.csv.gz", "\u{1f}".to_owned(), "x.csv.gz:1:1:"),
+    ] {
+        let message = message(name, content.as_bytes());
+        assert!(message.contains(expected) && message.contains("script.dml:1:5"), "{message}");
+    }
+    let message = message("x.csv.gz", b"\x1f\x8bdamaged data");
+    assert!(message.contains("cannot read x.csv.gz"), "{message}");
+}
+
+#[test]
+fn convert_changes_the_format() {
+    let folder = Folder::with("a.csv", "x;y\n1;0.5\n0;-2\n");
+    assert_eq!(folder.run(&["convert", "a.csv", "b.mtx", "--header", "--sep", ";"]).quiet(), "");
+    assert_eq!(folder.read("b.mtx"), "%%MatrixMarket matrix array real general\n2 2\n1\n0\n0.5\n-2\n");
+    for (input, output) in
+        [("b.mtx", "c.npy"), ("c.npy", "d.csv.gz"), ("d.csv.gz", "e.ijv"), ("e.ijv", "f.svm"), ("f.svm", "g.csv")]
+    {
+        assert_eq!(folder.run(&["convert", input, output]).quiet(), "", "{input}");
+    }
+    assert_eq!(folder.read("g.csv"), "1,0.5\n0,-2\n");
+    assert!(folder.read("g.csv.mtd").contains("\"nnz\": 3"));
+    assert_eq!(folder.run(&["convert", "g.csv", "h", "--to", "text"]).quiet(), "");
+    assert_eq!(folder.read("h"), "1 1 1\n1 2 0.5\n2 2 -2\n");
+    folder.write("i", "1 1 1\n");
+    assert_eq!(folder.run(&["convert", "i", "j.csv", "--from", "text", "--rows", "1", "--cols", "2"]).quiet(), "");
+    assert_eq!(folder.read("j.csv"), "1,0\n");
+}
+
+#[test]
+fn convert_says_what_is_wrong() {
+    let folder = Folder::with("a.csv", "1,x\n");
+    let message = |arguments: &[&str]| folder.run(&[&["convert"], arguments].concat()).message();
+    assert_eq!(
+        message(&["a.csv", "b.npy"]),
+        "error: a.csv:1:3: column 2: `x` is not a number (if the first line names the columns, say header=TRUE)\n"
+    );
+    assert_eq!(message(&["b.csv", "c.npy"]), "error: cannot open b.csv: No such file or directory (os error 2)\n");
+    folder.write("b.csv", "1,2\n");
+    assert_eq!(message(&["b.csv", "c.npz"]), "error: c.npz: archives of arrays can only be read; write npy\n");
+    let unknown = "error: b.csv: the format `arff` is not known; csv, text, mm, libsvm, npy, npz are\n";
+    assert_eq!(message(&["b.csv", "c", "--from", "arff"]), unknown);
+    assert!(message(&["b.csv"]).contains("<OUT>"));
+}

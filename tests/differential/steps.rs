@@ -1,0 +1,251 @@
+//! Single random operators of a case, each with inputs that fit.
+
+use super::generate::Generator;
+use super::tally::Tally;
+use fuseline_interp::oracle::OracleValue;
+use fuseline_ir::Value;
+use fuseline_ir::hop::{CastOp, DataGenOp, Function, HopOp, NaryOp, ReorgOp, ShapeOp};
+use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
+use rand::RngExt;
+use rand::seq::IndexedRandom;
+
+impl Generator {
+    /// A matrix that broadcasts with these dimensions, or a scalar.
+    fn partner(&mut self, (rows, cols): (usize, usize), tally: &mut Tally) -> Option<usize> {
+        match self.random.random_range(0..10) {
+            0 => return Some(self.leaf("s", tally)),
+            1 => {
+                let constant = *[0.0, 1.0, 2.0, -1.0, 0.5, 3.0].choose(&mut self.random).expect("constants");
+                return Some(self.number(constant));
+            }
+            2 => {
+                let role = *["Y", "Z", "w", "y", "r", "c"].choose(&mut self.random).expect("roles");
+                self.leaf(role, tally);
+            }
+            _ => {}
+        }
+        let fits = |extent: usize, own: usize| own == extent || own == 1;
+        let vectors_too = self.random.random_bool(0.5);
+        self.matrix_of(|(own_rows, own_cols)| {
+            (own_rows, own_cols) == (rows, cols) || vectors_too && fits(rows, own_rows) && fits(cols, own_cols)
+        })
+    }
+
+    /// One random operator, or none where its inputs do not fit.
+    pub(crate) fn step(&mut self, tally: &mut Tally) -> Option<usize> {
+        match self.random.random_range(0..100) {
+            0..15 => {
+                let (op, x) = (*UnaryOp::ALL.choose(&mut self.random)?, self.any_matrix()?);
+                self.add(HopOp::Unary(op), &[x])
+            }
+            15..42 => {
+                let (op, mut x) = (self.any_binary(), self.any_matrix()?);
+                let mut y = self.partner(self.dims_of(x)?, tally)?;
+                if self.random.random_bool(0.4) {
+                    std::mem::swap(&mut x, &mut y);
+                }
+                self.add(HopOp::Binary(op), &[x, y])
+            }
+            42..48 => {
+                let (op, x) = (*TernaryOp::ALL.choose(&mut self.random)?, self.any_matrix()?);
+                let dims = self.dims_of(x)?;
+                let mut inputs = [x, self.partner(dims, tally)?, self.partner(dims, tally)?];
+                inputs.rotate_left(self.random.random_range(0..3));
+                self.add(HopOp::Ternary(op), &inputs)
+            }
+            48..52 => self.nary(tally),
+            52..67 => {
+                let x = self.any_matrix()?;
+                let direction = *Direction::ALL.choose(&mut self.random)?;
+                let op =
+                    if self.random.random_bool(0.3) { AggOp::Sum } else { *AggOp::ALL.choose(&mut self.random)? };
+                self.add(HopOp::AggUnary(op, direction), &[x])
+            }
+            67..70 => {
+                let (op, x) =
+                    (*[AggOp::Sum, AggOp::Prod, AggOp::Min, AggOp::Max].choose(&mut self.random)?, self.any_matrix()?);
+                self.add(HopOp::Cumulative(op), &[x])
+            }
+            70..72 => {
+                let column = self.matrix_of(|(_, cols)| cols == 1)?;
+                let row = self.matrix_of(|(rows, _)| rows == 1)?;
+                let op = if self.random.random_bool(0.5) { BinaryOp::Mult } else { self.any_binary() };
+                self.add(HopOp::Outer(op), &[column, row])
+            }
+            72..81 => self.product(tally),
+            81..86 => {
+                let x = self.any_matrix()?;
+                self.add(HopOp::Reorg(ReorgOp::Transpose), &[x])
+            }
+            86..89 => {
+                let op = *[ReorgOp::Rev, ReorgOp::Diag].choose(&mut self.random)?;
+                let x = match op {
+                    ReorgOp::Diag => self.matrix_of(|(rows, cols)| rows == cols || cols == 1)?,
+                    _ => self.any_matrix()?,
+                };
+                self.add(HopOp::Reorg(op), &[x])
+            }
+            89..93 => self.range(tally),
+            93..96 => self.generate_matrix(),
+            96..98 => self.function(tally),
+            _ => self.scalar_step(tally),
+        }
+    }
+
+    fn any_binary(&mut self) -> BinaryOp {
+        match self.random.random_range(0..3) {
+            0 => BinaryOp::Mult,
+            1 if self.random.random_bool(0.5) => {
+                *[BinaryOp::Plus, BinaryOp::Minus].choose(&mut self.random).expect("operations")
+            }
+            _ => *BinaryOp::ALL.choose(&mut self.random).expect("operations"),
+        }
+    }
+
+    fn nary(&mut self, tally: &mut Tally) -> Option<usize> {
+        let op = *NaryOp::ALL.choose(&mut self.random)?;
+        let x = self.any_matrix()?;
+        let (rows, cols) = self.dims_of(x)?;
+        let mut inputs = vec![x];
+        for _ in 0..self.random.random_range(1..4) {
+            inputs.push(match op {
+                NaryOp::Cbind => self.matrix_of(|dims| dims.0 == rows)?,
+                NaryOp::Rbind => self.matrix_of(|dims| dims.1 == cols)?,
+                _ => self.partner((rows, cols), tally)?,
+            });
+        }
+        self.add(HopOp::Nary(op), &inputs)
+    }
+
+    /// A product; often with a transpose, as fused products read it.
+    fn product(&mut self, tally: &mut Tally) -> Option<usize> {
+        let mut left = self.any_matrix()?;
+        if self.random.random_bool(0.35) {
+            left = self.add(HopOp::Reorg(ReorgOp::Transpose), &[left])?;
+        }
+        if self.random.random_bool(0.3) {
+            let role = *["v", "B", "w", "P"].choose(&mut self.random)?;
+            self.leaf(role, tally);
+        }
+        let inner = self.dims_of(left)?.1;
+        let right = self.matrix_of(|(rows, _)| rows == inner)?;
+        self.add(HopOp::MatMul, &[left, right])
+    }
+
+    /// A range of a matrix, or a matrix with a range replaced; rows often whole, as Row operators read columns.
+    fn range(&mut self, tally: &mut Tally) -> Option<usize> {
+        let x = self.matrix_of(|(rows, cols)| rows > 0 && cols > 0)?;
+        let (rows, cols) = self.dims_of(x)?;
+        let mut bounds = |extent: usize| {
+            let first = self.random.random_range(1..=extent);
+            (first, self.random.random_range(first..=extent.min(first + 40)))
+        };
+        let (columns, some_rows) = (bounds(cols), bounds(rows));
+        let rows = if self.random.random_bool(0.7) { (1, rows) } else { some_rows };
+        let range = [rows.0, rows.1, columns.0, columns.1].map(|bound| self.literal(Value::I64(bound as i64)));
+        if self.random.random_bool(0.65) {
+            return self.add(HopOp::Index, &[&[x][..], &range].concat());
+        }
+        let size = (rows.1 - rows.0 + 1, columns.1 - columns.0 + 1);
+        let matching = self.matrix_of(|dims| dims == size);
+        let replacement = match matching {
+            Some(matrix) if self.random.random_bool(0.5) => matrix,
+            _ => self.leaf("s", tally),
+        };
+        self.add(HopOp::LeftIndex, &[&[x, replacement][..], &range].concat())
+    }
+
+    fn generate_matrix(&mut self) -> Option<usize> {
+        let (m, n) = self.rows_and_cols();
+        let count = |this: &mut Self, value: usize| this.literal(Value::I64(value as i64));
+        match self.random.random_range(0..4) {
+            0 => {
+                let step = *[1.0, 2.0, -1.0, 0.5].choose(&mut self.random)?;
+                let extent = *[m, n].choose(&mut self.random)?;
+                let last = 1.0 + step * (extent as f64 - 1.0);
+                let inputs = [self.number(1.0), self.number(last), self.number(step)];
+                self.add(HopOp::DataGen(DataGenOp::Seq), &inputs)
+            }
+            1 => {
+                let constant = *[0.0, 1.0, 3.0].choose(&mut self.random)?;
+                let inputs = [self.number(constant), count(self, m), count(self, n)];
+                self.add(HopOp::DataGen(DataGenOp::Matrix), &inputs)
+            }
+            2 => {
+                let x = self.any_matrix()?;
+                let (rows, cols) = self.dims_of(x)?;
+                let inputs = [x, count(self, cols), count(self, rows)];
+                self.add(HopOp::DataGen(DataGenOp::Matrix), &inputs)
+            }
+            _ => {
+                let vector = self.matrix_of(|(rows, cols)| rows.min(cols) == 1 && n % rows.max(cols) == 0)?;
+                let inputs = [vector, count(self, n)];
+                self.add(HopOp::DataGen(DataGenOp::Expand), &inputs)
+            }
+        }
+    }
+
+    /// A function with named arguments.
+    fn function(&mut self, tally: &mut Tally) -> Option<usize> {
+        let (function, inputs, names): (Function, Vec<usize>, &[&str]) = match self.random.random_range(0..5) {
+            0 => {
+                let x = self.matrix_of(|(_, cols)| cols > 0)?;
+                let column = self.random.random_range(1..=self.dims_of(x)?.1);
+                let decreasing = self.random.random_bool(0.5);
+                let index = self.random.random_bool(0.5);
+                let inputs = vec![
+                    x,
+                    self.literal(Value::I64(column as i64)),
+                    self.literal(Value::Bool(decreasing)),
+                    self.literal(Value::Bool(index)),
+                ];
+                (Function::Order, inputs, &["by", "decreasing", "index.return"])
+            }
+            1 => {
+                let margin = *["rows", "cols"].choose(&mut self.random)?;
+                let inputs = vec![self.any_matrix()?, self.literal(Value::Str(margin.to_owned()))];
+                (Function::RemoveEmpty, inputs, &["margin"])
+            }
+            2 => {
+                // Categories 1, 2, 3 from the values of a column.
+                let column = self.leaf("w", tally);
+                let abs = self.add(HopOp::Unary(UnaryOp::Abs), &[column])?;
+                let three = self.number(3.0);
+                let rest = self.add(HopOp::Binary(BinaryOp::Min), &[abs, three])?;
+                let floor = self.add(HopOp::Unary(UnaryOp::Floor), &[rest])?;
+                let one = self.number(1.0);
+                let category = self.add(HopOp::Binary(BinaryOp::Plus), &[floor, one])?;
+                let four = self.literal(Value::I64(4));
+                (Function::Table, vec![category, category, one, four, four], &["dim1", "dim2"])
+            }
+            3 => (Function::RowIndexMax, vec![self.any_matrix()?], &[]),
+            _ => (Function::RowIndexMin, vec![self.any_matrix()?], &[]),
+        };
+        let names = names.iter().map(|&name| name.to_owned()).collect();
+        self.add(HopOp::Parameterized { function, names }, &inputs)
+    }
+
+    /// An operation on scalars, or between scalars and matrices.
+    fn scalar_step(&mut self, tally: &mut Tally) -> Option<usize> {
+        match self.random.random_range(0..4) {
+            0 => {
+                let x = self.matrix_of(|dims| dims == (1, 1))?;
+                self.add(HopOp::Cast(CastOp::AsScalar), &[x])
+            }
+            1 => {
+                let scalars = self.candidates(|this, index| matches!(this.value(index), Some(OracleValue::Scalar(_))));
+                let scalar = self.pick(&scalars)?;
+                self.add(HopOp::Cast(CastOp::AsMatrix), &[scalar])
+            }
+            2 => {
+                let (op, x) = (*ShapeOp::ALL.choose(&mut self.random)?, self.any_matrix()?);
+                self.add(HopOp::Shape(op), &[x])
+            }
+            _ => {
+                let op = self.any_binary();
+                let inputs = [self.leaf("s", tally), self.number(2.0)];
+                self.add(HopOp::Binary(op), &inputs)
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Plans: what is fused, with which inputs, and what an operator keeps while it runs.
+
+use crate::harness::case::{Case, runtime_value};
+use crate::harness::check::accepted;
+use crate::{case, check, check_lines, csr, dense, mixed, sparse};
+use fuseline::{BackendKind, CompileOptions, Mode, RuntimeValue, Session, Statistics};
+use fuseline_passes::template::TemplateLimits;
+
+/// The statistics of a run in one mode, for matrices of any size.
+fn statistics(case: &Case, mode: Mode) -> Statistics {
+    let options = CompileOptions {
+        mode,
+        backend: BackendKind::Interp,
+        template_limits: TemplateLimits::tiny(),
+        ..CompileOptions::default()
+    };
+    let session = Session::new(options).expect("a session of this machine");
+    session.run_dag(&case.dag().expect("it is a DAG"), case.variables()).expect("it runs").statistics
+}
+
+#[test]
+fn a_plan_is_reused_for_other_inputs_in_the_right_order() {
+    let (x, y) = (dense(20, 6, mixed), dense(20, 6, |i, j| (i + j) as f64));
+    let lines = |left: &str, right: &str| {
+        [
+            "%2 = literal 2.0 : f64".to_owned(),
+            format!("%3 = mult {right}, %2 : f64[20x6]"),
+            format!("%4 = minus {left}, %3 : f64[20x6]"),
+            "%5 = sum.row %4 : f64[20x1]".to_owned(),
+            "write \"o\" %5".to_owned(),
+        ]
+    };
+    let options = CompileOptions {
+        backend: BackendKind::Interp,
+        template_limits: TemplateLimits::tiny(),
+        ..CompileOptions::default()
+    };
+    let session = Session::new(options).expect("a session of this machine");
+    let mut hits = Vec::new();
+    // The same expression, the same with permuted inputs, and the first with other names of its leaves.
+    for (left, right, names) in [("%0", "%1", ["X", "Y"]), ("%1", "%0", ["X", "Y"]), ("%0", "%1", ["Q", "R"])] {
+        let lines = lines(left, right);
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let case = case(&lines, &[(names[0], &x), (names[1], &y)]);
+        let dag = case.dag().expect("it is a DAG");
+        let outcome = session.run_dag(&dag, case.variables()).expect("it runs");
+        let expected = case.expected(&dag).expect("it has a value");
+        accepted(&expected, &outcome.variables, false).expect("the right value");
+        hits.push(outcome.statistics.plan_cache_hits);
+    }
+    assert_eq!(hits[2], 1, "names of leaves are no part of a plan: {hits:?}");
+}
+
+#[test]
+fn column_ranges_have_the_size_of_the_range() {
+    let (x, y) = (dense(30, 12, mixed), csr(30, 12, sparse));
+    for input in ["%0", "%1"] {
+        check_lines(
+            &[
+                "%2 = literal 1 : i64",
+                "%3 = literal 30 : i64",
+                "%4 = literal 4 : i64",
+                "%5 = literal 9 : i64",
+                &format!("%6 = index {input}, %2, %3, %4, %5 : f64[30x6]"),
+                "%7 = pow2 %6 : f64[30x6]",
+                "%8 = sum.col %7 : f64[1x6]",
+                "%9 = sum.row %7 : f64[30x1]",
+                "%10 = mult %6, %9 : f64[30x6]",
+                "%11 = abs %10 : f64[30x6]",
+                "%12 = t %0 : f64[12x30]",
+                "%13 = matmul %12, %11 : f64[12x6]",
+                "write \"a\" %8",
+                "write \"b\" %11",
+                "write \"c\" %13",
+            ],
+            &[("X", &x), ("Y", &y)],
+        );
+    }
+}
+
+#[test]
+fn row_operators_are_not_converted_to_cell_operators() {
+    let x = dense(40, 8, mixed);
+    let case = case(
+        &[
+            "%1 = max.row %0 : f64[40x1]",
+            "%2 = minus %0, %1 : f64[40x8]",
+            "%3 = pow2 %2 : f64[40x8]",
+            "%4 = sum.row %3 : f64[40x1]",
+            "write \"o\" %4",
+        ],
+        &[("X", &x)],
+    );
+    check(&case);
+    let fused = statistics(&case, Mode::GenFuseAll).fused_operators;
+    assert_eq!(fused.keys().map(String::as_str).collect::<Vec<_>>(), ["row row_agg"]);
+}
+
+#[test]
+fn a_single_operation_is_not_fused() {
+    let x = dense(40, 8, mixed);
+    for lines in [
+        ["%1 = abs %0 : f64[40x8]", "write \"o\" %1"],
+        ["%1 = sum.row %0 : f64[40x1]", "write \"o\" %1"],
+        ["%1 = t %0 : f64[8x40]", "write \"o\" %1"],
+    ] {
+        for mode in [Mode::Gen, Mode::GenFuseAll, Mode::GenFuseNoRedundancy] {
+            let fused = statistics(&case(&lines, &[("X", &x)]), mode).fused_operators;
+            assert!(fused.is_empty(), "{lines:?}: {fused:?}");
+        }
+    }
+}
+
+/// Many row vectors that live until the end of the operator, so that none may take the place of another.
+#[test]
+fn many_intermediate_rows_are_kept_apart() {
+    let (x, y) = (dense(37, 19, mixed), csr(37, 19, sparse));
+    let mut lines = vec!["%2 = sum.row %0 : f64[37x1]".to_owned()];
+    for id in 3..23 {
+        let operand = if id == 3 { "%0".to_owned() } else { format!("%{}", id - 1) };
+        lines.push(match id % 3 {
+            0 => format!("%{id} = minus {operand}, %2 : f64[37x19]"),
+            1 => format!("%{id} = sign {operand} : f64[37x19]"),
+            _ => format!("%{id} = plus {operand}, %1 : f64[37x19]"),
+        });
+    }
+    for id in 23..41 {
+        let operand = if id == 23 { "%22".to_owned() } else { format!("%{}", id - 1) };
+        lines.push(format!("%{id} = plus {operand}, %{} : f64[37x19]", id - 20));
+    }
+    lines.push("%41 = sum.row %40 : f64[37x1]".to_owned());
+    lines.push("write \"o\" %41".to_owned());
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    check_lines(&lines, &[("X", &x), ("Y", &y)]);
+}
+
+/// Row numbers within operators that are cut into blocks and skip empty rows.
+#[test]
+fn operations_that_depend_on_the_row_number() {
+    for x in [dense(130, 7, mixed), csr(130, 7, sparse)] {
+        check_lines(
+            &[
+                "%1 = literal 1.0 : f64",
+                "%2 = literal 130.0 : f64",
+                "%3 = seq %1, %2, %1 : f64[130x1]",
+                "%4 = mult %0, %3 : f64[130x7]",
+                "%5 = abs %4 : f64[130x7]",
+                "%6 = sum.col %5 : f64[1x7]",
+                "%7 = plus %0, %3 : f64[130x7]",
+                "%8 = sum.row %7 : f64[130x1]",
+                "write \"a\" %6",
+                "write \"b\" %8",
+            ],
+            &[("X", &x)],
+        );
+    }
+}
+
+#[test]
+fn a_scalar_result_is_a_scalar_under_every_plan() {
+    let x = dense(9, 9, mixed);
+    let case = case(&["%1 = abs %0 : f64[9x9]", "%2 = sum.full %1 : f64", "write \"o\" %2"], &[("X", &x)]);
+    check(&case);
+    let expected = case.expected(&case.dag().expect("it is a DAG")).expect("it has a value");
+    let value = runtime_value(&expected["o0"]);
+    assert!(matches!(value, Some(RuntimeValue::Scalar(_))));
+}
