@@ -25,7 +25,7 @@ pub use explain::{ExplainStage, StagePrinter};
 pub use expression::{Builder, Expr};
 pub use fuseline_ir as ir;
 pub use fuseline_lang::Argument;
-pub use fuseline_matrix::{Csr, Dense, MatrixBlock};
+pub use fuseline_matrix::{Csr, Dense, MatrixBlock, io};
 pub use fuseline_runtime::{CompileStage, Mode, RuntimeValue, Statistics, Variables};
 pub use options::{BackendKind, CompileOptions, CpuFeatures, Enumeration, LlvmLevel, Primitives};
 pub use session::{Outcome, Script, Session};

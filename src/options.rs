@@ -72,6 +72,21 @@ pub enum Enumeration {
     /// Partitions, and plans skipped by their lower bound.
     #[default]
     Cost,
+    /// Any valid plan, drawn from the seed and the expression: an instrument of tests.
+    Random {
+        /// The seed.
+        seed: u64,
+    },
+}
+
+impl Enumeration {
+    fn policy(self) -> SelectPolicy {
+        match self {
+            Enumeration::Partition => SelectPolicy::Exhaustive,
+            Enumeration::Cost => SelectPolicy::CostBased,
+            Enumeration::Random { seed } => SelectPolicy::Random { seed },
+        }
+    }
 }
 
 /// Configuration of a [`crate::Session`].
@@ -183,12 +198,11 @@ impl CompileOptions {
                 ..RewriteOptions::default()
             },
             optimizer: OptimizerOptions {
-                policy: SelectPolicy::CostBased,
+                policy: self.enumeration.policy(),
                 template_limits: TemplateLimits { strict_ieee: self.strict_ieee, ..self.template_limits.clone() },
                 model: CostModel::new(machine),
                 search_limits: SearchLimits::default(),
             },
-            exhaustive: self.enumeration == Enumeration::Partition,
             strict_ieee: self.strict_ieee,
             threads: self.threads(),
             idle_bytes: IDLE_BYTES,

@@ -65,6 +65,18 @@ impl Session {
         Ok(Session { options, engine })
     }
 
+    /// A session of another configuration that shares the memory, and for the same number of the threads, of this one.
+    /// Compiled operators are not shared.
+    ///
+    /// # Errors
+    /// The backend cannot serve on this machine, or there are no threads.
+    pub fn reconfigured(&self, options: CompileOptions) -> Result<Self, Error> {
+        let backend = options.backend()?;
+        let cache = if options.plan_cache { PlanCache::default() } else { PlanCache::disabled() };
+        let engine = self.engine.reconfigured(options.engine_options(), backend, primitives(options.isa()), cache);
+        Ok(Session { options, engine: engine.map_err(|error| Error::Threads(error.to_string()))? })
+    }
+
     /// The configuration.
     pub fn options(&self) -> &CompileOptions {
         &self.options

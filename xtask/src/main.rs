@@ -1,6 +1,7 @@
 //! The project's commands, reached through `./x`, which sets up LLVM first, or through `cargo xtask` afterwards.
 
 mod cargo;
+mod fuzz;
 mod main_job;
 mod test;
 
@@ -18,6 +19,7 @@ const HELP: &str = "\
   build [--release]                  the fuseline program
   lint                               formatting, clippy and documentation, warnings denied
   bench [NAME]                       benchmarks
+  fuzz TARGET [-- ARGUMENTS]         a fuzz target of fuzz/, with arguments for libFuzzer (-runs=N)
   help                               this text
 
 ./x --dry-run shows what the set-up would do. FUSELINE_LLVM=19 or 22 chooses a version of LLVM.";
@@ -48,7 +50,9 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["lint"] => test::lint(&cargo),
         ["bench"] => cargo.run("bench", &cargo.with_features(&["bench"])),
         ["bench", name] => cargo.run("bench", &cargo.with_features(&["bench", "--bench", name])),
-        [command @ ("run" | "build" | "lint" | "bench"), rest @ ..] => {
+        ["fuzz", target] => fuzz::run(&cargo, target, &[]),
+        ["fuzz", target, "--", rest @ ..] => fuzz::run(&cargo, target, rest),
+        [command @ ("run" | "build" | "lint" | "bench" | "fuzz"), rest @ ..] => {
             bail!("{command} does not take {}; see ./x help", rest.join(" "))
         }
         [command, ..] => bail!("no command is called {command}; see ./x help"),

@@ -24,8 +24,8 @@ pub(crate) enum Command {
     Check(CheckArguments),
     /// Measure this machine for the cost model (not there yet)
     Calibrate(Unused),
-    /// Convert between file formats (not there yet)
-    Convert(Unused),
+    /// Convert a matrix from one file format to another
+    Convert(ConvertArguments),
     /// Generate data (not there yet)
     Generate(Unused),
 }
@@ -298,4 +298,39 @@ pub(crate) struct OptArguments {
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) script: ScriptArguments,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ConvertArguments {
+    /// The file to read
+    #[arg(value_name = "IN")]
+    pub(crate) input: String,
+
+    /// The file to write, with its metadata in OUT.mtd; a name in .gz compresses
+    #[arg(value_name = "OUT")]
+    pub(crate) output: String,
+
+    /// Format of IN: csv, text, mm, libsvm, npy or npz [default: that of IN.mtd, or of the name]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) from: Option<String>,
+
+    /// Format of OUT: csv, text, mm, libsvm or npy [default: that of the name]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: Option<String>,
+
+    /// IN is CSV and its first line names the columns
+    #[arg(long)]
+    pub(crate) header: bool,
+
+    /// IN is CSV with this separator
+    #[arg(long, value_name = "CHARACTER")]
+    pub(crate) sep: Option<String>,
+
+    /// Rows of IN, where the format does not tell
+    #[arg(long, value_name = "N")]
+    pub(crate) rows: Option<u64>,
+
+    /// Columns of IN, where the format does not tell
+    #[arg(long, value_name = "N")]
+    pub(crate) cols: Option<u64>,
 }

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod check;
+mod convert;
 mod explain;
 mod opt;
 mod run;
@@ -59,7 +60,7 @@ fn main() -> ExitCode {
         Command::Opt(arguments) => opt::opt(arguments),
         Command::Check(arguments) => check::check(arguments),
         Command::Calibrate(_) => Err(not_yet("fuseline calibrate")),
-        Command::Convert(_) => Err(not_yet("fuseline convert")),
+        Command::Convert(arguments) => convert::convert(arguments),
         Command::Generate(_) => Err(not_yet("fuseline generate")),
     };
     match result {
