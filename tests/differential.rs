@@ -8,6 +8,8 @@
 //! `FUSELINE_LONG=1` runs more cases and adds a line to `tests/differential/ledger.csv`, `FUSELINE_SEED=N` starts at
 //! another seed, `FUSELINE_CASES=N` and `FUSELINE_LLVM_CASES=N` set the numbers of cases.
 
+// `tests/regressions.rs` shares the harness and uses the rest of it.
+#[allow(dead_code)]
 #[path = "differential/mod.rs"]
 mod harness;
 
@@ -81,7 +83,7 @@ impl Run {
             checker.tally.llvm_cases += u64::from(with_llvm);
             let configurations = draw(seed, with_llvm);
             if let Err(failure) = checker.check(&case, &expected, &configurations) {
-                let report = report(&mut checker, case, seed, &configurations, failure);
+                let report = report(&mut checker, case, seed, &configurations, &failure);
                 self.failures.lock().expect("no worker panics").push(report);
             }
         }
@@ -131,8 +133,14 @@ fn focused(configurations: &[Configuration], failure: &Failure) -> Vec<Configura
 }
 
 /// Shrinks the case and tells all that is known of its failure.
-fn report(checker: &mut Checker, case: Case, seed: u64, configurations: &[Configuration], original: Failure) -> String {
-    let configurations = focused(configurations, &original);
+fn report(
+    checker: &mut Checker,
+    case: Case,
+    seed: u64,
+    configurations: &[Configuration],
+    original: &Failure,
+) -> String {
+    let configurations = focused(configurations, original);
     let mut failure = original.clone();
     let shrunk = shrink(case, &mut |candidate| match checker.check_case(candidate, &configurations) {
         Err(found) if found.kind == original.kind => {

@@ -33,7 +33,7 @@ fn csr(rows: usize, cols: usize, cell: impl FnMut(usize, usize) -> f64) -> Matri
 /// Small integers of either sign, about a third of them zero.
 fn mixed(i: usize, j: usize) -> f64 {
     let number = (i * 7 + j * 5) % 9;
-    if number % 3 == 0 { 0.0 } else { number as f64 - 4.0 }
+    if number.is_multiple_of(3) { 0.0 } else { number as f64 - 4.0 }
 }
 
 /// Small integers, most of them zero, and every third row empty.
@@ -44,11 +44,9 @@ fn sparse(i: usize, j: usize) -> f64 {
 /// The case of these inputs, `%0`, `%1`, ..., and the lines of a DAG behind them.
 fn case(lines: &[&str], inputs: &[(&str, &MatrixBlock)]) -> Case {
     let mut text = String::from("hops {\n");
-    let mut id = 0;
-    for (name, block) in inputs {
+    for (id, (name, block)) in inputs.iter().enumerate() {
         let (rows, cols) = block.dims();
         text.push_str(&format!("  %{id} = read \"{name}\" : f64[{rows}x{cols}]\n"));
-        id += 1;
     }
     for line in lines {
         text.push_str(&format!("  {line}\n"));

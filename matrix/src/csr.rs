@@ -133,6 +133,25 @@ impl Csr {
         Csr { rows: dense.rows(), cols: dense.cols(), row_offsets, columns, values }
     }
 
+    /// Whether zeros are stored explicitly.
+    pub fn has_stored_zeros(&self) -> bool {
+        self.values.contains(&0.0)
+    }
+
+    /// The matrix without explicitly stored zeros.
+    pub fn without_stored_zeros(&self) -> Csr {
+        let mut compact = Csr::empty(self.rows, self.cols);
+        for i in 0..self.rows {
+            let (columns, values) = self.row(i);
+            for (&j, &value) in columns.iter().zip(values).filter(|(_, value)| **value != 0.0) {
+                compact.columns.push(j);
+                compact.values.push(value);
+            }
+            compact.row_offsets[i + 1] = compact.values.len();
+        }
+        compact
+    }
+
     /// All cells.
     pub fn to_dense(&self) -> Dense {
         let mut dense = Dense::zeros(self.rows, self.cols);

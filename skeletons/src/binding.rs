@@ -50,7 +50,8 @@ impl SideInput<'_> {
 pub(crate) struct Binding<'a> {
     pub(crate) plan: &'a CPlan,
     pub(crate) kernel: &'a dyn Kernel,
-    pub(crate) main: &'a MatrixBlock,
+    /// Outer plans rely on its having no explicitly stored zeros.
+    pub(crate) main: Cow<'a, MatrixBlock>,
     pub(crate) rows: usize,
     pub(crate) cols: usize,
     /// Whether a node reads the main input's cells.
@@ -75,7 +76,12 @@ impl<'a> Binding<'a> {
         let plan: &CPlan = &compiled.plan;
         count_inputs(plan, inputs, scalars)?;
         let roles = roles(plan)?;
-        let main = &inputs[0];
+        let main = match &inputs[0] {
+            MatrixBlock::Sparse(csr) if plan.template() == TemplateType::Outer && csr.has_stored_zeros() => {
+                Cow::Owned(csr.without_stored_zeros().into())
+            }
+            main => Cow::Borrowed(main),
+        };
         let (rows, cols) = main.dims();
         check_dimensions(plan, &roles, inputs)?;
         let lengths = vector_lengths(plan, inputs)?;

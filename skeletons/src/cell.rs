@@ -25,7 +25,7 @@ pub(crate) fn execute(operator: &Operator<'_>, cell_type: CellType) -> Result<Ma
     if binding.rows == 0 || binding.cols == 0 {
         return Ok(without_cells(operator, cell_type, agg));
     }
-    match (binding.main, binding.sparse_entry) {
+    match (&*binding.main, binding.sparse_entry) {
         (MatrixBlock::Sparse(csr), true) => nonzeros::execute(operator, csr, cell_type, agg),
         _ => {
             binding.cells()?;

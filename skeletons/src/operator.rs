@@ -132,7 +132,7 @@ impl Operator<'_> {
 
     fn run_tile(&self, workspace: &mut Workspace, tile: Tile, numbers: RowNumbers<'_>, outputs: &mut [Output<'_>]) {
         let Workspace { scratch, laid_out, tally, .. } = workspace;
-        if let (MatrixBlock::Sparse(csr), true) = (self.binding.main, self.binding.reads_main) {
+        if let (MatrixBlock::Sparse(csr), true) = (&*self.binding.main, self.binding.reads_main) {
             let cells = self.reserve(&mut laid_out[0], tile.rows * tile.cols);
             scatter_tile(csr, self.grid_cols, numbers, tile, cells);
         }
@@ -147,7 +147,7 @@ impl Operator<'_> {
             }
         }
         let scattered = || &laid_out[0][..tile.rows * tile.cols];
-        let main = match self.binding.main {
+        let main = match &*self.binding.main {
             MatrixBlock::Dense(dense) => {
                 Main::Dense { values: self.cells_of(dense.values(), tile), row_stride: self.grid_cols }
             }

@@ -32,7 +32,7 @@ pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<
         OuterType::LeftMM => cells(binding.cols, rank)?,
         OuterType::NoAgg | OuterType::FullAgg => 0,
     };
-    Ok(match (binding.main, outer_type) {
+    Ok(match (&*binding.main, outer_type) {
         (MatrixBlock::Sparse(csr), OuterType::NoAgg) => values(operator, csr, rank),
         // The result needs the positions of the whole matrix.
         (MatrixBlock::Dense(dense), OuterType::NoAgg) => values(operator, &Csr::from_dense(dense), rank),
@@ -60,7 +60,7 @@ fn values(operator: &Operator<'_>, csr: &Csr, rank: usize) -> MatrixBlock {
 /// The aggregate of all cells, most of which are zero.
 fn full(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
     let aggregation = Aggregation::new(operator);
-    let (total, zeros) = match operator.binding.main {
+    let (total, zeros) = match &*operator.binding.main {
         MatrixBlock::Sparse(csr) => {
             let visited = operator.visited(csr);
             let total = aggregation.over(&Work::Segments(by_rows(&visited, rank), &visited), true);
@@ -76,7 +76,7 @@ fn full(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
 
 /// `W %*% V`: each block owns rows of the output.
 fn right_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
-    match operator.binding.main {
+    match &*operator.binding.main {
         MatrixBlock::Sparse(csr) => right_mm_sparse(operator, &operator.visited(csr), rank),
         MatrixBlock::Dense(dense) => right_mm_dense(operator, dense, rank),
     }
@@ -126,7 +126,7 @@ fn left_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
     let ranges = (cols / MIN_RANGE).clamp(1, MAX_PARTIALS);
     let partition = DensePartition::col_blocks(rows, cols, ranges);
     let lengths = (0..partition.len()).map(|block| partition.block(block).cols * rank);
-    let main = match operator.binding.main {
+    let main = match &*operator.binding.main {
         MatrixBlock::Sparse(csr) => LeftMain::Sparse(operator.visited(csr)),
         MatrixBlock::Dense(dense) => LeftMain::Dense(dense),
     };

@@ -38,8 +38,8 @@ pub(crate) fn execute(operator: &Operator<'_>, row_type: RowType) -> Result<Matr
 }
 
 /// The visited rows of a sparse main input; `None` where the rows of its dense form are.
-fn visited<'a>(operator: &Operator<'a>) -> Option<VisitedRows<'a>> {
-    match operator.binding.main {
+fn visited<'a>(operator: &'a Operator<'_>) -> Option<VisitedRows<'a>> {
+    match &*operator.binding.main {
         // Of no cells the minimum, the mean and others are not zero.
         MatrixBlock::Sparse(csr) if operator.binding.plan.sparse_safe && csr.cols() > 0 => Some(operator.visited(csr)),
         MatrixBlock::Sparse(csr) if operator.binding.sparse_entry => Some(VisitedRows::all(csr)),

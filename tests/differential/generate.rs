@@ -251,7 +251,7 @@ impl Generator {
     }
 
     /// Adds an operator, or one of the same treatment of zeros that keeps integers where the first one does not.
-    pub(crate) fn add_or_stand_in(&mut self, op: HopOp, inputs: &[usize]) -> Option<usize> {
+    pub(crate) fn add_or_stand_in(&mut self, op: &HopOp, inputs: &[usize]) -> Option<usize> {
         if let Some(position) = self.add(op.clone(), inputs)
             && !self.is_terminal[position]
         {
@@ -268,7 +268,7 @@ impl Generator {
                 BinaryZero::Joint => BinaryOp::Max,
                 BinaryZero::Fills => BinaryOp::LessEqual,
             }),
-            HopOp::AggUnary(_, direction) => HopOp::AggUnary(AggOp::Max, direction),
+            HopOp::AggUnary(_, direction) => HopOp::AggUnary(AggOp::Max, *direction),
             _ => return None,
         };
         self.add(stand_in, inputs)

@@ -146,7 +146,7 @@ impl<'w> Reader<'_, 'w> {
                 None => operation(head).unwrap_or_else(|| panic!("motifs have no `{head}`")),
             },
         };
-        self.generator.add_or_stand_in(op, inputs)
+        self.generator.add_or_stand_in(&op, inputs)
     }
 }
 

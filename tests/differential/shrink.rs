@@ -47,7 +47,7 @@ pub(crate) fn shrink(case: Case, fails: &mut dyn FnMut(&Case) -> bool) -> Case {
             }
         }
     };
-    while REDUCTIONS.iter().fold(false, |has_shrunk, &reduction| try_all(&mut case, reduction) || has_shrunk) {}
+    while REDUCTIONS.iter().any(|&reduction| try_all(&mut case, reduction)) {}
     case
 }
 
@@ -129,7 +129,9 @@ fn part(block: &MatrixBlock, rows: Range<usize>, cols: Range<usize>) -> MatrixBl
             };
             sparse(rows.len(), width, cell).into()
         }
-        _ => Dense::from_fn(rows.len(), cols.len(), |i, j| block.get(first_row + i, first_col + j)).into(),
+        MatrixBlock::Dense(_) => {
+            Dense::from_fn(rows.len(), cols.len(), |i, j| block.get(first_row + i, first_col + j)).into()
+        }
     }
 }
 
@@ -180,7 +182,7 @@ fn mapped(block: &MatrixBlock, map: impl Fn(f64) -> f64) -> MatrixBlock {
             )
             .into()
         }
-        _ => Dense::from_fn(block.rows(), block.cols(), |i, j| map(block.get(i, j))).into(),
+        MatrixBlock::Dense(_) => Dense::from_fn(block.rows(), block.cols(), |i, j| map(block.get(i, j))).into(),
     }
 }
 
@@ -227,7 +229,7 @@ fn with_simpler_cells(case: &Case) -> Vec<Case> {
                         let value = |position| Some(get(position / width, position % width));
                         sparse(block.rows(), width, |position| value(position).filter(|&value| value != 0.0)).into()
                     }
-                    _ => Dense::from_fn(block.rows(), block.cols(), get).into(),
+                    MatrixBlock::Dense(_) => Dense::from_fn(block.rows(), block.cols(), get).into(),
                 };
                 candidates.push(with_leaf(case, position, Leaf::Matrix(simpler)));
             }

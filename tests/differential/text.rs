@@ -39,7 +39,7 @@ fn matrix_text(block: &MatrixBlock) -> String {
         for j in 0..cols {
             let is_stored = match block {
                 MatrixBlock::Sparse(csr) => csr.row(i).0.contains(&(j as u32)),
-                _ => false,
+                MatrixBlock::Dense(_) => false,
             };
             let _ = match block.get(i, j) {
                 value if value == 0.0 && is_stored => write!(text, " [{value:?}]"),

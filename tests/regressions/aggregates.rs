@@ -78,27 +78,24 @@ fn products_of_all_and_of_columns_on_several_threads() {
 
 #[test]
 fn aggregates_start_from_their_neutral_elements() {
-    let x = dense(70, 5, |i, j| -1.0 - mixed(i, j).abs());
-    let lines: Vec<String> = ["sum", "sumsq", "min", "max", "prod", "nnz"]
-        .iter()
-        .enumerate()
-        .flat_map(|(turn, agg)| {
-            let id = 2 + 3 * turn;
-            [
-                format!("%{id} = {agg}.full %1 : f64"),
-                format!("%{} = {agg}.row %1 : f64[70x1]", id + 1),
-                format!("%{} = {agg}.col %1 : f64[1x5]", id + 2),
-                format!("write \"{agg}\" %{id}"),
-                format!("write \"{agg}-row\" %{}", id + 1),
-                format!("write \"{agg}-col\" %{}", id + 2),
-            ]
-        })
-        .collect();
-    let mut all_lines = vec!["%1 = neg %0 : f64[70x5]"];
-    all_lines.extend(lines.iter().map(String::as_str));
-    check_lines(&all_lines, &[("X", &x)]);
-    let negative = dense(70, 5, |i, j| 1.0 + mixed(i, j).abs());
-    check_lines(&all_lines, &[("X", &negative)]);
+    let negative = dense(70, 5, |i, j| -1.0 - mixed(i, j).abs());
+    let positive = dense(70, 5, |i, j| 1.0 + mixed(i, j).abs());
+    for agg in ["sum", "sumsq", "min", "max", "prod", "nnz"] {
+        for x in [&negative, &positive] {
+            check_lines(
+                &[
+                    "%1 = neg %0 : f64[70x5]",
+                    &format!("%2 = {agg}.full %1 : f64"),
+                    &format!("%3 = {agg}.row %1 : f64[70x1]"),
+                    &format!("%4 = {agg}.col %1 : f64[1x5]"),
+                    "write \"full\" %2",
+                    "write \"row\" %3",
+                    "write \"col\" %4",
+                ],
+                &[("X", x)],
+            );
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Zeros that are not stored: operations that keep them and that do not, in every position of their operands.
 
 use crate::{check_lines, csr, dense, mixed, sparse};
+use fuseline::{Csr, Dense};
 
 #[test]
 fn sparse_inputs_of_chains_that_do_not_keep_zeros() {
@@ -203,4 +204,28 @@ fn inputs_without_rows_columns_or_non_zeros() {
             check_lines(&lines, &[("X", &x), ("Y", &y)]);
         }
     }
+}
+
+/// Operators over non-zeros take `X != 0` for one, which explicitly stored zeros would make wrong.
+#[test]
+fn stored_zeros_drive_no_outer_products() {
+    let full = Csr::from_dense(&Dense::from_fn(30, 40, |i, j| if (i + j) % 4 == 0 { 1.0 } else { 0.0 }));
+    let values = (0..full.nnz()).map(|position| (position % 3) as f64).collect();
+    let stored = Csr::new(30, 40, full.row_offsets().to_vec(), full.columns().to_vec(), values);
+    let x = stored.expect("the positions are those of a matrix").into();
+    let (u, v) = (dense(30, 2, |i, j| (i + j) as f64), dense(40, 2, |i, j| (i * 2 + j) as f64));
+    check_lines(
+        &[
+            "%3 = t %2 : f64[2x40]",
+            "%4 = matmul %1, %3 : f64[30x40]",
+            "%5 = literal 0.0 : f64",
+            "%6 = ne %0, %5 : f64[30x40]",
+            "%7 = mult %6, %4 : f64[30x40]",
+            "%8 = sum.full %7 : f64",
+            "%9 = matmul %7, %2 : f64[30x2]",
+            "write \"a\" %8",
+            "write \"b\" %9",
+        ],
+        &[("X", &x), ("U", &u), ("V", &v)],
+    );
 }
