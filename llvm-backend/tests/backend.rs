@@ -182,6 +182,21 @@ fn the_standard_pipeline_gives_the_same_result() {
     assert_eq!(run(&standard.compile(&plan(SUM_OF_PRODUCTS)).unwrap(), 77), 77.0);
 }
 
+/// Its aggregates are constants, which the standard pipeline would store by `memset`.
+#[test]
+fn the_standard_pipeline_calls_no_library() {
+    let constant_rows = "cplan cell row_agg sparse_safe=true {
+  in0 = matrix
+  %0 = main
+  %1 = lt %0, %0
+  out %1 agg=min
+}";
+    for prims in [PrimMode::Auto, PrimMode::Inlined] {
+        let standard = backend(LlvmOptions { opt: LlvmOpt::O3, prims, ..LlvmOptions::default() });
+        assert!(standard.compile(&plan(constant_rows)).is_ok());
+    }
+}
+
 #[test]
 fn instruction_sets_without_a_target_are_refused() {
     let result = LlvmBackend::new(LlvmOptions { isa: Isa::Portable, ..LlvmOptions::default() });

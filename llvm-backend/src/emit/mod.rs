@@ -56,6 +56,8 @@ fn set_function_attributes(context: &Context, function: FunctionValue<'_>, targe
         ("target-features", target.features.as_str()),
         ("min-legal-vector-width", bits.as_str()),
         ("prefer-vector-width", bits.as_str()),
+        // No loop becomes a call of the C library, which the linker of operators does not know.
+        ("no-builtins", ""),
     ];
     for (key, value) in strings {
         function.add_attribute(AttributeLoc::Function, context.create_string_attribute(key, value));
