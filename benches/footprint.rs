@@ -113,7 +113,7 @@ mod footprint {
                 (0..operations).map(|index| 1.0 + (index % 7) as f64 / 4096.0 - 3.0 / 4096.0).collect();
             let run = || {
                 let start = Instant::now();
-                let sum = fuseline_skeletons::execute(compiled, &[self.x.clone()], &factors, &env);
+                let sum = fuseline_skeletons::execute(compiled, std::slice::from_ref(&self.x), &factors, &env);
                 let MatrixBlock::Dense(sum) = sum.expect("the plan runs") else {
                     unreachable!("a full aggregate is dense")
                 };
