@@ -353,8 +353,9 @@ pub struct CPlan {
     pub nodes: PrimaryMap<CNodeId, CNode>,
     /// The outputs: one, or several for MAgg.
     pub outputs: Vec<COutput>,
-    /// Zero cells (Row: rows of zeros) of the main input contribute nothing, so skeletons may skip them: for plans
-    /// without aggregation the result is zero there. Always true for Outer.
+    /// The value of every output node is zero where the cell (Row: the row) of the main input is, so that skeletons may
+    /// skip these cells: results are zero there, sums ignore them, and aggregates that zeros count in take one zero.
+    /// Always true for Outer.
     pub sparse_safe: bool,
 }
 
