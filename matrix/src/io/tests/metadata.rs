@@ -65,6 +65,14 @@ fn wrong_metadata_is_located() {
     }
 }
 
+/// JSON's numbers are rounded as all others are: to the nearest double.
+#[test]
+fn default_values_are_read_exactly() {
+    for value in [-1.111222222222222, 0.1, 1e-300, 0.30000000000000004, 5e-324] {
+        assert_eq!(parse(&format!("{{\"default\": {value:e}}}")).unwrap().default, Some(value));
+    }
+}
+
 #[test]
 fn long_values_are_shown_in_part() {
     for value in ["x".repeat(100_000), "\u{7f}é".repeat(10_000)] {
