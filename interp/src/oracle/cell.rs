@@ -195,7 +195,9 @@ impl OracleCell {
             return OracleCell::decided(quotient, taint | Taint::ZEROS);
         }
         let value = self.value.div(other.value);
-        let radius = (self.radius + value.high.abs() * other.radius) / (other.value.high.abs() - other.radius);
+        // The divisor's relative error first: a small quotient times a subnormal error would underflow.
+        let least_divisor = other.value.high.abs() - other.radius;
+        let radius = self.radius / least_divisor + value.high.abs() * (other.radius / least_divisor);
         let radius = if radius.is_nan() { 0.0 } else { radius };
         let radius = radius + UNIT * (value.high.abs() + radius) + SUBNORMAL;
         let are_finite = self.magnitude.is_finite() && other.value.high.is_finite();
@@ -220,5 +222,18 @@ impl OracleCell {
         let (low, high) = (function(low), function(high));
         let value = function(self.value.high);
         OracleCell::decided(value, self.taint | (low != high && !value.is_nan()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotients_by_uncertain_subnormals_are_uncertain() {
+        let divisor = OracleCell { radius: 1e-318, exact: false, ..OracleCell::given(1e-310) };
+        let quotient = OracleCell::given(1e-318).div(divisor);
+        assert!(quotient.accepts(quotient.value() * (1.0 + 5e-9)), "{quotient:?}");
+        assert!(!quotient.accepts(quotient.value() * (1.0 + 5e-8)), "{quotient:?}");
     }
 }
