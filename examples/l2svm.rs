@@ -1,4 +1,4 @@
-//! Trains the support vector machine of `algorithms/l2svm.dml` from Rust, and tells which fused operators ran.
+//! Trains the support vector machine of `examples/l2svm.dml` from Rust, and tells which fused operators ran.
 //!
 //! ```text
 //! cargo run --release --example l2svm
@@ -8,7 +8,7 @@ use fuseline::{CompileOptions, Session, Variables};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/algorithms/l2svm.dml");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/l2svm.dml");
     let text = std::fs::read_to_string(path)?;
     let session = Session::new(CompileOptions::default())?;
     let script = session.compile_script(path, &text, &[("rows", "100000"), ("cols", "10"), ("maxiter", "5")])?;

@@ -1,11 +1,11 @@
 //! Errors of the façade.
 
+use fuseline_ir::DataType;
 use fuseline_ir::hop::infer::ShapeError;
-use fuseline_ir::hop::{HopDag, HopOp, Span};
-use fuseline_ir::program::Source;
-use fuseline_lang::{Diagnostic, Diagnostics};
+use fuseline_ir::hop::{HopDag, HopOp};
+use fuseline_lang::Diagnostics;
 use fuseline_passes::size::ValidationError;
-use fuseline_runtime::{RuntimeError, RuntimeErrorKind};
+use fuseline_runtime::RuntimeError;
 use fuseline_skeletons::BackendError;
 use thiserror::Error as ThisError;
 
@@ -31,12 +31,49 @@ pub enum Error {
     /// The backend cannot serve on this machine, or is not part of this build.
     #[error(transparent)]
     Backend(#[from] BackendError),
+    /// The run was interrupted from outside.
+    #[error("interrupted")]
+    Interrupted,
     /// The operating system refuses threads.
     #[error("cannot start threads: {0}")]
     Threads(String),
     /// An option that does not exist yet.
     #[error("{0} is not there yet")]
     NotYet(String),
+    /// A name that is no input of a prepared script.
+    #[error("the script has no input `{name}`; its inputs are {}", .known.join(", "))]
+    NoSuchInput {
+        /// The name.
+        name: String,
+        /// The inputs.
+        known: Vec<String>,
+    },
+    /// A value for an input of another type.
+    #[error("the input `{name}` is declared as {expected}, not {actual}")]
+    InputType {
+        /// The input.
+        name: String,
+        /// Its declared type.
+        expected: DataType,
+        /// The type of the value.
+        actual: DataType,
+    },
+    /// An input without a value.
+    #[error("the input `{0}` was not bound before the script ran")]
+    UnboundInput(String),
+    /// A variable that a script does not compute.
+    #[error("the script does not compute `{0}`")]
+    NoSuchOutput(String),
+    /// A variable of another type than is asked for.
+    #[error("`{name}` is not {expected} but of type {actual}")]
+    OutputType {
+        /// The variable.
+        name: String,
+        /// What was asked for.
+        expected: &'static str,
+        /// Its type.
+        actual: DataType,
+    },
     /// Expressions of different builders in one operation.
     #[error("the operands belong to different builders")]
     DifferentBuilders,
@@ -47,38 +84,10 @@ impl Error {
     pub fn render(&self, color: bool) -> String {
         match self {
             Error::Script(diagnostics) | Error::Run(diagnostics) => diagnostics.render(color),
+            Error::Interrupted => "interrupted\n".to_owned(),
             other => format!("error: {other}\n"),
         }
     }
-}
-
-/// A run-time error with its place in the script; without a place it stays as it is.
-pub(crate) fn located(error: RuntimeError, sources: &[Source]) -> Error {
-    let Some(span) = error.span else { return Error::Execution(error) };
-    let diagnostic = match error.kind {
-        RuntimeErrorKind::Sizes(error) => validation(&error, span),
-        kind => Diagnostic::new(span, kind.to_string()).here("while running this"),
-    };
-    Error::Run(Diagnostics { sources: sources.to_vec(), errors: vec![diagnostic] })
-}
-
-/// Shapes that do not fit, with the shape of each input and where it came from.
-pub(crate) fn validation(error: &ValidationError, span: Span) -> Diagnostic {
-    let mut diagnostic = Diagnostic::new(span, error.error.to_string()).here("shapes or types do not fit here");
-    let inputs: Vec<String> = error
-        .inputs
-        .iter()
-        .map(|input| {
-            let size = if input.data_type.is_matrix() { input.size.to_string() } else { input.data_type.to_string() };
-            format!("input {} is the {}: {size}", input.position, input.description)
-        })
-        .collect();
-    for input in &error.inputs {
-        if let Some(origin) = input.span.filter(|origin| *origin != span) {
-            diagnostic = diagnostic.label(origin, format!("input {}: {}", input.position, input.size));
-        }
-    }
-    diagnostic.help(inputs.join("; "))
 }
 
 /// The names of the variables that a DAG reads.

@@ -2,6 +2,7 @@
 
 use fuseline_ir::hop::{HopDag, HopId};
 use fuseline_passes::explain::plan_text;
+use fuseline_passes::memory::{bytes_text, estimate_memory};
 use fuseline_passes::pipeline::Stage;
 use fuseline_passes::select::FusionPlan;
 use fuseline_runtime::CompileStage;
@@ -81,8 +82,8 @@ impl StagePrinter {
     /// Appends the stage's text, if it is the one to show.
     pub fn observe(&mut self, stage: &CompileStage<'_>) {
         let text = match (self.stage, stage) {
-            (ExplainStage::Hops, CompileStage::Sized(dag))
-            | (ExplainStage::Rewritten, CompileStage::Rewritten(dag)) => dag.to_string(),
+            (ExplainStage::Hops, CompileStage::Sized(dag)) => with_memory(dag),
+            (ExplainStage::Rewritten, CompileStage::Rewritten(dag)) => dag.to_string(),
             (ExplainStage::Memo, CompileStage::Fusion(Stage::Explored(dag, memo))) => memo.display(dag),
             (ExplainStage::Plan, CompileStage::Fusion(Stage::Selected(dag, plan))) => {
                 plan_text(plan) + &legend(dag, plan)
@@ -100,7 +101,7 @@ impl StagePrinter {
             (ExplainStage::Asm, CompileStage::Operator(operator, compiled)) => {
                 format!("# {operator}\n{}", compiled.info.assembly.as_deref().unwrap_or("# interpreted\n"))
             }
-            (ExplainStage::Runtime, CompileStage::Fusion(Stage::Replaced(dag))) => dag.to_string(),
+            (ExplainStage::Runtime, CompileStage::Fusion(Stage::Replaced(dag))) => with_memory(dag),
             _ => return,
         };
         self.text.push_str(&text);
@@ -108,6 +109,19 @@ impl StagePrinter {
             self.text.push('\n');
         }
     }
+}
+
+/// The text form of a DAG, with the memory that operators on matrices need for their inputs and output as comments.
+fn with_memory(dag: &HopDag) -> String {
+    let estimates = estimate_memory(dag);
+    let comments = dag.hops.iter().map(|(id, hop)| {
+        let is_on_matrices = hop.is_matrix() || hop.inputs.iter().any(|&input| dag[input].is_matrix());
+        let bytes = estimates[id].total().map_or("?".to_owned(), bytes_text);
+        if is_on_matrices { format!("  # {bytes}") } else { String::new() }
+    });
+    // The line of the opening brace, then one line per operator.
+    let comments = std::iter::once(String::new()).chain(comments).chain(std::iter::repeat(String::new()));
+    dag.to_string().lines().zip(comments).map(|(line, comment)| format!("{line}{comment}\n")).collect()
 }
 
 /// What the numbers of fused operators stand for, as the paper labels operators.

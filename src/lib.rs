@@ -17,7 +17,12 @@
 mod error;
 mod explain;
 mod expression;
+pub mod generate;
+mod library;
+mod located;
+mod memory;
 mod options;
+mod prepared;
 mod session;
 
 pub use error::Error;
@@ -25,10 +30,12 @@ pub use explain::{ExplainStage, StagePrinter};
 pub use expression::{Builder, Expr};
 pub use fuseline_ir as ir;
 pub use fuseline_lang::Argument;
+pub use fuseline_passes::program::ProgramOptions;
 pub use fuseline_matrix::{Csr, Dense, MatrixBlock, io};
 pub use fuseline_runtime::{CompileStage, Mode, RuntimeValue, Statistics, Variables};
 pub use options::{BackendKind, CompileOptions, CpuFeatures, Enumeration, LlvmLevel, Primitives};
-pub use session::{Outcome, Script, Session};
+pub use prepared::{PreparedScript, ScriptInterface};
+pub use session::{Interrupter, Outcome, Script, Session};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

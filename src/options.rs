@@ -1,16 +1,19 @@
 //! All configuration of a session, as a value.
 
 use crate::error::Error;
+use crate::memory::physical_memory;
 use fuseline_interp::InterpBackend;
 use fuseline_passes::cost::CostModel;
 use fuseline_passes::machine::Machine;
 use fuseline_passes::pipeline::OptimizerOptions;
+use fuseline_passes::program::ProgramOptions;
 use fuseline_passes::rewrite::RewriteOptions;
 use fuseline_passes::select::{SearchLimits, SelectPolicy};
 use fuseline_passes::template::TemplateLimits;
 use fuseline_runtime::{EngineOptions, Mode};
 use fuseline_skeletons::Backend;
 use fuseline_vecprims::Isa;
+use std::path::PathBuf;
 
 /// What executes fused operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -108,14 +111,24 @@ pub struct CompileOptions {
     pub enumeration: Enumeration,
     /// Whether expressions are simplified.
     pub rewrites: bool,
+    /// How programs are simplified across their blocks and functions.
+    pub program: ProgramOptions,
     /// Exactly IEEE arithmetic: a zero annihilates only what is known to be finite.
     pub strict_ieee: bool,
     /// Threads; 0 takes all of the machine. Results do not depend on it.
     pub threads: usize,
+    /// Bytes that the inputs and the output of one operator may take; an operator that surely needs more is refused.
+    /// `None` is the memory of this machine, or of the container.
+    pub memory_budget: Option<u64>,
+    /// The machine that plans are made for, this one unless told otherwise. Results depend on it.
+    pub machine: Machine,
     /// Size floors of templates.
     pub template_limits: TemplateLimits,
     /// Whether the LLVM IR and assembly of operators are kept for inspection.
     pub keep_code: bool,
+    /// Folders of functions written in DML: a call of a function that a script does not define finds it in the file
+    /// `function.dml` of the first folder that has one, before it is looked up in Fuseline's own library.
+    pub library_folders: Vec<PathBuf>,
 }
 
 impl Default for CompileOptions {
@@ -129,10 +142,14 @@ impl Default for CompileOptions {
             plan_cache: true,
             enumeration: Enumeration::Cost,
             rewrites: true,
+            program: ProgramOptions::default(),
             strict_ieee: false,
             threads: 0,
+            memory_budget: None,
+            machine: Machine { threads: machine_threads(), ..Machine::default() },
             template_limits: TemplateLimits::default(),
             keep_code: false,
+            library_folders: Vec::new(),
         }
     }
 }
@@ -188,8 +205,6 @@ impl CompileOptions {
     }
 
     pub(crate) fn engine_options(&self) -> EngineOptions {
-        // The plan must not depend on `threads`, or results would: it is made for the whole machine.
-        let machine = Machine { threads: machine_threads(), ..Machine::default() };
         EngineOptions {
             mode: self.mode,
             rewrites: RewriteOptions {
@@ -200,12 +215,14 @@ impl CompileOptions {
             optimizer: OptimizerOptions {
                 policy: self.enumeration.policy(),
                 template_limits: TemplateLimits { strict_ieee: self.strict_ieee, ..self.template_limits.clone() },
-                model: CostModel::new(machine),
+                // Never for `threads`, or results would depend on them.
+                model: CostModel::new(self.machine.clone()),
                 search_limits: SearchLimits::default(),
             },
             strict_ieee: self.strict_ieee,
             threads: self.threads(),
             idle_bytes: IDLE_BYTES,
+            memory_budget: self.memory_budget.unwrap_or_else(physical_memory),
         }
     }
 }

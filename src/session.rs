@@ -1,18 +1,26 @@
 //! Sessions: the library's entry point, which the command line uses too.
 
-use crate::error::{Error, located, reads, validation};
+use crate::error::{Error, reads};
+use crate::located::{invalid, located};
+use crate::library::ScriptLibrary;
 use crate::options::CompileOptions;
+use fuseline_ir::DataType;
 use fuseline_ir::hop::HopDag;
 use fuseline_ir::program::{Predicate, Program, StatementBlock};
-use fuseline_lang::{Argument, Diagnostics, ParseOptions};
+use fuseline_lang::{Argument, ParseOptions};
+use fuseline_matrix::MatrixBlock;
 use fuseline_passes::liveness::{assigned_variables, remove_dead_outputs};
+use fuseline_passes::program::simplify_program;
 use fuseline_passes::size::{SizeEnvironment, VariableFacts, propagate_sizes};
 use fuseline_runtime::{
-    CompileStage, Engine, MetadataSizes, Observer, PlanCache, Statistics, Variables, compile_dag, run_program,
+    CompileStage, CompiledBlocks, Engine, MetadataSizes, Observer, PlanCache, RuntimeValue, Statistics, Variables,
+    compile_dag, run_program,
 };
 use fuseline_vecprims::primitives;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// A compiler and run time with its threads, memory and compiled operators.
@@ -20,6 +28,17 @@ use std::time::Instant;
 pub struct Session {
     options: CompileOptions,
     engine: Engine,
+}
+
+/// Ends a run of a session from another thread, such as the handler of a signal.
+#[derive(Clone, Debug)]
+pub struct Interrupter(Arc<AtomicBool>);
+
+impl Interrupter {
+    /// Ends the run that is under way, or else the next one, before its next operator, with [`Error::Interrupted`].
+    pub fn interrupt(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// A script that passed all checks.
@@ -46,10 +65,40 @@ impl Script {
 /// What a run left behind.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// All variables at the end.
+    /// All variables at the end; of a prepared script its outputs.
     pub variables: Variables,
     /// What the run did.
     pub statistics: Statistics,
+}
+
+impl Outcome {
+    /// A matrix that the script computed.
+    ///
+    /// # Errors
+    /// There is no such variable, or it is no matrix.
+    pub fn matrix(&self, name: &str) -> Result<&MatrixBlock, Error> {
+        match self.variables.get(name) {
+            Some(RuntimeValue::Matrix(block)) => Ok(block),
+            other => Err(unexpected(name, "a matrix", other)),
+        }
+    }
+
+    /// A number that the script computed: a scalar, or the cell of a 1 x 1 matrix.
+    ///
+    /// # Errors
+    /// There is no such variable, or it is no number.
+    pub fn scalar(&self, name: &str) -> Result<f64, Error> {
+        let value = self.variables.get(name);
+        value.and_then(RuntimeValue::as_f64).ok_or_else(|| unexpected(name, "a number", value))
+    }
+}
+
+fn unexpected(name: &str, expected: &'static str, value: Option<&RuntimeValue>) -> Error {
+    let name = name.to_owned();
+    match value {
+        Some(value) => Error::OutputType { name, expected, actual: value.data_type() },
+        None => Error::NoSuchOutput(name),
+    }
 }
 
 impl Session {
@@ -77,6 +126,11 @@ impl Session {
         Ok(Session { options, engine: engine.map_err(|error| Error::Threads(error.to_string()))? })
     }
 
+    /// What interrupts the runs of this session from another thread.
+    pub fn interrupter(&self) -> Interrupter {
+        Interrupter(Arc::clone(self.engine.interruption()))
+    }
+
     /// The configuration.
     pub fn options(&self) -> &CompileOptions {
         &self.options
@@ -93,21 +147,41 @@ impl Session {
     /// # Errors
     /// All mistakes found, each with its place.
     pub fn compile_script(&self, name: &str, text: &str, arguments: &[(&str, &str)]) -> Result<Script, Error> {
+        self.compile_interface(name, text, arguments, &BTreeMap::new(), None)
+    }
+
+    /// A script on variables of these types that are there before it runs, of which these variables are wanted after
+    /// it; all that it assigns where none are named.
+    pub(crate) fn compile_interface(
+        &self,
+        name: &str,
+        text: &str,
+        arguments: &[(&str, &str)],
+        inputs: &BTreeMap<String, DataType>,
+        outputs: Option<&BTreeSet<String>>,
+    ) -> Result<Script, Error> {
         let start = Instant::now();
         let arguments =
             arguments.iter().map(|(name, value)| ((*name).to_owned(), Argument::from_text(value))).collect();
-        let options = ParseOptions { arguments, ..ParseOptions::from_files() };
+        let library = &ScriptLibrary { folders: &self.options.library_folders };
+        let options = ParseOptions { arguments, inputs: inputs.clone(), library, ..ParseOptions::from_files() };
         let mut program = fuseline_lang::parse(name, text, &options).map_err(Error::Script)?;
-        let results = assigned_variables(&program);
-        remove_dead_outputs(&mut program, &results);
-        let mut sized = program.clone();
-        propagate_sizes(&mut sized, &SizeEnvironment::new(), &MetadataSizes).map_err(|error| match error.span {
-            Some(span) => {
-                let errors = vec![validation(&error, span)];
-                Error::Script(Diagnostics { sources: program.sources.clone(), errors })
-            }
-            None => Error::Sizes(error),
-        })?;
+        let assigned = assigned_variables(&program);
+        let missing = outputs.and_then(|outputs| {
+            outputs.iter().find(|output| !assigned.contains(*output) && !inputs.contains_key(*output))
+        });
+        if let Some(missing) = missing {
+            return Err(Error::NoSuchOutput(missing.clone()));
+        }
+        let results = outputs.unwrap_or(&assigned);
+        remove_dead_outputs(&mut program, results);
+        let types = inputs.iter().map(|(name, data_type)| (name.as_str(), VariableFacts::of_type(*data_type)));
+        let types: SizeEnvironment = types.collect();
+        propagate_sizes(&mut program.clone(), &types, &MetadataSizes).map_err(|error| invalid(error, &program))?;
+        let mut simplified = program.clone();
+        simplify_program(&mut simplified, &types, results, self.options.program)
+            .map_err(|error| invalid(error, &program))?;
+        let program = simplified;
         Ok(Script { program, parse_seconds: start.elapsed().as_secs_f64() })
     }
 
@@ -126,13 +200,25 @@ impl Session {
     pub fn run_observed(
         &self,
         script: &Script,
+        variables: Variables,
+        output: &mut dyn Write,
+        observer: &mut Observer<'_>,
+    ) -> Result<Outcome, Error> {
+        self.run_compiled(script, &mut CompiledBlocks::default(), variables, output, observer)
+    }
+
+    /// Runs a script with the blocks that earlier runs of it compiled.
+    pub(crate) fn run_compiled(
+        &self,
+        script: &Script,
+        compiled: &mut CompiledBlocks,
         mut variables: Variables,
         output: &mut dyn Write,
         observer: &mut Observer<'_>,
     ) -> Result<Outcome, Error> {
         let mut statistics = Statistics { parse_seconds: script.parse_seconds, ..Statistics::default() };
-        run_program(&self.engine, &script.program, &mut variables, output, &mut statistics, observer)
-            .map_err(|error| located(error, &script.program.sources))?;
+        run_program(&self.engine, &script.program, compiled, &mut variables, output, &mut statistics, observer)
+            .map_err(|error| located(error, &script.program))?;
         Ok(Outcome { variables, statistics })
     }
 

@@ -20,6 +20,7 @@ pub const TARGETS: &[(&str, Entry)] = &[
     ("npy", npy),
     ("npz", npz),
     ("libsvm", libsvm),
+    ("binary", binary),
     ("mtd", mtd),
     ("dml", dml),
     ("hop", hop),
@@ -116,6 +117,44 @@ pub fn libsvm(bytes: &[u8]) {
     read("fuzz.libsvm", bytes, &Metadata::default());
 }
 
+/// A file of Fuseline's binary format. Most inputs would fail at the checksum of the header: an input that begins with
+/// a zero byte is a description of the header instead, with the content behind it.
+pub fn binary(bytes: &[u8]) {
+    match bytes {
+        [0, layout, rows, cols, nnz, content @ ..] => {
+            read("fuzz.bin", &described_binary([*layout, *rows, *cols, *nnz], content), &Metadata::default());
+        }
+        _ => read("fuzz.bin", bytes, &Metadata::default()),
+    }
+}
+
+/// A file with the header of a small matrix, which is right up to the length of the file, and this content.
+fn described_binary([layout, rows, cols, nnz]: [u8; 4], content: &[u8]) -> Vec<u8> {
+    let (rows, cols, nnz) = (u64::from(rows), u64::from(cols), u64::from(nnz));
+    let mut header = b"\x89FUSE\r\n\x1a\x01\0\0\0".to_vec();
+    header.extend([layout & 1, 0, 1, 0]);
+    let offsets = if layout & 1 == 0 {
+        [0, 0, 128, 128 + rows * cols * 8]
+    } else {
+        let columns = (128 + (rows + 1) * 8).next_multiple_of(64);
+        let values = (columns + nnz * 4).next_multiple_of(64);
+        [128, columns, values, values + nnz * 8]
+    };
+    [rows, cols, nnz].iter().chain(&offsets).for_each(|number| header.extend(number.to_le_bytes()));
+    header.resize(124, 0);
+    header.extend(crc32(&header).to_le_bytes());
+    let mut file = [&header[..], content].concat();
+    file.resize(offsets[3] as usize, 0);
+    file
+}
+
+/// The checksum of gzip, bit by bit.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |sum, &byte| {
+        (0..8).fold(sum ^ u32::from(byte), |sum, _| (sum >> 1) ^ (0xedb8_8320 & 0_u32.wrapping_sub(sum & 1)))
+    })
+}
+
 /// Metadata: `.mtd` up to the first zero byte, the data that it describes behind it.
 pub fn mtd(bytes: &[u8]) {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
@@ -141,7 +180,7 @@ const RENDERED: usize = 32;
 pub fn dml(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let no_files = |path: &Path| Err(std::io::Error::other(format!("no file {}", path.display())));
-    let options = ParseOptions { arguments: [("a".to_owned(), "1".into())].into(), loader: &no_files };
+    let options = ParseOptions { arguments: [("a".to_owned(), "1".into())].into(), loader: &no_files, ..ParseOptions::from_files() };
     match fuseline_lang::parse("fuzz.dml", text, &options) {
         Ok(program) => program.verify().unwrap_or_else(|errors| panic!("a broken program: {errors}")),
         Err(errors) => {

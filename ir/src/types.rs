@@ -26,15 +26,29 @@ impl ScalarType {
             ScalarType::Str => "str",
         }
     }
+
+    /// The name in the schema of a frame, as SystemDS writes it: `FP64`, `INT64`, `BOOLEAN`, `STRING`.
+    pub fn schema_name(self) -> &'static str {
+        match self {
+            ScalarType::F64 => "FP64",
+            ScalarType::I64 => "INT64",
+            ScalarType::Bool => "BOOLEAN",
+            ScalarType::Str => "STRING",
+        }
+    }
 }
 
-/// The type of a value: a matrix (of `f64`) or a scalar. `Unknown` only before types are inferred.
+/// The type of a value: a matrix (of `f64`), a scalar, a list or a frame. `Unknown` only before types are inferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum DataType {
     /// A matrix of doubles.
     Matrix,
     /// A scalar.
     Scalar(ScalarType),
+    /// A list of values of any types, which are not known before run time.
+    List,
+    /// A table of columns, each of a scalar type of its own. Its size is not known before run time.
+    Frame,
     /// Not known before run time.
     Unknown,
 }
@@ -65,6 +79,8 @@ impl fmt::Display for DataType {
         f.write_str(match self {
             DataType::Matrix => "matrix",
             DataType::Scalar(scalar) => scalar.mnemonic(),
+            DataType::List => "list",
+            DataType::Frame => "frame",
             DataType::Unknown => "unknown",
         })
     }
@@ -104,6 +120,15 @@ impl Value {
         }
     }
 
+    /// The value as an integer; `None` for doubles and text.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Value::I64(value) => Some(*value),
+            Value::Bool(value) => Some(i64::from(*value)),
+            Value::F64(_) | Value::Str(_) => None,
+        }
+    }
+
     /// Whether the two are the same bits of the same type (so that NaN equals NaN and 0 differs from -0).
     pub fn same_bits(&self, other: &Value) -> bool {
         match (self, other) {
@@ -113,18 +138,66 @@ impl Value {
     }
 }
 
-/// As DML prints scalars: truth values as `TRUE` and `FALSE`, doubles so that they read back exactly (`3.0`, not `3`).
+/// As DML prints scalars: truth values as `TRUE` and `FALSE`, doubles with the fewest digits that read back exactly, as
+/// Java's `Double.toString` writes them: `3.0`, `1.0E-5`, `1.2345678E7`, `Infinity`.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::F64(value) if value.is_nan() => f.write_str("NaN"),
-            Value::F64(value) if value.is_infinite() => {
-                f.write_str(if *value > 0.0 { "Infinity" } else { "-Infinity" })
-            }
-            Value::F64(value) => write!(f, "{value:?}"),
+            Value::F64(value) => write_double(f, *value),
             Value::I64(value) => write!(f, "{value}"),
             Value::Bool(value) => f.write_str(if *value { "TRUE" } else { "FALSE" }),
             Value::Str(value) => f.write_str(value),
+        }
+    }
+}
+
+/// A double with a point and at least one digit after it; with an exponent below 10^-3 and from 10^7 on.
+fn write_double(f: &mut fmt::Formatter<'_>, value: f64) -> fmt::Result {
+    let magnitude = value.abs();
+    if value.is_nan() {
+        f.write_str("NaN")
+    } else if value.is_infinite() {
+        f.write_str(if value > 0.0 { "Infinity" } else { "-Infinity" })
+    } else if value == 0.0 || (1e-3..1e7).contains(&magnitude) {
+        write!(f, "{value:?}")
+    } else {
+        let mut text = format!("{value:e}");
+        if !text.contains('.') {
+            // The closest of two digits, which the smallest numbers have: 4.9E-324 and not 5.0E-324.
+            text = format!("{value:.1e}");
+        }
+        f.write_str(&text.replace('e', "E"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubles_print_as_java_prints_them() {
+        let cases = [
+            (0.0, "0.0"),
+            (-0.0, "-0.0"),
+            (3.0, "3.0"),
+            (-1234567.5, "-1234567.5"),
+            (9_999_999.0, "9999999.0"),
+            (1e7, "1.0E7"),
+            (123_456_789.0, "1.23456789E8"),
+            (1e21, "1.0E21"),
+            (1e-3, "0.001"),
+            (9.99e-4, "9.99E-4"),
+            (1e-5, "1.0E-5"),
+            (-2.5e-10, "-2.5E-10"),
+            (0.1 + 0.2, "0.30000000000000004"),
+            (f64::MAX, "1.7976931348623157E308"),
+            (f64::from_bits(1), "4.9E-324"),
+            (f64::INFINITY, "Infinity"),
+            (f64::NEG_INFINITY, "-Infinity"),
+            (f64::NAN, "NaN"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(Value::F64(value).to_string(), text);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Cumulative aggregates down the columns: strictly in order, so that a column has the same bits however it is stored.
 
-use crate::KernelContext;
+use crate::{KernelContext, KernelError};
 use crate::elementwise::union_row;
 use fuseline_ir::ops::AggOp;
 use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock};
@@ -62,4 +62,24 @@ fn scan_sparse(csr: &Csr, merge: impl Fn(f64, f64) -> f64) -> Csr {
         std::mem::swap(&mut before, &mut row);
     }
     Csr::from_blocks(csr.cols(), vec![result])
+}
+
+/// For a matrix of two columns (n x 2) the column y (n x 1) with `y[i] = x[i, 1] + x[i, 2] * y[i - 1]`, from 0 on.
+///
+/// # Errors
+/// Another number of columns.
+pub fn cumulative_sum_product(context: &KernelContext<'_>, matrix: &MatrixBlock) -> Result<MatrixBlock, KernelError> {
+    let (rows, cols) = matrix.dims();
+    if cols != 2 {
+        let problem = format!("the matrix must have 2 columns, not {cols}");
+        return Err(KernelError::Argument { operation: "cumsumprod", problem });
+    }
+    let mut result = Dense::uninit_in(context.buffers, rows, 1);
+    let cells = matrix.to_dense();
+    let mut before = 0.0;
+    for (out, pair) in result.values_mut().iter_mut().zip(cells.values().chunks_exact(2)) {
+        before = pair[0] + pair[1] * before;
+        *out = before;
+    }
+    Ok(result.into())
 }

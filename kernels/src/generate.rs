@@ -87,12 +87,14 @@ pub fn seq(context: &KernelContext<'_>, from: f64, to: f64, by: f64) -> Result<M
 }
 
 /// The density function of random values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Density {
     /// Uniform between minimum and maximum.
     Uniform,
     /// Normal with mean 0 and deviation 1.
     Normal,
+    /// Counts of a Poisson distribution with this mean.
+    Poisson(f64),
 }
 
 /// Arguments of [`rand()`].
@@ -122,6 +124,12 @@ pub fn rand(context: &KernelContext<'_>, parameters: &RandomParameters) -> Resul
     let (rows, cols) = checked_dims("rand", parameters.rows, parameters.cols)?;
     if !(0.0..=1.0).contains(&parameters.sparsity) {
         let problem = format!("the sparsity {} is not between 0 and 1", parameters.sparsity);
+        return Err(KernelError::Argument { operation: "rand", problem });
+    }
+    if let Density::Poisson(mean) = parameters.density
+        && !(0.0..=1e6).contains(&mean)
+    {
+        let problem = format!("the mean of a Poisson distribution must lie between 0 and 1e6, not be {mean}");
         return Err(KernelError::Argument { operation: "rand", problem });
     }
     let expected_nnz = (rows as f64 * cols as f64 * parameters.sparsity) as usize;
@@ -154,7 +162,47 @@ fn draw(generator: &mut impl Rng, parameters: &RandomParameters) -> f64 {
             let radius = (-2.0 * (1.0 - generator.random::<f64>()).ln()).sqrt();
             radius * (std::f64::consts::TAU * generator.random::<f64>()).cos()
         }
+        Density::Poisson(mean) => draw_poisson(generator, mean),
     }
+}
+
+/// A count of a Poisson distribution: how many factors between 0 and 1 it takes to fall below `exp(-mean)`; large means
+/// in parts, since counts of independent parts add up.
+fn draw_poisson(generator: &mut impl Rng, mean: f64) -> f64 {
+    const PART: f64 = 500.0;
+    let (mut count, mut rest) = (0_u64, mean);
+    while rest > 0.0 {
+        let limit = (-rest.min(PART)).exp();
+        let mut product = 1.0 - generator.random::<f64>();
+        while product > limit {
+            count += 1;
+            product *= 1.0 - generator.random::<f64>();
+        }
+        rest -= PART;
+    }
+    count as f64
+}
+
+/// `size` integers from 1 to `range`, uniformly drawn, as a column: each at most once, or with `replacement` any
+/// number of times.
+///
+/// # Errors
+/// A range or size that cannot be, or a size above the range without replacement.
+pub fn sample(range: i64, size: i64, replacement: bool, seed: u64) -> Result<MatrixBlock, KernelError> {
+    let (rows, _) = checked_dims("sample", size, 1)?;
+    let argument = |problem: String| KernelError::Argument { operation: "sample", problem };
+    let limit = usize::try_from(range).ok().filter(|&limit| limit > 0 || rows == 0);
+    let limit = limit.ok_or_else(|| argument(format!("there are no values from 1 to {range}")))?;
+    if rows > limit && !replacement {
+        return Err(argument(format!("{rows} values cannot be drawn out of {limit} without replacement")));
+    }
+    let mut generator = block_generator(seed, 0);
+    let values: Vec<usize> = if replacement {
+        (0..rows).map(|_| generator.random_range(0..limit)).collect()
+    } else {
+        rand::seq::index::sample(&mut generator, limit, rows).into_vec()
+    };
+    Ok(Dense::from_vec(rows, 1, values.into_iter().map(|value| (value + 1) as f64).collect()).into())
 }
 
 /// Draws the gaps between non-zeros, so that the cost follows the non-zeros.

@@ -4,30 +4,43 @@
 //! work is cut into blocks whose boundaries follow from shapes alone, and partial results merge in block order.
 
 mod aggregate;
+mod convolution;
 mod cumulative;
 mod diagonal;
 mod elementwise;
 mod gemm;
 mod generate;
+mod linear_algebra;
 mod product;
 mod reorganise;
 mod row_index;
 mod select;
+mod statistics;
 mod table;
 #[cfg(test)]
 mod tests;
+mod triangle;
 mod variance;
 
 pub use aggregate::{aggregate_full, aggregate_vector};
-pub use cumulative::cumulative;
+pub use convolution::{Pooling, Windows, conv2d, pool};
+pub use cumulative::{cumulative, cumulative_sum_product};
 pub use diagonal::diagonal;
 pub use elementwise::{binary, nary, outer, ternary, unary};
-pub use generate::{Density, RandomParameters, expand, fill, rand, reshape, seq};
+pub use generate::{Density, RandomParameters, expand, fill, rand, reshape, sample, seq};
+pub use linear_algebra::{
+    LuFactors, QrFactors, SymmetricEigen, ThinSvd, cholesky, determinant, eigen, inverse, lu, qr, solve, svd,
+};
 pub use product::{TransposedSide, matmul, matmul_transposed_left, matmul_transposed_right, tsmm};
 pub use reorganise::{bind_columns, bind_rows, index, left_index, transpose};
 pub use row_index::{Extreme, row_index};
-pub use select::{Margin, order, order_index, remove_empty, reverse_rows};
+pub use select::{Margin, order, order_index, remove_empty, reverse_rows, roll};
+pub use statistics::{
+    Distribution, GroupFunction, distribution_function, grouped_aggregate, inter_quartile_mean, median, quantile,
+    quantile_function, quantiles, unique,
+};
 pub use table::table;
+pub use triangle::{Triangle, triangle};
 
 use fuseline_matrix::{BufferPool, Csr, CsrRows, MatrixBlock};
 pub use fuseline_vecprims::Primitives;

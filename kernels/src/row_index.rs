@@ -13,7 +13,7 @@ pub enum Extreme {
     Max,
 }
 
-/// For each row the 1-based column of its extreme, the first of equals: m x 1. As NaN is the extreme of any cells that
+/// For each row the 1-based column of its extreme, the last of equals: m x 1. As NaN is the extreme of any cells that
 /// it is among, the first NaN is; a row without columns has 0.
 pub fn row_index(context: &KernelContext<'_>, extreme: Extreme, matrix: &MatrixBlock) -> MatrixBlock {
     let mut result = Dense::uninit_in(context.buffers, matrix.rows(), 1);
@@ -32,30 +32,30 @@ pub fn row_index(context: &KernelContext<'_>, extreme: Extreme, matrix: &MatrixB
 /// The 0-based column.
 fn extreme_of_row(extreme: Extreme, matrix: &MatrixBlock, i: usize) -> Option<usize> {
     match matrix {
-        MatrixBlock::Dense(dense) => first_extreme(extreme, dense.row(i).iter().copied().enumerate()),
+        MatrixBlock::Dense(dense) => last_extreme(extreme, dense.row(i).iter().copied().enumerate()),
         MatrixBlock::Sparse(csr) => {
             let (columns, values) = csr.row(i);
             let cells = columns.iter().map(|&j| j as usize).zip(values.iter().copied());
-            // One zero stands for all: the first column that is not stored.
-            let gap = columns.iter().enumerate().position(|(position, &j)| j as usize != position);
-            let gap = gap.or_else(|| (columns.len() < csr.cols()).then_some(columns.len()));
-            let gap_position = gap.unwrap_or(columns.len());
-            let zero = gap.map(|column| (column, 0.0));
-            first_extreme(extreme, cells.clone().take(gap_position).chain(zero).chain(cells.skip(gap_position)))
+            // One zero stands for all: the last column that is not stored. Those behind it are stored, every one.
+            let behind = columns.iter().rev().zip((0..csr.cols()).rev()).take_while(|(j, last)| **j as usize == *last);
+            let stored_before = columns.len() - behind.count();
+            let gap = csr.cols() - (columns.len() - stored_before);
+            let zero = gap.checked_sub(1).map(|column| (column, 0.0));
+            last_extreme(extreme, cells.clone().take(stored_before).chain(zero).chain(cells.skip(stored_before)))
         }
     }
 }
 
-/// The key of the first extreme among cells, by ascending keys.
-fn first_extreme(extreme: Extreme, cells: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
+/// The key of the last extreme among cells, by ascending keys.
+fn last_extreme(extreme: Extreme, cells: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
     let mut best: Option<(usize, f64)> = None;
     for (j, value) in cells {
         if value.is_nan() {
             return Some(j);
         }
         let is_better = best.is_none_or(|(_, best)| match extreme {
-            Extreme::Min => value < best,
-            Extreme::Max => value > best,
+            Extreme::Min => value <= best,
+            Extreme::Max => value >= best,
         });
         if is_better {
             best = Some((j, value));

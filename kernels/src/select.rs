@@ -20,6 +20,14 @@ pub fn reverse_rows(context: &KernelContext<'_>, matrix: &MatrixBlock) -> Matrix
     select_rows(context, matrix, &rows)
 }
 
+/// The rows moved down by `shift` (up where it is negative); those that leave at one end come in at the other.
+pub fn roll(context: &KernelContext<'_>, matrix: &MatrixBlock, shift: i64) -> MatrixBlock {
+    let rows = matrix.rows() as i64;
+    let first = if rows == 0 { 0 } else { (-(shift % rows)).rem_euclid(rows) };
+    let order: Vec<usize> = (first..rows).chain(0..first).map(|row| row as usize).collect();
+    select_rows(context, matrix, &order)
+}
+
 /// The rows sorted by these columns (1-based; the first decides, later ones where it is equal). Rows of equal keys
 /// stay in order, and NaN comes last in both directions.
 ///
@@ -207,6 +215,6 @@ fn select_columns(context: &KernelContext<'_>, matrix: &MatrixBlock, columns: &[
 }
 
 /// About what a row of the matrix costs, in cells.
-fn average_row(csr: &Csr) -> usize {
+pub(crate) fn average_row(csr: &Csr) -> usize {
     csr.nnz().checked_div(csr.rows()).unwrap_or(0) + 1
 }

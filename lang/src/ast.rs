@@ -3,6 +3,7 @@
 use fuseline_ir::hop::Span;
 use fuseline_ir::ops::BinaryOp;
 use fuseline_ir::types::{DataType, Value};
+use std::path::PathBuf;
 
 /// A name and its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +23,8 @@ pub(crate) struct Script {
 /// `source("path") as namespace`.
 #[derive(Debug)]
 pub(crate) struct Import {
-    pub(crate) path: String,
+    /// Relative to the folder of the file that sources it, unless absolute.
+    pub(crate) path: PathBuf,
     pub(crate) namespace: Name,
     pub(crate) span: Span,
 }
@@ -67,7 +69,18 @@ pub(crate) enum StatementKind {
     /// `while`.
     While { condition: Expression, body: Vec<Statement> },
     /// `for` and `parfor`.
-    For { variable: Name, range: LoopRange, body: Vec<Statement>, parallel: bool },
+    For { variable: Name, range: LoopRange, body: Vec<Statement>, order: LoopOrder },
+}
+
+/// What is known of the order of iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoopOrder {
+    /// `for`: one after the other.
+    Sequential,
+    /// `parfor`: any, which is checked.
+    Checked,
+    /// `parfor` with `check=0`: any, as the script promises.
+    Promised,
 }
 
 /// `from:to`, or `seq(from, to, by)`.
@@ -102,6 +115,13 @@ pub(crate) enum Range {
     Single(Box<Expression>),
     /// From the first to the last position.
     Between(Box<Expression>, Box<Expression>),
+}
+
+impl Ranges {
+    /// The expressions in them.
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        self.rows.expressions().chain(self.cols.expressions())
+    }
 }
 
 impl Range {
@@ -165,4 +185,6 @@ pub(crate) enum ExpressionKind {
     Infix(Infix, Box<Expression>, Box<Expression>),
     Call(Call),
     Index(Box<Expression>, Ranges),
+    /// `[value, value]`: a list.
+    List(Vec<Expression>),
 }

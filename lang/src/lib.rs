@@ -9,6 +9,7 @@
 mod argument;
 mod ast;
 mod diagnostic;
+mod library;
 mod load;
 mod lower;
 #[cfg(test)]
@@ -16,10 +17,13 @@ mod messages;
 mod parser;
 mod suggest;
 mod token;
+mod walk;
 
 pub use argument::Argument;
 pub use diagnostic::{Diagnostic, Diagnostics};
+pub use library::{Library, NoLibrary};
 
+use fuseline_ir::DataType;
 use fuseline_ir::program::Program;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,15 +34,21 @@ use std::path::Path;
 pub struct ParseOptions<'a> {
     /// The values of `$name` and `$1`, by name without `$`.
     pub arguments: BTreeMap<String, Argument>,
+    /// The types of variables that have values before the script runs. A statement that reads one of them from a file,
+    /// `X = read(...)`, is left out.
+    pub inputs: BTreeMap<String, DataType>,
     /// Reads a file for `source("...")`, whose path is relative to the script's name where the script wrote it so; and
     /// the `.mtd` file beside the data file of a `read`, which tells scalars from matrices.
     pub loader: &'a dyn Fn(&Path) -> io::Result<String>,
+    /// Where functions come from that the script calls, but neither defines nor finds among the builtin ones.
+    pub library: &'a dyn Library,
 }
 
 impl ParseOptions<'_> {
-    /// No arguments, and files from the file system.
+    /// No arguments, files from the file system, and no library.
     pub fn from_files() -> Self {
-        ParseOptions { arguments: BTreeMap::new(), loader: &|path| std::fs::read_to_string(path) }
+        let loader = &|path: &Path| std::fs::read_to_string(path);
+        ParseOptions { arguments: BTreeMap::new(), inputs: BTreeMap::new(), loader, library: &NoLibrary }
     }
 }
 
@@ -54,18 +64,14 @@ impl fmt::Debug for ParseOptions<'_> {
 /// its folder. An argument is substituted for every `$name` as a literal.
 ///
 /// # Errors
-/// All errors that were found, in the order of the text. Where the text does not parse, names and types are not
-/// checked.
+/// All errors that were found, in the order of the texts. Names and types are not checked in a file that does not parse.
 pub fn parse(source_name: &str, text: &str, options: &ParseOptions<'_>) -> Result<Program, Diagnostics> {
-    let mut loaded = load::load(source_name, text, options.loader);
-    if loaded.errors.is_empty() {
-        let (program, errors) = lower::lower(&loaded, options);
-        if errors.is_empty() {
-            return Ok(Program { sources: loaded.sources, ..program });
-        }
-        loaded.errors = errors;
+    let mut loaded = load::load(source_name, text, options);
+    let mut errors = std::mem::take(&mut loaded.errors);
+    let program = lower::lower(&loaded, options, &mut errors);
+    if errors.is_empty() {
+        return Ok(Program { sources: loaded.sources, ..program });
     }
-    let mut errors = loaded.errors;
     errors.sort_by_key(|error| (error.span.source, error.span.start));
     Err(Diagnostics { sources: loaded.sources, errors })
 }

@@ -1,11 +1,13 @@
-//! A script and all files that it sources, parsed.
+//! A script, all files that it sources, and the library files of functions that it calls, parsed.
 
-use crate::ast::Script;
+use crate::ParseOptions;
+use crate::ast::{Name, Script};
 use crate::diagnostic::Diagnostic;
 use crate::parser;
+use crate::walk::calls_of;
+use fuseline_ir::builtins;
 use fuseline_ir::program::Source;
-use std::collections::BTreeMap;
-use std::io;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,48 +15,63 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) script: Script,
-    /// What stands before the names of its functions: nothing for the script, `a::` for a file sourced as `a`.
+    /// What stands before the names of its functions: nothing for the script, `a::` for a file sourced as `a`,
+    /// `l2svm.dml::` for the library's file of `l2svm`.
     pub(crate) prefix: String,
-    /// The prefixes of the files that it sources, by namespace.
-    pub(crate) imports: BTreeMap<String, String>,
-    path: PathBuf,
+    /// The prefixes of the files that it sources, by namespace; none for a file that could not be read.
+    pub(crate) imports: BTreeMap<String, Option<String>>,
+    /// Whether it parsed without errors; else functions may be missing.
+    pub(crate) is_whole: bool,
+    pub(crate) path: PathBuf,
 }
 
 /// All files, the script first.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Loaded {
     pub(crate) sources: Vec<Source>,
     pub(crate) files: Vec<File>,
+    /// The prefixes of library files by the function they are called for; none for functions that no library has, and
+    /// for files that could not be read.
+    pub(crate) library: BTreeMap<String, Option<String>>,
     pub(crate) errors: Vec<Diagnostic>,
 }
 
-/// Parses a script and what it sources, each file once; files may source each other.
-pub(crate) fn load(name: &str, text: &str, loader: &dyn Fn(&Path) -> io::Result<String>) -> Loaded {
-    let mut loaded = Loaded { sources: Vec::new(), files: Vec::new(), errors: Vec::new() };
+/// Parses a script, what it sources, and what it calls from a library, each file once; files may source and call each
+/// other.
+pub(crate) fn load(name: &str, text: &str, options: &ParseOptions<'_>) -> Loaded {
+    let mut loaded = Loaded::default();
     loaded.add(PathBuf::from(name), text, String::new());
     let mut next = 0;
     while next < loaded.files.len() {
-        loaded.import_all(next, loader);
+        loaded.import_all(next, options);
+        loaded.add_called(next, options);
         next += 1;
     }
     loaded
 }
 
 impl Loaded {
+    /// The file whose functions have names of this prefix.
+    pub(crate) fn file(&self, prefix: &str) -> Option<&File> {
+        self.files.iter().find(|file| file.prefix == prefix)
+    }
+
     fn add(&mut self, path: PathBuf, text: &str, prefix: String) {
         let number = self.sources.len() as u32;
         let is_too_long = u32::try_from(text.len()).is_err();
         let text = if is_too_long { "" } else { text };
         self.sources.push(Source { name: path.display().to_string(), text: Arc::from(text) });
+        let errors_before = self.errors.len();
         if is_too_long {
             let span = fuseline_ir::hop::Span { source: number, start: 0, end: 0 };
             self.errors.push(Diagnostic::new(span, "a script of more than 4 GiB"));
         }
         let script = parser::parse(number, text, &mut self.errors);
-        self.files.push(File { script, prefix, imports: BTreeMap::new(), path });
+        let is_whole = self.errors.len() == errors_before;
+        self.files.push(File { script, prefix, imports: BTreeMap::new(), is_whole, path });
     }
 
-    fn import_all(&mut self, file: usize, loader: &dyn Fn(&Path) -> io::Result<String>) {
+    fn import_all(&mut self, file: usize, options: &ParseOptions<'_>) {
         let imports = std::mem::take(&mut self.files[file].script.imports);
         for import in imports {
             let namespace = import.namespace.text;
@@ -64,28 +81,60 @@ impl Loaded {
                 continue;
             }
             let path = resolve(&self.files[file].path, &import.path);
-            let prefix = match self.files.iter().find(|other| other.path == path) {
-                Some(known) => known.prefix.clone(),
-                None => match loader(&path) {
-                    Ok(text) => {
-                        let prefix = format!("{}{namespace}::", self.files[file].prefix);
-                        self.add(path, &text, prefix.clone());
-                        prefix
-                    }
-                    Err(error) => {
-                        let message = format!("cannot read `{}`: {error}", path.display());
-                        self.errors.push(Diagnostic::new(import.span, message).here("sourced here"));
-                        continue;
-                    }
-                },
-            };
+            let known = self.files.iter().find(|other| other.path == path).map(|other| other.prefix.clone());
+            let prefix = known.or_else(|| match (options.loader)(&path) {
+                Ok(text) => {
+                    let prefix = format!("{}{namespace}::", self.files[file].prefix);
+                    self.add(path, &text, prefix.clone());
+                    Some(prefix)
+                }
+                Err(error) => {
+                    let message = format!("cannot read `{}`: {error}", path.display());
+                    self.errors.push(Diagnostic::new(import.span, message).here("sourced here"));
+                    None
+                }
+            });
             self.files[file].imports.insert(namespace, prefix);
+        }
+    }
+
+    /// Adds the library files of the functions that a file calls, but neither it nor DML itself has.
+    fn add_called(&mut self, file: usize, options: &ParseOptions<'_>) {
+        let script = &self.files[file].script;
+        let own: BTreeSet<&str> = script.functions.iter().map(|function| function.name.text.as_str()).collect();
+        let mut wanted: BTreeMap<String, Name> = BTreeMap::new();
+        for call in calls_of(script).into_iter().filter(|call| call.namespace.is_none()) {
+            let name = &call.function;
+            let is_known = own.contains(name.text.as_str()) || builtins::find(&name.text).is_some();
+            if !is_known && !self.library.contains_key(&name.text) {
+                wanted.entry(name.text.clone()).or_insert_with(|| name.clone());
+            }
+        }
+        for (function, place) in wanted {
+            let prefix = self.add_library_file(&place, options);
+            self.library.insert(function, prefix);
+        }
+    }
+
+    fn add_library_file(&mut self, function: &Name, options: &ParseOptions<'_>) -> Option<String> {
+        match options.library.find(&function.text) {
+            Ok(found) => found.map(|source| {
+                // No namespace has a dot.
+                let prefix = format!("{}.dml::", function.text);
+                self.add(PathBuf::from(source.name), &source.text, prefix.clone());
+                prefix
+            }),
+            Err(error) => {
+                let message = format!("cannot read the library's file of `{}`: {error}", function.text);
+                self.errors.push(Diagnostic::new(function.span, message).here("called here"));
+                None
+            }
         }
     }
 }
 
 /// A path relative to the folder of the file that names it, without `.` and `..` where possible.
-fn resolve(from: &Path, path: &str) -> PathBuf {
+fn resolve(from: &Path, path: &Path) -> PathBuf {
     let joined = from.parent().unwrap_or(Path::new("")).join(path);
     let mut resolved = PathBuf::new();
     for component in joined.components() {

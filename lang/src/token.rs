@@ -10,7 +10,7 @@ pub(crate) enum LexicalError {
     /// No token starts so.
     #[default]
     Character,
-    /// A text without its closing quote on the same line.
+    /// A text without its closing quote.
     Text,
     /// A `/*` without `*/`.
     Comment,
@@ -168,9 +168,8 @@ fn lexical_diagnostic(error: LexicalError, span: Span, slice: &str) -> Diagnosti
             let message = format!("`{shown}` is not part of DML");
             Diagnostic::new(span, message).here("unexpected character")
         }
-        LexicalError::Text => Diagnostic::new(span, "a text is not closed")
-            .here("the closing quote must be on the same line")
-            .help("write `\\n` for a line break within a text"),
+        LexicalError::Text => Diagnostic::new(Span { end: span.start + 1, ..span }, "a text is not closed")
+            .here("its closing quote is missing"),
         LexicalError::Comment => {
             let start = Span { end: span.start + 2, ..span };
             Diagnostic::new(start, "a comment is not closed").here("`*/` is missing")
@@ -198,18 +197,12 @@ fn text(lexer: &mut Lexer<'_, Token>, quote: char) -> Result<String, LexicalErro
     let mut characters = lexer.remainder().char_indices();
     while let Some((at, character)) = characters.next() {
         match character {
-            '\n' => {
-                lexer.bump(at);
-                return Err(LexicalError::Text);
-            }
             '\\' => match characters.next() {
                 Some((_, 'n')) => value.push('\n'),
                 Some((_, 't')) => value.push('\t'),
                 Some((_, 'r')) => value.push('\r'),
-                Some((after, '\n')) => {
-                    lexer.bump(after);
-                    return Err(LexicalError::Text);
-                }
+                Some((_, 'b')) => value.push('\u{8}'),
+                Some((_, 'f')) => value.push('\u{c}'),
                 Some((_, other)) => value.push(other),
                 None => break,
             },

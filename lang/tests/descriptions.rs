@@ -9,7 +9,11 @@ fn read(arguments: &str, description: &str) -> String {
         Some("f.mtd") => Ok(description.to_owned()),
         _ => Err(std::io::Error::other("not found")),
     };
-    let options = ParseOptions { arguments: [("file".to_owned(), "f".into())].into(), loader: &loader };
+    let options = ParseOptions {
+        arguments: [("file".to_owned(), "f".into())].into(),
+        loader: &loader,
+        ..ParseOptions::from_files()
+    };
     let text = format!("x = read($file{arguments})");
     parse("test.dml", &text, &options).map_or_else(|errors| errors.to_string(), |program| program.to_string())
 }

@@ -10,7 +10,11 @@ fn no_files(path: &Path) -> std::io::Result<String> {
 
 /// Parses, checks what comes out, and says whether the text was accepted.
 fn check(text: &str) -> bool {
-    let options = ParseOptions { arguments: [("a".to_owned(), "1".into())].into(), loader: &no_files };
+    let options = ParseOptions {
+        arguments: [("a".to_owned(), "1".into())].into(),
+        loader: &no_files,
+        ..ParseOptions::from_files()
+    };
     match parse("soup.dml", text, &options) {
         Ok(program) => {
             program.verify().unwrap_or_else(|errors| panic!("{text:?} gives a broken program: {errors}"));

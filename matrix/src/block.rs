@@ -108,7 +108,13 @@ impl MatrixBlock {
 
     /// The same matrix in the format that suits its density.
     pub fn in_best_format(self) -> Self {
-        let wants_sparse = MatrixBlock::prefers_sparse(self.rows(), self.cols(), self.nnz());
+        let nonzeros = self.nnz();
+        self.in_format_for(nonzeros)
+    }
+
+    /// The same matrix in the format that suits its number of non-zeros.
+    pub(crate) fn in_format_for(self, nonzeros: usize) -> Self {
+        let wants_sparse = MatrixBlock::prefers_sparse(self.rows(), self.cols(), nonzeros);
         match (&self, wants_sparse) {
             (MatrixBlock::Dense(dense), true) => Csr::from_dense(dense).into(),
             (MatrixBlock::Sparse(csr), false) => csr.to_dense().into(),

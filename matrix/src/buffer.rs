@@ -4,63 +4,50 @@
 //! Alignment to 64 bytes doubles the throughput of cached vector code; it is a property of our allocations, never an
 //! assumption of code.
 
-use aligned_vec::{AVec, ConstAlign};
+use crate::memory::Memory;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-type Aligned = AVec<f64, ConstAlign<64>>;
-
 /// Buffers below this many values are left to the allocator.
 const SMALLEST_RECYCLED: usize = 4096;
 
-enum Storage {
-    Own(Aligned),
-    Foreign(Vec<f64>),
-}
-
 /// A run of doubles that returns to its pool when dropped.
 pub struct Buffer {
-    storage: Storage,
+    memory: Memory<f64>,
     pool: Option<Arc<BufferPool>>,
 }
 
 impl Buffer {
     /// Zeros, not recycled.
     pub fn zeroed(len: usize) -> Self {
-        Buffer { storage: Storage::Own(zeros(len)), pool: None }
+        Memory::zeroed(len).into()
     }
 
     /// The values of a vector, without copying them.
     pub fn from_vec(values: Vec<f64>) -> Self {
-        Buffer { storage: Storage::Foreign(values), pool: None }
+        Memory::from(values).into()
     }
 }
 
-fn zeros(len: usize) -> Aligned {
-    let mut values = Aligned::new(64);
-    values.resize(len, 0.0);
-    values
+impl From<Memory<f64>> for Buffer {
+    fn from(memory: Memory<f64>) -> Self {
+        Buffer { memory, pool: None }
+    }
 }
 
 impl Deref for Buffer {
     type Target = [f64];
     fn deref(&self) -> &[f64] {
-        match &self.storage {
-            Storage::Own(values) => values,
-            Storage::Foreign(values) => values,
-        }
+        &self.memory
     }
 }
 
 impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [f64] {
-        match &mut self.storage {
-            Storage::Own(values) => values,
-            Storage::Foreign(values) => values,
-        }
+        &mut self.memory
     }
 }
 
@@ -83,8 +70,8 @@ impl fmt::Debug for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if let (Some(pool), Storage::Own(values)) = (self.pool.take(), &mut self.storage) {
-            pool.give_back(std::mem::replace(values, Aligned::new(64)));
+        if let Some(pool) = self.pool.take() {
+            pool.give_back(std::mem::take(&mut self.memory));
         }
     }
 }
@@ -112,7 +99,7 @@ pub struct BufferPool {
 
 #[derive(Debug, Default)]
 struct FreeLists {
-    by_capacity: BTreeMap<usize, Vec<Aligned>>,
+    by_capacity: BTreeMap<usize, Vec<Memory<f64>>>,
     values: usize,
 }
 
@@ -130,16 +117,16 @@ impl BufferPool {
 
     /// A buffer of `len` values of unspecified content.
     pub fn take(pool: &Arc<Self>, len: usize) -> Buffer {
-        Buffer { storage: Storage::Own(pool.find(len).0), pool: Some(Arc::clone(pool)) }
+        Buffer { memory: pool.find(len).0, pool: Some(Arc::clone(pool)) }
     }
 
     /// A buffer of `len` zeros.
     pub fn take_zeroed(pool: &Arc<Self>, len: usize) -> Buffer {
-        let (mut values, is_fresh) = pool.find(len);
+        let (mut memory, is_fresh) = pool.find(len);
         if !is_fresh {
-            values.fill(0.0);
+            memory.fill(0.0);
         }
-        Buffer { storage: Storage::Own(values), pool: Some(Arc::clone(pool)) }
+        Buffer { memory, pool: Some(Arc::clone(pool)) }
     }
 
     /// Counts since the pool was made.
@@ -152,42 +139,41 @@ impl BufferPool {
     }
 
     /// A buffer of this length, and whether it is fresh (all zeros).
-    fn find(&self, len: usize) -> (Aligned, bool) {
+    fn find(&self, len: usize) -> (Memory<f64>, bool) {
         let bytes = (len * size_of::<f64>()) as u64;
         self.buffers.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         if len >= SMALLEST_RECYCLED
-            && let Some(mut values) = self.pop(len)
+            && let Some(memory) = self.pop(len)
         {
-            values.resize(len, 0.0);
-            return (values, false);
+            return (memory.with_len(len), false);
         }
         self.fresh_bytes.fetch_add(bytes, Ordering::Relaxed);
-        (zeros(len), true)
+        (Memory::zeroed(len), true)
     }
 
     /// The smallest idle buffer that holds `len` values without wasting more than half of its memory.
-    fn pop(&self, len: usize) -> Option<Aligned> {
+    fn pop(&self, len: usize) -> Option<Memory<f64>> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let (&capacity, list) =
             free.by_capacity.range_mut(len..=len.saturating_mul(2)).find(|(_, list)| !list.is_empty())?;
-        let values = list.pop();
+        let memory = list.pop();
         if list.is_empty() {
             free.by_capacity.remove(&capacity);
         }
         free.values -= capacity;
-        values
+        memory
     }
 
-    fn give_back(&self, values: Aligned) {
-        let capacity = values.capacity();
-        if capacity < SMALLEST_RECYCLED {
+    fn give_back(&self, memory: Memory<f64>) {
+        let capacity = memory.capacity();
+        if capacity < SMALLEST_RECYCLED || !memory.is_recyclable() {
             return;
         }
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         if (free.values + capacity).saturating_mul(size_of::<f64>()) <= self.limit {
             free.values += capacity;
-            free.by_capacity.entry(capacity).or_default().push(values);
+            free.by_capacity.entry(capacity).or_default().push(memory);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Sparse matrices in compressed sparse row format.
 
 use crate::dense::Dense;
+use crate::memory::Memory;
+use rayon::prelude::*;
 use sprs::CsMatI;
 use thiserror::Error;
 
@@ -12,9 +14,9 @@ use thiserror::Error;
 pub struct Csr {
     rows: usize,
     cols: usize,
-    row_offsets: Vec<usize>,
-    columns: Vec<u32>,
-    values: Vec<f64>,
+    row_offsets: Memory<usize>,
+    columns: Memory<u32>,
+    values: Memory<f64>,
 }
 
 /// Consecutive rows of a sparse matrix under construction.
@@ -63,11 +65,20 @@ impl Csr {
         columns: Vec<u32>,
         values: Vec<f64>,
     ) -> Result<Self, CsrError> {
+        if row_offsets.len().checked_sub(1) != Some(rows) {
+            return Err(CsrError::Offsets);
+        }
+        Csr::from_memory(cols, row_offsets.into(), columns.into(), values.into()).checked()
+    }
+
+    /// This matrix, if its parts form one.
+    fn checked(self) -> Result<Self, CsrError> {
+        let Csr { rows, cols, row_offsets, columns, values } = &self;
+        let (rows, cols) = (*rows, *cols);
         if u32::try_from(cols).is_err() {
             return Err(CsrError::TooManyColumns { cols });
         }
-        let bounds_fit = row_offsets.len() == rows + 1
-            && row_offsets.first() == Some(&0)
+        let bounds_fit = row_offsets.first() == Some(&0)
             && row_offsets.last() == Some(&values.len())
             && columns.len() == values.len()
             && row_offsets.is_sorted();
@@ -75,44 +86,68 @@ impl Csr {
             return Err(CsrError::Offsets);
         }
         for row in 0..rows {
-            let columns = &columns[row_offsets[row]..row_offsets[row + 1]];
-            let ascend = columns.windows(2).all(|pair| pair[0] < pair[1]);
-            if !ascend || columns.last().is_some_and(|&last| last as usize >= cols) {
+            if !are_columns(self.row(row).0, cols) {
                 return Err(CsrError::Columns { row, cols });
             }
         }
-        Ok(Csr { rows, cols, row_offsets, columns, values })
+        Ok(self)
     }
 
     /// A matrix from parts that our own operations built.
     pub fn from_parts(rows: usize, cols: usize, row_offsets: Vec<usize>, columns: Vec<u32>, values: Vec<f64>) -> Self {
-        debug_assert!(
-            Csr::new(rows, cols, row_offsets.clone(), columns.clone(), values.clone()).is_ok(),
-            "operations build well-formed matrices"
-        );
-        Csr { rows, cols, row_offsets, columns, values }
+        debug_assert_eq!(row_offsets.len(), rows + 1);
+        let matrix = Csr::from_memory(cols, row_offsets.into(), columns.into(), values.into());
+        debug_assert!(matrix.clone().checked().is_ok(), "operations build well-formed matrices");
+        matrix
     }
 
-    /// A matrix of blocks of rows below each other, as threads build them.
+    /// A matrix from parts that were checked.
+    pub(crate) fn from_memory(
+        cols: usize,
+        row_offsets: Memory<usize>,
+        columns: Memory<u32>,
+        values: Memory<f64>,
+    ) -> Self {
+        Csr { rows: row_offsets.len() - 1, cols, row_offsets, columns, values }
+    }
+
+    /// A matrix of blocks of rows below each other, as threads build them. Inside of a rayon pool, its threads put them
+    /// together.
     pub fn from_blocks(cols: usize, blocks: Vec<CsrRows>) -> Self {
-        let rows = blocks.iter().map(|block| block.lengths.len()).sum();
+        let rows: usize = blocks.iter().map(|block| block.lengths.len()).sum();
         let nnz = blocks.iter().map(|block| block.values.len()).sum();
-        let mut row_offsets = Vec::with_capacity(rows + 1);
-        row_offsets.push(0);
-        let (mut columns, mut values) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
+        let mut row_offsets = Memory::zeroed(rows + 1);
+        let (mut columns, mut values) = (Memory::zeroed(nnz), Memory::zeroed(nnz));
+        let (mut row, mut position) = (1, 0);
+        let (mut columns_left, mut values_left) = (&mut columns[..], &mut values[..]);
+        let mut places = Vec::with_capacity(blocks.len());
         for block in blocks {
-            for length in block.lengths {
-                row_offsets.push(row_offsets[row_offsets.len() - 1] + length);
+            for length in &block.lengths {
+                position += length;
+                row_offsets[row] = position;
+                row += 1;
             }
-            columns.extend_from_slice(&block.columns);
-            values.extend_from_slice(&block.values);
+            let (block_columns, columns_behind) = columns_left.split_at_mut(block.columns.len());
+            let (block_values, values_behind) = values_left.split_at_mut(block.values.len());
+            (columns_left, values_left) = (columns_behind, values_behind);
+            places.push((block, block_columns, block_values));
         }
-        Csr::from_parts(rows, cols, row_offsets, columns, values)
+        let fill = |(block, columns, values): (CsrRows, &mut [u32], &mut [f64])| {
+            columns.copy_from_slice(&block.columns);
+            values.copy_from_slice(&block.values);
+        };
+        match rayon::current_thread_index() {
+            Some(_) => places.into_par_iter().for_each(fill),
+            None => places.into_iter().for_each(fill),
+        }
+        let matrix = Csr::from_memory(cols, row_offsets, columns, values);
+        debug_assert!(matrix.clone().checked().is_ok(), "operations build well-formed matrices");
+        matrix
     }
 
     /// A matrix without non-zeros.
     pub fn empty(rows: usize, cols: usize) -> Self {
-        Csr { rows, cols, row_offsets: vec![0; rows + 1], columns: Vec::new(), values: Vec::new() }
+        Csr::from_memory(cols, Memory::zeroed(rows + 1), Memory::default(), Memory::default())
     }
 
     /// The non-zeros of a dense matrix.
@@ -130,7 +165,7 @@ impl Csr {
             }
             row_offsets.push(values.len());
         }
-        Csr { rows: dense.rows(), cols: dense.cols(), row_offsets, columns, values }
+        Csr::from_memory(dense.cols(), row_offsets.into(), columns.into(), values.into())
     }
 
     /// Whether zeros are stored explicitly.
@@ -140,16 +175,17 @@ impl Csr {
 
     /// The matrix without explicitly stored zeros.
     pub fn without_stored_zeros(&self) -> Csr {
-        let mut compact = Csr::empty(self.rows, self.cols);
+        let mut row_offsets = Memory::zeroed(self.rows + 1);
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
         for i in 0..self.rows {
-            let (columns, values) = self.row(i);
-            for (&j, &value) in columns.iter().zip(values).filter(|(_, value)| **value != 0.0) {
-                compact.columns.push(j);
-                compact.values.push(value);
+            let (row_columns, row_values) = self.row(i);
+            for (&j, &value) in row_columns.iter().zip(row_values).filter(|(_, value)| **value != 0.0) {
+                columns.push(j);
+                values.push(value);
             }
-            compact.row_offsets[i + 1] = compact.values.len();
+            row_offsets[i + 1] = values.len();
         }
-        compact
+        Csr::from_memory(self.cols, row_offsets, columns.into(), values.into())
     }
 
     /// All cells.
@@ -176,9 +212,11 @@ impl Csr {
         Csr::new(rows, cols, row_offsets, columns, values)
     }
 
-    /// As a matrix of `sprs`, without copying.
+    /// As a matrix of `sprs`, without copying what came from vectors.
     pub fn into_sprs(self) -> CsMatI<f64, u32, usize> {
-        CsMatI::new((self.rows, self.cols), self.row_offsets, self.columns, self.values)
+        let (row_offsets, columns, values) =
+            (self.row_offsets.into_vec(), self.columns.into_vec(), self.values.into_vec());
+        CsMatI::new((self.rows, self.cols), row_offsets, columns, values)
     }
 
     /// As a borrowed matrix of `sprs`.
@@ -218,7 +256,8 @@ impl Csr {
 
     /// Columns and values of row `i`.
     pub fn row(&self, i: usize) -> (&[u32], &[f64]) {
-        let range = self.row_offsets[i]..self.row_offsets[i + 1];
+        let row_offsets = self.row_offsets();
+        let range = row_offsets[i]..row_offsets[i + 1];
         (&self.columns[range.clone()], &self.values[range])
     }
 
@@ -230,24 +269,30 @@ impl Csr {
 
     /// The transpose, by counting sort in linear time.
     pub fn transpose(&self) -> Csr {
-        let mut row_offsets = vec![0; self.cols + 1];
-        for &j in &self.columns {
+        let mut row_offsets = Memory::zeroed(self.cols + 1);
+        for &j in self.columns() {
             row_offsets[j as usize + 1] += 1;
         }
         for j in 0..self.cols {
             row_offsets[j + 1] += row_offsets[j];
         }
-        let mut next = row_offsets.clone();
-        let (mut columns, mut values) = (vec![0; self.nnz()], vec![0.0; self.nnz()]);
+        let mut next = row_offsets.to_vec();
+        let (mut columns, mut values) = (Memory::zeroed(self.nnz()), Memory::zeroed(self.nnz()));
+        let (columns_out, values_out) = (&mut columns[..], &mut values[..]);
         for i in 0..self.rows {
             let (row_columns, row_values) = self.row(i);
             for (&j, &value) in row_columns.iter().zip(row_values) {
                 let position = next[j as usize];
                 next[j as usize] += 1;
-                columns[position] = i as u32;
-                values[position] = value;
+                columns_out[position] = i as u32;
+                values_out[position] = value;
             }
         }
-        Csr { rows: self.cols, cols: self.rows, row_offsets, columns, values }
+        Csr::from_memory(self.rows, row_offsets, columns, values)
     }
+}
+
+/// Whether these may be the columns of a row: ascending strictly, below the number of columns.
+pub(crate) fn are_columns(columns: &[u32], cols: usize) -> bool {
+    columns.windows(2).all(|pair| pair[0] < pair[1]) && columns.last().is_none_or(|&last| (last as usize) < cols)
 }

@@ -1,6 +1,7 @@
 //! Dense matrices, row after row.
 
 use crate::buffer::{Buffer, BufferPool};
+use crate::memory::Memory;
 use ndarray::{Array2, ArrayView2};
 use std::sync::Arc;
 
@@ -35,6 +36,10 @@ impl Dense {
     pub fn from_vec(rows: usize, cols: usize, values: Vec<f64>) -> Self {
         assert_eq!(values.len(), rows * cols, "a {rows} x {cols} matrix has {} cells", rows * cols);
         Dense { rows, cols, values: Buffer::from_vec(values) }
+    }
+
+    pub(crate) fn from_memory(rows: usize, cols: usize, values: Memory<f64>) -> Self {
+        Dense { rows, cols, values: values.into() }
     }
 
     /// A matrix whose cell (i, j) is `cell(i, j)`.

@@ -1,12 +1,15 @@
-//! Fuseline's matrices: [`Dense`] and [`Csr`] blocks of doubles, [`MatrixBlock`] that is either, the [`BufferPool`]
-//! that recycles their memory, and readers and writers of file formats in [`io`].
-#![deny(unsafe_code)]
+//! Fuseline's matrices: [`Dense`] and [`Csr`] blocks of doubles, [`MatrixBlock`] that is either,
+//! [`Frame`]s of columns of several types, the [`BufferPool`] that recycles the memory of matrices, and readers and
+//! writers of file formats in [`io`].
+#![forbid(unsafe_code)]
 
 mod block;
 mod buffer;
 mod csr;
 mod dense;
+mod frame;
 pub mod io;
+mod memory;
 #[cfg(test)]
 mod tests;
 
@@ -14,3 +17,4 @@ pub use block::{MatrixBlock, SPARSITY_TURN_POINT};
 pub use buffer::{Buffer, BufferPool, PoolStatistics};
 pub use csr::{Csr, CsrError, CsrRows};
 pub use dense::Dense;
+pub use frame::{Column, Frame, FrameError};

@@ -12,6 +12,7 @@ pub mod machine;
 pub mod memory;
 pub mod partition;
 pub mod pipeline;
+pub mod program;
 pub mod replace;
 pub mod rewrite;
 pub mod select;

@@ -130,7 +130,12 @@ impl Evaluation<'_> {
 
     fn binary(&self, op: BinaryOp, x: Option<f64>, y: Option<f64>) -> Option<f64> {
         let always = match op {
-            BinaryOp::And | BinaryOp::BitwAnd | BinaryOp::LogNzBase | BinaryOp::MinusNz => true,
+            BinaryOp::And
+            | BinaryOp::BitwAnd
+            | BinaryOp::BitwShiftL
+            | BinaryOp::BitwShiftR
+            | BinaryOp::LogNzBase
+            | BinaryOp::MinusNz => true,
             _ => !self.strict,
         };
         match (op.zero(), x, y) {

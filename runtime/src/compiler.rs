@@ -6,16 +6,17 @@
 
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
+use crate::program_executor::Origins;
 use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
 use fuseline_ir::hop::{HopDag, HopOp, OperatorId};
 use fuseline_ir::{DataType, Value};
 use fuseline_passes::pipeline::{OptimizerOptions, Stage, Unsupported, optimize};
 use fuseline_passes::rewrite::rewrite;
-use fuseline_passes::size::{SizeEnvironment, VariableFacts, propagate_dag};
+use fuseline_passes::size::{SizeEnvironment, VariableFacts, propagate_dag, size_variables};
 use fuseline_skeletons::{BackendError, CompiledCPlan};
-use std::collections::HashMap;
-use std::rc::Rc;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Compilations of one block that are kept.
@@ -52,7 +53,7 @@ struct Signature(Vec<VariableSignature>);
 #[derive(Clone, Debug, PartialEq)]
 struct VariableSignature {
     data_type: DataType,
-    dims: (usize, usize),
+    dims: Option<(u64, u64)>,
     /// For sparse matrices the magnitude of the number of non-zeros: a factor of two may change a plan.
     nnz_magnitude: Option<u32>,
     value: Option<Value>,
@@ -60,23 +61,33 @@ struct VariableSignature {
 
 #[derive(Debug, Default)]
 struct BlockCache {
-    /// Whether sizes within the block depend on values of scalars.
-    needs_values: bool,
-    compiled: Vec<(Signature, Rc<CompiledDag>)>,
+    /// Scalars on whose values sizes within the block hang.
+    size_variables: BTreeSet<String>,
+    /// Whether it was compiled before.
+    is_compiled: bool,
+    compiled: Vec<(Signature, Arc<CompiledDag>)>,
+}
+
+/// The compiled blocks of a program, which may outlive a run of it: a prepared script compiles again only what meets
+/// other sizes.
+#[derive(Debug, Default)]
+pub struct CompiledBlocks {
+    /// By the address of the block's DAG: the program must neither change nor move between runs.
+    blocks: HashMap<usize, BlockCache>,
 }
 
 /// Compiles blocks of one run.
 pub(crate) struct DagCompiler<'a> {
     engine: &'a Engine,
-    blocks: HashMap<*const HopDag, BlockCache>,
+    blocks: &'a mut HashMap<usize, BlockCache>,
     statistics: Statistics,
     observer: &'a mut Observer<'a>,
 }
 
 impl<'a> DagCompiler<'a> {
-    /// A compiler without any compiled block.
-    pub(crate) fn new(engine: &'a Engine, observer: &'a mut Observer<'a>) -> Self {
-        DagCompiler { engine, blocks: HashMap::new(), statistics: Statistics::default(), observer }
+    /// A compiler that starts from the blocks of earlier runs of the same program.
+    pub(crate) fn new(engine: &'a Engine, compiled: &'a mut CompiledBlocks, observer: &'a mut Observer<'a>) -> Self {
+        DagCompiler { engine, blocks: &mut compiled.blocks, statistics: Statistics::default(), observer }
     }
 
     pub(crate) fn engine(&self) -> &'a Engine {
@@ -95,36 +106,36 @@ impl<'a> DagCompiler<'a> {
     ///
     /// # Errors
     /// Shapes or types that do not fit, or a bug of the backend.
-    pub(crate) fn compile(&mut self, dag: &HopDag, variables: &Variables) -> Result<Rc<CompiledDag>, RuntimeError> {
-        let key: *const HopDag = dag;
-        let needs_values = self.blocks.get(&key).is_some_and(|block| block.needs_values);
-        let signature = signature(dag, variables, needs_values);
-        if let Some(found) = self.find(key, &signature) {
-            return Ok(found);
-        }
-        let mut compiled = self.compile_for(dag, variables, needs_values)?;
-        let mut signature = signature;
-        if !needs_values && has_unknown_sizes(&compiled) {
-            self.blocks.entry(key).or_default().needs_values = true;
-            signature = self::signature(dag, variables, true);
-            compiled = self.compile_for(dag, variables, true)?;
-        }
-        let compiled = Rc::new(CompiledDag { dag: compiled });
+    pub(crate) fn compile(
+        &mut self,
+        dag: &HopDag,
+        variables: &Variables,
+        origins: &Origins,
+    ) -> Result<Arc<CompiledDag>, RuntimeError> {
+        let key = std::ptr::from_ref(dag).addr();
         let block = self.blocks.entry(key).or_default();
+        let signature = loop {
+            let signature = signature(dag, variables, &block.size_variables);
+            if let Some((_, found)) = block.compiled.iter().find(|(known, _)| *known == signature) {
+                self.statistics.block_cache_hits += 1;
+                return Ok(Arc::clone(found));
+            }
+            let unknown = size_variables(&sized(dag, &environment(dag, variables, origins, &block.size_variables))?);
+            let known = block.size_variables.len();
+            block.size_variables.extend(unknown);
+            if block.size_variables.len() == known {
+                break signature;
+            }
+        };
+        let environment = environment(dag, variables, origins, &block.size_variables);
+        let compiled = compile_dag(self.engine, dag, &environment, &mut self.statistics, self.observer)?;
+        let compiled = Arc::new(CompiledDag { dag: compiled });
+        self.statistics.recompilations += u64::from(std::mem::replace(&mut block.is_compiled, true));
         if block.compiled.len() >= KEPT_PER_BLOCK {
             block.compiled.remove(0);
         }
-        block.compiled.push((signature, Rc::clone(&compiled)));
+        block.compiled.push((signature, Arc::clone(&compiled)));
         Ok(compiled)
-    }
-
-    fn find(&self, key: *const HopDag, signature: &Signature) -> Option<Rc<CompiledDag>> {
-        let compiled = &self.blocks.get(&key)?.compiled;
-        compiled.iter().find(|(known, _)| known == signature).map(|(_, compiled)| Rc::clone(compiled))
-    }
-
-    fn compile_for(&mut self, dag: &HopDag, variables: &Variables, values: bool) -> Result<HopDag, RuntimeError> {
-        compile_dag(self.engine, dag, &environment(dag, variables, values), &mut self.statistics, self.observer)
     }
 }
 
@@ -136,35 +147,48 @@ fn reads(dag: &HopDag) -> impl Iterator<Item = &str> {
     })
 }
 
-fn signature(dag: &HopDag, variables: &Variables, values: bool) -> Signature {
-    let of = |value: &RuntimeValue| match value {
-        RuntimeValue::Matrix(block) => VariableSignature {
-            data_type: DataType::Matrix,
-            dims: block.dims(),
-            nnz_magnitude: block.is_sparse().then(|| block.nnz().checked_ilog2().unwrap_or(0)),
-            value: None,
+/// What a compilation depends on: of scalars the values only of those that sizes hang on.
+fn signature(dag: &HopDag, variables: &Variables, size_variables: &BTreeSet<String>) -> Signature {
+    let of = |(name, value): (&str, &RuntimeValue)| VariableSignature {
+        data_type: value.data_type(),
+        dims: value.size().known_dims(),
+        nnz_magnitude: match value {
+            RuntimeValue::Matrix(block) if block.is_sparse() => Some(block.nnz().checked_ilog2().unwrap_or(0)),
+            _ => None,
         },
-        RuntimeValue::Scalar(scalar) => VariableSignature {
-            data_type: value.data_type(),
-            dims: (0, 0),
-            nnz_magnitude: None,
-            value: values.then(|| scalar.clone()),
+        value: match value {
+            RuntimeValue::Scalar(scalar) if size_variables.contains(name) => Some(scalar.clone()),
+            _ => None,
         },
     };
-    Signature(reads(dag).filter_map(|name| variables.get(name)).map(of).collect())
+    Signature(reads(dag).filter_map(|name| Some((name, variables.get(name)?))).map(of).collect())
 }
 
-fn environment(dag: &HopDag, variables: &Variables, values: bool) -> SizeEnvironment {
-    let facts = |value: &RuntimeValue| match value {
-        RuntimeValue::Matrix(block) => VariableFacts::matrix(block.size()),
-        RuntimeValue::Scalar(scalar) if values => VariableFacts::scalar(scalar.clone()),
-        RuntimeValue::Scalar(_) => VariableFacts::of_type(value.data_type()),
+fn environment(
+    dag: &HopDag,
+    variables: &Variables,
+    origins: &Origins,
+    size_variables: &BTreeSet<String>,
+) -> SizeEnvironment {
+    let facts = |name: &str, value: &RuntimeValue| match value {
+        RuntimeValue::Scalar(scalar) if size_variables.contains(name) => VariableFacts::scalar(scalar.clone()),
+        value => VariableFacts {
+            size: value.size(),
+            origin: origins.get(name).copied(),
+            ..VariableFacts::of_type(value.data_type())
+        },
     };
-    reads(dag).filter_map(|name| Some((name, facts(variables.get(name)?)))).collect()
+    reads(dag).filter_map(|name| Some((name, facts(name, variables.get(name)?)))).collect()
 }
 
-fn has_unknown_sizes(dag: &HopDag) -> bool {
-    dag.hops.values().any(|hop| hop.is_matrix() && hop.size.known_dims().is_none())
+/// The DAG with the sizes that follow from its variables'.
+fn sized(dag: &HopDag, environment: &SizeEnvironment) -> Result<HopDag, RuntimeError> {
+    let mut sized = dag.clone();
+    propagate_dag(&mut sized, environment).map_err(|error| {
+        let span = error.span;
+        RuntimeErrorKind::Sizes(Box::new(error)).at(span)
+    })?;
+    Ok(sized)
 }
 
 /// Compiles one DAG: sizes, rewrites, and in the Gen modes fusion.
@@ -180,11 +204,7 @@ pub fn compile_dag(
 ) -> Result<HopDag, RuntimeError> {
     let start = Instant::now();
     let codegen_before = statistics.codegen_seconds;
-    let mut sized = dag.clone();
-    propagate_dag(&mut sized, environment).map_err(|error| {
-        let span = error.span;
-        RuntimeErrorKind::Sizes(Box::new(error)).at(span)
-    })?;
+    let sized = sized(dag, environment)?;
     observer(CompileStage::Sized(&sized));
     let rewritten = rewrite(&sized, &engine.options.rewrites);
     observer(CompileStage::Rewritten(&rewritten));

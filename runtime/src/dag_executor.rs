@@ -3,11 +3,13 @@
 
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
+use crate::memory;
 use crate::operators;
 use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{Function, Hop, HopDag, HopId, HopOp, Inputs};
+use fuseline_passes::size::InputOrigin;
 use std::io::Write;
 use std::time::Instant;
 
@@ -119,12 +121,26 @@ impl DagExecutor<'_> {
         let start = Instant::now();
         let inputs: Vec<&RuntimeValue> =
             evaluated_inputs(self.dag, hop).into_iter().filter_map(|input| self.values[input].as_ref()).collect();
-        let value = operators::run(self.engine, self.dag, hop, &inputs, self.variables, self.output, self.statistics)
-            .map_err(|error| error.or_at(hop.span))?;
+        self.engine.check_interruption()?;
+        let value = memory::check(self.engine.options.memory_budget, hop, &inputs)
+            .and_then(|()| {
+                operators::run(self.engine, self.dag, hop, &inputs, self.variables, self.output, self.statistics)
+            })
+            .map_err(|error| error.or_at(hop.span).with_inputs(|| self.input_origins(hop)))?;
         if !matches!(hop.op, HopOp::Read(_) | HopOp::Literal(_)) {
             self.statistics.record(&hop.op.label(), start.elapsed());
         }
         Ok(value)
+    }
+
+    /// The matrices that an operator works on, with their actual sizes.
+    fn input_origins(&self, hop: &Hop) -> Vec<InputOrigin> {
+        let inputs = evaluated_inputs(self.dag, hop).into_iter().enumerate();
+        let origin = |(index, input): (usize, HopId)| {
+            let value = self.values[input].as_ref().filter(|value| value.data_type().is_matrix())?;
+            Some(InputOrigin { size: value.size(), ..InputOrigin::new(index + 1, &self.dag[input]) })
+        };
+        inputs.filter_map(origin).collect()
     }
 
     /// Frees the inputs that no operator needs any more.

@@ -1,5 +1,6 @@
 //! The engine: configuration, threads, memory, backend and plan cache, shared by the runs of a session.
 
+use crate::error::RuntimeErrorKind;
 use crate::plan_cache::PlanCache;
 use fuseline_kernels::{KernelContext, Primitives};
 use fuseline_matrix::BufferPool;
@@ -9,6 +10,7 @@ use fuseline_passes::select::SelectPolicy;
 use fuseline_skeletons::{Backend, Counters};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How operators are fused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -39,6 +41,8 @@ pub struct EngineOptions {
     pub threads: usize,
     /// Idle bytes that the buffer pool keeps.
     pub idle_bytes: usize,
+    /// Bytes that the inputs and the output of one operator may take.
+    pub memory_budget: u64,
 }
 
 impl EngineOptions {
@@ -63,6 +67,7 @@ pub struct Engine {
     pub(crate) buffers: Arc<BufferPool>,
     pub(crate) plan_cache: PlanCache,
     pub(crate) counters: Counters,
+    pub(crate) interruption: Arc<AtomicBool>,
 }
 
 impl Engine {
@@ -81,7 +86,7 @@ impl Engine {
             .thread_name(|index| format!("fuseline-{index}"))
             .build()?;
         let (pool, buffers) = (Arc::new(pool), BufferPool::new(options.idle_bytes));
-        Ok(Engine { options, backend, primitives, pool, buffers, plan_cache, counters: Counters::default() })
+        Ok(Engine { options, backend, primitives, pool, buffers, plan_cache, counters: Counters::default(), interruption: Arc::default() })
     }
 
     /// An engine of another configuration that shares the memory, and for the same number of the threads, of this one.
@@ -100,7 +105,21 @@ impl Engine {
             return Ok(Engine { buffers: Arc::clone(&self.buffers), ..engine });
         }
         let (pool, buffers) = (Arc::clone(&self.pool), Arc::clone(&self.buffers));
-        Ok(Engine { options, backend, primitives, pool, buffers, plan_cache, counters: Counters::default() })
+        Ok(Engine { options, backend, primitives, pool, buffers, plan_cache, counters: Counters::default(), interruption: Arc::default() })
+    }
+
+    /// The flag that ends the run that finds it set, before its next operator; that run clears it.
+    pub fn interruption(&self) -> &Arc<AtomicBool> {
+        &self.interruption
+    }
+
+    /// Ends the run when it was interrupted.
+    pub(crate) fn check_interruption(&self) -> Result<(), RuntimeErrorKind> {
+        if self.interruption.load(Ordering::Relaxed) {
+            self.interruption.store(false, Ordering::Relaxed);
+            return Err(RuntimeErrorKind::Interrupted);
+        }
+        Ok(())
     }
 
     /// The configuration.

@@ -1,9 +1,13 @@
 //! What can go wrong while a program runs.
 
+use crate::program_executor::Origins;
+use crate::transform::TransformError;
 use fuseline_ir::hop::Span;
 use fuseline_kernels::KernelError;
+use fuseline_matrix::FrameError;
 use fuseline_matrix::io::IoError;
-use fuseline_passes::size::ValidationError;
+use fuseline_passes::memory::bytes_text;
+use fuseline_passes::size::{InputOrigin, ValidationError};
 use fuseline_skeletons::{BackendError, SkeletonError};
 use std::fmt;
 use thiserror::Error;
@@ -14,6 +18,26 @@ pub struct RuntimeError {
     /// What happened.
     pub kind: RuntimeErrorKind,
     /// Where in the script.
+    pub span: Option<Span>,
+    /// What led there.
+    pub context: Box<ErrorContext>,
+}
+
+/// What a run-time error came from.
+#[derive(Debug, Default)]
+pub struct ErrorContext {
+    /// What the operator that failed worked on.
+    pub inputs: Vec<InputOrigin>,
+    /// The calls of functions that led there, the innermost first.
+    pub calls: Vec<CallSite>,
+}
+
+/// A call of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallSite {
+    /// The function.
+    pub function: String,
+    /// Where it was called.
     pub span: Option<Span>,
 }
 
@@ -46,6 +70,15 @@ pub enum RuntimeErrorKind {
         /// What it got.
         actual: String,
     },
+    /// A list without such an element.
+    #[error(transparent)]
+    List(#[from] ListError),
+    /// Operands of an operator on frames that do not fit.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// A frame that cannot be transformed as specified.
+    #[error(transparent)]
+    Transform(#[from] TransformError),
     /// A file that cannot be read or written.
     #[error(transparent)]
     File(#[from] IoError),
@@ -54,9 +87,9 @@ pub enum RuntimeErrorKind {
     FileType {
         /// The file.
         path: String,
-        /// `matrix` or `scalar`.
+        /// `matrix`, `frame` or `scalar`.
         actual: &'static str,
-        /// `matrix` or `scalar`.
+        /// `matrix`, `frame` or `scalar`.
         expected: &'static str,
     },
     /// Output that cannot be written.
@@ -84,21 +117,74 @@ pub enum RuntimeErrorKind {
         /// Increment.
         by: f64,
     },
+    /// An operator that needs more memory than the budget.
+    #[error("{operation} needs {}, the memory budget is {}", bytes_text(*.needed), bytes_text(*.budget))]
+    Memory {
+        /// The operation.
+        operation: String,
+        /// Bytes of its inputs and its output.
+        needed: u64,
+        /// Bytes that there may be.
+        budget: u64,
+    },
+    /// The run was interrupted from outside.
+    #[error("interrupted")]
+    Interrupted,
     /// A broken invariant of ours.
     #[error("internal error: {0}")]
     Internal(String),
 }
 
+/// Positions and names that a list does not have.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ListError {
+    /// No element is called so.
+    #[error("the list has no element `{name}`; its names are {known}")]
+    NoName {
+        /// The name.
+        name: String,
+        /// The names of its elements.
+        known: String,
+    },
+    /// Positions outside of the list.
+    #[error("the positions {first}:{last} lie outside of a list of {length} elements")]
+    Range {
+        /// First position, from 1.
+        first: i64,
+        /// Last position.
+        last: i64,
+        /// Number of elements.
+        length: usize,
+    },
+    /// A replacement of another length than the range.
+    #[error("a list of {actual} elements cannot replace {expected}")]
+    Replacement {
+        /// Positions to replace.
+        expected: usize,
+        /// Elements of the replacement.
+        actual: usize,
+    },
+    /// A list of none or several elements, where a single value is needed.
+    #[error("{operation} takes a list of one element, not of {length}")]
+    NotSingle {
+        /// The conversion.
+        operation: &'static str,
+        /// Number of elements.
+        length: usize,
+    },
+}
+
 impl RuntimeErrorKind {
     /// The error, at this place.
     pub fn at(self, span: Option<Span>) -> RuntimeError {
-        RuntimeError { kind: self, span }
+        RuntimeError { kind: self, span, context: Box::default() }
     }
 }
 
 impl<K: Into<RuntimeErrorKind>> From<K> for RuntimeError {
     fn from(kind: K) -> Self {
-        RuntimeError { kind: kind.into(), span: None }
+        kind.into().at(None)
     }
 }
 
@@ -106,6 +192,29 @@ impl RuntimeError {
     /// The same error, at this place unless it has one.
     pub fn or_at(mut self, span: Option<Span>) -> Self {
         self.span = self.span.or(span);
+        self
+    }
+
+    /// The same error, within this call.
+    pub(crate) fn called(mut self, function: &str, span: Option<Span>) -> Self {
+        self.context.calls.push(CallSite { function: function.to_owned(), span });
+        self
+    }
+
+    /// The same error of an operator, with what it worked on where the message is about that.
+    pub(crate) fn with_inputs(mut self, inputs: impl FnOnce() -> Vec<InputOrigin>) -> Self {
+        if matches!(self.kind, RuntimeErrorKind::Kernel(_) | RuntimeErrorKind::Memory { .. }) {
+            self.context.inputs = inputs();
+        }
+        self
+    }
+
+    /// The same error, with the places where variables that it names got their values.
+    pub(crate) fn with_origins(mut self, origins: &Origins) -> Self {
+        for input in &mut self.context.inputs {
+            let origin = input.variable.as_ref().and_then(|name| origins.get(name));
+            input.span = origin.copied().or(input.span);
+        }
         self
     }
 }

@@ -1,4 +1,4 @@
-//! `read` and `write` of DML, the text of values, and sizes of files before they are read.
+//! `read` and `write` of DML, and sizes of files before they are read.
 
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::value::RuntimeValue;
@@ -6,28 +6,7 @@ use fuseline_ir::{DataType, SizeInfo, Value};
 use fuseline_matrix::io::{self, Metadata};
 use fuseline_passes::size::FileSizes;
 use rayon::ThreadPool;
-use std::fmt::Write as _;
 use std::path::Path;
-
-/// Rows and columns that a printed matrix shows at most.
-const SHOWN: usize = 100;
-
-/// A value as `print` and `toString` show it.
-pub(crate) fn to_text(value: &RuntimeValue) -> String {
-    let block = match value {
-        RuntimeValue::Scalar(scalar) => return scalar.to_string(),
-        RuntimeValue::Matrix(block) => block,
-    };
-    let mut text = String::new();
-    for i in 0..block.rows().min(SHOWN) {
-        for j in 0..block.cols().min(SHOWN) {
-            let separator = if j == 0 { "" } else { " " };
-            write!(text, "{separator}{:.3}", block.get(i, j)).expect("strings take writes");
-        }
-        text.push('\n');
-    }
-    text
-}
 
 /// Named arguments of `read` and `write` as metadata.
 fn metadata<'a>(named: impl Iterator<Item = (&'a str, &'a RuntimeValue)>) -> Result<Metadata, RuntimeError> {
@@ -54,6 +33,7 @@ fn metadata<'a>(named: impl Iterator<Item = (&'a str, &'a RuntimeValue)>) -> Res
             "format" => metadata.format = text()?,
             "sep" => metadata.sep = text()?,
             "naStrings" => metadata.na_strings = text()?,
+            "schema" => metadata.schema = text()?,
             "description" => metadata.description = text()?,
             "rows" => metadata.rows = count()?,
             "cols" => metadata.cols = count()?,
@@ -78,17 +58,24 @@ pub(crate) fn read<'a>(
     let arguments = metadata(named)?;
     let path = Path::new(path);
     let described = arguments.clone().or(Metadata::beside(path)?.unwrap_or_default());
-    let (is_scalar, expects_scalar) = (described.is_scalar(), expected != DataType::Matrix);
-    if is_scalar != expects_scalar {
-        let name = |is_scalar| if is_scalar { "scalar" } else { "matrix" };
-        let (actual, expected) = (name(is_scalar), name(expects_scalar));
+    let actual = match () {
+        () if described.is_scalar() => "scalar",
+        () if described.is_frame() => "frame",
+        () => "matrix",
+    };
+    let expected = match expected {
+        DataType::Matrix => "matrix",
+        DataType::Frame => "frame",
+        _ => "scalar",
+    };
+    if actual != expected {
         let path = path.display().to_string();
         return Err(RuntimeErrorKind::FileType { path, actual, expected }.into());
     }
-    Ok(if is_scalar {
-        io::read_scalar(path, &arguments)?.into()
-    } else {
-        pool.install(|| io::read_matrix(path, &arguments))?.into()
+    Ok(match actual {
+        "scalar" => io::read_scalar(path, &arguments)?.into(),
+        "frame" => io::read_frame(path, &arguments)?.into(),
+        _ => pool.install(|| io::read_matrix(path, &arguments))?.into(),
     })
 }
 
@@ -102,6 +89,12 @@ pub(crate) fn write<'a>(
     match value {
         RuntimeValue::Matrix(block) => io::write_matrix(block, Path::new(path), &arguments)?,
         RuntimeValue::Scalar(scalar) => io::write_scalar(scalar, Path::new(path), &arguments)?,
+        RuntimeValue::Frame(frame) => io::write_frame(frame, Path::new(path), &arguments)?,
+        RuntimeValue::List(_) => {
+            let (operation, expected) = ("write".to_owned(), "a matrix, a frame or a scalar");
+            let actual = crate::program_executor::describe(value);
+            return Err(RuntimeErrorKind::Type { operation, expected, actual }.into());
+        }
     }
     Ok(())
 }

@@ -1,38 +1,76 @@
 //! Walks the statement blocks of a program.
 
-use crate::compiler::{DagCompiler, Observer};
+use crate::compiler::{CompiledBlocks, DagCompiler, Observer};
 use crate::dag_executor;
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::scalars;
 use crate::statistics::{Counts, Statistics};
 use crate::value::{RuntimeValue, Variables};
-use fuseline_ir::hop::{CastOp, HopDag, Span};
+use fuseline_ir::hop::{CastOp, HopDag, HopOp, Span};
 use fuseline_ir::program::{Call, Parameter, Predicate, Program, StatementBlock};
 use fuseline_ir::{DataType, ScalarType, Value};
+use std::collections::HashMap;
 use std::io::Write;
 
 /// The deepest nesting of function calls.
 const CALL_DEPTH: usize = 200;
 
-/// Runs a program: variables are its inputs before and its results after.
+/// Runs a program: variables are its inputs before and its results after. `compiled` keeps its blocks for later runs of
+/// the same program.
 ///
 /// # Errors
 /// The first error of the program, at its place in the script.
 pub fn run_program(
     engine: &Engine,
     program: &Program,
+    compiled: &mut CompiledBlocks,
     variables: &mut Variables,
     output: &mut dyn Write,
     statistics: &mut Statistics,
     observer: &mut Observer<'_>,
 ) -> Result<(), RuntimeError> {
     let before = Counts::of(engine);
-    let mut executor = ProgramExecutor { program, compiler: DagCompiler::new(engine, observer), output, depth: 0 };
-    let result = executor.run_blocks(&program.body, variables);
+    let mut executor = ProgramExecutor { program, compiler: DagCompiler::new(engine, compiled, observer), output, depth: 0 };
+    let result = executor.run_blocks(&program.body, &mut Frame { variables, origins: Origins::new() });
     statistics.merge(executor.compiler.into_statistics());
     statistics.add_counts(before, Counts::of(engine));
     result
+}
+
+/// Where variables got their values.
+pub(crate) type Origins = HashMap<String, Span>;
+
+/// The variables of the script or of one call of a function.
+struct Frame<'v> {
+    variables: &'v mut Variables,
+    origins: Origins,
+}
+
+impl Frame<'_> {
+    /// Where the value of each output of a DAG comes from: where it was computed, or where the variable that it copies
+    /// got it.
+    fn origins_of<'d>(&self, dag: &'d HopDag) -> impl Iterator<Item = (&'d str, Span)> {
+        dag.outputs.iter().filter_map(|output| {
+            let hop = &dag[output.hop];
+            let origin = match &hop.op {
+                HopOp::Read(name) => self.origins.get(name).copied().or(hop.span),
+                _ => hop.span,
+            };
+            Some((output.name.as_str(), origin?))
+        })
+    }
+
+    fn assign(&mut self, dag: &HopDag, results: Variables) {
+        let origins: Vec<(&str, Span)> = self.origins_of(dag).collect();
+        for (name, origin) in origins {
+            match self.origins.get_mut(name) {
+                Some(known) => *known = origin,
+                None => _ = self.origins.insert(name.to_owned(), origin),
+            }
+        }
+        self.variables.extend(results);
+    }
 }
 
 struct ProgramExecutor<'a> {
@@ -43,33 +81,34 @@ struct ProgramExecutor<'a> {
 }
 
 impl ProgramExecutor<'_> {
-    fn run_blocks(&mut self, blocks: &[StatementBlock], variables: &mut Variables) -> Result<(), RuntimeError> {
-        blocks.iter().try_for_each(|block| self.run_block(block, variables))
+    fn run_blocks(&mut self, blocks: &[StatementBlock], frame: &mut Frame<'_>) -> Result<(), RuntimeError> {
+        blocks.iter().try_for_each(|block| self.run_block(block, frame))
     }
 
-    fn run_block(&mut self, block: &StatementBlock, variables: &mut Variables) -> Result<(), RuntimeError> {
+    fn run_block(&mut self, block: &StatementBlock, frame: &mut Frame<'_>) -> Result<(), RuntimeError> {
+        self.compiler.engine().check_interruption()?;
         match block {
             StatementBlock::Basic(dag) => {
-                let results = self.run_dag(dag, variables)?;
-                variables.extend(results);
+                let results = self.run_dag(dag, frame)?;
+                frame.assign(dag, results);
                 Ok(())
             }
-            StatementBlock::Call(call) => self.run_call(call, variables),
+            StatementBlock::Call(call) => self.run_call(call, frame),
             StatementBlock::If { predicate, then_body, else_body, span } => {
-                let holds = self.run_condition(predicate, variables, *span)?;
-                self.run_blocks(if holds { then_body } else { else_body }, variables)
+                let holds = self.run_condition(predicate, frame, *span)?;
+                self.run_blocks(if holds { then_body } else { else_body }, frame)
             }
             StatementBlock::While { predicate, body, span } => {
-                while self.run_condition(predicate, variables, *span)? {
-                    self.run_blocks(body, variables)?;
+                while self.run_condition(predicate, frame, *span)? {
+                    self.run_blocks(body, frame)?;
                 }
                 Ok(())
             }
             StatementBlock::For { variable, from, to, by, body, span, .. } => {
-                let from = self.run_predicate(from, variables)?;
-                let to = self.run_predicate(to, variables)?;
-                let by = by.as_ref().map(|by| self.run_predicate(by, variables)).transpose()?;
-                self.run_for(variable, &LoopRange::new(&from, &to, by.as_ref(), *span)?, body, variables)
+                let from = self.run_predicate(from, frame)?;
+                let to = self.run_predicate(to, frame)?;
+                let by = by.as_ref().map(|by| self.run_predicate(by, frame)).transpose()?;
+                self.run_for(variable, &LoopRange::new(&from, &to, by.as_ref(), *span)?, body, frame)
             }
         }
     }
@@ -79,39 +118,41 @@ impl ProgramExecutor<'_> {
         variable: &str,
         range: &LoopRange,
         body: &[StatementBlock],
-        variables: &mut Variables,
+        frame: &mut Frame<'_>,
     ) -> Result<(), RuntimeError> {
         for step in 0..range.steps {
-            variables.insert(variable.to_owned(), RuntimeValue::Scalar(range.value(step)));
-            self.run_blocks(body, variables)?;
+            frame.variables.insert(variable.to_owned(), RuntimeValue::Scalar(range.value(step)));
+            self.run_blocks(body, frame)?;
         }
         Ok(())
     }
 
-    fn run_dag(&mut self, dag: &HopDag, variables: &Variables) -> Result<Variables, RuntimeError> {
-        let compiled = self.compiler.compile(dag, variables)?;
+    fn run_dag(&mut self, dag: &HopDag, frame: &Frame<'_>) -> Result<Variables, RuntimeError> {
+        let compiled = self.compiler.compile(dag, frame.variables, &frame.origins)?;
         let engine = self.compiler.engine();
-        dag_executor::execute(engine, &compiled.dag, variables, self.output, self.compiler.statistics_mut())
+        let statistics = self.compiler.statistics_mut();
+        dag_executor::execute(engine, &compiled.dag, frame.variables, self.output, statistics)
+            .map_err(|error| error.with_origins(&frame.origins))
     }
 
     fn run_predicate(
         &mut self,
         predicate: &Predicate,
-        variables: &mut Variables,
+        frame: &mut Frame<'_>,
     ) -> Result<RuntimeValue, RuntimeError> {
-        self.run_blocks(&predicate.prelude, variables)?;
+        self.run_blocks(&predicate.prelude, frame)?;
         let missing = || RuntimeErrorKind::Internal("a predicate without a value".to_owned());
-        let mut results = self.run_dag(&predicate.dag, variables)?;
+        let mut results = self.run_dag(&predicate.dag, frame)?;
         Ok(results.remove(Predicate::VALUE).ok_or_else(missing)?)
     }
 
     fn run_condition(
         &mut self,
         predicate: &Predicate,
-        variables: &mut Variables,
+        frame: &mut Frame<'_>,
         span: Option<Span>,
     ) -> Result<bool, RuntimeError> {
-        let value = self.run_predicate(predicate, variables).map_err(|error| error.or_at(span))?;
+        let value = self.run_predicate(predicate, frame).map_err(|error| error.or_at(span))?;
         let number = value.as_f64().ok_or_else(|| {
             let operation = "a condition".to_owned();
             let actual = describe(&value);
@@ -120,30 +161,29 @@ impl ProgramExecutor<'_> {
         Ok(number != 0.0)
     }
 
-    fn run_call(&mut self, call: &Call, variables: &mut Variables) -> Result<(), RuntimeError> {
+    fn run_call(&mut self, call: &Call, frame: &mut Frame<'_>) -> Result<(), RuntimeError> {
         if self.depth >= CALL_DEPTH {
             return Err(RuntimeErrorKind::CallDepth { limit: CALL_DEPTH }.at(call.span));
         }
         let missing = || RuntimeErrorKind::Internal(format!("the function `{}` is not defined", call.function));
         let function = self.program.functions.get(&call.function).ok_or_else(|| missing().at(call.span))?;
-        let mut locals = self.run_dag(&call.arguments, variables)?;
+        let mut locals = self.run_dag(&call.arguments, frame)?;
+        let origins = frame.origins_of(&call.arguments).map(|(name, origin)| (name.to_owned(), origin)).collect();
         for parameter in &function.parameters {
-            if let (None, Some(default)) = (locals.get(&parameter.name), &parameter.default) {
-                locals.insert(parameter.name.clone(), RuntimeValue::Scalar(default.clone()));
-            }
             if let Some(value) = locals.remove(&parameter.name) {
                 locals.insert(parameter.name.clone(), declared(parameter, value, call.span)?);
             }
         }
         self.depth += 1;
-        let outcome = self.run_blocks(&function.body, &mut locals);
+        let outcome = self.run_blocks(&function.body, &mut Frame { variables: &mut locals, origins });
         self.depth -= 1;
-        outcome?;
+        outcome.map_err(|error| error.called(&call.function, call.span))?;
         for (result, target) in function.results.iter().zip(&call.targets) {
             let value = locals.remove(&result.name);
             let value = value.ok_or_else(|| RuntimeErrorKind::Undefined(result.name.clone()).at(call.span))?;
             if let Some(target) = target {
-                variables.insert(target.clone(), declared(result, value, call.span)?);
+                frame.variables.insert(target.clone(), declared(result, value, call.span)?);
+                frame.origins.extend(call.span.map(|span| (target.clone(), span)));
             }
         }
         Ok(())
@@ -156,20 +196,25 @@ fn declared(parameter: &Parameter, value: RuntimeValue, span: Option<Span>) -> R
         DataType::Scalar(ScalarType::F64) => Some(CastOp::AsDouble),
         DataType::Scalar(ScalarType::I64) => Some(CastOp::AsInteger),
         DataType::Scalar(ScalarType::Bool) => Some(CastOp::AsLogical),
-        DataType::Scalar(ScalarType::Str) | DataType::Matrix | DataType::Unknown => None,
+        DataType::Scalar(ScalarType::Str)
+        | DataType::Matrix
+        | DataType::List
+        | DataType::Frame
+        | DataType::Unknown => None,
     };
     let converted = match (&value, cast) {
         (RuntimeValue::Scalar(scalar), Some(cast)) => scalars::cast(cast, scalar).map(RuntimeValue::Scalar),
         (RuntimeValue::Scalar(scalar), None) if parameter.data_type.is_scalar() => {
             Some(RuntimeValue::Scalar(Value::Str(scalar.to_string())))
         }
-        (RuntimeValue::Matrix(_), _) if parameter.data_type.is_scalar() => None,
-        (RuntimeValue::Scalar(_), _) if parameter.data_type.is_matrix() => None,
-        _ => return Ok(value),
+        _ if [value.data_type(), DataType::Unknown].contains(&parameter.data_type) => return Ok(value),
+        _ => None,
     };
     converted.ok_or_else(|| {
         let expected = match parameter.data_type {
             DataType::Matrix => "a matrix",
+            DataType::List => "a list",
+            DataType::Frame => "a frame",
             _ => "a scalar of the declared type",
         };
         let operation = format!("the parameter or result `{}`", parameter.name);
@@ -182,6 +227,8 @@ pub(crate) fn describe(value: &RuntimeValue) -> String {
     match value {
         RuntimeValue::Matrix(block) => format!("a {} x {} matrix", block.rows(), block.cols()),
         RuntimeValue::Scalar(scalar) => format!("the {} value {scalar}", scalar.scalar_type().mnemonic()),
+        RuntimeValue::List(list) => format!("a list of {} elements", list.elements.len()),
+        RuntimeValue::Frame(frame) => format!("a {} x {} frame", frame.rows(), frame.cols()),
     }
 }
 

@@ -81,6 +81,9 @@ pub(crate) fn ternary(op: TernaryOp, a: &Value, b: &Value, c: &Value) -> Option<
 
 /// A scalar converted; texts are read as numbers or truth values.
 pub(crate) fn cast(op: CastOp, value: &Value) -> Option<Value> {
+    if op == CastOp::AsScalar {
+        return Some(value.clone());
+    }
     let number = match value {
         Value::Str(text) => match text.trim() {
             "TRUE" => 1.0,
@@ -94,6 +97,7 @@ pub(crate) fn cast(op: CastOp, value: &Value) -> Option<Value> {
         CastOp::AsDouble => Value::F64(number),
         CastOp::AsInteger => Value::I64(number as i64),
         CastOp::AsLogical => Value::Bool(number != 0.0),
+        CastOp::AsList | CastOp::AsFrame => return None,
     })
 }
 

@@ -17,8 +17,12 @@ pub struct Statistics {
     pub codegen_seconds: f64,
     /// Time in operators, in seconds.
     pub execute_seconds: f64,
-    /// Blocks compiled, recompilations included.
+    /// DAGs taken through the optimizer: a block for each set of sizes that it meets.
     pub dags_optimized: u64,
+    /// Those among them that had been optimized before, for other sizes.
+    pub recompilations: u64,
+    /// Executions of blocks that were compiled already for their sizes.
+    pub block_cache_hits: u64,
     /// Fusion plans costed.
     pub plans_costed: u64,
     /// CPlans constructed.
@@ -99,6 +103,8 @@ impl Statistics {
         self.codegen_seconds += other.codegen_seconds;
         self.execute_seconds += other.execute_seconds;
         self.dags_optimized += other.dags_optimized;
+        self.recompilations += other.recompilations;
+        self.block_cache_hits += other.block_cache_hits;
         self.plans_costed += other.plans_costed;
         self.cplans += other.cplans;
         self.operators_compiled += other.operators_compiled;
@@ -141,6 +147,8 @@ impl Statistics {
         line("codegen", format!("{:.4} s", self.codegen_seconds));
         line("execute", format!("{:.4} s", self.execute_seconds));
         line("DAGs optimized", self.dags_optimized.to_string());
+        line("recompilations", self.recompilations.to_string());
+        line("block cache hits", self.block_cache_hits.to_string());
         line("plans costed", self.plans_costed.to_string());
         line("CPlans", self.cplans.to_string());
         line("operators compiled", format!("{} ({} bytes of code)", self.operators_compiled, self.code_bytes));

@@ -1,8 +1,9 @@
 //! What variables hold at run time.
 
 use fuseline_ir::{DataType, SizeInfo, Value};
-use fuseline_matrix::MatrixBlock;
+use fuseline_matrix::{Csr, Dense, Frame, MatrixBlock};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The value of a variable.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +12,39 @@ pub enum RuntimeValue {
     Matrix(MatrixBlock),
     /// A scalar.
     Scalar(Value),
+    /// A list.
+    List(Arc<List>),
+    /// A frame.
+    Frame(Arc<Frame>),
+}
+
+/// Values of any types in order, each of which may have a name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct List {
+    /// The elements.
+    pub elements: Vec<ListElement>,
+}
+
+/// An element of a [`List`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListElement {
+    /// Its name, where it has one.
+    pub name: Option<String>,
+    /// Its value.
+    pub value: RuntimeValue,
+}
+
+impl List {
+    /// A list of values without names, such as the results of an operator with several.
+    pub fn unnamed(values: impl IntoIterator<Item = RuntimeValue>) -> Self {
+        List { elements: values.into_iter().map(|value| ListElement { name: None, value }).collect() }
+    }
+}
+
+impl From<List> for RuntimeValue {
+    fn from(list: List) -> Self {
+        RuntimeValue::List(Arc::new(list))
+    }
 }
 
 /// Variables by name.
@@ -22,14 +56,16 @@ impl RuntimeValue {
         match self {
             RuntimeValue::Matrix(_) => DataType::Matrix,
             RuntimeValue::Scalar(value) => DataType::Scalar(value.scalar_type()),
+            RuntimeValue::List(_) => DataType::List,
+            RuntimeValue::Frame(_) => DataType::Frame,
         }
     }
 
-    /// The size; unknown for scalars.
+    /// The size of a matrix; unknown for others.
     pub fn size(&self) -> SizeInfo {
         match self {
             RuntimeValue::Matrix(block) => block.size(),
-            RuntimeValue::Scalar(_) => SizeInfo::UNKNOWN,
+            RuntimeValue::Scalar(_) | RuntimeValue::List(_) | RuntimeValue::Frame(_) => SizeInfo::UNKNOWN,
         }
     }
 
@@ -37,7 +73,7 @@ impl RuntimeValue {
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             RuntimeValue::Matrix(block) if block.dims() == (1, 1) => Some(block.get(0, 0)),
-            RuntimeValue::Matrix(_) => None,
+            RuntimeValue::Matrix(_) | RuntimeValue::List(_) | RuntimeValue::Frame(_) => None,
             RuntimeValue::Scalar(value) => value.as_f64(),
         }
     }
@@ -46,6 +82,12 @@ impl RuntimeValue {
 impl From<MatrixBlock> for RuntimeValue {
     fn from(block: MatrixBlock) -> Self {
         RuntimeValue::Matrix(block)
+    }
+}
+
+impl From<Frame> for RuntimeValue {
+    fn from(frame: Frame) -> Self {
+        RuntimeValue::Frame(Arc::new(frame))
     }
 }
 
@@ -58,5 +100,35 @@ impl From<Value> for RuntimeValue {
 impl From<f64> for RuntimeValue {
     fn from(value: f64) -> Self {
         RuntimeValue::Scalar(Value::F64(value))
+    }
+}
+
+impl From<Dense> for RuntimeValue {
+    fn from(dense: Dense) -> Self {
+        RuntimeValue::Matrix(dense.into())
+    }
+}
+
+impl From<Csr> for RuntimeValue {
+    fn from(csr: Csr) -> Self {
+        RuntimeValue::Matrix(csr.into())
+    }
+}
+
+impl From<i64> for RuntimeValue {
+    fn from(value: i64) -> Self {
+        RuntimeValue::Scalar(Value::I64(value))
+    }
+}
+
+impl From<bool> for RuntimeValue {
+    fn from(value: bool) -> Self {
+        RuntimeValue::Scalar(Value::Bool(value))
+    }
+}
+
+impl From<&str> for RuntimeValue {
+    fn from(value: &str) -> Self {
+        RuntimeValue::Scalar(Value::Str(value.to_owned()))
     }
 }

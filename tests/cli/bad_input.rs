@@ -217,7 +217,6 @@ fn what_is_not_there_yet_says_so() {
         (&["run", "a.dml", "--plan-cache", "folder"], "a plan cache in a folder"),
         (&["run", "a.dml", "--enumeration", "none"], "--enumeration none"),
         (&["run", "a.dml", "--enumeration", "all"], "--enumeration all"),
-        (&["run", "a.dml", "--mem", "1g"], "--mem"),
         (&["run", "a.dml", "--lib", "."], "--lib"),
         (&["explain", "a.dml", "--stage", "hops", "--format", "dot"], "explaining in another form than text"),
         (&["calibrate"], "fuseline calibrate"),

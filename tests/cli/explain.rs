@@ -4,7 +4,7 @@ use crate::command::{Folder, fuseline};
 
 const STAGES: &[&str] = &["hops", "rewritten", "memo", "plan", "cplan", "llvm", "asm", "runtime"];
 
-const L2SVM: &[&str] = &["algorithms/l2svm.dml", "--nvargs", "rows=100000", "cols=10"];
+const L2SVM: &[&str] = &["examples/l2svm.dml", "--nvargs", "rows=100000", "cols=10"];
 
 #[track_caller]
 fn explain(stage: &str) -> String {
@@ -97,7 +97,7 @@ fn check_accepts_without_running() {
     assert!(!folder.path("file").exists());
     folder.write("bad.dml", "x = undefined_variable + 1\nprint(x)\n");
     assert!(folder.run(&["check", "bad.dml"]).message().contains("bad.dml:1:5"));
-    assert_eq!(fuseline(&["check", "algorithms/l2svm.dml"]).quiet(), "");
+    assert_eq!(fuseline(&["check", "examples/l2svm.dml"]).quiet(), "");
 }
 
 const ROW: &str = "X = rand(rows=10000, cols=200, seed=1)\n\

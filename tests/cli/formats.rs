@@ -8,7 +8,7 @@ const DESCRIBE: &str =
 
 #[test]
 fn scripts_write_and_read_every_format() {
-    for name in ["x.csv", "x.tsv", "x.mtx", "x.npy", "x.libsvm", "x.ijv", "x.csv.gz", "x.mtx.gz", "x.txt.gz"] {
+    for name in ["x.csv", "x.tsv", "x.mtx", "x.npy", "x.libsvm", "x.ijv", "x.csv.gz", "x.mtx.gz", "x.txt.gz", "x.bin"] {
         let folder = Folder::new();
         let write = format!(
             "X = rand(rows=20, cols=7, min=-1, max=1, sparsity=0.5, seed=3) / 3\nwrite(X, \"{name}\")\n{DESCRIBE}"
@@ -129,7 +129,7 @@ fn convert_says_what_is_wrong() {
     assert_eq!(message(&["b.csv", "c.npy"]), "error: cannot open b.csv: No such file or directory (os error 2)\n");
     folder.write("b.csv", "1,2\n");
     assert_eq!(message(&["b.csv", "c.npz"]), "error: c.npz: archives of arrays can only be read; write npy\n");
-    let unknown = "error: b.csv: the format `arff` is not known; csv, text, mm, libsvm, npy, npz are\n";
+    let unknown = "error: b.csv: the format `arff` is not known; csv, text, mm, libsvm, npy, npz, binary are\n";
     assert_eq!(message(&["b.csv", "c", "--from", "arff"]), unknown);
     assert!(message(&["b.csv"]).contains("<OUT>"));
 }

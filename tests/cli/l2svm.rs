@@ -3,7 +3,7 @@
 use crate::command::{BACKENDS, Folder, fuseline};
 use std::collections::BTreeMap;
 
-const SCRIPT: &str = "algorithms/l2svm.dml";
+const SCRIPT: &str = "examples/l2svm.dml";
 const DATA: &str = "data=examples/data/breast_cancer.csv";
 
 /// What the job printed and the model that it wrote.

@@ -2,9 +2,12 @@
 
 mod bad_input;
 mod command;
+mod errors;
 mod explain;
 mod files;
 mod formats;
+mod generate;
+mod interrupt;
 mod l2svm;
 mod readme;
 mod run;

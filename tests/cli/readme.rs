@@ -20,7 +20,7 @@ fn the_fused_operator_is_that_of_the_script() {
 
 #[test]
 fn every_command_and_option_is_described() {
-    for command in ["run", "explain", "opt", "check"] {
+    for command in ["run", "explain", "opt", "check", "generate"] {
         assert!(README.contains(&format!("fuseline {command} ")), "{command}");
         let help = fuseline(&[command, "--help"]).quiet();
         let options = help.split_whitespace().filter(|word| word.starts_with("--") && *word != "--help");

@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Statistics of the main job on generated data.
 #[track_caller]
 fn statistics(options: &[&str]) -> Value {
-    let arguments = [&["run", "algorithms/l2svm.dml", "--stats=json"], options].concat();
+    let arguments = [&["run", "examples/l2svm.dml", "--stats=json"], options].concat();
     let arguments = [&arguments[..], &["--nvargs", "rows=100000", "cols=10", "maxiter=3"]].concat();
     let finished = fuseline(&arguments).success();
     serde_json::from_str(&finished.stderr).unwrap_or_else(|error| panic!("{error}: {}", finished.stderr))
@@ -21,6 +21,8 @@ fn count(statistics: &Value, field: &str) -> u64 {
 const TIMES: &[&str] = &["parse_seconds", "optimize_seconds", "codegen_seconds", "execute_seconds"];
 const COUNTS: &[&str] = &[
     "dags_optimized",
+    "recompilations",
+    "block_cache_hits",
     "plans_costed",
     "cplans",
     "operators_compiled",

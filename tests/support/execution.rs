@@ -3,12 +3,13 @@
 use crate::filetest::Input;
 use crate::stages::Module;
 use fuseline::{
-    BackendKind, CompileOptions, CompileStage, CpuFeatures, Dense, MatrixBlock, Mode, Outcome, Primitives,
-    RuntimeValue, Session, Variables,
+    BackendKind, CompileOptions, CompileStage, CpuFeatures, Dense, ExplainStage, MatrixBlock, Mode, Outcome, Primitives,
+    RuntimeValue, Session, StagePrinter, Variables,
 };
 use fuseline_interp::oracle::{self, OracleValue};
 use fuseline_ir::hop::{HopDag, HopOp};
 use fuseline_ir::{SizeInfo, Value};
+use fuseline_passes::machine::Machine;
 use fuseline_passes::template::TemplateLimits;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -25,6 +26,32 @@ fn dags(input: &Input<'_>) -> Result<Vec<(String, HopDag)>, String> {
 /// Options for small matrices: templates without lower limits on sizes.
 fn small(backend: BackendKind) -> CompileOptions {
     CompileOptions { backend, template_limits: TemplateLimits::tiny(), ..CompileOptions::default() }
+}
+
+/// The fusion plans of a script's blocks, as `fuseline explain --stage plan` shows them, but for one machine wherever the
+/// test runs. Options: `mode=`, and those of the script.
+pub(crate) fn plan(input: &Input<'_>) -> Result<String, String> {
+    let mode = match input.options.get("mode").copied() {
+        None | Some("gen") => Mode::Gen,
+        Some("gen-fa") => Mode::GenFuseAll,
+        Some("gen-fnr") => Mode::GenFuseNoRedundancy,
+        Some(other) => return Err(format!("unknown option mode={other}")),
+    };
+    let machine = Machine::default();
+    let options = CompileOptions { mode, machine, backend: BackendKind::Interp, ..CompileOptions::default() };
+    let session = Session::new(options).map_err(|error| error.to_string())?;
+    let arguments: Vec<(&str, &str)> = input.options.iter().map(|(&name, &value)| (name, value)).collect();
+    let name = input.path.display().to_string();
+    let script = session.compile_script(&name, input.text, &arguments).map_err(|error| error.to_string())?;
+    let mut printer = StagePrinter::new(ExplainStage::Plan);
+    let mut texts: BTreeMap<usize, String> = BTreeMap::new();
+    let observe = &mut |block, stage: CompileStage<'_>| {
+        printer.observe(&stage);
+        texts.entry(block).or_default().push_str(&printer.take());
+    };
+    session.compile_blocks(&script.for_effects(), observe).map_err(|error| error.to_string())?;
+    let texts = texts.iter().filter(|(_, text)| !text.is_empty());
+    Ok(texts.map(|(block, text)| format!("# block {block}\n{text}")).collect())
 }
 
 /// Per operator the vector primitives that its code calls. The lines `# check: TEXT` must occur in the modules, in this

@@ -20,7 +20,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// Command that accepts the outputs of all files.
-pub(crate) const BLESS_COMMAND: &str = "FUSELINE_BLESS=1 cargo test --test filetests";
+pub(crate) const BLESS_COMMAND: &str = "FUSELINE_BLESS=1 cargo test --test filetests --test language";
 
 /// What a subtest works on.
 #[derive(Debug)]

@@ -9,7 +9,9 @@ use fuseline_lang::ParseOptions;
 use fuseline_passes::explain::{explain_cplans, explain_memo, explain_partitions, explain_plan};
 use fuseline_passes::pipeline::OptimizerOptions;
 use fuseline_passes::rewrite::{RewriteOptions, explain_rewrites};
-use fuseline_passes::size::explain_sizes;
+use fuseline_passes::liveness::assigned_variables;
+use fuseline_passes::program::{ProgramOptions, simplify_program};
+use fuseline_passes::size::{SizeEnvironment, explain_sizes};
 
 /// Every subtest. A new stage is one line here.
 pub(crate) const SUBTESTS: &Subtests = &[
@@ -17,9 +19,11 @@ pub(crate) const SUBTESTS: &Subtests = &[
     ("verify", verify),
     ("size", size),
     ("rewrite", rewrite),
+    ("program", simplified),
     ("explore", explore),
     ("partition", partition),
     ("select", select),
+    ("plan", execution::plan),
     ("cplan", cplan),
     ("cost", cost),
     ("llvm", execution::llvm),
@@ -121,6 +125,28 @@ fn size(input: &Input<'_>) -> Result<String, String> {
 /// What rewriting does, with the default options, and what comes of it.
 fn rewrite(input: &Input<'_>) -> Result<String, String> {
     each_dag(input, |dag| explain_rewrites(dag, &RewriteOptions::default()))
+}
+
+/// A program after the passes over programs; `pass=` names a single one.
+fn simplified(input: &Input<'_>) -> Result<String, String> {
+    let Module::Program(mut program) = Module::parse(input)? else {
+        return Err("the stage takes programs".to_owned());
+    };
+    let options = match input.options.get("pass").copied() {
+        None => ProgramOptions::default(),
+        Some("constants") => ProgramOptions { constants: true, ..ProgramOptions::NONE },
+        Some("inlining") => ProgramOptions { inlining: true, ..ProgramOptions::NONE },
+        Some("motion") => ProgramOptions { motion: true, ..ProgramOptions::NONE },
+        Some(other) => return Err(format!("`{other}` is no pass")),
+    };
+    let results = assigned_variables(&program);
+    let result = simplify_program(&mut program, &SizeEnvironment::new(), &results, options);
+    let wrong = program.verify();
+    match (result, wrong) {
+        (Ok(()), Ok(())) => Ok(format!("{program}\n")),
+        (Err(error), _) => Ok(format!("error: {error}\n")),
+        (_, Err(errors)) => Err(format!("{errors}\nin\n{program}")),
+    }
 }
 
 /// The memo table after exploration.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const SCRIPT: &str = "algorithms/l2svm.dml";
+const SCRIPT: &str = "examples/l2svm.dml";
 
 /// The input of the main job, as arguments of the script.
 const DATA: &[&str] = &["data=examples/data/breast_cancer.csv"];

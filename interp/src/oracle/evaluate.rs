@@ -5,7 +5,7 @@ use super::cell::OracleCell;
 use super::value::{OracleMatrix, OracleValue};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::Value;
-use fuseline_ir::hop::{CastOp, Hop, HopDag, HopId, HopOp, HopOutput, NaryOp, ShapeOp};
+use fuseline_ir::hop::{CastOp, Function, Hop, HopDag, HopId, HopOp, HopOutput, NaryOp, ShapeOp};
 use fuseline_ir::ops::{AggOp, Direction};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -154,8 +154,9 @@ impl<'a> Evaluation<'a> {
             HopOp::Shape(op) => self.shape(*op)?,
             HopOp::Cast(op) => self.cast(*op)?,
             HopOp::Concat => OracleValue::Text(self.text(0)? + &self.text(1)?),
+            HopOp::Parameterized { function: Function::Numeric(function), names } => self.numeric(*function, names)?,
             HopOp::Parameterized { function, names } => OracleValue::Matrix(self.function(*function, names)?),
-            HopOp::SpoofOp { .. } => return Err(self.unsupported()),
+            HopOp::Item(_) | HopOp::SpoofOp { .. } => return Err(self.unsupported()),
         })
     }
 
@@ -320,6 +321,7 @@ impl<'a> Evaluation<'a> {
             (CastOp::AsScalar | CastOp::AsDouble, _) => OracleValue::Scalar(single()?),
             (CastOp::AsInteger, _) => OracleValue::Scalar(single()?.truncated()),
             (CastOp::AsLogical, _) => OracleValue::Scalar(single()?.truth_value()),
+            (CastOp::AsList | CastOp::AsFrame, _) => return Err(self.unsupported()),
         })
     }
 }

@@ -13,20 +13,27 @@ impl Evaluation<'_> {
             Function::Order => self.order(names),
             Function::RemoveEmpty => self.remove_empty(names),
             Function::Table => self.table(names),
-            Function::RowIndexMax => self.row_index(|x, y| x > y),
-            Function::RowIndexMin => self.row_index(|x, y| x < y),
+            Function::RowIndexMax => self.row_index(|x, y| x >= y),
+            Function::RowIndexMin => self.row_index(|x, y| x <= y),
             Function::Read
             | Function::Write
             | Function::Print
             | Function::Stop
             | Function::Assert
             | Function::ToString
-            | Function::Time => Err(self.unsupported()),
+            | Function::Time
+            | Function::Numeric(_)
+            | Function::List
+            | Function::Remove
+            | Function::TransformEncode
+            | Function::TransformApply
+            | Function::TransformDecode
+            | Function::TypeOf => Err(self.unsupported()),
         }
     }
 
     /// The position of the input with this name.
-    fn named(&self, names: &[String], name: &str) -> Option<usize> {
+    pub(super) fn named(&self, names: &[String], name: &str) -> Option<usize> {
         let first = self.hop.inputs.len() - names.len();
         names.iter().position(|other| other == name).map(|position| first + position)
     }
@@ -158,7 +165,7 @@ impl Evaluation<'_> {
         }))
     }
 
-    /// Per row the 1-based column of the cell that no other is better than, the first of equals; NaN is better than
+    /// Per row the 1-based column of the cell that no other is better than, the last of equals; NaN is better than
     /// any number. 0 for a row without columns.
     fn row_index(&self, is_better: impl Fn(f64, f64) -> bool) -> Result<OracleMatrix, OracleError> {
         let matrix = self.matrix(0)?;

@@ -8,6 +8,7 @@ mod cell;
 mod double_double;
 mod evaluate;
 mod functions;
+mod numeric;
 mod reorganise;
 mod rules;
 mod taint;

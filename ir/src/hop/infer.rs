@@ -1,6 +1,10 @@
 //! The output type and size of every operator, from those of its inputs: the one place that knows them. The front
 //! end, the expression builder, the verifier and size propagation all ask here.
 
+mod numeric;
+
+pub use numeric::window_count;
+
 use super::{CastOp, DataGenOp, Function, HopDag, HopId, HopOp, NaryOp, ReorgOp, ShapeOp};
 use crate::ops::{AggOp, BinaryOp, BinaryZero, Direction, TernaryOp, UnaryOp, UnaryZero};
 use crate::size::SizeInfo;
@@ -42,6 +46,16 @@ pub enum ShapeError {
         left: SizeInfo,
         /// Size of the second input.
         right: SizeInfo,
+        /// What would fit.
+        rule: &'static str,
+    },
+    /// A matrix of a wrong shape.
+    #[error("{operation} of a matrix {size}: {rule}")]
+    Size {
+        /// The operation.
+        operation: String,
+        /// Size of the matrix.
+        size: SizeInfo,
         /// What would fit.
         rule: &'static str,
     },
@@ -109,11 +123,7 @@ impl Context<'_> {
             HopOp::Index => self.index(),
             HopOp::LeftIndex => self.left_index(),
             HopOp::DataGen(op) => self.data_gen(*op),
-            HopOp::Shape(_) => {
-                self.arity(1)?;
-                self.expect_matrix(0)?;
-                Ok((DataType::I64, SCALAR))
-            }
+            HopOp::Shape(op) => self.shape(*op),
             HopOp::Cast(op) => self.cast(*op),
             HopOp::Concat => {
                 self.arity(2)?;
@@ -121,6 +131,7 @@ impl Context<'_> {
                 self.expect_scalar(1)?;
                 Ok((DataType::STR, SCALAR))
             }
+            HopOp::Item(position) => self.item(*position),
             HopOp::Parameterized { function, names } => self.function(*function, names),
             HopOp::SpoofOp { .. } => Ok((DataType::Matrix, SizeInfo::UNKNOWN)),
         }
@@ -180,22 +191,64 @@ impl Context<'_> {
     fn expect_matrix(&self, position: usize) -> Result<(), ShapeError> {
         match self.data_type(position) {
             DataType::Matrix | DataType::Unknown => Ok(()),
-            DataType::Scalar(_) => Err(self.type_error(position, "a matrix")),
+            _ => Err(self.type_error(position, "a matrix")),
         }
     }
 
     fn expect_scalar(&self, position: usize) -> Result<(), ShapeError> {
         match self.data_type(position) {
             DataType::Scalar(_) | DataType::Unknown => Ok(()),
-            DataType::Matrix => Err(self.type_error(position, "a scalar")),
+            _ => Err(self.type_error(position, "a scalar")),
         }
     }
 
     fn expect_number(&self, position: usize) -> Result<(), ShapeError> {
         match self.data_type(position) {
-            DataType::Scalar(ScalarType::Str) => Err(self.type_error(position, "a matrix or a number")),
-            _ => Ok(()),
+            DataType::Scalar(ScalarType::Str) | DataType::List | DataType::Frame => {
+                Err(self.type_error(position, "a matrix or a number"))
+            }
+            DataType::Matrix | DataType::Scalar(_) | DataType::Unknown => Ok(()),
         }
+    }
+
+    fn expect_table(&self, position: usize) -> Result<(), ShapeError> {
+        match self.data_type(position) {
+            DataType::Matrix | DataType::Frame | DataType::List | DataType::Unknown => Ok(()),
+            DataType::Scalar(_) => Err(self.type_error(position, "a matrix, a frame or a list")),
+        }
+    }
+
+    fn expect_type(&self, position: usize, data_type: DataType, name: &'static str) -> Result<(), ShapeError> {
+        let actual = self.data_type(position);
+        if actual == data_type || actual == DataType::Unknown { Ok(()) } else { Err(self.type_error(position, name)) }
+    }
+
+    fn shape(&self, op: ShapeOp) -> Result<(DataType, SizeInfo), ShapeError> {
+        self.arity(1)?;
+        if op != ShapeOp::Length || self.data_type(0) != DataType::STR {
+            self.expect_table(0)?;
+        }
+        Ok((DataType::I64, SCALAR))
+    }
+
+    /// One of the results of the operator that gives this operator's input.
+    fn item(&self, position: usize) -> Result<(DataType, SizeInfo), ShapeError> {
+        self.arity(1)?;
+        self.expect_type(0, DataType::List, "a list")?;
+        let producer = &self.dag[self.inputs[0]];
+        Context { dag: self.dag, op: &producer.op, inputs: &producer.inputs }.result(position)
+    }
+
+    /// Type and size of the result at a position of an operator with several.
+    fn result(&self, position: usize) -> Result<(DataType, SizeInfo), ShapeError> {
+        let HopOp::Parameterized { function, .. } = self.op else { return Ok((DataType::Unknown, SizeInfo::UNKNOWN)) };
+        Ok(match (function, position) {
+            (Function::Numeric(function), _) => (DataType::Matrix, self.numeric_result(*function, position)),
+            (Function::Remove, _) => (DataType::List, SizeInfo::UNKNOWN),
+            (Function::TransformEncode, 0) => (DataType::Matrix, SizeInfo::UNKNOWN),
+            (Function::TransformEncode, _) => (DataType::Frame, SizeInfo::UNKNOWN),
+            _ => (DataType::Unknown, SizeInfo::UNKNOWN),
+        })
     }
 
     fn dimensions(&self, left: usize, right: usize, rule: &'static str) -> ShapeError {
@@ -251,6 +304,8 @@ impl Context<'_> {
             (DataType::Unknown, DataType::Scalar(_)) | (DataType::Scalar(_), DataType::Unknown) => {
                 Ok((DataType::Unknown, SizeInfo::UNKNOWN))
             }
+            (DataType::List | DataType::Frame, _) => Err(self.type_error(0, "a matrix or a number")),
+            (_, DataType::List | DataType::Frame) => Err(self.type_error(1, "a matrix or a number")),
         }
     }
 
@@ -369,6 +424,14 @@ impl Context<'_> {
         if let Some(fold) = op.fold() {
             return self.nary_elementwise(fold);
         }
+        match self.inputs.first().map(|&first| self.dag[first].data_type) {
+            // A single list of matrices is bound as these.
+            Some(DataType::List) if self.inputs.len() == 1 => return Ok((DataType::Matrix, SizeInfo::UNKNOWN)),
+            Some(DataType::List) if op == NaryOp::Cbind => return Ok((DataType::List, SizeInfo::UNKNOWN)),
+            Some(DataType::Frame) => return self.bind_frames(),
+            Some(DataType::Unknown) => return Ok((DataType::Unknown, SizeInfo::UNKNOWN)),
+            _ => {}
+        }
         let mut result: Option<SizeInfo> = None;
         for position in 0..self.inputs.len() {
             self.expect_matrix(position)?;
@@ -395,6 +458,11 @@ impl Context<'_> {
         }
         let arity_error = || ShapeError::Arity { operation: self.operation(), expected: 1, actual: 0 };
         Ok((DataType::Matrix, result.ok_or_else(arity_error)?))
+    }
+
+    fn bind_frames(&self) -> Result<(DataType, SizeInfo), ShapeError> {
+        (1..self.inputs.len()).try_for_each(|position| self.expect_type(position, DataType::Frame, "a frame"))?;
+        Ok((DataType::Frame, SizeInfo::UNKNOWN))
     }
 
     fn aggregate(&self, op: AggOp, direction: Direction) -> Result<(DataType, SizeInfo), ShapeError> {
@@ -451,6 +519,20 @@ impl Context<'_> {
         match function {
             Function::Read => matrix(SizeInfo::UNKNOWN),
             Function::ToString => Ok((DataType::STR, SCALAR)),
+            Function::Numeric(function) => self.numeric(function, names),
+            Function::List => Ok((DataType::List, SCALAR)),
+            Function::Remove => {
+                self.expect_type(0, DataType::List, "a list")?;
+                self.expect_scalar(1)?;
+                Ok((DataType::List, SCALAR))
+            }
+            Function::TransformEncode | Function::TransformApply | Function::TransformDecode => {
+                self.transform(function)
+            }
+            Function::TypeOf => {
+                self.expect_type(0, DataType::Frame, "a frame")?;
+                Ok((DataType::Frame, SCALAR))
+            }
             Function::Time => Ok((DataType::I64, SCALAR)),
             Function::Write | Function::Print | Function::Stop | Function::Assert => Ok((DataType::BOOL, SCALAR)),
             Function::Order => {
@@ -486,6 +568,23 @@ impl Context<'_> {
                 matrix(SizeInfo { cols: Some(1), nnz: None, ..self.size(0) })
             }
         }
+    }
+
+    fn transform(&self, function: Function) -> Result<(DataType, SizeInfo), ShapeError> {
+        match function {
+            Function::TransformDecode => self.expect_matrix(0)?,
+            _ => self.expect_type(0, DataType::Frame, "a frame")?,
+        }
+        self.expect_type(1, DataType::STR, "a text")?;
+        if function != Function::TransformEncode {
+            self.expect_type(2, DataType::Frame, "a frame")?;
+        }
+        Ok(match function {
+            Function::TransformEncode => (DataType::List, SCALAR),
+            Function::TransformDecode => (DataType::Frame, SCALAR),
+            // Every row of the frame becomes one of the matrix.
+            _ => (DataType::Matrix, SizeInfo::UNKNOWN),
+        })
     }
 
     /// The input that was passed under this name.
@@ -545,9 +644,12 @@ impl Context<'_> {
 
     fn index(&self) -> Result<(DataType, SizeInfo), ShapeError> {
         self.arity(5)?;
-        self.expect_matrix(0)?;
+        self.expect_table(0)?;
         for position in 1..5 {
             self.expect_scalar(position)?;
+        }
+        if !self.data_type(0).is_matrix() {
+            return Ok((self.data_type(0), SizeInfo::UNKNOWN));
         }
         let size = self.size(0);
         let (rows, cols) = self.check_range(size, 1)?;
@@ -568,11 +670,14 @@ impl Context<'_> {
 
     fn left_index(&self) -> Result<(DataType, SizeInfo), ShapeError> {
         self.arity(6)?;
-        self.expect_matrix(0)?;
-        self.expect_number(1)?;
+        self.expect_table(0)?;
         for position in 2..6 {
             self.expect_scalar(position)?;
         }
+        if !self.data_type(0).is_matrix() {
+            return Ok((self.data_type(0), SizeInfo::UNKNOWN));
+        }
+        self.expect_number(1)?;
         let size = self.size(0);
         let (rows, cols) = self.check_range(size, 2)?;
         if self.data_type(1).is_matrix() {
@@ -609,6 +714,9 @@ impl Context<'_> {
                 let cells = rows.zip(cols).map(|(rows, cols)| rows.saturating_mul(cols));
                 let nnz = match self.data_type(0) {
                     DataType::Matrix => self.size(0).nnz,
+                    DataType::List | DataType::Frame => {
+                        return Err(self.type_error(0, "a scalar, a text of numbers or a matrix"));
+                    }
                     DataType::STR | DataType::Unknown => None,
                     DataType::Scalar(_) => match self.dag.literal_f64(self.inputs[0]) {
                         Some(0.0) => Some(0),
@@ -647,12 +755,23 @@ impl Context<'_> {
     fn cast(&self, op: CastOp) -> Result<(DataType, SizeInfo), ShapeError> {
         self.arity(1)?;
         let (data_type, size) = (self.data_type(0), self.size(0));
-        if op != CastOp::AsMatrix && data_type.is_matrix() && !size.is_single() && size.known_dims().is_some() {
+        let makes_scalar = !matches!(op, CastOp::AsMatrix | CastOp::AsList | CastOp::AsFrame);
+        if makes_scalar && data_type.is_matrix() && !size.is_single() && size.known_dims().is_some() {
             return Err(self.type_error(0, "a scalar or a 1 x 1 matrix"));
         }
         Ok(match op {
-            CastOp::AsScalar => (if data_type.is_scalar() { data_type } else { DataType::F64 }, SCALAR),
+            CastOp::AsScalar => match data_type {
+                DataType::Matrix => (DataType::F64, SCALAR),
+                // The type of an element of a list or a cell of a frame is known at run time.
+                DataType::Scalar(_) => (data_type, SCALAR),
+                DataType::List | DataType::Frame | DataType::Unknown => (DataType::Unknown, SCALAR),
+            },
             CastOp::AsMatrix => (DataType::Matrix, if data_type.is_scalar() { SizeInfo::dims(1, 1) } else { size }),
+            CastOp::AsList => {
+                self.expect_table(0)?;
+                (DataType::List, SCALAR)
+            }
+            CastOp::AsFrame => (DataType::Frame, SCALAR),
             CastOp::AsDouble => (DataType::F64, SCALAR),
             CastOp::AsInteger => (DataType::I64, SCALAR),
             CastOp::AsLogical => (DataType::BOOL, SCALAR),

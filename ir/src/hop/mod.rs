@@ -11,6 +11,7 @@ use cranelift_entity::{PrimaryMap, entity_impl};
 use smallvec::SmallVec;
 
 pub mod infer;
+mod numeric;
 mod operator;
 mod parse;
 mod print;
@@ -19,6 +20,7 @@ mod tests;
 mod verify;
 
 pub use crate::memo::TemplateType;
+pub use numeric::NumericFunction;
 pub use operator::{CastOp, DataGenOp, Function, HopOp, NaryOp, OperatorId, ReorgOp, ShapeOp};
 pub use parse::parse;
 pub(crate) use parse::{BodyParser, parse_scalar_type};

@@ -1,5 +1,6 @@
 //! The kinds of high-level operators.
 
+use super::NumericFunction;
 use crate::memo::TemplateType;
 use crate::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use crate::types::Value;
@@ -14,7 +15,7 @@ entity_impl!(OperatorId, "op");
 /// An operation of any number of inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum NaryOp {
-    /// Columns side by side.
+    /// Columns side by side; of a list and values: the list with these values at its end.
     Cbind,
     /// Rows below each other.
     Rbind,
@@ -57,15 +58,15 @@ pub enum DataGenOp {
     Matrix,
     /// Inputs: from, to, increment. A column from `from` to at most `to`.
     Seq,
-    /// Inputs: rows, columns, minimum, maximum, sparsity, seed (-1: drawn), density function (`"uniform"` or
-    /// `"normal"`).
+    /// Inputs: rows, columns, minimum (`"poisson"`: the mean), maximum, sparsity, seed (-1: drawn), density function
+    /// (`"uniform"`, `"normal"` or `"poisson"`).
     Rand,
     /// Inputs: vector, columns. A row in which each cell of the vector repeats equally often, to fill the columns: a
     /// bias per channel, as a bias per column.
     Expand,
 }
 
-/// A fact of the shape of a matrix, as an integer scalar.
+/// A fact of the shape of a matrix, frame or list (a column of its elements), as an integer scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ShapeOp {
     /// Number of rows.
@@ -76,7 +77,7 @@ pub enum ShapeOp {
     Length,
 }
 
-/// A change of type.
+/// A change of type. A list of a single element is converted as that element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CastOp {
     /// 1 x 1 matrix to scalar; scalars pass.
@@ -89,6 +90,10 @@ pub enum CastOp {
     AsInteger,
     /// To a truth value.
     AsLogical,
+    /// The columns of a matrix as a list of columns; a list of a single list to that list; other lists pass.
+    AsList,
+    /// Matrix or scalar to a frame; frames pass.
+    AsFrame,
 }
 
 /// A function with effects or named arguments.
@@ -108,6 +113,18 @@ pub enum Function {
     ToString,
     /// Nanoseconds since an arbitrary start.
     Time,
+    /// A list. Inputs: the elements; the last of them may have names.
+    List,
+    /// A list without one element. Inputs: list, position or name. Results: the rest, a list of the element.
+    Remove,
+    /// A frame as numbers. Inputs: frame, specification (JSON). Results: matrix, frame of what was learnt of it.
+    TransformEncode,
+    /// A frame as numbers, with what was learnt of another. Inputs: frame, specification, learnt frame.
+    TransformApply,
+    /// The frame that was encoded. Inputs: matrix, specification, learnt frame.
+    TransformDecode,
+    /// The types of a frame's columns, as a frame of one row.
+    TypeOf,
     /// Rows sorted by a column. Inputs: matrix, then `by` (1), `decreasing` (FALSE), `index.return` (FALSE).
     Order,
     /// A matrix without its empty rows or columns. Inputs: matrix, then `margin`, `select` (a vector of what stays),
@@ -116,10 +133,12 @@ pub enum Function {
     /// A contingency table: cell (a, b) sums the weights of the positions with these values. Inputs: a, b, weights
     /// (vectors or scalars), then the dimensions `dim1`, `dim2`.
     Table,
-    /// For each row the 1-based column of its largest cell, the first of equals.
+    /// For each row the 1-based column of its largest cell, the last of equals.
     RowIndexMax,
-    /// For each row the 1-based column of its smallest cell, the first of equals.
+    /// For each row the 1-based column of its smallest cell, the last of equals.
     RowIndexMin,
+    /// A function of matrices and numbers.
+    Numeric(NumericFunction),
 }
 
 /// What a high-level operator computes.
@@ -147,9 +166,10 @@ pub enum HopOp {
     MatMul,
     /// A reorganisation.
     Reorg(ReorgOp),
-    /// A range of a matrix. Inputs: matrix, first row, last row, first column, last column; 1-based and inclusive.
+    /// A range of a matrix, a frame or (by position or name, in the place of rows) a list. Inputs: matrix, first row, last row, first column, last column; 1-based and inclusive.
     Index,
-    /// A matrix with a range replaced. Inputs: matrix, replacement (matrix or scalar), then the range as in `Index`.
+    /// A matrix, frame or list with a range replaced. Inputs: it, the replacement (matrix or scalar; of a list any
+    /// value), then the range as in `Index`.
     LeftIndex,
     /// Generation of a matrix.
     DataGen(DataGenOp),
@@ -159,6 +179,8 @@ pub enum HopOp {
     Cast(CastOp),
     /// Concatenation of two scalars as text.
     Concat,
+    /// The result at this position, from 0, of an operator that gives several as a list.
+    Item(usize),
     /// A function with effects or named arguments; `names` are those of the last inputs.
     Parameterized {
         /// The function.
@@ -175,20 +197,26 @@ pub enum HopOp {
     },
 }
 
+/// Text names of the variants of an operator, of which one kind may wrap another that has names of its own.
 macro_rules! mnemonics {
-    ($type:ident { $($variant:ident = $mnemonic:literal),* $(,)? }) => {
+    ($type:ident { $($variant:ident = $mnemonic:literal),* $(,)? } $(+ $wrapper:ident($inner:ident))?) => {
         impl $type {
-            /// Every variant.
+            /// Every variant, save those of a kind within.
             pub const ALL: &[$type] = &[$($type::$variant),*];
 
             /// The text mnemonic.
             pub fn mnemonic(self) -> &'static str {
-                match self { $($type::$variant => $mnemonic),* }
+                match self {
+                    $($type::$variant => $mnemonic,)*
+                    $($type::$wrapper(inner) => inner.mnemonic(),)?
+                }
             }
 
             /// The variant with this mnemonic.
             pub fn from_mnemonic(mnemonic: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|op| op.mnemonic() == mnemonic)
+                let found = Self::ALL.iter().copied().find(|op| op.mnemonic() == mnemonic);
+                $(let found = found.or_else(|| $inner::from_mnemonic(mnemonic).map($type::$wrapper));)?
+                found
             }
         }
     };
@@ -204,6 +232,8 @@ mnemonics!(CastOp {
     AsDouble = "as.double",
     AsInteger = "as.integer",
     AsLogical = "as.logical",
+    AsList = "as.list",
+    AsFrame = "as.frame",
 });
 mnemonics!(Function {
     Read = "fread",
@@ -213,22 +243,65 @@ mnemonics!(Function {
     Assert = "assert",
     ToString = "toString",
     Time = "time",
+    List = "list",
+    Remove = "remove",
+    TransformEncode = "transformencode",
+    TransformApply = "transformapply",
+    TransformDecode = "transformdecode",
+    TypeOf = "typeof",
     Order = "order",
     RemoveEmpty = "removeEmpty",
     Table = "table",
     RowIndexMax = "rowIndexMax",
     RowIndexMin = "rowIndexMin",
+} + Numeric(NumericFunction));
+mnemonics!(NumericFunction {
+    Solve = "solve",
+    Inverse = "inv",
+    Determinant = "det",
+    Cholesky = "cholesky",
+    Eigen = "eigen",
+    Svd = "svd",
+    Lu = "lu",
+    Qr = "qr",
+    Quantile = "quantile",
+    Median = "median",
+    InterQuartileMean = "interQuartileMean",
+    Unique = "unique",
+    GroupedAggregate = "aggregate",
+    Sample = "sample",
+    Roll = "roll",
+    LowerTriangle = "lower.tri",
+    UpperTriangle = "upper.tri",
+    CumulativeSumProduct = "cumsumprod",
+    DistributionFunction = "cdf",
+    QuantileFunction = "icdf",
+    Conv2d = "conv2d",
+    MaxPool = "max_pool",
+    AvgPool = "avg_pool",
 });
 
 impl Function {
-    /// How many inputs a function takes by position; the others have names.
+    /// How many inputs a function takes by position (a list takes any number more); the others have names.
     pub fn positional_inputs(self) -> usize {
         match self {
-            Function::Time => 0,
+            Function::Numeric(function) => function.positional_inputs(),
+            Function::Time | Function::List => 0,
             Function::Read | Function::Print | Function::Stop | Function::Assert | Function::ToString => 1,
+            Function::TypeOf => 1,
             Function::Order | Function::RemoveEmpty | Function::RowIndexMax | Function::RowIndexMin => 1,
-            Function::Write => 2,
-            Function::Table => 3,
+            Function::Write | Function::Remove | Function::TransformEncode => 2,
+            Function::Table | Function::TransformApply | Function::TransformDecode => 3,
+        }
+    }
+
+    /// How many results the function gives: where they are several, its value is a list of them, for
+    /// [`HopOp::Item`].
+    pub fn results(self) -> usize {
+        match self {
+            Function::Numeric(function) => function.results(),
+            Function::Remove | Function::TransformEncode => 2,
+            _ => 1,
         }
     }
 }
@@ -257,6 +330,7 @@ impl HopOp {
             HopOp::Shape(op) => format!("u({})", op.mnemonic()),
             HopOp::Cast(op) => format!("u({})", op.mnemonic()),
             HopOp::Concat => "b(concat)".to_owned(),
+            HopOp::Item(position) => format!("item({position})"),
             HopOp::Parameterized { function, .. } => format!("p({})", function.mnemonic()),
             HopOp::SpoofOp { template, .. } => format!("spoof({template})"),
         }
@@ -279,6 +353,7 @@ impl HopOp {
             && !matches!(
                 self,
                 HopOp::DataGen(DataGenOp::Rand)
+                    | HopOp::Parameterized { function: Function::Numeric(NumericFunction::Sample), .. }
                     | HopOp::Parameterized { function: Function::Read | Function::Time, .. }
             )
     }

@@ -204,6 +204,7 @@ fn by_mnemonic(mnemonic: &str) -> Option<HopOp> {
         let op: AggOp = mnemonic.strip_prefix("cumulative.")?.parse().ok()?;
         op.is_cumulative().then_some(HopOp::Cumulative(op))
     };
+    let item = || Some(HopOp::Item(mnemonic.strip_prefix("item.")?.parse().ok()?));
     let outer = || mnemonic.strip_prefix("outer.").and_then(BinaryOp::from_mnemonic).map(HopOp::Outer);
     let function = |function| HopOp::Parameterized { function, names: Vec::new() };
     UnaryOp::from_mnemonic(mnemonic)
@@ -219,6 +220,7 @@ fn by_mnemonic(mnemonic: &str) -> Option<HopOp> {
         .or_else(aggregate)
         .or_else(cumulative)
         .or_else(outer)
+        .or_else(item)
 }
 
 fn data_type(line: &mut Cursor<'_>) -> Result<(DataType, SizeInfo), ParseError> {
@@ -230,12 +232,12 @@ fn data_type(line: &mut Cursor<'_>) -> Result<(DataType, SizeInfo), ParseError> 
     Ok((data_type, SizeInfo::UNKNOWN))
 }
 
-/// A scalar type or `unknown`, as [`DataType`] prints them.
+/// A type other than that of a matrix, as [`DataType`] prints them.
 pub(crate) fn parse_scalar_type(word: &str) -> Option<DataType> {
     let scalars = [ScalarType::F64, ScalarType::I64, ScalarType::Bool, ScalarType::Str];
     match scalars.into_iter().find(|scalar| scalar.mnemonic() == word) {
         Some(scalar) => Some(DataType::Scalar(scalar)),
-        None => (word == "unknown").then_some(DataType::Unknown),
+        None => [DataType::List, DataType::Frame, DataType::Unknown].into_iter().find(|other| other.to_string() == word),
     }
 }
 

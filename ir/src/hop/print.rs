@@ -12,7 +12,7 @@
 //! ```
 //!
 //! One operator per line with the type of its value: `f64[rows x cols, nnz=n]` for matrices, with `?` for what is
-//! unknown; `f64`, `i64`, `bool` or `str` for scalars; `unknown` before types are known.
+//! unknown; `f64`, `i64`, `bool` or `str` for scalars; `list`; `frame`; `unknown` before types are known.
 
 use super::{FusionCover, Hop, HopDag, HopId, HopOp};
 use crate::text::{name, quoted, value};
@@ -114,6 +114,7 @@ impl fmt::Display for HopOp {
             HopOp::Shape(op) => f.write_str(op.mnemonic()),
             HopOp::Cast(op) => f.write_str(op.mnemonic()),
             HopOp::Concat => f.write_str("concat"),
+            HopOp::Item(position) => write!(f, "item.{position}"),
             HopOp::Parameterized { function, .. } => f.write_str(function.mnemonic()),
             HopOp::SpoofOp { operator, template } => write!(f, "spoof.{template} {operator}"),
         }

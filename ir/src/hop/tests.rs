@@ -13,6 +13,7 @@ fn operations(random: &mut Random) -> Vec<HopOp> {
         HopOp::Index,
         HopOp::LeftIndex,
         HopOp::Concat,
+        HopOp::Item(random.below(3)),
         HopOp::SpoofOp { operator: OperatorId::from_u32(3), template: random.pick(TemplateType::ALL) },
     ];
     all.extend(UnaryOp::ALL.iter().copied().map(HopOp::Unary));
@@ -48,6 +49,8 @@ pub(crate) fn random_dag(random: &mut Random) -> HopDag {
             DataType::I64,
             DataType::BOOL,
             DataType::STR,
+            DataType::List,
+            DataType::Frame,
             DataType::Unknown,
         ]);
         let extent = |random: &mut Random| random.chance().then(|| random.next());

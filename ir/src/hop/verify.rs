@@ -67,7 +67,7 @@ fn arity(op: &HopOp) -> RangeInclusive<usize> {
     match op {
         HopOp::Read(_) | HopOp::Literal(_) => exactly(0),
         HopOp::Unary(_) | HopOp::AggUnary(..) | HopOp::Reorg(_) | HopOp::Shape(_) | HopOp::Cast(_) => exactly(1),
-        HopOp::Cumulative(_) => exactly(1),
+        HopOp::Cumulative(_) | HopOp::Item(_) => exactly(1),
         HopOp::Binary(_) | HopOp::Outer(_) | HopOp::MatMul | HopOp::Concat => exactly(2),
         HopOp::DataGen(DataGenOp::Expand) => exactly(2),
         HopOp::Ternary(_) | HopOp::DataGen(DataGenOp::Matrix | DataGenOp::Seq) => exactly(3),
@@ -75,6 +75,7 @@ fn arity(op: &HopOp) -> RangeInclusive<usize> {
         HopOp::LeftIndex => exactly(6),
         HopOp::DataGen(DataGenOp::Rand) => exactly(7),
         HopOp::Nary(_) | HopOp::SpoofOp { .. } => 1..=usize::MAX,
+        HopOp::Parameterized { function: Function::List, names } => names.len()..=usize::MAX,
         HopOp::Parameterized { function, names } => exactly(function.positional_inputs() + names.len()),
     }
 }

@@ -139,6 +139,14 @@ macro_rules! for_each_binary_op {
                     Step::Binary(BinaryOp::NotEqual), Step::Binary(BinaryOp::NotEqual)]);
             /// Bitwise and of the operands as 64-bit integers, truncated and saturated; NaN counts as 0.
             BitwAnd = "bitwand", "b(bitwAnd)", Some("bitwAnd"), |x, y| math::bitw_and(x, y), Annihilates, true, false, 1.0, Exact, Lowering::Call;
+            /// Bitwise or of the operands as integers, as in `BitwAnd`.
+            BitwOr = "bitwor", "b(bitwOr)", Some("bitwOr"), |x, y| math::bitw_or(x, y), Joint, true, false, 1.0, Exact, Lowering::Call;
+            /// Bitwise exclusive or of the operands as integers, as in `BitwAnd`.
+            BitwXor = "bitwxor", "b(bitwXor)", Some("bitwXor"), |x, y| math::bitw_xor(x, y), Joint, true, false, 1.0, Exact, Lowering::Call;
+            /// The first operand as an integer, shifted up by as many bits as the lowest six bits of the second say.
+            BitwShiftL = "bitwshiftl", "b(bitwShiftL)", Some("bitwShiftL"), |x, y| math::bitw_shift_left(x, y), LeftAnnihilates, false, false, 1.0, Exact, Lowering::Call;
+            /// The first operand as an integer, shifted down with its sign, as in `BitwShiftL`.
+            BitwShiftR = "bitwshiftr", "b(bitwShiftR)", Some("bitwShiftR"), |x, y| math::bitw_shift_right(x, y), LeftAnnihilates, false, false, 1.0, Exact, Lowering::Call;
             /// Logarithm of the first operand to the base of the second.
             LogBase = "log_base", "b(log)", None, |x, y| math::log(x) / math::log(y), Fills, false, false, 32.0, Ulp(4.0),
                 Lowering::Expand(&[Step::Arg(0), Step::Unary(UnaryOp::Log), Step::Arg(1), Step::Unary(UnaryOp::Log), Step::Binary(BinaryOp::Div)]);

@@ -5,7 +5,7 @@
 //! into a [`StatementBlock::Call`] before the block that uses its result.
 
 use crate::hop::{HopDag, Span};
-use crate::types::{DataType, Value};
+use crate::types::DataType;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -35,6 +35,35 @@ pub struct Program {
     pub body: Vec<StatementBlock>,
     /// The texts that spans refer to.
     pub sources: Vec<Source>,
+    /// The calls in whose place the bodies of functions stand. Operators of such a body have spans whose source is not
+    /// in `sources`: source `sources.len() + n` stands for the text of `inlined[n]`, as part of that call.
+    pub inlined: Vec<InlinedCall>,
+}
+
+/// A call in whose place the body of the function stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InlinedCall {
+    /// The function.
+    pub function: String,
+    /// Where it is called, in another source of the program or as part of another such call.
+    pub call: Option<Span>,
+    /// The source that holds the body.
+    pub source: u32,
+}
+
+impl Program {
+    /// The call that a span is part of, if it is part of one in whose place the function's body stands.
+    pub fn inlined_call(&self, span: Span) -> Option<&InlinedCall> {
+        self.inlined.get((span.source as usize).checked_sub(self.sources.len())?)
+    }
+
+    /// The span in the text where it was written.
+    pub fn written_at(&self, span: Span) -> Span {
+        match self.inlined_call(span) {
+            Some(inlined) => Span { source: inlined.source, ..span },
+            None => span,
+        }
+    }
 }
 
 /// A parameter or a result of a function.
@@ -44,8 +73,6 @@ pub struct Parameter {
     pub name: String,
     /// The declared type.
     pub data_type: DataType,
-    /// The default value of a parameter that may be left out.
-    pub default: Option<Value>,
 }
 
 /// A user function.
@@ -128,7 +155,8 @@ pub enum StatementBlock {
 pub struct Call {
     /// The function.
     pub function: String,
-    /// The arguments: a DAG with one output per parameter that is given, named as the parameter.
+    /// The arguments: a DAG with one output per parameter, named as the parameter. Where a script leaves an argument
+    /// out, the front end put the default here.
     pub arguments: HopDag,
     /// For each result of the function, the variable that takes it; `None` where it is dropped.
     pub targets: Vec<Option<String>>,

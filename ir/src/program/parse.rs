@@ -228,7 +228,7 @@ fn target(line: &mut Cursor<'_>) -> Result<Option<String>, ParseError> {
     if line.eat_word("-") { Ok(None) } else { line.name("a variable or `-`").map(Some) }
 }
 
-/// `(name: type = default, ...)`.
+/// `(name: type, ...)`.
 fn parameters(line: &mut Cursor<'_>) -> Result<Vec<Parameter>, ParseError> {
     line.expect('(')?;
     let parameters = if line.is_next(')') { Vec::new() } else { line.list(parameter)? };
@@ -242,6 +242,5 @@ fn parameter(line: &mut Cursor<'_>) -> Result<Parameter, ParseError> {
     let word = line.word("a type")?;
     let data_type = if word == "matrix" { Some(DataType::Matrix) } else { parse_scalar_type(word) };
     let data_type = data_type.ok_or_else(|| line.error(format!("`{word}` is no type")))?;
-    let default = if line.eat('=') { Some(line.value()?) } else { None };
-    Ok(Parameter { name, data_type, default })
+    Ok(Parameter { name, data_type })
 }

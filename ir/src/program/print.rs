@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! program {
-//!   function scale(X: matrix, factor: f64 = 2.0) -> (Y: matrix) {
+//!   function scale(X: matrix, factor: f64) -> (Y: matrix) {
 //!     block {
 //!       %0 = read "X" : f64[?x?]
 //!       %1 = read "factor" : f64
@@ -13,7 +13,9 @@
 //!   }
 //!   call scale -> Z {
 //!     %0 = read "A" : f64[10x10]
+//!     %1 = literal 2.0 : f64
 //!     write "X" %0
+//!     write "factor" %1
 //!   }
 //!   while {
 //!     %0 = read "continue" : bool
@@ -29,7 +31,7 @@
 //! front of its DAG in `prelude { .. }`. Source texts and spans are not part of the text form.
 
 use super::{Call, Function, Parameter, Predicate, Program, StatementBlock};
-use crate::text::{name, value};
+use crate::text::name;
 use std::fmt;
 
 impl fmt::Display for Program {
@@ -133,13 +135,9 @@ impl Printer<'_, '_> {
     }
 }
 
-/// `name: type`, with ` = value` where there is a default.
+/// `name: type`.
 impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", name(&self.name), self.data_type)?;
-        match &self.default {
-            Some(default) => write!(f, " = {}", value(default)),
-            None => Ok(()),
-        }
+        write!(f, "{}: {}", name(&self.name), self.data_type)
     }
 }

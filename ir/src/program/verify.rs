@@ -91,7 +91,7 @@ impl Verifier<'_> {
             let message = format!("{} has no parameter {}", call.function, argument.name);
             self.errors.check(is_known, entity, message);
         }
-        for parameter in function.parameters.iter().filter(|parameter| parameter.default.is_none()) {
+        for parameter in &function.parameters {
             let is_given = call.arguments.outputs.iter().any(|argument| argument.name == parameter.name);
             let message = format!("the argument {} of {} is missing", parameter.name, call.function);
             self.errors.check(is_given, entity, message);

@@ -134,9 +134,9 @@ fn few_cumulative_products_of_a_sparse_matrix_are_not_zero() {
 }
 
 #[test]
-fn row_indexes_name_the_first_extreme() {
+fn row_indexes_name_the_last_extreme() {
     for (extreme, is_better) in
-        [(Extreme::Min, f64::lt as fn(&f64, &f64) -> bool), (Extreme::Max, f64::gt as fn(&f64, &f64) -> bool)]
+        [(Extreme::Min, f64::le as fn(&f64, &f64) -> bool), (Extreme::Max, f64::ge as fn(&f64, &f64) -> bool)]
     {
         for (rows, cols) in SHAPES {
             for block in [matrix(rows, cols, 3, 2), special_matrix(rows, cols, 1), special_matrix(rows, cols, 2)] {

@@ -43,3 +43,44 @@ fn vectors_expand_to_groups_of_columns() {
     assert!(alone(false, |context| expand(context, &matrix(2, 2, 9, 1), 4).is_err()));
     assert!(alone(false, |context| expand(context, &Dense::zeros(0, 1).into(), 4).is_err()));
 }
+
+#[test]
+fn samples_without_replacement_are_permutations() {
+    let all = crate::sample(50, 50, false, 3).unwrap();
+    let mut values: Vec<f64> = all.to_dense().values().to_vec();
+    values.sort_by(f64::total_cmp);
+    assert!(values.iter().enumerate().all(|(i, &value)| value == (i + 1) as f64));
+    assert_eq!(all.bits(), crate::sample(50, 50, false, 3).unwrap().bits());
+    assert_ne!(all.bits(), crate::sample(50, 50, false, 4).unwrap().bits());
+    let drawn = crate::sample(3, 300, true, 1).unwrap();
+    let count = |wanted: f64| drawn.to_dense().values().iter().filter(|&&value| value == wanted).count();
+    assert_eq!(count(1.0) + count(2.0) + count(3.0), 300);
+    assert!([1.0, 2.0, 3.0].iter().all(|&value| count(value) > 50));
+    let message = |range, size| crate::sample(range, size, false, 1).unwrap_err().to_string();
+    assert_eq!(message(3, 4), "sample: 4 values cannot be drawn out of 3 without replacement");
+    assert_eq!(message(0, 1), "sample: there are no values from 1 to 0");
+    assert_eq!(message(1, -1), "sample: a matrix cannot have -1 rows and 1 columns");
+}
+
+#[test]
+fn poisson_counts_have_their_mean_and_variance() {
+    for mean in [0.0, 0.5, 4.0, 1200.0] {
+        let parameters = crate::RandomParameters {
+            rows: 200,
+            cols: 100,
+            min: 0.0,
+            max: 1.0,
+            sparsity: 1.0,
+            seed: 7,
+            density: crate::Density::Poisson(mean),
+        };
+        let block = run(|context| crate::rand(context, &parameters).unwrap());
+        let cells = block.to_dense().values().to_vec();
+        assert!(cells.iter().all(|&cell| cell >= 0.0 && cell.fract() == 0.0));
+        let actual = cells.iter().sum::<f64>() / cells.len() as f64;
+        let variance = cells.iter().map(|cell| (cell - actual).powi(2)).sum::<f64>() / cells.len() as f64;
+        // Five standard errors.
+        assert!((actual - mean).abs() <= 5.0 * (mean / 20_000.0).sqrt(), "{actual} for {mean}");
+        assert!((variance - mean).abs() <= 0.1 * mean, "{variance} for {mean}");
+    }
+}

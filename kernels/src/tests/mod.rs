@@ -1,14 +1,18 @@
 //! Every kernel against plain loops, over formats, shapes, values and numbers of threads.
 
 mod aggregates;
+mod convolution;
 mod elementwise;
 mod generate;
+mod linear_algebra;
 mod products;
 mod reorganise;
 mod select;
+mod statistics;
 mod table;
+mod triangle;
 
-use crate::{KernelContext, Operand};
+use crate::{KernelContext, KernelError, Operand};
 use fuseline_matrix::{BufferPool, Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{Isa, primitives};
 use rayon::{ThreadPool, ThreadPoolBuilder};

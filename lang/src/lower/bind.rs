@@ -1,10 +1,12 @@
 //! Binding of arguments to parameters, by position and by name, for builtin and user functions alike.
 
-use crate::ast::{Argument, Call, Expression};
+use super::function::Signature;
+use crate::ast::{Argument, Call, Expression, ParameterDefinition};
 use crate::diagnostic::Diagnostic;
 use crate::suggest;
 use fuseline_ir::builtins::{Builtin, Presence};
 use fuseline_ir::hop::Span;
+use fuseline_ir::program::Source;
 use fuseline_ir::types::{DataType, Value};
 
 /// A parameter as binding sees it.
@@ -49,17 +51,19 @@ impl Callable {
         }
     }
 
-    pub(super) fn of_user_function(name: &str, parameters: &[fuseline_ir::program::Parameter]) -> Self {
-        let slot = |parameter: &fuseline_ir::program::Parameter| {
-            let declared = format!("{} {}", type_name(parameter.data_type), parameter.name);
-            let default = parameter.default.as_ref().map(|value| format!(" = {}", quoted(value)));
+    /// `sources` are those that the places of defaults refer to.
+    pub(super) fn of_user_function(signature: &Signature<'_>, sources: &[Source]) -> Self {
+        let slot = |parameter: &ParameterDefinition| {
+            let declared = format!("{} {}", type_name(parameter.data_type), parameter.name.text);
+            let default = parameter.default.as_ref().map(|value| format!(" = {}", written(value, sources)));
             Slot {
-                name: parameter.name.clone(),
+                name: parameter.name.text.clone(),
                 is_required: parameter.default.is_none(),
                 text: declared + &default.unwrap_or_default(),
             }
         };
-        Callable { name: name.to_owned(), slots: parameters.iter().map(slot).collect(), is_variadic: false }
+        let slots = signature.definition.parameters.iter().map(slot).collect();
+        Callable { name: signature.shown.clone(), slots, is_variadic: false }
     }
 
     /// `name(first, second=default)`.
@@ -134,6 +138,13 @@ impl Callable {
     }
 }
 
+/// The text of an expression.
+fn written<'s>(expression: &Expression, sources: &'s [Source]) -> &'s str {
+    let span = expression.span;
+    let text = sources.get(span.source as usize).map(|source| &*source.text);
+    text.and_then(|text| text.get(span.start as usize..span.end as usize)).unwrap_or("...")
+}
+
 /// A value as a script writes it.
 pub(super) fn quoted(value: &Value) -> String {
     match value {
@@ -150,6 +161,8 @@ pub(super) fn type_name(data_type: DataType) -> &'static str {
         DataType::I64 => "Integer",
         DataType::BOOL => "Boolean",
         DataType::STR => "String",
+        DataType::List => "List[Unknown]",
+        DataType::Frame => "Frame[Unknown]",
         DataType::Unknown => "Unknown",
     }
 }

@@ -19,6 +19,9 @@ pub(super) struct Bind<'e> {
 impl Lowerer<'_> {
     /// The operator of a call, with or without a value.
     pub(super) fn builtin(&mut self, builtin: &'static Builtin, call: &Call, span: Span) -> Lowered<HopId> {
+        if builtin.lowering == Lowering::List {
+            return self.list(call, span);
+        }
         let bound = match Callable::of_builtin(builtin).bind(call, span) {
             Ok(bound) => bound,
             Err(error) => return self.report(error),
@@ -32,7 +35,7 @@ impl Lowerer<'_> {
             Lowering::Cumulative(op) => self.with_inputs(&call, HopOp::Cumulative(op)),
             Lowering::Shape(op) => self.with_inputs(&call, HopOp::Shape(op)),
             Lowering::Reorg(op) => self.with_inputs(&call, HopOp::Reorg(op)),
-            Lowering::Nary(op) => self.with_inputs(&call, HopOp::Nary(op)),
+            Lowering::Nary(op) => self.concatenated(&call, op),
             Lowering::Cast(op) => self.with_inputs(&call, HopOp::Cast(op)),
             Lowering::AggregateOrNary(op, _) if call.bound.rest.is_empty() => {
                 self.with_inputs(&call, HopOp::AggUnary(op, Direction::Full))
@@ -51,8 +54,11 @@ impl Lowerer<'_> {
             Lowering::Outer => self.outer(&call),
             Lowering::DataGen(op) => self.data_gen(&call, op),
             Lowering::Function(function) => self.function_call(&call, function),
+            Lowering::Numeric(function) => self.numeric_call(&call, function),
+            Lowering::Composed(function) => self.composed(&call, function),
             Lowering::Table => self.table(&call),
             Lowering::IfDef => self.ifdef(&call),
+            Lowering::List => unreachable!("lists are lowered above: their arguments bind to no parameters"),
         }
     }
 
@@ -68,7 +74,7 @@ impl Lowerer<'_> {
     }
 
     /// The argument of a parameter, or its default.
-    fn argument_or_default(&mut self, call: &Bind<'_>, position: usize) -> Lowered<Option<HopId>> {
+    pub(super) fn argument_or_default(&mut self, call: &Bind<'_>, position: usize) -> Lowered<Option<HopId>> {
         match call.bound.slots[position] {
             Some(argument) => self.expression(argument).map(Some),
             None => {
@@ -76,6 +82,20 @@ impl Lowerer<'_> {
                 Ok(default.map(|value| self.literal(value, call.span)))
             }
         }
+    }
+
+    /// Matrices or lists side by side; texts below each other.
+    fn concatenated(&mut self, call: &Bind<'_>, op: NaryOp) -> Lowered<HopId> {
+        let inputs = self.inputs(call)?;
+        let is_text = |id: &HopId| self.blocks.dag[*id].data_type == DataType::STR;
+        if op != NaryOp::Cbind || !inputs.iter().all(is_text) {
+            return self.add(HopOp::Nary(op), &inputs, call.span);
+        }
+        let line_end = self.literal(Value::Str("\n".to_owned()), call.span);
+        inputs[1..].iter().try_fold(inputs[0], |so_far, next| {
+            let line = self.add(HopOp::Concat, &[so_far, line_end], call.span)?;
+            self.add(HopOp::Concat, &[line, *next], call.span)
+        })
     }
 
     fn log(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
@@ -131,12 +151,8 @@ impl Lowerer<'_> {
 
     fn data_gen(&mut self, call: &Bind<'_>, op: DataGenOp) -> Lowered<HopId> {
         let mut inputs = Vec::new();
-        let (mut count, is_matrix) = (call.builtin.parameters.len(), op == DataGenOp::Matrix);
-        if is_matrix {
-            count = 3;
-            self.check_byrow(call.bound.slots[3])?;
-        }
-        for (position, parameter) in call.builtin.parameters.iter().enumerate().take(count) {
+        let is_matrix = op == DataGenOp::Matrix;
+        for (position, parameter) in call.builtin.parameters.iter().enumerate() {
             if let Some(input) = self.argument_or_default(call, position)? {
                 let may_be_matrix = is_matrix && position == 0;
                 if !may_be_matrix && self.blocks.dag[input].is_matrix() {
@@ -151,27 +167,43 @@ impl Lowerer<'_> {
                 let increment = self.implied_increment(inputs[0], inputs[1], call.span)?;
                 inputs.push(increment);
             }
-            DataGenOp::Matrix | DataGenOp::Seq | DataGenOp::Rand | DataGenOp::Expand => {}
+            DataGenOp::Matrix => {
+                let by_row = self.constant_flag(call, 3)?;
+                inputs.truncate(3);
+                return self.matrix(&inputs, by_row, call.span);
+            }
+            DataGenOp::Rand => {
+                let mean = inputs.split_off(7);
+                let is_poisson = self.blocks.dag.literal_value(inputs[6]) == Some(&Value::Str("poisson".to_owned()));
+                if is_poisson {
+                    inputs[2] = mean[0];
+                }
+            }
+            DataGenOp::Seq | DataGenOp::Expand => {}
         }
         self.add(HopOp::DataGen(op), &inputs, call.span)
+    }
+
+    /// Cells row by row, or column by column: the transpose of the cells row by row of a transposed matrix. The cells of
+    /// a matrix are then taken column by column, too.
+    fn matrix(&mut self, inputs: &[HopId], by_row: bool, span: Span) -> Lowered<HopId> {
+        let matrix = HopOp::DataGen(DataGenOp::Matrix);
+        let transpose = HopOp::Reorg(ReorgOp::Transpose);
+        let [mut data, rows, cols] = inputs[..] else { unreachable!("`matrix` has three inputs") };
+        if by_row {
+            return self.add(matrix, inputs, span);
+        }
+        if !self.blocks.dag[data].is_scalar() {
+            data = self.add(transpose.clone(), &[data], span)?;
+        }
+        let transposed = self.add(matrix, &[data, cols, rows], span)?;
+        self.add(transpose, &[transposed], span)
     }
 
     pub(super) fn matrix_for_scalar<T>(&mut self, function: &str, parameter: &str, place: Span) -> Lowered<T> {
         let message = format!("`{function}` needs a scalar as `{parameter}`, not {}", type_name(DataType::Matrix));
         let error = Diagnostic::new(place, message).here("a matrix");
         self.report(error.help("convert a 1 x 1 matrix with `as.scalar(...)`"))
-    }
-
-    /// The operator fills row by row; the other order has no operator yet.
-    fn check_byrow(&mut self, byrow: Option<&Expression>) -> Lowered<()> {
-        match byrow {
-            None | Some(Expression { kind: ExpressionKind::Literal(Value::Bool(true)), .. }) => Ok(()),
-            Some(other) => {
-                let message = "`matrix` fills row by row; another `byrow` is not supported yet";
-                let help = "swap `rows` and `cols`, and transpose the result with `t(...)`";
-                self.report(Diagnostic::new(other.span, message).here("must be TRUE").help(help))
-            }
-        }
     }
 
     /// 1, or -1 where the sequence falls.

@@ -3,8 +3,8 @@
 use super::bind::type_name;
 use super::blocks::Blocks;
 use super::scope::merge;
-use super::{Lowered, Lowerer};
-use crate::ast::{Expression, ExpressionKind, LoopRange, Name, Statement, StatementKind};
+use super::{Lowered, Lowerer, parfor};
+use crate::ast::{Expression, ExpressionKind, LoopOrder, LoopRange, Name, Statement, StatementKind};
 use crate::diagnostic::Diagnostic;
 use fuseline_ir::hop::Span;
 use fuseline_ir::program::{Predicate, StatementBlock};
@@ -84,8 +84,12 @@ impl Lowerer<'_> {
         variable: &Name,
         range: &LoopRange,
         statements: &[Statement],
-        parallel: bool,
+        order: LoopOrder,
     ) -> Lowered<()> {
+        if order == LoopOrder::Checked {
+            self.errors.extend(parfor::dependencies(variable, range, statements));
+        }
+        let parallel = order != LoopOrder::Sequential;
         let from = self.predicate(&range.from, "the start of a loop");
         let to = self.predicate(&range.to, "the end of a loop");
         let by = range.by.as_ref().map(|by| self.predicate(by, "the increment of a loop")).transpose();

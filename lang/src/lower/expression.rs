@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::suggest;
 use fuseline_ir::builtins;
 use fuseline_ir::hop::infer::ShapeError;
-use fuseline_ir::hop::{Hop, HopId, HopOp, Inputs, ShapeOp, Span};
+use fuseline_ir::hop::{Function, Hop, HopId, HopOp, Inputs, ShapeOp, Span};
 use fuseline_ir::ops::{BinaryOp, UnaryOp};
 use fuseline_ir::size::SizeInfo;
 use fuseline_ir::types::{DataType, Value};
@@ -38,6 +38,10 @@ impl Lowerer<'_> {
             ExpressionKind::Prefix(op, operand) => self.prefix(*op, operand, span),
             ExpressionKind::Infix(..) => self.expression(expression),
             ExpressionKind::Call(call) => self.call_value(call, span),
+            ExpressionKind::List(elements) => {
+                let inputs = elements.iter().map(|element| self.expression(element)).collect::<Lowered<Vec<_>>>()?;
+                self.add(HopOp::Parameterized { function: Function::List, names: Vec::new() }, &inputs, span)
+            }
             ExpressionKind::Index(base, ranges) => {
                 let base = self.expression(base)?;
                 let bounds = self.bounds(base, ranges, span)?;
@@ -134,12 +138,21 @@ impl Lowerer<'_> {
         if let Some(variable) = self.hoisted.get(&span).cloned() {
             return self.read_variable(&variable, span);
         }
-        let Some(builtin) = builtins::find(&call.function.text).filter(|_| call.namespace.is_none()) else {
+        if let Some(signature) = self.user_function(call) {
+            let message = format!("a default cannot call `{}`, which is written in DML", signature.shown);
+            return self.report(Diagnostic::new(span, message).here("in a default"));
+        }
+        let Some(builtin) = self.builtin_function(call) else {
             return self.unknown_function(call);
         };
         if !builtin.lowering.has_value() {
             let error = Diagnostic::new(span, format!("`{}` has no value", builtin.name)).here("used as a value");
             return self.report(error.help("write it as a statement of its own"));
+        }
+        let results = builtin.lowering.results();
+        if results != 1 {
+            let message = format!("`{}` gives {results} results, an expression needs one", builtin.name);
+            return self.report(Diagnostic::new(span, message).here("used here"));
         }
         self.builtin(builtin, call, span)
     }
@@ -190,10 +203,16 @@ impl Lowerer<'_> {
             Ok(id) => Ok(id),
             Err(error) => {
                 let mut diagnostic = Diagnostic::new(span, without_nnz(error.clone()).to_string());
-                if matches!(error, ShapeError::Dimensions { .. } | ShapeError::Type { .. } | ShapeError::Range { .. }) {
-                    for &input in inputs.iter().take(2) {
-                        diagnostic = self.describe_input(diagnostic, input);
-                    }
+                let described = match error {
+                    ShapeError::Dimensions { .. } | ShapeError::Type { .. } | ShapeError::Size { .. } => 2,
+                    ShapeError::Range { .. } => 1,
+                    _ => 0,
+                };
+                for &input in inputs.iter().take(described) {
+                    diagnostic = self.describe_input(diagnostic, input);
+                }
+                if let ShapeError::Range { .. } = error {
+                    diagnostic = diagnostic.here("outside").help("rows and columns are counted from 1");
                 }
                 self.report(diagnostic)
             }
@@ -207,7 +226,9 @@ impl Lowerer<'_> {
         match hop.data_type {
             DataType::Matrix if hop.size == SizeInfo::UNKNOWN => diagnostic.label(place, "a matrix"),
             DataType::Matrix => diagnostic.label(place, format!("a matrix {}", SizeInfo { nnz: None, ..hop.size })),
-            DataType::Scalar(_) => diagnostic.label(place, super::bind::type_name(hop.data_type)),
+            DataType::Scalar(_) | DataType::List | DataType::Frame => {
+                diagnostic.label(place, super::bind::type_name(hop.data_type))
+            }
             DataType::Unknown => diagnostic,
         }
     }

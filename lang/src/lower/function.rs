@@ -1,100 +1,65 @@
 //! User functions: their signatures, collected before anything is lowered, and their bodies.
 
-use super::bind::type_name;
 use super::{Lowered, Lowerer};
-use crate::argument::Argument;
-use crate::ast::{Expression, ExpressionKind, FunctionDefinition, ParameterDefinition, Prefix};
+use crate::ast::{FunctionDefinition, ParameterDefinition};
 use crate::diagnostic::Diagnostic;
-use crate::load::File;
-use fuseline_ir::builtins;
-use fuseline_ir::hop::Span;
+use crate::load::{File, Loaded};
+use fuseline_ir::hop::{HopId, Span};
 use fuseline_ir::program::{self, Parameter, Program};
 use fuseline_ir::types::{DataType, Value};
 use std::collections::BTreeMap;
 
 /// What callers know of a function.
-#[derive(Clone, Debug)]
-pub(super) struct Signature {
+#[derive(Debug)]
+pub(super) struct Signature<'a> {
+    /// With the prefix of the file: the name in the program.
     pub(super) name: String,
-    pub(super) parameters: Vec<Parameter>,
-    pub(super) results: Vec<Parameter>,
-    pub(super) span: Span,
+    /// The name in messages: as calls write it.
+    pub(super) shown: String,
+    pub(super) definition: &'a FunctionDefinition,
+    /// Where it is defined.
+    file: &'a File,
 }
 
-/// The signatures of all functions of all files, by name with namespace.
-pub(super) fn signatures(
-    files: &[File],
-    arguments: &BTreeMap<String, Argument>,
-    errors: &mut Vec<Diagnostic>,
-) -> BTreeMap<String, Signature> {
-    let mut signatures: BTreeMap<String, Signature> = BTreeMap::new();
-    for file in files {
+impl Signature<'_> {
+    /// The place of the definition.
+    pub(super) fn span(&self) -> Span {
+        self.definition.span
+    }
+
+    pub(super) fn result_count(&self) -> usize {
+        self.definition.results.len()
+    }
+}
+
+/// The signatures of all functions of all files, by name with prefix.
+pub(super) fn signatures<'a>(loaded: &'a Loaded, errors: &mut Vec<Diagnostic>) -> BTreeMap<String, Signature<'a>> {
+    let mut signatures: BTreeMap<String, Signature<'a>> = BTreeMap::new();
+    for file in &loaded.files {
         for definition in &file.script.functions {
             let name = format!("{}{}", file.prefix, definition.name.text);
-            if builtins::find(&definition.name.text).is_some() {
-                let message = format!("`{}` is a builtin function", definition.name.text);
-                errors.push(Diagnostic::new(definition.name.span, message).help("give your function another name"));
-            } else if let Some(first) = signatures.get(&name) {
+            if let Some(first) = signatures.get(&name) {
                 let error = Diagnostic::new(definition.name.span, format!("the function `{name}` is defined twice"));
-                errors.push(error.here("again here").label(first.span, "first here"));
+                errors.push(error.here("again here").label(first.span(), "first here"));
             } else {
-                signatures.insert(name.clone(), signature(name, definition, arguments, errors));
+                let shown = shown(file, &definition.name.text);
+                signatures.insert(name.clone(), Signature { name, shown, definition, file });
             }
         }
     }
     signatures
 }
 
-fn signature(
-    name: String,
-    definition: &FunctionDefinition,
-    arguments: &BTreeMap<String, Argument>,
-    errors: &mut Vec<Diagnostic>,
-) -> Signature {
-    let mut parameter = |declared: &ParameterDefinition| {
-        let default = declared.default.as_ref().map(|default| default_value(declared, default, arguments));
-        let default = default.transpose().unwrap_or_else(|error| {
-            errors.push(error);
-            None
-        });
-        Parameter { name: declared.name.text.clone(), data_type: declared.data_type, default }
-    };
-    Signature {
-        name,
-        parameters: definition.parameters.iter().map(&mut parameter).collect(),
-        results: definition.results.iter().map(&mut parameter).collect(),
-        span: definition.span,
-    }
+/// `a::f` for a function of a sourced file; library functions have no namespace, and entries no mark of their kind.
+fn shown(file: &File, function: &str) -> String {
+    let Some(library) = file.prefix.strip_suffix(".dml::") else { return format!("{}{function}", file.prefix) };
+    let entry = ENTRIES.iter().find_map(|kind| function.strip_prefix(kind)).filter(|entry| *entry == library);
+    entry.unwrap_or(function).to_owned()
 }
 
-fn default_value(
-    declared: &ParameterDefinition,
-    default: &Expression,
-    arguments: &BTreeMap<String, Argument>,
-) -> Result<Value, Diagnostic> {
-    let name = &declared.name.text;
-    let Some(value) = constant(default, arguments) else {
-        return Err(Diagnostic::new(default.span, format!("the default of `{name}` is not a constant"))
-            .here("not a constant")
-            .help("a default must be a number, a text, TRUE or FALSE"));
-    };
-    let actual = DataType::Scalar(value.scalar_type());
-    convert(value, declared.data_type).ok_or_else(|| {
-        let (expected, actual) = (type_name(declared.data_type), type_name(actual));
-        let message = format!("`{name}` is declared as {expected}, its default is {actual}");
-        Diagnostic::new(default.span, message).here(actual)
-    })
-}
-
-fn constant(expression: &Expression, arguments: &BTreeMap<String, Argument>) -> Option<Value> {
-    match &expression.kind {
-        ExpressionKind::Literal(value) => Some(value.clone()),
-        ExpressionKind::Variable(name) => named_constant(name),
-        ExpressionKind::ScriptArgument(name) => arguments.get(name).map(|argument| argument.0.clone()),
-        ExpressionKind::Prefix(Prefix::Minus, operand) => negated(&constant(operand, arguments)?),
-        _ => None,
-    }
-}
+/// What stands before the name of a library function in its file, by the kind of its first argument: matrix, scalar,
+/// frame, list, or any.
+pub(super) const ENTRIES: [&str; 5] = ["m_", "s_", "f_", "l_", ""];
 
 /// `pi`, `Inf` and `NaN`.
 pub(super) fn named_constant(name: &str) -> Option<Value> {
@@ -128,25 +93,26 @@ pub(super) fn convert(value: Value, declared: DataType) -> Option<Value> {
     }
 }
 
-impl Lowerer<'_> {
+impl<'a> Lowerer<'a> {
     /// Lowers the bodies of the file's functions.
     pub(super) fn functions(&mut self, program: &mut Program) {
         for definition in &self.file.script.functions {
             let name = format!("{}{}", self.file.prefix, definition.name.text);
             // A second definition was reported; its body would only repeat messages.
             let signatures = self.signatures;
-            let Some(signature) = signatures.get(&name).filter(|known| known.span == definition.span) else {
+            let Some(signature) = signatures.get(&name).filter(|known| known.span() == definition.span) else {
                 continue;
             };
-            let function = self.function(definition, signature);
+            self.check_defaults(signature);
+            let function = self.function(definition, name.clone());
             program.functions.insert(name, function);
         }
     }
 
-    fn function(&mut self, definition: &FunctionDefinition, signature: &Signature) -> program::Function {
+    fn function(&mut self, definition: &FunctionDefinition, name: String) -> program::Function {
         self.scope = super::Scope::default();
-        for parameter in &signature.parameters {
-            self.scope.set(&parameter.name, parameter.data_type);
+        for parameter in &definition.parameters {
+            self.scope.set(&parameter.name.text, parameter.data_type);
         }
         let body = self.in_body(|lowerer| {
             lowerer.statements(&definition.body);
@@ -155,13 +121,41 @@ impl Lowerer<'_> {
                 let _ = lowerer.result(result);
             }
         });
+        let declared = |all: &[ParameterDefinition]| all.iter().map(parameter).collect();
         program::Function {
-            name: signature.name.clone(),
-            parameters: signature.parameters.clone(),
-            results: signature.results.clone(),
+            name,
+            parameters: declared(&definition.parameters),
+            results: declared(&definition.results),
             body,
             span: Some(definition.span),
         }
+    }
+
+    /// Reports what is wrong with the defaults of parameters, whether or not a call needs them.
+    fn check_defaults(&mut self, signature: &Signature<'a>) {
+        for parameter in &signature.definition.parameters {
+            self.in_body(|lowerer| {
+                let _ = lowerer.default_value(signature, parameter);
+            });
+        }
+    }
+
+    /// The value of a parameter that a call leaves out, in the caller's DAG. A default sees no variables, and its
+    /// functions are those of the file that defines it.
+    pub(super) fn default_value(
+        &mut self,
+        signature: &Signature<'a>,
+        parameter: &ParameterDefinition,
+    ) -> Lowered<HopId> {
+        let Some(default) = &parameter.default else { return Err(super::Reported) };
+        let file = std::mem::replace(&mut self.file, signature.file);
+        let scope = std::mem::take(&mut self.scope);
+        let values = std::mem::take(&mut self.blocks.values);
+        let what = format!("the default of `{}`", parameter.name.text);
+        let value = self.expression(default);
+        let converted = value.and_then(|value| self.convert(value, parameter.data_type, default.span, &what));
+        (self.file, self.scope, self.blocks.values) = (file, scope, values);
+        converted
     }
 
     /// Converts a result to its declared type.
@@ -179,4 +173,8 @@ impl Lowerer<'_> {
         self.blocks.assign(&name.text, converted);
         Ok(())
     }
+}
+
+fn parameter(definition: &ParameterDefinition) -> Parameter {
+    Parameter { name: definition.name.text.clone(), data_type: definition.data_type }
 }

@@ -8,27 +8,35 @@ mod bind;
 mod blocks;
 mod builtin;
 mod call;
+mod composed;
 mod control;
+mod distribution;
 mod expression;
 mod function;
+mod image;
+mod linear;
+mod list;
+mod numeric;
 mod parameterized;
+mod parfor;
+mod resolve;
 mod scope;
 mod statement;
 #[cfg(test)]
 mod tests;
 
-use crate::ParseOptions;
 use crate::argument::Argument;
 use crate::ast::Name;
 use crate::diagnostic::Diagnostic;
 use crate::load::{File, Loaded};
+use crate::{Library, ParseOptions};
 use blocks::Blocks;
 use function::Signature;
 use fuseline_ir::hop::Span;
 use fuseline_ir::program::Program;
 use fuseline_ir::types::DataType;
 use scope::Scope;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
 
@@ -38,32 +46,35 @@ struct Reported;
 
 type Lowered<T> = Result<T, Reported>;
 
-/// Lowers all files; the program is of use only when there are no errors.
-pub(crate) fn lower(loaded: &Loaded, options: &ParseOptions<'_>) -> (Program, Vec<Diagnostic>) {
-    let mut errors = Vec::new();
-    let signatures = function::signatures(&loaded.files, &options.arguments, &mut errors);
+/// Lowers all files that parsed; the program is of use only when there are no errors.
+pub(crate) fn lower(loaded: &Loaded, options: &ParseOptions<'_>, errors: &mut Vec<Diagnostic>) -> Program {
+    let signatures = function::signatures(loaded, errors);
     let mut program = Program::default();
-    for (number, file) in loaded.files.iter().enumerate() {
-        let mut lowerer = Lowerer::new(file, options, &signatures);
+    for (number, file) in loaded.files.iter().enumerate().filter(|(_, file)| file.is_whole) {
+        let mut lowerer = Lowerer::new(file, loaded, options, &signatures);
         lowerer.functions(&mut program);
         if number == 0 {
-            program.body = lowerer.script();
+            program.body = lowerer.script(&options.inputs);
         } else if let Some(statement) = file.script.statements.first() {
             let error = Diagnostic::new(statement.span, "a sourced file may only define functions");
             lowerer.errors.push(error.here("a statement outside of functions"));
         }
         errors.append(&mut lowerer.errors);
     }
-    (program, errors)
+    program
 }
 
 /// The state while the statements of one file are lowered.
 struct Lowerer<'a> {
     file: &'a File,
+    loaded: &'a Loaded,
     arguments: &'a BTreeMap<String, Argument>,
     /// Reads a file.
     loader: &'a dyn Fn(&Path) -> io::Result<String>,
-    signatures: &'a BTreeMap<String, Signature>,
+    library: &'a dyn Library,
+    signatures: &'a BTreeMap<String, Signature<'a>>,
+    /// The variables that have values before the script runs; none within functions.
+    inputs: BTreeSet<String>,
     errors: Vec<Diagnostic>,
     scope: Scope,
     blocks: Blocks,
@@ -75,12 +86,20 @@ struct Lowerer<'a> {
 }
 
 impl<'a> Lowerer<'a> {
-    fn new(file: &'a File, options: &'a ParseOptions<'_>, signatures: &'a BTreeMap<String, Signature>) -> Self {
+    fn new(
+        file: &'a File,
+        loaded: &'a Loaded,
+        options: &'a ParseOptions<'_>,
+        signatures: &'a BTreeMap<String, Signature<'a>>,
+    ) -> Self {
         Lowerer {
             file,
+            loaded,
             arguments: &options.arguments,
             loader: options.loader,
+            library: options.library,
             signatures,
+            inputs: BTreeSet::new(),
             errors: Vec::new(),
             scope: Scope::default(),
             blocks: Blocks::default(),
@@ -90,8 +109,12 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    fn script(&mut self) -> Vec<fuseline_ir::program::StatementBlock> {
+    fn script(&mut self, inputs: &BTreeMap<String, DataType>) -> Vec<fuseline_ir::program::StatementBlock> {
         self.scope = Scope::default();
+        for (name, data_type) in inputs {
+            self.scope.set(name, *data_type);
+        }
+        self.inputs = inputs.keys().cloned().collect();
         self.body(&self.file.script.statements)
     }
 

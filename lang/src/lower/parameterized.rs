@@ -47,8 +47,13 @@ impl Lowerer<'_> {
         let is_scalar = match data_type.as_deref() {
             None | Some("matrix") => false,
             Some("scalar") => true,
+            Some("frame") => {
+                let hop = &mut self.blocks.dag.hops[id];
+                (hop.data_type, hop.size) = (DataType::Frame, SizeInfo::UNKNOWN);
+                return Ok(());
+            }
             Some(other) => {
-                let message = format!("`read` gives a matrix or a scalar; `{other}` is not supported");
+                let message = format!("`read` gives a matrix, a frame or a scalar; `{other}` is not supported");
                 return self.report(Diagnostic::new(call.span, message));
             }
         };
@@ -107,7 +112,11 @@ impl Lowerer<'_> {
             Function::Order => position == 0 || named(position) == Some("by"),
             Function::RemoveEmpty => position == 0 || named(position) == Some("select"),
             Function::Table => position < function.positional_inputs(),
+            Function::List => true,
+            Function::Numeric(function) => function.takes_matrix(position),
+            Function::TransformDecode => position == 0,
             Function::Read | Function::Print | Function::Stop | Function::Assert | Function::Time => false,
+            Function::Remove | Function::TransformEncode | Function::TransformApply | Function::TypeOf => false,
         };
         let wrong = (0..inputs.len()).find(|&at| self.blocks.dag[inputs[at]].is_matrix() && !takes_matrix(at));
         let Some(wrong) = wrong else { return Ok(()) };

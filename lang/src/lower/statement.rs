@@ -4,7 +4,6 @@ use super::control::assigned_by;
 use super::{Lowered, Lowerer};
 use crate::ast::{Call, Expression, ExpressionKind, Infix, Name, Ranges, Statement, StatementKind, Target};
 use crate::diagnostic::Diagnostic;
-use fuseline_ir::builtins;
 use fuseline_ir::hop::{Function, HopId, HopOp, Span};
 use fuseline_ir::ops::BinaryOp;
 use fuseline_ir::types::DataType;
@@ -33,8 +32,8 @@ impl Lowerer<'_> {
                 self.if_statement(span, condition, then_body, else_body)
             }
             StatementKind::While { condition, body } => self.while_statement(span, condition, body),
-            StatementKind::For { variable, range, body, parallel } => {
-                self.for_statement(span, variable, range, body, *parallel)
+            StatementKind::For { variable, range, body, order } => {
+                self.for_statement(span, variable, range, body, *order)
             }
         }
     }
@@ -45,8 +44,13 @@ impl Lowerer<'_> {
         {
             return self.call_assignment(std::slice::from_ref(target), value, call);
         }
+        let is_read = matches!(&value.kind, ExpressionKind::Call(call) if call.namespace.is_none() && call.function.text == "read");
+        if is_read && target.ranges.is_none() && self.inputs.contains(&target.name.text) {
+            // What is bound takes the place of the file.
+            return Ok(());
+        }
         let mut parts = vec![value];
-        parts.extend(target.ranges.iter().flat_map(expressions_of));
+        parts.extend(target.ranges.iter().flat_map(Ranges::expressions));
         self.hoist(&parts)?;
         let Some(ranges) = &target.ranges else {
             let mut result = self.expression(value)?;
@@ -66,13 +70,13 @@ impl Lowerer<'_> {
         self.assign_range(&target.name, base, bounds, replacement, span)
     }
 
-    fn assign(&mut self, name: &Name, value: HopId) -> Lowered<()> {
+    pub(super) fn assign(&mut self, name: &Name, value: HopId) -> Lowered<()> {
         self.scope.set(&name.text, self.blocks.dag[value].data_type);
         self.blocks.assign(&name.text, value);
         Ok(())
     }
 
-    fn assign_range(
+    pub(super) fn assign_range(
         &mut self,
         name: &Name,
         base: HopId,
@@ -93,23 +97,19 @@ impl Lowerer<'_> {
         if self.user_function(call).is_some() {
             return self.call_assignment(targets, expression, call);
         }
-        if call.namespace.is_some() || builtins::find(&call.function.text).is_none() {
-            return self.unknown_function(call);
+        let Some(builtin) = self.builtin_function(call) else { return self.unknown_function(call) };
+        match targets {
+            [target] => self.assignment(expression.span, target, false, expression),
+            _ => self.builtin_results(builtin, targets, call, expression.span),
         }
-        if let [target] = targets {
-            return self.assignment(expression.span, target, false, expression);
-        }
-        let (name, count) = (&call.function.text, targets.len());
-        let message = format!("`{name}` gives one result, not {count}");
-        self.report(Diagnostic::new(expression.span, message).here("one result"))
     }
 
     /// `[targets] = call`, of a user function.
     fn call_assignment(&mut self, targets: &[Target], expression: &Expression, call: &Call) -> Lowered<()> {
         if let Some(signature) = self.user_function(call)
-            && signature.results.len() != targets.len()
+            && signature.result_count() < targets.len()
         {
-            let (name, results, wanted) = (&signature.name, signature.results.len(), targets.len());
+            let (name, results, wanted) = (&signature.shown, signature.result_count(), targets.len());
             let noun = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
             let message =
                 format!("`{name}` gives {}, assigned to {}", noun(results, "result"), noun(wanted, "variable"));
@@ -117,7 +117,7 @@ impl Lowerer<'_> {
                 .report(self.defined_at(Diagnostic::new(expression.span, message).here("called here"), signature));
         }
         let mut parts: Vec<&Expression> = call.arguments.iter().map(|argument| &argument.value).collect();
-        parts.extend(targets.iter().filter_map(|target| target.ranges.as_ref()).flat_map(expressions_of));
+        parts.extend(targets.iter().filter_map(|target| target.ranges.as_ref()).flat_map(Ranges::expressions));
         self.hoist(&parts)?;
         let names: Vec<Name> = targets
             .iter()
@@ -141,11 +141,11 @@ impl Lowerer<'_> {
             unreachable!("the parser admits only calls as statements")
         };
         let arguments: Vec<&Expression> = call.arguments.iter().map(|argument| &argument.value).collect();
-        if let Some(signature) = self.user_function(call) {
+        if self.user_function(call).is_some() {
             self.hoist(&arguments)?;
-            return self.call(call, expression.span, vec![None; signature.results.len()]);
+            return self.call(call, expression.span, Vec::new());
         }
-        let Some(builtin) = builtins::find(&call.function.text).filter(|_| call.namespace.is_none()) else {
+        let Some(builtin) = self.builtin_function(call) else {
             return self.unknown_function(call);
         };
         if builtin.lowering.has_value() {
@@ -162,8 +162,4 @@ impl Lowerer<'_> {
         }
         Ok(())
     }
-}
-
-fn expressions_of(ranges: &Ranges) -> impl Iterator<Item = &Expression> {
-    ranges.rows.expressions().chain(ranges.cols.expressions())
 }

@@ -69,12 +69,12 @@ fn unknown_names_suggest_known_ones() {
                │ Help: did you mean `rowSums`?
             ───╯
 
-            Error: the builtin function `eigen` is not supported yet
+            Error: `eigen` gives 2 results, an expression needs one
                ╭─[ test.dml:1:5 ]
                │
              1 │ x = eigen(matrix(1, rows=3, cols=3))
-               │     ──┬──
-               │       ╰──── not supported yet
+               │     ────────────────┬───────────────
+               │                     ╰───────────────── used here
             ───╯
 
             Error: there is no function `frobnicate`

@@ -55,22 +55,20 @@ fn the_parser_says_what_it_expected() {
                │       ╰── here
             ───╯
 
-            Error: a statement cannot start with `+`
-               ╭─[ test.dml:2:3 ]
+            Error: the variable `a` is not defined
+               ╭─[ test.dml:1:5 ]
                │
-             2 │   + b
-               │   ┬
-               │   ╰── the line before is a statement of its own
-               │
-               │ Help: to continue an expression, end the line before with `+`, or put it in parentheses
+             1 │ x = a
+               │     ┬
+               │     ╰── not defined
             ───╯
 
             Error: an expression alone is no statement
                ╭─[ test.dml:1:1 ]
                │
              1 │ x + 1
-               │ ──┬──
-               │   ╰──── its value goes nowhere
+               │ ┬
+               │ ╰── its value goes nowhere
                │
                │ Help: assign it to a variable, or print it
             ───╯
@@ -107,10 +105,8 @@ fn the_parser_says_what_it_expected() {
                ╭─[ test.dml:1:5 ]
                │
              1 │ x = "abc
-               │     ──┬─
-               │       ╰─── the closing quote must be on the same line
-               │
-               │ Help: write `\n` for a line break within a text
+               │     ┬
+               │     ╰── its closing quote is missing
             ───╯
 
             Error: a comment is not closed

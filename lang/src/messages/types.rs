@@ -37,8 +37,10 @@ fn known_shapes_and_types_are_checked() {
                │     ────────────┬────────────
                │                 ╰────────────── a matrix [3x4]
              2 │ x = A[5, 1]
-               │       ┬
-               │       ╰── Integer
+               │     ───┬───
+               │        ╰───── outside
+               │
+               │ Help: rows and columns are counted from 1
             ───╯
 
             Error: left indexing: the shapes [1x4] and [1x5] do not fit: the replacement must have the size of the range

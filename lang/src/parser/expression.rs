@@ -1,7 +1,7 @@
 //! Expressions, with R's precedence: `^` binds tightest and to the right, then the signs, `%*%`, `%%` and `%/%`,
 //! `*` and `/`, `+` and `-`, comparisons, `!`, `&`, and `|`.
 
-use super::{Parsed, Parser, join};
+use super::{MAX_NESTING, Parsed, Parser, join};
 use crate::ast::{Argument, Call, Expression, ExpressionKind, Infix, Name, Prefix, Range, Ranges};
 use crate::diagnostic::Diagnostic;
 use crate::token::Token;
@@ -68,7 +68,8 @@ impl Parser<'_> {
     /// An expression of operators that bind at least as tightly as `weakest`.
     fn operators(&mut self, weakest: Precedence) -> Parsed<Expression> {
         let mut left = self.operand()?;
-        while let Some((op, precedence)) = infix(self.peek()).filter(|(_, precedence)| *precedence >= weakest) {
+        while let Some((op, precedence)) = infix(self.peek_continuation()).filter(|(_, at)| *at >= weakest) {
+            self.skip_newlines();
             self.advance();
             self.skip_newlines();
             let right = self.nested(|parser| match precedence {
@@ -97,14 +98,19 @@ impl Parser<'_> {
     }
 
     fn indexed(&mut self) -> Parsed<Expression> {
-        let base = self.primary()?;
-        if *self.peek() != Token::OpenBracket {
-            return Ok(base);
+        let mut base = self.primary()?;
+        let mut indexes = 0;
+        while *self.peek() == Token::OpenBracket {
+            indexes += 1;
+            if indexes > MAX_NESTING {
+                return self.fail(Diagnostic::new(base.span, format!("more than {MAX_NESTING} indexes in a row")));
+            }
+            let (ranges, end) = self.nested(Self::ranges)?;
+            let deepest = ranges.expressions().map(|index| index.depth).max();
+            let (span, depth) = (join(base.span, end), base.depth.max(deepest.unwrap_or(0)));
+            base = self.node(ExpressionKind::Index(Box::new(base), ranges), span, depth)?;
         }
-        let (ranges, end) = self.nested(Self::ranges)?;
-        let deepest = ranges.rows.expressions().chain(ranges.cols.expressions()).map(|e| e.depth).max();
-        let (span, depth) = (join(base.span, end), base.depth.max(deepest.unwrap_or(0)));
-        self.node(ExpressionKind::Index(Box::new(base), ranges), span, depth)
+        Ok(base)
     }
 
     /// `[rows, cols]`, with the place of the closing bracket.
@@ -141,6 +147,7 @@ impl Parser<'_> {
             }
             Token::Name(_) => return self.variable_or_call(),
             Token::OpenParenthesis => return self.nested(Self::parenthesised),
+            Token::OpenBracket => return self.nested(Self::list),
             _ => return self.unexpected("an expression"),
         };
         let span = self.advance().1;
@@ -152,6 +159,21 @@ impl Parser<'_> {
         let inner = self.expression()?;
         let end = self.expect(&Token::CloseParenthesis, "to close the parenthesis")?;
         Ok(Expression { span: join(start, end), ..inner })
+    }
+
+    /// `[value, value, ...]`.
+    fn list(&mut self) -> Parsed<Expression> {
+        let start = self.expect(&Token::OpenBracket, "")?;
+        let mut elements = Vec::new();
+        while *self.peek() != Token::CloseBracket {
+            elements.push(self.expression()?);
+            if !self.accept(&Token::Comma) {
+                break;
+            }
+        }
+        let end = self.expect(&Token::CloseBracket, "after the elements")?;
+        let depth = elements.iter().map(|element| element.depth).max().unwrap_or(0);
+        self.node(ExpressionKind::List(elements), join(start, end), depth)
     }
 
     fn variable_or_call(&mut self) -> Parsed<Expression> {
@@ -167,8 +189,39 @@ impl Parser<'_> {
         let start = namespace.as_ref().map_or(function.span, |name: &Name| name.span);
         let (arguments, end) = self.nested(Self::arguments)?;
         let depth = arguments.iter().map(|argument| argument.value.depth).max().unwrap_or(0);
-        let call = Call { namespace, function, arguments };
+        let mut call = Call { namespace, function, arguments };
+        if call.namespace.is_none() && call.function.text == "eval" {
+            call = self.evaluated(call)?;
+        }
         self.node(ExpressionKind::Call(call), join(start, end), depth)
+    }
+
+    /// The call that `eval("function", arguments)` or `eval("function", list(arguments))` stands for.
+    fn evaluated(&mut self, eval: Call) -> Parsed<Call> {
+        let place = eval.function.span;
+        let mut arguments = eval.arguments.into_iter();
+        let name = arguments.next().filter(|argument| argument.name.is_none()).map(|argument| argument.value);
+        let Some(Expression { kind: ExpressionKind::Literal(Value::Str(name)), span, .. }) = name else {
+            let error = Diagnostic::new(place, "`eval` needs the name of the function as a constant text");
+            return self
+                .fail(error.here("here").help("write `eval(\"function\", ...)`, or branch over the names with `if`"));
+        };
+        let (namespace, function) = match name.split_once("::") {
+            Some((namespace, function)) => (Some(Name { text: namespace.to_owned(), span }), function),
+            None => (None, name.as_str()),
+        };
+        let function = Name { text: function.to_owned(), span };
+        let mut arguments: Vec<Argument> = arguments.collect();
+        let is_list = |argument: &Argument| match &argument.value.kind {
+            ExpressionKind::Call(call) => call.namespace.is_none() && call.function.text == "list",
+            _ => false,
+        };
+        if arguments.len() == 1 && arguments[0].name.is_none() && is_list(&arguments[0]) {
+            let list = arguments.remove(0).value.kind;
+            let ExpressionKind::Call(list) = list else { unreachable!("the argument was looked at before") };
+            arguments = list.arguments;
+        }
+        Ok(Call { namespace, function, arguments })
     }
 
     /// `(value, name=value, ...)`, with the place of the closing parenthesis.

@@ -15,8 +15,13 @@ const TYPES: &[(&str, DataType)] = &[
     ("Int", DataType::I64),
     ("Boolean", DataType::BOOL),
     ("String", DataType::STR),
+    ("List", DataType::List),
+    ("Frame", DataType::Frame),
+    ("Unknown", DataType::Unknown),
 ];
-const TYPES_NOT_YET: &[&str] = &["Frame", "List", "Tensor", "Scalar"];
+
+/// The names of types of elements, in brackets after `Matrix`, `List` and `Frame`.
+const ELEMENTS: &[&str] = &["Double", "Integer", "Int", "Boolean", "String", "Unknown"];
 
 impl Parser<'_> {
     /// `name = function(parameters) return (results) { statements }`.
@@ -72,24 +77,37 @@ impl Parser<'_> {
         let Some((_, data_type)) = TYPES.iter().find(|(known, _)| is_named(known)) else {
             return self.unknown_type(&name);
         };
-        if data_type.is_matrix() && self.accept(&Token::OpenBracket) {
-            let cell = self.expect_name("the type of the cells")?;
-            if !cell.text.eq_ignore_ascii_case("double") {
-                let message = format!("matrices of `{}` are not supported", cell.text);
-                return self.fail(Diagnostic::new(cell.span, message).help("write `Matrix[Double]`"));
-            }
-            self.expect(&Token::CloseBracket, "after the type of the cells")?;
+        let holds_elements = matches!(data_type, DataType::Matrix | DataType::List | DataType::Frame);
+        if holds_elements && self.accept(&Token::OpenBracket) {
+            self.element_type(*data_type)?;
+            self.expect(&Token::CloseBracket, "after the type of the elements")?;
         }
         Ok(*data_type)
     }
 
+    /// The type in brackets; only that of matrices says anything.
+    fn element_type(&mut self, container: DataType) -> Parsed<()> {
+        let element = self.expect_name("the type of the elements")?;
+        if container.is_matrix() && !element.text.eq_ignore_ascii_case("double") {
+            let message = format!("matrices of `{}` are not supported", element.text);
+            return self.fail(Diagnostic::new(element.span, message).help("write `Matrix[Double]`"));
+        }
+        if !ELEMENTS.iter().any(|known| known.eq_ignore_ascii_case(&element.text)) {
+            return self.unknown_type(&element);
+        }
+        Ok(())
+    }
+
     fn unknown_type<T>(&mut self, name: &Name) -> Parsed<T> {
-        if TYPES_NOT_YET.iter().any(|known| known.eq_ignore_ascii_case(&name.text)) {
+        if name.text.eq_ignore_ascii_case("Tensor") {
             return self.fail(Diagnostic::new(name.span, format!("the type `{}` is not supported yet", name.text)));
         }
         let error = Diagnostic::new(name.span, format!("there is no type `{}`", name.text));
         let known = suggest::nearest(&name.text, TYPES.iter().map(|(name, _)| *name));
-        let help = known.unwrap_or("the types are Matrix[Double], Double, Integer, Boolean and String".to_owned());
+        let help = known.unwrap_or(
+            "the types are Matrix[Double], Double, Integer, Boolean, String, List[Unknown] and Frame[Unknown]"
+                .to_owned(),
+        );
         self.fail(error.help(help))
     }
 }

@@ -1,6 +1,6 @@
 //! The parser: statements by recursive descent, expressions by precedence climbing, both over the lexer's tokens.
 //!
-//! A statement ends with its line, except within brackets and after an operator. After an error the parser goes on
+//! A statement ends with its line, except within brackets, and before and after an operator. After an error the parser goes on
 //! with the next statement, so that one run reports several. Nesting and operator chains are limited, so that no text
 //! exhausts the stack, neither here nor in what walks the tree later.
 
@@ -14,6 +14,7 @@ use crate::ast::{Expression, ExpressionKind, Name, Script};
 use crate::diagnostic::Diagnostic;
 use crate::token::{Spanned, Token, tokenize};
 use fuseline_ir::hop::Span;
+use std::path::PathBuf;
 
 /// Brackets, blocks and prefix operators within each other.
 const MAX_NESTING: u32 = 200;
@@ -31,8 +32,15 @@ type Parsed<T> = Result<T, Abandoned>;
 /// Parses one file. The tree is that of all statements without errors.
 pub(crate) fn parse(source: u32, text: &str, errors: &mut Vec<Diagnostic>) -> Script {
     let tokens = tokenize(source, text, errors);
-    let mut parser =
-        Parser { tokens: &tokens, position: 0, brackets: 0, nesting: 0, errors, script: Script::default() };
+    let mut parser = Parser {
+        tokens: &tokens,
+        position: 0,
+        brackets: 0,
+        nesting: 0,
+        errors,
+        folder: PathBuf::new(),
+        script: Script::default(),
+    };
     parser.script();
     parser.script
 }
@@ -44,6 +52,8 @@ struct Parser<'a> {
     brackets: u32,
     nesting: u32,
     errors: &'a mut Vec<Diagnostic>,
+    /// The folder of `setwd`.
+    folder: PathBuf,
     script: Script,
 }
 
@@ -59,6 +69,13 @@ impl Parser<'_> {
 
     fn peek(&self) -> &Token {
         &self.tokens[self.significant()].0
+    }
+
+    /// The next token; over line ends when it is an operator that continues the expression before them.
+    fn peek_continuation(&self) -> &Token {
+        let ahead = self.tokens[self.significant()..].iter().map(|(token, _)| token);
+        let next = ahead.skip_while(|token| **token == Token::Newline).next().unwrap_or(&Token::End);
+        if expression::is_infix(next) { next } else { self.peek() }
     }
 
     /// The token after the next one.

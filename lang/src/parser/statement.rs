@@ -2,7 +2,7 @@
 
 use super::expression::is_infix;
 use super::{Parsed, Parser, join};
-use crate::ast::{Expression, ExpressionKind, Import, LoopRange, Statement, StatementKind, Target};
+use crate::ast::{Expression, ExpressionKind, Import, LoopOrder, LoopRange, Statement, StatementKind, Target};
 use crate::diagnostic::Diagnostic;
 use crate::suggest;
 use crate::token::Token;
@@ -38,6 +38,8 @@ impl Parser<'_> {
             self.function_definition().map(|function| self.script.functions.push(function))
         } else if *self.peek() == Token::Source {
             self.import().map(|import| self.script.imports.push(import))
+        } else if self.is_set_working_folder() {
+            self.set_working_folder()
         } else {
             self.statement().map(|statement| self.script.statements.push(statement))
         };
@@ -65,6 +67,23 @@ impl Parser<'_> {
         self.fail(error.here("no `if` belongs to it"))
     }
 
+    fn is_set_working_folder(&self) -> bool {
+        matches!(self.peek(), Token::Name(name) if name == "setwd") && *self.peek_second() == Token::OpenParenthesis
+    }
+
+    /// `setwd("folder")`: files of later `source` statements are relative to it.
+    fn set_working_folder(&mut self) -> Parsed<()> {
+        self.advance();
+        self.expect(&Token::OpenParenthesis, "after `setwd`")?;
+        let Token::Text(folder) = self.peek().clone() else {
+            return self.unexpected("the folder as a text");
+        };
+        self.advance();
+        self.expect(&Token::CloseParenthesis, "after the folder")?;
+        self.folder.push(folder);
+        Ok(())
+    }
+
     /// `source("file") as name`.
     fn import(&mut self) -> Parsed<Import> {
         let start = self.advance().1;
@@ -79,7 +98,7 @@ impl Parser<'_> {
         }
         self.advance();
         let namespace = self.expect_identifier("the name of the namespace")?;
-        Ok(Import { path, span: join(start, namespace.span), namespace })
+        Ok(Import { path: self.folder.join(path), span: join(start, namespace.span), namespace })
     }
 
     /// `{ statements }`, or one statement.
@@ -121,8 +140,10 @@ impl Parser<'_> {
             Token::While => self.while_statement()?,
             Token::For | Token::Parfor => self.for_statement()?,
             Token::OpenBracket => self.multi_assignment()?,
+            Token::Name(_) if self.is_set_working_folder() => return self.misplaced("`setwd`"),
             Token::Name(_) => match self.peek_second() {
                 Token::Assign | Token::Arrow | Token::PlusAssign | Token::OpenBracket => self.assignment()?,
+                token if is_infix(token) => return self.operator_after_name(),
                 _ => self.call_statement()?,
             },
             Token::Source => return self.misplaced("`source`"),
@@ -145,8 +166,21 @@ impl Parser<'_> {
     fn leading_operator<T>(&mut self) -> Parsed<T> {
         let operator = self.peek().describe();
         let error = Diagnostic::new(self.here(), format!("a statement cannot start with {operator}"));
-        let help = format!("to continue an expression, end the line before with {operator}, or put it in parentheses");
-        self.fail(error.here("the line before is a statement of its own").help(help))
+        self.fail(error.here("what stands before it is a statement of its own"))
+    }
+
+    /// `x -= 1` of other languages, or an expression that goes nowhere.
+    fn operator_after_name<T>(&mut self) -> Parsed<T> {
+        let name = self.expect_name("a name")?;
+        let (token, span) = self.advance();
+        let operator = token.describe();
+        let operator = operator.trim_matches('`');
+        if *self.peek() == Token::Assign {
+            let error = Diagnostic::new(join(span, self.here()), format!("DML has no `{operator}=`, only `+=`"));
+            return self.fail(error.here("here").help(format!("write `{0} = {0} {operator} ...`", name.text)));
+        }
+        let error = Diagnostic::new(name.span, "an expression alone is no statement").here("its value goes nowhere");
+        self.fail(error.help("assign it to a variable, or print it"))
     }
 
     fn target(&mut self) -> Parsed<Target> {
@@ -226,16 +260,22 @@ impl Parser<'_> {
     }
 
     fn for_statement(&mut self) -> Parsed<StatementKind> {
-        let parallel = self.advance().0 == Token::Parfor;
+        let mut order = match self.advance().0 {
+            Token::Parfor => LoopOrder::Checked,
+            _ => LoopOrder::Sequential,
+        };
         self.expect(&Token::OpenParenthesis, "after `for`")?;
         let variable = self.expect_identifier("the loop variable")?;
         self.expect(&Token::In, "after the loop variable")?;
         let range = self.loop_range()?;
         while self.accept(&Token::Comma) {
-            self.loop_option()?;
+            let is_unchecked = self.loop_option()?;
+            if is_unchecked && order == LoopOrder::Checked {
+                order = LoopOrder::Promised;
+            }
         }
         self.expect(&Token::CloseParenthesis, "after the range")?;
-        Ok(StatementKind::For { variable, range, body: self.block()?, parallel })
+        Ok(StatementKind::For { variable, range, body: self.block()?, order })
     }
 
     fn loop_range(&mut self) -> Parsed<LoopRange> {
@@ -255,14 +295,17 @@ impl Parser<'_> {
         self.fail(error.help("write `from:to`, or `seq(from, to, increment)`"))
     }
 
-    fn loop_option(&mut self) -> Parsed<()> {
+    /// Whether the option is `check=0`.
+    fn loop_option(&mut self) -> Parsed<bool> {
         let name = self.expect_name("an option of the loop")?;
         if !LOOP_OPTIONS.contains(&name.text.as_str()) {
             let error = Diagnostic::new(name.span, format!("a loop has no option `{}`", name.text));
             return self.fail(error.maybe_help(suggest::nearest(&name.text, LOOP_OPTIONS.iter().copied())));
         }
         self.expect(&Token::Assign, "after the option")?;
-        self.expression().map(|_| ())
+        let value = self.expression()?;
+        let is_zero = matches!(&value.kind, ExpressionKind::Literal(value) if value.as_f64() == Some(0.0));
+        Ok(name.text == "check" && is_zero)
     }
 }
 

@@ -34,6 +34,9 @@ fn print(expression: &Expression) -> String {
             let namespace = call.namespace.as_ref().map_or(String::new(), |name| format!("{}::", name.text));
             format!("{namespace}{}({})", call.function.text, arguments.collect::<Vec<_>>().join(", "))
         }
+        ExpressionKind::List(elements) => {
+            format!("[{}]", elements.iter().map(print).collect::<Vec<_>>().join(", "))
+        }
         ExpressionKind::Index(base, ranges) => {
             let range = |range: &Range| match range {
                 Range::All => String::new(),
@@ -101,7 +104,7 @@ fn operands_of_every_form() {
         ("10L", "10"),
         (".5", "0.5"),
         ("1.", "1.0"),
-        ("1e-5", "1e-5"),
+        ("1e-5", "1.0E-5"),
         ("9223372036854775808", "9.223372036854776e18"),
         ("TRUE & FALSE", "(TRUE & FALSE)"),
         ("\"a\\\"b\\n\"", "a\"b\n"),
@@ -111,6 +114,13 @@ fn operands_of_every_form() {
         ("X[,c]", "X[,c]"),
         ("X[a:b,c:d]", "X[a:b,c:d]"),
         ("X[a+1:b*2,]", "X[(a + 1):(b * 2),]"),
+        ("X[1,][,c]", "X[1,][,c]"),
+        ("[1, a + b, \"c\"]", "[1, (a + b), c]"),
+        ("f(shape=[])", "f(shape=[])"),
+        ("eval(\"f\", a, n=1)", "f(a, n=1)"),
+        ("eval(\"ns::f\", list(a, n=1))", "ns::f(a, n=1)"),
+        ("a\n  + b\n\n  # comment\n  * c", "(a + (b * c))"),
+        ("'two\nlines'", "two\nlines"),
         ("ns::f(a, n=1)", "ns::f(a, n=1)"),
         ("as.scalar(X[1,1])", "as.scalar(X[1,1])"),
         ("ifdef($x, $1)", "ifdef($x, $1)"),
@@ -153,7 +163,7 @@ fn functions_and_imports_of_every_form() {
         g = function() { print(1) }\n h <- function(Matrix x) return (int n) { n = 1 };";
     let (script, errors) = parsed(text);
     assert!(errors.is_empty(), "{errors:?}");
-    assert_eq!(script.imports[0].path, "lib/f.dml");
+    assert_eq!(script.imports[0].path.to_str(), Some("lib/f.dml"));
     assert_eq!(script.imports[0].namespace.text, "lib");
     let shape = |f: &crate::ast::FunctionDefinition| {
         let parameters = f.parameters.iter().map(|p| format!("{}:{}", p.name.text, p.data_type)).collect::<Vec<_>>();

@@ -19,6 +19,8 @@ pub enum Format {
     Npy,
     /// An archive with one NumPy array; can only be read.
     Npz,
+    /// The buffers of a dense or sparse matrix behind a header: Fuseline's own, not Hadoop's.
+    Binary,
 }
 
 /// Each format with its names, the first of which is written, and the extensions of its files.
@@ -29,6 +31,7 @@ const FORMATS: &[(Format, &[&str], &[&str])] = &[
     (Format::Libsvm, &["libsvm", "svm", "svmlight"], &["libsvm", "svm"]),
     (Format::Npy, &["npy"], &["npy"]),
     (Format::Npz, &["npz"], &["npz"]),
+    (Format::Binary, &["binary"], &["bin"]),
 ];
 
 impl Format {
@@ -36,6 +39,16 @@ impl Format {
     pub fn of_name(path: &Path) -> Option<Self> {
         let extension = extension(path)?;
         FORMATS.iter().find(|(_, _, extensions)| extensions.contains(&extension.as_str())).map(|row| row.0)
+    }
+}
+
+impl Format {
+    /// Whether the lines of several files together are a file of this format.
+    pub(super) fn has_parts(self) -> bool {
+        match self {
+            Format::Csv | Format::Text | Format::Libsvm => true,
+            Format::MatrixMarket | Format::Npy | Format::Npz | Format::Binary => false,
+        }
     }
 }
 

@@ -19,7 +19,7 @@ const NA_SEPARATOR: char = '·';
 /// What is known of a data file besides its cells; absent fields are unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metadata {
-    /// `matrix` or `scalar`.
+    /// `matrix`, `frame` or `scalar`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_type: Option<String>,
     /// `double`, `int`, `boolean` or `string`.
@@ -52,6 +52,9 @@ pub struct Metadata {
     /// CSV: texts that stand for NaN, separated by `·`.
     #[serde(rename = "naStrings", default, deserialize_with = "texts", skip_serializing_if = "Option::is_none")]
     pub na_strings: Option<String>,
+    /// Frames: the types of the columns, separated by commas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
     /// What the data is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -131,8 +134,14 @@ impl Metadata {
             fill: self.fill.or(other.fill),
             default: self.default.or(other.default),
             na_strings: self.na_strings.or(other.na_strings),
+            schema: self.schema.or(other.schema),
             description: self.description.or(other.description),
         }
+    }
+
+    /// Whether the file holds a frame.
+    pub fn is_frame(&self) -> bool {
+        self.data_type.as_deref().is_some_and(|name| name.eq_ignore_ascii_case("frame"))
     }
 
     /// Whether the file holds a scalar.
@@ -161,13 +170,21 @@ impl Metadata {
     }
 
     pub(super) fn scalar_type(&self, path: &Path) -> Result<ScalarType, IoError> {
-        match self.value_type.as_deref().unwrap_or("double").to_ascii_lowercase().as_str() {
-            "double" | "fp64" | "fp32" => Ok(ScalarType::F64),
-            "int" | "integer" | "int64" | "int32" => Ok(ScalarType::I64),
-            "boolean" => Ok(ScalarType::Bool),
-            "string" => Ok(ScalarType::Str),
-            other => Err(IoError::description(path, format!("`{}` is no value type", shown(other.as_bytes())))),
+        value_type(path, self.value_type.as_deref().unwrap_or("double"))
+    }
+
+    /// The types of a frame's columns: those of the schema, else one type for all of them, texts unless it is given.
+    pub(super) fn column_types(&self, path: &Path, cols: usize) -> Result<Vec<ScalarType>, IoError> {
+        let Some(schema) = &self.schema else {
+            return Ok(vec![value_type(path, self.value_type.as_deref().unwrap_or("string"))?; cols]);
+        };
+        let types: Vec<ScalarType> =
+            schema.split(',').map(|name| value_type(path, name.trim())).collect::<Result<_, _>>()?;
+        if types.len() == cols {
+            return Ok(types);
         }
+        let problem = format!("the schema has {} types, the frame {cols} columns", types.len());
+        Err(IoError::description(path, problem))
     }
 
     /// The separator of CSV: a tab for files named so, a comma for others, unless it is given.
@@ -218,6 +235,17 @@ impl Metadata {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// A type by its name in metadata.
+fn value_type(path: &Path, name: &str) -> Result<ScalarType, IoError> {
+    match name.to_ascii_lowercase().as_str() {
+        "double" | "fp64" | "fp32" => Ok(ScalarType::F64),
+        "int" | "integer" | "int64" | "int32" => Ok(ScalarType::I64),
+        "boolean" => Ok(ScalarType::Bool),
+        "string" => Ok(ScalarType::Str),
+        other => Err(IoError::description(path, format!("`{}` is no value type", shown(other.as_bytes())))),
     }
 }
 

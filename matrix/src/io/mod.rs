@@ -4,10 +4,13 @@
 //! the caller override it. Errors name the file and the line and column, or the byte, where they were found. Declared
 //! sizes are checked against the data and never trusted for memory: see [`Limits`].
 
+mod binary;
+mod binary_header;
 mod csv;
 mod entries;
 mod error;
 mod format;
+mod frame;
 mod libsvm;
 mod lines;
 mod matrix_market;
@@ -17,6 +20,7 @@ mod npy_header;
 mod npz;
 mod number;
 mod output;
+mod parts;
 mod scalar;
 mod source;
 #[cfg(test)]
@@ -25,6 +29,7 @@ mod text;
 
 pub use error::IoError;
 pub use format::Format;
+pub use frame::{read_frame, write_frame};
 pub use metadata::Metadata;
 pub use scalar::{read_scalar, write_scalar};
 pub use source::Limits;
@@ -39,9 +44,9 @@ use std::path::Path;
 /// Reads a matrix, sparse if few of its cells are non-zero.
 ///
 /// The format is that of the arguments, or else of the metadata beside the file, or else of the file's name; text where
-/// none says it. Files compressed by gzip are recognised by their content. `arguments` override the metadata; rows and
-/// columns among them lift the [`Limits`], since the caller vouches for them. Uses the current rayon pool; the result
-/// does not depend on its size.
+/// none says it. CSV, text and libsvm may come in the parts of a directory. Files compressed by gzip are recognised by
+/// their content. `arguments` override the metadata; rows and columns among them lift the [`Limits`], since the caller
+/// vouches for them. Uses the current rayon pool; the result does not depend on its size.
 ///
 /// # Errors
 /// A missing or unreadable file, content that the format does not allow, sizes that contradict the data.
@@ -69,7 +74,15 @@ pub fn read_matrix_from(
 fn read_source(source: &mut Source<'_>, metadata: &Metadata) -> Result<MatrixBlock, IoError> {
     let path = source.path;
     metadata.check_matrix(path)?;
-    let block = match metadata.format_of(path)? {
+    let format = metadata.format_of(path)?;
+    if !format.has_parts() {
+        source.check_single()?;
+    }
+    let block = match format {
+        Format::Binary => {
+            let (block, nonzeros) = binary::read(source, metadata)?;
+            return finish(path, metadata, block, nonzeros);
+        }
         Format::Csv => csv::read(source, metadata)?,
         Format::Text => text::read(source, metadata)?,
         Format::MatrixMarket => matrix_market::read(source, metadata)?,
@@ -77,8 +90,14 @@ fn read_source(source: &mut Source<'_>, metadata: &Metadata) -> Result<MatrixBlo
         Format::Npy => npy::read(source, metadata)?,
         Format::Npz => npz::read(source, metadata)?,
     };
-    metadata.check_nonzeros(path, block.nnz())?;
-    Ok(block.in_best_format())
+    let nonzeros = block.nnz();
+    finish(path, metadata, block, nonzeros)
+}
+
+/// Checks the non-zeros, and keeps few of them sparse.
+fn finish(path: &Path, metadata: &Metadata, block: MatrixBlock, nonzeros: usize) -> Result<MatrixBlock, IoError> {
+    metadata.check_nonzeros(path, nonzeros)?;
+    Ok(block.in_format_for(nonzeros))
 }
 
 /// Writes a matrix and the metadata beside it.
@@ -91,8 +110,9 @@ fn read_source(source: &mut Source<'_>, metadata: &Metadata) -> Result<MatrixBlo
 pub fn write_matrix(block: &MatrixBlock, path: &Path, arguments: &Metadata) -> Result<(), IoError> {
     let format = arguments.format_of(path)?;
     check_writable(block, path, arguments, format)?;
+    let nonzeros = block.nnz();
     let mut out = Output::create(path, format::is_gzip_name(path))?;
-    write_cells(block, &mut out, format, path, arguments)
+    write_cells(block, nonzeros, &mut out, format, path, arguments)
         .and_then(|()| out.finish())
         .map_err(|source| IoError::system("write", path, source))?;
     let is_csv = format == Format::Csv;
@@ -101,7 +121,7 @@ pub fn write_matrix(block: &MatrixBlock, path: &Path, arguments: &Metadata) -> R
         value_type: Some("double".to_owned()),
         rows: Some(block.rows() as u64),
         cols: Some(block.cols() as u64),
-        nnz: Some(block.nnz() as u64),
+        nnz: Some(nonzeros as u64),
         format: Some(format.to_string()),
         header: is_csv.then_some(arguments.header.unwrap_or(false)),
         sep: is_csv.then(|| arguments.separator_text(path).to_owned()),
@@ -119,7 +139,8 @@ pub fn write_matrix_to(block: &MatrixBlock, name: &Path, arguments: &Metadata) -
     let format = arguments.format_of(name)?;
     check_writable(block, name, arguments, format)?;
     let mut bytes = Vec::new();
-    write_cells(block, &mut bytes, format, name, arguments).map_err(|source| IoError::system("write", name, source))?;
+    write_cells(block, block.nnz(), &mut bytes, format, name, arguments)
+        .map_err(|source| IoError::system("write", name, source))?;
     Ok(bytes)
 }
 
@@ -135,6 +156,7 @@ fn check_writable(block: &MatrixBlock, path: &Path, arguments: &Metadata, format
 
 fn write_cells(
     block: &MatrixBlock,
+    nonzeros: usize,
     out: &mut impl Write,
     format: Format,
     path: &Path,
@@ -149,6 +171,7 @@ fn write_cells(
         Format::MatrixMarket => matrix_market::write(block, out),
         Format::Libsvm => libsvm::write(block, out),
         Format::Npy => npy::write(block, out),
+        Format::Binary => binary::write(block, nonzeros, out),
         Format::Npz => Err(std::io::ErrorKind::Unsupported.into()),
     }
 }

@@ -1,9 +1,12 @@
 //! What is read: files or bytes, plain or compressed by gzip, and what they may cost.
 
 use super::IoError;
+use super::parts::Parts;
 use flate2::read::MultiGzDecoder;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Memory for what a file merely declares, and for data that is compressed beyond belief.
@@ -32,30 +35,60 @@ const EXPANSION: u64 = 16;
 const INFLATION: u64 = 200;
 
 /// The file format gzip begins with these bytes; no text format does.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+pub(super) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Bytes at rest.
-trait Stored: Read + Seek + Send {}
-impl<T: Read + Seek + Send> Stored for T {}
+/// A file, the parts of a directory, or bytes in their place.
+enum Stored<'a> {
+    File(File),
+    Parts(Parts),
+    Bytes(Cursor<&'a [u8]>),
+}
 
-/// A file, or bytes in its place.
+impl Read for Stored<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stored::File(file) => file.read(buffer),
+            Stored::Parts(parts) => parts.read(buffer),
+            Stored::Bytes(bytes) => bytes.read(buffer),
+        }
+    }
+}
+
+impl Seek for Stored<'_> {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        match self {
+            Stored::File(file) => file.seek(position),
+            Stored::Parts(_) => Err(io::ErrorKind::NotSeekable.into()),
+            Stored::Bytes(bytes) => bytes.seek(position),
+        }
+    }
+}
+
+/// What is read, and what it may cost.
 pub(super) struct Source<'a> {
     pub(super) path: &'a Path,
-    stored: Box<dyn Stored + 'a>,
+    stored: Stored<'a>,
     /// Bytes as stored.
     length: u64,
     limits: Limits,
 }
 
 impl<'a> Source<'a> {
+    /// A file, or a directory of part files.
     pub(super) fn of_file(path: &'a Path, limits: Limits) -> Result<Self, IoError> {
+        if path.is_dir() {
+            let Some(parts) = Parts::of_directory(path)? else {
+                return Err(IoError::Directory { path: path.to_owned() });
+            };
+            return Ok(Source { path, length: parts.length(), stored: Stored::Parts(parts), limits });
+        }
         let file = open(path)?;
         let length = file.metadata().map_or(0, |metadata| metadata.len());
-        Ok(Source { path, stored: Box::new(file), length, limits })
+        Ok(Source { path, stored: Stored::File(file), length, limits })
     }
 
     pub(super) fn of_bytes(path: &'a Path, bytes: &'a [u8], limits: Limits) -> Self {
-        Source { path, stored: Box::new(Cursor::new(bytes)), length: bytes.len() as u64, limits }
+        Source { path, stored: Stored::Bytes(Cursor::new(bytes)), length: bytes.len() as u64, limits }
     }
 
     /// The error of a failed read.
@@ -91,16 +124,70 @@ impl<'a> Source<'a> {
         &mut self.stored
     }
 
+    /// The content for readers that go to several places at once.
+    pub(super) fn at_rest(&mut self) -> Result<AtRest<'_>, IoError> {
+        if self.starts_with(&GZIP).map_err(|error| self.unreadable(error))? {
+            let mut bytes = Vec::new();
+            let read = self.content()?.read_to_end(&mut bytes);
+            read.map_err(|error| self.unreadable(error))?;
+            return Ok(AtRest::Bytes(bytes.into()));
+        }
+        Ok(match &self.stored {
+            Stored::File(file) => AtRest::File(file, self.length),
+            Stored::Parts(_) => return Err(IoError::Directory { path: self.path.to_owned() }),
+            Stored::Bytes(bytes) => AtRest::Bytes(Cow::Borrowed(bytes.get_ref())),
+        })
+    }
+
     /// Bytes that compressed data may inflate to.
     pub(super) fn inflation_limit(&self) -> u64 {
         self.length.saturating_mul(INFLATION).max(self.limits.floor)
     }
 
+    /// Refuses directories, for formats that have one file.
+    pub(super) fn check_single(&self) -> Result<(), IoError> {
+        match self.stored {
+            Stored::Parts(_) => Err(IoError::Directory { path: self.path.to_owned() }),
+            Stored::File(_) | Stored::Bytes(_) => Ok(()),
+        }
+    }
+
     fn starts_with(&mut self, magic: &[u8]) -> io::Result<bool> {
+        if let Stored::Parts(parts) = &mut self.stored {
+            parts.rewind();
+            return Ok(magic == GZIP && parts.is_gzip());
+        }
         let mut start = Vec::new();
         (&mut self.stored).take(magic.len() as u64).read_to_end(&mut start)?;
         self.stored.seek(SeekFrom::Start(0))?;
         Ok(start == magic)
+    }
+}
+
+/// Content that is read from any place, by several threads.
+pub(super) enum AtRest<'a> {
+    File(&'a File, u64),
+    Bytes(Cow<'a, [u8]>),
+}
+
+impl AtRest<'_> {
+    /// Its bytes.
+    pub(super) fn length(&self) -> u64 {
+        match self {
+            AtRest::File(_, length) => *length,
+            AtRest::Bytes(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// Fills the buffer with the bytes from this one on.
+    pub(super) fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        match self {
+            AtRest::File(file, _) => file.read_exact_at(buffer, offset),
+            AtRest::Bytes(bytes) => {
+                let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
+                Read::read_exact(&mut &*rest, buffer)
+            }
+        }
     }
 }
 

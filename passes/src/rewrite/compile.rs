@@ -98,7 +98,9 @@ impl Guard {
     fn holds(self, facts: &Facts) -> bool {
         match self {
             Guard::Matrix => facts.data_type.is_matrix(),
-            Guard::Numeric => facts.data_type != DataType::Unknown && facts.data_type != DataType::STR,
+            Guard::Numeric => {
+                facts.data_type.is_matrix() || facts.data_type.is_scalar() && facts.data_type != DataType::STR
+            }
             Guard::Literal(number) => facts.constant.as_ref().and_then(Value::as_f64) == Some(number),
         }
     }

@@ -45,7 +45,7 @@ fn typed(result: f64, scalar: ScalarType) -> Option<Value> {
 fn cast(op: CastOp, value: &Value) -> Option<Value> {
     match op {
         CastOp::AsScalar => Some(value.clone()),
-        CastOp::AsMatrix => None,
+        CastOp::AsMatrix | CastOp::AsList | CastOp::AsFrame => None,
         CastOp::AsDouble => typed(number(value)?, ScalarType::F64),
         CastOp::AsInteger => typed(number(value)?.trunc(), ScalarType::I64),
         CastOp::AsLogical => typed(number(value)?, ScalarType::Bool),

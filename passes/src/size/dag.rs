@@ -2,16 +2,27 @@
 //!
 //! `nrow`, `ncol` and `length` of known sizes become literals. Other scalars that are known (constants of earlier
 //! blocks, values at recompilation) become literals only where a size hangs on them, as in `matrix(0, rows=n, cols=1)`:
-//! elsewhere they stay inputs, or every iteration of a loop would compile its own operators.
+//! elsewhere they stay inputs, or every iteration of a loop would compile its own operators. Constant propagation, which
+//! knows what the text of the program alone says, makes literals of all of them.
 
 use super::environment::{FileSizes, NoFiles, SizeEnvironment, VariableFacts};
 use super::error::ValidationError;
 use crate::rewrite::fold::fold;
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::infer::{self, ShapeError};
 use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, HopOutput, Inputs, ShapeOp};
 use fuseline_ir::types::{DataType, Value};
+use std::collections::BTreeSet;
+
+/// Which scalars of known value become literals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Literals {
+    /// Those that sizes hang on.
+    OfSizes,
+    /// All of them.
+    Everywhere,
+}
 
 /// Recomputes types and sizes of all operators of a DAG from what is known of its variables; variables that the
 /// environment lacks keep what the DAG says. Ids may change.
@@ -20,7 +31,7 @@ use fuseline_ir::types::{DataType, Value};
 /// Shapes or types do not fit; the DAG is then unchanged.
 pub fn propagate_dag(dag: &mut HopDag, environment: &SizeEnvironment) -> Result<(), ValidationError> {
     let mut environment = environment.clone();
-    *dag = propagate(dag, &mut environment, &NoFiles)?;
+    *dag = propagate(dag, &mut environment, &NoFiles, Literals::OfSizes)?;
     Ok(())
 }
 
@@ -29,9 +40,16 @@ pub(super) fn propagate(
     dag: &HopDag,
     environment: &mut SizeEnvironment,
     files: &dyn FileSizes,
+    wanted: Literals,
 ) -> Result<HopDag, ValidationError> {
-    let mut propagation =
-        Propagation { environment, files, result: HopDag::new(), constants: SecondaryMap::new(), literals: Vec::new() };
+    let mut propagation = Propagation {
+        environment,
+        files,
+        wanted,
+        result: HopDag::new(),
+        constants: SecondaryMap::new(),
+        literals: Vec::new(),
+    };
     let mut new_ids = SecondaryMap::with_default(HopId::from_u32(0));
     for (id, hop) in &dag.hops {
         let inputs: Inputs = hop.inputs.iter().map(|&input| new_ids[input]).collect();
@@ -48,7 +66,12 @@ pub(super) fn propagate(
     for output in &result.outputs {
         let hop = &result[output.hop];
         let value = constants[output.hop].clone();
-        environment.set(&output.name, VariableFacts { data_type: hop.data_type, size: hop.size, value });
+        let origin = match &hop.op {
+            HopOp::Read(name) => environment.get(name).and_then(|facts| facts.origin),
+            _ => None,
+        };
+        let facts = VariableFacts { data_type: hop.data_type, size: hop.size, value, origin: origin.or(hop.span) };
+        environment.set(&output.name, facts);
     }
     Ok(result)
 }
@@ -56,6 +79,7 @@ pub(super) fn propagate(
 struct Propagation<'a> {
     environment: &'a SizeEnvironment,
     files: &'a dyn FileSizes,
+    wanted: Literals,
     result: HopDag,
     /// Values of scalars that are known, of operators of the result.
     constants: SecondaryMap<HopId, Option<Value>>,
@@ -74,7 +98,7 @@ impl Propagation<'_> {
             HopOp::SpoofOp { .. } => (&hop.op, (hop.data_type, hop.size)),
             op => {
                 let shape = self.infer(op, &mut inputs);
-                (op, shape.map_err(|error| ValidationError::new(error, &self.result, &inputs, hop.span))?)
+                (op, shape.map_err(|error| self.error(error, &inputs, hop))?)
             }
         };
         if let (HopOp::Shape(shape), Some(&input)) = (op, inputs.first())
@@ -86,6 +110,9 @@ impl Propagation<'_> {
         let constants: Option<Vec<&Value>> = inputs.iter().map(|&input| self.constants[input].as_ref()).collect();
         let constant = constants.filter(|_| op.is_pure() && !inputs.is_empty());
         let constant = constant.and_then(|values| fold(op, data_type, &values));
+        if let (Some(value), Literals::Everywhere) = (&constant, self.wanted) {
+            return Ok(self.push_literal(value.clone(), hop));
+        }
         Ok(self.push(Hop { op: op.clone(), inputs, data_type, size, span: hop.span }, constant))
     }
 
@@ -102,8 +129,16 @@ impl Propagation<'_> {
         self.push(hop, Some(value))
     }
 
+    fn error(&self, error: ShapeError, inputs: &[HopId], hop: &Hop) -> ValidationError {
+        let origin = |name: &str| self.environment.get(name).and_then(|facts| facts.origin);
+        ValidationError::new(error, &self.result, inputs, hop.span, origin)
+    }
+
     fn variable(&mut self, name: &str, hop: &Hop) -> HopId {
         match self.environment.get(name) {
+            Some(VariableFacts { value: Some(value), .. }) if self.wanted == Literals::Everywhere => {
+                self.push_literal(value.clone(), hop)
+            }
             Some(facts) => {
                 let known = facts.data_type != DataType::Unknown;
                 let data_type = if known { facts.data_type } else { hop.data_type };
@@ -115,7 +150,7 @@ impl Propagation<'_> {
 
     /// Type and size of `read(path, rows=.., cols=..)`: arguments first, then the file's metadata.
     fn file(&self, names: &[String], data_type: DataType, inputs: &[HopId]) -> (DataType, SizeInfo) {
-        if data_type.is_scalar() {
+        if data_type.is_scalar() || data_type == DataType::Frame {
             return (data_type, SizeInfo::UNKNOWN);
         }
         let of_file = match inputs.first().and_then(|&path| self.constants[path].as_ref()) {
@@ -178,6 +213,26 @@ fn size_inputs(op: &HopOp) -> &'static [&'static [usize]] {
         HopOp::Index => &[&[1, 2], &[3, 4]],
         _ => &[],
     }
+}
+
+/// The scalar variables of whose values dimensions hang that are unknown in a DAG with sizes.
+pub fn size_variables(dag: &HopDag) -> BTreeSet<String> {
+    let mut decides = EntitySet::new();
+    for hop in dag.hops.values().filter(|hop| hop.is_matrix() && hop.size.known_dims().is_none()) {
+        for &position in size_inputs(&hop.op).iter().copied().flatten() {
+            decides.insert(hop.inputs[position]);
+        }
+    }
+    let mut names = BTreeSet::new();
+    for (id, hop) in dag.hops.iter().rev().filter(|(_, hop)| !hop.is_matrix()) {
+        if decides.contains(id) {
+            hop.inputs.iter().for_each(|&input| _ = decides.insert(input));
+            if let HopOp::Read(name) = &hop.op {
+                names.insert(name.clone());
+            }
+        }
+    }
+    names
 }
 
 fn known_dims(size: &SizeInfo) -> usize {

@@ -1,6 +1,7 @@
 //! What is known of variables at one point of a program.
 
 use fuseline_ir::SizeInfo;
+use fuseline_ir::hop::Span;
 use fuseline_ir::types::{DataType, Value};
 use std::collections::BTreeMap;
 
@@ -13,22 +14,25 @@ pub struct VariableFacts {
     pub size: SizeInfo,
     /// The value of a scalar that is known.
     pub value: Option<Value>,
+    /// Where the variable got its value, for messages; not part of equality.
+    pub origin: Option<Span>,
 }
 
 impl VariableFacts {
     /// Nothing but the type is known.
     pub fn of_type(data_type: DataType) -> Self {
-        VariableFacts { data_type, size: SizeInfo::UNKNOWN, value: None }
+        VariableFacts { data_type, size: SizeInfo::UNKNOWN, value: None, origin: None }
     }
 
     /// A matrix of this size.
     pub fn matrix(size: SizeInfo) -> Self {
-        VariableFacts { data_type: DataType::Matrix, size, value: None }
+        VariableFacts { size, ..VariableFacts::of_type(DataType::Matrix) }
     }
 
     /// A scalar of this value.
     pub fn scalar(value: Value) -> Self {
-        VariableFacts { data_type: DataType::Scalar(value.scalar_type()), size: SizeInfo::UNKNOWN, value: Some(value) }
+        let data_type = DataType::Scalar(value.scalar_type());
+        VariableFacts { value: Some(value), ..VariableFacts::of_type(data_type) }
     }
 
     /// What holds of either: facts in which the two differ are lost. Of the numbers of non-zeros the larger holds, or
@@ -43,7 +47,15 @@ impl VariableFacts {
             SizeInfo { rows: same(self.size.rows, other.size.rows), cols: same(self.size.cols, other.size.cols), nnz };
         let value = self.value.clone().filter(|_| same_value(self.value.as_ref(), other.value.as_ref()));
         let data_type = if self.data_type == other.data_type { self.data_type } else { DataType::Unknown };
-        VariableFacts { data_type, size, value }
+        let origin = self.origin.filter(|_| self.origin == other.origin);
+        VariableFacts { data_type, size, value, origin }
+    }
+
+    fn one_sided(&self, only_once: OneSided) -> Self {
+        match only_once {
+            OneSided::KeepsSize => VariableFacts { value: None, ..self.clone() },
+            OneSided::KeepsType => VariableFacts { origin: self.origin, ..VariableFacts::of_type(self.data_type) },
+        }
     }
 }
 
@@ -90,27 +102,37 @@ impl SizeEnvironment {
         self.variables.iter().map(|(name, facts)| (name.as_str(), facts))
     }
 
-    /// What holds after either of two branches. A variable that only one of them sets keeps its facts: a use of it
-    /// elsewhere is an error at run time.
-    pub(super) fn join(self, other: Self) -> Self {
-        self.merge(other, false)
+    /// What holds after either of two branches.
+    pub(super) fn join(self, other: Self, only_once: OneSided) -> Self {
+        self.merge(other, false, only_once)
     }
 
     /// What holds before and after one more repetition of a loop's body.
-    pub(super) fn join_repetition(self, after: Self) -> Self {
-        self.merge(after, true)
+    pub(super) fn join_repetition(self, after: Self, only_once: OneSided) -> Self {
+        self.merge(after, true, only_once)
     }
 
-    fn merge(mut self, other: Self, widen: bool) -> Self {
-        for (name, facts) in other.variables {
-            let merged = match self.variables.get(&name) {
-                Some(own) => own.join(&facts, widen),
-                None => facts,
+    fn merge(mut self, mut other: Self, widen: bool, only_once: OneSided) -> Self {
+        for (name, facts) in &mut self.variables {
+            *facts = match other.variables.remove(name) {
+                Some(others) => facts.join(&others, widen),
+                None => facts.one_sided(only_once),
             };
-            self.variables.insert(name, merged);
         }
+        let only_there = other.variables.into_iter();
+        self.variables.extend(only_there.map(|(name, facts)| (name, facts.one_sided(only_once))));
         self
     }
+}
+
+/// What is known of a variable that only one of two paths sets. It may have no value at all, so that its use is an
+/// error at run time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OneSided {
+    /// Its size: what a use would compute has that size, or there is the error.
+    KeepsSize,
+    /// Its type alone, so that what its size says does not hide the error.
+    KeepsType,
 }
 
 impl<N: Into<String>> FromIterator<(N, VariableFacts)> for SizeEnvironment {

@@ -2,7 +2,7 @@
 
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::infer::ShapeError;
-use fuseline_ir::hop::{HopDag, HopId, HopOp, Span};
+use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Span};
 use fuseline_ir::types::DataType;
 use std::fmt;
 use thiserror::Error;
@@ -25,27 +25,46 @@ pub struct ValidationError {
 pub struct InputOrigin {
     /// Its position, from 1.
     pub position: usize,
-    /// What it is: a variable's name or an operation.
+    /// What it is: a variable or an operation.
     pub description: String,
+    /// The variable, if it is one.
+    pub variable: Option<String>,
     /// Matrix or scalar.
     pub data_type: DataType,
     /// Its size.
     pub size: SizeInfo,
-    /// Where it was written.
+    /// Where it comes from: where a variable got its value, or where the operation was written.
     pub span: Option<Span>,
 }
 
 impl ValidationError {
-    pub(super) fn new(error: ShapeError, dag: &HopDag, inputs: &[HopId], span: Option<Span>) -> Self {
+    /// The error of an operator on these inputs; `origin` tells where variables got their values.
+    pub(super) fn new(
+        error: ShapeError,
+        dag: &HopDag,
+        inputs: &[HopId],
+        span: Option<Span>,
+        origin: impl Fn(&str) -> Option<Span>,
+    ) -> Self {
         let origins = inputs.iter().enumerate().filter(|(_, id)| dag.literal_value(**id).is_none());
-        let inputs = origins.map(|(index, &id)| InputOrigin {
-            position: index + 1,
-            description: describe(&dag[id].op),
-            data_type: dag[id].data_type,
-            size: dag[id].size,
-            span: dag[id].span,
+        let inputs = origins.map(|(index, &id)| {
+            let input = InputOrigin::new(index + 1, &dag[id]);
+            let origin = input.variable.as_deref().and_then(&origin);
+            InputOrigin { span: origin.or(input.span), ..input }
         });
         ValidationError { error, span, inputs: inputs.collect() }
+    }
+}
+
+impl InputOrigin {
+    /// The input at a position, from 1.
+    pub fn new(position: usize, hop: &Hop) -> Self {
+        let variable = match &hop.op {
+            HopOp::Read(name) => Some(name.clone()),
+            _ => None,
+        };
+        let description = describe(&hop.op);
+        InputOrigin { position, description, variable, data_type: hop.data_type, size: hop.size, span: hop.span }
     }
 }
 

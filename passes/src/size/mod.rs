@@ -8,7 +8,7 @@ mod program;
 #[cfg(test)]
 mod tests;
 
-pub use dag::{explain_sizes, propagate_dag};
+pub use dag::{explain_sizes, propagate_dag, size_variables};
 pub use environment::{FileSizes, NoFiles, SizeEnvironment, VariableFacts};
 pub use error::{InputOrigin, ValidationError};
-pub use program::propagate_sizes;
+pub use program::{propagate_constants, propagate_sizes};

@@ -3,10 +3,13 @@
 //! Every step maps blocks and what holds before them to blocks with sizes and what holds after them. A loop repeats
 //! that until what holds before its body no longer changes; branches join. A function is analysed once per signature,
 //! the facts of its arguments; its blocks then get the sizes that hold for all of its calls.
+//!
+//! Constant propagation is the same walk: what it knows of scalars becomes literals, and branches that never hold go.
 
-use super::dag::propagate;
-use super::environment::{FileSizes, SizeEnvironment, VariableFacts};
+use super::dag::{Literals, propagate};
+use super::environment::{FileSizes, NoFiles, OneSided, SizeEnvironment, VariableFacts};
 use super::error::ValidationError;
+use crate::program::Sequence;
 use fuseline_ir::hop::HopDag;
 use fuseline_ir::program::{Call, Function, Parameter, Predicate, Program, StatementBlock};
 use fuseline_ir::types::{DataType, ScalarType, Value};
@@ -26,8 +29,28 @@ pub fn propagate_sizes(
     files: &dyn FileSizes,
 ) -> Result<SizeEnvironment, ValidationError> {
     let mut environment = inputs.clone();
-    let mut walk = Walk { functions: &program.functions, files, signatures: BTreeMap::new() };
-    let body = walk.blocks(&program.body, &mut environment)?;
+    walk(program, &mut environment, files, Literals::OfSizes)?;
+    Ok(environment)
+}
+
+/// Replaces scalars of which the text of the program tells the value by literals, across blocks and through functions,
+/// and branches on such conditions by what they choose. What only run time knows, as the sizes of files, changes
+/// nothing, and what changes in a loop is no constant in it. `inputs` are the variables that the program starts with.
+///
+/// # Errors
+/// Shapes or types do not fit; the program is then unchanged.
+pub fn propagate_constants(program: &mut Program, inputs: &SizeEnvironment) -> Result<(), ValidationError> {
+    walk(program, &mut inputs.clone(), &NoFiles, Literals::Everywhere)
+}
+
+fn walk(
+    program: &mut Program,
+    environment: &mut SizeEnvironment,
+    files: &dyn FileSizes,
+    wanted: Literals,
+) -> Step<()> {
+    let mut walk = Walk { functions: &program.functions, files, wanted, signatures: BTreeMap::new() };
+    let body = walk.blocks(&program.body, environment)?;
     let mut functions = program.functions.clone();
     for (name, function) in &mut functions {
         if let Some(mut parameters) = walk.of_all_calls(name) {
@@ -35,7 +58,7 @@ pub fn propagate_sizes(
         }
     }
     (program.body, program.functions) = (body, functions);
-    Ok(environment)
+    Ok(())
 }
 
 /// One way in which a function is called.
@@ -48,6 +71,7 @@ struct Signature {
 struct Walk<'a> {
     functions: &'a BTreeMap<String, Function>,
     files: &'a dyn FileSizes,
+    wanted: Literals,
     signatures: BTreeMap<String, Vec<Signature>>,
 }
 
@@ -55,7 +79,25 @@ type Step<T> = Result<T, ValidationError>;
 
 impl Walk<'_> {
     fn blocks(&mut self, blocks: &[StatementBlock], environment: &mut SizeEnvironment) -> Step<Vec<StatementBlock>> {
-        blocks.iter().map(|block| self.block(block, environment)).collect()
+        let mut sequence = Sequence::default();
+        for block in blocks {
+            match (block, self.wanted) {
+                (StatementBlock::If { predicate, then_body, else_body, .. }, Literals::Everywhere) => {
+                    let mut scope = environment.clone();
+                    let (decision, value) = self.predicate(predicate, &mut scope)?;
+                    let Some(holds) = truth(&value) else {
+                        sequence.push(self.block(block, environment)?);
+                        continue;
+                    };
+                    *environment = scope;
+                    let chosen = self.blocks(if holds { then_body } else { else_body }, environment)?;
+                    sequence.splice(decision.prelude);
+                    sequence.splice(chosen);
+                }
+                _ => sequence.push(self.block(block, environment)?),
+            }
+        }
+        Ok(sequence.finish())
     }
 
     fn block(&mut self, block: &StatementBlock, environment: &mut SizeEnvironment) -> Step<StatementBlock> {
@@ -68,7 +110,7 @@ impl Walk<'_> {
                 StatementBlock::If { predicate, then_body, else_body, span: *span }
             }
             StatementBlock::While { predicate, body, span } => {
-                let (predicate, body) = repeat(environment, |before_body, environment| {
+                let (predicate, body) = repeat(environment, self.one_sided(), |before_body, environment| {
                     let (predicate, _) = self.predicate(predicate, environment)?;
                     // The loop ends after its condition, which may have run function calls, was evaluated.
                     *before_body = environment.clone();
@@ -82,7 +124,7 @@ impl Walk<'_> {
                 let by = by.as_ref().map(|by| self.predicate(by, environment)).transpose()?;
                 let (by, step) = by.map_or((None, None), |(by, step)| (Some(by), Some(step)));
                 let counter = VariableFacts::of_type(counter_type(&first, step.as_ref()));
-                let body = repeat(environment, |_, environment| {
+                let body = repeat(environment, self.one_sided(), |_, environment| {
                     environment.set(variable, counter.clone());
                     self.blocks(body, environment)
                 })?;
@@ -92,8 +134,15 @@ impl Walk<'_> {
         })
     }
 
+    fn one_sided(&self) -> OneSided {
+        match self.wanted {
+            Literals::OfSizes => OneSided::KeepsSize,
+            Literals::Everywhere => OneSided::KeepsType,
+        }
+    }
+
     fn dag(&mut self, dag: &HopDag, environment: &mut SizeEnvironment) -> Step<HopDag> {
-        propagate(dag, environment, self.files)
+        propagate(dag, environment, self.files, self.wanted)
     }
 
     /// The predicate with sizes, and what is known of its value.
@@ -117,14 +166,14 @@ impl Walk<'_> {
         else_body: &[StatementBlock],
         environment: &mut SizeEnvironment,
     ) -> Step<(Vec<StatementBlock>, Vec<StatementBlock>)> {
-        match condition.value.as_ref().and_then(Value::as_f64) {
-            Some(0.0) => Ok((then_body.to_vec(), self.blocks(else_body, environment)?)),
-            Some(_) => Ok((self.blocks(then_body, environment)?, else_body.to_vec())),
+        match truth(condition) {
+            Some(false) => Ok((then_body.to_vec(), self.blocks(else_body, environment)?)),
+            Some(true) => Ok((self.blocks(then_body, environment)?, else_body.to_vec())),
             None => {
                 let mut otherwise = environment.clone();
                 let then_body = self.blocks(then_body, environment)?;
                 let else_body = self.blocks(else_body, &mut otherwise)?;
-                *environment = std::mem::take(environment).join(otherwise);
+                *environment = std::mem::take(environment).join(otherwise, self.one_sided());
                 Ok((then_body, else_body))
             }
         }
@@ -140,8 +189,7 @@ impl Walk<'_> {
         if let Some(function) = self.functions.get(&call.function) {
             let parameters = function.parameters.iter().map(|parameter| {
                 let facts = given(&parameter.name).cloned();
-                let default = || parameter.default.clone().map(VariableFacts::scalar);
-                let facts = facts.or_else(default).unwrap_or(VariableFacts::of_type(parameter.data_type));
+                let facts = facts.unwrap_or(VariableFacts::of_type(parameter.data_type));
                 (parameter.name.clone(), declared(parameter, facts))
             });
             let results = self.results(&call.function, function, parameters.collect())?;
@@ -188,14 +236,20 @@ impl Walk<'_> {
     /// What holds of the parameters of a function in all of its calls; `None` where it has none.
     fn of_all_calls(&self, name: &str) -> Option<SizeEnvironment> {
         let parameters = self.signatures.get(name)?.iter().map(|signature| signature.parameters.clone());
-        parameters.reduce(SizeEnvironment::join)
+        parameters.reduce(|a, b| a.join(b, self.one_sided()))
     }
+}
+
+/// What a condition decides, if that is known.
+fn truth(condition: &VariableFacts) -> Option<bool> {
+    condition.value.as_ref().and_then(Value::as_f64).map(|number| number != 0.0)
 }
 
 /// Repeats a loop's body until what holds before it holds after it as well, and leaves in `environment` what holds
 /// after the loop. The body gets what holds where the loop may end, to change it, and what it works on.
 fn repeat<T>(
     environment: &mut SizeEnvironment,
+    only_once: OneSided,
     mut body: impl FnMut(&mut SizeEnvironment, &mut SizeEnvironment) -> Step<T>,
 ) -> Step<T> {
     let mut before = environment.clone();
@@ -203,7 +257,7 @@ fn repeat<T>(
         let mut at_end = before.clone();
         let mut after = before.clone();
         let result = body(&mut at_end, &mut after)?;
-        let joined = before.clone().join_repetition(after);
+        let joined = before.clone().join_repetition(after, only_once);
         if joined == before {
             *environment = at_end;
             return Ok(result);

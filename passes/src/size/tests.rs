@@ -226,7 +226,7 @@ fn constants_that_change_in_a_loop_are_no_constants() {
 }
 
 fn parameter(name: &str) -> Parameter {
-    Parameter { name: name.into(), data_type: DataType::Matrix, default: None }
+    Parameter { name: name.into(), data_type: DataType::Matrix }
 }
 
 /// `target = name(X = argument)`.

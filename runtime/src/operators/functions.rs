@@ -1,6 +1,6 @@
 //! Functions with effects or named arguments.
 
-use super::Operator;
+use super::{Operator, text};
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::files;
 use crate::value::RuntimeValue;
@@ -23,13 +23,13 @@ impl Operator<'_> {
         let context = self.engine.kernel_context();
         match function {
             Function::Print => {
-                writeln!(output, "{}", files::to_text(self.inputs[0]))?;
+                writeln!(output, "{}", text::of_value(self.inputs[0]))?;
                 done()
             }
-            Function::Stop => Err(RuntimeErrorKind::Stop(files::to_text(self.inputs[0])).into()),
+            Function::Stop => Err(RuntimeErrorKind::Stop(text::of_value(self.inputs[0])).into()),
             Function::Assert if self.number(0)? != 0.0 => done(),
             Function::Assert => Err(RuntimeErrorKind::Assert.into()),
-            Function::ToString => Ok(Value::Str(files::to_text(self.inputs[0])).into()),
+            Function::ToString => Ok(self.to_string(names)?.into()),
             Function::Time => {
                 let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
                 Ok(Value::I64(since.map_or(0, |elapsed| elapsed.as_nanos() as i64)).into())
@@ -44,11 +44,17 @@ impl Operator<'_> {
             Function::Table => self.table(names).map(RuntimeValue::Matrix),
             Function::RowIndexMax => Ok(kernels::row_index(&context, Extreme::Max, self.matrix(0)?).into()),
             Function::RowIndexMin => Ok(kernels::row_index(&context, Extreme::Min, self.matrix(0)?).into()),
+            Function::List => Ok(self.list(names)),
+            Function::Numeric(function) => self.numeric(function, names),
+            Function::Remove => self.remove_element(),
+            Function::TransformEncode | Function::TransformApply | Function::TransformDecode | Function::TypeOf => {
+                self.frame_function(function)
+            }
         }
     }
 
     /// The position of the input of this name.
-    fn named(&self, names: &[String], name: &str) -> Option<usize> {
+    pub(super) fn named(&self, names: &[String], name: &str) -> Option<usize> {
         let position = names.iter().position(|known| known == name)?;
         Some(self.inputs.len() - names.len() + position)
     }
@@ -63,7 +69,7 @@ impl Operator<'_> {
             None => vec![1.0],
             Some(position) => match self.inputs[position] {
                 RuntimeValue::Matrix(columns) => columns.to_dense().values().to_vec(),
-                RuntimeValue::Scalar(_) => vec![self.number(position)?],
+                _ => vec![self.number(position)?],
             },
         };
         let decreasing = self.flag(names, "decreasing", false)?;

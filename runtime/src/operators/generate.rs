@@ -17,7 +17,7 @@ impl Operator<'_> {
                 match self.inputs[0] {
                     RuntimeValue::Matrix(block) => kernels::reshape(block, rows, cols)?,
                     RuntimeValue::Scalar(Value::Str(text)) => kernels::reshape(&self.parse_cells(text)?, rows, cols)?,
-                    RuntimeValue::Scalar(_) => kernels::fill(&context, self.number(0)?, rows, cols)?,
+                    _ => kernels::fill(&context, self.number(0)?, rows, cols)?,
                 }
             }
             DataGenOp::Seq => kernels::seq(&context, self.number(0)?, self.number(1)?, self.number(2)?)?,
@@ -27,18 +27,18 @@ impl Operator<'_> {
     }
 
     fn random_parameters(&self) -> Result<RandomParameters, RuntimeError> {
-        let seed = self.integer(5)?;
         Ok(RandomParameters {
             rows: self.integer(0)?,
             cols: self.integer(1)?,
             min: self.number(2)?,
             max: self.number(3)?,
             sparsity: self.number(4)?,
-            seed: if seed == -1 { rand_seed() } else { seed as u64 },
+            seed: seed(self.integer(5)?),
             density: match self.text(6)? {
                 "uniform" => Density::Uniform,
                 "normal" => Density::Normal,
-                _ => return Err(self.type_error(6, "\"uniform\" or \"normal\"")),
+                "poisson" => Density::Poisson(self.number(2)?),
+                _ => return Err(self.type_error(6, "\"uniform\", \"normal\" or \"poisson\"")),
             },
         })
     }
@@ -53,6 +53,11 @@ impl Operator<'_> {
         let cells = cells.ok_or_else(|| self.type_error(0, "a text of numbers"))?;
         Ok(Dense::from_vec(1, cells.len(), cells).into())
     }
+}
+
+/// The seed that a script gives; -1 stands for one that differs from run to run.
+pub(super) fn seed(given: i64) -> u64 {
+    if given == -1 { rand_seed() } else { given as u64 }
 }
 
 /// A seed that differs from run to run.

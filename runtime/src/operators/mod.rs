@@ -1,8 +1,12 @@
 //! Runs one operator on its evaluated inputs.
 
+mod frames;
 mod functions;
 mod generate;
+mod lists;
+mod numeric;
 mod product;
+mod text;
 
 pub(crate) use product::evaluated_inputs as inputs_of_product;
 
@@ -16,11 +20,12 @@ use fuseline_ir::Value;
 use fuseline_ir::hop::{CastOp, Hop, HopDag, HopOp, NaryOp, OperatorId, ReorgOp, ShapeOp};
 use fuseline_ir::ops::Direction;
 use fuseline_kernels::{self as kernels, Operand};
-use fuseline_matrix::MatrixBlock;
+use fuseline_matrix::{Frame, MatrixBlock};
 use fuseline_skeletons::Execution;
 use std::io::Write;
 
 /// An operator with its inputs.
+#[derive(Clone, Copy)]
 struct Operator<'a> {
     engine: &'a Engine,
     dag: &'a HopDag,
@@ -59,7 +64,7 @@ impl Operator<'_> {
     fn matrix(&self, position: usize) -> Result<&MatrixBlock, RuntimeError> {
         match self.inputs[position] {
             RuntimeValue::Matrix(block) => Ok(block),
-            RuntimeValue::Scalar(_) => Err(self.type_error(position, "a matrix")),
+            _ => Err(self.type_error(position, "a matrix")),
         }
     }
 
@@ -91,7 +96,7 @@ impl Operator<'_> {
     fn operand(&self, position: usize) -> Result<Operand<'_>, RuntimeError> {
         match self.inputs[position] {
             RuntimeValue::Matrix(block) => Ok(Operand::Matrix(block)),
-            RuntimeValue::Scalar(value) => match value.as_f64() {
+            other => match other.as_f64() {
                 Some(number) => Ok(Operand::Scalar(number)),
                 None => Err(self.type_error(position, "a matrix or a number")),
             },
@@ -104,7 +109,7 @@ impl Operator<'_> {
             .iter()
             .map(|input| match input {
                 RuntimeValue::Scalar(value) => Some(value),
-                RuntimeValue::Matrix(_) => None,
+                _ => None,
             })
             .collect();
         if let Some(values) = scalars {
@@ -132,6 +137,9 @@ impl Operator<'_> {
     }
 
     fn matrix_operation(&self) -> Result<RuntimeValue, RuntimeError> {
+        if let Some(result) = self.list_operation().or_else(|| self.frame_operation()) {
+            return result;
+        }
         let context = self.engine.kernel_context();
         Ok(RuntimeValue::Matrix(match &self.hop.op {
             HopOp::AggUnary(op, Direction::Full) => {
@@ -170,6 +178,9 @@ impl Operator<'_> {
     }
 
     fn shape(&self, op: ShapeOp) -> Result<RuntimeValue, RuntimeError> {
+        if let (ShapeOp::Length, RuntimeValue::Scalar(Value::Str(text))) = (op, self.inputs[0]) {
+            return Ok(Value::I64(text.chars().count() as i64).into());
+        }
         let (rows, cols) = self.matrix(0)?.dims();
         let extent = match op {
             ShapeOp::Nrow => rows,
@@ -183,9 +194,12 @@ impl Operator<'_> {
         let value = match (op, self.inputs[0]) {
             (CastOp::AsMatrix, RuntimeValue::Matrix(block)) => return Ok(block.clone().into()),
             (CastOp::AsMatrix, RuntimeValue::Scalar(_)) => return Ok(MatrixBlock::single(self.number(0)?).into()),
+            (CastOp::AsFrame, RuntimeValue::Matrix(block)) => return Ok(Frame::from_matrix(block).into()),
+            (CastOp::AsFrame, RuntimeValue::Scalar(value)) => return self.single_cell_frame(value),
+            (CastOp::AsList, RuntimeValue::Matrix(block)) => return self.columns_as_list(block),
             (_, RuntimeValue::Scalar(value)) => value.clone(),
             (_, RuntimeValue::Matrix(block)) if block.dims() == (1, 1) => Value::F64(block.get(0, 0)),
-            (_, RuntimeValue::Matrix(_)) => return Err(self.type_error(0, "a scalar or a 1 x 1 matrix")),
+            _ => return Err(self.type_error(0, "a scalar or a 1 x 1 matrix")),
         };
         scalars::cast(op, &value).map(RuntimeValue::Scalar).ok_or_else(|| self.type_error(0, "a number"))
     }
@@ -197,7 +211,7 @@ impl Operator<'_> {
         for (position, input) in self.inputs.iter().enumerate() {
             match input {
                 RuntimeValue::Matrix(block) => matrices.push(block.clone()),
-                RuntimeValue::Scalar(_) => numbers.push(self.number(position)?),
+                _ => numbers.push(self.number(position)?),
             }
         }
         let variant = compiled.plan.variant;

@@ -1,8 +1,11 @@
 //! The command line: names that other programs rely on.
 
+use crate::size::parse_bytes;
 use crate::{Failure, not_yet};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fuseline::{BackendKind, CompileOptions, Enumeration, ExplainStage, LlvmLevel, Mode, Primitives};
+use fuseline::generate::Kind;
+use fuseline::{BackendKind, CompileOptions, Enumeration, ExplainStage, LlvmLevel, Mode, Primitives, ProgramOptions};
+use std::path::PathBuf;
 
 /// Compiles and runs linear algebra: DML scripts, fused and just-in-time compiled
 #[derive(Debug, Parser)]
@@ -26,8 +29,8 @@ pub(crate) enum Command {
     Calibrate(Unused),
     /// Convert a matrix from one file format to another
     Convert(ConvertArguments),
-    /// Generate data (not there yet)
-    Generate(Unused),
+    /// Generate synthetic data: random matrices, features with labels, look-alikes of known data sets
+    Generate(GenerateArguments),
 }
 
 /// Arguments of commands that are not there yet.
@@ -52,17 +55,22 @@ pub(crate) struct ScriptArguments {
     #[arg(long, value_name = "NAME=VALUE", num_args = 1..)]
     nvargs: Vec<String>,
 
-    /// Folder with further DML functions (not there yet)
+    /// Folder of DML functions, the function f in f.dml; may be given several times
     #[arg(long, value_name = "DIR")]
-    lib: Option<String>,
+    lib: Vec<PathBuf>,
 }
 
 impl ScriptArguments {
+    /// The folders of DML functions, which must exist.
+    pub(crate) fn library_folders(&self) -> Result<Vec<PathBuf>, Failure> {
+        match self.lib.iter().find(|folder| !folder.is_dir()) {
+            Some(missing) => Err(Failure::Other(format!("--lib takes a folder, and {} is none", missing.display()))),
+            None => Ok(self.lib.clone()),
+        }
+    }
+
     /// Names and values.
     pub(crate) fn values(&self) -> Result<Vec<(String, String)>, Failure> {
-        if self.lib.is_some() {
-            return Err(not_yet("--lib"));
-        }
         let positional =
             self.args.iter().enumerate().map(|(index, value)| Ok(((index + 1).to_string(), value.clone())));
         let named = self.nvargs.iter().map(|pair| match pair.split_once('=') {
@@ -152,7 +160,7 @@ pub(crate) struct Options {
     #[arg(long, value_enum, value_name = "WAY", default_value = "cost")]
     enumeration: EnumerationName,
 
-    /// Leave expressions as they are written
+    /// Leave expressions, and the program around them, as they are written
     #[arg(long)]
     no_rewrites: bool,
 
@@ -164,17 +172,14 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
 
-    /// Memory budget (not there yet)
-    #[arg(long, value_name = "SIZE")]
-    mem: Option<String>,
+    /// Memory that the inputs and the output of an operator may take, such as 512m or 16g [default: the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    mem: Option<u64>,
 }
 
 impl Options {
     /// The library's options.
     pub(crate) fn compile_options(&self, keep_code: bool) -> Result<CompileOptions, Failure> {
-        if self.mem.is_some() {
-            return Err(not_yet("--mem"));
-        }
         let defaults = CompileOptions::default();
         Ok(CompileOptions {
             mode: match self.mode {
@@ -211,8 +216,10 @@ impl Options {
                 EnumerationName::All => return Err(not_yet("--enumeration all")),
             },
             rewrites: !self.no_rewrites,
+            program: if self.no_rewrites { ProgramOptions::NONE } else { ProgramOptions::default() },
             strict_ieee: self.strict_ieee,
             threads: self.threads,
+            memory_budget: self.mem,
             keep_code,
             ..defaults
         })
@@ -301,6 +308,54 @@ pub(crate) struct CheckArguments {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct GenerateArguments {
+    /// uniform, normal; with labels: classes, regression, poisson, gamma, binomial, clusters; ratings, graph;
+    /// look-alikes: airline78, mnist, netflix, amazon
+    #[arg(value_name = "KIND")]
+    pub(crate) kind: Kind,
+
+    /// Rows [default of look-alikes: those of the original]
+    #[arg(long, value_name = "R")]
+    pub(crate) rows: Option<u64>,
+
+    /// Columns [default of look-alikes: those of the original]
+    #[arg(long, value_name = "C")]
+    pub(crate) cols: Option<u64>,
+
+    /// Share of non-zeros [default: 1; ratings: 0.01; graph: 8 links per page; look-alikes: that of the original]
+    #[arg(long, value_name = "S")]
+    pub(crate) sparsity: Option<f64>,
+
+    /// Factor for the rows, and for the columns of ratings
+    #[arg(long, value_name = "F", default_value_t = 1.0)]
+    pub(crate) scale: f64,
+
+    /// Other seeds give other data; the same seed gives the same data
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Number of classes or clusters
+    #[arg(long, value_name = "K", default_value_t = 2)]
+    pub(crate) classes: usize,
+
+    /// Deviation of the noise of classes, regression and clusters
+    #[arg(long, value_name = "D", default_value_t = 0.1)]
+    pub(crate) noise: f64,
+
+    /// The file to write, with its metadata in FILE.mtd; its name tells the format, else it is binary
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: String,
+
+    /// The file for labels or responses, a column
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Option<String>,
+
+    /// Threads [default: all]; the data does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) threads: usize,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct ConvertArguments {
     /// The file to read
     #[arg(value_name = "IN")]
@@ -310,11 +365,11 @@ pub(crate) struct ConvertArguments {
     #[arg(value_name = "OUT")]
     pub(crate) output: String,
 
-    /// Format of IN: csv, text, mm, libsvm, npy or npz [default: that of IN.mtd, or of the name]
+    /// Format of IN: csv, text, mm, libsvm, npy, npz or binary [default: that of IN.mtd, or of the name]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) from: Option<String>,
 
-    /// Format of OUT: csv, text, mm, libsvm or npy [default: that of the name]
+    /// Format of OUT: csv, text, mm, libsvm, npy or binary [default: that of the name]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
 

@@ -2,14 +2,17 @@
 
 use crate::arguments::{ExplainArguments, ExplainFormat};
 use crate::{Failure, not_yet, run};
-use fuseline::{Session, StagePrinter};
+use fuseline::{CompileOptions, Session, StagePrinter};
 use std::io::Write;
 
 pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     if arguments.format != ExplainFormat::Text {
         return Err(not_yet("explaining in another form than text"));
     }
-    let session = Session::new(arguments.options.compile_options(arguments.stage.needs_code())?)?;
+    let session = Session::new(CompileOptions {
+        library_folders: arguments.script.library_folders()?,
+        ..arguments.options.compile_options(arguments.stage.needs_code())?
+    })?;
     let script = run::compile(&session, &arguments.script)?;
     let mut printer = StagePrinter::new(arguments.stage);
     let mut blocks: Vec<(usize, String)> = Vec::new();

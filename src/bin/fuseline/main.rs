@@ -5,8 +5,11 @@ mod arguments;
 mod check;
 mod convert;
 mod explain;
+mod generate;
+mod interrupt;
 mod opt;
 mod run;
+mod size;
 
 use arguments::{Cli, Command};
 use clap::Parser;
@@ -36,6 +39,13 @@ impl From<String> for Failure {
 }
 
 impl Failure {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Failure::Library(error) if matches!(**error, Error::Interrupted) => interrupt::INTERRUPTED.into(),
+            _ => ExitCode::FAILURE,
+        }
+    }
+
     fn render(&self, color: bool) -> String {
         match self {
             Failure::Library(error) => error.render(color),
@@ -61,13 +71,13 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::check(arguments),
         Command::Calibrate(_) => Err(not_yet("fuseline calibrate")),
         Command::Convert(arguments) => convert::convert(arguments),
-        Command::Generate(_) => Err(not_yet("fuseline generate")),
+        Command::Generate(arguments) => generate::generate(arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprint!("{}", failure.render(std::io::stderr().is_terminal()));
-            ExitCode::FAILURE
+            failure.exit_code()
         }
     }
 }

@@ -1,8 +1,9 @@
 //! `fuseline run`.
 
 use crate::arguments::{RunArguments, ScriptArguments, StatsFormat};
+use crate::interrupt::end_on_signal;
 use crate::{Failure, read_source};
-use fuseline::{CompileStage, Script, Session, StagePrinter, Statistics, Variables};
+use fuseline::{CompileOptions, CompileStage, Script, Session, StagePrinter, Statistics, Variables};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -21,7 +22,11 @@ pub(crate) fn compile(session: &Session, arguments: &ScriptArguments) -> Result<
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let emits = arguments.emit_llvm.is_some() || arguments.emit_asm.is_some();
     let keep_code = emits || arguments.explain.is_some_and(fuseline::ExplainStage::needs_code);
-    let session = Session::new(arguments.options.compile_options(keep_code)?)?;
+    let session = Session::new(CompileOptions {
+        library_folders: arguments.script.library_folders()?,
+        ..arguments.options.compile_options(keep_code)?
+    })?;
+    end_on_signal(&session)?;
     let script = compile(&session, &arguments.script)?;
     let mut printer = arguments.explain.map(StagePrinter::new);
     let mut emitter = CodeEmitter::new(arguments)?;

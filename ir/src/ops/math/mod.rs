@@ -91,6 +91,30 @@ pub fn bitw_and(x: f64, y: f64) -> f64 {
     (x as i64 & y as i64) as f64
 }
 
+/// Bitwise or of both operands as integers, as in [`bitw_and`].
+#[inline(always)]
+pub fn bitw_or(x: f64, y: f64) -> f64 {
+    (x as i64 | y as i64) as f64
+}
+
+/// Bitwise exclusive or of both operands as integers, as in [`bitw_and`].
+#[inline(always)]
+pub fn bitw_xor(x: f64, y: f64) -> f64 {
+    (x as i64 ^ y as i64) as f64
+}
+
+/// `x` as an integer, shifted up by the lowest six bits of `y`; what leaves at the top is lost.
+#[inline(always)]
+pub fn bitw_shift_left(x: f64, y: f64) -> f64 {
+    (x as i64).wrapping_shl(y as i64 as u32) as f64
+}
+
+/// `x` as an integer, shifted down by the lowest six bits of `y`; copies of the sign come in at the top.
+#[inline(always)]
+pub fn bitw_shift_right(x: f64, y: f64) -> f64 {
+    (x as i64).wrapping_shr(y as i64 as u32) as f64
+}
+
 /// `replacement` where `x` equals `pattern` or both are NaN, else `x`.
 #[inline(always)]
 pub fn replace(x: f64, pattern: f64, replacement: f64) -> f64 {

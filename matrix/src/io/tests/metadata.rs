@@ -12,7 +12,7 @@ fn fields_are_read_as_systemds_writes_them() {
     let json = "{\n \"data_type\": \"matrix\", \"value_type\": \"double\", \"rows\": 3, \"cols\": 2, \"nnz\": -1,\n\
         \"rows_in_block\": 1000, \"cols_in_block\": 1000, \"format\": \"csv\", \"header\": true, \"sep\": \";\",\n\
         \"fill\": false, \"default\": -1, \"naStrings\": [\"NA\", \"?\"], \"author\": \"x\", \"description\": \"d\",\n\
-        \"created\": \"2024-01-01\", \"schema\": {\"a\": [[]]}}";
+        \"created\": \"2024-01-01\", \"schema\": \"STRING,FP64\", \"other\": {\"a\": [[]]}}";
     let expected = Metadata {
         data_type: Some("matrix".into()),
         value_type: Some("double".into()),
@@ -26,6 +26,7 @@ fn fields_are_read_as_systemds_writes_them() {
         default: Some(-1.0),
         na_strings: Some("NA·?".into()),
         description: Some("d".into()),
+        schema: Some("STRING,FP64".into()),
     };
     assert_eq!(parse(json).unwrap(), expected);
     assert_eq!(parse("{}").unwrap(), none());
@@ -112,11 +113,12 @@ fn names_of_formats_are_known_in_any_case() {
         ("libsvm", Format::Libsvm),
         ("npy", Format::Npy),
         ("npz", Format::Npz),
+        ("binary", Format::Binary),
     ] {
         assert_eq!(name.parse(), Ok(format), "{name}");
     }
-    let message = "binary".parse::<Format>().unwrap_err();
-    assert_eq!(message, "the format `binary` is not known; csv, text, mm, libsvm, npy, npz are");
+    let message = "orc".parse::<Format>().unwrap_err();
+    assert_eq!(message, "the format `orc` is not known; csv, text, mm, libsvm, npy, npz, binary are");
 }
 
 #[test]
@@ -141,8 +143,8 @@ fn what_metadata_says_must_fit_the_data() {
     );
     assert_eq!(message("1\n", "{\"sep\": \"\"}"), "a.csv: the separator is one character, not ``");
     assert_eq!(message("1\n", "{\"sep\": \".\"}"), "a.csv: `.` cannot separate cells, it occurs in them");
-    let binary = message("1\n", "{\"format\": \"binary\"}");
-    assert_eq!(binary, "a.csv: the format `binary` is not known; csv, text, mm, libsvm, npy, npz are");
+    let unknown = message("1\n", "{\"format\": \"orc\"}");
+    assert_eq!(unknown, "a.csv: the format `orc` is not known; csv, text, mm, libsvm, npy, npz, binary are");
     assert!(message("1\n", &" ".repeat((1 << 20) + 1)).starts_with("a.csv.mtd: more than 1048576 bytes"));
 }
 

@@ -1,12 +1,15 @@
 //! Files that read back as what was written, files of other programs, and files that are wrong.
 
-mod binary;
 mod csv;
+mod frames;
 mod libsvm;
 mod limits;
 mod matrix_market;
 mod metadata;
+mod native;
+mod numpy;
 mod parallel;
+mod parts;
 mod round_trip;
 mod text;
 

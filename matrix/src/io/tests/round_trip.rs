@@ -19,8 +19,8 @@ const VALUES: [f64; 12] = [
     0.30000000000000004,
 ];
 
-/// Formats that keep every cell; libsvm and the others drop the sign of zeros.
-const FORMATS: [&str; 5] = ["csv", "text", "mm", "libsvm", "npy"];
+/// Formats that keep every cell; those that list non-zeros drop the sign of zeros.
+const FORMATS: [&str; 6] = ["csv", "text", "mm", "libsvm", "npy", "binary"];
 
 fn in_format(format: &str) -> Metadata {
     Metadata { format: Some(format.to_owned()), ..none() }
@@ -40,7 +40,7 @@ fn blocks() -> Vec<MatrixBlock> {
 
 fn assert_same(actual: &MatrixBlock, expected: &MatrixBlock, what: &str) {
     assert_eq!(actual.dims(), expected.dims(), "{what}");
-    let keeps_sign = what.starts_with("csv") || what.starts_with("npy");
+    let keeps_sign = ["csv", "npy", "binary"].iter().any(|format| what.starts_with(format));
     for i in 0..expected.rows() {
         for j in 0..expected.cols() {
             let (actual, expected) = (actual.get(i, j), expected.get(i, j));

@@ -1,0 +1,117 @@
+//! Decompositions with several factors: eigenvalues, singular values, LU.
+
+use super::{argument, dense, square, symmetric, view};
+use crate::KernelError;
+use faer::{MatRef, Side};
+use fuseline_matrix::{Dense, MatrixBlock};
+
+/// The eigendecomposition `vectors %*% diag(values) %*% t(vectors)` of a symmetric matrix.
+#[derive(Clone, Debug)]
+pub struct SymmetricEigen {
+    /// The eigenvalues, ascending: n x 1.
+    pub values: MatrixBlock,
+    /// The eigenvectors, one per column, of length 1 and orthogonal: n x n.
+    pub vectors: MatrixBlock,
+}
+
+/// The eigenvalues and eigenvectors of a symmetric matrix. Of the two signs of a vector it takes the one that makes the
+/// cell of largest magnitude positive (the first of equals).
+///
+/// # Errors
+/// The matrix is not square, not symmetric, or holds what is not finite.
+pub fn eigen(matrix: &MatrixBlock) -> Result<SymmetricEigen, KernelError> {
+    let rows = symmetric("eigen", matrix)?;
+    if rows == 0 {
+        return Ok(SymmetricEigen { values: Dense::zeros(0, 1).into(), vectors: Dense::zeros(0, 0).into() });
+    }
+    check_finite("eigen", matrix)?;
+    let failed = |_| argument("eigen", "the iteration does not converge".to_owned());
+    let decomposed = view(&matrix.to_dense()).self_adjoint_eigen(Side::Lower).map_err(failed)?;
+    let (vectors, values) = (decomposed.U(), decomposed.S());
+    let signs = signs(vectors);
+    Ok(SymmetricEigen {
+        values: Dense::from_fn(rows, 1, |i, _| values[i]).into(),
+        vectors: Dense::from_fn(rows, rows, |i, j| signs[j] * vectors[(i, j)]).into(),
+    })
+}
+
+/// The thin singular value decomposition `left %*% values %*% t(right)` of an m x n matrix, with k = min(m, n).
+#[derive(Clone, Debug)]
+pub struct ThinSvd {
+    /// The left singular vectors: m x k.
+    pub left: MatrixBlock,
+    /// The singular values, descending, as a diagonal matrix: k x k.
+    pub values: MatrixBlock,
+    /// The right singular vectors: n x k.
+    pub right: MatrixBlock,
+}
+
+/// The singular values and vectors of a matrix. Of the two signs of a pair of vectors it takes the one that makes the
+/// left vector's cell of largest magnitude positive (the first of equals).
+///
+/// # Errors
+/// The matrix holds what is not finite.
+pub fn svd(matrix: &MatrixBlock) -> Result<ThinSvd, KernelError> {
+    let (rows, cols) = matrix.dims();
+    let rank = rows.min(cols);
+    if rank == 0 {
+        let empty = |rows| Dense::zeros(rows, 0).into();
+        return Ok(ThinSvd { left: empty(rows), values: empty(0), right: empty(cols) });
+    }
+    check_finite("svd", matrix)?;
+    let failed = |_| argument("svd", "the iteration does not converge".to_owned());
+    let decomposed = view(&matrix.to_dense()).thin_svd().map_err(failed)?;
+    let (left, values, right) = (decomposed.U(), decomposed.S(), decomposed.V());
+    let signs = signs(left);
+    Ok(ThinSvd {
+        left: Dense::from_fn(rows, rank, |i, j| signs[j] * left[(i, j)]).into(),
+        values: Dense::from_fn(rank, rank, |i, j| if i == j { values[i] } else { 0.0 }).into(),
+        right: Dense::from_fn(cols, rank, |i, j| signs[j] * right[(i, j)]).into(),
+    })
+}
+
+/// The decomposition `permutation %*% matrix = lower %*% upper` of a square matrix.
+#[derive(Clone, Debug)]
+pub struct LuFactors {
+    /// The permutation matrix: n x n.
+    pub permutation: MatrixBlock,
+    /// Lower triangular, with ones on the diagonal: n x n.
+    pub lower: MatrixBlock,
+    /// Upper triangular: n x n.
+    pub upper: MatrixBlock,
+}
+
+/// The LU decomposition of a square matrix, with partial pivoting.
+///
+/// # Errors
+/// The matrix is not square.
+pub fn lu(matrix: &MatrixBlock) -> Result<LuFactors, KernelError> {
+    let rows = square("lu", matrix)?;
+    if rows == 0 {
+        return Ok(LuFactors { permutation: matrix.clone(), lower: matrix.clone(), upper: matrix.clone() });
+    }
+    let decomposed = view(&matrix.to_dense()).partial_piv_lu();
+    let (origin, _) = decomposed.P().arrays();
+    Ok(LuFactors {
+        permutation: Dense::from_fn(rows, rows, |i, j| f64::from(u8::from(origin[i] == j))).into(),
+        lower: dense(decomposed.L()),
+        upper: dense(decomposed.U()),
+    })
+}
+
+fn check_finite(operation: &'static str, matrix: &MatrixBlock) -> Result<(), KernelError> {
+    let is_finite = matrix.to_dense().values().iter().all(|cell| cell.is_finite());
+    if is_finite { Ok(()) } else { Err(argument(operation, "the matrix holds cells that are not finite".to_owned())) }
+}
+
+/// Per column the sign of its cell of largest magnitude, the first of equals.
+fn signs(vectors: MatRef<'_, f64>) -> Vec<f64> {
+    let sign = |j: usize| {
+        let larger = |best: f64, i: usize| {
+            let cell = vectors[(i, j)];
+            if cell.abs() > best.abs() { cell } else { best }
+        };
+        if (0..vectors.nrows()).fold(0.0, larger) < 0.0 { -1.0 } else { 1.0 }
+    };
+    (0..vectors.ncols()).map(sign).collect()
+}

@@ -1,0 +1,54 @@
+//! The QR decomposition in the form that DML returns: the vectors of the Householder reflections, not their product.
+
+use fuseline_matrix::{Dense, MatrixBlock};
+
+/// The QR decomposition of an m x n matrix, with k = min(m, n): the product of the reflections
+/// `Q_j = I - h_j %*% t(h_j) / h_jj`, where `h_j` is column j of `reflectors`, is the orthogonal Q (m x m) with
+/// `matrix = Q_1 %*% ... %*% Q_k %*% triangle`.
+#[derive(Clone, Debug)]
+pub struct QrFactors {
+    /// The vectors of the reflections, zero above the diagonal: m x n.
+    pub reflectors: MatrixBlock,
+    /// Zero below the diagonal: m x n.
+    pub triangle: MatrixBlock,
+}
+
+/// The QR decomposition by Householder reflections. A column that is zero from the diagonal on has no reflection: its
+/// vector is zero.
+pub fn qr(matrix: &MatrixBlock) -> QrFactors {
+    let mut triangle = matrix.to_dense().into_owned();
+    let (rows, cols) = matrix.dims();
+    let mut reflectors = Dense::zeros(rows, cols);
+    for j in 0..rows.min(cols) {
+        let length = (j..rows).fold(0.0_f64, |length, i| length.hypot(triangle.get(i, j)));
+        if length == 0.0 {
+            continue;
+        }
+        // The sign that keeps the subtraction below from cancelling.
+        let corner = if triangle.get(j, j) > 0.0 { -length } else { length };
+        let vector: Vec<f64> =
+            (j..rows).map(|i| (triangle.get(i, j) - if i == j { corner } else { 0.0 }) / -corner).collect();
+        reflect(&mut triangle, j, &vector);
+        for (i, &cell) in (j..rows).zip(&vector) {
+            reflectors.values_mut()[i * cols + j] = cell;
+            triangle.values_mut()[i * cols + j] = if i == j { corner } else { 0.0 };
+        }
+    }
+    QrFactors { reflectors: reflectors.into(), triangle: triangle.into() }
+}
+
+/// Applies the reflection of a vector, which starts at row `j`, to the columns after `j`.
+fn reflect(matrix: &mut Dense, j: usize, vector: &[f64]) {
+    let cols = matrix.cols();
+    let mut products = vec![0.0; cols - j - 1];
+    for (r, &cell) in vector.iter().enumerate() {
+        let row = &matrix.row(j + r)[j + 1..];
+        products.iter_mut().zip(row).for_each(|(product, &value)| *product = cell.mul_add(value, *product));
+    }
+    products.iter_mut().for_each(|product| *product /= vector[0]);
+    for (r, &cell) in vector.iter().enumerate() {
+        let start = (j + r) * cols;
+        let row = &mut matrix.values_mut()[start + j + 1..start + cols];
+        row.iter_mut().zip(&products).for_each(|(value, &product)| *value = (-cell).mul_add(product, *value));
+    }
+}

@@ -1,0 +1,106 @@
+//! Aggregates of groups of rows.
+
+use super::{argument, cells, weights};
+use crate::KernelError;
+use crate::generate::checked_dims;
+use fuseline_matrix::{Dense, MatrixBlock};
+
+/// What is computed of each group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupFunction {
+    /// The sum of the weights.
+    Count,
+    /// The sum.
+    Sum,
+    /// The mean.
+    Mean,
+    /// The sample variance.
+    Variance,
+    /// The central moment of this order.
+    CentralMoment(u32),
+}
+
+/// For each group and each column of `target` (n x k), the aggregate of the cells in the rows of the group: g x k.
+/// `groups` (n cells) holds the group of each row, from 1 on. With `count` there are that many groups, and what lies
+/// beyond counts nowhere; else g is the largest group. Groups without rows give 0.
+///
+/// # Errors
+/// Lengths that differ, cells that name no group, or a number of groups that cannot be.
+pub fn grouped_aggregate(
+    target: &MatrixBlock,
+    groups: &MatrixBlock,
+    given_weights: Option<&MatrixBlock>,
+    function: GroupFunction,
+    count: Option<i64>,
+) -> Result<MatrixBlock, KernelError> {
+    // A row vector is grouped like a column.
+    let (rows, cols) = if target.rows() == 1 && groups.rows() * groups.cols() == target.cols() {
+        (target.cols(), 1)
+    } else {
+        target.dims()
+    };
+    let groups = group_numbers(groups, rows)?;
+    let weights = weights("aggregate", given_weights, rows)?;
+    let largest = groups.iter().max().map_or(0, |last| last + 1);
+    let (count, _) = checked_dims("aggregate", count.unwrap_or(largest as i64), cols as i64)?;
+    let cells = target.to_dense();
+    let entries = Entries { cells: cells.values(), groups: &groups, weights: &weights, cols, count };
+    let totals = entries.sum(|_, _, _| 1.0);
+    let per_total = |mut sums: Vec<f64>, correction: f64| {
+        for (sum, total) in sums.iter_mut().zip(&totals) {
+            // A single value has no variance; a group without values has no mean.
+            *sum = if *total > correction { *sum / (total - correction) } else { 0.0 };
+        }
+        sums
+    };
+    let means = || per_total(entries.sum(|value, _, _| value), 0.0);
+    let deviations = |order: i32| {
+        let means = means();
+        entries.sum(|value, group, j| (value - means[group * cols + j]).powi(order))
+    };
+    let result = match function {
+        GroupFunction::Count => totals,
+        GroupFunction::Sum => entries.sum(|value, _, _| value),
+        GroupFunction::Mean => means(),
+        GroupFunction::Variance => per_total(deviations(2), 1.0),
+        GroupFunction::CentralMoment(order) => per_total(deviations(order as i32), 0.0),
+    };
+    Ok(MatrixBlock::from(Dense::from_vec(count, cols, result)).in_best_format())
+}
+
+/// The 0-based group of each row.
+fn group_numbers(groups: &MatrixBlock, rows: usize) -> Result<Vec<usize>, KernelError> {
+    let groups = cells("aggregate", groups)?;
+    if groups.len() != rows {
+        return Err(argument("aggregate", format!("{} groups do not fit {rows} rows", groups.len())));
+    }
+    let number = |&group: &f64| match group {
+        group if (1.0..9.0e15).contains(&group) => Ok(group as usize - 1),
+        group => Err(argument("aggregate", format!("{group} is no group"))),
+    };
+    groups.iter().map(number).collect()
+}
+
+/// Weighted rows of cells with their groups.
+struct Entries<'a> {
+    cells: &'a [f64],
+    groups: &'a [usize],
+    weights: &'a [f64],
+    cols: usize,
+    count: usize,
+}
+
+impl Entries<'_> {
+    /// Per group and column the weighted sum of `term(value, group, column)`, in the order of rows.
+    fn sum(&self, term: impl Fn(f64, usize, usize) -> f64) -> Vec<f64> {
+        let mut sums = vec![0.0; self.count * self.cols];
+        for (i, (&group, &weight)) in self.groups.iter().zip(self.weights).enumerate() {
+            if group < self.count && weight > 0.0 {
+                for j in 0..self.cols {
+                    sums[group * self.cols + j] += weight * term(self.cells[i * self.cols + j], group, j);
+                }
+            }
+        }
+        sums
+    }
+}

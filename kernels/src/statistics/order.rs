@@ -1,0 +1,114 @@
+//! Order statistics. A weight says how often a value counts; NaN sorts behind all numbers.
+
+use super::{argument, cells, weights};
+use crate::KernelError;
+use fuseline_matrix::{Dense, MatrixBlock};
+
+/// Values in ascending order with their weights.
+struct Sorted {
+    entries: Vec<(f64, f64)>,
+    /// The sum of the weights.
+    total: f64,
+}
+
+impl Sorted {
+    fn new(operation: &'static str, values: &MatrixBlock, given: Option<&MatrixBlock>) -> Result<Self, KernelError> {
+        let values = cells(operation, values)?;
+        let weights = weights(operation, given, values.len())?;
+        let total: f64 = weights.iter().sum();
+        if total <= 0.0 {
+            return Err(argument(operation, "there are no values".to_owned()));
+        }
+        let mut entries: Vec<(f64, f64)> = values.into_iter().zip(weights).collect();
+        entries.sort_by(|(x, _), (y, _)| ascending(*x, *y));
+        Ok(Sorted { entries, total })
+    }
+
+    /// The value at a position from 1 on, where a value of weight w takes w positions.
+    fn at(&self, position: f64) -> f64 {
+        let mut reached = 0.0;
+        let mut last = f64::NAN;
+        for &(value, weight) in self.entries.iter().filter(|(_, weight)| *weight > 0.0) {
+            reached += weight;
+            last = value;
+            if reached >= position {
+                break;
+            }
+        }
+        last
+    }
+
+    fn quantile(&self, probability: f64) -> Result<f64, KernelError> {
+        if !(0.0..=1.0).contains(&probability) {
+            return Err(argument("quantile", format!("{probability} is no probability")));
+        }
+        Ok(self.at((probability * self.total).ceil().max(1.0)))
+    }
+}
+
+fn ascending(x: f64, y: f64) -> std::cmp::Ordering {
+    x.partial_cmp(&y).unwrap_or_else(|| x.is_nan().cmp(&y.is_nan()))
+}
+
+/// The `probability`-quantile of a vector of total weight n: the value at position `ceil(probability * n)` in
+/// ascending order.
+///
+/// # Errors
+/// A matrix that is no vector, no values, weights that do not fit, or a probability outside of 0 to 1.
+pub fn quantile(values: &MatrixBlock, weights: Option<&MatrixBlock>, probability: f64) -> Result<f64, KernelError> {
+    Sorted::new("quantile", values, weights)?.quantile(probability)
+}
+
+/// The quantiles for the k cells of a vector of probabilities: k x 1.
+///
+/// # Errors
+/// As [`quantile`].
+pub fn quantiles(
+    values: &MatrixBlock,
+    weights: Option<&MatrixBlock>,
+    probabilities: &MatrixBlock,
+) -> Result<MatrixBlock, KernelError> {
+    let sorted = Sorted::new("quantile", values, weights)?;
+    let probabilities = cells("quantile", probabilities)?;
+    let results = probabilities.iter().map(|&p| sorted.quantile(p)).collect::<Result<Vec<_>, _>>()?;
+    Ok(Dense::from_vec(results.len(), 1, results).into())
+}
+
+/// The value in the middle of a vector; the mean of the two in the middle where the total weight is even.
+///
+/// # Errors
+/// A matrix that is no vector, no values, or weights that do not fit.
+pub fn median(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<f64, KernelError> {
+    let sorted = Sorted::new("median", values, weights)?;
+    let position = (0.5 * sorted.total).ceil();
+    let lower = sorted.at(position);
+    Ok(if sorted.total % 2.0 == 0.0 { 0.5 * (lower + sorted.at(position + 1.0)) } else { lower })
+}
+
+/// The mean of the middle half of a vector: of the values between the quartiles, where a quartile that falls inside of
+/// a value counts the part of it that lies between.
+///
+/// # Errors
+/// A matrix that is no vector, no values, or weights that do not fit.
+pub fn inter_quartile_mean(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<f64, KernelError> {
+    let sorted = Sorted::new("interQuartileMean", values, weights)?;
+    let (first, last) = (0.25 * sorted.total, 0.75 * sorted.total);
+    let (mut reached, mut sum) = (0.0_f64, 0.0);
+    for &(value, weight) in &sorted.entries {
+        let between = (reached + weight).min(last) - reached.max(first);
+        if between > 0.0 {
+            sum += between * value;
+        }
+        reached += weight;
+    }
+    Ok(sum / (last - first))
+}
+
+/// The distinct values of a matrix in ascending order, as a column; NaN, once, at the end.
+pub fn unique(matrix: &MatrixBlock) -> MatrixBlock {
+    // A zero has no sign of its own here.
+    let mut values: Vec<f64> = matrix.to_dense().values().iter().map(|&value| value + 0.0).collect();
+    values.sort_by(|x, y| ascending(*x, *y));
+    values.dedup_by(|x, y| x == y || x.is_nan() && y.is_nan());
+    Dense::from_vec(values.len(), 1, values).into()
+}

@@ -1,0 +1,191 @@
+//! Order statistics, groups and distributions: known values, and plain definitions.
+
+use super::*;
+use crate::{
+    Distribution, GroupFunction, distribution_function, grouped_aggregate, inter_quartile_mean, median, quantile,
+    quantile_function, quantiles, unique,
+};
+
+fn column(cells: &[f64]) -> MatrixBlock {
+    dense(cells.len(), 1, cells)
+}
+
+/// A vector in which each value stands as often as its weight says.
+fn repeated(values: &[f64], weights: &[f64]) -> MatrixBlock {
+    let repeat = |(&value, &weight): (&f64, &f64)| vec![value; weight as usize];
+    column(&values.iter().zip(weights).flat_map(repeat).collect::<Vec<_>>())
+}
+
+#[test]
+fn quantiles_are_cells_at_positions() {
+    let values = column(&[9.0, 1.0, 5.0, 3.0, 7.0]);
+    let at = |p| quantile(&values, None, p).unwrap();
+    assert_eq!([at(0.0), at(0.2), at(0.21), at(0.5), at(0.8), at(0.81), at(1.0)], [1.0, 1.0, 3.0, 5.0, 7.0, 9.0, 9.0]);
+    let several = quantiles(&dense(1, 5, &[9.0, 1.0, 5.0, 3.0, 7.0]), None, &column(&[0.5, 0.1])).unwrap();
+    assert_cells(&several, 2, 1, |i, _| [5.0, 1.0][i]);
+    assert_eq!(quantile(&column(&[f64::NAN, 2.0]), None, 0.5).unwrap(), 2.0);
+    assert!(quantile(&column(&[f64::NAN, 2.0]), None, 1.0).unwrap().is_nan());
+}
+
+#[test]
+fn the_median_of_an_even_number_lies_between_two_cells() {
+    assert_eq!(median(&column(&[4.0, 1.0, 3.0, 2.0]), None).unwrap(), 2.5);
+    assert_eq!(median(&column(&[4.0, 1.0, 3.0]), None).unwrap(), 3.0);
+    assert_eq!(median(&column(&[7.0]), None).unwrap(), 7.0);
+}
+
+#[test]
+fn the_inter_quartile_mean_counts_parts_of_cells() {
+    // Of 8 cells the middle 4; of 6 the middle 2, and half of each neighbour.
+    let known = inter_quartile_mean(&column(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 80.0]), None).unwrap();
+    assert_eq!(known, 4.5);
+    let known = inter_quartile_mean(&column(&[0.0, 1.0, 2.0, 4.0, 7.0, 90.0]), None).unwrap();
+    assert_eq!(known, (0.5 + 2.0 + 4.0 + 3.5) / 3.0);
+    assert_eq!(inter_quartile_mean(&column(&[3.0]), None).unwrap(), 3.0);
+}
+
+#[test]
+fn a_weight_repeats_a_value() {
+    let (values, weights) = ([5.0, -1.0, 8.0, 2.5, 4.0], [3.0, 0.0, 2.0, 7.0, 1.0]);
+    let (given, counts, plain) = (column(&values), column(&weights), repeated(&values, &weights));
+    for p in [0.0, 0.1, 0.3, 0.5, 0.55, 0.9, 1.0] {
+        assert_eq!(quantile(&given, Some(&counts), p), quantile(&plain, None, p), "{p}");
+    }
+    assert_eq!(median(&given, Some(&counts)), median(&plain, None));
+    let [weighted, repeated] =
+        [inter_quartile_mean(&given, Some(&counts)), inter_quartile_mean(&plain, None)].map(Result::unwrap);
+    assert!((weighted - repeated).abs() < 1e-14, "{weighted} {repeated}");
+}
+
+#[test]
+fn order_statistics_refuse_what_has_none() {
+    let message = |error: KernelError| error.to_string();
+    assert_eq!(message(median(&dense(0, 1, &[]), None).unwrap_err()), "median: there are no values");
+    assert_eq!(message(median(&dense(2, 2, &[1.0; 4]), None).unwrap_err()), "median: a 2 x 2 matrix is no vector");
+    let two = column(&[1.0, 2.0]);
+    assert_eq!(message(quantile(&two, None, 1.5).unwrap_err()), "quantile: 1.5 is no probability");
+    let error = message(quantile(&two, Some(&column(&[1.0])), 0.5).unwrap_err());
+    assert_eq!(error, "quantile: 1 weights do not fit 2 values");
+    let error = message(quantile(&two, Some(&column(&[1.0, -1.0])), 0.5).unwrap_err());
+    assert_eq!(error, "quantile: -1 is no weight");
+}
+
+#[test]
+fn distinct_values_ascend() {
+    let result = unique(&dense(2, 4, &[3.0, -0.0, f64::NAN, 1.0, 0.0, 3.0, f64::NAN, f64::NEG_INFINITY]));
+    assert_cells(&result, 5, 1, |i, _| [f64::NEG_INFINITY, 0.0, 1.0, 3.0, f64::NAN][i]);
+    assert_eq!(result.get(1, 0).to_bits(), 0);
+    assert_eq!(unique(&dense(0, 1, &[])).dims(), (0, 1));
+}
+
+#[test]
+fn groups_are_aggregated_column_by_column() {
+    let target = dense(5, 2, &[1.0, 10.0, 2.0, 20.0, 4.0, 40.0, 8.0, 80.0, 16.0, 160.0]);
+    let groups = column(&[1.0, 3.0, 1.0, 3.0, 3.0]);
+    let result = |function, weights: Option<&MatrixBlock>, count| {
+        grouped_aggregate(&target, &groups, weights, function, count).unwrap()
+    };
+    assert_cells(&result(GroupFunction::Sum, None, None), 3, 2, |i, j| [5.0, 0.0, 26.0][i] * [1.0, 10.0][j]);
+    assert_cells(&result(GroupFunction::Count, None, Some(4)), 4, 2, |i, _| [2.0, 0.0, 3.0, 0.0][i]);
+    assert_cells(&result(GroupFunction::Mean, None, Some(1)), 1, 2, |_, j| [2.5, 25.0][j]);
+    assert_cells(&result(GroupFunction::Variance, None, Some(2)), 2, 2, |i, j| [4.5, 0.0][i] * [1.0, 100.0][j]);
+    assert_cells(&result(GroupFunction::CentralMoment(2), None, Some(2)), 2, 2, |i, j| {
+        [2.25, 0.0][i] * [1.0, 100.0][j]
+    });
+    let weights = column(&[3.0, 1.0, 1.0, 0.0, 1.0]);
+    assert_cells(&result(GroupFunction::Sum, Some(&weights), None), 3, 2, |i, j| [7.0, 0.0, 18.0][i] * [1.0, 10.0][j]);
+    assert_cells(&result(GroupFunction::Mean, Some(&weights), None), 3, 2, |i, j| [1.75, 0.0, 9.0][i] * [1.0, 10.0][j]);
+    assert_cells(&result(GroupFunction::Variance, Some(&weights), Some(1)), 1, 2, |_, j| 2.25 * [1.0, 100.0][j]);
+    // A single observation has no variance.
+    let single = grouped_aggregate(&column(&[7.0]), &column(&[1.0]), None, GroupFunction::Variance, None).unwrap();
+    assert_cells(&single, 1, 1, |_, _| 0.0);
+    let message = |groups: &[f64]| {
+        grouped_aggregate(&target, &column(groups), None, GroupFunction::Sum, None).unwrap_err().to_string()
+    };
+    assert_eq!(message(&[1.0]), "aggregate: 1 groups do not fit 5 rows");
+    assert_eq!(message(&[1.0, 2.0, 0.0, 1.0, 1.0]), "aggregate: 0 is no group");
+    assert_eq!(message(&[1.0, f64::NAN, 1.0, 1.0, 1.0]), "aggregate: NaN is no group");
+}
+
+/// A distribution, a value, the probability of at most it, and of more.
+type Known = (Distribution, f64, f64, f64);
+
+/// From tables of the distributions with 15 and more digits (closed forms where there are ones).
+fn known_values() -> Vec<Known> {
+    let normal = Distribution::Normal { mean: 1.5, deviation: 2.0 };
+    let exponential = Distribution::Exponential { rate: 5.0 };
+    let chi = |freedom| Distribution::ChiSquared { freedom };
+    let t = |freedom| Distribution::StudentT { freedom };
+    let f = |numerator, denominator| Distribution::FisherF { numerator, denominator };
+    vec![
+        (normal, 1.5, 0.5, 0.5),
+        (normal, 3.5, 0.841_344_746_068_542_9, 0.158_655_253_931_457_05),
+        (exponential, 0.2, 1.0 - (-1.0_f64).exp(), (-1.0_f64).exp()),
+        // Two degrees of freedom: exp(-x / 2).
+        (chi(2.0), 3.0, 1.0 - (-1.5_f64).exp(), (-1.5_f64).exp()),
+        // Four: (1 + x / 2) exp(-x / 2).
+        (chi(4.0), 100.0, 1.0, 51.0 * (-50.0_f64).exp()),
+        // One: the probability that a normal number is within 2.
+        (chi(1.0), 4.0, 0.954_499_736_103_641_6, 0.045_500_263_896_358_42),
+        (Distribution::Normal { mean: 0.0, deviation: 1.0 }, -37.5, 4.605353009581955e-308, 1.0),
+        // One degree of freedom is the Cauchy distribution.
+        (t(1.0), 1.0, 0.75, 0.25),
+        (t(1.0), -3.0_f64.sqrt(), 1.0 / 6.0, 5.0 / 6.0),
+        // Two: (1 + x / sqrt(2 + x^2)) / 2.
+        (t(2.0), 2.0, 0.5 + 0.5 * (2.0 / 6.0_f64.sqrt()), 0.5 - 0.5 * (2.0 / 6.0_f64.sqrt())),
+        // F(2, d): 1 - (1 + 2 x / d)^(-d / 2).
+        (f(2.0, 6.0), 3.0, 1.0 - 0.125, 0.125),
+        // The square of t(1) is F(1, 1).
+        (f(1.0, 1.0), 3.0, 2.0 / 3.0, 1.0 / 3.0),
+        (f(2.0, 10.0), 45.0, 1.0 - 1e-5, 1e-5),
+    ]
+}
+
+#[test]
+fn distributions_have_their_known_values() {
+    let close = |actual: f64, expected: f64| (actual - expected).abs() <= 4e-14 * expected.abs();
+    for (distribution, x, lower, upper) in known_values() {
+        for (is_lower, expected) in [(true, lower), (false, upper)] {
+            let result = alone(false, |c| distribution_function(c, distribution, is_lower, &MatrixBlock::single(x)));
+            let actual = result.unwrap().get(0, 0);
+            assert!(close(actual, expected), "{distribution:?} at {x}, lower {is_lower}: {actual:e} != {expected:e}");
+        }
+        if lower < 1.0 {
+            let result = alone(false, |c| quantile_function(c, distribution, &MatrixBlock::single(lower)));
+            let actual = result.unwrap().get(0, 0);
+            assert!((actual - x).abs() <= 1e-10 * x.abs(), "{distribution:?}: quantile {actual} != {x}");
+        }
+    }
+}
+
+#[test]
+fn quantiles_of_distributions_end_where_the_distributions_do() {
+    let ends = |distribution| {
+        let result = alone(false, |c| quantile_function(c, distribution, &dense(1, 3, &[0.0, 0.5, 1.0]))).unwrap();
+        (result.get(0, 0), result.get(0, 1), result.get(0, 2))
+    };
+    let infinite = f64::INFINITY;
+    assert_eq!(ends(Distribution::Normal { mean: 0.0, deviation: 1.0 }), (-infinite, 0.0, infinite));
+    assert_eq!(ends(Distribution::StudentT { freedom: 3.0 }), (-infinite, 0.0, infinite));
+    let (low, _, high) = ends(Distribution::ChiSquared { freedom: 3.0 });
+    assert_eq!((low, high), (0.0, infinite));
+    let (low, middle, high) = ends(Distribution::FisherF { numerator: 4.0, denominator: 4.0 });
+    assert_eq!((low, high), (0.0, infinite));
+    assert!((middle - 1.0).abs() < 1e-12, "{middle}");
+    for x in [-infinite, infinite] {
+        let result = alone(false, |c| {
+            distribution_function(c, Distribution::StudentT { freedom: 3.0 }, true, &MatrixBlock::single(x))
+        });
+        assert_eq!(result.unwrap().get(0, 0), if x > 0.0 { 1.0 } else { 0.0 });
+    }
+}
+
+#[test]
+fn distributions_refuse_parameters_and_probabilities_that_cannot_be() {
+    let bad = Distribution::ChiSquared { freedom: 0.0 };
+    let error = alone(false, |c| distribution_function(c, bad, true, &MatrixBlock::single(1.0)).unwrap_err());
+    assert_eq!(error.to_string(), "cdf: the number of degrees of freedom must be positive, not 0");
+    let normal = Distribution::Normal { mean: 0.0, deviation: 1.0 };
+    let error = alone(false, |c| quantile_function(c, normal, &MatrixBlock::single(1.5)).unwrap_err());
+    assert_eq!(error.to_string(), "icdf: 1.5 is no probability");
+}

@@ -1,0 +1,67 @@
+//! Tests of frames.
+
+use super::*;
+
+fn people() -> Frame {
+    let texts = ["anna", "bob", ""].map(str::to_owned).to_vec();
+    let columns = vec![Column::Str(texts), Column::I64(vec![31, 25, 47]), Column::F64(vec![1.5, -2.0, 1e9])];
+    Frame::new(columns, vec!["name".into(), "age".into()]).expect("columns of three rows")
+}
+
+#[test]
+fn columns_without_a_name_are_called_by_position_and_lengths_must_agree() {
+    let frame = people();
+    assert_eq!((frame.rows(), frame.cols()), (3, 3));
+    assert_eq!(frame.names(), ["name", "age", "C3"]);
+    let ragged = Frame::new(vec![Column::I64(vec![1]), Column::I64(vec![])], Vec::new());
+    assert_eq!(ragged, Err(FrameError::Length { column: 2, expected: 1, actual: 0 }));
+}
+
+#[test]
+fn slices_are_one_based_and_inclusive_and_lie_inside() {
+    let slice = people().slice((2, 3), (1, 2)).expect("inside");
+    let expected = vec![Column::Str(vec!["bob".into(), String::new()]), Column::I64(vec![25, 47])];
+    assert_eq!(slice, Frame::new(expected, vec!["name".into(), "age".into()]).expect("fits"));
+    for (rows, cols) in [((0, 1), (1, 1)), ((2, 1), (1, 1)), ((1, 4), (1, 1)), ((1, 1), (1, 4))] {
+        let error = people().slice(rows, cols);
+        let outside = FrameError::Range { first: (rows.0, cols.0), last: (rows.1, cols.1), size: (3, 3) };
+        assert_eq!(error, Err(outside));
+    }
+}
+
+#[test]
+fn binding_keeps_or_widens_types() {
+    let frame = people();
+    let wide = Frame::bind_columns(&[&frame, &frame]).expect("equal rows");
+    assert_eq!((wide.rows(), wide.cols(), wide.names()[3].as_str()), (3, 6, "name"));
+    let numbers = frame.slice((1, 1), (2, 3)).expect("inside");
+    let swapped = Frame::new(vec![numbers.columns()[1].clone(), Column::Bool(vec![true])], Vec::new()).expect("fits");
+    let tall = Frame::bind_rows(&[&numbers, &swapped]).expect("equal columns");
+    assert_eq!(tall.columns()[0], Column::F64(vec![31.0, 1.5]));
+    assert_eq!(tall.columns()[1], Column::Str(vec!["1.5".into(), "true".into()]));
+    assert!(Frame::bind_rows(&[&frame, &numbers]).is_err());
+    assert!(Frame::bind_columns(&[&frame, &numbers]).is_err());
+}
+
+#[test]
+fn replacements_have_the_size_of_the_range() {
+    let new = Frame::new(vec![Column::I64(vec![1]), Column::I64(vec![2])], Vec::new()).expect("fits");
+    let replaced = people().replace((2, 2), (2, 3), &new).expect("inside");
+    assert_eq!(replaced.columns()[1], Column::I64(vec![31, 1, 47]));
+    assert_eq!(replaced.columns()[2], Column::F64(vec![1.5, 2.0, 1e9]));
+    let wrong = people().replace((1, 2), (2, 3), &new);
+    assert_eq!(wrong, Err(FrameError::Replacement { expected: (2, 2), actual: (1, 2) }));
+}
+
+#[test]
+fn numbers_convert_and_texts_only_when_they_are_numbers() {
+    let error = people().to_matrix().expect_err("names are no numbers");
+    assert_eq!(error, FrameError::NoNumber { row: 1, column: "name".into(), text: "anna".into() });
+    let texts = Column::Str(vec!["1e3".into(), String::new()]);
+    let frame = Frame::new(vec![texts, Column::Bool(vec![true, false])], Vec::new()).expect("fits");
+    let matrix = frame.to_matrix().expect("numbers");
+    assert_eq!((matrix.get(0, 0), matrix.get(0, 1), matrix.get(1, 1)), (1000.0, 1.0, 0.0));
+    assert!(matrix.get(1, 0).is_nan());
+    let back = Frame::from_matrix(&MatrixBlock::from(matrix));
+    assert_eq!(back.columns()[1], Column::F64(vec![1.0, 0.0]));
+}

@@ -1,0 +1,189 @@
+//! Memory for long runs of numbers: aligned to 64 bytes, zero at first, on huge pages where it is large.
+//!
+//! The system clears every page that it hands out, and each page costs a fault besides: filling fresh memory by small
+//! pages takes several times as long as copying the values. Huge pages leave hardly more than the clearing.
+
+use aligned_vec::{AVec, ConstAlign};
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use memmap2::MmapMut;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+/// Bytes from which a run has pages of its own. Allocators that recycle pages do so below this size.
+const SMALLEST_MAPPED: usize = 32 << 20;
+
+enum Storage<T> {
+    Heap(AVec<T, ConstAlign<64>>),
+    Vector(Vec<T>),
+    Pages(MmapMut, PhantomData<T>),
+}
+
+impl<T: Pod> Deref for Storage<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        match self {
+            Storage::Heap(values) => values,
+            Storage::Vector(values) => values,
+            Storage::Pages(map, _) => cast_slice(map),
+        }
+    }
+}
+
+impl<T: Pod> DerefMut for Storage<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        match self {
+            Storage::Heap(values) => values,
+            Storage::Vector(values) => values,
+            Storage::Pages(map, _) => cast_slice_mut(map),
+        }
+    }
+}
+
+/// A run of numbers that owns its memory.
+pub(crate) struct Memory<T> {
+    storage: Storage<T>,
+    /// At most that of the storage.
+    len: usize,
+}
+
+impl<T: Pod> Memory<T> {
+    /// A run of zeros. Large runs cost nothing before they are written.
+    pub(crate) fn zeroed(len: usize) -> Self {
+        Self::try_mapped(len).unwrap_or_else(|| Self::on_heap(len))
+    }
+
+    /// A run of zeros, or none where the system refuses that much memory.
+    pub(crate) fn try_zeroed(len: usize) -> Option<Self> {
+        match len.checked_mul(size_of::<T>()) {
+            Some(bytes) if bytes < SMALLEST_MAPPED => Some(Self::on_heap(len)),
+            _ => Self::try_mapped(len),
+        }
+    }
+
+    fn on_heap(len: usize) -> Self {
+        let mut values = AVec::new(64);
+        values.resize(len, T::zeroed());
+        Memory { storage: Storage::Heap(values), len }
+    }
+
+    fn try_mapped(len: usize) -> Option<Self> {
+        let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes >= SMALLEST_MAPPED)?;
+        let map = MmapMut::map_anon(bytes).ok()?;
+        // A hint: without huge pages everything works, but takes longer.
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(memmap2::Advice::HugePage);
+        Some(Memory { storage: Storage::Pages(map, PhantomData), len })
+    }
+
+    /// The number of values that fit.
+    pub(crate) fn capacity(&self) -> usize {
+        self.storage.len()
+    }
+
+    /// Whether the memory is aligned and may serve another matrix.
+    pub(crate) fn is_recyclable(&self) -> bool {
+        !matches!(self.storage, Storage::Vector(_))
+    }
+
+    /// The same memory as a run of another length, with unspecified content.
+    ///
+    /// # Panics
+    /// The capacity is smaller.
+    pub(crate) fn with_len(self, len: usize) -> Self {
+        assert!(len <= self.capacity(), "{len} values do not fit into {}", self.capacity());
+        Memory { len, ..self }
+    }
+
+    /// The values as a vector; copied unless they came as one.
+    pub(crate) fn into_vec(self) -> Vec<T> {
+        match self.storage {
+            Storage::Vector(values) if values.len() == self.len => values,
+            storage => storage[..self.len].to_vec(),
+        }
+    }
+}
+
+impl<T: Pod> From<Vec<T>> for Memory<T> {
+    fn from(values: Vec<T>) -> Self {
+        Memory { len: values.len(), storage: Storage::Vector(values) }
+    }
+}
+
+impl<T: Pod> Default for Memory<T> {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl<T: Pod> Deref for Memory<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        &self.storage[..self.len]
+    }
+}
+
+impl<T: Pod> DerefMut for Memory<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.storage[..self.len]
+    }
+}
+
+impl<T: Pod> Clone for Memory<T> {
+    fn clone(&self) -> Self {
+        let mut copy = Self::zeroed(self.len);
+        copy.copy_from_slice(self);
+        copy
+    }
+}
+
+impl<T: Pod + PartialEq> PartialEq for Memory<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self[..] == other[..]
+    }
+}
+
+impl<T: Pod + fmt::Debug> fmt::Debug for Memory<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lengths on both sides of where pages begin.
+    const LENGTHS: [usize; 5] = [0, 1, 1000, (SMALLEST_MAPPED >> 3) - 1, (SMALLEST_MAPPED >> 3) + 1];
+
+    #[test]
+    fn runs_of_any_length_are_aligned_zeros_that_can_be_written_and_copied() {
+        for len in LENGTHS {
+            let mut memory = Memory::<f64>::zeroed(len);
+            assert_eq!((memory.len(), memory.as_ptr().addr() % 64), (len, 0), "{len}");
+            assert!(memory.iter().all(|&value| value == 0.0), "{len}");
+            memory.iter_mut().enumerate().for_each(|(index, value)| *value = index as f64);
+            assert_eq!(memory.clone(), memory);
+            let shorter = memory.with_len(len / 2);
+            assert_eq!(shorter.len(), len / 2);
+            assert!(shorter.into_vec().iter().enumerate().all(|(index, &value)| value == index as f64), "{len}");
+        }
+    }
+
+    #[test]
+    fn memory_that_no_machine_has_is_refused() {
+        assert!(Memory::<f64>::try_zeroed(usize::MAX).is_none());
+        assert!(Memory::<f64>::try_zeroed(1 << 59).is_none());
+        assert_eq!(Memory::<f64>::try_zeroed(7).map(|memory| memory.len()), Some(7));
+    }
+
+    #[test]
+    fn vectors_pass_through_without_a_copy() {
+        let values = vec![1_u32, 2, 3];
+        let address = values.as_ptr();
+        let memory = Memory::from(values);
+        assert!(!memory.is_recyclable());
+        let values = memory.into_vec();
+        assert_eq!(values.as_ptr(), address);
+    }
+}

@@ -1,0 +1,84 @@
+//! The variables that blocks assign, and those that surely have a value.
+
+use fuseline_ir::hop::{HopDag, HopOp};
+use fuseline_ir::program::{Predicate, StatementBlock};
+use std::collections::BTreeSet;
+
+/// Names of variables.
+pub(super) type Names = BTreeSet<String>;
+
+/// The variables that a DAG reads.
+pub(super) fn reads(dag: &HopDag) -> impl Iterator<Item = &str> {
+    dag.hops.values().filter_map(|hop| match &hop.op {
+        HopOp::Read(name) => Some(name.as_str()),
+        _ => None,
+    })
+}
+
+/// Adds every variable that blocks may assign: also loop variables, and what statements before predicates assign.
+pub(super) fn collect_assigned(blocks: &[StatementBlock], assigned: &mut Names) {
+    for block in blocks {
+        for predicate in predicates(block) {
+            collect_assigned(&predicate.prelude, assigned);
+        }
+        match block {
+            StatementBlock::Basic(dag) => assigned.extend(dag.outputs.iter().map(|output| output.name.clone())),
+            StatementBlock::Call(call) => assigned.extend(call.targets.iter().flatten().cloned()),
+            StatementBlock::If { then_body, else_body, .. } => {
+                collect_assigned(then_body, assigned);
+                collect_assigned(else_body, assigned);
+            }
+            StatementBlock::While { body, .. } => collect_assigned(body, assigned),
+            StatementBlock::For { variable, body, .. } => {
+                assigned.insert(variable.clone());
+                collect_assigned(body, assigned);
+            }
+        }
+    }
+}
+
+/// The predicates of a block, in the order in which they are evaluated.
+pub(super) fn predicates(block: &StatementBlock) -> Vec<&Predicate> {
+    match block {
+        StatementBlock::Basic(_) | StatementBlock::Call(_) => Vec::new(),
+        StatementBlock::If { predicate, .. } | StatementBlock::While { predicate, .. } => vec![predicate],
+        StatementBlock::For { from, to, by, .. } => [Some(from), Some(to), by.as_ref()].into_iter().flatten().collect(),
+    }
+}
+
+/// As [`predicates`], to be changed.
+pub(super) fn predicates_mut(block: &mut StatementBlock) -> Vec<&mut Predicate> {
+    match block {
+        StatementBlock::Basic(_) | StatementBlock::Call(_) => Vec::new(),
+        StatementBlock::If { predicate, .. } | StatementBlock::While { predicate, .. } => vec![predicate],
+        StatementBlock::For { from, to, by, .. } => [Some(from), Some(to), by.as_mut()].into_iter().flatten().collect(),
+    }
+}
+
+/// The bodies of a block, to be changed.
+pub(super) fn bodies_mut(block: &mut StatementBlock) -> Vec<&mut Vec<StatementBlock>> {
+    match block {
+        StatementBlock::Basic(_) | StatementBlock::Call(_) => Vec::new(),
+        StatementBlock::If { then_body, else_body, .. } => vec![then_body, else_body],
+        StatementBlock::While { body, .. } | StatementBlock::For { body, .. } => vec![body],
+    }
+}
+
+/// Adds the variables that surely have a value after a block, given those before.
+pub(super) fn define(block: &StatementBlock, defined: &mut Names) {
+    for predicate in predicates(block) {
+        predicate.prelude.iter().for_each(|block| define(block, defined));
+    }
+    match block {
+        StatementBlock::Basic(dag) => defined.extend(dag.outputs.iter().map(|output| output.name.clone())),
+        StatementBlock::Call(call) => defined.extend(call.targets.iter().flatten().cloned()),
+        StatementBlock::If { then_body, else_body, .. } => {
+            let mut otherwise = defined.clone();
+            then_body.iter().for_each(|block| define(block, defined));
+            else_body.iter().for_each(|block| define(block, &mut otherwise));
+            defined.retain(|name| otherwise.contains(name));
+        }
+        // A loop may not run at all.
+        StatementBlock::While { .. } | StatementBlock::For { .. } => {}
+    }
+}

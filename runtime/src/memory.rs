@@ -1,0 +1,93 @@
+//! The memory that an operator will need, checked against the budget before anything is allocated.
+
+use crate::error::{RuntimeError, RuntimeErrorKind};
+use crate::value::RuntimeValue;
+use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, Inputs, infer};
+use fuseline_ir::SizeInfo;
+use fuseline_matrix::MatrixBlock;
+use fuseline_passes::memory::matrix_bytes;
+
+/// Refuses an operator whose inputs and output surely take more than the budget.
+///
+/// An output of which the number of non-zeros is open counts as dense where no input is sparse, else with its row
+/// offsets alone: what may fit is tried.
+pub(crate) fn check(budget: u64, hop: &Hop, inputs: &[&RuntimeValue]) -> Result<(), RuntimeError> {
+    if !hop.is_matrix() || inputs.is_empty() {
+        return Ok(());
+    }
+    let Some(output) = least_bytes(&output_size(hop, inputs), hop, inputs) else { return Ok(()) };
+    let needed = matrices(inputs).map(bytes_of).fold(output, u64::saturating_add);
+    if needed > budget {
+        return Err(RuntimeErrorKind::Memory { operation: hop.op.label(), needed, budget }.into());
+    }
+    Ok(())
+}
+
+/// The distinct matrices among the inputs.
+fn matrices<'a>(inputs: &'a [&RuntimeValue]) -> impl Iterator<Item = &'a MatrixBlock> {
+    inputs.iter().enumerate().filter_map(|(position, input)| match input {
+        RuntimeValue::Matrix(block) if !inputs[..position].iter().any(|other| std::ptr::eq(*other, *input)) => {
+            Some(block)
+        }
+        _ => None,
+    })
+}
+
+fn bytes_of(block: &MatrixBlock) -> u64 {
+    let size = block.size();
+    let dense = SizeInfo { nnz: None, ..size };
+    matrix_bytes(if block.is_sparse() { &size } else { &dense }).unwrap_or(0)
+}
+
+/// The size of the output: known from compilation, or inferred again from the actual inputs.
+fn output_size(hop: &Hop, inputs: &[&RuntimeValue]) -> SizeInfo {
+    if hop.size.known_dims().is_some() {
+        return hop.size;
+    }
+    let mut dag = HopDag::new();
+    let ids: Inputs = inputs.iter().map(|value| operand(&mut dag, value)).collect();
+    // What does not fit is the operator's to report.
+    infer::output(&dag, &hop.op, &ids).map_or(SizeInfo::UNKNOWN, |(_, size)| size)
+}
+
+fn operand(dag: &mut HopDag, value: &RuntimeValue) -> HopId {
+    match value {
+        RuntimeValue::Scalar(scalar) => dag.literal(scalar.clone()),
+        value => {
+            let id = dag.read_matrix("", value.size());
+            dag.hops[id].data_type = value.data_type();
+            id
+        }
+    }
+}
+
+/// Bytes that an output of this size takes at least; `None` where that is open.
+fn least_bytes(size: &SizeInfo, hop: &Hop, inputs: &[&RuntimeValue]) -> Option<u64> {
+    let may_be_sparse = matrices(inputs).any(MatrixBlock::is_sparse);
+    match &hop.op {
+        HopOp::DataGen(DataGenOp::Rand) => {
+            let sparsity = inputs.get(4).and_then(|sparsity| sparsity.as_f64())?;
+            matrix_bytes(&SizeInfo { nnz: size.cells().map(|cells| (cells as f64 * sparsity) as u64), ..*size })
+        }
+        HopOp::Parameterized { function: Function::Table, .. } => offsets(size.rows.or_else(|| largest(inputs[0]))?),
+        // Files say what they hold, and readers check it against their length.
+        HopOp::Parameterized { function: Function::Read, .. } => None,
+        _ if may_be_sparse => offsets(size.rows?),
+        _ => matrix_bytes(size),
+    }
+}
+
+fn offsets(rows: u64) -> Option<u64> {
+    matrix_bytes(&SizeInfo::with_nnz(rows, u64::MAX, 0))
+}
+
+/// The largest cell, as a number of rows.
+fn largest(value: &RuntimeValue) -> Option<u64> {
+    match value {
+        RuntimeValue::Matrix(block) if !block.is_sparse() => {
+            Some(block.to_dense().values().iter().copied().fold(0.0, f64::max) as u64)
+        }
+        RuntimeValue::Scalar(_) => value.as_f64().map(|number| number as u64),
+        _ => None,
+    }
+}

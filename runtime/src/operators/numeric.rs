@@ -1,0 +1,154 @@
+//! Functions of linear algebra, statistics and images.
+
+use super::Operator;
+use super::generate::seed;
+use crate::error::{RuntimeError, RuntimeErrorKind};
+use crate::value::{List, RuntimeValue};
+use fuseline_ir::Value;
+use fuseline_ir::builtins::DistributionName;
+use fuseline_ir::hop::NumericFunction;
+use fuseline_kernels::{self as kernels, Distribution, GroupFunction, Pooling, Triangle, Windows};
+use fuseline_matrix::MatrixBlock;
+
+impl Operator<'_> {
+    pub(super) fn numeric(&self, function: NumericFunction, names: &[String]) -> Result<RuntimeValue, RuntimeError> {
+        let context = self.engine.kernel_context();
+        let weights = || self.named(names, "weights").map(|position| self.matrix(position)).transpose();
+        Ok(match function {
+            NumericFunction::Solve => kernels::solve(self.matrix(0)?, self.matrix(1)?)?.into(),
+            NumericFunction::Inverse => kernels::inverse(self.matrix(0)?)?.into(),
+            NumericFunction::Determinant => kernels::determinant(self.matrix(0)?)?.into(),
+            NumericFunction::Cholesky => kernels::cholesky(self.matrix(0)?)?.into(),
+            NumericFunction::Eigen => {
+                let result = kernels::eigen(self.matrix(0)?)?;
+                results([result.values, result.vectors])
+            }
+            NumericFunction::Svd => {
+                let result = kernels::svd(self.matrix(0)?)?;
+                results([result.left, result.values, result.right])
+            }
+            NumericFunction::Lu => {
+                let result = kernels::lu(self.matrix(0)?)?;
+                results([result.permutation, result.lower, result.upper])
+            }
+            NumericFunction::Qr => {
+                let result = kernels::qr(self.matrix(0)?);
+                results([result.reflectors, result.triangle])
+            }
+            NumericFunction::Quantile => match self.inputs[1] {
+                RuntimeValue::Matrix(p) => kernels::quantiles(self.matrix(0)?, weights()?, p)?.into(),
+                _ => kernels::quantile(self.matrix(0)?, weights()?, self.number(1)?)?.into(),
+            },
+            NumericFunction::Median => kernels::median(self.matrix(0)?, weights()?)?.into(),
+            NumericFunction::InterQuartileMean => kernels::inter_quartile_mean(self.matrix(0)?, weights()?)?.into(),
+            NumericFunction::Unique => kernels::unique(self.matrix(0)?).into(),
+            NumericFunction::GroupedAggregate => self.grouped_aggregate(names, weights()?)?.into(),
+            NumericFunction::Sample => {
+                let replacement = self.number(2)? != 0.0;
+                kernels::sample(self.integer(0)?, self.integer(1)?, replacement, seed(self.integer(3)?))?.into()
+            }
+            NumericFunction::Roll => kernels::roll(&context, self.matrix(0)?, self.integer(1)?).into(),
+            NumericFunction::LowerTriangle | NumericFunction::UpperTriangle => {
+                let is_lower = function == NumericFunction::LowerTriangle;
+                let part = Triangle { is_lower, has_diagonal: self.number(1)? != 0.0 };
+                kernels::triangle(&context, self.matrix(0)?, part, self.number(2)? != 0.0).into()
+            }
+            NumericFunction::CumulativeSumProduct => {
+                kernels::cumulative_sum_product(&context, self.matrix(0)?)?.into()
+            }
+            NumericFunction::DistributionFunction => {
+                let (distribution, is_lower) = (self.distribution()?, self.number(4)? != 0.0);
+                self.cell_by_cell(|cells| {
+                    Ok(kernels::distribution_function(&context, distribution, is_lower, cells)?)
+                })?
+            }
+            NumericFunction::QuantileFunction => {
+                let distribution = self.distribution()?;
+                self.cell_by_cell(|cells| Ok(kernels::quantile_function(&context, distribution, cells)?))?
+            }
+            NumericFunction::Conv2d => {
+                kernels::conv2d(&context, self.matrix(0)?, self.matrix(1)?, &self.windows(2)?)?.into()
+            }
+            NumericFunction::MaxPool => {
+                kernels::pool(&context, Pooling::Max, self.matrix(0)?, &self.windows(1)?)?.into()
+            }
+            NumericFunction::AvgPool => {
+                kernels::pool(&context, Pooling::Mean, self.matrix(0)?, &self.windows(1)?)?.into()
+            }
+        })
+    }
+
+    fn grouped_aggregate(
+        &self,
+        names: &[String],
+        weights: Option<&MatrixBlock>,
+    ) -> Result<MatrixBlock, RuntimeError> {
+        let function = match self.named(names, "fn").map(|position| self.text(position)).transpose()? {
+            Some("count") => GroupFunction::Count,
+            Some("sum") => GroupFunction::Sum,
+            Some("mean") => GroupFunction::Mean,
+            Some("variance") => GroupFunction::Variance,
+            Some("centralmoment") => GroupFunction::CentralMoment(self.moment_order(names)?),
+            other => {
+                let (operation, expected) = ("aggregate".to_owned(), "the name of a function as `fn`");
+                let actual = other.map_or("none".to_owned(), |text| format!("{text:?}"));
+                return Err(RuntimeErrorKind::Type { operation, expected, actual }.into());
+            }
+        };
+        let count = self.named(names, "ngroups").map(|position| self.integer(position)).transpose()?;
+        Ok(kernels::grouped_aggregate(self.matrix(0)?, self.matrix(1)?, weights, function, count)?)
+    }
+
+    /// The order of a moment, which DML also takes as a text.
+    fn moment_order(&self, names: &[String]) -> Result<u32, RuntimeError> {
+        let order = match self.named(names, "order").map(|position| self.inputs[position]) {
+            Some(RuntimeValue::Scalar(Value::Str(text))) => text.trim().parse().ok(),
+            Some(value) => value.as_f64().filter(|order| order.fract() == 0.0 && *order >= 0.0).map(|order| order as u32),
+            None => None,
+        };
+        order.filter(|order| (1..=100).contains(order)).ok_or_else(|| {
+            let (operation, expected) = ("aggregate".to_owned(), "the order of the moment as `order`");
+            RuntimeErrorKind::Type { operation, expected, actual: "none".to_owned() }.into()
+        })
+    }
+
+    fn distribution(&self) -> Result<Distribution, RuntimeError> {
+        let (first, second) = (self.number(2)?, self.number(3)?);
+        let name = DistributionName::from_name(self.text(1)?);
+        Ok(match name.ok_or_else(|| self.type_error(1, "the name of a distribution"))? {
+            DistributionName::Normal => Distribution::Normal { mean: first, deviation: second },
+            DistributionName::Exponential => Distribution::Exponential { rate: first },
+            DistributionName::ChiSquared => Distribution::ChiSquared { freedom: first },
+            DistributionName::StudentT => Distribution::StudentT { freedom: first },
+            DistributionName::FisherF => Distribution::FisherF { numerator: first, denominator: second },
+        })
+    }
+
+    /// A function of the cells of the first input, which may be a scalar.
+    fn cell_by_cell(
+        &self,
+        function: impl Fn(&MatrixBlock) -> Result<MatrixBlock, RuntimeError>,
+    ) -> Result<RuntimeValue, RuntimeError> {
+        match self.inputs[0] {
+            RuntimeValue::Matrix(cells) => Ok(function(cells)?.into()),
+            _ => Ok(function(&MatrixBlock::single(self.number(0)?))?.get(0, 0).into()),
+        }
+    }
+
+    /// The windows of an image, by the inputs from this position on.
+    fn windows(&self, first: usize) -> Result<Windows, RuntimeError> {
+        let pair = |at: usize| Ok::<_, RuntimeError>([self.integer(first + at)?, self.integer(first + at + 1)?]);
+        Ok(Windows {
+            channels: self.integer(first)?,
+            image: pair(1)?,
+            window: pair(3)?,
+            stride: pair(5)?,
+            padding: pair(7)?,
+        })
+    }
+}
+
+/// Several results.
+fn results<const COUNT: usize>(blocks: [MatrixBlock; COUNT]) -> RuntimeValue {
+    List::unnamed(blocks.map(RuntimeValue::Matrix)).into()
+}

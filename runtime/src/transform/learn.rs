@@ -1,0 +1,91 @@
+//! What a specification asks to learn of a frame.
+
+use super::spec::{BinMethod, ColumnSpecification, Imputation};
+use super::{Codes, Encoding, Learnt, Specification, TransformError, is_missing};
+use fuseline_matrix::{Column, Frame};
+
+/// Learns the codes, bins and replacements of a frame.
+///
+/// # Errors
+/// A cell is no number where one is needed.
+pub(crate) fn learn(frame: &Frame, specification: &Specification) -> Result<Vec<Learnt>, TransformError> {
+    let columns = frame.columns().iter().zip(frame.names()).zip(&specification.columns);
+    columns.map(|((column, name), specification)| learn_column(column, name, specification)).collect()
+}
+
+fn learn_column(
+    column: &Column,
+    name: &str,
+    specification: &ColumnSpecification,
+) -> Result<Learnt, TransformError> {
+    let replacement = match &specification.impute {
+        None => None,
+        Some(Imputation::Constant(text)) => Some(text.clone()),
+        Some(Imputation::Mode) => mode(column),
+        Some(Imputation::Mean) => mean(&numbers(column, name)?).map(|mean| mean.to_string()),
+    };
+    let encoding = match specification.bin {
+        Some((method, count)) => Encoding::Bin(bins(&numbers(column, name)?, method, count)),
+        None if specification.recode => Encoding::Recode(codes(column, replacement.as_deref())),
+        None => Encoding::PassThrough,
+    };
+    Ok(Learnt { name: name.to_owned(), encoding, dummycode: specification.dummycode, replacement })
+}
+
+/// The cells that are not missing, as numbers.
+fn numbers(column: &Column, name: &str) -> Result<Vec<f64>, TransformError> {
+    let present = (0..column.len()).filter(|&row| !is_missing(column, row));
+    present.map(|row| number(column, name, row)).collect()
+}
+
+/// The number in a cell.
+pub(super) fn number(column: &Column, name: &str, row: usize) -> Result<f64, TransformError> {
+    column.number(row).ok_or_else(|| TransformError::NoNumber {
+        row: row + 1,
+        column: name.to_owned(),
+        text: column.text(row),
+    })
+}
+
+fn mean(numbers: &[f64]) -> Option<f64> {
+    (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
+}
+
+/// The category that most cells have, of several the first.
+fn mode(column: &Column) -> Option<String> {
+    let codes = codes(column, None);
+    let mut counts = vec![0_usize; codes.categories.len()];
+    for row in (0..column.len()).filter(|&row| !is_missing(column, row)) {
+        if let Some(code) = codes.codes.get(&column.text(row)) {
+            counts[code - 1] += 1;
+        }
+    }
+    let most = counts.iter().max()?;
+    let first = counts.iter().position(|count| count == most)?;
+    codes.categories.into_iter().nth(first)
+}
+
+/// The categories of a column and of what replaces its missing cells, in the order in which they appear.
+fn codes(column: &Column, replacement: Option<&str>) -> Codes {
+    let mut codes = Codes::default();
+    for row in 0..column.len() {
+        match (is_missing(column, row), replacement) {
+            (false, _) => codes.insert(column.text(row)),
+            (true, Some(replacement)) => codes.insert(replacement.to_owned()),
+            (true, None) => {}
+        }
+    }
+    codes
+}
+
+fn bins(numbers: &[f64], method: BinMethod, count: usize) -> Vec<(f64, f64)> {
+    let mut sorted: Vec<f64> = numbers.iter().copied().filter(|number| !number.is_nan()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let (Some(&least), Some(&most)) = (sorted.first(), sorted.last()) else { return Vec::new() };
+    let upper = |bin: usize| match method {
+        _ if bin == count => most,
+        BinMethod::EquiWidth => least + bin as f64 * ((most - least) / count as f64),
+        BinMethod::EquiHeight => sorted[((bin * sorted.len()).div_ceil(count)).max(1) - 1],
+    };
+    (1..=count).map(|bin| (if bin == 1 { least } else { upper(bin - 1) }, upper(bin))).collect()
+}

@@ -1,0 +1,88 @@
+//! What was learnt of a frame, as a frame of texts.
+
+use super::{Codes, Encoding, Learnt, Specification, TransformError};
+use fuseline_matrix::{Column, Frame};
+
+/// Between the two parts of an entry.
+const SEPARATOR: char = '·';
+
+/// What was learnt, as a frame with the same columns; the shorter ones end in missing cells.
+pub(crate) fn to_frame(learnt: &[Learnt]) -> Frame {
+    let mut columns: Vec<Vec<String>> = learnt.iter().map(Learnt::entries).collect();
+    let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
+    columns.iter_mut().for_each(|column| column.resize(rows, String::new()));
+    let names = learnt.iter().map(|learnt| learnt.name.clone()).collect();
+    // All columns have `rows` cells.
+    Frame::new(columns.into_iter().map(Column::Str).collect(), names).unwrap_or_default()
+}
+
+/// What a frame says was learnt, of a frame with these columns.
+///
+/// # Errors
+/// It has other columns, or entries that the specification does not ask for.
+pub(crate) fn from_frame(frame: &Frame, specification: &Specification) -> Result<Vec<Learnt>, TransformError> {
+    let expected = specification.columns.len();
+    if frame.cols() != expected {
+        return Err(TransformError::Columns { what: "the learnt frame", expected, actual: frame.cols() });
+    }
+    let columns = frame.columns().iter().zip(frame.names()).zip(&specification.columns);
+    let learnt = columns.map(|((column, name), specification)| {
+        let mut learnt = Learnt {
+            name: name.clone(),
+            encoding: match specification.bin {
+                Some(_) => Encoding::Bin(Vec::new()),
+                None if specification.recode => Encoding::Recode(Codes::default()),
+                None => Encoding::PassThrough,
+            },
+            dummycode: specification.dummycode,
+            replacement: None,
+        };
+        let entries = (0..column.len()).map(|row| column.text(row)).filter(|entry| !entry.is_empty());
+        for entry in entries {
+            learnt.add_entry(&entry).map_err(|problem| TransformError::Meta { column: name.clone(), problem })?;
+        }
+        Ok(learnt)
+    });
+    learnt.collect()
+}
+
+impl Learnt {
+    fn entries(&self) -> Vec<String> {
+        let replacement = self.replacement.iter().map(|value| format!("{SEPARATOR}{value}"));
+        match &self.encoding {
+            Encoding::PassThrough => replacement.collect(),
+            Encoding::Recode(codes) => {
+                let coded = codes.categories.iter().zip(1..).map(|(text, code)| format!("{text}{SEPARATOR}{code}"));
+                coded.chain(replacement).collect()
+            }
+            Encoding::Bin(bins) => {
+                let bounds = bins.iter().map(|(lower, upper)| format!("{lower}{SEPARATOR}{upper}"));
+                bounds.chain(replacement).collect()
+            }
+        }
+    }
+
+    fn add_entry(&mut self, entry: &str) -> Result<(), String> {
+        let unexpected = || format!("has the unexpected entry `{entry}`");
+        let (first, second) = entry.rsplit_once(SEPARATOR).ok_or_else(unexpected)?;
+        if first.is_empty() {
+            self.replacement = Some(second.to_owned());
+            return Ok(());
+        }
+        match &mut self.encoding {
+            Encoding::PassThrough => return Err(unexpected()),
+            Encoding::Recode(codes) => {
+                codes.insert(first.to_owned());
+                // Entries stand in the order of their codes.
+                if second.parse() != Ok(codes.categories.len()) {
+                    return Err(format!("has the entry `{entry}` out of order"));
+                }
+            }
+            Encoding::Bin(bins) => {
+                let bounds = first.parse().ok().zip(second.parse().ok());
+                bins.push(bounds.ok_or_else(unexpected)?);
+            }
+        }
+        Ok(())
+    }
+}

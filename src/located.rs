@@ -1,0 +1,110 @@
+//! Errors with their places in the script: where they happened, what was worked on there, where that came from, and the
+//! calls that led there.
+
+use crate::error::Error;
+use fuseline_ir::SizeInfo;
+use fuseline_ir::hop::Span;
+use fuseline_ir::program::Program;
+use fuseline_lang::{Diagnostic, Diagnostics};
+use fuseline_passes::size::{InputOrigin, ValidationError};
+use fuseline_runtime::{CallSite, ErrorContext, RuntimeError, RuntimeErrorKind};
+
+/// Calls that a message shows at most.
+const SHOWN_CALLS: usize = 4;
+
+/// A run-time error at its place in the script; without a place it stays as it is.
+pub(crate) fn located(error: RuntimeError, program: &Program) -> Error {
+    if matches!(error.kind, RuntimeErrorKind::Interrupted) {
+        return Error::Interrupted;
+    }
+    let Some(span) = error.span else { return Error::Execution(error) };
+    let ErrorContext { inputs, calls } = *error.context;
+    let diagnostic = match error.kind {
+        RuntimeErrorKind::Sizes(error) => misfit(&error, span, program),
+        kind => {
+            let diagnostic = Diagnostic::new(program.written_at(span), kind.to_string()).here("while running this");
+            with_inputs(diagnostic, &inputs, program)
+        }
+    };
+    let diagnostic = with_calls(diagnostic, &chain(span, &calls, program), program);
+    Error::Run(Diagnostics { sources: program.sources.clone(), errors: vec![diagnostic] })
+}
+
+/// Sizes that do not fit, found before the script runs.
+pub(crate) fn invalid(error: ValidationError, program: &Program) -> Error {
+    let Some(span) = error.span else { return Error::Sizes(error) };
+    let diagnostic = misfit(&error, span, program);
+    Error::Script(Diagnostics { sources: program.sources.clone(), errors: vec![diagnostic] })
+}
+
+fn misfit(error: &ValidationError, span: Span, program: &Program) -> Diagnostic {
+    let diagnostic = Diagnostic::new(program.written_at(span), error.error.to_string());
+    with_inputs(diagnostic.here("shapes or types do not fit here"), &error.inputs, program)
+}
+
+/// Adds what each input is, and where it came from.
+fn with_inputs(mut diagnostic: Diagnostic, inputs: &[InputOrigin], program: &Program) -> Diagnostic {
+    if inputs.is_empty() {
+        return diagnostic;
+    }
+    for input in inputs {
+        let origin = input.span.map(|span| program.written_at(span)).filter(|origin| *origin != diagnostic.span);
+        if let Some(origin) = origin {
+            diagnostic = diagnostic.label(origin, format!("{} comes from here", name(input)));
+        }
+    }
+    let texts: Vec<String> = inputs.iter().map(|input| format!("{} is {}", name(input), shape(input))).collect();
+    diagnostic.help(texts.join(", "))
+}
+
+/// An input as messages name it.
+fn name(input: &InputOrigin) -> String {
+    match &input.variable {
+        // What a compiler pass named has no name in the script.
+        Some(variable) if !variable.starts_with('_') => format!("`{variable}`"),
+        Some(_) => format!("input {}", input.position),
+        None => format!("input {}, the {},", input.position, input.description),
+    }
+}
+
+fn shape(input: &InputOrigin) -> String {
+    if !input.data_type.is_matrix() {
+        return input.data_type.to_string();
+    }
+    let SizeInfo { rows, cols, .. } = input.size;
+    let extent = |extent: Option<u64>| extent.map_or_else(|| "?".to_owned(), |count| count.to_string());
+    format!("{} x {}", extent(rows), extent(cols))
+}
+
+/// The calls that a place is part of, the innermost first: those in whose place the body of the function stands, and
+/// those that were made.
+fn chain(span: Span, calls: &[CallSite], program: &Program) -> Vec<CallSite> {
+    let mut chain = Vec::new();
+    let inlined = |chain: &mut Vec<CallSite>, mut place: Option<Span>| {
+        while let Some(inlined) = place.and_then(|span| program.inlined_call(span)) {
+            chain.push(CallSite { function: inlined.function.clone(), span: inlined.call });
+            place = inlined.call;
+        }
+    };
+    inlined(&mut chain, Some(span));
+    for call in calls {
+        chain.push(call.clone());
+        inlined(&mut chain, call.span);
+    }
+    chain
+}
+
+/// Adds where the functions were called, the innermost first.
+fn with_calls(mut diagnostic: Diagnostic, calls: &[CallSite], program: &Program) -> Diagnostic {
+    for call in calls.iter().take(SHOWN_CALLS) {
+        if let Some(span) = call.span {
+            let remark = format!("in `{}`, called here", call.function);
+            diagnostic = diagnostic.label(program.written_at(span), remark);
+        }
+    }
+    if let Some(more) = calls.len().checked_sub(SHOWN_CALLS).filter(|more| *more > 0) {
+        let help = diagnostic.help.take().map(|help| format!("{help}; ")).unwrap_or_default();
+        diagnostic.help = Some(format!("{help}{more} more calls led there"));
+    }
+    diagnostic
+}

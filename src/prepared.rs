@@ -1,0 +1,118 @@
+//! Prepared scripts: compiled once, run many times on matrices in memory (the paper's prepared scripts).
+//!
+//! A block is compiled when a run first meets it, and again only when it meets other sizes or types; a run on new data
+//! of the same shape compiles nothing.
+
+use crate::error::Error;
+use crate::session::{Outcome, Script, Session};
+use fuseline_ir::{DataType, Value};
+use fuseline_runtime::{CompiledBlocks, RuntimeValue, Variables};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+
+/// What a script takes from the program around it and gives back.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ScriptInterface<'a> {
+    /// The values of `$name` and `$1`, fixed when the script is prepared.
+    pub arguments: &'a [(&'a str, &'a str)],
+    /// The variables that are bound before each run, and their types. Where the script itself reads such a variable
+    /// from a file (`X = read(...)`), what is bound takes the place of the file.
+    pub inputs: &'a [(&'a str, DataType)],
+    /// The variables to fetch after each run. Others are not computed unless these depend on them.
+    pub outputs: &'a [&'a str],
+}
+
+/// A script that runs many times.
+///
+/// ```
+/// use fuseline::ir::DataType;
+/// use fuseline::{CompileOptions, Dense, ScriptInterface, Session};
+///
+/// let session = Session::new(CompileOptions::default())?;
+/// let interface = ScriptInterface { inputs: &[("X", DataType::Matrix)], outputs: &["s"], ..Default::default() };
+/// let mut script = session.prepare_script("<text>", "s = sum(X * X + 1)", &interface)?;
+/// for scale in [1.0, 2.0] {
+///     script.bind("X", Dense::from_fn(10, 10, |_, _| scale))?;
+///     let outcome = script.execute(&mut std::io::stdout())?;
+///     assert_eq!(outcome.scalar("s")?, 100.0 * (scale * scale + 1.0));
+/// }
+/// # Ok::<(), fuseline::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct PreparedScript<'s> {
+    session: &'s Session,
+    script: Script,
+    inputs: BTreeMap<String, DataType>,
+    outputs: BTreeSet<String>,
+    bound: Variables,
+    compiled: CompiledBlocks,
+}
+
+impl Session {
+    /// Parses and checks a script that will run many times. `name` is its path, for messages and relative paths.
+    ///
+    /// # Errors
+    /// All mistakes found, each with its place; or an output that the script never assigns.
+    pub fn prepare_script(
+        &self,
+        name: &str,
+        text: &str,
+        interface: &ScriptInterface<'_>,
+    ) -> Result<PreparedScript<'_>, Error> {
+        let inputs: BTreeMap<String, DataType> =
+            interface.inputs.iter().map(|(name, data_type)| ((*name).to_owned(), *data_type)).collect();
+        let outputs: BTreeSet<String> = interface.outputs.iter().map(|name| (*name).to_owned()).collect();
+        let script = self.compile_interface(name, text, interface.arguments, &inputs, Some(&outputs))?;
+        Ok(PreparedScript {
+            session: self,
+            script,
+            inputs,
+            outputs,
+            bound: Variables::new(),
+            compiled: CompiledBlocks::default(),
+        })
+    }
+}
+
+impl PreparedScript<'_> {
+    /// Gives an input its value for the runs to come, until it is bound again. Matrices are shared, not copied.
+    ///
+    /// # Errors
+    /// The script has no such input, or the value is not of its type; integers pass as doubles.
+    pub fn bind(&mut self, name: &str, value: impl Into<RuntimeValue>) -> Result<&mut Self, Error> {
+        let Some(&expected) = self.inputs.get(name) else {
+            let known = self.inputs.keys().cloned().collect();
+            return Err(Error::NoSuchInput { name: name.to_owned(), known });
+        };
+        let value = value.into();
+        let actual = value.data_type();
+        let value = as_declared(value, expected)
+            .ok_or_else(|| Error::InputType { name: name.to_owned(), expected, actual })?;
+        self.bound.insert(name.to_owned(), value);
+        Ok(self)
+    }
+
+    /// Runs the script on what is bound; what it prints goes to `output`. The outcome holds the outputs, and the
+    /// statistics of this run alone.
+    ///
+    /// # Errors
+    /// An input that was never bound, or the first error of the script, with its place.
+    pub fn execute(&mut self, output: &mut dyn Write) -> Result<Outcome, Error> {
+        if let Some(name) = self.inputs.keys().find(|name| !self.bound.contains_key(*name)) {
+            return Err(Error::UnboundInput(name.clone()));
+        }
+        let bound = self.bound.clone();
+        let mut outcome = self.session.run_compiled(&self.script, &mut self.compiled, bound, output, &mut |_| {})?;
+        outcome.variables.retain(|name, _| self.outputs.contains(name));
+        Ok(outcome)
+    }
+}
+
+/// The value as one of the declared type, where it is one.
+fn as_declared(value: RuntimeValue, declared: DataType) -> Option<RuntimeValue> {
+    match value {
+        RuntimeValue::Scalar(Value::I64(number)) if declared == DataType::F64 => Some((number as f64).into()),
+        value if declared == DataType::Unknown || value.data_type() == declared => Some(value),
+        _ => None,
+    }
+}

@@ -1,0 +1,93 @@
+//! Prepared scripts: bound inputs, many runs, fetched outputs.
+
+use fuseline::ir::DataType;
+use fuseline::{BackendKind, CompileOptions, Csr, Dense, Error, RuntimeValue, ScriptInterface, Session};
+
+fn session() -> Session {
+    let options = CompileOptions { backend: BackendKind::Interp, threads: 2, ..CompileOptions::default() };
+    Session::new(options).expect("a session")
+}
+
+const X: (&str, DataType) = ("X", DataType::Matrix);
+
+fn interface<'a>(inputs: &'a [(&'a str, DataType)], outputs: &'a [&'a str]) -> ScriptInterface<'a> {
+    ScriptInterface { inputs, outputs, ..ScriptInterface::default() }
+}
+
+#[test]
+fn runs_on_data_of_the_same_shape_compile_nothing() {
+    let session = session();
+    let text = "s = 0\nfor (i in 1:3) { s = s + sum(X * X + i) }";
+    let mut script = session.prepare_script("<text>", text, &interface(&[X], &["s"])).expect("a script");
+    let mut dags = Vec::new();
+    for (rows, value) in [(20, 1.0), (20, 2.0), (30, 2.0), (20, 3.0)] {
+        script.bind("X", Dense::from_fn(rows, 10, |_, _| value)).expect("a matrix");
+        let outcome = script.execute(&mut std::io::sink()).expect("a run");
+        assert_eq!(outcome.scalar("s").expect("a number"), rows as f64 * 10.0 * (3.0 * value * value + 6.0));
+        assert_eq!(outcome.variables.len(), 1, "only outputs come back: {:?}", outcome.variables.keys());
+        dags.push(outcome.statistics.dags_optimized);
+    }
+    assert!(dags[0] > 0 && dags[2] > 0, "{dags:?}");
+    assert_eq!((dags[1], dags[3]), (0, 0), "{dags:?}");
+}
+
+#[test]
+fn dense_and_sparse_inputs_take_turns() {
+    let session = session();
+    let mut script = session.prepare_script("<text>", "Y = X * 2\ns = sum(Y)", &interface(&[X], &["Y", "s"])).unwrap();
+    let dense = Dense::from_fn(40, 50, |i, j| f64::from(u8::from((i + j) % 17 == 0)));
+    let sparse = Csr::from_dense(&dense);
+    let first = script.bind("X", dense).unwrap().execute(&mut std::io::sink()).unwrap();
+    let second = script.bind("X", sparse).unwrap().execute(&mut std::io::sink()).unwrap();
+    assert_eq!(first.scalar("s").unwrap(), second.scalar("s").unwrap());
+    assert_eq!(first.matrix("Y").unwrap().to_dense(), second.matrix("Y").unwrap().to_dense());
+}
+
+#[test]
+fn what_is_bound_takes_the_place_of_files() {
+    let session = session();
+    let text = "X = read($file)\nf = function(Double x) return (Double y) { y = x + 1 }\ns = f(sum(X))";
+    let arguments = [("file", "there/is/no/such/file.csv")];
+    let interface = ScriptInterface { arguments: &arguments, inputs: &[X], outputs: &["s"] };
+    let mut script = session.prepare_script("<text>", text, &interface).expect("a script");
+    script.bind("X", Dense::from_fn(2, 2, |_, _| 1.0)).expect("a matrix");
+    assert_eq!(script.execute(&mut std::io::sink()).expect("a run").scalar("s").expect("a number"), 5.0);
+}
+
+#[test]
+fn inputs_that_do_not_fit_are_told_by_name() {
+    let session = session();
+    let inputs = [X, ("n", DataType::I64), ("scale", DataType::F64)];
+    let text = "Y = X * scale + n";
+    let mut script = session.prepare_script("<text>", text, &interface(&inputs, &["Y"])).expect("a script");
+    let unknown = script.bind("Z", 1.0).expect_err("no such input").to_string();
+    assert_eq!(unknown, "the script has no input `Z`; its inputs are X, n, scale");
+    let scalar = script.bind("X", 1.0).expect_err("a scalar").to_string();
+    assert_eq!(scalar, "the input `X` is declared as matrix, not f64");
+    assert!(matches!(script.bind("n", 1.5), Err(Error::InputType { .. })));
+    script.bind("scale", 2_i64).expect("integers pass as doubles").bind("n", 1_i64).expect("an integer");
+    let unbound = script.execute(&mut std::io::sink()).expect_err("X is missing").to_string();
+    assert_eq!(unbound, "the input `X` was not bound before the script ran");
+    let outcome = script.bind("X", Dense::from_fn(1, 1, |_, _| 3.0)).unwrap().execute(&mut std::io::sink()).unwrap();
+    assert_eq!(outcome.scalar("Y").expect("a 1 x 1 matrix is a number"), 7.0);
+    assert_eq!(outcome.scalar("Z").expect_err("no such variable").to_string(), "the script does not compute `Z`");
+}
+
+#[test]
+fn outputs_that_the_script_never_assigns_are_mistakes() {
+    let session = session();
+    let error = session.prepare_script("<text>", "s = sum(X)", &interface(&[X], &["t"])).expect_err("no t");
+    assert_eq!(error.to_string(), "the script does not compute `t`");
+    let undeclared = session.prepare_script("<text>", "s = sum(X)", &interface(&[], &["s"])).expect_err("no X");
+    assert!(matches!(undeclared, Error::Script(_)), "{undeclared:?}");
+}
+
+#[test]
+fn what_a_script_prints_goes_to_the_callers_output() {
+    let session = session();
+    let inputs = [("name", DataType::STR)];
+    let mut script = session.prepare_script("<text>", "print('hello ' + name)", &interface(&inputs, &[])).unwrap();
+    let mut output = Vec::new();
+    script.bind("name", RuntimeValue::from("world")).unwrap().execute(&mut output).unwrap();
+    assert_eq!(String::from_utf8(output).unwrap(), "hello world\n");
+}

@@ -1,0 +1,149 @@
+//! Passes over programs change nothing that a script prints: each script runs with every pass alone, with all and with
+//! none, fused and unfused.
+
+use fuseline::{BackendKind, CompileOptions, Mode, ProgramOptions, Session, Statistics, Variables};
+
+const PASSES: [ProgramOptions; 5] = [
+    ProgramOptions { constants: true, ..ProgramOptions::NONE },
+    ProgramOptions { inlining: true, ..ProgramOptions::NONE },
+    ProgramOptions { motion: true, ..ProgramOptions::NONE },
+    ProgramOptions { constants: true, inlining: true, motion: true },
+    ProgramOptions { constants: false, inlining: true, motion: true },
+];
+
+/// What a script printed, then its error, if it ended with one; and what the run did.
+fn run(text: &str, mode: Mode, program: ProgramOptions) -> (String, Option<Statistics>) {
+    let options = CompileOptions { mode, program, backend: BackendKind::Interp, threads: 2, ..CompileOptions::default() };
+    let session = Session::new(options).expect("the interpreter runs everywhere");
+    let mut output = Vec::new();
+    let outcome = session
+        .compile_script("script.dml", text, &[])
+        .and_then(|script| session.run(&script.for_effects(), Variables::new(), &mut output));
+    let mut output = String::from_utf8(output).expect("output is UTF-8");
+    match outcome {
+        Ok(outcome) => (output, Some(outcome.statistics)),
+        Err(error) => {
+            output.push_str(&error.render(false));
+            (output, None)
+        }
+    }
+}
+
+/// Runs a script in all ways; returns what it printed in each.
+#[track_caller]
+fn same(text: &str) -> String {
+    let (expected, _) = run(text, Mode::Base, ProgramOptions::NONE);
+    for mode in [Mode::Base, Mode::Gen] {
+        for passes in PASSES {
+            let (actual, _) = run(text, mode, passes);
+            assert_eq!(actual, expected, "{mode:?} {passes:?}\n{text}");
+        }
+    }
+    expected
+}
+
+const DATA: &str = "X = round(rand(rows=200, cols=10, min=-5, max=5, seed=1))\n\
+    y = round(rand(rows=200, cols=1, min=-5, max=5, seed=2))\n";
+
+#[test]
+fn constants_and_branches() {
+    let text = "intercept = 1\nverbose = FALSE\nscale = 2 * 3\n\
+        if (intercept == 1) { X = cbind(X, matrix(1, rows=nrow(X), cols=1)) }\n\
+        if (verbose & scale > 3) { print(\"never\") } else { scale = scale - 1 }\n\
+        k = 0\n\
+        while (k < scale) { k = k + 2; if (k == 4) { intercept = 7 } }\n\
+        print(sum(X * scale) + k + intercept)\nprint(ncol(X))\n";
+    assert!(same(&format!("{DATA}{text}")).ends_with("\n11\n"));
+}
+
+#[test]
+fn constants_through_functions_and_recursion() {
+    let text = "power = function(Double base, Integer n, Boolean negate = FALSE) return (Double result, Integer used) {\n\
+        \x20 result = 1\n  used = n\n\
+        \x20 if (n > 0) { [rest, m] = power(base, n - 1); result = base * rest }\n\
+        \x20 if (negate) { result = -result }\n}\n\
+        [a, n] = power(2, 5)\n[b, m] = power(3.0, 3, TRUE)\nprint(a + \" \" + n + \" \" + b + \" \" + m)\n";
+    assert_eq!(same(text), "32.0 5 -27.0 3\n");
+}
+
+#[test]
+fn locals_of_inlined_functions_are_not_the_callers() {
+    let text = "f = function(Matrix[Double] A, Double s) return (Matrix[Double] B, Double t) {\n\
+        \x20 X = A * s\n  s = s + 1\n  B = X + s\n  t = s\n}\n\
+        s = 10.0\n[B, t] = f(X, 2)\n[C, s2] = f(B, s)\n[X, s] = f(X, s)\n\
+        print(sum(X) + sum(B) + sum(C))\nprint(s + t + s2)\n";
+    assert!(same(&format!("{DATA}{text}")).ends_with("\n25.0\n"));
+}
+
+#[test]
+fn calls_within_calls_and_loops() {
+    let text = "g = function(Matrix[Double] A) return (Double r) { r = sum(A * 2) }\n\
+        h = function(Matrix[Double] A, Double n) return (Double r) { b = A + n; r = g(b) + n }\n\
+        total = 0\nfor (i in 1:3) { total = total + h(X, i); X = X + 1 }\nprint(total)\n\
+        while (h(X, 0) < 1e6) { X = X * 2 }\nprint(sum(X))\n";
+    same(&format!("{DATA}{text}"));
+}
+
+#[test]
+fn invariants_of_loops() {
+    let text = "v = matrix(1, rows=10, cols=1)\n\
+        for (i in 1:3) { n = sum(X ^ 2); G = t(X) %*% X; v = v + colSums(t(G)) * 0 + n; print(sum(v)) }\n\
+        for (i in 3:1) { X = X + i; for (j in 1:2) { print(max(X) + min(y) + j) } }\n\
+        i = 1\nwhile (i > 5) { print(sum(undefined_later(X))) }\n\
+        print(i)\n";
+    let function = "undefined_later = function(Matrix[Double] A) return (Matrix[Double] B) { B = A }\n";
+    same(&format!("{function}{DATA}{text}"));
+}
+
+/// Output before an error, the error and its place stay as they are.
+#[test]
+fn errors_and_effects_keep_their_order() {
+    for text in [
+        "f = function(Matrix[Double] A) return (Matrix[Double] B) { B = A %*% A }\n\
+            n = sum(rand(rows=2, cols=2, min=3, max=3, seed=1)) / 4\n\
+            print(\"before\")\nB = f(rand(rows=n, cols=2, seed=1))\nprint(\"after\")\nprint(sum(B))\n",
+        "n = sum(rand(rows=2, cols=2, min=3, max=3, seed=1))\n\
+            verbose = TRUE\nif (verbose) { print(\"first\") }\nX = matrix(1, rows=n, cols=2)\n\
+            if (verbose) { stop(\"here\") }\nprint(sum(X[n + 1, ]))\n",
+        "c = sum(rand(rows=2, cols=2, seed=1)) > 100\nif (c) { n = 5 }\nprint(\"on\")\nprint(n + 1)\n",
+        "n = sum(rand(rows=2, cols=2, min=3, max=3, seed=1))\nfor (i in 1:3) {\n\
+            \x20 print(i)\n  if (i == 2) { n = 1 }\n  X = matrix(1, rows=n, cols=2) + matrix(1, rows=12, cols=3)[, 1:2]\n}\n",
+    ] {
+        let output = same(text);
+        assert!(output.contains("Error: "), "{output}");
+    }
+}
+
+/// A branch that goes leaves one block behind, whose operators fuse; so does a call.
+#[test]
+fn what_becomes_one_block_fuses() {
+    let text = "f = function(Matrix[Double] A, Matrix[Double] B) return (Matrix[Double] C) { C = (A - B) * A }\n\
+        X = rand(rows=500, cols=500, seed=1)\nY = rand(rows=500, cols=500, seed=2)\n\
+        debug = FALSE\nZ = f(X, Y)\nif (debug) { print(sum(Z)) }\ns = sum(Z * Y)\nprint(s > 0)\n";
+    let bytes = |passes| run(text, Mode::Gen, passes).1.expect("it runs").bytes_allocated;
+    let (with, without) = (bytes(ProgramOptions::default()), bytes(ProgramOptions::NONE));
+    assert!(with + 2_000_000 <= without, "{with} and {without} bytes");
+}
+
+/// Blocks compile once for the sizes that they meet, again for others, and not for other values.
+#[test]
+fn blocks_compile_again_only_for_other_sizes() {
+    let counts = |text: &str| {
+        let (output, statistics) = run(text, Mode::Gen, ProgramOptions::default());
+        let statistics = statistics.unwrap_or_else(|| panic!("{output}"));
+        (statistics.dags_optimized, statistics.recompilations, statistics.block_cache_hits)
+    };
+    let steady = "X = rand(rows=50, cols=5, seed=1)\nfor (i in 1:20) { X = X * 2 + i; v = X[i, ] }\nprint(sum(X))\n";
+    let (_, again, hits) = counts(steady);
+    assert_eq!((again, hits), (0, 19));
+    // Sizes that stay open hang on no value: a counter does not make the block compile again.
+    let open = "X = rand(rows=50, cols=5, seed=1)\n\
+        for (i in 1:20) { Y = removeEmpty(target=X, margin=\"rows\"); X = X * 2 + i; s = sum(Y) }\nprint(sum(X) + s)\n";
+    let (_, again, hits) = counts(open);
+    assert_eq!((again, hits), (0, 19));
+    // A matrix that grows is another size each time; one whose size hangs on a counter as well.
+    let growing = "X = rand(rows=5, cols=1, seed=1)\nfor (i in 1:4) { X = rbind(X, X) * 2 }\nprint(sum(X))\n";
+    assert_eq!(counts(growing).1, 3);
+    let counted = "s = 0\nfor (i in 1:4) { s = s + sum(matrix(2, rows=i, cols=3)) }\nprint(s)\n";
+    assert_eq!(counts(counted).1, 3);
+}
