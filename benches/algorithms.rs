@@ -9,12 +9,8 @@ use fuseline::{CompileOptions, Mode, ScriptInterface, Session, Statistics, Varia
 use std::fmt::Write;
 use std::time::Instant;
 
-const MODES: &[(&str, Mode)] = &[
-    ("base", Mode::Base),
-    ("gen", Mode::Gen),
-    ("gen-fa", Mode::GenFuseAll),
-    ("gen-fnr", Mode::GenFuseNoRedundancy),
-];
+const MODES: &[(&str, Mode)] =
+    &[("base", Mode::Base), ("gen", Mode::Gen), ("gen-fa", Mode::GenFuseAll), ("gen-fnr", Mode::GenFuseNoRedundancy)];
 
 /// Data by name: a script that assigns the matrices `X` and `Y`, the labels from 1.
 const DATA: &[(&str, &str)] = &[
@@ -153,12 +149,7 @@ const WORKLOADS: &[Workload] = &[
         data: &[DIGITS, RATINGS],
         script: "[M, H] = pnmf(X=X, rank=10, maxIter=10, verbose=FALSE, seed=1)",
     },
-    Workload {
-        name: "pageRank",
-        configuration: "20 iterations",
-        data: &[LINKS],
-        script: "M = pageRank(G=X, seed=1)",
-    },
+    Workload { name: "pageRank", configuration: "20 iterations", data: &[LINKS], script: "M = pageRank(G=X, seed=1)" },
 ];
 
 /// One row of the table.

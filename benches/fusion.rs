@@ -126,7 +126,7 @@ fn lanes(len: usize, value: impl Fn(usize) -> f64) -> f64 {
 fn read_once(inputs: &Variables) -> (f64, usize) {
     let largest = inputs.values().filter_map(|value| match value {
         RuntimeValue::Matrix(block) => Some(dense(block).values()),
-        RuntimeValue::Scalar(_) => None,
+        RuntimeValue::Scalar(_) | RuntimeValue::List(_) | RuntimeValue::Frame(_) => None,
     });
     let cells = largest.max_by_key(|cells| cells.len()).expect("an input");
     let total = cells.par_chunks(1 << 16).map(|chunk| lanes(chunk.len(), |i| chunk[i])).sum();

@@ -9,7 +9,7 @@ use fuseline_lang::{Diagnostic, Diagnostics};
 use fuseline_passes::size::{InputOrigin, ValidationError};
 use fuseline_runtime::{CallSite, ErrorContext, RuntimeError, RuntimeErrorKind};
 
-/// Calls that a message shows at most.
+/// Places of calls that a message shows at most.
 const SHOWN_CALLS: usize = 4;
 
 /// A run-time error at its place in the script; without a place it stays as it is.
@@ -22,7 +22,12 @@ pub(crate) fn located(error: RuntimeError, program: &Program) -> Error {
     let diagnostic = match error.kind {
         RuntimeErrorKind::Sizes(error) => misfit(&error, span, program),
         kind => {
-            let diagnostic = Diagnostic::new(program.written_at(span), kind.to_string()).here("while running this");
+            let remark = match kind {
+                RuntimeErrorKind::Stop(_) => "stopped here",
+                RuntimeErrorKind::Assert => "this does not hold",
+                _ => "while running this",
+            };
+            let diagnostic = Diagnostic::new(program.written_at(span), kind.to_string()).here(remark);
             with_inputs(diagnostic, &inputs, program)
         }
     };
@@ -48,23 +53,34 @@ fn with_inputs(mut diagnostic: Diagnostic, inputs: &[InputOrigin], program: &Pro
         return diagnostic;
     }
     for input in inputs {
-        let origin = input.span.map(|span| program.written_at(span)).filter(|origin| *origin != diagnostic.span);
-        if let Some(origin) = origin {
-            diagnostic = diagnostic.label(origin, format!("{} comes from here", name(input)));
+        let Some(origin) = input.span.map(|span| program.written_at(span)) else { continue };
+        let label = (origin, format!("{} comes from here", name(input)));
+        if origin != diagnostic.span && !diagnostic.labels.contains(&label) {
+            diagnostic.labels.push(label);
         }
     }
-    let texts: Vec<String> = inputs.iter().map(|input| format!("{} is {}", name(input), shape(input))).collect();
+    let mut texts: Vec<String> = inputs.iter().map(|input| format!("{} is {}", name(input), shape(input))).collect();
+    texts.dedup();
     diagnostic.help(texts.join(", "))
 }
 
 /// An input as messages name it.
 fn name(input: &InputOrigin) -> String {
     match &input.variable {
-        // What a compiler pass named has no name in the script.
-        Some(variable) if !variable.starts_with('_') => format!("`{variable}`"),
-        Some(_) => format!("input {}", input.position),
-        None => format!("input {}, the {},", input.position, input.description),
+        Some(variable) => match name_in_script(variable) {
+            Some(name) => format!("`{name}`"),
+            None => format!("input {}", input.position),
+        },
+        None => format!("the {}", input.description),
     }
+}
+
+/// The name that a variable has in the script: the locals of inlined functions are `_1_name`, and what the compiler made
+/// has none.
+fn name_in_script(variable: &str) -> Option<&str> {
+    let Some(internal) = variable.strip_prefix('_') else { return Some(variable) };
+    let (number, name) = internal.split_once('_')?;
+    number.parse::<usize>().ok().and_then(|_| name_in_script(name))
 }
 
 fn shape(input: &InputOrigin) -> String {
@@ -94,17 +110,28 @@ fn chain(span: Span, calls: &[CallSite], program: &Program) -> Vec<CallSite> {
     chain
 }
 
+/// The name by which a script calls a function: the entry of a library file (`m_l2svm` in `l2svm.dml`) has that of the
+/// file, and its other functions theirs without a namespace.
+fn called_name(function: &str) -> &str {
+    let Some((file, name)) = function.split_once(".dml::") else { return function };
+    let is_entry = name.get(1..).and_then(|rest| rest.strip_prefix('_')) == Some(file);
+    if is_entry { file } else { name }
+}
+
 /// Adds where the functions were called, the innermost first.
 fn with_calls(mut diagnostic: Diagnostic, calls: &[CallSite], program: &Program) -> Diagnostic {
-    for call in calls.iter().take(SHOWN_CALLS) {
-        if let Some(span) = call.span {
-            let remark = format!("in `{}`, called here", call.function);
-            diagnostic = diagnostic.label(program.written_at(span), remark);
+    let mut labels: Vec<(Span, String)> = Vec::new();
+    for call in calls {
+        let Some(span) = call.span else { continue };
+        let label = (program.written_at(span), format!("in `{}`, called here", called_name(&call.function)));
+        if labels.len() < SHOWN_CALLS && !labels.contains(&label) {
+            labels.push(label);
         }
     }
-    if let Some(more) = calls.len().checked_sub(SHOWN_CALLS).filter(|more| *more > 0) {
+    if calls.len() > labels.len() {
         let help = diagnostic.help.take().map(|help| format!("{help}; ")).unwrap_or_default();
-        diagnostic.help = Some(format!("{help}{more} more calls led there"));
+        diagnostic.help = Some(format!("{help}{} calls led there", calls.len()));
     }
+    diagnostic.labels.extend(labels);
     diagnostic
 }

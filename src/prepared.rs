@@ -86,8 +86,8 @@ impl PreparedScript<'_> {
         };
         let value = value.into();
         let actual = value.data_type();
-        let value = as_declared(value, expected)
-            .ok_or_else(|| Error::InputType { name: name.to_owned(), expected, actual })?;
+        let value =
+            as_declared(value, expected).ok_or_else(|| Error::InputType { name: name.to_owned(), expected, actual })?;
         self.bound.insert(name.to_owned(), value);
         Ok(self)
     }

@@ -1,8 +1,8 @@
 //! Sessions: the library's entry point, which the command line uses too.
 
 use crate::error::{Error, reads};
-use crate::located::{invalid, located};
 use crate::library::ScriptLibrary;
+use crate::located::{invalid, located};
 use crate::options::CompileOptions;
 use fuseline_ir::DataType;
 use fuseline_ir::hop::HopDag;

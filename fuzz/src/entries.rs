@@ -180,7 +180,11 @@ const RENDERED: usize = 32;
 pub fn dml(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let no_files = |path: &Path| Err(std::io::Error::other(format!("no file {}", path.display())));
-    let options = ParseOptions { arguments: [("a".to_owned(), "1".into())].into(), loader: &no_files, ..ParseOptions::from_files() };
+    let options = ParseOptions {
+        arguments: [("a".to_owned(), "1".into())].into(),
+        loader: &no_files,
+        ..ParseOptions::from_files()
+    };
     match fuseline_lang::parse("fuzz.dml", text, &options) {
         Ok(program) => program.verify().unwrap_or_else(|errors| panic!("a broken program: {errors}")),
         Err(errors) => {

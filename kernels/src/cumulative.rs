@@ -1,7 +1,7 @@
 //! Cumulative aggregates down the columns: strictly in order, so that a column has the same bits however it is stored.
 
-use crate::{KernelContext, KernelError};
 use crate::elementwise::union_row;
+use crate::{KernelContext, KernelError};
 use fuseline_ir::ops::AggOp;
 use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock};
 

@@ -25,14 +25,24 @@ pub(crate) struct File {
     pub(crate) path: PathBuf,
 }
 
+/// What a library has for a function.
+#[derive(Debug)]
+pub(crate) enum LibraryFile {
+    /// A file, with the prefix of its functions.
+    Loaded(String),
+    /// No file.
+    Missing,
+    /// A file that cannot be read, which was reported.
+    Unreadable,
+}
+
 /// All files, the script first.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
     pub(crate) sources: Vec<Source>,
     pub(crate) files: Vec<File>,
-    /// The prefixes of library files by the function they are called for; none for functions that no library has, and
-    /// for files that could not be read.
-    pub(crate) library: BTreeMap<String, Option<String>>,
+    /// The library files by the function that they are called for.
+    pub(crate) library: BTreeMap<String, LibraryFile>,
     pub(crate) errors: Vec<Diagnostic>,
 }
 
@@ -111,23 +121,24 @@ impl Loaded {
             }
         }
         for (function, place) in wanted {
-            let prefix = self.add_library_file(&place, options);
-            self.library.insert(function, prefix);
+            let file = self.add_library_file(&place, options);
+            self.library.insert(function, file);
         }
     }
 
-    fn add_library_file(&mut self, function: &Name, options: &ParseOptions<'_>) -> Option<String> {
+    fn add_library_file(&mut self, function: &Name, options: &ParseOptions<'_>) -> LibraryFile {
         match options.library.find(&function.text) {
-            Ok(found) => found.map(|source| {
+            Ok(None) => LibraryFile::Missing,
+            Ok(Some(source)) => {
                 // No namespace has a dot.
                 let prefix = format!("{}.dml::", function.text);
                 self.add(PathBuf::from(source.name), &source.text, prefix.clone());
-                prefix
-            }),
+                LibraryFile::Loaded(prefix)
+            }
             Err(error) => {
                 let message = format!("cannot read the library's file of `{}`: {error}", function.text);
                 self.errors.push(Diagnostic::new(function.span, message).here("called here"));
-                None
+                LibraryFile::Unreadable
             }
         }
     }

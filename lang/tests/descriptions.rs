@@ -30,7 +30,8 @@ fn types_come_from_arguments_then_descriptions() {
         (", data_type=\"matrix\"", "{\"data_type\": \"scalar\"}", "f64[?x?]"),
         (", data_type=\"scalar\"", "{\"value_type\": \"boolean\"}", ": bool\n"),
         (", value_type=\"double\"", "{\"data_type\": \"scalar\", \"value_type\": \"int\"}", ": f64\n"),
-        ("", "{\"data_type\": \"frame\"}", "test.dml:1:5: `read` gives a matrix or a scalar; `frame` is not supported"),
+        ("", "{\"data_type\": \"frame\"}", ": frame\n"),
+        ("", "{\"data_type\": \"list\"}", "test.dml:1:5: `read` gives a matrix, a frame or a scalar; `list` is not"),
         ("", "{\"data_type\": \"scalar\", \"value_type\": \"x\"}", "test.dml:1:5: there is no value type `x`"),
     ] {
         let program = read(arguments, description);

@@ -86,7 +86,16 @@ impl Engine {
             .thread_name(|index| format!("fuseline-{index}"))
             .build()?;
         let (pool, buffers) = (Arc::new(pool), BufferPool::new(options.idle_bytes));
-        Ok(Engine { options, backend, primitives, pool, buffers, plan_cache, counters: Counters::default(), interruption: Arc::default() })
+        Ok(Engine {
+            options,
+            backend,
+            primitives,
+            pool,
+            buffers,
+            plan_cache,
+            counters: Counters::default(),
+            interruption: Arc::default(),
+        })
     }
 
     /// An engine of another configuration that shares the memory, and for the same number of the threads, of this one.
@@ -105,7 +114,16 @@ impl Engine {
             return Ok(Engine { buffers: Arc::clone(&self.buffers), ..engine });
         }
         let (pool, buffers) = (Arc::clone(&self.pool), Arc::clone(&self.buffers));
-        Ok(Engine { options, backend, primitives, pool, buffers, plan_cache, counters: Counters::default(), interruption: Arc::default() })
+        Ok(Engine {
+            options,
+            backend,
+            primitives,
+            pool,
+            buffers,
+            plan_cache,
+            counters: Counters::default(),
+            interruption: Arc::default(),
+        })
     }
 
     /// The flag that ends the run that finds it set, before its next operator; that run clears it.

@@ -2,8 +2,8 @@
 
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::value::RuntimeValue;
-use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, Inputs, infer};
 use fuseline_ir::SizeInfo;
+use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, Inputs, infer};
 use fuseline_matrix::MatrixBlock;
 use fuseline_passes::memory::matrix_bytes;
 
@@ -18,7 +18,7 @@ pub(crate) fn check(budget: u64, hop: &Hop, inputs: &[&RuntimeValue]) -> Result<
     let Some(output) = least_bytes(&output_size(hop, inputs), hop, inputs) else { return Ok(()) };
     let needed = matrices(inputs).map(bytes_of).fold(output, u64::saturating_add);
     if needed > budget {
-        return Err(RuntimeErrorKind::Memory { operation: hop.op.label(), needed, budget }.into());
+        return Err(RuntimeErrorKind::Memory { operation: infer::operation(&hop.op), needed, budget }.into());
     }
     Ok(())
 }

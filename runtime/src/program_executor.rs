@@ -31,7 +31,8 @@ pub fn run_program(
     observer: &mut Observer<'_>,
 ) -> Result<(), RuntimeError> {
     let before = Counts::of(engine);
-    let mut executor = ProgramExecutor { program, compiler: DagCompiler::new(engine, compiled, observer), output, depth: 0 };
+    let mut executor =
+        ProgramExecutor { program, compiler: DagCompiler::new(engine, compiled, observer), output, depth: 0 };
     let result = executor.run_blocks(&program.body, &mut Frame { variables, origins: Origins::new() });
     statistics.merge(executor.compiler.into_statistics());
     statistics.add_counts(before, Counts::of(engine));
@@ -50,20 +51,24 @@ struct Frame<'v> {
 impl Frame<'_> {
     /// Where the value of each output of a DAG comes from: where it was computed, or where the variable that it copies
     /// got it.
-    fn origins_of<'d>(&self, dag: &'d HopDag) -> impl Iterator<Item = (&'d str, Span)> {
-        dag.outputs.iter().filter_map(|output| {
+    fn origins_of<'d>(&self, dag: &'d HopDag) -> impl Iterator<Item = (&'d str, Option<Span>)> {
+        dag.outputs.iter().map(|output| {
             let hop = &dag[output.hop];
             let origin = match &hop.op {
                 HopOp::Read(name) => self.origins.get(name).copied().or(hop.span),
                 _ => hop.span,
             };
-            Some((output.name.as_str(), origin?))
+            (output.name.as_str(), origin)
         })
     }
 
     fn assign(&mut self, dag: &HopDag, results: Variables) {
-        let origins: Vec<(&str, Span)> = self.origins_of(dag).collect();
+        let origins: Vec<(&str, Option<Span>)> = self.origins_of(dag).collect();
         for (name, origin) in origins {
+            let Some(origin) = origin else {
+                self.origins.remove(name);
+                continue;
+            };
             match self.origins.get_mut(name) {
                 Some(known) => *known = origin,
                 None => _ = self.origins.insert(name.to_owned(), origin),
@@ -135,11 +140,7 @@ impl ProgramExecutor<'_> {
             .map_err(|error| error.with_origins(&frame.origins))
     }
 
-    fn run_predicate(
-        &mut self,
-        predicate: &Predicate,
-        frame: &mut Frame<'_>,
-    ) -> Result<RuntimeValue, RuntimeError> {
+    fn run_predicate(&mut self, predicate: &Predicate, frame: &mut Frame<'_>) -> Result<RuntimeValue, RuntimeError> {
         self.run_blocks(&predicate.prelude, frame)?;
         let missing = || RuntimeErrorKind::Internal("a predicate without a value".to_owned());
         let mut results = self.run_dag(&predicate.dag, frame)?;
@@ -168,7 +169,8 @@ impl ProgramExecutor<'_> {
         let missing = || RuntimeErrorKind::Internal(format!("the function `{}` is not defined", call.function));
         let function = self.program.functions.get(&call.function).ok_or_else(|| missing().at(call.span))?;
         let mut locals = self.run_dag(&call.arguments, frame)?;
-        let origins = frame.origins_of(&call.arguments).map(|(name, origin)| (name.to_owned(), origin)).collect();
+        let origins = frame.origins_of(&call.arguments);
+        let origins = origins.filter_map(|(name, origin)| Some((name.to_owned(), origin?))).collect();
         for parameter in &function.parameters {
             if let Some(value) = locals.remove(&parameter.name) {
                 locals.insert(parameter.name.clone(), declared(parameter, value, call.span)?);
@@ -196,11 +198,9 @@ fn declared(parameter: &Parameter, value: RuntimeValue, span: Option<Span>) -> R
         DataType::Scalar(ScalarType::F64) => Some(CastOp::AsDouble),
         DataType::Scalar(ScalarType::I64) => Some(CastOp::AsInteger),
         DataType::Scalar(ScalarType::Bool) => Some(CastOp::AsLogical),
-        DataType::Scalar(ScalarType::Str)
-        | DataType::Matrix
-        | DataType::List
-        | DataType::Frame
-        | DataType::Unknown => None,
+        DataType::Scalar(ScalarType::Str) | DataType::Matrix | DataType::List | DataType::Frame | DataType::Unknown => {
+            None
+        }
     };
     let converted = match (&value, cast) {
         (RuntimeValue::Scalar(scalar), Some(cast)) => scalars::cast(cast, scalar).map(RuntimeValue::Scalar),

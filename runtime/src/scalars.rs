@@ -86,8 +86,8 @@ pub(crate) fn cast(op: CastOp, value: &Value) -> Option<Value> {
     }
     let number = match value {
         Value::Str(text) => match text.trim() {
-            "TRUE" => 1.0,
-            "FALSE" => 0.0,
+            word if word.eq_ignore_ascii_case("true") => 1.0,
+            word if word.eq_ignore_ascii_case("false") => 0.0,
             other => other.parse().ok()?,
         },
         other => other.as_f64()?,

@@ -4,8 +4,8 @@
 //! add up, and a late arrival is split by its causes. Cancellations and causes of delays are mostly zero, which makes
 //! for the density of 0.73.
 
-use super::blocks::{Purpose, dense, generator};
 use super::Shape;
+use super::blocks::{Purpose, dense, generator};
 use fuseline_matrix::{Dense, MatrixBlock};
 use rand::{Rng, RngExt};
 use rand_distr::weighted::WeightedAliasIndex;

@@ -3,8 +3,8 @@
 //! Every class has a stroke of straight pieces. An image moves it by up to two pixels, draws it thicker or thinner, and
 //! grades its grey: integers from 1 to 255, many zeros, pixels at the border always zero.
 
-use super::blocks::{Purpose, generator, push_row, sparse};
 use super::Shape;
+use super::blocks::{Purpose, generator, push_row, sparse};
 use fuseline_matrix::{Dense, MatrixBlock};
 use rand::{Rng, RngExt};
 use rand_pcg::Pcg64Mcg;
@@ -65,7 +65,8 @@ fn stroke_distances(generator: &mut Pcg64Mcg) -> Vec<f64> {
     };
     let corners: Vec<(f64, f64)> = (0..CORNERS).map(|_| corner()).collect();
     let pixels = (0..WIDE * WIDE).map(|pixel| ((pixel / WIDE) as f64, (pixel % WIDE) as f64));
-    let nearest = |point| corners.windows(2).map(|ends| distance(point, ends[0], ends[1])).fold(f64::INFINITY, f64::min);
+    let nearest =
+        |point| corners.windows(2).map(|ends| distance(point, ends[0], ends[1])).fold(f64::INFINITY, f64::min);
     pixels.map(nearest).collect()
 }
 

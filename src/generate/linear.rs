@@ -39,7 +39,9 @@ pub(super) fn labelled(specification: &Specification, shape: &Shape, response: R
             let weight = |column: usize| weights[column * scores + number];
             match columns {
                 None => values.iter().enumerate().map(|(column, value)| value * weight(column)).sum(),
-                Some(columns) => columns.iter().zip(values).map(|(&column, value)| value * weight(column as usize)).sum(),
+                Some(columns) => {
+                    columns.iter().zip(values).map(|(&column, value)| value * weight(column as usize)).sum()
+                }
             }
         };
         respond(response, scores, score, specification.noise, generator)

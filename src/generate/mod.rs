@@ -96,7 +96,9 @@ pub enum GenerateError {
         expected: &'static str,
     },
     /// More than fits into memory.
-    #[error("a {rows} x {cols} matrix with about {nonzeros} non-zeros takes {needed} MB, and there are {available} MB of memory")]
+    #[error(
+        "a {rows} x {cols} matrix with about {nonzeros} non-zeros takes {needed} MB, and there are {available} MB of memory"
+    )]
     Memory {
         /// Rows.
         rows: u64,
@@ -152,7 +154,7 @@ impl Specification {
     pub fn generate(&self) -> Result<Generated, GenerateError> {
         self.check_numbers()?;
         let shape = self.shape()?;
-        check_memory(&shape)?;
+        self.check_memory(&shape)?;
         let seed = self.seed;
         let without_labels = |data: MatrixBlock| (data, None);
         let with_labels = |(data, labels): (MatrixBlock, Dense)| (data, Some(labels));
@@ -216,6 +218,34 @@ impl Specification {
         };
         Err(GenerateError::Shape { kind, expected })
     }
+
+    /// Bytes of what all rows have in common.
+    fn model_bytes(&self, shape: &Shape) -> f64 {
+        let per_column = match self.kind {
+            Kind::Classes | Kind::Clusters => 8.0 * self.classes as f64,
+            Kind::Regression | Kind::Poisson | Kind::Gamma | Kind::Binomial => 8.0,
+            // Popularity, the table to draw columns from while it is made, the factors of columns.
+            Kind::Ratings | Kind::Netflix | Kind::Amazon | Kind::Graph => 128.0,
+            Kind::Uniform | Kind::Normal | Kind::Airline78 | Kind::Mnist => 0.0,
+        };
+        per_column * shape.cols as f64
+    }
+
+    fn check_memory(&self, shape: &Shape) -> Result<(), GenerateError> {
+        let available = physical_memory();
+        let needed = shape.bytes() + self.model_bytes(shape);
+        if needed <= available as f64 {
+            return Ok(());
+        }
+        let megabytes = |bytes: f64| (bytes / 1e6).ceil() as u64;
+        Err(GenerateError::Memory {
+            rows: shape.rows as u64,
+            cols: shape.cols as u64,
+            nonzeros: shape.nonzeros() as u64,
+            needed: megabytes(needed),
+            available: megabytes(available as f64),
+        })
+    }
 }
 
 /// A scaled dimension: at least one.
@@ -230,19 +260,4 @@ fn scaled(name: &'static str, number: u64, scale: f64) -> Result<usize, Generate
         return Err(GenerateError::Range { name, value, expected });
     }
     Ok(value as usize)
-}
-
-fn check_memory(shape: &Shape) -> Result<(), GenerateError> {
-    let available = physical_memory();
-    if shape.bytes() <= available as f64 {
-        return Ok(());
-    }
-    let megabytes = |bytes: f64| (bytes / 1e6).ceil() as u64;
-    Err(GenerateError::Memory {
-        rows: shape.rows as u64,
-        cols: shape.cols as u64,
-        nonzeros: shape.nonzeros() as u64,
-        needed: megabytes(shape.bytes()),
-        available: megabytes(available as f64),
-    })
 }

@@ -127,12 +127,14 @@ fn classes_follow_a_linear_model() {
 /// response's variance is near 1 for little noise.
 #[test]
 fn regressions_are_explained_by_their_features() {
-    let specification = Specification { rows: Some(40_000), cols: Some(5), seed: 3, ..Specification::new(Kind::Regression) };
+    let specification =
+        Specification { rows: Some(40_000), cols: Some(5), seed: 3, ..Specification::new(Kind::Regression) };
     let generated = generated(&specification);
     let (data, responses) = (generated.data.to_dense().into_owned(), labels(&generated));
     let explained: f64 = (0..5)
         .map(|column| {
-            let covariance: f64 = responses.iter().enumerate().map(|(row, y)| y * data.get(row, column)).sum::<f64>() / 40_000.0;
+            let covariance: f64 =
+                responses.iter().enumerate().map(|(row, y)| y * data.get(row, column)).sum::<f64>() / 40_000.0;
             3.0 * covariance * covariance
         })
         .sum();
@@ -161,7 +163,8 @@ fn clusters_surround_their_centres() {
     let generated = generated(&specification);
     let (data, numbers) = (generated.data.to_dense().into_owned(), labels(&generated));
     for cluster in [1.0, 2.0, 3.0] {
-        let members: Vec<f64> = (0..data.rows()).filter(|&row| numbers[row] == cluster).map(|row| data.get(row, 0)).collect();
+        let members: Vec<f64> =
+            (0..data.rows()).filter(|&row| numbers[row] == cluster).map(|row| data.get(row, 0)).collect();
         assert!(members.len() > 1000);
         let (centre, deviation) = moments(&members);
         assert!(centre.abs() < 1.1);
@@ -231,10 +234,13 @@ fn digits_look_like_mnist() {
     assert_eq!(distinct(labels.iter().copied()), 10);
     // Images of a class are more alike than those of different ones.
     let cell = |row: usize, pixel: usize| f64::from(u8::from(generated.data.get(row, pixel) > 0.0));
-    let overlap = |left: usize, right: usize| (0..PIXELS).map(|pixel| cell(left, pixel) * cell(right, pixel)).sum::<f64>();
+    let overlap =
+        |left: usize, right: usize| (0..PIXELS).map(|pixel| cell(left, pixel) * cell(right, pixel)).sum::<f64>();
     let pairs = (0..60).flat_map(|left| (left + 1..60).map(move |right| (left, right)));
     let (same, other): (Vec<_>, Vec<_>) = pairs.partition(|&(left, right)| labels[left] == labels[right]);
-    let mean_overlap = |pairs: &[(usize, usize)]| pairs.iter().map(|&(left, right)| overlap(left, right)).sum::<f64>() / pairs.len() as f64;
+    let mean_overlap = |pairs: &[(usize, usize)]| {
+        pairs.iter().map(|&(left, right)| overlap(left, right)).sum::<f64>() / pairs.len() as f64
+    };
     assert!(mean_overlap(&same) > 1.2 * mean_overlap(&other));
 }
 
@@ -331,9 +337,15 @@ fn memory_is_checked_before_it_is_taken() {
     let error = specification.generate().expect_err("no machine has 9 PB");
     assert!(matches!(error, GenerateError::Memory { needed: 8_804_889_116, .. }), "{error:?}");
     let message = error.to_string();
-    assert!(message.starts_with("a 1099511627776 x 1000 matrix with about 1099511627776000 non-zeros takes"), "{message}");
+    assert!(
+        message.starts_with("a 1099511627776 x 1000 matrix with about 1099511627776000 non-zeros takes"),
+        "{message}"
+    );
     let sparse = Specification { scale: 1000.0, ..Specification::new(Kind::Netflix) };
     assert!(matches!(sparse.generate(), Err(GenerateError::Memory { .. })));
+    // Few cells, but many columns, each of which has its popularity.
+    let wide = Shape { rows: 1, cols: 1 << 31, sparsity: 1e-9 };
+    assert!(wide.bytes() < 1e3 && Specification::new(Kind::Ratings).model_bytes(&wide) > 2e11);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Every driver of `algorithms/reference`, on the digits and the breast cancer data: in all modes equal models, which are
-//! those of other libraries. What is compared and how close is stated per case.
+//! Every driver of `algorithms/reference`, on the digits and the breast cancer data: in all modes equal models, which
+//! are those of other libraries. What is compared and how close is stated per case.
 
 use crate::execution::{MODES, run_driver};
 use crate::reference::Reference;
@@ -45,10 +45,11 @@ impl Results {
     }
 }
 
+/// The weights where the objective has settled are half as precise as it.
 #[test]
 fn l2svm() {
-    check("l2svm", 1e-9, |results, reference, what| {
-        results.assert_matrix("model", reference, "/model", 1e-7, what);
+    check("l2svm", 1e-5, |results, reference, what| {
+        results.assert_matrix("model", reference, "/model", 1e-5, what);
         results.assert_scalar("objective", reference, "/objective", 1e-10, what);
         results.assert_scalar("accuracy", reference, "/accuracy", 1e-11, what);
     });
@@ -56,8 +57,8 @@ fn l2svm() {
 
 #[test]
 fn msvm() {
-    check("msvm", 1e-8, |results, reference, what| {
-        results.assert_matrix("model", reference, "/model", 1e-6, what);
+    check("msvm", 2e-5, |results, reference, what| {
+        results.assert_matrix("model", reference, "/model", 2e-5, what);
         results.assert_scalar("accuracy", reference, "/accuracy", 1e-11, what);
     });
 }

@@ -5,8 +5,20 @@ use crate::command::Folder;
 #[test]
 fn scripts_read_what_is_generated() {
     let folder = Folder::new();
-    let arguments =
-        ["generate", "classes", "--rows", "500", "--cols", "20", "--classes", "3", "--out", "x.bin", "--labels", "y.csv"];
+    let arguments = [
+        "generate",
+        "classes",
+        "--rows",
+        "500",
+        "--cols",
+        "20",
+        "--classes",
+        "3",
+        "--out",
+        "x.bin",
+        "--labels",
+        "y.csv",
+    ];
     assert_eq!(folder.run(&arguments).quiet(), "");
     let script = "X = read(\"x.bin\")\ny = read(\"y.csv\")\n\
         print(nrow(X) + \" \" + ncol(X) + \" \" + nrow(y) + \" \" + min(y) + \" \" + max(y) + \" \" + (max(abs(X)) <= 1))\n";

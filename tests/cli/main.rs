@@ -9,6 +9,7 @@ mod formats;
 mod generate;
 mod interrupt;
 mod l2svm;
+mod library;
 mod readme;
 mod run;
 mod statistics;

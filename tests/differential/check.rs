@@ -143,6 +143,9 @@ pub(crate) fn accepted(expected: &Expected, actual: &Variables, strict_ieee: boo
         let result = match actual {
             RuntimeValue::Matrix(block) => expected.accepts(block),
             RuntimeValue::Scalar(value) => expected.accepts_scalar(value),
+            RuntimeValue::List(_) | RuntimeValue::Frame(_) => {
+                unreachable!("generated operators give matrices and scalars")
+            }
         };
         result.map_err(|mismatch| format!("{name}: {mismatch}"))?;
     }

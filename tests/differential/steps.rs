@@ -4,7 +4,7 @@ use super::generate::Generator;
 use super::tally::Tally;
 use fuseline_interp::oracle::OracleValue;
 use fuseline_ir::Value;
-use fuseline_ir::hop::{CastOp, DataGenOp, Function, HopOp, NaryOp, ReorgOp, ShapeOp};
+use fuseline_ir::hop::{CastOp, DataGenOp, Function, HopOp, NaryOp, NumericFunction, ReorgOp, ShapeOp};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use rand::RngExt;
 use rand::seq::IndexedRandom;
@@ -187,7 +187,7 @@ impl Generator {
 
     /// A function with named arguments.
     fn function(&mut self, tally: &mut Tally) -> Option<usize> {
-        let (function, inputs, names): (Function, Vec<usize>, &[&str]) = match self.random.random_range(0..5) {
+        let (function, inputs, names): (Function, Vec<usize>, &[&str]) = match self.random.random_range(0..7) {
             0 => {
                 let x = self.matrix_of(|(_, cols)| cols > 0)?;
                 let column = self.random.random_range(1..=self.dims_of(x)?.1);
@@ -207,22 +207,60 @@ impl Generator {
                 (Function::RemoveEmpty, inputs, &["margin"])
             }
             2 => {
-                // Categories 1, 2, 3 from the values of a column.
-                let column = self.leaf("w", tally);
-                let abs = self.add(HopOp::Unary(UnaryOp::Abs), &[column])?;
-                let three = self.number(3.0);
-                let rest = self.add(HopOp::Binary(BinaryOp::Min), &[abs, three])?;
-                let floor = self.add(HopOp::Unary(UnaryOp::Floor), &[rest])?;
-                let one = self.number(1.0);
-                let category = self.add(HopOp::Binary(BinaryOp::Plus), &[floor, one])?;
+                let (category, one) = (self.categories(tally)?, self.number(1.0));
                 let four = self.literal(Value::I64(4));
                 (Function::Table, vec![category, category, one, four, four], &["dim1", "dim2"])
             }
             3 => (Function::RowIndexMax, vec![self.any_matrix()?], &[]),
-            _ => (Function::RowIndexMin, vec![self.any_matrix()?], &[]),
+            4 => (Function::RowIndexMin, vec![self.any_matrix()?], &[]),
+            _ => return self.numeric(tally),
         };
         let names = names.iter().map(|&name| name.to_owned()).collect();
         self.add(HopOp::Parameterized { function, names }, &inputs)
+    }
+
+    /// A column of categories 1, 2, 3 and 4.
+    fn categories(&mut self, tally: &mut Tally) -> Option<usize> {
+        let column = self.leaf("w", tally);
+        let abs = self.add(HopOp::Unary(UnaryOp::Abs), &[column])?;
+        let three = self.number(3.0);
+        let rest = self.add(HopOp::Binary(BinaryOp::Min), &[abs, three])?;
+        let floor = self.add(HopOp::Unary(UnaryOp::Floor), &[rest])?;
+        let one = self.number(1.0);
+        self.add(HopOp::Binary(BinaryOp::Plus), &[floor, one])
+    }
+
+    /// A numeric function that the oracle knows.
+    fn numeric(&mut self, tally: &mut Tally) -> Option<usize> {
+        let is_vector = |(rows, cols): (usize, usize)| rows * cols > 0 && (rows == 1 || cols == 1);
+        let (function, inputs, names): (NumericFunction, Vec<usize>, &[&str]) = match self.random.random_range(0..7) {
+            0 => {
+                let shift = self.random.random_range(-3..=3);
+                (NumericFunction::Roll, vec![self.any_matrix()?, self.literal(Value::I64(shift))], &[])
+            }
+            side @ 1..=2 => {
+                let flags = [(); 2].map(|()| Value::Bool(self.random.random_bool(0.5)));
+                let [diagonal, values] = flags.map(|flag| self.literal(flag));
+                let function = if side == 1 { NumericFunction::LowerTriangle } else { NumericFunction::UpperTriangle };
+                (function, vec![self.any_matrix()?, diagonal, values], &[])
+            }
+            3 => (NumericFunction::CumulativeSumProduct, vec![self.matrix_of(|(_, cols)| cols == 2)?], &[]),
+            4 => (NumericFunction::Median, vec![self.matrix_of(is_vector)?], &[]),
+            5 => {
+                let probability = self.random.random_range(0.0..=1.0);
+                (NumericFunction::Quantile, vec![self.matrix_of(is_vector)?, self.number(probability)], &[])
+            }
+            _ => {
+                let (groups, four) = (self.categories(tally)?, self.literal(Value::I64(4)));
+                let rows = self.dims_of(groups)?.0;
+                let target = self.matrix_of(|dims| dims.0 == rows)?;
+                let function = *["sum", "count", "mean", "variance"].choose(&mut self.random)?;
+                let function = self.literal(Value::Str(function.to_owned()));
+                (NumericFunction::GroupedAggregate, vec![target, groups, function, four], &["fn", "ngroups"])
+            }
+        };
+        let names = names.iter().map(|&name| name.to_owned()).collect();
+        self.add(HopOp::Parameterized { function: Function::Numeric(function), names }, &inputs)
     }
 
     /// An operation on scalars, or between scalars and matrices.

@@ -7,10 +7,10 @@ use fuseline_ir::hop::{self, HopDag};
 use fuseline_ir::program::{self, Program};
 use fuseline_lang::ParseOptions;
 use fuseline_passes::explain::{explain_cplans, explain_memo, explain_partitions, explain_plan};
-use fuseline_passes::pipeline::OptimizerOptions;
-use fuseline_passes::rewrite::{RewriteOptions, explain_rewrites};
 use fuseline_passes::liveness::assigned_variables;
+use fuseline_passes::pipeline::OptimizerOptions;
 use fuseline_passes::program::{ProgramOptions, simplify_program};
+use fuseline_passes::rewrite::{RewriteOptions, explain_rewrites};
 use fuseline_passes::size::{SizeEnvironment, explain_sizes};
 
 /// Every subtest. A new stage is one line here.

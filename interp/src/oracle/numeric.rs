@@ -40,11 +40,9 @@ impl Evaluation<'_> {
     fn triangle(&self, is_beyond: impl Fn(usize, usize) -> bool) -> Result<OracleMatrix, OracleError> {
         let matrix = self.matrix(0)?;
         let (has_diagonal, keeps_values) = (self.scalar(1)?.value() != 0.0, self.scalar(2)?.value() != 0.0);
-        Ok(OracleMatrix::from_fn(matrix.rows, matrix.cols, |i, j| {
-            match is_beyond(i, j) || (i == j && has_diagonal) {
-                true if keeps_values => matrix.get(i, j),
-                is_inside => OracleCell::given(f64::from(u8::from(is_inside))),
-            }
+        Ok(OracleMatrix::from_fn(matrix.rows, matrix.cols, |i, j| match is_beyond(i, j) || (i == j && has_diagonal) {
+            true if keeps_values => matrix.get(i, j),
+            is_inside => OracleCell::given(f64::from(u8::from(is_inside))),
         }))
     }
 
@@ -158,68 +156,77 @@ impl Evaluation<'_> {
         }))
     }
 
-    /// Counts from this position on.
-    fn counts<const COUNT: usize>(&self, first: usize) -> Result<[usize; COUNT], OracleError> {
-        let mut counts = [0; COUNT];
+    /// The windows of images, whose extents stand from this position on.
+    fn windows(&self, first: usize) -> Result<Windows<'_>, OracleError> {
+        let mut counts = [0; 9];
         for (at, count) in counts.iter_mut().enumerate() {
             *count = self.count(first + at)?;
         }
-        Ok(counts)
-    }
-
-    /// The numbers of windows in both directions, and the cells of a window of a channel of an image: `None` in the
-    /// padding.
-    fn windows(
-        &self,
-        first: usize,
-    ) -> Result<([usize; 2], impl Fn(usize, usize, usize, usize) -> Vec<Option<OracleCell>>), OracleError> {
-        let matrix = self.matrix(0)?;
-        let [_, height, width, window_height, window_width, stride, stride_across, padding, padding_across] =
-            self.counts::<9>(first)?;
-        let free = |extent: usize, window: usize, padding: usize| (extent + 2 * padding).checked_sub(window);
-        let (Some(free_rows), Some(free_cols)) =
-            (free(height, window_height, padding), free(width, window_width, padding_across))
-        else {
-            return Err(self.error("the windows do not fit"));
-        };
-        let count = [free_rows / stride + 1, free_cols / stride_across + 1];
-        let cells = move |n: usize, channel: usize, p: usize, q: usize| {
-            let places = (0..window_height).flat_map(move |i| (0..window_width).map(move |j| (i, j)));
-            let cell = |(i, j): (usize, usize)| {
-                let row = (p * stride + i).checked_sub(padding).filter(|row| *row < height)?;
-                let col = (q * stride_across + j).checked_sub(padding_across).filter(|col| *col < width)?;
-                Some(matrix.get(n, (channel * height + row) * width + col))
-            };
-            places.map(cell).collect()
-        };
-        Ok((count, cells))
+        let [channels, height, width, window_height, window_width, down, across, above, left] = counts;
+        let (image, window) = ([height, width], [window_height, window_width]);
+        let (stride, padding) = ([down, across], [above, left]);
+        let fits = (0..2).all(|axis| window[axis] <= image[axis] + 2 * padding[axis] && stride[axis] > 0);
+        let images = self.matrix(0)?;
+        if fits && images.cols == channels * height * width {
+            Ok(Windows { images, channels, image, window, stride, padding })
+        } else {
+            Err(self.error("the windows do not fit"))
+        }
     }
 
     fn convolution(&self) -> Result<OracleMatrix, OracleError> {
-        let (images, filters) = (self.matrix(0)?, self.matrix(1)?);
-        let ([rows, cols], cells) = self.windows(2)?;
-        let channels = self.count(2)?;
-        Ok(OracleMatrix::from_fn(images.rows, filters.rows * rows * cols, |n, at| {
-            let (filter, p, q) = (at / (rows * cols), at / cols % rows, at % cols);
-            let window: Vec<OracleCell> = (0..channels)
-                .flat_map(|channel| cells(n, channel, p, q))
-                .map(|cell| cell.unwrap_or(OracleCell::given(0.0)))
-                .collect();
-            dot(window.iter().enumerate().map(|(k, &cell)| (cell, filters.get(filter, k))))
+        let (windows, filters) = (self.windows(2)?, self.matrix(1)?);
+        let [rows, cols] = windows.count();
+        Ok(OracleMatrix::from_fn(windows.images.rows, filters.rows * rows * cols, |n, at| {
+            let (filter, place) = (at / (rows * cols), [at / cols % rows, at % cols]);
+            let cells = (0..windows.channels).flat_map(|channel| windows.cells(n, channel, place));
+            let cells = cells.map(|cell| cell.unwrap_or(OracleCell::given(0.0)));
+            dot(cells.enumerate().map(|(k, cell)| (cell, filters.get(filter, k))))
         }))
     }
 
     fn pool(&self, function: NumericFunction) -> Result<OracleMatrix, OracleError> {
-        let images = self.matrix(0)?;
-        let ([rows, cols], cells) = self.windows(1)?;
-        let channels = self.count(1)?;
-        Ok(OracleMatrix::from_fn(images.rows, channels * rows * cols, |n, at| {
-            let window = cells(n, at / (rows * cols), at / cols % rows, at % cols);
+        let windows = self.windows(1)?;
+        let [rows, cols] = windows.count();
+        Ok(OracleMatrix::from_fn(windows.images.rows, windows.channels * rows * cols, |n, at| {
+            let cells = windows.cells(n, at / (rows * cols), [at / cols % rows, at % cols]);
             match function {
-                NumericFunction::MaxPool => aggregate(AggOp::Max, window.iter().flatten().copied()),
-                _ => aggregate(AggOp::Mean, window.iter().map(|cell| cell.unwrap_or(OracleCell::given(0.0)))),
+                NumericFunction::MaxPool => aggregate(AggOp::Max, cells.iter().flatten().copied()),
+                _ => aggregate(AggOp::Mean, cells.iter().map(|cell| cell.unwrap_or(OracleCell::given(0.0)))),
             }
         }))
+    }
+}
+
+/// Windows over images of several channels; pairs are of rows and columns.
+struct Windows<'a> {
+    images: &'a OracleMatrix,
+    channels: usize,
+    image: [usize; 2],
+    window: [usize; 2],
+    stride: [usize; 2],
+    padding: [usize; 2],
+}
+
+impl Windows<'_> {
+    fn count(&self) -> [usize; 2] {
+        let count =
+            |axis: usize| (self.image[axis] + 2 * self.padding[axis] - self.window[axis]) / self.stride[axis] + 1;
+        [count(0), count(1)]
+    }
+
+    /// The cells of a window of a channel of an image: `None` in the padding.
+    fn cells(&self, n: usize, channel: usize, place: [usize; 2]) -> Vec<Option<OracleCell>> {
+        let [height, width] = self.image;
+        let within = |axis: usize, offset: usize| {
+            let position = (place[axis] * self.stride[axis] + offset).checked_sub(self.padding[axis])?;
+            Some(position).filter(|position| *position < self.image[axis])
+        };
+        let places = (0..self.window[0]).flat_map(|i| (0..self.window[1]).map(move |j| (i, j)));
+        let cell = |(i, j): (usize, usize)| {
+            Some(self.images.get(n, (channel * height + within(0, i)?) * width + within(1, j)?))
+        };
+        places.map(cell).collect()
     }
 }
 

@@ -87,11 +87,7 @@ impl OracleCell {
             BinaryOp::LogBase => OracleCell::unary(UnaryOp::Log, x).div(OracleCell::unary(UnaryOp::Log, y)),
             BinaryOp::LogNzBase => x.where_not_zero(OracleCell::binary(BinaryOp::LogBase, x, y)),
             BinaryOp::MinusNz => x.where_not_zero(x.add(y.neg())),
-            BinaryOp::BitwAnd
-            | BinaryOp::BitwOr
-            | BinaryOp::BitwXor
-            | BinaryOp::BitwShiftL
-            | BinaryOp::BitwShiftR => {
+            BinaryOp::BitwAnd | BinaryOp::BitwOr | BinaryOp::BitwXor | BinaryOp::BitwShiftL | BinaryOp::BitwShiftR => {
                 let (x, y) = (x.truncated(), y.truncated());
                 OracleCell::decided(op.eval(x.value.high, y.value.high), x.taint | y.taint)
             }

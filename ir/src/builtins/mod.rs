@@ -100,6 +100,8 @@ pub enum Lowering {
     List,
     /// `ifdef`: a script argument, or a default where it was not passed.
     IfDef,
+    /// `exists`: whether a variable has a value.
+    Exists,
 }
 
 impl Lowering {

@@ -110,8 +110,7 @@ const ANY_DISTRIBUTION: [Parameter; 8] = [
 ];
 const STRIDE: Parameter = optional("stride");
 const PADDING: Parameter = optional("padding");
-const POOL: &[Parameter] =
-    &[required("input"), required("input_shape"), required("pool_size"), STRIDE, PADDING];
+const POOL: &[Parameter] = &[required("input"), required("input_shape"), required("pool_size"), STRIDE, PADDING];
 
 const fn numeric(name: &'static str, parameters: &'static [Parameter], function: NumericFunction) -> Builtin {
     row(name, parameters, Lowering::Numeric(function))
@@ -200,14 +199,7 @@ pub(super) const NUMERIC: &[Builtin] = &[
     icdf("qf", &[required("target"), required("df1"), required("df2")], DistributionName::FisherF),
     composed(
         "conv2d",
-        &[
-            required("input"),
-            required("filter"),
-            required("input_shape"),
-            required("filter_shape"),
-            STRIDE,
-            PADDING,
-        ],
+        &[required("input"), required("filter"), required("input_shape"), required("filter_shape"), STRIDE, PADDING],
         Composed::Convolution,
     ),
     composed("max_pool", POOL, Composed::Pool(NumericFunction::MaxPool)),

@@ -164,11 +164,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
     variadic("list", &[], Lowering::List),
     row("remove", &[required("target"), required("index")], Lowering::Function(Function::Remove)),
     row("typeof", TARGET, Lowering::Function(Function::TypeOf)),
-    row(
-        "transformencode",
-        &[required("target"), required("spec")],
-        Lowering::Function(Function::TransformEncode),
-    ),
+    row("transformencode", &[required("target"), required("spec")], Lowering::Function(Function::TransformEncode)),
     row("transformapply", TRANSFORM, Lowering::Function(Function::TransformApply)),
     row("transformdecode", TRANSFORM, Lowering::Function(Function::TransformDecode)),
     row("time", &[], Lowering::Function(Function::Time)),
@@ -204,5 +200,6 @@ pub(super) const BUILTINS: &[Builtin] = &[
         ],
         Lowering::Function(Function::Write),
     ),
+    row("exists", &[required("variable")], Lowering::Exists),
     row("ifdef", &[required("argument"), required("default")], Lowering::IfDef),
 ];

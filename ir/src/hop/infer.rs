@@ -79,6 +79,11 @@ struct Context<'a> {
     inputs: &'a [HopId],
 }
 
+/// The operation as messages name it: as scripts write it, where they can.
+pub fn operation(op: &HopOp) -> String {
+    Context { dag: &HopDag::new(), op, inputs: &[] }.operation()
+}
+
 /// The data type and size of `op` on these operators of `dag`.
 ///
 /// # Errors
@@ -97,6 +102,33 @@ pub fn scalar_binary_type(op: BinaryOp, left: ScalarType, right: ScalarType) -> 
         ScalarType::I64
     } else {
         ScalarType::F64
+    }
+}
+
+/// The name of an operation in messages, as a script spells it: `%*%`, `rowSums`, `as.matrix`, `indexing`.
+pub fn operation_name(op: &HopOp) -> String {
+    match op {
+        HopOp::Unary(op) => op.dml().unwrap_or(op.mnemonic()).to_owned(),
+        HopOp::Binary(op) => op.dml().unwrap_or(op.mnemonic()).to_owned(),
+        HopOp::MatMul => "%*%".to_owned(),
+        HopOp::AggUnary(op, Direction::Full) => op.mnemonic().to_owned(),
+        HopOp::AggUnary(op, direction) => {
+            let (plural, direction) = (op.mnemonic(), direction.mnemonic());
+            format!("{direction}{}{}s", plural[..1].to_uppercase(), &plural[1..])
+        }
+        HopOp::Reorg(op) => op.mnemonic().to_owned(),
+        HopOp::Cumulative(op) => format!("cum{op}"),
+        HopOp::Concat => "+".to_owned(),
+        HopOp::Outer(op) => format!("outer with {}", op.dml().unwrap_or(op.mnemonic())),
+        HopOp::Nary(op) => op.fold().and_then(BinaryOp::dml).unwrap_or(op.mnemonic()).to_owned(),
+        HopOp::Parameterized { function, .. } => function.mnemonic().to_owned(),
+        HopOp::Index => "indexing".to_owned(),
+        HopOp::LeftIndex => "left indexing".to_owned(),
+        HopOp::DataGen(op) => op.mnemonic().to_owned(),
+        HopOp::Shape(op) => op.mnemonic().to_owned(),
+        HopOp::Cast(op) => op.mnemonic().to_owned(),
+        HopOp::Ternary(op) => op.mnemonic().to_owned(),
+        other => other.label(),
     }
 }
 
@@ -138,28 +170,7 @@ impl Context<'_> {
     }
 
     fn operation(&self) -> String {
-        match self.op {
-            HopOp::Unary(op) => op.dml().unwrap_or(op.mnemonic()).to_owned(),
-            HopOp::Binary(op) => op.dml().unwrap_or(op.mnemonic()).to_owned(),
-            HopOp::MatMul => "%*%".to_owned(),
-            HopOp::AggUnary(op, Direction::Full) => op.mnemonic().to_owned(),
-            HopOp::AggUnary(op, direction) => {
-                let (plural, direction) = (op.mnemonic(), direction.mnemonic());
-                format!("{direction}{}{}s", plural[..1].to_uppercase(), &plural[1..])
-            }
-            HopOp::Reorg(op) => op.mnemonic().to_owned(),
-            HopOp::Cumulative(op) => format!("cum{op}"),
-            HopOp::Outer(op) => format!("outer with {}", op.dml().unwrap_or(op.mnemonic())),
-            HopOp::Nary(op) => op.fold().and_then(BinaryOp::dml).unwrap_or(op.mnemonic()).to_owned(),
-            HopOp::Parameterized { function, .. } => function.mnemonic().to_owned(),
-            HopOp::Index => "indexing".to_owned(),
-            HopOp::LeftIndex => "left indexing".to_owned(),
-            HopOp::DataGen(op) => op.mnemonic().to_owned(),
-            HopOp::Shape(op) => op.mnemonic().to_owned(),
-            HopOp::Cast(op) => op.mnemonic().to_owned(),
-            HopOp::Ternary(op) => op.mnemonic().to_owned(),
-            other => other.label(),
-        }
+        operation_name(self.op)
     }
 
     fn data_type(&self, position: usize) -> DataType {

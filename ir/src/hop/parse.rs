@@ -237,7 +237,9 @@ pub(crate) fn parse_scalar_type(word: &str) -> Option<DataType> {
     let scalars = [ScalarType::F64, ScalarType::I64, ScalarType::Bool, ScalarType::Str];
     match scalars.into_iter().find(|scalar| scalar.mnemonic() == word) {
         Some(scalar) => Some(DataType::Scalar(scalar)),
-        None => [DataType::List, DataType::Frame, DataType::Unknown].into_iter().find(|other| other.to_string() == word),
+        None => {
+            [DataType::List, DataType::Frame, DataType::Unknown].into_iter().find(|other| other.to_string() == word)
+        }
     }
 }
 

@@ -56,10 +56,7 @@ fn random_block(random: &mut Random, depth: usize) -> StatementBlock {
 
 fn random_parameters(random: &mut Random) -> Vec<Parameter> {
     let types = [DataType::Matrix, DataType::F64, DataType::Scalar(ScalarType::Str), DataType::Unknown];
-    let parameter = |random: &mut Random| Parameter {
-        name: random.name(),
-        data_type: random.pick(&types),
-    };
+    let parameter = |random: &mut Random| Parameter { name: random.name(), data_type: random.pick(&types) };
     (0..random.below(3)).map(|_| parameter(random)).collect()
 }
 

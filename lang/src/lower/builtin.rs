@@ -58,6 +58,7 @@ impl Lowerer<'_> {
             Lowering::Composed(function) => self.composed(&call, function),
             Lowering::Table => self.table(&call),
             Lowering::IfDef => self.ifdef(&call),
+            Lowering::Exists => self.exists(&call),
             Lowering::List => unreachable!("lists are lowered above: their arguments bind to no parameters"),
         }
     }
@@ -152,7 +153,8 @@ impl Lowerer<'_> {
     fn data_gen(&mut self, call: &Bind<'_>, op: DataGenOp) -> Lowered<HopId> {
         let mut inputs = Vec::new();
         let is_matrix = op == DataGenOp::Matrix;
-        for (position, parameter) in call.builtin.parameters.iter().enumerate() {
+        let count = if is_matrix { 3 } else { call.builtin.parameters.len() };
+        for (position, parameter) in call.builtin.parameters.iter().enumerate().take(count) {
             if let Some(input) = self.argument_or_default(call, position)? {
                 let may_be_matrix = is_matrix && position == 0;
                 if !may_be_matrix && self.blocks.dag[input].is_matrix() {
@@ -169,7 +171,6 @@ impl Lowerer<'_> {
             }
             DataGenOp::Matrix => {
                 let by_row = self.constant_flag(call, 3)?;
-                inputs.truncate(3);
                 return self.matrix(&inputs, by_row, call.span);
             }
             DataGenOp::Rand => {
@@ -216,6 +217,23 @@ impl Lowerer<'_> {
         let falls = self.add(HopOp::Binary(BinaryOp::Greater), &[from, to], span)?;
         let (up, down) = (self.literal(up, span), self.literal(down, span));
         self.add(HopOp::Ternary(TernaryOp::IfElse), &[falls, down, up], span)
+    }
+
+    /// `exists(x)` or `exists("x")`: whether a variable has a value, as far as the script alone tells.
+    fn exists(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
+        let argument = call.bound.slots[0].map(|argument| &argument.kind);
+        let Some(ExpressionKind::Variable(name) | ExpressionKind::Literal(Value::Str(name))) = argument else {
+            let error = Diagnostic::new(call.span, "`exists` needs the name of a variable").here("here");
+            return self.report(error.help("write `exists(x)` or `exists(\"x\")`"));
+        };
+        match self.scope.is_assigned(name) {
+            Some(is_assigned) => Ok(self.literal(Value::Bool(is_assigned), call.span)),
+            None => {
+                let message = format!("whether `{name}` exists depends on the path to this place");
+                let error = Diagnostic::new(call.span, message).here("assigned on some paths only");
+                self.report(error.help(format!("assign `{name}` a default before, and compare with that")))
+            }
+        }
     }
 
     /// `ifdef($name, default)`: the default is evaluated only where the argument was not passed.

@@ -263,16 +263,18 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The constant truth value of a parameter.
+    /// The constant truth value of a parameter, which has a default.
     pub(super) fn constant_flag(&mut self, call: &Bind<'_>, position: usize) -> Lowered<bool> {
-        let value = self.required_argument(call, position)?;
+        let parameter = call.builtin.parameters[position];
+        let Some(argument) = call.bound.slots[position] else {
+            return Ok(parameter.presence.default_value() == Some(Value::Bool(true)));
+        };
+        let value = self.expression(argument)?;
         match self.blocks.dag.literal_value(value) {
             Some(Value::Bool(flag)) => Ok(*flag),
             _ => {
-                let (function, parameter) = (call.builtin.name, call.builtin.parameters[position].name);
-                let place = call.bound.slots[position].map_or(call.span, |argument| argument.span);
-                let message = format!("`{function}` needs a constant as `{parameter}`");
-                self.report(Diagnostic::new(place, message).here("must be TRUE or FALSE"))
+                let message = format!("`{}` needs a constant as `{}`", call.builtin.name, parameter.name);
+                self.report(Diagnostic::new(argument.span, message).here("must be TRUE or FALSE"))
             }
         }
     }

@@ -125,6 +125,8 @@ impl Lowerer<'_> {
                 let learnt = self.unstable.get(&span).and_then(|types| types.get(name)).copied();
                 self.scope.set(name, learnt.map_or(before, |learnt| merge(before, learnt)));
             }
+            let may_be_missing = |name: &&String| entry.is_assigned(name) != Some(true);
+            assigned.iter().filter(may_be_missing).for_each(|name| self.scope.set_uncertain(name));
             let head = self.scope.clone();
             let result = lower(self);
             let mut is_stable = true;
@@ -143,6 +145,7 @@ impl Lowerer<'_> {
                     let before = head.get(name).unwrap_or(DataType::Unknown);
                     self.scope.set(name, before);
                 }
+                assigned.iter().filter(may_be_missing).for_each(|name| self.scope.set_uncertain(name));
                 return result;
             }
             self.errors.truncate(errors);

@@ -2,7 +2,7 @@
 
 use super::builtin::Bind;
 use super::{Lowered, Lowerer};
-use crate::ast::{Call, Target};
+use crate::ast::{Call, Ranges, Target};
 use crate::diagnostic::Diagnostic;
 use fuseline_ir::builtins::Builtin;
 use fuseline_ir::hop::{Function, HopId, HopOp, NumericFunction, Span};
@@ -51,7 +51,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// `[a, b] = f(...)` of a builtin function with as many results.
+    /// `[a, b] = f(...)` of a builtin function: the first results, where there are more of them.
     pub(super) fn builtin_results(
         &mut self,
         builtin: &'static Builtin,
@@ -60,7 +60,7 @@ impl Lowerer<'_> {
         span: Span,
     ) -> Lowered<()> {
         let results = builtin.lowering.results();
-        if results != targets.len() {
+        if results < targets.len() {
             let noun = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
             let (name, wanted) = (builtin.name, targets.len());
             let message =
@@ -68,12 +68,12 @@ impl Lowerer<'_> {
             return self.report(Diagnostic::new(span, message).here("called here"));
         }
         let mut parts: Vec<_> = call.arguments.iter().map(|argument| &argument.value).collect();
-        parts
-            .extend(targets.iter().filter_map(|target| target.ranges.as_ref()).flat_map(|ranges| ranges.expressions()));
+        parts.extend(targets.iter().filter_map(|target| target.ranges.as_ref()).flat_map(Ranges::expressions));
         self.hoist(&parts)?;
         let list = self.builtin(builtin, call, span)?;
-        let items: Vec<HopId> =
-            (0..results).map(|position| self.add(HopOp::Item(position), &[list], span)).collect::<Lowered<_>>()?;
+        let items: Vec<HopId> = (0..targets.len())
+            .map(|position| self.add(HopOp::Item(position), &[list], span))
+            .collect::<Lowered<_>>()?;
         for (target, item) in targets.iter().zip(items) {
             match &target.ranges {
                 None => self.assign(&target.name, item)?,

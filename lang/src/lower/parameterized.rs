@@ -105,6 +105,12 @@ impl Lowerer<'_> {
         inputs: &[HopId],
         names: &[String],
     ) -> Lowered<()> {
+        let printed = inputs.first().map(|&input| self.blocks.dag[input].data_type);
+        if let (Function::Print, Some(DataType::List | DataType::Frame)) = (function, printed) {
+            let error =
+                Diagnostic::new(call.span, "`print` prints scalars and texts, not lists or frames").here("here");
+            return self.report(error.help("convert it with `toString(...)`"));
+        }
         let named =
             |position: usize| names.get(position.checked_sub(function.positional_inputs())?).map(String::as_str);
         let takes_matrix = |position: usize| match function {

@@ -4,6 +4,7 @@ use super::function::{ENTRIES, Signature};
 use super::{Lowered, Lowerer, Reported};
 use crate::ast::{Call, Expression};
 use crate::diagnostic::Diagnostic;
+use crate::load::LibraryFile;
 use crate::suggest;
 use fuseline_ir::builtins::{self, Builtin};
 use fuseline_ir::types::DataType;
@@ -34,7 +35,7 @@ impl<'a> Lowerer<'a> {
     /// The entry of a library file: of several, the one for the kind of the first argument.
     fn library_function(&mut self, call: &Call) -> Option<&'a Signature<'a>> {
         let name = &call.function.text;
-        let prefix = self.loaded.library.get(name)?.as_ref()?;
+        let Some(LibraryFile::Loaded(prefix)) = self.loaded.library.get(name) else { return None };
         let entry = |kind: &str| self.signatures.get(&format!("{prefix}{kind}{name}"));
         let mut entries = ENTRIES.into_iter().filter_map(entry);
         let first = entries.next()?;
@@ -67,8 +68,10 @@ impl<'a> Lowerer<'a> {
         if call.namespace.is_some() {
             return self.not_in_namespace(call);
         }
-        if let Some(Some(prefix)) = self.loaded.library.get(&name.text) {
-            return self.library_file_without_entry(call, prefix);
+        match self.loaded.library.get(&name.text) {
+            Some(LibraryFile::Loaded(prefix)) => return self.library_file_without_entry(call, prefix),
+            Some(LibraryFile::Unreadable) => return Err(Reported),
+            Some(LibraryFile::Missing) | None => {}
         }
         if builtins::is_not_yet(&name.text) {
             let message = format!("the builtin function `{}` is not supported yet", name.text);

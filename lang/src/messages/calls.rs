@@ -111,10 +111,9 @@ fn arguments_are_bound_by_position_and_name() {
                 %1 = literal 2 : i64
                 %2 = literal 3 : i64
                 %3 = literal FALSE : bool
-                %4 = literal FALSE : bool
-                %5 = matrix %0, %2, %1 : f64[3x2, nnz=6]
-                %6 = t %5 : f64[2x3, nnz=6]
-                write "x" %6
+                %4 = matrix %0, %2, %1 : f64[3x2, nnz=6]
+                %5 = t %4 : f64[2x3, nnz=6]
+                write "x" %5
               }
             }
 

@@ -73,8 +73,8 @@ impl Parser<'_> {
 
     /// The next token; over line ends when it is an operator that continues the expression before them.
     fn peek_continuation(&self) -> &Token {
-        let ahead = self.tokens[self.significant()..].iter().map(|(token, _)| token);
-        let next = ahead.skip_while(|token| **token == Token::Newline).next().unwrap_or(&Token::End);
+        let mut ahead = self.tokens[self.significant()..].iter().map(|(token, _)| token);
+        let next = ahead.find(|token| **token != Token::Newline).unwrap_or(&Token::End);
         if expression::is_infix(next) { next } else { self.peek() }
     }
 

@@ -7,8 +7,9 @@ use super::number::{parse_number, write_number};
 use super::output::Output;
 use super::source::{Limits, Source};
 use crate::frame::{Column, Frame};
-use csv::{ByteRecord, ReaderBuilder, Terminator, WriterBuilder};
+use csv::{ByteRecord, ReaderBuilder, Terminator, Writer, WriterBuilder};
 use fuseline_ir::ScalarType;
+use std::io::Write;
 use std::path::Path;
 
 /// Reads a frame from CSV; `arguments` override the metadata beside the file.
@@ -147,24 +148,9 @@ pub fn write_frame(frame: &Frame, path: &Path, arguments: &Metadata) -> Result<(
     let has_header = arguments.header.unwrap_or(false);
     let mut out = Output::create(path, is_gzip_name(path))?;
     let failed = |error: std::io::Error| IoError::system("write", path, error);
-    {
-        let mut writer =
-            WriterBuilder::new().delimiter(separator).terminator(Terminator::Any(b'\n')).from_writer(&mut out);
-        let written = (|| {
-            if has_header {
-                writer.write_record(frame.names())?;
-            }
-            for row in 0..frame.rows() {
-                for column in frame.columns() {
-                    writer.write_field(cell_text(column, row))?;
-                }
-                writer.write_record(None::<&[u8]>)?;
-            }
-            writer.flush()?;
-            Ok(())
-        })();
-        written.map_err(|error: csv::Error| failed(error.into()))?;
-    }
+    let mut writer = WriterBuilder::new().delimiter(separator).terminator(Terminator::Any(b'\n')).from_writer(&mut out);
+    write_rows(frame, has_header, &mut writer).map_err(|error| failed(error.into()))?;
+    drop(writer);
     out.finish().map_err(failed)?;
     let schema: Vec<&str> = frame.schema().map(ScalarType::schema_name).collect();
     Metadata {
@@ -179,6 +165,19 @@ pub fn write_frame(frame: &Frame, path: &Path, arguments: &Metadata) -> Result<(
         ..Metadata::default()
     }
     .write_beside(path)
+}
+
+fn write_rows(frame: &Frame, has_header: bool, writer: &mut Writer<impl Write>) -> csv::Result<()> {
+    if has_header {
+        writer.write_record(frame.names())?;
+    }
+    for row in 0..frame.rows() {
+        for column in frame.columns() {
+            writer.write_field(cell_text(column, row))?;
+        }
+        writer.write_record(None::<&[u8]>)?;
+    }
+    Ok(writer.flush()?)
 }
 
 fn cell_text(column: &Column, row: usize) -> Vec<u8> {

@@ -23,10 +23,12 @@ pub fn remove_dead_outputs(program: &mut Program, results: &BTreeSet<String>) {
     }
 }
 
-/// Every variable that the statements of a program, outside of its functions, may assign.
+/// Every variable of the script that the statements of a program, outside of its functions, may assign; names that start
+/// with `_` are the compiler's.
 pub fn assigned_variables(program: &Program) -> BTreeSet<String> {
     let mut assigned = BTreeSet::new();
     collect_assigned(&program.body, &mut assigned);
+    assigned.retain(|name| !name.starts_with('_'));
     assigned
 }
 

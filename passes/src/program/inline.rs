@@ -131,7 +131,9 @@ impl Inliner {
         let local = |name: &str| format!("_{number}_{name}");
         let mut arguments = call.arguments.clone();
         arguments.outputs.iter_mut().for_each(|output| output.name = local(&output.name));
-        let mut blocks = vec![StatementBlock::Basic(arguments)];
+        let mut blocks = Sequence::default();
+        blocks.push(StatementBlock::Basic(arguments));
+        let mut body = Vec::new();
         let mut sources = BTreeMap::new();
         for block in &function.body {
             let StatementBlock::Basic(dag) = block else { return None };
@@ -143,10 +145,11 @@ impl Inliner {
                 }
                 hop.span = hop.span.map(|span| self.within_call(span, call, &mut sources));
             }
-            blocks.push(StatementBlock::Basic(dag));
+            body.push(StatementBlock::Basic(dag));
         }
-        blocks.push(StatementBlock::Basic(results(call, &function, local)));
-        Some(blocks)
+        blocks.splice(body);
+        blocks.splice(vec![StatementBlock::Basic(results(call, &function, local))]);
+        Some(blocks.finish())
     }
 
     /// The span as part of a call.

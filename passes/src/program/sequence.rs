@@ -82,7 +82,7 @@ fn append(first: &mut HopDag, second: &HopDag) {
     }
     let is_overwritten = |name: &str| second.outputs.iter().any(|output| output.name == name);
     first.outputs.retain(|output| !is_overwritten(&output.name));
-    first.outputs.extend(
-        second.outputs.iter().map(|output| HopOutput { name: output.name.clone(), hop: new_ids[output.hop] }),
-    );
+    first
+        .outputs
+        .extend(second.outputs.iter().map(|output| HopOutput { name: output.name.clone(), hop: new_ids[output.hop] }));
 }

@@ -1,7 +1,7 @@
 //! Shapes and types that do not fit, located, with where each input came from.
 
 use fuseline_ir::SizeInfo;
-use fuseline_ir::hop::infer::ShapeError;
+use fuseline_ir::hop::infer::{self, ShapeError};
 use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Span};
 use fuseline_ir::types::DataType;
 use std::fmt;
@@ -71,7 +71,7 @@ impl InputOrigin {
 fn describe(op: &HopOp) -> String {
     match op {
         HopOp::Read(name) => format!("variable `{name}`"),
-        other => format!("result of {}", other.label()),
+        other => format!("result of `{}`", infer::operation(other)),
     }
 }
 

@@ -43,12 +43,7 @@ pub fn propagate_constants(program: &mut Program, inputs: &SizeEnvironment) -> R
     walk(program, &mut inputs.clone(), &NoFiles, Literals::Everywhere)
 }
 
-fn walk(
-    program: &mut Program,
-    environment: &mut SizeEnvironment,
-    files: &dyn FileSizes,
-    wanted: Literals,
-) -> Step<()> {
+fn walk(program: &mut Program, environment: &mut SizeEnvironment, files: &dyn FileSizes, wanted: Literals) -> Step<()> {
     let mut walk = Walk { functions: &program.functions, files, wanted, signatures: BTreeMap::new() };
     let body = walk.blocks(&program.body, environment)?;
     let mut functions = program.functions.clone();

@@ -126,7 +126,7 @@ fn errors_say_where_and_what() {
     let text = error.to_string();
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].contains("[100x10] and [4x10]"), "{text}");
-    assert_eq!(lines[1..], ["  input 1: variable `X` [100x10]", "  input 2: result of r(t) [4x10]"]);
+    assert_eq!(lines[1..], ["  input 1: variable `X` [100x10]", "  input 2: result of `t` [4x10]"]);
     // The DAG is as before.
     assert_eq!(dag.hops.values().map(|hop| hop.size).collect::<Vec<_>>(), before);
 }

@@ -4,8 +4,8 @@ use super::Operator;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::transform::{self, Specification};
 use crate::value::{List, RuntimeValue};
-use fuseline_ir::{ScalarType, Value};
 use fuseline_ir::hop::{CastOp, Function, HopOp, NaryOp, ShapeOp};
+use fuseline_ir::{ScalarType, Value};
 use fuseline_matrix::{Column, Frame};
 
 type Result<T> = std::result::Result<T, RuntimeError>;

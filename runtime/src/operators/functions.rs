@@ -29,7 +29,7 @@ impl Operator<'_> {
             Function::Stop => Err(RuntimeErrorKind::Stop(text::of_value(self.inputs[0])).into()),
             Function::Assert if self.number(0)? != 0.0 => done(),
             Function::Assert => Err(RuntimeErrorKind::Assert.into()),
-            Function::ToString => Ok(self.to_string(names)?.into()),
+            Function::ToString => Ok(self.laid_out(names)?.into()),
             Function::Time => {
                 let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
                 Ok(Value::I64(since.map_or(0, |elapsed| elapsed.as_nanos() as i64)).into())

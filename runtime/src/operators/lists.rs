@@ -6,7 +6,7 @@ use crate::value::{List, ListElement, RuntimeValue};
 use fuseline_ir::Value;
 use fuseline_ir::hop::{CastOp, HopOp, NaryOp, ShapeOp};
 use fuseline_kernels as kernels;
-use fuseline_matrix::MatrixBlock;
+use fuseline_matrix::{Dense, MatrixBlock};
 use std::ops::Range;
 
 type Result<T> = std::result::Result<T, RuntimeError>;
@@ -56,7 +56,7 @@ impl Operator<'_> {
     }
 
     fn item(&self, list: &List, position: usize) -> Result<RuntimeValue> {
-        let missing = || RuntimeErrorKind::Internal(format!("the operator gives no result {position}").to_owned());
+        let missing = || RuntimeErrorKind::Internal(format!("the operator gives no result {position}"));
         Ok(list.elements.get(position).ok_or_else(missing)?.value.clone())
     }
 
@@ -133,18 +133,25 @@ impl Operator<'_> {
         }
     }
 
-    /// The single element of a list, converted.
+    /// The single element of a list, converted; several numbers to a column.
     fn cast_list(&self, op: CastOp, list: &List) -> Result<RuntimeValue> {
         let [element] = list.elements.as_slice() else {
             if op == CastOp::AsList {
                 return Ok(list.clone().into());
+            }
+            if let (CastOp::AsMatrix, Some(numbers)) = (op, list.numbers()) {
+                return Ok(Dense::from_vec(numbers.len(), 1, numbers).into());
             }
             return Err(ListError::NotSingle { operation: op.mnemonic(), length: list.elements.len() }.into());
         };
         match (&element.value, op) {
             (RuntimeValue::List(_), CastOp::AsList) => Ok(element.value.clone()),
             (_, CastOp::AsList) => Ok(list.clone().into()),
-            (value, _) => Operator { inputs: &[value], ..*self }.cast(op),
+            (value, _) => {
+                let inputs = [value];
+                let element = Operator { inputs: &inputs, ..*self };
+                element.frame_operation().unwrap_or_else(|| element.cast(op))
+            }
         }
     }
 
@@ -158,6 +165,15 @@ impl Operator<'_> {
 }
 
 impl List {
+    /// The values of a list of numbers.
+    fn numbers(&self) -> Option<Vec<f64>> {
+        let number = |element: &ListElement| match &element.value {
+            RuntimeValue::Scalar(value) => value.as_f64(),
+            _ => None,
+        };
+        self.elements.iter().map(number).collect()
+    }
+
     /// The names of its elements, for a message.
     fn names(&self) -> String {
         let names: Vec<String> =

@@ -17,6 +17,7 @@ use crate::scalars;
 use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
 use fuseline_ir::Value;
+use fuseline_ir::hop::infer::operation_name;
 use fuseline_ir::hop::{CastOp, Hop, HopDag, HopOp, NaryOp, OperatorId, ReorgOp, ShapeOp};
 use fuseline_ir::ops::Direction;
 use fuseline_kernels::{self as kernels, Operand};
@@ -58,7 +59,7 @@ pub(crate) fn run(
 impl Operator<'_> {
     fn type_error(&self, position: usize, expected: &'static str) -> RuntimeError {
         let actual = describe(self.inputs[position]);
-        RuntimeErrorKind::Type { operation: self.hop.op.label(), expected, actual }.into()
+        RuntimeErrorKind::Type { operation: operation_name(&self.hop.op), expected, actual }.into()
     }
 
     fn matrix(&self, position: usize) -> Result<&MatrixBlock, RuntimeError> {

@@ -53,14 +53,10 @@ impl Operator<'_> {
                 let part = Triangle { is_lower, has_diagonal: self.number(1)? != 0.0 };
                 kernels::triangle(&context, self.matrix(0)?, part, self.number(2)? != 0.0).into()
             }
-            NumericFunction::CumulativeSumProduct => {
-                kernels::cumulative_sum_product(&context, self.matrix(0)?)?.into()
-            }
+            NumericFunction::CumulativeSumProduct => kernels::cumulative_sum_product(&context, self.matrix(0)?)?.into(),
             NumericFunction::DistributionFunction => {
                 let (distribution, is_lower) = (self.distribution()?, self.number(4)? != 0.0);
-                self.cell_by_cell(|cells| {
-                    Ok(kernels::distribution_function(&context, distribution, is_lower, cells)?)
-                })?
+                self.cell_by_cell(|cells| Ok(kernels::distribution_function(&context, distribution, is_lower, cells)?))?
             }
             NumericFunction::QuantileFunction => {
                 let distribution = self.distribution()?;
@@ -78,11 +74,7 @@ impl Operator<'_> {
         })
     }
 
-    fn grouped_aggregate(
-        &self,
-        names: &[String],
-        weights: Option<&MatrixBlock>,
-    ) -> Result<MatrixBlock, RuntimeError> {
+    fn grouped_aggregate(&self, names: &[String], weights: Option<&MatrixBlock>) -> Result<MatrixBlock, RuntimeError> {
         let function = match self.named(names, "fn").map(|position| self.text(position)).transpose()? {
             Some("count") => GroupFunction::Count,
             Some("sum") => GroupFunction::Sum,
@@ -103,7 +95,9 @@ impl Operator<'_> {
     fn moment_order(&self, names: &[String]) -> Result<u32, RuntimeError> {
         let order = match self.named(names, "order").map(|position| self.inputs[position]) {
             Some(RuntimeValue::Scalar(Value::Str(text))) => text.trim().parse().ok(),
-            Some(value) => value.as_f64().filter(|order| order.fract() == 0.0 && *order >= 0.0).map(|order| order as u32),
+            Some(value) => {
+                value.as_f64().filter(|order| order.fract() == 0.0 && *order >= 0.0).map(|order| order as u32)
+            }
             None => None,
         };
         order.filter(|order| (1..=100).contains(order)).ok_or_else(|| {

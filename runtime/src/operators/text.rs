@@ -39,7 +39,7 @@ const DIGIT_LIMIT: i64 = 1100;
 
 impl Operator<'_> {
     /// `toString(value, rows=, cols=, decimal=, sparse=, sep=, linesep=)`.
-    pub(super) fn to_string(&self, names: &[String]) -> Result<Value, RuntimeError> {
+    pub(super) fn laid_out(&self, names: &[String]) -> Result<Value, RuntimeError> {
         let mut layout = Layout::default();
         let first = self.inputs.len() - names.len();
         for (position, name) in (first..).zip(names) {

@@ -92,7 +92,7 @@ pub(crate) fn decode(matrix: &MatrixBlock, learnt: &[Learnt]) -> Result<Frame, T
                         return (0..learnt.width()).position(|code| matrix.get(row, first + code) != 0.0);
                     }
                     let code = matrix.get(row, first);
-                    (code >= 1.0).then_some(code as usize - 1)
+                    (code >= 1.0).then(|| code as usize - 1)
                 };
                 let category = |row| code(row).and_then(|code| codes.categories.get(code)).cloned();
                 Column::Str(rows.map(|row| category(row).unwrap_or_default()).collect())

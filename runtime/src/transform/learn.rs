@@ -13,11 +13,7 @@ pub(crate) fn learn(frame: &Frame, specification: &Specification) -> Result<Vec<
     columns.map(|((column, name), specification)| learn_column(column, name, specification)).collect()
 }
 
-fn learn_column(
-    column: &Column,
-    name: &str,
-    specification: &ColumnSpecification,
-) -> Result<Learnt, TransformError> {
+fn learn_column(column: &Column, name: &str, specification: &ColumnSpecification) -> Result<Learnt, TransformError> {
     let replacement = match &specification.impute {
         None => None,
         Some(Imputation::Constant(text)) => Some(text.clone()),

@@ -47,7 +47,8 @@ fn codes_follow_first_appearance_and_missing_cells_are_nan() {
 
 #[test]
 fn dummy_coding_gives_each_category_a_column_and_nothing_to_missing_cells() {
-    let json = r#"{"dummycode": ["city"], "recode": ["capital"], "impute": [{"name": "size", "method": "global_mean"}]}"#;
+    let json =
+        r#"{"dummycode": ["city"], "recode": ["capital"], "impute": [{"name": "size", "method": "global_mean"}]}"#;
     let matrix = encode(&frame(), &learnt(json)).expect("it fits");
     let expected: [&[f64]; 5] = [
         &[1.0, 0.0, 0.0, 1.0, 1.0],
@@ -117,7 +118,9 @@ fn rows_with_missing_cells_can_be_omitted() {
 #[test]
 fn wrong_specifications_say_what_is_wrong() {
     let problem = |json: &str| Specification::parse(json, frame().names()).expect_err("wrong").to_string();
-    assert!(problem("{recode: ['town']}").contains("`town`, which the frame does not have; its columns are city, size"));
+    assert!(
+        problem("{recode: ['town']}").contains("`town`, which the frame does not have; its columns are city, size")
+    );
     assert!(problem("{ids: true, recode: [4]}").contains("the column 4"));
     assert!(problem("{recode: [1]}").contains("`ids: true`"));
     assert!(problem("{ids: true, hash: [1]}").contains("hash"));

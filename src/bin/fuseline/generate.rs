@@ -54,7 +54,10 @@ fn check_format(path: &Path) -> Result<(), Failure> {
 }
 
 fn write(generated: &Generated, out: &Path, labels: Option<&Path>, description: &str) -> Result<(), Failure> {
-    let files = [(out, Some(&generated.data), ""), (labels.unwrap_or(out), labels.and(generated.labels.as_ref()), "labels of ")];
+    let files = [
+        (out, Some(&generated.data), ""),
+        (labels.unwrap_or(out), labels.and(generated.labels.as_ref()), "labels of "),
+    ];
     for (path, block, what) in files {
         let Some(block) = block else { continue };
         let metadata = Metadata { description: Some(format!("{what}{description}")), ..metadata(path) };

@@ -49,17 +49,13 @@ impl Context<'_> {
             NumericFunction::CumulativeSumProduct => {
                 matrix(SizeInfo { rows: self.size(0).rows, cols: Some(1), nnz: None })
             }
-            NumericFunction::DistributionFunction | NumericFunction::QuantileFunction => {
-                Ok(match self.data_type(0) {
-                    DataType::Scalar(_) => (DataType::F64, SCALAR),
-                    data_type => (data_type, SizeInfo { nnz: None, ..self.size(0) }),
-                })
-            }
-            NumericFunction::Conv2d => matrix(SizeInfo {
-                rows: self.size(0).rows,
-                cols: self.output_cells(2, self.size(1).rows),
-                nnz: None,
+            NumericFunction::DistributionFunction | NumericFunction::QuantileFunction => Ok(match self.data_type(0) {
+                DataType::Scalar(_) => (DataType::F64, SCALAR),
+                data_type => (data_type, SizeInfo { nnz: None, ..self.size(0) }),
             }),
+            NumericFunction::Conv2d => {
+                matrix(SizeInfo { rows: self.size(0).rows, cols: self.output_cells(2, self.size(1).rows), nnz: None })
+            }
             NumericFunction::MaxPool | NumericFunction::AvgPool => {
                 let channels = self.literal_dim(1);
                 matrix(SizeInfo { rows: self.size(0).rows, cols: self.output_cells(1, channels), nnz: None })

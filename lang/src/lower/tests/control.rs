@@ -94,15 +94,13 @@ fn loops_find_types_that_hold_in_every_iteration() {
                   %0 = read "m" : unknown
                   %1 = literal 1 : i64
                   %2 = literal 1 : i64
-                  %3 = literal TRUE : bool
-                  %4 = literal TRUE : bool
-                  %5 = matrix %0, %1, %2 : f64[1x1]
-                  %6 = read "i" : i64
-                  %7 = literal 1 : i64
-                  %8 = plus %6, %7 : i64
-                  write "m" %5
-                  write "i" %8
-                  write "late" %8
+                  %3 = matrix %0, %1, %2 : f64[1x1]
+                  %4 = read "i" : i64
+                  %5 = literal 1 : i64
+                  %6 = plus %4, %5 : i64
+                  write "m" %3
+                  write "i" %6
+                  write "late" %6
                 }
               }
               block {

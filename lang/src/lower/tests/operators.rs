@@ -119,78 +119,76 @@ fn builtins_become_operators() {
                 %0 = literal "1 2 3 4" : str
                 %1 = literal 2 : i64
                 %2 = literal 2 : i64
-                %3 = literal TRUE : bool
-                %4 = literal TRUE : bool
-                %5 = matrix %0, %1, %2 : f64[2x2]
-                %6 = literal 2 : i64
-                %7 = log %5 : f64[2x2]
-                %8 = log %6 : f64
-                %9 = div %7, %8 : f64[2x2]
-                %10 = literal 1 : i64
-                %11 = t %5 : f64[2x2]
-                %12 = nary_min %5, %10, %11 : f64[2x2]
-                %13 = max.full %5 : f64
-                %14 = plus %12, %13 : f64[2x2]
-                %15 = sum.row %5 : f64[2x1]
-                %16 = cbind %5, %5, %15 : f64[2x5]
-                %17 = mean.col %5 : f64[1x2]
-                %18 = literal 1 : i64
-                %19 = literal 1 : i64
-                %20 = literal 2 : i64
-                %21 = index %17, %18, %18, %19, %20 : f64[1x2]
-                %22 = t %21 : f64[2x1]
-                %23 = cbind %5, %22 : f64[2x3]
-                %24 = nrow %5 : i64
+                %3 = matrix %0, %1, %2 : f64[2x2]
+                %4 = literal 2 : i64
+                %5 = log %3 : f64[2x2]
+                %6 = log %4 : f64
+                %7 = div %5, %6 : f64[2x2]
+                %8 = literal 1 : i64
+                %9 = t %3 : f64[2x2]
+                %10 = nary_min %3, %8, %9 : f64[2x2]
+                %11 = max.full %3 : f64
+                %12 = plus %10, %11 : f64[2x2]
+                %13 = sum.row %3 : f64[2x1]
+                %14 = cbind %3, %3, %13 : f64[2x5]
+                %15 = mean.col %3 : f64[1x2]
+                %16 = literal 1 : i64
+                %17 = literal 1 : i64
+                %18 = literal 2 : i64
+                %19 = index %15, %16, %16, %17, %18 : f64[1x2]
+                %20 = t %19 : f64[2x1]
+                %21 = cbind %3, %20 : f64[2x3]
+                %22 = nrow %3 : i64
+                %23 = literal 1 : i64
+                %24 = gt %22, %23 : bool
                 %25 = literal 1 : i64
-                %26 = gt %24, %25 : bool
-                %27 = literal 1 : i64
-                %28 = literal -1 : i64
-                %29 = ifelse %26, %28, %27 : i64
-                %30 = seq %24, %25, %29 : f64[?x1]
-                %31 = literal 1 : i64
-                %32 = literal 10 : i64
+                %26 = literal -1 : i64
+                %27 = ifelse %24, %26, %25 : i64
+                %28 = seq %22, %23, %27 : f64[?x1]
+                %29 = literal 1 : i64
+                %30 = literal 10 : i64
+                %31 = literal 3 : i64
+                %32 = seq %29, %30, %31 : f64[4x1]
                 %33 = literal 3 : i64
-                %34 = seq %31, %32, %33 : f64[4x1]
-                %35 = literal 3 : i64
-                %36 = literal 1 : i64
-                %37 = literal -1 : i64
-                %38 = seq %35, %36, %37 : f64[3x1]
-                %39 = literal 2 : i64
-                %40 = gt %5, %39 : f64[2x2]
-                %41 = literal -1 : i64
-                %42 = ifelse %40, %5, %41 : f64[2x2]
-                %43 = literal 1 : i64
-                %44 = literal 2 : i64
-                %45 = index %5, %43, %43, %44, %44 : f64[1x1]
-                %46 = as.scalar %45 : f64
-                %47 = as.integer %46 : i64
-                %48 = literal 2 : i64
-                %49 = literal 0.0 : f64
-                %50 = literal 1.0 : f64
-                %51 = literal 1.0 : f64
-                %52 = literal -1 : i64
-                %53 = literal "normal" : str
-                %54 = literal 1.0 : f64
-                %55 = rand %24, %48, %49, %50, %51, %52, %53 : f64[?x2]
-                %56 = literal 2 : i64
-                %57 = literal 2 : i64
-                %58 = pow %56, %57 : f64
-                %59 = neg %58 : f64
-                %60 = literal 3.141592653589793 : f64
-                %61 = plus %59, %60 : f64
-                write "X" %5
-                write "a" %9
-                write "b" %14
-                write "c" %16
-                write "d" %23
-                write "n" %24
-                write "e" %30
-                write "f" %34
-                write "g" %38
-                write "h" %42
-                write "i" %47
-                write "j" %55
-                write "k" %61
+                %34 = literal 1 : i64
+                %35 = literal -1 : i64
+                %36 = seq %33, %34, %35 : f64[3x1]
+                %37 = literal 2 : i64
+                %38 = gt %3, %37 : f64[2x2]
+                %39 = literal -1 : i64
+                %40 = ifelse %38, %3, %39 : f64[2x2]
+                %41 = literal 1 : i64
+                %42 = literal 2 : i64
+                %43 = index %3, %41, %41, %42, %42 : f64[1x1]
+                %44 = as.scalar %43 : f64
+                %45 = as.integer %44 : i64
+                %46 = literal 2 : i64
+                %47 = literal 0.0 : f64
+                %48 = literal 1.0 : f64
+                %49 = literal 1.0 : f64
+                %50 = literal -1 : i64
+                %51 = literal "normal" : str
+                %52 = literal 1.0 : f64
+                %53 = rand %22, %46, %47, %48, %49, %50, %51 : f64[?x2]
+                %54 = literal 2 : i64
+                %55 = literal 2 : i64
+                %56 = pow %54, %55 : f64
+                %57 = neg %56 : f64
+                %58 = literal 3.141592653589793 : f64
+                %59 = plus %57, %58 : f64
+                write "X" %3
+                write "a" %7
+                write "b" %12
+                write "c" %14
+                write "d" %21
+                write "n" %22
+                write "e" %28
+                write "f" %32
+                write "g" %36
+                write "h" %40
+                write "i" %45
+                write "j" %53
+                write "k" %59
               }
             }
         "#]],
@@ -207,71 +205,69 @@ fn reorganisations_tables_and_biases_become_operators() {
                 %0 = literal "1 2 3 4 5 6" : str
                 %1 = literal 2 : i64
                 %2 = literal 3 : i64
-                %3 = literal TRUE : bool
-                %4 = literal TRUE : bool
-                %5 = matrix %0, %1, %2 : f64[2x3]
+                %3 = matrix %0, %1, %2 : f64[2x3]
+                %4 = literal 1 : i64
+                %5 = literal 2 : i64
                 %6 = literal 1 : i64
-                %7 = literal 2 : i64
-                %8 = literal 1 : i64
-                %9 = seq %6, %7, %8 : f64[2x1]
-                %10 = literal 2 : i64
-                %11 = literal TRUE : bool
-                %12 = order %5, by=%10, index.return=%11 : f64[2x1]
-                %13 = literal "rows" : str
-                %14 = removeEmpty %5, margin=%13, select=%9 : f64[?x3]
-                %15 = literal 1 : i64
+                %7 = seq %4, %5, %6 : f64[2x1]
+                %8 = literal 2 : i64
+                %9 = literal TRUE : bool
+                %10 = order %3, by=%8, index.return=%9 : f64[2x1]
+                %11 = literal "rows" : str
+                %12 = removeEmpty %3, margin=%11, select=%7 : f64[?x3]
+                %13 = literal 1 : i64
+                %14 = literal 1.0 : f64
+                %15 = table %7, %13, %14 : f64[?x?]
                 %16 = literal 1.0 : f64
-                %17 = table %9, %15, %16 : f64[?x?]
-                %18 = literal 1.0 : f64
-                %19 = literal 2 : i64
-                %20 = literal 3 : i64
-                %21 = table %9, %9, %18, dim1=%19, dim2=%20 : f64[2x3]
-                %22 = literal 2 : i64
-                %23 = literal 3 : i64
-                %24 = table %9, %9, %9, dim1=%22, dim2=%23 : f64[2x3]
-                %25 = literal "<=" : str
-                %26 = t %9 : f64[1x2]
-                %27 = outer.le %9, %26 : f64[2x2]
-                %28 = literal 1 : i64
-                %29 = literal 1 : i64
-                %30 = index %9, %28, %28, %29, %29 : f64[1x1]
-                %31 = literal 3 : i64
-                %32 = expand %30, %31 : f64[1x3]
-                %33 = plus %5, %32 : f64[2x3]
-                %34 = literal 1 : i64
-                %35 = literal 2 : i64
-                %36 = nary_max %5, %34, %35 : f64[2x3]
-                %37 = plus %33, %36 : f64[2x3]
-                %38 = var.full %5 : f64
-                %39 = sqrt %38 : f64
-                %40 = diag %9 : f64[2x2]
-                %41 = diag %40 : f64[2x1]
-                %42 = sum.full %41 : f64
-                %43 = plus %39, %42 : f64
-                %44 = literal 1 : i64
-                %45 = literal 2 : i64
-                %46 = literal 3 : i64
-                %47 = max %44, %45 : i64
-                %48 = max %47, %46 : i64
-                %49 = plus %43, %48 : f64
-                %50 = literal 1 : i64
-                %51 = literal 0 : i64
-                %52 = replace %5, %50, %51 : f64[2x3]
-                %53 = cumulative.sum %52 : f64[2x3]
-                %54 = rev %53 : f64[2x3]
-                %55 = rowIndexMax %5 : f64[2x1]
-                write "X" %5
-                write "v" %9
-                write "a" %12
-                write "b" %14
-                write "c" %17
-                write "d" %21
-                write "e" %24
-                write "f" %27
-                write "g" %37
-                write "h" %49
-                write "i" %54
-                write "j" %55
+                %17 = literal 2 : i64
+                %18 = literal 3 : i64
+                %19 = table %7, %7, %16, dim1=%17, dim2=%18 : f64[2x3]
+                %20 = literal 2 : i64
+                %21 = literal 3 : i64
+                %22 = table %7, %7, %7, dim1=%20, dim2=%21 : f64[2x3]
+                %23 = literal "<=" : str
+                %24 = t %7 : f64[1x2]
+                %25 = outer.le %7, %24 : f64[2x2]
+                %26 = literal 1 : i64
+                %27 = literal 1 : i64
+                %28 = index %7, %26, %26, %27, %27 : f64[1x1]
+                %29 = literal 3 : i64
+                %30 = expand %28, %29 : f64[1x3]
+                %31 = plus %3, %30 : f64[2x3]
+                %32 = literal 1 : i64
+                %33 = literal 2 : i64
+                %34 = nary_max %3, %32, %33 : f64[2x3]
+                %35 = plus %31, %34 : f64[2x3]
+                %36 = var.full %3 : f64
+                %37 = sqrt %36 : f64
+                %38 = diag %7 : f64[2x2]
+                %39 = diag %38 : f64[2x1]
+                %40 = sum.full %39 : f64
+                %41 = plus %37, %40 : f64
+                %42 = literal 1 : i64
+                %43 = literal 2 : i64
+                %44 = literal 3 : i64
+                %45 = max %42, %43 : i64
+                %46 = max %45, %44 : i64
+                %47 = plus %41, %46 : f64
+                %48 = literal 1 : i64
+                %49 = literal 0 : i64
+                %50 = replace %3, %48, %49 : f64[2x3]
+                %51 = cumulative.sum %50 : f64[2x3]
+                %52 = rev %51 : f64[2x3]
+                %53 = rowIndexMax %3 : f64[2x1]
+                write "X" %3
+                write "v" %7
+                write "a" %10
+                write "b" %12
+                write "c" %15
+                write "d" %19
+                write "e" %22
+                write "f" %25
+                write "g" %35
+                write "h" %47
+                write "i" %52
+                write "j" %53
               }
             }
         "#]],

@@ -209,3 +209,27 @@ fn compressed_files_are_read_too() {
     let error = read_matrix_from(&zeros, Path::new("a.bin.gz"), &none(), strict).unwrap_err();
     assert!(error.to_string().contains("it inflates beyond belief"), "{error}");
 }
+
+/// Any byte of a file may be wrong, with a header that knows it or not: the matrix is refused, or it is one.
+#[test]
+fn no_byte_can_do_harm() {
+    for file in [written(&dense()), written(&sparse())] {
+        for offset in 0..file.len() {
+            for bits in [1, 2, 0x40, 0x80, 0xff] {
+                let mut damaged = file.clone();
+                damaged[offset] ^= bits;
+                if offset < LENGTH {
+                    assert!(read("a.bin", &damaged, &none()).is_err(), "byte {offset}");
+                }
+                for bytes in [with_field(&damaged, 0, &[damaged[0]]), damaged] {
+                    let Ok(block) = read("a.bin", bytes, &none()) else { continue };
+                    let csr = block.to_csr().into_owned();
+                    let (row_offsets, columns, values) = (csr.row_offsets(), csr.columns(), csr.values());
+                    let again =
+                        Csr::new(csr.rows(), csr.cols(), row_offsets.to_vec(), columns.to_vec(), values.to_vec());
+                    assert!(again.is_ok(), "byte {offset}");
+                }
+            }
+        }
+    }
+}
