@@ -204,14 +204,14 @@ impl CompileOptions {
         Err(Error::Backend(fuseline_skeletons::BackendError::Unsupported { backend: "llvm", what }))
     }
 
+    pub(crate) fn rewrite_options(&self) -> RewriteOptions {
+        RewriteOptions { enabled: self.rewrites, strict_ieee: self.strict_ieee, ..RewriteOptions::default() }
+    }
+
     pub(crate) fn engine_options(&self) -> EngineOptions {
         EngineOptions {
             mode: self.mode,
-            rewrites: RewriteOptions {
-                enabled: self.rewrites,
-                strict_ieee: self.strict_ieee,
-                ..RewriteOptions::default()
-            },
+            rewrites: self.rewrite_options(),
             optimizer: OptimizerOptions {
                 policy: self.enumeration.policy(),
                 template_limits: TemplateLimits { strict_ieee: self.strict_ieee, ..self.template_limits.clone() },

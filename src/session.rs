@@ -179,7 +179,7 @@ impl Session {
         let types: SizeEnvironment = types.collect();
         propagate_sizes(&mut program.clone(), &types, &MetadataSizes).map_err(|error| invalid(error, &program))?;
         let mut simplified = program.clone();
-        simplify_program(&mut simplified, &types, results, self.options.program)
+        simplify_program(&mut simplified, &types, results, self.options.program, &self.options.rewrite_options())
             .map_err(|error| invalid(error, &program))?;
         let program = simplified;
         Ok(Script { program, parse_seconds: start.elapsed().as_secs_f64() })

@@ -132,15 +132,18 @@ fn simplified(input: &Input<'_>) -> Result<String, String> {
     let Module::Program(mut program) = Module::parse(input)? else {
         return Err("the stage takes programs".to_owned());
     };
-    let options = match input.options.get("pass").copied() {
+    let pass = input.options.get("pass").copied();
+    let rewrites = RewriteOptions { enabled: matches!(pass, None | Some("rewrites")), ..RewriteOptions::default() };
+    let options = match pass {
         None => ProgramOptions::default(),
+        Some("rewrites") => ProgramOptions::NONE,
         Some("constants") => ProgramOptions { constants: true, ..ProgramOptions::NONE },
         Some("inlining") => ProgramOptions { inlining: true, ..ProgramOptions::NONE },
         Some("motion") => ProgramOptions { motion: true, ..ProgramOptions::NONE },
         Some(other) => return Err(format!("`{other}` is no pass")),
     };
     let results = assigned_variables(&program);
-    let result = simplify_program(&mut program, &SizeEnvironment::new(), &results, options);
+    let result = simplify_program(&mut program, &SizeEnvironment::new(), &results, options, &rewrites);
     let wrong = program.verify();
     match (result, wrong) {
         (Ok(()), Ok(())) => Ok(format!("{program}\n")),

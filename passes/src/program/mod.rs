@@ -17,9 +17,11 @@ pub use motion::move_invariants;
 pub(crate) use sequence::Sequence;
 
 use crate::liveness::remove_dead_outputs;
+use crate::rewrite::{RewriteOptions, simplify};
 use crate::size::{SizeEnvironment, ValidationError, propagate_constants};
 use fuseline_ir::program::Program;
 use std::collections::BTreeSet;
+use variables::each_dag;
 
 /// Which passes run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +45,8 @@ impl ProgramOptions {
     pub const NONE: ProgramOptions = ProgramOptions { constants: false, inlining: false, motion: false };
 }
 
-/// Simplifies a program that starts with the variables `inputs`, and of which the variables `results` are needed at the
-/// end.
+/// Simplifies a program: by the passes over blocks, and each DAG by the rewrites that need no sizes. The program starts
+/// with the variables `inputs`, and its variables `results` are needed at the end.
 ///
 /// # Errors
 /// Shapes or types do not fit.
@@ -53,6 +55,7 @@ pub fn simplify_program(
     inputs: &SizeEnvironment,
     results: &BTreeSet<String>,
     options: ProgramOptions,
+    rewrites: &RewriteOptions,
 ) -> Result<(), ValidationError> {
     if options.constants {
         propagate_constants(program, inputs)?;
@@ -65,6 +68,7 @@ pub fn simplify_program(
         }
     }
     remove_dead_outputs(program, results);
+    each_dag(program, &mut |dag| *dag = simplify(dag, rewrites));
     if options.motion {
         move_invariants(program);
         remove_dead_outputs(program, results);

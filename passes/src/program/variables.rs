@@ -1,7 +1,7 @@
-//! The variables that blocks assign, and those that surely have a value.
+//! The parts of blocks, the variables that these assign, and those that surely have a value.
 
 use fuseline_ir::hop::{HopDag, HopOp};
-use fuseline_ir::program::{Predicate, StatementBlock};
+use fuseline_ir::program::{Predicate, Program, StatementBlock};
 use std::collections::BTreeSet;
 
 /// Names of variables.
@@ -80,5 +80,25 @@ pub(super) fn define(block: &StatementBlock, defined: &mut Names) {
         }
         // A loop may not run at all.
         StatementBlock::While { .. } | StatementBlock::For { .. } => {}
+    }
+}
+
+/// Changes every DAG of a program.
+pub(super) fn each_dag(program: &mut Program, change: &mut dyn FnMut(&mut HopDag)) {
+    each_dag_within(&mut program.body, change);
+    program.functions.values_mut().for_each(|function| each_dag_within(&mut function.body, change));
+}
+
+fn each_dag_within(blocks: &mut [StatementBlock], change: &mut dyn FnMut(&mut HopDag)) {
+    for block in blocks {
+        for predicate in predicates_mut(block) {
+            each_dag_within(&mut predicate.prelude, change);
+            change(&mut predicate.dag);
+        }
+        match block {
+            StatementBlock::Basic(dag) => change(dag),
+            StatementBlock::Call(call) => change(&mut call.arguments),
+            _ => bodies_mut(block).into_iter().for_each(|body| each_dag_within(body, change)),
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Simplification rewrites on HOP DAGs by equality saturation (section 2.1 places them before fusion).
+//! Simplification rewrites on HOP DAGs by equality saturation (section 2.1 places them before fusion): [`simplify`] when
+//! a program is compiled, before sizes are known, and [`rewrite`] for the sizes that each block meets.
 //!
 //! Common subexpressions are merged and operations on literals evaluated; then the [rules](all_rules) saturate an
 //! e-graph, and the cheapest DAG is extracted from it. Node and iteration limits bound the work, never time, so results
@@ -50,17 +51,16 @@ impl Default for RewriteOptions {
     }
 }
 
-/// The simplified DAG: equal outputs, effects in the same order, at most the cost of the input. Means of which sizes are
-/// known become sums and quotients.
+/// The DAG after the rewrites that hold and pay whatever the sizes: equal outputs, effects in the same order, at most the
+/// cost of the input (P012; sizes that are known already count, too).
 ///
 /// Ids are fresh and topologically ordered, dead operators are gone, surviving operators keep the place where they were
 /// written (merged ones the first). Fusion covers of the input, which name its operators, do not survive.
-pub fn rewrite(dag: &HopDag, options: &RewriteOptions) -> HopDag {
-    rewrite_with_report(dag, options).0
+pub fn simplify(dag: &HopDag, options: &RewriteOptions) -> HopDag {
+    simplify_with_report(dag, options).0
 }
 
-/// As [`rewrite`], with what was done.
-pub fn rewrite_with_report(dag: &HopDag, options: &RewriteOptions) -> (HopDag, RewriteReport) {
+fn simplify_with_report(dag: &HopDag, options: &RewriteOptions) -> (HopDag, RewriteReport) {
     let mut report = RewriteReport::new(dag);
     if !options.enabled {
         return (dag.clone(), report);
@@ -76,6 +76,23 @@ pub fn rewrite_with_report(dag: &HopDag, options: &RewriteOptions) -> (HopDag, R
         canonical
     };
     report.finish(&result);
+    (result, report)
+}
+
+/// The DAG after all rewrites, for the sizes that it carries (P014): those of [`simplify`]; and means of which sizes are
+/// known become sums and quotients.
+///
+/// What [`simplify`] says of ids, places and covers holds here, too.
+pub fn rewrite(dag: &HopDag, options: &RewriteOptions) -> HopDag {
+    rewrite_with_report(dag, options).0
+}
+
+/// As [`rewrite`], with what was done.
+pub fn rewrite_with_report(dag: &HopDag, options: &RewriteOptions) -> (HopDag, RewriteReport) {
+    let (simplified, report) = simplify_with_report(dag, options);
+    if !options.enabled {
+        return (simplified, report);
+    }
     // Not a rule: it pays only in what fusion makes of it.
-    (dag::canonicalize(&means::expand(&result)), report)
+    (dag::canonicalize(&means::expand(&simplified)), report)
 }

@@ -79,6 +79,8 @@ impl PartialEq for VariableFacts {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SizeEnvironment {
     variables: BTreeMap<String, VariableFacts>,
+    /// Whether the program ended before this point.
+    is_unreachable: bool,
 }
 
 impl SizeEnvironment {
@@ -102,6 +104,16 @@ impl SizeEnvironment {
         self.variables.iter().map(|(name, facts)| (name.as_str(), facts))
     }
 
+    /// Says that the program ends before this point: nothing is asked of what follows, and where paths join, the other
+    /// path alone counts.
+    pub(super) fn end(&mut self) {
+        self.is_unreachable = true;
+    }
+
+    pub(super) fn is_unreachable(&self) -> bool {
+        self.is_unreachable
+    }
+
     /// What holds after either of two branches.
     pub(super) fn join(self, other: Self, only_once: OneSided) -> Self {
         self.merge(other, false, only_once)
@@ -113,6 +125,9 @@ impl SizeEnvironment {
     }
 
     fn merge(mut self, mut other: Self, widen: bool, only_once: OneSided) -> Self {
+        if self.is_unreachable || other.is_unreachable {
+            return if self.is_unreachable { other } else { self };
+        }
         for (name, facts) in &mut self.variables {
             *facts = match other.variables.remove(name) {
                 Some(others) => facts.join(&others, widen),
@@ -137,7 +152,8 @@ pub(super) enum OneSided {
 
 impl<N: Into<String>> FromIterator<(N, VariableFacts)> for SizeEnvironment {
     fn from_iter<I: IntoIterator<Item = (N, VariableFacts)>>(variables: I) -> Self {
-        SizeEnvironment { variables: variables.into_iter().map(|(name, facts)| (name.into(), facts)).collect() }
+        let variables = variables.into_iter().map(|(name, facts)| (name.into(), facts)).collect();
+        SizeEnvironment { variables, is_unreachable: false }
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Every step maps blocks and what holds before them to blocks with sizes and what holds after them. A loop repeats
 //! that until what holds before its body no longer changes; branches join. A function is analysed once per signature,
-//! the facts of its arguments; its blocks then get the sizes that hold for all of its calls.
+//! the facts of its arguments; its blocks then get the sizes that hold for all of its calls. Nothing is asked of what
+//! follows a `stop` that surely runs.
 //!
 //! Constant propagation is the same walk: what it knows of scalars becomes literals, and branches that never hold go.
 
@@ -10,7 +11,7 @@ use super::dag::{Literals, propagate};
 use super::environment::{FileSizes, NoFiles, OneSided, SizeEnvironment, VariableFacts};
 use super::error::ValidationError;
 use crate::program::Sequence;
-use fuseline_ir::hop::HopDag;
+use fuseline_ir::hop::{Function as Builtin, HopDag, HopOp};
 use fuseline_ir::program::{Call, Function, Parameter, Predicate, Program, StatementBlock};
 use fuseline_ir::types::{DataType, ScalarType, Value};
 use std::collections::BTreeMap;
@@ -76,6 +77,10 @@ impl Walk<'_> {
     fn blocks(&mut self, blocks: &[StatementBlock], environment: &mut SizeEnvironment) -> Step<Vec<StatementBlock>> {
         let mut sequence = Sequence::default();
         for block in blocks {
+            if environment.is_unreachable() {
+                sequence.push(block.clone());
+                continue;
+            }
             match (block, self.wanted) {
                 (StatementBlock::If { predicate, then_body, else_body, .. }, Literals::Everywhere) => {
                     let mut scope = environment.clone();
@@ -97,7 +102,13 @@ impl Walk<'_> {
 
     fn block(&mut self, block: &StatementBlock, environment: &mut SizeEnvironment) -> Step<StatementBlock> {
         Ok(match block {
-            StatementBlock::Basic(dag) => StatementBlock::Basic(self.dag(dag, environment)?),
+            StatementBlock::Basic(dag) => {
+                let sized = self.dag(dag, environment)?;
+                if stops(dag) {
+                    environment.end();
+                }
+                StatementBlock::Basic(sized)
+            }
             StatementBlock::Call(call) => StatementBlock::Call(self.call(call, environment)?),
             StatementBlock::If { predicate, then_body, else_body, span } => {
                 let (predicate, value) = self.predicate(predicate, environment)?;
@@ -233,6 +244,11 @@ impl Walk<'_> {
         let parameters = self.signatures.get(name)?.iter().map(|signature| signature.parameters.clone());
         parameters.reduce(|a, b| a.join(b, self.one_sided()))
     }
+}
+
+/// Whether the program ends in a block.
+fn stops(dag: &HopDag) -> bool {
+    dag.effects.iter().any(|&effect| matches!(dag[effect].op, HopOp::Parameterized { function: Builtin::Stop, .. }))
 }
 
 /// What a condition decides, if that is known.
