@@ -101,9 +101,9 @@ const WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "kmeans",
-        configuration: "1 run, k = 5, eps 1e-12, 20 iterations",
+        configuration: "1 run, k = 5, tol 1e-12, 20 iterations",
         data: &[DIGITS, DENSE, SPARSE],
-        script: "[M, Z] = kmeans(X=X, k=5, runs=1, max_iter=20, eps=1e-12, seed=1)",
+        script: "[M, Z] = kmeans(X=X, k=5, runs=1, maxIter=20, tol=1e-12, seed=1)",
     },
     Workload {
         name: "alsCG",
@@ -116,8 +116,8 @@ const WORKLOADS: &[Workload] = &[
         name: "autoencoder_2layer",
         configuration: "batches of 512, 500 and 2 neurons, 1 pass",
         data: &[DIGITS, SQUARE],
-        script: "[M, b1, W2, b2, W3, b3, W4, b4, H] = autoencoder_2layer(X=X, num_hidden1=500, num_hidden2=2,
-            max_epochs=1, batch_size=512)",
+        script: "[M, b1, W2, b2, W3, b3, W4, b4, H] = autoencoder_2layer(X=X, numHidden1=500, numHidden2=2,
+            epochs=1, batchSize=512)",
     },
     Workload {
         name: "msvm",

@@ -85,17 +85,20 @@ impl Engine {
             .num_threads(options.threads.max(1))
             .thread_name(|index| format!("fuseline-{index}"))
             .build()?;
-        let (pool, buffers) = (Arc::new(pool), BufferPool::new(options.idle_bytes));
-        Ok(Engine {
-            options,
-            backend,
-            primitives,
-            pool,
-            buffers,
-            plan_cache,
-            counters: Counters::default(),
-            interruption: Arc::default(),
-        })
+        let shared = (Arc::new(pool), BufferPool::new(options.idle_bytes));
+        Ok(Engine::sharing(shared, options, backend, primitives, plan_cache))
+    }
+
+    /// An engine on these threads and this memory.
+    fn sharing(
+        (pool, buffers): (Arc<ThreadPool>, Arc<BufferPool>),
+        options: EngineOptions,
+        backend: Box<dyn Backend>,
+        primitives: &'static Primitives,
+        plan_cache: PlanCache,
+    ) -> Self {
+        let (counters, interruption) = (Counters::default(), Arc::default());
+        Engine { options, backend, primitives, pool, buffers, plan_cache, counters, interruption }
     }
 
     /// An engine of another configuration that shares the memory, and for the same number of the threads, of this one.
@@ -113,17 +116,8 @@ impl Engine {
             let engine = Engine::new(options, backend, primitives, plan_cache)?;
             return Ok(Engine { buffers: Arc::clone(&self.buffers), ..engine });
         }
-        let (pool, buffers) = (Arc::clone(&self.pool), Arc::clone(&self.buffers));
-        Ok(Engine {
-            options,
-            backend,
-            primitives,
-            pool,
-            buffers,
-            plan_cache,
-            counters: Counters::default(),
-            interruption: Arc::default(),
-        })
+        let shared = (Arc::clone(&self.pool), Arc::clone(&self.buffers));
+        Ok(Engine::sharing(shared, options, backend, primitives, plan_cache))
     }
 
     /// The flag that ends the run that finds it set, before its next operator; that run clears it.

@@ -18,7 +18,7 @@ pub(crate) fn check(budget: u64, hop: &Hop, inputs: &[&RuntimeValue]) -> Result<
     let Some(output) = least_bytes(&output_size(hop, inputs), hop, inputs) else { return Ok(()) };
     let needed = matrices(inputs).map(bytes_of).fold(output, u64::saturating_add);
     if needed > budget {
-        return Err(RuntimeErrorKind::Memory { operation: infer::operation(&hop.op), needed, budget }.into());
+        return Err(RuntimeErrorKind::Memory { operation: infer::operation_name(&hop.op), needed, budget }.into());
     }
     Ok(())
 }

@@ -42,7 +42,7 @@ const ALGORITHMS: &[(&str, &str)] = &[
     ),
     (
         "kmeans",
-        "[C, Y] = kmeans(X=X, k=5, runs=2, max_iter=30, seed=3)
+        "[C, Y] = kmeans(X=X, k=5, runs=2, maxIter=30, seed=3)
          print('centroids: ' + sum(abs(C)))
          print('clusters: ' + sum(Y))
          print('predicted: ' + sum(kmeansPredict(X=X, C=C) == Y))",
@@ -59,9 +59,8 @@ const ALGORITHMS: &[(&str, &str)] = &[
         "W1 = matrix(sin(seq(1, 4 * ncol(X))), rows=4, cols=ncol(X))
          W2 = matrix(sin(seq(1, 8)), rows=2, cols=4)
          W4 = matrix(sin(seq(1, 4 * ncol(X))), rows=ncol(X), cols=4)
-         [A1, b1, A2, b2, A3, b3, A4, b4, H] = autoencoder_2layer(X=X, num_hidden1=4, num_hidden2=2, max_epochs=1,
-             batch_size=64, step=0.01, W1_rand=W1, W2_rand=W2, W3_rand=t(W2), W4_rand=W4,
-             order_rand=sin(seq(1, nrow(X))))
+         [A1, b1, A2, b2, A3, b3, A4, b4, H] = autoencoder_2layer(X=X, numHidden1=4, numHidden2=2, epochs=1,
+             batchSize=64, step=0.01, W1=W1, W2=W2, W3=t(W2), W4=W4, Order=sin(seq(1, nrow(X))))
          print('weights: ' + (sum(abs(A1)) + sum(abs(A4))))
          print('hidden: ' + sum(abs(H)))",
     ),

@@ -133,7 +133,7 @@ fn kmeans_takes_more_clusters_than_distinct_rows() {
     stops(
         "X = removeEmpty(target=matrix('0 1 2 3', rows=4, cols=1), margin='rows')
          [C, Y] = kmeans(X=X, k=nrow(X) - 3)",
-        "kmeans: k, runs and max_iter must be positive",
+        "kmeans: k, runs and maxIter must be positive",
     );
 }
 

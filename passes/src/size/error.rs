@@ -71,7 +71,7 @@ impl InputOrigin {
 fn describe(op: &HopOp) -> String {
     match op {
         HopOp::Read(name) => format!("variable `{name}`"),
-        other => format!("result of `{}`", infer::operation(other)),
+        other => format!("result of `{}`", infer::operation_name(other)),
     }
 }
 
