@@ -126,6 +126,8 @@ impl ProgramExecutor<'_> {
         frame: &mut Frame<'_>,
     ) -> Result<(), RuntimeError> {
         for step in 0..range.steps {
+            // Even where the body is empty.
+            self.compiler.engine().check_interruption()?;
             frame.variables.insert(variable.to_owned(), RuntimeValue::Scalar(range.value(step)));
             self.run_blocks(body, frame)?;
         }

@@ -72,7 +72,16 @@ fn integer_binary(op: BinaryOp, x: i64, y: i64) -> Option<i64> {
 /// `op` of three scalars.
 pub(crate) fn ternary(op: TernaryOp, a: &Value, b: &Value, c: &Value) -> Option<Value> {
     match op {
-        TernaryOp::IfElse => Some(if a.as_f64()? != 0.0 { b.clone() } else { c.clone() }),
+        TernaryOp::IfElse => {
+            let chosen = if a.as_f64()? != 0.0 { b } else { c };
+            let types = [b, c].map(Value::scalar_type);
+            Some(match chosen {
+                _ if types[0] == types[1] => chosen.clone(),
+                _ if types.contains(&ScalarType::Str) => Value::Str(chosen.to_string()),
+                // The type must not depend on which is chosen.
+                _ => Value::F64(chosen.as_f64()?),
+            })
+        }
         TernaryOp::PlusMult | TernaryOp::MinusMult | TernaryOp::Replace => {
             Some(Value::F64(op.eval(a.as_f64()?, b.as_f64()?, c.as_f64()?)))
         }

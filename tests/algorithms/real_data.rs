@@ -126,7 +126,7 @@ fn kmeans() {
 /// Losses after 20 iterations, which depend on where they start.
 #[test]
 fn als_cg() {
-    check("alsCG", 1e-2, |results, reference, what| {
+    check("alsCG", 1e-9, |results, reference, what| {
         results.assert_among("L2", &reference.numbers("/L2"), 0.02, what);
         results.assert_among("wL2", &reference.numbers("/wL2"), 0.02, what);
     });

@@ -90,13 +90,47 @@ pub fn lu(matrix: &MatrixBlock) -> Result<LuFactors, KernelError> {
     if rows == 0 {
         return Ok(LuFactors { permutation: matrix.clone(), lower: matrix.clone(), upper: matrix.clone() });
     }
-    let decomposed = view(&matrix.to_dense()).partial_piv_lu();
+    let matrix = matrix.to_dense();
+    let decomposed = view(&matrix).partial_piv_lu();
+    let permuted = |origin: &[usize]| Dense::from_fn(rows, rows, |i, j| f64::from(u8::from(origin[i] == j))).into();
+    let upper = decomposed.U();
+    if (0..rows).any(|i| upper[(i, i)] == 0.0 || !upper[(i, i)].is_finite()) {
+        // A pivot of zero, which faer divides by.
+        let (origin, factors) = eliminate(&matrix);
+        let factor = |i: usize, j: usize| factors[i * rows + j];
+        let lower = |i, j| if i > j { factor(i, j) } else { f64::from(u8::from(i == j)) };
+        return Ok(LuFactors {
+            permutation: permuted(&origin),
+            lower: Dense::from_fn(rows, rows, lower).into(),
+            upper: Dense::from_fn(rows, rows, |i, j| if i <= j { factor(i, j) } else { 0.0 }).into(),
+        });
+    }
     let (origin, _) = decomposed.P().arrays();
-    Ok(LuFactors {
-        permutation: Dense::from_fn(rows, rows, |i, j| f64::from(u8::from(origin[i] == j))).into(),
-        lower: dense(decomposed.L()),
-        upper: dense(decomposed.U()),
-    })
+    Ok(LuFactors { permutation: permuted(origin), lower: dense(decomposed.L()), upper: dense(upper) })
+}
+
+/// Gaussian elimination with partial pivoting that passes over columns without a pivot: for each row of the result the
+/// row that it was, and both factors in one square, row by row.
+pub(super) fn eliminate(matrix: &Dense) -> (Vec<usize>, Vec<f64>) {
+    let n = matrix.rows();
+    let (mut origin, mut cells): (Vec<usize>, _) = ((0..n).collect(), matrix.values().to_vec());
+    for k in 0..n {
+        let larger = |best: usize, i: usize| if cells[i * n + k].abs() > cells[best * n + k].abs() { i } else { best };
+        let pivot = (k + 1..n).fold(k, larger);
+        if cells[pivot * n + k] == 0.0 {
+            continue;
+        }
+        if pivot != k {
+            origin.swap(k, pivot);
+            (0..n).for_each(|j| cells.swap(k * n + j, pivot * n + j));
+        }
+        for i in k + 1..n {
+            let factor = cells[i * n + k] / cells[k * n + k];
+            cells[i * n + k] = factor;
+            (k + 1..n).for_each(|j| cells[i * n + j] = (-factor).mul_add(cells[k * n + j], cells[i * n + j]));
+        }
+    }
+    (origin, cells)
 }
 
 fn check_finite(operation: &'static str, matrix: &MatrixBlock) -> Result<(), KernelError> {

@@ -9,6 +9,7 @@ pub use decompose::{LuFactors, SymmetricEigen, ThinSvd, eigen, lu, svd};
 pub use householder::{QrFactors, qr};
 
 use crate::KernelError;
+use decompose::eliminate;
 use faer::linalg::solvers::{DenseSolveCore, PartialPivLu, Solve, SolveLstsq};
 use faer::{MatRef, Side};
 use fuseline_matrix::{Dense, MatrixBlock};
@@ -62,7 +63,20 @@ pub fn inverse(matrix: &MatrixBlock) -> Result<MatrixBlock, KernelError> {
 /// The matrix is not square.
 pub fn determinant(matrix: &MatrixBlock) -> Result<f64, KernelError> {
     let rows = square("det", matrix)?;
-    Ok(if rows == 0 { 1.0 } else { view(&matrix.to_dense()).determinant() })
+    if rows == 0 {
+        return Ok(1.0);
+    }
+    let matrix = matrix.to_dense();
+    let determinant = view(&matrix).determinant();
+    let is_finite = || matrix.values().iter().all(|cell| cell.is_finite());
+    if determinant.is_nan() && is_finite() {
+        // A pivot of zero, which faer divides by.
+        let (_, factors) = eliminate(&matrix);
+        if (0..rows).any(|i| factors[i * rows + i] == 0.0) {
+            return Ok(0.0);
+        }
+    }
+    Ok(determinant)
 }
 
 /// The lower triangular L with `matrix = L %*% t(L)`, of a symmetric positive definite matrix.

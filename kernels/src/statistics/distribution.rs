@@ -6,6 +6,7 @@ use fuseline_ir::ops::math::normal_cdf;
 use fuseline_matrix::{Dense, MatrixBlock};
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::{gamma_lr, gamma_ur};
+use std::ops::RangeInclusive;
 
 /// A distribution of a real number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,12 +42,22 @@ pub enum Distribution {
     },
 }
 
+/// The degrees of freedom for which the special functions are exact, and end.
+const FREEDOM: RangeInclusive<f64> = 1e-6..=1e8;
+
 impl Distribution {
     /// Checks the parameters.
     fn check(self, operation: &'static str) -> Result<Self, KernelError> {
         let positive = |what: &str, value: f64| match value {
             value if value > 0.0 && value.is_finite() => Ok(()),
             value => Err(argument(operation, format!("the {what} must be positive, not {value}"))),
+        };
+        let freedom = |what: &str, value: f64| match value {
+            value if FREEDOM.contains(&value) => Ok(()),
+            value => {
+                let (least, most) = (FREEDOM.start(), FREEDOM.end());
+                Err(argument(operation, format!("the {what} must be from {least:e} to {most:e}, not {value}")))
+            }
         };
         match self {
             Distribution::Normal { mean, deviation } => {
@@ -56,12 +67,12 @@ impl Distribution {
                 }
             }
             Distribution::Exponential { rate } => positive("rate", rate)?,
-            Distribution::ChiSquared { freedom } | Distribution::StudentT { freedom } => {
-                positive("number of degrees of freedom", freedom)?;
+            Distribution::ChiSquared { freedom: value } | Distribution::StudentT { freedom: value } => {
+                freedom("number of degrees of freedom", value)?;
             }
             Distribution::FisherF { numerator, denominator } => {
-                positive("first number of degrees of freedom", numerator)?;
-                positive("second number of degrees of freedom", denominator)?;
+                freedom("first number of degrees of freedom", numerator)?;
+                freedom("second number of degrees of freedom", denominator)?;
             }
         }
         Ok(self)
@@ -153,7 +164,15 @@ fn least(holds: impl Fn(f64) -> bool) -> f64 {
 
 /// The probability of a value beyond `x`, on the side of `x`, under Student's t.
 fn tail_of_t(freedom: f64, x: f64) -> f64 {
-    if x.is_infinite() { 0.0 } else { 0.5 * beta_reg(0.5 * freedom, 0.5, share(freedom, x * x)) }
+    let square = x * x;
+    if x.is_infinite() {
+        0.0
+    } else if square < freedom {
+        // The share of the freedom is near 1, where its complement loses digits.
+        0.5 * (1.0 - beta_reg(0.5, 0.5 * freedom, share(square, freedom)))
+    } else {
+        0.5 * beta_reg(0.5 * freedom, 0.5, share(freedom, square))
+    }
 }
 
 /// Half of a positive number, which the special functions need to be positive, too.
@@ -163,7 +182,7 @@ fn half(x: f64) -> f64 {
 
 /// The share of `part` in the sum of the two.
 fn share(part: f64, other: f64) -> f64 {
-    if other.is_infinite() { 0.0 } else { (part / (part + other)).clamp(0.0, 1.0) }
+    if other.is_infinite() { 0.0 } else { 1.0 / (1.0 + other / part) }
 }
 
 /// Per cell the probability of a value of at most the cell (`lower_tail`) or above it, in the size of the matrix.

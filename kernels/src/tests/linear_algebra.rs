@@ -186,3 +186,16 @@ fn qr_gives_reflections_that_restore_the_matrix() {
         assert_close(&restored, &matrix, rows as f64);
     }
 }
+
+#[test]
+fn singular_matrices_have_factors_and_the_determinant_zero() {
+    for (n, cells) in
+        [(3, vec![0.0; 9]), (2, vec![0.0, 1.0, 0.0, 2.0]), (3, vec![0.0, 0.0, 1.0, 0.0, 0.0, 2.0, 1.0, 2.0, 3.0])]
+    {
+        let a: MatrixBlock = Dense::from_vec(n, n, cells).into();
+        assert_eq!(determinant(&a).expect("a square matrix"), 0.0, "{a:?}");
+        let factors = lu(&a).expect("a square matrix");
+        let (p, l, u) = (factors.permutation.to_dense(), factors.lower.to_dense(), factors.upper.to_dense());
+        assert_eq!(product(&p, &a.to_dense()).values(), product(&l, &u).values(), "{a:?}");
+    }
+}

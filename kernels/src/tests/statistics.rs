@@ -184,7 +184,7 @@ fn quantiles_of_distributions_end_where_the_distributions_do() {
 fn distributions_refuse_parameters_and_probabilities_that_cannot_be() {
     let bad = Distribution::ChiSquared { freedom: 0.0 };
     let error = alone(false, |c| distribution_function(c, bad, true, &MatrixBlock::single(1.0)).unwrap_err());
-    assert_eq!(error.to_string(), "cdf: the number of degrees of freedom must be positive, not 0");
+    assert_eq!(error.to_string(), "cdf: the number of degrees of freedom must be from 1e-6 to 1e8, not 0");
     let normal = Distribution::Normal { mean: 0.0, deviation: 1.0 };
     let error = alone(false, |c| quantile_function(c, normal, &MatrixBlock::single(1.5)).unwrap_err());
     assert_eq!(error.to_string(), "icdf: 1.5 is no probability");

@@ -11,6 +11,9 @@ pub(super) struct Polynomial(BTreeMap<Vec<String>, f64>);
 /// Products of more variables say nothing useful.
 const MAX_DEGREE: usize = 4;
 
+/// Nor do sums of more products, of which small scripts can make very many.
+const MAX_TERMS: usize = 256;
+
 impl Polynomial {
     pub(super) fn constant(value: f64) -> Self {
         let mut result = Polynomial::default();
@@ -39,6 +42,9 @@ impl Polynomial {
     }
 
     pub(super) fn times(&self, other: &Polynomial) -> Option<Self> {
+        if self.0.len() * other.0.len() > MAX_TERMS {
+            return None;
+        }
         let mut result = Polynomial::default();
         for (left, x) in &self.0 {
             for (right, y) in &other.0 {
@@ -60,6 +66,11 @@ impl Polynomial {
             1 => self.0.get(&Vec::new()).copied(),
             _ => None,
         }
+    }
+
+    /// Whether whole numbers in place of the variables give whole numbers.
+    pub(super) fn is_integral(&self) -> bool {
+        self.0.values().all(|coefficient| coefficient.fract() == 0.0)
     }
 
     /// What the variable is multiplied with, when the polynomial is linear in it.

@@ -6,19 +6,21 @@
 //! assumed of other indexes.
 
 use super::linear::Polynomial;
-use crate::ast::{Expression, ExpressionKind, LoopRange, Name, Range, Ranges, Statement, StatementKind, Target};
+use crate::ast::{Call, Expression, ExpressionKind, LoopRange, Name, Range, Ranges, Statement, StatementKind, Target};
 use crate::diagnostic::Diagnostic;
 use crate::lower::control::assigned_in;
 use fuseline_ir::hop::Span;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The first dependency of each variable.
 pub(super) fn dependencies(variable: &Name, range: &LoopRange, body: &[Statement]) -> Vec<Diagnostic> {
     let mut analysis = Analysis {
         variable: &variable.text,
-        step: range.by.as_ref().map_or(Some(Polynomial::constant(1.0)), |by| Polynomial::of(by, &|_| None)),
+        step: constant_step(range),
         assigned: assigned_whole(body),
         locals: single_assignments(body),
+        known_locals: RefCell::default(),
         inner: inner_loops(body),
         accesses: BTreeMap::new(),
         found: BTreeMap::new(),
@@ -31,6 +33,14 @@ pub(super) fn dependencies(variable: &Name, range: &LoopRange, body: &[Statement
         }
     }
     analysis.found.into_values().collect()
+}
+
+/// The increment of a loop over whole numbers, when it is a constant.
+fn constant_step(range: &LoopRange) -> Option<Polynomial> {
+    let value = |expression: &Expression| Polynomial::of(expression, &|_| None);
+    let step = range.by.as_ref().map_or(Some(Polynomial::constant(1.0)), value)?;
+    let starts_whole = value(&range.from).is_none_or(|from| from.is_integral());
+    (starts_whole && step.is_integral()).then_some(step)
 }
 
 /// How an iteration touches a variable that others see as well.
@@ -81,6 +91,8 @@ struct Analysis<'a> {
     assigned: BTreeSet<String>,
     /// The values of variables that the body assigns once, whatever path it takes.
     locals: BTreeMap<&'a str, &'a Expression>,
+    /// The polynomials of locals that were asked for, each of which may be needed many times.
+    known_locals: RefCell<BTreeMap<String, Polynomial>>,
     /// The ranges of loops within the body that step by one, where no two loops share a variable.
     inner: BTreeMap<&'a str, &'a LoopRange>,
     accesses: BTreeMap<String, Vec<Access<'a>>>,
@@ -116,10 +128,17 @@ impl<'a> Analysis<'a> {
                     *own = then_own.intersection(&else_own).cloned().collect();
                 }
                 StatementKind::While { body, .. } => self.walk(body, &mut own.clone()),
-                StatementKind::For { variable, body, .. } => {
+                StatementKind::For { variable, range, body, .. } => {
                     let mut inner = own.clone();
-                    inner.insert(variable.text.clone());
+                    if inner.insert(variable.text.clone()) {
+                        // It keeps its last value, which a later iteration may read.
+                        self.access(&variable.text, Access::Assign(variable.span));
+                    }
                     self.walk(body, &mut inner);
+                    if range.by.is_none() {
+                        // It runs at least once, upwards or downwards.
+                        own.insert(variable.text.clone());
+                    }
                 }
             }
         }
@@ -160,11 +179,19 @@ impl<'a> Analysis<'a> {
                     }
                     _ => pending.extend(expression.children()),
                 },
-                // Neither depends on the cells.
-                ExpressionKind::Call(call) if matches!(call.function.text.as_str(), "nrow" | "ncol") => {}
+                // A size does not depend on the cells.
+                ExpressionKind::Call(call) if self.is_size_of_constant(call) => {}
                 _ => pending.extend(expression.children()),
             }
         }
+    }
+
+    /// Whether a call asks for the size of a variable that no iteration assigns as a whole.
+    fn is_size_of_constant(&self, call: &Call) -> bool {
+        let is_size = call.namespace.is_none() && matches!(call.function.text.as_str(), "nrow" | "ncol");
+        let [argument] = call.arguments.as_slice() else { return false };
+        let ExpressionKind::Variable(name) = &argument.value.kind else { return false };
+        is_size && !self.assigned.contains(name)
     }
 
     /// The place of an access that another iteration may conflict with.
@@ -229,7 +256,12 @@ impl<'a> Analysis<'a> {
             && is_narrow(&right.0, &left.1)
     }
 
+    /// First and last position; positions that are no whole numbers are cut off, so nothing is known of them.
     fn bounds(&self, range: &Range) -> Option<Bounds> {
+        self.exact_bounds(range).filter(|(first, last)| first.is_integral() && last.is_integral())
+    }
+
+    fn exact_bounds(&self, range: &Range) -> Option<Bounds> {
         match range {
             Range::All => None,
             Range::Single(at) => {
@@ -250,28 +282,37 @@ impl<'a> Analysis<'a> {
             let used = self.inner.iter().find(|(name, _)| value.coefficient_of(name) != Some(Polynomial::default()));
             let Some((name, range)) = used else { return Some(value) };
             let grows = value.coefficient_of(name)?.as_constant()? > 0.0;
-            let bound = if grows == is_largest { &range.to } else { &range.from };
-            value = value.substituted(name, &self.polynomial(bound, 0)?)?;
+            let (from, to) = (self.polynomial(&range.from, 0)?, self.polynomial(&range.to, 0)?);
+            let falls = to.clone().plus(&from, -1.0).as_constant().is_some_and(|length| length < 0.0);
+            let bound = if (grows == is_largest) != falls { to } else { from };
+            value = value.substituted(name, &bound)?;
         }
         None
     }
 
     fn polynomial(&self, expression: &Expression, depth: usize) -> Option<Polynomial> {
         Polynomial::of(expression, &|leaf| match &leaf.kind {
-            ExpressionKind::Variable(name) if name == self.variable => Some(Polynomial::variable(name)),
+            ExpressionKind::Variable(name) if name == self.variable => {
+                (!self.assigned.contains(name)).then(|| Polynomial::variable(name))
+            }
             ExpressionKind::Variable(name) => match self.locals.get(name.as_str()) {
-                Some(value) if depth < 20 => self.polynomial(value, depth + 1),
+                Some(value) if depth < 20 => {
+                    if let Some(known) = self.known_locals.borrow().get(name) {
+                        return Some(known.clone());
+                    }
+                    let value = self.polynomial(value, depth + 1)?;
+                    self.known_locals.borrow_mut().insert(name.clone(), value.clone());
+                    Some(value)
+                }
                 _ => {
                     let is_known = !self.assigned.contains(name) || self.inner.contains_key(name.as_str());
                     is_known.then(|| Polynomial::variable(name))
                 }
             },
             ExpressionKind::Call(call) => {
-                let [argument] = call.arguments.as_slice() else { return None };
-                let ExpressionKind::Variable(name) = &argument.value.kind else { return None };
-                let is_size = call.namespace.is_none() && matches!(call.function.text.as_str(), "nrow" | "ncol");
-                let name = (is_size && !self.assigned.contains(name)).then_some(name)?;
-                Some(Polynomial::variable(&format!("{}({name})", call.function.text)))
+                let ExpressionKind::Variable(name) = &call.arguments.first()?.value.kind else { return None };
+                let size = || Polynomial::variable(&format!("{}({name})", call.function.text));
+                self.is_size_of_constant(call).then(size)
             }
             _ => None,
         })
@@ -333,14 +374,14 @@ fn inner_loops(body: &[Statement]) -> BTreeMap<&str, &LoopRange> {
 /// The values of the variables that a body assigns once, outside of branches and inner loops.
 fn single_assignments(body: &[Statement]) -> BTreeMap<&str, &Expression> {
     let mut values = BTreeMap::new();
-    let elsewhere = |at: usize| {
-        let rest = body.iter().enumerate().filter(move |(other, _)| *other != at).map(|(_, statement)| statement);
-        rest.flat_map(|statement| assigned_in(std::slice::from_ref(statement)))
-    };
-    for (at, statement) in body.iter().enumerate() {
+    let mut statements_that_assign: BTreeMap<String, usize> = BTreeMap::new();
+    for name in body.iter().flat_map(|statement| assigned_in(std::slice::from_ref(statement))) {
+        *statements_that_assign.entry(name).or_default() += 1;
+    }
+    for statement in body {
         if let StatementKind::Assign { target, accumulate: false, value } = &statement.kind
             && target.ranges.is_none()
-            && !elsewhere(at).any(|name| name == target.name.text)
+            && statements_that_assign.get(&target.name.text) == Some(&1)
         {
             values.insert(target.name.text.as_str(), value);
         }

@@ -107,7 +107,7 @@ fn cannot_fail(dag: &HopDag, op: &HopOp, inputs: &[HopId]) -> bool {
             [x, y].iter().all(|id| is_matrix(**id) || is_number(**id)) && (same || is_number(*x) || is_number(*y))
         }
         (HopOp::AggUnary(..) | HopOp::Reorg(ReorgOp::Transpose), [x]) => is_matrix(*x),
-        (HopOp::MatMul, [x, y]) => is_transpose_of(dag, *x, *y) || is_transpose_of(dag, *y, *x),
+        (HopOp::MatMul, [x, y]) => is_tall_gram(dag, *x, *y),
         _ => false,
     }
 }
@@ -116,10 +116,15 @@ fn cannot_fail(dag: &HopDag, op: &HopOp, inputs: &[HopId]) -> bool {
 fn is_small(dag: &HopDag, hop: &Hop) -> bool {
     match hop.op {
         HopOp::AggUnary(..) => true,
-        // t(X) %*% X
-        HopOp::MatMul => is_transpose_of(dag, hop.inputs[0], hop.inputs[1]),
+        HopOp::MatMul => is_tall_gram(dag, hop.inputs[0], hop.inputs[1]),
         _ => false,
     }
+}
+
+/// Whether this is `t(X) %*% X` of a matrix known to have no more columns than rows, so that it needs no more memory
+/// than X does.
+fn is_tall_gram(dag: &HopDag, left: HopId, right: HopId) -> bool {
+    is_transpose_of(dag, left, right) && dag[right].size.known_dims().is_some_and(|(rows, cols)| cols <= rows)
 }
 
 fn is_transpose_of(dag: &HopDag, transposed: HopId, original: HopId) -> bool {

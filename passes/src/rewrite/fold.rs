@@ -4,7 +4,7 @@ use fuseline_ir::hop::{CastOp, HopOp};
 use fuseline_ir::ops::{BinaryOp, TernaryOp};
 use fuseline_ir::types::{DataType, ScalarType, Value};
 
-/// Integers beyond this magnitude are not exact as doubles, in which the scalar references compute.
+/// Integers from this magnitude on are not exact as doubles, in which the scalar references compute.
 const EXACT_INTEGERS: f64 = 9_007_199_254_740_992.0;
 
 /// The value of `op` on these constants, as a scalar of this type; `None` where it is not constant or not exact (an
@@ -28,14 +28,14 @@ pub(crate) fn fold(op: &HopOp, data_type: DataType, inputs: &[&Value]) -> Option
 }
 
 fn number(value: &Value) -> Option<f64> {
-    value.as_f64().filter(|number| value.scalar_type() != ScalarType::I64 || number.abs() <= EXACT_INTEGERS)
+    value.as_f64().filter(|number| value.scalar_type() != ScalarType::I64 || number.abs() < EXACT_INTEGERS)
 }
 
 fn typed(result: f64, scalar: ScalarType) -> Option<Value> {
     match scalar {
         ScalarType::F64 => Some(Value::F64(result)),
         ScalarType::I64 => {
-            (result.fract() == 0.0 && result.abs() <= EXACT_INTEGERS).then_some(Value::I64(result as i64))
+            (result.fract() == 0.0 && result.abs() < EXACT_INTEGERS).then_some(Value::I64(result as i64))
         }
         ScalarType::Bool => Some(Value::Bool(result != 0.0)),
         ScalarType::Str => None,

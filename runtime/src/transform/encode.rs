@@ -55,6 +55,9 @@ impl Learnt {
             Encoding::Recode(codes) => Ok(codes.codes.get(&column.text(at)).map_or(f64::NAN, |&code| code as f64)),
             Encoding::Bin(bins) => {
                 let number = number(column, &self.name, at).map_err(|error| at_row(error, row))?;
+                if number.is_nan() {
+                    return Ok(f64::NAN);
+                }
                 let bin = bins.partition_point(|&(_, upper)| upper < number);
                 Ok(if bins.is_empty() { f64::NAN } else { (bin + 1).min(bins.len()) as f64 })
             }

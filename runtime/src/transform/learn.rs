@@ -2,6 +2,7 @@
 
 use super::spec::{BinMethod, ColumnSpecification, Imputation};
 use super::{Codes, Encoding, Learnt, Specification, TransformError, is_missing};
+use fuseline_ir::Value;
 use fuseline_matrix::{Column, Frame};
 
 /// Learns the codes, bins and replacements of a frame.
@@ -17,8 +18,9 @@ fn learn_column(column: &Column, name: &str, specification: &ColumnSpecification
     let replacement = match &specification.impute {
         None => None,
         Some(Imputation::Constant(text)) => Some(text.clone()),
+        Some(Imputation::Number(number)) => Some(cell_text(column, *number)),
         Some(Imputation::Mode) => mode(column),
-        Some(Imputation::Mean) => mean(&numbers(column, name)?).map(|mean| mean.to_string()),
+        Some(Imputation::Mean) => mean(&numbers(column, name)?).map(|mean| cell_text(column, mean)),
     };
     let encoding = match specification.bin {
         Some((method, count)) => Encoding::Bin(bins(&numbers(column, name)?, method, count)),
@@ -26,6 +28,14 @@ fn learn_column(column: &Column, name: &str, specification: &ColumnSpecification
         None => Encoding::PassThrough,
     };
     Ok(Learnt { name: name.to_owned(), encoding, dummycode: specification.dummycode, replacement })
+}
+
+/// The text of a number as a cell of a column, which the codes of the column know it by.
+fn cell_text(column: &Column, number: f64) -> String {
+    match column {
+        Column::F64(_) => Value::F64(number).to_string(),
+        _ => number.to_string(),
+    }
 }
 
 /// The cells that are not missing, as numbers.

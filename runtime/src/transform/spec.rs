@@ -6,6 +6,9 @@
 use super::TransformError;
 use serde::Deserialize;
 
+/// The most bins of a column.
+const MAX_BINS: usize = 1_000_000;
+
 /// What becomes of each column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Specification {
@@ -38,7 +41,10 @@ pub(super) enum BinMethod {
 pub(super) enum Imputation {
     Mean,
     Mode,
+    /// A text as it is.
     Constant(String),
+    /// A number, as cells of the column are written.
+    Number(f64),
 }
 
 /// A column by position from 1 or by name.
@@ -120,8 +126,8 @@ impl Specification {
             columns[find(reference)?].omit = true;
         }
         for bin in &document.bin {
-            if bin.numbins == 0 {
-                return Err(TransformError::Specification("`numbins` is at least 1".to_owned()));
+            if !(1..=MAX_BINS).contains(&bin.numbins) {
+                return Err(TransformError::Specification(format!("`numbins` is from 1 to {MAX_BINS}")));
             }
             columns[find(&bin.id)?].bin = Some((bin.method, bin.numbins));
         }
@@ -150,7 +156,7 @@ fn imputation(impute: &Impute) -> Result<Imputation, TransformError> {
         (ImputeMethod::GlobalMean, _) => Ok(Imputation::Mean),
         (ImputeMethod::GlobalMode, _) => Ok(Imputation::Mode),
         (ImputeMethod::Constant, Some(Constant::Text(text))) => Ok(Imputation::Constant(text.clone())),
-        (ImputeMethod::Constant, Some(Constant::Number(number))) => Ok(Imputation::Constant(number.to_string())),
+        (ImputeMethod::Constant, Some(Constant::Number(number))) => Ok(Imputation::Number(*number)),
         (ImputeMethod::Constant, None) => {
             Err(TransformError::Specification("the method `constant` needs a `value`".to_owned()))
         }

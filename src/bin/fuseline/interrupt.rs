@@ -6,8 +6,15 @@ use fuseline::Session;
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Lets Ctrl-C, and the signal to terminate, end the session's run before its next operator, so that nothing unfinished
-/// stays behind.
+/// stays behind. A second one ends the program at once.
 pub(crate) fn end_on_signal(session: &Session) -> Result<(), String> {
     let interrupter = session.interrupter();
-    ctrlc::set_handler(move || interrupter.interrupt()).map_err(|error| format!("cannot handle signals: {error}"))
+    let mut is_second = false;
+    let handler = move || {
+        if std::mem::replace(&mut is_second, true) {
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+        interrupter.interrupt();
+    };
+    ctrlc::set_handler(handler).map_err(|error| format!("cannot handle signals: {error}"))
 }

@@ -26,8 +26,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         library_folders: arguments.script.library_folders()?,
         ..arguments.options.compile_options(keep_code)?
     })?;
-    end_on_signal(&session)?;
     let script = compile(&session, &arguments.script)?;
+    // Until here nothing is left behind by a signal that just kills.
+    end_on_signal(&session)?;
     let mut printer = arguments.explain.map(StagePrinter::new);
     let mut emitter = CodeEmitter::new(arguments)?;
     let mut observer = |stage: CompileStage<'_>| {

@@ -79,3 +79,27 @@ fn a_promise_or_a_sequential_loop_is_not_checked() {
     assert_eq!(dependencies("parfor (i in 1:9, check=1) s = s + i"), ["s"]);
     assert_eq!(dependencies("for (i in 1:9) s = s + i"), [""; 0]);
 }
+
+/// Each local is looked into once, however often others use it; products of long sums are not.
+#[test]
+fn chains_of_locals_take_linear_work() {
+    let chain = |op: &str| (1..20).map(|n| format!("k{n} = k{0} {op} k{0}; ", n - 1)).collect::<String>();
+    assert_eq!(dependencies(&format!("parfor (i in 1:9) {{ k0 = i; {} X[k19, 1] = i }}", chain("+"))), [""; 0]);
+    let sum: Vec<String> = (0..40).map(|n| format!("n{n}")).collect();
+    let values: String = (0..40).map(|n| format!("n{n} = 1\n")).collect();
+    let product = format!("{values}parfor (i in 1:9) {{ k0 = {}; {} X[k3 + i, 1] = i }}", sum.join(" + "), chain("*"));
+    assert_eq!(dependencies(&product), ["X"]);
+}
+
+/// What looks independent and is not: a changed counter, loops that fall, what loops leave behind, sizes that change,
+/// and positions that are cut off.
+#[test]
+fn hidden_dependencies_are_found() {
+    check("i = 5; X[i, 1] = 1 + X[i, 1]", &["X"]);
+    check("for (j in (i + 5):i) { X[j, 1] = X[j, 1] + i }", &["X"]);
+    check("X[i, 1] = s; for (s in 1:(i + 1)) { x = s }", &["s"]);
+    check("m = nrow(X); X = matrix(0, rows=m + 1, cols=1)", &["X"]);
+    check("X[i, 1] = nrow(matrix(0, rows=as.scalar(X[i - 1, 1]) + 1, cols=1))", &["X"]);
+    check("X[i * 0.5, 1] = i", &["X"]);
+    assert_eq!(dependencies("parfor (i in seq(1, 9, 0.5)) X[i, 1] = 1"), ["X"]);
+}
