@@ -9,7 +9,7 @@ use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::program_executor::Origins;
 use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
-use fuseline_ir::hop::{HopDag, HopOp, OperatorId};
+use fuseline_ir::hop::{HopDag, OperatorId};
 use fuseline_ir::{DataType, Value};
 use fuseline_passes::pipeline::{OptimizerOptions, Stage, Unsupported, optimize};
 use fuseline_passes::rewrite::rewrite;
@@ -139,14 +139,6 @@ impl<'a> DagCompiler<'a> {
     }
 }
 
-/// The variables that a DAG reads.
-fn reads(dag: &HopDag) -> impl Iterator<Item = &str> {
-    dag.hops.values().filter_map(|hop| match &hop.op {
-        HopOp::Read(name) => Some(name.as_str()),
-        _ => None,
-    })
-}
-
 /// What a compilation depends on: of scalars the values only of those that sizes hang on.
 fn signature(dag: &HopDag, variables: &Variables, size_variables: &BTreeSet<String>) -> Signature {
     let of = |(name, value): (&str, &RuntimeValue)| VariableSignature {
@@ -161,7 +153,7 @@ fn signature(dag: &HopDag, variables: &Variables, size_variables: &BTreeSet<Stri
             _ => None,
         },
     };
-    Signature(reads(dag).filter_map(|name| Some((name, variables.get(name)?))).map(of).collect())
+    Signature(dag.reads().filter_map(|(_, name)| Some((name, variables.get(name)?))).map(of).collect())
 }
 
 fn environment(
@@ -178,7 +170,7 @@ fn environment(
             ..VariableFacts::of_type(value.data_type())
         },
     };
-    reads(dag).filter_map(|name| Some((name, facts(name, variables.get(name)?)))).collect()
+    dag.reads().filter_map(|(_, name)| Some((name, facts(name, variables.get(name)?)))).collect()
 }
 
 /// The DAG with the sizes that follow from its variables'.
