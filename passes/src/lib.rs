@@ -20,6 +20,7 @@ pub mod size;
 pub mod template;
 #[cfg(test)]
 mod testing;
+mod union_find;
 mod zeros;
 
 pub use machine::Machine;
