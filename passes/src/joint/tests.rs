@@ -1,6 +1,8 @@
 //! The search against its parts: fusing the DAG as written, and rewriting first.
 
 use super::*;
+use crate::cost::CostModel;
+use crate::machine::{Bandwidth, Machine};
 use crate::rewrite::rewrite;
 use crate::testing::{Dag, Random, random_dag};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
@@ -92,7 +94,8 @@ fn prices_are_those_of_all_operators() {
     let product = d.mult(x, y);
     let sum = d.sum(product);
     d.write("s", sum);
-    let options = OptimizerOptions::default();
+    let plain = Machine::plain(Bandwidth { read: 32e9, write: 16e9 }, 32e9);
+    let options = OptimizerOptions { model: CostModel::new(plain), ..OptimizerOptions::default() };
     let context = Context::new(&d.dag, &options.template_limits);
     let planned = plan_in(&context, &options);
     let machine = &options.model.machine;
