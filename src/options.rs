@@ -218,6 +218,7 @@ impl CompileOptions {
                 // Never for `threads`, or results would depend on them.
                 model: CostModel::new(self.machine.clone()),
                 search_limits: SearchLimits::default(),
+                ..OptimizerOptions::default()
             },
             strict_ieee: self.strict_ieee,
             threads: self.threads(),
