@@ -4,6 +4,8 @@
 //! reads the fused operators off the table under that assignment.
 
 mod enumerate;
+mod exact;
+mod limits;
 mod multi_aggregate;
 mod prune;
 mod random;
@@ -21,7 +23,8 @@ use fuseline_ir::memo::{MemoTable, TemplateType};
 
 use std::str::FromStr;
 
-pub use enumerate::{SearchLimits, SearchStats};
+pub use enumerate::SearchStats;
+pub use limits::{Enumeration, SearchLimits};
 pub use verify::{CoverError, verify_cover};
 
 /// How to choose among the candidate plans.
