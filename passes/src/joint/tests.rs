@@ -14,7 +14,7 @@ fn chosen(dag: &HopDag) -> Chosen {
 /// The price of fusing a DAG as it is.
 fn price(dag: &HopDag) -> (usize, f64) {
     let options = OptimizerOptions::default();
-    let context = Context::new(dag, &options.template_limits);
+    let context = options.context(dag);
     let planned = plan_in(&context, &options);
     (price::unknown_operators(&context), plan_seconds(&context, &planned.plan, &options.model))
 }
@@ -34,7 +34,7 @@ fn the_choice_is_never_worse_than_rewriting_first_or_not_at_all() {
         let Chosen { dag: result, planned, report } = chosen(&dag);
         result.verify().expect("the chosen form is well-formed");
         let options = OptimizerOptions::default();
-        let context = Context::new(&result, &options.template_limits);
+        let context = options.context(&result);
         let own = (price::unknown_operators(&context), plan_seconds(&context, &planned.plan, &options.model));
         assert_eq!(own.1, report.tried[report.chosen].seconds, "seed {seed}");
         for (name, other) in [("as written", &dag), ("rewritten", &rewrite(&dag, &RewriteOptions::default()))] {
@@ -96,12 +96,14 @@ fn prices_are_those_of_all_operators() {
     d.write("s", sum);
     let plain = Machine::plain(Bandwidth { read: 32e9, write: 16e9 }, 32e9);
     let options = OptimizerOptions { model: CostModel::new(plain), ..OptimizerOptions::default() };
-    let context = Context::new(&d.dag, &options.template_limits);
+    let context = options.context(&d.dag);
     let planned = plan_in(&context, &options);
     let machine = &options.model.machine;
     let fused = plan_seconds(&context, &planned.plan, &options.model);
-    assert!((fused - machine.read_time(16e6) - machine.write_time(8.0)).abs() < 1e-12);
+    let reads = 2.0 * machine.read_time(8e6);
+    assert!((fused - machine.start - reads - machine.write_time(8.0)).abs() < 1e-12);
     let unfused = plan_seconds(&context, &crate::select::FusionPlan::default(), &options.model);
-    let expected = machine.read_time(16e6) + machine.write_time(8e6) + machine.read_time(8e6) + machine.write_time(8.0);
+    let expected =
+        2.0 * machine.start + reads + machine.write_time(8e6) + machine.read_time(8e6) + machine.write_time(8.0);
     assert!((unfused - expected).abs() < 1e-12, "{unfused} {expected}");
 }
