@@ -18,6 +18,7 @@ pub mod replace;
 pub mod rewrite;
 pub mod select;
 pub mod size;
+pub mod sketch;
 pub mod template;
 #[cfg(test)]
 mod testing;
