@@ -1,10 +1,12 @@
 //! The search against its parts: fusing the DAG as written, and rewriting first.
 
 use super::*;
-use crate::cost::CostModel;
-use crate::machine::{Bandwidth, Machine};
+use crate::cost::Operator;
 use crate::rewrite::rewrite;
+use crate::select::FusionPlan;
 use crate::testing::{Dag, Random, random_dag};
+use fuseline_ir::hop::HopId;
+use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 
 fn chosen(dag: &HopDag) -> Chosen {
@@ -34,7 +36,7 @@ fn the_choice_is_never_worse_than_rewriting_first_or_not_at_all() {
         let Chosen { dag: result, planned, report } = chosen(&dag);
         result.verify().expect("the chosen form is well-formed");
         let options = OptimizerOptions::default();
-        let context = options.context(&result);
+        let context = Context::new(&result, &options.template_limits);
         let own = (price::unknown_operators(&context), plan_seconds(&context, &planned.plan, &options.model));
         assert_eq!(own.1, report.tried[report.chosen].seconds, "seed {seed}");
         for (name, other) in [("as written", &dag), ("rewritten", &rewrite(&dag, &RewriteOptions::default()))] {
@@ -94,16 +96,17 @@ fn prices_are_those_of_all_operators() {
     let product = d.mult(x, y);
     let sum = d.sum(product);
     d.write("s", sum);
-    let plain = Machine::plain(Bandwidth { read: 32e9, write: 16e9 }, 32e9);
-    let options = OptimizerOptions { model: CostModel::new(plain), ..OptimizerOptions::default() };
+    let options = OptimizerOptions::default();
     let context = options.context(&d.dag);
     let planned = plan_in(&context, &options);
-    let machine = &options.model.machine;
+    let seconds = |template, root, members: &[HopId], inputs: &[HopId]| {
+        let operator = Operator { template, root, members: members.to_vec(), inputs: inputs.to_vec() };
+        options.model.operator_seconds(&context, &operator)
+    };
     let fused = plan_seconds(&context, &planned.plan, &options.model);
-    let reads = 2.0 * machine.read_time(8e6);
-    assert!((fused - machine.start - reads - machine.write_time(8.0)).abs() < 1e-12);
-    let unfused = plan_seconds(&context, &crate::select::FusionPlan::default(), &options.model);
-    let expected =
-        2.0 * machine.start + reads + machine.write_time(8e6) + machine.read_time(8e6) + machine.write_time(8.0);
-    assert!((unfused - expected).abs() < 1e-12, "{unfused} {expected}");
+    assert_eq!(fused, seconds(Some(TemplateType::Cell), sum, &[product, sum], &[x, y]));
+    let unfused = plan_seconds(&context, &FusionPlan::default(), &options.model);
+    let basic = seconds(None, sum, &[sum], &[product]) + seconds(None, product, &[product], &[x, y]);
+    assert_eq!(unfused, basic);
+    assert!(fused < unfused);
 }
