@@ -1,7 +1,7 @@
 //! From a DAG into the e-graph, through the rules, and back.
 
 use super::RewriteOptions;
-use super::compile::{compile, rule_of};
+use super::compile::{rewrites, rule_of};
 use super::cost::{Shape, operator_cost};
 use super::dag::finish;
 use super::egraph::{EGraph, Facts, FactsAnalysis, Node, add_given};
@@ -9,7 +9,7 @@ use super::extract::{Candidate, Classes, extract, order};
 use super::operator::Operator;
 use super::rules;
 use cranelift_entity::SecondaryMap;
-use egg::{Id, Language, Rewrite, Runner};
+use egg::{Id, Language, Runner};
 use foldhash::HashMap;
 use fuseline_ir::hop::{Hop, HopDag, HopId, Inputs};
 use std::time::Duration;
@@ -17,14 +17,12 @@ use std::time::Duration;
 /// The DAG after the rules, and how often each rule found something new.
 pub(super) fn saturate(dag: &HopDag, options: &RewriteOptions) -> (HopDag, Vec<(&'static str, usize)>) {
     let (egraph, classes) = load(dag);
-    let rewrites: Vec<Rewrite<Node, FactsAnalysis>> =
-        rules::all().filter(|rule| rule.is_strict() || !options.strict_ieee).flat_map(compile).collect();
     let runner = Runner::new(FactsAnalysis::default())
         .with_egraph(egraph)
         .with_node_limit(options.max_nodes)
         .with_iter_limit(options.max_iterations)
         .with_time_limit(Duration::MAX)
-        .run(&rewrites);
+        .run(rewrites(options));
     let applied = applied(&runner);
     if applied.is_empty() {
         return (dag.clone(), applied);
