@@ -2,23 +2,7 @@
 //! materialised, with skipping of subspaces whose lower bound reaches the best cost so far.
 
 use super::space::SearchSpace;
-use super::{PlanAssignment, SelectPolicy, random};
-
-/// Limits of the search.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SearchLimits {
-    /// Plans to cost per partition before the best so far is taken.
-    pub plans: u64,
-    /// The most interesting points for which [`SelectPolicy::Exhaustive`] costs every plan; partitions with more are
-    /// searched with pruning.
-    pub exhaustive_points: usize,
-}
-
-impl Default for SearchLimits {
-    fn default() -> Self {
-        SearchLimits { plans: 20_000, exhaustive_points: 20 }
-    }
-}
+use super::{Enumeration, PlanAssignment, SearchLimits, SelectPolicy, random};
 
 /// Counters of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +15,8 @@ pub struct SearchStats {
     pub partially_costed: u64,
     /// Plans skipped by the lower bound; saturates.
     pub skipped: u64,
+    /// Operators priced: of an evaluated plan, each until the costing ended; by the exact solver, each candidate once.
+    pub operators: u64,
     /// Partitions whose search ended at the limit of plans.
     pub exhausted: u64,
 }
@@ -43,6 +29,7 @@ impl std::ops::Add for SearchStats {
             evaluated: self.evaluated + other.evaluated,
             partially_costed: self.partially_costed + other.partially_costed,
             skipped: self.skipped.saturating_add(other.skipped),
+            operators: self.operators + other.operators,
             exhausted: self.exhausted + other.exhausted,
         }
     }
@@ -58,14 +45,18 @@ pub(crate) fn search(
     match policy {
         SelectPolicy::FuseAll => search.evaluate(vec![false; space.points()]),
         SelectPolicy::FuseNoRedundancy => search.evaluate(space.without_redundancy()),
-        SelectPolicy::CostBased => search.cost_based(limits),
+        SelectPolicy::CostBased => match limits.enumeration {
+            Enumeration::None | Enumeration::Partition => search.exhaustive(),
+            Enumeration::Cost | Enumeration::All | Enumeration::Exact => search.cost_based(limits),
+        },
         SelectPolicy::Exhaustive if space.points() <= limits.exhaustive_points => search.exhaustive(),
         SelectPolicy::Exhaustive => search.cost_based(limits),
         SelectPolicy::Random { seed } => {
             search.evaluate(random::assignment(seed, &space.partition.members, space.points()));
         }
     }
-    (search.best, search.upper, search.stats)
+    let stats = SearchStats { operators: space.priced(), ..search.stats };
+    (search.best, search.upper, stats)
 }
 
 struct Search<'a> {

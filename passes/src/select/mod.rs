@@ -5,6 +5,7 @@
 
 mod enumerate;
 mod exact;
+mod limits;
 mod multi_aggregate;
 mod prune;
 mod random;
@@ -22,7 +23,8 @@ use fuseline_ir::memo::{MemoTable, TemplateType};
 
 use std::str::FromStr;
 
-pub use enumerate::{SearchLimits, SearchStats};
+pub use enumerate::SearchStats;
+pub use limits::{Enumeration, SearchLimits};
 pub use verify::{CoverError, verify_cover};
 
 /// How to choose among the candidate plans.
@@ -81,6 +83,9 @@ pub struct PartitionPlan {
     pub assignment: PlanAssignment,
     /// Its estimated time in seconds.
     pub seconds: f64,
+    /// Seconds that are proven to be what no plan of the partition undercuts: [`PartitionPlan::seconds`] where the plan
+    /// is proven optimal.
+    pub bound: f64,
     /// How it was found.
     pub stats: SearchStats,
 }
@@ -125,15 +130,45 @@ pub fn select_in(
     let mut operators = Vec::new();
     let mut partitions = Vec::new();
     for partition in partition_in(context, &memo) {
-        let space = space::SearchSpace::new(context, &memo, &partition, model);
-        let (assignment, seconds, stats) = enumerate::search(&space, policy, limits);
-        operators
-            .extend(space.operators(&assignment).into_iter().filter(|operator| is_worth_fusing(context, operator)));
-        partitions.push(PartitionPlan { partition, assignment, seconds, stats });
+        let (plan, chosen) = decide(context, &memo, partition, policy, model, limits);
+        operators.extend(chosen.into_iter().filter(|operator| is_worth_fusing(context, operator)));
+        partitions.push(plan);
     }
     let mut covers = multi_aggregate::compose(context, model, operators);
     covers.sort_by(|one, other| one.roots.cmp(&other.roots));
     FusionPlan { covers, partitions }
+}
+
+/// The decision for a partition, and its operators.
+fn decide(
+    context: &Context<'_>,
+    memo: &MemoTable,
+    partition: PlanPartition,
+    policy: SelectPolicy,
+    model: &CostModel,
+    limits: &SearchLimits,
+) -> (PartitionPlan, Vec<Operator>) {
+    let is_exact = policy == SelectPolicy::CostBased && limits.enumeration == Enumeration::Exact;
+    let solution = if is_exact { exact::solve(context, memo, &partition, model, limits.plans) } else { None };
+    if let Some(solution) = solution.as_ref().filter(|solution| solution.is_optimal()) {
+        let plan = solution.plan(partition);
+        return (plan, solution.operators.clone());
+    }
+    let space = space::SearchSpace::new(context, memo, &partition, model);
+    let (assignment, seconds, mut stats) = enumerate::search(&space, policy, limits);
+    let operators = space.operators(&assignment);
+    let Some(solution) = solution else {
+        let is_proven = policy == SelectPolicy::CostBased && stats.exhausted == 0;
+        let bound = if is_proven { seconds } else { space.lower_bound(&vec![false; assignment.len()]).min(seconds) };
+        return (PartitionPlan { partition, assignment, seconds, bound, stats }, operators);
+    };
+    // The budget ended before the proof: the better of both plans.
+    if solution.seconds <= seconds {
+        let plan = solution.plan(partition);
+        return (PartitionPlan { stats: plan.stats + stats, ..plan }, solution.operators);
+    }
+    stats.operators += solution.priced;
+    (PartitionPlan { partition, assignment, seconds, bound: solution.bound, stats }, operators)
 }
 
 /// The memo table as a policy searches it: without Row plans that do a Cell plan's work, and for fuse-all without

@@ -13,10 +13,12 @@ mod problem;
 #[cfg(test)]
 mod tests;
 
+use super::{PartitionPlan, PlanAssignment, SearchStats};
 use crate::cost::{CostModel, Operator};
-use crate::partition::PlanPartition;
+use crate::partition::{InterestingPoint, PlanPartition};
 use crate::template::Context;
 use elimination::Elimination;
+use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::MemoTable;
 use operators::Groups;
 use problem::Problem;
@@ -32,6 +34,33 @@ pub(super) struct Solution {
     pub(super) bound: f64,
     /// Operators priced.
     pub(super) priced: u64,
+}
+
+impl Solution {
+    /// Whether no plan is cheaper.
+    pub(super) fn is_optimal(&self) -> bool {
+        self.bound >= self.seconds
+    }
+
+    /// The decision for the partition in terms of interesting points: one is materialised where its producer is, and
+    /// every operator with the consumer reads it.
+    pub(super) fn plan(&self, partition: PlanPartition) -> PartitionPlan {
+        let is_materialized = |point: &InterestingPoint| {
+            let fuses = |operator: &Operator| {
+                let is_member = |id: HopId| operator.members.binary_search(&id).is_ok();
+                is_member(point.consumer) && is_member(point.producer)
+            };
+            self.operators.iter().any(|operator| operator.root == point.producer) && !self.operators.iter().any(fuses)
+        };
+        let assignment: PlanAssignment = partition.points.iter().map(is_materialized).collect();
+        let stats = SearchStats {
+            points: partition.points.len() as u64,
+            operators: self.priced,
+            exhausted: u64::from(!self.is_optimal()),
+            ..SearchStats::default()
+        };
+        PartitionPlan { partition, assignment, seconds: self.seconds, bound: self.bound, stats }
+    }
 }
 
 /// The best plan of a partition, or none where it is too large to be stated. At most `limit` branches are taken to find
