@@ -14,7 +14,7 @@ mod space;
 mod tests;
 mod verify;
 
-use crate::cost::{CostModel, Operator};
+use crate::cost::{CostModel, Operator, prune_impossible};
 use crate::explore::prune_dominated;
 use crate::partition::{PlanPartition, partition_in};
 use crate::template::{Context, TemplateLimits, is_transpose, transposed_product};
@@ -126,7 +126,8 @@ pub fn select_in(
     model: &CostModel,
     limits: &SearchLimits,
 ) -> FusionPlan {
-    let memo = prepare(context, memo, policy);
+    let mut memo = prepare(context, memo, policy);
+    prune_impossible(context, model, &mut memo);
     let mut operators = Vec::new();
     let mut partitions = Vec::new();
     for partition in partition_in(context, &memo) {
