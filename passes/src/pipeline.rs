@@ -70,10 +70,10 @@ pub struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SearchStats { points, evaluated, skipped, .. } = self.search;
+        let (points, costed, skipped) = (self.search.points, self.search.costed(), self.search.skipped());
         write!(
             f,
-            "{} partitions, {points} points, {evaluated} plans costed, {skipped} skipped, {} CPlans, {} fused",
+            "{} partitions, {points} points, {costed} plans costed, {skipped} skipped, {} CPlans, {} fused",
             self.partitions,
             self.cplans,
             self.fused.len()
