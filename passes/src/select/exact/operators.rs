@@ -2,9 +2,9 @@
 //!
 //! An operator grows from its root along the references of the memo table. At every interesting producer (one that some
 //! interesting point leads to) it either includes the producer or reads it, so the operators of a root are found by
-//! branching: grow, then for each interesting producer among the members, from the last to the first, cut it off and
-//! grow again, with those before it included for good. A producer that is cut off is still read, since what follows in
-//! that order lies below it, hence no operator is met twice. In contrast to the paper's assignments two operators may
+//! branching: grow, then for each interesting producer among the members cut it off, include for good the producers that
+//! come after it, and grow again. What is cut off further down lies below or beside it, so that it stays an input, and
+//! hardly an operator is met twice. In contrast to the paper's assignments two operators may
 //! decide differently about the same producer, and every template that can start at the root gets its turn.
 
 use super::super::space::constructible;
@@ -74,10 +74,26 @@ pub(super) struct Groups<'a> {
     pub(super) visited: u64,
 }
 
-/// A branch of the search for operators: what is cut off, and the position from which on everything is decided.
+/// A branch of the search for operators: the producers that are cut off, and those that are included for good.
+#[derive(Default)]
 struct Branch {
     cut: SmallVec<[Position; 8]>,
-    decided: Position,
+    included: SmallVec<[Position; 16]>,
+}
+
+impl Branch {
+    /// For each of these producers (ascending) that is not decided yet, the branch that cuts it off and includes what
+    /// comes after it.
+    fn split(&self, producers: &[Position], branches: &mut Vec<Branch>) {
+        let undecided = |producer: &&Position| !self.included.contains(producer);
+        let open: SmallVec<[Position; 16]> = producers.iter().filter(undecided).copied().collect();
+        for (number, &producer) in open.iter().enumerate() {
+            let mut branch = Branch { cut: self.cut.clone(), included: self.included.clone() };
+            branch.cut.push(producer);
+            branch.included.extend_from_slice(&open[number + 1..]);
+            branches.push(branch);
+        }
+    }
 }
 
 impl<'a> Groups<'a> {
@@ -99,8 +115,13 @@ impl<'a> Groups<'a> {
             is_valid: entry.close.is_valid() && entry.has_references(),
             references: entry.references().filter_map(position).collect(),
         };
-        let entries =
-            partition.members.iter().map(|&member| memo.entries(member).iter().map(index).collect()).collect();
+        let indexed = |&member: &HopId| {
+            let mut entries = memo.entries(member).to_vec();
+            // The order of exploration decides nothing.
+            entries.sort_unstable();
+            entries.iter().map(index).collect()
+        };
+        let entries = partition.members.iter().map(indexed).collect();
         let mut is_interesting = vec![false; count];
         for &InterestingPoint { producer, .. } in &partition.points {
             if let Some(position) = position(producer) {
@@ -155,26 +176,22 @@ impl<'a> Groups<'a> {
             if !self.entries[root].iter().any(is_start) {
                 continue;
             }
-            let mut pending = vec![Branch { cut: SmallVec::new(), decided: root }];
+            let mut pending = vec![Branch::default()];
             while let Some(branch) = pending.pop() {
                 if self.branches >= last {
                     found.is_complete = false;
                     break;
                 }
                 self.branches += 1;
-                let (operator, interesting) = self.grow(root, template, &below, &branch);
-                if let Some(operator) = operator {
-                    // Nothing is left to be cut off: the group has a fused operator whatever is materialised.
-                    is_always_fused |= interesting.is_empty();
+                let (operators, interesting) = self.grow(root, template, &below, &branch);
+                // Nothing is left to be cut off: the group has a fused operator whatever is materialised.
+                is_always_fused |= interesting.is_empty() && !operators.is_empty();
+                for operator in operators {
                     if seen.insert((operator.template, operator.members.clone())) {
                         found.list.push(self.price(operator));
                     }
                 }
-                for producer in interesting.into_iter().filter(|&producer| producer < branch.decided) {
-                    let mut cut = branch.cut.clone();
-                    cut.push(producer);
-                    pending.push(Branch { cut, decided: producer });
-                }
+                branch.split(&interesting, &mut pending);
             }
         }
         if !is_always_fused {
@@ -219,14 +236,15 @@ impl<'a> Groups<'a> {
         below
     }
 
-    /// The operator of a branch, if there is one, and the interesting producers inside of it, ascending.
+    /// The operators of a branch, and the interesting producers inside of them, ascending. There are several where no
+    /// entry has the references of all others: an Outer operator reaches one product or the other.
     fn grow(
         &mut self,
         root: Position,
         template: TemplateType,
         below: &[Position],
         branch: &Branch,
-    ) -> (Option<Operator>, Vec<Position>) {
+    ) -> (SmallVec<[Operator; 1]>, Vec<Position>) {
         self.growths += 1;
         self.visited += below.len() as u64;
         for &position in &branch.cut {
@@ -235,25 +253,36 @@ impl<'a> Groups<'a> {
         for &position in below {
             self.choices[position] = self.choose(position, template);
         }
-        let mut starts: SmallVec<[usize; 8]> = (0..self.entries[root].len())
-            .filter(|&number| {
-                let entry = &self.entries[root][number];
-                entry.ttype == template && entry.is_valid && self.is_usable(entry)
-            })
-            .collect();
-        starts.sort_by_key(|&number| usize::MAX - self.entries[root][number].references.len());
         let mut interesting = Vec::new();
-        let mut operator = None;
-        for number in starts {
+        let mut operators = SmallVec::new();
+        let mut taken: SmallVec<[usize; 4]> = SmallVec::new();
+        for number in self.starts(root, template) {
+            let references = |number: usize| &self.entries[root][number].references;
+            let contains = |other: &usize| references(number).iter().all(|id| references(*other).contains(id));
+            if taken.iter().any(contains) {
+                continue;
+            }
             let fused = self.fused(root, number, &mut interesting);
-            operator = constructible(self.context, fused);
-            if operator.is_some() {
-                break;
+            if let Some(operator) = constructible(self.context, fused) {
+                taken.push(number);
+                operators.push(operator);
             }
         }
         interesting.sort_unstable();
         interesting.dedup();
-        (operator, interesting)
+        (operators, interesting)
+    }
+
+    /// The usable entries of a template to start an operator with, those with more references first.
+    fn starts(&self, root: Position, template: TemplateType) -> SmallVec<[usize; 8]> {
+        let entries = &self.entries[root];
+        let is_start = |&number: &usize| {
+            let entry = &entries[number];
+            entry.ttype == template && entry.is_valid && self.is_usable(entry)
+        };
+        let mut starts: SmallVec<[usize; 8]> = (0..entries.len()).filter(is_start).collect();
+        starts.sort_by_key(|&number| usize::MAX - entries[number].references.len());
+        starts
     }
 
     /// The best usable open entries of a group, for operators of this template and for Cell parts of them.
