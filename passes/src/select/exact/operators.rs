@@ -75,22 +75,39 @@ pub(super) struct Groups<'a> {
 }
 
 /// A branch of the search for operators: the producers that are cut off, and those that are included for good.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Branch {
     cut: SmallVec<[Position; 8]>,
     included: SmallVec<[Position; 16]>,
+    /// Entries, by group and number, that are not continued with.
+    refused: SmallVec<[(Position, usize); 2]>,
+}
+
+/// What can be decided about operators that have grown.
+#[derive(Default)]
+struct Decisions {
+    /// The interesting producers among the members.
+    producers: Vec<Position>,
+    /// The entries that were continued with though another one has references that they lack: an Outer operator reaches
+    /// one product or the other.
+    entries: Vec<(Position, usize)>,
 }
 
 impl Branch {
-    /// For each of these producers (ascending) that is not decided yet, the branch that cuts it off and includes what
-    /// comes after it.
-    fn split(&self, producers: &[Position], branches: &mut Vec<Branch>) {
+    /// For each producer that is not decided yet, the branch that cuts it off and includes what comes after it; for
+    /// each entry that has an alternative, the branch that refuses it.
+    fn split(&self, decisions: &Decisions, branches: &mut Vec<Branch>) {
         let undecided = |producer: &&Position| !self.included.contains(producer);
-        let open: SmallVec<[Position; 16]> = producers.iter().filter(undecided).copied().collect();
+        let open: SmallVec<[Position; 16]> = decisions.producers.iter().filter(undecided).copied().collect();
         for (number, &producer) in open.iter().enumerate() {
-            let mut branch = Branch { cut: self.cut.clone(), included: self.included.clone() };
+            let mut branch = self.clone();
             branch.cut.push(producer);
             branch.included.extend_from_slice(&open[number + 1..]);
+            branches.push(branch);
+        }
+        for &entry in &decisions.entries {
+            let mut branch = self.clone();
+            branch.refused.push(entry);
             branches.push(branch);
         }
     }
@@ -183,15 +200,15 @@ impl<'a> Groups<'a> {
                     break;
                 }
                 self.branches += 1;
-                let (operators, interesting) = self.grow(root, template, &below, &branch);
+                let (operators, decisions) = self.grow(root, template, &below, &branch);
                 // Nothing is left to be cut off: the group has a fused operator whatever is materialised.
-                is_always_fused |= interesting.is_empty() && !operators.is_empty();
+                is_always_fused |= decisions.producers.is_empty() && !operators.is_empty();
                 for operator in operators {
                     if seen.insert((operator.template, operator.members.clone())) {
                         found.list.push(self.price(operator));
                     }
                 }
-                branch.split(&interesting, &mut pending);
+                branch.split(&decisions, &mut pending);
             }
         }
         if !is_always_fused {
@@ -236,24 +253,24 @@ impl<'a> Groups<'a> {
         below
     }
 
-    /// The operators of a branch, and the interesting producers inside of them, ascending. There are several where no
-    /// entry has the references of all others: an Outer operator reaches one product or the other.
+    /// The operators of a branch, and what there is to decide about them. There are several where no entry of the root
+    /// has the references of all others.
     fn grow(
         &mut self,
         root: Position,
         template: TemplateType,
         below: &[Position],
         branch: &Branch,
-    ) -> (SmallVec<[Operator; 1]>, Vec<Position>) {
+    ) -> (SmallVec<[Operator; 1]>, Decisions) {
         self.growths += 1;
         self.visited += below.len() as u64;
         for &position in &branch.cut {
             self.cut[position] = self.growths;
         }
         for &position in below {
-            self.choices[position] = self.choose(position, template);
+            self.choices[position] = self.choose(position, template, branch);
         }
-        let mut interesting = Vec::new();
+        let mut decisions = Decisions::default();
         let mut operators = SmallVec::new();
         let mut taken: SmallVec<[usize; 4]> = SmallVec::new();
         for number in self.starts(root, template) {
@@ -262,15 +279,17 @@ impl<'a> Groups<'a> {
             if taken.iter().any(contains) {
                 continue;
             }
-            let fused = self.fused(root, number, &mut interesting);
+            let fused = self.fused(root, number, &mut decisions);
             if let Some(operator) = constructible(self.context, fused) {
                 taken.push(number);
                 operators.push(operator);
             }
         }
-        interesting.sort_unstable();
-        interesting.dedup();
-        (operators, interesting)
+        decisions.producers.sort_unstable();
+        decisions.producers.dedup();
+        decisions.entries.sort_unstable();
+        decisions.entries.dedup();
+        (operators, decisions)
     }
 
     /// The usable entries of a template to start an operator with, those with more references first.
@@ -286,14 +305,14 @@ impl<'a> Groups<'a> {
     }
 
     /// The best usable open entries of a group, for operators of this template and for Cell parts of them.
-    fn choose(&self, position: Position, template: TemplateType) -> Choice {
+    fn choose(&self, position: Position, template: TemplateType, branch: &Branch) -> Choice {
         let mut choice = Choice::default();
         if self.cut[position] == self.growths {
             return choice;
         }
         let entries = &self.entries[position];
         for (number, entry) in entries.iter().enumerate() {
-            if !entry.is_open || !self.is_usable(entry) {
+            if !entry.is_open || branch.refused.contains(&(position, number)) || !self.is_usable(entry) {
                 continue;
             }
             for continued in [template, TemplateType::Cell] {
@@ -319,8 +338,19 @@ impl<'a> Groups<'a> {
         reaches_product && entry.references.iter().all(|reference| resumed(reference).is_some())
     }
 
-    /// The operator that an entry of a group starts; collects the interesting producers inside of it.
-    fn fused(&mut self, root: Position, number: usize, interesting: &mut Vec<Position>) -> Operator {
+    /// Whether another open Outer entry of the group has references that this one lacks.
+    fn has_alternative(&self, position: Position, number: usize) -> bool {
+        let entries = &self.entries[position];
+        let own = &entries[number];
+        let lacks = |other: &Entry| other.references.iter().any(|reference| !own.references.contains(reference));
+        own.ttype == TemplateType::Outer
+            && entries
+                .iter()
+                .any(|other| other.ttype == own.ttype && other.is_open && lacks(other) && self.is_usable(other))
+    }
+
+    /// The operator that an entry of a group starts; collects what there is to decide about it.
+    fn fused(&mut self, root: Position, number: usize, decisions: &mut Decisions) -> Operator {
         self.growths += 1;
         let mut members = vec![self.partition.members[root]];
         let mut inputs: Vec<HopId> = Vec::new();
@@ -336,11 +366,16 @@ impl<'a> Groups<'a> {
                 if std::mem::replace(&mut self.member[reference], self.growths) != self.growths {
                     members.push(input);
                     if self.is_interesting[reference] {
-                        interesting.push(reference);
+                        decisions.producers.push(reference);
                     }
                     // A Cell entry inside of another template continues with Cell entries.
-                    let resume = self.choices[reference][entry.ttype as usize];
-                    pending.extend(resume.map(|number| (reference, number as usize)));
+                    if let Some(number) = self.choices[reference][entry.ttype as usize] {
+                        let resume = (reference, number as usize);
+                        if self.has_alternative(reference, number as usize) {
+                            decisions.entries.push(resume);
+                        }
+                        pending.push(resume);
+                    }
                 }
             }
         }
