@@ -47,6 +47,36 @@ impl CostModel {
         CostModel { machine }
     }
 
+    /// Seconds of one basic or fused operator of a plan; infinite where a constraint forbids it.
+    pub fn operator_seconds(&self, context: &Context<'_>, operator: &Operator) -> f64 {
+        self.seconds(&cost_vector(context, operator))
+    }
+
+    /// Seconds of a multi-aggregate: full aggregates over the cells of `space` in one pass.
+    pub(crate) fn multi_aggregate_seconds(
+        &self,
+        context: &Context<'_>,
+        space: &SizeInfo,
+        roots: &[HopId],
+        members: &[HopId],
+        inputs: &[HopId],
+    ) -> f64 {
+        let driver = sparse_driver(context, members, roots, inputs, space);
+        let scale = driver.map_or(1.0, |driver| sparsity(context, driver));
+        let output = 8.0 * roots.len() as f64;
+        self.seconds(&cells_cost(context, members, inputs, space, (driver, scale), output))
+    }
+
+    /// The fewest seconds that any plan computes on an operator, given the smallest sparsity by size.
+    pub(crate) fn least_compute_time(
+        &self,
+        context: &Context<'_>,
+        id: HopId,
+        least_sparsity: impl Fn(&SizeInfo) -> f64,
+    ) -> f64 {
+        self.machine.compute_time(least_flops(context, id, least_sparsity))
+    }
+
     /// Seconds of an operator: write, and the longer of read and compute, which overlap.
     pub fn seconds(&self, cost: &CostVector) -> f64 {
         let read = self.machine.read_time(cost.input);
@@ -76,6 +106,11 @@ pub fn bytes(size: &SizeInfo) -> f64 {
     } else {
         cells as f64 * 8.0
     }
+}
+
+/// Bytes of an operator's value as it is stored.
+pub fn bytes_of(context: &Context<'_>, id: HopId) -> f64 {
+    bytes(&context.hop(id).size)
 }
 
 fn cells(size: &SizeInfo) -> f64 {
@@ -211,7 +246,7 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> CostVector {
 }
 
 /// The cost of an operator over the cells of `space` that a driver is not zero at, a share `scale` of them.
-pub(crate) fn cells_cost(
+fn cells_cost(
     context: &Context<'_>,
     members: &[HopId],
     inputs: &[HopId],
@@ -249,7 +284,7 @@ fn cell_flops(context: &Context<'_>, id: HopId, space: &SizeInfo, scale: f64) ->
 }
 
 /// The fewest floating-point operations that any plan spends on an operator, given the smallest sparsity by size.
-pub(crate) fn least_flops(context: &Context<'_>, id: HopId, least_sparsity: impl Fn(&SizeInfo) -> f64) -> f64 {
+fn least_flops(context: &Context<'_>, id: HopId, least_sparsity: impl Fn(&SizeInfo) -> f64) -> f64 {
     let hop = context.hop(id);
     let scale = match hop.op {
         HopOp::MatMul => {

@@ -59,7 +59,7 @@ pub(crate) struct SearchSpace<'a> {
     scratch: RefCell<Scratch>,
 }
 
-/// The parts of the static lower bound, in bytes and floating-point operations.
+/// The parts of the static lower bound: bytes read and written, and seconds of computation.
 struct Bound {
     read: f64,
     compute: f64,
@@ -102,7 +102,7 @@ impl<'a> SearchSpace<'a> {
             .iter()
             .map(|&member| memo.entries(member).iter().map(|entry| index(member, entry)).collect())
             .collect();
-        let bound = Bound::new(context, memo, partition);
+        let bound = Bound::new(context, memo, partition, model);
         SearchSpace { context, partition, model, entries, positions, bound, scratch: RefCell::default() }
     }
 
@@ -126,15 +126,14 @@ impl<'a> SearchSpace<'a> {
         }
         let machine = &self.model.machine;
         // A hair below, so that rounding never lifts it over the cost of a plan that attains it.
-        (machine.write_time(write) + machine.read_time(read).max(machine.compute_time(self.bound.compute)))
-            * (1.0 - 1e-12)
+        (machine.write_time(write) + machine.read_time(read).max(self.bound.compute)) * (1.0 - 1e-12)
     }
 
     /// Seconds of the plan under an assignment, or `None` as soon as they exceed `limit`.
     pub(crate) fn cost(&self, assignment: &[bool], limit: f64) -> Option<f64> {
         let mut seconds = 0.0;
         let completed = self.visit(assignment, |operator| {
-            seconds += self.model.seconds(&cost::cost_vector(self.context, operator));
+            seconds += self.model.operator_seconds(self.context, operator);
             seconds <= limit
         });
         completed.then_some(seconds)
@@ -307,7 +306,7 @@ fn constructible(context: &Context<'_>, operator: Operator) -> Option<Operator> 
 }
 
 impl Bound {
-    fn new(context: &Context<'_>, memo: &MemoTable, partition: &PlanPartition) -> Self {
+    fn new(context: &Context<'_>, memo: &MemoTable, partition: &PlanPartition, model: &CostModel) -> Self {
         let is_outer = |entry: &MemoEntry| entry.ttype == TemplateType::Outer;
         let has_outer = partition.members.iter().any(|&id| memo.entries(id).iter().any(is_outer));
         let sparsity = |id: HopId| {
@@ -323,13 +322,13 @@ impl Bound {
             }
         }
         let least_sparsity = |size: &SizeInfo| key(size).and_then(|key| least.get(&key)).copied().unwrap_or(1.0);
-        let bytes = |id: HopId| cost::bytes(&context.hop(id).size);
+        let bytes = |id: HopId| cost::bytes_of(context, id);
         let least_read = |id: HopId| bytes(id) * least_sparsity(&context.hop(id).size);
         let always_written = || partition.roots.iter().chain(&partition.externally_consumed).copied();
         let written = |id: HopId| if always_written().any(|written| written == id) { 0.0 } else { bytes(id) };
         Bound {
             read: partition.inputs.iter().map(|&id| least_read(id)).sum(),
-            compute: partition.members.iter().map(|&id| cost::least_flops(context, id, least_sparsity)).sum(),
+            compute: partition.members.iter().map(|&id| model.least_compute_time(context, id, least_sparsity)).sum(),
             write: always_written().map(bytes).sum(),
             producers: partition
                 .points
