@@ -1,4 +1,17 @@
-//! The stages' results as text: what `fuseline explain` prints and file tests compare.
+//! The stages' results as text, and why a plan is what it is: what `fuseline explain` prints and file tests compare.
+
+mod alternative;
+mod execution;
+mod formula;
+mod plan;
+mod reasons;
+pub mod report;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use plan::report;
+pub use text::report_text;
 
 use crate::construct::{CoverInput, construct_in};
 use crate::explore::explore_in;
