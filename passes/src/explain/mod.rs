@@ -3,6 +3,7 @@
 mod alternative;
 mod execution;
 mod formula;
+mod memo;
 mod plan;
 mod reasons;
 pub mod report;
@@ -10,8 +11,9 @@ pub mod report;
 mod tests;
 mod text;
 
+pub use memo::memo_text;
 pub use plan::report;
-pub use text::report_text;
+pub use text::{report_text, seconds_text};
 
 use crate::construct::{CoverInput, construct_in};
 use crate::explore::explore_in;
@@ -20,6 +22,7 @@ use crate::pipeline::OptimizerOptions;
 use crate::select::{FusionPlan, prepare, select_in};
 use crate::template::{Context, TEMPLATES};
 use fuseline_ir::hop::{FusionCover, HopDag, HopId};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// The memo table, in the paper's notation.
@@ -71,6 +74,13 @@ fn cover_line(cover: &FusionCover) -> String {
 pub fn explain_plan(dag: &HopDag, options: &OptimizerOptions) -> String {
     let context = Context::new(dag, &options.template_limits);
     plan_text(&selected(&context, options))
+}
+
+/// What the numbers of fused operators stand for, as the paper labels operators.
+pub fn operator_legend(dag: &HopDag, plan: &FusionPlan) -> String {
+    let members: BTreeSet<HopId> = plan.covers.iter().flat_map(|cover| cover.members.iter().copied()).collect();
+    let labels: Vec<String> = members.into_iter().map(|id| text::labelled(dag, id.as_u32())).collect();
+    if labels.is_empty() { String::new() } else { format!("operators: {}\n", labels.join(", ")) }
 }
 
 /// [`explain_plan`] of a plan at hand.

@@ -6,6 +6,7 @@ use super::execution::PlannedOperator;
 use super::report::{
     Comparison, Effect, ExploitedSparsity, FailedCondition, Reason, TemplateCondition, TemplateLimit, UnfusedEdge,
 };
+use super::text::sentence;
 use crate::cost::{driver_sparsity, iteration_space, sparse_driver, sparsity};
 use crate::explore::explore_in;
 use crate::template::{Context, TEMPLATES, Template, TemplateLimits};
@@ -46,17 +47,23 @@ impl<'a> Reasons<'a> {
                 let inputs = &context.hop(consumer).inputs;
                 for (position, &producer) in inputs.iter().enumerate() {
                     if is_computed(producer) && !reader.covers(producer) && !inputs[..position].contains(&producer) {
-                        edges.push(UnfusedEdge {
-                            consumer: consumer.as_u32(),
-                            producer: producer.as_u32(),
-                            reader: reader.roots[0].as_u32(),
-                            reason: self.reason(reader, consumer, producer),
-                        });
+                        edges.push(self.edge(reader, consumer, producer));
                     }
                 }
             }
         }
         edges
+    }
+
+    fn edge(&self, reader: &PlannedOperator, consumer: HopId, producer: HopId) -> UnfusedEdge {
+        let edge = UnfusedEdge {
+            consumer: consumer.as_u32(),
+            producer: producer.as_u32(),
+            reader: reader.roots[0].as_u32(),
+            reason: self.reason(reader, consumer, producer),
+            sentence: String::new(),
+        };
+        UnfusedEdge { sentence: sentence(self.alternatives.context.dag, &edge), ..edge }
     }
 
     fn reason(&self, reader: &PlannedOperator, consumer: HopId, producer: HopId) -> Reason {

@@ -123,6 +123,8 @@ pub struct UnfusedEdge {
     pub reader: u32,
     /// Why.
     pub reason: Reason,
+    /// The reason as a sentence.
+    pub sentence: String,
 }
 
 /// Why an edge is not fused.

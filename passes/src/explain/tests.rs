@@ -22,7 +22,13 @@ fn explained(dag: &HopDag, options: &OptimizerOptions) -> PlanReport {
 #[test]
 fn show() {
     let options = OptimizerOptions::default();
-    for dag in [testing::als_update().0, testing::mlogreg().0, testing::outer_plus_dense().0, testing::sum_of_products().0, testing::cross_entropy()] {
+    for dag in [
+        testing::als_update().0,
+        testing::mlogreg().0,
+        testing::outer_plus_dense().0,
+        testing::sum_of_products().0,
+        testing::cross_entropy(),
+    ] {
         println!("{dag}\n{}", report_text(&dag, &explained(&dag, &options)));
     }
 }

@@ -1,5 +1,6 @@
 //! Explanations as text.
 
+use super::formula::value_name;
 use super::report::{
     Comparison, CostTerms, Effect, FailedCondition, OperatorReport, PartitionReport, PlanReport, Reason,
     TemplateCondition, TemplateLimit, Transfer, UnfusedEdge,
@@ -122,15 +123,11 @@ fn deciding(cost: &CostTerms) -> &'static str {
 
 fn edge_text(dag: &HopDag, edge: &UnfusedEdge) -> String {
     let part = if edge.reader == edge.consumer { String::new() } else { format!(" (in {})", edge.reader) };
-    format!(
-        "{}{part} reads {}: {}",
-        labelled(dag, edge.consumer),
-        labelled(dag, edge.producer),
-        reason_text(dag, edge)
-    )
+    format!("{}{part} reads {}: {}", labelled(dag, edge.consumer), labelled(dag, edge.producer), edge.sentence)
 }
 
-fn reason_text(dag: &HopDag, edge: &UnfusedEdge) -> String {
+/// The reason of an edge as a sentence.
+pub(crate) fn sentence(dag: &HopDag, edge: &UnfusedEdge) -> String {
     match &edge.reason {
         Reason::UnknownSize { hop } => format!("the size of {hop} is not known before it runs"),
         Reason::NoTemplate { conditions } => conditions_text(dag, edge, conditions),
@@ -138,10 +135,10 @@ fn reason_text(dag: &HopDag, edge: &UnfusedEdge) -> String {
         Reason::NoOperator => {
             format!("no fused operator has a place for {} besides the rest of {}", edge.producer, edge.reader)
         }
-        Reason::Dearer(comparison) => comparison_text(edge, comparison, "would take"),
-        Reason::AsDear(comparison) => comparison_text(edge, comparison, "would take as long,"),
+        Reason::Dearer(comparison) => comparison_text(dag, edge, comparison, "would take"),
+        Reason::AsDear(comparison) => comparison_text(dag, edge, comparison, "would take as long,"),
         Reason::NotConsidered(comparison) => {
-            comparison_text(edge, comparison, "was not considered by the search, and would take")
+            comparison_text(dag, edge, comparison, "was not considered by the search, and would take")
         }
     }
 }
@@ -170,7 +167,9 @@ fn conditions_text(dag: &HopDag, edge: &UnfusedEdge, conditions: &[TemplateCondi
         if without_producer.is_empty() {
             return format!("no template has a place for {consumer}");
         }
-        return format!("{without_consumer} operators have no place for {consumer}, {without_producer} ones none for {producer}");
+        return format!(
+            "{without_consumer} operators have no place for {consumer}, {without_producer} ones none for {producer}"
+        );
     }
     // A template without a place for either says nothing where another comes closer.
     let texts = [
@@ -190,7 +189,7 @@ fn templates(conditions: &[TemplateCondition], fails: FailedCondition) -> Vec<&'
     failing.map(|condition| condition.template.mnemonic()).collect()
 }
 
-fn comparison_text(edge: &UnfusedEdge, comparison: &Comparison, verb: &str) -> String {
+fn comparison_text(dag: &HopDag, edge: &UnfusedEdge, comparison: &Comparison, verb: &str) -> String {
     let fused = comparison.fused.map_or("more than the machine can do".to_owned(), seconds_text);
     let mut text = format!(
         "one {} operator of {} {verb} {fused} in place of {}",
@@ -198,14 +197,14 @@ fn comparison_text(edge: &UnfusedEdge, comparison: &Comparison, verb: &str) -> S
         list(&comparison.members),
         seconds_text(comparison.chosen),
     );
-    let effects: Vec<String> = comparison.effects.iter().map(|effect| effect_text(edge, effect)).collect();
+    let effects: Vec<String> = comparison.effects.iter().map(|effect| effect_text(dag, edge, effect)).collect();
     if !effects.is_empty() {
         let _ = write!(text, ": {}", effects.join(", "));
     }
     text
 }
 
-fn effect_text(edge: &UnfusedEdge, effect: &Effect) -> String {
+fn effect_text(dag: &HopDag, edge: &UnfusedEdge, effect: &Effect) -> String {
     let producer = edge.producer;
     match effect {
         Effect::ComputedAgain { readers } if readers.is_empty() => {
@@ -216,7 +215,8 @@ fn effect_text(edge: &UnfusedEdge, effect: &Effect) -> String {
         }
         Effect::TemplateSwitch { from } => format!("{producer} would leave its {from} operator"),
         Effect::LosesSparsity { driver, share } => {
-            format!("the zeros of {driver} would no longer be skipped ({} of the cells are visited now)", percent(*share))
+            let (driver, share) = (value_name(dag, HopId::from_u32(*driver)), percent(*share));
+            format!("the zeros of {driver} would no longer be skipped ({share} of the cells are visited now)")
         }
         Effect::Materializes { hops } => format!("{} would be materialised", list(hops)),
         Effect::MultiAggregate { roots } => format!("the multi-aggregate of {} would grow", list(roots)),
