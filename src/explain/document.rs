@@ -108,7 +108,7 @@ impl ExplainedDag {
     pub(super) fn at(stage: ExplainStage, compiled: &CompileStage<'_>, name: &str) -> Option<ExplainedDag> {
         let dag = match (stage, compiled) {
             (ExplainStage::Hops, CompileStage::Sized(dag))
-            | (ExplainStage::Rewritten, CompileStage::Rewritten(dag)) => ExplainedDag::new(dag, name),
+            | (ExplainStage::Rewritten, CompileStage::Rewritten(dag, _)) => ExplainedDag::new(dag, name),
             (ExplainStage::Memo, CompileStage::Fusion(Stage::Explored(dag, memo))) => {
                 ExplainedDag { memo: Some(groups(memo)), ..ExplainedDag::new(dag, name) }
             }

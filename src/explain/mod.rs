@@ -101,7 +101,9 @@ impl StagePrinter {
     pub fn observe(&mut self, stage: &CompileStage<'_>) {
         let text = match (self.stage, stage) {
             (ExplainStage::Hops, CompileStage::Sized(dag)) => with_memory(dag),
-            (ExplainStage::Rewritten, CompileStage::Rewritten(dag)) => dag.to_string(),
+            (ExplainStage::Rewritten, CompileStage::Rewritten(dag, report)) => {
+                format!("{}{dag}", report.tried_as_comments())
+            }
             (ExplainStage::Memo, CompileStage::Fusion(Stage::Selected(selection))) => memo_text(selection),
             (ExplainStage::Plan, CompileStage::Fusion(Stage::Selected(selection))) => {
                 let dag = selection.context.dag;

@@ -1,7 +1,8 @@
 //! What a fusion plan executes: its fused operators and the basic ones between them, each with its price.
 
+use super::report::ExploitedSparsity;
 use crate::construct::outside_inputs;
-use crate::cost::{CostModel, Operator, iteration_space};
+use crate::cost::{CostModel, CostTerms, CostVector, Operator, cost_vector, iteration_space, multi_aggregate_vector};
 use crate::template::Context;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
@@ -49,13 +50,30 @@ impl PlannedOperator {
         }
     }
 
-    /// Estimated seconds.
-    pub(crate) fn seconds(&self, context: &Context<'_>, model: &CostModel) -> f64 {
+    /// What it writes, computes and reads; none where that is impossible.
+    pub(crate) fn vector(&self, context: &Context<'_>) -> Option<CostVector> {
         if self.roots.len() == 1 {
-            return model.operator_seconds(context, &self.operator());
+            return cost_vector(context, &self.operator());
         }
         let space = iteration_space(context, &self.members, self.roots[0]);
-        model.multi_aggregate_seconds(context, &space, &self.roots, &self.members, &self.inputs)
+        Some(multi_aggregate_vector(context, &space, &self.roots, &self.members, &self.inputs))
+    }
+
+    /// The terms of its estimated time.
+    pub(crate) fn terms(&self, context: &Context<'_>, model: &CostModel) -> CostTerms {
+        self.vector(context).map_or(CostTerms::FORBIDDEN, |vector| model.terms(context, self.template, &vector))
+    }
+
+    /// Estimated seconds.
+    pub(crate) fn seconds(&self, context: &Context<'_>, model: &CostModel) -> f64 {
+        self.terms(context, model).seconds()
+    }
+
+    /// The input whose zeros it skips, if any.
+    pub(crate) fn driver(&self, context: &Context<'_>) -> Option<ExploitedSparsity> {
+        let vector = self.vector(context)?;
+        let driver = vector.driver.filter(|_| vector.sparsity < 1.0 || self.template == Some(TemplateType::Outer))?;
+        Some(ExploitedSparsity { driver: driver.as_u32(), share: vector.sparsity })
     }
 
     /// Whether it reads or computes matrices, so that the cost model has something to say of it.

@@ -3,10 +3,10 @@
 use super::alternative::Alternatives;
 use super::execution::{PlannedOperator, execution};
 use super::formula::formula;
-use super::reasons::{Reasons, exploited_sparsity, numbers};
-use super::report::{CostTerms, OperatorReport, PartitionReport, PlanReport, PointReport, Transfer};
+use super::reasons::{Reasons, numbers};
+use super::report::{CostReport, OperatorReport, PartitionReport, PlanReport, PointReport, Transfer};
 use crate::construct::construct_cover;
-use crate::cost::{bytes_of, cost_vector};
+use crate::cost::bytes_of;
 use crate::pipeline::Selection;
 use crate::select::{PartitionPlan, prepare};
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
@@ -22,7 +22,7 @@ pub fn report(selection: &Selection<'_>) -> PlanReport {
     let on_matrices = operators.iter().filter(|operator| operator.is_on_matrices(context));
     PlanReport {
         policy: options.policy.mnemonic().to_owned(),
-        seconds: on_matrices.clone().map(|operator| operator.seconds(context, &options.model)).sum(),
+        seconds: operators.iter().map(|operator| operator.seconds(context, &options.model)).sum(),
         partitions: plan.partitions.iter().map(partition).collect(),
         operators: on_matrices.map(|operator| operator_report(selection, operator)).collect(),
         unfused: Reasons::new(alternatives, memo).unfused(),
@@ -51,29 +51,27 @@ fn partition(plan: &PartitionPlan) -> PartitionReport {
 fn operator_report(selection: &Selection<'_>, operator: &PlannedOperator) -> OperatorReport {
     let context = selection.context;
     let (variant, rejected) = variant(selection, operator);
-    let transfer = |&id: &HopId| Transfer {
-        hop: id.as_u32(),
-        name: variable(selection, id),
-        bytes: if context.hop(id).is_matrix() { bytes_of(context, id) } else { 8.0 },
-    };
-    let is_read = |id: &&HopId| !matches!(context.hop(**id).op, HopOp::Literal(_));
-    let cost = cost_vector(context, &operator.operator());
-    let machine = &selection.options.model.machine;
+    let vector = operator.vector(context);
+    let terms = operator.terms(context, &selection.options.model);
+    let transfer = |id: HopId, bytes: f64| Transfer { hop: id.as_u32(), name: variable(selection, id), bytes };
+    let written = |&id: &HopId| transfer(id, if context.hop(id).is_matrix() { bytes_of(context, id) } else { 8.0 });
+    let reads = vector.iter().flat_map(|vector| &vector.inputs);
     OperatorReport {
         template: operator.template,
         variant,
         roots: numbers(&operator.roots),
         members: numbers(&operator.members),
         formulas: operator.roots.iter().map(|&root| formula(context.dag, root, &operator.members)).collect(),
-        reads: operator.inputs.iter().filter(is_read).map(transfer).collect(),
-        writes: operator.roots.iter().map(transfer).collect(),
-        flops: cost.compute,
-        exploits: exploited_sparsity(context, operator),
-        cost: CostTerms {
-            write: machine.write_time(cost.output),
-            read: machine.read_time(cost.input),
-            compute: machine.compute_time(cost.compute),
-            seconds: operator.seconds(context, &selection.options.model),
+        reads: reads.map(|read| transfer(read.id, read.touched)).collect(),
+        writes: operator.roots.iter().map(written).collect(),
+        flops: vector.as_ref().map_or(0.0, |vector| vector.work.flops()),
+        exploits: operator.driver(context),
+        cost: CostReport {
+            start: terms.start + terms.once,
+            write: terms.write,
+            read: terms.read,
+            compute: terms.compute,
+            seconds: terms.seconds(),
         },
         rejected,
     }

@@ -3,11 +3,8 @@
 
 use super::alternative::{Alternative, Alternatives};
 use super::execution::PlannedOperator;
-use super::report::{
-    Comparison, Effect, ExploitedSparsity, FailedCondition, Reason, TemplateCondition, TemplateLimit, UnfusedEdge,
-};
+use super::report::{Comparison, Effect, FailedCondition, Reason, TemplateCondition, TemplateLimit, UnfusedEdge};
 use super::text::sentence;
-use crate::cost::{driver_sparsity, iteration_space, sparse_driver, sparsity};
 use crate::explore::explore_in;
 use crate::template::{Context, TEMPLATES, Template, TemplateLimits};
 use fuseline_ir::hop::{HopId, HopOp};
@@ -149,9 +146,9 @@ impl<'a> Reasons<'a> {
         if let Some(from) = from.filter(|&from| Some(from) != alternative.operator.template) {
             effects.push(Effect::TemplateSwitch { from });
         }
-        let kept = exploited_sparsity(context, &alternative.operator).map(|sparsity| sparsity.driver);
+        let kept = alternative.operator.driver(context).map(|sparsity| sparsity.driver);
         for operator in computed_by.into_iter().chain([reader]) {
-            if let Some(lost) = exploited_sparsity(context, operator).filter(|lost| Some(lost.driver) != kept) {
+            if let Some(lost) = operator.driver(context).filter(|lost| Some(lost.driver) != kept) {
                 let (driver, share) = (lost.driver, lost.share);
                 effects.push(Effect::LosesSparsity { driver, share });
             }
@@ -166,19 +163,6 @@ impl<'a> Reasons<'a> {
         }
         effects
     }
-}
-
-/// The sparse input whose zeros an operator skips, if any.
-pub(crate) fn exploited_sparsity(context: &Context<'_>, operator: &PlannedOperator) -> Option<ExploitedSparsity> {
-    let template = operator.template.filter(|template| *template != TemplateType::Row)?;
-    let space = iteration_space(context, &operator.members, operator.roots[0]);
-    let driver = sparse_driver(context, &operator.members, &operator.roots, &operator.inputs, &space)?;
-    let share = match template {
-        TemplateType::Outer => driver_sparsity(context, driver),
-        _ => sparsity(context, driver),
-    };
-    let is_exploited = share < 1.0 || template == TemplateType::Outer;
-    is_exploited.then(|| ExploitedSparsity { driver: driver.as_u32(), share })
 }
 
 /// The memo tables that exploration finds where one limit at a time does not hold.

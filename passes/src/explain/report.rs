@@ -74,7 +74,7 @@ pub struct OperatorReport {
     /// The sparse input whose zeros it skips.
     pub exploits: Option<ExploitedSparsity>,
     /// Its estimated time.
-    pub cost: CostTerms,
+    pub cost: CostReport,
     /// Why a chosen cover stays unfused after all.
     pub rejected: Option<String>,
 }
@@ -99,9 +99,11 @@ pub struct ExploitedSparsity {
     pub share: f64,
 }
 
-/// The terms of `T_write + max(T_read, T_compute)`.
+/// The terms of `T_start + T_write + max(T_read, T_compute)`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CostTerms {
+pub struct CostReport {
+    /// T_start, with the share of what is paid once.
+    pub start: f64,
     /// T_write.
     pub write: f64,
     /// T_read.

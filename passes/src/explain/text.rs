@@ -2,7 +2,7 @@
 
 use super::formula::value_name;
 use super::report::{
-    Comparison, CostTerms, Effect, FailedCondition, OperatorReport, PartitionReport, PlanReport, Reason,
+    Comparison, CostReport, Effect, FailedCondition, OperatorReport, PartitionReport, PlanReport, Reason,
     TemplateCondition, TemplateLimit, Transfer, UnfusedEdge,
 };
 use crate::memory::bytes_text;
@@ -102,8 +102,9 @@ fn basic_text(text: &mut String, dag: &HopDag, operator: &OperatorReport) {
 fn cost_text(operator: &OperatorReport) -> String {
     let cost = &operator.cost;
     format!(
-        "{} = write {} + max(read {}, compute {} for {}); {}",
+        "{} = start {} + write {} + max(read {}, compute {} for {}); {}",
         seconds_text(cost.seconds),
+        seconds_text(cost.start),
         seconds_text(cost.write),
         seconds_text(cost.read),
         seconds_text(cost.compute),
@@ -113,8 +114,9 @@ fn cost_text(operator: &OperatorReport) -> String {
 }
 
 /// The term that makes most of the cost.
-fn deciding(cost: &CostTerms) -> &'static str {
+fn deciding(cost: &CostReport) -> &'static str {
     match () {
+        () if cost.start >= cost.write.max(cost.read).max(cost.compute) => "starting decides",
         () if cost.write >= cost.read.max(cost.compute) => "writing decides",
         () if cost.read >= cost.compute => "reading decides",
         () => "computing decides",

@@ -2,23 +2,7 @@
 //! materialised, with skipping of subspaces whose lower bound reaches the best cost so far.
 
 use super::space::SearchSpace;
-use super::{PlanAssignment, SelectPolicy, random};
-
-/// Limits of the search.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SearchLimits {
-    /// Plans to cost per partition before the best so far is taken.
-    pub plans: u64,
-    /// The most interesting points for which [`SelectPolicy::Exhaustive`] costs every plan; partitions with more are
-    /// searched with pruning.
-    pub exhaustive_points: usize,
-}
-
-impl Default for SearchLimits {
-    fn default() -> Self {
-        SearchLimits { plans: 20_000, exhaustive_points: 20 }
-    }
-}
+use super::{Enumeration, PlanAssignment, SearchLimits, SelectPolicy, random};
 
 /// Counters of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,7 +42,10 @@ pub(crate) fn search(
     match policy {
         SelectPolicy::FuseAll => search.evaluate(vec![false; space.points()]),
         SelectPolicy::FuseNoRedundancy => search.evaluate(space.without_redundancy()),
-        SelectPolicy::CostBased => search.cost_based(limits),
+        SelectPolicy::CostBased => match limits.enumeration {
+            Enumeration::None | Enumeration::Partition => search.exhaustive(),
+            Enumeration::Cost | Enumeration::All | Enumeration::Exact => search.cost_based(limits),
+        },
         SelectPolicy::Exhaustive if space.points() <= limits.exhaustive_points => search.exhaustive(),
         SelectPolicy::Exhaustive => search.cost_based(limits),
         SelectPolicy::Random { seed } => {

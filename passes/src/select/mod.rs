@@ -4,6 +4,7 @@
 //! reads the fused operators off the table under that assignment.
 
 mod enumerate;
+mod limits;
 mod multi_aggregate;
 mod prune;
 mod random;
@@ -12,7 +13,7 @@ mod space;
 mod tests;
 mod verify;
 
-use crate::cost::{CostModel, Operator};
+use crate::cost::{CostModel, Operator, prune_impossible};
 use crate::explore::prune_dominated;
 use crate::partition::{PlanPartition, partition_in};
 use crate::template::{Context, TemplateLimits, is_transpose, transposed_product};
@@ -21,7 +22,8 @@ use fuseline_ir::memo::{MemoTable, TemplateType};
 
 use std::str::FromStr;
 
-pub use enumerate::{SearchLimits, SearchStats};
+pub use enumerate::SearchStats;
+pub use limits::{Enumeration, SearchLimits};
 pub use verify::{CoverError, verify_cover};
 
 /// How to choose among the candidate plans.
@@ -120,7 +122,8 @@ pub fn select_in(
     model: &CostModel,
     limits: &SearchLimits,
 ) -> FusionPlan {
-    let memo = prepare(context, memo, policy);
+    let mut memo = prepare(context, memo, policy);
+    prune_impossible(context, model, &mut memo);
     let mut operators = Vec::new();
     let mut partitions = Vec::new();
     for partition in partition_in(context, &memo) {

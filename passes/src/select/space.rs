@@ -59,12 +59,12 @@ pub(crate) struct SearchSpace<'a> {
     scratch: RefCell<Scratch>,
 }
 
-/// The parts of the static lower bound: bytes read and written, and seconds of computation.
+/// The parts of the static lower bound, in seconds.
 struct Bound {
     read: f64,
     compute: f64,
     write: f64,
-    /// Bytes written, and least bytes read, when a point's producer is materialised.
+    /// Seconds of writing, and least seconds of reading, when a point's producer is materialised.
     producers: Vec<(HopId, f64, f64)>,
 }
 
@@ -113,7 +113,7 @@ impl<'a> SearchSpace<'a> {
 
     /// Seconds that no plan with these points materialised (and possibly more) can undercut.
     pub(crate) fn lower_bound(&self, assignment: &[bool]) -> f64 {
-        let (mut read, mut write) = (self.bound.read, self.bound.write);
+        let Bound { mut read, mut write, compute, .. } = self.bound;
         let mut counted: SmallVec<[HopId; 16]> = SmallVec::new();
         for (&(producer, written, least_read), _) in
             self.bound.producers.iter().zip(assignment).filter(|(_, materialized)| **materialized)
@@ -124,9 +124,8 @@ impl<'a> SearchSpace<'a> {
                 read += least_read;
             }
         }
-        let machine = &self.model.machine;
         // A hair below, so that rounding never lifts it over the cost of a plan that attains it.
-        (machine.write_time(write) + machine.read_time(read).max(self.bound.compute)) * (1.0 - 1e-12)
+        (write + read.max(compute)) * (1.0 - 1e-12)
     }
 
     /// Seconds of the plan under an assignment, or `None` as soon as they exceed `limit`.
@@ -323,13 +322,14 @@ impl Bound {
         }
         let least_sparsity = |size: &SizeInfo| key(size).and_then(|key| least.get(&key)).copied().unwrap_or(1.0);
         let bytes = |id: HopId| cost::bytes_of(context, id);
-        let least_read = |id: HopId| bytes(id) * least_sparsity(&context.hop(id).size);
+        let least_read = |id: HopId| model.machine.read_time(bytes(id) * least_sparsity(&context.hop(id).size));
+        let write = |id: HopId| model.machine.write_time(bytes(id));
         let always_written = || partition.roots.iter().chain(&partition.externally_consumed).copied();
-        let written = |id: HopId| if always_written().any(|written| written == id) { 0.0 } else { bytes(id) };
+        let written = |id: HopId| if always_written().any(|written| written == id) { 0.0 } else { write(id) };
         Bound {
             read: partition.inputs.iter().map(|&id| least_read(id)).sum(),
             compute: partition.members.iter().map(|&id| model.least_compute_time(context, id, least_sparsity)).sum(),
-            write: always_written().map(bytes).sum(),
+            write: always_written().map(write).sum(),
             producers: partition
                 .points
                 .iter()

@@ -54,7 +54,7 @@ fn pruned_search_equals_exhaustive_search() {
     let mut decided = 0;
     for _ in 0..300 {
         let dag = random_dag(&mut random, 9);
-        let limits = SearchLimits { plans: 1 << 14, exhaustive_points: 12 };
+        let limits = SearchLimits { plans: 1 << 14, exhaustive_points: 12, ..SearchLimits::default() };
         let exhaustive = plan_with(&dag, SelectPolicy::Exhaustive, &limits);
         let pruned = plan_with(&dag, SelectPolicy::CostBased, &limits);
         if exhaustive.partitions.iter().any(|partition| partition.partition.points.len() > 12) {
@@ -138,7 +138,7 @@ fn selection_is_deterministic() {
 #[test]
 fn large_partitions_are_searched_within_the_budget() {
     let dag = random_dag(&mut Random(1), 120);
-    let limits = SearchLimits { plans: 500, exhaustive_points: 0 };
+    let limits = SearchLimits { plans: 500, exhaustive_points: 0, ..SearchLimits::default() };
     let chosen = plan_with(&dag, SelectPolicy::CostBased, &limits);
     assert!(chosen.stats().points > 40);
     assert!(chosen.partitions.iter().all(|partition| partition.stats.evaluated <= 500));
