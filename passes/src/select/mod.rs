@@ -4,6 +4,7 @@
 //! reads the fused operators off the table under that assignment.
 
 mod enumerate;
+mod exact;
 mod limits;
 mod multi_aggregate;
 mod prune;
