@@ -41,7 +41,7 @@ fn partition(plan: &PartitionPlan) -> PartitionReport {
             })
             .collect(),
         seconds: plan.seconds,
-        lower_bound: None,
+        lower_bound: plan.bound,
         costed: plan.stats.evaluated,
         skipped: plan.stats.skipped,
         exhausted: plan.stats.exhausted > 0,

@@ -31,8 +31,8 @@ pub struct PartitionReport {
     pub points: Vec<PointReport>,
     /// Estimated time of the chosen plan.
     pub seconds: f64,
-    /// What no plan can undercut, where the search proved that.
-    pub lower_bound: Option<f64>,
+    /// Time that no plan is proven to undercut; equal to `seconds` where the plan is proven to be optimal.
+    pub lower_bound: f64,
     /// Plans that were costed, at least partially.
     pub costed: u64,
     /// Plans that were skipped, because they cannot be cheaper; saturates.

@@ -46,19 +46,16 @@ fn partition_text(text: &mut String, number: usize, partition: &PartitionReport)
     let points: Vec<String> = partition.points.iter().map(point).collect();
     let points = if points.is_empty() { "none".to_owned() } else { points.join(" ") };
     let _ = writeln!(text, "partition {number}: {points}");
-    let gap = match partition.lower_bound {
-        Some(bound) if bound >= partition.seconds => ", proven optimal".to_owned(),
-        Some(bound) => format!(
-            ", no plan takes less than {}: a gap of at most {}",
-            seconds_text(bound),
-            percent(1.0 - bound / partition.seconds)
-        ),
-        None => String::new(),
+    let gap = if partition.lower_bound >= partition.seconds {
+        "proven optimal".to_owned()
+    } else {
+        let gap = percent(1.0 - partition.lower_bound / partition.seconds);
+        format!("no plan takes less than {}, a gap of at most {gap}", seconds_text(partition.lower_bound))
     };
     let end = if partition.exhausted { ", ended at the limit" } else { "" };
     let _ = writeln!(
         text,
-        "  {}{gap}; {} operators, {} costed, {} skipped{end}",
+        "  {}, {gap}; {} operators, {} costed, {} skipped{end}",
         seconds_text(partition.seconds),
         partition.members.len(),
         counted(partition.costed, "plan"),

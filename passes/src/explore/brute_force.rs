@@ -49,14 +49,19 @@ impl<'a> Definition<'a> {
         let inputs: BTreeSet<HopId> = hop.inputs[..considered].iter().copied().collect();
         let inputs: Vec<HopId> = inputs.into_iter().collect();
         let merges = |input: HopId| {
-            (self.is_open(input, ttype) || self.is_open(input, TemplateType::Cell)) && template.merge(context, id, input)
+            (self.is_open(input, ttype) || self.is_open(input, TemplateType::Cell))
+                && template.merge(context, id, input)
         };
         let fuses = |input: HopId| self.is_open(input, ttype) && template.fuse(context, id, input);
         let status = template.close(context, id);
         let mut plans = Plans::new();
         for subset in 0..1_u32 << inputs.len() {
-            let fused: Vec<HopId> =
-                inputs.iter().enumerate().filter(|(place, _)| subset >> place & 1 == 1).map(|(_, &input)| input).collect();
+            let fused: Vec<HopId> = inputs
+                .iter()
+                .enumerate()
+                .filter(|(place, _)| subset >> place & 1 == 1)
+                .map(|(_, &input)| input)
+                .collect();
             let others_merge = |one: HopId| fused.iter().all(|&input| input == one || merges(input));
             let starts = template.open(context, id) && fused.iter().all(|&input| merges(input));
             let continues = fused.iter().any(|&input| fuses(input) && others_merge(input));
@@ -211,12 +216,9 @@ fn diamonds(operators: usize) -> HopDag {
 /// P091, P092: probes and entries grow with the number of operators and not faster, whatever the shape.
 #[test]
 fn exploration_is_linear() {
-    for (name, shape) in [
-        ("chain", chain as fn(usize) -> HopDag),
-        ("fan", fan),
-        ("collector", collector),
-        ("diamonds", diamonds),
-    ] {
+    for (name, shape) in
+        [("chain", chain as fn(usize) -> HopDag), ("fan", fan), ("collector", collector), ("diamonds", diamonds)]
+    {
         let (small, large) = (work(&shape(999)), work(&shape(99_999)));
         assert!(small.0 > 999, "{name}: {small:?}");
         // A hundred times as many operators, up to what the first and the last ones lack.
