@@ -14,7 +14,6 @@ use fuseline_passes::joint::{choose, plan_seconds};
 use fuseline_passes::pipeline::{OptimizerOptions, plan_in};
 use fuseline_passes::rewrite::{RewriteOptions, rewrite};
 use fuseline_passes::select::{Enumeration, SearchLimits, SearchStats, SelectPolicy};
-use fuseline_passes::template::Context;
 use std::time::Instant;
 use workloads::{WORKLOADS, Workload};
 
@@ -91,7 +90,7 @@ fn measure(workload: &'static Workload, effort: &Effort) -> Measured {
     check_policies(workload.name, &rewritten, &options);
     let joint = dags.iter().map(|dag| {
         let chosen = choose(dag, &rewrites, &options);
-        plan_seconds(&Context::new(&chosen.dag, &options.template_limits), &chosen.planned.plan, &options.model)
+        plan_seconds(&options.context(&chosen.dag), &chosen.planned.plan, &options.model)
     });
     Measured {
         workload,
@@ -104,7 +103,7 @@ fn measure(workload: &'static Workload, effort: &Effort) -> Measured {
         fuse_no_redundancy_seconds,
         joint_seconds: joint.sum(),
         without_rewrites: times(&dags, effort, |dag| {
-            plan_in(&Context::new(dag, &options.template_limits), &options);
+            plan_in(&options.context(dag), &options);
         }),
         with_rewrites: times(&dags, effort, |dag| {
             choose(dag, &rewrites, &options);
@@ -136,14 +135,14 @@ fn run(workload: &Workload) -> (Vec<HopDag>, Statistics) {
 fn searched(dags: &[HopDag], enumeration: Enumeration, effort: &Effort) -> SearchStats {
     let search_limits = SearchLimits { enumeration, plans: effort.plans, ..SearchLimits::default() };
     let options = OptimizerOptions { search_limits, ..OptimizerOptions::default() };
-    let stats = |dag: &HopDag| plan_in(&Context::new(dag, &options.template_limits), &options).plan.stats();
+    let stats = |dag: &HopDag| plan_in(&options.context(dag), &options).plan.stats();
     dags.iter().map(stats).fold(SearchStats::default(), |sum, stats| sum + stats)
 }
 
 /// Estimated seconds of each DAG as a policy fuses it.
 fn costs(dags: &[HopDag], options: &OptimizerOptions) -> Vec<f64> {
     let cost = |dag: &HopDag| {
-        let context = Context::new(dag, &options.template_limits);
+        let context = options.context(dag);
         plan_seconds(&context, &plan_in(&context, options).plan, &options.model)
     };
     dags.iter().map(cost).collect()
@@ -163,7 +162,7 @@ fn check_policies(name: &str, dags: &[HopDag], options: &OptimizerOptions) {
 
 fn points(dags: &[HopDag], options: &OptimizerOptions) -> Vec<usize> {
     let partitions = dags.iter().flat_map(|dag| {
-        let planned = plan_in(&Context::new(dag, &options.template_limits), options);
+        let planned = plan_in(&options.context(dag), options);
         planned.plan.partitions.into_iter().map(|plan| plan.partition.points.len())
     });
     let mut points: Vec<usize> = partitions.collect();

@@ -27,7 +27,7 @@ use std::fmt::Write;
 
 /// The memo table, in the paper's notation.
 pub fn explain_memo(dag: &HopDag, options: &OptimizerOptions) -> String {
-    let context = Context::new(dag, &options.template_limits);
+    let context = options.context(dag);
     explore_in(&context, TEMPLATES).display(dag)
 }
 
@@ -52,7 +52,7 @@ fn points(partition: &PlanPartition, assignment: Option<&[bool]>) -> String {
 
 /// The plan partitions with their roots, inputs and interesting points, as the chosen policy searches them.
 pub fn explain_partitions(dag: &HopDag, options: &OptimizerOptions) -> String {
-    let context = Context::new(dag, &options.template_limits);
+    let context = options.context(dag);
     let memo = prepare(&context, &explore_in(&context, TEMPLATES), options.policy);
     let mut text = String::new();
     for (number, partition) in partition_in(&context, &memo).iter().enumerate() {
@@ -72,7 +72,7 @@ fn cover_line(cover: &FusionCover) -> String {
 
 /// The chosen covers, and per partition the points that are materialised (`+`).
 pub fn explain_plan(dag: &HopDag, options: &OptimizerOptions) -> String {
-    let context = Context::new(dag, &options.template_limits);
+    let context = options.context(dag);
     plan_text(&selected(&context, options))
 }
 
@@ -103,7 +103,7 @@ fn selected(context: &Context<'_>, options: &OptimizerOptions) -> FusionPlan {
 
 /// The CPlans of the chosen covers with their inputs, and the covers that have none.
 pub fn explain_cplans(dag: &HopDag, options: &OptimizerOptions) -> String {
-    let context = Context::new(dag, &options.template_limits);
+    let context = options.context(dag);
     let (constructed, rejected) = construct_in(&context, &selected(&context, options));
     let mut text = String::new();
     for plan in &constructed {

@@ -42,8 +42,8 @@ fn partition(plan: &PartitionPlan) -> PartitionReport {
             .collect(),
         seconds: plan.seconds,
         lower_bound: plan.bound,
-        costed: plan.stats.evaluated,
-        skipped: plan.stats.skipped,
+        costed: plan.stats.costed(),
+        skipped: plan.stats.skipped(),
         exhausted: plan.stats.exhausted > 0,
     }
 }

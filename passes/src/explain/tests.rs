@@ -6,7 +6,7 @@ use super::{memo_text, report, report_text};
 use crate::joint::plan_seconds;
 use crate::pipeline::{OptimizerOptions, Planned, Selection, plan_in};
 use crate::select::SelectPolicy;
-use crate::template::{Context, TemplateLimits};
+use crate::template::TemplateLimits;
 use crate::testing::{self, Dag, Random};
 use fuseline_ir::hop::{HopDag, HopId};
 use fuseline_ir::memo::TemplateType;
@@ -14,7 +14,7 @@ use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 
 /// What `explain` makes of the selection for a DAG.
 fn with_selection<T>(dag: &HopDag, options: &OptimizerOptions, explain: impl Fn(&Selection<'_>) -> T) -> T {
-    let context = Context::new(dag, &options.template_limits);
+    let context = options.context(dag);
     let Planned { memo, plan } = plan_in(&context, options);
     explain(&Selection { context: &context, memo: &memo, options, plan: &plan })
 }
@@ -193,7 +193,7 @@ fn no_reason_contradicts_the_cheapest_plan() {
 fn operators_add_up_to_the_price_of_the_plan() {
     let options = OptimizerOptions::default();
     for dag in random_cases() {
-        let context = Context::new(&dag, &options.template_limits);
+        let context = options.context(&dag);
         let Planned { memo, plan } = plan_in(&context, &options);
         let report = report(&Selection { context: &context, memo: &memo, options: &options, plan: &plan });
         let price = plan_seconds(&context, &plan, &options.model);

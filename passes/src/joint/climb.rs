@@ -8,7 +8,7 @@ use super::Search;
 use crate::explore::explore_in;
 use crate::pipeline::Planned;
 use crate::rewrite::{Alternatives, Choices, Flip, Form, RewriteOptions};
-use crate::template::{Context, TEMPLATES};
+use crate::template::TEMPLATES;
 use cranelift_entity::EntitySet;
 use fuseline_ir::hop::{HopDag, HopId};
 use fuseline_ir::memo::MemoTable;
@@ -55,7 +55,7 @@ impl Search<'_> {
             }
             self.explored += 1;
             let form = self.forms.form(alternatives.flipped(choices, flip));
-            let memo = explore_in(&Context::new(&form.dag, &self.options.template_limits), TEMPLATES);
+            let memo = explore_in(&self.options.context(&form.dag), TEMPLATES);
             let own = self::barriers(&form.dag, &memo);
             if own <= barriers {
                 proposals.push(Proposal { flip, form, barriers: own });

@@ -16,7 +16,6 @@ use crate::explain::plan_text;
 use crate::pipeline::{OptimizerOptions, Planned, plan_in};
 use crate::rewrite::{Form, Forms, RewriteOptions, RewriteReport, Tried};
 use crate::select::SelectPolicy;
-use crate::template::Context;
 use fuseline_ir::hop::HopDag;
 
 pub use price::plan_seconds;
@@ -110,7 +109,7 @@ impl<'a> Search<'a> {
             return false;
         }
         self.seen.push(text);
-        let context = Context::new(&form.dag, &self.options.template_limits);
+        let context = self.options.context(&form.dag);
         let planned = plan_in(&context, self.options);
         let price = Price {
             unknown: price::unknown_operators(&context),

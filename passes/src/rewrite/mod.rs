@@ -6,6 +6,7 @@
 //! are reproducible. The e-graph and its ids live and die inside of [`rewrite`].
 
 mod alternatives;
+mod chains;
 mod compile;
 mod cost;
 mod dag;

@@ -141,7 +141,7 @@ impl<'a> Groups<'a> {
 
     /// Seconds that no operator of this group can undercut: it writes the group's value.
     pub(super) fn floor(&self, position: Position) -> f64 {
-        self.model.machine.write_time(cost::bytes(&self.context.hop(self.partition.members[position]).size))
+        self.model.machine.write_time(cost::bytes_of(self.context, self.partition.members[position]))
     }
 
     /// The operators of a group, found in at most `limit` branches.
@@ -196,7 +196,7 @@ impl<'a> Groups<'a> {
 
     fn price(&mut self, operator: Operator) -> Candidate {
         self.priced += 1;
-        let seconds = self.model.seconds(&cost::cost_vector(self.context, &operator));
+        let seconds = self.model.operator_seconds(self.context, &operator);
         let reads = operator.inputs.iter().filter_map(|&id| self.position(id)).collect();
         Candidate { operator, seconds, reads }
     }
