@@ -116,7 +116,7 @@ impl Checker {
         let mut observer = |stage: CompileStage<'_>| {
             let _ = match stage {
                 CompileStage::Rewritten(dag, _) => writeln!(text, "{}", dag.display_named("rewritten")),
-                CompileStage::Fusion(Stage::Selected(_, plan)) => writeln!(text, "{}", plan_text(plan)),
+                CompileStage::Fusion(Stage::Selected(selection)) => writeln!(text, "{}", plan_text(selection.plan)),
                 CompileStage::Fusion(Stage::Constructed(_, plans, _)) => {
                     plans.iter().try_for_each(|plan| writeln!(text, "{}", plan.cplan))
                 }
