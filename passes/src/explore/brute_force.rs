@@ -196,7 +196,7 @@ fn collector(operators: usize) -> HopDag {
     let mut d = Dag::default();
     let x = d.read("X", 1000, 100);
     let inputs: Vec<HopId> = (1..operators).map(|_| d.op(UnaryOp::Exp, &[x])).collect();
-    let all = d.op(NaryOp::Plus, &inputs);
+    let all = d.op(HopOp::Nary(NaryOp::Plus), &inputs);
     d.write("o", all);
     d.dag
 }
