@@ -196,7 +196,7 @@ impl<'a> Groups<'a> {
 
     fn price(&mut self, operator: Operator) -> Candidate {
         self.priced += 1;
-        let seconds = self.model.seconds(&cost::cost_vector(self.context, &operator));
+        let seconds = self.model.operator_seconds(self.context, &operator);
         let reads = operator.inputs.iter().filter_map(|&id| self.position(id)).collect();
         Candidate { operator, seconds, reads }
     }
