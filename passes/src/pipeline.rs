@@ -4,10 +4,11 @@
 mod tests;
 
 use crate::construct::{ConstructedPlan, Rejection, construct_in};
-use crate::cost::CostModel;
+use crate::cost::{CostModel, Predictions};
 use crate::explore::explore_in;
-use crate::replace::{CompiledCover, replace};
+use crate::replace::{CompiledCover, Replaced, replace};
 use crate::select::{FusionPlan, SearchLimits, SearchStats, SelectPolicy, select_in};
+use crate::sketch::{InputSketches, SparsityEstimates};
 use crate::template::{Context, TEMPLATES, TemplateLimits};
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_ir::hop::{HopDag, OperatorId};
@@ -26,6 +27,15 @@ pub struct OptimizerOptions {
     pub model: CostModel,
     /// Limits of plan enumeration.
     pub search_limits: SearchLimits,
+    /// How the non-zeros of sparse inputs are spread, where that is known.
+    pub sketches: InputSketches,
+}
+
+impl OptimizerOptions {
+    /// A DAG with what conditions and costs need to know of it.
+    pub fn context<'a>(&'a self, dag: &'a HopDag) -> Context<'a> {
+        Context::with_estimates(dag, &self.template_limits, SparsityEstimates::new(dag, &self.sketches))
+    }
 }
 
 /// What the compiler of CPlans cannot do; the cover stays unfused.
@@ -66,14 +76,16 @@ pub struct Report {
     pub fused: Vec<CompiledCover>,
     /// Covers that were chosen and stay unfused.
     pub rejected: Vec<Rejection>,
+    /// What the cost model expects of each operator of the new DAG.
+    pub predictions: Predictions,
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SearchStats { points, evaluated, skipped, .. } = self.search;
+        let (points, costed, skipped) = (self.search.points, self.search.costed(), self.search.skipped());
         write!(
             f,
-            "{} partitions, {points} points, {evaluated} plans costed, {skipped} skipped, {} CPlans, {} fused",
+            "{} partitions, {points} points, {costed} plans costed, {skipped} skipped, {} CPlans, {} fused",
             self.partitions,
             self.cplans,
             self.fused.len()
@@ -104,7 +116,7 @@ pub fn optimize(
     compile: &mut Compile<'_>,
     observer: &mut dyn FnMut(Stage<'_>),
 ) -> (HopDag, Report) {
-    let planned = plan_in(&Context::new(dag, &options.template_limits), options);
+    let planned = plan_in(&options.context(dag), options);
     realize(dag, &planned, options, compile, observer)
 }
 
@@ -120,7 +132,7 @@ pub fn realize(
     observer(Stage::Explored(dag, memo));
     observer(Stage::Selected(dag, plan));
 
-    let context = Context::new(dag, &options.template_limits);
+    let context = options.context(dag);
     let (constructed, mut rejected) = construct_in(&context, plan);
     observer(Stage::Constructed(dag, &constructed, &rejected));
 
@@ -133,7 +145,14 @@ pub fn realize(
         }
     }
 
-    let replaced = replace(dag, &fused);
+    let Replaced { dag: replaced, operators } = replace(dag, &fused);
     observer(Stage::Replaced(&replaced));
-    (replaced, Report { partitions: plan.partitions.len(), search: plan.stats(), cplans, fused, rejected })
+    let mut predictions = options.model.predict(&options.context(&replaced));
+    for (cover, operator) in fused.iter().zip(operators) {
+        if let Some(operator) = operator {
+            predictions[operator] = Some(options.model.cover_seconds(&context, &cover.plan.cover));
+        }
+    }
+    let (partitions, search) = (plan.partitions.len(), plan.stats());
+    (replaced, Report { partitions, search, cplans, fused, rejected, predictions })
 }

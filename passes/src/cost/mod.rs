@@ -12,6 +12,7 @@
 //! * A value of fewer cells inside of a Cell operator is computed once per cell of the main input.
 
 mod constraints;
+mod prediction;
 mod sparsity;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ use fuseline_ir::memo::TemplateType;
 
 pub use constraints::ExecutionType;
 pub(crate) use constraints::prune_impossible;
+pub use prediction::Predictions;
 pub use sparsity::{DENSE_SPARSITY, UNKNOWN_DRIVER_SPARSITY, bytes, bytes_of};
 pub(crate) use sparsity::{driver_sparsity, inputs_by_cell, is_driver, iteration_space, sparse_driver, sparsity};
 pub use vector::{CostVector, InputRead, cost_vector};
@@ -70,8 +72,11 @@ pub struct CostTerms {
 }
 
 impl CostTerms {
+    /// An operator on scalars, which takes no time to speak of.
+    pub const FREE: CostTerms = CostTerms { start: 0.0, write: 0.0, read: 0.0, compute: 0.0, once: 0.0 };
+
     /// An operator that a constraint forbids.
-    pub const FORBIDDEN: CostTerms = CostTerms { start: f64::INFINITY, write: 0.0, read: 0.0, compute: 0.0, once: 0.0 };
+    pub const FORBIDDEN: CostTerms = CostTerms { start: f64::INFINITY, ..CostTerms::FREE };
 
     /// All of it: reads and computation overlap.
     pub fn seconds(&self) -> f64 {
@@ -126,6 +131,10 @@ impl CostModel {
             let whole = machine.read_part_time(input.bytes, input.bytes);
             machine.read_part_time(input.touched, input.bytes).max(input.gathers * gather).min(whole)
         };
+        let is_scalar = vector.inputs.is_empty() && vector.output <= vector::SCALAR_BYTES;
+        if is_scalar {
+            return CostTerms::FREE;
+        }
         CostTerms {
             start: machine.start,
             write: machine.local_write_time(vector.output),

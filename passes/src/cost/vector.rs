@@ -10,7 +10,7 @@ use fuseline_ir::memo::TemplateType;
 use smallvec::SmallVec;
 
 /// Bytes of a scalar.
-const SCALAR_BYTES: f64 = 8.0;
+pub(super) const SCALAR_BYTES: f64 = 8.0;
 
 /// What one basic or fused operator writes, computes and reads.
 #[derive(Clone, Debug, PartialEq)]

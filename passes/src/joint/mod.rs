@@ -16,7 +16,6 @@ use crate::explain::plan_text;
 use crate::pipeline::{OptimizerOptions, Planned, plan_in};
 use crate::rewrite::{Choices, Form, Forms, RewriteOptions, RewriteReport, Tried};
 use crate::select::SelectPolicy;
-use crate::template::Context;
 use fuseline_ir::hop::{Hop, HopDag};
 
 pub use price::plan_seconds;
@@ -104,7 +103,7 @@ impl<'a> Search<'a> {
         if self.priced.iter().any(|other| is_same(&other.form.dag, &form.dag)) {
             return false;
         }
-        let context = Context::new(&form.dag, &self.options.template_limits);
+        let context = self.options.context(&form.dag);
         let planned = plan_in(&context, self.options);
         let price = Price {
             unknown: price::unknown_operators(&context),

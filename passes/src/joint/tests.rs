@@ -16,7 +16,7 @@ fn chosen(dag: &HopDag) -> Chosen {
 /// The price of fusing a DAG as it is.
 fn price(dag: &HopDag) -> (usize, f64) {
     let options = OptimizerOptions::default();
-    let context = Context::new(dag, &options.template_limits);
+    let context = options.context(dag);
     let planned = plan_in(&context, &options);
     (price::unknown_operators(&context), plan_seconds(&context, &planned.plan, &options.model))
 }
@@ -36,7 +36,7 @@ fn the_choice_is_never_worse_than_rewriting_first_or_not_at_all() {
         let Chosen { dag: result, planned, report } = chosen(&dag);
         result.verify().expect("the chosen form is well-formed");
         let options = OptimizerOptions::default();
-        let context = Context::new(&result, &options.template_limits);
+        let context = options.context(&result);
         let own = (price::unknown_operators(&context), plan_seconds(&context, &planned.plan, &options.model));
         assert_eq!(own.1, report.tried[report.chosen].seconds, "seed {seed}");
         for (name, other) in [("as written", &dag), ("rewritten", &rewrite(&dag, &RewriteOptions::default()))] {
@@ -97,7 +97,7 @@ fn prices_are_those_of_all_operators() {
     let sum = d.sum(product);
     d.write("s", sum);
     let options = OptimizerOptions::default();
-    let context = Context::new(&d.dag, &options.template_limits);
+    let context = options.context(&d.dag);
     let planned = plan_in(&context, &options);
     let seconds = |template, root, members: &[HopId], inputs: &[HopId]| {
         let operator = Operator { template, root, members: members.to_vec(), inputs: inputs.to_vec() };

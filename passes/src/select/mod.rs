@@ -3,28 +3,33 @@
 //! Every policy starts from the same memo table, decides per partition which interesting points to materialise, and
 //! reads the fused operators off the table under that assignment.
 
+mod bound;
+mod costing;
+mod cut_sets;
 mod enumerate;
 mod exact;
 mod limits;
 mod multi_aggregate;
 mod prune;
 mod random;
+mod reachability;
 mod space;
+mod statistics;
 #[cfg(test)]
 mod tests;
 mod verify;
 
 use crate::cost::{CostModel, Operator, prune_impossible};
 use crate::explore::prune_dominated;
-use crate::partition::{PlanPartition, partition_in};
+use crate::partition::{self, PlanPartition, partition_in};
 use crate::template::{Context, TemplateLimits, is_transpose, transposed_product};
 use fuseline_ir::hop::{FusionCover, HopDag, HopId, HopOp};
 use fuseline_ir::memo::{MemoTable, TemplateType};
 
 use std::str::FromStr;
 
-pub use enumerate::SearchStats;
 pub use limits::{Enumeration, SearchLimits};
+pub use statistics::SearchStats;
 pub use verify::{CoverError, verify_cover};
 
 /// How to choose among the candidate plans.
@@ -83,6 +88,8 @@ pub struct PartitionPlan {
     pub assignment: PlanAssignment,
     /// Its estimated time in seconds.
     pub seconds: f64,
+    /// Seconds that no other plan of the partition undercuts; equal to `seconds` where the plan is proven optimal.
+    pub bound: f64,
     /// How it was found.
     pub stats: SearchStats,
 }
@@ -127,16 +134,30 @@ pub fn select_in(
     prune_impossible(context, model, &mut memo);
     let mut operators = Vec::new();
     let mut partitions = Vec::new();
-    for partition in partition_in(context, &memo) {
+    for partition in search_partitions(context, &memo, policy, limits) {
         let space = space::SearchSpace::new(context, &memo, &partition, model);
-        let (assignment, seconds, stats) = enumerate::search(&space, policy, limits);
-        operators
-            .extend(space.operators(&assignment).into_iter().filter(|operator| is_worth_fusing(context, operator)));
-        partitions.push(PartitionPlan { partition, assignment, seconds, stats });
+        let enumerate::Found { points, seconds, bound, stats } = enumerate::search(&space, policy, limits);
+        operators.extend(space.operators(&points).into_iter().filter(|operator| is_worth_fusing(context, operator)));
+        let assignment = (0..space.points()).map(|point| points.contains(point)).collect();
+        partitions.push(PartitionPlan { partition, assignment, seconds, bound, stats });
     }
     let mut covers = multi_aggregate::compose(context, model, operators);
     covers.sort_by(|one, other| one.roots.cmp(&other.roots));
     FusionPlan { covers, partitions }
+}
+
+/// The partitions, or all of them as one search space.
+fn search_partitions(
+    context: &Context<'_>,
+    memo: &MemoTable,
+    policy: SelectPolicy,
+    limits: &SearchLimits,
+) -> Vec<PlanPartition> {
+    let partitions = partition_in(context, memo);
+    if policy == SelectPolicy::CostBased && limits.enumeration == Enumeration::None && partitions.len() > 1 {
+        return vec![partition::merge(context, memo, &partitions)];
+    }
+    partitions
 }
 
 /// The memo table as a policy searches it: without Row plans that do a Cell plan's work, and for fuse-all without

@@ -141,7 +141,7 @@ impl<'a> Groups<'a> {
 
     /// Seconds that no operator of this group can undercut: it writes the group's value.
     pub(super) fn floor(&self, position: Position) -> f64 {
-        self.model.machine.write_time(cost::bytes(&self.context.hop(self.partition.members[position]).size))
+        self.model.machine.write_time(cost::bytes_of(self.context, self.partition.members[position]))
     }
 
     /// The operators of a group, found in at most `limit` branches.
