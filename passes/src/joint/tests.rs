@@ -98,9 +98,9 @@ fn prices_are_those_of_all_operators() {
     let machine = &options.model.machine;
     let fused = plan_seconds(&context, &planned.plan, &options.model);
     let reads = 2.0 * machine.read_time(8e6);
-    assert!((fused - machine.start - reads - machine.write_time(8.0)).abs() < 1e-12);
+    assert!((fused - machine.start.fused - reads - machine.write_time(8.0)).abs() < 1e-12);
     let unfused = plan_seconds(&context, &crate::select::FusionPlan::default(), &options.model);
     let expected =
-        2.0 * machine.start + reads + machine.write_time(8e6) + machine.read_time(8e6) + machine.write_time(8.0);
+        2.0 * machine.start.basic + reads + machine.write_time(8e6) + machine.read_time(8e6) + machine.write_time(8.0);
     assert!((unfused - expected).abs() < 1e-12, "{unfused} {expected}");
 }
