@@ -22,6 +22,7 @@ pub mod sketch;
 pub mod template;
 #[cfg(test)]
 mod testing;
+mod union_find;
 mod zeros;
 
 pub use machine::Machine;

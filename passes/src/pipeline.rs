@@ -56,11 +56,24 @@ pub enum Stage<'a> {
     /// The memo table.
     Explored(&'a HopDag, &'a MemoTable),
     /// The partitions with their assignments, and the covers.
-    Selected(&'a HopDag, &'a FusionPlan),
+    Selected(Selection<'a>),
     /// The CPlans, and the covers without one.
     Constructed(&'a HopDag, &'a [ConstructedPlan], &'a [Rejection]),
     /// The DAG with fused operators.
     Replaced(&'a HopDag),
+}
+
+/// A fusion plan with all that it was chosen from and by.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection<'a> {
+    /// The DAG with its derived facts.
+    pub context: &'a Context<'a>,
+    /// The memo table as explored.
+    pub memo: &'a MemoTable,
+    /// The policy and the cost model.
+    pub options: &'a OptimizerOptions,
+    /// The plan.
+    pub plan: &'a FusionPlan,
 }
 
 /// What was done to a DAG.
@@ -82,10 +95,10 @@ pub struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SearchStats { points, evaluated, skipped, .. } = self.search;
+        let (points, costed, skipped) = (self.search.points, self.search.costed(), self.search.skipped());
         write!(
             f,
-            "{} partitions, {points} points, {evaluated} plans costed, {skipped} skipped, {} CPlans, {} fused",
+            "{} partitions, {points} points, {costed} plans costed, {skipped} skipped, {} CPlans, {} fused",
             self.partitions,
             self.cplans,
             self.fused.len()
@@ -128,11 +141,11 @@ pub fn realize(
     compile: &mut Compile<'_>,
     observer: &mut dyn FnMut(Stage<'_>),
 ) -> (HopDag, Report) {
+    let context = options.context(dag);
     let Planned { memo, plan } = planned;
     observer(Stage::Explored(dag, memo));
-    observer(Stage::Selected(dag, plan));
+    observer(Stage::Selected(Selection { context: &context, memo, options, plan }));
 
-    let context = options.context(dag);
     let (constructed, mut rejected) = construct_in(&context, plan);
     observer(Stage::Constructed(dag, &constructed, &rejected));
 

@@ -276,7 +276,7 @@ fn fuse(
         return Err(error.into());
     }
     statistics.cplans += report.cplans as u64;
-    statistics.plans_costed += report.search.evaluated;
+    statistics.plans_costed += report.search.costed();
     for rejection in &report.rejected {
         *statistics.unsupported.entry(rejection.reason.clone()).or_default() += 1;
     }

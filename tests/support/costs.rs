@@ -35,7 +35,7 @@ pub(crate) fn explain(dag: &HopDag, options: &OptimizerOptions) -> String {
     let plan = select_in(&context, &memo, options.policy, &options.model, &options.search_limits);
     for (number, partition) in plan.partitions.iter().enumerate() {
         let (seconds, stats) = (partition.seconds, partition.stats);
-        writeln!(text, "partition {}: {seconds:.3e} s, {} plans costed", number + 1, stats.evaluated)
+        writeln!(text, "partition {}: {seconds:.3e} s, {} plans costed", number + 1, stats.costed())
             .expect("strings take writes");
     }
     text

@@ -30,6 +30,7 @@ pub(crate) use constraints::prune_impossible;
 pub use prediction::Predictions;
 pub use sparsity::{DENSE_SPARSITY, UNKNOWN_DRIVER_SPARSITY, bytes, bytes_of};
 pub(crate) use sparsity::{driver_sparsity, inputs_by_cell, is_driver, iteration_space, sparse_driver, sparsity};
+pub(crate) use vector::multi_aggregate_vector;
 pub use vector::{CostVector, InputRead, cost_vector};
 pub use work::Work;
 
@@ -110,11 +111,17 @@ impl CostModel {
         members: &[HopId],
         inputs: &[HopId],
     ) -> f64 {
-        let vector = vector::multi_aggregate_vector(context, space, roots, members, inputs);
+        let vector = multi_aggregate_vector(context, space, roots, members, inputs);
         self.terms(context, Some(TemplateType::MAgg), &vector).seconds()
     }
 
-    fn terms(&self, context: &Context<'_>, template: Option<TemplateType>, vector: &CostVector) -> CostTerms {
+    /// The seconds of an operator that writes, computes and reads this.
+    pub(crate) fn terms(
+        &self,
+        context: &Context<'_>,
+        template: Option<TemplateType>,
+        vector: &CostVector,
+    ) -> CostTerms {
         let terms = match self.execution(context, template, vector) {
             None => return CostTerms::FORBIDDEN,
             Some(ExecutionType::Local) => self.local_terms(template.is_some(), vector),

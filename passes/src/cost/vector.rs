@@ -70,7 +70,7 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
 }
 
 /// Full aggregates over the cells of `space` in one pass.
-pub(super) fn multi_aggregate_vector(
+pub(crate) fn multi_aggregate_vector(
     context: &Context<'_>,
     space: &SizeInfo,
     roots: &[HopId],

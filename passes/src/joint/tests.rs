@@ -1,8 +1,12 @@
 //! The search against its parts: fusing the DAG as written, and rewriting first.
 
 use super::*;
+use crate::cost::Operator;
 use crate::rewrite::rewrite;
+use crate::select::FusionPlan;
 use crate::testing::{Dag, Random, random_dag};
+use fuseline_ir::hop::HopId;
+use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 
 fn chosen(dag: &HopDag) -> Chosen {
@@ -95,12 +99,14 @@ fn prices_are_those_of_all_operators() {
     let options = OptimizerOptions::default();
     let context = options.context(&d.dag);
     let planned = plan_in(&context, &options);
-    let machine = &options.model.machine;
+    let seconds = |template, root, members: &[HopId], inputs: &[HopId]| {
+        let operator = Operator { template, root, members: members.to_vec(), inputs: inputs.to_vec() };
+        options.model.operator_seconds(&context, &operator)
+    };
     let fused = plan_seconds(&context, &planned.plan, &options.model);
-    let reads = 2.0 * machine.read_time(8e6);
-    assert!((fused - machine.start.fused - reads - machine.write_time(8.0)).abs() < 1e-12);
-    let unfused = plan_seconds(&context, &crate::select::FusionPlan::default(), &options.model);
-    let expected =
-        2.0 * machine.start.basic + reads + machine.write_time(8e6) + machine.read_time(8e6) + machine.write_time(8.0);
-    assert!((unfused - expected).abs() < 1e-12, "{unfused} {expected}");
+    assert_eq!(fused, seconds(Some(TemplateType::Cell), sum, &[product, sum], &[x, y]));
+    let unfused = plan_seconds(&context, &FusionPlan::default(), &options.model);
+    let basic = seconds(None, sum, &[sum], &[product]) + seconds(None, product, &[product], &[x, y]);
+    assert_eq!(unfused, basic);
+    assert!(fused < unfused);
 }
