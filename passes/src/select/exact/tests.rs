@@ -311,12 +311,21 @@ fn measure() {
         let operations = 10 + random.below(40);
         let dag = random_dag(&mut random, operations);
         for_each_partition(&dag, |case| {
-            if case.partition.points.len() > 60 { return; }
+            if case.partition.points.len() > 60 {
+                return;
+            }
             let start = std::time::Instant::now();
             let plan = solve(case.context, case.memo, case.partition, &case.model, 20_000);
             let time = start.elapsed().as_secs_f64() * 1e3;
             let b = buckets.entry(case.partition.points.len() / 5 * 5).or_default();
             b.0 += 1;
+            if plan.as_ref().is_none_or(|p| !p.is_optimal()) {
+                println!(
+                    "unproven {seed} {} points {:?}",
+                    case.partition.points.len(),
+                    plan.as_ref().map(|p| (p.stats.operators, p.bound / p.seconds))
+                );
+            }
             let ok = plan.as_ref().is_some_and(|p| p.is_optimal());
             b.1 += usize::from(ok);
             b.2 += time;
@@ -324,5 +333,14 @@ fn measure() {
             b.4 = b.4.max(plan.map_or(0, |p| p.stats.operators));
         });
     }
-    for (points, b) in buckets { println!("points {points}.. partitions {} proven {} mean {:.2} ms max {:.2} ms max priced {}", b.0, b.1, b.2 / b.0 as f64, b.3, b.4); }
+    for (points, b) in buckets {
+        println!(
+            "points {points}.. partitions {} proven {} mean {:.2} ms max {:.2} ms max priced {}",
+            b.0,
+            b.1,
+            b.2 / b.0 as f64,
+            b.3,
+            b.4
+        );
+    }
 }
