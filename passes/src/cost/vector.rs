@@ -10,7 +10,7 @@ use fuseline_ir::memo::TemplateType;
 use smallvec::SmallVec;
 
 /// Bytes of a scalar.
-const SCALAR_BYTES: f64 = 8.0;
+pub(super) const SCALAR_BYTES: f64 = 8.0;
 
 /// What one basic or fused operator writes, computes and reads.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +70,7 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
 }
 
 /// Full aggregates over the cells of `space` in one pass.
-pub(super) fn multi_aggregate_vector(
+pub(crate) fn multi_aggregate_vector(
     context: &Context<'_>,
     space: &SizeInfo,
     roots: &[HopId],

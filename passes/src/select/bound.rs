@@ -1,162 +1,126 @@
 //! Lower bounds of costs (section 4.4, cost-based pruning).
 //!
-//! The cost of a plan is a sum of `T_write + max(T_read, T_compute)` over operators, so it is no less than the sum of
-//! all writes plus the larger of the sums of all reads and of all computation, and each of these is bounded from below:
-//! - every group that is materialised under every assignment is written;
-//! - every value from outside, and every group that is always read from memory, is read by an operator at least;
-//! - every group is computed once at least;
-//! - a group with a true point is written and read once more at least, if no operator that reads it could have it at
-//!   hand: an operator that fuses the group for one consumer does not read it for another one.
+//! True points separate regions (see [`super::reachability`]), and the cost of a plan is a sum over regions. Within a
+//! region it is a sum of `T_write + max(T_read, T_compute)` over operators, so no less than all writes plus the larger of
+//! all reads and all computation, and each of these is bounded from below:
+//! - every group that is certain to be materialised is written;
+//! - every value that is certain to come from memory for an operator of the region is read there once at least;
+//! - every group is computed once at least.
 //!
-//! What an operator computes and reads shrinks with the sparsity that it exploits. The paper leaves open which sparsity
-//! its bound assumes; one for the whole partition, that of the sparsest matrix, makes the bound useless where a single
+//! Points that become true later only add to this: they separate more, and make more groups certain.
+//!
+//! The paper's bound has one term for the whole partition, in which the computation of one operator hides the reads of
+//! another, and it leaves open which sparsity it assumes; that of the sparsest matrix makes it useless where a single
 //! Outer operator is. Here each group counts with the least share of cells that an operator which contains it can visit.
 
 use super::prune::needs_rows;
-use super::reachability::{Points, Reference, Region};
+use super::reachability::{Connections, Points, Region};
 use super::space::SearchSpace;
 use crate::cost;
-use fixedbitset::FixedBitSet;
+use crate::partition::InterestingPoint;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{BinaryOp, BinaryZero};
+use smallvec::SmallVec;
 
-/// The lower bound of the costs of a region.
-#[derive(Debug)]
-pub(crate) struct Bound {
-    /// Seconds that every plan spends on each.
+/// Lower bounds of the plans of a partition.
+pub(crate) struct Bound<'a> {
+    space: &'a SearchSpace<'a>,
+    /// Seconds by group.
+    write: Vec<f64>,
+    compute: Vec<f64>,
+    /// In the order of what is read.
+    reads: Vec<Read>,
+}
+
+/// A value that a group reads.
+struct Read {
+    value: HopId,
+    reader: usize,
+    /// The position of the value if it is a group, too.
+    group: Option<usize>,
+    /// The point that materialises it for the reader.
+    point: Option<usize>,
+    /// Seconds, if it comes from memory.
+    seconds: f64,
+}
+
+/// What a region spends at least.
+#[derive(Clone, Copy, Default)]
+struct Spent {
     write: f64,
     read: f64,
     compute: f64,
-    materializations: Vec<Materialization>,
 }
 
-/// What materialising a group costs at least.
-#[derive(Debug)]
-struct Materialization {
-    write: f64,
-    read: f64,
-    /// The points of the group, each with the others that must be true, too, to make sure of a read.
-    points: Vec<(usize, Points)>,
-}
-
-impl Bound {
-    /// The bound of a region, given the shares of [`least_shares`].
-    pub(crate) fn new(space: &SearchSpace<'_>, region: &Region, cut: &Points, shares: &[f64]) -> Self {
-        let machine = &space.model.machine;
-        let (context, members) = (space.context, &space.partition.members);
-        let write = |group: usize| machine.write_time(cost::bytes_of(context, members[group]));
-        let compute = |group: usize| {
-            let id = members[group];
-            let share = shares[group].min(own_share(space, id));
+impl<'a> Bound<'a> {
+    pub(crate) fn new(space: &'a SearchSpace<'a>) -> Self {
+        let (machine, context, members) = (&space.model.machine, space.context, &space.partition.members);
+        let shares = least_shares(space);
+        let compute = |(&id, &share): (&HopId, &f64)| {
+            let share = share.min(own_share(space, id));
             space.model.least_compute_time(context, id, |_| share)
         };
-        let links: Vec<Reference> =
-            space.graph.links(cut).filter(|link| region.groups.contains(link.consumer)).copied().collect();
+        let mut reads: Vec<Read> = Vec::new();
+        for (reader, &consumer) in members.iter().enumerate() {
+            reads.extend(context.hop(consumer).inputs.iter().map(|&value| Read {
+                value,
+                reader,
+                group: members.binary_search(&value).ok(),
+                point: space.partition.points.binary_search(&InterestingPoint { consumer, producer: value }).ok(),
+                seconds: machine.read_time(cost::bytes_of(context, value) * shares[reader]),
+            }));
+        }
+        reads.sort_by_key(|read| (read.value, read.reader));
         Bound {
-            write: region.certain.iter().map(|&group| write(group)).sum(),
-            read: always_read(space, region, &links, shares),
-            compute: region.groups.ones().map(compute).sum(),
-            materializations: materializations(space, region, &links, shares),
+            space,
+            write: members.iter().map(|&id| machine.write_time(cost::bytes_of(context, id))).collect(),
+            compute: members.iter().zip(&shares).map(compute).collect(),
+            reads,
         }
     }
 
-    /// Seconds that no plan undercuts in which the points of the assignment are materialised, and possibly more.
-    pub(crate) fn seconds(&self, assignment: &Points) -> f64 {
-        let (mut read, mut write) = (self.read, self.write);
-        for materialization in &self.materializations {
-            if materialization.is_certain(assignment) {
-                read += materialization.read;
-                write += materialization.write;
+    /// Seconds that no plan undercuts, in its part that lies in a region, in which the points of the assignment are
+    /// materialised, and possibly more. The points that separate the region are among them.
+    pub(crate) fn seconds(&self, region: &Region, assignment: &Points) -> f64 {
+        let connections = self.space.graph.connections(assignment);
+        let mut spent = vec![Spent::default(); self.write.len()];
+        for group in region.groups.ones() {
+            let spent = &mut spent[connections.region_of[group]];
+            spent.compute += self.compute[group];
+            if connections.certain.contains(group) {
+                spent.write += self.write[group];
             }
         }
+        for reads in self.reads.chunk_by(|one, other| one.value == other.value) {
+            // By region: the least of what its operators may read of the value.
+            let mut least: SmallVec<[(usize, f64); 8]> = SmallVec::new();
+            for read in reads.iter().filter(|read| region.groups.contains(read.reader)) {
+                if !self.is_certain(read, &connections, assignment) {
+                    continue;
+                }
+                let region = connections.region_of[read.reader];
+                match least.iter_mut().find(|(known, _)| *known == region) {
+                    Some((_, seconds)) => *seconds = seconds.min(read.seconds),
+                    None => least.push((region, read.seconds)),
+                }
+            }
+            least.iter().for_each(|&(region, seconds)| spent[region].read += seconds);
+        }
+        let seconds: f64 = spent.iter().map(|spent| spent.write + spent.read.max(spent.compute)).sum();
         // A hair below, so that rounding never lifts it over the cost of a plan that attains it.
-        (write + read.max(self.compute)) * (1.0 - 1e-12)
+        seconds * (1.0 - 1e-12)
     }
-}
 
-impl Materialization {
-    fn is_certain(&self, assignment: &Points) -> bool {
-        self.points.iter().any(|(point, rivals)| assignment.contains(*point) && rivals.is_subset(assignment))
+    /// Whether every operator that contains the reader reads the value from memory.
+    fn is_certain(&self, read: &Read, connections: &Connections, assignment: &Points) -> bool {
+        let is_cut = |point| assignment.contains(point) && self.space.graph.is_read(point, assignment);
+        read.group.is_none_or(|group| !connections.linked.contains(group)) || read.point.is_some_and(is_cut)
     }
-}
-
-/// Seconds to read a value in a region at least once, where these groups read it.
-fn least_read(space: &SearchSpace<'_>, id: HopId, readers: impl Iterator<Item = usize>, shares: &[f64]) -> f64 {
-    let share = readers.map(|reader| shares[reader]).fold(1.0, f64::min);
-    space.model.machine.read_time(cost::bytes_of(space.context, id) * share)
-}
-
-/// Seconds to read what operators of the region read under every assignment: what no link leads to.
-fn always_read(space: &SearchSpace<'_>, region: &Region, links: &[Reference], shares: &[f64]) -> f64 {
-    let members = &space.partition.members;
-    let mut linked = FixedBitSet::with_capacity(members.len());
-    linked.extend(links.iter().map(|link| link.producer));
-    let mut reads: Vec<(HopId, usize)> = Vec::new();
-    for reader in region.groups.ones() {
-        for &input in &space.context.hop(members[reader]).inputs {
-            if members.binary_search(&input).map_or(true, |group| !linked.contains(group)) {
-                reads.push((input, reader));
-            }
-        }
-    }
-    reads.sort_unstable();
-    let values = reads.chunk_by(|one, other| one.0 == other.0);
-    values.map(|reads| least_read(space, reads[0].0, reads.iter().map(|&(_, reader)| reader), shares)).sum()
-}
-
-/// The groups of the region that points materialise.
-fn materializations(
-    space: &SearchSpace<'_>,
-    region: &Region,
-    links: &[Reference],
-    shares: &[f64],
-) -> Vec<Materialization> {
-    let mut by_producer: Vec<Reference> = links.to_vec();
-    by_producer.sort_by_key(|link| link.producer);
-    let groups = by_producer.chunk_by(|one, other| one.producer == other.producer);
-    let materialization = |links_of: &[Reference]| {
-        let producer = links_of[0].producer;
-        let id = space.partition.members[producer];
-        let is_written = region.certain.binary_search(&producer).is_ok();
-        let write = if is_written { 0.0 } else { space.model.machine.write_time(cost::bytes_of(space.context, id)) };
-        let read = least_read(space, id, links_of.iter().map(|link| link.consumer), shares);
-        let above: Vec<FixedBitSet> = links_of.iter().map(|link| ancestors(link.consumer, region, links)).collect();
-        let points = (0..links_of.len()).filter_map(|number| rivals(space, links_of, &above, number)).collect();
-        Materialization { write, read, points }
-    };
-    groups.filter(|links| links.iter().any(|link| link.point.is_some())).map(materialization).collect()
-}
-
-/// A point, and the points of the same producer whose consumers may be in one operator with its consumer. None if such
-/// a reference is no point.
-fn rivals(
-    space: &SearchSpace<'_>,
-    links_of: &[Reference],
-    above: &[FixedBitSet],
-    number: usize,
-) -> Option<(usize, Points)> {
-    let mut rivals = Points::with_capacity(space.points());
-    for other in (0..links_of.len()).filter(|&other| other != number && !above[other].is_disjoint(&above[number])) {
-        rivals.insert(links_of[other].point?);
-    }
-    Some((links_of[number].point?, rivals))
-}
-
-/// The groups at which an operator that contains this one may start.
-fn ancestors(group: usize, region: &Region, links: &[Reference]) -> FixedBitSet {
-    let mut ancestors = FixedBitSet::with_capacity(region.groups.len());
-    ancestors.insert(group);
-    for link in links {
-        if ancestors.contains(link.producer) {
-            ancestors.insert(link.consumer);
-        }
-    }
-    ancestors
 }
 
 /// By group: the least share of its cells that an operator which contains it visits.
-pub(crate) fn least_shares(space: &SearchSpace<'_>) -> Vec<f64> {
+fn least_shares(space: &SearchSpace<'_>) -> Vec<f64> {
     let shares = |template| shares_within(space, template);
     let pairs = shares(TemplateType::Cell).into_iter().zip(shares(TemplateType::Outer));
     pairs.map(|(cell, outer)| cell.min(outer)).collect()

@@ -5,7 +5,6 @@
 //! point. Cut sets that promise the fewest plans come first in the layout, so that their points are the most significant
 //! digits; the other points follow, those of large intermediates first, because these reach the upper bound soonest.
 
-use super::bound::Bound;
 use super::reachability::{Points, Region};
 use super::space::SearchSpace;
 use crate::cost;
@@ -17,7 +16,6 @@ const MOST_POINTS_FOR_PAIRS: usize = 64;
 /// A region to be searched, with its free points.
 pub(crate) struct Problem {
     pub(crate) region: Region,
-    pub(crate) bound: Bound,
     /// The free points, most significant digit first.
     pub(crate) layout: Vec<usize>,
     /// In the order of the layout.
@@ -43,7 +41,7 @@ pub(crate) struct Candidate {
 
 impl Problem {
     /// A whole partition, with cut sets or without.
-    pub(crate) fn whole(space: &SearchSpace<'_>, shares: &[f64], is_structural: bool) -> Self {
+    pub(crate) fn whole(space: &SearchSpace<'_>, is_structural: bool) -> Self {
         let cut = space.fuse_all();
         let region = space.graph.whole();
         let candidates = if is_structural { candidates(space, &region) } else { Vec::new() };
@@ -60,8 +58,7 @@ impl Problem {
         rest.sort_by(|one, other| bytes(other).total_cmp(&bytes(one)).then(one.cmp(other)));
         layout.append(&mut rest);
         let cut_sets = candidates.into_iter().map(|candidate| CutSet::new(candidate.points, &layout)).collect();
-        let bound = Bound::new(space, &region, &cut, shares);
-        Problem { region, bound, layout, cut_sets, cut }
+        Problem { region, layout, cut_sets, cut }
     }
 
     /// The cut set whose points are all true, the last of them the last digit of these.
@@ -72,16 +69,13 @@ impl Problem {
 
     /// The sub-problems of a cut set: the regions that it leaves, each with those of the points after it, and the cut
     /// sets after it, that lie within.
-    pub(crate) fn sub_problems(&self, space: &SearchSpace<'_>, number: usize, shares: &[f64]) -> &[Problem] {
+    pub(crate) fn sub_problems(&self, space: &SearchSpace<'_>, number: usize) -> &[Problem] {
         self.cut_sets[number].sub_problems.get_or_init(|| {
             let cut_set = &self.cut_sets[number];
             let cut = with(&self.cut, &cut_set.points);
             let regions = space.graph.regions(&self.region.groups, &cut);
             let free = &self.layout[cut_set.end..];
-            regions
-                .into_iter()
-                .map(|region| self.sub_problem(space, region, cut.clone(), free, number, shares))
-                .collect()
+            regions.into_iter().map(|region| self.sub_problem(space, region, cut.clone(), free, number)).collect()
         })
     }
 
@@ -92,7 +86,6 @@ impl Problem {
         cut: Points,
         free: &[usize],
         number: usize,
-        shares: &[f64],
     ) -> Problem {
         let layout: Vec<usize> = free.iter().copied().filter(|&point| region.points.contains(point)).collect();
         let separates = |cut_set: &&CutSet| {
@@ -101,8 +94,7 @@ impl Problem {
         };
         let inherited = self.cut_sets[number + 1..].iter().filter(separates);
         let cut_sets = inherited.map(|cut_set| CutSet::new(cut_set.points.clone(), &layout)).collect();
-        let bound = Bound::new(space, &region, &cut, shares);
-        Problem { region, bound, layout, cut_sets, cut }
+        Problem { region, layout, cut_sets, cut }
     }
 }
 

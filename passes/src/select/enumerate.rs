@@ -8,7 +8,7 @@
 //! Better than the paper, whose recursion knows neither: sub-problems inherit the upper bound, less what the others cost
 //! at least, and the cut sets that are left; and they cost only their own part of the plan.
 
-use super::bound::least_shares;
+use super::bound::Bound;
 use super::costing::Costing;
 use super::cut_sets::Problem;
 use super::limits::{Enumeration, SearchLimits};
@@ -39,12 +39,11 @@ pub(crate) fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &Sea
     let is_structural = matches!(enumeration, Enumeration::All | Enumeration::Exact);
     let is_pruned = is_structural || enumeration == Enumeration::Cost;
     let is_small = !is_pruned && space.points() <= limits.exhaustive_points;
-    let shares = least_shares(space);
-    let whole = Problem::whole(space, &shares, is_structural);
+    let whole = Problem::whole(space, is_structural);
     let mut search = Search {
         space,
-        shares: &shares,
         whole: &whole,
+        bound: Bound::new(space),
         costing: Costing::new(space),
         is_pruned,
         plans: if is_small { u64::MAX } else { limits.plans },
@@ -73,8 +72,8 @@ fn points(assignment: PlanAssignment) -> Points {
 
 struct Search<'a> {
     space: &'a SearchSpace<'a>,
-    shares: &'a [f64],
     whole: &'a Problem,
+    bound: Bound<'a>,
     costing: Costing<'a>,
     /// Whether plans are skipped at all.
     is_pruned: bool,
@@ -98,7 +97,11 @@ impl Search<'_> {
     fn found(self, is_complete: bool) -> Found {
         let (points, seconds) = self.best.unwrap_or((self.space.fuse_all(), f64::INFINITY));
         let is_optimal = is_complete && self.stats.exhausted == 0;
-        let bound = if is_optimal { seconds } else { self.whole.bound.seconds(&self.space.fuse_all()).min(seconds) };
+        let bound = if is_optimal {
+            seconds
+        } else {
+            self.bound.seconds(&self.whole.region, &self.space.fuse_all()).min(seconds)
+        };
         let stats = SearchStats { operators: self.costing.operators, ..self.stats };
         Found { points, seconds, bound, stats }
     }
@@ -136,7 +139,7 @@ impl Search<'_> {
             for point in 0..self.space.points() {
                 let mut neighbour = self.best.as_ref().map_or_else(|| self.space.fuse_all(), |(best, _)| best.clone());
                 neighbour.toggle(point);
-                if self.whole.bound.seconds(&neighbour) < self.upper() {
+                if self.bound.seconds(&self.whole.region, &neighbour) < self.upper() {
                     self.open(neighbour);
                 }
             }
@@ -150,7 +153,7 @@ impl Search<'_> {
         let mut scan = Scan::new(problem, given);
         loop {
             let run = number_of_plans(problem.layout.len() - scan.decided);
-            let is_excluded = self.is_pruned && problem.bound.seconds(&scan.assignment) >= upper;
+            let is_excluded = self.is_pruned && self.bound.seconds(&problem.region, &scan.assignment) >= upper;
             let cut_set = problem.cut_set_at(scan.decided, &scan.assignment).filter(|_| !is_excluded);
             let sub_problems = cut_set.and_then(|number| self.sub_problems(problem, number));
             let skips = is_excluded || sub_problems.is_some();
@@ -189,7 +192,7 @@ impl Search<'_> {
 
     /// The sub-problems of a cut set, if solving them one by one saves plans.
     fn sub_problems<'p>(&self, problem: &'p Problem, number: usize) -> Option<&'p [Problem]> {
-        let sub_problems = problem.sub_problems(self.space, number, self.shares);
+        let sub_problems = problem.sub_problems(self.space, number);
         let together = number_of_plans(problem.layout.len() - problem.cut_sets[number].end);
         (plans_one_by_one(sub_problems) <= together).then_some(sub_problems)
     }
@@ -199,7 +202,8 @@ impl Search<'_> {
     fn combine(&mut self, sub_problems: &[Problem], given: &Points, run: u64, upper: f64) -> Option<Points> {
         let skipped = run - plans_one_by_one(sub_problems).min(run);
         self.stats.skipped_by_structure = self.stats.skipped_by_structure.saturating_add(skipped);
-        let mut least: Vec<f64> = sub_problems.iter().map(|problem| problem.bound.seconds(given)).collect();
+        let mut least: Vec<f64> =
+            sub_problems.iter().map(|problem| self.bound.seconds(&problem.region, given)).collect();
         let mut combined = given.clone();
         let free = sub_problems.iter().enumerate().filter(|(_, problem)| !problem.layout.is_empty());
         for (number, problem) in free.clone() {

@@ -2,7 +2,7 @@
 
 use super::dags::{chain_of_diamonds, random_dag};
 use super::*;
-use crate::select::bound::{Bound, least_shares};
+use crate::select::bound::Bound;
 use crate::select::costing::Costing;
 use crate::select::enumerate::search;
 use crate::select::reachability::Points;
@@ -89,7 +89,7 @@ fn bounds_are_admissible() {
         for_each_space(&dag, |space| {
             let region = space.graph.whole();
             let none = space.fuse_all();
-            let bound = Bound::new(space, &region, &none, &least_shares(space));
+            let bound = Bound::new(space);
             let mut costing = Costing::new(space);
             let points = space.points().min(10);
             let assignment = |number: usize| {
@@ -107,7 +107,7 @@ fn bounds_are_admissible() {
                 }
             }
             for (number, least) in least.iter().enumerate() {
-                let bound = bound.seconds(&assignment(number));
+                let bound = bound.seconds(&region, &assignment(number));
                 assert!(bound <= *least, "{seed}: {bound} > {least} of {number:b}\n{dag}");
             }
         });
