@@ -17,6 +17,9 @@ use super::space::SearchSpace;
 use super::statistics::SearchStats;
 use super::{PlanAssignment, SelectPolicy, random};
 
+/// The share by which equal costs differ that were summed in another order.
+const ROUNDING: f64 = 1e-10;
+
 /// What a search found.
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -138,7 +141,7 @@ impl Search<'_> {
             for point in 0..self.space.points() {
                 let mut neighbour = self.best.as_ref().map_or_else(|| self.space.fuse_all(), |(best, _)| best.clone());
                 neighbour.toggle(point);
-                if self.bound.seconds(&self.whole.region, &neighbour) < self.upper() {
+                if !self.is_excluded(self.whole, &neighbour, self.upper()) {
                     self.open(neighbour);
                 }
             }
@@ -152,7 +155,7 @@ impl Search<'_> {
         let mut scan = Scan::new(problem, given);
         loop {
             let run = number_of_plans(problem.layout.len() - scan.decided);
-            let is_excluded = self.is_pruned && self.bound.seconds(&problem.region, &scan.assignment) >= upper;
+            let is_excluded = self.is_pruned && self.is_excluded(problem, &scan.assignment, upper);
             let cut_set = problem.cut_set_at(scan.decided, &scan.assignment).filter(|_| !is_excluded);
             let sub_problems = cut_set.and_then(|number| self.sub_problems(problem, number));
             let skips = is_excluded || sub_problems.is_some();
@@ -176,6 +179,12 @@ impl Search<'_> {
                 return best;
             }
         }
+    }
+
+    /// Whether no plan of a problem with these points true, and possibly more, is better than `upper` by more than sums
+    /// in another order differ.
+    fn is_excluded(&self, problem: &Problem, assignment: &Points, upper: f64) -> bool {
+        self.bound.seconds(&problem.region, assignment) >= upper * (1.0 - ROUNDING)
     }
 
     /// The plan of a problem with its cost, if that is less than `upper`.
