@@ -83,7 +83,9 @@ impl StagePrinter {
     pub fn observe(&mut self, stage: &CompileStage<'_>) {
         let text = match (self.stage, stage) {
             (ExplainStage::Hops, CompileStage::Sized(dag)) => with_memory(dag),
-            (ExplainStage::Rewritten, CompileStage::Rewritten(dag)) => dag.to_string(),
+            (ExplainStage::Rewritten, CompileStage::Rewritten(dag, report)) => {
+                format!("{}{dag}", report.tried_as_comments())
+            }
             (ExplainStage::Memo, CompileStage::Fusion(Stage::Explored(dag, memo))) => memo.display(dag),
             (ExplainStage::Plan, CompileStage::Fusion(Stage::Selected(dag, plan))) => {
                 plan_text(plan) + &legend(dag, plan)

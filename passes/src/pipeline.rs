@@ -81,6 +81,22 @@ impl fmt::Display for Report {
     }
 }
 
+/// What is decided of a DAG before anything is constructed.
+#[derive(Debug)]
+pub struct Planned {
+    /// The memo table.
+    pub memo: MemoTable,
+    /// The fused operators.
+    pub plan: FusionPlan,
+}
+
+/// Explores a DAG and selects its fused operators.
+pub fn plan_in(context: &Context<'_>, options: &OptimizerOptions) -> Planned {
+    let memo = explore_in(context, TEMPLATES);
+    let plan = select_in(context, &memo, options.policy, &options.model, &options.search_limits);
+    Planned { memo, plan }
+}
+
 /// Fuses the operators of a DAG. The same DAG and options always give the same result.
 pub fn optimize(
     dag: &HopDag,
@@ -88,15 +104,24 @@ pub fn optimize(
     compile: &mut Compile<'_>,
     observer: &mut dyn FnMut(Stage<'_>),
 ) -> (HopDag, Report) {
+    let planned = plan_in(&Context::new(dag, &options.template_limits), options);
+    realize(dag, &planned, options, compile, observer)
+}
+
+/// Fuses the operators of a DAG as planned.
+pub fn realize(
+    dag: &HopDag,
+    planned: &Planned,
+    options: &OptimizerOptions,
+    compile: &mut Compile<'_>,
+    observer: &mut dyn FnMut(Stage<'_>),
+) -> (HopDag, Report) {
+    let Planned { memo, plan } = planned;
+    observer(Stage::Explored(dag, memo));
+    observer(Stage::Selected(dag, plan));
+
     let context = Context::new(dag, &options.template_limits);
-
-    let memo = explore_in(&context, TEMPLATES);
-    observer(Stage::Explored(dag, &memo));
-
-    let plan = select_in(&context, &memo, options.policy, &options.model, &options.search_limits);
-    observer(Stage::Selected(dag, &plan));
-
-    let (constructed, mut rejected) = construct_in(&context, &plan);
+    let (constructed, mut rejected) = construct_in(&context, plan);
     observer(Stage::Constructed(dag, &constructed, &rejected));
 
     let cplans = constructed.len();

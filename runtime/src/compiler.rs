@@ -9,10 +9,11 @@ use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::program_executor::Origins;
 use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
-use fuseline_ir::hop::{HopDag, HopOp, OperatorId};
+use fuseline_ir::hop::{HopDag, OperatorId};
 use fuseline_ir::{DataType, Value};
-use fuseline_passes::pipeline::{OptimizerOptions, Stage, Unsupported, optimize};
-use fuseline_passes::rewrite::rewrite;
+use fuseline_passes::joint::{Chosen, choose};
+use fuseline_passes::pipeline::{OptimizerOptions, Stage, Unsupported, realize};
+use fuseline_passes::rewrite::{RewriteReport, rewrite_with_report};
 use fuseline_passes::size::{SizeEnvironment, VariableFacts, propagate_dag, size_variables};
 use fuseline_skeletons::{BackendError, CompiledCPlan};
 use std::collections::{BTreeSet, HashMap};
@@ -28,8 +29,8 @@ const KEPT_PER_BLOCK: usize = 16;
 pub enum CompileStage<'a> {
     /// The DAG with the sizes of its inputs.
     Sized(&'a HopDag),
-    /// The DAG after simplification.
-    Rewritten(&'a HopDag),
+    /// The DAG after rewriting, in the form that is fused, and what was done and tried.
+    Rewritten(&'a HopDag, &'a RewriteReport),
     /// A stage of the fusion optimizer.
     Fusion(Stage<'a>),
     /// A fused operator, compiled or found in the plan cache.
@@ -139,14 +140,6 @@ impl<'a> DagCompiler<'a> {
     }
 }
 
-/// The variables that a DAG reads.
-fn reads(dag: &HopDag) -> impl Iterator<Item = &str> {
-    dag.hops.values().filter_map(|hop| match &hop.op {
-        HopOp::Read(name) => Some(name.as_str()),
-        _ => None,
-    })
-}
-
 /// What a compilation depends on: of scalars the values only of those that sizes hang on.
 fn signature(dag: &HopDag, variables: &Variables, size_variables: &BTreeSet<String>) -> Signature {
     let of = |(name, value): (&str, &RuntimeValue)| VariableSignature {
@@ -161,7 +154,7 @@ fn signature(dag: &HopDag, variables: &Variables, size_variables: &BTreeSet<Stri
             _ => None,
         },
     };
-    Signature(reads(dag).filter_map(|name| Some((name, variables.get(name)?))).map(of).collect())
+    Signature(dag.reads().filter_map(|(_, name)| Some((name, variables.get(name)?))).map(of).collect())
 }
 
 fn environment(
@@ -178,7 +171,7 @@ fn environment(
             ..VariableFacts::of_type(value.data_type())
         },
     };
-    reads(dag).filter_map(|name| Some((name, facts(name, variables.get(name)?)))).collect()
+    dag.reads().filter_map(|(_, name)| Some((name, facts(name, variables.get(name)?)))).collect()
 }
 
 /// The DAG with the sizes that follow from its variables'.
@@ -191,7 +184,7 @@ fn sized(dag: &HopDag, environment: &SizeEnvironment) -> Result<HopDag, RuntimeE
     Ok(sized)
 }
 
-/// Compiles one DAG: sizes, rewrites, and in the Gen modes fusion.
+/// Compiles one DAG: sizes and rewrites, in the Gen modes together with fusion.
 ///
 /// # Errors
 /// Shapes or types that do not fit, or a bug of the backend.
@@ -206,13 +199,18 @@ pub fn compile_dag(
     let codegen_before = statistics.codegen_seconds;
     let sized = sized(dag, environment)?;
     observer(CompileStage::Sized(&sized));
-    let rewritten = rewrite(&sized, &engine.options.rewrites);
-    observer(CompileStage::Rewritten(&rewritten));
+    let rewrites = &engine.options.rewrites;
     let result = match engine.options.policy() {
-        None => rewritten,
+        None => {
+            let (rewritten, report) = rewrite_with_report(&sized, rewrites);
+            observer(CompileStage::Rewritten(&rewritten, &report));
+            rewritten
+        }
         Some(policy) => {
             let options = OptimizerOptions { policy, ..engine.options.optimizer.clone() };
-            fuse(engine, &rewritten, &options, statistics, observer)?
+            let chosen = choose(&sized, rewrites, &options);
+            observer(CompileStage::Rewritten(&chosen.dag, &chosen.report));
+            fuse(engine, &chosen, &options, statistics, observer)?
         }
     };
     statistics.dags_optimized += 1;
@@ -223,7 +221,7 @@ pub fn compile_dag(
 
 fn fuse(
     engine: &Engine,
-    dag: &HopDag,
+    chosen: &Chosen,
     options: &OptimizerOptions,
     statistics: &mut Statistics,
     observer: &mut Observer<'_>,
@@ -255,7 +253,8 @@ fn fuse(
             }
         }
     };
-    let (fused, report) = optimize(dag, options, &mut compile, &mut |stage| observer(CompileStage::Fusion(stage)));
+    let mut on_stage = |stage: Stage<'_>| observer(CompileStage::Fusion(stage));
+    let (fused, report) = realize(&chosen.dag, &chosen.planned, options, &mut compile, &mut on_stage);
     if let Some(error) = failure {
         return Err(error.into());
     }

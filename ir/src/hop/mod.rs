@@ -195,6 +195,14 @@ impl HopDag {
         consumers
     }
 
+    /// The variables that are read, with the operators that read them.
+    pub fn reads(&self) -> impl Iterator<Item = (HopId, &str)> {
+        self.hops.iter().filter_map(|(id, hop)| match &hop.op {
+            HopOp::Read(name) => Some((id, name.as_str())),
+            _ => None,
+        })
+    }
+
     /// The literal value of an operator, if it is one.
     pub fn literal_value(&self, id: HopId) -> Option<&Value> {
         match &self.hops[id].op {

@@ -7,6 +7,7 @@ mod bound;
 mod costing;
 mod cut_sets;
 mod enumerate;
+mod exact;
 mod limits;
 mod multi_aggregate;
 mod prune;
@@ -18,7 +19,7 @@ mod statistics;
 mod tests;
 mod verify;
 
-use crate::cost::{CostModel, Operator};
+use crate::cost::{CostModel, Operator, prune_impossible};
 use crate::explore::prune_dominated;
 use crate::partition::{self, PlanPartition, partition_in};
 use crate::template::{Context, TemplateLimits, is_transpose, transposed_product};
@@ -129,7 +130,8 @@ pub fn select_in(
     model: &CostModel,
     limits: &SearchLimits,
 ) -> FusionPlan {
-    let memo = prepare(context, memo, policy);
+    let mut memo = prepare(context, memo, policy);
+    prune_impossible(context, model, &mut memo);
     let mut operators = Vec::new();
     let mut partitions = Vec::new();
     for partition in search_partitions(context, &memo, policy, limits) {
