@@ -28,6 +28,7 @@ pub use constraints::ExecutionType;
 pub(crate) use constraints::prune_impossible;
 pub use sparsity::{DENSE_SPARSITY, UNKNOWN_DRIVER_SPARSITY, bytes, bytes_of};
 pub(crate) use sparsity::{driver_sparsity, inputs_by_cell, is_driver, iteration_space, sparse_driver, sparsity};
+pub(crate) use vector::output_bytes;
 pub use vector::{CostVector, InputRead, cost_vector};
 pub use work::Work;
 

@@ -3,7 +3,7 @@
 //! True points separate regions (see [`super::reachability`]), and the cost of a plan is a sum over regions. Within a
 //! region it is a sum of `T_write + max(T_read, T_compute)` over operators, so no less than all writes plus the larger of
 //! all reads and all computation, and each of these is bounded from below:
-//! - every group that is certain to be materialised is written;
+//! - at every group that is certain to be materialised an operator starts, and the group is written;
 //! - every value that is certain to come from memory for an operator of the region is read there once at least;
 //! - every group is computed once at least.
 //!
@@ -26,8 +26,9 @@ use smallvec::SmallVec;
 /// Lower bounds of the plans of a partition.
 pub(crate) struct Bound<'a> {
     space: &'a SearchSpace<'a>,
-    /// Seconds by group.
+    /// Seconds by group: to start an operator there and to write its output.
     write: Vec<f64>,
+    /// Seconds by group.
     compute: Vec<f64>,
     /// In the order of what is read.
     reads: Vec<Read>,
@@ -56,6 +57,7 @@ struct Spent {
 impl<'a> Bound<'a> {
     pub(crate) fn new(space: &'a SearchSpace<'a>) -> Self {
         let (machine, context, members) = (&space.model.machine, space.context, &space.partition.members);
+        let start = machine.cluster.as_ref().map_or(machine.start, |cluster| machine.start.min(cluster.start));
         let shares = least_shares(space);
         let compute = |(&id, &share): (&HopId, &f64)| {
             let share = share.min(own_share(space, id));
@@ -74,7 +76,7 @@ impl<'a> Bound<'a> {
         reads.sort_by_key(|read| (read.value, read.reader));
         Bound {
             space,
-            write: members.iter().map(|&id| machine.write_time(cost::bytes_of(context, id))).collect(),
+            write: members.iter().map(|&id| start + machine.write_time(cost::output_bytes(context, id))).collect(),
             compute: members.iter().zip(&shares).map(compute).collect(),
             reads,
         }

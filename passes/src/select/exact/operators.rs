@@ -7,8 +7,7 @@
 //! that order lies below it, hence no operator is met twice. In contrast to the paper's assignments two operators may
 //! decide differently about the same producer, and every template that can start at the root gets its turn.
 
-use super::super::prune::needs_rows;
-use crate::construct::is_constructible;
+use super::super::space::constructible;
 use crate::cost::{self, CostModel, Operator};
 use crate::partition::{InterestingPoint, PlanPartition};
 use crate::template::Context;
@@ -141,7 +140,7 @@ impl<'a> Groups<'a> {
 
     /// Seconds that no operator of this group can undercut: it writes the group's value.
     pub(super) fn floor(&self, position: Position) -> f64 {
-        self.model.machine.write_time(cost::bytes(&self.context.hop(self.partition.members[position]).size))
+        self.model.machine.write_time(cost::bytes_of(self.context, self.partition.members[position]))
     }
 
     /// The operators of a group, found in at most `limit` branches.
@@ -196,7 +195,7 @@ impl<'a> Groups<'a> {
 
     fn price(&mut self, operator: Operator) -> Candidate {
         self.priced += 1;
-        let seconds = self.model.seconds(&cost::cost_vector(self.context, &operator));
+        let seconds = self.model.operator_seconds(self.context, &operator);
         let reads = operator.inputs.iter().filter_map(|&id| self.position(id)).collect();
         Candidate { operator, seconds, reads }
     }
@@ -324,15 +323,4 @@ impl<'a> Groups<'a> {
         inputs.retain(|input| members.binary_search(input).is_err());
         Operator { template, root, members, inputs }
     }
-}
-
-/// The operator if it can be constructed, as a Cell operator where that does a Row operator's work.
-fn constructible(context: &Context<'_>, operator: Operator) -> Option<Operator> {
-    if operator.template == Some(TemplateType::Row) && !needs_rows(context, &operator.members, operator.root) {
-        let cell = Operator { template: Some(TemplateType::Cell), ..operator.clone() };
-        if is_constructible(context, &cell) {
-            return Some(cell);
-        }
-    }
-    is_constructible(context, &operator).then_some(operator)
 }

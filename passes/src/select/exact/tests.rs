@@ -29,7 +29,8 @@ fn corpus() {
             let t = t.elapsed();
             let space = space::SearchSpace::new(&context, &memo, &partition, &model);
             let t2 = std::time::Instant::now();
-            let (_, seconds, stats) = enumerate::search(&space, SelectPolicy::CostBased, &SearchLimits::default());
+            let enumerate::Found { seconds, stats, .. } =
+                enumerate::search(&space, SelectPolicy::CostBased, &SearchLimits::default());
             let t2 = t2.elapsed();
             if partition.points.is_empty() {
                 continue;
@@ -39,10 +40,10 @@ fn corpus() {
                 file.file_name().unwrap().to_string_lossy(),
                 partition.members.len(),
                 partition.points.len(),
-                solution.priced,
+                solution.stats.operators,
                 solution.seconds,
                 solution.bound,
-                stats.evaluated,
+                stats.operators,
                 solution.seconds <= seconds * (1.0 + 1e-12)
             );
         }

@@ -254,15 +254,26 @@ fn tightness() {
     for seed in 0..40 {
         let dag = random_dag(&mut Random(seed), 14);
         for_each_space(&dag, |space| {
-            if space.points() < 6 { return; }
+            if space.points() < 6 {
+                return;
+            }
             let bound = Bound::new(space);
             let region = space.graph.whole();
             let all = search(space, SelectPolicy::CostBased, &ways(Enumeration::Partition));
             let cost = search(space, SelectPolicy::CostBased, &ways(Enumeration::Cost));
             let both = search(space, SelectPolicy::CostBased, &ways(Enumeration::All));
             let fa = search(space, SelectPolicy::FuseAll, &ways(Enumeration::All));
-            println!("seed {seed} n {} groups {} bound(0)/opt {:.3} bound(opt)/opt {:.3} fa/opt {:.3} costed {} both {} of {}", space.points(), space.partition.members.len(),
-                bound.seconds(&region, &space.fuse_all())/all.seconds, bound.seconds(&region, &all.points)/all.seconds, fa.seconds/all.seconds, cost.stats.costed(), both.stats.costed(), 1u64<<space.points());
+            println!(
+                "seed {seed} n {} groups {} bound(0)/opt {:.3} bound(opt)/opt {:.3} fa/opt {:.3} costed {} both {} of {}",
+                space.points(),
+                space.partition.members.len(),
+                bound.seconds(&region, &space.fuse_all()) / all.seconds,
+                bound.seconds(&region, &all.points) / all.seconds,
+                fa.seconds / all.seconds,
+                cost.stats.costed(),
+                both.stats.costed(),
+                1u64 << space.points()
+            );
         });
     }
 }
@@ -279,8 +290,14 @@ fn tightness_chain() {
         for number in 0..1 << space.points() {
             let mut assignment = space.fuse_all();
             assignment.extend((0..space.points()).filter(|point| number >> point & 1 == 1));
-            println!("{number:b} {} {}", bound.seconds(&region, &assignment), costing.cost(&assignment, &region, f64::INFINITY).unwrap());
-            for op in space.operators(&assignment) { println!("   {op:?} {}", space.model.operator_seconds(space.context, &op)) }
+            println!(
+                "{number:b} {} {}",
+                bound.seconds(&region, &assignment),
+                costing.cost(&assignment, &region, f64::INFINITY).unwrap()
+            );
+            for op in space.operators(&assignment) {
+                println!("   {op:?} {}", space.model.operator_seconds(space.context, &op))
+            }
         }
     });
 }
