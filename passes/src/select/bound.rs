@@ -1,8 +1,9 @@
 //! Lower bounds of costs (section 4.4, cost-based pruning).
 //!
 //! True points separate regions (see [`super::reachability`]), and the cost of a plan is a sum over regions. Within a
-//! region it is a sum of `T_write + max(T_read, T_compute)` over operators, so no less than all writes plus the larger of
-//! all reads and all computation, and each of these is bounded from below:
+//! region it is a sum of `T_write + max(T_read, T_compute)` over operators, so no less than all writes plus the largest of
+//! all reads, all computation, and what the operators that certainly start spend one by one. These are bounded from
+//! below:
 //! - at every group that is certain to be materialised an operator starts, and the group is written;
 //! - every value that is certain to come from memory for an operator of the region is read there once at least;
 //! - every group is computed once at least.
@@ -30,8 +31,10 @@ pub(crate) struct Bound<'a> {
     write: Vec<f64>,
     /// Seconds by group.
     compute: Vec<f64>,
-    /// In the order of what is read.
+    /// In the order of readers.
     reads: Vec<Read>,
+    /// Positions in `reads`, in the order of what is read.
+    by_value: Vec<usize>,
 }
 
 /// A value that a group reads.
@@ -52,6 +55,14 @@ struct Spent {
     write: f64,
     read: f64,
     compute: f64,
+    /// The longer of read and computation of each operator that certainly starts.
+    operators: f64,
+}
+
+impl Spent {
+    fn seconds(&self) -> f64 {
+        self.write + self.read.max(self.compute).max(self.operators)
+    }
 }
 
 impl<'a> Bound<'a> {
@@ -73,13 +84,35 @@ impl<'a> Bound<'a> {
                 seconds: machine.read_time(cost::bytes_of(context, value) * shares[reader]),
             }));
         }
-        reads.sort_by_key(|read| (read.value, read.reader));
+        let mut by_value: Vec<usize> = (0..reads.len()).collect();
+        by_value.sort_by_key(|&number| (reads[number].value, number));
         Bound {
             space,
             write: members.iter().map(|&id| start + machine.write_time(cost::output_bytes(context, id))).collect(),
             compute: members.iter().zip(&shares).map(compute).collect(),
             reads,
+            by_value,
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn debug(&self) -> String {
+        let shares = least_shares(self.space);
+        let mut text = String::new();
+        for (group, id) in self.space.partition.members.iter().enumerate() {
+            text += &format!(
+                "{id} share {} compute {:e} write {:e} reads {:?}\n",
+                shares[group],
+                self.compute[group],
+                self.write[group],
+                self.reads
+                    .iter()
+                    .filter(|read| read.reader == group)
+                    .map(|read| (read.value, read.seconds))
+                    .collect::<Vec<_>>()
+            );
+        }
+        text
     }
 
     /// Seconds that no plan undercuts, in its part that lies in a region, in which the points of the assignment are
@@ -94,11 +127,21 @@ impl<'a> Bound<'a> {
                 spent.write += self.write[group];
             }
         }
-        for reads in self.reads.chunk_by(|one, other| one.value == other.value) {
+        self.read_once(region, assignment, &connections, &mut spent);
+        self.start_operators(region, assignment, &connections, &mut spent);
+        let seconds: f64 = spent.iter().map(Spent::seconds).sum();
+        // A hair below, so that rounding never lifts it over the cost of a plan that attains it.
+        seconds * (1.0 - 1e-12)
+    }
+
+    /// Adds what each region reads once at least.
+    fn read_once(&self, region: &Region, assignment: &Points, connections: &Connections, spent: &mut [Spent]) {
+        let same_value = |one: &usize, other: &usize| self.reads[*one].value == self.reads[*other].value;
+        for reads in self.by_value.chunk_by(same_value) {
             // By region: the least of what its operators may read of the value.
             let mut least: SmallVec<[(usize, f64); 8]> = SmallVec::new();
-            for read in reads.iter().filter(|read| region.groups.contains(read.reader)) {
-                if !self.is_certain(read, &connections, assignment) {
+            for read in reads.iter().map(|&number| &self.reads[number]) {
+                if !region.groups.contains(read.reader) || !self.is_certain(read, connections, assignment) {
                     continue;
                 }
                 let region = connections.region_of[read.reader];
@@ -109,9 +152,22 @@ impl<'a> Bound<'a> {
             }
             least.iter().for_each(|&(region, seconds)| spent[region].read += seconds);
         }
-        let seconds: f64 = spent.iter().map(|spent| spent.write + spent.read.max(spent.compute)).sum();
-        // A hair below, so that rounding never lifts it over the cost of a plan that attains it.
-        seconds * (1.0 - 1e-12)
+    }
+
+    /// Adds what the operators that certainly start in each region read or compute at least, each by itself: an operator
+    /// computes its members, and of what a member reads it computes or reads each value.
+    fn start_operators(&self, region: &Region, assignment: &Points, connections: &Connections, spent: &mut [Spent]) {
+        let mut least = self.compute.clone();
+        for read in self.reads.iter().filter(|read| region.groups.contains(read.reader)) {
+            let below = match read.group {
+                Some(group) if !self.is_certain(read, connections, assignment) => least[group].min(read.seconds),
+                _ => read.seconds,
+            };
+            least[read.reader] = least[read.reader].max(below);
+        }
+        for group in region.groups.intersection(&connections.certain) {
+            spent[connections.region_of[group]].operators += least[group];
+        }
     }
 
     /// Whether every operator that contains the reader reads the value from memory.
@@ -133,7 +189,7 @@ fn shares_within(space: &SearchSpace<'_>, template: TemplateType) -> Vec<f64> {
     let mut shares = driven_shares(space, template);
     let has_place: Vec<bool> = (0..shares.len()).map(|group| has_place(space, group, template)).collect();
     for (group, share) in shares.iter_mut().enumerate() {
-        if !has_place[group] || template == TemplateType::Outer && !space.has_template(group, template) {
+        if !has_place[group] || template == TemplateType::Outer && !space.starts(group, template) {
             *share = 1.0;
         }
     }
