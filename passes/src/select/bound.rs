@@ -11,17 +11,14 @@
 //! Points that become true later only add to this: they separate more, and make more groups certain.
 //!
 //! The paper's bound has one term for the whole partition, in which the computation of one operator hides the reads of
-//! another, and it leaves open which sparsity it assumes; that of the sparsest matrix makes it useless where a single
-//! Outer operator is. Here each group counts with the least share of cells that an operator which contains it can visit.
+//! another.
 
-use super::prune::needs_rows;
 use super::reachability::{Connections, Points, Region};
+use super::shares::LeastShares;
 use super::space::SearchSpace;
 use crate::cost;
 use crate::partition::InterestingPoint;
 use fuseline_ir::hop::{HopId, HopOp};
-use fuseline_ir::memo::TemplateType;
-use fuseline_ir::ops::{BinaryOp, BinaryZero};
 use smallvec::SmallVec;
 
 /// Lower bounds of the plans of a partition.
@@ -29,8 +26,10 @@ pub(crate) struct Bound<'a> {
     space: &'a SearchSpace<'a>,
     /// Seconds by group: to start an operator there and to write its output.
     write: Vec<f64>,
-    /// Seconds by group.
+    /// Seconds by group, in whatever operator.
     compute: Vec<f64>,
+    /// Seconds by group, in an operator that starts there.
+    compute_at_start: Vec<f64>,
     /// In the order of readers.
     reads: Vec<Read>,
     /// Positions in `reads`, in the order of what is read.
@@ -47,6 +46,8 @@ struct Read {
     point: Option<usize>,
     /// Seconds, if it comes from memory.
     seconds: f64,
+    /// The same in an operator that starts at the reader.
+    seconds_at_start: f64,
 }
 
 /// What a region spends at least.
@@ -69,11 +70,12 @@ impl<'a> Bound<'a> {
     pub(crate) fn new(space: &'a SearchSpace<'a>) -> Self {
         let (machine, context, members) = (&space.model.machine, space.context, &space.partition.members);
         let start = machine.cluster.as_ref().map_or(machine.start, |cluster| machine.start.min(cluster.start));
-        let shares = least_shares(space);
+        let shares = LeastShares::new(space);
         let compute = |(&id, &share): (&HopId, &f64)| {
             let share = share.min(own_share(space, id));
             space.model.least_compute_time(context, id, |_| share)
         };
+        let read = |value: HopId, share: f64| machine.read_time(cost::bytes_of(context, value) * share);
         let mut reads: Vec<Read> = Vec::new();
         for (reader, &consumer) in members.iter().enumerate() {
             reads.extend(context.hop(consumer).inputs.iter().map(|&value| Read {
@@ -81,7 +83,8 @@ impl<'a> Bound<'a> {
                 reader,
                 group: members.binary_search(&value).ok(),
                 point: space.partition.points.binary_search(&InterestingPoint { consumer, producer: value }).ok(),
-                seconds: machine.read_time(cost::bytes_of(context, value) * shares[reader]),
+                seconds: read(value, shares.containing[reader]),
+                seconds_at_start: read(value, shares.starting[reader]),
             }));
         }
         let mut by_value: Vec<usize> = (0..reads.len()).collect();
@@ -89,30 +92,11 @@ impl<'a> Bound<'a> {
         Bound {
             space,
             write: members.iter().map(|&id| start + machine.write_time(cost::output_bytes(context, id))).collect(),
-            compute: members.iter().zip(&shares).map(compute).collect(),
+            compute: members.iter().zip(&shares.containing).map(compute).collect(),
+            compute_at_start: members.iter().zip(&shares.starting).map(compute).collect(),
             reads,
             by_value,
         }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn debug(&self) -> String {
-        let shares = least_shares(self.space);
-        let mut text = String::new();
-        for (group, id) in self.space.partition.members.iter().enumerate() {
-            text += &format!(
-                "{id} share {} compute {:e} write {:e} reads {:?}\n",
-                shares[group],
-                self.compute[group],
-                self.write[group],
-                self.reads
-                    .iter()
-                    .filter(|read| read.reader == group)
-                    .map(|read| (read.value, read.seconds))
-                    .collect::<Vec<_>>()
-            );
-        }
-        text
     }
 
     /// Seconds that no plan undercuts, in its part that lies in a region, in which the points of the assignment are
@@ -157,16 +141,16 @@ impl<'a> Bound<'a> {
     /// Adds what the operators that certainly start in each region read or compute at least, each by itself: an operator
     /// computes its members, and of what a member reads it computes or reads each value.
     fn start_operators(&self, region: &Region, assignment: &Points, connections: &Connections, spent: &mut [Spent]) {
-        let mut least = self.compute.clone();
+        let mut containing = self.compute.clone();
+        let mut starting = self.compute_at_start.clone();
         for read in self.reads.iter().filter(|read| region.groups.contains(read.reader)) {
-            let below = match read.group {
-                Some(group) if !self.is_certain(read, connections, assignment) => least[group].min(read.seconds),
-                _ => read.seconds,
-            };
-            least[read.reader] = least[read.reader].max(below);
+            let fused = read.group.filter(|_| !self.is_certain(read, connections, assignment));
+            let below = fused.map_or(f64::INFINITY, |group| containing[group]);
+            containing[read.reader] = containing[read.reader].max(below.min(read.seconds));
+            starting[read.reader] = starting[read.reader].max(below.min(read.seconds_at_start));
         }
         for group in region.groups.intersection(&connections.certain) {
-            spent[connections.region_of[group]].operators += least[group];
+            spent[connections.region_of[group]].operators += starting[group];
         }
     }
 
@@ -175,72 +159,6 @@ impl<'a> Bound<'a> {
         let is_cut = |point| assignment.contains(point) && self.space.graph.is_read(point, assignment);
         read.group.is_none_or(|group| !connections.linked.contains(group)) || read.point.is_some_and(is_cut)
     }
-}
-
-/// By group: the least share of its cells that an operator which contains it visits.
-fn least_shares(space: &SearchSpace<'_>) -> Vec<f64> {
-    let shares = |template| shares_within(space, template);
-    let pairs = shares(TemplateType::Cell).into_iter().zip(shares(TemplateType::Outer));
-    pairs.map(|(cell, outer)| cell.min(outer)).collect()
-}
-
-/// [`least_shares`] of the operators of a template that exploits sparsity, Cell or Outer.
-fn shares_within(space: &SearchSpace<'_>, template: TemplateType) -> Vec<f64> {
-    let mut shares = driven_shares(space, template);
-    let has_place: Vec<bool> = (0..shares.len()).map(|group| has_place(space, group, template)).collect();
-    for (group, share) in shares.iter_mut().enumerate() {
-        if !has_place[group] || template == TemplateType::Outer && !space.starts(group, template) {
-            *share = 1.0;
-        }
-    }
-    // An operator visits what its root needs, wherever above it starts. References ascend by consumer.
-    for reference in space.graph.references.iter().rev().filter(|reference| has_place[reference.producer]) {
-        shares[reference.producer] = shares[reference.producer].min(shares[reference.consumer]);
-    }
-    shares
-}
-
-/// Whether an operator of the template may contain the group: Row operators that need no rows are Cell operators.
-fn has_place(space: &SearchSpace<'_>, group: usize, template: TemplateType) -> bool {
-    let id = space.partition.members[group];
-    template == TemplateType::Outer || space.has_template(group, template) || !needs_rows(space.context, &[id], id)
-}
-
-/// By group: the sparsity of the sparsest matrix that determines the group's cells where it is zero.
-fn driven_shares(space: &SearchSpace<'_>, template: TemplateType) -> Vec<f64> {
-    let members = &space.partition.members;
-    let driver_share = |id: HopId| match space.context.hop(id).is_matrix() {
-        false => 1.0,
-        true if template == TemplateType::Outer => cost::driver_sparsity(space.context, id),
-        true => cost::sparsity(space.context, id),
-    };
-    let mut shares: Vec<f64> = Vec::with_capacity(members.len());
-    for &id in members {
-        let inputs = &space.context.hop(id).inputs;
-        let literal = |input: HopId| space.context.dag.literal_f64(input);
-        let share = |input: HopId| {
-            let group = members[..shares.len()].binary_search(&input);
-            group.map_or(1.0, |group| shares[group]).min(driver_share(input))
-        };
-        // Where one operand determines the result, and where all do.
-        let any =
-            || inputs.iter().map(|&id| if literal(id) == Some(0.0) { 0.0 } else { share(id) }).fold(1.0, f64::min);
-        let all = || inputs.iter().map(|&id| if literal(id).is_some() { 0.0 } else { share(id) }).fold(0.0, f64::max);
-        let driven = match space.context.hop(id).op {
-            HopOp::Binary(op) | HopOp::Outer(op) if needs_all(op) => all(),
-            HopOp::Nary(op) if op.fold().is_none_or(needs_all) => all(),
-            HopOp::Index => share(inputs[0]),
-            HopOp::DataGen(_) => 1.0,
-            _ => any(),
-        };
-        shares.push(driven.min(driver_share(id)));
-    }
-    shares
-}
-
-/// Whether no zero of one operand determines the result of an operation.
-fn needs_all(op: BinaryOp) -> bool {
-    matches!(op.zero(), BinaryZero::Joint | BinaryZero::Fills) && op != BinaryOp::Minus1Mult
 }
 
 /// The share of the cells of its operand that a product or an aggregate by itself visits.

@@ -271,3 +271,40 @@ fn plans_one_by_one(sub_problems: &[Problem]) -> u64 {
     let free = sub_problems.iter().map(|problem| problem.layout.len()).filter(|&free| free > 0);
     free.map(number_of_plans).fold(1, u64::saturating_add)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::four_points;
+    use super::*;
+
+    /// P126: all assignments, from all false to all true.
+    #[test]
+    fn a_scan_visits_every_assignment_once() {
+        four_points(|problem| {
+            let mut scan = Scan::new(problem, &Points::with_capacity(4));
+            let mut visited = vec![scan.assignment.clone()];
+            while scan.advance(4) {
+                visited.push(scan.assignment.clone());
+            }
+            assert!(visited[0].is_clear() && visited[15].is_full());
+            visited.sort();
+            visited.dedup();
+            assert_eq!(visited.len(), 16);
+        });
+    }
+
+    /// P131, P133: with the second of four points true and the rest false, skipping passes four plans at once.
+    #[test]
+    fn a_skip_passes_the_subtree_below_the_last_true_point() {
+        four_points(|problem| {
+            let mut scan = Scan::new(problem, &Points::with_capacity(4));
+            while scan.digits != [false, true, false, false] {
+                assert!(scan.advance(4));
+            }
+            assert_eq!(number_of_plans(4 - scan.decided), 4);
+            assert!(scan.advance(scan.decided));
+            assert_eq!(scan.digits, [true, false, false, false]);
+            assert_eq!(scan.assignment.ones().collect::<Vec<_>>(), [problem.layout[0]]);
+        });
+    }
+}

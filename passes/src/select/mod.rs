@@ -13,6 +13,7 @@ mod multi_aggregate;
 mod prune;
 mod random;
 mod reachability;
+mod shares;
 mod space;
 mod statistics;
 #[cfg(test)]
