@@ -15,7 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
-mod explain;
+pub mod explain;
 mod expression;
 pub mod generate;
 mod library;
@@ -26,7 +26,7 @@ mod prepared;
 mod session;
 
 pub use error::Error;
-pub use explain::{ExplainStage, StagePrinter};
+pub use explain::{ExplainStage, StageCollector, StagePrinter};
 pub use expression::{Builder, Expr};
 pub use fuseline_ir as ir;
 pub use fuseline_lang::Argument;

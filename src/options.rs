@@ -196,6 +196,7 @@ impl CompileOptions {
                 // Never for `threads`, or results would depend on them.
                 model: CostModel::new(self.machine.clone()),
                 search_limits: SearchLimits { enumeration: self.enumeration, ..SearchLimits::default() },
+                ..OptimizerOptions::default()
             },
             strict_ieee: self.strict_ieee,
             threads: self.threads(),

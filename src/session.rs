@@ -242,7 +242,8 @@ impl Session {
             ..VariableFacts::of_type(dag[hop].data_type)
         };
         let environment: SizeEnvironment = dag.reads().map(|(hop, name)| (name, facts(hop))).collect();
-        compile_dag(&self.engine, dag, &environment, &mut Statistics::default(), observer).map_err(Error::Execution)
+        let compiled = compile_dag(&self.engine, dag, &environment, &mut Statistics::default(), observer);
+        compiled.map(|compiled| compiled.dag).map_err(Error::Execution)
     }
 
     /// Compiles every block of a script for the sizes that are known before it runs; `observer` gets the number of each

@@ -4,10 +4,11 @@
 mod tests;
 
 use crate::construct::{ConstructedPlan, Rejection, construct_in};
-use crate::cost::CostModel;
+use crate::cost::{CostModel, Predictions};
 use crate::explore::explore_in;
-use crate::replace::{CompiledCover, replace};
+use crate::replace::{CompiledCover, Replaced, replace};
 use crate::select::{FusionPlan, SearchLimits, SearchStats, SelectPolicy, select_in};
+use crate::sketch::{InputSketches, SparsityEstimates};
 use crate::template::{Context, TEMPLATES, TemplateLimits};
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_ir::hop::{HopDag, OperatorId};
@@ -26,6 +27,15 @@ pub struct OptimizerOptions {
     pub model: CostModel,
     /// Limits of plan enumeration.
     pub search_limits: SearchLimits,
+    /// How the non-zeros of sparse inputs are spread, where that is known.
+    pub sketches: InputSketches,
+}
+
+impl OptimizerOptions {
+    /// A DAG with what conditions and costs need to know of it.
+    pub fn context<'a>(&'a self, dag: &'a HopDag) -> Context<'a> {
+        Context::with_estimates(dag, &self.template_limits, SparsityEstimates::new(dag, &self.sketches))
+    }
 }
 
 /// What the compiler of CPlans cannot do; the cover stays unfused.
@@ -46,11 +56,24 @@ pub enum Stage<'a> {
     /// The memo table.
     Explored(&'a HopDag, &'a MemoTable),
     /// The partitions with their assignments, and the covers.
-    Selected(&'a HopDag, &'a FusionPlan),
+    Selected(Selection<'a>),
     /// The CPlans, and the covers without one.
     Constructed(&'a HopDag, &'a [ConstructedPlan], &'a [Rejection]),
     /// The DAG with fused operators.
     Replaced(&'a HopDag),
+}
+
+/// A fusion plan with all that it was chosen from and by.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection<'a> {
+    /// The DAG with its derived facts.
+    pub context: &'a Context<'a>,
+    /// The memo table as explored.
+    pub memo: &'a MemoTable,
+    /// The policy and the cost model.
+    pub options: &'a OptimizerOptions,
+    /// The plan.
+    pub plan: &'a FusionPlan,
 }
 
 /// What was done to a DAG.
@@ -66,6 +89,8 @@ pub struct Report {
     pub fused: Vec<CompiledCover>,
     /// Covers that were chosen and stay unfused.
     pub rejected: Vec<Rejection>,
+    /// What the cost model expects of each operator of the new DAG.
+    pub predictions: Predictions,
 }
 
 impl fmt::Display for Report {
@@ -104,7 +129,7 @@ pub fn optimize(
     compile: &mut Compile<'_>,
     observer: &mut dyn FnMut(Stage<'_>),
 ) -> (HopDag, Report) {
-    let planned = plan_in(&Context::new(dag, &options.template_limits), options);
+    let planned = plan_in(&options.context(dag), options);
     realize(dag, &planned, options, compile, observer)
 }
 
@@ -116,11 +141,11 @@ pub fn realize(
     compile: &mut Compile<'_>,
     observer: &mut dyn FnMut(Stage<'_>),
 ) -> (HopDag, Report) {
+    let context = options.context(dag);
     let Planned { memo, plan } = planned;
     observer(Stage::Explored(dag, memo));
-    observer(Stage::Selected(dag, plan));
+    observer(Stage::Selected(Selection { context: &context, memo, options, plan }));
 
-    let context = Context::new(dag, &options.template_limits);
     let (constructed, mut rejected) = construct_in(&context, plan);
     observer(Stage::Constructed(dag, &constructed, &rejected));
 
@@ -133,7 +158,14 @@ pub fn realize(
         }
     }
 
-    let replaced = replace(dag, &fused);
+    let Replaced { dag: replaced, operators } = replace(dag, &fused);
     observer(Stage::Replaced(&replaced));
-    (replaced, Report { partitions: plan.partitions.len(), search: plan.stats(), cplans, fused, rejected })
+    let mut predictions = options.model.predict(&options.context(&replaced));
+    for (cover, operator) in fused.iter().zip(operators) {
+        if let Some(operator) = operator {
+            predictions[operator] = Some(options.model.cover_seconds(&context, &cover.plan.cover));
+        }
+    }
+    let (partitions, search) = (plan.partitions.len(), plan.stats());
+    (replaced, Report { partitions, search, cplans, fused, rejected, predictions })
 }

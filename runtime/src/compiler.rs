@@ -7,14 +7,17 @@
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::program_executor::Origins;
+use crate::sketches::sketch_of;
 use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
 use fuseline_ir::hop::{HopDag, OperatorId};
 use fuseline_ir::{DataType, Value};
+use fuseline_passes::cost::Predictions;
 use fuseline_passes::joint::{Chosen, choose};
 use fuseline_passes::pipeline::{OptimizerOptions, Stage, Unsupported, realize};
 use fuseline_passes::rewrite::{RewriteReport, rewrite_with_report};
 use fuseline_passes::size::{SizeEnvironment, VariableFacts, propagate_dag, size_variables};
+use fuseline_passes::sketch::inputs_worth_a_sketch;
 use fuseline_skeletons::{BackendError, CompiledCPlan};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -42,9 +45,11 @@ pub type Observer<'a> = dyn FnMut(CompileStage<'_>) + 'a;
 
 /// A compiled block.
 #[derive(Debug)]
-pub(crate) struct CompiledDag {
+pub struct CompiledDag {
     /// The DAG with fused operators.
-    pub(crate) dag: HopDag,
+    pub dag: HopDag,
+    /// What the cost model expects of its operators.
+    pub predictions: Predictions,
 }
 
 /// What a compilation depended on, per variable read.
@@ -115,22 +120,28 @@ impl<'a> DagCompiler<'a> {
     ) -> Result<Arc<CompiledDag>, RuntimeError> {
         let key = std::ptr::from_ref(dag).addr();
         let block = self.blocks.entry(key).or_default();
-        let signature = loop {
+        let (signature, mut environment, sized) = loop {
             let signature = signature(dag, variables, &block.size_variables);
             if let Some((_, found)) = block.compiled.iter().find(|(known, _)| *known == signature) {
                 self.statistics.block_cache_hits += 1;
                 return Ok(Arc::clone(found));
             }
-            let unknown = size_variables(&sized(dag, &environment(dag, variables, origins, &block.size_variables))?);
+            let environment = environment(dag, variables, origins, &block.size_variables);
+            let sized = sized(dag, &environment)?;
+            let unknown = size_variables(&sized);
             let known = block.size_variables.len();
             block.size_variables.extend(unknown);
             if block.size_variables.len() == known {
-                break signature;
+                break (signature, environment, sized);
             }
         };
-        let environment = environment(dag, variables, origins, &block.size_variables);
+        for name in inputs_worth_a_sketch(&sized) {
+            if let Some(sketch) = variables.get(name).and_then(sketch_of) {
+                environment.set_sketch(name, sketch);
+            }
+        }
         let compiled = compile_dag(self.engine, dag, &environment, &mut self.statistics, self.observer)?;
-        let compiled = Arc::new(CompiledDag { dag: compiled });
+        let compiled = Arc::new(compiled);
         self.statistics.recompilations += u64::from(std::mem::replace(&mut block.is_compiled, true));
         if block.compiled.len() >= KEPT_PER_BLOCK {
             block.compiled.remove(0);
@@ -194,7 +205,7 @@ pub fn compile_dag(
     environment: &SizeEnvironment,
     statistics: &mut Statistics,
     observer: &mut Observer<'_>,
-) -> Result<HopDag, RuntimeError> {
+) -> Result<CompiledDag, RuntimeError> {
     let start = Instant::now();
     let codegen_before = statistics.codegen_seconds;
     let sized = sized(dag, environment)?;
@@ -204,10 +215,16 @@ pub fn compile_dag(
         None => {
             let (rewritten, report) = rewrite_with_report(&sized, rewrites);
             observer(CompileStage::Rewritten(&rewritten, &report));
-            rewritten
+            let options = &engine.options.optimizer;
+            let predictions = options.model.predict(&options.context(&rewritten));
+            CompiledDag { dag: rewritten, predictions }
         }
         Some(policy) => {
-            let options = OptimizerOptions { policy, ..engine.options.optimizer.clone() };
+            let options = OptimizerOptions {
+                policy,
+                sketches: environment.sketches().clone(),
+                ..engine.options.optimizer.clone()
+            };
             let chosen = choose(&sized, rewrites, &options);
             observer(CompileStage::Rewritten(&chosen.dag, &chosen.report));
             fuse(engine, &chosen, &options, statistics, observer)?
@@ -225,7 +242,7 @@ fn fuse(
     options: &OptimizerOptions,
     statistics: &mut Statistics,
     observer: &mut Observer<'_>,
-) -> Result<HopDag, RuntimeError> {
+) -> Result<CompiledDag, RuntimeError> {
     let mut failure = None;
     let mut operators = Vec::new();
     let mut compile = |plan: &fuseline_ir::cplan::VerifiedCPlan| {
@@ -267,5 +284,5 @@ fn fuse(
         let compiled = engine.plan_cache.operator(operator, engine.backend())?;
         observer(CompileStage::Operator(operator, &compiled));
     }
-    Ok(fused)
+    Ok(CompiledDag { dag: fused, predictions: report.predictions })
 }

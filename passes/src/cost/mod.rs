@@ -12,6 +12,7 @@
 //! * A value of fewer cells inside of a Cell operator is computed once per cell of the main input.
 
 mod constraints;
+mod prediction;
 mod sparsity;
 #[cfg(test)]
 mod tests;
@@ -26,10 +27,11 @@ use fuseline_ir::memo::TemplateType;
 
 pub use constraints::ExecutionType;
 pub(crate) use constraints::prune_impossible;
+pub use prediction::Predictions;
 pub use sparsity::{DENSE_SPARSITY, UNKNOWN_DRIVER_SPARSITY, bytes, bytes_of};
 pub(crate) use sparsity::{driver_sparsity, inputs_by_cell, is_driver, iteration_space, sparse_driver, sparsity};
-pub(crate) use vector::output_bytes;
 pub use vector::{CostVector, InputRead, cost_vector};
+pub(crate) use vector::{multi_aggregate_vector, output_bytes};
 pub use work::Work;
 
 /// A basic operator (without template, one member) or fused operator, as a plan has it.
@@ -71,8 +73,11 @@ pub struct CostTerms {
 }
 
 impl CostTerms {
+    /// An operator on scalars, which takes no time to speak of.
+    pub const FREE: CostTerms = CostTerms { start: 0.0, write: 0.0, read: 0.0, compute: 0.0, once: 0.0 };
+
     /// An operator that a constraint forbids.
-    pub const FORBIDDEN: CostTerms = CostTerms { start: f64::INFINITY, write: 0.0, read: 0.0, compute: 0.0, once: 0.0 };
+    pub const FORBIDDEN: CostTerms = CostTerms { start: f64::INFINITY, ..CostTerms::FREE };
 
     /// All of it: reads and computation overlap.
     pub fn seconds(&self) -> f64 {
@@ -106,11 +111,17 @@ impl CostModel {
         members: &[HopId],
         inputs: &[HopId],
     ) -> f64 {
-        let vector = vector::multi_aggregate_vector(context, space, roots, members, inputs);
+        let vector = multi_aggregate_vector(context, space, roots, members, inputs);
         self.terms(context, Some(TemplateType::MAgg), &vector).seconds()
     }
 
-    fn terms(&self, context: &Context<'_>, template: Option<TemplateType>, vector: &CostVector) -> CostTerms {
+    /// The seconds of an operator that writes, computes and reads this.
+    pub(crate) fn terms(
+        &self,
+        context: &Context<'_>,
+        template: Option<TemplateType>,
+        vector: &CostVector,
+    ) -> CostTerms {
         let terms = match self.execution(context, template, vector) {
             None => return CostTerms::FORBIDDEN,
             Some(ExecutionType::Local) => self.local_terms(vector),
@@ -127,6 +138,10 @@ impl CostModel {
             let whole = machine.read_part_time(input.bytes, input.bytes);
             machine.read_part_time(input.touched, input.bytes).max(input.gathers * gather).min(whole)
         };
+        let is_scalar = vector.inputs.is_empty() && vector.output <= vector::SCALAR_BYTES;
+        if is_scalar {
+            return CostTerms::FREE;
+        }
         CostTerms {
             start: machine.start,
             write: machine.local_write_time(vector.output),

@@ -10,7 +10,7 @@ use fuseline_ir::memo::TemplateType;
 use smallvec::SmallVec;
 
 /// Bytes of a scalar.
-const SCALAR_BYTES: f64 = 8.0;
+pub(super) const SCALAR_BYTES: f64 = 8.0;
 
 /// What one basic or fused operator writes, computes and reads.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +72,7 @@ pub(crate) fn output_bytes(context: &Context<'_>, root: HopId) -> f64 {
 }
 
 /// Full aggregates over the cells of `space` in one pass.
-pub(super) fn multi_aggregate_vector(
+pub(crate) fn multi_aggregate_vector(
     context: &Context<'_>,
     space: &SizeInfo,
     roots: &[HopId],

@@ -1,12 +1,11 @@
 //! The price of a whole DAG under a fusion plan: every fused operator, and every basic one that is left.
 
 use crate::construct::outside_inputs;
-use crate::cost::{CostModel, Operator, iteration_space};
+use crate::cost::CostModel;
 use crate::select::FusionPlan;
 use crate::template::Context;
 use cranelift_entity::{EntitySet, SecondaryMap};
-use fuseline_ir::hop::{FusionCover, HopId, HopOp};
-use fuseline_ir::memo::TemplateType;
+use fuseline_ir::hop::{HopId, HopOp};
 
 /// Seconds that a DAG takes under a fusion plan: the sum over the fused and basic operators that its outputs and effects
 /// need. Operators that several fused operators cover are paid in each.
@@ -28,40 +27,19 @@ pub fn plan_seconds(context: &Context<'_>, plan: &FusionPlan, model: &CostModel)
         }
         match cover_of[id] {
             None => {
-                seconds += basic_seconds(context, id, model);
+                seconds += model.basic_seconds(context, id);
                 needed.extend(context.hop(id).inputs.iter().copied());
             }
             Some(number) if !is_paid[number] => {
                 is_paid[number] = true;
                 let cover = &plan.covers[number];
-                let inputs = outside_inputs(context.dag, &cover.members);
-                needed.extend(inputs.iter().copied());
-                seconds += cover_seconds(context, cover, inputs, model);
+                needed.extend(outside_inputs(context.dag, &cover.members));
+                seconds += model.cover_seconds(context, cover);
             }
             Some(_) => {}
         }
     }
     seconds
-}
-
-fn basic_seconds(context: &Context<'_>, id: HopId, model: &CostModel) -> f64 {
-    if matches!(context.hop(id).op, HopOp::Read(_) | HopOp::Literal(_)) {
-        return 0.0;
-    }
-    let mut inputs = context.hop(id).inputs.to_vec();
-    inputs.sort_unstable();
-    inputs.dedup();
-    model.operator_seconds(context, &Operator { template: None, root: id, members: vec![id], inputs })
-}
-
-fn cover_seconds(context: &Context<'_>, cover: &FusionCover, inputs: Vec<HopId>, model: &CostModel) -> f64 {
-    let members = cover.members.clone();
-    if cover.template != TemplateType::MAgg {
-        let operator = Operator { template: Some(cover.template), root: cover.roots[0], members, inputs };
-        return model.operator_seconds(context, &operator);
-    }
-    let space = iteration_space(context, &members, cover.roots[0]);
-    model.multi_aggregate_seconds(context, &space, &cover.roots, &members, &inputs)
 }
 
 /// The number of live operators that make a matrix of which a dimension is unknown.

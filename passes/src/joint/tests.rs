@@ -1,8 +1,12 @@
 //! The search against its parts: fusing the DAG as written, and rewriting first.
 
 use super::*;
+use crate::cost::Operator;
 use crate::rewrite::rewrite;
+use crate::select::FusionPlan;
 use crate::testing::{Dag, Random, random_dag};
+use fuseline_ir::hop::HopId;
+use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 
 fn chosen(dag: &HopDag) -> Chosen {
@@ -12,7 +16,7 @@ fn chosen(dag: &HopDag) -> Chosen {
 /// The price of fusing a DAG as it is.
 fn price(dag: &HopDag) -> (usize, f64) {
     let options = OptimizerOptions::default();
-    let context = Context::new(dag, &options.template_limits);
+    let context = options.context(dag);
     let planned = plan_in(&context, &options);
     (price::unknown_operators(&context), plan_seconds(&context, &planned.plan, &options.model))
 }
@@ -32,7 +36,7 @@ fn the_choice_is_never_worse_than_rewriting_first_or_not_at_all() {
         let Chosen { dag: result, planned, report } = chosen(&dag);
         result.verify().expect("the chosen form is well-formed");
         let options = OptimizerOptions::default();
-        let context = Context::new(&result, &options.template_limits);
+        let context = options.context(&result);
         let own = (price::unknown_operators(&context), plan_seconds(&context, &planned.plan, &options.model));
         assert_eq!(own.1, report.tried[report.chosen].seconds, "seed {seed}");
         for (name, other) in [("as written", &dag), ("rewritten", &rewrite(&dag, &RewriteOptions::default()))] {
@@ -93,12 +97,16 @@ fn prices_are_those_of_all_operators() {
     let sum = d.sum(product);
     d.write("s", sum);
     let options = OptimizerOptions::default();
-    let context = Context::new(&d.dag, &options.template_limits);
+    let context = options.context(&d.dag);
     let planned = plan_in(&context, &options);
-    let machine = &options.model.machine;
+    let seconds = |template, root, members: &[HopId], inputs: &[HopId]| {
+        let operator = Operator { template, root, members: members.to_vec(), inputs: inputs.to_vec() };
+        options.model.operator_seconds(&context, &operator)
+    };
     let fused = plan_seconds(&context, &planned.plan, &options.model);
-    assert!((fused - machine.read_time(16e6) - machine.write_time(8.0)).abs() < 1e-12);
-    let unfused = plan_seconds(&context, &crate::select::FusionPlan::default(), &options.model);
-    let expected = machine.read_time(16e6) + machine.write_time(8e6) + machine.read_time(8e6) + machine.write_time(8.0);
-    assert!((unfused - expected).abs() < 1e-12, "{unfused} {expected}");
+    assert_eq!(fused, seconds(Some(TemplateType::Cell), sum, &[product, sum], &[x, y]));
+    let unfused = plan_seconds(&context, &FusionPlan::default(), &options.model);
+    let basic = seconds(None, sum, &[sum], &[product]) + seconds(None, product, &[product], &[x, y]);
+    assert_eq!(unfused, basic);
+    assert!(fused < unfused);
 }

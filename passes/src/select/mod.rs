@@ -232,7 +232,7 @@ fn saves_work(context: &Context<'_>, members: &[HopId]) -> bool {
 }
 
 /// The cover of a fused operator: its members and the transposes that it reads through.
-fn cover(context: &Context<'_>, operator: &Operator) -> Option<FusionCover> {
+pub(crate) fn cover(context: &Context<'_>, operator: &Operator) -> Option<FusionCover> {
     let template = operator.template?;
     let mut members = operator.members.clone();
     for &id in &operator.members {

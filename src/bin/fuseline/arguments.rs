@@ -265,11 +265,11 @@ pub(crate) struct RunArguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExplainFormat {
     Text,
-    /// Not there yet
+    /// Graphviz, a graph per block; of hops, rewritten, memo and plan
     Dot,
-    /// Not there yet
+    /// A drawing, of hops, rewritten, memo and plan
     Svg,
-    /// Not there yet
+    /// Data, of hops, rewritten, memo and plan
     Json,
 }
 

@@ -21,7 +21,7 @@ use elimination::Elimination;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::MemoTable;
 use operators::Groups;
-use problem::Problem;
+use problem::{MAX_SCOPE, Problem};
 
 /// The best plan of a partition, or none where it is too large to be stated. At most `limit` branches are taken to find
 /// operators, and as many to choose among them.
@@ -37,12 +37,12 @@ pub(super) fn solve(
     let count = problem.free().len();
     let seconds = |assignment: &[bool]| problem.seconds(assignment);
     let (factors, is_exact) = problem.factors(false);
-    let best = Elimination::new(count, factors, is_exact).minimum(limit, &seconds);
+    let best = Elimination::new(count, factors, MAX_SCOPE, is_exact).minimum(limit, &seconds);
     let bound = if problem.is_complete() {
         best.bound
     } else {
         let (factors, _) = problem.factors(true);
-        Elimination::new(count, factors, false).bound
+        Elimination::new(count, factors, MAX_SCOPE, false).bound
     };
     let chosen = problem.plan(&best.assignment)?;
     let operators: Vec<Operator> = chosen.into_iter().map(|candidate| candidate.operator.clone()).collect();

@@ -33,7 +33,7 @@ pub(super) fn for_each_space(dag: &HopDag, mut function: impl FnMut(&SearchSpace
 
 /// The seeds of random DAGs to try: from `FUSELINE_SEED`, so many or 50 times as many under `FUSELINE_LONG`, or as many
 /// as `FUSELINE_CASES` says.
-fn campaign(cases: u64) -> std::ops::Range<u64> {
+pub(in crate::select) fn campaign(cases: u64) -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seed = number("FUSELINE_SEED").unwrap_or(42);
     let cases = if number("FUSELINE_LONG") == Some(1) { 50 * cases } else { cases };

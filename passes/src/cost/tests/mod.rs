@@ -1,5 +1,7 @@
 //! Costs against hand-computed ones.
 
+mod plans;
+
 use super::*;
 use crate::machine::{Bandwidth, Cluster, Machine, OperationClass};
 use crate::template::TemplateLimits;
