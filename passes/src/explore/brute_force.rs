@@ -114,7 +114,7 @@ fn explored_plans_equal_brute_force() {
         assert_eq!(all, defined, "FUSELINE_SEED={seed} FUSELINE_CASES=1: entries twice, or of other templates");
     }
     if cases >= 2_000 {
-        assert!(plans > 10 * cases && templates.len() == TEMPLATES.len(), "{plans} plans of {templates:?}");
+        assert!(plans > 3 * cases && templates.len() == TEMPLATES.len(), "{plans} plans of {templates:?}");
     }
 }
 
@@ -196,7 +196,7 @@ fn collector(operators: usize) -> HopDag {
     let mut d = Dag::default();
     let x = d.read("X", 1000, 100);
     let inputs: Vec<HopId> = (1..operators).map(|_| d.op(UnaryOp::Exp, &[x])).collect();
-    let all = d.op(NaryOp::Plus, &inputs);
+    let all = d.op(HopOp::Nary(NaryOp::Plus), &inputs);
     d.write("o", all);
     d.dag
 }

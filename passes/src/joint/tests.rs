@@ -36,7 +36,7 @@ fn the_choice_is_never_worse_than_rewriting_first_or_not_at_all() {
         let Chosen { dag: result, planned, report } = chosen(&dag);
         result.verify().expect("the chosen form is well-formed");
         let options = OptimizerOptions::default();
-        let context = Context::new(&result, &options.template_limits);
+        let context = options.context(&result);
         let own = (price::unknown_operators(&context), plan_seconds(&context, &planned.plan, &options.model));
         assert_eq!(own.1, report.tried[report.chosen].seconds, "seed {seed}");
         for (name, other) in [("as written", &dag), ("rewritten", &rewrite(&dag, &RewriteOptions::default()))] {
