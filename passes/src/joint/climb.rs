@@ -8,7 +8,7 @@ use super::Search;
 use crate::explore::explore_in;
 use crate::pipeline::Planned;
 use crate::rewrite::{Alternatives, Choices, Flip, Form, RewriteOptions};
-use crate::template::TEMPLATES;
+use crate::template::{Context, TEMPLATES};
 use cranelift_entity::EntitySet;
 use fuseline_ir::hop::{HopDag, HopId};
 use fuseline_ir::memo::MemoTable;
@@ -25,10 +25,10 @@ impl Search<'_> {
     /// Changes single choices of the best form until no proposal helps or the budget ends.
     pub(super) fn climb(&mut self, rewrites: &RewriteOptions) {
         let Some(alternatives) = self.forms.alternatives() else { return };
-        let planned = self.tried.len() + rewrites.max_planned;
-        while let Some(choices) = self.best().form.choices.clone() {
-            let improved = self.proposals(alternatives, &choices, rewrites).into_iter().any(|proposal| {
-                let is_in_budget = self.tried.len() < planned;
+        let limit = self.priced.len() + rewrites.max_planned;
+        while let Some((choices, proposals)) = self.proposals(alternatives, rewrites) {
+            let improved = proposals.into_iter().any(|proposal| {
+                let is_in_budget = self.priced.len() < limit;
                 is_in_budget && self.propose(alternatives.describe(&choices, proposal.flip), proposal.form)
             });
             if !improved {
@@ -37,33 +37,29 @@ impl Search<'_> {
         }
     }
 
+    /// Changes of the best choices that may matter, and these choices.
     fn proposals(
         &mut self,
         alternatives: &Alternatives,
-        choices: &Choices,
         rewrites: &RewriteOptions,
-    ) -> Vec<Proposal> {
-        let best = self.best();
+    ) -> Option<(Choices, Vec<Proposal>)> {
+        let (best, choices) = self.best_with_choices()?;
         let unfused = unfused_values(&best.form.dag, &best.planned);
         let barriers = barriers(&best.form.dag, &best.planned.memo);
         let touches = |flip: &Flip| best.form.hop(flip.class).is_some_and(|id| touches(&best.form.dag, &unfused, id));
-        let flips: Vec<Flip> = alternatives.flips(choices).into_iter().filter(touches).collect();
-        let mut proposals = Vec::new();
-        for flip in flips {
-            if self.explored == rewrites.max_explored {
-                break;
-            }
-            self.explored += 1;
-            let form = self.forms.form(alternatives.flipped(choices, flip));
-            let memo = explore_in(&self.options.context(&form.dag), TEMPLATES);
-            let own = self::barriers(&form.dag, &memo);
-            if own <= barriers {
-                proposals.push(Proposal { flip, form, barriers: own });
-            }
-        }
+        let mut flips: Vec<Flip> = alternatives.flips(choices).into_iter().filter(touches).collect();
+        flips.truncate(rewrites.max_explored - self.explored);
+        let choices = choices.clone();
+        self.explored += flips.len();
+        let explored = flips.into_iter().map(|flip| {
+            let form = self.forms.form(alternatives.flipped(&choices, flip));
+            let memo = explore_in(&Context::new(&form.dag, &self.options.template_limits), TEMPLATES);
+            Proposal { flip, barriers: self::barriers(&form.dag, &memo), form }
+        });
+        let mut proposals: Vec<Proposal> = explored.filter(|proposal| proposal.barriers <= barriers).collect();
         // A stable sort: equally many barriers stay in the order of cost.
         proposals.sort_by_key(|proposal| proposal.barriers);
-        proposals
+        Some((choices, proposals))
     }
 }
 

@@ -14,9 +14,9 @@ mod tests;
 
 use crate::explain::plan_text;
 use crate::pipeline::{OptimizerOptions, Planned, plan_in};
-use crate::rewrite::{Form, Forms, RewriteOptions, RewriteReport, Tried};
+use crate::rewrite::{Choices, Form, Forms, RewriteOptions, RewriteReport, Tried};
 use crate::select::SelectPolicy;
-use fuseline_ir::hop::HopDag;
+use fuseline_ir::hop::{Hop, HopDag};
 
 pub use price::plan_seconds;
 
@@ -70,18 +70,15 @@ impl Price {
 /// The same DAG and options always give the same result.
 pub fn choose(dag: &HopDag, rewrites: &RewriteOptions, options: &OptimizerOptions) -> Chosen {
     let forms = Forms::of(dag, rewrites);
-    let rewritten = forms.rewritten(rewrites);
-    let has_choice = rewrites.enabled && matches!(options.policy, SelectPolicy::CostBased | SelectPolicy::Exhaustive);
     let mut search = Search::new(&forms, options);
-    search.propose("rewritten", rewritten);
-    if has_choice {
-        for (name, form) in forms.unrewritten() {
-            search.propose(name, form);
+    search.propose("rewritten", forms.rewritten(rewrites));
+    if rewrites.enabled && matches!(options.policy, SelectPolicy::CostBased | SelectPolicy::Exhaustive) {
+        search.propose_unrewritten();
+        if search.has_fusion() {
+            search.propose_diverse(rewrites);
+            search.climb(rewrites);
+            search.propose_separate_transposes();
         }
-    }
-    if has_choice && search.has_fusion() {
-        search.propose_diverse(rewrites);
-        search.climb(rewrites);
     }
     search.finish()
 }
@@ -90,25 +87,22 @@ pub fn choose(dag: &HopDag, rewrites: &RewriteOptions, options: &OptimizerOption
 struct Search<'a> {
     forms: &'a Forms,
     options: &'a OptimizerOptions,
-    /// The DAGs that were priced, as text.
-    seen: Vec<String>,
-    tried: Vec<Tried>,
+    priced: Vec<Priced>,
+    names: Vec<String>,
+    best: usize,
     explored: usize,
-    best: Option<(usize, Priced)>,
 }
 
 impl<'a> Search<'a> {
     fn new(forms: &'a Forms, options: &'a OptimizerOptions) -> Self {
-        Search { forms, options, seen: Vec::new(), tried: Vec::new(), explored: 0, best: None }
+        Search { forms, options, priced: Vec::new(), names: Vec::new(), best: 0, explored: 0 }
     }
 
     /// Fuses and prices a form, unless it is one that was priced; whether it is the best so far.
     fn propose(&mut self, name: impl Into<String>, form: Form) -> bool {
-        let text = form.dag.to_string();
-        if self.seen.contains(&text) {
+        if self.priced.iter().any(|other| is_same(&other.form.dag, &form.dag)) {
             return false;
         }
-        self.seen.push(text);
         let context = self.options.context(&form.dag);
         let planned = plan_in(&context, self.options);
         let price = Price {
@@ -116,23 +110,34 @@ impl<'a> Search<'a> {
             seconds: plan_seconds(&context, &planned.plan, &self.options.model),
             cost: form.cost,
         };
-        let operators = form.dag.hops.len();
-        self.tried.push(Tried { name: name.into(), seconds: price.seconds, cost: price.cost, operators });
-        let is_best = self.best.as_ref().is_none_or(|(_, best)| price.beats(&best.price));
+        let is_best = self.priced.get(self.best).is_none_or(|best| price.beats(&best.price));
         if is_best {
-            self.best = Some((self.tried.len() - 1, Priced { form, planned, price }));
+            self.best = self.priced.len();
         }
+        self.priced.push(Priced { form, planned, price });
+        self.names.push(name.into());
         is_best
     }
 
     fn best(&self) -> &Priced {
-        &self.best.as_ref().expect("the rewritten form comes first").1
+        &self.priced[self.best]
+    }
+
+    /// The best form whose choices are known, so that single ones can be changed.
+    fn best_with_choices(&self) -> Option<(&Priced, &Choices)> {
+        let with_choices = self.priced.iter().filter_map(|priced| Some((priced, priced.form.choices.as_ref()?)));
+        with_choices.reduce(|best, other| if other.0.price.beats(&best.0.price) { other } else { best })
     }
 
     /// Whether there is anything for which templates matter.
     fn has_fusion(&self) -> bool {
-        let mut entries = self.best().planned.memo.groups().flat_map(|(_, entries)| entries);
-        self.forms.alternatives().is_some() && entries.next().is_some()
+        self.priced.iter().any(|priced| priced.planned.memo.groups().next().is_some())
+    }
+
+    fn propose_unrewritten(&mut self) {
+        for (name, form) in self.forms.unrewritten() {
+            self.propose(name, form);
+        }
     }
 
     /// Forms that minimise something else, and those that differ from the best in one choice and cost the least.
@@ -140,11 +145,10 @@ impl<'a> Search<'a> {
         for (name, form) in self.forms.extremes() {
             self.propose(name, form);
         }
-        let Some((alternatives, choices)) = self.forms.alternatives().zip(self.best().form.choices.clone()) else {
-            return;
-        };
+        let start = self.best_with_choices().map(|(_, choices)| choices.clone());
+        let Some((alternatives, choices)) = self.forms.alternatives().zip(start) else { return };
         for flip in alternatives.flips(&choices) {
-            if self.tried.len() >= rewrites.max_forms {
+            if self.priced.len() >= rewrites.max_forms {
                 break;
             }
             let name = alternatives.describe(&choices, flip);
@@ -152,14 +156,37 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn finish(self) -> Chosen {
-        let (number, Priced { form, planned, .. }) = self.best.expect("the rewritten form comes first");
-        let mut report = self.forms.report().of_result(&form.dag, form.cost);
-        report.tried = self.tried;
-        report.chosen = number;
-        report.explored = self.explored;
+    /// The best form with its common transposes computed for each consumer, which may fuse what sharing does not.
+    fn propose_separate_transposes(&mut self) {
+        if let Some(form) = self.best().form.with_separate_transposes() {
+            self.propose("separate transposes", form);
+        }
+    }
+
+    fn finish(mut self) -> Chosen {
+        let tried = self.priced.iter().zip(self.names).map(|(priced, name)| Tried {
+            name,
+            seconds: priced.price.seconds,
+            cost: priced.price.cost,
+            operators: priced.form.dag.hops.len(),
+        });
+        let tried = tried.collect();
+        let Priced { form, planned, .. } = self.priced.swap_remove(self.best);
+        let report = self.forms.report().of_result(&form.dag, form.cost);
+        let report = RewriteReport { tried, chosen: self.best, explored: self.explored, ..report };
         Chosen { dag: form.dag, planned, report }
     }
+}
+
+/// Whether two DAGs are the same, but for places in scripts.
+fn is_same(one: &HopDag, other: &HopDag) -> bool {
+    let is_same_operator = |(one, other): (&Hop, &Hop)| {
+        one.op == other.op && one.inputs == other.inputs && one.data_type == other.data_type && one.size == other.size
+    };
+    one.hops.len() == other.hops.len()
+        && one.outputs == other.outputs
+        && one.effects == other.effects
+        && one.hops.values().zip(other.hops.values()).all(is_same_operator)
 }
 
 /// The forms that were tried with their prices, the chosen form, and its fused operators.

@@ -6,7 +6,7 @@
 use super::cost::Weights;
 use super::dag::finish;
 use super::exchange::Exchange;
-use super::extract::{Candidate, Classes, Plan, extract, order};
+use super::extract::{Candidate, Classes, Plan, completed_input_plan, extract, order};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{Hop, HopDag, HopId, Inputs, Span};
 use fuseline_ir::size::SizeInfo;
@@ -56,6 +56,11 @@ impl Alternatives {
     /// The choices of least weight.
     pub(super) fn cheapest(&self, weights: Weights) -> Choices {
         Choices(extract(&self.classes, &self.roots, weights))
+    }
+
+    /// The choices of the input.
+    pub(super) fn as_written(&self) -> Choices {
+        Choices(completed_input_plan(&self.classes, Weights::Balanced))
     }
 
     /// A change as text: `b(1-*) of TRead X, TRead Y for b(-) of LIT 1, b(*)`.

@@ -1,24 +1,48 @@
-//! Compiles the rule tables to egg's rewrites: commuted forms, guards by variable names, checked application.
+//! Compiles the rule tables to egg's rewrites: commuted forms, guards, checked application.
 
-use super::egraph::{EGraph, Facts, FactsAnalysis, Node};
-use super::rules::Rule;
+use super::RewriteOptions;
+use super::egraph::{EGraph, FactsAnalysis, Node};
+use super::guards::{Condition, Kind};
+use super::rules::{Guard, Rule, all};
 use egg::{Applier, ENodeOrVar, Id, Language, Pattern, PatternAst, Rewrite, Subst, Symbol, Var};
-use fuseline_ir::types::{DataType, Value};
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
-/// The rewrites of one rule, named by it and a number, since egg schedules and counts by name.
-pub(super) fn compile(rule: &'static Rule) -> Vec<Rewrite<Node, FactsAnalysis>> {
-    let variants = rule.patterns.iter().flat_map(|(left, right)| {
-        let right: Pattern<Node> = parse(right);
-        commuted(&parse(left).ast).into_iter().map(move |left| (Pattern::new(left), right.clone()))
-    });
-    let rewrite = |(number, (left, right)): (usize, (Pattern<Node>, Pattern<Node>))| {
-        let guards = left.vars().into_iter().map(|var| (var, Guard::of(var))).collect();
-        let applier = CheckedApplier { right: right.ast, guards };
-        let name = format!("{}{NUMBER}{number}", rule.name);
-        Rewrite::new(name, left, applier).expect("every variable of a right side occurs on the left")
-    };
-    variants.enumerate().map(rewrite).collect()
+/// Every rule with its rewrites: the tables never change, and compiling them takes longer than most saturations.
+static COMPILED: LazyLock<Vec<(&'static Rule, Vec<Rewrite<Node, FactsAnalysis>>)>> =
+    LazyLock::new(|| all().map(|rule| (rule, compile(rule, rule.when))).collect());
+
+/// The rewrites of the rules that these options allow.
+pub(super) fn rewrites(options: &RewriteOptions) -> impl Iterator<Item = &'static Rewrite<Node, FactsAnalysis>> {
+    let allowed = COMPILED.iter().filter(|(rule, _)| rule.is_allowed(options));
+    allowed.flat_map(|(_, rewrites)| rewrites)
+}
+
+/// The rewrites of one rule under these guards.
+pub(super) fn compile(rule: &Rule, guards: &[Guard]) -> Vec<Rewrite<Node, FactsAnalysis>> {
+    let mut rewrites = Vec::new();
+    for (left, right) in rule.instances() {
+        compile_pattern(rule, guards, &left, &right, &mut rewrites);
+    }
+    rewrites
+}
+
+/// The rewrites of one pattern: one for each commuted form. They are named by the rule and a number, since egg schedules
+/// and counts by name.
+pub(super) fn compile_pattern(
+    rule: &Rule,
+    guards: &[Guard],
+    left: &str,
+    right: &str,
+    rewrites: &mut Vec<Rewrite<Node, FactsAnalysis>>,
+) {
+    for left in commuted(&parse(left).ast) {
+        let name = format!("{}{NUMBER}{}", rule.name, rewrites.len());
+        let left = Pattern::new(left);
+        let condition = Condition::new(&left.vars(), guards);
+        let rewrite = Rewrite::new(name, left, CheckedApplier { right: parse(right).ast, condition });
+        rewrites.push(rewrite.expect("every variable of a right side occurs on the left"));
+    }
 }
 
 /// The rule that a rewrite comes from.
@@ -30,7 +54,7 @@ pub(super) fn rule_of(rewrite: Symbol) -> &'static str {
 /// Stands between the name of a rule and the number of its rewrite.
 const NUMBER: char = '#';
 
-fn parse(pattern: &str) -> Pattern<Node> {
+pub(super) fn parse(pattern: &str) -> Pattern<Node> {
     pattern.parse().unwrap_or_else(|error| panic!("the rule tables hold well-formed patterns: `{pattern}`: {error:?}"))
 }
 
@@ -68,7 +92,7 @@ fn without_names(pattern: &PatternAst<Node>) -> String {
                     order.push(var);
                     order.len() - 1
                 });
-                tokens.push(format!("{:?}#{number}", Guard::of(var)));
+                tokens.push(format!("{:?}#{number}", Kind::of(var)));
             }
             Err(_) => tokens.push(token.to_owned()),
         }
@@ -76,40 +100,10 @@ fn without_names(pattern: &PatternAst<Node>) -> String {
     tokens.join(" ")
 }
 
-/// What a variable stands for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Guard {
-    Matrix,
-    Numeric,
-    Literal(f64),
-}
-
-impl Guard {
-    /// By the variable's name, as the documentation of the rules says.
-    pub(super) fn of(var: Var) -> Self {
-        let name = var.to_string();
-        match name.chars().nth(1) {
-            Some(digit) if digit.is_ascii_digit() => Guard::Literal(f64::from(digit as u8 - b'0')),
-            Some(letter) if letter.is_ascii_uppercase() => Guard::Matrix,
-            _ => Guard::Numeric,
-        }
-    }
-
-    fn holds(self, facts: &Facts) -> bool {
-        match self {
-            Guard::Matrix => facts.data_type.is_matrix(),
-            Guard::Numeric => {
-                facts.data_type.is_matrix() || facts.data_type.is_scalar() && facts.data_type != DataType::STR
-            }
-            Guard::Literal(number) => facts.constant.as_ref().and_then(Value::as_f64) == Some(number),
-        }
-    }
-}
-
 /// Makes the right side where the guards hold and its type and shape are those of the left.
 struct CheckedApplier {
     right: PatternAst<Node>,
-    guards: Vec<(Var, Guard)>,
+    condition: Condition,
 }
 
 impl Applier<Node, FactsAnalysis> for CheckedApplier {
@@ -121,7 +115,7 @@ impl Applier<Node, FactsAnalysis> for CheckedApplier {
         _searcher: Option<&PatternAst<Node>>,
         _rule: Symbol,
     ) -> Vec<Id> {
-        if !self.guards.iter().all(|(var, guard)| guard.holds(&egraph[subst[*var]].data)) {
+        if !self.condition.holds(egraph, class, subst) {
             return Vec::new();
         }
         let made = egraph.add_instantiation(&self.right, subst);
@@ -146,13 +140,5 @@ mod tests {
         // Both orders of a product of two free variables match the same.
         assert_eq!(count("(minus ?1 (mult ?x ?y))"), 1);
         assert_eq!(count("(div ?1 (plus ?1b (exp (neg ?x))))"), 2);
-    }
-
-    #[test]
-    fn names_of_variables_are_guards() {
-        let guard = |name: &str| Guard::of(name.parse().expect("a variable"));
-        assert_eq!(guard("?X"), Guard::Matrix);
-        assert_eq!(guard("?x"), Guard::Numeric);
-        assert_eq!(guard("?1b"), Guard::Literal(1.0));
     }
 }

@@ -5,7 +5,7 @@ use super::fold::fold;
 use super::operator::Operator;
 use cranelift_entity::SecondaryMap;
 use foldhash::HashMap;
-use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, HopOutput, Inputs};
+use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, HopOutput, Inputs, ReorgOp};
 use fuseline_ir::size::SizeInfo;
 use fuseline_ir::types::{DataType, Value};
 
@@ -90,6 +90,29 @@ pub(super) fn sweep(dag: &HopDag) -> Rebuilt {
     let mut new_ids = SecondaryMap::with_capacity(dag.hops.len());
     for (id, hop) in dag.hops.iter().filter(|(id, _)| live[*id]) {
         let inputs = Rebuilt::inputs(&new_ids, hop);
+        new_ids[id] = Some(result.push(Hop { inputs, ..hop.clone() }));
+    }
+    Rebuilt::of(dag, result, new_ids)
+}
+
+/// The DAG in which every consumer of a transpose has a transpose of its own, since templates that read through one need
+/// it for themselves. Transposes that leave the DAG stay shared.
+pub(super) fn separate_transposes(dag: &HopDag) -> Rebuilt {
+    let mut result = HopDag::new();
+    let mut new_ids = SecondaryMap::with_capacity(dag.hops.len());
+    let mut is_taken = SecondaryMap::<HopId, bool>::with_capacity(dag.hops.len());
+    for root in dag.roots() {
+        is_taken[root] = true;
+    }
+    for (id, hop) in &dag.hops {
+        let mut inputs = Rebuilt::inputs(&new_ids, hop);
+        for (input, &original) in inputs.iter_mut().zip(&hop.inputs) {
+            let is_shared = std::mem::replace(&mut is_taken[original], true);
+            if is_shared && dag[original].op == HopOp::Reorg(ReorgOp::Transpose) {
+                let copy = result.hops[*input].clone();
+                *input = result.push(copy);
+            }
+        }
         new_ids[id] = Some(result.push(Hop { inputs, ..hop.clone() }));
     }
     Rebuilt::of(dag, result, new_ids)

@@ -6,7 +6,8 @@ use super::cost::Shape;
 use super::fold::fold;
 use super::operator::Operator;
 use egg::{Analysis, DidMerge, FromOp, Id, Language};
-use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Inputs, Span, infer};
+use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Inputs, ShapeOp, Span, infer};
+use fuseline_ir::ops::UnaryOp;
 use fuseline_ir::size::SizeInfo;
 use fuseline_ir::types::{DataType, Value};
 use smallvec::SmallVec;
@@ -62,11 +63,19 @@ pub(super) struct Facts {
     pub(super) data_type: DataType,
     pub(super) size: SizeInfo,
     pub(super) constant: Option<Value>,
+    /// Whether all cells are 0 or 1.
+    pub(super) is_indicator: bool,
     pub(super) span: Option<Span>,
 }
 
 impl Facts {
-    const UNKNOWN: Facts = Facts { data_type: DataType::Unknown, size: SizeInfo::UNKNOWN, constant: None, span: None };
+    const UNKNOWN: Facts = Facts {
+        data_type: DataType::Unknown,
+        size: SizeInfo::UNKNOWN,
+        constant: None,
+        is_indicator: false,
+        span: None,
+    };
 
     /// The facts of an operator of the input.
     pub(super) fn of(hop: &Hop) -> Self {
@@ -74,7 +83,8 @@ impl Facts {
             HopOp::Literal(value) => Some(value.clone()),
             _ => None,
         };
-        Facts { data_type: hop.data_type, size: hop.size, constant, span: hop.span }
+        let is_indicator = is_indicator(&hop.op, hop.data_type);
+        Facts { data_type: hop.data_type, size: hop.size, constant, is_indicator, span: hop.span }
     }
 
     pub(super) fn shape(&self) -> Shape {
@@ -119,6 +129,7 @@ impl Analysis<Node> for FactsAnalysis {
             | keep_first(&mut a.size.cols, b.size.cols)
             | egg::merge_option(&mut a.size.nnz, b.size.nnz, egg::merge_min)
             | keep_first(&mut a.constant, b.constant)
+            | egg::merge_max(&mut a.is_indicator, b.is_indicator)
             | egg::merge_option(&mut a.span, b.span, earlier)
     }
 
@@ -162,7 +173,8 @@ fn infer_facts(egraph: &EGraph, node: &Node) -> Facts {
     let op = node.operator.op();
     if let HopOp::Literal(value) = op {
         let data_type = DataType::Scalar(value.scalar_type());
-        return Facts { data_type, constant: Some(value.clone()), ..Facts::UNKNOWN };
+        let is_indicator = is_indicator(op, data_type);
+        return Facts { data_type, constant: Some(value.clone()), is_indicator, ..Facts::UNKNOWN };
     }
     if !op.is_pure() || matches!(op, HopOp::Read(_) | HopOp::Parameterized { .. } | HopOp::SpoofOp { .. }) {
         // Only the input knows the types and sizes of these.
@@ -172,7 +184,31 @@ fn infer_facts(egraph: &EGraph, node: &Node) -> Facts {
     let Ok((data_type, size)) = infer::output(&scratch, op, &inputs) else { return Facts::UNKNOWN };
     let constants: Option<Vec<&Value>> = node.inputs.iter().map(|&id| egraph[id].data.constant.as_ref()).collect();
     let constant = constants.filter(|inputs| !inputs.is_empty()).and_then(|inputs| fold(op, data_type, &inputs));
-    Facts { data_type, size, constant, span: None }
+    let constant = constant.or_else(|| count(egraph, node).map(Value::I64));
+    Facts { data_type, size, constant, is_indicator: is_indicator(op, data_type), span: None }
+}
+
+/// Whether an operation gives 0 or 1 in every cell.
+fn is_indicator(op: &HopOp, data_type: DataType) -> bool {
+    data_type == DataType::BOOL
+        || match op {
+            HopOp::Unary(op) => matches!(op, UnaryOp::Not | UnaryOp::IsNan | UnaryOp::IsInf),
+            HopOp::Binary(op) | HopOp::Outer(op) => op.algebra().boolean,
+            _ => false,
+        }
+}
+
+/// The number of rows, columns or cells that an operator asks for, where it is known.
+fn count(egraph: &EGraph, node: &Node) -> Option<i64> {
+    let (HopOp::Shape(shape), [input]) = (node.operator.op(), &node.inputs[..]) else { return None };
+    let facts = &egraph[*input].data;
+    let count = match shape {
+        _ if !facts.data_type.is_matrix() => None,
+        ShapeOp::Nrow => facts.size.rows,
+        ShapeOp::Ncol => facts.size.cols,
+        ShapeOp::Length => facts.size.cells(),
+    };
+    count.and_then(|count| i64::try_from(count).ok())
 }
 
 /// A DAG of leaves that have the facts of the inputs of `node`, since inference asks about operators of a DAG.

@@ -34,17 +34,26 @@ const ROUNDS: usize = 4;
 /// The cheapest plan found that computes the classes `roots`.
 pub(super) fn extract(classes: &Classes, roots: &[usize], weights: Weights) -> Plan {
     let greedy = greedy_plan(classes, weights);
-    // What the input does not need is taken from the greedy plan, once an exchange needs it.
-    let input = input_plan(classes).into_iter().zip(&greedy).map(|(own, other)| own.or(*other)).collect();
+    let input = completed(input_plan(classes), &greedy);
     let (input, input_cost) = improve(classes, roots, weights, input);
     let (greedy, greedy_cost) = improve(classes, roots, weights, greedy);
     let input_cost = input_cost.expect("operators of the input only use earlier ones");
     if greedy_cost.is_some_and(|cost| cost < input_cost) { greedy } else { input }
 }
 
+/// The operators of the input, and the greedy ones where the input needs none.
+pub(super) fn completed_input_plan(classes: &Classes, weights: Weights) -> Plan {
+    completed(input_plan(classes), &greedy_plan(classes, weights))
+}
+
+/// A plan with choices for the classes that it does not need, for exchanges that come to need them.
+fn completed(plan: Plan, other: &Plan) -> Plan {
+    plan.into_iter().zip(other).map(|(own, other)| own.or(*other)).collect()
+}
+
 /// For every class the operator of the input that came first. Its inputs came earlier still, so there are no cycles,
 /// and no operator is needed that the input did not have.
-pub(super) fn input_plan(classes: &Classes) -> Plan {
+fn input_plan(classes: &Classes) -> Plan {
     let first = |candidates: &Vec<Candidate>| {
         let originals = candidates.iter().enumerate().filter_map(|(i, candidate)| Some((candidate.original?, i)));
         originals.min().map(|(_, i)| i)

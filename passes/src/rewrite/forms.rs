@@ -2,7 +2,7 @@
 
 use super::alternatives::{Alternatives, Choices};
 use super::cost::{Weights, dag_cost};
-use super::dag::{Rebuilt, canonicalize, sweep};
+use super::dag::{Rebuilt, canonicalize, separate_transposes, sweep};
 use super::saturate::saturate;
 use super::{RewriteOptions, RewriteReport, means};
 use fuseline_ir::hop::{HopDag, HopId};
@@ -34,6 +34,12 @@ impl Form {
     /// The operator that computes a class; nothing where this form does without.
     pub(crate) fn hop(&self, class: usize) -> Option<HopId> {
         self.hops.get(class).copied().flatten()
+    }
+
+    /// The same form with a transpose for every consumer of one; nothing where no transpose has several.
+    pub(crate) fn with_separate_transposes(&self) -> Option<Form> {
+        let separate = separate_transposes(&self.dag).dag;
+        (separate.hops.len() > self.dag.hops.len()).then(|| Form::without_choices(separate))
     }
 
     fn without_choices(dag: HopDag) -> Form {
@@ -68,11 +74,15 @@ impl Forms {
         self.alternatives.as_ref()
     }
 
-    /// The form in which nothing was done, and the one in which only common subexpressions are merged and constants
-    /// folded.
-    pub(crate) fn unrewritten(&self) -> [(&'static str, Form); 2] {
+    /// The form in which nothing was done, the one in which only common subexpressions are merged and constants folded,
+    /// and the one that no rule but what sizes decide has changed.
+    pub(crate) fn unrewritten(&self) -> Vec<(&'static str, Form)> {
         let form = |dag: &HopDag| Form::without_choices(dag.clone());
-        [("as written", form(&self.swept)), ("common subexpressions merged", form(&self.canonical))]
+        let mut forms =
+            vec![("as written", form(&self.swept)), ("common subexpressions merged", form(&self.canonical))];
+        let choices = self.alternatives.as_ref().map(Alternatives::as_written);
+        forms.extend(choices.map(|choices| ("without rules", self.form(choices))));
+        forms
     }
 
     /// The form that the cost of rewriting prefers, for the sizes that the DAG carries.

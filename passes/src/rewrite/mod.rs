@@ -15,6 +15,7 @@ mod exchange;
 mod extract;
 pub(crate) mod fold;
 mod forms;
+mod guards;
 mod means;
 mod operator;
 mod report;
@@ -26,7 +27,7 @@ mod tests;
 pub(crate) use alternatives::{Alternatives, Choices, Flip};
 pub(crate) use forms::{Form, Forms};
 pub use report::{RewriteReport, Tried, explain_rewrites};
-pub use rules::{Changes, Rule, all as all_rules};
+pub use rules::{Change, Each, Guard, Rule, all as all_rules};
 
 use fuseline_ir::hop::HopDag;
 
@@ -37,6 +38,9 @@ pub struct RewriteOptions {
     pub enabled: bool,
     /// Whether every cell must keep its IEEE bits: excludes rules that change a rounding or the sign of a zero.
     pub strict_ieee: bool,
+    /// Whether to compute as with real numbers: allows rules after which terms may cancel or overflow that did not
+    /// before, and which NaN and infinities give away. Without effect under strict IEEE.
+    pub algebraic: bool,
     /// DAGs of more operators only get common subexpressions and constants folded.
     pub max_operators: usize,
     /// Saturation stops when the e-graph has this many nodes.
@@ -56,6 +60,7 @@ impl Default for RewriteOptions {
         RewriteOptions {
             enabled: true,
             strict_ieee: false,
+            algebraic: false,
             max_operators: 2_000,
             max_nodes: 10_000,
             max_iterations: 12,

@@ -3,7 +3,7 @@
 //! The mnemonics of element-wise operations and aggregates come from the op table, so a new operation needs no change
 //! here or in the e-graph.
 
-use fuseline_ir::hop::{CastOp, DataGenOp, HopId, HopOp, NaryOp, ReorgOp, ShapeOp};
+use fuseline_ir::hop::{CastOp, DataGenOp, Function, HopId, HopOp, NaryOp, ReorgOp, ShapeOp};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use fuseline_ir::types::Value;
 use std::cmp::Ordering;
@@ -33,23 +33,21 @@ impl Operator {
         Operator(Arc::new(Definition { op: op.clone(), mnemonic }))
     }
 
-    /// The operation of an operator that patterns may name: element-wise operations, aggregates and other operations
-    /// without parameters by their mnemonics, integers as literals.
+    /// The operation of an operator that patterns may name: operations without parameters by their mnemonics, functions
+    /// as `function:argument:argument`, integers and truth values as literals.
     pub(super) fn from_mnemonic(text: &str) -> Option<Self> {
-        let op = text
-            .parse::<i64>()
-            .ok()
-            .map(|value| HopOp::Literal(Value::I64(value)))
+        let op = literal(text)
             .or_else(|| UnaryOp::from_mnemonic(text).map(HopOp::Unary))
             .or_else(|| BinaryOp::from_mnemonic(text).map(HopOp::Binary))
             .or_else(|| TernaryOp::from_mnemonic(text).map(HopOp::Ternary))
-            .or_else(|| aggregate_from_mnemonic(text))
+            .or_else(|| compound(text))
             .or_else(|| ReorgOp::from_mnemonic(text).map(HopOp::Reorg))
             .or_else(|| NaryOp::from_mnemonic(text).map(HopOp::Nary))
             .or_else(|| ShapeOp::from_mnemonic(text).map(HopOp::Shape))
             .or_else(|| CastOp::from_mnemonic(text).map(HopOp::Cast))
             .or_else(|| DataGenOp::from_mnemonic(text).filter(|op| *op != DataGenOp::Rand).map(HopOp::DataGen))
-            .or_else(|| [HopOp::MatMul, HopOp::Concat].into_iter().find(|op| mnemonic(op) == text))?;
+            .or_else(|| SINGLE.iter().find(|op| mnemonic(op) == text).cloned())
+            .or_else(|| function(text))?;
         Some(Operator::pure(&op))
     }
 
@@ -64,9 +62,28 @@ impl Operator {
     }
 }
 
-fn aggregate_from_mnemonic(text: &str) -> Option<HopOp> {
-    let (op, direction) = text.split_once('.')?;
-    Some(HopOp::AggUnary(op.parse::<AggOp>().ok()?, direction.parse::<Direction>().ok()?))
+/// Operations that are the only ones of their kind.
+const SINGLE: &[HopOp] = &[HopOp::MatMul, HopOp::Concat, HopOp::Index, HopOp::LeftIndex];
+
+fn literal(text: &str) -> Option<HopOp> {
+    let truth = || text.parse::<bool>().ok().map(Value::Bool);
+    text.parse::<i64>().ok().map(Value::I64).or_else(truth).map(HopOp::Literal)
+}
+
+/// `sum.row`, `cumulative.sum`, `outer.mult`.
+fn compound(text: &str) -> Option<HopOp> {
+    let (first, second) = text.split_once('.')?;
+    match first {
+        "cumulative" => Some(HopOp::Cumulative(second.parse().ok()?)),
+        "outer" => BinaryOp::from_mnemonic(second).map(HopOp::Outer),
+        _ => Some(HopOp::AggUnary(first.parse::<AggOp>().ok()?, second.parse::<Direction>().ok()?)),
+    }
+}
+
+fn function(text: &str) -> Option<HopOp> {
+    let mut parts = text.split(':');
+    let function = Function::from_mnemonic(parts.next()?)?;
+    Some(HopOp::Parameterized { function, names: parts.map(str::to_owned).collect() })
 }
 
 /// The operation's text form, with the names of its arguments. It differs for any two operations that are not the same.
@@ -129,13 +146,18 @@ mod tests {
         ops.extend(NaryOp::ALL.iter().map(|&op| HopOp::Nary(op)));
         ops.extend(ShapeOp::ALL.iter().map(|&op| HopOp::Shape(op)));
         ops.extend(CastOp::ALL.iter().map(|&op| HopOp::Cast(op)));
-        ops.extend([HopOp::MatMul, HopOp::Concat]);
+        ops.extend(AggOp::ALL.iter().map(|&op| HopOp::Cumulative(op)));
+        ops.extend(BinaryOp::ALL.iter().map(|&op| HopOp::Outer(op)));
+        ops.extend(SINGLE.iter().cloned());
         for op in &ops {
             let operator = Operator::from_mnemonic(&mnemonic(op)).expect("every such operation can be named");
             assert_eq!(operator.op(), op);
         }
         let two = Operator::from_mnemonic("2").expect("an integer");
         assert_eq!(two, Operator::pure(&HopOp::Literal(Value::I64(2))));
+        let names = vec!["margin".to_owned()];
+        let function = Operator::pure(&HopOp::Parameterized { function: Function::RemoveEmpty, names });
+        assert_eq!(Operator::from_mnemonic("removeEmpty:margin"), Some(function));
     }
 
     #[test]

@@ -3,23 +3,17 @@
 use super::RewriteOptions;
 use super::alternatives::{Alternatives, Value};
 use super::chains;
-use super::compile::{compile, rule_of};
+use super::compile::{rewrites, rule_of};
 use super::cost::{Shape, operator_cost};
 use super::egraph::{EGraph, Facts, FactsAnalysis, Node, add_given};
 use super::extract::{Candidate, Classes};
 use super::operator::Operator;
 use super::rules;
 use cranelift_entity::SecondaryMap;
-use egg::{Id, Language, Rewrite, Runner};
+use egg::{Id, Language, Runner};
 use foldhash::HashMap;
 use fuseline_ir::hop::{Hop, HopDag, HopId};
-use std::sync::LazyLock;
 use std::time::Duration;
-
-/// Every rule's rewrites, compiled once, and whether the rule is strict.
-static REWRITES: LazyLock<Vec<(bool, Rewrite<Node, FactsAnalysis>)>> = LazyLock::new(|| {
-    rules::all().flat_map(|rule| compile(rule).into_iter().map(|rewrite| (rule.is_strict(), rewrite))).collect()
-});
 
 /// How often each rule found something new.
 pub(super) type Applied = Vec<(&'static str, usize)>;
@@ -33,7 +27,7 @@ pub(super) fn saturate(dag: &HopDag, options: &RewriteOptions) -> (Option<Altern
         .with_node_limit(options.max_nodes)
         .with_iter_limit(options.max_iterations)
         .with_time_limit(Duration::MAX)
-        .run(REWRITES.iter().filter(|(is_strict, _)| *is_strict || !options.strict_ieee).map(|(_, rewrite)| rewrite));
+        .run(rewrites(options));
     applied.extend(applied_rules(&runner));
     let alternatives = (!applied.is_empty()).then(|| unload(dag, &runner.egraph, &classes));
     (alternatives, applied)

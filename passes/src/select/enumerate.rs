@@ -102,7 +102,8 @@ impl Search<'_> {
         } else {
             self.bound.seconds(&self.whole.region, &self.space.fuse_all()).min(seconds)
         };
-        Found { points, seconds, bound, stats: self.stats }
+        let stats = SearchStats { operators: self.costing.operators, ..self.stats };
+        Found { points, seconds, bound, stats }
     }
 
     /// Costs a plan besides the enumeration, or in its place.

@@ -84,14 +84,30 @@ pub type PlanAssignment = Vec<bool>;
 pub struct PartitionPlan {
     /// The partition.
     pub partition: PlanPartition,
-    /// The chosen assignment.
+    /// The chosen assignment. Where operators decide differently about a point, it is not materialised.
     pub assignment: PlanAssignment,
-    /// Its estimated time in seconds.
+    /// The operators of the materialised groups, basic ones included, before multi-aggregates are formed.
+    pub operators: Vec<Operator>,
+    /// Their estimated time in seconds.
     pub seconds: f64,
     /// Seconds that no other plan of the partition undercuts; equal to `seconds` where the plan is proven optimal.
     pub bound: f64,
     /// How it was found.
     pub stats: SearchStats,
+}
+
+impl PartitionPlan {
+    /// Whether the plan is proven optimal.
+    pub fn is_optimal(&self) -> bool {
+        self.bound >= self.seconds
+    }
+
+    /// The cheaper one of two plans of the partition, with what was counted for both. Its own bound holds for both.
+    fn or_cheaper(self, other: PartitionPlan) -> PartitionPlan {
+        let (bound, stats) = (self.bound, self.stats + other.stats);
+        let cheaper = if other.seconds < self.seconds { other } else { self };
+        PartitionPlan { bound: bound.min(cheaper.seconds), stats, ..cheaper }
+    }
 }
 
 /// The chosen fused operators of a DAG.
@@ -135,15 +151,39 @@ pub fn select_in(
     let mut operators = Vec::new();
     let mut partitions = Vec::new();
     for partition in search_partitions(context, &memo, policy, limits) {
-        let space = space::SearchSpace::new(context, &memo, &partition, model);
-        let enumerate::Found { points, seconds, bound, stats } = enumerate::search(&space, policy, limits);
-        operators.extend(space.operators(&points).into_iter().filter(|operator| is_worth_fusing(context, operator)));
-        let assignment = (0..space.points()).map(|point| points.contains(point)).collect();
-        partitions.push(PartitionPlan { partition, assignment, seconds, bound, stats });
+        let plan = decide(context, &memo, partition, policy, model, limits);
+        operators.extend(plan.operators.iter().filter(|operator| is_worth_fusing(context, operator)).cloned());
+        partitions.push(plan);
     }
     let mut covers = multi_aggregate::compose(context, model, operators);
     covers.sort_by(|one, other| one.roots.cmp(&other.roots));
     FusionPlan { covers, partitions }
+}
+
+/// The decision for a partition.
+fn decide(
+    context: &Context<'_>,
+    memo: &MemoTable,
+    partition: PlanPartition,
+    policy: SelectPolicy,
+    model: &CostModel,
+    limits: &SearchLimits,
+) -> PartitionPlan {
+    let is_exact = policy == SelectPolicy::CostBased && limits.enumeration == Enumeration::Exact;
+    let exact = if is_exact { exact::solve(context, memo, &partition, model, limits.plans) } else { None };
+    if let Some(plan) = exact.as_ref().filter(|plan| plan.is_optimal()) {
+        return plan.clone();
+    }
+    let space = space::SearchSpace::new(context, memo, &partition, model);
+    let enumerate::Found { points, seconds, bound, stats } = enumerate::search(&space, policy, limits);
+    let operators = space.operators(&points);
+    let assignment = (0..space.points()).map(|point| points.contains(point)).collect();
+    let enumerated = PartitionPlan { partition, assignment, operators, seconds, bound, stats };
+    match exact {
+        // The budget ended before the proof: the better of both plans.
+        Some(exact) => exact.or_cheaper(enumerated),
+        None => enumerated,
+    }
 }
 
 /// The partitions, or all of them as one search space.

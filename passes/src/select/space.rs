@@ -282,7 +282,7 @@ impl<'a> SearchSpace<'a> {
 }
 
 /// The operator if it can be constructed, as a Cell operator where that does a Row operator's work.
-fn constructible(context: &Context<'_>, operator: Operator) -> Option<Operator> {
+pub(crate) fn constructible(context: &Context<'_>, operator: Operator) -> Option<Operator> {
     if operator.template == Some(TemplateType::Row) && !needs_rows(context, &operator.members, operator.root) {
         let cell = Operator { template: Some(TemplateType::Cell), ..operator.clone() };
         if is_constructible(context, &cell) {

@@ -16,6 +16,9 @@ pub struct SearchStats {
     pub skipped_by_cost: u64,
     /// Plans skipped because independent parts of them were optimised one by one; saturates.
     pub skipped_by_structure: u64,
+    /// Operators priced: by enumeration each time that one is not remembered from another plan, by the exact solver
+    /// each candidate once.
+    pub operators: u64,
     /// Partitions whose search ended at the limit of plans.
     pub exhausted: u64,
 }
@@ -42,6 +45,7 @@ impl std::ops::Add for SearchStats {
             partially_costed: self.partially_costed + other.partially_costed,
             skipped_by_cost: self.skipped_by_cost.saturating_add(other.skipped_by_cost),
             skipped_by_structure: self.skipped_by_structure.saturating_add(other.skipped_by_structure),
+            operators: self.operators + other.operators,
             exhausted: self.exhausted + other.exhausted,
         }
     }

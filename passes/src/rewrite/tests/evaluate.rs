@@ -1,6 +1,8 @@
-//! A small evaluator of DAGs by the scalar references of the op table, for the operations that rules name.
+//! A small evaluator of DAGs in plain double arithmetic, by the scalar references of the op table, for the operations
+//! that rules name.
 
-use fuseline_ir::hop::{HopDag, HopId, HopOp, ReorgOp};
+use fuseline_ir::Value;
+use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp, ShapeOp};
 use fuseline_ir::ops::{AggOp, Direction};
 use std::collections::BTreeMap;
 
@@ -22,6 +24,10 @@ impl Cells {
         let col = if self.cols == 1 { 0 } else { col };
         self.values[row * self.cols + col]
     }
+
+    fn count(&self) -> usize {
+        self.values[0] as usize
+    }
 }
 
 /// The value of every operator.
@@ -29,7 +35,7 @@ pub(super) fn evaluate(dag: &HopDag, variables: &BTreeMap<String, Cells>) -> Vec
     let mut values: Vec<Cells> = Vec::new();
     for hop in dag.hops.values() {
         let inputs: Vec<&Cells> = hop.inputs.iter().map(|input| &values[input.as_u32() as usize]).collect();
-        values.push(operator(&hop.op, &inputs, variables));
+        values.push(operator(dag, hop, &inputs, variables));
     }
     values
 }
@@ -39,15 +45,58 @@ pub(super) fn value(dag: &HopDag, id: HopId, variables: &BTreeMap<String, Cells>
     evaluate(dag, variables).swap_remove(id.as_u32() as usize)
 }
 
-fn operator(op: &HopOp, inputs: &[&Cells], variables: &BTreeMap<String, Cells>) -> Cells {
-    match op {
+fn operator(dag: &HopDag, hop: &Hop, inputs: &[&Cells], variables: &BTreeMap<String, Cells>) -> Cells {
+    match &hop.op {
         HopOp::Read(name) => variables[name].clone(),
-        HopOp::Literal(value) => Cells::scalar(value.as_f64().expect("numbers only")),
+        // Texts are read where they are needed.
+        HopOp::Literal(value) => Cells::scalar(value.as_f64().unwrap_or(f64::NAN)),
         HopOp::Unary(op) => element_wise(inputs, |x| op.eval(x[0])),
-        HopOp::Binary(op) => element_wise(inputs, |x| op.eval(x[0], x[1])),
+        HopOp::Binary(op) | HopOp::Outer(op) => element_wise(inputs, |x| op.eval(x[0], x[1])),
         HopOp::Ternary(op) => element_wise(inputs, |x| op.eval(x[0], x[1], x[2])),
         HopOp::AggUnary(op, direction) => aggregate(*op, *direction, inputs[0]),
-        HopOp::Reorg(ReorgOp::Transpose) => generate(inputs[0].cols, inputs[0].rows, |r, c| inputs[0].at(c, r)),
+        HopOp::Cumulative(op) => generate(inputs[0].rows, inputs[0].cols, |r, c| {
+            (1..=r).fold(op.merge(op.neutral(), inputs[0].at(0, c)), |sum, r| op.merge(sum, inputs[0].at(r, c)))
+        }),
+        HopOp::MatMul => {
+            let [left, right] = inputs else { panic!("products have two inputs") };
+            let cell =
+                |r: usize, c: usize| (0..left.cols).map(|k| left.values[r * left.cols + k] * right.at(k, c)).sum();
+            generate(left.rows, right.cols, cell)
+        }
+        HopOp::Reorg(op) => reorganise(*op, inputs[0]),
+        HopOp::Nary(op) => concatenate(*op, inputs),
+        HopOp::Index => {
+            let bounds: Vec<usize> = inputs[1..].iter().map(|bound| bound.count()).collect();
+            let (row, col) = (bounds[0] - 1, bounds[2] - 1);
+            generate(bounds[1] - row, bounds[3] - col, |r, c| inputs[0].values[(row + r) * inputs[0].cols + col + c])
+        }
+        HopOp::LeftIndex => {
+            let bounds: Vec<usize> = inputs[2..].iter().map(|bound| bound.count()).collect();
+            generate(inputs[0].rows, inputs[0].cols, |r, c| {
+                let inside = (bounds[0]..=bounds[1]).contains(&(r + 1)) && (bounds[2]..=bounds[3]).contains(&(c + 1));
+                if inside { inputs[1].at(r + 1 - bounds[0], c + 1 - bounds[2]) } else { inputs[0].at(r, c) }
+            })
+        }
+        HopOp::DataGen(DataGenOp::Matrix) => {
+            let source = inputs[0];
+            generate(inputs[1].count(), inputs[2].count(), |r, c| {
+                if dag[hop.inputs[0]].is_matrix() { source.values[r * inputs[2].count() + c] } else { source.values[0] }
+            })
+        }
+        HopOp::DataGen(DataGenOp::Seq) => {
+            let [from, to, by] = [0, 1, 2].map(|position: usize| inputs[position].values[0]);
+            let rows = fuseline_ir::hop::infer::seq_length(from, to, by).expect("sequences end");
+            generate(rows as usize, 1, |r, _| from + r as f64 * by)
+        }
+        HopOp::Shape(op) => Cells::scalar(match op {
+            ShapeOp::Nrow => inputs[0].rows as f64,
+            ShapeOp::Ncol => inputs[0].cols as f64,
+            ShapeOp::Length => inputs[0].values.len() as f64,
+        }),
+        HopOp::Cast(_) => inputs[0].clone(),
+        HopOp::Parameterized { function: Function::RemoveEmpty, .. } => {
+            remove_empty(inputs[0], dag.literal_value(hop.inputs[1]))
+        }
         other => panic!("the evaluator of these tests does not know {other:?}"),
     }
 }
@@ -63,17 +112,70 @@ fn element_wise(inputs: &[&Cells], f: impl Fn(&[f64]) -> f64) -> Cells {
     generate(rows, cols, |r, c| f(&inputs.iter().map(|input| input.at(r, c)).collect::<Vec<f64>>()))
 }
 
+fn reorganise(op: ReorgOp, input: &Cells) -> Cells {
+    let (rows, cols) = (input.rows, input.cols);
+    match op {
+        ReorgOp::Transpose => generate(cols, rows, |r, c| input.values[c * cols + r]),
+        ReorgOp::Rev => generate(rows, cols, |r, c| input.at(rows - 1 - r, c)),
+        ReorgOp::Diag if cols == 1 => generate(rows, rows, |r, c| if r == c { input.values[r] } else { 0.0 }),
+        ReorgOp::Diag => generate(rows, 1, |r, _| input.at(r, r)),
+    }
+}
+
+fn concatenate(op: NaryOp, inputs: &[&Cells]) -> Cells {
+    match op {
+        NaryOp::Rbind => Cells {
+            rows: inputs.iter().map(|input| input.rows).sum(),
+            cols: inputs[0].cols,
+            values: inputs.iter().flat_map(|input| input.values.iter().copied()).collect(),
+        },
+        NaryOp::Cbind => {
+            let flipped: Vec<Cells> = inputs.iter().map(|input| reorganise(ReorgOp::Transpose, input)).collect();
+            reorganise(ReorgOp::Transpose, &concatenate(NaryOp::Rbind, &flipped.iter().collect::<Vec<_>>()))
+        }
+        _ => panic!("no rule names {op:?}"),
+    }
+}
+
 fn aggregate(op: AggOp, direction: Direction, input: &Cells) -> Cells {
     let over = |rows: std::ops::Range<usize>, cols: std::ops::Range<usize>| {
-        let count = (rows.len() * cols.len()) as f64;
         let cells = rows.flat_map(|r| cols.clone().map(move |c| input.at(r, c)));
-        let square = |x: f64| if op == AggOp::SumSq { x * x } else { x };
-        let total = cells.map(square).fold(op.neutral(), |acc, x| op.merge(acc, x));
-        if op == AggOp::Mean { total / count } else { total }
+        reduce(op, &cells.collect::<Vec<f64>>())
     };
     match direction {
         Direction::Full => Cells::scalar(over(0..input.rows, 0..input.cols)),
         Direction::Row => generate(input.rows, 1, |r, _| over(r..r + 1, 0..input.cols)),
         Direction::Col => generate(1, input.cols, |_, c| over(0..input.rows, c..c + 1)),
+    }
+}
+
+fn reduce(op: AggOp, cells: &[f64]) -> f64 {
+    let count = cells.len() as f64;
+    let sum = || cells.iter().sum::<f64>();
+    match op {
+        AggOp::SumSq => cells.iter().map(|x| x * x).sum(),
+        AggOp::Nnz => cells.iter().filter(|x| **x != 0.0).count() as f64,
+        AggOp::Mean => sum() / count,
+        AggOp::Var => {
+            let mean = sum() / count;
+            cells.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (count - 1.0).max(1.0)
+        }
+        _ => cells.iter().fold(op.neutral(), |acc, &x| op.merge(acc, x)),
+    }
+}
+
+/// The rows or columns that are not zero throughout; one of them where all are.
+fn remove_empty(input: &Cells, margin: Option<&Value>) -> Cells {
+    if margin == Some(&Value::Str("cols".to_owned())) {
+        let flipped = reorganise(ReorgOp::Transpose, input);
+        let kept = remove_empty(&flipped, Some(&Value::Str("rows".to_owned())));
+        return reorganise(ReorgOp::Transpose, &kept);
+    }
+    let rows = input.values.chunks(input.cols).filter(|row| row.iter().any(|x| *x != 0.0));
+    let values: Vec<f64> = rows.flatten().copied().collect();
+    if values.is_empty() {
+        generate(1, input.cols, |_, _| 0.0)
+    } else {
+        Cells { rows: values.len() / input.cols, cols: input.cols, values }
     }
 }

@@ -1,6 +1,7 @@
-//! Tests of rewriting: whole DAGs here, every rule of the tables in [`rules`], extraction in [`extraction`].
+//! Tests of rewriting: whole DAGs in [`dags`], every rule of the tables in [`rules`], extraction in [`extraction`].
 
 mod dags;
 mod evaluate;
 mod extraction;
+mod instances;
 mod rules;

@@ -9,9 +9,6 @@
 use super::factor::{Factor, union};
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// The most variables of one table.
-pub(super) const MAX_SCOPE: usize = 16;
-
 /// What is known of one variable when its turn comes.
 #[derive(Clone, Debug)]
 struct Bucket {
@@ -33,6 +30,8 @@ pub(super) struct Elimination {
     pub(super) bound: f64,
     /// Whether no bucket was split, so that the bound is the least sum.
     pub(super) is_exact: bool,
+    /// The most variables of a mini-bucket.
+    most: usize,
 }
 
 /// The best assignment that was found.
@@ -47,7 +46,8 @@ pub(super) struct Minimum {
 
 impl Elimination {
     /// Eliminates `count` variables from the sum of these functions, which `is_exact` or a lower bound of the cost.
-    pub(super) fn new(count: usize, factors: Vec<Factor>, is_exact: bool) -> Elimination {
+    /// Buckets of more than `most` variables are split.
+    pub(super) fn new(count: usize, factors: Vec<Factor>, most: usize, is_exact: bool) -> Elimination {
         let order = min_fill_order(count, &factors);
         let mut rank = vec![0; count];
         for (turn, &variable) in order.iter().enumerate() {
@@ -58,6 +58,7 @@ impl Elimination {
             buckets: order.iter().map(|&variable| Bucket { variable, factors: vec![], messages: vec![] }).collect(),
             bound: 0.0,
             is_exact,
+            most,
         };
         for factor in factors {
             elimination.place(factor, &rank);
@@ -81,7 +82,7 @@ impl Elimination {
 
     fn eliminate(&mut self, turn: usize, rank: &[usize]) {
         let variable = self.buckets[turn].variable;
-        let parts = split(&self.buckets[turn].factors, &self.factors);
+        let parts = split(&self.buckets[turn].factors, &self.factors, self.most);
         self.is_exact &= parts.len() <= 1;
         for (scope, part) in parts {
             let sum = Factor::sum(scope, part.iter().map(|&number| &self.factors[number]));
@@ -196,7 +197,7 @@ impl PartialEq for Node {
 impl Eq for Node {}
 
 /// Mini-buckets with their scopes: each takes functions, the largest first, as long as they fit one table.
-fn split(numbers: &[usize], factors: &[Factor]) -> Vec<(Vec<usize>, Vec<usize>)> {
+fn split(numbers: &[usize], factors: &[Factor], most: usize) -> Vec<(Vec<usize>, Vec<usize>)> {
     let mut largest_first = numbers.to_vec();
     largest_first.sort_by_key(|&number| (usize::MAX - factors[number].scope.len(), number));
     let mut parts: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
@@ -204,7 +205,7 @@ fn split(numbers: &[usize], factors: &[Factor]) -> Vec<(Vec<usize>, Vec<usize>)>
         let scope = &factors[number].scope;
         let fitting = parts.iter_mut().find_map(|part| {
             let joined = union(&part.0, scope);
-            (joined.len() <= MAX_SCOPE.max(part.0.len())).then_some((part, joined))
+            (joined.len() <= most.max(part.0.len())).then_some((part, joined))
         });
         match fitting {
             Some((part, joined)) => {

@@ -13,26 +13,15 @@ mod problem;
 #[cfg(test)]
 mod tests;
 
+use super::{PartitionPlan, PlanAssignment, SearchStats};
 use crate::cost::{CostModel, Operator};
-use crate::partition::PlanPartition;
+use crate::partition::{InterestingPoint, PlanPartition};
 use crate::template::Context;
 use elimination::Elimination;
+use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::MemoTable;
 use operators::Groups;
-use problem::Problem;
-
-/// The operators chosen for a partition.
-#[derive(Clone, Debug)]
-pub(super) struct Solution {
-    /// One for each materialised group, by ascending root.
-    pub(super) operators: Vec<Operator>,
-    /// Their cost.
-    pub(super) seconds: f64,
-    /// What no plan undercuts; the cost itself where it is proven best.
-    pub(super) bound: f64,
-    /// Operators priced.
-    pub(super) priced: u64,
-}
+use problem::{MAX_SCOPE, Problem};
 
 /// The best plan of a partition, or none where it is too large to be stated. At most `limit` branches are taken to find
 /// operators, and as many to choose among them.
@@ -42,19 +31,41 @@ pub(super) fn solve(
     partition: &PlanPartition,
     model: &CostModel,
     limit: u64,
-) -> Option<Solution> {
+) -> Option<PartitionPlan> {
     let mut groups = Groups::new(context, memo, partition, model);
     let problem = Problem::new(&mut groups, limit)?;
     let count = problem.free().len();
     let seconds = |assignment: &[bool]| problem.seconds(assignment);
     let (factors, is_exact) = problem.factors(false);
-    let best = Elimination::new(count, factors, is_exact).minimum(limit, &seconds);
+    let best = Elimination::new(count, factors, MAX_SCOPE, is_exact).minimum(limit, &seconds);
     let bound = if problem.is_complete() {
         best.bound
     } else {
         let (factors, _) = problem.factors(true);
-        Elimination::new(count, factors, false).bound
+        Elimination::new(count, factors, MAX_SCOPE, false).bound
     };
-    let operators = problem.plan(&best.assignment)?.into_iter().map(|candidate| candidate.operator.clone()).collect();
-    Some(Solution { operators, seconds: best.value, bound: bound.min(best.value), priced: groups.priced })
+    let chosen = problem.plan(&best.assignment)?;
+    let operators: Vec<Operator> = chosen.into_iter().map(|candidate| candidate.operator.clone()).collect();
+    let bound = bound.min(best.value);
+    let stats = SearchStats {
+        points: partition.points.len() as u64,
+        operators: groups.priced,
+        exhausted: u64::from(bound < best.value),
+        ..SearchStats::default()
+    };
+    let assignment = assignment(partition, &operators);
+    Some(PartitionPlan { partition: partition.clone(), assignment, operators, seconds: best.value, bound, stats })
+}
+
+/// Operators in terms of interesting points: one is materialised where its producer is, and every operator with the
+/// consumer reads it.
+fn assignment(partition: &PlanPartition, operators: &[Operator]) -> PlanAssignment {
+    let is_materialized = |point: &InterestingPoint| {
+        let fuses = |operator: &Operator| {
+            let is_member = |id: HopId| operator.members.binary_search(&id).is_ok();
+            is_member(point.consumer) && is_member(point.producer)
+        };
+        operators.iter().any(|operator| operator.root == point.producer) && !operators.iter().any(fuses)
+    };
+    partition.points.iter().map(is_materialized).collect()
 }

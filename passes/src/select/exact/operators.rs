@@ -2,13 +2,12 @@
 //!
 //! An operator grows from its root along the references of the memo table. At every interesting producer (one that some
 //! interesting point leads to) it either includes the producer or reads it, so the operators of a root are found by
-//! branching: grow, then for each interesting producer among the members, from the last to the first, cut it off and
-//! grow again, with those before it included for good. A producer that is cut off is still read, since what follows in
-//! that order lies below it, hence no operator is met twice. In contrast to the paper's assignments two operators may
+//! branching: grow, then for each interesting producer among the members cut it off, include for good the producers that
+//! come after it, and grow again. What is cut off further down lies below or beside it, so that it stays an input, and
+//! hardly an operator is met twice. In contrast to the paper's assignments two operators may
 //! decide differently about the same producer, and every template that can start at the root gets its turn.
 
-use super::super::prune::needs_rows;
-use crate::construct::is_constructible;
+use super::super::space::constructible;
 use crate::cost::{self, CostModel, Operator};
 use crate::partition::{InterestingPoint, PlanPartition};
 use crate::template::Context;
@@ -75,10 +74,43 @@ pub(super) struct Groups<'a> {
     pub(super) visited: u64,
 }
 
-/// A branch of the search for operators: what is cut off, and the position from which on everything is decided.
+/// A branch of the search for operators: the producers that are cut off, and those that are included for good.
+#[derive(Clone, Default)]
 struct Branch {
     cut: SmallVec<[Position; 8]>,
-    decided: Position,
+    included: SmallVec<[Position; 16]>,
+    /// Entries, by group and number, that are not continued with.
+    refused: SmallVec<[(Position, usize); 2]>,
+}
+
+/// What can be decided about operators that have grown.
+#[derive(Default)]
+struct Decisions {
+    /// The interesting producers among the members.
+    producers: Vec<Position>,
+    /// The entries that were continued with though another one has references that they lack: an Outer operator reaches
+    /// one product or the other.
+    entries: Vec<(Position, usize)>,
+}
+
+impl Branch {
+    /// For each producer that is not decided yet, the branch that cuts it off and includes what comes after it; for
+    /// each entry that has an alternative, the branch that refuses it.
+    fn split(&self, decisions: &Decisions, branches: &mut Vec<Branch>) {
+        let undecided = |producer: &&Position| !self.included.contains(producer);
+        let open: SmallVec<[Position; 16]> = decisions.producers.iter().filter(undecided).copied().collect();
+        for (number, &producer) in open.iter().enumerate() {
+            let mut branch = self.clone();
+            branch.cut.push(producer);
+            branch.included.extend_from_slice(&open[number + 1..]);
+            branches.push(branch);
+        }
+        for &entry in &decisions.entries {
+            let mut branch = self.clone();
+            branch.refused.push(entry);
+            branches.push(branch);
+        }
+    }
 }
 
 impl<'a> Groups<'a> {
@@ -100,8 +132,13 @@ impl<'a> Groups<'a> {
             is_valid: entry.close.is_valid() && entry.has_references(),
             references: entry.references().filter_map(position).collect(),
         };
-        let entries =
-            partition.members.iter().map(|&member| memo.entries(member).iter().map(index).collect()).collect();
+        let indexed = |&member: &HopId| {
+            let mut entries = memo.entries(member).to_vec();
+            // The order of exploration decides nothing.
+            entries.sort_unstable();
+            entries.iter().map(index).collect()
+        };
+        let entries = partition.members.iter().map(indexed).collect();
         let mut is_interesting = vec![false; count];
         for &InterestingPoint { producer, .. } in &partition.points {
             if let Some(position) = position(producer) {
@@ -156,26 +193,22 @@ impl<'a> Groups<'a> {
             if !self.entries[root].iter().any(is_start) {
                 continue;
             }
-            let mut pending = vec![Branch { cut: SmallVec::new(), decided: root }];
+            let mut pending = vec![Branch::default()];
             while let Some(branch) = pending.pop() {
                 if self.branches >= last {
                     found.is_complete = false;
                     break;
                 }
                 self.branches += 1;
-                let (operator, interesting) = self.grow(root, template, &below, &branch);
-                if let Some(operator) = operator {
-                    // Nothing is left to be cut off: the group has a fused operator whatever is materialised.
-                    is_always_fused |= interesting.is_empty();
+                let (operators, decisions) = self.grow(root, template, &below, &branch);
+                // Nothing is left to be cut off: the group has a fused operator whatever is materialised.
+                is_always_fused |= decisions.producers.is_empty() && !operators.is_empty();
+                for operator in operators {
                     if seen.insert((operator.template, operator.members.clone())) {
                         found.list.push(self.price(operator));
                     }
                 }
-                for producer in interesting.into_iter().filter(|&producer| producer < branch.decided) {
-                    let mut cut = branch.cut.clone();
-                    cut.push(producer);
-                    pending.push(Branch { cut, decided: producer });
-                }
+                branch.split(&decisions, &mut pending);
             }
         }
         if !is_always_fused {
@@ -220,52 +253,66 @@ impl<'a> Groups<'a> {
         below
     }
 
-    /// The operator of a branch, if there is one, and the interesting producers inside of it, ascending.
+    /// The operators of a branch, and what there is to decide about them. There are several where no entry of the root
+    /// has the references of all others.
     fn grow(
         &mut self,
         root: Position,
         template: TemplateType,
         below: &[Position],
         branch: &Branch,
-    ) -> (Option<Operator>, Vec<Position>) {
+    ) -> (SmallVec<[Operator; 1]>, Decisions) {
         self.growths += 1;
         self.visited += below.len() as u64;
         for &position in &branch.cut {
             self.cut[position] = self.growths;
         }
         for &position in below {
-            self.choices[position] = self.choose(position, template);
+            self.choices[position] = self.choose(position, template, branch);
         }
-        let mut starts: SmallVec<[usize; 8]> = (0..self.entries[root].len())
-            .filter(|&number| {
-                let entry = &self.entries[root][number];
-                entry.ttype == template && entry.is_valid && self.is_usable(entry)
-            })
-            .collect();
-        starts.sort_by_key(|&number| usize::MAX - self.entries[root][number].references.len());
-        let mut interesting = Vec::new();
-        let mut operator = None;
-        for number in starts {
-            let fused = self.fused(root, number, &mut interesting);
-            operator = constructible(self.context, fused);
-            if operator.is_some() {
-                break;
+        let mut decisions = Decisions::default();
+        let mut operators = SmallVec::new();
+        let mut taken: SmallVec<[usize; 4]> = SmallVec::new();
+        for number in self.starts(root, template) {
+            let references = |number: usize| &self.entries[root][number].references;
+            let contains = |other: &usize| references(number).iter().all(|id| references(*other).contains(id));
+            if taken.iter().any(contains) {
+                continue;
+            }
+            let fused = self.fused(root, number, &mut decisions);
+            if let Some(operator) = constructible(self.context, fused) {
+                taken.push(number);
+                operators.push(operator);
             }
         }
-        interesting.sort_unstable();
-        interesting.dedup();
-        (operator, interesting)
+        decisions.producers.sort_unstable();
+        decisions.producers.dedup();
+        decisions.entries.sort_unstable();
+        decisions.entries.dedup();
+        (operators, decisions)
+    }
+
+    /// The usable entries of a template to start an operator with, those with more references first.
+    fn starts(&self, root: Position, template: TemplateType) -> SmallVec<[usize; 8]> {
+        let entries = &self.entries[root];
+        let is_start = |&number: &usize| {
+            let entry = &entries[number];
+            entry.ttype == template && entry.is_valid && self.is_usable(entry)
+        };
+        let mut starts: SmallVec<[usize; 8]> = (0..entries.len()).filter(is_start).collect();
+        starts.sort_by_key(|&number| usize::MAX - entries[number].references.len());
+        starts
     }
 
     /// The best usable open entries of a group, for operators of this template and for Cell parts of them.
-    fn choose(&self, position: Position, template: TemplateType) -> Choice {
+    fn choose(&self, position: Position, template: TemplateType, branch: &Branch) -> Choice {
         let mut choice = Choice::default();
         if self.cut[position] == self.growths {
             return choice;
         }
         let entries = &self.entries[position];
         for (number, entry) in entries.iter().enumerate() {
-            if !entry.is_open || !self.is_usable(entry) {
+            if !entry.is_open || branch.refused.contains(&(position, number)) || !self.is_usable(entry) {
                 continue;
             }
             for continued in [template, TemplateType::Cell] {
@@ -291,8 +338,19 @@ impl<'a> Groups<'a> {
         reaches_product && entry.references.iter().all(|reference| resumed(reference).is_some())
     }
 
-    /// The operator that an entry of a group starts; collects the interesting producers inside of it.
-    fn fused(&mut self, root: Position, number: usize, interesting: &mut Vec<Position>) -> Operator {
+    /// Whether another open Outer entry of the group has references that this one lacks.
+    fn has_alternative(&self, position: Position, number: usize) -> bool {
+        let entries = &self.entries[position];
+        let own = &entries[number];
+        let lacks = |other: &Entry| other.references.iter().any(|reference| !own.references.contains(reference));
+        own.ttype == TemplateType::Outer
+            && entries
+                .iter()
+                .any(|other| other.ttype == own.ttype && other.is_open && lacks(other) && self.is_usable(other))
+    }
+
+    /// The operator that an entry of a group starts; collects what there is to decide about it.
+    fn fused(&mut self, root: Position, number: usize, decisions: &mut Decisions) -> Operator {
         self.growths += 1;
         let mut members = vec![self.partition.members[root]];
         let mut inputs: Vec<HopId> = Vec::new();
@@ -308,11 +366,16 @@ impl<'a> Groups<'a> {
                 if std::mem::replace(&mut self.member[reference], self.growths) != self.growths {
                     members.push(input);
                     if self.is_interesting[reference] {
-                        interesting.push(reference);
+                        decisions.producers.push(reference);
                     }
                     // A Cell entry inside of another template continues with Cell entries.
-                    let resume = self.choices[reference][entry.ttype as usize];
-                    pending.extend(resume.map(|number| (reference, number as usize)));
+                    if let Some(number) = self.choices[reference][entry.ttype as usize] {
+                        let resume = (reference, number as usize);
+                        if self.has_alternative(reference, number as usize) {
+                            decisions.entries.push(resume);
+                        }
+                        pending.push(resume);
+                    }
                 }
             }
         }
@@ -324,15 +387,4 @@ impl<'a> Groups<'a> {
         inputs.retain(|input| members.binary_search(input).is_err());
         Operator { template, root, members, inputs }
     }
-}
-
-/// The operator if it can be constructed, as a Cell operator where that does a Row operator's work.
-fn constructible(context: &Context<'_>, operator: Operator) -> Option<Operator> {
-    if operator.template == Some(TemplateType::Row) && !needs_rows(context, &operator.members, operator.root) {
-        let cell = Operator { template: Some(TemplateType::Cell), ..operator.clone() };
-        if is_constructible(context, &cell) {
-            return Some(cell);
-        }
-    }
-    is_constructible(context, &operator).then_some(operator)
 }

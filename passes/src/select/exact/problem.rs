@@ -8,7 +8,6 @@
 //! and neither loses the optimum: a candidate is dropped that another one of the same group undercuts with no more
 //! reads, and a group is given up that costs more to materialise than all its readers together gain by reading it.
 
-use super::elimination::MAX_SCOPE;
 use super::factor::Factor;
 use super::operators::{Candidate, Groups, Position};
 use std::cmp::Reverse;
@@ -140,6 +139,9 @@ impl Problem {
     }
 }
 
+/// The most variables of one table.
+pub(super) const MAX_SCOPE: usize = 16;
+
 /// The most groups that a problem has.
 const MAX_GROUPS: usize = 1000;
 
@@ -147,7 +149,7 @@ const MAX_GROUPS: usize = 1000;
 const VISITS_PER_BRANCH: u64 = 1000;
 
 /// The fewest branches that the search for the operators of one group has.
-const LEAST_BRANCHES: u64 = 16;
+const LEAST_BRANCHES: u64 = 4;
 
 impl Variable {
     /// The most that the group gains when another one is there to be read.

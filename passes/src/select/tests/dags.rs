@@ -16,7 +16,7 @@ const CELLWISE: &[BinaryOp] = &[BinaryOp::Plus, BinaryOp::Mult, BinaryOp::Minus,
 /// A random DAG of element-wise operations, aggregates and products, dense and sparse: with diamonds, several roots,
 /// intermediates that leave the DAG or its partition, switches of the template, Outer products, and chains of diamonds,
 /// whose waists are cut sets.
-pub(super) fn random_dag(random: &mut Random, operations: usize) -> HopDag {
+pub(in crate::select) fn random_dag(random: &mut Random, operations: usize) -> HopDag {
     let mut d = Dag::default();
     let mut matrices = vec![d.read("X", 2000, 1000), d.read("Y", 2000, 1000)];
     matrices.push(d.sparse("S", 2000, 1000, 1 << random.below(20)));

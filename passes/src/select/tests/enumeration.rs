@@ -33,7 +33,7 @@ fn for_each_space(dag: &HopDag, mut function: impl FnMut(&SearchSpace<'_>)) {
 }
 
 /// Which seed to start with and how many random DAGs to try: `FUSELINE_SEED` and `FUSELINE_CASES`.
-fn campaign(cases: u64) -> std::ops::Range<u64> {
+pub(in crate::select) fn campaign(cases: u64) -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seed = number("FUSELINE_SEED").unwrap_or(42);
     seed..seed + number("FUSELINE_CASES").unwrap_or(cases)

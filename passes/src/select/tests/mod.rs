@@ -8,7 +8,8 @@ use super::*;
 use crate::explore::explore_in;
 use crate::template::TEMPLATES;
 use crate::testing::{self, Dag, Random};
-use dags::random_dag;
+pub(super) use dags::random_dag;
+pub(super) use enumeration::campaign;
 use fuseline_ir::ops::UnaryOp;
 
 fn plan_with(dag: &HopDag, policy: SelectPolicy, limits: &SearchLimits) -> FusionPlan {
