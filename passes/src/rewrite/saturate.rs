@@ -22,7 +22,7 @@ pub(super) fn saturate(dag: &HopDag, options: &RewriteOptions) -> (HopDag, Vec<(
         .with_node_limit(options.max_nodes)
         .with_iter_limit(options.max_iterations)
         .with_time_limit(Duration::MAX)
-        .run(rewrites(options));
+        .run(rewrites(dag, options));
     let applied = applied(&runner);
     if applied.is_empty() {
         return (dag.clone(), applied);
