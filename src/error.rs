@@ -2,7 +2,6 @@
 
 use fuseline_ir::DataType;
 use fuseline_ir::hop::infer::ShapeError;
-use fuseline_ir::hop::{HopDag, HopOp};
 use fuseline_lang::Diagnostics;
 use fuseline_passes::size::ValidationError;
 use fuseline_runtime::RuntimeError;
@@ -88,12 +87,4 @@ impl Error {
             other => format!("error: {other}\n"),
         }
     }
-}
-
-/// The names of the variables that a DAG reads.
-pub(crate) fn reads(dag: &HopDag) -> impl Iterator<Item = (&str, fuseline_ir::hop::HopId)> {
-    dag.hops.iter().filter_map(|(id, hop)| match &hop.op {
-        HopOp::Read(name) => Some((name.as_str(), id)),
-        _ => None,
-    })
 }

@@ -15,7 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
-mod explain;
+pub mod explain;
 mod expression;
 pub mod generate;
 mod library;
@@ -26,14 +26,15 @@ mod prepared;
 mod session;
 
 pub use error::Error;
-pub use explain::{ExplainStage, StagePrinter};
+pub use explain::{ExplainStage, StageCollector, StagePrinter};
 pub use expression::{Builder, Expr};
 pub use fuseline_ir as ir;
 pub use fuseline_lang::Argument;
 pub use fuseline_matrix::{Column, Csr, Dense, Frame, MatrixBlock, io};
 pub use fuseline_passes::program::ProgramOptions;
+pub use fuseline_passes::select::Enumeration;
 pub use fuseline_runtime::{CompileStage, List, ListElement, Mode, RuntimeValue, Statistics, Variables};
-pub use options::{BackendKind, CompileOptions, CpuFeatures, Enumeration, LlvmLevel, Primitives};
+pub use options::{BackendKind, CompileOptions, CpuFeatures, LlvmLevel, Primitives};
 pub use prepared::{PreparedScript, ScriptInterface};
 pub use session::{Interrupter, Outcome, Script, Session};
 

@@ -8,7 +8,7 @@ use fuseline_passes::machine::Machine;
 use fuseline_passes::pipeline::OptimizerOptions;
 use fuseline_passes::program::ProgramOptions;
 use fuseline_passes::rewrite::RewriteOptions;
-use fuseline_passes::select::{SearchLimits, SelectPolicy};
+use fuseline_passes::select::{Enumeration, SearchLimits, SelectPolicy};
 use fuseline_passes::template::TemplateLimits;
 use fuseline_runtime::{EngineOptions, Mode};
 use fuseline_skeletons::Backend;
@@ -67,31 +67,6 @@ pub enum CpuFeatures {
     Portable,
 }
 
-/// How fusion plans are enumerated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Enumeration {
-    /// Every plan of every partition.
-    Partition,
-    /// Partitions, and plans skipped by their lower bound.
-    #[default]
-    Cost,
-    /// Any valid plan, drawn from the seed and the expression: an instrument of tests.
-    Random {
-        /// The seed.
-        seed: u64,
-    },
-}
-
-impl Enumeration {
-    fn policy(self) -> SelectPolicy {
-        match self {
-            Enumeration::Partition => SelectPolicy::Exhaustive,
-            Enumeration::Cost => SelectPolicy::CostBased,
-            Enumeration::Random { seed } => SelectPolicy::Random { seed },
-        }
-    }
-}
-
 /// Configuration of a [`crate::Session`].
 #[derive(Clone, Debug)]
 pub struct CompileOptions {
@@ -109,6 +84,8 @@ pub struct CompileOptions {
     pub plan_cache: bool,
     /// How fusion plans are enumerated.
     pub enumeration: Enumeration,
+    /// A seed for which any valid plan is drawn in place of the cheapest: an instrument of tests.
+    pub random_plans: Option<u64>,
     /// Whether expressions are simplified.
     pub rewrites: bool,
     /// How programs are simplified across their blocks and functions.
@@ -140,7 +117,8 @@ impl Default for CompileOptions {
             primitives: Primitives::Auto,
             cpu: CpuFeatures::Native,
             plan_cache: true,
-            enumeration: Enumeration::Cost,
+            enumeration: Enumeration::default(),
+            random_plans: None,
             rewrites: true,
             program: ProgramOptions::default(),
             strict_ieee: false,
@@ -213,11 +191,12 @@ impl CompileOptions {
             mode: self.mode,
             rewrites: self.rewrite_options(),
             optimizer: OptimizerOptions {
-                policy: self.enumeration.policy(),
+                policy: self.random_plans.map_or(SelectPolicy::CostBased, |seed| SelectPolicy::Random { seed }),
                 template_limits: TemplateLimits { strict_ieee: self.strict_ieee, ..self.template_limits.clone() },
                 // Never for `threads`, or results would depend on them.
                 model: CostModel::new(self.machine.clone()),
-                search_limits: SearchLimits::default(),
+                search_limits: SearchLimits { enumeration: self.enumeration, ..SearchLimits::default() },
+                ..OptimizerOptions::default()
             },
             strict_ieee: self.strict_ieee,
             threads: self.threads(),

@@ -1,6 +1,6 @@
 //! Sessions: the library's entry point, which the command line uses too.
 
-use crate::error::{Error, reads};
+use crate::error::Error;
 use crate::library::ScriptLibrary;
 use crate::located::{invalid, located};
 use crate::options::CompileOptions;
@@ -241,8 +241,9 @@ impl Session {
             size: dag[hop].size,
             ..VariableFacts::of_type(dag[hop].data_type)
         };
-        let environment: SizeEnvironment = reads(dag).map(|(name, hop)| (name, facts(hop))).collect();
-        compile_dag(&self.engine, dag, &environment, &mut Statistics::default(), observer).map_err(Error::Execution)
+        let environment: SizeEnvironment = dag.reads().map(|(hop, name)| (name, facts(hop))).collect();
+        let compiled = compile_dag(&self.engine, dag, &environment, &mut Statistics::default(), observer);
+        compiled.map(|compiled| compiled.dag).map_err(Error::Execution)
     }
 
     /// Compiles every block of a script for the sizes that are known before it runs; `observer` gets the number of each

@@ -7,6 +7,7 @@ pub mod construct;
 pub mod cost;
 pub mod explain;
 pub mod explore;
+pub mod joint;
 pub mod liveness;
 pub mod machine;
 pub mod memory;
@@ -17,9 +18,11 @@ pub mod replace;
 pub mod rewrite;
 pub mod select;
 pub mod size;
+pub mod sketch;
 pub mod template;
 #[cfg(test)]
 mod testing;
+mod union_find;
 mod zeros;
 
 pub use machine::Machine;

@@ -4,10 +4,11 @@
 mod tests;
 
 use crate::construct::{ConstructedPlan, Rejection, construct_in};
-use crate::cost::CostModel;
+use crate::cost::{CostModel, Predictions};
 use crate::explore::explore_in;
-use crate::replace::{CompiledCover, replace};
+use crate::replace::{CompiledCover, Replaced, replace};
 use crate::select::{FusionPlan, SearchLimits, SearchStats, SelectPolicy, select_in};
+use crate::sketch::{InputSketches, SparsityEstimates};
 use crate::template::{Context, TEMPLATES, TemplateLimits};
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_ir::hop::{HopDag, OperatorId};
@@ -26,6 +27,15 @@ pub struct OptimizerOptions {
     pub model: CostModel,
     /// Limits of plan enumeration.
     pub search_limits: SearchLimits,
+    /// How the non-zeros of sparse inputs are spread, where that is known.
+    pub sketches: InputSketches,
+}
+
+impl OptimizerOptions {
+    /// A DAG with what conditions and costs need to know of it.
+    pub fn context<'a>(&'a self, dag: &'a HopDag) -> Context<'a> {
+        Context::with_estimates(dag, &self.template_limits, SparsityEstimates::new(dag, &self.sketches))
+    }
 }
 
 /// What the compiler of CPlans cannot do; the cover stays unfused.
@@ -46,11 +56,24 @@ pub enum Stage<'a> {
     /// The memo table.
     Explored(&'a HopDag, &'a MemoTable),
     /// The partitions with their assignments, and the covers.
-    Selected(&'a HopDag, &'a FusionPlan),
+    Selected(Selection<'a>),
     /// The CPlans, and the covers without one.
     Constructed(&'a HopDag, &'a [ConstructedPlan], &'a [Rejection]),
     /// The DAG with fused operators.
     Replaced(&'a HopDag),
+}
+
+/// A fusion plan with all that it was chosen from and by.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection<'a> {
+    /// The DAG with its derived facts.
+    pub context: &'a Context<'a>,
+    /// The memo table as explored.
+    pub memo: &'a MemoTable,
+    /// The policy and the cost model.
+    pub options: &'a OptimizerOptions,
+    /// The plan.
+    pub plan: &'a FusionPlan,
 }
 
 /// What was done to a DAG.
@@ -66,19 +89,37 @@ pub struct Report {
     pub fused: Vec<CompiledCover>,
     /// Covers that were chosen and stay unfused.
     pub rejected: Vec<Rejection>,
+    /// What the cost model expects of each operator of the new DAG.
+    pub predictions: Predictions,
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SearchStats { points, evaluated, skipped, .. } = self.search;
+        let (points, costed, skipped) = (self.search.points, self.search.costed(), self.search.skipped());
         write!(
             f,
-            "{} partitions, {points} points, {evaluated} plans costed, {skipped} skipped, {} CPlans, {} fused",
+            "{} partitions, {points} points, {costed} plans costed, {skipped} skipped, {} CPlans, {} fused",
             self.partitions,
             self.cplans,
             self.fused.len()
         )
     }
+}
+
+/// What is decided of a DAG before anything is constructed.
+#[derive(Debug)]
+pub struct Planned {
+    /// The memo table.
+    pub memo: MemoTable,
+    /// The fused operators.
+    pub plan: FusionPlan,
+}
+
+/// Explores a DAG and selects its fused operators.
+pub fn plan_in(context: &Context<'_>, options: &OptimizerOptions) -> Planned {
+    let memo = explore_in(context, TEMPLATES);
+    let plan = select_in(context, &memo, options.policy, &options.model, &options.search_limits);
+    Planned { memo, plan }
 }
 
 /// Fuses the operators of a DAG. The same DAG and options always give the same result.
@@ -88,15 +129,24 @@ pub fn optimize(
     compile: &mut Compile<'_>,
     observer: &mut dyn FnMut(Stage<'_>),
 ) -> (HopDag, Report) {
-    let context = Context::new(dag, &options.template_limits);
+    let planned = plan_in(&options.context(dag), options);
+    realize(dag, &planned, options, compile, observer)
+}
 
-    let memo = explore_in(&context, TEMPLATES);
-    observer(Stage::Explored(dag, &memo));
+/// Fuses the operators of a DAG as planned.
+pub fn realize(
+    dag: &HopDag,
+    planned: &Planned,
+    options: &OptimizerOptions,
+    compile: &mut Compile<'_>,
+    observer: &mut dyn FnMut(Stage<'_>),
+) -> (HopDag, Report) {
+    let context = options.context(dag);
+    let Planned { memo, plan } = planned;
+    observer(Stage::Explored(dag, memo));
+    observer(Stage::Selected(Selection { context: &context, memo, options, plan }));
 
-    let plan = select_in(&context, &memo, options.policy, &options.model, &options.search_limits);
-    observer(Stage::Selected(dag, &plan));
-
-    let (constructed, mut rejected) = construct_in(&context, &plan);
+    let (constructed, mut rejected) = construct_in(&context, plan);
     observer(Stage::Constructed(dag, &constructed, &rejected));
 
     let cplans = constructed.len();
@@ -108,7 +158,14 @@ pub fn optimize(
         }
     }
 
-    let replaced = replace(dag, &fused);
+    let Replaced { dag: replaced, operators } = replace(dag, &fused);
     observer(Stage::Replaced(&replaced));
-    (replaced, Report { partitions: plan.partitions.len(), search: plan.stats(), cplans, fused, rejected })
+    let mut predictions = options.model.predict(&options.context(&replaced));
+    for (cover, operator) in fused.iter().zip(operators) {
+        if let Some(operator) = operator {
+            predictions[operator] = Some(options.model.cover_seconds(&context, &cover.plan.cover));
+        }
+    }
+    let (partitions, search) = (plan.partitions.len(), plan.stats());
+    (replaced, Report { partitions, search, cplans, fused, rejected, predictions })
 }

@@ -7,13 +7,17 @@
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::program_executor::Origins;
+use crate::sketches::sketch_of;
 use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
-use fuseline_ir::hop::{HopDag, HopOp, OperatorId};
+use fuseline_ir::hop::{HopDag, OperatorId};
 use fuseline_ir::{DataType, Value};
-use fuseline_passes::pipeline::{OptimizerOptions, Stage, Unsupported, optimize};
-use fuseline_passes::rewrite::rewrite;
+use fuseline_passes::cost::Predictions;
+use fuseline_passes::joint::{Chosen, choose};
+use fuseline_passes::pipeline::{OptimizerOptions, Stage, Unsupported, realize};
+use fuseline_passes::rewrite::{RewriteReport, rewrite_with_report};
 use fuseline_passes::size::{SizeEnvironment, VariableFacts, propagate_dag, size_variables};
+use fuseline_passes::sketch::inputs_worth_a_sketch;
 use fuseline_skeletons::{BackendError, CompiledCPlan};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -28,8 +32,8 @@ const KEPT_PER_BLOCK: usize = 16;
 pub enum CompileStage<'a> {
     /// The DAG with the sizes of its inputs.
     Sized(&'a HopDag),
-    /// The DAG after simplification.
-    Rewritten(&'a HopDag),
+    /// The DAG after rewriting, in the form that is fused, and what was done and tried.
+    Rewritten(&'a HopDag, &'a RewriteReport),
     /// A stage of the fusion optimizer.
     Fusion(Stage<'a>),
     /// A fused operator, compiled or found in the plan cache.
@@ -41,9 +45,11 @@ pub type Observer<'a> = dyn FnMut(CompileStage<'_>) + 'a;
 
 /// A compiled block.
 #[derive(Debug)]
-pub(crate) struct CompiledDag {
+pub struct CompiledDag {
     /// The DAG with fused operators.
-    pub(crate) dag: HopDag,
+    pub dag: HopDag,
+    /// What the cost model expects of its operators.
+    pub predictions: Predictions,
 }
 
 /// What a compilation depended on, per variable read.
@@ -114,22 +120,28 @@ impl<'a> DagCompiler<'a> {
     ) -> Result<Arc<CompiledDag>, RuntimeError> {
         let key = std::ptr::from_ref(dag).addr();
         let block = self.blocks.entry(key).or_default();
-        let signature = loop {
+        let (signature, mut environment, sized) = loop {
             let signature = signature(dag, variables, &block.size_variables);
             if let Some((_, found)) = block.compiled.iter().find(|(known, _)| *known == signature) {
                 self.statistics.block_cache_hits += 1;
                 return Ok(Arc::clone(found));
             }
-            let unknown = size_variables(&sized(dag, &environment(dag, variables, origins, &block.size_variables))?);
+            let environment = environment(dag, variables, origins, &block.size_variables);
+            let sized = sized(dag, &environment)?;
+            let unknown = size_variables(&sized);
             let known = block.size_variables.len();
             block.size_variables.extend(unknown);
             if block.size_variables.len() == known {
-                break signature;
+                break (signature, environment, sized);
             }
         };
-        let environment = environment(dag, variables, origins, &block.size_variables);
+        for name in inputs_worth_a_sketch(&sized) {
+            if let Some(sketch) = variables.get(name).and_then(sketch_of) {
+                environment.set_sketch(name, sketch);
+            }
+        }
         let compiled = compile_dag(self.engine, dag, &environment, &mut self.statistics, self.observer)?;
-        let compiled = Arc::new(CompiledDag { dag: compiled });
+        let compiled = Arc::new(compiled);
         self.statistics.recompilations += u64::from(std::mem::replace(&mut block.is_compiled, true));
         if block.compiled.len() >= KEPT_PER_BLOCK {
             block.compiled.remove(0);
@@ -137,14 +149,6 @@ impl<'a> DagCompiler<'a> {
         block.compiled.push((signature, Arc::clone(&compiled)));
         Ok(compiled)
     }
-}
-
-/// The variables that a DAG reads.
-fn reads(dag: &HopDag) -> impl Iterator<Item = &str> {
-    dag.hops.values().filter_map(|hop| match &hop.op {
-        HopOp::Read(name) => Some(name.as_str()),
-        _ => None,
-    })
 }
 
 /// What a compilation depends on: of scalars the values only of those that sizes hang on.
@@ -161,7 +165,7 @@ fn signature(dag: &HopDag, variables: &Variables, size_variables: &BTreeSet<Stri
             _ => None,
         },
     };
-    Signature(reads(dag).filter_map(|name| Some((name, variables.get(name)?))).map(of).collect())
+    Signature(dag.reads().filter_map(|(_, name)| Some((name, variables.get(name)?))).map(of).collect())
 }
 
 fn environment(
@@ -178,7 +182,7 @@ fn environment(
             ..VariableFacts::of_type(value.data_type())
         },
     };
-    reads(dag).filter_map(|name| Some((name, facts(name, variables.get(name)?)))).collect()
+    dag.reads().filter_map(|(_, name)| Some((name, facts(name, variables.get(name)?)))).collect()
 }
 
 /// The DAG with the sizes that follow from its variables'.
@@ -191,7 +195,7 @@ fn sized(dag: &HopDag, environment: &SizeEnvironment) -> Result<HopDag, RuntimeE
     Ok(sized)
 }
 
-/// Compiles one DAG: sizes, rewrites, and in the Gen modes fusion.
+/// Compiles one DAG: sizes and rewrites, in the Gen modes together with fusion.
 ///
 /// # Errors
 /// Shapes or types that do not fit, or a bug of the backend.
@@ -201,18 +205,29 @@ pub fn compile_dag(
     environment: &SizeEnvironment,
     statistics: &mut Statistics,
     observer: &mut Observer<'_>,
-) -> Result<HopDag, RuntimeError> {
+) -> Result<CompiledDag, RuntimeError> {
     let start = Instant::now();
     let codegen_before = statistics.codegen_seconds;
     let sized = sized(dag, environment)?;
     observer(CompileStage::Sized(&sized));
-    let rewritten = rewrite(&sized, &engine.options.rewrites);
-    observer(CompileStage::Rewritten(&rewritten));
+    let rewrites = &engine.options.rewrites;
     let result = match engine.options.policy() {
-        None => rewritten,
+        None => {
+            let (rewritten, report) = rewrite_with_report(&sized, rewrites);
+            observer(CompileStage::Rewritten(&rewritten, &report));
+            let options = &engine.options.optimizer;
+            let predictions = options.model.predict(&options.context(&rewritten));
+            CompiledDag { dag: rewritten, predictions }
+        }
         Some(policy) => {
-            let options = OptimizerOptions { policy, ..engine.options.optimizer.clone() };
-            fuse(engine, &rewritten, &options, statistics, observer)?
+            let options = OptimizerOptions {
+                policy,
+                sketches: environment.sketches().clone(),
+                ..engine.options.optimizer.clone()
+            };
+            let chosen = choose(&sized, rewrites, &options);
+            observer(CompileStage::Rewritten(&chosen.dag, &chosen.report));
+            fuse(engine, &chosen, &options, statistics, observer)?
         }
     };
     statistics.dags_optimized += 1;
@@ -223,11 +238,11 @@ pub fn compile_dag(
 
 fn fuse(
     engine: &Engine,
-    dag: &HopDag,
+    chosen: &Chosen,
     options: &OptimizerOptions,
     statistics: &mut Statistics,
     observer: &mut Observer<'_>,
-) -> Result<HopDag, RuntimeError> {
+) -> Result<CompiledDag, RuntimeError> {
     let mut failure = None;
     let mut operators = Vec::new();
     let mut compile = |plan: &fuseline_ir::cplan::VerifiedCPlan| {
@@ -255,12 +270,13 @@ fn fuse(
             }
         }
     };
-    let (fused, report) = optimize(dag, options, &mut compile, &mut |stage| observer(CompileStage::Fusion(stage)));
+    let mut on_stage = |stage: Stage<'_>| observer(CompileStage::Fusion(stage));
+    let (fused, report) = realize(&chosen.dag, &chosen.planned, options, &mut compile, &mut on_stage);
     if let Some(error) = failure {
         return Err(error.into());
     }
     statistics.cplans += report.cplans as u64;
-    statistics.plans_costed += report.search.evaluated;
+    statistics.plans_costed += report.search.costed();
     for rejection in &report.rejected {
         *statistics.unsupported.entry(rejection.reason.clone()).or_default() += 1;
     }
@@ -268,5 +284,5 @@ fn fuse(
         let compiled = engine.plan_cache.operator(operator, engine.backend())?;
         observer(CompileStage::Operator(operator, &compiled));
     }
-    Ok(fused)
+    Ok(CompiledDag { dag: fused, predictions: report.predictions })
 }

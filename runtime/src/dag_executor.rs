@@ -1,6 +1,7 @@
 //! Executes the DAG of one block on demand: effects in program order, then outputs. An operator runs when its first
 //! consumer needs it, and its value is freed after its last.
 
+use crate::compiler::CompiledDag;
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::memory;
@@ -9,6 +10,7 @@ use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{Function, Hop, HopDag, HopId, HopOp, Inputs};
+use fuseline_passes::cost::Predictions;
 use fuseline_passes::size::InputOrigin;
 use std::io::Write;
 use std::time::Instant;
@@ -16,15 +18,17 @@ use std::time::Instant;
 /// Runs a DAG on these variables; returns the variables that it assigns.
 pub(crate) fn execute(
     engine: &Engine,
-    dag: &HopDag,
+    compiled: &CompiledDag,
     variables: &Variables,
     output: &mut dyn Write,
     statistics: &mut Statistics,
 ) -> Result<Variables, RuntimeError> {
     let start = Instant::now();
+    let CompiledDag { dag, predictions } = compiled;
     let mut executor = DagExecutor {
         engine,
         dag,
+        predictions,
         variables,
         output,
         statistics,
@@ -39,6 +43,7 @@ pub(crate) fn execute(
 struct DagExecutor<'a> {
     engine: &'a Engine,
     dag: &'a HopDag,
+    predictions: &'a Predictions,
     variables: &'a Variables,
     output: &'a mut dyn Write,
     statistics: &'a mut Statistics,
@@ -128,7 +133,7 @@ impl DagExecutor<'_> {
             })
             .map_err(|error| error.or_at(hop.span).with_inputs(|| self.input_origins(hop)))?;
         if !matches!(hop.op, HopOp::Read(_) | HopOp::Literal(_)) {
-            self.statistics.record(&hop.op.label(), start.elapsed());
+            self.statistics.record(&hop.op.label(), start.elapsed(), self.predictions[id]);
         }
         Ok(value)
     }

@@ -13,11 +13,12 @@ mod operators;
 mod plan_cache;
 mod program_executor;
 mod scalars;
+mod sketches;
 mod statistics;
 mod transform;
 mod value;
 
-pub use compiler::{CompileStage, CompiledBlocks, Observer, compile_dag};
+pub use compiler::{CompileStage, CompiledBlocks, CompiledDag, Observer, compile_dag};
 pub use engine::{Engine, EngineOptions, Mode};
 pub use error::{CallSite, ErrorContext, ListError, RuntimeError, RuntimeErrorKind};
 pub use files::MetadataSizes;

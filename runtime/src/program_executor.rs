@@ -138,7 +138,7 @@ impl ProgramExecutor<'_> {
         let compiled = self.compiler.compile(dag, frame.variables, &frame.origins)?;
         let engine = self.compiler.engine();
         let statistics = self.compiler.statistics_mut();
-        dag_executor::execute(engine, &compiled.dag, frame.variables, self.output, statistics)
+        dag_executor::execute(engine, &compiled, frame.variables, self.output, statistics)
             .map_err(|error| error.with_origins(&frame.origins))
     }
 

@@ -58,6 +58,27 @@ pub struct HeavyHitter {
     pub count: u64,
     /// How long in all, in seconds.
     pub seconds: f64,
+    /// How often the cost model had a price.
+    pub predicted: u64,
+    /// How long it expected these to take in all, in seconds.
+    pub predicted_seconds: f64,
+    /// How long these took, in seconds.
+    pub seconds_of_predicted: f64,
+}
+
+impl HeavyHitter {
+    /// Measured over predicted time, of the executions that had a price: above 1 the model was too hopeful.
+    pub fn ratio(&self) -> Option<f64> {
+        (self.predicted_seconds > 0.0).then(|| self.seconds_of_predicted / self.predicted_seconds)
+    }
+
+    fn add(&mut self, other: &HeavyHitter) {
+        self.count += other.count;
+        self.seconds += other.seconds;
+        self.predicted += other.predicted;
+        self.predicted_seconds += other.predicted_seconds;
+        self.seconds_of_predicted += other.seconds_of_predicted;
+    }
 }
 
 /// How many operators the text form lists.
@@ -122,20 +143,26 @@ impl Statistics {
             *self.unsupported.entry(reason).or_default() += count;
         }
         for (name, hitter) in other.heavy_hitters {
-            let entry = self.heavy_hitters.entry(name).or_default();
-            entry.count += hitter.count;
-            entry.seconds += hitter.seconds;
+            self.heavy_hitters.entry(name).or_default().add(&hitter);
         }
     }
 
-    /// Counts one execution of an operator.
-    pub(crate) fn record(&mut self, operator: &str, duration: Duration) {
+    /// Counts one execution of an operator, with the seconds that the cost model expected, if it had a price.
+    pub(crate) fn record(&mut self, operator: &str, duration: Duration, predicted: Option<f64>) {
+        let seconds = duration.as_secs_f64();
+        let priced = if predicted.is_some() { seconds } else { 0.0 };
+        let execution = HeavyHitter {
+            count: 1,
+            seconds,
+            predicted: u64::from(predicted.is_some()),
+            predicted_seconds: predicted.unwrap_or(0.0),
+            seconds_of_predicted: priced,
+        };
         let entry = match self.heavy_hitters.get_mut(operator) {
             Some(entry) => entry,
             None => self.heavy_hitters.entry(operator.to_owned()).or_default(),
         };
-        entry.count += 1;
-        entry.seconds += duration.as_secs_f64();
+        entry.add(&execution);
     }
 
     /// As a readable report.
@@ -164,10 +191,20 @@ impl Statistics {
         }
         let mut hitters: Vec<(&String, &HeavyHitter)> = self.heavy_hitters.iter().collect();
         hitters.sort_by(|a, b| b.1.seconds.total_cmp(&a.1.seconds));
-        text.push_str("  heavy hitters\n");
+        writeln!(
+            text,
+            "  {:<26} {:>8}   {:>10}   {:>10} {:>9}",
+            "heavy hitters", "count", "seconds", "predicted", "ratio"
+        )
+        .expect("strings take writes");
         for (name, hitter) in hitters.iter().take(LISTED) {
-            writeln!(text, "    {name:<24} {:>8} x {:>10.4} s", hitter.count, hitter.seconds)
-                .expect("strings take writes");
+            let HeavyHitter { count, seconds, predicted_seconds, .. } = hitter;
+            write!(text, "    {name:<24} {count:>8} x {seconds:>10.4} s").expect("strings take writes");
+            match hitter.ratio() {
+                Some(ratio) => writeln!(text, " {predicted_seconds:>10.4} s {ratio:>7.2}"),
+                None => writeln!(text, " {:>12} {:>7}", "-", "-"),
+            }
+            .expect("strings take writes");
         }
         text
     }

@@ -216,8 +216,6 @@ fn what_is_not_there_yet_says_so() {
         (&["run", "a.dml", "--mode", "fused"][..], "--mode fused"),
         (&["run", "a.dml", "--backend", "tiered"], "--backend tiered"),
         (&["run", "a.dml", "--plan-cache", "folder"], "a plan cache in a folder"),
-        (&["run", "a.dml", "--enumeration", "none"], "--enumeration none"),
-        (&["run", "a.dml", "--enumeration", "all"], "--enumeration all"),
         (&["explain", "a.dml", "--stage", "hops", "--format", "dot"], "explaining in another form than text"),
         (&["calibrate"], "fuseline calibrate"),
     ] {

@@ -115,8 +115,8 @@ impl Checker {
         let mut text = String::new();
         let mut observer = |stage: CompileStage<'_>| {
             let _ = match stage {
-                CompileStage::Rewritten(dag) => writeln!(text, "{}", dag.display_named("rewritten")),
-                CompileStage::Fusion(Stage::Selected(_, plan)) => writeln!(text, "{}", plan_text(plan)),
+                CompileStage::Rewritten(dag, _) => writeln!(text, "{}", dag.display_named("rewritten")),
+                CompileStage::Fusion(Stage::Selected(selection)) => writeln!(text, "{}", plan_text(selection.plan)),
                 CompileStage::Fusion(Stage::Constructed(_, plans, _)) => {
                     plans.iter().try_for_each(|plan| writeln!(text, "{}", plan.cplan))
                 }

@@ -87,15 +87,21 @@ impl Plan {
         }
     }
 
-    fn options(self) -> (Mode, Enumeration) {
+    fn mode(self) -> Mode {
         match self {
-            Plan::Base => (Mode::Base, Enumeration::Cost),
-            Plan::FuseAll => (Mode::GenFuseAll, Enumeration::Cost),
-            Plan::FuseNoRedundancy => (Mode::GenFuseNoRedundancy, Enumeration::Cost),
-            Plan::CostBased => (Mode::Gen, Enumeration::Cost),
-            Plan::Exhaustive => (Mode::Gen, Enumeration::Partition),
-            Plan::Random(seed) => (Mode::Gen, Enumeration::Random { seed }),
+            Plan::Base => Mode::Base,
+            Plan::FuseAll => Mode::GenFuseAll,
+            Plan::FuseNoRedundancy => Mode::GenFuseNoRedundancy,
+            Plan::CostBased | Plan::Exhaustive | Plan::Random(_) => Mode::Gen,
         }
+    }
+
+    fn enumeration(self) -> Enumeration {
+        if self == Plan::Exhaustive { Enumeration::Partition } else { Enumeration::default() }
+    }
+
+    fn seed(self) -> Option<u64> {
+        if let Plan::Random(seed) = self { Some(seed) } else { None }
     }
 }
 
@@ -184,10 +190,10 @@ pub(crate) fn all(rules: Rules) -> Vec<Configuration> {
 impl Configuration {
     fn options(self) -> CompileOptions {
         let Tier { backend, cpu, threads, primitives, llvm } = self.tier;
-        let (mode, enumeration) = self.plan.options();
         CompileOptions {
-            mode,
-            enumeration,
+            mode: self.plan.mode(),
+            enumeration: self.plan.enumeration(),
+            random_plans: self.plan.seed(),
             backend,
             cpu,
             threads,

@@ -16,16 +16,17 @@ pub(crate) fn explain(dag: &HopDag, options: &OptimizerOptions) -> String {
         let mut inputs: Vec<_> = hop.inputs.to_vec();
         inputs.dedup();
         if inputs.iter().any(|&input| dag[input].is_matrix()) {
-            let cost = cost_vector(&context, &Operator { template: None, root: id, members: vec![id], inputs });
-            let seconds = options.model.seconds(&cost);
+            let operator = Operator { template: None, root: id, members: vec![id], inputs };
+            let cost = cost_vector(&context, &operator).expect("basic operators are possible");
+            let seconds = options.model.operator_seconds(&context, &operator);
             let label = hop.op.label();
             writeln!(
                 text,
                 "{} {label}: write {} B, read {} B, {} FLOP, {seconds:.3e} s",
                 id.as_u32(),
                 cost.output,
-                cost.input,
-                cost.compute
+                cost.input(),
+                cost.work.flops()
             )
             .expect("strings take writes");
         }
@@ -34,7 +35,7 @@ pub(crate) fn explain(dag: &HopDag, options: &OptimizerOptions) -> String {
     let plan = select_in(&context, &memo, options.policy, &options.model, &options.search_limits);
     for (number, partition) in plan.partitions.iter().enumerate() {
         let (seconds, stats) = (partition.seconds, partition.stats);
-        writeln!(text, "partition {}: {seconds:.3e} s, {} plans costed", number + 1, stats.evaluated)
+        writeln!(text, "partition {}: {seconds:.3e} s, {} plans costed", number + 1, stats.costed())
             .expect("strings take writes");
     }
     text

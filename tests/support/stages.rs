@@ -7,6 +7,7 @@ use fuseline_ir::hop::{self, HopDag};
 use fuseline_ir::program::{self, Program};
 use fuseline_lang::ParseOptions;
 use fuseline_passes::explain::{explain_cplans, explain_memo, explain_partitions, explain_plan};
+use fuseline_passes::joint::explain_choice;
 use fuseline_passes::liveness::assigned_variables;
 use fuseline_passes::pipeline::OptimizerOptions;
 use fuseline_passes::program::{ProgramOptions, simplify_program};
@@ -19,6 +20,7 @@ pub(crate) const SUBTESTS: &Subtests = &[
     ("verify", verify),
     ("size", size),
     ("rewrite", rewrite),
+    ("joint", joint),
     ("program", simplified),
     ("explore", explore),
     ("partition", partition),
@@ -125,6 +127,11 @@ fn size(input: &Input<'_>) -> Result<String, String> {
 /// What rewriting does, with the default options, and what comes of it.
 fn rewrite(input: &Input<'_>) -> Result<String, String> {
     each_dag(input, |dag| explain_rewrites(dag, &RewriteOptions::default()))
+}
+
+/// The forms that the search over rewrites and fusion prices, the one it takes, and its fused operators.
+fn joint(input: &Input<'_>) -> Result<String, String> {
+    each_fused_dag(input, |dag, options| explain_choice(dag, &RewriteOptions::default(), options))
 }
 
 /// A program after the passes over programs; `pass=` names a single one.

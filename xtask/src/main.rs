@@ -18,7 +18,7 @@ const HELP: &str = "\
        --seed N                      the seed of randomized tests (FUSELINE_SEED=N)
   build [--release]                  the fuseline program
   lint                               formatting, clippy and documentation, warnings denied
-  bench [NAME]                       benchmarks
+  bench [NAME [ARGUMENTS]]           benchmarks (optimizer --quick: in a minute, without writing docs/optimizer.md)
   fuzz TARGET [-- ARGUMENTS]         a fuzz target of fuzz/, with arguments for libFuzzer (-runs=N)
   help                               this text
 
@@ -49,7 +49,10 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["build", "--release"] => cargo.run("build", &cargo.with_features(&["build", "--release"])),
         ["lint"] => test::lint(&cargo),
         ["bench"] => cargo.run("bench", &cargo.with_features(&["bench"])),
-        ["bench", name] => cargo.run("bench", &cargo.with_features(&["bench", "--bench", name])),
+        ["bench", name, rest @ ..] => {
+            let arguments = cargo.with_features(&["bench", "--bench", name]);
+            cargo.run("bench", &[&arguments[..], &["--"], rest].concat())
+        }
         ["fuzz", target] => fuzz::run(&cargo, target, &[]),
         ["fuzz", target, "--", rest @ ..] => fuzz::run(&cargo, target, rest),
         [command @ ("run" | "build" | "lint" | "bench" | "fuzz"), rest @ ..] => {

@@ -7,7 +7,7 @@
 use crate::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use crate::size::SizeInfo;
 use crate::types::{DataType, Value};
-use cranelift_entity::{PrimaryMap, entity_impl};
+use cranelift_entity::{EntitySet, PrimaryMap, entity_impl};
 use smallvec::SmallVec;
 
 pub mod infer;
@@ -173,13 +173,9 @@ impl HopDag {
 
     /// The operators whose values leave the DAG or act: outputs, then effects, without repetition.
     pub fn roots(&self) -> Vec<HopId> {
-        let mut roots: Vec<HopId> = Vec::new();
-        for hop in self.outputs.iter().map(|output| output.hop).chain(self.effects.iter().copied()) {
-            if !roots.contains(&hop) {
-                roots.push(hop);
-            }
-        }
-        roots
+        let all = self.outputs.iter().map(|output| output.hop).chain(self.effects.iter().copied());
+        let mut seen = EntitySet::new();
+        all.filter(|&hop| seen.insert(hop)).collect()
     }
 
     /// For every operator, its consumers in ascending order, one entry per distinct consumer.
@@ -193,6 +189,14 @@ impl HopDag {
             }
         }
         consumers
+    }
+
+    /// The variables that are read, with the operators that read them.
+    pub fn reads(&self) -> impl Iterator<Item = (HopId, &str)> {
+        self.hops.iter().filter_map(|(id, hop)| match &hop.op {
+            HopOp::Read(name) => Some((id, name.as_str())),
+            _ => None,
+        })
     }
 
     /// The literal value of an operator, if it is one.

@@ -5,6 +5,8 @@
 //! [`Template`].
 
 #[cfg(test)]
+mod brute_force;
+#[cfg(test)]
 mod tests;
 
 use crate::template::{Context, Template, TemplateLimits};

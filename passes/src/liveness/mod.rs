@@ -64,7 +64,7 @@ fn before(block: &mut StatementBlock, mut live: Live, prune: bool) -> Live {
             for target in call.targets.iter().flatten() {
                 live.remove(target);
             }
-            live.extend(reads(&call.arguments));
+            live.extend(call.arguments.reads().map(|(_, name)| name.to_owned()));
             live
         }
         StatementBlock::If { predicate, then_body, else_body, .. } => {
@@ -112,7 +112,7 @@ fn fixpoint(mut live: Live, mut iterate: impl FnMut(&Live) -> Live) -> Live {
 }
 
 fn before_predicate(predicate: &mut Predicate, mut live: Live, prune: bool) -> Live {
-    live.extend(reads(&predicate.dag));
+    live.extend(predicate.dag.reads().map(|(_, name)| name.to_owned()));
     walk(&mut predicate.prelude, live, prune)
 }
 
@@ -124,14 +124,6 @@ fn before_dag(dag: &mut HopDag, live: &Live, prune: bool) -> Live {
     let mut before = live - &assigned;
     before.extend(needed_reads(dag, live));
     before
-}
-
-/// The variables that a DAG reads.
-fn reads(dag: &HopDag) -> impl Iterator<Item = String> + '_ {
-    dag.hops.values().filter_map(|hop| match &hop.op {
-        HopOp::Read(name) => Some(name.clone()),
-        _ => None,
-    })
 }
 
 /// The variables that effects and live outputs of a DAG read.

@@ -7,7 +7,8 @@
 mod tests;
 
 use crate::template::{Context, TemplateLimits};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use crate::union_find::UnionFind;
+use cranelift_entity::EntitySet;
 use fuseline_ir::hop::{HopDag, HopId};
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
 
@@ -48,38 +49,30 @@ pub fn partition_in(context: &Context<'_>, memo: &MemoTable) -> Vec<PlanPartitio
     connected_components(memo).into_iter().map(|members| analyze(context, memo, members)).collect()
 }
 
-/// Union-find over references; components in ascending order, of at least two members.
+/// The groups that references connect, in ascending order; sets of at least two.
 fn connected_components(memo: &MemoTable) -> Vec<Vec<HopId>> {
-    let mut parents = SecondaryMap::<HopId, Option<HopId>>::new();
-    fn find(parents: &mut SecondaryMap<HopId, Option<HopId>>, mut id: HopId) -> HopId {
-        while let Some(parent) = parents[id] {
-            if let Some(grandparent) = parents[parent] {
-                parents[id] = Some(grandparent);
-            }
-            id = parent;
-        }
-        id
-    }
-    for (group, entries) in memo.groups() {
+    let groups: Vec<HopId> = memo.groups().map(|(group, _)| group).collect();
+    let mut connected = UnionFind::new(groups.len());
+    for (position, (_, entries)) in memo.groups().enumerate() {
         for reference in entries.iter().flat_map(MemoEntry::references) {
-            let (one, other) = (find(&mut parents, group), find(&mut parents, reference));
-            if one != other {
-                parents[one.max(other)] = Some(one.min(other));
+            if let Ok(referenced) = groups.binary_search(&reference) {
+                connected.union(position, referenced);
             }
         }
     }
-    let mut slots = SecondaryMap::<HopId, Option<usize>>::new();
-    let mut components: Vec<Vec<HopId>> = Vec::new();
-    for (group, _) in memo.groups() {
-        let root = find(&mut parents, group);
-        let slot = *slots[root].get_or_insert_with(|| {
-            components.push(Vec::new());
-            components.len() - 1
-        });
-        components[slot].push(group);
+    let mut components: Vec<Vec<HopId>> = vec![Vec::new(); groups.len()];
+    for (position, &group) in groups.iter().enumerate() {
+        components[connected.find(position)].push(group);
     }
     components.retain(|component| component.len() > 1);
     components
+}
+
+/// All partitions as one, for a search without partitioning.
+pub(crate) fn merge(context: &Context<'_>, memo: &MemoTable, partitions: &[PlanPartition]) -> PlanPartition {
+    let mut members: Vec<HopId> = partitions.iter().flat_map(|partition| partition.members.iter().copied()).collect();
+    members.sort_unstable();
+    analyze(context, memo, members)
 }
 
 fn analyze(context: &Context<'_>, memo: &MemoTable, members: Vec<HopId>) -> PlanPartition {

@@ -6,7 +6,7 @@
 //! still name the chain of calls.
 
 use super::sequence::Sequence;
-use super::variables::{bodies_mut, predicates, predicates_mut, reads};
+use super::variables::{bodies_mut, predicates, predicates_mut};
 use fuseline_ir::hop::{Function as Builtin, HopDag, HopOp, Span};
 use fuseline_ir::program::{Call, Function, InlinedCall, Parameter, Program, StatementBlock};
 use fuseline_ir::types::DataType;
@@ -111,7 +111,7 @@ impl Inliner {
         let mut operators = 0;
         for block in &function.body {
             let StatementBlock::Basic(dag) = block else { return false };
-            if !is_quiet(dag) || !reads(dag).all(|name| defined.contains(name)) {
+            if !is_quiet(dag) || !dag.reads().all(|(_, name)| defined.contains(name)) {
                 return false;
             }
             defined.extend(dag.outputs.iter().map(|output| output.name.as_str()));

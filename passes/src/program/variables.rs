@@ -1,19 +1,11 @@
 //! The parts of blocks, the variables that these assign, and those that surely have a value.
 
-use fuseline_ir::hop::{HopDag, HopOp};
+use fuseline_ir::hop::HopDag;
 use fuseline_ir::program::{Predicate, Program, StatementBlock};
 use std::collections::BTreeSet;
 
 /// Names of variables.
 pub(super) type Names = BTreeSet<String>;
-
-/// The variables that a DAG reads.
-pub(super) fn reads(dag: &HopDag) -> impl Iterator<Item = &str> {
-    dag.hops.values().filter_map(|hop| match &hop.op {
-        HopOp::Read(name) => Some(name.as_str()),
-        _ => None,
-    })
-}
 
 /// Adds every variable that blocks may assign: also loop variables, and what statements before predicates assign.
 pub(super) fn collect_assigned(blocks: &[StatementBlock], assigned: &mut Names) {

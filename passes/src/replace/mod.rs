@@ -21,11 +21,20 @@ pub struct CompiledCover {
     pub operator: OperatorId,
 }
 
+/// A DAG with fused operators.
+#[derive(Clone, Debug)]
+pub struct Replaced {
+    /// The DAG.
+    pub dag: HopDag,
+    /// The fused operator of each cover; `None` where no output needs it.
+    pub operators: Vec<Option<HopId>>,
+}
+
 /// The DAG with each cover's roots computed by its operator.
 ///
 /// A fused operator always gives a matrix: a full aggregate is cast back to a scalar, and the roots of a
 /// multi-aggregate (k x 1) are taken out one by one.
-pub fn replace(dag: &HopDag, covers: &[CompiledCover]) -> HopDag {
+pub fn replace(dag: &HopDag, covers: &[CompiledCover]) -> Replaced {
     let mut replacement = Replacement {
         old: dag,
         covers,
@@ -51,7 +60,7 @@ pub fn replace(dag: &HopDag, covers: &[CompiledCover]) -> HopDag {
         new.write(&output.name, renamed(output.hop));
     }
     new.effects = dag.effects.iter().map(|&effect| renamed(effect)).collect();
-    new
+    Replaced { dag: new, operators: replacement.spoofs }
 }
 
 struct Replacement<'a> {

@@ -13,27 +13,61 @@ const UNKNOWN_DIMENSION: u64 = 1000;
 /// Writing a value costs this many floating-point operations, reading one costs a single one.
 const WRITE: f64 = 2.0;
 /// What an operator costs however small its inputs are.
-const DISPATCH: f64 = 1.0;
+const DISPATCH: u128 = 1;
 
 /// Type and size of a value.
 pub(super) type Shape = (DataType, SizeInfo);
 
+/// What an operator costs, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cost {
+    /// Floating-point operations.
+    pub(super) flops: u128,
+    /// Values read and written, in floating-point operations.
+    pub(super) traffic: u128,
+    /// One, but for reads and literals.
+    pub(super) operators: u128,
+}
+
+/// What extraction minimises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Weights {
+    /// Operations, values read and written, and operators: the cost of rewriting.
+    Balanced,
+    /// Values read and written alone, as if all computation hid behind them.
+    Traffic,
+    /// The number of operators alone, as if fusion made everything else free.
+    Operators,
+}
+
+impl Cost {
+    /// The weighted sum.
+    pub(super) fn weighted(self, weights: Weights) -> u128 {
+        match weights {
+            Weights::Balanced => self.flops + self.traffic + self.operators * DISPATCH,
+            Weights::Traffic => self.traffic,
+            Weights::Operators => self.operators,
+        }
+    }
+}
+
 /// The cost of one operator, given the shapes of its inputs and of its output.
-pub(super) fn operator_cost(op: &HopOp, inputs: &[Shape], output: Shape) -> u128 {
+pub(super) fn operator_cost(op: &HopOp, inputs: &[Shape], output: Shape) -> Cost {
     if matches!(op, HopOp::Read(_) | HopOp::Literal(_)) {
-        return 0;
+        return Cost::default();
     }
     let reads: f64 = inputs.iter().map(|&input| values(input)).sum();
-    (DISPATCH + flops(op, inputs, output) + reads + WRITE * values(output)) as u128
+    Cost { flops: flops(op, inputs, output) as u128, traffic: (reads + WRITE * values(output)) as u128, operators: 1 }
 }
 
 /// The cost of the operators that outputs and effects need.
 pub(super) fn dag_cost(dag: &HopDag) -> u128 {
     let live = super::dag::live(dag);
-    dag.hops.iter().filter(|(id, _)| live[*id]).map(|(_, hop)| hop_cost(dag, hop)).sum()
+    let costs = dag.hops.iter().filter(|(id, _)| live[*id]).map(|(_, hop)| hop_cost(dag, hop));
+    costs.map(|cost| cost.weighted(Weights::Balanced)).sum()
 }
 
-fn hop_cost(dag: &HopDag, hop: &Hop) -> u128 {
+fn hop_cost(dag: &HopDag, hop: &Hop) -> Cost {
     let shape = |id: &HopId| (dag[*id].data_type, dag[*id].size);
     let inputs: Vec<Shape> = hop.inputs.iter().map(shape).collect();
     operator_cost(&hop.op, &inputs, (hop.data_type, hop.size))

@@ -5,7 +5,7 @@ use super::fold::fold;
 use super::operator::Operator;
 use cranelift_entity::SecondaryMap;
 use foldhash::HashMap;
-use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, HopOutput, Inputs};
+use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, HopOutput, Inputs, ReorgOp};
 use fuseline_ir::size::SizeInfo;
 use fuseline_ir::types::{DataType, Value};
 
@@ -25,21 +25,49 @@ pub(super) fn live(dag: &HopDag) -> SecondaryMap<HopId, bool> {
     live
 }
 
-/// The DAG without dead operators, with equal pure operators merged (the first stays) and operations on literals
-/// evaluated.
-pub(super) fn canonicalize(dag: &HopDag) -> HopDag {
-    sweep(&merge_common_subexpressions(dag))
+/// A DAG made from another one, and where the operators of that one went; those that it does not need went nowhere.
+#[derive(Debug)]
+pub(super) struct Rebuilt {
+    pub(super) dag: HopDag,
+    pub(super) new_ids: SecondaryMap<HopId, Option<HopId>>,
 }
 
-fn merge_common_subexpressions(dag: &HopDag) -> HopDag {
+impl Rebuilt {
+    /// The inputs of an operator of the original, in the new DAG.
+    pub(super) fn inputs(new_ids: &SecondaryMap<HopId, Option<HopId>>, hop: &Hop) -> Inputs {
+        hop.inputs.iter().map(|&input| new_ids[input].expect("inputs are live and come first")).collect()
+    }
+
+    pub(super) fn of(original: &HopDag, rebuilt: HopDag, new_ids: SecondaryMap<HopId, Option<HopId>>) -> Self {
+        let dag = finish(original, rebuilt, |id| new_ids[id].expect("outputs and effects are live"));
+        Rebuilt { dag, new_ids }
+    }
+
+    /// One more step.
+    pub(super) fn then(mut self, step: impl Fn(&HopDag) -> Rebuilt) -> Self {
+        let next = step(&self.dag);
+        for id in self.new_ids.values_mut() {
+            *id = id.and_then(|id| next.new_ids[id]);
+        }
+        Rebuilt { dag: next.dag, new_ids: self.new_ids }
+    }
+}
+
+/// The DAG without dead operators, with equal pure operators merged (the first stays) and operations on literals
+/// evaluated.
+pub(super) fn canonicalize(dag: &HopDag) -> Rebuilt {
+    merge_common_subexpressions(dag).then(sweep)
+}
+
+fn merge_common_subexpressions(dag: &HopDag) -> Rebuilt {
     let live = live(dag);
     let mut result = HopDag::new();
     let mut seen: HashMap<(Operator, Inputs), HopId> = HashMap::default();
-    let mut new_ids: SecondaryMap<HopId, HopId> = SecondaryMap::with_default(HopId::from_u32(0));
+    let mut new_ids = SecondaryMap::with_capacity(dag.hops.len());
     for (id, hop) in dag.hops.iter().filter(|(id, _)| live[*id]) {
-        let mut hop = Hop { inputs: hop.inputs.iter().map(|&input| new_ids[input]).collect(), ..hop.clone() };
+        let mut hop = Hop { inputs: Rebuilt::inputs(&new_ids, hop), ..hop.clone() };
         if !hop.op.is_pure() {
-            new_ids[id] = result.push(hop);
+            new_ids[id] = Some(result.push(hop));
             continue;
         }
         if let Some(value) = folded(&result, &hop) {
@@ -50,20 +78,44 @@ fn merge_common_subexpressions(dag: &HopDag) -> HopDag {
         if operator.is_commutative() {
             key.sort_unstable();
         }
-        new_ids[id] = *seen.entry((operator, key)).or_insert_with(|| result.push(hop));
+        new_ids[id] = Some(*seen.entry((operator, key)).or_insert_with(|| result.push(hop)));
     }
-    finish(dag, result, |id| new_ids[id])
+    Rebuilt::of(dag, result, new_ids)
 }
 
-fn sweep(dag: &HopDag) -> HopDag {
+/// The DAG without dead operators.
+pub(super) fn sweep(dag: &HopDag) -> Rebuilt {
     let live = live(dag);
     let mut result = HopDag::new();
-    let mut new_ids: SecondaryMap<HopId, HopId> = SecondaryMap::with_default(HopId::from_u32(0));
+    let mut new_ids = SecondaryMap::with_capacity(dag.hops.len());
     for (id, hop) in dag.hops.iter().filter(|(id, _)| live[*id]) {
-        let inputs = hop.inputs.iter().map(|&input| new_ids[input]).collect();
-        new_ids[id] = result.push(Hop { inputs, ..hop.clone() });
+        let inputs = Rebuilt::inputs(&new_ids, hop);
+        new_ids[id] = Some(result.push(Hop { inputs, ..hop.clone() }));
     }
-    finish(dag, result, |id| new_ids[id])
+    Rebuilt::of(dag, result, new_ids)
+}
+
+/// The DAG in which every consumer of a transpose has a transpose of its own, since templates that read through one need
+/// it for themselves. Transposes that leave the DAG stay shared.
+pub(super) fn separate_transposes(dag: &HopDag) -> Rebuilt {
+    let mut result = HopDag::new();
+    let mut new_ids = SecondaryMap::with_capacity(dag.hops.len());
+    let mut is_taken = SecondaryMap::<HopId, bool>::with_capacity(dag.hops.len());
+    for root in dag.roots() {
+        is_taken[root] = true;
+    }
+    for (id, hop) in &dag.hops {
+        let mut inputs = Rebuilt::inputs(&new_ids, hop);
+        for (input, &original) in inputs.iter_mut().zip(&hop.inputs) {
+            let is_shared = std::mem::replace(&mut is_taken[original], true);
+            if is_shared && dag[original].op == HopOp::Reorg(ReorgOp::Transpose) {
+                let copy = result.hops[*input].clone();
+                *input = result.push(copy);
+            }
+        }
+        new_ids[id] = Some(result.push(Hop { inputs, ..hop.clone() }));
+    }
+    Rebuilt::of(dag, result, new_ids)
 }
 
 /// Gives the rebuilt DAG the outputs and effects of the original.

@@ -3,8 +3,10 @@
 //! Costs are those of DAGs, never of trees: a value that several consumers use is paid once. Two starts, the input
 //! plan and greedy-DAG (per class the cheapest operator together with everything below it), are improved by exchanging
 //! single choices under the exact cost of the whole DAG; the cheaper one wins, the input plan on ties. So the result is
-//! never worse than the input, and free of cycles because the exact cost of a plan with one does not exist.
+//! never worse than the input, and free of cycles because an exchange that closes one is taken back.
 
+use super::cost::{Cost, Weights};
+use super::exchange::Exchange;
 use fuseline_ir::hop::{HopId, HopOp};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -15,7 +17,7 @@ pub(super) struct Candidate {
     pub(super) op: HopOp,
     /// Classes of the inputs.
     pub(super) inputs: SmallVec<[usize; 3]>,
-    pub(super) cost: u128,
+    pub(super) cost: Cost,
     /// The first operator of the input DAG that it is.
     pub(super) original: Option<HopId>,
 }
@@ -30,13 +32,23 @@ pub(super) type Plan = Vec<Option<usize>>;
 const ROUNDS: usize = 4;
 
 /// The cheapest plan found that computes the classes `roots`.
-pub(super) fn extract(classes: &Classes, roots: &[usize]) -> Plan {
-    let input = input_plan(classes);
-    let greedy = greedy_plan(classes);
-    let (input, input_cost) = improve(classes, roots, input);
-    let (greedy, greedy_cost) = improve(classes, roots, greedy);
+pub(super) fn extract(classes: &Classes, roots: &[usize], weights: Weights) -> Plan {
+    let greedy = greedy_plan(classes, weights);
+    let input = completed(input_plan(classes), &greedy);
+    let (input, input_cost) = improve(classes, roots, weights, input);
+    let (greedy, greedy_cost) = improve(classes, roots, weights, greedy);
     let input_cost = input_cost.expect("operators of the input only use earlier ones");
     if greedy_cost.is_some_and(|cost| cost < input_cost) { greedy } else { input }
+}
+
+/// The operators of the input, and the greedy ones where the input needs none.
+pub(super) fn completed_input_plan(classes: &Classes, weights: Weights) -> Plan {
+    completed(input_plan(classes), &greedy_plan(classes, weights))
+}
+
+/// A plan with choices for the classes that it does not need, for exchanges that come to need them.
+fn completed(plan: Plan, other: &Plan) -> Plan {
+    plan.into_iter().zip(other).map(|(own, other)| own.or(*other)).collect()
 }
 
 /// For every class the operator of the input that came first. Its inputs came earlier still, so there are no cycles,
@@ -61,7 +73,7 @@ fn contains(members: &[u64], class: usize) -> bool {
     members[class / 64] & (1 << (class % 64)) != 0
 }
 
-fn greedy_plan(classes: &Classes) -> Plan {
+fn greedy_plan(classes: &Classes, weights: Weights) -> Plan {
     let users = users(classes);
     let mut best: Vec<Option<Cone>> = vec![None; classes.len()];
     let mut own_costs: Vec<u128> = vec![0; classes.len()];
@@ -77,9 +89,10 @@ fn greedy_plan(classes: &Classes) -> Plan {
         }
         let mut improved = false;
         for (choice, candidate) in classes[class].iter().enumerate() {
-            let Some(cone) = cone(class, choice, candidate, &best, &own_costs) else { continue };
+            let own = candidate.cost.weighted(weights);
+            let Some(cone) = cone(class, (choice, own), candidate, &best, &own_costs) else { continue };
             if best[class].as_ref().is_none_or(|known| cone.cost < known.cost) {
-                own_costs[class] = candidate.cost;
+                own_costs[class] = own;
                 best[class] = Some(cone);
                 improved = true;
             }
@@ -93,8 +106,14 @@ fn greedy_plan(classes: &Classes) -> Plan {
     best.into_iter().map(|cone| cone.map(|cone| cone.choice)).collect()
 }
 
-/// What `candidate` needs, if all of its inputs can be computed without its own class.
-fn cone(class: usize, choice: usize, candidate: &Candidate, best: &[Option<Cone>], own_costs: &[u128]) -> Option<Cone> {
+/// What a candidate with this number and own cost needs, if all of its inputs can be computed without its own class.
+fn cone(
+    class: usize,
+    (choice, own): (usize, u128),
+    candidate: &Candidate,
+    best: &[Option<Cone>],
+    own_costs: &[u128],
+) -> Option<Cone> {
     let mut members = vec![0_u64; best.len().div_ceil(64)];
     for &input in &candidate.inputs {
         for (word, other) in members.iter_mut().zip(&best[input].as_ref()?.members) {
@@ -104,7 +123,7 @@ fn cone(class: usize, choice: usize, candidate: &Candidate, best: &[Option<Cone>
     if contains(&members, class) {
         return None;
     }
-    let mut cost = candidate.cost;
+    let mut cost = own;
     for (position, &word) in members.iter().enumerate() {
         let mut rest = word;
         while rest != 0 {
@@ -128,34 +147,36 @@ fn users(classes: &Classes) -> Vec<Vec<usize>> {
     users
 }
 
-/// Exchanges single choices as long as that lowers the cost of the whole DAG.
-fn improve(classes: &Classes, roots: &[usize], mut plan: Plan) -> (Plan, Option<u128>) {
-    let Some(mut best) = cost(classes, roots, &plan) else { return (plan, None) };
+/// Exchanges single choices as long as that lowers the cost of the whole DAG. No cost where the plan is none.
+fn improve(classes: &Classes, roots: &[usize], weights: Weights, plan: Plan) -> (Plan, Option<u128>) {
+    if order(classes, roots, &plan).is_none() {
+        return (plan, None);
+    }
+    let mut exchange = Exchange::new(classes, roots, weights, plan);
     for _ in 0..ROUNDS {
-        let before = best;
+        let before = exchange.cost();
         for class in (0..classes.len()).filter(|&class| classes[class].len() > 1) {
-            if plan[class].is_none() {
-                continue;
-            }
             for choice in 0..classes[class].len() {
-                let kept = plan[class];
-                plan[class] = Some(choice);
-                match cost(classes, roots, &plan) {
-                    Some(lower) if lower < best => best = lower,
-                    _ => plan[class] = kept,
+                let cost = exchange.cost();
+                let Some(previous) = exchange.choose(class, choice) else { continue };
+                if exchange.cost() >= cost || exchange.has_cycle_through(class) {
+                    exchange.choose(class, previous);
                 }
             }
         }
-        if best == before {
+        if exchange.cost() == before {
             break;
         }
     }
-    (plan, Some(best))
+    let cost = exchange.cost();
+    (exchange.into_plan(), Some(cost))
 }
 
 /// The exact cost of a plan as a DAG; `None` where it has a cycle or lacks an operator.
-pub(super) fn cost(classes: &Classes, roots: &[usize], plan: &Plan) -> Option<u128> {
-    Some(order(classes, roots, plan)?.iter().map(|&class| plan[class].map_or(0, |i| classes[class][i].cost)).sum())
+#[cfg(test)]
+pub(super) fn cost(classes: &Classes, roots: &[usize], plan: &Plan, weights: Weights) -> Option<u128> {
+    let own = |&class: &usize| plan[class].map_or(0, |i| classes[class][i].cost.weighted(weights));
+    Some(order(classes, roots, plan)?.iter().map(own).sum())
 }
 
 /// The classes that a plan needs for `roots`, inputs before users; `None` where it has a cycle or lacks an operator.

@@ -1,27 +1,26 @@
 //! Means of known numbers of cells as what they are, a sum divided by the count, so that the sum can be fused with what
 //! it adds up. (Partial means do not merge; means of rows are left alone, since Row operators have them.)
 
-use super::dag::finish;
+use super::dag::Rebuilt;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::Value;
 use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Inputs};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
 
 /// The DAG with full and column means as quotients: the same bits as the kernel's.
-pub(super) fn expand(dag: &HopDag) -> HopDag {
+pub(super) fn expand(dag: &HopDag) -> Rebuilt {
     let mut result = HopDag::new();
-    let mut new_ids: SecondaryMap<HopId, HopId> = SecondaryMap::with_default(HopId::from_u32(0));
+    let mut new_ids = SecondaryMap::with_capacity(dag.hops.len());
     for (id, hop) in &dag.hops {
-        let inputs: Inputs = hop.inputs.iter().map(|&input| new_ids[input]).collect();
-        let mut hop = Hop { inputs, ..hop.clone() };
+        let mut hop = Hop { inputs: Rebuilt::inputs(&new_ids, hop), ..hop.clone() };
         if let Some((count, direction)) = divisor(dag, id) {
             let sum = result.push(Hop { op: HopOp::AggUnary(AggOp::Sum, direction), ..hop.clone() });
             let count = result.literal(Value::F64(count));
             hop = Hop { op: BinaryOp::Div.into(), inputs: Inputs::from_slice(&[sum, count]), ..hop };
         }
-        new_ids[id] = result.push(hop);
+        new_ids[id] = Some(result.push(hop));
     }
-    finish(dag, result, |id| new_ids[id])
+    Rebuilt::of(dag, result, new_ids)
 }
 
 /// The number of cells that a full or column mean divides by, where it is known.

@@ -5,12 +5,16 @@
 //! e-graph, and the cheapest DAG is extracted from it. Node and iteration limits bound the work, never time, so results
 //! are reproducible. The e-graph and its ids live and die inside of [`rewrite`].
 
+mod alternatives;
+mod chains;
 mod compile;
 mod cost;
 mod dag;
 mod egraph;
+mod exchange;
 mod extract;
 pub(crate) mod fold;
+mod forms;
 mod guards;
 mod means;
 mod operator;
@@ -20,7 +24,9 @@ mod saturate;
 #[cfg(test)]
 mod tests;
 
-pub use report::{RewriteReport, explain_rewrites};
+pub(crate) use alternatives::{Alternatives, Choices, Flip};
+pub(crate) use forms::{Form, Forms};
+pub use report::{RewriteReport, Tried, explain_rewrites};
 pub use rules::{Change, Each, Guard, Rule, all as all_rules};
 
 use fuseline_ir::hop::HopDag;
@@ -41,6 +47,12 @@ pub struct RewriteOptions {
     pub max_nodes: usize,
     /// Saturation stops after this many rounds.
     pub max_iterations: usize,
+    /// Forms of a DAG that are fused and priced before the search asks for particular ones.
+    pub max_forms: usize,
+    /// Single changes of the best form that the search explores.
+    pub max_explored: usize,
+    /// Single changes of the best form that the search fuses and prices.
+    pub max_planned: usize,
 }
 
 impl Default for RewriteOptions {
@@ -52,6 +64,9 @@ impl Default for RewriteOptions {
             max_operators: 2_000,
             max_nodes: 10_000,
             max_iterations: 12,
+            max_forms: 6,
+            max_explored: 64,
+            max_planned: 16,
         }
     }
 }
@@ -62,26 +77,7 @@ impl Default for RewriteOptions {
 /// Ids are fresh and topologically ordered, dead operators are gone, surviving operators keep the place where they were
 /// written (merged ones the first). Fusion covers of the input, which name its operators, do not survive.
 pub fn simplify(dag: &HopDag, options: &RewriteOptions) -> HopDag {
-    simplify_with_report(dag, options).0
-}
-
-fn simplify_with_report(dag: &HopDag, options: &RewriteOptions) -> (HopDag, RewriteReport) {
-    let mut report = RewriteReport::new(dag);
-    if !options.enabled {
-        return (dag.clone(), report);
-    }
-    let canonical = dag::canonicalize(dag);
-    let result = if canonical.hops.len() <= options.max_operators {
-        let (rewritten, applied) = saturate::saturate(&canonical, options);
-        report.applied = applied;
-        // Constants that the rules uncovered may make operators equal.
-        dag::canonicalize(&rewritten)
-    } else {
-        report.too_large = true;
-        canonical
-    };
-    report.finish(&result);
-    (result, report)
+    Forms::of(dag, options).simplified()
 }
 
 /// The DAG after all rewrites, for the sizes that it carries (P014): those of [`simplify`]; and means of which sizes are
@@ -94,10 +90,8 @@ pub fn rewrite(dag: &HopDag, options: &RewriteOptions) -> HopDag {
 
 /// As [`rewrite`], with what was done.
 pub fn rewrite_with_report(dag: &HopDag, options: &RewriteOptions) -> (HopDag, RewriteReport) {
-    let (simplified, report) = simplify_with_report(dag, options);
-    if !options.enabled {
-        return (simplified, report);
-    }
-    // Not a rule: it pays only in what fusion makes of it.
-    (dag::canonicalize(&means::expand(&simplified)), report)
+    let forms = Forms::of(dag, options);
+    let form = forms.rewritten(options);
+    let report = forms.report().of_result(&form.dag, form.cost);
+    (form.dag, report)
 }

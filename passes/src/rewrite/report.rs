@@ -6,7 +6,7 @@ use fuseline_ir::hop::HopDag;
 use std::fmt;
 
 /// What rewriting did to one DAG.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RewriteReport {
     /// The rules that found something new, in the order of the tables, with how often they did.
     pub applied: Vec<(&'static str, usize)>,
@@ -16,17 +16,53 @@ pub struct RewriteReport {
     pub operators: (usize, usize),
     /// Cost before and after: floating-point operations plus values read and written.
     pub cost: (u128, u128),
+    /// The forms that were fused and priced, in order; none where rewriting was not part of a search.
+    pub tried: Vec<Tried>,
+    /// Which of them was chosen.
+    pub chosen: usize,
+    /// Changes of a form that were explored, to find out whether to fuse and price them.
+    pub explored: usize,
+}
+
+/// A form of a DAG that was fused and priced.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tried {
+    /// Where it comes from.
+    pub name: String,
+    /// Seconds of the whole DAG as fused.
+    pub seconds: f64,
+    /// Cost by the measure of rewriting.
+    pub cost: u128,
+    /// Number of operators.
+    pub operators: usize,
 }
 
 impl RewriteReport {
+    /// The forms that were priced as comments of the text form, one per line, the chosen one marked; nothing where there
+    /// was no choice.
+    pub fn tried_as_comments(&self) -> String {
+        if self.tried.len() > 1 { self.tried_text("# ") } else { String::new() }
+    }
+
+    fn tried_text(&self, prefix: &str) -> String {
+        let line = |(number, form): (usize, &Tried)| {
+            let mark = if number == self.chosen { "*" } else { " " };
+            format!("{prefix}{mark} {form}\n")
+        };
+        self.tried.iter().enumerate().map(line).collect()
+    }
+
     pub(super) fn new(dag: &HopDag) -> Self {
         let (operators, cost) = (dag.hops.len(), dag_cost(dag));
         RewriteReport { operators: (operators, operators), cost: (cost, cost), ..RewriteReport::default() }
     }
 
-    pub(super) fn finish(&mut self, result: &HopDag) {
-        self.operators.1 = result.hops.len();
-        self.cost.1 = dag_cost(result);
+    /// The report, with what came of it.
+    pub(crate) fn of_result(&self, result: &HopDag, cost: u128) -> RewriteReport {
+        let mut report = self.clone();
+        report.operators.1 = result.hops.len();
+        report.cost.1 = cost;
+        report
     }
 }
 
@@ -40,7 +76,15 @@ impl fmt::Display for RewriteReport {
             writeln!(f, "too large for rules")?;
         }
         writeln!(f, "operators {} -> {}", self.operators.0, self.operators.1)?;
-        writeln!(f, "cost {} -> {}", self.cost.0, self.cost.1)
+        writeln!(f, "cost {} -> {}", self.cost.0, self.cost.1)?;
+        f.write_str(&self.tried_text(""))
+    }
+}
+
+/// Prints `3.1250e-5 s, 12 operators: rewritten`.
+impl fmt::Display for Tried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.4e} s, {} operators: {}", self.seconds, self.operators, self.name)
     }
 }
 

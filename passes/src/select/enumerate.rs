@@ -1,205 +1,264 @@
 //! `MPSkipEnum` (Algorithm 2): a linear scan over the assignments of interesting points, from all fused to all
-//! materialised, with skipping of subspaces whose lower bound reaches the best cost so far.
+//! materialised, which skips what the lower bound or the structure of the partition excludes.
+//!
+//! The first point of the layout is the most significant digit, so the assignments that share everything up to their
+//! last true digit form one run. A run is skipped as a whole if its lower bound reaches the best cost so far, or if its
+//! true digits end in a cut set: then its independent sub-problems are solved one by one, and their optima combined.
+//!
+//! Better than the paper, whose recursion knows neither: sub-problems inherit the upper bound, less what the others cost
+//! at least, and the cut sets that are left; and they cost only their own part of the plan.
 
+use super::bound::Bound;
+use super::costing::Costing;
+use super::cut_sets::Problem;
+use super::limits::{Enumeration, SearchLimits};
+use super::reachability::Points;
 use super::space::SearchSpace;
+use super::statistics::SearchStats;
 use super::{PlanAssignment, SelectPolicy, random};
 
-/// Limits of the search.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SearchLimits {
-    /// Plans to cost per partition before the best so far is taken.
-    pub plans: u64,
-    /// The most interesting points for which [`SelectPolicy::Exhaustive`] costs every plan; partitions with more are
-    /// searched with pruning.
-    pub exhaustive_points: usize,
+/// What a search found.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// The materialised points.
+    pub(crate) points: Points,
+    /// The cost of the plan.
+    pub(crate) seconds: f64,
+    /// What no plan of the partition undercuts.
+    pub(crate) bound: f64,
+    pub(crate) stats: SearchStats,
 }
 
-impl Default for SearchLimits {
-    fn default() -> Self {
-        SearchLimits { plans: 20_000, exhaustive_points: 20 }
-    }
-}
-
-/// Counters of a search.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SearchStats {
-    /// Interesting points.
-    pub points: u64,
-    /// Plans costed, partially or fully.
-    pub evaluated: u64,
-    /// Plans whose costing stopped early, at the best cost so far.
-    pub partially_costed: u64,
-    /// Plans skipped by the lower bound; saturates.
-    pub skipped: u64,
-    /// Partitions whose search ended at the limit of plans.
-    pub exhausted: u64,
-}
-
-impl std::ops::Add for SearchStats {
-    type Output = SearchStats;
-    fn add(self, other: SearchStats) -> SearchStats {
-        SearchStats {
-            points: self.points + other.points,
-            evaluated: self.evaluated + other.evaluated,
-            partially_costed: self.partially_costed + other.partially_costed,
-            skipped: self.skipped.saturating_add(other.skipped),
-            exhausted: self.exhausted + other.exhausted,
-        }
-    }
-}
-
-/// The assignment that a policy chooses, its cost in seconds, and how it was found.
-pub(crate) fn search(
-    space: &SearchSpace<'_>,
-    policy: SelectPolicy,
-    limits: &SearchLimits,
-) -> (PlanAssignment, f64, SearchStats) {
-    let mut search = Search::new(space);
+/// The assignment that a policy chooses.
+pub(crate) fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &SearchLimits) -> Found {
+    let enumeration = match policy {
+        SelectPolicy::Exhaustive if space.points() <= limits.exhaustive_points => Enumeration::Partition,
+        SelectPolicy::Exhaustive => Enumeration::All,
+        _ => limits.enumeration,
+    };
+    let is_structural = matches!(enumeration, Enumeration::All | Enumeration::Exact);
+    let is_pruned = is_structural || enumeration == Enumeration::Cost;
+    let is_small = !is_pruned && space.points() <= limits.exhaustive_points;
+    let whole = Problem::whole(space, is_structural);
+    let mut search = Search {
+        space,
+        whole: &whole,
+        bound: Bound::new(space),
+        costing: Costing::new(space),
+        is_pruned,
+        plans: if is_small { u64::MAX } else { limits.plans },
+        best: None,
+        stats: SearchStats { points: space.points() as u64, ..SearchStats::default() },
+    };
     match policy {
-        SelectPolicy::FuseAll => search.evaluate(vec![false; space.points()]),
-        SelectPolicy::FuseNoRedundancy => search.evaluate(space.without_redundancy()),
-        SelectPolicy::CostBased => search.cost_based(limits),
-        SelectPolicy::Exhaustive if space.points() <= limits.exhaustive_points => search.exhaustive(),
-        SelectPolicy::Exhaustive => search.cost_based(limits),
+        SelectPolicy::FuseAll => search.open(space.fuse_all()),
+        SelectPolicy::FuseNoRedundancy => search.open(space.without_redundancy()),
+        SelectPolicy::CostBased | SelectPolicy::Exhaustive => search.cost_based(),
         SelectPolicy::Random { seed } => {
-            search.evaluate(random::assignment(seed, &space.partition.members, space.points()));
+            let assignment = random::assignment(seed, &space.partition.members, space.points());
+            search.open(points(assignment));
         }
     }
-    (search.best, search.upper, search.stats)
+    let is_complete = matches!(policy, SelectPolicy::CostBased | SelectPolicy::Exhaustive) || space.points() == 0;
+    search.found(is_complete)
+}
+
+/// The points that are true.
+fn points(assignment: PlanAssignment) -> Points {
+    let mut points = Points::with_capacity(assignment.len());
+    points.extend(assignment.iter().enumerate().filter(|(_, is_true)| **is_true).map(|(point, _)| point));
+    points
 }
 
 struct Search<'a> {
     space: &'a SearchSpace<'a>,
-    best: PlanAssignment,
-    /// Cost of the best plan so far.
-    upper: f64,
+    whole: &'a Problem,
+    bound: Bound<'a>,
+    costing: Costing<'a>,
+    /// Whether plans are skipped at all.
+    is_pruned: bool,
+    /// Plans to cost.
+    plans: u64,
+    /// The cheapest plan so far with its cost.
+    best: Option<(Points, f64)>,
     stats: SearchStats,
 }
 
-impl<'a> Search<'a> {
-    fn new(space: &'a SearchSpace<'a>) -> Self {
-        let stats = SearchStats { points: space.points() as u64, ..SearchStats::default() };
-        Search { space, best: vec![false; space.points()], upper: f64::INFINITY, stats }
+impl Search<'_> {
+    /// Cost of the best plan so far: the upper bound.
+    fn upper(&self) -> f64 {
+        self.best.as_ref().map_or(f64::INFINITY, |(_, seconds)| *seconds)
     }
 
-    fn evaluate(&mut self, assignment: PlanAssignment) {
-        self.stats.evaluated += 1;
-        match self.space.cost(&assignment, self.upper) {
-            Some(seconds) if seconds < self.upper => {
-                self.upper = seconds;
-                self.best = assignment;
-            }
-            Some(_) => {}
-            None => self.stats.partially_costed += 1,
+    fn is_at_limit(&self) -> bool {
+        self.stats.costed() >= self.plans
+    }
+
+    fn found(self, is_complete: bool) -> Found {
+        let (points, seconds) = self.best.unwrap_or((self.space.fuse_all(), f64::INFINITY));
+        let is_optimal = is_complete && self.stats.exhausted == 0;
+        let bound = if is_optimal {
+            seconds
+        } else {
+            self.bound.seconds(&self.whole.region, &self.space.fuse_all()).min(seconds)
+        };
+        let stats = SearchStats { operators: self.costing.operators, ..self.stats };
+        Found { points, seconds, bound, stats }
+    }
+
+    /// Costs a plan besides the enumeration, or in its place.
+    fn open(&mut self, assignment: Points) {
+        self.stats.opening += 1;
+        let upper = self.upper();
+        let seconds = self.costing.cost(&assignment, &self.whole.region, upper);
+        if let Some(seconds) = seconds.filter(|&seconds| seconds < upper || self.best.is_none()) {
+            self.best = Some((assignment, seconds));
         }
     }
 
-    fn exhaustive(&mut self) {
-        let mut assignment = vec![false; self.space.points()];
-        loop {
-            self.evaluate(assignment.clone());
-            if !advance(&mut assignment, self.space.points()) {
-                break;
-            }
+    /// Opens with both heuristics, then enumerates.
+    fn cost_based(&mut self) {
+        if self.space.points() > 0 {
+            self.open(self.space.fuse_all());
+            self.open(self.space.without_redundancy());
         }
-    }
-
-    fn cost_based(&mut self, limits: &SearchLimits) {
-        let points = self.space.points();
-        self.evaluate(vec![false; points]);
-        if points == 0 {
-            return;
+        if self.is_pruned && number_of_plans(self.space.points()) > self.plans {
+            self.descend();
         }
-        self.evaluate(self.space.without_redundancy());
-        let too_many = points >= 63 || 1_u64 << points > limits.plans;
-        if too_many {
-            self.descend(limits);
+        if let Some(best) = self.solve(self.whole, &self.space.fuse_all(), self.upper()) {
+            self.best = Some(best);
         }
-        self.scan(limits);
     }
 
     /// Flips one point at a time while that helps: what stands in for the whole search where there are too many
     /// plans to scan.
-    fn descend(&mut self, limits: &SearchLimits) {
-        let mut improved = true;
-        while improved && self.stats.evaluated < limits.plans / 2 {
-            let before = self.upper;
+    fn descend(&mut self) {
+        let mut upper = f64::INFINITY;
+        while self.upper() < upper && self.stats.opening < self.plans / 2 {
+            upper = self.upper();
             for point in 0..self.space.points() {
-                let mut neighbour = self.best.clone();
-                neighbour[point] = !neighbour[point];
-                if self.space.lower_bound(&neighbour) < self.upper {
-                    self.evaluate(neighbour);
+                let mut neighbour = self.best.as_ref().map_or_else(|| self.space.fuse_all(), |(best, _)| best.clone());
+                neighbour.toggle(point);
+                if self.bound.seconds(&self.whole.region, &neighbour) < self.upper() {
+                    self.open(neighbour);
                 }
             }
-            improved = self.upper < before;
         }
     }
 
-    /// The scan, after the all-false assignment was costed. The first point is the most significant digit, so the
-    /// assignments that share everything up to their last true digit form one run, which the lower bound can skip.
-    fn scan(&mut self, limits: &SearchLimits) {
-        let points = self.space.points();
-        let mut assignment = vec![false; points];
-        if self.space.lower_bound(&assignment) >= self.upper {
-            self.stats.skipped = skipped_plans(points).saturating_sub(1);
-            return;
-        }
-        let mut digit = points;
-        while advance(&mut assignment, digit) {
-            let last_true = assignment.iter().rposition(|&value| value).unwrap_or(0);
-            if self.space.lower_bound(&assignment) >= self.upper {
-                self.stats.skipped = self.stats.skipped.saturating_add(skipped_plans(points - last_true - 1));
-                digit = last_true + 1;
-                continue;
-            }
-            if self.stats.evaluated >= limits.plans {
+    /// The cheapest assignment of a problem's free points that costs less than `limit`, given the others.
+    fn solve(&mut self, problem: &Problem, given: &Points, limit: f64) -> Option<(Points, f64)> {
+        let mut best = None;
+        let mut upper = limit;
+        let mut scan = Scan::new(problem, given);
+        loop {
+            let run = number_of_plans(problem.layout.len() - scan.decided);
+            let is_excluded = self.is_pruned && self.bound.seconds(&problem.region, &scan.assignment) >= upper;
+            let cut_set = problem.cut_set_at(scan.decided, &scan.assignment).filter(|_| !is_excluded);
+            let sub_problems = cut_set.and_then(|number| self.sub_problems(problem, number));
+            let skips = is_excluded || sub_problems.is_some();
+            let found = if is_excluded {
+                self.stats.skipped_by_cost = self.stats.skipped_by_cost.saturating_add(run);
+                None
+            } else if self.is_at_limit() {
                 self.stats.exhausted = 1;
-                return;
+                return best;
+            } else if let Some(sub_problems) = sub_problems {
+                let combined = self.combine(sub_problems, &scan.assignment, run, upper);
+                combined.and_then(|assignment| self.cost(problem, assignment, upper))
+            } else {
+                self.cost(problem, scan.assignment.clone(), upper)
+            };
+            if let Some((_, seconds)) = found {
+                upper = seconds;
+                best = found;
             }
-            self.evaluate(assignment.clone());
-            digit = points;
+            if !scan.advance(if skips { scan.decided } else { problem.layout.len() }) {
+                return best;
+            }
         }
+    }
+
+    /// The plan of a problem with its cost, if that is less than `upper`.
+    fn cost(&mut self, problem: &Problem, assignment: Points, upper: f64) -> Option<(Points, f64)> {
+        let limit = if self.is_pruned { upper } else { f64::INFINITY };
+        let seconds = self.costing.cost(&assignment, &problem.region, limit);
+        match seconds {
+            Some(_) => self.stats.evaluated += 1,
+            None => self.stats.partially_costed += 1,
+        }
+        seconds.filter(|&seconds| seconds < upper).map(|seconds| (assignment, seconds))
+    }
+
+    /// The sub-problems of a cut set, if solving them one by one saves plans.
+    fn sub_problems<'p>(&self, problem: &'p Problem, number: usize) -> Option<&'p [Problem]> {
+        let sub_problems = problem.sub_problems(self.space, number);
+        let together = number_of_plans(problem.layout.len() - problem.cut_sets[number].end);
+        (plans_one_by_one(sub_problems) <= together).then_some(sub_problems)
+    }
+
+    /// The optima of sub-problems together, unless their plans cost `upper` or more. What a sub-problem may cost is what
+    /// the others leave of the upper bound.
+    fn combine(&mut self, sub_problems: &[Problem], given: &Points, run: u64, upper: f64) -> Option<Points> {
+        let skipped = run - plans_one_by_one(sub_problems).min(run);
+        self.stats.skipped_by_structure = self.stats.skipped_by_structure.saturating_add(skipped);
+        let mut least: Vec<f64> =
+            sub_problems.iter().map(|problem| self.bound.seconds(&problem.region, given)).collect();
+        let mut combined = given.clone();
+        let free = sub_problems.iter().enumerate().filter(|(_, problem)| !problem.layout.is_empty());
+        for (number, problem) in free.clone() {
+            let others: f64 = (0..least.len()).filter(|&other| other != number).map(|other| least[other]).sum();
+            let Some((assignment, seconds)) = self.solve(problem, given, upper - others) else {
+                let unsolved = free.filter(|(other, _)| *other > number);
+                let skipped = unsolved.map(|(_, problem)| number_of_plans(problem.layout.len())).sum::<u64>() + 1;
+                self.stats.skipped_by_cost = self.stats.skipped_by_cost.saturating_add(skipped);
+                return None;
+            };
+            least[number] = seconds;
+            combined.union_with(&assignment);
+        }
+        Some(combined)
     }
 }
 
-/// `2^free`, the number of assignments of so many free points.
-fn skipped_plans(free: usize) -> u64 {
+/// The scan over the assignments of a problem's free points.
+struct Scan<'a> {
+    problem: &'a Problem,
+    /// The digits by position in the layout.
+    digits: Vec<bool>,
+    /// The number of digits up to the last true one: all plans of the run have these.
+    decided: usize,
+    assignment: Points,
+}
+
+impl<'a> Scan<'a> {
+    /// At the first assignment, with all free points false.
+    fn new(problem: &'a Problem, given: &Points) -> Self {
+        Scan { problem, digits: vec![false; problem.layout.len()], decided: 0, assignment: given.clone() }
+    }
+
+    /// Adds one at the last of the first `kept` digits, with all further digits zero; whether it did not overflow.
+    fn advance(&mut self, kept: usize) -> bool {
+        for position in (0..self.digits.len()).rev() {
+            let is_true = position < kept && !self.digits[position];
+            self.digits[position] = is_true;
+            self.assignment.set(self.problem.layout[position], is_true);
+            if is_true {
+                self.decided = position + 1;
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// `2^free`, the number of assignments of so many free points; saturates.
+fn number_of_plans(free: usize) -> u64 {
     if free < 64 { 1 << free } else { u64::MAX }
 }
 
-/// Adds one at the last of the first `digits` digits of a binary number, with all further digits zero; whether it did
-/// not overflow.
-fn advance(assignment: &mut [bool], digits: usize) -> bool {
-    assignment[digits..].fill(false);
-    for value in assignment[..digits].iter_mut().rev() {
-        *value = !*value;
-        if *value {
-            return true;
-        }
-    }
-    false
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_through_all_assignments() {
-        let mut assignment = vec![false; 4];
-        let mut count = 1;
-        while advance(&mut assignment, 4) {
-            count += 1;
-        }
-        assert_eq!(count, 16);
-    }
-
-    /// P131, P133: with the second of four points true and the rest false, skipping passes four plans at once.
-    #[test]
-    fn skips_the_subtree_below_the_last_true_point() {
-        let mut assignment = vec![false, true, false, false];
-        assert_eq!(skipped_plans(4 - 1 - 1), 4);
-        assert!(advance(&mut assignment, 2));
-        assert_eq!(assignment, [true, false, false, false]);
-    }
+/// The plans to cost where sub-problems are solved one by one: theirs, and the combination of their optima.
+fn plans_one_by_one(sub_problems: &[Problem]) -> u64 {
+    let free = sub_problems.iter().map(|problem| problem.layout.len()).filter(|&free| free > 0);
+    free.map(number_of_plans).fold(1, u64::saturating_add)
 }

@@ -3,25 +3,33 @@
 //! Every policy starts from the same memo table, decides per partition which interesting points to materialise, and
 //! reads the fused operators off the table under that assignment.
 
+mod bound;
+mod costing;
+mod cut_sets;
 mod enumerate;
+mod exact;
+mod limits;
 mod multi_aggregate;
 mod prune;
 mod random;
+mod reachability;
 mod space;
+mod statistics;
 #[cfg(test)]
 mod tests;
 mod verify;
 
-use crate::cost::{CostModel, Operator};
+use crate::cost::{CostModel, Operator, prune_impossible};
 use crate::explore::prune_dominated;
-use crate::partition::{PlanPartition, partition_in};
+use crate::partition::{self, PlanPartition, partition_in};
 use crate::template::{Context, TemplateLimits, is_transpose, transposed_product};
 use fuseline_ir::hop::{FusionCover, HopDag, HopId, HopOp};
 use fuseline_ir::memo::{MemoTable, TemplateType};
 
 use std::str::FromStr;
 
-pub use enumerate::{SearchLimits, SearchStats};
+pub use limits::{Enumeration, SearchLimits};
+pub use statistics::SearchStats;
 pub use verify::{CoverError, verify_cover};
 
 /// How to choose among the candidate plans.
@@ -76,12 +84,30 @@ pub type PlanAssignment = Vec<bool>;
 pub struct PartitionPlan {
     /// The partition.
     pub partition: PlanPartition,
-    /// The chosen assignment.
+    /// The chosen assignment. Where operators decide differently about a point, it is not materialised.
     pub assignment: PlanAssignment,
-    /// Its estimated time in seconds.
+    /// The operators of the materialised groups, basic ones included, before multi-aggregates are formed.
+    pub operators: Vec<Operator>,
+    /// Their estimated time in seconds.
     pub seconds: f64,
+    /// Seconds that no other plan of the partition undercuts; equal to `seconds` where the plan is proven optimal.
+    pub bound: f64,
     /// How it was found.
     pub stats: SearchStats,
+}
+
+impl PartitionPlan {
+    /// Whether the plan is proven optimal.
+    pub fn is_optimal(&self) -> bool {
+        self.bound >= self.seconds
+    }
+
+    /// The cheaper one of two plans of the partition, with what was counted for both. Its own bound holds for both.
+    fn or_cheaper(self, other: PartitionPlan) -> PartitionPlan {
+        let (bound, stats) = (self.bound, self.stats + other.stats);
+        let cheaper = if other.seconds < self.seconds { other } else { self };
+        PartitionPlan { bound: bound.min(cheaper.seconds), stats, ..cheaper }
+    }
 }
 
 /// The chosen fused operators of a DAG.
@@ -120,19 +146,58 @@ pub fn select_in(
     model: &CostModel,
     limits: &SearchLimits,
 ) -> FusionPlan {
-    let memo = prepare(context, memo, policy);
+    let mut memo = prepare(context, memo, policy);
+    prune_impossible(context, model, &mut memo);
     let mut operators = Vec::new();
     let mut partitions = Vec::new();
-    for partition in partition_in(context, &memo) {
-        let space = space::SearchSpace::new(context, &memo, &partition, model);
-        let (assignment, seconds, stats) = enumerate::search(&space, policy, limits);
-        operators
-            .extend(space.operators(&assignment).into_iter().filter(|operator| is_worth_fusing(context, operator)));
-        partitions.push(PartitionPlan { partition, assignment, seconds, stats });
+    for partition in search_partitions(context, &memo, policy, limits) {
+        let plan = decide(context, &memo, partition, policy, model, limits);
+        operators.extend(plan.operators.iter().filter(|operator| is_worth_fusing(context, operator)).cloned());
+        partitions.push(plan);
     }
     let mut covers = multi_aggregate::compose(context, model, operators);
     covers.sort_by(|one, other| one.roots.cmp(&other.roots));
     FusionPlan { covers, partitions }
+}
+
+/// The decision for a partition.
+fn decide(
+    context: &Context<'_>,
+    memo: &MemoTable,
+    partition: PlanPartition,
+    policy: SelectPolicy,
+    model: &CostModel,
+    limits: &SearchLimits,
+) -> PartitionPlan {
+    let is_exact = policy == SelectPolicy::CostBased && limits.enumeration == Enumeration::Exact;
+    let exact = if is_exact { exact::solve(context, memo, &partition, model, limits.plans) } else { None };
+    if let Some(plan) = exact.as_ref().filter(|plan| plan.is_optimal()) {
+        return plan.clone();
+    }
+    let space = space::SearchSpace::new(context, memo, &partition, model);
+    let enumerate::Found { points, seconds, bound, stats } = enumerate::search(&space, policy, limits);
+    let operators = space.operators(&points);
+    let assignment = (0..space.points()).map(|point| points.contains(point)).collect();
+    let enumerated = PartitionPlan { partition, assignment, operators, seconds, bound, stats };
+    match exact {
+        // The budget ended before the proof: the better of both plans.
+        Some(exact) => exact.or_cheaper(enumerated),
+        None => enumerated,
+    }
+}
+
+/// The partitions, or all of them as one search space.
+fn search_partitions(
+    context: &Context<'_>,
+    memo: &MemoTable,
+    policy: SelectPolicy,
+    limits: &SearchLimits,
+) -> Vec<PlanPartition> {
+    let partitions = partition_in(context, memo);
+    if policy == SelectPolicy::CostBased && limits.enumeration == Enumeration::None && partitions.len() > 1 {
+        return vec![partition::merge(context, memo, &partitions)];
+    }
+    partitions
 }
 
 /// The memo table as a policy searches it: without Row plans that do a Cell plan's work, and for fuse-all without
@@ -165,7 +230,7 @@ fn saves_work(context: &Context<'_>, members: &[HopId]) -> bool {
 }
 
 /// The cover of a fused operator: its members and the transposes that it reads through.
-fn cover(context: &Context<'_>, operator: &Operator) -> Option<FusionCover> {
+pub(crate) fn cover(context: &Context<'_>, operator: &Operator) -> Option<FusionCover> {
     let template = operator.template?;
     let mut members = operator.members.clone();
     for &id in &operator.members {

@@ -100,11 +100,7 @@ impl Group {
     }
 
     fn costed(mut self, context: &Context<'_>, model: &CostModel) -> Group {
-        let driver = cost::sparse_driver(context, &self.members, &self.roots, &self.inputs, &self.space);
-        let output = 8.0 * self.roots.len() as f64;
-        let scale = driver.map_or(1.0, |driver| cost::sparsity(context, driver));
-        let vector = cost::cells_cost(context, &self.members, &self.inputs, &self.space, (driver, scale), output);
-        self.seconds = model.seconds(&vector);
+        self.seconds = model.multi_aggregate_seconds(context, &self.space, &self.roots, &self.members, &self.inputs);
         self
     }
 

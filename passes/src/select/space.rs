@@ -1,28 +1,24 @@
-//! The search space of one partition, indexed for fast costing of many assignments.
+//! The search space of one partition, indexed for fast reading of many plans.
 //!
 //! Under an assignment entries whose references cross a materialised point are unusable, and so are entries that refer
 //! to a group without a usable compatible entry. One ascending sweep finds for each group and template the best entry
 //! to continue an operator with. Reading the plan then follows references from the roots; every materialised group
-//! starts one operator (the paper's `getPlanCost`, where the pairs of operator and cost vector that it memoises are the
-//! members of one operator here), with the best entry that gives an operator with a main input.
+//! starts one operator, with the best entry that gives an operator with a main input.
 //!
 //! The order among entries is total: to start an operator, entries with references come first, then Outer before Row
 //! before Cell, then more references; to continue one, its own template before Cell, then more references; what
-//! remains equal is decided by the order of exploration.
+//! remains equal is decided by the order of their references.
 
-use super::PlanAssignment;
 use super::prune::needs_rows;
+use super::reachability::{Points, ReachabilityGraph};
 use crate::construct::is_constructible;
-use crate::cost::{self, CostModel, Operator};
+use crate::cost::{CostModel, Operator};
 use crate::partition::{InterestingPoint, PlanPartition};
 use crate::template::Context;
-use cranelift_entity::SecondaryMap;
-use fuseline_ir::SizeInfo;
+use fixedbitset::FixedBitSet;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
 use smallvec::SmallVec;
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 /// An entry with its references as positions in the partition.
 struct Entry {
@@ -36,36 +32,27 @@ struct Entry {
 /// entries.
 type Choice = [Option<usize>; TemplateType::ALL.len()];
 
-/// Working memory of one costing.
+/// What reading operators off the table needs to know of an assignment.
 #[derive(Default)]
-struct Scratch {
+pub(crate) struct Reading {
     choices: Vec<Choice>,
-    /// The costing in which a group was last materialised.
-    materialized: Vec<u32>,
-    costings: u32,
-    /// The operator that a group was last a member of.
+    /// The operator that a group was last a member of, by number.
     member_of: Vec<u64>,
     operators: u64,
 }
 
-/// A partition prepared for search.
+/// A partition prepared for search. Groups are positions in [`PlanPartition::members`], points in
+/// [`PlanPartition::points`].
 pub(crate) struct SearchSpace<'a> {
     pub(crate) context: &'a Context<'a>,
     pub(crate) partition: &'a PlanPartition,
     pub(crate) model: &'a CostModel,
+    pub(crate) graph: ReachabilityGraph,
     entries: Vec<Vec<Entry>>,
-    positions: SecondaryMap<HopId, Option<u32>>,
-    bound: Bound,
-    scratch: RefCell<Scratch>,
-}
-
-/// The parts of the static lower bound, in bytes and floating-point operations.
-struct Bound {
-    read: f64,
-    compute: f64,
-    write: f64,
-    /// Bytes written, and least bytes read, when a point's producer is materialised.
-    producers: Vec<(HopId, f64, f64)>,
+    /// By group: the points on references that are reachable without crossing another point.
+    frontiers: Vec<Points>,
+    /// By point: the group that it materialises.
+    producers: Vec<usize>,
 }
 
 /// The rank in which templates are preferred.
@@ -85,25 +72,31 @@ impl<'a> SearchSpace<'a> {
         partition: &'a PlanPartition,
         model: &'a CostModel,
     ) -> Self {
-        let mut positions = SecondaryMap::<HopId, Option<u32>>::new();
-        for (position, &member) in partition.members.iter().enumerate() {
-            positions[member] = Some(position as u32);
-        }
+        let position = |id: HopId| partition.members.binary_search(&id).ok();
         let index = |consumer: HopId, entry: &MemoEntry| Entry {
             entry: *entry,
-            references: entry.references().filter_map(|id| positions[id]).map(|position| position as usize).collect(),
+            references: entry.references().filter_map(position).collect(),
             points: entry
                 .references()
                 .filter_map(|producer| partition.points.binary_search(&InterestingPoint { consumer, producer }).ok())
                 .collect(),
         };
-        let entries = partition
-            .members
-            .iter()
-            .map(|&member| memo.entries(member).iter().map(|entry| index(member, entry)).collect())
-            .collect();
-        let bound = Bound::new(context, memo, partition);
-        SearchSpace { context, partition, model, entries, positions, bound, scratch: RefCell::default() }
+        let indexed = |&member: &HopId| {
+            let mut entries: Vec<Entry> = memo.entries(member).iter().map(|entry| index(member, entry)).collect();
+            // The order of exploration decides nothing.
+            entries.sort_by_key(|entry| entry.entry);
+            entries
+        };
+        let graph = ReachabilityGraph::new(context, memo, partition);
+        SearchSpace {
+            context,
+            partition,
+            model,
+            entries: partition.members.iter().map(indexed).collect(),
+            frontiers: frontiers(&graph, partition),
+            producers: partition.points.iter().filter_map(|point| position(point.producer)).collect(),
+            graph,
+        }
     }
 
     /// Number of interesting points.
@@ -111,80 +104,73 @@ impl<'a> SearchSpace<'a> {
         self.partition.points.len()
     }
 
-    /// Seconds that no plan with these points materialised (and possibly more) can undercut.
-    pub(crate) fn lower_bound(&self, assignment: &[bool]) -> f64 {
-        let (mut read, mut write) = (self.bound.read, self.bound.write);
-        let mut counted: SmallVec<[HopId; 16]> = SmallVec::new();
-        for (&(producer, written, least_read), _) in
-            self.bound.producers.iter().zip(assignment).filter(|(_, materialized)| **materialized)
-        {
-            if !counted.contains(&producer) {
-                counted.push(producer);
-                write += written;
-                read += least_read;
-            }
-        }
-        let machine = &self.model.machine;
-        // A hair below, so that rounding never lifts it over the cost of a plan that attains it.
-        (machine.write_time(write) + machine.read_time(read).max(machine.compute_time(self.bound.compute)))
-            * (1.0 - 1e-12)
-    }
-
-    /// Seconds of the plan under an assignment, or `None` as soon as they exceed `limit`.
-    pub(crate) fn cost(&self, assignment: &[bool], limit: f64) -> Option<f64> {
-        let mut seconds = 0.0;
-        let completed = self.visit(assignment, |operator| {
-            seconds += self.model.seconds(&cost::cost_vector(self.context, operator));
-            seconds <= limit
-        });
-        completed.then_some(seconds)
-    }
-
-    /// The basic and fused operators of the plan under an assignment.
-    pub(crate) fn operators(&self, assignment: &PlanAssignment) -> Vec<Operator> {
-        let mut operators = Vec::new();
-        self.visit(assignment, |operator| {
-            operators.push(operator.clone());
-            true
-        });
-        operators
+    /// The assignment in which nothing is materialised that need not be: maximal fusion.
+    pub(crate) fn fuse_all(&self) -> Points {
+        Points::with_capacity(self.points())
     }
 
     /// The assignment that materialises every point whose producer several operators consume.
-    pub(crate) fn without_redundancy(&self) -> PlanAssignment {
+    pub(crate) fn without_redundancy(&self) -> Points {
         let shared = |id| self.context.consumer_count(id) > 1;
-        self.partition.points.iter().map(|point| shared(point.producer)).collect()
+        let points = self.partition.points.iter().enumerate();
+        let mut assignment = self.fuse_all();
+        assignment.extend(points.filter(|(_, point)| shared(point.producer)).map(|(number, _)| number));
+        assignment
     }
 
-    /// Visits each operator of the plan once, until `visitor` says stop; whether it went to the end.
-    fn visit(&self, assignment: &[bool], mut visitor: impl FnMut(&Operator) -> bool) -> bool {
-        let scratch = &mut *self.scratch.borrow_mut();
-        self.choose(assignment, &mut scratch.choices);
-        scratch.costings += 1;
-        scratch.materialized.resize(self.entries.len(), 0);
-        scratch.member_of.resize(self.entries.len(), 0);
-        let starts = self.partition.roots.iter().chain(&self.partition.externally_consumed);
-        let mut pending: Vec<usize> = starts.filter_map(|&id| self.position(id)).collect();
-        pending.reverse();
-        while let Some(position) = pending.pop() {
-            if std::mem::replace(&mut scratch.materialized[position], scratch.costings) == scratch.costings {
-                continue;
+    /// Whether a group has plans of a template.
+    pub(crate) fn has_template(&self, group: usize, template: TemplateType) -> bool {
+        self.entries[group].iter().any(|entry| entry.entry.ttype == template)
+    }
+
+    /// Of the points of an assignment, those that determine the operator which starts at a group: what lies below a
+    /// materialised point has no influence.
+    pub(crate) fn influences(&self, group: usize, assignment: &Points, influences: &mut Points) {
+        influences.clone_from(&self.frontiers[group]);
+        let mut crossed: SmallVec<[usize; 32]> = influences.difference(assignment).collect();
+        while let Some(point) = crossed.pop() {
+            for next in self.frontiers[self.producers[point]].ones() {
+                if !influences.put(next) && !assignment.contains(next) {
+                    crossed.push(next);
+                }
             }
-            let operator = self.operator(position, assignment, scratch);
-            if !visitor(&operator) {
-                return false;
-            }
-            pending.extend(operator.inputs.iter().rev().filter_map(|&id| self.position(id)));
         }
-        true
+        influences.intersect_with(assignment);
     }
 
-    fn position(&self, id: HopId) -> Option<usize> {
-        self.positions[id].map(|position| position as usize)
+    /// The basic and fused operators of the plan under an assignment.
+    pub(crate) fn operators(&self, assignment: &Points) -> Vec<Operator> {
+        let reading = &mut Reading::default();
+        self.read(assignment, reading);
+        let mut operators = Vec::new();
+        let mut materialized = FixedBitSet::with_capacity(self.entries.len());
+        let mut pending: Vec<usize> = self.graph.starts.iter().rev().copied().collect();
+        while let Some(group) = pending.pop() {
+            if !materialized.put(group) {
+                let operator = self.operator(group, assignment, reading);
+                pending.extend(self.materialized_inputs(&operator).rev());
+                operators.push(operator);
+            }
+        }
+        operators
+    }
+
+    /// The groups that an operator reads.
+    pub(crate) fn materialized_inputs<'b>(
+        &'b self,
+        operator: &'b Operator,
+    ) -> impl DoubleEndedIterator<Item = usize> + 'b {
+        operator.inputs.iter().filter_map(|id| self.partition.members.binary_search(id).ok())
+    }
+
+    /// Prepares the reading of operators under an assignment: the best usable open entries of every group.
+    pub(crate) fn read(&self, assignment: &Points, reading: &mut Reading) {
+        reading.member_of.resize(self.entries.len(), 0);
+        self.choose(assignment, &mut reading.choices);
     }
 
     /// The best usable open entries of every group.
-    fn choose(&self, assignment: &[bool], choices: &mut Vec<Choice>) {
+    fn choose(&self, assignment: &Points, choices: &mut Vec<Choice>) {
         choices.clear();
         for entries in &self.entries {
             let mut choice = Choice::default();
@@ -212,7 +198,7 @@ impl<'a> SearchSpace<'a> {
         }
     }
 
-    fn is_usable(&self, candidate: &Entry, assignment: &[bool], choices: &[Choice]) -> bool {
+    fn is_usable(&self, candidate: &Entry, assignment: &Points, choices: &[Choice]) -> bool {
         let template = candidate.entry.ttype;
         let resumed =
             |position: usize| choices[position][template as usize].map(|number| &self.entries[position][number]);
@@ -224,15 +210,15 @@ impl<'a> SearchSpace<'a> {
                 .iter()
                 .any(|&reference| resumed(reference).is_some_and(|entry| entry.entry.ttype == TemplateType::Outer));
         reaches_product
-            && !candidate.points.iter().any(|&point| assignment[point])
+            && !candidate.points.iter().any(|&point| assignment.contains(point))
             && candidate.references.iter().all(|&reference| resumed(reference).is_some())
     }
 
     /// The operator that starts at a group: fused by the best entry that gives one which can be constructed, else basic.
-    fn operator(&self, start: usize, assignment: &[bool], scratch: &mut Scratch) -> Operator {
+    pub(crate) fn operator(&self, start: usize, assignment: &Points, reading: &mut Reading) -> Operator {
         let mut refused: SmallVec<[usize; 4]> = SmallVec::new();
-        while let Some(number) = self.start_entry(start, assignment, &scratch.choices, &refused) {
-            let operator = self.fused(start, number, scratch);
+        while let Some(number) = self.start_entry(start, assignment, &reading.choices, &refused) {
+            let operator = self.fused(start, number, reading);
             if let Some(operator) = constructible(self.context, operator) {
                 return operator;
             }
@@ -246,7 +232,7 @@ impl<'a> SearchSpace<'a> {
     }
 
     /// The best usable entry with references to start an operator with, besides the refused ones.
-    fn start_entry(&self, start: usize, assignment: &[bool], choices: &[Choice], refused: &[usize]) -> Option<usize> {
+    fn start_entry(&self, start: usize, assignment: &Points, choices: &[Choice], refused: &[usize]) -> Option<usize> {
         let entries = &self.entries[start];
         let is_start = |&number: &usize| {
             let entry = &entries[number];
@@ -263,11 +249,11 @@ impl<'a> SearchSpace<'a> {
     }
 
     /// The operator that an entry of a group starts.
-    fn fused(&self, start: usize, number: usize, scratch: &mut Scratch) -> Operator {
-        let choices = &scratch.choices;
+    fn fused(&self, start: usize, number: usize, reading: &mut Reading) -> Operator {
+        let choices = &reading.choices;
         let root = self.partition.members[start];
         let template = self.entries[start][number].entry.ttype;
-        scratch.operators += 1;
+        reading.operators += 1;
         let mut members = vec![root];
         let mut inputs: Vec<HopId> = Vec::new();
         let mut pending: SmallVec<[(usize, usize); 16]> = SmallVec::from_slice(&[(start, number)]);
@@ -279,7 +265,7 @@ impl<'a> SearchSpace<'a> {
                     inputs.push(input);
                     continue;
                 };
-                if std::mem::replace(&mut scratch.member_of[reference], scratch.operators) != scratch.operators {
+                if std::mem::replace(&mut reading.member_of[reference], reading.operators) != reading.operators {
                     members.push(input);
                     // A Cell entry inside of another template continues with Cell entries.
                     let resume = choices[reference][entry.entry.ttype as usize];
@@ -296,7 +282,7 @@ impl<'a> SearchSpace<'a> {
 }
 
 /// The operator if it can be constructed, as a Cell operator where that does a Row operator's work.
-fn constructible(context: &Context<'_>, operator: Operator) -> Option<Operator> {
+pub(crate) fn constructible(context: &Context<'_>, operator: Operator) -> Option<Operator> {
     if operator.template == Some(TemplateType::Row) && !needs_rows(context, &operator.members, operator.root) {
         let cell = Operator { template: Some(TemplateType::Cell), ..operator.clone() };
         if is_constructible(context, &cell) {
@@ -306,36 +292,18 @@ fn constructible(context: &Context<'_>, operator: Operator) -> Option<Operator> 
     is_constructible(context, &operator).then_some(operator)
 }
 
-impl Bound {
-    fn new(context: &Context<'_>, memo: &MemoTable, partition: &PlanPartition) -> Self {
-        let is_outer = |entry: &MemoEntry| entry.ttype == TemplateType::Outer;
-        let has_outer = partition.members.iter().any(|&id| memo.entries(id).iter().any(is_outer));
-        let sparsity = |id: HopId| {
-            let sparsity = cost::sparsity(context, id);
-            if has_outer { sparsity.min(cost::driver_sparsity(context, id)) } else { sparsity }
-        };
-        let mut least: BTreeMap<(u64, u64), f64> = BTreeMap::new();
-        let key = |size: &SizeInfo| size.known_dims().map(|(rows, cols)| (rows.min(cols), rows.max(cols)));
-        for &id in partition.members.iter().chain(&partition.inputs) {
-            if let Some(key) = key(&context.hop(id).size) {
-                let slot = least.entry(key).or_insert(1.0);
-                *slot = slot.min(sparsity(id));
+/// By group: the points on references that are reachable without crossing another point.
+fn frontiers(graph: &ReachabilityGraph, partition: &PlanPartition) -> Vec<Points> {
+    let mut frontiers = vec![Points::with_capacity(partition.points.len()); partition.members.len()];
+    // Consumers ascend, and producers come before their consumers.
+    for reference in &graph.references {
+        match reference.point {
+            Some(point) => frontiers[reference.consumer].insert(point),
+            None => {
+                let (below, above) = frontiers.split_at_mut(reference.consumer);
+                above[0].union_with(&below[reference.producer]);
             }
         }
-        let least_sparsity = |size: &SizeInfo| key(size).and_then(|key| least.get(&key)).copied().unwrap_or(1.0);
-        let bytes = |id: HopId| cost::bytes(&context.hop(id).size);
-        let least_read = |id: HopId| bytes(id) * least_sparsity(&context.hop(id).size);
-        let always_written = || partition.roots.iter().chain(&partition.externally_consumed).copied();
-        let written = |id: HopId| if always_written().any(|written| written == id) { 0.0 } else { bytes(id) };
-        Bound {
-            read: partition.inputs.iter().map(|&id| least_read(id)).sum(),
-            compute: partition.members.iter().map(|&id| cost::least_flops(context, id, least_sparsity)).sum(),
-            write: always_written().map(bytes).sum(),
-            producers: partition
-                .points
-                .iter()
-                .map(|point| (point.producer, written(point.producer), least_read(point.producer)))
-                .collect(),
-        }
     }
+    frontiers
 }

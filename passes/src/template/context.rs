@@ -2,8 +2,10 @@
 
 use super::TemplateLimits;
 use super::conditions::{is_elementwise, is_outer_product_like};
+use crate::sketch::SparsityEstimates;
 use crate::zeros;
 use cranelift_entity::{EntitySet, SecondaryMap};
+use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, ReorgOp};
 
 /// What is below an expression, as far as the Outer template is concerned.
@@ -26,11 +28,17 @@ pub struct Context<'a> {
     live: EntitySet<HopId>,
     leaving: EntitySet<HopId>,
     outer: SecondaryMap<HopId, OuterFacts>,
+    estimates: SparsityEstimates,
 }
 
 impl<'a> Context<'a> {
     /// Derives the facts, in one pass over the DAG.
     pub fn new(dag: &'a HopDag, limits: &'a TemplateLimits) -> Self {
+        Context::with_estimates(dag, limits, SparsityEstimates::default())
+    }
+
+    /// [`Context::new`], with estimates of non-zeros for costs.
+    pub fn with_estimates(dag: &'a HopDag, limits: &'a TemplateLimits, estimates: SparsityEstimates) -> Self {
         let roots = dag.roots();
         let live = live_operators(dag, &roots);
         let mut consumers = SecondaryMap::<HopId, Vec<HopId>>::new();
@@ -45,7 +53,7 @@ impl<'a> Context<'a> {
         roots.iter().for_each(|&root| {
             leaving.insert(root);
         });
-        let mut context = Context { dag, limits, consumers, live, leaving, outer: SecondaryMap::new() };
+        let mut context = Context { dag, limits, consumers, live, leaving, outer: SecondaryMap::new(), estimates };
         for id in dag.hops.keys() {
             let facts = context.derive_outer(id);
             if facts != OuterFacts::default() {
@@ -58,6 +66,14 @@ impl<'a> Context<'a> {
     /// The operator.
     pub fn hop(&self, id: HopId) -> &'a Hop {
         &self.dag.hops[id]
+    }
+
+    /// The size with the number of non-zeros that is expected, for costs alone: the bound that the operator's own size
+    /// holds, unless an estimate lies below it.
+    pub fn expected_size(&self, id: HopId) -> SizeInfo {
+        let size = self.hop(id).size;
+        let nnz = [size.nnz, self.estimates.non_zeros(id)].into_iter().flatten().min();
+        SizeInfo { nnz, ..size }
     }
 
     /// Whether an output or effect of the DAG needs the operator.

@@ -123,14 +123,16 @@ enum PrimsName {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum EnumerationName {
-    /// All plans of a whole DAG (not there yet)
+    /// All plans of a whole DAG
     None,
     /// All plans of each partition
     Partition,
     /// Partitions and cost-based pruning
     Cost,
-    /// Partitions, cost-based and structural pruning (not there yet)
+    /// Partitions, cost-based and structural pruning
     All,
+    /// The cheapest plan of each partition, with proof
+    Exact,
 }
 
 /// How to compile.
@@ -157,7 +159,7 @@ pub(crate) struct Options {
     plan_cache: String,
 
     /// How fusion plans are enumerated
-    #[arg(long, value_enum, value_name = "WAY", default_value = "cost")]
+    #[arg(long, value_enum, value_name = "WAY", default_value = "exact")]
     enumeration: EnumerationName,
 
     /// Leave expressions, and the program around them, as they are written
@@ -210,10 +212,11 @@ impl Options {
                 _ => return Err(not_yet("a plan cache in a folder")),
             },
             enumeration: match self.enumeration {
+                EnumerationName::None => Enumeration::None,
                 EnumerationName::Partition => Enumeration::Partition,
                 EnumerationName::Cost => Enumeration::Cost,
-                EnumerationName::None => return Err(not_yet("--enumeration none")),
-                EnumerationName::All => return Err(not_yet("--enumeration all")),
+                EnumerationName::All => Enumeration::All,
+                EnumerationName::Exact => Enumeration::Exact,
             },
             rewrites: !self.no_rewrites,
             program: if self.no_rewrites { ProgramOptions::NONE } else { ProgramOptions::default() },
@@ -262,11 +265,11 @@ pub(crate) struct RunArguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExplainFormat {
     Text,
-    /// Not there yet
+    /// Graphviz, a graph per block; of hops, rewritten, memo and plan
     Dot,
-    /// Not there yet
+    /// A drawing, of hops, rewritten, memo and plan
     Svg,
-    /// Not there yet
+    /// Data, of hops, rewritten, memo and plan
     Json,
 }
 

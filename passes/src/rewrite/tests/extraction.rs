@@ -1,13 +1,23 @@
 //! Extraction against exhaustive search on small random choices.
 
-use super::super::extract::{Candidate, Classes, Plan, cost, extract};
+use super::super::cost::{Cost, Weights};
+use super::super::extract::{Candidate, Classes, Plan};
 use super::rules::Random;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::types::Value;
 use smallvec::SmallVec;
 
+fn extract(classes: &Classes, roots: &[usize]) -> Plan {
+    super::super::extract::extract(classes, roots, Weights::Balanced)
+}
+
+fn cost(classes: &Classes, roots: &[usize], plan: &Plan) -> Option<u128> {
+    super::super::extract::cost(classes, roots, plan, Weights::Balanced)
+}
+
 fn candidate(inputs: &[usize], cost: u128, original: Option<u32>) -> Candidate {
     let op = HopOp::Literal(Value::I64(0));
+    let cost = Cost { flops: cost - 1, traffic: 0, operators: 1 };
     Candidate { op, inputs: SmallVec::from_slice(inputs), cost, original: original.map(HopId::from_u32) }
 }
 

@@ -2,7 +2,7 @@
 //! as the rule's changes say; every pattern fires, and every guard is needed.
 
 use super::super::rules::{Change, Guard, Rule, all};
-use super::super::{RewriteOptions, compile, rewrite_with_report};
+use super::super::{RewriteOptions, compile, rewrite};
 use super::evaluate::{Cells, value};
 use super::instances::{Instance, Patterns, Sides, Values};
 use fuseline_interp::oracle::{OracleCell, OracleMatrix, OracleValue, OracleValues};
@@ -170,7 +170,7 @@ fn every_guard_is_needed() {
             for (left, right) in rule.instances() {
                 let patterns = Patterns::new(rule, &left, &right);
                 let freed = compile::compile_pattern(rule, &others, &left, &right);
-                for attempt in 0..1_000 + 30_000 / rule.instances().len() {
+                for attempt in 0..1_000 + 200_000 / rule.instances().len() {
                     let values = values_for(rule)[attempt % values_for(rule).len()];
                     let Some(instance) = patterns.instantiate(rule, values, &mut random) else { continue };
                     let fires = |rewrites| instance.fires(&patterns.left, rewrites);
@@ -204,8 +204,7 @@ fn rewritten_instances_have_the_value_of_the_left_side() {
                 let Some(instance) = patterns.instantiate(rule, values, &mut random) else { continue };
                 let Some((mut dag, root)) = instance.dag(&patterns.left) else { continue };
                 dag.write("result", root);
-                let (rewritten, report) = rewrite_with_report(&dag, &options);
-                assert!(report.cost.1 <= report.cost.0, "{text}: {report}");
+                let rewritten = rewrite(&dag, &options);
                 let output = rewritten.outputs[0].hop;
                 let (before, after) = (&dag[root], &rewritten[output]);
                 assert_eq!(before.data_type, after.data_type, "{text}");

@@ -1,12 +1,20 @@
-//! Stages of a compilation as text (`--explain`, `fuseline explain`, `fuseline opt`).
+//! Stages of a compilation, as text (`--explain`, `fuseline explain`, `fuseline opt`), data and drawings.
 
-use fuseline_ir::hop::{HopDag, HopId};
-use fuseline_passes::explain::plan_text;
+pub mod document;
+mod dot;
+mod drawing;
+mod layers;
+mod svg;
+#[cfg(test)]
+mod tests;
+
+use document::{DOCUMENT_VERSION, ExplainDocument, ExplainedDag};
+use drawing::Drawing;
+use fuseline_ir::hop::HopDag;
+use fuseline_passes::explain::{memo_text, operator_legend, report, report_text};
 use fuseline_passes::memory::{bytes_text, estimate_memory};
 use fuseline_passes::pipeline::Stage;
-use fuseline_passes::select::FusionPlan;
 use fuseline_runtime::CompileStage;
-use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::str::FromStr;
 
@@ -43,6 +51,16 @@ impl ExplainStage {
         ("asm", ExplainStage::Asm),
         ("runtime", ExplainStage::Runtime),
     ];
+
+    /// The stage's name on the command line.
+    pub fn name(self) -> &'static str {
+        ExplainStage::ALL.iter().find(|(_, stage)| *stage == self).map_or("", |(name, _)| name)
+    }
+
+    /// Whether the stage is a graph, which can be had as data and be drawn.
+    pub fn is_graph(self) -> bool {
+        matches!(self, ExplainStage::Hops | ExplainStage::Rewritten | ExplainStage::Memo | ExplainStage::Plan)
+    }
 
     /// Whether the stage shows generated code, which sessions keep only on demand.
     pub fn needs_code(self) -> bool {
@@ -83,10 +101,13 @@ impl StagePrinter {
     pub fn observe(&mut self, stage: &CompileStage<'_>) {
         let text = match (self.stage, stage) {
             (ExplainStage::Hops, CompileStage::Sized(dag)) => with_memory(dag),
-            (ExplainStage::Rewritten, CompileStage::Rewritten(dag)) => dag.to_string(),
-            (ExplainStage::Memo, CompileStage::Fusion(Stage::Explored(dag, memo))) => memo.display(dag),
-            (ExplainStage::Plan, CompileStage::Fusion(Stage::Selected(dag, plan))) => {
-                plan_text(plan) + &legend(dag, plan)
+            (ExplainStage::Rewritten, CompileStage::Rewritten(dag, report)) => {
+                format!("{}{dag}", report.tried_as_comments())
+            }
+            (ExplainStage::Memo, CompileStage::Fusion(Stage::Selected(selection))) => memo_text(selection),
+            (ExplainStage::Plan, CompileStage::Fusion(Stage::Selected(selection))) => {
+                let dag = selection.context.dag;
+                report_text(dag, &report(selection)) + &operator_legend(dag, selection.plan)
             }
             (ExplainStage::Cplan, CompileStage::Fusion(Stage::Constructed(_, plans, rejections))) => {
                 let mut text: String = plans.iter().map(|plan| format!("{}\n", *plan.cplan)).collect();
@@ -124,9 +145,41 @@ fn with_memory(dag: &HopDag) -> String {
     dag.to_string().lines().zip(comments).map(|(line, comment)| format!("{line}{comment}\n")).collect()
 }
 
-/// What the numbers of fused operators stand for, as the paper labels operators.
-fn legend(dag: &HopDag, plan: &FusionPlan) -> String {
-    let members: BTreeSet<HopId> = plan.covers.iter().flat_map(|cover| cover.members.iter().copied()).collect();
-    let labels: Vec<String> = members.into_iter().map(|id| format!("{} {}", id.as_u32(), dag[id].op.label())).collect();
-    if labels.is_empty() { String::new() } else { format!("operators: {}\n", labels.join(", ")) }
+/// Collects one stage of compilations as data, for every form besides text.
+#[derive(Debug)]
+pub struct StageCollector {
+    stage: ExplainStage,
+    document: ExplainDocument,
+}
+
+impl StageCollector {
+    /// A collector of this stage; none where the stage is no graph.
+    pub fn new(stage: ExplainStage) -> Option<Self> {
+        let document = ExplainDocument { version: DOCUMENT_VERSION, stage: stage.name().to_owned(), dags: vec![] };
+        stage.is_graph().then_some(StageCollector { stage, document })
+    }
+
+    /// Adds the DAG under this name, if it is at the stage to show.
+    pub fn observe(&mut self, name: &str, stage: &CompileStage<'_>) {
+        self.document.dags.extend(ExplainedDag::at(self.stage, stage, name));
+    }
+
+    /// What was collected.
+    pub fn into_document(self) -> ExplainDocument {
+        self.document
+    }
+}
+
+impl ExplainDocument {
+    /// A Graphviz file of one graph per DAG, with a cluster for each fused operator.
+    pub fn to_dot(&self) -> String {
+        let graphs = self.dags.iter().map(|dag| dot::graph(&Drawing::new(dag)));
+        graphs.collect()
+    }
+
+    /// A self-contained SVG file, with a box for each fused operator and the DAGs below each other.
+    pub fn to_svg(&self) -> String {
+        let drawings: Vec<Drawing> = self.dags.iter().map(Drawing::new).collect();
+        svg::document(&self.stage, &drawings)
+    }
 }

@@ -1,4 +1,19 @@
-//! The stages' results as text: what `fuseline explain` prints and file tests compare.
+//! The stages' results as text, and why a plan is what it is: what `fuseline explain` prints and file tests compare.
+
+mod alternative;
+mod execution;
+mod formula;
+mod memo;
+mod plan;
+mod reasons;
+pub mod report;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use memo::memo_text;
+pub use plan::report;
+pub use text::{report_text, seconds_text};
 
 use crate::construct::{CoverInput, construct_in};
 use crate::explore::explore_in;
@@ -7,11 +22,12 @@ use crate::pipeline::OptimizerOptions;
 use crate::select::{FusionPlan, prepare, select_in};
 use crate::template::{Context, TEMPLATES};
 use fuseline_ir::hop::{FusionCover, HopDag, HopId};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// The memo table, in the paper's notation.
 pub fn explain_memo(dag: &HopDag, options: &OptimizerOptions) -> String {
-    let context = Context::new(dag, &options.template_limits);
+    let context = options.context(dag);
     explore_in(&context, TEMPLATES).display(dag)
 }
 
@@ -36,7 +52,7 @@ fn points(partition: &PlanPartition, assignment: Option<&[bool]>) -> String {
 
 /// The plan partitions with their roots, inputs and interesting points, as the chosen policy searches them.
 pub fn explain_partitions(dag: &HopDag, options: &OptimizerOptions) -> String {
-    let context = Context::new(dag, &options.template_limits);
+    let context = options.context(dag);
     let memo = prepare(&context, &explore_in(&context, TEMPLATES), options.policy);
     let mut text = String::new();
     for (number, partition) in partition_in(&context, &memo).iter().enumerate() {
@@ -56,8 +72,15 @@ fn cover_line(cover: &FusionCover) -> String {
 
 /// The chosen covers, and per partition the points that are materialised (`+`).
 pub fn explain_plan(dag: &HopDag, options: &OptimizerOptions) -> String {
-    let context = Context::new(dag, &options.template_limits);
+    let context = options.context(dag);
     plan_text(&selected(&context, options))
+}
+
+/// What the numbers of fused operators stand for, as the paper labels operators.
+pub fn operator_legend(dag: &HopDag, plan: &FusionPlan) -> String {
+    let members: BTreeSet<HopId> = plan.covers.iter().flat_map(|cover| cover.members.iter().copied()).collect();
+    let labels: Vec<String> = members.into_iter().map(|id| text::labelled(dag, id.as_u32())).collect();
+    if labels.is_empty() { String::new() } else { format!("operators: {}\n", labels.join(", ")) }
 }
 
 /// [`explain_plan`] of a plan at hand.
@@ -80,7 +103,7 @@ fn selected(context: &Context<'_>, options: &OptimizerOptions) -> FusionPlan {
 
 /// The CPlans of the chosen covers with their inputs, and the covers that have none.
 pub fn explain_cplans(dag: &HopDag, options: &OptimizerOptions) -> String {
-    let context = Context::new(dag, &options.template_limits);
+    let context = options.context(dag);
     let (constructed, rejected) = construct_in(&context, &selected(&context, options));
     let mut text = String::new();
     for plan in &constructed {

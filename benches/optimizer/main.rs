@@ -1,0 +1,190 @@
+//! The optimizer on the six algorithms of the paper: plans costed under each kind of enumeration (the paper's figure of
+//! plan enumeration), what the exact solver prices instead, interesting points, optimizer times, and predicted against
+//! measured times of operators. Writes `docs/optimizer.md`.
+//!
+//! `./x bench optimizer`; with `--quick` fewer plans are costed where no pruning helps, times are of fewer rounds, and
+//! everything is printed alone. Fails if a cost-based plan costs more than one of the heuristics.
+
+mod report;
+mod workloads;
+
+use fuseline::ir::hop::HopDag;
+use fuseline::{CompileOptions, CompileStage, Mode, Session, Statistics, Variables};
+use fuseline_passes::joint::{choose, plan_seconds};
+use fuseline_passes::pipeline::{OptimizerOptions, plan_in};
+use fuseline_passes::rewrite::{RewriteOptions, rewrite};
+use fuseline_passes::select::{Enumeration, SearchLimits, SearchStats, SelectPolicy};
+use std::time::Instant;
+use workloads::{WORKLOADS, Workload};
+
+/// Equal costs may differ by less than this, relatively.
+const TOLERANCE: f64 = 1e-9;
+
+/// How much is measured.
+struct Effort {
+    /// Plans that are costed per partition at most, or per DAG where it is not partitioned.
+    plans: u64,
+    /// Rounds that times are the medians of.
+    rounds: usize,
+}
+
+/// What is known of one algorithm.
+struct Measured {
+    workload: &'static Workload,
+    /// Distinct DAGs.
+    dags: usize,
+    /// Operators of the largest DAG.
+    operators: usize,
+    /// Interesting points of every partition.
+    points: Vec<usize>,
+    /// Search counters by enumeration, in the order of [`Enumeration::ALL`].
+    searches: Vec<SearchStats>,
+    /// Estimated seconds of all DAGs, by policy.
+    gen_seconds: f64,
+    fuse_all_seconds: f64,
+    fuse_no_redundancy_seconds: f64,
+    /// Estimated seconds where rewrites and fusion are one search.
+    joint_seconds: f64,
+    /// Median seconds of the optimizer per DAG: the slowest and all together, without and with rewrites.
+    without_rewrites: Times,
+    with_rewrites: Times,
+    /// Counters of a run.
+    run: Statistics,
+}
+
+/// Times over the DAGs of an algorithm.
+#[derive(Clone, Copy, Default)]
+struct Times {
+    slowest: f64,
+    total: f64,
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let is_quick = arguments.iter().any(|argument| argument == "--quick");
+    let filter = arguments.iter().find(|argument| !argument.starts_with('-'));
+    let effort = if is_quick { Effort { plans: 2_000, rounds: 3 } } else { Effort { plans: 1 << 18, rounds: 11 } };
+    let is_wanted = |workload: &&Workload| filter.is_none_or(|filter| workload.name.contains(filter.as_str()));
+    let measured: Vec<Measured> =
+        WORKLOADS.iter().filter(is_wanted).map(|workload| measure(workload, &effort)).collect();
+    let text = report::markdown(&measured, &effort);
+    println!("{text}");
+    if !is_quick && filter.is_none() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/docs");
+        std::fs::write(format!("{folder}/optimizer.md"), text).expect("the report can be written");
+        std::fs::write(format!("{folder}/optimizer.svg"), report::bars(&measured)).expect("the plot can be written");
+    }
+}
+
+fn measure(workload: &'static Workload, effort: &Effort) -> Measured {
+    eprintln!("{}", workload.name);
+    let (dags, run) = run(workload);
+    let rewrites = RewriteOptions::default();
+    let rewritten: Vec<HopDag> = dags.iter().map(|dag| rewrite(dag, &rewrites)).collect();
+    let options = OptimizerOptions::default();
+    let searches = Enumeration::ALL.iter().map(|&enumeration| searched(&rewritten, enumeration, effort));
+    let [gen_seconds, fuse_all_seconds, fuse_no_redundancy_seconds] =
+        [SelectPolicy::CostBased, SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy]
+            .map(|policy| costs(&rewritten, &OptimizerOptions { policy, ..options.clone() }))
+            .map(|costs| costs.iter().sum());
+    check_policies(workload.name, &rewritten, &options);
+    let joint = dags.iter().map(|dag| {
+        let chosen = choose(dag, &rewrites, &options);
+        plan_seconds(&options.context(&chosen.dag), &chosen.planned.plan, &options.model)
+    });
+    Measured {
+        workload,
+        dags: dags.len(),
+        operators: dags.iter().map(|dag| dag.hops.len()).max().unwrap_or(0),
+        points: points(&rewritten, &options),
+        searches: searches.collect(),
+        gen_seconds,
+        fuse_all_seconds,
+        fuse_no_redundancy_seconds,
+        joint_seconds: joint.sum(),
+        without_rewrites: times(&dags, effort, |dag| {
+            plan_in(&options.context(dag), &options);
+        }),
+        with_rewrites: times(&dags, effort, |dag| {
+            choose(dag, &rewrites, &options);
+        }),
+        run,
+    }
+}
+
+/// The distinct DAGs, with sizes, that the optimizer meets in a run, and the counters of that run.
+fn run(workload: &Workload) -> (Vec<HopDag>, Statistics) {
+    let options = CompileOptions { mode: Mode::Gen, ..CompileOptions::default() };
+    let session = Session::new(options).expect("a session");
+    let fail = |error: fuseline::Error| -> ! { panic!("{}: {error}", workload.name) };
+    let script = session.compile_script(workload.name, &workload.script(), &[]).unwrap_or_else(|error| fail(error));
+    let (mut dags, mut texts) = (Vec::<HopDag>::new(), std::collections::BTreeSet::new());
+    let mut observe = |stage: CompileStage<'_>| {
+        if let CompileStage::Sized(dag) = stage
+            && texts.insert(dag.to_string())
+        {
+            dags.push(dag.clone());
+        }
+    };
+    let outcome = session.run_observed(&script.for_effects(), Variables::new(), &mut std::io::sink(), &mut observe);
+    let statistics = outcome.unwrap_or_else(|error| fail(error)).statistics;
+    (dags, statistics)
+}
+
+/// The counters of a search over all DAGs.
+fn searched(dags: &[HopDag], enumeration: Enumeration, effort: &Effort) -> SearchStats {
+    let search_limits = SearchLimits { enumeration, plans: effort.plans, ..SearchLimits::default() };
+    let options = OptimizerOptions { search_limits, ..OptimizerOptions::default() };
+    let stats = |dag: &HopDag| plan_in(&options.context(dag), &options).plan.stats();
+    dags.iter().map(stats).fold(SearchStats::default(), |sum, stats| sum + stats)
+}
+
+/// Estimated seconds of each DAG as a policy fuses it.
+fn costs(dags: &[HopDag], options: &OptimizerOptions) -> Vec<f64> {
+    let cost = |dag: &HopDag| {
+        let context = options.context(dag);
+        plan_seconds(&context, &plan_in(&context, options).plan, &options.model)
+    };
+    dags.iter().map(cost).collect()
+}
+
+/// Checks on every DAG that the cost-based plan costs no more than those of the heuristics.
+fn check_policies(name: &str, dags: &[HopDag], options: &OptimizerOptions) {
+    let gen_costs = costs(dags, options);
+    for policy in [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy] {
+        let others = costs(dags, &OptimizerOptions { policy, ..options.clone() });
+        for ((dag, cost), other) in dags.iter().zip(&gen_costs).zip(others) {
+            let is_no_worse = *cost <= other * (1.0 + TOLERANCE);
+            assert!(is_no_worse, "{name}: {cost} s, but {} takes {other} s for\n{dag}", policy.mnemonic());
+        }
+    }
+}
+
+fn points(dags: &[HopDag], options: &OptimizerOptions) -> Vec<usize> {
+    let partitions = dags.iter().flat_map(|dag| {
+        let planned = plan_in(&options.context(dag), options);
+        planned.plan.partitions.into_iter().map(|plan| plan.partition.points.len())
+    });
+    let mut points: Vec<usize> = partitions.collect();
+    points.sort_unstable();
+    points
+}
+
+/// Median times of some work on each DAG.
+fn times(dags: &[HopDag], effort: &Effort, work: impl Fn(&HopDag)) -> Times {
+    let median = |dag: &HopDag| {
+        let mut seconds: Vec<f64> = (0..effort.rounds)
+            .map(|_| {
+                let start = Instant::now();
+                work(dag);
+                start.elapsed().as_secs_f64()
+            })
+            .collect();
+        seconds.sort_by(f64::total_cmp);
+        seconds[seconds.len() / 2]
+    };
+    dags.iter().map(median).fold(Times::default(), |times, seconds| Times {
+        slowest: times.slowest.max(seconds),
+        total: times.total + seconds,
+    })
+}

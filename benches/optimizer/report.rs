@@ -1,0 +1,202 @@
+//! The measurements as `docs/optimizer.md`.
+
+use super::{Effort, Measured, Times};
+use fuseline_passes::explain::seconds_text;
+use fuseline_passes::select::{Enumeration, SearchStats};
+use std::fmt::Write;
+
+pub(crate) fn markdown(measured: &[Measured], effort: &Effort) -> String {
+    let sections = [
+        introduction(effort),
+        workloads(measured),
+        plans(measured),
+        costs(measured),
+        times(measured),
+        predictions(measured),
+    ];
+    sections.join("\n")
+}
+
+fn introduction(effort: &Effort) -> String {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    format!(
+        "# The optimizer in numbers
+
+Made by `./x bench optimizer` (`benches/optimizer`) on {}, {threads} threads, {}. The plans and their counts are those
+of the default machine of the cost model and do not depend on where the command runs; times do.
+
+Each algorithm runs once, and every distinct DAG that its compilation meets, with its sizes, is optimised in each of
+the ways compared here. At most {} plans are costed per search space; a count that ends there is marked with `>`. Times
+are medians of {} rounds.
+",
+        system_fact("/proc/cpuinfo", "model name").unwrap_or_else(|| "an unknown processor".to_owned()),
+        memory(),
+        effort.plans,
+        effort.rounds,
+    )
+}
+
+fn workloads(measured: &[Measured]) -> String {
+    let mut text = "## Algorithms
+
+| algorithm | data and configuration | DAGs | largest, operators | partitions | points of partitions that have any |
+|---|---|---|---|---|---|
+"
+    .to_owned();
+    for row in measured {
+        let with_points: Vec<String> = row.points.iter().filter(|points| **points > 0).map(usize::to_string).collect();
+        let Measured { dags, operators, points, workload, .. } = row;
+        let _ = writeln!(
+            text,
+            "| {} | {} | {dags} | {operators} | {} | {} |",
+            workload.name,
+            workload.configuration,
+            points.len(),
+            with_points.join(" ")
+        );
+    }
+    text
+}
+
+fn plans(measured: &[Measured]) -> String {
+    let mut text = "## Plans costed
+
+How many plans each kind of enumeration costs: *none* takes the whole DAG for one search space, *partition* costs every
+plan of each partition, *cost* skips plans by their lower bound, *all* optimises by themselves what cut sets separate.
+These are the paper's switches. *exact* is the exact solver.
+
+![Plans costed by algorithm and enumeration](optimizer.svg)
+
+| algorithm | none | partition | cost | all | exact |
+|---|---|---|---|---|---|
+"
+    .to_owned();
+    for row in measured {
+        let counts: Vec<String> = row.searches.iter().map(count).collect();
+        let _ = writeln!(text, "| {} | {} |", row.workload.name, counts.join(" | "));
+    }
+    text
+}
+
+fn count(stats: &SearchStats) -> String {
+    if stats.exhausted > 0 { format!("> {}", stats.costed()) } else { stats.costed().to_string() }
+}
+
+fn costs(measured: &[Measured]) -> String {
+    let mut text = "## Costs of the plans
+
+Estimated time of all DAGs, each executed once, as the policies fuse what rewriting makes of them, and where rewrites
+and fusion are one search. The command fails where a DAG's cost-based plan costs more than that of a heuristic.
+
+| algorithm | cost-based | fuse-all | fuse-no-redundancy | rewrites and fusion in one search |
+|---|---|---|---|---|
+"
+    .to_owned();
+    for row in measured {
+        let seconds = [row.gen_seconds, row.fuse_all_seconds, row.fuse_no_redundancy_seconds, row.joint_seconds];
+        let _ = writeln!(text, "| {} | {} |", row.workload.name, seconds.map(seconds_text).join(" | "));
+    }
+    text
+}
+
+fn times(measured: &[Measured]) -> String {
+    let mut text = "## Time of the optimizer
+
+Exploration, selection and, with rewrites, equality saturation with the search over both; construction and compilation
+of operators are not in it.
+
+| algorithm | slowest DAG | with rewrites | all DAGs | with rewrites |
+|---|---|---|---|---|
+"
+    .to_owned();
+    for Measured { workload, without_rewrites, with_rewrites, .. } in measured {
+        let (Times { slowest, total }, with) = (*without_rewrites, with_rewrites);
+        let cells = [slowest, with.slowest, total, with.total].map(seconds_text).join(" | ");
+        let _ = writeln!(text, "| {} | {cells} |", workload.name);
+    }
+    text
+}
+
+/// The fused operators that took the most time.
+fn predictions(measured: &[Measured]) -> String {
+    const LISTED: usize = 5;
+    let mut text = "## Predicted and measured times
+
+Operators of each run by the time spent in them: what the cost model of the default machine predicted for all
+executions together, and what was measured.
+
+| algorithm | operator | executions | predicted | measured | measured / predicted |
+|---|---|---|---|---|---|
+"
+    .to_owned();
+    for row in measured {
+        let mut hitters: Vec<_> = row.run.heavy_hitters.iter().filter(|(_, hitter)| hitter.ratio().is_some()).collect();
+        hitters.sort_by(|(_, one), (_, other)| other.seconds_of_predicted.total_cmp(&one.seconds_of_predicted));
+        for (name, hitter) in hitters.into_iter().take(LISTED) {
+            let (predicted, seconds) = (hitter.predicted_seconds, hitter.seconds_of_predicted);
+            let _ = writeln!(
+                text,
+                "| {} | {name} | {} | {} | {} | {:.2} |",
+                row.workload.name,
+                hitter.predicted,
+                seconds_text(predicted),
+                seconds_text(seconds),
+                seconds / predicted
+            );
+        }
+    }
+    text
+}
+
+/// Bars of the plans costed, on a logarithmic scale.
+pub(crate) fn bars(measured: &[Measured]) -> String {
+    const BAR: f64 = 9.0;
+    const LEFT: f64 = 150.0;
+    const DECADE: f64 = 70.0;
+    const COLOURS: [&str; 4] = ["#9a9a9a", "#3b74b0", "#4a9440", "#c67a1e"];
+    let kinds = &Enumeration::ALL[..COLOURS.len()];
+    let mut body = String::new();
+    for (place, (kind, colour)) in kinds.iter().zip(COLOURS).enumerate() {
+        let x = LEFT + 90.0 * place as f64;
+        let name = kind.mnemonic();
+        let _ = writeln!(
+            body,
+            "<rect x=\"{x}\" y=\"8\" width=\"10\" height=\"10\" fill=\"{colour}\"/><text x=\"{}\" y=\"17\">{name}</text>",
+            x + 16.0
+        );
+    }
+    let mut y = 34.0;
+    for row in measured {
+        let _ = writeln!(body, "<text x=\"8\" y=\"{}\">{}</text>", y + 2.5 * BAR, row.workload.name);
+        for (stats, colour) in row.searches.iter().zip(COLOURS) {
+            let width = (stats.costed().max(1) as f64).log10() * DECADE + 2.0;
+            let _ = writeln!(
+                body,
+                "<rect x=\"{LEFT}\" y=\"{y}\" width=\"{width:.1}\" height=\"{}\" fill=\"{colour}\"/><text x=\"{:.1}\" y=\"{}\">{}</text>",
+                BAR - 1.0,
+                LEFT + width + 4.0,
+                y + BAR - 1.5,
+                count(stats).replace('>', "&gt;")
+            );
+            y += BAR;
+        }
+        y += BAR;
+    }
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"760\" height=\"{y:.0}\" viewBox=\"0 0 760 {y:.0}\">\n\
+         <title>Plans costed by algorithm and enumeration, logarithmic</title>\n\
+         <style>text{{font:9px sans-serif;fill:#222}}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{body}</svg>\n"
+    )
+}
+
+/// The value of the first line of a file of the system that starts with this key.
+fn system_fact(path: &str, key: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let line = text.lines().find(|line| line.starts_with(key))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+fn memory() -> String {
+    let kib = system_fact("/proc/meminfo", "MemTotal").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    kib.map_or_else(|| "unknown memory".to_owned(), |kib| format!("{:.0} GiB of memory", kib / 1048576.0))
+}

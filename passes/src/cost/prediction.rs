@@ -1,0 +1,76 @@
+//! Prices by operator and by cover: of whole plans, and for comparison with what operators take when they run.
+
+use super::{CostModel, CostTerms, Operator, iteration_space, vector::multi_aggregate_vector};
+use crate::construct::outside_inputs;
+use crate::template::Context;
+use cranelift_entity::SecondaryMap;
+use fuseline_ir::hop::{FusionCover, HopId, HopOp};
+use fuseline_ir::memo::TemplateType;
+
+/// The seconds that the cost model expects of the operators of a DAG, where it has a price.
+pub type Predictions = SecondaryMap<HopId, Option<f64>>;
+
+impl CostModel {
+    /// Seconds of an operator by itself; leaves cost nothing.
+    pub fn basic_seconds(&self, context: &Context<'_>, id: HopId) -> f64 {
+        let hop = context.hop(id);
+        if matches!(hop.op, HopOp::Read(_) | HopOp::Literal(_)) {
+            return 0.0;
+        }
+        let mut inputs = hop.inputs.to_vec();
+        inputs.sort_unstable();
+        inputs.dedup();
+        self.operator_seconds(context, &Operator { template: None, root: id, members: vec![id], inputs })
+    }
+
+    /// Seconds of the fused operator of a cover; infinite where a constraint forbids it.
+    pub fn cover_seconds(&self, context: &Context<'_>, cover: &FusionCover) -> f64 {
+        self.cover_terms(context, cover).seconds()
+    }
+
+    /// The terms that [`Self::cover_seconds`] adds up.
+    pub fn cover_terms(&self, context: &Context<'_>, cover: &FusionCover) -> CostTerms {
+        let inputs = outside_inputs(context.dag, &cover.members);
+        if cover.template == TemplateType::MAgg {
+            let space = iteration_space(context, &cover.members, cover.roots[0]);
+            let vector = multi_aggregate_vector(context, &space, &cover.roots, &cover.members, &inputs);
+            return self.terms(context, Some(cover.template), &vector);
+        }
+        let (root, members) = (cover.roots[0], cover.members.clone());
+        self.operator_terms(context, &Operator { template: Some(cover.template), root, members, inputs })
+    }
+
+    /// What every operator of a DAG takes by itself. Operators that the model does not know, such as decompositions and
+    /// functions on frames, and those of unknown sizes have no price.
+    pub fn predict(&self, context: &Context<'_>) -> Predictions {
+        let mut predictions = Predictions::new();
+        for (id, hop) in &context.dag.hops {
+            let is_sized = |id: &HopId| {
+                let hop = context.hop(*id);
+                hop.is_scalar() || hop.is_matrix() && hop.size.known_dims().is_some()
+            };
+            if is_priced(&hop.op) && is_sized(&id) && hop.inputs.iter().all(is_sized) {
+                predictions[id] = Some(self.basic_seconds(context, id));
+            }
+        }
+        predictions
+    }
+}
+
+/// Whether the cost model knows what an operator computes.
+fn is_priced(op: &HopOp) -> bool {
+    matches!(
+        op,
+        HopOp::Unary(_)
+            | HopOp::Binary(_)
+            | HopOp::Outer(_)
+            | HopOp::Ternary(_)
+            | HopOp::Nary(_)
+            | HopOp::AggUnary(..)
+            | HopOp::MatMul
+            | HopOp::Cumulative(_)
+            | HopOp::Reorg(_)
+            | HopOp::Index
+            | HopOp::DataGen(_)
+    )
+}

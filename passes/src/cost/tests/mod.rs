@@ -1,0 +1,231 @@
+//! Costs against hand-computed ones.
+
+mod plans;
+
+use super::*;
+use crate::machine::{Bandwidth, Cluster, Machine, OperationClass};
+use crate::template::TemplateLimits;
+use crate::testing::{self, Dag};
+use fuseline_ir::hop::HopDag;
+use fuseline_ir::ops::UnaryOp;
+
+/// Of the paper's example: 32 GB/s for reads, half of it for writes, 10 GFLOP/s, nothing else.
+fn paper() -> CostModel {
+    CostModel::new(Machine::plain(Bandwidth { read: 32e9, write: 16e9 }, 10e9))
+}
+
+fn operator(template: Option<TemplateType>, members: &[HopId], inputs: &[HopId]) -> Operator {
+    let root = *members.last().expect("an operator has members");
+    Operator { template, root, members: members.to_vec(), inputs: inputs.to_vec() }
+}
+
+fn vector_of(dag: &HopDag, template: Option<TemplateType>, members: &[HopId], inputs: &[HopId]) -> CostVector {
+    let limits = TemplateLimits::default();
+    let context = Context::new(dag, &limits);
+    cost_vector(&context, &operator(template, members, inputs)).expect("the operator is possible")
+}
+
+fn terms_of(model: &CostModel, dag: &HopDag, members: &[HopId], inputs: &[HopId]) -> CostTerms {
+    let limits = TemplateLimits::default();
+    let template = (members.len() > 1).then_some(TemplateType::Cell);
+    model.operator_terms(&Context::new(dag, &limits), &operator(template, members, inputs))
+}
+
+#[track_caller]
+fn assert_close(actual: f64, expected: f64) {
+    assert!((actual - expected).abs() <= 1e-9 * expected.abs(), "{actual}, not {expected}");
+}
+
+/// P114, P119: a fused operator reads each distinct input once and writes its output alone.
+#[test]
+fn fused_operators_save_intermediates() {
+    let (dag, [xy, xyz, sum]) = testing::sum_of_products();
+    let [x, y, z] = [0, 1, 2].map(HopId::from_u32);
+    let fused = vector_of(&dag, Some(TemplateType::Cell), &[xy, xyz, sum], &[x, y, z]);
+    assert_eq!((fused.output, fused.work.flops(), fused.input()), (8.0, 3e5, 3.0 * 8e5));
+    let basic = vector_of(&dag, None, &[xy], &[x, y]);
+    assert_eq!((basic.output, basic.work.flops(), basic.input()), (8e5, 1e5, 2.0 * 8e5));
+}
+
+/// P112, P114, P115: the terms of `sum(X * Y * Z)`, unfused and fused, by hand.
+#[test]
+fn a_plan_costs_the_sum_of_its_operators() {
+    let (dag, [xy, xyz, sum]) = testing::sum_of_products();
+    let [x, y, z] = [0, 1, 2].map(HopId::from_u32);
+    let model = paper();
+    let seconds = |members: &[HopId], inputs: &[HopId]| terms_of(&model, &dag, members, inputs).seconds();
+    // A matrix has 0.8 MB: 25 us to read, 50 us to write; 0.1 MFLOP take 10 us.
+    assert_close(seconds(&[xy], &[x, y]), 50e-6 + 50e-6);
+    assert_close(seconds(&[xyz], &[z, xy]), 50e-6 + 50e-6);
+    assert_close(seconds(&[sum], &[xyz]), 25e-6 + 8.0 / 16e9);
+    assert_close(seconds(&[xy, xyz, sum], &[x, y, z]), 75e-6 + 8.0 / 16e9);
+}
+
+/// P116: reads and computation overlap; the longer one decides.
+#[test]
+fn the_longer_of_read_and_compute_counts() {
+    let mut d = Dag::default();
+    let x = d.read("X", 1000, 1000);
+    let cheap = d.op(UnaryOp::Abs, &[x]);
+    let dear = d.op(UnaryOp::Exp, &[x]);
+    let model = paper();
+    // 8 MB: 0.25 ms to read, 0.5 ms to write; 1 MFLOP takes 0.1 ms, the 18 MFLOP of exp 1.8 ms.
+    let terms = terms_of(&model, &d.dag, &[cheap], &[x]);
+    assert_eq!(terms, CostTerms { start: 0.0, write: 0.5e-3, read: 0.25e-3, compute: 0.1e-3, once: 0.0 });
+    assert_close(terms.seconds(), 0.75e-3);
+    assert_close(terms_of(&model, &d.dag, &[dear], &[x]).seconds(), 0.5e-3 + 1.8e-3);
+}
+
+/// `sum(X * Y)` over a matrix of so many non-zeros.
+fn weighted_sum(non_zeros: u64) -> (HopDag, [HopId; 2], [HopId; 2]) {
+    let mut d = Dag::default();
+    let x = d.sparse("X", 1000, 1000, non_zeros);
+    let y = d.read("Y", 1000, 1000);
+    let product = d.mult(x, y);
+    let sum = d.sum(product);
+    d.write("s", sum);
+    (d.dag, [product, sum], [x, y])
+}
+
+/// P117: a sparsity-exploiting operator scales with the sparsity of its main input.
+#[test]
+fn sparse_drivers_scale_the_computation() {
+    let vector = |sparsity: f64| {
+        let (dag, members, inputs) = weighted_sum((sparsity * 1e6) as u64);
+        vector_of(&dag, Some(TemplateType::Cell), &members, &inputs)
+    };
+    for (sparsity, input) in [(1.0, 16e6), (0.1, 1.2e6 + 8e3 + 0.8e6), (1e-4, 1.2e3 + 8e3 + 0.8e3)] {
+        let vector = vector(sparsity);
+        assert_close(vector.work.flops(), 2e6 * sparsity);
+        assert_close(vector.input(), input);
+        assert_eq!(vector.sparsity, sparsity);
+        assert_eq!(vector.driver.is_some(), sparsity < 1.0);
+    }
+    assert_eq!(vector(1.0).work.non_zeros, 0.0);
+    assert_close(vector(0.1).work.non_zeros, 1e5);
+    assert_close(vector(0.1).inputs[1].gathers, 1e5);
+}
+
+/// Fetching cells one by one costs more than a stream of them, and never more than reading the whole matrix.
+#[test]
+fn gathers_cost_up_to_the_whole_matrix() {
+    let mut model = paper();
+    model.machine.sparse.gather = 1e-9;
+    let read = |non_zeros: u64| {
+        let (dag, members, inputs) = weighted_sum(non_zeros);
+        terms_of(&model, &dag, &members, &inputs).read
+    };
+    assert_close(read(1000), (12e3 + 8e3) / 32e9 + 1000.0 * 1e-9);
+    assert_close(read(300_000), (3.6e6 + 8e3) / 32e9 + 8e6 / 32e9);
+    model.machine.sparse.non_zero = 1e-6;
+    let (dag, members, inputs) = weighted_sum(1000);
+    assert_close(terms_of(&model, &dag, &members, &inputs).compute, 2000.0 / 10e9 + 1000.0 * 1e-6);
+}
+
+/// A chain whose matrices fit a cache runs at its bandwidth.
+#[test]
+fn small_intermediates_stay_in_cache() {
+    let seconds = |rows: u64| {
+        let mut d = Dag::default();
+        let x = d.read("X", rows, 100);
+        let square = d.mult(x, x);
+        let terms = terms_of(&CostModel::default(), &d.dag, &[square], &[x]);
+        (terms.read, terms.write)
+    };
+    assert_eq!(seconds(400), (320e3 / 64e9, 320e3 / 32e9));
+    assert_eq!(seconds(4_000), (3.2e6 / 48e9, 3.2e6 / 24e9));
+    assert_eq!(seconds(400_000), (320e6 / 32e9, 320e6 / 16e9));
+}
+
+#[test]
+fn classes_of_operations_have_their_own_rates() {
+    let mut d = Dag::default();
+    let (x, w, v) = (d.read("X", 1000, 100), d.read("W", 100, 50), d.read("v", 100, 1));
+    let ops = [d.op(UnaryOp::Abs, &[x]), d.op(UnaryOp::Exp, &[x]), d.matmul(x, v), d.matmul(x, w)];
+    let classes =
+        [OperationClass::Arithmetic, OperationClass::Function, OperationClass::Product, OperationClass::MatrixProduct];
+    for (op, class) in ops.into_iter().zip(classes) {
+        let vector = vector_of(&d.dag, None, &[op], &d.dag[op].inputs);
+        assert_eq!(vector.work.flops_of(class), vector.work.flops(), "{class:?}");
+        let mut machine = Machine::plain(Bandwidth { read: 1e9, write: 1e9 }, 1e9);
+        machine.compute.matrix_product = 8e9;
+        let faster = if class == OperationClass::MatrixProduct { 8.0 } else { 1.0 };
+        assert_close(vector.work.seconds(&machine), vector.work.flops() / 1e9 / faster);
+    }
+    // Row after row, a product within a fused operator does not reach the rate of an unfused one.
+    let fused = vector_of(&d.dag, Some(TemplateType::Row), &[ops[3]], &[x, w]);
+    assert_eq!(fused.work.flops_of(OperationClass::Product), 1e7);
+}
+
+/// X13: compilation and fresh memory count only when it is known how often an operator runs.
+#[test]
+fn what_is_paid_once_counts_by_its_share() {
+    let (dag, [xy, xyz, sum]) = testing::sum_of_products();
+    let [x, y, z] = [0, 1, 2].map(HopId::from_u32);
+    let mut model = paper();
+    model.machine.once.compile = 1e-3;
+    model.machine.once.fresh_page = 4.096e-6;
+    let once = |model: &CostModel, members: &[HopId], inputs: &[HopId]| terms_of(model, &dag, members, inputs).once;
+    assert_eq!(once(&model, &[xy, xyz, sum], &[x, y, z]), 0.0);
+    model.executions = Some(10.0);
+    assert_close(once(&model, &[xy, xyz, sum], &[x, y, z]), (1e-3 + 8.0 * 1e-9) / 10.0);
+    assert_close(once(&model, &[xy], &[x, y]), 8e5 * 1e-9 / 10.0);
+}
+
+#[test]
+fn an_outer_operator_without_a_driver_is_impossible() {
+    let mut d = Dag::default();
+    let (u, v) = (d.read("U", 1000, 10), d.read("V", 10, 1000));
+    let product = d.matmul(u, v);
+    let sum = d.sum(product);
+    d.write("s", sum);
+    let limits = TemplateLimits::default();
+    let context = Context::new(&d.dag, &limits);
+    let operator = operator(Some(TemplateType::Outer), &[product, sum], &[u, v]);
+    assert_eq!(cost_vector(&context, &operator), None);
+    assert_eq!(CostModel::default().operator_seconds(&context, &operator), f64::INFINITY);
+}
+
+/// P096: operators beyond the memory budget are forbidden where there is no cluster.
+#[test]
+fn a_budget_forbids_operators() {
+    let (dag, [xy, xyz, sum]) = testing::sum_of_products();
+    let [x, y, z] = [0, 1, 2].map(HopId::from_u32);
+    let mut model = paper();
+    let mut fits = |budget: f64, members: &[HopId], inputs: &[HopId]| {
+        model.machine.memory_budget = Some(budget);
+        terms_of(&model, &dag, members, inputs).seconds().is_finite()
+    };
+    assert!(fits(2.4e6 + 8.0, &[xy, xyz, sum], &[x, y, z]));
+    assert!(!fits(2.4e6, &[xy, xyz, sum], &[x, y, z]));
+    assert!(fits(2.4e6, &[xy], &[x, y]));
+    assert!(!fits(2.3e6, &[xy], &[x, y]));
+}
+
+/// P098, P125: one more input moves an operator to the cluster, where small inputs are broadcast and large ones joined.
+#[test]
+fn execution_follows_from_the_inputs() {
+    let mut d = Dag::default();
+    let (x, y, z) = (d.read("X", 1000, 100), d.read("Y", 1000, 100), d.read("z", 1000, 1));
+    let xy = d.mult(x, y);
+    let xyz = d.mult(xy, z);
+    let limits = TemplateLimits::default();
+    let context = Context::new(&d.dag, &limits);
+    let mut model = paper();
+    model.machine.memory_budget = Some(2.405e6);
+    model.machine.cluster = Some(Cluster { broadcast_memory: 1e6, ..Cluster::for_tests() });
+    let execution = |model: &CostModel, members: &[HopId], inputs: &[HopId]| {
+        let operator = operator((members.len() > 1).then_some(TemplateType::Cell), members, inputs);
+        let vector = cost_vector(&context, &operator).expect("possible");
+        model.execution(&context, operator.template, &vector)
+    };
+    assert_eq!(execution(&model, &[xy], &[x, y]), Some(ExecutionType::Local));
+    assert_eq!(execution(&model, &[xyz], &[z, xy]), Some(ExecutionType::Local));
+    assert_eq!(execution(&model, &[xy, xyz], &[x, y, z]), Some(ExecutionType::Distributed));
+    let read = |model: &CostModel| {
+        model.operator_terms(&context, &operator(Some(TemplateType::Cell), &[xy, xyz], &[x, y, z])).read
+    };
+    assert_close(read(&model), 0.8e6 / 6e9 + 0.8e6 / 0.1e9 + 8e3 / 0.1e9);
+    model.machine.cluster = Some(Cluster { broadcast_memory: 0.5e6, ..Cluster::for_tests() });
+    assert_close(read(&model), 0.8e6 / 6e9 + 0.8e6 / 0.6e9 + 8e3 / 0.1e9);
+}

@@ -1,0 +1,175 @@
+//! Plans that constraints of memory and of a cluster decide.
+
+use super::super::*;
+use crate::explore::explore_in;
+use crate::machine::{Bandwidth, Cluster, Machine};
+use crate::select::{Enumeration, SearchLimits, SelectPolicy, select_in};
+use crate::template::{TEMPLATES, TemplateLimits};
+use crate::testing::Dag;
+use fuseline_ir::hop::{FusionCover, HopDag};
+
+/// Of 32 GB/s and 10 GFLOP/s, with this memory budget and cluster.
+fn model(budget: f64, cluster: Option<Cluster>) -> CostModel {
+    let machine = Machine::plain(Bandwidth { read: 32e9, write: 16e9 }, 10e9);
+    CostModel::new(Machine { memory_budget: Some(budget), cluster, ..machine })
+}
+
+/// The chosen covers, which every way of enumeration agrees on.
+#[track_caller]
+fn covers(dag: &HopDag, model: &CostModel) -> Vec<FusionCover> {
+    let limits = TemplateLimits::tiny();
+    let context = Context::new(dag, &limits);
+    let memo = explore_in(&context, TEMPLATES);
+    let plan = |enumeration| {
+        let limits = SearchLimits { enumeration, ..SearchLimits::default() };
+        select_in(&context, &memo, SelectPolicy::CostBased, model, &limits).covers
+    };
+    let chosen = plan(Enumeration::Exact);
+    for other in [Enumeration::Partition, Enumeration::Cost, Enumeration::All] {
+        assert_eq!(plan(other), chosen, "{other:?}");
+    }
+    chosen
+}
+
+/// `sum(X * Y * Z)` and `sum(X * Y * W)` of 0.8 MB each; gives `X * Y`.
+fn shared_product() -> (HopDag, HopId) {
+    let mut d = Dag::default();
+    let [x, y, z, w] = ["X", "Y", "Z", "W"].map(|name| d.read(name, 1000, 100));
+    let xy = d.mult(x, y);
+    for (name, factor) in [("a", z), ("b", w)] {
+        let product = d.mult(xy, factor);
+        let sum = d.sum(product);
+        d.write(name, sum);
+    }
+    (d.dag, xy)
+}
+
+fn fuses(covers: &[FusionCover], id: HopId) -> bool {
+    covers.iter().any(|cover| cover.members.contains(&id))
+}
+
+/// P096: within the budget both sums recompute the product; below it they read it.
+#[test]
+fn the_memory_budget_changes_the_plan() {
+    let (dag, xy) = shared_product();
+    let covers_of = |budget| covers(&dag, &model(budget, None));
+    assert!(fuses(&covers_of(3.3e6), xy));
+    let constrained = covers_of(2.4e6);
+    assert!(!fuses(&constrained, xy), "{constrained:?}");
+    let tight = model(2.4e6, None);
+    let limits = TemplateLimits::tiny();
+    let context = Context::new(&dag, &limits);
+    assert!(!constrained.is_empty());
+    assert!(constrained.iter().all(|cover| tight.cover_seconds(&context, cover).is_finite()));
+}
+
+/// P098: the input that fusing the product adds moves the sums to the cluster. A slow one is avoided, a fast one used.
+#[test]
+fn one_more_input_makes_an_operator_distributed() {
+    let (dag, xy) = shared_product();
+    let slow = Cluster { start: 1.0, ..Cluster::for_tests() };
+    let fast = Cluster { read_bandwidth: 1e12, broadcast_bandwidth: 1e12, ..Cluster::for_tests() };
+    assert!(fuses(&covers(&dag, &model(3.3e6, Some(slow.clone()))), xy));
+    assert!(!fuses(&covers(&dag, &model(2.4e6, Some(slow))), xy));
+    assert!(fuses(&covers(&dag, &model(2.4e6, Some(fast))), xy));
+}
+
+/// `t(X) %*% (X %*% v)` over a matrix of so many columns.
+fn gram_product(cols: u64) -> (HopDag, HopId) {
+    let mut d = Dag::default();
+    let (x, v) = (d.read("X", 1_000_000, cols), d.read("v", cols, 1));
+    let xv = d.matmul(x, v);
+    let xt = d.t(x);
+    let product = d.matmul(xt, xv);
+    d.write("g", product);
+    (d.dag, xv)
+}
+
+/// P097: rows in several blocks cannot be read as a whole by workers; on this machine they can.
+#[test]
+fn row_operators_need_rows_in_one_block() {
+    let is_fused = |cols: u64, budget: f64| {
+        let (dag, xv) = gram_product(cols);
+        fuses(&covers(&dag, &model(budget, Some(Cluster::for_tests()))), xv)
+    };
+    assert_eq!(Cluster::for_tests().block_size, 1000);
+    assert!(is_fused(1000, 1e9));
+    assert!(!is_fused(1001, 1e9));
+    assert!(is_fused(1001, 1e10));
+}
+
+/// P143: what no feasible operator contains leaves the memo table before the search.
+#[test]
+fn impossible_row_entries_are_pruned() {
+    let has_row_entries = |cols: u64, budget: f64| {
+        let (dag, xv) = gram_product(cols);
+        let limits = TemplateLimits::tiny();
+        let context = Context::new(&dag, &limits);
+        let mut memo = explore_in(&context, TEMPLATES);
+        prune_impossible(&context, &model(budget, Some(Cluster::for_tests())), &mut memo);
+        memo.entries(xv).iter().any(|entry| entry.ttype == TemplateType::Row)
+    };
+    assert!(has_row_entries(1000, 1e9));
+    assert!(!has_row_entries(1001, 1e9));
+    assert!(has_row_entries(1001, 1e10));
+}
+
+/// P125: two distributed sums use `u * v`. Where these vectors are small both compute it; where broadcasts take longer
+/// than the multiplication on the driver, the product is computed there and broadcast instead of its factors.
+#[test]
+fn broadcasts_change_the_plan_with_the_size_of_the_vector() {
+    let is_recomputed = |rows: u64, cols: u64| {
+        let mut d = Dag::default();
+        let [x, z] = ["X", "Z"].map(|name| d.read(name, rows, cols));
+        let [u, v] = ["u", "v"].map(|name| d.read(name, rows, 1));
+        let uv = d.mult(u, v);
+        for (name, matrix) in [("a", x), ("b", z)] {
+            let product = d.mult(matrix, uv);
+            let sum = d.sum(product);
+            d.write(name, sum);
+        }
+        let mut model = model(1e9, Some(Cluster::for_tests()));
+        model.machine.start = 2e-6;
+        fuses(&covers(&d.dag, &model), uv)
+    };
+    assert!(is_recomputed(10, 100_000_000));
+    assert!(!is_recomputed(1_000_000, 1000));
+}
+
+/// With every operator beyond the budget there is no feasible plan; selection still ends with one.
+#[test]
+fn a_hopeless_budget_gives_some_plan() {
+    let (dag, _) = shared_product();
+    covers(&dag, &model(1.0, None));
+}
+
+/// A sketch tells that a product stays sparse, so that it is worth keeping: the plan follows.
+#[test]
+fn sketches_change_the_plan() {
+    use crate::sketch::{InputSketches, Sketch, SparsityEstimates};
+    use std::sync::Arc;
+    let mut d = Dag::default();
+    let x = d.sparse("X", 2000, 2000, 2000);
+    let y = d.read("Y", 2000, 2000);
+    let z = d.read("Z", 2000, 2000);
+    let xt = d.t(x);
+    let gram = d.matmul(xt, x);
+    let weighted = d.mult(gram, y);
+    let total = d.mult(weighted, z);
+    let sum = d.sum(total);
+    d.write("s", sum);
+    let limits = TemplateLimits::tiny();
+    let seconds = |inputs: &InputSketches| {
+        let context = Context::with_estimates(&d.dag, &limits, SparsityEstimates::new(&d.dag, inputs));
+        let members = vec![weighted, total, sum];
+        let operator = Operator { template: Some(TemplateType::Cell), root: sum, members, inputs: vec![y, z, gram] };
+        CostModel::default().operator_seconds(&context, &operator)
+    };
+    let structured = |sketch: Sketch| InputSketches::from([("X".to_owned(), Arc::new(sketch))]);
+    // A diagonal gives 2000 non-zeros, a full row 4 million.
+    let diagonal = structured(Sketch::exact(vec![1.0; 2000], vec![1.0; 2000]));
+    let mut rows = vec![0.0; 2000];
+    rows[0] = 2000.0;
+    let full_row = structured(Sketch::exact(rows, vec![1.0; 2000]));
+    assert!(seconds(&diagonal) * 20.0 < seconds(&full_row), "{} {}", seconds(&diagonal), seconds(&full_row));
+}

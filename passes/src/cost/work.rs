@@ -1,0 +1,138 @@
+//! The computation of operators: floating-point operations by class, and visits of non-zeros.
+
+use super::sparsity::{cells, sparsity};
+use crate::machine::{Machine, OperationClass};
+use crate::template::{Context, literal_sequence};
+use fuseline_ir::SizeInfo;
+use fuseline_ir::hop::{HopId, HopOp, NaryOp};
+use fuseline_ir::ops::{Direction, Lowering};
+
+/// Up to this many columns (or rows) a product with a matrix runs row after row.
+const FEW_COLUMNS: u64 = 8;
+
+/// What an operator computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Floating-point operations, by the position of their class in [`OperationClass::ALL`].
+    by_class: [f64; OperationClass::ALL.len()],
+    /// Non-zeros visited.
+    pub non_zeros: f64,
+}
+
+impl Work {
+    /// Floating-point operations of all classes.
+    pub fn flops(&self) -> f64 {
+        self.by_class.iter().sum()
+    }
+
+    /// Floating-point operations of a class.
+    pub fn flops_of(&self, class: OperationClass) -> f64 {
+        self.by_class[class as usize]
+    }
+
+    /// Adds floating-point operations of a class.
+    pub(super) fn add(&mut self, class: OperationClass, flops: f64) {
+        self.by_class[class as usize] += flops;
+    }
+
+    /// Seconds of all threads of a machine.
+    pub fn seconds(&self, machine: &Machine) -> f64 {
+        let flops =
+            OperationClass::ALL.into_iter().map(|class| machine.local_compute_time(class, self.flops_of(class)));
+        flops.sum::<f64>() + self.non_zeros * machine.sparse.non_zero / machine.threads as f64
+    }
+}
+
+/// The class of an operator as a member of a fused one.
+pub(super) fn fused_class(context: &Context<'_>, id: HopId) -> OperationClass {
+    let of_lowering = |lowering: Lowering| match lowering {
+        Lowering::Call => OperationClass::Function,
+        _ => OperationClass::Arithmetic,
+    };
+    match &context.hop(id).op {
+        HopOp::Unary(op) => of_lowering(op.lowering()),
+        HopOp::Binary(op) | HopOp::Outer(op) => of_lowering(op.lowering()),
+        HopOp::Ternary(op) => of_lowering(op.lowering()),
+        HopOp::MatMul => OperationClass::Product,
+        _ => OperationClass::Arithmetic,
+    }
+}
+
+/// The class of an operator by itself.
+pub(super) fn basic_class(context: &Context<'_>, id: HopId) -> OperationClass {
+    let hop = context.hop(id);
+    let is_wide = |dimension: Option<u64>| dimension.is_none_or(|number| number > FEW_COLUMNS);
+    let is_sparse = || hop.inputs.iter().any(|&input| sparsity(context, input) < 1.0);
+    match hop.op {
+        HopOp::MatMul if is_wide(hop.size.rows) && is_wide(hop.size.cols) && !is_sparse() => {
+            OperationClass::MatrixProduct
+        }
+        _ => fused_class(context, id),
+    }
+}
+
+/// Floating-point operations of an operator by itself on dense operands.
+pub(super) fn dense_flops(context: &Context<'_>, id: HopId) -> f64 {
+    let hop = context.hop(id);
+    let output = cells(&hop.size);
+    let input = || cells(&context.hop(hop.inputs[0]).size);
+    match &hop.op {
+        HopOp::Unary(op) if hop.is_matrix() => op.flops() * output,
+        HopOp::Binary(op) | HopOp::Outer(op) if hop.is_matrix() => op.flops() * output,
+        HopOp::Ternary(op) if hop.is_matrix() => op.flops() * output,
+        HopOp::Nary(NaryOp::Min | NaryOp::Max | NaryOp::Plus) => hop.inputs.len() as f64 * output,
+        HopOp::AggUnary(op, _) => op.flops() * input(),
+        HopOp::MatMul => 2.0 * output * context.hop(hop.inputs[0]).size.cols.unwrap_or(0) as f64,
+        HopOp::Nary(_) | HopOp::Cumulative(_) | HopOp::Reorg(_) | HopOp::Index | HopOp::DataGen(_) => output,
+        _ => 0.0,
+    }
+}
+
+/// Floating-point operations of an operator by itself, sparse operands of products and aggregates exploited.
+pub(super) fn flops(context: &Context<'_>, id: HopId) -> f64 {
+    let hop = context.hop(id);
+    match hop.op {
+        HopOp::MatMul | HopOp::AggUnary(..) => dense_flops(context, id) * sparsity(context, hop.inputs[0]),
+        _ => dense_flops(context, id),
+    }
+}
+
+/// Floating-point operations of one member of an operator that visits the share `scale` of the cells of `space`.
+pub(super) fn cell_flops(context: &Context<'_>, id: HopId, space: &SizeInfo, scale: f64) -> f64 {
+    let hop = context.hop(id);
+    let own = dense_flops(context, id);
+    let by_cell = match hop.op {
+        HopOp::AggUnary(..) | HopOp::MatMul | HopOp::Reorg(_) => false,
+        HopOp::DataGen(_) => literal_sequence(context.dag, id).is_some(),
+        _ => true,
+    };
+    let is_smaller = by_cell && !hop.size.same_dims(space);
+    if is_smaller {
+        let repeated = own / cells(&hop.size).max(1.0) * cells(space) * scale;
+        return own.max(repeated);
+    }
+    // A transpose inside of an operator is free.
+    if matches!(hop.op, HopOp::Reorg(_)) { 0.0 } else { own * scale }
+}
+
+/// The fewest seconds that any plan computes on an operator, given the smallest sparsity by size.
+pub(super) fn least_seconds(
+    context: &Context<'_>,
+    id: HopId,
+    least_sparsity: impl Fn(&SizeInfo) -> f64,
+    machine: &Machine,
+) -> f64 {
+    let hop = context.hop(id);
+    let least = |id: HopId| least_sparsity(&context.hop(id).size);
+    let scale = match hop.op {
+        HopOp::MatMul => least(hop.inputs[0]).min(least(id)).min(least(hop.inputs[1])),
+        HopOp::AggUnary(_, Direction::Full | Direction::Row | Direction::Col) => least(hop.inputs[0]),
+        HopOp::Reorg(_) => 0.0,
+        _ => least(id),
+    };
+    let flops = dense_flops(context, id) * scale;
+    [fused_class(context, id), basic_class(context, id)]
+        .into_iter()
+        .map(|class| machine.compute_time(class, flops))
+        .fold(f64::INFINITY, f64::min)
+}

@@ -1,0 +1,123 @@
+//! The plan with one more edge fused: what a decision is compared with.
+
+use super::execution::{PlannedOperator, execution_with};
+use crate::construct::is_constructible;
+use crate::cost::{CostModel, Operator};
+use crate::select::{cover, verify_cover};
+use crate::template::Context;
+use fuseline_ir::hop::{FusionCover, HopId};
+use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
+use std::collections::BTreeSet;
+
+/// A plan in which the reader of an edge covers the producer too.
+#[derive(Debug)]
+pub(crate) struct Alternative {
+    /// The reader.
+    pub(crate) operator: PlannedOperator,
+    /// All operators.
+    pub(crate) operators: Vec<PlannedOperator>,
+    /// Estimated seconds of all operators.
+    pub(crate) seconds: f64,
+}
+
+/// Builds plans with other edges fused, from the memo table that the plan was selected from.
+#[derive(Clone, Copy)]
+pub(crate) struct Alternatives<'a> {
+    pub(crate) context: &'a Context<'a>,
+    pub(crate) memo: &'a MemoTable,
+    pub(crate) model: &'a CostModel,
+    /// What the chosen plan executes.
+    pub(crate) operators: &'a [PlannedOperator],
+}
+
+/// Edges from consumers to producers.
+type Edges = BTreeSet<(HopId, HopId)>;
+
+impl Alternatives<'_> {
+    /// The cheapest plan, over the templates, in which `reader` covers what it covers now, the producer, and as much as
+    /// the template allows of what the producer is fused with now. None where no such operator can be constructed.
+    pub(crate) fn with_fused(&self, reader: &PlannedOperator, consumer: HopId, producer: HopId) -> Option<Alternative> {
+        let mut wanted = Edges::from([(consumer, producer)]);
+        self.extend_edges(&mut wanted, reader);
+        if let Some(operator) = self.operators.iter().find(|operator| operator.roots.contains(&producer)) {
+            self.extend_edges(&mut wanted, operator);
+        }
+        let candidates = TemplateType::ALL.iter().filter_map(|&template| match reader.roots[..] {
+            [root] => self.operator(root, template, &wanted),
+            _ => self.larger_multi_aggregate(reader, &wanted),
+        });
+        let plans = candidates.filter(|operator| operator.covers(producer)).map(|operator| {
+            let mut fused: Vec<PlannedOperator> = self.operators.to_vec();
+            fused.retain(|other| other.roots != reader.roots);
+            fused.push(operator.clone());
+            let operators = execution_with(self.context, &fused, |root| self.cheapest(root, &wanted));
+            let seconds = operators.iter().map(|operator| operator.seconds(self.context, self.model)).sum();
+            Alternative { operator, operators, seconds }
+        });
+        plans.min_by(|one, other| one.seconds.total_cmp(&other.seconds))
+    }
+
+    fn extend_edges(&self, edges: &mut Edges, operator: &PlannedOperator) {
+        for &consumer in &operator.members {
+            let inputs = self.context.hop(consumer).inputs.iter();
+            edges.extend(inputs.filter(|input| operator.covers(**input)).map(|&producer| (consumer, producer)));
+        }
+    }
+
+    /// The cheapest operator that computes `root` with some of these edges.
+    fn cheapest(&self, root: HopId, wanted: &Edges) -> PlannedOperator {
+        let basic = PlannedOperator::basic(self.context, root);
+        let fused = TemplateType::ALL.iter().filter_map(|&template| self.operator(root, template, wanted));
+        fused.fold(basic, |best, operator| {
+            let is_cheaper = operator.seconds(self.context, self.model) < best.seconds(self.context, self.model);
+            if is_cheaper { operator } else { best }
+        })
+    }
+
+    /// The operator of a template at `root` that fuses as many of these edges as the entries of each group allow.
+    fn operator(&self, root: HopId, template: TemplateType, wanted: &Edges) -> Option<PlannedOperator> {
+        let mut members = vec![root];
+        let mut pending = vec![(root, template)];
+        while let Some((group, ttype)) = pending.pop() {
+            let entry = self.entry(group, ttype, group == root, wanted)?;
+            for reference in entry.references() {
+                if !members.contains(&reference) {
+                    members.push(reference);
+                    pending.push((reference, entry.ttype));
+                }
+            }
+        }
+        members.sort_unstable();
+        let inputs = crate::construct::outside_inputs(self.context.dag, &members);
+        let operator = Operator { template: Some(template), root, members, inputs };
+        if operator.members.len() < 2 || !is_constructible(self.context, &operator) {
+            return None;
+        }
+        let cover = cover(self.context, &operator)?;
+        verify_cover(self.context, &cover).ok()?;
+        Some(PlannedOperator::of_cover(self.context, &cover))
+    }
+
+    /// The entry of a group that continues (or starts) an operator of a template with the most of these edges.
+    fn entry(&self, group: HopId, ttype: TemplateType, is_root: bool, wanted: &Edges) -> Option<MemoEntry> {
+        let fits = |entry: &&MemoEntry| {
+            let continues = entry.ttype == ttype || !is_root && entry.ttype == TemplateType::Cell;
+            let status = if is_root { entry.close.is_valid() } else { entry.close.is_open() };
+            continues && status && entry.references().all(|reference| wanted.contains(&(group, reference)))
+        };
+        let key = |entry: &&MemoEntry| (entry.references().count(), entry.ttype == ttype);
+        // The first of equals, as selection does.
+        self.memo.entries(group).iter().rev().filter(fits).max_by_key(key).copied()
+    }
+
+    /// A multi-aggregate with the members of the operators that these edges lead into.
+    fn larger_multi_aggregate(&self, reader: &PlannedOperator, wanted: &Edges) -> Option<PlannedOperator> {
+        let mut members = reader.members.clone();
+        members.extend(wanted.iter().map(|(_, producer)| *producer));
+        members.sort_unstable();
+        members.dedup();
+        let cover = FusionCover { template: TemplateType::MAgg, roots: reader.roots.clone(), members };
+        verify_cover(self.context, &cover).ok()?;
+        Some(PlannedOperator::of_cover(self.context, &cover))
+    }
+}

@@ -1,0 +1,97 @@
+//! The explanation of a fusion plan.
+
+use super::alternative::Alternatives;
+use super::execution::{PlannedOperator, execution};
+use super::formula::formula;
+use super::reasons::{Reasons, numbers};
+use super::report::{CostReport, OperatorReport, PartitionReport, PlanReport, PointReport, Transfer};
+use crate::construct::construct_cover;
+use crate::cost::bytes_of;
+use crate::pipeline::Selection;
+use crate::select::{PartitionPlan, prepare};
+use fuseline_ir::hop::{FusionCover, HopId, HopOp};
+
+/// Explains a plan: its operators with their costs, its partitions, and why each edge that is not fused is not.
+pub fn report(selection: &Selection<'_>) -> PlanReport {
+    let Selection { context, memo, options, plan } = *selection;
+    let fused: Vec<PlannedOperator> =
+        plan.covers.iter().map(|cover| PlannedOperator::of_cover(context, cover)).collect();
+    let operators = execution(context, &fused);
+    let searched = prepare(context, memo, options.policy);
+    let alternatives = Alternatives { context, memo: &searched, model: &options.model, operators: &operators };
+    let on_matrices = operators.iter().filter(|operator| operator.is_on_matrices(context));
+    PlanReport {
+        policy: options.policy.mnemonic().to_owned(),
+        seconds: operators.iter().map(|operator| operator.seconds(context, &options.model)).sum(),
+        partitions: plan.partitions.iter().map(partition).collect(),
+        operators: on_matrices.map(|operator| operator_report(selection, operator)).collect(),
+        unfused: Reasons::new(alternatives, memo).unfused(),
+    }
+}
+
+fn partition(plan: &PartitionPlan) -> PartitionReport {
+    let points = plan.partition.points.iter().zip(&plan.assignment);
+    PartitionReport {
+        members: numbers(&plan.partition.members),
+        points: points
+            .map(|(point, &materialized)| PointReport {
+                consumer: point.consumer.as_u32(),
+                producer: point.producer.as_u32(),
+                materialized,
+            })
+            .collect(),
+        seconds: plan.seconds,
+        lower_bound: plan.bound,
+        costed: plan.stats.costed(),
+        skipped: plan.stats.skipped(),
+        exhausted: plan.stats.exhausted > 0,
+    }
+}
+
+fn operator_report(selection: &Selection<'_>, operator: &PlannedOperator) -> OperatorReport {
+    let context = selection.context;
+    let (variant, rejected) = variant(selection, operator);
+    let vector = operator.vector(context);
+    let terms = operator.terms(context, &selection.options.model);
+    let transfer = |id: HopId, bytes: f64| Transfer { hop: id.as_u32(), name: variable(selection, id), bytes };
+    let written = |&id: &HopId| transfer(id, if context.hop(id).is_matrix() { bytes_of(context, id) } else { 8.0 });
+    let reads = vector.iter().flat_map(|vector| &vector.inputs);
+    OperatorReport {
+        template: operator.template,
+        variant,
+        roots: numbers(&operator.roots),
+        members: numbers(&operator.members),
+        formulas: operator.roots.iter().map(|&root| formula(context.dag, root, &operator.members)).collect(),
+        reads: reads.map(|read| transfer(read.id, read.touched)).collect(),
+        writes: operator.roots.iter().map(written).collect(),
+        flops: vector.as_ref().map_or(0.0, |vector| vector.work.flops()),
+        exploits: operator.driver(context),
+        cost: CostReport {
+            start: terms.start + terms.once,
+            write: terms.write,
+            read: terms.read,
+            compute: terms.compute,
+            seconds: terms.seconds(),
+        },
+        rejected,
+    }
+}
+
+/// The variant of a fused operator's CPlan, or why it has none.
+fn variant(selection: &Selection<'_>, operator: &PlannedOperator) -> (Option<String>, Option<String>) {
+    let Some(template) = operator.template else { return (None, None) };
+    let cover = FusionCover { template, roots: operator.roots.clone(), members: operator.members.clone() };
+    match construct_cover(selection.context, &cover) {
+        Ok(constructed) => (Some(constructed.cplan.variant.mnemonic().to_owned()), None),
+        Err(error) => (None, Some(error.to_string())),
+    }
+}
+
+/// The variable that an operator reads, or that takes its value.
+fn variable(selection: &Selection<'_>, id: HopId) -> Option<String> {
+    let dag = selection.context.dag;
+    match &dag[id].op {
+        HopOp::Read(name) => Some(name.clone()),
+        _ => dag.outputs.iter().find(|output| output.hop == id).map(|output| output.name.clone()),
+    }
+}

@@ -1,0 +1,191 @@
+//! Why edges are not fused. Every reason is found by asking again: the templates which condition fails, exploration
+//! whether a limit stands in the way, and the cost model what the plan with the edge fused would cost.
+
+use super::alternative::{Alternative, Alternatives};
+use super::execution::PlannedOperator;
+use super::report::{Comparison, Effect, FailedCondition, Reason, TemplateCondition, TemplateLimit, UnfusedEdge};
+use super::text::sentence;
+use crate::explore::explore_in;
+use crate::template::{Context, TEMPLATES, Template, TemplateLimits};
+use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::memo::{MemoTable, TemplateType};
+
+/// Costs that differ by less, relatively, are equal.
+const EQUAL_COST: f64 = 1e-9;
+
+/// Explains the edges of one plan.
+pub(crate) struct Reasons<'a> {
+    alternatives: Alternatives<'a>,
+    /// The memo table as explored.
+    explored: &'a MemoTable,
+    /// What exploration finds without one of the limits.
+    relaxed: Vec<(TemplateLimit, MemoTable)>,
+    /// Estimated seconds of the plan.
+    seconds: f64,
+}
+
+impl<'a> Reasons<'a> {
+    pub(crate) fn new(alternatives: Alternatives<'a>, explored: &'a MemoTable) -> Self {
+        let Alternatives { context, model, operators, .. } = alternatives;
+        let seconds = operators.iter().map(|operator| operator.seconds(context, model)).sum();
+        Reasons { alternatives, explored, relaxed: relaxed_tables(context), seconds }
+    }
+
+    /// The edges that carry matrices from one operator of the plan to another, with their reasons.
+    pub(crate) fn unfused(&self) -> Vec<UnfusedEdge> {
+        let context = self.alternatives.context;
+        let is_computed = |id: HopId| {
+            let hop = context.hop(id);
+            hop.is_matrix() && !matches!(hop.op, HopOp::Read(_) | HopOp::Literal(_))
+        };
+        let mut edges = Vec::new();
+        for reader in self.alternatives.operators.iter().filter(|reader| reader.is_on_matrices(context)) {
+            for &consumer in reader.members.iter().filter(|&&id| !context.hop(id).op.is_effect()) {
+                let inputs = &context.hop(consumer).inputs;
+                for (position, &producer) in inputs.iter().enumerate() {
+                    if is_computed(producer) && !reader.covers(producer) && !inputs[..position].contains(&producer) {
+                        edges.push(self.edge(reader, consumer, producer));
+                    }
+                }
+            }
+        }
+        edges
+    }
+
+    fn edge(&self, reader: &PlannedOperator, consumer: HopId, producer: HopId) -> UnfusedEdge {
+        let edge = UnfusedEdge {
+            consumer: consumer.as_u32(),
+            producer: producer.as_u32(),
+            reader: reader.roots[0].as_u32(),
+            reason: self.reason(reader, consumer, producer),
+            sentence: String::new(),
+        };
+        UnfusedEdge { sentence: sentence(self.alternatives.context.dag, &edge), ..edge }
+    }
+
+    fn reason(&self, reader: &PlannedOperator, consumer: HopId, producer: HopId) -> Reason {
+        let context = self.alternatives.context;
+        let is_unknown = |&id: &HopId| context.hop(id).is_matrix() && context.hop(id).size.known_dims().is_none();
+        if let Some(unknown) = [producer, consumer].into_iter().find(is_unknown) {
+            return Reason::UnknownSize { hop: unknown.as_u32() };
+        }
+        if !refers(self.explored, consumer, producer) {
+            let limit = self.relaxed.iter().find(|(_, memo)| refers(memo, consumer, producer));
+            return match limit {
+                Some(&(limit, _)) => Reason::Limit { limit },
+                None => Reason::NoTemplate { conditions: self.failed_conditions(consumer, producer) },
+            };
+        }
+        let Some(alternative) = self.alternatives.with_fused(reader, consumer, producer) else {
+            return Reason::NoOperator;
+        };
+        let difference = alternative.seconds - self.seconds;
+        let comparison = self.compare(reader, producer, &alternative);
+        if difference.abs() <= EQUAL_COST * self.seconds {
+            Reason::AsDear(comparison)
+        } else if difference > 0.0 {
+            Reason::Dearer(comparison)
+        } else {
+            Reason::NotConsidered(comparison)
+        }
+    }
+
+    /// What fails, by template.
+    fn failed_conditions(&self, consumer: HopId, producer: HopId) -> Vec<TemplateCondition> {
+        let failed = |template: &&dyn Template| TemplateCondition {
+            template: template.ttype(),
+            fails: self.failed_condition(*template, consumer, producer),
+        };
+        TEMPLATES.iter().map(failed).collect()
+    }
+
+    fn failed_condition(&self, template: &dyn Template, consumer: HopId, producer: HopId) -> FailedCondition {
+        let (context, ttype) = (self.alternatives.context, template.ttype());
+        let entries = |id: HopId| self.explored.entries(id).iter().filter(move |entry| entry.ttype == ttype);
+        // Plans of a single operator that close leave no trace in the table.
+        let opens_at = |id: HopId| template.open(context, id);
+        let grows_to = |id: HopId| context.hop(id).inputs.iter().any(|&input| template.fuse(context, id, input));
+        let is_open = entries(producer).any(|entry| entry.close.is_open());
+        let (takes_consumer, takes_producer) =
+            (opens_at(consumer) || grows_to(consumer), entries(producer).next().is_some() || opens_at(producer));
+        match (takes_producer, takes_consumer) {
+            (false, _) => FailedCondition::Producer,
+            (true, false) => FailedCondition::Consumer,
+            (true, true) if !is_open => FailedCondition::Closed,
+            (true, true) if opens_at(consumer) => FailedCondition::Merge,
+            (true, true) => FailedCondition::Fuse,
+        }
+    }
+
+    fn compare(&self, reader: &PlannedOperator, producer: HopId, alternative: &Alternative) -> Comparison {
+        let Alternatives { context, model, operators, .. } = self.alternatives;
+        let total = |of: &[PlannedOperator], without: &[PlannedOperator]| {
+            let rest = of.iter().filter(|operator| !without.contains(operator));
+            rest.map(|operator| operator.seconds(context, model)).sum::<f64>()
+        };
+        let fused = total(&alternative.operators, operators);
+        Comparison {
+            template: alternative.operator.template.unwrap_or(TemplateType::Cell),
+            members: numbers(&alternative.operator.members),
+            chosen: total(operators, &alternative.operators),
+            fused: Some(fused).filter(|seconds| seconds.is_finite()),
+            effects: self.effects(reader, producer, alternative),
+        }
+    }
+
+    fn effects(&self, reader: &PlannedOperator, producer: HopId, alternative: &Alternative) -> Vec<Effect> {
+        let Alternatives { context, operators, .. } = self.alternatives;
+        let computes = |plan: &[PlannedOperator], id: HopId| plan.iter().any(|other| other.roots.contains(&id));
+        let mut effects = Vec::new();
+        if computes(&alternative.operators, producer) {
+            let others = alternative.operators.iter().filter(|other| other.inputs.contains(&producer));
+            effects.push(Effect::ComputedAgain { readers: others.map(|other| other.roots[0].as_u32()).collect() });
+        }
+        let computed_by = operators.iter().find(|other| other.roots.contains(&producer));
+        let from = computed_by.and_then(|operator| operator.template);
+        if let Some(from) = from.filter(|&from| Some(from) != alternative.operator.template) {
+            effects.push(Effect::TemplateSwitch { from });
+        }
+        let kept = alternative.operator.driver(context).map(|sparsity| sparsity.driver);
+        for operator in computed_by.into_iter().chain([reader]) {
+            if let Some(lost) = operator.driver(context).filter(|lost| Some(lost.driver) != kept) {
+                let (driver, share) = (lost.driver, lost.share);
+                effects.push(Effect::LosesSparsity { driver, share });
+            }
+        }
+        let more: Vec<HopId> = alternative.operators.iter().flat_map(|other| other.roots.iter().copied()).collect();
+        let more: Vec<HopId> = more.into_iter().filter(|&id| !computes(operators, id)).collect();
+        if !more.is_empty() {
+            effects.push(Effect::Materializes { hops: numbers(&more) });
+        }
+        if reader.roots.len() > 1 {
+            effects.push(Effect::MultiAggregate { roots: numbers(&reader.roots) });
+        }
+        effects
+    }
+}
+
+/// The memo tables that exploration finds where one limit at a time does not hold.
+fn relaxed_tables(context: &Context<'_>) -> Vec<(TemplateLimit, MemoTable)> {
+    let limits = context.limits;
+    let narrow = TemplateLimit::NarrowProduct { cols: limits.skinny_cols };
+    let large = TemplateLimit::LargeOuterProduct { rows: limits.outer_rows, cols: limits.outer_cols };
+    let mut relaxed = vec![
+        (narrow, TemplateLimits { skinny_cols: u64::MAX, ..limits.clone() }),
+        (large, TemplateLimits { outer_rows: 0, outer_cols: 0, ..limits.clone() }),
+    ];
+    if limits.strict_ieee {
+        relaxed.push((TemplateLimit::StrictIeee, TemplateLimits { strict_ieee: false, ..limits.clone() }));
+    }
+    let explore = |limits: &TemplateLimits| explore_in(&Context::new(context.dag, limits), TEMPLATES);
+    relaxed.iter().map(|(limit, limits)| (*limit, explore(limits))).collect()
+}
+
+/// Whether a partial plan of the consumer fuses the producer.
+fn refers(memo: &MemoTable, consumer: HopId, producer: HopId) -> bool {
+    memo.entries(consumer).iter().any(|entry| entry.references().any(|reference| reference == producer))
+}
+
+pub(crate) fn numbers(ids: &[HopId]) -> Vec<u32> {
+    ids.iter().map(|id| id.as_u32()).collect()
+}

@@ -1,0 +1,278 @@
+//! Explanations as text.
+
+use super::formula::value_name;
+use super::report::{
+    Comparison, CostReport, Effect, FailedCondition, OperatorReport, PartitionReport, PlanReport, Reason,
+    TemplateCondition, TemplateLimit, Transfer, UnfusedEdge,
+};
+use crate::memory::bytes_text;
+use fuseline_ir::hop::{HopDag, HopId};
+use fuseline_ir::memo::TemplateType;
+use std::fmt::Write;
+
+/// An explanation as text; `dag` gives the labels of operators.
+pub fn report_text(dag: &HopDag, report: &PlanReport) -> String {
+    let mut text = String::new();
+    for (number, partition) in report.partitions.iter().enumerate() {
+        partition_text(&mut text, number + 1, partition);
+    }
+    for operator in report.operators.iter().filter(|operator| operator.template.is_some()) {
+        fused_text(&mut text, operator);
+    }
+    let basic: Vec<&OperatorReport> = report.operators.iter().filter(|operator| operator.template.is_none()).collect();
+    if !basic.is_empty() {
+        text.push_str("basic operators:\n");
+        for operator in basic {
+            basic_text(&mut text, dag, operator);
+        }
+    }
+    if !report.unfused.is_empty() {
+        text.push_str("not fused:\n");
+        for edge in &report.unfused {
+            let _ = writeln!(text, "  {}", edge_text(dag, edge));
+        }
+    }
+    if !report.operators.is_empty() {
+        let _ = writeln!(text, "all operators: {}", seconds_text(report.seconds));
+    }
+    text
+}
+
+fn partition_text(text: &mut String, number: usize, partition: &PartitionReport) {
+    let point = |point: &super::report::PointReport| {
+        let mark = if point.materialized { "+" } else { "" };
+        format!("{mark}{}->{}", point.consumer, point.producer)
+    };
+    let points: Vec<String> = partition.points.iter().map(point).collect();
+    let points = if points.is_empty() { "none".to_owned() } else { points.join(" ") };
+    let _ = writeln!(text, "partition {number}: {points}");
+    let gap = if partition.lower_bound >= partition.seconds {
+        "proven optimal".to_owned()
+    } else {
+        let gap = percent(1.0 - partition.lower_bound / partition.seconds);
+        format!("no plan takes less than {}, a gap of at most {gap}", seconds_text(partition.lower_bound))
+    };
+    let end = if partition.exhausted { ", ended at the limit" } else { "" };
+    let _ = writeln!(
+        text,
+        "  {}, {gap}; {} operators, {} costed, {} skipped{end}",
+        seconds_text(partition.seconds),
+        partition.members.len(),
+        counted(partition.costed, "plan"),
+        partition.skipped,
+    );
+}
+
+fn fused_text(text: &mut String, operator: &OperatorReport) {
+    let template = operator.template.map_or("", TemplateType::mnemonic);
+    let _ = writeln!(text, "{template} roots: {} members: {}", list(&operator.roots), list(&operator.members));
+    for (root, formula) in operator.roots.iter().zip(&operator.formulas) {
+        let _ = writeln!(text, "  %{root} = {formula}");
+    }
+    if let Some(variant) = &operator.variant {
+        let _ = writeln!(text, "  variant {variant}");
+    }
+    if let Some(reason) = &operator.rejected {
+        let _ = writeln!(text, "  stays unfused: {reason}");
+    }
+    let _ = writeln!(text, "  reads {}; writes {}", transfers(&operator.reads), transfers(&operator.writes));
+    if let Some(sparsity) = operator.exploits {
+        let name = operator.reads.iter().find(|read| read.hop == sparsity.driver).map_or(String::new(), value);
+        let _ = writeln!(text, "  skips the zeros of {name}: visits {} of the cells", percent(sparsity.share));
+    }
+    let _ = writeln!(text, "  {}", cost_text(operator));
+}
+
+fn basic_text(text: &mut String, dag: &HopDag, operator: &OperatorReport) {
+    let root = operator.roots[0];
+    let (name, seconds) = (labelled(dag, root), seconds_text(operator.cost.seconds));
+    let _ = writeln!(
+        text,
+        "  {name} = {}: reads {}; writes {}; {seconds}, {}",
+        operator.formulas[0],
+        transfers(&operator.reads),
+        transfers(&operator.writes),
+        deciding(&operator.cost),
+    );
+}
+
+fn cost_text(operator: &OperatorReport) -> String {
+    let cost = &operator.cost;
+    format!(
+        "{} = start {} + write {} + max(read {}, compute {} for {}); {}",
+        seconds_text(cost.seconds),
+        seconds_text(cost.start),
+        seconds_text(cost.write),
+        seconds_text(cost.read),
+        seconds_text(cost.compute),
+        flops_text(operator.flops),
+        deciding(cost),
+    )
+}
+
+/// The term that makes most of the cost.
+fn deciding(cost: &CostReport) -> &'static str {
+    match () {
+        () if cost.start >= cost.write.max(cost.read).max(cost.compute) => "starting decides",
+        () if cost.write >= cost.read.max(cost.compute) => "writing decides",
+        () if cost.read >= cost.compute => "reading decides",
+        () => "computing decides",
+    }
+}
+
+fn edge_text(dag: &HopDag, edge: &UnfusedEdge) -> String {
+    let part = if edge.reader == edge.consumer { String::new() } else { format!(" (in {})", edge.reader) };
+    format!("{}{part} reads {}: {}", labelled(dag, edge.consumer), labelled(dag, edge.producer), edge.sentence)
+}
+
+/// The reason of an edge as a sentence.
+pub(crate) fn sentence(dag: &HopDag, edge: &UnfusedEdge) -> String {
+    match &edge.reason {
+        Reason::UnknownSize { hop } => format!("the size of {hop} is not known before it runs"),
+        Reason::NoTemplate { conditions } => conditions_text(dag, edge, conditions),
+        Reason::Limit { limit } => limit_text(*limit),
+        Reason::NoOperator => {
+            format!("no fused operator has a place for {} besides the rest of {}", edge.producer, edge.reader)
+        }
+        Reason::Dearer(comparison) => comparison_text(dag, edge, comparison, "would take"),
+        Reason::AsDear(comparison) => comparison_text(dag, edge, comparison, "would take as long,"),
+        Reason::NotConsidered(comparison) => {
+            comparison_text(dag, edge, comparison, "was not considered by the search, and would take")
+        }
+    }
+}
+
+fn limit_text(limit: TemplateLimit) -> String {
+    match limit {
+        TemplateLimit::NarrowProduct { cols } => {
+            format!("row operators take matrix products only where one side has fewer than {cols} columns")
+        }
+        TemplateLimit::LargeOuterProduct { rows, cols } => {
+            format!("outer operators take only products of more than {rows} rows and {cols} columns")
+        }
+        TemplateLimit::StrictIeee => "exactly IEEE arithmetic lets no zero annihilate".to_owned(),
+    }
+}
+
+/// The failed conditions, templates that fail the same one together.
+fn conditions_text(dag: &HopDag, edge: &UnfusedEdge, conditions: &[TemplateCondition]) -> String {
+    let (consumer, producer) = (labelled(dag, edge.consumer), labelled(dag, edge.producer));
+    if conditions.iter().all(|condition| condition.fails == FailedCondition::Producer) {
+        return format!("no template has a place for {producer}");
+    }
+    if conditions.iter().all(|c| matches!(c.fails, FailedCondition::Producer | FailedCondition::Consumer)) {
+        let takes = |fails: FailedCondition| templates(conditions, fails).join(" and ");
+        let (without_consumer, without_producer) = (takes(FailedCondition::Consumer), takes(FailedCondition::Producer));
+        if without_producer.is_empty() {
+            return format!("no template has a place for {consumer}");
+        }
+        return format!(
+            "{without_consumer} operators have no place for {consumer}, {without_producer} ones none for {producer}"
+        );
+    }
+    // A template without a place for either says nothing where another comes closer.
+    let texts = [
+        (FailedCondition::Closed, format!("operators end at {producer}")),
+        (FailedCondition::Fuse, format!("operators do not grow from {producer} to {consumer}")),
+        (FailedCondition::Merge, format!("operators do not merge {producer} into {consumer}")),
+    ];
+    let parts = texts.into_iter().filter_map(|(fails, text)| {
+        let templates = templates(conditions, fails);
+        (!templates.is_empty()).then(|| format!("{} {text}", templates.join(" and ")))
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+fn templates(conditions: &[TemplateCondition], fails: FailedCondition) -> Vec<&'static str> {
+    let failing = conditions.iter().filter(|condition| condition.fails == fails);
+    failing.map(|condition| condition.template.mnemonic()).collect()
+}
+
+fn comparison_text(dag: &HopDag, edge: &UnfusedEdge, comparison: &Comparison, verb: &str) -> String {
+    let fused = comparison.fused.map_or("more than the machine can do".to_owned(), seconds_text);
+    let mut text = format!(
+        "one {} operator of {} {verb} {fused} in place of {}",
+        comparison.template,
+        list(&comparison.members),
+        seconds_text(comparison.chosen),
+    );
+    let effects: Vec<String> = comparison.effects.iter().map(|effect| effect_text(dag, edge, effect)).collect();
+    if !effects.is_empty() {
+        let _ = write!(text, ": {}", effects.join(", "));
+    }
+    text
+}
+
+fn effect_text(dag: &HopDag, edge: &UnfusedEdge, effect: &Effect) -> String {
+    let producer = edge.producer;
+    match effect {
+        Effect::ComputedAgain { readers } if readers.is_empty() => {
+            format!("{producer} would be computed again, since it is a result")
+        }
+        Effect::ComputedAgain { readers } => {
+            format!("{producer} would be computed again, since {} reads it too", list(readers))
+        }
+        Effect::TemplateSwitch { from } => format!("{producer} would leave its {from} operator"),
+        Effect::LosesSparsity { driver, share } => {
+            let (driver, share) = (value_name(dag, HopId::from_u32(*driver)), percent(*share));
+            format!("the zeros of {driver} would no longer be skipped ({share} of the cells are visited now)")
+        }
+        Effect::Materializes { hops } => format!("{} would be materialised", list(hops)),
+        Effect::MultiAggregate { roots } => format!("the multi-aggregate of {} would grow", list(roots)),
+    }
+}
+
+/// What the numbers of operators stand for, as the paper labels operators.
+pub(crate) fn labelled(dag: &HopDag, id: u32) -> String {
+    format!("{id} {}", dag[HopId::from_u32(id)].op.label())
+}
+
+fn value(transfer: &Transfer) -> String {
+    transfer.name.clone().unwrap_or_else(|| format!("%{}", transfer.hop))
+}
+
+fn transfers(transfers: &[Transfer]) -> String {
+    if transfers.is_empty() {
+        return "nothing".to_owned();
+    }
+    let text = |transfer: &Transfer| format!("{} {}", value(transfer), bytes_text(transfer.bytes as u64));
+    transfers.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+fn list(ids: &[u32]) -> String {
+    ids.iter().map(u32::to_string).collect::<Vec<_>>().join(" ")
+}
+
+fn counted(number: u64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// A share as people read it: `1.5 %`.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{} %", significant(100.0 * share))
+}
+
+/// A time as people read it: `27.1 ms`.
+pub fn seconds_text(seconds: f64) -> String {
+    const UNITS: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")];
+    let (scale, unit) = UNITS.into_iter().find(|(scale, _)| seconds >= *scale).unwrap_or(UNITS[3]);
+    format!("{} {unit}", significant(seconds / scale))
+}
+
+fn flops_text(flops: f64) -> String {
+    const UNITS: [(f64, &str); 4] = [(1e12, "TFLOP"), (1e9, "GFLOP"), (1e6, "MFLOP"), (1e3, "kFLOP")];
+    let (scale, unit) = UNITS.into_iter().find(|(scale, _)| flops >= *scale).unwrap_or((1.0, "FLOP"));
+    format!("{} {unit}", significant(flops / scale))
+}
+
+/// Three significant digits, or all before the point.
+fn significant(number: f64) -> String {
+    let decimals = match number.abs() {
+        size if size >= 100.0 || size == 0.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    };
+    let text = format!("{number:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}

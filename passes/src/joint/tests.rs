@@ -1,0 +1,112 @@
+//! The search against its parts: fusing the DAG as written, and rewriting first.
+
+use super::*;
+use crate::cost::Operator;
+use crate::rewrite::rewrite;
+use crate::select::FusionPlan;
+use crate::testing::{Dag, Random, random_dag};
+use fuseline_ir::hop::HopId;
+use fuseline_ir::memo::TemplateType;
+use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
+
+fn chosen(dag: &HopDag) -> Chosen {
+    choose(dag, &RewriteOptions::default(), &OptimizerOptions::default())
+}
+
+/// The price of fusing a DAG as it is.
+fn price(dag: &HopDag) -> (usize, f64) {
+    let options = OptimizerOptions::default();
+    let context = options.context(dag);
+    let planned = plan_in(&context, &options);
+    (price::unknown_operators(&context), plan_seconds(&context, &planned.plan, &options.model))
+}
+
+/// How many cases to run, and from which seed.
+fn campaign(cases: u64) -> std::ops::Range<u64> {
+    let variable = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let first = variable("FUSELINE_SEED").unwrap_or(1);
+    first..first + variable("FUSELINE_CASES").unwrap_or(cases)
+}
+
+#[test]
+fn the_choice_is_never_worse_than_rewriting_first_or_not_at_all() {
+    let mut better = 0;
+    for seed in campaign(200) {
+        let dag = random_dag(&mut Random(seed), 12);
+        let Chosen { dag: result, planned, report } = chosen(&dag);
+        result.verify().expect("the chosen form is well-formed");
+        let options = OptimizerOptions::default();
+        let context = options.context(&result);
+        let own = (price::unknown_operators(&context), plan_seconds(&context, &planned.plan, &options.model));
+        assert_eq!(own.1, report.tried[report.chosen].seconds, "seed {seed}");
+        for (name, other) in [("as written", &dag), ("rewritten", &rewrite(&dag, &RewriteOptions::default()))] {
+            let (unknown, seconds) = price(other);
+            let is_no_worse = own.0 < unknown || own.0 == unknown && own.1 <= seconds * (1.0 + RELATIVE_TOLERANCE);
+            assert!(is_no_worse, "seed {seed}: {own:?} for {unknown} {seconds} {name} of\n{dag}");
+            better += usize::from(own.0 == unknown && own.1 < seconds * (1.0 - RELATIVE_TOLERANCE));
+        }
+        let shapes = |dag: &HopDag| -> Vec<_> {
+            dag.outputs.iter().map(|output| (output.name.clone(), dag[output.hop].data_type)).collect()
+        };
+        assert_eq!(shapes(&result), shapes(&dag), "seed {seed}");
+        assert_eq!(chosen(&dag).dag.to_string(), result.to_string(), "seed {seed} twice");
+    }
+    assert!(better > 0, "no search found anything");
+}
+
+/// Policies that know no cost fuse the form that rewriting prefers, and without rewrites there is one form.
+#[test]
+fn only_policies_that_know_costs_search() {
+    let mut d = Dag::default();
+    let (x, y) = (d.read("X", 1000, 100), d.read("Y", 1000, 100));
+    let product = d.mult(x, y);
+    let one = d.number(1.0);
+    let rest = d.dag.add(BinaryOp::Minus.into(), &[one, product], None).expect("fits");
+    let sum = d.sum(rest);
+    d.write("s", sum);
+    let rewrites = RewriteOptions::default();
+    for policy in [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy] {
+        let options = OptimizerOptions { policy, ..OptimizerOptions::default() };
+        let Chosen { dag, report, .. } = choose(&d.dag, &rewrites, &options);
+        assert_eq!(dag.to_string(), rewrite(&d.dag, &rewrites).to_string());
+        assert_eq!(report.tried.len(), 1);
+    }
+    let off = RewriteOptions { enabled: false, ..rewrites };
+    let Chosen { dag, report, .. } = choose(&d.dag, &off, &OptimizerOptions::default());
+    assert_eq!((dag.to_string(), report.tried.len()), (d.dag.to_string(), 1));
+}
+
+/// A DAG without anything that a rule or a template knows is priced once.
+#[test]
+fn nothing_to_choose_means_no_search() {
+    let mut d = Dag::default();
+    let x = d.read("X", 1000, 100);
+    let exp = d.dag.add(UnaryOp::Exp.into(), &[x], None).expect("fits");
+    let max = d.dag.add((AggOp::Max, Direction::Row).into(), &[exp], None).expect("fits");
+    d.write("m", max);
+    let report = chosen(&d.dag).report;
+    assert_eq!((report.tried.len(), report.explored), (1, 0));
+}
+
+/// The whole DAG has a price: basic operators are paid, and what several fused operators cover is paid in each.
+#[test]
+fn prices_are_those_of_all_operators() {
+    let mut d = Dag::default();
+    let (x, y) = (d.read("X", 1000, 1000), d.read("Y", 1000, 1000));
+    let product = d.mult(x, y);
+    let sum = d.sum(product);
+    d.write("s", sum);
+    let options = OptimizerOptions::default();
+    let context = options.context(&d.dag);
+    let planned = plan_in(&context, &options);
+    let seconds = |template, root, members: &[HopId], inputs: &[HopId]| {
+        let operator = Operator { template, root, members: members.to_vec(), inputs: inputs.to_vec() };
+        options.model.operator_seconds(&context, &operator)
+    };
+    let fused = plan_seconds(&context, &planned.plan, &options.model);
+    assert_eq!(fused, seconds(Some(TemplateType::Cell), sum, &[product, sum], &[x, y]));
+    let unfused = plan_seconds(&context, &FusionPlan::default(), &options.model);
+    let basic = seconds(None, sum, &[sum], &[product]) + seconds(None, product, &[product], &[x, y]);
+    assert_eq!(unfused, basic);
+    assert!(fused < unfused);
+}

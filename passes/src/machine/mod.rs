@@ -1,0 +1,236 @@
+//! The machine that the cost model estimates for (section 4.3).
+//!
+//! A [`Machine`] is a value: plans are functions of the program, the sizes and this value alone. [`Machine::default`]
+//! is a stated, typical machine; `fuseline calibrate` measures the one at hand.
+
+mod cluster;
+
+pub use cluster::Cluster;
+
+use serde::{Deserialize, Serialize};
+
+/// Rates at which bytes move between the processor and one level of the memory hierarchy, in bytes per second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bandwidth {
+    /// Reads.
+    pub read: f64,
+    /// Writes, the read of each written cache line included.
+    pub write: f64,
+}
+
+/// A cache.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cache {
+    /// Bytes of a matrix up to which an operator finds it here: about a third of the cache, for two inputs and an
+    /// output.
+    pub capacity: f64,
+    /// Its bandwidth.
+    pub bandwidth: Bandwidth,
+}
+
+/// Classes of operations that run at different rates. Within a class the table of operations weighs them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum OperationClass {
+    /// What processors have instructions for.
+    Arithmetic,
+    /// `exp`, `log` and the like.
+    Function,
+    /// Products inside of fused operators, and those of matrices with few columns: row after row.
+    Product,
+    /// Unfused products of two matrices, in blocks that stay in cache and registers.
+    MatrixProduct,
+}
+
+impl OperationClass {
+    /// All of them, by index.
+    pub const ALL: [OperationClass; 4] =
+        [OperationClass::Arithmetic, OperationClass::Function, OperationClass::Product, OperationClass::MatrixProduct];
+}
+
+/// Floating-point operations per second of one thread, by class of operation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComputeRates {
+    /// Of [`OperationClass::Arithmetic`].
+    pub arithmetic: f64,
+    /// Of [`OperationClass::Function`], in the flops of the table of operations.
+    pub function: f64,
+    /// Of [`OperationClass::Product`].
+    pub product: f64,
+    /// Of [`OperationClass::MatrixProduct`].
+    pub matrix_product: f64,
+}
+
+impl ComputeRates {
+    /// The same rate for every class.
+    pub fn uniform(rate: f64) -> Self {
+        ComputeRates { arithmetic: rate, function: rate, product: rate, matrix_product: rate }
+    }
+
+    /// The rate of a class.
+    pub fn of(&self, class: OperationClass) -> f64 {
+        match class {
+            OperationClass::Arithmetic => self.arithmetic,
+            OperationClass::Function => self.function,
+            OperationClass::Product => self.product,
+            OperationClass::MatrixProduct => self.matrix_product,
+        }
+    }
+}
+
+/// What sparse formats cost besides the bytes that they store, in seconds of one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SparseAccess {
+    /// Visiting one non-zero.
+    pub non_zero: f64,
+    /// Fetching the cell of a dense matrix that belongs to a non-zero of another matrix.
+    pub gather: f64,
+}
+
+/// What is paid once, in seconds: not part of what an operator takes each time it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OneTimeCosts {
+    /// Compiling one fused operator.
+    pub compile: f64,
+    /// The first write to a page of 4096 bytes. Memory is recycled from operator to operator.
+    pub fresh_page: f64,
+}
+
+/// Bytes of a page of memory.
+const PAGE_BYTES: f64 = 4096.0;
+
+/// Sustained rates of a machine.
+///
+/// Fusion decisions use the machine's full number of threads, never the number that a run was limited to, so that the
+/// plan does not depend on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// Caches, the smallest and fastest first. What fits a core's own caches is the work of one thread.
+    pub caches: [Cache; 3],
+    /// Main memory, with all threads.
+    pub memory: Bandwidth,
+    /// Compute rates of one thread.
+    pub compute: ComputeRates,
+    /// Sparse formats.
+    pub sparse: SparseAccess,
+    /// Seconds to start an operator, however small.
+    pub start: f64,
+    /// What is paid once.
+    pub once: OneTimeCosts,
+    /// Number of hardware threads.
+    pub threads: usize,
+    /// Bytes that the inputs and the output of one operator may take on this machine; `None` is no constraint. Beyond
+    /// it an operator runs on the cluster, or not at all.
+    pub memory_budget: Option<f64>,
+    /// The workers, where there are any.
+    pub cluster: Option<Cluster>,
+}
+
+impl Machine {
+    /// A machine of main memory alone, whose every operation runs at one rate (FLOP per second of all threads) and
+    /// whose operators start at once: the machine of the paper's examples.
+    pub fn plain(memory: Bandwidth, flops: f64) -> Self {
+        Machine {
+            caches: [Cache { capacity: 0.0, bandwidth: memory }; 3],
+            memory,
+            compute: ComputeRates::uniform(flops),
+            sparse: SparseAccess { non_zero: 0.0, gather: 0.0 },
+            start: 0.0,
+            once: OneTimeCosts { compile: 0.0, fresh_page: 0.0 },
+            threads: 1,
+            memory_budget: None,
+            cluster: None,
+        }
+    }
+
+    /// The bandwidth of the smallest level that holds a matrix of this many bytes.
+    pub fn bandwidth(&self, bytes: f64) -> Bandwidth {
+        let cache = self.caches.iter().find(|cache| bytes <= cache.capacity);
+        cache.map_or(self.memory, |cache| cache.bandwidth)
+    }
+
+    /// Seconds to read a part of a matrix, both in bytes, from the level that holds the matrix.
+    pub fn read_part_time(&self, part: f64, matrix: f64) -> f64 {
+        part / self.bandwidth(matrix).read
+    }
+
+    /// The fewest seconds in which a matrix of this many bytes is read, wherever the operator runs. Ascends.
+    pub fn read_time(&self, bytes: f64) -> f64 {
+        let local = self.read_part_time(bytes, bytes);
+        self.cluster.as_ref().map_or(local, |cluster| local.min(cluster.least_read_time(bytes)))
+    }
+
+    /// The fewest seconds in which a matrix of this many bytes is written, wherever the operator runs. Ascends.
+    pub fn write_time(&self, bytes: f64) -> f64 {
+        let local = self.local_write_time(bytes);
+        self.cluster.as_ref().map_or(local, |cluster| local.min(cluster.write_time(bytes)))
+    }
+
+    /// Seconds to write a matrix of this many bytes to the level that holds it.
+    pub fn local_write_time(&self, bytes: f64) -> f64 {
+        bytes / self.bandwidth(bytes).write
+    }
+
+    /// Seconds in which this machine computes so many floating-point operations.
+    pub fn local_compute_time(&self, class: OperationClass, flops: f64) -> f64 {
+        flops / (self.compute.of(class) * self.threads as f64)
+    }
+
+    /// The fewest seconds of computation, wherever the operator runs.
+    pub fn compute_time(&self, class: OperationClass, flops: f64) -> f64 {
+        let workers = self.cluster.as_ref().map_or(1.0, |cluster| cluster.workers.max(1) as f64);
+        self.local_compute_time(class, flops) / workers
+    }
+
+    /// Seconds that an operator takes once, before it can run again and again: its compilation if it is fused, and the
+    /// pages of its output, in bytes.
+    pub fn first_time(&self, is_fused: bool, output: f64) -> f64 {
+        let compile = if is_fused { self.once.compile } else { 0.0 };
+        compile + output / PAGE_BYTES * self.once.fresh_page
+    }
+
+    /// Whether every rate is a positive number, every cost none below zero, and no level is faster than a smaller
+    /// one: what the bounds of plan selection rest on.
+    pub fn is_consistent(&self) -> bool {
+        let rates = OperationClass::ALL.map(|class| self.compute.of(class));
+        let levels = self.caches.iter().map(|cache| cache.bandwidth).chain([self.memory]);
+        let bandwidths: Vec<Bandwidth> = levels.collect();
+        let is_rate = |rate: f64| rate.is_finite() && rate > 0.0;
+        let is_cost = |cost: f64| cost.is_finite() && cost >= 0.0;
+        let capacities = self.caches.map(|cache| cache.capacity);
+        let costs = [self.sparse.non_zero, self.sparse.gather, self.start, self.once.compile, self.once.fresh_page];
+        rates.into_iter().chain(bandwidths.iter().flat_map(|level| [level.read, level.write])).all(is_rate)
+            && bandwidths.windows(2).all(|pair| pair[0].read >= pair[1].read && pair[0].write >= pair[1].write)
+            && capacities.windows(2).all(|pair| pair[0] <= pair[1])
+            && costs.into_iter().chain(capacities).all(is_cost)
+            && self.threads > 0
+            && self.memory_budget.is_none_or(is_cost)
+            && self.cluster.as_ref().is_none_or(Cluster::is_consistent)
+    }
+}
+
+/// A current machine of eight cores and two memory channels: the paper's 32 GB/s for reads, half of that for writes
+/// (each written cache line is read first), and 4 GFLOP/s per thread, which is what streaming vector code sustains
+/// rather than a peak.
+impl Default for Machine {
+    fn default() -> Self {
+        let cache = |kibibytes: f64, read: f64| Cache {
+            capacity: kibibytes * 1024.0,
+            bandwidth: Bandwidth { read, write: read / 2.0 },
+        };
+        Machine {
+            caches: [cache(16.0, 96e9), cache(384.0, 64e9), cache(6144.0, 48e9)],
+            memory: Bandwidth { read: 32e9, write: 16e9 },
+            compute: ComputeRates::uniform(4e9),
+            sparse: SparseAccess { non_zero: 1e-9, gather: 2e-9 },
+            start: 2e-6,
+            once: OneTimeCosts { compile: 1e-3, fresh_page: 0.5e-6 },
+            threads: 8,
+            memory_budget: None,
+            cluster: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

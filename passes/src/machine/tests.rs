@@ -1,0 +1,69 @@
+//! Times against hand-computed ones.
+
+use super::*;
+
+/// P113: 100M x 10 dense values at 32 GB/s take a quarter of a second.
+#[test]
+fn reads_the_papers_example_in_a_quarter_second() {
+    let seconds = Machine::default().read_time(1e9 * 8.0);
+    assert!((seconds - 0.25).abs() < 1e-12);
+}
+
+#[test]
+fn small_matrices_move_at_the_speed_of_the_cache_that_holds_them() {
+    let machine = Machine::default();
+    assert_eq!(machine.bandwidth(16.0 * 1024.0).read, 96e9);
+    assert_eq!(machine.bandwidth(16.0 * 1024.0 + 1.0).read, 64e9);
+    assert_eq!(machine.bandwidth(1e6).read, 48e9);
+    assert_eq!(machine.bandwidth(1e9).read, 32e9);
+    // A part of a matrix lies where the matrix does.
+    assert_eq!(machine.read_part_time(1e3, 1e9), 1e3 / 32e9);
+}
+
+/// Bounds of plan selection price each matrix by itself: less of it never takes longer.
+#[test]
+fn times_ascend_with_the_bytes() {
+    for machine in [Machine::default(), Machine { cluster: Some(Cluster::for_tests()), ..Machine::default() }] {
+        assert!(machine.is_consistent());
+        let sizes: Vec<f64> = (0..400).map(|step| 1.1_f64.powi(step) - 1.0).collect();
+        for pair in sizes.windows(2) {
+            assert!(machine.read_time(pair[0]) < machine.read_time(pair[1]));
+            assert!(machine.write_time(pair[0]) < machine.write_time(pair[1]));
+            assert!(machine.read_time(pair[0]) <= machine.read_part_time(pair[0], pair[1]));
+        }
+    }
+}
+
+#[test]
+fn inconsistent_machines_are_told() {
+    let default = Machine::default;
+    let mut faster_memory = default();
+    faster_memory.memory.read = 1e12;
+    let machines = [
+        faster_memory,
+        Machine { threads: 0, ..default() },
+        Machine { start: -1.0, ..default() },
+        Machine { start: f64::NAN, ..default() },
+        Machine { compute: ComputeRates::uniform(0.0), ..default() },
+        Machine { memory_budget: Some(-1.0), ..default() },
+        Machine { cluster: Some(Cluster { workers: 0, ..Cluster::for_tests() }), ..default() },
+    ];
+    for machine in machines {
+        assert!(!machine.is_consistent(), "{machine:?}");
+    }
+}
+
+impl Cluster {
+    /// Six workers on 10 Gb Ethernet.
+    pub(crate) fn for_tests() -> Self {
+        Cluster {
+            workers: 6,
+            broadcast_memory: 100e6,
+            block_size: 1000,
+            read_bandwidth: 6e9,
+            broadcast_bandwidth: 0.1e9,
+            join_bandwidth: 0.6e9,
+            start: 0.0,
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Costs of plans (section 4.3): the paper's `getPlanCost`.
+//!
+//! Where the paper memoises pairs of operators and cost vectors within one plan, operators are remembered across plans
+//! here: the operator that starts at a group is determined by the materialised points that end it, so most of the
+//! operators of a plan are known from earlier ones, with their costs.
+
+use super::reachability::{Points, Region};
+use super::space::{Reading, SearchSpace};
+use fixedbitset::FixedBitSet;
+use foldhash::{HashMap, HashMapExt};
+use smallvec::SmallVec;
+
+/// Operators to remember before all are forgotten.
+const MOST_OPERATORS: usize = 1 << 18;
+
+/// An operator as far as plans need it.
+struct Priced {
+    seconds: f64,
+    /// The groups that it reads.
+    inputs: SmallVec<[u32; 6]>,
+}
+
+/// Prices plans of one partition.
+pub(crate) struct Costing<'a> {
+    space: &'a SearchSpace<'a>,
+    /// By group and the points that determine its operator.
+    known: HashMap<(usize, Points), Priced>,
+    reading: Reading,
+    /// The group and points that are looked up.
+    key: (usize, Points),
+    materialized: FixedBitSet,
+    pending: Vec<usize>,
+    /// Operators priced, each time that it was not remembered.
+    pub(crate) operators: u64,
+}
+
+impl<'a> Costing<'a> {
+    pub(crate) fn new(space: &'a SearchSpace<'a>) -> Self {
+        Costing {
+            space,
+            known: HashMap::new(),
+            reading: Reading::default(),
+            key: (0, Points::with_capacity(space.points())),
+            materialized: FixedBitSet::with_capacity(space.partition.members.len()),
+            pending: Vec::new(),
+            operators: 0,
+        }
+    }
+
+    /// Seconds of the part of a plan that lies in a region, or `None` as soon as they exceed `limit`.
+    pub(crate) fn cost(&mut self, assignment: &Points, region: &Region, limit: f64) -> Option<f64> {
+        if self.known.len() > MOST_OPERATORS {
+            self.known.clear();
+        }
+        self.materialized.clear();
+        self.pending.clear();
+        self.pending.extend(region.certain.iter().rev());
+        let mut is_read = false;
+        let mut seconds = 0.0;
+        while let Some(group) = self.pending.pop() {
+            if self.materialized.put(group) {
+                continue;
+            }
+            self.key.0 = group;
+            self.space.influences(group, assignment, &mut self.key.1);
+            if !self.known.contains_key(&self.key) {
+                if !is_read {
+                    self.space.read(assignment, &mut self.reading);
+                    is_read = true;
+                }
+                self.operators += 1;
+                let operator = self.space.operator(group, assignment, &mut self.reading);
+                let inputs = self.space.materialized_inputs(&operator).map(|group| group as u32).collect();
+                let seconds = self.space.model.operator_seconds(self.space.context, &operator);
+                self.known.insert(self.key.clone(), Priced { seconds, inputs });
+            }
+            let priced = &self.known[&self.key];
+            seconds += priced.seconds;
+            if seconds > limit {
+                return None;
+            }
+            let within = priced.inputs.iter().rev().map(|&input| input as usize);
+            self.pending.extend(within.filter(|&input| region.groups.contains(input)));
+        }
+        Some(seconds)
+    }
+}

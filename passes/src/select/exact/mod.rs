@@ -1,0 +1,71 @@
+//! Exact selection: the cheapest plan of a partition with a proof, beyond `MPSkipEnum` (section 4.4).
+//!
+//! The space contains every plan of the paper's, which assign true or false to each interesting point, and more: the
+//! template of an operator is part of the choice, and two operators may decide differently about the same point.
+//! [`problem`] states it over groups to materialise, with the operators that [`operators`] finds for each;
+//! [`elimination`] solves it. All budgets are counted, none is a time; where one ends, the best plan so far comes with
+//! the lower bound that is proven.
+
+mod elimination;
+mod factor;
+mod operators;
+mod problem;
+#[cfg(test)]
+mod tests;
+
+use super::{PartitionPlan, PlanAssignment, SearchStats};
+use crate::cost::{CostModel, Operator};
+use crate::partition::{InterestingPoint, PlanPartition};
+use crate::template::Context;
+use elimination::Elimination;
+use fuseline_ir::hop::HopId;
+use fuseline_ir::memo::MemoTable;
+use operators::Groups;
+use problem::{MAX_SCOPE, Problem};
+
+/// The best plan of a partition, or none where it is too large to be stated. At most `limit` branches are taken to find
+/// operators, and as many to choose among them.
+pub(super) fn solve(
+    context: &Context<'_>,
+    memo: &MemoTable,
+    partition: &PlanPartition,
+    model: &CostModel,
+    limit: u64,
+) -> Option<PartitionPlan> {
+    let mut groups = Groups::new(context, memo, partition, model);
+    let problem = Problem::new(&mut groups, limit)?;
+    let count = problem.free().len();
+    let seconds = |assignment: &[bool]| problem.seconds(assignment);
+    let (factors, is_exact) = problem.factors(false);
+    let best = Elimination::new(count, factors, MAX_SCOPE, is_exact).minimum(limit, &seconds);
+    let bound = if problem.is_complete() {
+        best.bound
+    } else {
+        let (factors, _) = problem.factors(true);
+        Elimination::new(count, factors, MAX_SCOPE, false).bound
+    };
+    let chosen = problem.plan(&best.assignment)?;
+    let operators: Vec<Operator> = chosen.into_iter().map(|candidate| candidate.operator.clone()).collect();
+    let bound = bound.min(best.value);
+    let stats = SearchStats {
+        points: partition.points.len() as u64,
+        operators: groups.priced,
+        exhausted: u64::from(bound < best.value),
+        ..SearchStats::default()
+    };
+    let assignment = assignment(partition, &operators);
+    Some(PartitionPlan { partition: partition.clone(), assignment, operators, seconds: best.value, bound, stats })
+}
+
+/// Operators in terms of interesting points: one is materialised where its producer is, and every operator with the
+/// consumer reads it.
+fn assignment(partition: &PlanPartition, operators: &[Operator]) -> PlanAssignment {
+    let is_materialized = |point: &InterestingPoint| {
+        let fuses = |operator: &Operator| {
+            let is_member = |id: HopId| operator.members.binary_search(&id).is_ok();
+            is_member(point.consumer) && is_member(point.producer)
+        };
+        operators.iter().any(|operator| operator.root == point.producer) && !operators.iter().any(fuses)
+    };
+    partition.points.iter().map(is_materialized).collect()
+}

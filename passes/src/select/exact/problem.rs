@@ -1,0 +1,229 @@
+//! The selection problem of one partition: which groups to materialise, and by which operator each.
+//!
+//! A plan is a set M of materialised groups, the roots and externally consumed groups of the partition among them, with
+//! one operator for each, such that M contains every group that one of its operators reads. Its cost is the sum of the
+//! operators' costs.
+//!
+//! Groups enter the problem from the required ones downwards, as candidates read them. Two reductions keep it small,
+//! and neither loses the optimum: a candidate is dropped that another one of the same group undercuts with no more
+//! reads, and a group is given up that costs more to materialise than all its readers together gain by reading it.
+
+use super::factor::Factor;
+use super::operators::{Candidate, Groups, Position};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A group that may be materialised.
+#[derive(Clone, Debug)]
+pub(super) struct Variable {
+    pub(super) group: Position,
+    /// Whether every plan materialises it.
+    pub(super) is_required: bool,
+    /// Its operators that no other one dominates, cheapest first. They list the groups they read that are not required.
+    pub(super) candidates: Vec<Candidate>,
+    /// What its operators that were not found cost at least.
+    pub(super) floor: Option<f64>,
+}
+
+/// The groups of a partition that may be materialised, ascending, with their operators.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Problem {
+    pub(super) variables: Vec<Variable>,
+}
+
+impl Problem {
+    /// The problem of a partition, or none if it is too large. The search for operators ends after `limit` branches:
+    /// then some groups have floors.
+    pub(super) fn new(groups: &mut Groups<'_>, limit: u64) -> Option<Problem> {
+        let required = groups.required();
+        let mut variables = BTreeMap::new();
+        let mut pending = required.clone();
+        while let Some(group) = pending.pop() {
+            if variables.contains_key(&group) {
+                continue;
+            }
+            if variables.len() >= MAX_GROUPS || groups.visited > limit.saturating_mul(VISITS_PER_BRANCH) {
+                return None;
+            }
+            // No group may use up what the others need.
+            let share = (limit.saturating_sub(groups.branches) / 2).max(LEAST_BRANCHES);
+            let found = groups.candidates(group, share);
+            let is_required = |position: &Position| required.binary_search(position).is_ok();
+            let candidates = undominated(found.list, is_required);
+            pending.extend(candidates.iter().flat_map(|candidate| candidate.reads.iter().copied()));
+            let floor = (!found.is_complete).then(|| groups.floor(group));
+            let variable = Variable { group, is_required: is_required(&group), candidates, floor };
+            variables.insert(group, variable);
+        }
+        let mut problem = Problem { variables: variables.into_values().collect() };
+        problem.give_up_groups();
+        Some(problem)
+    }
+
+    /// Whether all operators of all groups are known.
+    pub(super) fn is_complete(&self) -> bool {
+        self.variables.iter().all(|variable| variable.floor.is_none())
+    }
+
+    /// Gives up groups that no optimal plan needs to materialise, until there is none, and drops what reads them.
+    ///
+    /// Why that is sound: take a plan that materialises such a group. Let each reader use its best operator that reads
+    /// no more than the one it has, without the group. That loses no more than the group's own operator costs, which
+    /// the plan no longer needs.
+    fn give_up_groups(&mut self) {
+        let gives_up = |problem: &Problem| {
+            let mut numbers = 0..problem.variables.len();
+            numbers.find(|&number| !problem.variables[number].is_required && !problem.pays_off(number))
+        };
+        while let Some(number) = gives_up(self) {
+            let group = self.variables.remove(number).group;
+            for variable in &mut self.variables {
+                variable.candidates.retain(|candidate| !candidate.reads.contains(&group));
+            }
+        }
+    }
+
+    /// Whether the readers of a group may gain more by reading it than it costs.
+    fn pays_off(&self, number: usize) -> bool {
+        let own = &self.variables[number];
+        let least = own.candidates.first().map(|candidate| candidate.seconds).into_iter().chain(own.floor);
+        let gain: f64 = self.variables.iter().map(|reader| reader.gain(own.group)).sum();
+        gain > least.fold(f64::INFINITY, f64::min)
+    }
+
+    /// The numbers of the groups that may or may not be materialised: the variables of an elimination.
+    pub(super) fn free(&self) -> Vec<usize> {
+        (0..self.variables.len()).filter(|&number| !self.variables[number].is_required).collect()
+    }
+
+    /// The functions whose sum is the cost of the best plan that materialises the free groups of an assignment, and
+    /// whether it is; otherwise it is a lower bound. `with_floors` they allow for operators that were not found.
+    pub(super) fn factors(&self, with_floors: bool) -> (Vec<Factor>, bool) {
+        let free = self.free();
+        let variables = free.iter().enumerate().map(|(variable, &number)| (self.variables[number].group, variable));
+        let variable_of: BTreeMap<Position, usize> = variables.collect();
+        let mut is_exact = true;
+        let factor = |variable: &Variable| {
+            let scope = variable.scope(&variable_of);
+            is_exact &= scope.len() == variable.reads(&variable_of).len();
+            variable.factor(&variable_of, scope, with_floors)
+        };
+        (self.variables.iter().map(factor).collect(), is_exact)
+    }
+
+    /// The cheapest operators of a plan that may materialise no other free groups than those of an assignment, by
+    /// ascending group; none if it is impossible. Groups that no operator reads are left out.
+    pub(super) fn plan(&self, assignment: &[bool]) -> Option<Vec<&Candidate>> {
+        let mut is_materialized: BTreeMap<Position, bool> = BTreeMap::new();
+        for (number, &value) in self.free().into_iter().zip(assignment) {
+            is_materialized.insert(self.variables[number].group, value);
+        }
+        let mut is_read = BTreeSet::new();
+        let mut operators = Vec::new();
+        // Readers follow what they read.
+        for variable in self.variables.iter().rev() {
+            if variable.is_required || is_read.contains(&variable.group) {
+                let cheapest = variable.cheapest(|group| is_materialized.get(&group) == Some(&true))?;
+                is_read.extend(cheapest.reads.iter().copied());
+                operators.push(cheapest);
+            }
+        }
+        operators.reverse();
+        Some(operators)
+    }
+
+    /// Seconds of [`Problem::plan`]; infinite if it is impossible.
+    pub(super) fn seconds(&self, assignment: &[bool]) -> f64 {
+        let seconds = |plan: Vec<&Candidate>| plan.iter().map(|candidate| candidate.seconds).sum();
+        self.plan(assignment).map_or(f64::INFINITY, seconds)
+    }
+}
+
+/// The most variables of one table.
+pub(super) const MAX_SCOPE: usize = 16;
+
+/// The most groups that a problem has.
+const MAX_GROUPS: usize = 1000;
+
+/// How many groups are visited per branch, on average, before a partition counts as too large.
+const VISITS_PER_BRANCH: u64 = 1000;
+
+/// The fewest branches that the search for the operators of one group has.
+const LEAST_BRANCHES: u64 = 4;
+
+impl Variable {
+    /// The most that the group gains when another one is there to be read.
+    fn gain(&self, read: Position) -> f64 {
+        let gain = |candidate: &Candidate| {
+            let replaces = |other: &&Candidate| {
+                other.reads.iter().all(|position| *position != read && candidate.reads.contains(position))
+            };
+            let replacement = self.candidates.iter().find(replaces);
+            replacement.map_or(f64::INFINITY, |other| other.seconds - candidate.seconds)
+        };
+        self.candidates.iter().filter(|candidate| candidate.reads.contains(&read)).map(gain).fold(0.0, f64::max)
+    }
+
+    /// The variables that candidates read, ascending.
+    fn reads(&self, variable_of: &BTreeMap<Position, usize>) -> Vec<usize> {
+        let mut reads: Vec<usize> =
+            self.candidates.iter().flat_map(|candidate| &candidate.reads).map(|read| variable_of[read]).collect();
+        reads.sort_unstable();
+        reads.dedup();
+        reads
+    }
+
+    /// Those that a table can tell apart: where there are too many, the ones that most candidates read.
+    fn scope(&self, variable_of: &BTreeMap<Position, usize>) -> Vec<usize> {
+        let mut scope = self.reads(variable_of);
+        let reading = |variable: usize| {
+            let reads = |candidate: &&Candidate| candidate.reads.iter().any(|read| variable_of[read] == variable);
+            self.candidates.iter().filter(reads).count()
+        };
+        if scope.len() > MAX_SCOPE {
+            scope.sort_by_key(|&variable| (Reverse(reading(variable)), variable));
+            scope.truncate(MAX_SCOPE);
+            scope.sort_unstable();
+        }
+        scope
+    }
+
+    /// The cost of the group's cheapest operator as a function of which variables of the scope may be read (others
+    /// may), and of whether the group is materialised at all if that is open.
+    fn factor(&self, variable_of: &BTreeMap<Position, usize>, scope: Vec<usize>, with_floors: bool) -> Factor {
+        let otherwise = self.floor.filter(|_| with_floors).unwrap_or(f64::INFINITY);
+        let mut cost = Factor::uniform(scope, otherwise);
+        for candidate in &self.candidates {
+            let bit = |read: &Position| cost.scope.binary_search(&variable_of[read]).map_or(0, |bit| 1 << bit);
+            let index: usize = candidate.reads.iter().map(bit).sum();
+            cost.table[index] = cost.table[index].min(candidate.seconds);
+        }
+        cost.relax_to_subsets();
+        match variable_of.get(&self.group) {
+            Some(&own) => cost.only_where(own),
+            None => cost,
+        }
+    }
+
+    /// The cheapest operator that reads only what is materialised.
+    pub(super) fn cheapest(&self, is_materialized: impl Fn(Position) -> bool) -> Option<&Candidate> {
+        self.candidates.iter().find(|candidate| candidate.reads.iter().all(|&read| is_materialized(read)))
+    }
+}
+
+/// The candidates that no cheaper one undercuts with no more reads of groups that may not be there, cheapest first.
+fn undominated(mut candidates: Vec<Candidate>, is_required: impl Fn(&Position) -> bool) -> Vec<Candidate> {
+    for candidate in &mut candidates {
+        candidate.reads.retain(|read| !is_required(read));
+    }
+    candidates
+        .sort_by(|one, other| one.seconds.total_cmp(&other.seconds).then(one.reads.len().cmp(&other.reads.len())));
+    let mut kept: Vec<Candidate> = Vec::new();
+    for candidate in candidates {
+        let undercuts = |other: &Candidate| other.reads.iter().all(|read| candidate.reads.contains(read));
+        if !kept.iter().any(undercuts) {
+            kept.push(candidate);
+        }
+    }
+    kept
+}

@@ -1,0 +1,213 @@
+//! What a cut set separates (section 4.4): the reachability graph of a partition, and its independent regions.
+//!
+//! The paper draws the graph over interesting points and calls a cut set valid if the points `S1` that roots reach
+//! without it and the points `S2` that it reaches are disjoint. That is not enough: two operators on either side may
+//! read one producer over different points, `S1` and `S2` are disjoint, and yet it is written once for both. Therefore
+//! the graph is over groups here, and a cut separates what no operator and no decision to materialise connects.
+//!
+//! **Why regions are independent.** Let the points of a cut be true, and let the other references be *links*. The cost of
+//! a plan is the sum over its materialised groups of the cost of the operator that starts there.
+//! 1. The members of an operator are connected by links, and the operator is determined by its group and by the points
+//!    on links below that group: an entry across a materialised point is unusable, whatever is below.
+//! 2. Every group is computed by some operator: roots and externally consumed groups start operators, and what a computed
+//!    group reads is a member of the same operator or an input, which starts one. So some groups are *certain*, which is
+//!    to say materialised under every assignment that contains the cut: roots and externally consumed groups; groups that
+//!    no link leads to; and the producer of a point of the cut if no link leads to it from a group that could be in one
+//!    operator with the point's consumer, since then whatever operator computes that consumer reads the producer.
+//! 3. Whether any other group is materialised is determined by the operators that contain its consumers.
+//!
+//! Regions are the connected components of groups under links and, for groups that are not certain, under all reads.
+//! By 1 every operator lies within one region and depends on points of this region alone; by 2 and 3, along consumers
+//! first, so does the decision to materialise. Hence the cost is a sum over regions of functions of disjoint sets of
+//! points, and the optimum of the whole is made of the optima of the regions.
+
+use crate::partition::{InterestingPoint, PlanPartition};
+use crate::template::Context;
+use crate::union_find::UnionFind;
+use fixedbitset::FixedBitSet;
+use fuseline_ir::hop::HopId;
+use fuseline_ir::memo::{MemoEntry, MemoTable};
+
+/// Interesting points, by position in [`PlanPartition::points`].
+pub(crate) type Points = FixedBitSet;
+
+/// A fusion reference: an operator may extend from a group to one that it reads. Groups are positions in
+/// [`PlanPartition::members`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reference {
+    pub(crate) consumer: usize,
+    pub(crate) producer: usize,
+    /// The interesting point that materialises the producer for the consumer, if this is one.
+    pub(crate) point: Option<usize>,
+}
+
+/// The groups of a partition with what connects them.
+pub(crate) struct ReachabilityGraph {
+    /// Distinct, in ascending order of consumers.
+    pub(crate) references: Vec<Reference>,
+    /// What members read of each other, fused or not: consumer and producer, in ascending order of consumers.
+    reads: Vec<(usize, usize)>,
+    /// Roots and externally consumed groups.
+    pub(crate) starts: Vec<usize>,
+    /// By point: the points of the same producer whose consumers may be in one operator with its consumer. None if such
+    /// a reference is no point.
+    rivals: Vec<Option<Points>>,
+    groups: usize,
+}
+
+/// What is connected under a cut.
+pub(crate) struct Connections {
+    /// By group: the region, by its first group.
+    pub(crate) region_of: Vec<usize>,
+    /// Groups that are materialised under every assignment that contains the cut.
+    pub(crate) certain: FixedBitSet,
+    /// Groups that a link leads to.
+    pub(crate) linked: FixedBitSet,
+}
+
+/// Groups that a cut separates from the rest.
+#[derive(Clone, Debug)]
+pub(crate) struct Region {
+    /// Whether each group is in the region.
+    pub(crate) groups: FixedBitSet,
+    /// Groups of the region that are materialised under every assignment, in ascending order.
+    pub(crate) certain: Vec<usize>,
+    /// The points on links within the region.
+    pub(crate) points: Points,
+}
+
+impl ReachabilityGraph {
+    pub(crate) fn new(context: &Context<'_>, memo: &MemoTable, partition: &PlanPartition) -> Self {
+        let position = |id: &HopId| partition.members.binary_search(id).ok();
+        let mut references = Vec::new();
+        let mut reads = Vec::new();
+        for (consumer, &id) in partition.members.iter().enumerate() {
+            let mut referenced: Vec<HopId> = memo.entries(id).iter().flat_map(MemoEntry::references).collect();
+            referenced.sort_unstable();
+            referenced.dedup();
+            references.extend(referenced.iter().filter_map(|producer| {
+                let point = InterestingPoint { consumer: id, producer: *producer };
+                let point = partition.points.binary_search(&point).ok();
+                Some(Reference { consumer, producer: position(producer)?, point })
+            }));
+            let mut inputs = context.hop(id).inputs.to_vec();
+            inputs.sort_unstable();
+            inputs.dedup();
+            reads.extend(inputs.iter().filter_map(|input| Some((consumer, position(input)?))));
+        }
+        let mut starts: Vec<usize> =
+            partition.roots.iter().chain(&partition.externally_consumed).filter_map(position).collect();
+        starts.sort_unstable();
+        let rivals = rivals(&references, partition);
+        ReachabilityGraph { references, reads, starts, rivals, groups: partition.members.len() }
+    }
+
+    /// The references that operators may extend over when the points of a cut are true.
+    fn links<'a>(&'a self, cut: &'a Points) -> impl Iterator<Item = &'a Reference> {
+        self.references.iter().filter(|reference| reference.point.is_none_or(|point| !cut.contains(point)))
+    }
+
+    /// Whether every operator that contains the consumer of this point of the cut reads its producer.
+    pub(crate) fn is_read(&self, point: usize, cut: &Points) -> bool {
+        self.rivals[point].as_ref().is_some_and(|rivals| rivals.is_subset(cut))
+    }
+
+    /// What is connected when the points of a cut are true.
+    pub(crate) fn connections(&self, cut: &Points) -> Connections {
+        let mut linked = FixedBitSet::with_capacity(self.groups);
+        let mut components = UnionFind::new(self.groups);
+        for link in self.links(cut) {
+            linked.insert(link.producer);
+            components.union(link.consumer, link.producer);
+        }
+        let mut certain = linked.clone();
+        certain.toggle_range(..);
+        certain.extend(self.starts.iter().copied());
+        for reference in &self.references {
+            if reference.point.is_some_and(|point| cut.contains(point) && self.is_read(point, cut)) {
+                certain.insert(reference.producer);
+            }
+        }
+        for &(consumer, producer) in self.reads.iter().filter(|(_, producer)| !certain.contains(*producer)) {
+            components.union(consumer, producer);
+        }
+        let region_of = (0..self.groups).map(|group| components.find(group)).collect();
+        Connections { region_of, certain, linked }
+    }
+
+    /// All groups as one region.
+    pub(crate) fn whole(&self) -> Region {
+        let mut points = Points::with_capacity(self.rivals.len());
+        let mut groups = FixedBitSet::with_capacity(self.groups);
+        let certain = self.connections(&points).certain.ones().collect();
+        groups.insert_range(..);
+        points.insert_range(..);
+        Region { groups, certain, points }
+    }
+
+    /// The independent regions of a region when the points of a cut are true, in the order of their first groups.
+    pub(crate) fn regions(&self, within: &FixedBitSet, cut: &Points) -> Vec<Region> {
+        let connections = self.connections(cut);
+        let mut regions: Vec<Region> = Vec::new();
+        let mut numbers: Vec<Option<usize>> = vec![None; self.groups];
+        for group in within.ones() {
+            let number = *numbers[connections.region_of[group]].get_or_insert_with(|| {
+                regions.push(Region {
+                    groups: FixedBitSet::with_capacity(self.groups),
+                    certain: Vec::new(),
+                    points: Points::with_capacity(self.rivals.len()),
+                });
+                regions.len() - 1
+            });
+            regions[number].groups.insert(group);
+            if connections.certain.contains(group) {
+                regions[number].certain.push(group);
+            }
+        }
+        for link in self.links(cut) {
+            if let (Some(point), Some(number)) = (link.point, numbers[connections.region_of[link.consumer]]) {
+                regions[number].points.insert(point);
+            }
+        }
+        regions
+    }
+}
+
+/// By point: see [`ReachabilityGraph::rivals`].
+fn rivals(references: &[Reference], partition: &PlanPartition) -> Vec<Option<Points>> {
+    let mut above: Vec<Option<FixedBitSet>> = vec![None; partition.members.len()];
+    let mut rivals = vec![Some(Points::with_capacity(partition.points.len())); partition.points.len()];
+    let mut by_producer = references.to_vec();
+    by_producer.sort_by_key(|reference| reference.producer);
+    for group in by_producer.chunk_by(|one, other| one.producer == other.producer).filter(|group| group.len() > 1) {
+        for reference in group {
+            above[reference.consumer].get_or_insert_with(|| ancestors(reference.consumer, references, partition));
+        }
+        for (reference, point) in group.iter().filter_map(|reference| Some((reference, reference.point?))) {
+            let may_meet = |other: &&Reference| {
+                let sets = above[reference.consumer].as_ref().zip(above[other.consumer].as_ref());
+                other.consumer != reference.consumer && sets.is_some_and(|(one, other)| !one.is_disjoint(other))
+            };
+            for other in group.iter().filter(may_meet) {
+                rivals[point] = rivals[point].take().zip(other.point).map(|(mut rivals, other)| {
+                    rivals.insert(other);
+                    rivals
+                });
+            }
+        }
+    }
+    rivals
+}
+
+/// The groups at which an operator that contains this one may start.
+fn ancestors(group: usize, references: &[Reference], partition: &PlanPartition) -> FixedBitSet {
+    let mut ancestors = FixedBitSet::with_capacity(partition.members.len());
+    ancestors.insert(group);
+    // Consumers ascend, and producers come before their consumers.
+    for reference in references {
+        if ancestors.contains(reference.producer) {
+            ancestors.insert(reference.consumer);
+        }
+    }
+    ancestors
+}

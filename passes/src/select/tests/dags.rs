@@ -1,0 +1,113 @@
+//! DAGs whose partitions have something to decide.
+
+use crate::testing::{Dag, Random};
+use fuseline_ir::hop::{HopDag, HopId};
+use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
+
+/// The matrices that operations of a random DAG read: all of 2000 x 1000 but for the vectors.
+struct Sources {
+    column: HopId,
+    vector: HopId,
+    factors: [HopId; 2],
+}
+
+const CELLWISE: &[BinaryOp] = &[BinaryOp::Plus, BinaryOp::Mult, BinaryOp::Minus, BinaryOp::Max];
+
+/// A random DAG of element-wise operations, aggregates and products, dense and sparse: with diamonds, several roots,
+/// intermediates that leave the DAG or its partition, switches of the template, Outer products, and chains of diamonds,
+/// whose waists are cut sets.
+pub(in crate::select) fn random_dag(random: &mut Random, operations: usize) -> HopDag {
+    let mut d = Dag::default();
+    let mut matrices = vec![d.read("X", 2000, 1000), d.read("Y", 2000, 1000)];
+    matrices.push(d.sparse("S", 2000, 1000, 1 << random.below(20)));
+    let [u, w] = [d.read("U", 2000, 10), d.read("W", 10, 1000)];
+    let sources = Sources { column: d.read("y", 2000, 1), vector: d.read("v", 1000, 1), factors: [u, w] };
+    if random.below(2) == 0 {
+        matrices.push(d.matmul(u, w));
+    }
+    let mut done = 0;
+    while done < operations {
+        let recent = matrices.len().min(if random.below(3) == 0 { 6 } else { 3 });
+        let pick = |random: &mut Random| matrices[matrices.len() - 1 - random.below(recent)];
+        let operands = [pick(random), pick(random)];
+        done += 1;
+        if random.below(5) == 0 {
+            matrices.push(diamond(&mut d, random, operands[0]));
+            done += 2;
+        } else {
+            matrices.extend(operation(&mut d, random, operands, &sources, done));
+        }
+    }
+    d.write("last", *matrices.last().expect("there are matrices"));
+    d.dag
+}
+
+/// Two values of one, together again.
+fn diamond(d: &mut Dag, random: &mut Random, waist: HopId) -> HopId {
+    let left = d.op(random.pick(&[UnaryOp::Exp, UnaryOp::Abs, UnaryOp::Sigmoid]), &[waist]);
+    let right = d.op(random.pick(&[UnaryOp::Pow2, UnaryOp::Sqrt]), &[waist]);
+    d.op(random.pick(CELLWISE), &[left, right])
+}
+
+/// One operation, if its result is one that others can use.
+fn operation(
+    d: &mut Dag,
+    random: &mut Random,
+    [left, right]: [HopId; 2],
+    sources: &Sources,
+    number: usize,
+) -> Option<HopId> {
+    let is_wide = |d: &Dag, id: HopId| d.dag[id].size.cols == Some(1000);
+    match random.below(12) {
+        0 => Some(d.op(UnaryOp::Exp, &[left])),
+        1 => Some(d.op((AggOp::Sum, Direction::Row), &[left])),
+        2 if is_wide(d, left) => Some(d.matmul(left, sources.vector)),
+        3 => {
+            let sum = d.sum(left);
+            d.write(&format!("sum{number}"), sum);
+            None
+        }
+        4 => {
+            let sums = d.op((AggOp::Sum, Direction::Col), &[left]);
+            d.write(&format!("sums{number}"), sums);
+            None
+        }
+        5 => {
+            let transposed = d.t(left);
+            let product = d.matmul(transposed, sources.column);
+            d.write(&format!("product{number}"), product);
+            None
+        }
+        6 if is_wide(d, left) => {
+            let [u, w] = sources.factors;
+            let product = d.matmul(u, w);
+            Some(d.mult(left, product))
+        }
+        7 if is_wide(d, left) => {
+            let transposed = d.t(sources.factors[1]);
+            let product = d.matmul(left, transposed);
+            d.write(&format!("update{number}"), product);
+            None
+        }
+        8 => {
+            d.write(&format!("kept{number}"), left);
+            Some(d.op(UnaryOp::Abs, &[left]))
+        }
+        _ => Some(d.op(random.pick(CELLWISE), &[left, right])),
+    }
+}
+
+/// `x + exp(x)`, of the result `y + exp(y)`, and so on: one composite cut set per waist. The last value is summed.
+pub(super) fn chain_of_diamonds(length: usize) -> (HopDag, Vec<HopId>) {
+    let mut d = Dag::default();
+    let x = d.read("X", 2000, 1000);
+    let mut waists = vec![d.op(UnaryOp::Abs, &[x])];
+    for _ in 0..length {
+        let waist = *waists.last().expect("the chain has a first waist");
+        let exp = d.op(UnaryOp::Exp, &[waist]);
+        waists.push(d.plus(waist, exp));
+    }
+    let sum = d.sum(*waists.last().expect("the chain has a last waist"));
+    d.write("s", sum);
+    (d.dag, waists)
+}

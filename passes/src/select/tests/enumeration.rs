@@ -1,0 +1,249 @@
+//! `MPSkipEnum` against exhaustive search.
+
+use super::dags::{chain_of_diamonds, random_dag};
+use super::*;
+use crate::select::bound::Bound;
+use crate::select::costing::Costing;
+use crate::select::enumerate::search;
+use crate::select::reachability::Points;
+use crate::select::space::SearchSpace;
+use crate::testing;
+
+/// The most points for which all plans are costed.
+const MOST_POINTS: usize = 14;
+
+/// Relative difference that the order of sums explains.
+const ROUNDING: f64 = 1e-9;
+
+fn ways(enumeration: Enumeration) -> SearchLimits {
+    SearchLimits { enumeration, plans: u64::MAX, exhaustive_points: MOST_POINTS }
+}
+
+/// Calls the function for the partitions of a DAG that have points, but few enough to cost all plans.
+fn for_each_space(dag: &HopDag, mut function: impl FnMut(&SearchSpace<'_>)) {
+    let limits = TemplateLimits::tiny();
+    let context = Context::new(dag, &limits);
+    let memo = prepare(&context, &explore_in(&context, TEMPLATES), SelectPolicy::CostBased);
+    let model = CostModel::default();
+    for partition in partition_in(&context, &memo) {
+        if (1..=MOST_POINTS).contains(&partition.points.len()) {
+            function(&SearchSpace::new(&context, &memo, &partition, &model));
+        }
+    }
+}
+
+/// Which seed to start with and how many random DAGs to try: `FUSELINE_SEED` and `FUSELINE_CASES`.
+pub(in crate::select) fn campaign(cases: u64) -> std::ops::Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seed = number("FUSELINE_SEED").unwrap_or(42);
+    seed..seed + number("FUSELINE_CASES").unwrap_or(cases)
+}
+
+/// P132, P142, P144: neither pruning loses the optimum, and every plan is accounted for; the heuristics are never better.
+/// P129, P133, P140: both prunings are really at work.
+#[test]
+fn pruned_search_equals_exhaustive_search() {
+    let cases = campaign(2_000);
+    let (mut partitions, mut with_structure, mut costed) = (0_u64, 0_u64, [0_u64; 3]);
+    for seed in cases.clone() {
+        let mut random = Random(seed);
+        let operations = 4 + random.below(9);
+        let dag = random_dag(&mut random, operations);
+        for_each_space(&dag, |space| {
+            let plans = 1_u64 << space.points();
+            let all = search(space, SelectPolicy::CostBased, &ways(Enumeration::Partition));
+            assert_eq!(all.stats.evaluated, plans);
+            costed[0] += plans;
+            for (number, enumeration) in [(1, Enumeration::Cost), (2, Enumeration::All)] {
+                let pruned = search(space, SelectPolicy::CostBased, &ways(enumeration));
+                let SearchStats { evaluated, partially_costed, .. } = pruned.stats;
+                assert_eq!(evaluated + partially_costed + pruned.stats.skipped(), plans, "{seed}: {:?}", pruned.stats);
+                let difference = (pruned.seconds - all.seconds).abs();
+                assert!(difference <= ROUNDING * all.seconds, "{seed} {enumeration:?}: {pruned:?} {all:?}\n{dag}");
+                assert_eq!(pruned.bound, pruned.seconds);
+                costed[number] += pruned.stats.costed();
+                with_structure += u64::from(pruned.stats.skipped_by_structure > 0);
+            }
+            for heuristic in [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy] {
+                let opened = search(space, heuristic, &ways(Enumeration::All));
+                assert!(all.seconds <= opened.seconds * (1.0 + ROUNDING));
+                assert!(opened.bound <= all.seconds, "{seed}: {} > {}\n{dag}", opened.bound, all.seconds);
+            }
+            partitions += u64::from(space.points() > 2);
+        });
+    }
+    println!(
+        "{partitions} partitions; plans costed without and with cost-based, and all pruning: {costed:?}; {with_structure} used cut sets"
+    );
+    let tried = cases.end - cases.start;
+    assert!(partitions >= tried / 3, "only {partitions} partitions had something to decide");
+    assert!(with_structure >= tried / 20, "only {with_structure} partitions used cut sets");
+    assert!(costed[2] <= costed[1] && costed[1] < costed[0], "{costed:?}");
+}
+
+/// P129, P130, X8: the lower bound of an assignment undercuts every plan that materialises at least as much.
+#[test]
+fn bounds_are_admissible() {
+    for seed in campaign(300) {
+        let dag = random_dag(&mut Random(seed), 9);
+        for_each_space(&dag, |space| {
+            let region = space.graph.whole();
+            let none = space.fuse_all();
+            let bound = Bound::new(space);
+            let mut costing = Costing::new(space);
+            let points = space.points().min(10);
+            let assignment = |number: usize| {
+                let mut assignment = none.clone();
+                assignment.extend((0..points).filter(|point| number >> point & 1 == 1));
+                assignment
+            };
+            let cost = |number| costing.cost(&assignment(number), &region, f64::INFINITY).expect("there is no limit");
+            let costs: Vec<f64> = (0..1 << points).map(cost).collect();
+            // By assignment: the least cost of those that contain it.
+            let mut least = costs.clone();
+            for point in 0..points {
+                for number in (0..1_usize << points).filter(|number| number >> point & 1 == 0) {
+                    least[number] = least[number].min(least[number | 1 << point]);
+                }
+            }
+            for (number, least) in least.iter().enumerate() {
+                let bound = bound.seconds(&region, &assignment(number));
+                assert!(bound <= *least, "{seed}: {bound} > {least} of {number:b}\n{dag}");
+            }
+        });
+    }
+}
+
+/// P118, P120, P122: plans cost what their operators cost, whether these were remembered from other plans or not.
+#[test]
+fn remembered_operators_are_those_of_the_plan() {
+    for seed in campaign(300) {
+        let mut random = Random(seed);
+        let dag = random_dag(&mut random, 10);
+        for_each_space(&dag, |space| {
+            let region = space.graph.whole();
+            let mut costing = Costing::new(space);
+            for _ in 0..20 {
+                let mut assignment = space.fuse_all();
+                assignment.extend((0..space.points()).filter(|_| random.below(3) == 0));
+                let cost = costing.cost(&assignment, &region, f64::INFINITY).expect("there is no limit");
+                let operators = space.operators(&assignment);
+                let price = |operator: &Operator| space.model.operator_seconds(space.context, operator);
+                let fresh: f64 = operators.iter().map(price).sum();
+                assert!((cost - fresh).abs() <= ROUNDING * fresh, "{seed}: {cost} {fresh}");
+            }
+        });
+    }
+}
+
+/// P127: maximal fusion is costed first. P131: a run is skipped as a whole.
+#[test]
+fn evaluated_and_skipped_plans_add_up() {
+    let (dag, _) = testing::mlogreg();
+    let with = |enumeration| plan_with(&dag, SelectPolicy::CostBased, &ways(enumeration));
+    for enumeration in [Enumeration::None, Enumeration::Partition, Enumeration::Cost, Enumeration::All] {
+        let plan = with(enumeration);
+        let SearchStats { points, opening, evaluated, partially_costed, .. } = plan.stats();
+        assert_eq!((points, opening), (6, 2));
+        assert_eq!(evaluated + partially_costed + plan.stats().skipped(), 64);
+        assert_eq!(plan.partitions[0].assignment, [false; 6]);
+    }
+    assert_eq!(with(Enumeration::Partition).stats().evaluated, 64);
+    assert!(with(Enumeration::Cost).stats().evaluated < 16);
+}
+
+/// P145: without partitioning, the plans of the partitions multiply; the cost is the same (P102).
+#[test]
+fn without_partitioning_the_whole_dag_is_one_search_space() {
+    let mut several = 0;
+    for seed in 0..60 {
+        let dag = random_dag(&mut Random(seed), 7);
+        let apart = plan_with(&dag, SelectPolicy::CostBased, &ways(Enumeration::Partition));
+        if apart.stats().points as usize > 12 {
+            continue;
+        }
+        let together = plan_with(&dag, SelectPolicy::CostBased, &ways(Enumeration::None));
+        assert!(together.partitions.len() <= 1);
+        assert_eq!(together.stats().points, apart.stats().points);
+        if !apart.partitions.is_empty() {
+            assert_eq!(together.stats().evaluated, 1 << apart.stats().points);
+        }
+        assert!((seconds(&together) - seconds(&apart)).abs() <= ROUNDING * seconds(&apart), "{seed}");
+        assert_eq!(together.covers, apart.covers, "{seed}\n{dag}");
+        several += usize::from(apart.partitions.len() > 1);
+    }
+    assert!(several >= 10, "{several}");
+}
+
+/// A DAG with far more points than can be enumerated: the search ends, no worse than both heuristics, and says so.
+#[test]
+fn large_partitions_are_searched_within_the_budget() {
+    let dag = random_dag(&mut Random(1), 120);
+    for enumeration in [Enumeration::None, Enumeration::Partition, Enumeration::Cost, Enumeration::All] {
+        let limits = SearchLimits { enumeration, plans: 500, exhaustive_points: 0 };
+        let chosen = plan_with(&dag, SelectPolicy::CostBased, &limits);
+        assert!(chosen.stats().points > 40);
+        for partition in &chosen.partitions {
+            assert!(partition.stats.costed() <= 500 + 2, "{:?}", partition.stats);
+            assert!(partition.bound <= partition.seconds);
+        }
+        assert!(chosen.stats().exhausted > 0);
+        for heuristic in [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy] {
+            assert!(seconds(&chosen) <= seconds(&plan(&dag, heuristic)) * (1.0 + ROUNDING));
+        }
+    }
+}
+
+/// X6: chains of diamonds fall apart at every waist, so the plans to cost grow with the number of waists, not with its
+/// power.
+#[test]
+fn sub_problems_of_sub_problems_fall_apart_too() {
+    let costed = |length, enumeration| {
+        let (dag, _) = chain_of_diamonds(length);
+        let plan = plan_with(&dag, SelectPolicy::CostBased, &ways(enumeration));
+        assert_eq!(plan.stats().exhausted, 0);
+        (plan.stats().costed(), seconds(&plan))
+    };
+    let (all, seconds) = costed(6, Enumeration::All);
+    let (cost, same) = costed(6, Enumeration::Cost);
+    assert!((seconds - same).abs() <= ROUNDING * same);
+    println!("plans costed with both prunings {all}, with cost-based pruning {cost}");
+    assert!(all <= cost);
+}
+
+/// The chosen plan does not depend on the order in which entries were found.
+#[test]
+fn the_order_of_exploration_decides_nothing() {
+    for seed in 0..100 {
+        let mut random = Random(seed);
+        let dag = random_dag(&mut random, 10);
+        let limits = TemplateLimits::tiny();
+        let context = Context::new(&dag, &limits);
+        let memo = explore_in(&context, TEMPLATES);
+        let chosen = |memo: &MemoTable| {
+            let model = CostModel::default();
+            select_in(&context, memo, SelectPolicy::CostBased, &model, &ways(Enumeration::All)).covers
+        };
+        let groups: Vec<HopId> = memo.groups().map(|(group, _)| group).collect();
+        let mut shuffled = memo.clone();
+        for group in groups {
+            let entries = shuffled.entries_mut(group);
+            for last in (1..entries.len()).rev() {
+                entries.swap(last, random.below(last + 1));
+            }
+        }
+        assert_eq!(chosen(&memo), chosen(&shuffled), "{seed}\n{dag}");
+    }
+}
+
+/// P126, P133: the scan of four points in the paper's order; skipping below `M'2` passes four plans at once.
+#[test]
+fn points_are_sets_of_the_same_universe() {
+    let (dag, _) = chain_of_diamonds(2);
+    for_each_space(&dag, |space| {
+        let mut all = Points::with_capacity(space.points());
+        all.insert_range(..);
+        assert!(space.fuse_all().is_subset(&all));
+        assert_eq!(space.fuse_all().len(), all.len());
+    });
+}

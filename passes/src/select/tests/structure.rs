@@ -1,0 +1,1 @@
+//! Reachability, cut sets and regions.

@@ -1,0 +1,140 @@
+//! Non-zeros per row or per column.
+
+use std::sync::Arc;
+
+/// Rounds of spreading what exceeds the limit: each round fills more rows, and few are enough.
+const ROUNDS: usize = 16;
+
+/// One count for each row, or for each column. Cheap to clone.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Counts {
+    /// All are the same.
+    Uniform {
+        /// How many there are.
+        length: usize,
+        /// Each of them.
+        count: f64,
+    },
+    /// One by one.
+    Each(Arc<[f64]>),
+}
+
+impl From<Vec<f64>> for Counts {
+    fn from(counts: Vec<f64>) -> Self {
+        Counts::Each(counts.into())
+    }
+}
+
+impl Counts {
+    /// The same count `length` times.
+    pub fn uniform(length: usize, count: f64) -> Self {
+        Counts::Uniform { length, count }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Counts::Uniform { length, .. } => *length,
+            Counts::Each(counts) => counts.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The count of a row or column.
+    pub fn at(&self, position: usize) -> f64 {
+        match self {
+            Counts::Uniform { count, .. } => *count,
+            Counts::Each(counts) => counts[position],
+        }
+    }
+
+    /// All of them together.
+    pub fn sum(&self) -> f64 {
+        match self {
+            Counts::Uniform { length, count } => *length as f64 * count,
+            Counts::Each(counts) => counts.iter().sum(),
+        }
+    }
+
+    /// The largest, 0 of none.
+    pub fn max(&self) -> f64 {
+        match self {
+            Counts::Uniform { count, length } if *length > 0 => *count,
+            Counts::Uniform { .. } => 0.0,
+            Counts::Each(counts) => counts.iter().copied().fold(0.0, f64::max),
+        }
+    }
+
+    /// A function of each.
+    pub(super) fn map(&self, function: impl Fn(f64) -> f64) -> Counts {
+        match self {
+            Counts::Uniform { length, count } => Counts::uniform(*length, function(*count)),
+            Counts::Each(counts) => counts.iter().map(|&count| function(count)).collect::<Vec<_>>().into(),
+        }
+    }
+
+    /// A function of each and the one of another list of the same length.
+    pub(super) fn zip(&self, other: &Counts, function: impl Fn(f64, f64) -> f64) -> Counts {
+        debug_assert_eq!(self.len(), other.len(), "counts of the same dimension");
+        match (self, other) {
+            (Counts::Uniform { length, count }, Counts::Uniform { count: others, .. }) => {
+                Counts::uniform(*length, function(*count, *others))
+            }
+            _ => (0..self.len())
+                .map(|position| function(self.at(position), other.at(position)))
+                .collect::<Vec<_>>()
+                .into(),
+        }
+    }
+
+    /// Counts in proportion to these that sum up to `total`, none above `limit`: what exceeds it goes to the others.
+    pub(super) fn scaled_to(&self, total: f64, limit: f64) -> Counts {
+        let mut scale = total / self.sum().max(f64::MIN_POSITIVE);
+        for _ in 0..ROUNDS {
+            let (mut full, mut rest) = (0.0, 0.0);
+            for count in self.iter() {
+                if count * scale >= limit { full += limit } else { rest += count }
+            }
+            let fitting = if rest > 0.0 { ((total - full) / rest).max(0.0) } else { scale };
+            if fitting <= scale {
+                break;
+            }
+            scale = fitting;
+        }
+        self.map(|count| (count * scale).min(limit))
+    }
+
+    /// These, then those of another list.
+    pub(super) fn chain(&self, other: &Counts) -> Counts {
+        match (self, other) {
+            (Counts::Uniform { length, count }, Counts::Uniform { length: more, count: others }) if count == others => {
+                Counts::uniform(length + more, *count)
+            }
+            _ => self.iter().chain(other.iter()).collect::<Vec<_>>().into(),
+        }
+    }
+
+    /// A range of them.
+    pub(super) fn range(&self, first: usize, length: usize) -> Counts {
+        match self {
+            Counts::Uniform { count, .. } => Counts::uniform(length, *count),
+            Counts::Each(counts) => counts[first..first + length].to_vec().into(),
+        }
+    }
+
+    /// From the last to the first.
+    pub(super) fn reversed(&self) -> Counts {
+        match self {
+            Counts::Uniform { .. } => self.clone(),
+            Counts::Each(counts) => counts.iter().rev().copied().collect::<Vec<_>>().into(),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = f64> + '_ {
+        (0..self.len()).map(|position| self.at(position))
+    }
+}

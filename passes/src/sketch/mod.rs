@@ -1,0 +1,103 @@
+//! Sketches of sparse matrices: non-zeros per row and per column, from which the non-zeros of intermediates are
+//! estimated (after the MNC sketches of matrix non-zero counts).
+//!
+//! Sizes carry worst-case numbers of non-zeros, which later stages rely on; estimates serve the cost model alone, as a
+//! table beside the DAG. Like the bounds they take it that no sum cancels and that operations that keep zeros keep
+//! nothing else. What is estimated is
+//!
+//! * exact for products in which every row of the left, or every column of the right, has at most one non-zero
+//!   (selections, permutations, diagonals), for transposes, concatenations and operations that keep the pattern;
+//! * never above the worst case, since [`crate::template::Context::expected_size`] takes the smaller of the two.
+
+mod counts;
+mod estimates;
+mod operations;
+#[cfg(test)]
+mod tests;
+
+pub use counts::Counts;
+pub use estimates::{InputSketches, SparsityEstimates, inputs_worth_a_sketch};
+
+/// How the non-zeros of a matrix are spread over its rows and columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sketch {
+    /// Non-zeros of each row.
+    rows: Counts,
+    /// Non-zeros of each column.
+    cols: Counts,
+    /// Whether the counts are those of the matrix rather than expectations.
+    is_exact: bool,
+}
+
+impl Sketch {
+    /// The sketch of a matrix whose non-zeros were counted.
+    pub fn exact(rows: impl Into<Counts>, cols: impl Into<Counts>) -> Self {
+        Sketch { rows: rows.into(), cols: cols.into(), is_exact: true }
+    }
+
+    /// The sketch of a matrix of which these counts are expected.
+    pub fn expected(rows: impl Into<Counts>, cols: impl Into<Counts>) -> Self {
+        Sketch { rows: rows.into(), cols: cols.into(), is_exact: false }
+    }
+
+    /// A matrix without any structure.
+    pub fn uniform(rows: u64, cols: u64, non_zeros: f64) -> Self {
+        let each = |length: u64| Counts::uniform(length as usize, non_zeros / (length as f64).max(1.0));
+        Sketch::expected(each(rows), each(cols))
+    }
+
+    /// A matrix without zeros.
+    pub fn dense(rows: u64, cols: u64) -> Self {
+        let each = |length: u64, count: u64| Counts::uniform(length as usize, count as f64);
+        Sketch::exact(each(rows, cols), each(cols, rows))
+    }
+
+    /// Non-zeros of each row.
+    pub fn rows(&self) -> &Counts {
+        &self.rows
+    }
+
+    /// Non-zeros of each column.
+    pub fn cols(&self) -> &Counts {
+        &self.cols
+    }
+
+    /// Number of non-zeros.
+    pub fn non_zeros(&self) -> f64 {
+        self.rows.sum()
+    }
+
+    /// Whether the counts are those of the matrix.
+    pub fn is_exact(&self) -> bool {
+        self.is_exact
+    }
+
+    fn cells(&self) -> f64 {
+        self.rows.len() as f64 * self.cols.len() as f64
+    }
+
+    /// Whether every row surely has at most one non-zero.
+    fn selects_by_row(&self) -> bool {
+        self.is_exact && self.rows.max() <= 1.0
+    }
+
+    /// Whether every column surely has at most one non-zero.
+    fn selects_by_column(&self) -> bool {
+        self.is_exact && self.cols.max() <= 1.0
+    }
+
+    /// Rows that are expected to have non-zeros.
+    fn occupied_rows(&self) -> f64 {
+        self.rows.map(|count| occupied(count, self.is_exact)).sum()
+    }
+
+    /// Columns that are expected to have non-zeros.
+    fn occupied_cols(&self) -> f64 {
+        self.cols.map(|count| occupied(count, self.is_exact)).sum()
+    }
+}
+
+/// The probability that a row or column with this count has a non-zero.
+fn occupied(count: f64, is_exact: bool) -> f64 {
+    if is_exact { count.min(1.0) } else { -(-count).exp_m1() }
+}

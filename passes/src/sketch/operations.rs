@@ -1,0 +1,150 @@
+//! Sketches of results from sketches of operands.
+
+use super::{Counts, Sketch, occupied};
+
+impl Sketch {
+    /// The transpose.
+    pub fn transpose(&self) -> Sketch {
+        Sketch { rows: self.cols.clone(), cols: self.rows.clone(), is_exact: self.is_exact }
+    }
+
+    /// The rows from the last to the first.
+    pub fn reverse_rows(&self) -> Sketch {
+        Sketch { rows: self.rows.reversed(), ..self.clone() }
+    }
+
+    /// The matrix product with a matrix of as many rows as this one has columns.
+    ///
+    /// Where one side selects, so that no two terms meet in a cell, every pair of non-zeros gives one. Else non-zeros
+    /// are taken to be spread evenly within the occupied rows and columns.
+    pub fn product(&self, right: &Sketch) -> Sketch {
+        let pairs = self.cols.zip(&right.rows, |left, right| left * right).sum();
+        let non_zeros = if self.selects_by_row() || right.selects_by_column() {
+            pairs
+        } else {
+            let room = self.occupied_rows() * right.occupied_cols();
+            let met = self.spread_pairs(right, room);
+            met.max(self.half_full_rows() * right.half_full_cols()).min(room).min(pairs)
+        };
+        Sketch::expected(
+            self.rows.scaled_to(non_zeros, right.cols.len() as f64),
+            right.cols.scaled_to(non_zeros, self.rows.len() as f64),
+        )
+    }
+
+    /// Cells of `room` that some of the pairs of non-zeros fall into, each independently of the others.
+    fn spread_pairs(&self, right: &Sketch, room: f64) -> f64 {
+        if room <= 0.0 {
+            return 0.0;
+        }
+        let log_missed = self.cols.zip(&right.rows, |left, right| (-(left * right / room).min(1.0)).ln_1p()).sum();
+        room * -log_missed.exp_m1()
+    }
+
+    /// Rows in which more than half of the columns are not zero: two such vectors surely meet.
+    fn half_full_rows(&self) -> f64 {
+        let half = self.cols.len() as f64 / 2.0;
+        if self.is_exact { self.rows.map(|count| f64::from(u8::from(count > half))).sum() } else { 0.0 }
+    }
+
+    fn half_full_cols(&self) -> f64 {
+        self.transpose().half_full_rows()
+    }
+
+    /// The element-wise product with a matrix of the same dimensions, or any other operation that a zero of either
+    /// operand annihilates.
+    pub fn intersection(&self, other: &Sketch) -> Sketch {
+        let (rows, cols) = self.meetings(other);
+        Sketch::expected(rows, cols)
+    }
+
+    /// The element-wise sum with a matrix of the same dimensions, or any other operation that is zero where both are.
+    pub fn union(&self, other: &Sketch) -> Sketch {
+        let (met_rows, met_cols) = self.meetings(other);
+        let joined = |one: &Counts, other: &Counts, met: &Counts| {
+            one.zip(other, |one, other| one + other).zip(met, |both, met| both - met)
+        };
+        Sketch::expected(joined(&self.rows, &other.rows, &met_rows), joined(&self.cols, &other.cols, &met_cols))
+    }
+
+    /// Cells by row and by column in which two matrices of the same dimensions both have non-zeros, when rows and
+    /// columns are independent.
+    fn meetings(&self, other: &Sketch) -> (Counts, Counts) {
+        let by_row = self.rows.zip(&other.rows, |one, other| one * other);
+        let by_col = self.cols.zip(&other.cols, |one, other| one * other);
+        let pairs = (self.non_zeros() * other.non_zeros()).max(f64::MIN_POSITIVE);
+        let (row_rate, col_rate) = (by_col.sum() / pairs, by_row.sum() / pairs);
+        let limit = |one: &Counts, other: &Counts, met: &Counts, rate: f64| {
+            let least = one.zip(other, f64::min);
+            met.zip(&least, |met, least| (met * rate).min(least))
+        };
+        (limit(&self.rows, &other.rows, &by_row, row_rate), limit(&self.cols, &other.cols, &by_col, col_rate))
+    }
+
+    /// The element-wise product with a column vector that repeats along the columns.
+    pub fn masked_by_column(&self, vector: &Sketch) -> Sketch {
+        let present = vector.rows.map(|count| occupied(count, vector.is_exact));
+        let rows = self.rows.zip(&present, |count, present| count * present);
+        let kept = if self.non_zeros() > 0.0 { rows.sum() / self.non_zeros() } else { 0.0 };
+        Sketch::expected(rows, self.cols.map(|count| count * kept))
+    }
+
+    /// The element-wise product with a row vector that repeats along the rows.
+    pub fn masked_by_row(&self, vector: &Sketch) -> Sketch {
+        self.transpose().masked_by_column(&vector.transpose()).transpose()
+    }
+
+    /// The diagonal matrix of this column vector.
+    pub fn diagonal_matrix(&self) -> Sketch {
+        Sketch { rows: self.rows.clone(), cols: self.rows.clone(), is_exact: self.is_exact }
+    }
+
+    /// The column vector of the diagonal of this square matrix.
+    pub fn diagonal(&self) -> Sketch {
+        let non_zeros = self.non_zeros().max(f64::MIN_POSITIVE);
+        let rows = self.rows.zip(&self.cols, |row, col| (row * col / non_zeros).min(1.0));
+        let total = rows.sum();
+        Sketch::expected(rows, vec![total])
+    }
+
+    /// The column vector of sums of rows.
+    pub fn row_sums(&self) -> Sketch {
+        let rows = self.rows.map(|count| occupied(count, self.is_exact));
+        let total = rows.sum();
+        Sketch { rows, cols: vec![total].into(), is_exact: self.is_exact }
+    }
+
+    /// The row vector of sums of columns.
+    pub fn column_sums(&self) -> Sketch {
+        self.transpose().row_sums().transpose()
+    }
+
+    /// This matrix and another of as many rows, side by side.
+    pub fn bind_columns(&self, right: &Sketch) -> Sketch {
+        Sketch {
+            rows: self.rows.zip(&right.rows, |left, right| left + right),
+            cols: self.cols.chain(&right.cols),
+            is_exact: self.is_exact && right.is_exact,
+        }
+    }
+
+    /// This matrix above another of as many columns.
+    pub fn bind_rows(&self, below: &Sketch) -> Sketch {
+        self.transpose().bind_columns(&below.transpose()).transpose()
+    }
+
+    /// A range of rows and columns, each given by its first (from 0) and its length.
+    pub fn range(&self, (first_row, rows): (usize, usize), (first_col, cols): (usize, usize)) -> Sketch {
+        let (by_row, by_col) = (self.rows.range(first_row, rows), self.cols.range(first_col, cols));
+        let total = self.non_zeros();
+        let share = |part: f64| if total > 0.0 { part / total } else { 0.0 };
+        let (row_share, col_share) = (share(by_row.sum()), share(by_col.sum()));
+        let is_whole = rows == self.rows.len() && cols == self.cols.len();
+        let is_exact = self.is_exact && is_whole;
+        Sketch {
+            rows: by_row.map(|count| (count * col_share).min(cols as f64)),
+            cols: by_col.map(|count| (count * row_share).min(rows as f64)),
+            is_exact,
+        }
+    }
+}

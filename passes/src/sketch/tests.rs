@@ -1,0 +1,225 @@
+//! Estimates against the non-zeros of boolean patterns: exact where structure decides, close elsewhere.
+
+use super::*;
+use crate::template::{Context, TemplateLimits};
+use crate::testing::{Dag, Random};
+use std::sync::Arc;
+
+/// Where a matrix is not zero.
+#[derive(Clone)]
+struct Pattern {
+    rows: usize,
+    cols: usize,
+    cells: Vec<bool>,
+}
+
+impl Pattern {
+    fn new(rows: usize, cols: usize, is_set: impl FnMut(usize) -> bool) -> Self {
+        Pattern { rows, cols, cells: (0..rows * cols).map(is_set).collect() }
+    }
+
+    fn of(rows: usize, cols: usize, is_set: impl Fn(usize, usize) -> bool) -> Self {
+        Pattern::new(rows, cols, |cell| is_set(cell / cols, cell % cols))
+    }
+
+    fn random(random: &mut Random, rows: usize, cols: usize, sparsity: f64) -> Self {
+        Pattern::new(rows, cols, |_| (random.below(1 << 20) as f64) < sparsity * f64::from(1 << 20))
+    }
+
+    /// Columns of very different density, as words in documents.
+    fn skewed(random: &mut Random, rows: usize, cols: usize) -> Self {
+        Pattern::new(rows, cols, |cell| random.below(1 + cell % cols) == 0)
+    }
+
+    fn permutation(random: &mut Random, size: usize) -> Self {
+        let mut order: Vec<usize> = (0..size).collect();
+        for last in (1..size).rev() {
+            order.swap(last, random.below(last + 1));
+        }
+        Pattern::of(size, size, |row, col| order[row] == col)
+    }
+
+    /// A single non-zero in each row, in columns that differ in number.
+    fn selection(random: &mut Random, rows: usize, cols: usize) -> Self {
+        let chosen: Vec<usize> = (0..rows)
+            .map(|_| {
+                let bound = 1 + random.below(cols);
+                random.below(bound)
+            })
+            .collect();
+        Pattern::of(rows, cols, |row, col| chosen[row] == col)
+    }
+
+    fn at(&self, row: usize, col: usize) -> bool {
+        self.cells[row * self.cols + col]
+    }
+
+    fn non_zeros(&self) -> f64 {
+        self.cells.iter().filter(|&&set| set).count() as f64
+    }
+
+    fn sketch(&self) -> Sketch {
+        let count = |set: usize| set as f64;
+        let rows: Vec<f64> =
+            (0..self.rows).map(|row| count((0..self.cols).filter(|&col| self.at(row, col)).count())).collect();
+        let cols: Vec<f64> =
+            (0..self.cols).map(|col| count((0..self.rows).filter(|&row| self.at(row, col)).count())).collect();
+        Sketch::exact(rows, cols)
+    }
+
+    fn transpose(&self) -> Pattern {
+        Pattern::of(self.cols, self.rows, |row, col| self.at(col, row))
+    }
+
+    fn product(&self, right: &Pattern) -> Pattern {
+        Pattern::of(self.rows, right.cols, |row, col| (0..self.cols).any(|k| self.at(row, k) && right.at(k, col)))
+    }
+
+    fn zip(&self, other: &Pattern, op: impl Fn(bool, bool) -> bool) -> Pattern {
+        Pattern::of(self.rows, self.cols, |row, col| op(self.at(row, col), other.at(row, col)))
+    }
+}
+
+/// The larger of estimate over truth and truth over estimate.
+fn relative_error(estimate: f64, truth: f64) -> f64 {
+    if truth == estimate { 1.0 } else { (estimate / truth).max(truth / estimate) }
+}
+
+/// Products in which one side selects, and operations that keep the pattern.
+#[test]
+fn structure_is_estimated_exactly() {
+    let mut random = Random(7);
+    for _ in 0..20 {
+        let (m, n) = (10 + random.below(40), 10 + random.below(40));
+        let x = Pattern::skewed(&mut random, m, n);
+        let permutation = Pattern::permutation(&mut random, m);
+        let selection = Pattern::selection(&mut random, 30, m);
+        let diagonal = Pattern::of(n, n, |row, col| row == col && row % 3 != 0);
+        let exact: [(&str, Sketch, Pattern); 8] = [
+            ("permutation", permutation.sketch().product(&x.sketch()), permutation.product(&x)),
+            ("selection", selection.sketch().product(&x.sketch()), selection.product(&x)),
+            ("diagonal", x.sketch().product(&diagonal.sketch()), x.product(&diagonal)),
+            (
+                "selection transposed",
+                x.transpose().sketch().product(&selection.transpose().sketch()),
+                x.transpose().product(&selection.transpose()),
+            ),
+            ("transpose", x.sketch().transpose(), x.transpose()),
+            (
+                "cbind",
+                x.sketch().bind_columns(&permutation.sketch()),
+                Pattern::of(m, n + m, |row, col| if col < n { x.at(row, col) } else { permutation.at(row, col - n) }),
+            ),
+            ("sums of rows", x.sketch().row_sums(), Pattern::of(m, 1, |row, _| (0..n).any(|col| x.at(row, col)))),
+            ("sums of columns", x.sketch().column_sums(), Pattern::of(1, n, |_, col| (0..m).any(|row| x.at(row, col)))),
+        ];
+        for (name, sketch, truth) in exact {
+            let (estimate, truth) = (sketch.non_zeros(), truth.non_zeros());
+            assert!((estimate - truth).abs() < 1e-6 * truth.max(1.0), "{name}: {estimate}, not {truth}");
+            assert_eq!(sketch.rows().sum().round(), sketch.cols().sum().round(), "{name}");
+        }
+    }
+}
+
+/// Prints what the estimates are off by; structured and random cases.
+#[test]
+fn estimates_are_close() {
+    let mut random = Random(11);
+    let mut cases: Vec<(String, f64, f64)> = Vec::new();
+    let mut case = |name: &str, sketch: Sketch, truth: Pattern| {
+        assert_eq!((sketch.rows().len(), sketch.cols().len()), (truth.rows, truth.cols), "{name}");
+        cases.push((name.to_owned(), sketch.non_zeros(), truth.non_zeros()));
+    };
+    for sparsity in [0.003, 0.01, 0.03, 0.1, 0.3] {
+        let a = Pattern::random(&mut random, 200, 150, sparsity);
+        let b = Pattern::random(&mut random, 150, 180, sparsity);
+        let c = Pattern::random(&mut random, 200, 150, sparsity);
+        let d = Pattern::random(&mut random, 180, 100, sparsity);
+        let (sa, sb, sc, sd) = (a.sketch(), b.sketch(), c.sketch(), d.sketch());
+        case(&format!("A %*% B, {sparsity}"), sa.product(&sb), a.product(&b));
+        case(&format!("A %*% B %*% D, {sparsity}"), sa.product(&sb).product(&sd), a.product(&b).product(&d));
+        case(&format!("t(A) %*% C, {sparsity}"), sa.transpose().product(&sc), a.transpose().product(&c));
+        case(&format!("A + C, {sparsity}"), sa.union(&sc), a.zip(&c, |a, c| a || c));
+        if sparsity >= 0.03 {
+            case(&format!("A * C, {sparsity}"), sa.intersection(&sc), a.zip(&c, |a, c| a && c));
+        }
+    }
+    let words = Pattern::skewed(&mut random, 200, 150);
+    let embedding = Pattern::of(150, 40, |row, _| row % 10 != 0);
+    case("skewed %*% rows without zeros", words.sketch().product(&embedding.sketch()), words.product(&embedding));
+    let first = Pattern::of(150, 150, |row, col| col == 0 && row < 75 || row == col);
+    case("skewed %*% one full column", words.sketch().product(&first.sketch()), words.product(&first));
+    let other = Pattern::skewed(&mut random, 200, 150);
+    case("skewed * skewed", words.sketch().intersection(&other.sketch()), words.zip(&other, |a, b| a && b));
+    case("skewed + skewed", words.sketch().union(&other.sketch()), words.zip(&other, |a, b| a || b));
+    let outer = (Pattern::of(200, 1, |row, _| row % 5 == 0), Pattern::of(1, 150, |_, col| col % 7 == 0));
+    case("outer product", outer.0.sketch().product(&outer.1.sketch()), outer.0.product(&outer.1));
+
+    let errors: Vec<f64> = cases.iter().map(|&(_, estimate, truth)| relative_error(estimate, truth)).collect();
+    for ((name, estimate, truth), error) in cases.iter().zip(&errors) {
+        println!("{name:<32} estimated {estimate:>9.1}, true {truth:>7}, error {error:.3}");
+        assert!(*error < 1.75, "{name}: {estimate}, not {truth}");
+    }
+    let mean = (errors.iter().map(|error| error.ln()).sum::<f64>() / errors.len() as f64).exp();
+    println!("geometric mean of {} errors: {mean:.3}", errors.len());
+    assert!(mean < 1.1, "{mean}");
+}
+
+/// A DAG over a sparse matrix: a product with its transpose, scaled.
+fn gram() -> (Dag, [fuseline_ir::hop::HopId; 3]) {
+    let mut d = Dag::default();
+    let x = d.sparse("X", 1000, 1000, 1000);
+    let xt = d.t(x);
+    let gram = d.matmul(xt, x);
+    let two = d.number(2.0);
+    let scaled = d.mult(gram, two);
+    d.write("G", scaled);
+    (d, [x, gram, scaled])
+}
+
+/// The bound of a product stands in sizes, the estimate in the context alone.
+#[test]
+fn contexts_expect_what_sketches_tell() {
+    let (d, [x, gram, scaled]) = gram();
+    let limits = TemplateLimits::default();
+    assert_eq!(d.dag[gram].size.nnz, Some(1_000_000));
+    let diagonal = Arc::new(Sketch::exact(vec![1.0; 1000], vec![1.0; 1000]));
+    let inputs = InputSketches::from([("X".to_owned(), diagonal)]);
+    let context = Context::with_estimates(&d.dag, &limits, SparsityEstimates::new(&d.dag, &inputs));
+    for id in [x, gram, scaled] {
+        assert_eq!(context.expected_size(id).nnz, Some(1000));
+    }
+    // Without structure a product of random matrices is expected.
+    let unstructured = SparsityEstimates::new(&d.dag, &InputSketches::new());
+    let expected = Context::with_estimates(&d.dag, &limits, unstructured).expected_size(gram).nnz;
+    assert!(expected.is_some_and(|nnz| (900..1100).contains(&nnz)), "{expected:?}");
+    assert_eq!(Context::new(&d.dag, &limits).expected_size(gram).nnz, Some(1_000_000));
+    assert_eq!(inputs_worth_a_sketch(&d.dag).into_iter().collect::<Vec<_>>(), ["X"]);
+}
+
+/// Estimates exceed neither bounds nor cells, whatever the DAG and the sketches.
+#[test]
+fn estimates_stay_below_bounds() {
+    let mut random = Random(3);
+    let mut estimated = 0;
+    for _ in 0..500 {
+        let dag = crate::testing::random_dag(&mut random, 12);
+        let structured = Sketch::exact(
+            (0..1500).map(|row| f64::from(u8::from(row < 900))).collect::<Vec<_>>(),
+            (0..300).map(|_| 3.0).collect::<Vec<_>>(),
+        );
+        let inputs = InputSketches::from([("S".to_owned(), Arc::new(structured))]);
+        let limits = TemplateLimits::default();
+        let estimates = SparsityEstimates::new(&dag, &inputs);
+        let context = Context::with_estimates(&dag, &limits, estimates.clone());
+        for (id, hop) in &dag.hops {
+            let expected = context.expected_size(id);
+            assert!(expected.nnz.unwrap_or(u64::MAX) <= hop.size.nnz.unwrap_or(u64::MAX));
+            if let Some(estimate) = estimates.non_zeros(id) {
+                estimated += 1;
+                assert!(Some(estimate) <= hop.size.cells(), "{id} of {dag}");
+            }
+        }
+    }
+    assert!(estimated > 500, "{estimated} estimates");
+}

@@ -1,0 +1,173 @@
+//! Explanations as data: what `fuseline explain --format json` prints, and what drawings are made of.
+//!
+//! The document has a version, which changes when a field changes its meaning or goes; new fields may come without.
+//! Operators are named by their numbers within their DAG. Order is that of the DAG, so equal compilations give equal
+//! bytes.
+
+use super::ExplainStage;
+use fuseline_ir::hop::{HopDag, HopId, HopOp};
+use fuseline_ir::memo::{MemoTable, TemplateType};
+use fuseline_passes::explain::report;
+use fuseline_passes::explain::report::PlanReport;
+use fuseline_passes::memory::output_bytes;
+use fuseline_passes::pipeline::Stage;
+use fuseline_runtime::CompileStage;
+use serde::{Deserialize, Serialize};
+
+/// The version of [`ExplainDocument`].
+pub const DOCUMENT_VERSION: u32 = 1;
+
+/// A stage of the compilation of a script.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExplainDocument {
+    /// [`DOCUMENT_VERSION`].
+    pub version: u32,
+    /// The stage: `hops`, `rewritten`, `memo` or `plan`.
+    pub stage: String,
+    /// The DAGs, in the order of the program.
+    pub dags: Vec<ExplainedDag>,
+}
+
+/// A DAG at a stage.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExplainedDag {
+    /// Where it comes from: `block 2`.
+    pub name: String,
+    /// The operators, inputs before their users.
+    pub operators: Vec<ExplainedHop>,
+    /// The variables that it assigns.
+    pub outputs: Vec<ExplainedOutput>,
+    /// The operators with effects, in program order.
+    pub effects: Vec<u32>,
+    /// The memo table (stage `memo`): the groups in ascending order.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub memo: Option<Vec<ExplainedGroup>>,
+    /// The chosen plan and the reasons for it (stage `plan`).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub plan: Option<PlanReport>,
+}
+
+/// An operator of a DAG.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExplainedHop {
+    /// Its number.
+    pub id: u32,
+    /// The operation, as the text form writes it.
+    pub operation: String,
+    /// The operation as the paper labels it.
+    pub label: String,
+    /// The operators whose values it takes, by position.
+    pub inputs: Vec<u32>,
+    /// The type of its value.
+    pub data_type: String,
+    /// Rows of a matrix, where known.
+    pub rows: Option<u64>,
+    /// Columns of a matrix, where known.
+    pub cols: Option<u64>,
+    /// Non-zeros of a matrix at most, where known.
+    pub nnz: Option<u64>,
+    /// Bytes of its value, where known.
+    pub bytes: Option<u64>,
+}
+
+/// A variable that a DAG assigns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExplainedOutput {
+    /// The variable.
+    pub name: String,
+    /// The operator whose value it takes.
+    pub hop: u32,
+}
+
+/// The partial fusion plans of an operator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExplainedGroup {
+    /// The operator.
+    pub hop: u32,
+    /// Its plans, in the order of exploration.
+    pub entries: Vec<ExplainedEntry>,
+}
+
+/// A partial fusion plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExplainedEntry {
+    /// The plan in the paper's notation: `R(-1,9)`.
+    pub notation: String,
+    /// The template.
+    pub template: TemplateType,
+    /// By input: the group that is fused there, or nothing where the input is materialised.
+    pub inputs: Vec<Option<u32>>,
+    /// Whether consumers may extend the plan.
+    pub open: bool,
+    /// Whether the plan is an operator as it is.
+    pub valid: bool,
+}
+
+impl ExplainedDag {
+    /// The DAG at a stage, if this is that stage.
+    pub(super) fn at(stage: ExplainStage, compiled: &CompileStage<'_>, name: &str) -> Option<ExplainedDag> {
+        let dag = match (stage, compiled) {
+            (ExplainStage::Hops, CompileStage::Sized(dag))
+            | (ExplainStage::Rewritten, CompileStage::Rewritten(dag, _)) => ExplainedDag::new(dag, name),
+            (ExplainStage::Memo, CompileStage::Fusion(Stage::Explored(dag, memo))) => {
+                ExplainedDag { memo: Some(groups(memo)), ..ExplainedDag::new(dag, name) }
+            }
+            (ExplainStage::Plan, CompileStage::Fusion(Stage::Selected(selection))) => {
+                ExplainedDag { plan: Some(report(selection)), ..ExplainedDag::new(selection.context.dag, name) }
+            }
+            _ => return None,
+        };
+        Some(dag)
+    }
+
+    fn new(dag: &HopDag, name: &str) -> Self {
+        let output = |output: &fuseline_ir::hop::HopOutput| ExplainedOutput {
+            name: output.name.clone(),
+            hop: output.hop.as_u32(),
+        };
+        ExplainedDag {
+            name: name.to_owned(),
+            operators: dag.hops.keys().map(|id| hop(dag, id)).collect(),
+            outputs: dag.outputs.iter().map(output).collect(),
+            effects: dag.effects.iter().map(|effect| effect.as_u32()).collect(),
+            memo: None,
+            plan: None,
+        }
+    }
+}
+
+fn hop(dag: &HopDag, id: HopId) -> ExplainedHop {
+    let hop = &dag[id];
+    ExplainedHop {
+        id: id.as_u32(),
+        operation: hop.op.to_string(),
+        label: match &hop.op {
+            HopOp::Read(name) => name.clone(),
+            HopOp::Literal(value) => value.to_string(),
+            op => op.label(),
+        },
+        inputs: hop.inputs.iter().map(|input| input.as_u32()).collect(),
+        data_type: hop.data_type.to_string(),
+        rows: hop.size.rows,
+        cols: hop.size.cols,
+        nnz: hop.size.nnz,
+        bytes: output_bytes(hop),
+    }
+}
+
+fn groups(memo: &MemoTable) -> Vec<ExplainedGroup> {
+    let groups = memo.groups().map(|(group, entries)| ExplainedGroup {
+        hop: group.as_u32(),
+        entries: entries
+            .iter()
+            .map(|entry| ExplainedEntry {
+                notation: entry.to_string(),
+                template: entry.ttype,
+                inputs: entry.inputs[..usize::from(entry.arity)].iter().map(|input| input.map(HopId::as_u32)).collect(),
+                open: entry.close.is_open(),
+                valid: entry.close.is_valid(),
+            })
+            .collect(),
+    });
+    groups.collect()
+}
