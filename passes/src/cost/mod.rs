@@ -124,14 +124,14 @@ impl CostModel {
     ) -> CostTerms {
         let terms = match self.execution(context, template, vector) {
             None => return CostTerms::FORBIDDEN,
-            Some(ExecutionType::Local) => self.local_terms(vector),
+            Some(ExecutionType::Local) => self.local_terms(template.is_some(), vector),
             Some(ExecutionType::Distributed) => self.distributed_terms(vector),
         };
         let executions = self.executions.unwrap_or(f64::INFINITY);
         CostTerms { once: self.machine.first_time(template.is_some(), vector.output) / executions, ..terms }
     }
 
-    fn local_terms(&self, vector: &CostVector) -> CostTerms {
+    fn local_terms(&self, is_fused: bool, vector: &CostVector) -> CostTerms {
         let machine = &self.machine;
         let gather = machine.sparse.gather / machine.threads as f64;
         let read = |input: &InputRead| {
@@ -143,7 +143,7 @@ impl CostModel {
             return CostTerms::FREE;
         }
         CostTerms {
-            start: machine.start,
+            start: if is_fused { machine.start.fused } else { machine.start.basic },
             write: machine.local_write_time(vector.output),
             read: vector.inputs.iter().map(read).sum(),
             compute: vector.work.seconds(machine),

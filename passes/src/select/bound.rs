@@ -69,7 +69,8 @@ impl Spent {
 impl<'a> Bound<'a> {
     pub(crate) fn new(space: &'a SearchSpace<'a>) -> Self {
         let (machine, context, members) = (&space.model.machine, space.context, &space.partition.members);
-        let start = machine.cluster.as_ref().map_or(machine.start, |cluster| machine.start.min(cluster.start));
+        let here = machine.start.basic.min(machine.start.fused);
+        let start = machine.cluster.as_ref().map_or(here, |cluster| here.min(cluster.start));
         let shares = LeastShares::new(space);
         let compute = |(&id, &share): (&HopId, &f64)| {
             let share = share.min(own_share(space, id));
