@@ -11,7 +11,7 @@ use fuseline_passes::joint::explain_choice;
 use fuseline_passes::liveness::assigned_variables;
 use fuseline_passes::pipeline::OptimizerOptions;
 use fuseline_passes::program::{ProgramOptions, simplify_program};
-use fuseline_passes::rewrite::{RewriteOptions, explain_rewrites};
+use fuseline_passes::rewrite::{RewriteOptions, explain_rewrites, summarize_rewrites};
 use fuseline_passes::size::{SizeEnvironment, explain_sizes};
 
 /// Every subtest. A new stage is one line here.
@@ -124,9 +124,14 @@ fn size(input: &Input<'_>) -> Result<String, String> {
     each_dag(input, explain_sizes)
 }
 
-/// What rewriting does, with the default options, and what comes of it.
+/// What rewriting does, and what comes of it; `summary` in one line each, `algebraic` as with real numbers.
 fn rewrite(input: &Input<'_>) -> Result<String, String> {
-    each_dag(input, |dag| explain_rewrites(dag, &RewriteOptions::default()))
+    let algebraic = input.options.contains_key("algebraic");
+    let options = RewriteOptions { algebraic, ..RewriteOptions::default() };
+    each_dag(input, |dag| match input.options.contains_key("summary") {
+        true => format!("  {}\n", summarize_rewrites(dag, &options)),
+        false => explain_rewrites(dag, &options),
+    })
 }
 
 /// The forms that the search over rewrites and fusion prices, the one it takes, and its fused operators.

@@ -239,6 +239,9 @@ fn rules_have_unique_names_and_documentation() {
     let distinct: std::collections::BTreeSet<&&str> = names.iter().collect();
     assert_eq!(distinct.len(), names.len());
     assert!(all().all(|rule| !rule.doc.is_empty() && !rule.patterns.is_empty()));
+    let decision = include_str!("../../../../docs/adr/0016-rewrite-rules.md");
+    let unlisted: Vec<&&str> = names.iter().filter(|name| !decision.contains(&format!("`{name}`"))).collect();
+    assert!(unlisted.is_empty(), "docs/adr/0016-rewrite-rules.md does not list {unlisted:?}");
 }
 
 #[test]
