@@ -4,6 +4,7 @@
 //! reads the fused operators off the table under that assignment.
 
 mod bound;
+mod certificate;
 mod costing;
 mod cut_sets;
 mod enumerate;
@@ -29,6 +30,7 @@ use fuseline_ir::memo::{MemoTable, TemplateType};
 
 use std::str::FromStr;
 
+pub use certificate::{CertificateError, check_bounds, check_plan};
 pub use limits::{Enumeration, SearchLimits};
 pub use statistics::SearchStats;
 pub use verify::{CoverError, verify_cover};
