@@ -6,7 +6,7 @@ use fuseline_ir::cplan::{self, CPlan};
 use fuseline_ir::hop::{self, HopDag};
 use fuseline_ir::program::{self, Program};
 use fuseline_lang::ParseOptions;
-use fuseline_passes::explain::{explain_cplans, explain_memo, explain_partitions, explain_plan};
+use fuseline_passes::explain::{explain_cplans, explain_memo, explain_partitions, explain_plan, explain_reasons};
 use fuseline_passes::joint::explain_choice;
 use fuseline_passes::liveness::assigned_variables;
 use fuseline_passes::pipeline::OptimizerOptions;
@@ -25,6 +25,7 @@ pub(crate) const SUBTESTS: &Subtests = &[
     ("explore", explore),
     ("partition", partition),
     ("select", select),
+    ("reasons", reasons),
     ("plan", execution::plan),
     ("cplan", cplan),
     ("cost", cost),
@@ -177,6 +178,11 @@ fn partition(input: &Input<'_>) -> Result<String, String> {
 /// The chosen covers.
 fn select(input: &Input<'_>) -> Result<String, String> {
     each_fused_dag(input, explain_plan)
+}
+
+/// The chosen plan with the reasons for it.
+fn reasons(input: &Input<'_>) -> Result<String, String> {
+    each_fused_dag(input, explain_reasons)
 }
 
 /// The CPlans of the chosen covers.
