@@ -15,7 +15,7 @@ use super::limits::{Enumeration, SearchLimits};
 use super::reachability::Points;
 use super::space::SearchSpace;
 use super::statistics::SearchStats;
-use super::{PlanAssignment, SelectPolicy, random};
+use super::{SelectPolicy, random};
 
 /// The share by which equal costs differ that were summed in another order.
 const ROUNDING: f64 = 1e-10;
@@ -66,7 +66,7 @@ pub(crate) fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &Sea
         SelectPolicy::CostBased | SelectPolicy::Exhaustive => search.cost_based(),
         SelectPolicy::Random { seed } => {
             let assignment = random::assignment(seed, &space.partition.members, space.points());
-            search.open(points(assignment));
+            search.open(points(&assignment));
         }
     }
     let is_complete = matches!(policy, SelectPolicy::CostBased | SelectPolicy::Exhaustive) || space.points() == 0;
@@ -80,7 +80,7 @@ fn affordable(space: &SearchSpace<'_>, plans: u64) -> u64 {
 }
 
 /// The points that are true.
-fn points(assignment: PlanAssignment) -> Points {
+fn points(assignment: &[bool]) -> Points {
     let mut points = Points::with_capacity(assignment.len());
     points.extend(assignment.iter().enumerate().filter(|(_, is_true)| **is_true).map(|(point, _)| point));
     points

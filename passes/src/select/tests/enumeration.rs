@@ -195,6 +195,14 @@ fn large_partitions_are_searched_within_the_budget() {
     }
 }
 
+/// Far beyond what is analysed pair by pair, the bound alone may still prove a plan optimal.
+#[test]
+fn partitions_of_hundreds_of_points_are_searched() {
+    let (chain, _) = chain_of_diamonds(300);
+    let fused = plan_with(&chain, SelectPolicy::CostBased, &ways(Enumeration::All));
+    assert_eq!((fused.stats().points, fused.stats().exhausted, fused.covers.len()), (600, 0, 1));
+}
+
 /// X6: chains of diamonds fall apart at every waist, so the plans to cost grow with the number of waists, not with its
 /// power.
 #[test]

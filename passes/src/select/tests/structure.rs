@@ -8,6 +8,7 @@ use crate::select::cut_sets::{Problem, candidates, score};
 use crate::select::enumerate::search;
 use crate::select::reachability::Points;
 use crate::select::space::SearchSpace;
+use fuseline_ir::memo::MemoEntry;
 use fuseline_ir::ops::{AggOp, Direction};
 
 fn points(space: &SearchSpace<'_>, numbers: &[usize]) -> Points {
@@ -147,4 +148,28 @@ fn a_shared_producer_connects_both_sides_of_a_cut() {
         let all = search(space, SelectPolicy::CostBased, &ways(Enumeration::Partition));
         assert!((found.seconds - all.seconds).abs() <= ROUNDING * all.seconds);
     });
+}
+
+/// Outer plans of a product that no sparse matrix drives are gone before partitions are formed; the others stay.
+#[test]
+fn outer_plans_without_a_driver_are_pruned() {
+    let limits = TemplateLimits::tiny();
+    let outer_groups = |dag: &HopDag| {
+        let context = Context::new(dag, &limits);
+        let memo = prepare(&context, &explore_in(&context, TEMPLATES), SelectPolicy::CostBased);
+        let has_outer = |entries: &[MemoEntry]| entries.iter().any(|entry| entry.ttype == TemplateType::Outer);
+        memo.groups().filter(|(_, entries)| has_outer(entries)).map(|(group, _)| group).collect::<Vec<_>>()
+    };
+    let mut d = Dag::default();
+    let (u, w) = (d.read("U", 2000, 10), d.read("W", 10, 1000));
+    let product = d.matmul(u, w);
+    let exp = d.op(UnaryOp::Exp, &[product]);
+    let root = d.op(UnaryOp::Sqrt, &[exp]);
+    d.write("o", root);
+    assert_eq!(outer_groups(&d.dag), []);
+    let s = d.sparse("S", 2000, 1000, 500);
+    let weighted = d.mult(s, exp);
+    let sum = d.sum(weighted);
+    d.write("s", sum);
+    assert_eq!(outer_groups(&d.dag), [product, exp, weighted, sum]);
 }
