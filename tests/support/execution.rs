@@ -3,13 +3,15 @@
 use crate::filetest::Input;
 use crate::stages::Module;
 use fuseline::{
-    BackendKind, CompileOptions, CompileStage, CpuFeatures, Dense, ExplainStage, MatrixBlock, Mode, Outcome,
-    Primitives, RuntimeValue, Session, StagePrinter, Variables,
+    BackendKind, CompileOptions, CompileStage, CpuFeatures, Dense, MatrixBlock, Mode, Outcome, Primitives,
+    RuntimeValue, Session, Variables,
 };
 use fuseline_interp::oracle::{self, OracleValue};
 use fuseline_ir::hop::{HopDag, HopOp};
 use fuseline_ir::{SizeInfo, Value};
+use fuseline_passes::explain::{operator_legend, plan_text};
 use fuseline_passes::machine::Machine;
+use fuseline_passes::pipeline::{Selection, Stage};
 use fuseline_passes::template::TemplateLimits;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -28,8 +30,7 @@ fn small(backend: BackendKind) -> CompileOptions {
     CompileOptions { backend, template_limits: TemplateLimits::tiny(), ..CompileOptions::default() }
 }
 
-/// The fusion plans of a script's blocks, as `fuseline explain --stage plan` shows them, but for one machine wherever the
-/// test runs. Options: `mode=`, and those of the script.
+/// The fusion plans of a script's blocks, for one machine wherever the test runs. Options: `mode=`, and those of the script.
 pub(crate) fn plan(input: &Input<'_>) -> Result<String, String> {
     let mode = match input.options.get("mode").copied() {
         None | Some("gen") => Mode::Gen,
@@ -43,11 +44,12 @@ pub(crate) fn plan(input: &Input<'_>) -> Result<String, String> {
     let arguments: Vec<(&str, &str)> = input.options.iter().map(|(&name, &value)| (name, value)).collect();
     let name = input.path.display().to_string();
     let script = session.compile_script(&name, input.text, &arguments).map_err(|error| error.to_string())?;
-    let mut printer = StagePrinter::new(ExplainStage::Plan);
     let mut texts: BTreeMap<usize, String> = BTreeMap::new();
     let observe = &mut |block, stage: CompileStage<'_>| {
-        printer.observe(&stage);
-        texts.entry(block).or_default().push_str(&printer.take());
+        if let CompileStage::Fusion(Stage::Selected(Selection { context, plan, .. })) = stage {
+            let text = plan_text(plan) + &operator_legend(context.dag, plan);
+            texts.entry(block).or_default().push_str(&text);
+        }
     };
     session.compile_blocks(&script.for_effects(), observe).map_err(|error| error.to_string())?;
     let texts = texts.iter().filter(|(_, text)| !text.is_empty());

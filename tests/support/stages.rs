@@ -6,12 +6,12 @@ use fuseline_ir::cplan::{self, CPlan};
 use fuseline_ir::hop::{self, HopDag};
 use fuseline_ir::program::{self, Program};
 use fuseline_lang::ParseOptions;
-use fuseline_passes::explain::{explain_cplans, explain_memo, explain_partitions, explain_plan};
+use fuseline_passes::explain::{explain_cplans, explain_memo, explain_partitions, explain_plan, explain_reasons};
 use fuseline_passes::joint::explain_choice;
 use fuseline_passes::liveness::assigned_variables;
 use fuseline_passes::pipeline::OptimizerOptions;
 use fuseline_passes::program::{ProgramOptions, simplify_program};
-use fuseline_passes::rewrite::{RewriteOptions, explain_rewrites};
+use fuseline_passes::rewrite::{RewriteOptions, explain_rewrites, summarize_rewrites};
 use fuseline_passes::size::{SizeEnvironment, explain_sizes};
 
 /// Every subtest. A new stage is one line here.
@@ -25,6 +25,7 @@ pub(crate) const SUBTESTS: &Subtests = &[
     ("explore", explore),
     ("partition", partition),
     ("select", select),
+    ("reasons", reasons),
     ("plan", execution::plan),
     ("cplan", cplan),
     ("cost", cost),
@@ -124,9 +125,14 @@ fn size(input: &Input<'_>) -> Result<String, String> {
     each_dag(input, explain_sizes)
 }
 
-/// What rewriting does, with the default options, and what comes of it.
+/// What rewriting does, and what comes of it; `summary` in one line each, `algebraic` as with real numbers.
 fn rewrite(input: &Input<'_>) -> Result<String, String> {
-    each_dag(input, |dag| explain_rewrites(dag, &RewriteOptions::default()))
+    let algebraic = input.options.contains_key("algebraic");
+    let options = RewriteOptions { algebraic, ..RewriteOptions::default() };
+    each_dag(input, |dag| match input.options.contains_key("summary") {
+        true => format!("  {}\n", summarize_rewrites(dag, &options)),
+        false => explain_rewrites(dag, &options),
+    })
 }
 
 /// The forms that the search over rewrites and fusion prices, the one it takes, and its fused operators.
@@ -172,6 +178,11 @@ fn partition(input: &Input<'_>) -> Result<String, String> {
 /// The chosen covers.
 fn select(input: &Input<'_>) -> Result<String, String> {
     each_fused_dag(input, explain_plan)
+}
+
+/// The chosen plan with the reasons for it.
+fn reasons(input: &Input<'_>) -> Result<String, String> {
+    each_fused_dag(input, explain_reasons)
 }
 
 /// The CPlans of the chosen covers.

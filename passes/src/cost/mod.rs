@@ -30,8 +30,8 @@ pub(crate) use constraints::prune_impossible;
 pub use prediction::Predictions;
 pub use sparsity::{DENSE_SPARSITY, UNKNOWN_DRIVER_SPARSITY, bytes, bytes_of};
 pub(crate) use sparsity::{driver_sparsity, inputs_by_cell, is_driver, iteration_space, sparse_driver, sparsity};
-pub(crate) use vector::multi_aggregate_vector;
 pub use vector::{CostVector, InputRead, cost_vector};
+pub(crate) use vector::{multi_aggregate_vector, output_bytes};
 pub use work::Work;
 
 /// A basic operator (without template, one member) or fused operator, as a plan has it.

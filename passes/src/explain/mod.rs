@@ -18,7 +18,7 @@ pub use text::{report_text, seconds_text};
 use crate::construct::{CoverInput, construct_in};
 use crate::explore::explore_in;
 use crate::partition::{PlanPartition, partition_in};
-use crate::pipeline::OptimizerOptions;
+use crate::pipeline::{OptimizerOptions, Planned, Selection, plan_in};
 use crate::select::{FusionPlan, prepare, select_in};
 use crate::template::{Context, TEMPLATES};
 use fuseline_ir::hop::{FusionCover, HopDag, HopId};
@@ -99,6 +99,13 @@ pub fn plan_text(plan: &FusionPlan) -> String {
 fn selected(context: &Context<'_>, options: &OptimizerOptions) -> FusionPlan {
     let memo = explore_in(context, TEMPLATES);
     select_in(context, &memo, options.policy, &options.model, &options.search_limits)
+}
+
+/// The chosen plan with the reasons for it: [`report`] as text.
+pub fn explain_reasons(dag: &HopDag, options: &OptimizerOptions) -> String {
+    let context = options.context(dag);
+    let Planned { memo, plan } = plan_in(&context, options);
+    report_text(dag, &report(&Selection { context: &context, memo: &memo, options, plan: &plan }))
 }
 
 /// The CPlans of the chosen covers with their inputs, and the covers that have none.

@@ -21,6 +21,7 @@ mod operator;
 mod report;
 mod rules;
 mod saturate;
+mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,7 @@ pub(crate) use alternatives::{Alternatives, Choices, Flip};
 pub(crate) use forms::{Form, Forms};
 pub use report::{RewriteReport, Tried, explain_rewrites};
 pub use rules::{Change, Each, Guard, Rule, all as all_rules};
+pub use summary::{RewriteSummary, summarize_rewrites};
 
 use fuseline_ir::hop::HopDag;
 

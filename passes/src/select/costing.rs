@@ -5,7 +5,7 @@
 //! operators of a plan are known from earlier ones, with their costs.
 
 use super::reachability::{Points, Region};
-use super::space::{Reading, SearchSpace};
+use super::space::{Influences, Reading, SearchSpace};
 use fixedbitset::FixedBitSet;
 use foldhash::{HashMap, HashMapExt};
 use smallvec::SmallVec;
@@ -24,10 +24,8 @@ struct Priced {
 pub(crate) struct Costing<'a> {
     space: &'a SearchSpace<'a>,
     /// By group and the points that determine its operator.
-    known: HashMap<(usize, Points), Priced>,
+    known: HashMap<(usize, Influences), Priced>,
     reading: Reading,
-    /// The group and points that are looked up.
-    key: (usize, Points),
     materialized: FixedBitSet,
     pending: Vec<usize>,
     /// Operators priced, each time that it was not remembered.
@@ -40,7 +38,6 @@ impl<'a> Costing<'a> {
             space,
             known: HashMap::new(),
             reading: Reading::default(),
-            key: (0, Points::with_capacity(space.points())),
             materialized: FixedBitSet::with_capacity(space.partition.members.len()),
             pending: Vec::new(),
             operators: 0,
@@ -61,9 +58,8 @@ impl<'a> Costing<'a> {
             if self.materialized.put(group) {
                 continue;
             }
-            self.key.0 = group;
-            self.space.influences(group, assignment, &mut self.key.1);
-            if !self.known.contains_key(&self.key) {
+            let key = (group, self.space.influences(group, assignment, &mut self.reading));
+            if !self.known.contains_key(&key) {
                 if !is_read {
                     self.space.read(assignment, &mut self.reading);
                     is_read = true;
@@ -72,9 +68,9 @@ impl<'a> Costing<'a> {
                 let operator = self.space.operator(group, assignment, &mut self.reading);
                 let inputs = self.space.materialized_inputs(&operator).map(|group| group as u32).collect();
                 let seconds = self.space.model.operator_seconds(self.space.context, &operator);
-                self.known.insert(self.key.clone(), Priced { seconds, inputs });
+                self.known.insert(key.clone(), Priced { seconds, inputs });
             }
-            let priced = &self.known[&self.key];
+            let priced = &self.known[&key];
             seconds += priced.seconds;
             if seconds > limit {
                 return None;

@@ -5,7 +5,7 @@
 //! point. Cut sets that promise the fewest plans come first in the layout, so that their points are the most significant
 //! digits; the other points follow, those of large intermediates first, because these reach the upper bound soonest.
 
-use super::reachability::{Points, Region};
+use super::reachability::{MOST_POINTS, Points, Region};
 use super::space::SearchSpace;
 use crate::cost;
 use std::cell::OnceCell;
@@ -44,6 +44,7 @@ impl Problem {
     pub(crate) fn whole(space: &SearchSpace<'_>, is_structural: bool) -> Self {
         let cut = space.fuse_all();
         let region = space.graph.whole();
+        let is_structural = is_structural && space.points() <= MOST_POINTS;
         let candidates = if is_structural { candidates(space, &region) } else { Vec::new() };
         let mut layout: Vec<usize> = Vec::new();
         let mut rest = region.points.clone();

@@ -17,6 +17,15 @@ use super::space::SearchSpace;
 use super::statistics::SearchStats;
 use super::{PlanAssignment, SelectPolicy, random};
 
+/// The share by which equal costs differ that were summed in another order.
+const ROUNDING: f64 = 1e-10;
+
+/// Groups of all plans of a partition that are visited before the best plan so far is taken.
+const MOST_GROUPS: u64 = 1 << 23;
+
+/// Plans that are costed however large they are.
+const FEWEST_PLANS: u64 = 64;
+
 /// What a search found.
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -46,7 +55,8 @@ pub(crate) fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &Sea
         bound: Bound::new(space),
         costing: Costing::new(space),
         is_pruned,
-        plans: if is_small { u64::MAX } else { limits.plans },
+        plans: if is_small { u64::MAX } else { affordable(space, limits.plans) },
+        runs: 0,
         best: None,
         stats: SearchStats { points: space.points() as u64, ..SearchStats::default() },
     };
@@ -63,6 +73,12 @@ pub(crate) fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &Sea
     search.found(is_complete)
 }
 
+/// So many plans, or fewer where a plan has very many groups.
+fn affordable(space: &SearchSpace<'_>, plans: u64) -> u64 {
+    let groups = space.partition.members.len().max(1) as u64;
+    plans.min((MOST_GROUPS / groups).max(FEWEST_PLANS))
+}
+
 /// The points that are true.
 fn points(assignment: PlanAssignment) -> Points {
     let mut points = Points::with_capacity(assignment.len());
@@ -77,8 +93,10 @@ struct Search<'a> {
     costing: Costing<'a>,
     /// Whether plans are skipped at all.
     is_pruned: bool,
-    /// Plans to cost.
+    /// Plans to cost and runs to skip.
     plans: u64,
+    /// Runs skipped by their lower bound.
+    runs: u64,
     /// The cheapest plan so far with its cost.
     best: Option<(Points, f64)>,
     stats: SearchStats,
@@ -91,7 +109,7 @@ impl Search<'_> {
     }
 
     fn is_at_limit(&self) -> bool {
-        self.stats.costed() >= self.plans
+        self.stats.costed() + self.runs >= self.plans
     }
 
     fn found(self, is_complete: bool) -> Found {
@@ -134,12 +152,15 @@ impl Search<'_> {
     /// plans to scan.
     fn descend(&mut self) {
         let mut upper = f64::INFINITY;
-        while self.upper() < upper && self.stats.opening < self.plans / 2 {
+        while self.upper() < upper {
             upper = self.upper();
             for point in 0..self.space.points() {
+                if self.stats.opening >= self.plans / 2 {
+                    return;
+                }
                 let mut neighbour = self.best.as_ref().map_or_else(|| self.space.fuse_all(), |(best, _)| best.clone());
                 neighbour.toggle(point);
-                if self.bound.seconds(&self.whole.region, &neighbour) < self.upper() {
+                if !self.is_excluded(self.whole, &neighbour, self.upper()) {
                     self.open(neighbour);
                 }
             }
@@ -152,17 +173,19 @@ impl Search<'_> {
         let mut upper = limit;
         let mut scan = Scan::new(problem, given);
         loop {
+            if self.is_at_limit() {
+                self.stats.exhausted = 1;
+                return best;
+            }
             let run = number_of_plans(problem.layout.len() - scan.decided);
-            let is_excluded = self.is_pruned && self.bound.seconds(&problem.region, &scan.assignment) >= upper;
+            let is_excluded = self.is_pruned && self.is_excluded(problem, &scan.assignment, upper);
             let cut_set = problem.cut_set_at(scan.decided, &scan.assignment).filter(|_| !is_excluded);
             let sub_problems = cut_set.and_then(|number| self.sub_problems(problem, number));
             let skips = is_excluded || sub_problems.is_some();
             let found = if is_excluded {
+                self.runs += 1;
                 self.stats.skipped_by_cost = self.stats.skipped_by_cost.saturating_add(run);
                 None
-            } else if self.is_at_limit() {
-                self.stats.exhausted = 1;
-                return best;
             } else if let Some(sub_problems) = sub_problems {
                 let combined = self.combine(sub_problems, &scan.assignment, run, upper);
                 combined.and_then(|assignment| self.cost(problem, assignment, upper))
@@ -177,6 +200,12 @@ impl Search<'_> {
                 return best;
             }
         }
+    }
+
+    /// Whether no plan of a problem with these points true, and possibly more, is better than `upper` by more than sums
+    /// in another order differ.
+    fn is_excluded(&self, problem: &Problem, assignment: &Points, upper: f64) -> bool {
+        self.bound.seconds(&problem.region, assignment) >= upper * (1.0 - ROUNDING)
     }
 
     /// The plan of a problem with its cost, if that is less than `upper`.
@@ -261,4 +290,41 @@ fn number_of_plans(free: usize) -> u64 {
 fn plans_one_by_one(sub_problems: &[Problem]) -> u64 {
     let free = sub_problems.iter().map(|problem| problem.layout.len()).filter(|&free| free > 0);
     free.map(number_of_plans).fold(1, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::four_points;
+    use super::*;
+
+    /// P126: all assignments, from all false to all true.
+    #[test]
+    fn a_scan_visits_every_assignment_once() {
+        four_points(|problem| {
+            let mut scan = Scan::new(problem, &Points::with_capacity(4));
+            let mut visited = vec![scan.assignment.clone()];
+            while scan.advance(4) {
+                visited.push(scan.assignment.clone());
+            }
+            assert!(visited[0].is_clear() && visited[15].is_full());
+            visited.sort();
+            visited.dedup();
+            assert_eq!(visited.len(), 16);
+        });
+    }
+
+    /// P131, P133: with the second of four points true and the rest false, skipping passes four plans at once.
+    #[test]
+    fn a_skip_passes_the_subtree_below_the_last_true_point() {
+        four_points(|problem| {
+            let mut scan = Scan::new(problem, &Points::with_capacity(4));
+            while scan.digits != [false, true, false, false] {
+                assert!(scan.advance(4));
+            }
+            assert_eq!(number_of_plans(4 - scan.decided), 4);
+            assert!(scan.advance(scan.decided));
+            assert_eq!(scan.digits, [true, false, false, false]);
+            assert_eq!(scan.assignment.ones().collect::<Vec<_>>(), [problem.layout[0]]);
+        });
+    }
 }

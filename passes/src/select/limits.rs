@@ -49,7 +49,8 @@ impl FromStr for Enumeration {
 pub struct SearchLimits {
     /// How the cheapest plan is looked for.
     pub enumeration: Enumeration,
-    /// Plans to cost per partition before the best so far is taken.
+    /// Plans to cost, or runs of plans to skip, per partition before the best so far is taken; fewer in partitions of
+    /// thousands of operators.
     pub plans: u64,
     /// The most interesting points for which [`super::SelectPolicy::Exhaustive`] costs every plan; partitions with more
     /// are searched with pruning.

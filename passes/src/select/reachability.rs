@@ -45,6 +45,8 @@ pub(crate) struct Reference {
 pub(crate) struct ReachabilityGraph {
     /// Distinct, in ascending order of consumers.
     pub(crate) references: Vec<Reference>,
+    /// By group: where its references begin; and where the last ones end.
+    first_references: Vec<usize>,
     /// What members read of each other, fused or not: consumer and producer, in ascending order of consumers.
     reads: Vec<(usize, usize)>,
     /// Roots and externally consumed groups.
@@ -99,7 +101,14 @@ impl ReachabilityGraph {
             partition.roots.iter().chain(&partition.externally_consumed).filter_map(position).collect();
         starts.sort_unstable();
         let rivals = rivals(&references, partition);
-        ReachabilityGraph { references, reads, starts, rivals, groups: partition.members.len() }
+        let begin = |group| references.partition_point(|reference: &Reference| reference.consumer < group);
+        let first_references = (0..=partition.members.len()).map(begin).collect();
+        ReachabilityGraph { references, first_references, reads, starts, rivals, groups: partition.members.len() }
+    }
+
+    /// The references of a group.
+    pub(crate) fn references_of(&self, group: usize) -> &[Reference] {
+        &self.references[self.first_references[group]..self.first_references[group + 1]]
     }
 
     /// The references that operators may extend over when the points of a cut are true.
@@ -173,6 +182,10 @@ impl ReachabilityGraph {
     }
 }
 
+/// Partitions with more points than this are not analysed pair by pair: whatever reads the same producer may meet, and
+/// there are no cut sets.
+pub(crate) const MOST_POINTS: usize = 512;
+
 /// By point: see [`ReachabilityGraph::rivals`].
 fn rivals(references: &[Reference], partition: &PlanPartition) -> Vec<Option<Points>> {
     let mut above: Vec<Option<FixedBitSet>> = vec![None; partition.members.len()];
@@ -180,13 +193,13 @@ fn rivals(references: &[Reference], partition: &PlanPartition) -> Vec<Option<Poi
     let mut by_producer = references.to_vec();
     by_producer.sort_by_key(|reference| reference.producer);
     for group in by_producer.chunk_by(|one, other| one.producer == other.producer).filter(|group| group.len() > 1) {
-        for reference in group {
+        for reference in group.iter().filter(|_| partition.points.len() <= MOST_POINTS) {
             above[reference.consumer].get_or_insert_with(|| ancestors(reference.consumer, references, partition));
         }
         for (reference, point) in group.iter().filter_map(|reference| Some((reference, reference.point?))) {
             let may_meet = |other: &&Reference| {
                 let sets = above[reference.consumer].as_ref().zip(above[other.consumer].as_ref());
-                other.consumer != reference.consumer && sets.is_some_and(|(one, other)| !one.is_disjoint(other))
+                other.consumer != reference.consumer && sets.is_none_or(|(one, other)| !one.is_disjoint(other))
             };
             for other in group.iter().filter(may_meet) {
                 rivals[point] = rivals[point].take().zip(other.point).map(|(mut rivals, other)| {

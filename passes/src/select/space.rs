@@ -41,6 +41,16 @@ pub(crate) struct Reading {
     operators: u64,
 }
 
+impl Reading {
+    /// Whether a group was not met before in the operator at hand.
+    fn is_new(&mut self, group: usize) -> bool {
+        std::mem::replace(&mut self.member_of[group], self.operators) != self.operators
+    }
+}
+
+/// Points, in the order in which they are met.
+pub(crate) type Influences = SmallVec<[u32; 8]>;
+
 /// A partition prepared for search. Groups are positions in [`PlanPartition::members`], points in
 /// [`PlanPartition::points`].
 pub(crate) struct SearchSpace<'a> {
@@ -49,10 +59,6 @@ pub(crate) struct SearchSpace<'a> {
     pub(crate) model: &'a CostModel,
     pub(crate) graph: ReachabilityGraph,
     entries: Vec<Vec<Entry>>,
-    /// By group: the points on references that are reachable without crossing another point.
-    frontiers: Vec<Points>,
-    /// By point: the group that it materialises.
-    producers: Vec<usize>,
 }
 
 /// The rank in which templates are preferred.
@@ -88,15 +94,7 @@ impl<'a> SearchSpace<'a> {
             entries
         };
         let graph = ReachabilityGraph::new(context, memo, partition);
-        SearchSpace {
-            context,
-            partition,
-            model,
-            entries: partition.members.iter().map(indexed).collect(),
-            frontiers: frontiers(&graph, partition),
-            producers: partition.points.iter().filter_map(|point| position(point.producer)).collect(),
-            graph,
-        }
+        SearchSpace { context, partition, model, entries: partition.members.iter().map(indexed).collect(), graph }
     }
 
     /// Number of interesting points.
@@ -123,19 +121,29 @@ impl<'a> SearchSpace<'a> {
         self.entries[group].iter().any(|entry| entry.entry.ttype == template)
     }
 
+    /// Whether an operator of the template may start at a group.
+    pub(crate) fn starts(&self, group: usize, template: TemplateType) -> bool {
+        let is_start = |entry: &Entry| entry.entry.close.is_valid() && !entry.references.is_empty();
+        self.entries[group].iter().any(|entry| entry.entry.ttype == template && is_start(entry))
+    }
+
     /// Of the points of an assignment, those that determine the operator which starts at a group: what lies below a
     /// materialised point has no influence.
-    pub(crate) fn influences(&self, group: usize, assignment: &Points, influences: &mut Points) {
-        influences.clone_from(&self.frontiers[group]);
-        let mut crossed: SmallVec<[usize; 32]> = influences.difference(assignment).collect();
-        while let Some(point) = crossed.pop() {
-            for next in self.frontiers[self.producers[point]].ones() {
-                if !influences.put(next) && !assignment.contains(next) {
-                    crossed.push(next);
+    pub(crate) fn influences(&self, group: usize, assignment: &Points, reading: &mut Reading) -> Influences {
+        let mut influences = Influences::new();
+        reading.member_of.resize(self.entries.len(), 0);
+        reading.operators += 1;
+        let mut pending: SmallVec<[usize; 32]> = SmallVec::from_slice(&[group]);
+        while let Some(group) = pending.pop() {
+            for reference in self.graph.references_of(group) {
+                match reference.point.filter(|&point| assignment.contains(point)) {
+                    Some(point) => influences.push(point as u32),
+                    None if reading.is_new(reference.producer) => pending.push(reference.producer),
+                    None => {}
                 }
             }
         }
-        influences.intersect_with(assignment);
+        influences
     }
 
     /// The basic and fused operators of the plan under an assignment.
@@ -250,7 +258,6 @@ impl<'a> SearchSpace<'a> {
 
     /// The operator that an entry of a group starts.
     fn fused(&self, start: usize, number: usize, reading: &mut Reading) -> Operator {
-        let choices = &reading.choices;
         let root = self.partition.members[start];
         let template = self.entries[start][number].entry.ttype;
         reading.operators += 1;
@@ -265,10 +272,10 @@ impl<'a> SearchSpace<'a> {
                     inputs.push(input);
                     continue;
                 };
-                if std::mem::replace(&mut reading.member_of[reference], reading.operators) != reading.operators {
+                if reading.is_new(reference) {
                     members.push(input);
                     // A Cell entry inside of another template continues with Cell entries.
-                    let resume = choices[reference][entry.entry.ttype as usize];
+                    let resume = reading.choices[reference][entry.entry.ttype as usize];
                     pending.extend(resume.map(|number| (reference, number)));
                 }
             }
@@ -290,20 +297,4 @@ pub(crate) fn constructible(context: &Context<'_>, operator: Operator) -> Option
         }
     }
     is_constructible(context, &operator).then_some(operator)
-}
-
-/// By group: the points on references that are reachable without crossing another point.
-fn frontiers(graph: &ReachabilityGraph, partition: &PlanPartition) -> Vec<Points> {
-    let mut frontiers = vec![Points::with_capacity(partition.points.len()); partition.members.len()];
-    // Consumers ascend, and producers come before their consumers.
-    for reference in &graph.references {
-        match reference.point {
-            Some(point) => frontiers[reference.consumer].insert(point),
-            None => {
-                let (below, above) = frontiers.split_at_mut(reference.consumer);
-                above[0].union_with(&below[reference.producer]);
-            }
-        }
-    }
-    frontiers
 }

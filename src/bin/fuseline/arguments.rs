@@ -176,6 +176,10 @@ pub(crate) struct Options {
     #[arg(long)]
     strict_ieee: bool,
 
+    /// Rewrite as if numbers were real, whatever that does to overflow, NaN and infinities
+    #[arg(long, conflicts_with_all = ["strict_ieee", "no_rewrites"])]
+    algebraic: bool,
+
     /// Threads [default: all]; results do not depend on it
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
@@ -232,6 +236,7 @@ impl Options {
             rewrites: !self.no_rewrites,
             program: if self.no_rewrites { ProgramOptions::NONE } else { ProgramOptions::default() },
             strict_ieee: self.strict_ieee,
+            algebraic: self.algebraic,
             threads: self.threads,
             memory_budget: self.mem,
             machine: machine(self.machine.as_deref())?.unwrap_or(defaults.machine.clone()),

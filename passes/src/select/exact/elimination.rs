@@ -69,6 +69,15 @@ impl Elimination {
         elimination
     }
 
+    /// The message that each variable leaves, in the order of elimination; none if a bucket was split.
+    pub(super) fn messages(&self) -> Option<Vec<(usize, &Factor)>> {
+        let message = |bucket: &Bucket| match bucket.messages[..] {
+            [number] => Some((bucket.variable, &self.factors[number])),
+            _ => None,
+        };
+        self.buckets.iter().map(message).collect()
+    }
+
     /// Puts a function into the bucket of the variable whose turn comes first; gives its number.
     fn place(&mut self, factor: Factor, rank: &[usize]) -> usize {
         let number = self.factors.len();

@@ -13,15 +13,17 @@ mod problem;
 #[cfg(test)]
 mod tests;
 
+use super::certificate::{Certificate, Step};
 use super::{PartitionPlan, PlanAssignment, SearchStats};
 use crate::cost::{CostModel, Operator};
 use crate::partition::{InterestingPoint, PlanPartition};
 use crate::template::Context;
 use elimination::Elimination;
+use factor::Factor;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::MemoTable;
 use operators::Groups;
-use problem::{MAX_SCOPE, Problem};
+use problem::{MAX_SCOPE, Problem, Variable};
 
 /// The best plan of a partition, or none where it is too large to be stated. At most `limit` branches are taken to find
 /// operators, and as many to choose among them.
@@ -33,7 +35,8 @@ pub(super) fn solve(
     limit: u64,
 ) -> Option<PartitionPlan> {
     let mut groups = Groups::new(context, memo, partition, model);
-    let problem = Problem::new(&mut groups, limit)?;
+    let mut problem = Problem::new(&mut groups, limit)?;
+    problem.give_up_groups();
     let count = problem.free().len();
     let seconds = |assignment: &[bool]| problem.seconds(assignment);
     let (factors, is_exact) = problem.factors(false);
@@ -55,6 +58,34 @@ pub(super) fn solve(
     };
     let assignment = assignment(partition, &operators);
     Some(PartitionPlan { partition: partition.clone(), assignment, operators, seconds: best.value, bound, stats })
+}
+
+/// What proves the bound of [`solve`]; none where the search for operators ended early or a bucket was split, so that no
+/// messages are the proof.
+pub(super) fn certify(
+    context: &Context<'_>,
+    memo: &MemoTable,
+    partition: &PlanPartition,
+    model: &CostModel,
+    limit: u64,
+) -> Option<Certificate> {
+    let mut groups = Groups::new(context, memo, partition, model);
+    let mut problem = Problem::new(&mut groups, limit)?;
+    let id = |group: usize| partition.members[group];
+    let operators = |variable: &Variable| variable.candidates.iter().map(|found| found.operator.clone()).collect();
+    let listed = problem.variables.iter().map(|variable| (id(variable.group), operators(variable))).collect();
+    let given_up = problem.give_up_groups().into_iter().map(id).collect();
+    let free: Vec<HopId> = problem.free().into_iter().map(|number| id(problem.variables[number].group)).collect();
+    let (factors, is_exact) = problem.factors(false);
+    let elimination = Elimination::new(free.len(), factors, MAX_SCOPE, is_exact);
+    let step = |(variable, message): (usize, &Factor)| Step {
+        group: free[variable],
+        scope: message.scope.iter().map(|&variable| free[variable]).collect(),
+        message: message.table.clone(),
+    };
+    let steps = elimination.messages().filter(|_| is_exact && problem.is_complete())?.into_iter().map(step).collect();
+    let required = groups.required().into_iter().map(id).collect();
+    Some(Certificate { operators: listed, required, given_up, steps })
 }
 
 /// Operators in terms of interesting points: one is materialised where its producer is, and every operator with the

@@ -55,9 +55,7 @@ impl Problem {
             let variable = Variable { group, is_required: is_required(&group), candidates, floor };
             variables.insert(group, variable);
         }
-        let mut problem = Problem { variables: variables.into_values().collect() };
-        problem.give_up_groups();
-        Some(problem)
+        Some(Problem { variables: variables.into_values().collect() })
     }
 
     /// Whether all operators of all groups are known.
@@ -65,12 +63,14 @@ impl Problem {
         self.variables.iter().all(|variable| variable.floor.is_none())
     }
 
-    /// Gives up groups that no optimal plan needs to materialise, until there is none, and drops what reads them.
+    /// Gives up groups that no optimal plan needs to materialise, until there is none, and drops what reads them. Gives
+    /// these groups, in that order.
     ///
     /// Why that is sound: take a plan that materialises such a group. Let each reader use its best operator that reads
     /// no more than the one it has, without the group. That loses no more than the group's own operator costs, which
     /// the plan no longer needs.
-    fn give_up_groups(&mut self) {
+    pub(super) fn give_up_groups(&mut self) -> Vec<Position> {
+        let mut given_up = Vec::new();
         let gives_up = |problem: &Problem| {
             let mut numbers = 0..problem.variables.len();
             numbers.find(|&number| !problem.variables[number].is_required && !problem.pays_off(number))
@@ -80,7 +80,9 @@ impl Problem {
             for variable in &mut self.variables {
                 variable.candidates.retain(|candidate| !candidate.reads.contains(&group));
             }
+            given_up.push(group);
         }
+        given_up
     }
 
     /// Whether the readers of a group may gain more by reading it than it costs.

@@ -1,0 +1,111 @@
+//! Every kind of plan passes the checker, and what is wrong with one does not.
+
+use super::super::tests::{campaign, random_dag};
+use super::super::{Enumeration, select_in};
+use super::*;
+use crate::explore::explore_in;
+use crate::partition::partition_in;
+use crate::template::{TEMPLATES, TemplateLimits};
+use crate::testing::{Random, mlogreg};
+use fuseline_ir::hop::HopDag;
+
+/// Calls the function with the DAG's facts and memo table.
+fn with_memo(dag: &HopDag, function: impl FnOnce(&Context<'_>, &MemoTable)) {
+    let limits = TemplateLimits::tiny();
+    let context = Context::new(dag, &limits);
+    function(&context, &explore_in(&context, TEMPLATES));
+}
+
+/// Plans of all policies are complete and cost what they say, and what proves the bounds of the exact solver does.
+#[test]
+fn plans_and_bounds_are_what_they_say() {
+    let model = CostModel::default();
+    let (mut partitions, mut certified) = (0, 0);
+    for seed in campaign(400) {
+        let mut random = Random(seed);
+        let operations = 4 + random.below(16);
+        let dag = random_dag(&mut random, operations);
+        with_memo(&dag, |context, memo| {
+            let exact = SearchLimits::default();
+            let all = SearchLimits { enumeration: Enumeration::All, plans: 200, ..exact.clone() };
+            let random_plan = SelectPolicy::Random { seed };
+            for (policy, limits) in [
+                (SelectPolicy::FuseAll, &all),
+                (SelectPolicy::FuseNoRedundancy, &all),
+                (SelectPolicy::CostBased, &all),
+                (random_plan, &all),
+                (SelectPolicy::CostBased, &exact),
+            ] {
+                let plan = select_in(context, memo, policy, &model, limits);
+                assert_eq!(check_plan(context, &model, &plan), Ok(()), "{seed} {policy:?}\n{dag}");
+                if *limits == exact {
+                    partitions += plan.partitions.len();
+                    let found = check_bounds(context, memo, &model, limits, &plan);
+                    certified += found.unwrap_or_else(|error| panic!("{seed}: {error}\n{dag}"));
+                }
+            }
+        });
+    }
+    assert!(certified > 100 && certified * 100 > partitions * 98, "{certified} of {partitions}");
+}
+
+/// A message that is raised, a group that is given up without reason and an operator that is left out are found.
+#[test]
+fn wrong_certificates_are_refused() {
+    let model = CostModel::default();
+    let mut refused = [0; 2];
+    for seed in campaign(100) {
+        let dag = random_dag(&mut Random(seed), 14);
+        with_memo(&dag, |context, memo| {
+            let memo = prepare(context, memo, SelectPolicy::CostBased);
+            for partition in &partition_in(context, &memo) {
+                let found = exact::certify(context, &memo, partition, &model, 20_000);
+                let Some(certificate) = found.filter(|certificate| !certificate.steps.is_empty()) else { continue };
+                let bound = proven_bound(context, &model, &certificate).expect("the certificate is right");
+
+                let mut raised = certificate.clone();
+                let step = raised.steps.len() - 1;
+                raised.steps[step].message.iter_mut().for_each(|seconds| *seconds += bound);
+                let error = CertificateError::Message(raised.steps[step].group);
+                assert_eq!(proven_bound(context, &model, &raised), Err(error));
+                refused[0] += 1;
+
+                let mut hasty = certificate.clone();
+                hasty.given_up.push(*certificate.required.first().expect("plans have results"));
+                assert!(proven_bound(context, &model, &hasty).is_err());
+
+                let mut forgotten = certificate.clone();
+                forgotten.steps.remove(step);
+                assert!(proven_bound(context, &model, &forgotten).is_err());
+                refused[1] += 1;
+            }
+        });
+    }
+    assert!(refused.iter().all(|&count| count > 10), "{refused:?}");
+}
+
+/// What is missing from a plan, listed twice or too cheap is found.
+#[test]
+fn wrong_plans_are_refused() {
+    let (dag, _) = mlogreg();
+    let model = CostModel::default();
+    with_memo(&dag, |context, memo| {
+        let right = select_in(context, memo, SelectPolicy::CostBased, &model, &SearchLimits::default());
+        assert_eq!(check_plan(context, &model, &right), Ok(()));
+        let root = right.covers[0].roots[0];
+        let with = |change: &dyn Fn(&mut FusionPlan)| {
+            let mut wrong = right.clone();
+            change(&mut wrong);
+            check_plan(context, &model, &wrong)
+        };
+        let twice = with(&|plan| plan.covers.push(plan.covers[0].clone()));
+        assert_eq!(twice, Err(CertificateError::ComputedTwice(root)));
+        assert_eq!(with(&|plan| plan.covers.clear()), Err(CertificateError::Uncovered(root)));
+        let cheap = with(&|plan| plan.partitions[0].seconds /= 2.0);
+        assert!(matches!(cheap, Err(CertificateError::Cost { .. })), "{cheap:?}");
+        let high = with(&|plan| plan.partitions[0].bound *= 2.0);
+        assert!(matches!(high, Err(CertificateError::Bound { .. })), "{high:?}");
+        let missing = with(&|plan| plan.partitions[0].operators.clear());
+        assert!(matches!(missing, Err(CertificateError::Missing(_))), "{missing:?}");
+    });
+}
