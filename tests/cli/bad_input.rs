@@ -220,7 +220,6 @@ fn what_is_not_there_yet_says_so() {
         (&["run", "a.dml", "--mode", "fused"][..], "--mode fused"),
         (&["run", "a.dml", "--backend", "tiered"], "--backend tiered"),
         (&["run", "a.dml", "--plan-cache", "folder"], "a plan cache in a folder"),
-        (&["calibrate"], "fuseline calibrate"),
     ] {
         assert_eq!(folder.run(arguments).message(), format!("error: {what} is not there yet\n"));
     }
