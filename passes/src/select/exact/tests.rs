@@ -9,6 +9,7 @@ use crate::explore::explore_in;
 use crate::template::TEMPLATES;
 use crate::testing::Random;
 use fuseline_ir::memo::MemoEntry;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Relative difference that the order of sums explains.
@@ -168,10 +169,9 @@ impl Naive<'_> {
             if producers.range(..group).count() > MOST_FREE {
                 return None;
             }
-            if !prices.contains_key(&group) {
-                let found = self.prices(group);
+            if let Entry::Vacant(slot) = prices.entry(group) {
+                let found = slot.insert(self.prices(group));
                 pending.extend(found.keys().flatten().copied());
-                prices.insert(group, found);
             }
         }
         let free: Vec<HopId> = prices.keys().copied().filter(|group| !required.contains(group)).collect();
