@@ -6,6 +6,7 @@
 //! [`elimination`] solves it. All budgets are counted, none is a time; where one ends, the best plan so far comes with
 //! the lower bound that is proven.
 
+mod branch;
 mod elimination;
 mod factor;
 mod operators;

@@ -8,6 +8,7 @@
 //! decide differently about the same producer, and every template that can start at the root gets its turn.
 
 use super::super::space::constructible;
+use super::branch::{Branch, Decisions, Undecided};
 use crate::cost::{self, CostModel, Operator};
 use crate::partition::{InterestingPoint, PlanPartition};
 use crate::template::Context;
@@ -72,51 +73,6 @@ pub(super) struct Groups<'a> {
     pub(super) priced: u64,
     /// Groups visited so far.
     pub(super) visited: u64,
-}
-
-/// Interesting producers, ascending.
-type Undecided = SmallVec<[Position; 16]>;
-
-/// A branch of the search for operators: the producers that are cut off, and those that are included for good.
-#[derive(Clone, Default)]
-struct Branch {
-    cut: SmallVec<[Position; 8]>,
-    included: SmallVec<[Position; 16]>,
-    /// Entries, by group and number, that are not continued with.
-    refused: SmallVec<[(Position, usize); 2]>,
-}
-
-/// What can be decided about operators that have grown.
-#[derive(Default)]
-struct Decisions {
-    /// The interesting producers among the members.
-    producers: Vec<Position>,
-    /// The entries that were continued with though another one has references that they lack: an Outer operator reaches
-    /// one product or the other.
-    entries: Vec<(Position, usize)>,
-}
-
-impl Branch {
-    /// The producers that may still be cut off.
-    fn undecided(&self, decisions: &Decisions) -> Undecided {
-        decisions.producers.iter().filter(|producer| !self.included.contains(producer)).copied().collect()
-    }
-
-    /// For each of these producers the branch that cuts it off and includes what comes after it; for each of these
-    /// entries, which have alternatives, the branch that refuses it.
-    fn split(&self, open: &Undecided, entries: &[(Position, usize)], branches: &mut Vec<Branch>) {
-        for (number, &producer) in open.iter().enumerate() {
-            let mut branch = self.clone();
-            branch.cut.push(producer);
-            branch.included.extend_from_slice(&open[number + 1..]);
-            branches.push(branch);
-        }
-        for &entry in entries {
-            let mut branch = self.clone();
-            branch.refused.push(entry);
-            branches.push(branch);
-        }
-    }
 }
 
 impl<'a> Groups<'a> {

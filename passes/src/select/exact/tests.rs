@@ -9,6 +9,7 @@ use crate::explore::explore_in;
 use crate::template::TEMPLATES;
 use crate::testing::Random;
 use fuseline_ir::memo::MemoEntry;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Relative difference that the order of sums explains.
@@ -168,10 +169,9 @@ impl Naive<'_> {
             if producers.range(..group).count() > MOST_FREE {
                 return None;
             }
-            if !prices.contains_key(&group) {
-                let found = self.prices(group);
+            if let Entry::Vacant(slot) = prices.entry(group) {
+                let found = slot.insert(self.prices(group));
                 pending.extend(found.keys().flatten().copied());
-                prices.insert(group, found);
             }
         }
         let free: Vec<HopId> = prices.keys().copied().filter(|group| !required.contains(group)).collect();
@@ -302,45 +302,38 @@ fn elimination_finds_the_least_sum() {
     }
 }
 
+/// What random partitions of up to 60 points take: printed by their number of points, in steps of five.
 #[test]
-#[ignore = "debug"]
-fn measure() {
-    let mut buckets: BTreeMap<usize, (usize, usize, f64, f64, u64)> = BTreeMap::new();
-    for seed in campaign(3000) {
+#[ignore = "measures"]
+fn times_of_random_partitions() {
+    #[derive(Default)]
+    struct Row {
+        partitions: u32,
+        proven: u32,
+        priced: u64,
+        slowest: std::time::Duration,
+        total: std::time::Duration,
+    }
+    let mut rows: BTreeMap<usize, Row> = BTreeMap::new();
+    for seed in campaign(3_000) {
         let mut random = Random(seed);
         let operations = 10 + random.below(40);
-        let dag = random_dag(&mut random, operations);
-        for_each_partition(&dag, |case| {
-            if case.partition.points.len() > 60 {
-                return;
-            }
+        for_each_partition(&random_dag(&mut random, operations), |case| {
             let start = std::time::Instant::now();
-            let plan = solve(case.context, case.memo, case.partition, &case.model, 20_000);
-            let time = start.elapsed().as_secs_f64() * 1e3;
-            let b = buckets.entry(case.partition.points.len() / 5 * 5).or_default();
-            b.0 += 1;
-            if plan.as_ref().is_none_or(|p| !p.is_optimal()) {
-                println!(
-                    "unproven {seed} {} points {:?}",
-                    case.partition.points.len(),
-                    plan.as_ref().map(|p| (p.stats.operators, p.bound / p.seconds))
-                );
-            }
-            let ok = plan.as_ref().is_some_and(|p| p.is_optimal());
-            b.1 += usize::from(ok);
-            b.2 += time;
-            b.3 = b.3.max(time);
-            b.4 = b.4.max(plan.map_or(0, |p| p.stats.operators));
+            let limit = SearchLimits::default().plans;
+            let plan = solve(case.context, case.memo, case.partition, &case.model, limit);
+            let row = rows.entry(case.partition.points.len() / 5 * 5).or_default();
+            row.partitions += 1;
+            row.proven += u32::from(plan.as_ref().is_some_and(PartitionPlan::is_optimal));
+            row.priced = row.priced.max(plan.map_or(0, |plan| plan.stats.operators));
+            row.slowest = row.slowest.max(start.elapsed());
+            row.total += start.elapsed();
         });
     }
-    for (points, b) in buckets {
+    for (points, Row { partitions, proven, priced, slowest, total }) in rows {
+        let mean = total / partitions;
         println!(
-            "points {points}.. partitions {} proven {} mean {:.2} ms max {:.2} ms max priced {}",
-            b.0,
-            b.1,
-            b.2 / b.0 as f64,
-            b.3,
-            b.4
+            "{points:>2} points: {proven} of {partitions} proven, {mean:?} on average, {slowest:?} and {priced} operators at most"
         );
     }
 }
