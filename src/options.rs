@@ -92,6 +92,9 @@ pub struct CompileOptions {
     pub program: ProgramOptions,
     /// Exactly IEEE arithmetic: a zero annihilates only what is known to be finite.
     pub strict_ieee: bool,
+    /// Rewrites as if numbers were real: partial results may cancel or overflow that did not as written, or the reverse,
+    /// and what NaN and infinities give is open. Without effect under `strict_ieee`.
+    pub algebraic: bool,
     /// Threads; 0 takes all of the machine. Results do not depend on it.
     pub threads: usize,
     /// Bytes that the inputs and the output of one operator may take; an operator that surely needs more is refused.
@@ -122,6 +125,7 @@ impl Default for CompileOptions {
             rewrites: true,
             program: ProgramOptions::default(),
             strict_ieee: false,
+            algebraic: false,
             threads: 0,
             memory_budget: None,
             machine: Machine { threads: machine_threads(), ..Machine::default() },
@@ -183,7 +187,12 @@ impl CompileOptions {
     }
 
     pub(crate) fn rewrite_options(&self) -> RewriteOptions {
-        RewriteOptions { enabled: self.rewrites, strict_ieee: self.strict_ieee, ..RewriteOptions::default() }
+        RewriteOptions {
+            enabled: self.rewrites,
+            strict_ieee: self.strict_ieee,
+            algebraic: self.algebraic,
+            ..RewriteOptions::default()
+        }
     }
 
     pub(crate) fn engine_options(&self) -> EngineOptions {
@@ -207,6 +216,6 @@ impl CompileOptions {
 }
 
 /// The threads of this machine.
-fn machine_threads() -> usize {
+pub(crate) fn machine_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -75,6 +75,13 @@ fn a_zero_annihilates_unless_told_otherwise() {
 }
 
 #[test]
+fn algebraic_rewrites_are_asked_for() {
+    let text = "X = matrix(1000, rows=10, cols=10)\nprint(sum(exp(X) / (1 + exp(X))))";
+    assert_eq!(script(text, &[]).quiet(), "NaN\n");
+    assert_eq!(script(text, &["--algebraic"]).quiet(), "100.0\n");
+}
+
+#[test]
 fn a_script_sources_others_next_to_it() {
     let folder = Folder::with("double.dml", "double = function(Double x) return (Double y) { y = 2 * x }\n");
     let text = "source(\"double.dml\") as library\nprint(library::double(21.0))";

@@ -42,6 +42,7 @@ fn partition(plan: &PartitionPlan) -> PartitionReport {
             .collect(),
         seconds: plan.seconds,
         lower_bound: plan.bound,
+        priced: plan.stats.operators,
         costed: plan.stats.costed(),
         skipped: plan.stats.skipped(),
         exhausted: plan.stats.exhausted > 0,

@@ -8,7 +8,7 @@ use super::text::sentence;
 use crate::explore::explore_in;
 use crate::template::{Context, TEMPLATES, Template, TemplateLimits};
 use fuseline_ir::hop::{HopId, HopOp};
-use fuseline_ir::memo::{MemoTable, TemplateType};
+use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
 
 /// Costs that differ by less, relatively, are equal.
 const EQUAL_COST: f64 = 1e-9;
@@ -100,20 +100,18 @@ impl<'a> Reasons<'a> {
     }
 
     fn failed_condition(&self, template: &dyn Template, consumer: HopId, producer: HopId) -> FailedCondition {
-        let (context, ttype) = (self.alternatives.context, template.ttype());
-        let entries = |id: HopId| self.explored.entries(id).iter().filter(move |entry| entry.ttype == ttype);
+        let context = self.alternatives.context;
         // Plans of a single operator that close leave no trace in the table.
         let opens_at = |id: HopId| template.open(context, id);
         let grows_to = |id: HopId| context.hop(id).inputs.iter().any(|&input| template.fuse(context, id, input));
-        let is_open = entries(producer).any(|entry| entry.close.is_open());
-        let (takes_consumer, takes_producer) =
-            (opens_at(consumer) || grows_to(consumer), entries(producer).next().is_some() || opens_at(producer));
-        match (takes_producer, takes_consumer) {
-            (false, _) => FailedCondition::Producer,
-            (true, false) => FailedCondition::Consumer,
-            (true, true) if !is_open => FailedCondition::Closed,
-            (true, true) if opens_at(consumer) => FailedCondition::Merge,
-            (true, true) => FailedCondition::Fuse,
+        let takes = |id: HopId| opens_at(id) || grows_to(id);
+        let is_open_plan = |entry: &MemoEntry| entry.ttype == template.ttype() && entry.close.is_open();
+        match () {
+            () if !takes(producer) => FailedCondition::Producer,
+            () if !self.explored.entries(producer).iter().any(is_open_plan) => FailedCondition::Closed,
+            () if !takes(consumer) => FailedCondition::Consumer,
+            () if opens_at(consumer) => FailedCondition::Merge,
+            () => FailedCondition::Fuse,
         }
     }
 

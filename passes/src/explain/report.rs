@@ -33,7 +33,9 @@ pub struct PartitionReport {
     pub seconds: f64,
     /// Time that no plan is proven to undercut; equal to `seconds` where the plan is proven to be optimal.
     pub lower_bound: f64,
-    /// Plans that were costed, at least partially.
+    /// Operators that were priced.
+    pub priced: u64,
+    /// Plans that were costed, at least partially; the exact solver costs none.
     pub costed: u64,
     /// Plans that were skipped, because they cannot be cheaper; saturates.
     pub skipped: u64,

@@ -53,13 +53,16 @@ fn partition_text(text: &mut String, number: usize, partition: &PartitionReport)
         format!("no plan takes less than {}, a gap of at most {gap}", seconds_text(partition.lower_bound))
     };
     let end = if partition.exhausted { ", ended at the limit" } else { "" };
+    let plans = match partition.costed {
+        0 => String::new(),
+        costed => format!(", {} costed, {} skipped", counted(costed, "plan"), partition.skipped),
+    };
     let _ = writeln!(
         text,
-        "  {}, {gap}; {} operators, {} costed, {} skipped{end}",
+        "  {}, {gap}; {} members, {} priced{plans}{end}",
         seconds_text(partition.seconds),
         partition.members.len(),
-        counted(partition.costed, "plan"),
-        partition.skipped,
+        counted(partition.priced, "operator"),
     );
 }
 
