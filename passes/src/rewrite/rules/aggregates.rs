@@ -127,7 +127,6 @@ pub(super) const RULES: &[Rule] = &[
         when: &[Guard::AtLeastOne("s")],
         each: Each::Of(&[&["full"], &["row"], &["col"]]),
         patterns: &[("(sum.$0 (mult ?X ?s))", "(mult (sum.$0 ?X) ?s)")],
-        ..Rule::PLAIN
     },
     Rule {
         name: "positive-factor-of-extreme",
@@ -136,7 +135,6 @@ pub(super) const RULES: &[Rule] = &[
         when: &[Guard::Positive("s")],
         each: Each::Of(&[&["min.full"], &["min.row"], &["min.col"], &["max.full"], &["max.row"], &["max.col"]]),
         patterns: &[("($0 (mult ?X ?s))", "(mult ($0 ?X) ?s)")],
-        ..Rule::PLAIN
     },
     Rule {
         name: "weighted-sum",

@@ -28,7 +28,6 @@ pub(super) const RULES: &[Rule] = &[
             ("($0 (mult ?x ?y) (mult ?x ?z))", "(mult ?x ($0 ?y ?z))"),
             ("($0 (div ?y ?x) (div ?z ?x))", "(div ($0 ?y ?z) ?x)"),
         ],
-        ..Rule::PLAIN
     },
     Rule {
         name: "common-factor-of-products",
@@ -66,7 +65,6 @@ pub(super) const RULES: &[Rule] = &[
             &["sum.col", "minus"],
         ]),
         patterns: &[("($0 ($1 ?X ?Y))", "($1 ($0 ?X) ($0 ?Y))")],
-        ..Rule::PLAIN
     },
     Rule {
         name: "sum-with-scalar",
@@ -82,7 +80,6 @@ pub(super) const RULES: &[Rule] = &[
             &["sum.col", "minus", "nrow"],
         ]),
         patterns: &[("($0 ($1 ?X ?s))", "($1 ($0 ?X) (mult ?s ($2 ?X)))")],
-        ..Rule::PLAIN
     },
     Rule {
         name: "factor-out-of-sum",
@@ -97,7 +94,6 @@ pub(super) const RULES: &[Rule] = &[
             ("(sum.row ($0 ?X ?V))", "($0 (sum.row ?X) ?V)"),
             ("(sum.col ($0 ?X ?W))", "($0 (sum.col ?X) ?W)"),
         ],
-        ..Rule::PLAIN
     },
     Rule {
         name: "sum-of-product",

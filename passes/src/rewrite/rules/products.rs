@@ -51,7 +51,6 @@ pub(super) const RULES: &[Rule] = &[
             ("($0 (matmul ?V (matrix ?1 ?r ?c)) ?x)", "($0 ?V ?x)"),
             ("($0 (matmul (matrix ?1 ?r ?c) ?W) ?x)", "($0 ?W ?x)"),
         ],
-        ..Rule::PLAIN
     },
     Rule {
         name: "outer-operation",
@@ -60,7 +59,6 @@ pub(super) const RULES: &[Rule] = &[
         changes: &[Change::SignOfZero],
         each: Each::Of(&[&["eq"], &["ne"], &["lt"], &["le"], &["gt"], &["ge"], &["plus"], &["minus"]]),
         patterns: &[("($0 (matmul ?V (matrix ?1 ?r ?c)) ?W)", "(outer.$0 ?V ?W)")],
-        ..Rule::PLAIN
     },
     Rule {
         name: "product-with-single-cell",

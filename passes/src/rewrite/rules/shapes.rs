@@ -10,7 +10,6 @@ pub(super) const RULES: &[Rule] = &[
         when: &[Guard::OneRow("R"), Guard::OneColumn("C"), Guard::Single("S")],
         each: Each::Of(&[&["sum"], &["mean"], &["min"], &["max"], &["prod"]]),
         patterns: &[("($0.col ?R)", "?R"), ("($0.row ?C)", "?C"), ("($0.full ?S)", "(as.scalar ?S)")],
-        ..Rule::PLAIN
     },
     Rule {
         name: "squares-of-one-cell-each",
@@ -30,7 +29,6 @@ pub(super) const RULES: &[Rule] = &[
         when: &[Guard::OneColumn("C"), Guard::OneRow("R")],
         each: Each::Of(&[&["sum"], &["sumsq"], &["mean"], &["min"], &["max"], &["nnz"]]),
         patterns: &[("(as.scalar ($0.col ?C))", "($0.full ?C)"), ("(as.scalar ($0.row ?R))", "($0.full ?R)")],
-        ..Rule::PLAIN
     },
     Rule {
         name: "cumulation-of-one-row",
@@ -39,7 +37,6 @@ pub(super) const RULES: &[Rule] = &[
         when: &[Guard::OneRow("R")],
         each: Each::Of(&[&["sum"], &["prod"], &["min"], &["max"]]),
         patterns: &[("(cumulative.$0 ?R)", "?R")],
-        ..Rule::PLAIN
     },
     Rule {
         name: "reorganised-single-cell",
