@@ -1,5 +1,7 @@
-//! Tests of rewriting: whole DAGs in [`dags`], every rule of the tables in [`rules`], extraction in [`extraction`].
+//! Tests of rewriting: whole DAGs in [`dags`], chains in [`chains`],
+//! every rule of the tables in [`rules`], extraction in [`extraction`].
 
+mod chains;
 mod dags;
 mod evaluate;
 mod extraction;
