@@ -73,6 +73,9 @@ pub enum Error {
         /// Its type.
         actual: DataType,
     },
+    /// A calibration whose script did not run what it measures.
+    #[error("calibration: no operator `{0}` ran")]
+    NotMeasured(&'static str),
     /// Expressions of different builders in one operation.
     #[error("the operands belong to different builders")]
     DifferentBuilders,

@@ -14,6 +14,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod calibrate;
 mod error;
 pub mod explain;
 mod expression;
@@ -31,6 +32,7 @@ pub use expression::{Builder, Expr};
 pub use fuseline_ir as ir;
 pub use fuseline_lang::Argument;
 pub use fuseline_matrix::{Column, Csr, Dense, Frame, MatrixBlock, io};
+pub use fuseline_passes::machine::Machine;
 pub use fuseline_passes::program::ProgramOptions;
 pub use fuseline_passes::select::Enumeration;
 pub use fuseline_runtime::{CompileStage, List, ListElement, Mode, RuntimeValue, Statistics, Variables};

@@ -207,6 +207,6 @@ impl CompileOptions {
 }
 
 /// The threads of this machine.
-fn machine_threads() -> usize {
+pub(crate) fn machine_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -45,6 +45,8 @@ pub(crate) fn run_in(folder: &Path, arguments: &[&str]) -> Finished {
     let output = Command::new(env!("CARGO_BIN_EXE_fuseline"))
         .current_dir(folder)
         .args(arguments)
+        // Nor do runs depend on what was calibrated here.
+        .env("XDG_CACHE_HOME", folder.join("no-such-cache"))
         .output()
         .expect("the program starts");
     Finished {

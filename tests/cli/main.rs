@@ -1,6 +1,7 @@
 //! Tests of the `fuseline` program as its users run it.
 
 mod bad_input;
+mod calibrate;
 mod command;
 mod errors;
 mod explain;

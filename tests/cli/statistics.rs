@@ -53,6 +53,13 @@ fn statistics_are_json_with_these_fields() {
     let hitter = &statistics["heavy_hitters"].as_object().expect("just checked").values().next();
     let hitter = hitter.expect("something took time");
     assert!(hitter["count"].is_u64() && hitter["seconds"].is_f64(), "{hitter}");
+    for field in ["predicted_seconds", "seconds_of_predicted"] {
+        assert!(hitter[field].is_f64(), "{field} in {hitter}");
+    }
+    let fused = statistics["heavy_hitters"].as_object().expect("just checked").iter();
+    let (_, fused) = fused.into_iter().find(|(name, _)| name.starts_with("spoof")).expect("fused operators run");
+    assert_eq!(fused["predicted"], fused["count"], "every fused operator has a price: {fused}");
+    assert!(fused["predicted_seconds"].as_f64() > Some(0.0), "{fused}");
 }
 
 /// Fused operators run, their code is called for units of many cells, and each plan is compiled once.
@@ -107,7 +114,7 @@ fn fusion_saves_memory() {
 fn statistics_are_text_by_default_and_stand_on_standard_error() {
     let finished = script("print(sum(rand(rows=100, cols=100, seed=1) * 2 + 1) > 0)", &["--stats"]).success();
     assert_eq!(finished.stdout, "TRUE\n");
-    for line in ["Fuseline statistics\n", "\n  optimize ", "\n  genexec calls ", "\n  heavy hitters\n"] {
+    for line in ["Fuseline statistics\n", "\n  optimize ", "\n  genexec calls ", "\n  heavy hitters ", " predicted "] {
         assert!(finished.stderr.contains(line), "{line:?} in {}", finished.stderr);
     }
 }

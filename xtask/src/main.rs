@@ -55,7 +55,7 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         }
         ["fuzz", target] => fuzz::run(&cargo, target, &[]),
         ["fuzz", target, "--", rest @ ..] => fuzz::run(&cargo, target, rest),
-        [command @ ("run" | "build" | "lint" | "bench" | "fuzz"), rest @ ..] => {
+        [command @ ("run" | "build" | "lint" | "fuzz"), rest @ ..] => {
             bail!("{command} does not take {}; see ./x help", rest.join(" "))
         }
         [command, ..] => bail!("no command is called {command}; see ./x help"),

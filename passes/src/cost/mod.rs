@@ -30,8 +30,8 @@ pub(crate) use constraints::prune_impossible;
 pub use prediction::Predictions;
 pub use sparsity::{DENSE_SPARSITY, UNKNOWN_DRIVER_SPARSITY, bytes, bytes_of};
 pub(crate) use sparsity::{driver_sparsity, inputs_by_cell, is_driver, iteration_space, sparse_driver, sparsity};
-pub(crate) use vector::multi_aggregate_vector;
 pub use vector::{CostVector, InputRead, cost_vector};
+pub(crate) use vector::{multi_aggregate_vector, output_bytes};
 pub use work::Work;
 
 /// A basic operator (without template, one member) or fused operator, as a plan has it.
@@ -124,14 +124,14 @@ impl CostModel {
     ) -> CostTerms {
         let terms = match self.execution(context, template, vector) {
             None => return CostTerms::FORBIDDEN,
-            Some(ExecutionType::Local) => self.local_terms(vector),
+            Some(ExecutionType::Local) => self.local_terms(template.is_some(), vector),
             Some(ExecutionType::Distributed) => self.distributed_terms(vector),
         };
         let executions = self.executions.unwrap_or(f64::INFINITY);
         CostTerms { once: self.machine.first_time(template.is_some(), vector.output) / executions, ..terms }
     }
 
-    fn local_terms(&self, vector: &CostVector) -> CostTerms {
+    fn local_terms(&self, is_fused: bool, vector: &CostVector) -> CostTerms {
         let machine = &self.machine;
         let gather = machine.sparse.gather / machine.threads as f64;
         let read = |input: &InputRead| {
@@ -143,7 +143,7 @@ impl CostModel {
             return CostTerms::FREE;
         }
         CostTerms {
-            start: machine.start,
+            start: if is_fused { machine.start.fused } else { machine.start.basic },
             write: machine.local_write_time(vector.output),
             read: vector.inputs.iter().map(read).sum(),
             compute: vector.work.seconds(machine),

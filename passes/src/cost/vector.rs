@@ -49,10 +49,7 @@ pub struct InputRead {
 
 /// What the operator writes, computes and reads; `None` for an Outer operator without a driver, which is impossible.
 pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVector> {
-    let output = match context.hop(operator.root) {
-        hop if hop.is_scalar() => SCALAR_BYTES,
-        _ => bytes_of(context, operator.root),
-    };
+    let output = output_bytes(context, operator.root);
     let Some(template) = operator.template.filter(|&template| template != TemplateType::Row) else {
         return Some(whole_inputs(context, operator, output));
     };
@@ -67,6 +64,11 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
         (_, driver) => driver.map_or(1.0, |driver| sparsity(context, driver)),
     };
     Some(over_cells(context, &operator.members, &operator.inputs, &space, (driver, scale), output))
+}
+
+/// Bytes that the operator with this root writes.
+pub(crate) fn output_bytes(context: &Context<'_>, root: HopId) -> f64 {
+    if context.hop(root).is_scalar() { SCALAR_BYTES } else { bytes_of(context, root) }
 }
 
 /// Full aggregates over the cells of `space` in one pass.

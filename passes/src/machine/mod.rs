@@ -86,6 +86,15 @@ pub struct SparseAccess {
     pub gather: f64,
 }
 
+/// Seconds to start an operator, however small.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StartCosts {
+    /// A basic operator.
+    pub basic: f64,
+    /// A fused operator.
+    pub fused: f64,
+}
+
 /// What is paid once, in seconds: not part of what an operator takes each time it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OneTimeCosts {
@@ -96,7 +105,7 @@ pub struct OneTimeCosts {
 }
 
 /// Bytes of a page of memory.
-const PAGE_BYTES: f64 = 4096.0;
+pub const PAGE_BYTES: f64 = 4096.0;
 
 /// Sustained rates of a machine.
 ///
@@ -113,8 +122,8 @@ pub struct Machine {
     pub compute: ComputeRates,
     /// Sparse formats.
     pub sparse: SparseAccess,
-    /// Seconds to start an operator, however small.
-    pub start: f64,
+    /// What starting an operator takes.
+    pub start: StartCosts,
     /// What is paid once.
     pub once: OneTimeCosts,
     /// Number of hardware threads.
@@ -135,7 +144,7 @@ impl Machine {
             memory,
             compute: ComputeRates::uniform(flops),
             sparse: SparseAccess { non_zero: 0.0, gather: 0.0 },
-            start: 0.0,
+            start: StartCosts { basic: 0.0, fused: 0.0 },
             once: OneTimeCosts { compile: 0.0, fresh_page: 0.0 },
             threads: 1,
             memory_budget: None,
@@ -198,11 +207,12 @@ impl Machine {
         let is_rate = |rate: f64| rate.is_finite() && rate > 0.0;
         let is_cost = |cost: f64| cost.is_finite() && cost >= 0.0;
         let capacities = self.caches.map(|cache| cache.capacity);
-        let costs = [self.sparse.non_zero, self.sparse.gather, self.start, self.once.compile, self.once.fresh_page];
+        let starts = [self.start.basic, self.start.fused];
+        let costs = [self.sparse.non_zero, self.sparse.gather, self.once.compile, self.once.fresh_page];
         rates.into_iter().chain(bandwidths.iter().flat_map(|level| [level.read, level.write])).all(is_rate)
             && bandwidths.windows(2).all(|pair| pair[0].read >= pair[1].read && pair[0].write >= pair[1].write)
             && capacities.windows(2).all(|pair| pair[0] <= pair[1])
-            && costs.into_iter().chain(capacities).all(is_cost)
+            && costs.into_iter().chain(starts).chain(capacities).all(is_cost)
             && self.threads > 0
             && self.memory_budget.is_none_or(is_cost)
             && self.cluster.as_ref().is_none_or(Cluster::is_consistent)
@@ -223,7 +233,7 @@ impl Default for Machine {
             memory: Bandwidth { read: 32e9, write: 16e9 },
             compute: ComputeRates::uniform(4e9),
             sparse: SparseAccess { non_zero: 1e-9, gather: 2e-9 },
-            start: 2e-6,
+            start: StartCosts { basic: 2e-6, fused: 2e-6 },
             once: OneTimeCosts { compile: 1e-3, fresh_page: 0.5e-6 },
             threads: 8,
             memory_budget: None,

@@ -42,8 +42,8 @@ fn inconsistent_machines_are_told() {
     let machines = [
         faster_memory,
         Machine { threads: 0, ..default() },
-        Machine { start: -1.0, ..default() },
-        Machine { start: f64::NAN, ..default() },
+        Machine { start: StartCosts { basic: -1.0, fused: 0.0 }, ..default() },
+        Machine { start: StartCosts { basic: 0.0, fused: f64::NAN }, ..default() },
         Machine { compute: ComputeRates::uniform(0.0), ..default() },
         Machine { memory_budget: Some(-1.0), ..default() },
         Machine { cluster: Some(Cluster { workers: 0, ..Cluster::for_tests() }), ..default() },

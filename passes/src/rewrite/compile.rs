@@ -3,56 +3,87 @@
 use super::RewriteOptions;
 use super::egraph::{EGraph, FactsAnalysis, Node};
 use super::guards::{Condition, Kind};
+use super::operator::mnemonic;
 use super::rules::{Guard, Rule, all};
 use egg::{Applier, ENodeOrVar, Id, Language, Pattern, PatternAst, Rewrite, Subst, Symbol, Var};
+use foldhash::HashSet;
+use fuseline_ir::hop::HopDag;
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
-/// Every rule with its rewrites: the tables never change, and compiling them takes longer than most saturations.
-static COMPILED: LazyLock<Vec<(&'static Rule, Vec<Rewrite<Node, FactsAnalysis>>)>> =
-    LazyLock::new(|| all().map(|rule| (rule, compile(rule, rule.when))).collect());
-
-/// The rewrites of the rules that these options allow.
-pub(super) fn rewrites(options: &RewriteOptions) -> impl Iterator<Item = &'static Rewrite<Node, FactsAnalysis>> {
-    let allowed = COMPILED.iter().filter(|(rule, _)| rule.is_allowed(options));
-    allowed.flat_map(|(_, rewrites)| rewrites)
+/// One pattern of a rule, compiled when it is first needed.
+struct Entry {
+    rule: &'static Rule,
+    left: String,
+    right: String,
+    rewrites: OnceLock<Vec<Rewrite<Node, FactsAnalysis>>>,
 }
 
-/// The rewrites of one rule under these guards.
-pub(super) fn compile(rule: &Rule, guards: &[Guard]) -> Vec<Rewrite<Node, FactsAnalysis>> {
-    let mut rewrites = Vec::new();
-    for (left, right) in rule.instances() {
-        compile_pattern(rule, guards, &left, &right, &mut rewrites);
+/// Every pattern of every rule: the tables never change.
+static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    let entry = |rule, (left, right)| Entry { rule, left, right, rewrites: OnceLock::new() };
+    all().flat_map(|rule| rule.instances().into_iter().map(move |sides| entry(rule, sides))).collect()
+});
+
+impl Entry {
+    fn rewrites(&self) -> &[Rewrite<Node, FactsAnalysis>] {
+        self.rewrites.get_or_init(|| compile_pattern(self.rule, self.rule.when, &self.left, &self.right))
     }
-    rewrites
 }
 
-/// The rewrites of one pattern: one for each commuted form. They are named by the rule and a number, since egg schedules
-/// and counts by name.
+/// The rewrites that these options allow, and that may match in a DAG: all operations of their left sides occur in it, or
+/// in the right side of another that may.
+pub(super) fn rewrites(dag: &HopDag, options: &RewriteOptions) -> Vec<&'static Rewrite<Node, FactsAnalysis>> {
+    let mnemonics = dag.hops.values().map(|hop| mnemonic(&hop.op).replace(' ', ":"));
+    let mut occurring: HashSet<String> = mnemonics.collect();
+    let mut candidates: Vec<&Entry> = ENTRIES.iter().filter(|entry| entry.rule.is_allowed(options)).collect();
+    let mut found: Vec<&Entry> = Vec::new();
+    loop {
+        let may_match = |entry: &&Entry| operations(&entry.left).all(|operation| occurring.contains(operation));
+        let (matching, rest): (Vec<&Entry>, Vec<&Entry>) = candidates.into_iter().partition(may_match);
+        if matching.is_empty() {
+            break;
+        }
+        occurring.extend(matching.iter().flat_map(|entry| operations(&entry.right)).map(str::to_owned));
+        found.extend(matching);
+        candidates = rest;
+    }
+    // Patterns that are written both ways round are one where the operation commutes.
+    let mut names: HashSet<Symbol> = HashSet::default();
+    found.into_iter().flat_map(Entry::rewrites).filter(|rewrite| names.insert(rewrite.name)).collect()
+}
+
+/// The operations that a pattern names.
+fn operations(pattern: &str) -> impl Iterator<Item = &str> {
+    pattern.split('(').skip(1).map(|rest| rest.split(&[' ', ')']).next().unwrap_or_default())
+}
+
+/// The rewrites of one pattern under these guards: one for each commuted form. They are named by the rule and that form,
+/// since egg schedules and counts by name.
 pub(super) fn compile_pattern(
     rule: &Rule,
     guards: &[Guard],
     left: &str,
     right: &str,
-    rewrites: &mut Vec<Rewrite<Node, FactsAnalysis>>,
-) {
-    for left in commuted(&parse(left).ast) {
-        let name = format!("{}{NUMBER}{}", rule.name, rewrites.len());
+) -> Vec<Rewrite<Node, FactsAnalysis>> {
+    let rewrite = |left: PatternAst<Node>| {
+        let name = format!("{}{SEPARATOR}{left}", rule.name);
         let left = Pattern::new(left);
         let condition = Condition::new(&left.vars(), guards);
         let rewrite = Rewrite::new(name, left, CheckedApplier { right: parse(right).ast, condition });
-        rewrites.push(rewrite.expect("every variable of a right side occurs on the left"));
-    }
+        rewrite.expect("every variable of a right side occurs on the left")
+    };
+    commuted(&parse(left).ast).into_iter().map(rewrite).collect()
 }
 
 /// The rule that a rewrite comes from.
 pub(super) fn rule_of(rewrite: Symbol) -> &'static str {
     let name = rewrite.as_str();
-    name.split_once(NUMBER).map_or(name, |(rule, _)| rule)
+    name.split_once(SEPARATOR).map_or(name, |(rule, _)| rule)
 }
 
-/// Stands between the name of a rule and the number of its rewrite.
-const NUMBER: char = '#';
+/// Stands between the name of a rule and the pattern of its rewrite.
+const SEPARATOR: char = '#';
 
 pub(super) fn parse(pattern: &str) -> Pattern<Node> {
     pattern.parse().unwrap_or_else(|error| panic!("the rule tables hold well-formed patterns: `{pattern}`: {error:?}"))
@@ -115,7 +146,8 @@ impl Applier<Node, FactsAnalysis> for CheckedApplier {
         _searcher: Option<&PatternAst<Node>>,
         _rule: Symbol,
     ) -> Vec<Id> {
-        if !self.condition.holds(egraph, class, subst) {
+        // Nothing is simpler than a constant; and sums of constants would make ever more of them.
+        if egraph[class].data.constant.is_some() || !self.condition.holds(egraph, class, subst) {
             return Vec::new();
         }
         let made = egraph.add_instantiation(&self.right, subst);

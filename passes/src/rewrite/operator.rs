@@ -87,7 +87,7 @@ fn function(text: &str) -> Option<HopOp> {
 }
 
 /// The operation's text form, with the names of its arguments. It differs for any two operations that are not the same.
-fn mnemonic(op: &HopOp) -> String {
+pub(super) fn mnemonic(op: &HopOp) -> String {
     match op {
         HopOp::Parameterized { names, .. } => format!("{op} {}", names.join(" ")),
         _ => op.to_string(),

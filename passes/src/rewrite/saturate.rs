@@ -27,7 +27,7 @@ pub(super) fn saturate(dag: &HopDag, options: &RewriteOptions) -> (Option<Altern
         .with_node_limit(options.max_nodes)
         .with_iter_limit(options.max_iterations)
         .with_time_limit(Duration::MAX)
-        .run(rewrites(options));
+        .run(rewrites(dag, options));
     applied.extend(applied_rules(&runner));
     let alternatives = (!applied.is_empty()).then(|| unload(dag, &runner.egraph, &classes));
     (alternatives, applied)

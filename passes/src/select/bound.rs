@@ -1,36 +1,39 @@
 //! Lower bounds of costs (section 4.4, cost-based pruning).
 //!
 //! True points separate regions (see [`super::reachability`]), and the cost of a plan is a sum over regions. Within a
-//! region it is a sum of `T_write + max(T_read, T_compute)` over operators, so no less than all writes plus the larger of
-//! all reads and all computation, and each of these is bounded from below:
-//! - every group that is certain to be materialised is written;
+//! region it is a sum of `T_write + max(T_read, T_compute)` over operators, so no less than all writes plus the largest of
+//! all reads, all computation, and what the operators that certainly start spend one by one. These are bounded from
+//! below:
+//! - at every group that is certain to be materialised an operator starts, and the group is written;
 //! - every value that is certain to come from memory for an operator of the region is read there once at least;
 //! - every group is computed once at least.
 //!
 //! Points that become true later only add to this: they separate more, and make more groups certain.
 //!
 //! The paper's bound has one term for the whole partition, in which the computation of one operator hides the reads of
-//! another, and it leaves open which sparsity it assumes; that of the sparsest matrix makes it useless where a single
-//! Outer operator is. Here each group counts with the least share of cells that an operator which contains it can visit.
+//! another.
 
-use super::prune::needs_rows;
 use super::reachability::{Connections, Points, Region};
+use super::shares::LeastShares;
 use super::space::SearchSpace;
 use crate::cost;
 use crate::partition::InterestingPoint;
 use fuseline_ir::hop::{HopId, HopOp};
-use fuseline_ir::memo::TemplateType;
-use fuseline_ir::ops::{BinaryOp, BinaryZero};
 use smallvec::SmallVec;
 
 /// Lower bounds of the plans of a partition.
 pub(crate) struct Bound<'a> {
     space: &'a SearchSpace<'a>,
-    /// Seconds by group.
+    /// Seconds by group: to start an operator there and to write its output.
     write: Vec<f64>,
+    /// Seconds by group, in whatever operator.
     compute: Vec<f64>,
-    /// In the order of what is read.
+    /// Seconds by group, in an operator that starts there.
+    compute_at_start: Vec<f64>,
+    /// In the order of readers.
     reads: Vec<Read>,
+    /// Positions in `reads`, in the order of what is read.
+    by_value: Vec<usize>,
 }
 
 /// A value that a group reads.
@@ -43,6 +46,8 @@ struct Read {
     point: Option<usize>,
     /// Seconds, if it comes from memory.
     seconds: f64,
+    /// The same in an operator that starts at the reader.
+    seconds_at_start: f64,
 }
 
 /// What a region spends at least.
@@ -51,16 +56,27 @@ struct Spent {
     write: f64,
     read: f64,
     compute: f64,
+    /// The longer of read and computation of each operator that certainly starts.
+    operators: f64,
+}
+
+impl Spent {
+    fn seconds(&self) -> f64 {
+        self.write + self.read.max(self.compute).max(self.operators)
+    }
 }
 
 impl<'a> Bound<'a> {
     pub(crate) fn new(space: &'a SearchSpace<'a>) -> Self {
         let (machine, context, members) = (&space.model.machine, space.context, &space.partition.members);
-        let shares = least_shares(space);
+        let here = machine.start.basic.min(machine.start.fused);
+        let start = machine.cluster.as_ref().map_or(here, |cluster| here.min(cluster.start));
+        let shares = LeastShares::new(space);
         let compute = |(&id, &share): (&HopId, &f64)| {
             let share = share.min(own_share(space, id));
             space.model.least_compute_time(context, id, |_| share)
         };
+        let read = |value: HopId, share: f64| machine.read_time(cost::bytes_of(context, value) * share);
         let mut reads: Vec<Read> = Vec::new();
         for (reader, &consumer) in members.iter().enumerate() {
             reads.extend(context.hop(consumer).inputs.iter().map(|&value| Read {
@@ -68,15 +84,19 @@ impl<'a> Bound<'a> {
                 reader,
                 group: members.binary_search(&value).ok(),
                 point: space.partition.points.binary_search(&InterestingPoint { consumer, producer: value }).ok(),
-                seconds: machine.read_time(cost::bytes_of(context, value) * shares[reader]),
+                seconds: read(value, shares.containing[reader]),
+                seconds_at_start: read(value, shares.starting[reader]),
             }));
         }
-        reads.sort_by_key(|read| (read.value, read.reader));
+        let mut by_value: Vec<usize> = (0..reads.len()).collect();
+        by_value.sort_by_key(|&number| (reads[number].value, number));
         Bound {
             space,
-            write: members.iter().map(|&id| machine.write_time(cost::bytes_of(context, id))).collect(),
-            compute: members.iter().zip(&shares).map(compute).collect(),
+            write: members.iter().map(|&id| start + machine.write_time(cost::output_bytes(context, id))).collect(),
+            compute: members.iter().zip(&shares.containing).map(compute).collect(),
+            compute_at_start: members.iter().zip(&shares.starting).map(compute).collect(),
             reads,
+            by_value,
         }
     }
 
@@ -92,11 +112,21 @@ impl<'a> Bound<'a> {
                 spent.write += self.write[group];
             }
         }
-        for reads in self.reads.chunk_by(|one, other| one.value == other.value) {
+        self.read_once(region, assignment, &connections, &mut spent);
+        self.start_operators(region, assignment, &connections, &mut spent);
+        let seconds: f64 = spent.iter().map(Spent::seconds).sum();
+        // A hair below, so that rounding never lifts it over the cost of a plan that attains it.
+        seconds * (1.0 - 1e-12)
+    }
+
+    /// Adds what each region reads once at least.
+    fn read_once(&self, region: &Region, assignment: &Points, connections: &Connections, spent: &mut [Spent]) {
+        let same_value = |one: &usize, other: &usize| self.reads[*one].value == self.reads[*other].value;
+        for reads in self.by_value.chunk_by(same_value) {
             // By region: the least of what its operators may read of the value.
             let mut least: SmallVec<[(usize, f64); 8]> = SmallVec::new();
-            for read in reads.iter().filter(|read| region.groups.contains(read.reader)) {
-                if !self.is_certain(read, &connections, assignment) {
+            for read in reads.iter().map(|&number| &self.reads[number]) {
+                if !region.groups.contains(read.reader) || !self.is_certain(read, connections, assignment) {
                     continue;
                 }
                 let region = connections.region_of[read.reader];
@@ -107,9 +137,22 @@ impl<'a> Bound<'a> {
             }
             least.iter().for_each(|&(region, seconds)| spent[region].read += seconds);
         }
-        let seconds: f64 = spent.iter().map(|spent| spent.write + spent.read.max(spent.compute)).sum();
-        // A hair below, so that rounding never lifts it over the cost of a plan that attains it.
-        seconds * (1.0 - 1e-12)
+    }
+
+    /// Adds what the operators that certainly start in each region read or compute at least, each by itself: an operator
+    /// computes its members, and of what a member reads it computes or reads each value.
+    fn start_operators(&self, region: &Region, assignment: &Points, connections: &Connections, spent: &mut [Spent]) {
+        let mut containing = self.compute.clone();
+        let mut starting = self.compute_at_start.clone();
+        for read in self.reads.iter().filter(|read| region.groups.contains(read.reader)) {
+            let fused = read.group.filter(|_| !self.is_certain(read, connections, assignment));
+            let below = fused.map_or(f64::INFINITY, |group| containing[group]);
+            containing[read.reader] = containing[read.reader].max(below.min(read.seconds));
+            starting[read.reader] = starting[read.reader].max(below.min(read.seconds_at_start));
+        }
+        for group in region.groups.intersection(&connections.certain) {
+            spent[connections.region_of[group]].operators += starting[group];
+        }
     }
 
     /// Whether every operator that contains the reader reads the value from memory.
@@ -117,72 +160,6 @@ impl<'a> Bound<'a> {
         let is_cut = |point| assignment.contains(point) && self.space.graph.is_read(point, assignment);
         read.group.is_none_or(|group| !connections.linked.contains(group)) || read.point.is_some_and(is_cut)
     }
-}
-
-/// By group: the least share of its cells that an operator which contains it visits.
-fn least_shares(space: &SearchSpace<'_>) -> Vec<f64> {
-    let shares = |template| shares_within(space, template);
-    let pairs = shares(TemplateType::Cell).into_iter().zip(shares(TemplateType::Outer));
-    pairs.map(|(cell, outer)| cell.min(outer)).collect()
-}
-
-/// [`least_shares`] of the operators of a template that exploits sparsity, Cell or Outer.
-fn shares_within(space: &SearchSpace<'_>, template: TemplateType) -> Vec<f64> {
-    let mut shares = driven_shares(space, template);
-    let has_place: Vec<bool> = (0..shares.len()).map(|group| has_place(space, group, template)).collect();
-    for (group, share) in shares.iter_mut().enumerate() {
-        if !has_place[group] || template == TemplateType::Outer && !space.has_template(group, template) {
-            *share = 1.0;
-        }
-    }
-    // An operator visits what its root needs, wherever above it starts. References ascend by consumer.
-    for reference in space.graph.references.iter().rev().filter(|reference| has_place[reference.producer]) {
-        shares[reference.producer] = shares[reference.producer].min(shares[reference.consumer]);
-    }
-    shares
-}
-
-/// Whether an operator of the template may contain the group: Row operators that need no rows are Cell operators.
-fn has_place(space: &SearchSpace<'_>, group: usize, template: TemplateType) -> bool {
-    let id = space.partition.members[group];
-    template == TemplateType::Outer || space.has_template(group, template) || !needs_rows(space.context, &[id], id)
-}
-
-/// By group: the sparsity of the sparsest matrix that determines the group's cells where it is zero.
-fn driven_shares(space: &SearchSpace<'_>, template: TemplateType) -> Vec<f64> {
-    let members = &space.partition.members;
-    let driver_share = |id: HopId| match space.context.hop(id).is_matrix() {
-        false => 1.0,
-        true if template == TemplateType::Outer => cost::driver_sparsity(space.context, id),
-        true => cost::sparsity(space.context, id),
-    };
-    let mut shares: Vec<f64> = Vec::with_capacity(members.len());
-    for &id in members {
-        let inputs = &space.context.hop(id).inputs;
-        let literal = |input: HopId| space.context.dag.literal_f64(input);
-        let share = |input: HopId| {
-            let group = members[..shares.len()].binary_search(&input);
-            group.map_or(1.0, |group| shares[group]).min(driver_share(input))
-        };
-        // Where one operand determines the result, and where all do.
-        let any =
-            || inputs.iter().map(|&id| if literal(id) == Some(0.0) { 0.0 } else { share(id) }).fold(1.0, f64::min);
-        let all = || inputs.iter().map(|&id| if literal(id).is_some() { 0.0 } else { share(id) }).fold(0.0, f64::max);
-        let driven = match space.context.hop(id).op {
-            HopOp::Binary(op) | HopOp::Outer(op) if needs_all(op) => all(),
-            HopOp::Nary(op) if op.fold().is_none_or(needs_all) => all(),
-            HopOp::Index => share(inputs[0]),
-            HopOp::DataGen(_) => 1.0,
-            _ => any(),
-        };
-        shares.push(driven.min(driver_share(id)));
-    }
-    shares
-}
-
-/// Whether no zero of one operand determines the result of an operation.
-fn needs_all(op: BinaryOp) -> bool {
-    matches!(op.zero(), BinaryZero::Joint | BinaryZero::Fills) && op != BinaryOp::Minus1Mult
 }
 
 /// The share of the cells of its operand that a product or an aggregate by itself visits.

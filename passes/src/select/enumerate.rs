@@ -17,6 +17,9 @@ use super::space::SearchSpace;
 use super::statistics::SearchStats;
 use super::{PlanAssignment, SelectPolicy, random};
 
+/// The share by which equal costs differ that were summed in another order.
+const ROUNDING: f64 = 1e-10;
+
 /// What a search found.
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -139,7 +142,7 @@ impl Search<'_> {
             for point in 0..self.space.points() {
                 let mut neighbour = self.best.as_ref().map_or_else(|| self.space.fuse_all(), |(best, _)| best.clone());
                 neighbour.toggle(point);
-                if self.bound.seconds(&self.whole.region, &neighbour) < self.upper() {
+                if !self.is_excluded(self.whole, &neighbour, self.upper()) {
                     self.open(neighbour);
                 }
             }
@@ -153,7 +156,7 @@ impl Search<'_> {
         let mut scan = Scan::new(problem, given);
         loop {
             let run = number_of_plans(problem.layout.len() - scan.decided);
-            let is_excluded = self.is_pruned && self.bound.seconds(&problem.region, &scan.assignment) >= upper;
+            let is_excluded = self.is_pruned && self.is_excluded(problem, &scan.assignment, upper);
             let cut_set = problem.cut_set_at(scan.decided, &scan.assignment).filter(|_| !is_excluded);
             let sub_problems = cut_set.and_then(|number| self.sub_problems(problem, number));
             let skips = is_excluded || sub_problems.is_some();
@@ -177,6 +180,12 @@ impl Search<'_> {
                 return best;
             }
         }
+    }
+
+    /// Whether no plan of a problem with these points true, and possibly more, is better than `upper` by more than sums
+    /// in another order differ.
+    fn is_excluded(&self, problem: &Problem, assignment: &Points, upper: f64) -> bool {
+        self.bound.seconds(&problem.region, assignment) >= upper * (1.0 - ROUNDING)
     }
 
     /// The plan of a problem with its cost, if that is less than `upper`.
@@ -261,4 +270,41 @@ fn number_of_plans(free: usize) -> u64 {
 fn plans_one_by_one(sub_problems: &[Problem]) -> u64 {
     let free = sub_problems.iter().map(|problem| problem.layout.len()).filter(|&free| free > 0);
     free.map(number_of_plans).fold(1, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::four_points;
+    use super::*;
+
+    /// P126: all assignments, from all false to all true.
+    #[test]
+    fn a_scan_visits_every_assignment_once() {
+        four_points(|problem| {
+            let mut scan = Scan::new(problem, &Points::with_capacity(4));
+            let mut visited = vec![scan.assignment.clone()];
+            while scan.advance(4) {
+                visited.push(scan.assignment.clone());
+            }
+            assert!(visited[0].is_clear() && visited[15].is_full());
+            visited.sort();
+            visited.dedup();
+            assert_eq!(visited.len(), 16);
+        });
+    }
+
+    /// P131, P133: with the second of four points true and the rest false, skipping passes four plans at once.
+    #[test]
+    fn a_skip_passes_the_subtree_below_the_last_true_point() {
+        four_points(|problem| {
+            let mut scan = Scan::new(problem, &Points::with_capacity(4));
+            while scan.digits != [false, true, false, false] {
+                assert!(scan.advance(4));
+            }
+            assert_eq!(number_of_plans(4 - scan.decided), 4);
+            assert!(scan.advance(scan.decided));
+            assert_eq!(scan.digits, [true, false, false, false]);
+            assert_eq!(scan.assignment.ones().collect::<Vec<_>>(), [problem.layout[0]]);
+        });
+    }
 }

@@ -13,6 +13,7 @@ mod multi_aggregate;
 mod prune;
 mod random;
 mod reachability;
+mod shares;
 mod space;
 mod statistics;
 #[cfg(test)]
@@ -200,8 +201,8 @@ fn search_partitions(
     partitions
 }
 
-/// The memo table as a policy searches it: without Row plans that do a Cell plan's work, and for fuse-all without
-/// dominated plans. Fuse-no-redundancy keeps these, since materialisation may invalidate the plans that dominate them.
+/// The memo table as a policy searches it: without plans that no policy needs, and for fuse-all without dominated
+/// plans. Fuse-no-redundancy keeps these, since materialisation may invalidate the plans that dominate them.
 /// A random plan may contain whatever a random part of the table holds.
 pub fn prepare(context: &Context<'_>, memo: &MemoTable, policy: SelectPolicy) -> MemoTable {
     if let SelectPolicy::Random { seed } = policy {
@@ -209,6 +210,7 @@ pub fn prepare(context: &Context<'_>, memo: &MemoTable, policy: SelectPolicy) ->
     }
     let mut memo = memo.clone();
     prune::prune_rows_without_row_operations(context, &mut memo);
+    prune::prune_outer_without_driver(&mut memo);
     if policy == SelectPolicy::FuseAll {
         prune_dominated(context, &mut memo);
     }

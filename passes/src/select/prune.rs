@@ -1,4 +1,4 @@
-//! Row plans that do a Cell plan's work.
+//! Plans that no policy needs: Row plans that do a Cell plan's work, and Outer plans that lead nowhere.
 
 use crate::template::{Context, single_column};
 use cranelift_entity::EntitySet;
@@ -38,6 +38,27 @@ pub(crate) fn prune_rows_without_row_operations(context: &Context<'_>, memo: &mu
             memo.entries(group).iter().copied().filter(|entry| entry.ttype == TemplateType::Cell).collect();
         memo.retain(group, |entry| {
             entry.ttype != TemplateType::Row || !cells.iter().any(|cell| cell.inputs == entry.inputs)
+        });
+    }
+}
+
+/// Removes Outer entries that no operator contains: those of groups that no valid Outer plan reaches by references. The
+/// product of two factors opens Outer plans wherever it is, and few of them find a sparse matrix to drive them.
+pub(crate) fn prune_outer_without_driver(memo: &mut MemoTable) {
+    let groups: Vec<HopId> = memo.groups().map(|(group, _)| group).collect();
+    let mut reached = EntitySet::new();
+    // Groups ascend, so those that refer to one come before it in this order.
+    for &group in groups.iter().rev() {
+        let outer = memo.entries(group).iter().filter(|entry| entry.ttype == TemplateType::Outer);
+        let used = outer.filter(|entry| reached.contains(group) || entry.close.is_valid() && entry.has_references());
+        let references: Vec<HopId> = used.flat_map(MemoEntry::references).collect();
+        references.into_iter().for_each(|reference| {
+            reached.insert(reference);
+        });
+    }
+    for group in groups.into_iter().filter(|&group| !reached.contains(group)) {
+        memo.retain(group, |entry| {
+            entry.ttype != TemplateType::Outer || entry.close.is_valid() && entry.has_references()
         });
     }
 }

@@ -123,6 +123,12 @@ impl<'a> SearchSpace<'a> {
         self.entries[group].iter().any(|entry| entry.entry.ttype == template)
     }
 
+    /// Whether an operator of the template may start at a group.
+    pub(crate) fn starts(&self, group: usize, template: TemplateType) -> bool {
+        let is_start = |entry: &Entry| entry.entry.close.is_valid() && !entry.references.is_empty();
+        self.entries[group].iter().any(|entry| entry.entry.ttype == template && is_start(entry))
+    }
+
     /// Of the points of an assignment, those that determine the operator which starts at a group: what lies below a
     /// materialised point has no influence.
     pub(crate) fn influences(&self, group: usize, assignment: &Points, influences: &mut Points) {

@@ -1,8 +1,10 @@
 //! The command line: names that other programs rely on.
 
+use crate::calibrate::machine;
 use crate::size::parse_bytes;
 use crate::{Failure, not_yet};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fuseline::calibrate::ROUNDS;
 use fuseline::generate::Kind;
 use fuseline::{BackendKind, CompileOptions, Enumeration, ExplainStage, LlvmLevel, Mode, Primitives, ProgramOptions};
 use std::path::PathBuf;
@@ -25,19 +27,23 @@ pub(crate) enum Command {
     Opt(OptArguments),
     /// Check a script without running it
     Check(CheckArguments),
-    /// Measure this machine for the cost model (not there yet)
-    Calibrate(Unused),
+    /// Measure this machine for the cost model, some ten seconds; later runs plan for it
+    Calibrate(CalibrateArguments),
     /// Convert a matrix from one file format to another
     Convert(ConvertArguments),
     /// Generate synthetic data: random matrices, features with labels, look-alikes of known data sets
     Generate(GenerateArguments),
 }
 
-/// Arguments of commands that are not there yet.
 #[derive(Args, Debug)]
-pub(crate) struct Unused {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    _rest: Vec<String>,
+pub(crate) struct CalibrateArguments {
+    /// The file to write [default: fuseline/machine.json in the user's cache folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Rounds of all measurements, of which the medians count
+    #[arg(long, value_name = "N", default_value_t = ROUNDS as u16, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) rounds: u16,
 }
 
 /// What a script's `$name` and `$1` stand for.
@@ -177,6 +183,11 @@ pub(crate) struct Options {
     /// Memory that the inputs and the output of an operator may take, such as 512m or 16g [default: the machine's]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     mem: Option<u64>,
+
+    /// The machine to plan for: a typical one, or that of a file of `fuseline calibrate` [default: the last calibration,
+    /// if there is one]
+    #[arg(long, value_name = "default|FILE")]
+    machine: Option<String>,
 }
 
 impl Options {
@@ -223,6 +234,7 @@ impl Options {
             strict_ieee: self.strict_ieee,
             threads: self.threads,
             memory_budget: self.mem,
+            machine: machine(self.machine.as_deref())?.unwrap_or(defaults.machine.clone()),
             keep_code,
             ..defaults
         })

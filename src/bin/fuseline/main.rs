@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod calibrate;
 mod check;
 mod convert;
 mod explain;
@@ -69,7 +70,7 @@ fn main() -> ExitCode {
         Command::Explain(arguments) => explain::explain(arguments),
         Command::Opt(arguments) => opt::opt(arguments),
         Command::Check(arguments) => check::check(arguments),
-        Command::Calibrate(_) => Err(not_yet("fuseline calibrate")),
+        Command::Calibrate(arguments) => calibrate::calibrate(arguments),
         Command::Convert(arguments) => convert::convert(arguments),
         Command::Generate(arguments) => generate::generate(arguments),
     };

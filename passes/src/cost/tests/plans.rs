@@ -129,7 +129,7 @@ fn broadcasts_change_the_plan_with_the_size_of_the_vector() {
             d.write(name, sum);
         }
         let mut model = model(1e9, Some(Cluster::for_tests()));
-        model.machine.start = 2e-6;
+        model.machine.start.basic = 2e-6;
         fuses(&covers(&d.dag, &model), uv)
     };
     assert!(is_recomputed(10, 100_000_000));

@@ -81,20 +81,18 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "replaced-zeros",
-        doc: "X+(X==0)*s puts s in the place of zeros.",
+        doc: "X+(X==0)*Y puts Y in the place of zeros.",
         changes: &[Change::SignOfZero, Change::Annihilation],
-        when: &[Guard::Scalar("s")],
-        patterns: &[("(plus ?X (mult (eq ?X ?0) ?s))", "(replace ?X 0 ?s)")],
+        patterns: &[("(plus ?x (mult (eq ?x ?0) ?y))", "(replace ?x 0 ?y)")],
         ..Rule::PLAIN
     },
     Rule {
         name: "difference-of-non-zeros",
-        doc: "X-s*(X!=0) and (X!=0)*(X-s) subtract where X is not zero.",
+        doc: "X-Y*(X!=0) and (X!=0)*(X-Y) subtract where X is not zero.",
         changes: &[Change::SignOfZero, Change::Annihilation],
-        when: &[Guard::Scalar("s")],
         patterns: &[
-            ("(minus ?X (mult (ne ?X ?0) ?s))", "(minus_nz ?X ?s)"),
-            ("(mult (ne ?X ?0) (minus ?X ?s))", "(minus_nz ?X ?s)"),
+            ("(minus ?x (mult (ne ?x ?0) ?y))", "(minus_nz ?x ?y)"),
+            ("(mult (ne ?x ?0) (minus ?x ?y))", "(minus_nz ?x ?y)"),
         ],
         ..Rule::PLAIN
     },
@@ -102,10 +100,9 @@ pub(super) const RULES: &[Rule] = &[
         name: "logarithm-of-non-zeros",
         doc: "(X!=0)*log(X) is the logarithm where X is not zero.",
         changes: &[Change::SignOfZero, Change::Annihilation],
-        when: &[Guard::Scalar("s")],
         patterns: &[
             ("(mult (ne ?x ?0) (log ?x))", "(log_nz ?x)"),
-            ("(mult (ne ?X ?0) (log_base ?X ?s))", "(log_nz_base ?X ?s)"),
+            ("(mult (ne ?x ?0) (log_base ?x ?y))", "(log_nz_base ?x ?y)"),
         ],
         ..Rule::PLAIN
     },

@@ -55,7 +55,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "scaled-diagonal-matrix",
         doc: "diag(v)*s is diag(v*s), and diag(v)*diag(w) is diag(v*w).",
         changes: &[Change::SignOfZero, Change::Annihilation],
-        when: &[Guard::OneColumn("V"), Guard::OneColumn("W"), Guard::SameShape("V", "W"), Guard::Scalar("s")],
+        when: &[Guard::SameShape("V", "W"), Guard::Scalar("s")],
         patterns: &[
             ("(mult (diag ?V) ?s)", "(diag (mult ?V ?s))"),
             ("(mult (diag ?V) (diag ?W))", "(diag (mult ?V ?W))"),

@@ -34,7 +34,6 @@ pub(super) const RULES: &[Rule] = &[
         name: "common-factor-of-products",
         doc: "A%*%B + A%*%C is A%*%(B+C).",
         changes: ALGEBRAIC,
-        when: &[Guard::SameShape("B", "C")],
         each: Each::Of(&[&["plus"], &["minus"]]),
         patterns: &[
             ("($0 (matmul ?A ?B) (matmul ?A ?C))", "(matmul ?A ($0 ?B ?C))"),

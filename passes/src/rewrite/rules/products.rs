@@ -56,7 +56,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "outer-operation",
         doc: "A column, repeated, with a row is an outer operation.",
-        when: &[Guard::OneColumn("V"), Guard::OneRow("W")],
+        when: &[Guard::OneColumn("V"), Guard::OneRow("W"), Guard::Columns("c", "W")],
         changes: &[Change::SignOfZero],
         each: Each::Of(&[&["eq"], &["ne"], &["lt"], &["le"], &["gt"], &["ge"], &["plus"], &["minus"]]),
         patterns: &[("($0 (matmul ?V (matrix ?1 ?r ?c)) ?W)", "(outer.$0 ?V ?W)")],

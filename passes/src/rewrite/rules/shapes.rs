@@ -27,8 +27,9 @@ pub(super) const RULES: &[Rule] = &[
         name: "aggregate-of-vector",
         doc: "A full aggregate is the only cell of a vector's aggregate.",
         changes: &[Change::AggregationOrder],
+        when: &[Guard::OneColumn("C"), Guard::OneRow("R")],
         each: Each::Of(&[&["sum"], &["sumsq"], &["mean"], &["min"], &["max"], &["nnz"]]),
-        patterns: &[("(as.scalar ($0.col ?X))", "($0.full ?X)"), ("(as.scalar ($0.row ?X))", "($0.full ?X)")],
+        patterns: &[("(as.scalar ($0.col ?C))", "($0.full ?C)"), ("(as.scalar ($0.row ?R))", "($0.full ?R)")],
         ..Rule::PLAIN
     },
     Rule {
@@ -50,14 +51,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "reshaped-to-itself",
         doc: "A reshape to the same dimensions is its input; one of a vector to the other direction is a transpose.",
-        when: &[
-            Guard::Rows("r", "X"),
-            Guard::Columns("c", "X"),
-            Guard::OneColumn("C"),
-            Guard::Rows("n", "C"),
-            Guard::OneRow("R"),
-            Guard::Columns("m", "R"),
-        ],
+        when: &[Guard::Rows("r", "X"), Guard::Columns("c", "X"), Guard::Rows("n", "C"), Guard::Columns("m", "R")],
         patterns: &[("(matrix ?X ?r ?c)", "?X"), ("(matrix ?C ?1 ?n)", "(t ?C)"), ("(matrix ?R ?m ?1)", "(t ?R)")],
         ..Rule::PLAIN
     },
@@ -71,7 +65,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "cast-back",
         doc: "A cast of what has the type, and one after the other way round, are nothing.",
-        when: &[Guard::Scalar("s"), Guard::Single("S")],
+        when: &[Guard::Single("S")],
         patterns: &[
             ("(as.scalar (as.matrix ?s))", "?s"),
             ("(as.matrix (as.scalar ?S))", "?S"),
@@ -86,7 +80,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "scalar-of-fill",
         doc: "The only cell of a matrix of one value is the value.",
-        when: &[Guard::Scalar("s")],
+        when: &[Guard::Is("r", 1.0), Guard::Is("c", 1.0)],
         patterns: &[("(as.scalar (matrix ?s ?r ?c))", "(as.double ?s)")],
         ..Rule::PLAIN
     },
@@ -94,7 +88,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "scalar-of-unary",
         doc: "The scalar of f(X) is f of the scalar of X.",
         each: Each::Unary,
-        patterns: &[("(as.scalar ($0 ?X))", "($0 (as.scalar ?X))")],
+        patterns: &[("(as.scalar ($0 ?X))", "(as.double ($0 (as.scalar ?X)))")],
         ..Rule::PLAIN
     },
     Rule {
@@ -107,7 +101,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "single-cell-as-operand",
         doc: "A 1 x 1 matrix is a scalar to an element-wise operation.",
-        when: &[Guard::Single("S"), Guard::Result("X")],
+        when: &[Guard::Single("S")],
         each: Each::Of(&[&["plus"], &["minus"], &["mult"], &["div"]]),
         patterns: &[("($0 ?X ?S)", "($0 ?X (as.scalar ?S))"), ("($0 ?S ?X)", "($0 (as.scalar ?S) ?X)")],
         ..Rule::PLAIN

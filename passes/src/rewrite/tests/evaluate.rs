@@ -2,7 +2,8 @@
 //! that rules name.
 
 use fuseline_ir::Value;
-use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp, ShapeOp};
+use fuseline_ir::hop::infer::seq_length;
+use fuseline_ir::hop::{CastOp, DataGenOp, Function, Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp, ShapeOp};
 use fuseline_ir::ops::{AggOp, Direction};
 use std::collections::BTreeMap;
 
@@ -85,7 +86,8 @@ fn operator(dag: &HopDag, hop: &Hop, inputs: &[&Cells], variables: &BTreeMap<Str
         }
         HopOp::DataGen(DataGenOp::Seq) => {
             let [from, to, by] = [0, 1, 2].map(|position: usize| inputs[position].values[0]);
-            let rows = fuseline_ir::hop::infer::seq_length(from, to, by).expect("sequences end");
+            // A sequence that does not end has no value; no rows differ from those of any other.
+            let rows = seq_length(from, to, by).unwrap_or(0);
             generate(rows as usize, 1, |r, _| from + r as f64 * by)
         }
         HopOp::Shape(op) => Cells::scalar(match op {
@@ -93,6 +95,8 @@ fn operator(dag: &HopDag, hop: &Hop, inputs: &[&Cells], variables: &BTreeMap<Str
             ShapeOp::Ncol => inputs[0].cols as f64,
             ShapeOp::Length => inputs[0].values.len() as f64,
         }),
+        HopOp::Cast(CastOp::AsInteger) => Cells::scalar(inputs[0].values[0].trunc()),
+        HopOp::Cast(CastOp::AsLogical) => Cells::scalar(f64::from(u8::from(inputs[0].values[0] != 0.0))),
         HopOp::Cast(_) => inputs[0].clone(),
         HopOp::Parameterized { function: Function::RemoveEmpty, .. } => {
             remove_empty(inputs[0], dag.literal_value(hop.inputs[1]))

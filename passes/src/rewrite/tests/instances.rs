@@ -9,7 +9,7 @@ use super::rules::Random;
 use egg::{ENodeOrVar, Id, Pattern, Rewrite, Var};
 use egraph::{EGraph, Facts, FactsAnalysis, Node, add_given};
 use fuseline_ir::SizeInfo;
-use fuseline_ir::hop::{DataGenOp, HopDag, HopId, HopOp};
+use fuseline_ir::hop::{DataGenOp, Hop, HopDag, HopId, HopOp};
 use fuseline_ir::ops::BinaryOp;
 use fuseline_ir::types::Value;
 use smallvec::SmallVec;
@@ -46,21 +46,25 @@ impl Values {
     }
 }
 
-/// What is known of the leaves where a rule is tried.
+/// What is known of a leaf where a rule is tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Known {
+enum Known {
     Nothing,
+    Rows,
+    Columns,
     Dimensions,
     NonZeros,
 }
 
 impl Known {
-    pub(super) const ALL: [Known; 3] = [Known::Nothing, Known::Dimensions, Known::NonZeros];
+    const ALL: [Known; 5] = [Known::Nothing, Known::Rows, Known::Columns, Known::Dimensions, Known::NonZeros];
 
     fn size(self, cells: &Cells) -> SizeInfo {
         let (rows, cols) = (cells.rows as u64, cells.cols as u64);
         match self {
             Known::Nothing => SizeInfo::UNKNOWN,
+            Known::Rows => SizeInfo { rows: Some(rows), ..SizeInfo::UNKNOWN },
+            Known::Columns => SizeInfo { cols: Some(cols), ..SizeInfo::UNKNOWN },
             Known::Dimensions => SizeInfo::dims(rows, cols),
             Known::NonZeros => {
                 SizeInfo::with_nnz(rows, cols, cells.values.iter().filter(|value| **value != 0.0).count() as u64)
@@ -77,6 +81,8 @@ enum Leaf {
     Indicator(Cells),
     Scalar(f64),
     Literal(Value),
+    /// A number of rows, columns, or a position; a literal where it is known.
+    Count(i64),
 }
 
 /// One pattern of a rule, with its operations filled in.
@@ -89,8 +95,7 @@ pub(super) struct Patterns {
 
 impl Patterns {
     pub(super) fn new(rule: &Rule, left: &str, right: &str) -> Self {
-        let mut guarded = Vec::new();
-        compile::compile_pattern(rule, rule.when, left, right, &mut guarded);
+        let guarded = compile::compile_pattern(rule, rule.when, left, right);
         Patterns { left: compile::parse(left), right: compile::parse(right), guarded }
     }
 
@@ -100,23 +105,30 @@ impl Patterns {
         // Few distinct extents, so that shapes often fit.
         let extents = [1 + random.below(3), 1 + random.below(3)];
         let mut leaves: BTreeMap<Var, Leaf> = BTreeMap::new();
+        let mut known = BTreeMap::new();
+        let all_alike = (random.below(2) == 0).then(|| Known::ALL[random.below(5)]);
         for var in self.left.vars() {
             let leaf = draw_leaf(var, rule.when, &leaves, counts.contains(&var), extents, values, random);
             leaves.insert(var, leaf);
+            known.insert(var, all_alike.unwrap_or(Known::ALL[random.below(5)]));
         }
-        let instance = Instance { leaves };
-        let (dag, _) = instance.dag(Known::Dimensions, &self.left)?;
-        let cells = |id: HopId| dag[id].size.cells();
-        let reshapes = |op: &HopOp, source: HopId| *op == HopOp::DataGen(DataGenOp::Matrix) && dag[source].is_matrix();
-        let fits = dag.hops.iter().all(|(id, hop)| {
-            !reshapes(&hop.op, *hop.inputs.first().unwrap_or(&id)) || cells(id) == cells(hop.inputs[0])
-        });
+        let instance = Instance { leaves, known };
+        let (mut dag, leaves) = instance.leaves(&|_| Known::Dimensions);
+        build(&mut dag, &self.left, &leaves)?;
+        let is_sound = |id: HopId, hop: &Hop| match hop.op {
+            HopOp::DataGen(DataGenOp::Matrix) if dag[hop.inputs[0]].is_matrix() => {
+                dag[id].size.cells() == dag[hop.inputs[0]].size.cells()
+            }
+            HopOp::DataGen(DataGenOp::Seq) => dag[id].size.rows.is_some(),
+            _ => true,
+        };
+        let fits = dag.hops.iter().all(|(id, hop)| is_sound(id, hop));
         fits.then_some(instance)
     }
 
     /// Both sides over the same leaves, of known sizes; `None` where the right side has no shape.
     pub(super) fn sides(&self, instance: &Instance) -> Option<Sides> {
-        let (mut dag, leaves) = instance.leaves(Known::Dimensions);
+        let (mut dag, leaves) = instance.leaves(&|_| Known::Dimensions);
         let left = build(&mut dag, &self.left, &leaves).expect("instances have left sides");
         let right = build(&mut dag, &self.right, &leaves)?;
         Some(Sides { left, right, variables: instance.variables(), dag })
@@ -147,6 +159,7 @@ impl Patterns {
 #[derive(Clone, Debug)]
 pub(super) struct Instance {
     leaves: BTreeMap<Var, Leaf>,
+    known: BTreeMap<Var, Known>,
 }
 
 /// Both sides of a pattern in one DAG.
@@ -164,40 +177,43 @@ impl Instance {
         let cells = |leaf: &Leaf| match leaf {
             Leaf::Matrix(cells) | Leaf::Indicator(cells) => Some(cells.clone()),
             Leaf::Scalar(value) => Some(Cells::scalar(*value)),
+            Leaf::Count(count) => Some(Cells::scalar(*count as f64)),
             Leaf::Literal(_) => None,
         };
         self.leaves.iter().filter_map(|(var, leaf)| Some((var.to_string(), cells(leaf)?))).collect()
     }
 
-    fn leaves(&self, known: Known) -> (HopDag, BTreeMap<Var, HopId>) {
+    fn leaves(&self, known: &dyn Fn(Var) -> Known) -> (HopDag, BTreeMap<Var, HopId>) {
         let mut dag = HopDag::new();
         let mut leaves = BTreeMap::new();
         for (var, leaf) in &self.leaves {
             let name = var.to_string();
             let id = match leaf {
-                Leaf::Matrix(cells) => dag.read_matrix(&name, known.size(cells)),
+                Leaf::Matrix(cells) => dag.read_matrix(&name, known(*var).size(cells)),
                 Leaf::Indicator(cells) => {
-                    let inputs = [dag.read_matrix(&name, known.size(cells)), dag.literal(Value::I64(0))];
+                    let inputs = [dag.read_matrix(&name, known(*var).size(cells)), dag.literal(Value::I64(0))];
                     dag.add(BinaryOp::NotEqual.into(), &inputs, None).expect("a comparison")
                 }
                 Leaf::Scalar(_) => dag.read_scalar(&name),
                 Leaf::Literal(value) => dag.literal(value.clone()),
+                Leaf::Count(_) if known(*var) == Known::Nothing => dag.read_scalar(&name),
+                Leaf::Count(count) => dag.literal(Value::I64(*count)),
             };
             leaves.insert(*var, id);
         }
         (dag, leaves)
     }
 
-    /// The left side as a DAG that knows so much, and its root.
-    pub(super) fn dag(&self, known: Known, left: &Pattern<Node>) -> Option<(HopDag, HopId)> {
-        let (mut dag, leaves) = self.leaves(known);
+    /// The left side as a DAG that knows what the instance knows, and its root.
+    pub(super) fn dag(&self, left: &Pattern<Node>) -> Option<(HopDag, HopId)> {
+        let (mut dag, leaves) = self.leaves(&|var| self.known[&var]);
         let root = build(&mut dag, left, &leaves)?;
         Some((dag, root))
     }
 
     /// Whether one of the rewrites changes the class of the left side.
-    pub(super) fn fires(&self, left: &Pattern<Node>, known: Known, rewrites: &[Rewrite<Node, FactsAnalysis>]) -> bool {
-        let Some((dag, root)) = self.dag(known, left) else { return false };
+    pub(super) fn fires(&self, left: &Pattern<Node>, rewrites: &[Rewrite<Node, FactsAnalysis>]) -> bool {
+        let Some((dag, root)) = self.dag(left) else { return false };
         rewrites.iter().any(|rewrite| {
             let mut egraph = EGraph::new(FactsAnalysis::default());
             let mut classes: Vec<Id> = Vec::new();
@@ -241,12 +257,16 @@ fn draw_leaf(
     let text = var.to_string();
     let name = text.trim_start_matches('?');
     let own: Vec<Guard> = guards.iter().copied().filter(|guard| guard.variables().any(|other| other == name)).collect();
-    let own = if random.below(5) == 0 { Vec::new() } else { own };
+    let misses = random.below(5) == 0;
+    if let Some(leaf) = own.iter().filter(|_| misses).find_map(|guard| near_miss(*guard, is_count, random)) {
+        return leaf;
+    }
+    let own = if misses { Vec::new() } else { own };
     let dims_of = |other: &str| match earlier.get(&format!("?{other}").parse().expect("a variable")) {
         Some(Leaf::Matrix(cells)) => Some((cells.rows, cells.cols)),
         _ => None,
     };
-    let integer = |value: i64| Leaf::Literal(Value::I64(value));
+    let integer = |value: i64| if is_count { Leaf::Count(value) } else { Leaf::Literal(Value::I64(value)) };
     if let Kind::Literal(number) = Kind::of(var) {
         return if random.below(2) == 0 { Leaf::Literal(Value::F64(number)) } else { integer(number as i64) };
     }
@@ -254,6 +274,7 @@ fn draw_leaf(
     let mut is_empty = false;
     for guard in &own {
         match *guard {
+            Guard::Is(_, number) if is_count => return integer(number as i64),
             Guard::Is(_, number) => return Leaf::Literal(Value::F64(number)),
             Guard::Text(_, text) => return Leaf::Literal(Value::Str(text.to_owned())),
             Guard::Integer(_) if is_count => return integer(1 + random.below(3) as i64),
@@ -296,12 +317,25 @@ fn draw_leaf(
     if is_indicator { Leaf::Indicator(cells) } else { Leaf::Matrix(cells) }
 }
 
+/// A leaf that does not meet a guard, but nearly.
+fn near_miss(guard: Guard, is_count: bool, random: &mut Random) -> Option<Leaf> {
+    let odd = [0.7, 0.1, 1e308, 1e-300, f64::INFINITY, 3.0 - 1e-11];
+    match guard {
+        Guard::Text(_, "rows") => Some(Leaf::Literal(Value::Str("cols".to_owned()))),
+        Guard::Text(..) => Some(Leaf::Literal(Value::Str("rows".to_owned()))),
+        Guard::Integer(_) => Some(Leaf::Literal(Value::F64(odd[random.below(odd.len())]))),
+        Guard::Positive(_) if is_count => Some(Leaf::Count(0)),
+        _ => None,
+    }
+}
+
 fn draw_scalar(is_count: bool, values: Values, random: &mut Random) -> Leaf {
     let special = [0.0, 1.0, -1.0, 0.5, f64::INFINITY, f64::NAN, 1e300];
     match random.below(4) {
-        _ if is_count => Leaf::Literal(Value::I64(1 + random.below(3) as i64)),
+        _ if is_count => Leaf::Count(1 + random.below(3) as i64),
         0 if values == Values::NonFinite => Leaf::Literal(Value::F64(special[random.below(special.len())])),
         0 => Leaf::Literal(Value::F64(special[random.below(4)])),
+        1 if random.below(3) == 0 => Leaf::Literal(Value::Bool(random.below(2) == 0)),
         1 => Leaf::Literal(Value::I64(random.below(5) as i64 - 2)),
         _ => Leaf::Scalar(values.draw(random)),
     }

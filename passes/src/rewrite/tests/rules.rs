@@ -2,9 +2,9 @@
 //! as the rule's changes say; every pattern fires, and every guard is needed.
 
 use super::super::rules::{Change, Guard, Rule, all};
-use super::super::{RewriteOptions, compile, rewrite_with_report};
+use super::super::{RewriteOptions, compile, rewrite};
 use super::evaluate::{Cells, value};
-use super::instances::{Instance, Known, Patterns, Sides, Values};
+use super::instances::{Instance, Patterns, Sides, Values};
 use fuseline_interp::oracle::{OracleCell, OracleMatrix, OracleValue, OracleValues};
 use fuseline_ir::hop::{HopDag, HopId};
 use std::collections::BTreeMap;
@@ -75,9 +75,10 @@ fn check(rule: &Rule, sides: &Sides, actual: &Cells) -> Result<(), String> {
         if !cell.accepts(y) {
             return Err(format!("{y:e} instead of {cell}"));
         }
-        // Nor may plans disagree about a cell that they agreed about.
+        // Nor may zeros annihilate in a cell where they did not.
         let right = replaced.as_ref().map(|(_, _, cells)| cells[position]);
-        if !rule.is_strict() && !cell.is_tainted() && right.is_some_and(|right| right.is_tainted()) {
+        let by_zeros = right.is_some_and(|right| right.is_tainted() && !right.strict_ieee().is_tainted());
+        if !rule.is_strict() && !cell.is_tainted() && by_zeros {
             return Err(format!("a certain {cell} becomes uncertain"));
         }
     }
@@ -123,12 +124,11 @@ fn where_rules_fire_the_sides_agree() {
             let mut fired = 0;
             for attempt in 0.. {
                 let values = values_for(rule)[attempt % values_for(rule).len()];
-                let known = Known::ALL[random.below(3)];
                 let instance = patterns.instantiate(rule, values, &mut random);
-                if let Some(instance) = instance.filter(|it| it.fires(&patterns.left, known, &patterns.guarded)) {
+                if let Some(instance) = instance.filter(|it| it.fires(&patterns.left, &patterns.guarded)) {
                     fired += 1;
                     if let Err(problem) = checked(rule, patterns, &instance) {
-                        problems.push(format!("{text} with {known:?}: {problem}"));
+                        problems.push(format!("{text}: {problem}"));
                         break;
                     }
                 }
@@ -146,10 +146,16 @@ fn where_rules_fire_the_sides_agree() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// Guards that the evaluators of these tests cannot miss, with the reason.
-fn is_beyond_these_tests(guard: Guard) -> bool {
-    // Operations on integer scalars overflow where those on cells of matrices do not.
-    matches!(guard, Guard::Number(_))
+/// Guards without which no value would be wrong, with the reason for them.
+fn keeps_errors(rule: &Rule, guard: Guard) -> bool {
+    match rule.name {
+        // A range, a shape or a cast that does not fit must stay an error.
+        "range-of-fill" | "scalar-of-fill" | "aggregate-of-vector" | "cast-back" => true,
+        "whole-range" => matches!(guard, Guard::SameShape(..)),
+        "reshaped-to-itself" => matches!(guard, Guard::Rows(..) | Guard::Columns(..)),
+        // Operations on integer scalars overflow where those on cells of matrices do not.
+        _ => matches!(guard, Guard::Number(_)),
+    }
 }
 
 #[test]
@@ -157,19 +163,17 @@ fn every_guard_is_needed() {
     let mut random = Random(13);
     let mut problems: Vec<String> = Vec::new();
     for rule in all() {
-        for (position, guard) in rule.when.iter().enumerate().filter(|(_, guard)| !is_beyond_these_tests(**guard)) {
+        for (position, guard) in rule.when.iter().enumerate().filter(|(_, guard)| !keeps_errors(rule, **guard)) {
             let others: Vec<Guard> =
                 rule.when.iter().enumerate().filter(|(i, _)| *i != position).map(|(_, g)| *g).collect();
             let mut needed = false;
             for (left, right) in rule.instances() {
                 let patterns = Patterns::new(rule, &left, &right);
-                let mut freed = Vec::new();
-                compile::compile_pattern(rule, &others, &left, &right, &mut freed);
-                for attempt in 0..3_000 {
+                let freed = compile::compile_pattern(rule, &others, &left, &right);
+                for attempt in 0..1_000 + 200_000 / rule.instances().len() {
                     let values = values_for(rule)[attempt % values_for(rule).len()];
                     let Some(instance) = patterns.instantiate(rule, values, &mut random) else { continue };
-                    let known = Known::ALL[random.below(3)];
-                    let fires = |rewrites| instance.fires(&patterns.left, known, rewrites);
+                    let fires = |rewrites| instance.fires(&patterns.left, rewrites);
                     if fires(&freed) && !fires(&patterns.guarded) && checked(rule, &patterns, &instance).is_err() {
                         needed = true;
                         break;
@@ -195,14 +199,12 @@ fn rewritten_instances_have_the_value_of_the_left_side() {
     for (rule, algebraic) in all().flat_map(|rule| [(rule, false), (rule, true)]) {
         let options = RewriteOptions { algebraic, ..RewriteOptions::default() };
         each_pattern(rule, &mut |patterns, text| {
-            for round in 0..(40 / rule.instances().len()).max(1) {
+            for round in 0..(16 / rule.instances().len()).max(1) {
                 let values = Values::ALL[round % if algebraic { 3 } else { 4 }];
-                let known = Known::ALL[random.below(3)];
                 let Some(instance) = patterns.instantiate(rule, values, &mut random) else { continue };
-                let Some((mut dag, root)) = instance.dag(known, &patterns.left) else { continue };
+                let Some((mut dag, root)) = instance.dag(&patterns.left) else { continue };
                 dag.write("result", root);
-                let (rewritten, report) = rewrite_with_report(&dag, &options);
-                assert!(report.cost.1 <= report.cost.0, "{text}: {report}");
+                let rewritten = rewrite(&dag, &options);
                 let output = rewritten.outputs[0].hop;
                 let (before, after) = (&dag[root], &rewritten[output]);
                 assert_eq!(before.data_type, after.data_type, "{text}");

@@ -15,7 +15,7 @@ use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
 use smallvec::SmallVec;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// Templates that an operator can start with, in the order in which they are tried.
 const STARTS: [TemplateType; 3] = [TemplateType::Outer, TemplateType::Row, TemplateType::Cell];
@@ -74,6 +74,9 @@ pub(super) struct Groups<'a> {
     pub(super) visited: u64,
 }
 
+/// Interesting producers, ascending.
+type Undecided = SmallVec<[Position; 16]>;
+
 /// A branch of the search for operators: the producers that are cut off, and those that are included for good.
 #[derive(Clone, Default)]
 struct Branch {
@@ -94,18 +97,21 @@ struct Decisions {
 }
 
 impl Branch {
-    /// For each producer that is not decided yet, the branch that cuts it off and includes what comes after it; for
-    /// each entry that has an alternative, the branch that refuses it.
-    fn split(&self, decisions: &Decisions, branches: &mut Vec<Branch>) {
-        let undecided = |producer: &&Position| !self.included.contains(producer);
-        let open: SmallVec<[Position; 16]> = decisions.producers.iter().filter(undecided).copied().collect();
+    /// The producers that may still be cut off.
+    fn undecided(&self, decisions: &Decisions) -> Undecided {
+        decisions.producers.iter().filter(|producer| !self.included.contains(producer)).copied().collect()
+    }
+
+    /// For each of these producers the branch that cuts it off and includes what comes after it; for each of these
+    /// entries, which have alternatives, the branch that refuses it.
+    fn split(&self, open: &Undecided, entries: &[(Position, usize)], branches: &mut Vec<Branch>) {
         for (number, &producer) in open.iter().enumerate() {
             let mut branch = self.clone();
             branch.cut.push(producer);
             branch.included.extend_from_slice(&open[number + 1..]);
             branches.push(branch);
         }
-        for &entry in &decisions.entries {
+        for &entry in entries {
             let mut branch = self.clone();
             branch.refused.push(entry);
             branches.push(branch);
@@ -186,7 +192,7 @@ impl<'a> Groups<'a> {
         let below = self.below(root);
         let last = self.branches + limit;
         let mut found = Candidates { list: Vec::new(), is_complete: true };
-        let mut seen = BTreeSet::new();
+        let mut seen: BTreeMap<_, Vec<Undecided>> = BTreeMap::new();
         let mut is_always_fused = false;
         for template in STARTS {
             let is_start = |entry: &Entry| entry.ttype == template && entry.is_valid;
@@ -203,12 +209,20 @@ impl<'a> Groups<'a> {
                 let (operators, decisions) = self.grow(root, template, &below, &branch);
                 // Nothing is left to be cut off: the group has a fused operator whatever is materialised.
                 is_always_fused |= decisions.producers.is_empty() && !operators.is_empty();
+                let open = branch.undecided(&decisions);
+                let is_contained = |earlier: &Undecided| open.iter().all(|producer| earlier.contains(producer));
+                let mut leads_on = operators.is_empty();
                 for operator in operators {
-                    if seen.insert((operator.template, operator.members.clone())) {
+                    let earlier = seen.entry((operator.template, operator.members.clone())).or_default();
+                    leads_on |= !earlier.iter().any(is_contained);
+                    if earlier.is_empty() {
                         found.list.push(self.price(operator));
                     }
+                    earlier.push(open.clone());
                 }
-                branch.split(&decisions, &mut pending);
+                if leads_on {
+                    branch.split(&open, &decisions.entries, &mut pending);
+                }
             }
         }
         if !is_always_fused {

@@ -319,6 +319,13 @@ fn measure() {
             let time = start.elapsed().as_secs_f64() * 1e3;
             let b = buckets.entry(case.partition.points.len() / 5 * 5).or_default();
             b.0 += 1;
+            if plan.as_ref().is_none_or(|p| !p.is_optimal()) {
+                println!(
+                    "unproven {seed} {} points {:?}",
+                    case.partition.points.len(),
+                    plan.as_ref().map(|p| (p.stats.operators, p.bound / p.seconds))
+                );
+            }
             let ok = plan.as_ref().is_some_and(|p| p.is_optimal());
             b.1 += usize::from(ok);
             b.2 += time;

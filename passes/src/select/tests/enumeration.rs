@@ -5,7 +5,6 @@ use super::*;
 use crate::select::bound::Bound;
 use crate::select::costing::Costing;
 use crate::select::enumerate::search;
-use crate::select::reachability::Points;
 use crate::select::space::SearchSpace;
 use crate::testing;
 
@@ -13,14 +12,14 @@ use crate::testing;
 const MOST_POINTS: usize = 14;
 
 /// Relative difference that the order of sums explains.
-const ROUNDING: f64 = 1e-9;
+pub(super) const ROUNDING: f64 = 1e-9;
 
-fn ways(enumeration: Enumeration) -> SearchLimits {
+pub(super) fn ways(enumeration: Enumeration) -> SearchLimits {
     SearchLimits { enumeration, plans: u64::MAX, exhaustive_points: MOST_POINTS }
 }
 
 /// Calls the function for the partitions of a DAG that have points, but few enough to cost all plans.
-fn for_each_space(dag: &HopDag, mut function: impl FnMut(&SearchSpace<'_>)) {
+pub(super) fn for_each_space(dag: &HopDag, mut function: impl FnMut(&SearchSpace<'_>)) {
     let limits = TemplateLimits::tiny();
     let context = Context::new(dag, &limits);
     let memo = prepare(&context, &explore_in(&context, TEMPLATES), SelectPolicy::CostBased);
@@ -32,10 +31,12 @@ fn for_each_space(dag: &HopDag, mut function: impl FnMut(&SearchSpace<'_>)) {
     }
 }
 
-/// Which seed to start with and how many random DAGs to try: `FUSELINE_SEED` and `FUSELINE_CASES`.
+/// The seeds of random DAGs to try: from `FUSELINE_SEED`, so many or 50 times as many under `FUSELINE_LONG`, or as many
+/// as `FUSELINE_CASES` says.
 pub(in crate::select) fn campaign(cases: u64) -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seed = number("FUSELINE_SEED").unwrap_or(42);
+    let cases = if number("FUSELINE_LONG") == Some(1) { 50 * cases } else { cases };
     seed..seed + number("FUSELINE_CASES").unwrap_or(cases)
 }
 
@@ -47,7 +48,7 @@ fn pruned_search_equals_exhaustive_search() {
     let (mut partitions, mut with_structure, mut costed) = (0_u64, 0_u64, [0_u64; 3]);
     for seed in cases.clone() {
         let mut random = Random(seed);
-        let operations = 4 + random.below(9);
+        let operations = 4 + random.below(13);
         let dag = random_dag(&mut random, operations);
         for_each_space(&dag, |space| {
             let plans = 1_u64 << space.points();
@@ -205,10 +206,10 @@ fn sub_problems_of_sub_problems_fall_apart_too() {
         (plan.stats().costed(), seconds(&plan))
     };
     let (all, seconds) = costed(6, Enumeration::All);
-    let (cost, same) = costed(6, Enumeration::Cost);
+    let (every, same) = costed(6, Enumeration::Partition);
     assert!((seconds - same).abs() <= ROUNDING * same);
-    println!("plans costed with both prunings {all}, with cost-based pruning {cost}");
-    assert!(all <= cost);
+    println!("plans costed with both prunings {all}, without {every}");
+    assert!(all * 100 < every);
 }
 
 /// The chosen plan does not depend on the order in which entries were found.
@@ -234,16 +235,4 @@ fn the_order_of_exploration_decides_nothing() {
         }
         assert_eq!(chosen(&memo), chosen(&shuffled), "{seed}\n{dag}");
     }
-}
-
-/// P126, P133: the scan of four points in the paper's order; skipping below `M'2` passes four plans at once.
-#[test]
-fn points_are_sets_of_the_same_universe() {
-    let (dag, _) = chain_of_diamonds(2);
-    for_each_space(&dag, |space| {
-        let mut all = Points::with_capacity(space.points());
-        all.insert_range(..);
-        assert!(space.fuse_all().is_subset(&all));
-        assert_eq!(space.fuse_all().len(), all.len());
-    });
 }

@@ -22,6 +22,12 @@ fn plan(dag: &HopDag, policy: SelectPolicy) -> FusionPlan {
     plan_with(dag, policy, &SearchLimits::default())
 }
 
+/// Calls the function with a problem of four points.
+pub(super) fn four_points(function: impl Fn(&cut_sets::Problem)) {
+    let (dag, _) = dags::chain_of_diamonds(2);
+    enumeration::for_each_space(&dag, |space| function(&cut_sets::Problem::whole(space, false)));
+}
+
 fn seconds(plan: &FusionPlan) -> f64 {
     plan.partitions.iter().map(|partition| partition.seconds).sum()
 }

@@ -1,1 +1,150 @@
-//! Reachability, cut sets and regions.
+//! Reachability, cut sets and the regions that they separate.
+
+use super::dags::chain_of_diamonds;
+use super::enumeration::{ROUNDING, for_each_space, ways};
+use super::*;
+use crate::select::costing::Costing;
+use crate::select::cut_sets::{Problem, candidates, score};
+use crate::select::enumerate::search;
+use crate::select::reachability::Points;
+use crate::select::space::SearchSpace;
+use fuseline_ir::ops::{AggOp, Direction};
+
+fn points(space: &SearchSpace<'_>, numbers: &[usize]) -> Points {
+    let mut points = space.fuse_all();
+    points.extend(numbers.iter().copied());
+    points
+}
+
+/// The points of each region that a cut separates, of those that have any.
+fn separated(space: &SearchSpace<'_>, cut: &[usize]) -> Vec<Vec<usize>> {
+    let regions = space.graph.regions(&space.graph.whole().groups, &points(space, cut));
+    regions
+        .iter()
+        .map(|region| region.points.ones().collect())
+        .filter(|points: &Vec<usize>| !points.is_empty())
+        .collect()
+}
+
+fn cut_sets(space: &SearchSpace<'_>) -> Vec<(Vec<usize>, f64)> {
+    candidates(space, &space.graph.whole()).into_iter().map(|candidate| (candidate.points, candidate.score)).collect()
+}
+
+/// `(Y + abs(S) * (U %*% W)) %*% v` and `colSums(abs(S))`: four points, of which the second last, the switch from Outer
+/// to Cell, stands between the others as in the paper's figure.
+fn figure() -> HopDag {
+    let mut d = Dag::default();
+    let (s, y, v) = (d.sparse("S", 20_000, 10_000, 2_000_000), d.read("Y", 20_000, 10_000), d.read("v", 10_000, 1));
+    let (u, w) = (d.read("U", 20_000, 20), d.read("W", 20, 10_000));
+    let abs = d.op(UnaryOp::Abs, &[s]);
+    let product = d.matmul(u, w);
+    let weighted = d.mult(abs, product);
+    let sum = d.plus(y, weighted);
+    let result = d.matmul(sum, v);
+    let columns = d.op((AggOp::Sum, Direction::Col), &[abs]);
+    d.write("result", result);
+    d.write("columns", columns);
+    d.dag
+}
+
+/// P134, P136, P140: where the point in the middle is true, one point above and two below become independent. A point at
+/// the top or at the bottom separates nothing from anything.
+#[test]
+fn a_cut_set_separates_the_points_above_from_those_below() {
+    for_each_space(&figure(), |space| {
+        // The consumers of abs(S), by the product and by the sum over rows; the switch; and the sum's consumer.
+        let labels: Vec<_> = space.partition.points.iter().map(|point| (point.consumer, point.producer)).collect();
+        let [weighted, columns, switch, top] = [0, 3, 1, 2];
+        assert_eq!(labels[weighted].1, labels[columns].1);
+        assert_eq!(labels[switch], (labels[top].1, labels[weighted].0));
+        assert_eq!(separated(space, &[]), [[weighted, switch, top, columns]]);
+        assert_eq!(separated(space, &[switch]), [vec![weighted, columns], vec![top]]);
+        assert_eq!(separated(space, &[top]), [[weighted, switch, columns]]);
+        assert_eq!(separated(space, &[columns]), [[weighted, switch, top]]);
+        assert_eq!(separated(space, &[weighted]), [vec![columns], vec![switch, top]]);
+        // P135, P137: both promise 8 plans with the point false, and half of 2 + 4 with it true.
+        assert_eq!(cut_sets(space)[..2], [(vec![weighted], 11.0), (vec![switch], 11.0)]);
+    });
+}
+
+/// P137: `(2^c - 1) / 2^c * 2^n + 1 / 2^c * (2^s1 + 2^s2)`.
+#[test]
+fn scores_are_the_plans_to_cost() {
+    assert_eq!(score(1, 4, &[1, 2]), 8.0 + 3.0);
+    assert_eq!(score(2, 6, &[2, 2]), 48.0 + 2.0);
+    assert_eq!(score(2, 10, &[3, 5]), 768.0 + 10.0);
+}
+
+/// P135, P138, P139: all consumers of a waist together are a cut set, each alone is none; its points lead the layout,
+/// and its sub-problems have the others.
+#[test]
+fn composite_points_cut_chains_of_diamonds() {
+    let (dag, waists) = chain_of_diamonds(3);
+    for_each_space(&dag, |space| {
+        let of_waist = |waist: HopId| -> Vec<usize> {
+            let points = space.partition.points.iter().enumerate();
+            points.filter(|(_, point)| point.producer == waist).map(|(number, _)| number).collect()
+        };
+        let [first, middle, last] = [waists[0], waists[1], waists[2]].map(of_waist);
+        assert_eq!(cut_sets(space), [(middle.clone(), 48.0 + 2.0)]);
+        let whole = Problem::whole(space, true);
+        assert_eq!(whole.layout, [middle.clone(), first.clone(), last.clone()].concat());
+        assert_eq!(whole.cut_set_at(1, &points(space, &middle[..1])), None);
+        assert_eq!(whole.cut_set_at(2, &points(space, &middle)), Some(0));
+        let layouts: Vec<&[usize]> =
+            whole.sub_problems(space, 0).iter().map(|problem| problem.layout.as_slice()).collect();
+        assert_eq!(layouts, [first.as_slice(), &last]);
+        assert_eq!(Problem::whole(space, false).cut_sets.len(), 0);
+    });
+}
+
+/// X6: the sub-problems of a long chain have the cut sets that are left.
+#[test]
+fn sub_problems_inherit_cut_sets() {
+    let (dag, _) = chain_of_diamonds(7);
+    for_each_space(&dag, |space| {
+        let whole = Problem::whole(space, true);
+        assert_eq!(whole.cut_sets.len(), 5);
+        let inherited: usize = whole.sub_problems(space, 0).iter().map(|problem| problem.cut_sets.len()).sum();
+        assert_eq!(inherited, 2);
+    });
+}
+
+/// X7: `S1` and `S2` have no point in common, and yet they are not independent, since both read one expensive producer,
+/// which is best materialised for both or for none.
+#[test]
+fn a_shared_producer_connects_both_sides_of_a_cut() {
+    let mut d = Dag::default();
+    let (x, y) = (d.read("X", 2000, 1000), d.read("Y", 2000, 1000));
+    let shared = [UnaryOp::Exp; 6].into_iter().fold(x, |value, op| d.op(op, &[value]));
+    let waist = d.mult(shared, y);
+    let (left, right) = (d.op(UnaryOp::Abs, &[waist]), d.op(UnaryOp::Pow2, &[waist]));
+    let joined = d.plus(left, right);
+    let top = d.mult(joined, shared);
+    let sum = d.sum(top);
+    d.write("s", sum);
+    d.write("waist", waist);
+    for_each_space(&d.dag, |space| {
+        let point = |consumer, producer| {
+            let sought = crate::partition::InterestingPoint { consumer, producer };
+            space.partition.points.binary_search(&sought).expect("this is a point")
+        };
+        let cut = [point(left, waist), point(right, waist)];
+        let (below, above) = (point(waist, shared), point(top, shared));
+        // The cut separates the point below it from the one above it, as far as reachability goes.
+        assert_eq!(space.points(), 4);
+        assert_eq!(separated(space, &cut), [[below, above]]);
+        let region = space.graph.whole();
+        let mut costing = Costing::new(space);
+        let mut cost = |more: &[usize]| {
+            let assignment = points(space, &[&cut, more].concat());
+            costing.cost(&assignment, &region, f64::INFINITY).expect("there is no limit")
+        };
+        let (none, one, other, both) = (cost(&[]), cost(&[below]), cost(&[above]), cost(&[below, above]));
+        // One by one, both sides would leave the producer fused.
+        assert!(none < one && none < other && both < none, "{none} {one} {other} {both}");
+        let found = search(space, SelectPolicy::CostBased, &ways(Enumeration::All));
+        let all = search(space, SelectPolicy::CostBased, &ways(Enumeration::Partition));
+        assert!((found.seconds - all.seconds).abs() <= ROUNDING * all.seconds);
+    });
+}

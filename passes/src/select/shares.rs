@@ -1,0 +1,94 @@
+//! The sparsity that operators exploit, as far as lower bounds may count on it: how few of their cells they visit.
+//!
+//! The paper leaves open which sparsity its bound assumes. That of the sparsest matrix of the partition is admissible,
+//! and makes the bound useless where a single Outer operator is; here each group has its own share.
+
+use super::prune::needs_rows;
+use super::space::SearchSpace;
+use crate::cost;
+use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::memo::TemplateType;
+use fuseline_ir::ops::{BinaryOp, BinaryZero};
+
+/// By group: the least share of their cells that operators visit.
+pub(super) struct LeastShares {
+    /// Operators that start at the group.
+    pub(super) starting: Vec<f64>,
+    /// Operators that contain the group.
+    pub(super) containing: Vec<f64>,
+}
+
+impl LeastShares {
+    pub(super) fn new(space: &SearchSpace<'_>) -> Self {
+        let [cell, outer] =
+            [TemplateType::Cell, TemplateType::Outer].map(|template| LeastShares::of_template(space, template));
+        LeastShares {
+            starting: lesser(&cell.starting, &outer.starting),
+            containing: lesser(&cell.containing, &outer.containing),
+        }
+    }
+
+    /// Of the operators of a template that exploits sparsity, Cell or Outer.
+    fn of_template(space: &SearchSpace<'_>, template: TemplateType) -> Self {
+        let mut starting = driven_shares(space, template);
+        let has_place: Vec<bool> = (0..starting.len()).map(|group| has_place(space, group, template)).collect();
+        for (group, share) in starting.iter_mut().enumerate() {
+            if !has_place[group] || template == TemplateType::Outer && !space.starts(group, template) {
+                *share = 1.0;
+            }
+        }
+        let mut containing = starting.clone();
+        // An operator visits what its root needs, wherever above it starts. References ascend by consumer.
+        for reference in space.graph.references.iter().rev().filter(|reference| has_place[reference.producer]) {
+            containing[reference.producer] = containing[reference.producer].min(containing[reference.consumer]);
+        }
+        LeastShares { starting, containing }
+    }
+}
+
+fn lesser(one: &[f64], other: &[f64]) -> Vec<f64> {
+    one.iter().zip(other).map(|(one, other)| one.min(*other)).collect()
+}
+
+/// Whether an operator of the template may contain the group: Row operators that need no rows are Cell operators.
+fn has_place(space: &SearchSpace<'_>, group: usize, template: TemplateType) -> bool {
+    let id = space.partition.members[group];
+    template == TemplateType::Outer || space.has_template(group, template) || !needs_rows(space.context, &[id], id)
+}
+
+/// By group: the sparsity of the sparsest matrix that determines the group's cells where it is zero.
+fn driven_shares(space: &SearchSpace<'_>, template: TemplateType) -> Vec<f64> {
+    let members = &space.partition.members;
+    let driver_share = |id: HopId| match space.context.hop(id).is_matrix() {
+        false => 1.0,
+        true if template == TemplateType::Outer => cost::driver_sparsity(space.context, id),
+        true => cost::sparsity(space.context, id),
+    };
+    let mut shares: Vec<f64> = Vec::with_capacity(members.len());
+    for &id in members {
+        let inputs = &space.context.hop(id).inputs;
+        let literal = |input: HopId| space.context.dag.literal_f64(input);
+        let share = |input: HopId| {
+            let group = members[..shares.len()].binary_search(&input);
+            group.map_or(1.0, |group| shares[group]).min(driver_share(input))
+        };
+        // Where one operand determines the result, and where all do.
+        let any =
+            || inputs.iter().map(|&id| if literal(id) == Some(0.0) { 0.0 } else { share(id) }).fold(1.0, f64::min);
+        let all = || inputs.iter().map(|&id| if literal(id).is_some() { 0.0 } else { share(id) }).fold(0.0, f64::max);
+        let driven = match space.context.hop(id).op {
+            HopOp::Binary(op) | HopOp::Outer(op) if needs_all(op) => all(),
+            HopOp::Nary(op) if op.fold().is_none_or(needs_all) => all(),
+            HopOp::Index => share(inputs[0]),
+            HopOp::DataGen(_) => 1.0,
+            _ => any(),
+        };
+        shares.push(driven.min(driver_share(id)));
+    }
+    shares
+}
+
+/// Whether no zero of one operand determines the result of an operation.
+fn needs_all(op: BinaryOp) -> bool {
+    matches!(op.zero(), BinaryZero::Joint | BinaryZero::Fills) && op != BinaryOp::Minus1Mult
+}

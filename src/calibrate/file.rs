@@ -1,0 +1,151 @@
+//! The file that keeps a calibration.
+
+use super::hardware::processor;
+use crate::options::machine_threads;
+use fuseline_passes::machine::Machine;
+use fuseline_vecprims::Isa;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::{fs, io};
+use thiserror::Error;
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+/// The machine that was calibrated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Host {
+    processor: String,
+    instruction_set: String,
+    threads: usize,
+}
+
+impl Host {
+    fn this() -> Self {
+        Host { processor: processor(), instruction_set: Isa::detect().to_string(), threads: machine_threads() }
+    }
+}
+
+/// A calibration as it is kept: JSON, with the version of the format and the machine that it was made on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MachineFile {
+    version: u32,
+    host: Host,
+    machine: Machine,
+}
+
+/// A file without a calibration for this machine.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum MachineFileError {
+    /// It cannot be read or written.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// It is no calibration.
+    #[error("it is no calibration: {0}")]
+    Format(#[from] serde_json::Error),
+    /// It was written by another version.
+    #[error("it has version {found} of the format, not {VERSION}")]
+    Version {
+        /// Its version.
+        found: u64,
+    },
+    /// It was made on another machine.
+    #[error("it was made on another machine ({found}, not {expected})")]
+    Host {
+        /// That machine.
+        found: String,
+        /// This machine.
+        expected: String,
+    },
+    /// Its rates are none.
+    #[error("its rates are not those of a machine")]
+    Inconsistent,
+}
+
+impl MachineFile {
+    /// A calibration of this machine.
+    pub fn new(machine: Machine) -> Self {
+        MachineFile { version: VERSION, host: Host::this(), machine }
+    }
+
+    /// Writes the file, and the folders that lead to it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), MachineFileError> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        Ok(fs::write(path, serde_json::to_string_pretty(self)? + "\n")?)
+    }
+
+    /// The machine of a file that was made on this one.
+    ///
+    /// # Errors
+    /// There is no calibration of this version and this machine in the file.
+    pub fn load(path: &Path) -> Result<Machine, MachineFileError> {
+        MachineFile::parse(&fs::read_to_string(path)?)?.machine_on(&Host::this())
+    }
+
+    fn parse(text: &str) -> Result<MachineFile, MachineFileError> {
+        let value: serde_json::Value = serde_json::from_str(text)?;
+        // The version comes first: other versions may have other fields.
+        match value.get("version").and_then(serde_json::Value::as_u64) {
+            Some(found) if found != u64::from(VERSION) => Err(MachineFileError::Version { found }),
+            _ => Ok(serde_json::from_value(value)?),
+        }
+    }
+
+    fn machine_on(self, host: &Host) -> Result<Machine, MachineFileError> {
+        if self.host != *host {
+            let name = |host: &Host| format!("{}, {}, {} threads", host.processor, host.instruction_set, host.threads);
+            return Err(MachineFileError::Host { found: name(&self.host), expected: name(host) });
+        }
+        if self.machine.is_consistent() { Ok(self.machine) } else { Err(MachineFileError::Inconsistent) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(file: &MachineFile) -> String {
+        serde_json::to_string(file).expect("calibrations are JSON")
+    }
+
+    #[test]
+    fn what_is_saved_is_loaded() {
+        let folder = tempfile::tempdir().expect("there is room");
+        let path = folder.path().join("new/machine.json");
+        let machine = Machine {
+            start: fuseline_passes::machine::StartCosts { basic: 1.25e-7, fused: 3e-6 },
+            ..Machine::default()
+        };
+        MachineFile::new(machine.clone()).save(&path).expect("the folder is ours");
+        assert_eq!(MachineFile::load(&path).expect("it was just saved"), machine);
+    }
+
+    #[test]
+    fn what_is_no_calibration_is_refused() {
+        let file = MachineFile::new(Machine::default());
+        for broken in ["", "{", "[]", "{}", "null", r#"{"version": "one"}"#, r#"{"version": 1}"#] {
+            assert!(matches!(MachineFile::parse(broken), Err(MachineFileError::Format(_))), "{broken}");
+        }
+        let other = text(&file).replacen("\"version\":1", "\"version\":2", 1);
+        assert!(matches!(MachineFile::parse(&other), Err(MachineFileError::Version { found: 2 })));
+        let unknown = text(&file).replacen("\"memory_budget\"", "\"colour\":1,\"memory_budget\"", 1);
+        assert!(matches!(MachineFile::parse(&unknown), Err(MachineFileError::Format(_))));
+        let missing = std::path::Path::new("/nowhere/machine.json");
+        assert!(matches!(MachineFile::load(missing), Err(MachineFileError::Io(_))));
+    }
+
+    #[test]
+    fn other_machines_and_impossible_rates_are_refused() {
+        let file = MachineFile::new(Machine::default());
+        let other = Host { threads: file.host.threads + 1, ..file.host.clone() };
+        assert!(matches!(file.clone().machine_on(&other), Err(MachineFileError::Host { .. })));
+        let impossible = MachineFile::new(Machine { threads: 0, ..Machine::default() });
+        assert!(matches!(impossible.machine_on(&file.host), Err(MachineFileError::Inconsistent)));
+    }
+}

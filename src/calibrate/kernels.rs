@@ -1,0 +1,224 @@
+//! Rates of vector primitives and basic kernels, with one thread or several.
+
+use super::hardware::{cache_bytes, usable_share};
+use super::{LEVELS, rounds::Probe};
+use crate::error::Error;
+use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
+use fuseline_kernels::{self as operators, KernelContext, Operand, Primitives};
+use fuseline_matrix::{Buffer, BufferPool, Csr, CsrRows, Dense, MatrixBlock};
+use fuseline_vecprims::{Isa, Tile, TileMut, primitives};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::hint::black_box;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Values of a row of the streams.
+const ROW: usize = 1024;
+/// The least bytes that count as main memory.
+const MEMORY_BYTES: f64 = 192e6;
+/// The most bytes that are streamed, however large the caches are.
+const MOST_BYTES: f64 = 1e9;
+/// Rows and columns of the factors of a matrix product.
+const PRODUCT: usize = 512;
+/// Rows of the sparse matrix.
+const SPARSE_ROWS: usize = 16_384;
+/// Every so many-th cell of a sparse matrix is not zero.
+const SPARSE_STEP: usize = 97;
+/// Rows of the matrix that is filled in fresh memory, which is large enough to be mapped.
+const FRESH_ROWS: usize = 5120;
+/// Bytes of the smallest pages.
+const PAGE: usize = 4096;
+
+/// What a number of threads works with.
+pub(super) struct Kernels {
+    threads: usize,
+    pool: ThreadPool,
+    /// Memory that is recycled, and memory that is not.
+    recycled: Arc<BufferPool>,
+    fresh: Arc<BufferPool>,
+    table: &'static Primitives,
+    /// A stream for each thread.
+    streams: Vec<Mutex<Buffer>>,
+    source: Buffer,
+    factors: [MatrixBlock; 2],
+    /// A dense matrix beyond the caches, a sparse one of its size, and a vector of as many rows as they have columns.
+    dense: MatrixBlock,
+    sparse: MatrixBlock,
+    vector: MatrixBlock,
+}
+
+impl Kernels {
+    pub(super) fn new(threads: usize) -> Result<Self, Error> {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| Error::Threads(error.to_string()))?;
+        let streamed = (2.0 * cache_bytes()[2]).clamp(MEMORY_BYTES, MOST_BYTES) / threads as f64;
+        let values = |count: usize| {
+            let mut buffer = Buffer::zeroed(count);
+            buffer.iter_mut().enumerate().for_each(|(index, value)| *value = 0.5 + (index % 1013) as f64 / 1013.0);
+            buffer
+        };
+        let rows = (streamed / 8.0) as usize / ROW;
+        let dense = |rows: usize, cols: usize| {
+            MatrixBlock::from(Dense::from_fn(rows, cols, |i, j| 0.5 + ((i * 7 + j) % 101) as f64 / 101.0))
+        };
+        Ok(Kernels {
+            threads,
+            pool,
+            recycled: BufferPool::new(1 << 30),
+            fresh: BufferPool::new(0),
+            table: primitives(Isa::detect()),
+            streams: (0..threads).map(|_| Mutex::new(values(rows * ROW))).collect(),
+            source: values(ROW),
+            factors: [dense(PRODUCT, PRODUCT), dense(PRODUCT, PRODUCT)],
+            dense: dense(SPARSE_ROWS, ROW),
+            sparse: sparse(SPARSE_ROWS, ROW),
+            vector: dense(ROW, 1),
+        })
+    }
+
+    /// Everything that is measured, in a fixed order.
+    pub(super) fn probes(&self) -> Vec<Probe<'_>> {
+        let mut probes = Vec::new();
+        for (level, name) in LEVELS.into_iter().enumerate() {
+            probes.push(self.read(level, &format!("read {name}")));
+        }
+        for (level, name) in LEVELS.into_iter().enumerate() {
+            probes.push(self.write(level, &format!("write {name}")));
+        }
+        probes.extend([self.functions(), self.products(), self.matrix_products()]);
+        probes.extend([self.visit(), self.gather(), self.fresh_page()]);
+        probes
+    }
+
+    fn context<'a>(&'a self, buffers: &'a Arc<BufferPool>) -> KernelContext<'a> {
+        KernelContext { pool: &self.pool, buffers, primitives: self.table, strict_ieee: false }
+    }
+
+    /// Rows of each thread's stream within a level: caches of a core hold a stream each, the others all of them.
+    fn rows(&self, level: usize) -> usize {
+        let bytes = match cache_bytes().get(level) {
+            Some(&cache) if level < 2 => usable_share(cache),
+            Some(&cache) => usable_share(cache) / self.threads as f64,
+            None => f64::INFINITY,
+        };
+        let most = self.streams[0].lock().unwrap_or_else(PoisonError::into_inner).len() / ROW;
+        ((bytes / 8.0) as usize / ROW).clamp(1, most)
+    }
+
+    /// Work of every thread on its own stream.
+    fn on_streams(&self, work: impl Fn(&mut [f64]) + Sync) {
+        self.pool.broadcast(|thread| {
+            work(&mut self.streams[thread.index()].lock().unwrap_or_else(PoisonError::into_inner));
+        });
+    }
+
+    fn read(&self, level: usize, name: &str) -> Probe<'_> {
+        let rows = self.rows(level);
+        let passes = passes(rows);
+        Probe::rate(name, "GB/s", (self.threads * passes * rows * ROW * 8) as f64, move || {
+            self.on_streams(|values| {
+                for _ in 0..passes {
+                    black_box(self.table.full_agg(AggOp::Sum, rows, ROW, Tile::new(values, ROW)));
+                }
+            });
+        })
+    }
+
+    fn write(&self, level: usize, name: &str) -> Probe<'_> {
+        let rows = self.rows(level);
+        let passes = passes(rows);
+        Probe::rate(name, "GB/s", (self.threads * passes * rows * ROW * 8) as f64, move || {
+            self.on_streams(|values| {
+                for _ in 0..passes {
+                    self.table.copy(rows, ROW, Tile::new(&self.source, 0), TileMut::new(values, ROW));
+                }
+            });
+        })
+    }
+
+    fn functions(&self) -> Probe<'_> {
+        let passes = passes(1);
+        let flops = UnaryOp::Exp.flops() * (self.threads * passes * ROW) as f64;
+        Probe::rate("functions (exp)", "GFLOP/s", flops, move || {
+            self.on_streams(|values| {
+                for _ in 0..passes {
+                    self.table.unary(UnaryOp::Exp, 1, ROW, Tile::new(&self.source, ROW), TileMut::new(values, ROW));
+                }
+            });
+        })
+    }
+
+    /// Rows times a matrix of few columns, as the operators of the Row template do.
+    fn products(&self) -> Probe<'_> {
+        let (rows, len, cols) = (16, 64, 8);
+        let passes = passes(1);
+        let flops = (2 * self.threads * passes * rows * len * cols) as f64;
+        Probe::rate("products of rows", "GFLOP/s", flops, move || {
+            self.on_streams(|values| {
+                let (input, output) = values.split_at_mut(rows * len);
+                for _ in 0..passes {
+                    let (left, right) = (Tile::new(input, len), Tile::new(&self.source, len));
+                    self.table.vect_mat_mult(rows, len, cols, left, right, TileMut::new(output, cols));
+                }
+            });
+        })
+    }
+
+    fn matrix_products(&self) -> Probe<'_> {
+        let [left, right] = &self.factors;
+        Probe::rate("matrix products", "GFLOP/s", 2.0 * (PRODUCT as f64).powi(3), move || {
+            black_box(operators::matmul(&self.context(&self.recycled), left, right).ok());
+        })
+    }
+
+    /// A sparse matrix times a vector that stays in cache.
+    fn visit(&self) -> Probe<'_> {
+        self.by_non_zero("visit of a non-zero", move || {
+            black_box(operators::matmul(&self.context(&self.recycled), &self.sparse, &self.vector).ok());
+        })
+    }
+
+    /// A sparse matrix times a dense one, cell by cell, beyond the caches.
+    fn gather(&self) -> Probe<'_> {
+        self.by_non_zero("visit with a dense cell", move || {
+            let [sparse, dense] = [&self.sparse, &self.dense].map(Operand::Matrix);
+            black_box(operators::binary(&self.context(&self.recycled), BinaryOp::Mult, sparse, dense).ok());
+        })
+    }
+
+    /// Nanoseconds for each non-zero.
+    fn by_non_zero<'a>(&self, name: &str, run: impl FnMut() + 'a) -> Probe<'a> {
+        let non_zeros = self.sparse.nnz() as f64;
+        let result = Box::new(move |seconds: f64| seconds / non_zeros * 1e9);
+        Probe { name: name.to_owned(), unit: "ns", result, run: Box::new(run) }
+    }
+
+    /// Filling a large matrix in memory of its own, by pages of 4096 bytes, however large those of its memory are.
+    fn fresh_page(&self) -> Probe<'_> {
+        let pages = (FRESH_ROWS * ROW * 8 / PAGE) as f64;
+        let result = Box::new(move |seconds: f64| seconds / pages * 1e6);
+        let run = move || {
+            black_box(operators::fill(&self.context(&self.fresh), 1.0, FRESH_ROWS as i64, ROW as i64).ok());
+        };
+        Probe { name: "first write to a page".to_owned(), unit: "us", result, run: Box::new(run) }
+    }
+}
+
+/// Passes over so many rows, so that a run is long enough for threads to meet.
+fn passes(rows: usize) -> usize {
+    (4096 / rows).max(1)
+}
+
+/// A matrix with a non-zero in every so many-th cell.
+fn sparse(rows: usize, cols: usize) -> MatrixBlock {
+    let mut result = CsrRows::default();
+    for row in 0..rows {
+        let before = result.columns.len();
+        let first = (SPARSE_STEP - row * cols % SPARSE_STEP) % SPARSE_STEP;
+        for column in (first..cols).step_by(SPARSE_STEP) {
+            result.columns.push(column as u32);
+            result.values.push(0.5);
+        }
+        result.lengths.push(result.columns.len() - before);
+    }
+    MatrixBlock::from(Csr::from_blocks(cols, vec![result]))
+}

@@ -1,0 +1,112 @@
+//! Repeated measurements in alternating rounds.
+
+use std::fmt;
+use std::time::Instant;
+
+/// A run of a probe lasts at least this long, so that the clock and the scheduler do not count.
+const LEAST_SECONDS: f64 = 8e-3;
+
+/// What repeated measurements gave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// The median.
+    pub median: f64,
+    /// Distance of the upper from the lower quartile, relative to the median.
+    pub spread: f64,
+}
+
+impl Sample {
+    /// Of some values, at least one.
+    pub(super) fn of(mut values: Vec<f64>) -> Sample {
+        values.sort_by(f64::total_cmp);
+        let at = |quarter: usize| values[(values.len() - 1) * quarter / 4];
+        Sample { median: at(2), spread: (at(3) - at(1)) / at(2).abs().max(f64::MIN_POSITIVE) }
+    }
+
+    /// In another unit.
+    pub(super) fn scaled(self, factor: f64) -> Sample {
+        Sample { median: self.median * factor, ..self }
+    }
+}
+
+/// Prints the median and the spread in percent: `31.2 (4%)`.
+impl fmt::Display for Sample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{:.2} ({:.0}%)", self.median, 100.0 * self.spread))
+    }
+}
+
+/// Something to measure.
+pub(super) struct Probe<'a> {
+    /// What it is.
+    pub(super) name: String,
+    /// The unit of the result.
+    pub(super) unit: &'static str,
+    /// The result, given the seconds that one run took.
+    pub(super) result: Box<dyn Fn(f64) -> f64 + 'a>,
+    /// One run.
+    pub(super) run: Box<dyn FnMut() + 'a>,
+}
+
+impl<'a> Probe<'a> {
+    /// A rate of so many bytes or floating-point operations per run, in billions per second.
+    pub(super) fn rate(name: &str, unit: &'static str, work: f64, run: impl FnMut() + 'a) -> Self {
+        Probe { name: name.to_owned(), unit, result: Box::new(move |seconds| work / seconds / 1e9), run: Box::new(run) }
+    }
+
+    fn seconds(&mut self, repeats: usize) -> f64 {
+        let start = Instant::now();
+        for _ in 0..repeats {
+            (self.run)();
+        }
+        start.elapsed().as_secs_f64() / repeats as f64
+    }
+}
+
+/// Measures everything in turn, round after round.
+pub(super) fn measure(probes: &mut [Probe<'_>], rounds: usize) -> Vec<Sample> {
+    let repeats: Vec<usize> = probes
+        .iter_mut()
+        .map(|probe| {
+            // The first run warms up.
+            probe.seconds(1);
+            (LEAST_SECONDS / probe.seconds(1).max(1e-9)).ceil().clamp(1.0, 1e6) as usize
+        })
+        .collect();
+    let mut values = vec![Vec::with_capacity(rounds); probes.len()];
+    for _ in 0..rounds {
+        for (index, probe) in probes.iter_mut().enumerate() {
+            let seconds = probe.seconds(repeats[index]);
+            values[index].push((probe.result)(seconds));
+        }
+    }
+    values.into_iter().map(Sample::of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_medians_with_quartiles() {
+        let sample = Sample::of(vec![9.0, 1.0, 4.0, 6.0, 5.0]);
+        assert_eq!(sample, Sample { median: 5.0, spread: 0.4 });
+        assert_eq!(sample.scaled(10.0).to_string(), "50.00 (40%)");
+    }
+
+    #[test]
+    fn probes_take_turns() {
+        let order = std::cell::RefCell::new(Vec::new());
+        let slow = |name: char| {
+            let order = &order;
+            move || {
+                order.borrow_mut().push(name);
+                std::thread::sleep(std::time::Duration::from_secs_f64(LEAST_SECONDS));
+            }
+        };
+        let mut probes = ['a', 'b'].map(|name| Probe::rate("", "", 1.0, slow(name)));
+        assert_eq!(measure(&mut probes, 2).len(), 2);
+        drop(probes);
+        assert_eq!(order.into_inner().into_iter().collect::<String>(), "aabbabab");
+    }
+}
