@@ -104,13 +104,13 @@ pub struct ExploitedSparsity {
 /// The terms of `T_start + T_write + max(T_read, T_compute)`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CostReport {
-    /// T_start, with the share of what is paid once.
+    /// `T_start`, with the share of what is paid once.
     pub start: f64,
-    /// T_write.
+    /// `T_write`.
     pub write: f64,
-    /// T_read.
+    /// `T_read`.
     pub read: f64,
-    /// T_compute.
+    /// `T_compute`.
     pub compute: f64,
     /// All together.
     pub seconds: f64,
