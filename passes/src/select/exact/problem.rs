@@ -154,8 +154,11 @@ const VISITS_PER_BRANCH: u64 = 1000;
 const LEAST_BRANCHES: u64 = 4;
 
 impl Variable {
-    /// The most that the group gains when another one is there to be read.
+    /// The most that the group gains when another one is there to be read: with operators that were not found, any.
     fn gain(&self, read: Position) -> f64 {
+        if self.floor.is_some() && read < self.group {
+            return f64::INFINITY;
+        }
         let gain = |candidate: &Candidate| {
             let replaces = |other: &&Candidate| {
                 other.reads.iter().all(|position| *position != read && candidate.reads.contains(position))
