@@ -97,8 +97,9 @@ pub struct CompileOptions {
     pub algebraic: bool,
     /// Threads; 0 takes all of the machine. Results do not depend on it.
     pub threads: usize,
-    /// Bytes that the inputs and the output of one operator may take; an operator that surely needs more is refused.
-    /// `None` is the memory of this machine, or of the container.
+    /// Bytes that the inputs and the output of one operator may take; an operator that surely needs more is refused, and
+    /// plans avoid operators that might. `None` refuses by the memory of this machine, or of the container, and leaves
+    /// plans to the budget of `machine`.
     pub memory_budget: Option<u64>,
     /// The machine that plans are made for, this one unless told otherwise. Results depend on it.
     pub machine: Machine,
@@ -195,6 +196,12 @@ impl CompileOptions {
         }
     }
 
+    /// The machine that plans are made for, with the memory that an operator may take where the user says so.
+    fn planned_machine(&self) -> Machine {
+        let memory_budget = self.memory_budget.map(|bytes| bytes as f64).or(self.machine.memory_budget);
+        Machine { memory_budget, ..self.machine.clone() }
+    }
+
     pub(crate) fn engine_options(&self) -> EngineOptions {
         EngineOptions {
             mode: self.mode,
@@ -203,7 +210,7 @@ impl CompileOptions {
                 policy: self.random_plans.map_or(SelectPolicy::CostBased, |seed| SelectPolicy::Random { seed }),
                 template_limits: TemplateLimits { strict_ieee: self.strict_ieee, ..self.template_limits.clone() },
                 // Never for `threads`, or results would depend on them.
-                model: CostModel::new(self.machine.clone()),
+                model: CostModel::new(self.planned_machine()),
                 search_limits: SearchLimits { enumeration: self.enumeration, ..SearchLimits::default() },
                 ..OptimizerOptions::default()
             },
@@ -218,4 +225,44 @@ impl CompileOptions {
 /// The threads of this machine.
 pub(crate) fn machine_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fuseline_ir::hop::parse;
+    use fuseline_passes::joint::choose;
+
+    /// Two sums over products of matrices of 0.8 MB each that share `X * Y`.
+    const SHARED_PRODUCT: &str = r#"
+hops {
+  %0 = read "X" : f64[1000x100]
+  %1 = read "Y" : f64[1000x100]
+  %2 = read "Z" : f64[1000x100]
+  %3 = read "W" : f64[1000x100]
+  %4 = mult %0, %1 : f64[1000x100]
+  %5 = mult %4, %2 : f64[1000x100]
+  %6 = sum.full %5 : f64
+  %7 = mult %4, %3 : f64[1000x100]
+  %8 = sum.full %7 : f64
+  write "a" %6
+  write "b" %8
+}
+"#;
+
+    /// Members of the largest fused operator under a memory budget.
+    fn largest_operator(memory_budget: Option<u64>) -> usize {
+        let dags = parse(SHARED_PRODUCT).expect("well-formed");
+        let optimizer = CompileOptions { memory_budget, ..CompileOptions::default() }.engine_options().optimizer;
+        let rewrites = RewriteOptions { enabled: false, ..RewriteOptions::default() };
+        let chosen = choose(&dags[0].1, &rewrites, &optimizer);
+        chosen.planned.plan.covers.iter().map(|cover| cover.members.len()).max().unwrap_or(0)
+    }
+
+    /// P096: an explicit budget shapes the plan; without one all products are fused.
+    #[test]
+    fn an_explicit_memory_budget_changes_the_plan() {
+        assert!(largest_operator(Some(2_400_000)) < largest_operator(None));
+        assert_eq!(largest_operator(Some(1 << 30)), largest_operator(None));
+    }
 }

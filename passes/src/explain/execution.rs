@@ -82,10 +82,11 @@ impl PlannedOperator {
     }
 }
 
-/// The operators that the outputs and effects of a DAG need where these operators are fused, in ascending order of
-/// their first roots. Reads and literals are none.
-pub(crate) fn execution(context: &Context<'_>, fused: &[PlannedOperator]) -> Vec<PlannedOperator> {
-    execution_with(context, fused, |root| PlannedOperator::basic(context, root))
+/// The operators that the outputs and effects of a DAG need where these are fused, in ascending order of their first
+/// roots. Reads and literals are none.
+pub(crate) fn execution(context: &Context<'_>, covers: &[FusionCover]) -> Vec<PlannedOperator> {
+    let fused: Vec<PlannedOperator> = covers.iter().map(|cover| PlannedOperator::of_cover(context, cover)).collect();
+    execution_with(context, &fused, |root| PlannedOperator::basic(context, root))
 }
 
 /// [`execution`] where `missing` gives the operators of what no fused operator computes.

@@ -11,6 +11,7 @@ pub mod report;
 mod tests;
 mod text;
 
+pub(crate) use execution::execution;
 pub use memo::memo_text;
 pub use plan::report;
 pub use text::{report_text, seconds_text};

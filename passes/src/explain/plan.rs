@@ -14,9 +14,7 @@ use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 /// Explains a plan: its operators with their costs, its partitions, and why each edge that is not fused is not.
 pub fn report(selection: &Selection<'_>) -> PlanReport {
     let Selection { context, memo, options, plan } = *selection;
-    let fused: Vec<PlannedOperator> =
-        plan.covers.iter().map(|cover| PlannedOperator::of_cover(context, cover)).collect();
-    let operators = execution(context, &fused);
+    let operators = execution(context, &plan.covers);
     let searched = prepare(context, memo, options.policy);
     let alternatives = Alternatives { context, memo: &searched, model: &options.model, operators: &operators };
     let on_matrices = operators.iter().filter(|operator| operator.is_on_matrices(context));

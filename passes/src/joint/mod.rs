@@ -18,6 +18,8 @@ use crate::rewrite::{Choices, Form, Forms, RewriteOptions, RewriteReport, Tried}
 use crate::select::SelectPolicy;
 use fuseline_ir::hop::{Hop, HopDag};
 
+use price::Price;
+
 pub use price::plan_seconds;
 
 /// The form of a DAG that is fused, with its plan.
@@ -36,32 +38,6 @@ struct Priced {
     form: Form,
     planned: Planned,
     price: Price,
-}
-
-/// What decides between two forms, in this order.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Price {
-    /// Operators on matrices of which sizes are unknown: they have no price, so that none may come in.
-    unknown: usize,
-    /// Seconds of the whole fused plan.
-    seconds: f64,
-    /// The cost by the measure of rewriting.
-    cost: u128,
-}
-
-/// Prices that are this close are equal: sums of the same terms in another order differ by less.
-const RELATIVE_TOLERANCE: f64 = 1e-9;
-
-impl Price {
-    /// Whether the price is lower than another.
-    fn beats(&self, other: &Price) -> bool {
-        if self.unknown != other.unknown {
-            return self.unknown < other.unknown;
-        }
-        let tolerance = RELATIVE_TOLERANCE * other.seconds;
-        let is_equal = self.seconds == other.seconds || (self.seconds - other.seconds).abs() <= tolerance;
-        if is_equal { self.cost < other.cost } else { self.seconds < other.seconds }
-    }
 }
 
 /// Chooses the form of a DAG together with its fusion plan. Policies that know no cost fuse the form that rewriting
@@ -105,11 +81,7 @@ impl<'a> Search<'a> {
         }
         let context = self.options.context(&form.dag);
         let planned = plan_in(&context, self.options);
-        let price = Price {
-            unknown: price::unknown_operators(&context),
-            seconds: plan_seconds(&context, &planned.plan, &self.options.model),
-            cost: form.cost,
-        };
+        let price = Price::of(&context, &planned.plan, self.options, form.cost);
         let is_best = self.priced.get(self.best).is_none_or(|best| price.beats(&best.price));
         if is_best {
             self.best = self.priced.len();
@@ -117,10 +89,6 @@ impl<'a> Search<'a> {
         self.priced.push(Priced { form, planned, price });
         self.names.push(name.into());
         is_best
-    }
-
-    fn best(&self) -> &Priced {
-        &self.priced[self.best]
     }
 
     /// The best form whose choices are known, so that single ones can be changed.
@@ -137,6 +105,12 @@ impl<'a> Search<'a> {
     fn propose_unrewritten(&mut self) {
         for (name, form) in self.forms.unrewritten() {
             self.propose(name, form);
+        }
+        // A rule may have turned the best form into one whose transposes are worth sharing: not of it alone.
+        for number in 0..self.priced.len() {
+            if self.priced[number].form.choices.is_none() {
+                self.propose_separate_transposes_of(number);
+            }
         }
     }
 
@@ -158,15 +132,19 @@ impl<'a> Search<'a> {
 
     /// The best form with its common transposes computed for each consumer, which may fuse what sharing does not.
     fn propose_separate_transposes(&mut self) {
-        if let Some(form) = self.best().form.with_separate_transposes() {
-            self.propose("separate transposes", form);
+        self.propose_separate_transposes_of(self.best);
+    }
+
+    fn propose_separate_transposes_of(&mut self, number: usize) {
+        if let Some(form) = self.priced[number].form.with_separate_transposes() {
+            self.propose(format!("{}, separate transposes", self.names[number]), form);
         }
     }
 
     fn finish(mut self) -> Chosen {
         let tried = self.priced.iter().zip(self.names).map(|(priced, name)| Tried {
             name,
-            seconds: priced.price.seconds,
+            seconds: priced.price.total_seconds(),
             cost: priced.price.cost,
             operators: priced.form.dag.hops.len(),
         });

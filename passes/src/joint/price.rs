@@ -1,49 +1,75 @@
 //! The price of a whole DAG under a fusion plan: every fused operator, and every basic one that is left.
 
-use crate::construct::outside_inputs;
 use crate::cost::CostModel;
+use crate::explain::execution;
+use crate::pipeline::OptimizerOptions;
 use crate::select::FusionPlan;
 use crate::template::Context;
-use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::hop::{HopId, HopOp};
 
+/// What decides between two forms, in this order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Price {
+    /// Operators on matrices of which sizes are unknown: they have no price, so that none may come in.
+    pub(super) unknown: usize,
+    /// Operators that a constraint forbids.
+    pub(super) forbidden: usize,
+    /// Seconds of the other operators of the fused plan.
+    pub(super) seconds: f64,
+    /// The cost by the measure of rewriting.
+    pub(super) cost: u128,
+}
+
+/// Prices that are this close are equal: sums of the same terms in another order differ by less.
+pub(super) const RELATIVE_TOLERANCE: f64 = 1e-9;
+
+impl Price {
+    /// The price of a plan, for a DAG of this cost by the measure of rewriting.
+    pub(super) fn of(context: &Context<'_>, plan: &FusionPlan, options: &OptimizerOptions, cost: u128) -> Price {
+        let (forbidden, seconds) = forbidden_and_seconds(context, plan, &options.model);
+        Price { unknown: unknown_operators(context), forbidden, seconds, cost }
+    }
+
+    /// Whether the price is lower than another.
+    pub(super) fn beats(&self, other: &Price) -> bool {
+        let operators = |price: &Price| (price.unknown, price.forbidden);
+        if operators(self) != operators(other) {
+            return operators(self) < operators(other);
+        }
+        let is_equal = (self.seconds - other.seconds).abs() <= RELATIVE_TOLERANCE * other.seconds;
+        if is_equal { self.cost < other.cost } else { self.seconds < other.seconds }
+    }
+
+    /// Seconds of all operators; infinite where a constraint forbids one.
+    pub(super) fn total_seconds(&self) -> f64 {
+        total_seconds(self.forbidden, self.seconds)
+    }
+}
+
 /// Seconds that a DAG takes under a fusion plan: the sum over the fused and basic operators that its outputs and effects
-/// need. Operators that several fused operators cover are paid in each.
+/// need. Operators that several fused operators cover are paid in each. Infinite where a constraint forbids an operator.
 pub fn plan_seconds(context: &Context<'_>, plan: &FusionPlan, model: &CostModel) -> f64 {
-    let mut cover_of = SecondaryMap::<HopId, Option<usize>>::new();
-    for (number, cover) in plan.covers.iter().enumerate() {
-        for &root in &cover.roots {
-            cover_of[root] = Some(number);
-        }
-    }
-    let mut needed = EntitySet::new();
-    needed.extend(context.dag.roots());
-    let mut is_paid = vec![false; plan.covers.len()];
-    let mut seconds = 0.0;
-    // Users come before what they use; the last root of a cover comes before all that the cover reads.
-    for id in context.dag.hops.keys().rev() {
-        if !needed.contains(id) {
-            continue;
-        }
-        match cover_of[id] {
-            None => {
-                seconds += model.basic_seconds(context, id);
-                needed.extend(context.hop(id).inputs.iter().copied());
-            }
-            Some(number) if !is_paid[number] => {
-                is_paid[number] = true;
-                let cover = &plan.covers[number];
-                needed.extend(outside_inputs(context.dag, &cover.members));
-                seconds += model.cover_seconds(context, cover);
-            }
-            Some(_) => {}
-        }
-    }
-    seconds
+    let (forbidden, seconds) = forbidden_and_seconds(context, plan, model);
+    total_seconds(forbidden, seconds)
+}
+
+fn total_seconds(forbidden: usize, seconds: f64) -> f64 {
+    if forbidden > 0 { f64::INFINITY } else { seconds }
+}
+
+/// The number of operators that a constraint forbids, and the seconds of the others.
+fn forbidden_and_seconds(context: &Context<'_>, plan: &FusionPlan, model: &CostModel) -> (usize, f64) {
+    let prices = execution(context, &plan.covers).into_iter().map(|operator| operator.seconds(context, model));
+    prices.fold(
+        (0, 0.0),
+        |(forbidden, sum), seconds| {
+            if seconds.is_finite() { (forbidden, sum + seconds) } else { (forbidden + 1, sum) }
+        },
+    )
 }
 
 /// The number of live operators that make a matrix of which a dimension is unknown.
-pub(super) fn unknown_operators(context: &Context<'_>) -> usize {
+fn unknown_operators(context: &Context<'_>) -> usize {
     let is_unknown = |id: &HopId| {
         let hop = context.hop(*id);
         context.is_live(*id)

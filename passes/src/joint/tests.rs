@@ -1,9 +1,12 @@
 //! The search against its parts: fusing the DAG as written, and rewriting first.
 
+use super::price::RELATIVE_TOLERANCE;
 use super::*;
-use crate::cost::Operator;
+use crate::cost::{CostModel, Operator};
+use crate::machine::Machine;
 use crate::rewrite::rewrite;
 use crate::select::FusionPlan;
+use crate::template::Context;
 use crate::testing::{Dag, Random, random_dag};
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::TemplateType;
@@ -13,12 +16,16 @@ fn chosen(dag: &HopDag) -> Chosen {
     choose(dag, &RewriteOptions::default(), &OptimizerOptions::default())
 }
 
-/// The price of fusing a DAG as it is.
+/// The price of fusing a DAG as it is: operators of unknown sizes, and seconds.
 fn price(dag: &HopDag) -> (usize, f64) {
     let options = OptimizerOptions::default();
     let context = options.context(dag);
-    let planned = plan_in(&context, &options);
-    (price::unknown_operators(&context), plan_seconds(&context, &planned.plan, &options.model))
+    price_of(&context, &plan_in(&context, &options), &options)
+}
+
+fn price_of(context: &Context<'_>, planned: &Planned, options: &OptimizerOptions) -> (usize, f64) {
+    let price = Price::of(context, &planned.plan, options, 0);
+    (price.unknown, price.total_seconds())
 }
 
 /// How many cases to run, and from which seed.
@@ -37,7 +44,7 @@ fn the_choice_is_never_worse_than_rewriting_first_or_not_at_all() {
         result.verify().expect("the chosen form is well-formed");
         let options = OptimizerOptions::default();
         let context = options.context(&result);
-        let own = (price::unknown_operators(&context), plan_seconds(&context, &planned.plan, &options.model));
+        let own = price_of(&context, &planned, &options);
         assert_eq!(own.1, report.tried[report.chosen].seconds, "seed {seed}");
         for (name, other) in [("as written", &dag), ("rewritten", &rewrite(&dag, &RewriteOptions::default()))] {
             let (unknown, seconds) = price(other);
@@ -109,4 +116,42 @@ fn prices_are_those_of_all_operators() {
     let basic = seconds(None, sum, &[sum], &[product]) + seconds(None, product, &[product], &[x, y]);
     assert_eq!(unfused, basic);
     assert!(fused < unfused);
+}
+
+/// Plans with operators that a constraint forbids are compared by how many these are, then by the rest.
+#[test]
+fn fewer_forbidden_operators_are_better() {
+    let price = |unknown, forbidden, seconds, cost| Price { unknown, forbidden, seconds, cost };
+    let ascending = [
+        price(0, 0, 1.0, 5),
+        price(0, 0, 1.0 + 1e-12, 6),
+        price(0, 0, 2.0, 1),
+        price(0, 1, 0.0, 1),
+        price(0, 1, 0.0, 2),
+        price(0, 1, 3.0, 1),
+        price(0, 2, 1.0, 1),
+        price(1, 0, 0.0, 0),
+    ];
+    for (number, one) in ascending.iter().enumerate() {
+        for (other_number, other) in ascending.iter().enumerate() {
+            assert_eq!(one.beats(other), number < other_number, "{one:?} and {other:?}");
+        }
+    }
+}
+
+/// Where no plan fits into memory, a choice is made all the same, and its price is infinite.
+#[test]
+fn nothing_fits_into_memory() {
+    let mut d = Dag::default();
+    let (x, y) = (d.read("X", 1000, 100), d.read("Y", 1000, 100));
+    let product = d.mult(x, y);
+    let one = d.number(1.0);
+    let rest = d.dag.add(BinaryOp::Minus.into(), &[one, product], None).expect("fits");
+    let sum = d.sum(rest);
+    d.write("s", sum);
+    let model = CostModel::new(Machine { memory_budget: Some(1e3), ..Machine::default() });
+    let options = OptimizerOptions { model, ..OptimizerOptions::default() };
+    let report = choose(&d.dag, &RewriteOptions::default(), &options).report;
+    assert!(report.tried.len() > 1);
+    assert!(report.tried.iter().all(|form| form.seconds == f64::INFINITY), "{report}");
 }

@@ -1,11 +1,9 @@
 //! Branches of the search for operators: what is decided about the operators that are to grow, and what is left to decide
 //! about those that have.
 
+use super::group_set::GroupSet;
 use super::operators::Position;
 use smallvec::SmallVec;
-
-/// Interesting producers, ascending.
-pub(super) type Undecided = SmallVec<[Position; 16]>;
 
 /// A branch of the search for operators: the producers that are cut off, and those that are included for good.
 #[derive(Clone, Default)]
@@ -28,13 +26,13 @@ pub(super) struct Decisions {
 
 impl Branch {
     /// The producers that may still be cut off.
-    pub(super) fn undecided(&self, decisions: &Decisions) -> Undecided {
+    pub(super) fn undecided(&self, decisions: &Decisions) -> GroupSet {
         decisions.producers.iter().filter(|producer| !self.included.contains(producer)).copied().collect()
     }
 
     /// For each of these producers the branch that cuts it off and includes what comes after it; for each of these
     /// entries, which have alternatives, the branch that refuses it.
-    pub(super) fn split(&self, open: &Undecided, entries: &[(Position, usize)], branches: &mut Vec<Branch>) {
+    pub(super) fn split(&self, open: &GroupSet, entries: &[(Position, usize)], branches: &mut Vec<Branch>) {
         for (number, &producer) in open.iter().enumerate() {
             let mut branch = self.clone();
             branch.cut.push(producer);

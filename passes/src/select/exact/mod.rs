@@ -9,6 +9,7 @@
 mod branch;
 mod elimination;
 mod factor;
+mod group_set;
 mod operators;
 mod problem;
 #[cfg(test)]

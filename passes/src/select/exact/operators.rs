@@ -8,7 +8,8 @@
 //! decide differently about the same producer, and every template that can start at the root gets its turn.
 
 use super::super::space::constructible;
-use super::branch::{Branch, Decisions, Undecided};
+use super::branch::{Branch, Decisions};
+use super::group_set::GroupSet;
 use crate::cost::{self, CostModel, Operator};
 use crate::partition::{InterestingPoint, PlanPartition};
 use crate::template::Context;
@@ -30,8 +31,8 @@ pub(super) struct Candidate {
     pub(super) operator: Operator,
     /// Its price.
     pub(super) seconds: f64,
-    /// The groups of the partition that it reads, ascending.
-    pub(super) reads: SmallVec<[Position; 4]>,
+    /// The groups of the partition that it reads.
+    pub(super) reads: GroupSet,
 }
 
 /// The candidates of one group.
@@ -148,7 +149,7 @@ impl<'a> Groups<'a> {
         let below = self.below(root);
         let last = self.branches + limit;
         let mut found = Candidates { list: Vec::new(), is_complete: true };
-        let mut seen: BTreeMap<_, Vec<Undecided>> = BTreeMap::new();
+        let mut seen: BTreeMap<_, Vec<GroupSet>> = BTreeMap::new();
         let mut is_always_fused = false;
         for template in STARTS {
             let is_start = |entry: &Entry| entry.ttype == template && entry.is_valid;
@@ -166,11 +167,10 @@ impl<'a> Groups<'a> {
                 // Nothing is left to be cut off: the group has a fused operator whatever is materialised.
                 is_always_fused |= decisions.producers.is_empty() && !operators.is_empty();
                 let open = branch.undecided(&decisions);
-                let is_contained = |earlier: &Undecided| open.iter().all(|producer| earlier.contains(producer));
                 let mut leads_on = operators.is_empty();
                 for operator in operators {
                     let earlier = seen.entry((operator.template, operator.members.clone())).or_default();
-                    leads_on |= !earlier.iter().any(is_contained);
+                    leads_on |= !earlier.iter().any(|earlier| open.is_subset(earlier));
                     if earlier.is_empty() {
                         found.list.push(self.price(operator));
                     }

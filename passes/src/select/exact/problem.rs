@@ -71,26 +71,34 @@ impl Problem {
     /// the plan no longer needs.
     pub(super) fn give_up_groups(&mut self) -> Vec<Position> {
         let mut given_up = Vec::new();
-        let gives_up = |problem: &Problem| {
-            let mut numbers = 0..problem.variables.len();
-            numbers.find(|&number| !problem.variables[number].is_required && !problem.pays_off(number))
-        };
-        while let Some(number) = gives_up(self) {
+        let mut gains: Vec<Gains> = self.variables.iter().map(Variable::gains).collect();
+        while let Some(number) = self.first_that_does_not_pay_off(&gains) {
             let group = self.variables.remove(number).group;
-            for variable in &mut self.variables {
-                variable.candidates.retain(|candidate| !candidate.reads.contains(&group));
+            gains.remove(number);
+            for (variable, gains) in self.variables.iter_mut().zip(&mut gains) {
+                if gains.contains_key(&group) {
+                    variable.candidates.retain(|candidate| !candidate.reads.contains(group));
+                    *gains = variable.gains();
+                }
             }
             given_up.push(group);
         }
         given_up
     }
 
-    /// Whether the readers of a group may gain more by reading it than it costs.
-    fn pays_off(&self, number: usize) -> bool {
-        let own = &self.variables[number];
-        let least = own.candidates.first().map(|candidate| candidate.seconds).into_iter().chain(own.floor);
-        let gain: f64 = self.variables.iter().map(|reader| reader.gain(own.group)).sum();
-        gain > least.fold(f64::INFINITY, f64::min)
+    /// The first group that costs more to materialise than its readers, whose gains are given by variable, may gain by
+    /// reading it.
+    fn first_that_does_not_pay_off(&self, gains: &[Gains]) -> Option<usize> {
+        let mut gain_of = vec![0.0; self.variables.last()?.group + 1];
+        for (&group, gain) in gains.iter().flatten() {
+            gain_of[group] += gain;
+        }
+        // Operators that were not found may read any group below theirs.
+        let unknown = self.variables.iter().rev().find(|reader| reader.floor.is_some()).map(|reader| reader.group);
+        self.variables.iter().position(|own| {
+            let least = own.candidates.first().map(|candidate| candidate.seconds).into_iter().chain(own.floor);
+            !own.is_required && unknown.is_none_or(|reader| own.group >= reader) && gain_of[own.group] <= least.fold(f64::INFINITY, f64::min)
+        })
     }
 
     /// The numbers of the groups that may or may not be materialised: the variables of an elimination.
@@ -153,26 +161,30 @@ const VISITS_PER_BRANCH: u64 = 1000;
 /// The fewest branches that the search for the operators of one group has.
 const LEAST_BRANCHES: u64 = 4;
 
+/// Seconds that an operator may gain, by the group whose materialisation allows it.
+type Gains = BTreeMap<Position, f64>;
+
 impl Variable {
-    /// The most that the group gains when another one is there to be read: with operators that were not found, any.
-    fn gain(&self, read: Position) -> f64 {
-        if self.floor.is_some() && read < self.group {
-            return f64::INFINITY;
+    /// The most that the group gains by each of the groups that its candidates read.
+    fn gains(&self) -> Gains {
+        let mut gains = Gains::new();
+        for candidate in &self.candidates {
+            for &read in candidate.reads.iter() {
+                let replaces =
+                    |other: &&Candidate| !other.reads.contains(read) && other.reads.is_subset(&candidate.reads);
+                let replacement = self.candidates.iter().find(replaces);
+                let gain = replacement.map_or(f64::INFINITY, |other| other.seconds - candidate.seconds);
+                let most = gains.entry(read).or_insert(0.0);
+                *most = f64::max(*most, gain);
+            }
         }
-        let gain = |candidate: &Candidate| {
-            let replaces = |other: &&Candidate| {
-                other.reads.iter().all(|position| *position != read && candidate.reads.contains(position))
-            };
-            let replacement = self.candidates.iter().find(replaces);
-            replacement.map_or(f64::INFINITY, |other| other.seconds - candidate.seconds)
-        };
-        self.candidates.iter().filter(|candidate| candidate.reads.contains(&read)).map(gain).fold(0.0, f64::max)
+        gains
     }
 
     /// The variables that candidates read, ascending.
     fn reads(&self, variable_of: &BTreeMap<Position, usize>) -> Vec<usize> {
         let mut reads: Vec<usize> =
-            self.candidates.iter().flat_map(|candidate| &candidate.reads).map(|read| variable_of[read]).collect();
+            self.candidates.iter().flat_map(|candidate| candidate.reads.iter()).map(|read| variable_of[read]).collect();
         reads.sort_unstable();
         reads.dedup();
         reads
@@ -219,14 +231,13 @@ impl Variable {
 /// The candidates that no cheaper one undercuts with no more reads of groups that may not be there, cheapest first.
 fn undominated(mut candidates: Vec<Candidate>, is_required: impl Fn(&Position) -> bool) -> Vec<Candidate> {
     for candidate in &mut candidates {
-        candidate.reads.retain(|read| !is_required(read));
+        candidate.reads = candidate.reads.iter().copied().filter(|read| !is_required(read)).collect();
     }
     candidates
         .sort_by(|one, other| one.seconds.total_cmp(&other.seconds).then(one.reads.len().cmp(&other.reads.len())));
     let mut kept: Vec<Candidate> = Vec::new();
     for candidate in candidates {
-        let undercuts = |other: &Candidate| other.reads.iter().all(|read| candidate.reads.contains(read));
-        if !kept.iter().any(undercuts) {
+        if !kept.iter().any(|other| other.reads.is_subset(&candidate.reads)) {
             kept.push(candidate);
         }
     }
