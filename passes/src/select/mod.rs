@@ -35,6 +35,9 @@ pub use limits::{Enumeration, SearchLimits};
 pub use statistics::SearchStats;
 pub use verify::{CoverError, verify_cover};
 
+/// Relative difference of seconds that the order of sums explains.
+const ROUNDING: f64 = 1e-12;
+
 /// How to choose among the candidate plans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SelectPolicy {
@@ -129,6 +132,11 @@ pub struct FusionPlan {
 }
 
 impl FusionPlan {
+    /// Whether the plan is proven optimal, but for what the order of sums explains.
+    pub fn is_optimal(&self) -> bool {
+        self.bound >= self.seconds * (1.0 - ROUNDING)
+    }
+
     /// The counters of all partitions together.
     pub fn stats(&self) -> SearchStats {
         self.partitions.iter().fold(SearchStats::default(), |sum, plan| sum + plan.stats)

@@ -6,8 +6,8 @@
 //! its unions save over their parts: ways are solved in the order of the lower bounds that this gives, until these reach
 //! the best plan.
 
-use super::super::PartitionPlan;
 use super::super::multi_aggregate::{Group, are_independent, is_full_aggregate, outside_partitions, outside_seconds};
+use super::super::{PartitionPlan, ROUNDING};
 use super::components::{Component, components};
 use super::merged::{Aggregate, Merged};
 use super::operators::{Candidate, Groups, Position};
@@ -17,7 +17,7 @@ use crate::cost::{CostModel, Operator};
 use crate::template::Context;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::MemoTable;
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 
 /// The most aggregates of which every set partition is looked at: 52 of five.
@@ -25,9 +25,6 @@ const MAX_AGGREGATES: usize = 5;
 
 /// The most ways of a component that are solved.
 const MAX_SOLVED: usize = 16;
-
-/// Relative difference that the order of sums explains.
-const ROUNDING: f64 = 1e-12;
 
 /// Decides about multi-aggregates, branching at most `limit` times for each partition and way.
 pub(in crate::select) struct Arranger<'a> {
@@ -55,16 +52,13 @@ impl Arranger<'_> {
     /// included.
     pub(in crate::select) fn improve(&self, partitions: &mut [PartitionPlan], groups: &mut Vec<Group>) -> f64 {
         let outside = outside_partitions(self.context, partitions);
-        let apart = self.apart(partitions.iter(), &outside);
-        let decided: Vec<f64> = components(self.context, partitions)
-            .iter()
-            .map(|component| {
-                let plans = component.partitions.iter().map(|&number| &partitions[number]);
-                let apart = self.apart(plans, &component.outside);
-                self.improve_component(component, apart, partitions, groups) - apart
-            })
-            .collect();
-        apart + decided.into_iter().sum::<f64>()
+        let mut bound = self.apart(partitions.iter(), &outside);
+        for component in components(self.context, partitions) {
+            let plans = component.partitions.iter().map(|&number| &partitions[number]);
+            let apart = self.apart(plans, &component.outside);
+            bound += self.improve_component(&component, apart, partitions, groups) - apart;
+        }
+        bound
     }
 
     /// Seconds that nothing undercuts without multi-aggregates.
@@ -124,15 +118,10 @@ impl Arranger<'_> {
         if undercuts(bound, least) { bound } else { least }
     }
 
-    /// A plan of a component as operators and groups.
-    fn arrangement<'o>(
-        &self,
-        component: &Component,
-        chosen: impl IntoIterator<Item = &'o (impl AsRef<[Operator]> + 'o)>,
-    ) -> Arrangement {
+    /// A plan of a component: its operators, of which several are one multi-aggregate, as operators and groups.
+    fn arrangement(&self, component: &Component, chosen: &[SmallVec<[Operator; 1]>]) -> Arrangement {
         let mut arrangement = Arrangement { operators: vec![], groups: vec![] };
         for operators in chosen {
-            let operators = operators.as_ref();
             let form = |operator: &Operator| {
                 let alone = match component.outside.iter().any(|outside| outside.root == operator.root) {
                     true => outside_seconds(self.context, self.model, operator),
@@ -156,7 +145,7 @@ impl Arranger<'_> {
         plan.assignment = assignment(&plan.partition, &plan.operators);
         let seconds = |operator: &Operator| self.model.operator_seconds(self.context, operator);
         plan.seconds = plan.operators.iter().map(seconds).sum();
-        // Another plan of the same price, at most: the bound does not depend on the order of sums.
+        // Where the plan is as good as the one before, rounding must not raise the bound above it.
         plan.bound = plan.bound.min(plan.seconds);
     }
 }
@@ -180,15 +169,14 @@ impl<'a> Joint<'a> {
     fn new(arranger: &'a Arranger<'a>, component: &Component, partitions: &[PartitionPlan]) -> Option<Joint<'a>> {
         let Arranger { context, memo, model, limit } = *arranger;
         let mut joint = Joint { arranger, problem: Problem::default(), members: vec![], aggregates: vec![] };
-        let is_aggregate = |id: HopId| is_full_aggregate(context, id);
         for &number in &component.partitions {
             let partition = &partitions[number].partition;
             let mut groups = Groups::new(context, memo, partition, model);
-            let problem = Problem::new(&mut groups, limit, is_aggregate)?;
+            let problem = Problem::new(&mut groups, limit, |id| is_full_aggregate(context, id))?;
             let first = joint.members.len();
             joint.members.extend_from_slice(&partition.members);
             for variable in problem.variables {
-                joint.place(variable.moved_by(first), |id| is_aggregate(id));
+                joint.place(variable.moved_by(first));
             }
         }
         for operator in &component.outside {
@@ -203,9 +191,9 @@ impl<'a> Joint<'a> {
     }
 
     /// Puts a variable among the aggregates or the others.
-    fn place(&mut self, mut variable: Variable, is_aggregate: impl Fn(HopId) -> bool) {
+    fn place(&mut self, mut variable: Variable) {
         let Arranger { context, model, .. } = *self.arranger;
-        if is_aggregate(self.members[variable.group]) && variable.floor.is_none() {
+        if is_full_aggregate(context, self.members[variable.group]) && variable.floor.is_none() {
             self.aggregates.push(Aggregate::new(context, model, variable.group, variable.candidates));
         } else {
             variable.candidates = undominated(variable.candidates);
