@@ -88,7 +88,9 @@ impl Arranger<'_> {
 
         let (mut bound, mut best) = (least, None);
         let (merged, is_complete) = joint.merged();
-        for (solved, way) in joint.ways(&merged, apart).into_iter().enumerate() {
+        let ways = joint.ways(&merged, apart);
+        let possible = ways.iter().filter(|way| joint.is_possible(way, &merged));
+        for (solved, way) in possible.enumerate() {
             if !undercuts(way.lower, least) {
                 break;
             }
@@ -96,7 +98,7 @@ impl Arranger<'_> {
                 bound = bound.min(way.lower);
                 break;
             }
-            let Some(optimum) = minimize(joint.under(&way, &merged), self.limit) else { continue };
+            let Some(optimum) = minimize(joint.under(way, &merged), self.limit) else { continue };
             bound = bound.min(optimum.bound);
             if undercuts(optimum.seconds, least) {
                 let arrangement = self.arrangement(component, &optimum.operators);
@@ -263,6 +265,12 @@ impl<'a> Joint<'a> {
         let mut ways: Vec<Way> = set_partitions(self.aggregates.len()).into_iter().filter_map(way).collect();
         ways.sort_by(|one, other| one.lower.total_cmp(&other.lower));
         ways
+    }
+
+    /// Whether no operator of a way waits for itself.
+    fn is_possible(&self, way: &Way, merged: &BTreeMap<u32, Merged>) -> bool {
+        let examples = way.sets.iter().filter_map(|set| merged.get(set)?.example.clone());
+        are_independent(self.arranger.context, &examples.collect::<Vec<_>>())
     }
 
     /// The problem under a way.

@@ -18,10 +18,13 @@ pub(super) struct Aggregate {
 }
 
 /// The operators of several aggregates in one pass.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Merged {
     /// Those that no other one dominates; none if the aggregates cannot be merged.
     pub(super) candidates: Vec<Candidate>,
+    /// One of the unions: which other operators it waits for does not depend on its members, since full aggregates are
+    /// never fused into others.
+    pub(super) example: Option<Group>,
     /// The most seconds that any of them saves.
     pub(super) saving: f64,
     /// Whether all unions were priced.
@@ -76,11 +79,12 @@ impl Merged {
         }
         forms.iter_mut().for_each(|forms| forms.truncate(most));
 
-        let mut merged = Merged { candidates: vec![], saving: 0.0, is_complete };
+        let mut merged = Merged { is_complete, ..Merged::default() };
         for number in 0..forms.iter().map(Vec::len).product() {
-            if let Some((candidate, saving)) = union(context, model, &choice(&forms, number), member) {
-                merged.saving = merged.saving.max(saving);
+            if let Some((candidate, group)) = union(context, model, &choice(&forms, number), member) {
+                merged.saving = merged.saving.max(group.saving());
                 merged.candidates.push(candidate);
+                merged.example.get_or_insert(group);
             }
         }
         merged.candidates = undominated(merged.candidates);
@@ -98,13 +102,13 @@ fn choice<T: Copy>(lists: &[Vec<T>], mut number: usize) -> Vec<T> {
     lists.iter().map(&mut digit).collect()
 }
 
-/// These operators in one pass, and what that saves; none if they cannot be merged.
+/// These operators in one pass; none if they cannot be merged.
 fn union(
     context: &Context<'_>,
     model: &CostModel,
     parts: &[(&Candidate, &Group)],
     member: &dyn Fn(Position) -> HopId,
-) -> Option<(Candidate, f64)> {
+) -> Option<(Candidate, Group)> {
     let forms: Vec<&Group> = parts.iter().map(|(_, form)| *form).collect();
     let group = Group::all(context, model, &forms)?;
     let mut reads: SmallVec<[Position; 4]> =
@@ -117,5 +121,5 @@ fn union(
         return None;
     }
     let operators = parts.iter().flat_map(|(candidate, _)| candidate.operators.iter().cloned()).collect();
-    Some((Candidate { operators, seconds: group.seconds, reads }, group.saving()))
+    Some((Candidate { operators, seconds: group.seconds, reads }, group))
 }
