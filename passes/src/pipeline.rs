@@ -7,7 +7,7 @@ use crate::construct::{ConstructedPlan, Rejection, construct_in};
 use crate::cost::{CostModel, Predictions};
 use crate::explore::explore_in;
 use crate::replace::{CompiledCover, Replaced, replace};
-use crate::select::{FusionPlan, SearchLimits, SearchStats, SelectPolicy, select_in};
+use crate::select::{FusionPlan, PartitionPlan, SearchLimits, SearchStats, SelectPolicy, select_in};
 use crate::sketch::{InputSketches, SparsityEstimates};
 use crate::template::{Context, TEMPLATES, TemplateLimits};
 use fuseline_ir::cplan::VerifiedCPlan;
@@ -81,6 +81,10 @@ pub struct Selection<'a> {
 pub struct Report {
     /// Number of partitions.
     pub partitions: usize,
+    /// Number of partitions whose plan is proven to be the cheapest.
+    pub optimal: usize,
+    /// The greatest share of a partition's cost by which another plan may be cheaper, as far as is proven.
+    pub gap: f64,
     /// Counters of plan enumeration.
     pub search: SearchStats,
     /// Number of constructed CPlans.
@@ -166,6 +170,8 @@ pub fn realize(
             predictions[operator] = Some(options.model.cover_seconds(&context, &cover.plan.cover));
         }
     }
+    let optimal = plan.partitions.iter().filter(|partition| partition.is_optimal()).count();
+    let gap = plan.partitions.iter().map(PartitionPlan::gap).fold(0.0, f64::max);
     let (partitions, search) = (plan.partitions.len(), plan.stats());
-    (replaced, Report { partitions, search, cplans, fused, rejected, predictions })
+    (replaced, Report { partitions, optimal, gap, search, cplans, fused, rejected, predictions })
 }

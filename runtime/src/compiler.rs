@@ -277,6 +277,10 @@ fn fuse(
     }
     statistics.cplans += report.cplans as u64;
     statistics.plans_costed += report.search.costed();
+    statistics.operators_priced += report.search.operators;
+    statistics.partitions += report.partitions as u64;
+    statistics.partitions_optimal += report.optimal as u64;
+    statistics.plan_gap = statistics.plan_gap.max(report.gap);
     for rejection in &report.rejected {
         *statistics.unsupported.entry(rejection.reason.clone()).or_default() += 1;
     }

@@ -25,6 +25,14 @@ pub struct Statistics {
     pub block_cache_hits: u64,
     /// Fusion plans costed.
     pub plans_costed: u64,
+    /// Candidate operators priced while plans were looked for.
+    pub operators_priced: u64,
+    /// Plan partitions decided, in the form of each DAG that was chosen.
+    pub partitions: u64,
+    /// Those among them whose plan is proven to be the cheapest.
+    pub partitions_optimal: u64,
+    /// The greatest share of a partition's cost by which another plan may be cheaper, as far as is proven.
+    pub plan_gap: f64,
     /// CPlans constructed.
     pub cplans: u64,
     /// Operators compiled by the backend.
@@ -127,6 +135,10 @@ impl Statistics {
         self.recompilations += other.recompilations;
         self.block_cache_hits += other.block_cache_hits;
         self.plans_costed += other.plans_costed;
+        self.operators_priced += other.operators_priced;
+        self.partitions += other.partitions;
+        self.partitions_optimal += other.partitions_optimal;
+        self.plan_gap = self.plan_gap.max(other.plan_gap);
         self.cplans += other.cplans;
         self.operators_compiled += other.operators_compiled;
         self.plan_cache_hits += other.plan_cache_hits;
@@ -176,7 +188,11 @@ impl Statistics {
         line("DAGs optimized", self.dags_optimized.to_string());
         line("recompilations", self.recompilations.to_string());
         line("block cache hits", self.block_cache_hits.to_string());
-        line("plans costed", self.plans_costed.to_string());
+        line("plans costed", format!("{} ({} operators priced)", self.plans_costed, self.operators_priced));
+        line("partitions", format!("{} ({} proven optimal)", self.partitions, self.partitions_optimal));
+        if self.partitions_optimal < self.partitions {
+            line("gap", format!("at most {:.1} % of a partition's cost", 100.0 * self.plan_gap));
+        }
         line("CPlans", self.cplans.to_string());
         line("operators compiled", format!("{} ({} bytes of code)", self.operators_compiled, self.code_bytes));
         line("plan cache hits", self.plan_cache_hits.to_string());

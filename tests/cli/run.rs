@@ -67,7 +67,7 @@ fn sums_have_the_same_bits_on_any_number_of_threads() {
 fn a_zero_annihilates_unless_told_otherwise() {
     // The driver of the product is sparse, so the default skips the cells where it is zero.
     let text = "X = rand(rows=1000, cols=100, sparsity=0.01, seed=1)\n\
-        Y = matrix(1, rows=1000, cols=100) / 0\n\
+        Y = matrix(seq(1, 100000), rows=1000, cols=100) / 0\n\
         s = sum(X * Y)\n\
         print(s)";
     assert_eq!(script(text, &["--strict-ieee"]).quiet(), "NaN\n");

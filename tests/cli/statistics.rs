@@ -24,6 +24,9 @@ const COUNTS: &[&str] = &[
     "recompilations",
     "block_cache_hits",
     "plans_costed",
+    "operators_priced",
+    "partitions",
+    "partitions_optimal",
     "cplans",
     "operators_compiled",
     "plan_cache_hits",
@@ -49,7 +52,11 @@ fn statistics_are_json_with_these_fields() {
         assert!(statistics[field].is_object(), "{field} in {statistics:#}");
     }
     let fields = statistics.as_object().expect("statistics are an object").len();
-    assert_eq!(fields, TIMES.len() + COUNTS.len() + TABLES.len(), "{statistics:#}");
+    assert_eq!(fields, TIMES.len() + COUNTS.len() + TABLES.len() + ["plan_gap"].len(), "{statistics:#}");
+    // Every plan of this script is proven to be the cheapest.
+    assert!(count(&statistics, "partitions") > 0, "{statistics:#}");
+    assert_eq!(count(&statistics, "partitions"), count(&statistics, "partitions_optimal"), "{statistics:#}");
+    assert_eq!(statistics["plan_gap"].as_f64(), Some(0.0), "{statistics:#}");
     let hitter = &statistics["heavy_hitters"].as_object().expect("just checked").values().next();
     let hitter = hitter.expect("something took time");
     assert!(hitter["count"].is_u64() && hitter["seconds"].is_f64(), "{hitter}");

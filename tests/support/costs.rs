@@ -35,8 +35,15 @@ pub(crate) fn explain(dag: &HopDag, options: &OptimizerOptions) -> String {
     let plan = select_in(&context, &memo, options.policy, &options.model, &options.search_limits);
     for (number, partition) in plan.partitions.iter().enumerate() {
         let (seconds, stats) = (partition.seconds, partition.stats);
-        writeln!(text, "partition {}: {seconds:.3e} s, {} plans costed", number + 1, stats.costed())
-            .expect("strings take writes");
+        let (plans, operators) = (stats.costed(), stats.operators);
+        let proof =
+            if partition.is_optimal() { "optimal".to_owned() } else { format!("at least {:.3e} s", partition.bound) };
+        let number = number + 1;
+        writeln!(
+            text,
+            "partition {number}: {seconds:.3e} s, {proof}, {plans} plans costed, {operators} operators priced"
+        )
+        .expect("strings take writes");
     }
     text
 }

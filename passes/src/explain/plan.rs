@@ -54,7 +54,11 @@ fn operator_report(selection: &Selection<'_>, operator: &PlannedOperator) -> Ope
     let (variant, rejected) = variant(selection, operator);
     let vector = operator.vector(context);
     let terms = operator.terms(context, &selection.options.model);
-    let transfer = |id: HopId, bytes: f64| Transfer { hop: id.as_u32(), name: variable(selection, id), bytes };
+    let transfer = |id: HopId, bytes: f64| Transfer {
+        hop: id.as_u32(),
+        name: variable(selection, id),
+        bytes: (!context.hop(id).is_matrix() || context.hop(id).size.cells().is_some()).then_some(bytes),
+    };
     let written = |&id: &HopId| transfer(id, if context.hop(id).is_matrix() { bytes_of(context, id) } else { 8.0 });
     let reads = vector.iter().flat_map(|vector| &vector.inputs);
     OperatorReport {

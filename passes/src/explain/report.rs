@@ -88,8 +88,15 @@ pub struct Transfer {
     pub hop: u32,
     /// The variable, where it is read or is the only one that takes the value.
     pub name: Option<String>,
-    /// Bytes that are moved.
-    pub bytes: f64,
+    /// Bytes that are moved, where the size is known.
+    pub bytes: Option<f64>,
+}
+
+impl OperatorReport {
+    /// Whether all sizes that the cost rests on are known: else it is what the rest takes.
+    pub fn is_priced(&self) -> bool {
+        self.reads.iter().chain(&self.writes).all(|transfer| transfer.bytes.is_some())
+    }
 }
 
 /// The zeros of this input are skipped.

@@ -33,7 +33,8 @@ pub fn report_text(dag: &HopDag, report: &PlanReport) -> String {
         }
     }
     if !report.operators.is_empty() {
-        let _ = writeln!(text, "all operators: {}", seconds_text(report.seconds));
+        let least = if report.operators.iter().all(OperatorReport::is_priced) { "" } else { "at least " };
+        let _ = writeln!(text, "all operators: {least}{}", seconds_text(report.seconds));
     }
     text
 }
@@ -88,14 +89,17 @@ fn fused_text(text: &mut String, operator: &OperatorReport) {
 
 fn basic_text(text: &mut String, dag: &HopDag, operator: &OperatorReport) {
     let root = operator.roots[0];
-    let (name, seconds) = (labelled(dag, root), seconds_text(operator.cost.seconds));
+    let time = match operator.is_priced() {
+        true => format!("{}, {}", seconds_text(operator.cost.seconds), deciding(&operator.cost)),
+        false => "no price without sizes".to_owned(),
+    };
     let _ = writeln!(
         text,
-        "  {name} = {}: reads {}; writes {}; {seconds}, {}",
+        "  {} = {}: reads {}; writes {}; {time}",
+        labelled(dag, root),
         operator.formulas[0],
         transfers(&operator.reads),
         transfers(&operator.writes),
-        deciding(&operator.cost),
     );
 }
 
@@ -238,7 +242,10 @@ fn transfers(transfers: &[Transfer]) -> String {
     if transfers.is_empty() {
         return "nothing".to_owned();
     }
-    let text = |transfer: &Transfer| format!("{} {}", value(transfer), bytes_text(transfer.bytes as u64));
+    let amount = |bytes: f64| bytes_text(bytes as u64);
+    let text = |transfer: &Transfer| {
+        format!("{} {}", value(transfer), transfer.bytes.map_or("of unknown size".to_owned(), amount))
+    };
     transfers.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 

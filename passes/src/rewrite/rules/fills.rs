@@ -14,7 +14,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "fill-as-operand",
         doc: "A matrix of one value is a scalar to an element-wise operation.",
-        when: &[Guard::Scalar("s"), Guard::Result("X")],
+        when: &[Guard::Scalar("s"), Guard::Result("X"), Guard::Positive("r"), Guard::Positive("c")],
         each: Each::Binary,
         patterns: &[("($0 ?X (matrix ?s ?r ?c))", "($0 ?X ?s)"), ("($0 (matrix ?s ?r ?c) ?X)", "($0 ?s ?X)")],
         ..Rule::PLAIN

@@ -25,11 +25,10 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "multiply-by-zero",
-        doc: "X*0, 0/X and X&0 are zero.",
+        doc: "X*0 and X&0 are zero (0/X is left, which is NaN wherever X is zero).",
         changes: &[Change::SignOfZero, Change::Annihilation],
         patterns: &[
             ("(mult ?X ?0)", "(matrix 0 (nrow ?X) (ncol ?X))"),
-            ("(div ?0 ?X)", "(matrix 0 (nrow ?X) (ncol ?X))"),
             ("(and ?X ?0)", "(matrix 0 (nrow ?X) (ncol ?X))"),
         ],
         ..Rule::PLAIN

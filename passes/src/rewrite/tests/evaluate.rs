@@ -111,8 +111,9 @@ fn generate(rows: usize, cols: usize, cell: impl Fn(usize, usize) -> f64) -> Cel
 }
 
 fn element_wise(inputs: &[&Cells], f: impl Fn(&[f64]) -> f64) -> Cells {
-    let rows = inputs.iter().map(|input| input.rows).max().unwrap_or(1);
-    let cols = inputs.iter().map(|input| input.cols).max().unwrap_or(1);
+    // Vectors and scalars are repeated, to no cells at all if need be.
+    let rows = inputs.iter().map(|input| input.rows).find(|&rows| rows != 1).unwrap_or(1);
+    let cols = inputs.iter().map(|input| input.cols).find(|&cols| cols != 1).unwrap_or(1);
     generate(rows, cols, |r, c| f(&inputs.iter().map(|input| input.at(r, c)).collect::<Vec<f64>>()))
 }
 

@@ -151,6 +151,7 @@ fn keeps_errors(rule: &Rule, guard: Guard) -> bool {
     match rule.name {
         // A range, a shape or a cast that does not fit must stay an error.
         "range-of-fill" | "scalar-of-fill" | "aggregate-of-vector" | "cast-back" => true,
+        "fill-as-operand" => matches!(guard, Guard::Positive(_)),
         "whole-range" => matches!(guard, Guard::SameShape(..)),
         "reshaped-to-itself" => matches!(guard, Guard::Rows(..) | Guard::Columns(..)),
         // Operations on integer scalars overflow where those on cells of matrices do not.
