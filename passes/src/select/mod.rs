@@ -35,6 +35,9 @@ pub use limits::{Enumeration, SearchLimits};
 pub use statistics::SearchStats;
 pub use verify::{CoverError, verify_cover};
 
+/// Relative difference of seconds that the order of sums explains.
+const ROUNDING: f64 = 1e-12;
+
 /// How to choose among the candidate plans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SelectPolicy {
@@ -89,11 +92,13 @@ pub struct PartitionPlan {
     pub partition: PlanPartition,
     /// The chosen assignment. Where operators decide differently about a point, it is not materialised.
     pub assignment: PlanAssignment,
-    /// The operators of the materialised groups, basic ones included, before multi-aggregates are formed.
+    /// The operators of the materialised groups, basic ones included, each by itself: [`FusionPlan::covers`] has those
+    /// that multi-aggregates merge.
     pub operators: Vec<Operator>,
     /// Their estimated time in seconds.
     pub seconds: f64,
-    /// Seconds that no other plan of the partition undercuts; equal to `seconds` where the plan is proven optimal.
+    /// Seconds that no other plan of the partition undercuts without multi-aggregates; equal to `seconds` where the plan
+    /// is proven optimal. A plan for the sake of a multi-aggregate may take longer: [`FusionPlan::bound`] counts these.
     pub bound: f64,
     /// How it was found.
     pub stats: SearchStats,
@@ -125,9 +130,18 @@ pub struct FusionPlan {
     pub covers: Vec<FusionCover>,
     /// How the partitions were decided.
     pub partitions: Vec<PartitionPlan>,
+    /// Estimated seconds of the partitions' operators and of full aggregates outside, multi-aggregates in one pass.
+    pub seconds: f64,
+    /// Seconds that no other plan undercuts, whatever it merges; zero where nothing is proven.
+    pub bound: f64,
 }
 
 impl FusionPlan {
+    /// Whether the plan is proven optimal, but for what the order of sums explains.
+    pub fn is_optimal(&self) -> bool {
+        self.bound >= self.seconds * (1.0 - ROUNDING)
+    }
+
     /// The counters of all partitions together.
     pub fn stats(&self) -> SearchStats {
         self.partitions.iter().fold(SearchStats::default(), |sum, plan| sum + plan.stats)
@@ -156,16 +170,26 @@ pub fn select_in(
 ) -> FusionPlan {
     let mut memo = prepare(context, memo, policy);
     prune_impossible(context, model, &mut memo);
-    let mut operators = Vec::new();
-    let mut partitions = Vec::new();
-    for partition in search_partitions(context, &memo, policy, limits) {
-        let plan = decide(context, &memo, partition, policy, model, limits);
-        operators.extend(plan.operators.iter().filter(|operator| is_worth_fusing(context, operator)).cloned());
-        partitions.push(plan);
-    }
-    let mut covers = multi_aggregate::compose(context, model, operators);
+    let mut partitions: Vec<PartitionPlan> = search_partitions(context, &memo, policy, limits)
+        .into_iter()
+        .map(|partition| decide(context, &memo, partition, policy, model, limits))
+        .collect();
+    let mut groups = multi_aggregate::greedy(context, model, &partitions);
+    let bound = match is_exact(policy, limits) {
+        true => {
+            exact::Arranger { context, memo: &memo, model, limit: limits.plans }.improve(&mut partitions, &mut groups)
+        }
+        false => 0.0,
+    };
+    let seconds = multi_aggregate::seconds(context, model, &partitions, &groups);
+    let mut covers = multi_aggregate::covers(context, &partitions, &groups);
     covers.sort_by(|one, other| one.roots.cmp(&other.roots));
-    FusionPlan { covers, partitions }
+    FusionPlan { covers, partitions, seconds, bound: bound.min(seconds) }
+}
+
+/// Whether the exact solver searches.
+fn is_exact(policy: SelectPolicy, limits: &SearchLimits) -> bool {
+    policy == SelectPolicy::CostBased && limits.enumeration == Enumeration::Exact
 }
 
 /// The decision for a partition.
@@ -177,8 +201,8 @@ fn decide(
     model: &CostModel,
     limits: &SearchLimits,
 ) -> PartitionPlan {
-    let is_exact = policy == SelectPolicy::CostBased && limits.enumeration == Enumeration::Exact;
-    let exact = if is_exact { exact::solve(context, memo, &partition, model, limits.plans) } else { None };
+    let exact =
+        if is_exact(policy, limits) { exact::solve(context, memo, &partition, model, limits.plans) } else { None };
     if let Some(plan) = exact.as_ref().filter(|plan| plan.is_optimal()) {
         return plan.clone();
     }

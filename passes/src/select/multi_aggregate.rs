@@ -3,10 +3,10 @@
 //!
 //! Candidates are the fused Cell operators that end in a full aggregate, and basic full aggregates, of all partitions;
 //! inner products `t(x) %*% y` are sums of cells, too.
-//! They are merged greedily in ascending order, any number of them, as long as none depends on another and the cost
-//! model finds the merged operator no slower.
+//! Given the operators, they are merged greedily in ascending order, any number of them, as long as none depends on
+//! another and the cost model finds the merged operator no slower. The exact solver decides about both at once.
 
-use super::{cover, saves_work};
+use super::{PartitionPlan, cover, is_worth_fusing, saves_work};
 use crate::construct::outside_inputs;
 use crate::cost::{self, CostModel, Operator};
 use crate::template::{Context, is_cell_aggregate, is_inner_product};
@@ -16,44 +16,79 @@ use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::Direction;
 
-/// Operators to be computed together.
+/// Full aggregates to be computed together, by these operators.
 #[derive(Clone)]
-struct Group {
+pub(super) struct Group {
     space: SizeInfo,
-    roots: Vec<HopId>,
-    members: Vec<HopId>,
-    inputs: Vec<HopId>,
-    seconds: f64,
+    pub(super) roots: Vec<HopId>,
+    pub(super) members: Vec<HopId>,
+    pub(super) inputs: Vec<HopId>,
+    /// Seconds of the multi-aggregate.
+    pub(super) seconds: f64,
+    /// Seconds of the operators by themselves.
+    pub(super) alone: f64,
 }
 
-/// The covers of the chosen operators, with full aggregates merged where that pays.
-pub(crate) fn compose(context: &Context<'_>, model: &CostModel, operators: Vec<Operator>) -> Vec<FusionCover> {
-    let mut fused_roots = EntitySet::new();
-    for operator in operators.iter().filter(|operator| operator.template.is_some()) {
-        fused_roots.insert(operator.root);
+/// The full aggregates outside of the partitions, as operators to merge.
+pub(super) fn outside_partitions(context: &Context<'_>, partitions: &[PartitionPlan]) -> Vec<Operator> {
+    let mut inside = EntitySet::new();
+    inside.extend(partitions.iter().flat_map(|plan| plan.partition.members.iter().copied()));
+    let is_aggregate = |&id: &HopId| !inside.contains(id) && context.is_live(id) && is_full_aggregate(context, id);
+    context.dag.hops.keys().filter(is_aggregate).map(|id| basic_aggregate(context, id)).collect()
+}
+
+/// Seconds of an aggregate outside of the partitions by itself.
+pub(super) fn outside_seconds(context: &Context<'_>, model: &CostModel, aggregate: &Operator) -> f64 {
+    match is_worth_fusing(context, aggregate) {
+        true => model.operator_seconds(context, aggregate),
+        false => model.basic_seconds(context, aggregate.root),
     }
-    let (mut candidates, others): (Vec<Operator>, Vec<Operator>) =
-        operators.into_iter().partition(|operator| is_candidate(context, operator));
-    candidates.extend(
-        context.dag.hops.keys().filter(|id| !fused_roots.contains(*id)).filter_map(|id| basic_aggregate(context, id)),
-    );
-    candidates.sort_by_key(|operator| operator.root);
+}
+
+/// The full aggregates of the chosen operators and from outside of the partitions, merged greedily.
+pub(super) fn greedy(context: &Context<'_>, model: &CostModel, partitions: &[PartitionPlan]) -> Vec<Group> {
+    let operators = partitions.iter().flat_map(|plan| &plan.operators);
+    let mut singles: Vec<Group> = operators
+        .filter_map(|operator| Group::of(context, model, operator, model.operator_seconds(context, operator)))
+        .chain(
+            outside_partitions(context, partitions)
+                .iter()
+                .filter_map(|operator| Group::of(context, model, operator, outside_seconds(context, model, operator))),
+        )
+        .collect();
+    singles.sort_by_key(|single| single.roots[0]);
 
     let mut groups: Vec<Group> = Vec::new();
-    for candidate in candidates {
-        let single = Group::of(context, model, &candidate);
+    for single in singles {
         let partner = (0..groups.len()).find_map(|slot| {
             let merged = groups[slot].merge(context, model, &single)?;
-            let alone = groups[slot].seconds + single.seconds;
-            (merged.seconds <= alone && is_independent(context, &groups, slot, &merged)).then_some((slot, merged))
+            let apart = groups[slot].seconds + single.seconds;
+            (merged.seconds <= apart && is_independent(context, &groups, slot, &merged)).then_some((slot, merged))
         });
         match partner {
             Some((slot, merged)) => groups[slot] = merged,
             None => groups.push(single),
         }
     }
-    let singles = others.iter().filter_map(|operator| cover(context, operator));
-    groups.iter().filter_map(|group| group.cover(context)).chain(singles).collect()
+    groups
+}
+
+/// The covers of the chosen operators, full aggregates in these groups.
+pub(super) fn covers(context: &Context<'_>, partitions: &[PartitionPlan], groups: &[Group]) -> Vec<FusionCover> {
+    let mut grouped = EntitySet::new();
+    grouped.extend(groups.iter().flat_map(|group| group.roots.iter().copied()));
+    let operators = partitions.iter().flat_map(|plan| &plan.operators);
+    let others = operators.filter(|operator| !grouped.contains(operator.root) && is_worth_fusing(context, operator));
+    let others = others.filter_map(|operator| cover(context, operator));
+    groups.iter().filter_map(|group| group.cover(context)).chain(others).collect()
+}
+
+/// Seconds of the partitions' operators and of the full aggregates outside, those of a group in one pass.
+pub(super) fn seconds(context: &Context<'_>, model: &CostModel, partitions: &[PartitionPlan], groups: &[Group]) -> f64 {
+    let outside = outside_partitions(context, partitions);
+    let outside = outside.iter().map(|operator| outside_seconds(context, model, operator));
+    partitions.iter().map(|plan| plan.seconds).chain(outside).sum::<f64>()
+        - groups.iter().map(Group::saving).sum::<f64>()
 }
 
 pub(crate) fn is_full_aggregate(context: &Context<'_>, id: HopId) -> bool {
@@ -63,24 +98,25 @@ pub(crate) fn is_full_aggregate(context: &Context<'_>, id: HopId) -> bool {
     }
 }
 
-fn is_candidate(context: &Context<'_>, operator: &Operator) -> bool {
-    operator.template == Some(TemplateType::Cell) && is_full_aggregate(context, operator.root)
+/// A full aggregate without anything fused, as an operator that can be merged.
+fn basic_aggregate(context: &Context<'_>, id: HopId) -> Operator {
+    let inputs = context.hop(id).inputs.to_vec();
+    Operator { template: Some(TemplateType::Cell), root: id, members: vec![id], inputs }
 }
 
-/// A live aggregate that no fused operator computes.
-fn basic_aggregate(context: &Context<'_>, id: HopId) -> Option<Operator> {
-    let is_candidate = context.is_live(id) && is_full_aggregate(context, id);
-    is_candidate.then(|| Operator {
-        template: Some(TemplateType::Cell),
-        root: id,
-        members: vec![id],
-        inputs: context.hop(id).inputs.to_vec(),
-    })
+/// The operator in the form in which it is merged, if it is a full aggregate over cells or a basic one.
+fn mergeable(context: &Context<'_>, operator: &Operator) -> Option<Operator> {
+    if !is_full_aggregate(context, operator.root) {
+        return None;
+    }
+    match is_worth_fusing(context, operator) {
+        true => (operator.template == Some(TemplateType::Cell)).then(|| operator.clone()),
+        false => Some(basic_aggregate(context, operator.root)),
+    }
 }
 
 /// The operator with the transpose that it reads through, if it ends in an inner product, as one of its members.
-fn with_transpose(context: &Context<'_>, operator: &Operator) -> Operator {
-    let mut operator = operator.clone();
+fn with_transpose(context: &Context<'_>, mut operator: Operator) -> Operator {
     let root = context.hop(operator.root);
     if root.op == HopOp::MatMul {
         operator.members.push(root.inputs[0]);
@@ -92,11 +128,41 @@ fn with_transpose(context: &Context<'_>, operator: &Operator) -> Operator {
 }
 
 impl Group {
-    fn of(context: &Context<'_>, model: &CostModel, operator: &Operator) -> Group {
-        let operator = with_transpose(context, operator);
+    /// An aggregate that takes `alone` seconds by itself; none if its operator is not over cells.
+    pub(super) fn of(context: &Context<'_>, model: &CostModel, operator: &Operator, alone: f64) -> Option<Group> {
+        let operator = with_transpose(context, mergeable(context, operator)?);
         let space = cost::iteration_space(context, &operator.members, operator.root);
         let (roots, members, inputs) = (vec![operator.root], operator.members, operator.inputs);
-        Group { space, roots, members, inputs, seconds: 0.0 }.costed(context, model)
+        Some(Group { space, roots, members, inputs, seconds: 0.0, alone }.costed(context, model))
+    }
+
+    /// All of these together, if they can be merged one after the other.
+    pub(super) fn all(context: &Context<'_>, model: &CostModel, singles: &[&Group]) -> Option<Group> {
+        let (first, mut rest) = (singles.first()?, singles[1..].to_vec());
+        let mut merged = (*first).clone();
+        while !rest.is_empty() {
+            let found =
+                rest.iter().enumerate().find_map(|(slot, single)| Some((slot, merged.merge(context, model, single)?)));
+            let (slot, larger) = found?;
+            merged = larger;
+            rest.remove(slot);
+        }
+        Some(merged)
+    }
+
+    /// Seconds that one pass saves.
+    pub(super) fn saving(&self) -> f64 {
+        if self.roots.len() > 1 { self.alone - self.seconds } else { 0.0 }
+    }
+
+    /// Whether the two run over cells of equal sizes, share a matrix, and neither reads the other's results.
+    pub(super) fn can_merge(&self, context: &Context<'_>, other: &Group) -> bool {
+        let shares = |id: &HopId| context.hop(*id).is_matrix() && other.inputs.contains(id);
+        let depends = |one: &Group, other: &Group| one.inputs.iter().any(|input| other.roots.contains(input));
+        self.space.same_dims(&other.space)
+            && self.inputs.iter().any(shares)
+            && !depends(self, other)
+            && !depends(other, self)
     }
 
     fn costed(mut self, context: &Context<'_>, model: &CostModel) -> Group {
@@ -104,15 +170,9 @@ impl Group {
         self
     }
 
-    /// The two together, if they run over cells of equal sizes, share a matrix, and neither reads the other's results.
+    /// The two together, if they can be merged.
     fn merge(&self, context: &Context<'_>, model: &CostModel, other: &Group) -> Option<Group> {
-        let shares = |id: &HopId| context.hop(*id).is_matrix() && other.inputs.contains(id);
-        let depends = |one: &Group, other: &Group| one.inputs.iter().any(|input| other.roots.contains(input));
-        if !self.space.same_dims(&other.space)
-            || !self.inputs.iter().any(shares)
-            || depends(self, other)
-            || depends(other, self)
-        {
+        if !self.can_merge(context, other) {
             return None;
         }
         let union = |one: &[HopId], other: &[HopId]| {
@@ -125,7 +185,8 @@ impl Group {
         let mut inputs = union(&self.inputs, &other.inputs);
         inputs.retain(|input| members.binary_search(input).is_err());
         let roots = union(&self.roots, &other.roots);
-        Some(Group { space: self.space, roots, members, inputs, seconds: 0.0 }.costed(context, model))
+        let alone = self.alone + other.alone;
+        Some(Group { space: self.space, roots, members, inputs, seconds: 0.0, alone }.costed(context, model))
     }
 
     /// The cover, unless it is a single basic operator.
@@ -147,6 +208,12 @@ impl Group {
         };
         cover(context, &operator).map(|cover| FusionCover { roots: self.roots.clone(), ..cover })
     }
+}
+
+/// Whether none of these groups waits for itself.
+pub(super) fn are_independent(context: &Context<'_>, groups: &[Group]) -> bool {
+    let several = groups.iter().enumerate().filter(|(_, group)| group.roots.len() > 1);
+    several.into_iter().all(|(slot, group)| is_independent(context, groups, slot, group))
 }
 
 /// Whether no input of the merged group depends on one of its roots, given the groups merged before: each of these is

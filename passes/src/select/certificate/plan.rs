@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks that every cover can be constructed, that what the DAG's outputs and effects need is computed exactly once, by
 /// a cover or a basic operator, that no operator waits for itself, and that each partition's operators are among these,
-/// cost what the partition says, and no less than its bound.
+/// cost what the partition says, and no less than its bound, and that the plan's bound does not exceed its cost.
 ///
 /// # Errors
 /// The first rule that is broken: a defect of selection.
@@ -32,6 +32,9 @@ pub fn check_plan(context: &Context<'_>, model: &CostModel, plan: &FusionPlan) -
     let computed = computed(context, &needs)?;
     if let Some((&root, _)) = cover_of.iter().find(|(root, _)| !computed.contains(root)) {
         return Err(CertificateError::Unneeded(root));
+    }
+    if !is_at_most(plan.bound, plan.seconds) {
+        return Err(CertificateError::Bound { claimed: plan.bound, proven: plan.seconds });
     }
     plan.partitions.iter().try_for_each(|partition| check_partition(context, model, plan, partition))
 }

@@ -105,6 +105,8 @@ fn wrong_plans_are_refused() {
         assert!(matches!(cheap, Err(CertificateError::Cost { .. })), "{cheap:?}");
         let high = with(&|plan| plan.partitions[0].bound *= 2.0);
         assert!(matches!(high, Err(CertificateError::Bound { .. })), "{high:?}");
+        let high = with(&|plan| plan.bound = 2.0 * plan.seconds);
+        assert!(matches!(high, Err(CertificateError::Bound { .. })), "{high:?}");
         let missing = with(&|plan| plan.partitions[0].operators.clear());
         assert!(matches!(missing, Err(CertificateError::Missing(_))), "{missing:?}");
     });

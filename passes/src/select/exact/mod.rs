@@ -6,10 +6,13 @@
 //! [`elimination`] solves it. All budgets are counted, none is a time; where one ends, the best plan so far comes with
 //! the lower bound that is proven.
 
+mod arranger;
 mod branch;
+mod components;
 mod elimination;
 mod factor;
 mod group_set;
+mod merged;
 mod operators;
 mod problem;
 #[cfg(test)]
@@ -26,6 +29,9 @@ use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::MemoTable;
 use operators::Groups;
 use problem::{MAX_SCOPE, Problem, Variable};
+use smallvec::SmallVec;
+
+pub(super) use arranger::Arranger;
 
 /// The best plan of a partition, or none where it is too large to be stated. At most `limit` branches are taken to find
 /// operators, and as many to choose among them.
@@ -37,7 +43,30 @@ pub(super) fn solve(
     limit: u64,
 ) -> Option<PartitionPlan> {
     let mut groups = Groups::new(context, memo, partition, model);
-    let mut problem = Problem::new(&mut groups, limit)?;
+    let problem = Problem::new(&mut groups, limit, |_| false)?;
+    let Optimum { operators, seconds, bound } = minimize(problem, limit)?;
+    let operators: Vec<Operator> = operators.into_iter().flatten().collect();
+    let stats = SearchStats {
+        points: partition.points.len() as u64,
+        operators: groups.priced,
+        exhausted: u64::from(bound < seconds),
+        ..SearchStats::default()
+    };
+    let assignment = assignment(partition, &operators);
+    Some(PartitionPlan { partition: partition.clone(), assignment, operators, seconds, bound, stats })
+}
+
+/// The best plan of a problem.
+struct Optimum {
+    /// The chosen operators; several are one multi-aggregate.
+    operators: Vec<SmallVec<[Operator; 1]>>,
+    seconds: f64,
+    /// What no plan undercuts.
+    bound: f64,
+}
+
+/// Solves a problem, extending at most `limit` partial assignments; none where it has no plan.
+fn minimize(mut problem: Problem, limit: u64) -> Option<Optimum> {
     problem.give_up_groups();
     let count = problem.free().len();
     let seconds = |assignment: &[bool]| problem.seconds(assignment);
@@ -50,16 +79,8 @@ pub(super) fn solve(
         Elimination::new(count, factors, MAX_SCOPE, false).bound
     };
     let chosen = problem.plan(&best.assignment)?;
-    let operators: Vec<Operator> = chosen.into_iter().map(|candidate| candidate.operator.clone()).collect();
-    let bound = bound.min(best.value);
-    let stats = SearchStats {
-        points: partition.points.len() as u64,
-        operators: groups.priced,
-        exhausted: u64::from(bound < best.value),
-        ..SearchStats::default()
-    };
-    let assignment = assignment(partition, &operators);
-    Some(PartitionPlan { partition: partition.clone(), assignment, operators, seconds: best.value, bound, stats })
+    let operators = chosen.into_iter().map(|candidate| candidate.operators.clone()).collect();
+    Some(Optimum { operators, seconds: best.value, bound: bound.min(best.value) })
 }
 
 /// What proves the bound of [`solve`]; none where the search for operators ended early or a bucket was split, so that no
@@ -72,9 +93,10 @@ pub(super) fn certify(
     limit: u64,
 ) -> Option<Certificate> {
     let mut groups = Groups::new(context, memo, partition, model);
-    let mut problem = Problem::new(&mut groups, limit)?;
+    let mut problem = Problem::new(&mut groups, limit, |_| false)?;
     let id = |group: usize| partition.members[group];
-    let operators = |variable: &Variable| variable.candidates.iter().map(|found| found.operator.clone()).collect();
+    let operators =
+        |variable: &Variable| variable.candidates.iter().flat_map(|found| found.operators.iter().cloned()).collect();
     let listed = problem.variables.iter().map(|variable| (id(variable.group), operators(variable))).collect();
     let given_up = problem.give_up_groups().into_iter().map(id).collect();
     let free: Vec<HopId> = problem.free().into_iter().map(|number| id(problem.variables[number].group)).collect();

@@ -16,7 +16,7 @@ use crate::template::Context;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 
 /// Templates that an operator can start with, in the order in which they are tried.
@@ -28,8 +28,9 @@ pub(super) type Position = usize;
 /// An operator that may compute a group.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    pub(super) operator: Operator,
-    /// Its price.
+    /// The operator; several are one multi-aggregate.
+    pub(super) operators: SmallVec<[Operator; 1]>,
+    /// The price.
     pub(super) seconds: f64,
     /// The groups of the partition that it reads.
     pub(super) reads: GroupSet,
@@ -201,7 +202,7 @@ impl<'a> Groups<'a> {
         self.priced += 1;
         let seconds = self.model.operator_seconds(self.context, &operator);
         let reads = operator.inputs.iter().filter_map(|&id| self.position(id)).collect();
-        Candidate { operator, seconds, reads }
+        Candidate { operators: smallvec![operator], seconds, reads }
     }
 
     /// The groups that references lead to from here, ascending, this one included.

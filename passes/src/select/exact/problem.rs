@@ -10,6 +10,7 @@
 
 use super::factor::Factor;
 use super::operators::{Candidate, Groups, Position};
+use fuseline_ir::hop::HopId;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,8 +34,8 @@ pub(super) struct Problem {
 
 impl Problem {
     /// The problem of a partition, or none if it is too large. The search for operators ends after `limit` branches:
-    /// then some groups have floors.
-    pub(super) fn new(groups: &mut Groups<'_>, limit: u64) -> Option<Problem> {
+    /// then some groups have floors. Groups for which `keeps_all` keep the candidates that others dominate.
+    pub(super) fn new(groups: &mut Groups<'_>, limit: u64, keeps_all: impl Fn(HopId) -> bool) -> Option<Problem> {
         let required = groups.required();
         let mut variables = BTreeMap::new();
         let mut pending = required.clone();
@@ -49,7 +50,13 @@ impl Problem {
             let share = (limit.saturating_sub(groups.branches) / 2).max(LEAST_BRANCHES);
             let found = groups.candidates(group, share);
             let is_required = |position: &Position| required.binary_search(position).is_ok();
-            let candidates = undominated(found.list, is_required);
+            let mut candidates = found.list;
+            for candidate in &mut candidates {
+                candidate.reads = candidate.reads.iter().copied().filter(|read| !is_required(read)).collect();
+            }
+            if !keeps_all(groups.partition.members[group]) {
+                candidates = undominated(candidates);
+            }
             pending.extend(candidates.iter().flat_map(|candidate| candidate.reads.iter().copied()));
             let floor = (!found.is_complete).then(|| groups.floor(group));
             let variable = Variable { group, is_required: is_required(&group), candidates, floor };
@@ -165,6 +172,20 @@ const LEAST_BRANCHES: u64 = 4;
 type Gains = BTreeMap<Position, f64>;
 
 impl Variable {
+    /// A group that every plan materialises, all of whose operators are known.
+    pub(super) fn required(group: Position, candidates: Vec<Candidate>) -> Variable {
+        Variable { group, is_required: true, candidates, floor: None }
+    }
+
+    /// The variable where positions are counted from another first one.
+    pub(super) fn moved_by(mut self, count: usize) -> Variable {
+        self.group += count;
+        for candidate in &mut self.candidates {
+            candidate.reads = candidate.reads.iter().map(|read| read + count).collect();
+        }
+        self
+    }
+
     /// The most that the group gains by each of the groups that its candidates read.
     fn gains(&self) -> Gains {
         let mut gains = Gains::new();
@@ -229,10 +250,7 @@ impl Variable {
 }
 
 /// The candidates that no cheaper one undercuts with no more reads of groups that may not be there, cheapest first.
-fn undominated(mut candidates: Vec<Candidate>, is_required: impl Fn(&Position) -> bool) -> Vec<Candidate> {
-    for candidate in &mut candidates {
-        candidate.reads = candidate.reads.iter().copied().filter(|read| !is_required(read)).collect();
-    }
+pub(super) fn undominated(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     candidates
         .sort_by(|one, other| one.seconds.total_cmp(&other.seconds).then(one.reads.len().cmp(&other.reads.len())));
     let mut kept: Vec<Candidate> = Vec::new();

@@ -1,5 +1,7 @@
 //! The exact solver against a naive one, against enumeration, and at the end of its budgets.
 
+mod multi_aggregates;
+
 use super::super::enumerate::{self, Found};
 use super::super::space::{SearchSpace, constructible};
 use super::super::tests::{campaign, random_dag};

@@ -1,0 +1,313 @@
+//! Which full aggregates share a pass (X11), decided together with the operators of their partitions.
+//!
+//! A way to share is a set partition of the aggregates. Under a way, the aggregates of each of its sets are one group of
+//! the problem of [`super::problem`], whose operators are the unions of one operator of each ([`super::merged`]), so
+//! that an operator is chosen that pays only inside of the pass. No way saves more over the partitions' own optima than
+//! its unions save over their parts: ways are solved in the order of the lower bounds that this gives, until these reach
+//! the best plan.
+
+use super::super::multi_aggregate::{Group, are_independent, is_full_aggregate, outside_partitions, outside_seconds};
+use super::super::{PartitionPlan, ROUNDING};
+use super::components::{Component, components};
+use super::group_set::GroupSet;
+use super::merged::{Aggregate, Merged};
+use super::operators::{Candidate, Groups, Position};
+use super::problem::{Problem, Variable, undominated};
+use super::{assignment, minimize};
+use crate::cost::{CostModel, Operator};
+use crate::template::Context;
+use fuseline_ir::hop::HopId;
+use fuseline_ir::memo::MemoTable;
+use smallvec::{SmallVec, smallvec};
+use std::collections::BTreeMap;
+
+/// The most aggregates of which every set partition is looked at: 52 of five.
+const MAX_AGGREGATES: usize = 5;
+
+/// The most ways of a component that are solved.
+const MAX_SOLVED: usize = 16;
+
+/// Decides about multi-aggregates, branching at most `limit` times for each partition and way.
+pub(in crate::select) struct Arranger<'a> {
+    pub(in crate::select) context: &'a Context<'a>,
+    pub(in crate::select) memo: &'a MemoTable,
+    pub(in crate::select) model: &'a CostModel,
+    pub(in crate::select) limit: u64,
+}
+
+/// A way of aggregates to share passes, with what no plan under it undercuts.
+struct Way {
+    /// Sets of aggregates, as bits.
+    sets: Vec<u32>,
+    lower: f64,
+}
+
+/// A plan of a component.
+struct Arrangement {
+    operators: Vec<Operator>,
+    groups: Vec<Group>,
+}
+
+impl Arranger<'_> {
+    /// Replaces plans and groups where others are cheaper together. Gives seconds that nothing undercuts, multi-aggregates
+    /// included.
+    pub(in crate::select) fn improve(&self, partitions: &mut [PartitionPlan], groups: &mut Vec<Group>) -> f64 {
+        let outside = outside_partitions(self.context, partitions);
+        let mut bound = self.apart(partitions.iter(), &outside);
+        for component in components(self.context, partitions) {
+            let plans = component.partitions.iter().map(|&number| &partitions[number]);
+            let apart = self.apart(plans, &component.outside);
+            bound += self.improve_component(&component, apart, partitions, groups) - apart;
+        }
+        bound
+    }
+
+    /// Seconds that nothing undercuts without multi-aggregates.
+    fn apart<'p>(&self, plans: impl Iterator<Item = &'p PartitionPlan>, outside: &[Operator]) -> f64 {
+        let outside = outside.iter().map(|operator| outside_seconds(self.context, self.model, operator));
+        plans.map(|plan| plan.bound).chain(outside).sum()
+    }
+
+    /// [`Self::improve`] for one component, whose parts take at least `apart` seconds without multi-aggregates.
+    fn improve_component(
+        &self,
+        component: &Component,
+        apart: f64,
+        partitions: &mut [PartitionPlan],
+        groups: &mut Vec<Group>,
+    ) -> f64 {
+        let Some(joint) = Joint::new(self, component, partitions) else { return 0.0 };
+        if joint.aggregates.len() > MAX_AGGREGATES || !joint.problem.is_complete() {
+            return joint.least();
+        }
+        let is_inside = |group: &Group| group.roots.iter().any(|root| component.aggregates.contains(root));
+        let others: Vec<Group> = groups.iter().filter(|group| !is_inside(group)).cloned().collect();
+        let outside = component.outside.iter().map(|operator| outside_seconds(self.context, self.model, operator));
+        let plans = component.partitions.iter().map(|&number| partitions[number].seconds);
+        let saved: f64 = groups.iter().filter(|group| is_inside(group)).map(Group::saving).sum();
+        let mut least = plans.chain(outside).sum::<f64>() - saved;
+
+        let (mut bound, mut best) = (least, None);
+        let (merged, is_complete) = joint.merged();
+        let ways = joint.ways(&merged, apart);
+        let possible = ways.iter().filter(|way| joint.is_possible(way, &merged));
+        for (solved, way) in possible.enumerate() {
+            if !undercuts(way.lower, least) {
+                break;
+            }
+            if solved == MAX_SOLVED {
+                bound = bound.min(way.lower);
+                break;
+            }
+            let Some(optimum) = minimize(joint.under(way, &merged), self.limit) else { continue };
+            bound = bound.min(optimum.bound);
+            if undercuts(optimum.seconds, least) {
+                let arrangement = self.arrangement(component, &optimum.operators);
+                let all = [others.as_slice(), &arrangement.groups].concat();
+                if are_independent(self.context, &all) {
+                    (least, best) = (optimum.seconds, Some((arrangement, all)));
+                }
+            }
+        }
+        if let Some((arrangement, all)) = best {
+            for &number in &component.partitions {
+                self.replace(&mut partitions[number], &arrangement.operators);
+            }
+            *groups = all;
+        }
+        if !is_complete {
+            bound = bound.min(joint.least());
+        }
+        if undercuts(bound, least) { bound } else { least }
+    }
+
+    /// A plan of a component: its operators, of which several are one multi-aggregate, as operators and groups.
+    fn arrangement(&self, component: &Component, chosen: &[SmallVec<[Operator; 1]>]) -> Arrangement {
+        let mut arrangement = Arrangement { operators: vec![], groups: vec![] };
+        for operators in chosen {
+            let form = |operator: &Operator| {
+                let alone = match component.outside.iter().any(|outside| outside.root == operator.root) {
+                    true => outside_seconds(self.context, self.model, operator),
+                    false => self.model.operator_seconds(self.context, operator),
+                };
+                Group::of(self.context, self.model, operator, alone)
+            };
+            let forms: Vec<Group> = operators.iter().filter_map(form).collect();
+            let forms: Vec<&Group> = forms.iter().collect();
+            arrangement.groups.extend(Group::all(self.context, self.model, &forms));
+            arrangement.operators.extend(operators.iter().cloned());
+        }
+        arrangement
+    }
+
+    /// The plan with those of the operators that are the partition's.
+    fn replace(&self, plan: &mut PartitionPlan, operators: &[Operator]) {
+        let is_own = |operator: &&Operator| plan.partition.members.binary_search(&operator.root).is_ok();
+        plan.operators = operators.iter().filter(is_own).cloned().collect();
+        plan.operators.sort_by_key(|operator| operator.root);
+        plan.assignment = assignment(&plan.partition, &plan.operators);
+        let seconds = |operator: &Operator| self.model.operator_seconds(self.context, operator);
+        plan.seconds = plan.operators.iter().map(seconds).sum();
+        // Where the plan is as good as the one before, rounding must not raise the bound above it.
+        plan.bound = plan.bound.min(plan.seconds);
+    }
+}
+
+/// Whether one number is below another by more than rounding.
+fn undercuts(one: f64, other: f64) -> bool {
+    one < other * (1.0 - ROUNDING)
+}
+
+/// The problems of a component's partitions as one, apart from the aggregates that can be merged.
+struct Joint<'a> {
+    arranger: &'a Arranger<'a>,
+    problem: Problem,
+    /// The groups by position.
+    members: Vec<HopId>,
+    aggregates: Vec<Aggregate>,
+}
+
+impl<'a> Joint<'a> {
+    /// None if a partition is too large.
+    fn new(arranger: &'a Arranger<'a>, component: &Component, partitions: &[PartitionPlan]) -> Option<Joint<'a>> {
+        let Arranger { context, memo, model, limit } = *arranger;
+        let mut joint = Joint { arranger, problem: Problem::default(), members: vec![], aggregates: vec![] };
+        for &number in &component.partitions {
+            let partition = &partitions[number].partition;
+            let mut groups = Groups::new(context, memo, partition, model);
+            let problem = Problem::new(&mut groups, limit, |id| is_full_aggregate(context, id))?;
+            let first = joint.members.len();
+            joint.members.extend_from_slice(&partition.members);
+            for variable in problem.variables {
+                joint.place(variable.moved_by(first));
+            }
+        }
+        for operator in &component.outside {
+            let seconds = outside_seconds(context, model, operator);
+            let candidate = Candidate { operators: smallvec![operator.clone()], seconds, reads: GroupSet::default() };
+            joint.members.push(operator.root);
+            let group = joint.members.len() - 1;
+            joint.aggregates.push(Aggregate::new(context, model, group, vec![candidate]));
+        }
+        joint.set_aside();
+        Some(joint)
+    }
+
+    /// Puts a variable among the aggregates or the others.
+    fn place(&mut self, mut variable: Variable) {
+        let Arranger { context, model, .. } = *self.arranger;
+        if is_full_aggregate(context, self.members[variable.group]) && variable.floor.is_none() {
+            self.aggregates.push(Aggregate::new(context, model, variable.group, variable.candidates));
+        } else {
+            variable.candidates = undominated(variable.candidates);
+            self.problem.variables.push(variable);
+        }
+    }
+
+    /// Makes aggregates that can be merged with no other one ordinary variables.
+    fn set_aside(&mut self) {
+        let context = self.arranger.context;
+        let can_merge = |number: usize| {
+            let mut others = (0..self.aggregates.len()).filter(|&other| other != number);
+            others.any(|other| self.aggregates[number].can_merge(context, &self.aggregates[other]))
+        };
+        let mergeable: Vec<bool> = (0..self.aggregates.len()).map(can_merge).collect();
+        for (aggregate, is_mergeable) in std::mem::take(&mut self.aggregates).into_iter().zip(mergeable) {
+            if is_mergeable {
+                self.aggregates.push(aggregate);
+            } else {
+                self.problem.variables.push(Variable::required(aggregate.group, aggregate.by_itself()));
+            }
+        }
+    }
+
+    /// Seconds that no plan undercuts, whatever its multi-aggregates save.
+    fn least(&self) -> f64 {
+        let mut problem = self.problem.clone();
+        let context = self.arranger.context;
+        // An aggregate whose operators are not all known may be merged, too.
+        let is_open = |variable: &&mut Variable| {
+            variable.floor.is_some() && is_full_aggregate(context, self.members[variable.group])
+        };
+        for variable in problem.variables.iter_mut().filter(is_open) {
+            variable.candidates.iter_mut().for_each(|candidate| candidate.seconds = 0.0);
+        }
+        for aggregate in &self.aggregates {
+            let mut candidates = aggregate.by_itself();
+            candidates.iter_mut().for_each(|candidate| candidate.seconds = 0.0);
+            problem.variables.push(Variable::required(aggregate.group, undominated(candidates)));
+        }
+        minimize(problem, self.arranger.limit).map_or(0.0, |optimum| optimum.bound)
+    }
+
+    /// The operators of all sets of several aggregates that can be merged, and whether all of them are known.
+    fn merged(&self) -> (BTreeMap<u32, Merged>, bool) {
+        let Arranger { context, model, .. } = *self.arranger;
+        let several = (1..1_u32 << self.aggregates.len()).filter(|set| set.count_ones() > 1);
+        let of = |set: u32| {
+            let aggregates: Vec<&Aggregate> = elements(set).map(|number| &self.aggregates[number]).collect();
+            (set, Merged::new(context, model, &aggregates, &|position: Position| self.members[position]))
+        };
+        let all: Vec<(u32, Merged)> = several.map(of).collect();
+        let is_complete = all.iter().all(|(_, merged)| merged.is_complete);
+        (all.into_iter().filter(|(_, merged)| !merged.candidates.is_empty()).collect(), is_complete)
+    }
+
+    /// All ways, those of the lowest bound first.
+    fn ways(&self, merged: &BTreeMap<u32, Merged>, apart: f64) -> Vec<Way> {
+        let way = |sets: Vec<u32>| {
+            let saving = |&set: &u32| match set.count_ones() {
+                1 => Some(0.0),
+                _ => merged.get(&set).map(|merged| merged.saving),
+            };
+            let savings: Option<Vec<f64>> = sets.iter().map(saving).collect();
+            Some(Way { lower: apart - savings?.iter().sum::<f64>(), sets })
+        };
+        let mut ways: Vec<Way> = set_partitions(self.aggregates.len()).into_iter().filter_map(way).collect();
+        ways.sort_by(|one, other| one.lower.total_cmp(&other.lower));
+        ways
+    }
+
+    /// Whether no operator of a way waits for itself.
+    fn is_possible(&self, way: &Way, merged: &BTreeMap<u32, Merged>) -> bool {
+        let examples = way.sets.iter().filter_map(|set| merged.get(set)?.example.clone());
+        are_independent(self.arranger.context, &examples.collect::<Vec<_>>())
+    }
+
+    /// The problem under a way.
+    fn under(&self, way: &Way, merged: &BTreeMap<u32, Merged>) -> Problem {
+        let mut problem = self.problem.clone();
+        for &set in &way.sets {
+            let aggregate = &self.aggregates[set.trailing_zeros() as usize];
+            let candidates = match merged.get(&set) {
+                Some(merged) => merged.candidates.clone(),
+                None => aggregate.by_itself(),
+            };
+            problem.variables.push(Variable::required(aggregate.group, candidates));
+        }
+        problem
+    }
+}
+
+/// The numbers of the bits of a set.
+fn elements(set: u32) -> impl Iterator<Item = usize> {
+    (0..32).filter(move |&number| set >> number & 1 == 1)
+}
+
+/// All partitions of a set of this size into sets.
+pub(super) fn set_partitions(size: usize) -> Vec<Vec<u32>> {
+    let mut all = vec![vec![]];
+    for element in 0..size {
+        let with = |sets: Vec<u32>| {
+            let joined = (0..sets.len()).map(|joined| {
+                let mut sets = sets.clone();
+                sets[joined] |= 1 << element;
+                sets
+            });
+            let apart = [sets.as_slice(), &[1 << element]].concat();
+            joined.chain([apart]).collect::<Vec<_>>()
+        };
+        all = all.into_iter().flat_map(with).collect();
+    }
+    all
+}

@@ -1,0 +1,122 @@
+//! The operators that may compute several full aggregates in one pass: unions of one operator of each.
+
+use super::group_set::GroupSet;
+use super::operators::{Candidate, Position};
+use super::problem::undominated;
+use crate::cost::CostModel;
+use crate::select::multi_aggregate::Group;
+use crate::template::Context;
+use fuseline_ir::hop::HopId;
+
+/// The most unions that are priced of one set of aggregates.
+const MAX_UNIONS: usize = 1024;
+
+/// A full aggregate with its operators, cheapest first, each with the form in which it can be merged.
+pub(super) struct Aggregate {
+    pub(super) group: Position,
+    pub(super) candidates: Vec<(Candidate, Option<Group>)>,
+}
+
+/// The operators of several aggregates in one pass.
+#[derive(Clone, Default)]
+pub(super) struct Merged {
+    /// Those that no other one dominates; none if the aggregates cannot be merged.
+    pub(super) candidates: Vec<Candidate>,
+    /// One of the unions: which other operators it waits for does not depend on its members, since full aggregates are
+    /// never fused into others.
+    pub(super) example: Option<Group>,
+    /// The most seconds that any of them saves.
+    pub(super) saving: f64,
+    /// Whether all unions were priced.
+    pub(super) is_complete: bool,
+}
+
+impl Aggregate {
+    pub(super) fn new(
+        context: &Context<'_>,
+        model: &CostModel,
+        group: Position,
+        mut candidates: Vec<Candidate>,
+    ) -> Aggregate {
+        candidates.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));
+        let form = |candidate: Candidate| {
+            let form = Group::of(context, model, &candidate.operators[0], candidate.seconds);
+            (candidate, form)
+        };
+        Aggregate { group, candidates: candidates.into_iter().map(form).collect() }
+    }
+
+    fn forms(&self) -> impl Iterator<Item = (&Candidate, &Group)> {
+        self.candidates.iter().filter_map(|(candidate, form)| Some((candidate, form.as_ref()?)))
+    }
+
+    /// Whether some operators of the two can be merged.
+    pub(super) fn can_merge(&self, context: &Context<'_>, other: &Aggregate) -> bool {
+        self.forms().any(|(_, one)| other.forms().any(|(_, other)| one.can_merge(context, other)))
+    }
+
+    /// The operators by themselves.
+    pub(super) fn by_itself(&self) -> Vec<Candidate> {
+        undominated(self.candidates.iter().map(|(candidate, _)| candidate.clone()).collect())
+    }
+}
+
+impl Merged {
+    /// The operators of all these aggregates together. `member` gives the group of a position.
+    pub(super) fn new(
+        context: &Context<'_>,
+        model: &CostModel,
+        aggregates: &[&Aggregate],
+        member: &dyn Fn(Position) -> HopId,
+    ) -> Merged {
+        let mut forms: Vec<Vec<(&Candidate, &Group)>> =
+            aggregates.iter().map(|aggregate| aggregate.forms().collect()).collect();
+        let unions = |most: usize| forms.iter().map(|forms| forms.len().min(most)).fold(1_usize, usize::saturating_mul);
+        let mut most = forms.iter().map(Vec::len).max().unwrap_or(0);
+        let is_complete = unions(most) <= MAX_UNIONS;
+        while unions(most) > MAX_UNIONS {
+            most -= 1;
+        }
+        forms.iter_mut().for_each(|forms| forms.truncate(most));
+
+        let mut merged = Merged { is_complete, ..Merged::default() };
+        for number in 0..forms.iter().map(Vec::len).product() {
+            if let Some((candidate, group)) = union(context, model, &choice(&forms, number), member) {
+                merged.saving = merged.saving.max(group.saving());
+                merged.candidates.push(candidate);
+                merged.example.get_or_insert(group);
+            }
+        }
+        merged.candidates = undominated(merged.candidates);
+        merged
+    }
+}
+
+/// One of each list: the digits of the number.
+fn choice<T: Copy>(lists: &[Vec<T>], mut number: usize) -> Vec<T> {
+    let mut digit = |list: &Vec<T>| {
+        let chosen = list[number % list.len()];
+        number /= list.len();
+        chosen
+    };
+    lists.iter().map(&mut digit).collect()
+}
+
+/// These operators in one pass; none if they cannot be merged.
+fn union(
+    context: &Context<'_>,
+    model: &CostModel,
+    parts: &[(&Candidate, &Group)],
+    member: &dyn Fn(Position) -> HopId,
+) -> Option<(Candidate, Group)> {
+    let forms: Vec<&Group> = parts.iter().map(|(_, form)| *form).collect();
+    let group = Group::all(context, model, &forms)?;
+    let reads: GroupSet = parts.iter().flat_map(|(candidate, _)| candidate.reads.iter().copied()).collect();
+    // What one fuses another need not read: the union with its operator that fuses it, too, is the one to take.
+    let is_fused = |&read: &Position| group.members.binary_search(&member(read)).is_ok();
+    if reads.iter().any(is_fused) || group.seconds.is_infinite() {
+        return None;
+    }
+    let operators = parts.iter().flat_map(|(candidate, _)| candidate.operators.iter().cloned()).collect();
+    Some((Candidate { operators, seconds: group.seconds, reads }, group))
+}

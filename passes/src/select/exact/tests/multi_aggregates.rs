@@ -1,0 +1,280 @@
+//! Which full aggregates share a pass: never worse than greedy, and as good as trying everything.
+
+use super::super::super::multi_aggregate::{self, Group, are_independent, is_full_aggregate};
+use super::super::super::tests::campaign;
+use super::super::super::*;
+use super::super::arranger::set_partitions;
+use super::super::operators::{Candidate, Groups};
+use super::{ENOUGH, ROUNDING};
+use crate::explore::explore_in;
+use crate::joint::plan_seconds;
+use crate::template::TEMPLATES;
+use crate::testing::{Dag, Random};
+use fuseline_ir::ops::{BinaryOp, UnaryOp};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most groups that may or may not be materialised for which all sets are tried.
+const MOST_FREE: usize = 8;
+
+/// The most plans of the aggregates that are tried.
+const MOST_PLANS: usize = 20_000;
+
+/// A DAG of element-wise operations over three matrices, some kept, with several full aggregates.
+fn random_aggregates(random: &mut Random, operations: usize) -> HopDag {
+    let mut d = Dag::default();
+    let mut matrices = vec![d.read("X", 2000, 1000), d.read("Y", 2000, 1000)];
+    matrices.push(d.sparse("S", 2000, 1000, 1 << (4 + random.below(16))));
+    for number in 0..operations {
+        let operands = [random.pick(&matrices), random.pick(&matrices)];
+        let result = match random.below(4) {
+            0 => d.op(random.pick(&[UnaryOp::Exp, UnaryOp::Abs, UnaryOp::Sqrt]), &[operands[0]]),
+            _ => d.op(random.pick(&[BinaryOp::Plus, BinaryOp::Mult, BinaryOp::Max]), &operands),
+        };
+        matrices.push(result);
+        if random.below(4) == 0 {
+            d.write(&format!("kept{number}"), result);
+        }
+    }
+    for number in 0..2 + random.below(3) {
+        let recent = matrices[matrices.len() - 1 - random.below(matrices.len().min(4))];
+        let mut sum = d.sum(recent);
+        if random.below(4) == 0 {
+            // An aggregate that waits for another one.
+            let scaled = d.mult(recent, sum);
+            sum = d.sum(scaled);
+        }
+        d.write(&format!("sum{number}"), sum);
+    }
+    d.dag
+}
+
+/// An operator of an aggregate.
+struct Choice {
+    reads: BTreeSet<HopId>,
+    alone: f64,
+    form: Option<Group>,
+}
+
+/// What selection starts from.
+struct Start<'a> {
+    context: &'a Context<'a>,
+    memo: MemoTable,
+    model: CostModel,
+}
+
+impl Start<'_> {
+    /// The plans of the partitions, each by itself.
+    fn partitions(&self) -> Vec<PartitionPlan> {
+        let (policy, limits) = (SelectPolicy::CostBased, SearchLimits::default());
+        let memo = self.searched();
+        let plan = |partition| decide(self.context, &memo, partition, policy, &self.model, &limits);
+        partition_in(self.context, &memo).into_iter().map(plan).collect()
+    }
+
+    fn searched(&self) -> MemoTable {
+        let mut memo = prepare(self.context, &self.memo, SelectPolicy::CostBased);
+        prune_impossible(self.context, &self.model, &mut memo);
+        memo
+    }
+
+    fn exact(&self) -> FusionPlan {
+        let limits = SearchLimits::default();
+        select_in(self.context, &self.memo, SelectPolicy::CostBased, &self.model, &limits)
+    }
+
+    /// The plan with aggregates merged after the choice of operators.
+    fn greedy(&self) -> FusionPlan {
+        let partitions = self.partitions();
+        let groups = multi_aggregate::greedy(self.context, &self.model, &partitions);
+        let seconds = multi_aggregate::seconds(self.context, &self.model, &partitions, &groups);
+        let covers = multi_aggregate::covers(self.context, &partitions, &groups);
+        FusionPlan { covers, partitions, seconds, bound: 0.0 }
+    }
+
+    /// The cost of the cheapest plan, by trying all operators of the aggregates under all set partitions; none where
+    /// there are too many.
+    fn optimum(&self) -> Option<f64> {
+        let memo = self.searched();
+        let partitions = partition_in(self.context, &memo);
+        let mut prices: BTreeMap<HopId, Vec<(BTreeSet<HopId>, f64)>> = BTreeMap::new();
+        let mut aggregates: Vec<Vec<Choice>> = Vec::new();
+        let mut required = BTreeSet::new();
+        for partition in &partitions {
+            let mut groups = Groups::new(self.context, &memo, partition, &self.model);
+            let ids = |candidate: &Candidate| candidate.reads.iter().map(|&read| partition.members[read]).collect();
+            for (position, &id) in partition.members.iter().enumerate() {
+                let found = groups.candidates(position, ENOUGH).list;
+                if is_full_aggregate(self.context, id) {
+                    let form = |candidate: &Candidate| {
+                        let operator = &candidate.operators[0];
+                        let form = Group::of(self.context, &self.model, operator, candidate.seconds);
+                        Choice { reads: ids(candidate), alone: candidate.seconds, form }
+                    };
+                    aggregates.push(found.iter().map(form).collect());
+                } else {
+                    prices.insert(id, found.iter().map(|candidate| (ids(candidate), candidate.seconds)).collect());
+                }
+            }
+            required.extend(groups.required().into_iter().map(|position| partition.members[position]));
+        }
+        let plans = self.partitions();
+        for operator in multi_aggregate::outside_partitions(self.context, &plans) {
+            let alone = multi_aggregate::outside_seconds(self.context, &self.model, &operator);
+            let form = Group::of(self.context, &self.model, &operator, alone);
+            aggregates.push(vec![Choice { reads: BTreeSet::new(), alone, form }]);
+        }
+        let known: BTreeSet<HopId> = required.clone();
+        required.retain(|id| !is_full_aggregate(self.context, *id));
+        let free: Vec<HopId> = prices.keys().copied().filter(|id| !required.contains(id)).collect();
+        let ways = set_partitions(aggregates.len());
+        let choices: usize = aggregates.iter().map(Vec::len).product();
+        if aggregates.len() > 5 || free.len() > MOST_FREE || choices * ways.len() > MOST_PLANS {
+            return None;
+        }
+        let others = |reads: &BTreeSet<HopId>| {
+            let cost = |number: u32| {
+                let chosen = free.iter().enumerate().filter(|(bit, _)| number >> bit & 1 == 1).map(|(_, &id)| id);
+                let there: BTreeSet<HopId> = known.iter().copied().chain(chosen).collect();
+                let cheapest = |id: &HopId| {
+                    let possible = prices[id].iter().filter(|(reads, _)| reads.is_subset(&there));
+                    possible.map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min)
+                };
+                let is_possible = reads.is_subset(&there);
+                let computed = there.iter().filter(|id| prices.contains_key(id));
+                if is_possible { computed.map(cheapest).sum::<f64>() } else { f64::INFINITY }
+            };
+            (0..1 << free.len()).map(cost).fold(f64::INFINITY, f64::min)
+        };
+        let mut best = f64::INFINITY;
+        for number in 0..choices {
+            let mut rest = number;
+            let chosen: Vec<_> = aggregates
+                .iter()
+                .map(|list| {
+                    let one = &list[rest % list.len()];
+                    rest /= list.len();
+                    one
+                })
+                .collect();
+            let reads = chosen.iter().flat_map(|choice| choice.reads.iter().copied()).collect();
+            let others = others(&reads);
+            for way in &ways {
+                best = best.min(others + self.passes(&chosen, way).unwrap_or(f64::INFINITY));
+            }
+        }
+        Some(best)
+    }
+
+    /// Seconds of these operators in the passes of a way; none if they cannot be merged like that.
+    fn passes(&self, chosen: &[&Choice], way: &[u32]) -> Option<f64> {
+        let (mut seconds, mut groups) = (0.0, vec![]);
+        for set in way {
+            let of: Vec<_> = (0..chosen.len()).filter(|&number| set >> number & 1 == 1).map(|at| chosen[at]).collect();
+            if let [Choice { alone, .. }] = of[..] {
+                seconds += alone;
+                continue;
+            }
+            let forms: Option<Vec<&Group>> = of.iter().map(|choice| choice.form.as_ref()).collect();
+            let group = Group::all(self.context, &self.model, &forms?)?;
+            seconds += group.seconds;
+            groups.push(group);
+        }
+        are_independent(self.context, &groups).then_some(seconds)
+    }
+}
+
+fn with_start(dag: &HopDag, function: impl FnOnce(&Start<'_>)) {
+    let limits = TemplateLimits::tiny();
+    let context = Context::new(dag, &limits);
+    let memo = explore_in(&context, TEMPLATES);
+    function(&Start { context: &context, memo, model: CostModel::default() });
+}
+
+/// X11: a decision about everything at once is no worse than merging afterwards, and sometimes better; its bound holds.
+#[test]
+fn sharing_is_never_worse_than_greedy() {
+    let (mut better, mut proven, mut cases) = (0, 0, 0);
+    for seed in campaign(1_000) {
+        let mut random = Random(seed);
+        let operations = 2 + random.below(7);
+        let dag = random_aggregates(&mut random, operations);
+        with_start(&dag, |start| {
+            let (greedy, exact) = (start.greedy(), start.exact());
+            assert_eq!(check_plan(start.context, &start.model, &exact), Ok(()), "{seed}\n{dag}");
+            assert!(exact.seconds <= greedy.seconds * (1.0 + ROUNDING), "{seed}\n{dag}");
+            assert!(exact.bound <= exact.seconds, "{seed}\n{dag}");
+            let price = |plan: &FusionPlan| plan_seconds(start.context, plan, &start.model);
+            let (greedy_price, price) = (price(&greedy), price(&exact));
+            assert!(price <= greedy_price * (1.0 + ROUNDING), "{seed}: {price} > {greedy_price}\n{dag}");
+            cases += 1;
+            better += usize::from(exact.seconds < greedy.seconds * (1.0 - ROUNDING));
+            proven += usize::from(exact.is_optimal());
+        });
+    }
+    println!("{better} of {cases} better than greedy, {proven} proven");
+    assert!(better * 100 > cases, "only {better} were better");
+    assert!(proven * 10 > cases * 8, "only {proven} were proven");
+}
+
+/// X11: the plan is the best over all operators of the aggregates and all ways to share passes.
+#[test]
+fn sharing_equals_trying_everything() {
+    let (mut compared, mut missed) = (0, 0);
+    for seed in campaign(600) {
+        let mut random = Random(seed);
+        let operations = 1 + random.below(4);
+        let dag = random_aggregates(&mut random, operations);
+        with_start(&dag, |start| {
+            let Some(optimum) = start.optimum() else { return };
+            let exact = start.exact();
+            let found = exact.seconds;
+            assert!(exact.bound <= optimum * (1.0 + ROUNDING), "{seed}: {} > {optimum}\n{dag}", exact.bound);
+            assert!(found >= optimum * (1.0 - ROUNDING), "{seed}: {found} < {optimum}\n{dag}");
+            compared += 1;
+            if found > optimum * (1.0 + ROUNDING) {
+                // There were more ways than are solved.
+                assert!(!exact.is_optimal(), "{seed}: {found} > {optimum}\n{dag}");
+                missed += 1;
+            }
+        });
+    }
+    println!("{compared} compared, {missed} missed");
+    assert!(missed * 1_000 <= compared, "{missed} of {compared} were missed");
+    assert!(compared > 100, "only {compared} were small enough");
+}
+
+/// An aggregate by itself reads the kept product. In one pass with an aggregate that reads the factors it computes the
+/// product again, for nothing; merging afterwards finds nothing that the two share.
+#[test]
+fn an_operator_is_chosen_for_the_pass() {
+    let mut d = Dag::default();
+    let (x, y) = (d.read("X", 2000, 1000), d.read("Y", 2000, 1000));
+    let kept = d.mult(x, y);
+    let abs = d.op(UnaryOp::Abs, &[kept]);
+    let one = d.sum(abs);
+    let larger = d.op(BinaryOp::Max, &[x, y]);
+    let other = d.sum(larger);
+    d.write("kept", kept);
+    d.write("one", one);
+    d.write("other", other);
+    with_start(&d.dag, |start| {
+        let (greedy, exact) = (start.greedy(), start.exact());
+        assert!(greedy.covers.iter().all(|cover| cover.template != TemplateType::MAgg), "{:?}", greedy.covers);
+        let pass = FusionCover {
+            template: TemplateType::MAgg,
+            roots: vec![one, other],
+            members: vec![kept, abs, one, larger, other],
+        };
+        assert_eq!(exact.covers, [pass]);
+        assert!(exact.seconds < greedy.seconds);
+        assert!(exact.is_optimal());
+        // The partition by itself would be cheaper otherwise.
+        assert!(exact.partitions.iter().any(|partition| partition.bound < partition.seconds));
+    });
+}
+
+#[test]
+fn set_partitions_are_counted_by_bell_numbers() {
+    let counts: Vec<usize> = (0..6).map(|size| set_partitions(size).len()).collect();
+    assert_eq!(counts, [1, 1, 2, 5, 15, 52]);
+}
