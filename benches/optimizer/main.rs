@@ -1,11 +1,13 @@
 //! The optimizer on the six algorithms of the paper: plans costed under each kind of enumeration (the paper's figure of
-//! plan enumeration), what the exact solver prices instead, interesting points, optimizer times, and predicted against
-//! measured times of operators. Writes `docs/optimizer.md`.
+//! plan enumeration), what the exact solver prices instead, interesting points, optimizer times, predicted against
+//! measured times of operators, and what rewriting makes of well-known expressions. Writes `docs/optimizer.md`.
 //!
 //! `./x bench optimizer`; with `--quick` fewer plans are costed where no pruning helps, times are of fewer rounds, and
 //! everything is printed alone. Fails if a cost-based plan costs more than one of the heuristics.
 
+mod plot;
 mod report;
+mod rewrites;
 mod workloads;
 
 use fuseline::ir::hop::HopDag;
@@ -13,7 +15,7 @@ use fuseline::{CompileOptions, CompileStage, Mode, Session, Statistics, Variable
 use fuseline_passes::joint::{choose, plan_seconds};
 use fuseline_passes::pipeline::{OptimizerOptions, plan_in};
 use fuseline_passes::rewrite::{RewriteOptions, rewrite};
-use fuseline_passes::select::{Enumeration, SearchLimits, SearchStats, SelectPolicy};
+use fuseline_passes::select::{Enumeration, PartitionPlan, SearchLimits, SearchStats, SelectPolicy};
 use std::time::Instant;
 use workloads::{WORKLOADS, Workload};
 
@@ -37,8 +39,8 @@ struct Measured {
     operators: usize,
     /// Interesting points of every partition.
     points: Vec<usize>,
-    /// Search counters by enumeration, in the order of [`Enumeration::ALL`].
-    searches: Vec<SearchStats>,
+    /// What each enumeration does, in the order of [`Enumeration::ALL`].
+    searches: Vec<Searched>,
     /// Estimated seconds of all DAGs, by policy.
     gen_seconds: f64,
     fuse_all_seconds: f64,
@@ -50,6 +52,32 @@ struct Measured {
     with_rewrites: Times,
     /// Counters of a run.
     run: Statistics,
+}
+
+/// What one kind of enumeration does on all DAGs of an algorithm.
+struct Searched {
+    enumeration: Enumeration,
+    stats: SearchStats,
+    /// Plans that there are: 2 to the power of the points, summed over the search spaces.
+    plans: f64,
+    /// Search spaces, and of these the ones whose plan is proven to be the cheapest.
+    spaces: usize,
+    proven: usize,
+}
+
+impl Searched {
+    /// Whether a search ended at the limit of plans.
+    fn is_capped(&self) -> bool {
+        self.stats.exhausted > 0
+    }
+
+    /// Plans that this enumeration costs. Without pruning these are all, whether or not the search came to its end.
+    fn costed(&self) -> f64 {
+        match self.enumeration {
+            Enumeration::None | Enumeration::Partition => self.plans,
+            _ => self.stats.costed() as f64,
+        }
+    }
 }
 
 /// Times over the DAGs of an algorithm.
@@ -72,7 +100,7 @@ fn main() {
     if !is_quick && filter.is_none() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/docs");
         std::fs::write(format!("{folder}/optimizer.md"), text).expect("the report can be written");
-        std::fs::write(format!("{folder}/optimizer.svg"), report::bars(&measured)).expect("the plot can be written");
+        std::fs::write(format!("{folder}/optimizer.svg"), plot::bars(&measured)).expect("the plot can be written");
     }
 }
 
@@ -131,12 +159,19 @@ fn run(workload: &Workload) -> (Vec<HopDag>, Statistics) {
     (dags, statistics)
 }
 
-/// The counters of a search over all DAGs.
-fn searched(dags: &[HopDag], enumeration: Enumeration, effort: &Effort) -> SearchStats {
+/// What a search over all DAGs does.
+fn searched(dags: &[HopDag], enumeration: Enumeration, effort: &Effort) -> Searched {
     let search_limits = SearchLimits { enumeration, plans: effort.plans, ..SearchLimits::default() };
     let options = OptimizerOptions { search_limits, ..OptimizerOptions::default() };
-    let stats = |dag: &HopDag| plan_in(&options.context(dag), &options).plan.stats();
-    dags.iter().map(stats).fold(SearchStats::default(), |sum, stats| sum + stats)
+    let plans = |dag: &HopDag| plan_in(&options.context(dag), &options).plan.partitions;
+    let plans: Vec<PartitionPlan> = dags.iter().flat_map(plans).collect();
+    Searched {
+        enumeration,
+        stats: plans.iter().fold(SearchStats::default(), |sum, plan| sum + plan.stats),
+        plans: plans.iter().map(|plan| (plan.partition.points.len() as f64).exp2()).sum(),
+        spaces: plans.len(),
+        proven: plans.iter().filter(|plan| plan.is_optimal()).count(),
+    }
 }
 
 /// Estimated seconds of each DAG as a policy fuses it.
