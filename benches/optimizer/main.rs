@@ -10,9 +10,11 @@ mod report;
 mod rewrites;
 mod workloads;
 
+use fuseline::calibrate::{self, calibrate};
 use fuseline::ir::hop::HopDag;
 use fuseline::{CompileOptions, CompileStage, Mode, Session, Statistics, Variables};
 use fuseline_passes::joint::{choose, plan_seconds};
+use fuseline_passes::machine::Machine;
 use fuseline_passes::pipeline::{OptimizerOptions, plan_in};
 use fuseline_passes::rewrite::{RewriteOptions, rewrite};
 use fuseline_passes::select::{Enumeration, PartitionPlan, SearchLimits, SearchStats, SelectPolicy};
@@ -24,10 +26,13 @@ const TOLERANCE: f64 = 1e-9;
 
 /// How much is measured.
 struct Effort {
-    /// Plans that are costed per partition at most, or per DAG where it is not partitioned.
+    /// Plans that are costed per partition at most, or per DAG where it is not partitioned; the exact solver has the
+    /// limits that users have.
     plans: u64,
     /// Rounds that times are the medians of.
     rounds: usize,
+    /// Rounds of the calibration that predicts times.
+    calibration_rounds: usize,
 }
 
 /// What is known of one algorithm.
@@ -91,10 +96,14 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let is_quick = arguments.iter().any(|argument| argument == "--quick");
     let filter = arguments.iter().find(|argument| !argument.starts_with('-'));
-    let effort = if is_quick { Effort { plans: 2_000, rounds: 3 } } else { Effort { plans: 1 << 18, rounds: 11 } };
+    let effort = match is_quick {
+        true => Effort { plans: 2_000, rounds: 3, calibration_rounds: 3 },
+        false => Effort { plans: 1 << 18, rounds: 11, calibration_rounds: calibrate::ROUNDS },
+    };
     let is_wanted = |workload: &&Workload| filter.is_none_or(|filter| workload.name.contains(filter.as_str()));
-    let measured: Vec<Measured> =
-        WORKLOADS.iter().filter(is_wanted).map(|workload| measure(workload, &effort)).collect();
+    let machine = calibrate(effort.calibration_rounds).expect("this machine can be measured").machine;
+    let workloads = WORKLOADS.iter().filter(is_wanted);
+    let measured: Vec<Measured> = workloads.map(|workload| measure(workload, &machine, &effort)).collect();
     let text = report::markdown(&measured, &effort);
     println!("{text}");
     if !is_quick && filter.is_none() {
@@ -104,9 +113,9 @@ fn main() {
     }
 }
 
-fn measure(workload: &'static Workload, effort: &Effort) -> Measured {
+fn measure(workload: &'static Workload, machine: &Machine, effort: &Effort) -> Measured {
     eprintln!("{}", workload.name);
-    let (dags, run) = run(workload);
+    let (dags, run) = run(workload, machine);
     let rewrites = RewriteOptions::default();
     let rewritten: Vec<HopDag> = dags.iter().map(|dag| rewrite(dag, &rewrites)).collect();
     let options = OptimizerOptions::default();
@@ -140,9 +149,10 @@ fn measure(workload: &'static Workload, effort: &Effort) -> Measured {
     }
 }
 
-/// The distinct DAGs, with sizes, that the optimizer meets in a run, and the counters of that run.
-fn run(workload: &Workload) -> (Vec<HopDag>, Statistics) {
-    let options = CompileOptions { mode: Mode::Gen, ..CompileOptions::default() };
+/// The distinct DAGs, with sizes, that the optimizer meets in a run, and the counters of that run as planned for the
+/// machine that it runs on.
+fn run(workload: &Workload, machine: &Machine) -> (Vec<HopDag>, Statistics) {
+    let options = CompileOptions { mode: Mode::Gen, machine: machine.clone(), ..CompileOptions::default() };
     let session = Session::new(options).expect("a session");
     let fail = |error: fuseline::Error| -> ! { panic!("{}: {error}", workload.name) };
     let script = session.compile_script(workload.name, &workload.script(), &[]).unwrap_or_else(|error| fail(error));
@@ -161,7 +171,10 @@ fn run(workload: &Workload) -> (Vec<HopDag>, Statistics) {
 
 /// What a search over all DAGs does.
 fn searched(dags: &[HopDag], enumeration: Enumeration, effort: &Effort) -> Searched {
-    let search_limits = SearchLimits { enumeration, plans: effort.plans, ..SearchLimits::default() };
+    let search_limits = match enumeration {
+        Enumeration::Exact => SearchLimits::default(),
+        _ => SearchLimits { enumeration, plans: effort.plans, ..SearchLimits::default() },
+    };
     let options = OptimizerOptions { search_limits, ..OptimizerOptions::default() };
     let plans = |dag: &HopDag| plan_in(&options.context(dag), &options).plan.partitions;
     let plans: Vec<PartitionPlan> = dags.iter().flat_map(plans).collect();

@@ -24,12 +24,13 @@ fn introduction(effort: &Effort) -> String {
     format!(
         "# The optimizer in numbers
 
-Made by `./x bench optimizer` (`benches/optimizer`) on {}, {threads} threads, {}. The plans and their counts are those
-of the default machine of the cost model and do not depend on where the command runs; times do.
+Made by `./x bench optimizer` (`benches/optimizer`) on {}, {threads} threads, {}.
+Plans, their costs and their counts are those of the default machine of the cost model and do not depend on where the
+command runs; times do.
 
 Each algorithm runs once, and every distinct DAG that its compilation meets, with its sizes, is optimised in each of
-the ways compared here. At most {} plans are costed per search space (fewer where plans are of very many operators); a
-count that ends there is marked with `>`. Times are medians of {} rounds.
+the ways compared here. At most {} plans are costed per search space, fewer where plans are of many operators; a count
+that ends there is marked with `>`. Times are medians of {} rounds.
 ",
         system_fact("/proc/cpuinfo", "model name").unwrap_or_else(|| "an unknown processor".to_owned()),
         memory(),
@@ -85,22 +86,27 @@ the number is that of the plans that there are.
 fn operators(measured: &[Measured]) -> String {
     let mut text = "## Operators priced
 
-*exact* costs no plans but prices candidates for operators, once each. *all* remembers the prices of operators, too, from
-plan to plan; it finds the cheapest assignment of points, *exact* also the cheapest choice of templates under it.
+*exact* costs no plans but prices candidates for operators, once each. The plans that *all* costs consist of operators,
+too; the paper prices them plan by plan, we remember most of them from plan to plan (*priced by all*). *all* finds the
+cheapest assignment of points, *exact* also the cheapest choice of templates under it. Where *exact* has no proof within
+the default limits, it costs the plans of *all*, and these count here.
 
-| algorithm | all | exact | ratio | proven optimal, all | exact |
-|---|---|---|---|---|---|
+| algorithm | operators of the plans of all | priced by all | priced by exact | ratio, plans | priced | proven optimal, all | exact |
+|---|---|---|---|---|---|---|---|
 "
     .to_owned();
     for row in measured {
         let [.., all, exact] = &row.searches[..] else { continue };
-        let ratio = all.stats.operators as f64 / exact.stats.operators.max(1) as f64;
+        let ratio = |operators: u64| operators as f64 / exact.stats.operators.max(1) as f64;
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {ratio:.1} | {} of {} | {} of {} |",
+            "| {} | {} | {} | {} | {:.1} | {:.1} | {} of {} | {} of {} |",
             row.workload.name,
+            all.stats.operators_of_plans,
             all.stats.operators,
             exact.stats.operators,
+            ratio(all.stats.operators_of_plans),
+            ratio(all.stats.operators),
             all.proven,
             all.spaces,
             exact.proven,
@@ -165,8 +171,8 @@ fn predictions(measured: &[Measured]) -> String {
     const LISTED: usize = 5;
     let mut text = "## Predicted and measured times
 
-Operators of each run by the time spent in them: what the cost model of the default machine predicted for all
-executions together, and what was measured.
+The operators of each run in which the most time is spent, fused ones as `spoof`: what the cost model predicts for all
+executions together, planning for this machine as `fuseline calibrate` measures it, and what they take.
 
 | algorithm | operator | executions | predicted | measured | measured / predicted |
 |---|---|---|---|---|---|
