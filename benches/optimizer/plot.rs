@@ -1,6 +1,6 @@
 //! Plans costed as bars: `docs/optimizer.svg`.
 
-use super::{Measured, report};
+use super::{Measured, Searched, report};
 use fuseline_passes::select::Enumeration;
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ const COLOURS: [&str; 4] = ["#9a9a9a", "#3b74b0", "#4a9440", "#c67a1e"];
 
 /// Bars on a logarithmic scale, by algorithm and enumeration.
 pub(crate) fn bars(measured: &[Measured]) -> String {
-    let most = measured.iter().flat_map(|row| &row.searches).map(|searched| searched.costed()).fold(10.0, f64::max);
+    let most = measured.iter().flat_map(|row| &row.searches).map(Searched::costed).fold(10.0, f64::max);
     let decade = LONGEST / most.log10();
     let mut body = legend();
     let mut y = 34.0;

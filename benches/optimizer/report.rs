@@ -29,8 +29,8 @@ Plans, their costs and their counts are those of the default machine of the cost
 command runs; times do.
 
 Each algorithm runs once, and every distinct DAG that its compilation meets, with its sizes, is optimised in each of
-the ways compared here. At most {} plans are costed per search space, fewer where plans are of many operators; a count
-that ends there is marked with `>`. Times are medians of {} rounds.
+the ways compared here. At most {} plans are costed per search space, fewer where plans are of many operators; a
+count that ends there is marked with `>`. Times are medians of {} rounds.
 ",
         system_fact("/proc/cpuinfo", "model name").unwrap_or_else(|| "an unknown processor".to_owned()),
         memory(),
