@@ -1,19 +1,23 @@
 //! The optimizer on the six algorithms of the paper: plans costed under each kind of enumeration (the paper's figure of
-//! plan enumeration), what the exact solver prices instead, interesting points, optimizer times, and predicted against
-//! measured times of operators. Writes `docs/optimizer.md`.
+//! plan enumeration), what the exact solver prices instead, interesting points, optimizer times, predicted against
+//! measured times of operators, and what rewriting makes of well-known expressions. Writes `docs/optimizer.md`.
 //!
 //! `./x bench optimizer`; with `--quick` fewer plans are costed where no pruning helps, times are of fewer rounds, and
 //! everything is printed alone. Fails if a cost-based plan costs more than one of the heuristics.
 
+mod plot;
 mod report;
+mod rewrites;
 mod workloads;
 
+use fuseline::calibrate::{self, calibrate};
 use fuseline::ir::hop::HopDag;
 use fuseline::{CompileOptions, CompileStage, Mode, Session, Statistics, Variables};
 use fuseline_passes::joint::{choose, plan_seconds};
+use fuseline_passes::machine::Machine;
 use fuseline_passes::pipeline::{OptimizerOptions, plan_in};
 use fuseline_passes::rewrite::{RewriteOptions, rewrite};
-use fuseline_passes::select::{Enumeration, SearchLimits, SearchStats, SelectPolicy};
+use fuseline_passes::select::{Enumeration, PartitionPlan, SearchLimits, SearchStats, SelectPolicy};
 use std::time::Instant;
 use workloads::{WORKLOADS, Workload};
 
@@ -22,10 +26,13 @@ const TOLERANCE: f64 = 1e-9;
 
 /// How much is measured.
 struct Effort {
-    /// Plans that are costed per partition at most, or per DAG where it is not partitioned.
+    /// Plans that are costed per partition at most, or per DAG where it is not partitioned; the exact solver has the
+    /// limits that users have.
     plans: u64,
     /// Rounds that times are the medians of.
     rounds: usize,
+    /// Rounds of the calibration that predicts times.
+    calibration_rounds: usize,
 }
 
 /// What is known of one algorithm.
@@ -37,8 +44,8 @@ struct Measured {
     operators: usize,
     /// Interesting points of every partition.
     points: Vec<usize>,
-    /// Search counters by enumeration, in the order of [`Enumeration::ALL`].
-    searches: Vec<SearchStats>,
+    /// What each enumeration does, in the order of [`Enumeration::ALL`].
+    searches: Vec<Searched>,
     /// Estimated seconds of all DAGs, by policy.
     gen_seconds: f64,
     fuse_all_seconds: f64,
@@ -52,6 +59,32 @@ struct Measured {
     run: Statistics,
 }
 
+/// What one kind of enumeration does on all DAGs of an algorithm.
+struct Searched {
+    enumeration: Enumeration,
+    stats: SearchStats,
+    /// Plans that there are: 2 to the power of the points, summed over the search spaces.
+    plans: f64,
+    /// Search spaces, and of these the ones whose plan is proven to be the cheapest.
+    spaces: usize,
+    proven: usize,
+}
+
+impl Searched {
+    /// Whether a search ended at the limit of plans.
+    fn is_capped(&self) -> bool {
+        self.stats.exhausted > 0
+    }
+
+    /// Plans that this enumeration costs. Without pruning these are all, whether or not the search came to its end.
+    fn costed(&self) -> f64 {
+        match self.enumeration {
+            Enumeration::None | Enumeration::Partition => self.plans,
+            _ => self.stats.costed() as f64,
+        }
+    }
+}
+
 /// Times over the DAGs of an algorithm.
 #[derive(Clone, Copy, Default)]
 struct Times {
@@ -63,22 +96,26 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let is_quick = arguments.iter().any(|argument| argument == "--quick");
     let filter = arguments.iter().find(|argument| !argument.starts_with('-'));
-    let effort = if is_quick { Effort { plans: 2_000, rounds: 3 } } else { Effort { plans: 1 << 18, rounds: 11 } };
+    let effort = match is_quick {
+        true => Effort { plans: 2_000, rounds: 3, calibration_rounds: 3 },
+        false => Effort { plans: 1 << 18, rounds: 11, calibration_rounds: calibrate::ROUNDS },
+    };
     let is_wanted = |workload: &&Workload| filter.is_none_or(|filter| workload.name.contains(filter.as_str()));
-    let measured: Vec<Measured> =
-        WORKLOADS.iter().filter(is_wanted).map(|workload| measure(workload, &effort)).collect();
+    let machine = calibrate(effort.calibration_rounds).expect("this machine can be measured").machine;
+    let workloads = WORKLOADS.iter().filter(is_wanted);
+    let measured: Vec<Measured> = workloads.map(|workload| measure(workload, &machine, &effort)).collect();
     let text = report::markdown(&measured, &effort);
     println!("{text}");
     if !is_quick && filter.is_none() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/docs");
         std::fs::write(format!("{folder}/optimizer.md"), text).expect("the report can be written");
-        std::fs::write(format!("{folder}/optimizer.svg"), report::bars(&measured)).expect("the plot can be written");
+        std::fs::write(format!("{folder}/optimizer.svg"), plot::bars(&measured)).expect("the plot can be written");
     }
 }
 
-fn measure(workload: &'static Workload, effort: &Effort) -> Measured {
+fn measure(workload: &'static Workload, machine: &Machine, effort: &Effort) -> Measured {
     eprintln!("{}", workload.name);
-    let (dags, run) = run(workload);
+    let (dags, run) = run(workload, machine);
     let rewrites = RewriteOptions::default();
     let rewritten: Vec<HopDag> = dags.iter().map(|dag| rewrite(dag, &rewrites)).collect();
     let options = OptimizerOptions::default();
@@ -112,9 +149,10 @@ fn measure(workload: &'static Workload, effort: &Effort) -> Measured {
     }
 }
 
-/// The distinct DAGs, with sizes, that the optimizer meets in a run, and the counters of that run.
-fn run(workload: &Workload) -> (Vec<HopDag>, Statistics) {
-    let options = CompileOptions { mode: Mode::Gen, ..CompileOptions::default() };
+/// The distinct DAGs, with sizes, that the optimizer meets in a run, and the counters of that run as planned for the
+/// machine that it runs on.
+fn run(workload: &Workload, machine: &Machine) -> (Vec<HopDag>, Statistics) {
+    let options = CompileOptions { mode: Mode::Gen, machine: machine.clone(), ..CompileOptions::default() };
     let session = Session::new(options).expect("a session");
     let fail = |error: fuseline::Error| -> ! { panic!("{}: {error}", workload.name) };
     let script = session.compile_script(workload.name, &workload.script(), &[]).unwrap_or_else(|error| fail(error));
@@ -131,12 +169,22 @@ fn run(workload: &Workload) -> (Vec<HopDag>, Statistics) {
     (dags, statistics)
 }
 
-/// The counters of a search over all DAGs.
-fn searched(dags: &[HopDag], enumeration: Enumeration, effort: &Effort) -> SearchStats {
-    let search_limits = SearchLimits { enumeration, plans: effort.plans, ..SearchLimits::default() };
+/// What a search over all DAGs does.
+fn searched(dags: &[HopDag], enumeration: Enumeration, effort: &Effort) -> Searched {
+    let search_limits = match enumeration {
+        Enumeration::Exact => SearchLimits::default(),
+        _ => SearchLimits { enumeration, plans: effort.plans, ..SearchLimits::default() },
+    };
     let options = OptimizerOptions { search_limits, ..OptimizerOptions::default() };
-    let stats = |dag: &HopDag| plan_in(&options.context(dag), &options).plan.stats();
-    dags.iter().map(stats).fold(SearchStats::default(), |sum, stats| sum + stats)
+    let plans = |dag: &HopDag| plan_in(&options.context(dag), &options).plan.partitions;
+    let plans: Vec<PartitionPlan> = dags.iter().flat_map(plans).collect();
+    Searched {
+        enumeration,
+        stats: plans.iter().fold(SearchStats::default(), |sum, plan| sum + plan.stats),
+        plans: plans.iter().map(|plan| (plan.partition.points.len() as f64).exp2()).sum(),
+        spaces: plans.len(),
+        proven: plans.iter().filter(|plan| plan.is_optimal()).count(),
+    }
 }
 
 /// Estimated seconds of each DAG as a policy fuses it.

@@ -1,8 +1,8 @@
 //! The measurements as `docs/optimizer.md`.
 
-use super::{Effort, Measured, Times};
+use super::{Effort, Measured, Searched, Times, rewrites};
 use fuseline_passes::explain::seconds_text;
-use fuseline_passes::select::{Enumeration, SearchStats};
+use fuseline_passes::select::Enumeration;
 use std::fmt::Write;
 
 pub(crate) fn markdown(measured: &[Measured], effort: &Effort) -> String {
@@ -10,9 +10,11 @@ pub(crate) fn markdown(measured: &[Measured], effort: &Effort) -> String {
         introduction(effort),
         workloads(measured),
         plans(measured),
+        operators(measured),
         costs(measured),
         times(measured),
         predictions(measured),
+        rewrites::table(),
     ];
     sections.join("\n")
 }
@@ -22,12 +24,13 @@ fn introduction(effort: &Effort) -> String {
     format!(
         "# The optimizer in numbers
 
-Made by `./x bench optimizer` (`benches/optimizer`) on {}, {threads} threads, {}. The plans and their counts are those
-of the default machine of the cost model and do not depend on where the command runs; times do.
+Made by `./x bench optimizer` (`benches/optimizer`) on {}, {threads} threads, {}.
+Plans, their costs and their counts are those of the default machine of the cost model and do not depend on where the
+command runs; times do.
 
 Each algorithm runs once, and every distinct DAG that its compilation meets, with its sizes, is optimised in each of
-the ways compared here. At most {} plans are costed per search space; a count that ends there is marked with `>`. Times
-are medians of {} rounds.
+the ways compared here. At most {} plans are costed per search space, fewer where plans are of many operators; a
+count that ends there is marked with `>`. Times are medians of {} rounds.
 ",
         system_fact("/proc/cpuinfo", "model name").unwrap_or_else(|| "an unknown processor".to_owned()),
         memory(),
@@ -63,33 +66,69 @@ fn plans(measured: &[Measured]) -> String {
 
 How many plans each kind of enumeration costs: *none* takes the whole DAG for one search space, *partition* costs every
 plan of each partition, *cost* skips plans by their lower bound, *all* optimises by themselves what cut sets separate.
-These are the paper's switches. *exact* costs no plans but prices operators, once each; so the last columns compare how
-many *operators* are priced.
+These are the paper's switches. Where *none* and *partition* are marked with `*`, there were too many plans to cost, and
+the number is that of the plans that there are.
 
 ![Plans costed by algorithm and enumeration](optimizer.svg)
 
-| algorithm | none | partition | cost | all | operators priced: all | exact | ratio |
+| algorithm | none | partition | cost | all |
+|---|---|---|---|---|
+"
+    .to_owned();
+    for row in measured {
+        let counts: Vec<String> = row.searches.iter().filter(|searched| !is_exact(searched)).map(count).collect();
+        let _ = writeln!(text, "| {} | {} |", row.workload.name, counts.join(" | "));
+    }
+    text
+}
+
+/// Pricing operators is what both worlds do.
+fn operators(measured: &[Measured]) -> String {
+    let mut text = "## Operators priced
+
+*exact* costs no plans but prices candidates for operators, once each. The plans that *all* costs consist of operators,
+too; the paper prices them plan by plan, we remember most of them from plan to plan (*priced by all*). *all* finds the
+cheapest assignment of points, *exact* also the cheapest choice of templates under it. Where *exact* has no proof within
+the default limits, it costs the plans of *all*, and these count here.
+
+| algorithm | operators of the plans of all | priced by all | priced by exact | ratio, plans | priced | proven optimal, all | exact |
 |---|---|---|---|---|---|---|---|
 "
     .to_owned();
     for row in measured {
-        let counts: Vec<String> = row.searches.iter().map(count).collect();
         let [.., all, exact] = &row.searches[..] else { continue };
-        let ratio = all.operators as f64 / exact.operators.max(1) as f64;
+        let ratio = |operators: u64| operators as f64 / exact.stats.operators.max(1) as f64;
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {ratio:.1} |",
+            "| {} | {} | {} | {} | {:.1} | {:.1} | {} of {} | {} of {} |",
             row.workload.name,
-            counts[..counts.len() - 1].join(" | "),
-            all.operators,
-            exact.operators,
+            all.stats.operators_of_plans,
+            all.stats.operators,
+            exact.stats.operators,
+            ratio(all.stats.operators_of_plans),
+            ratio(all.stats.operators),
+            all.proven,
+            all.spaces,
+            exact.proven,
+            exact.spaces,
         );
     }
     text
 }
 
-fn count(stats: &SearchStats) -> String {
-    if stats.exhausted > 0 { format!("> {}", stats.costed()) } else { stats.costed().to_string() }
+fn is_exact(searched: &Searched) -> bool {
+    searched.enumeration == Enumeration::Exact
+}
+
+/// The number of plans costed, marked where the search did not come to its end.
+pub(crate) fn count(searched: &Searched) -> String {
+    let costed = searched.costed();
+    let number = if costed < 1e7 { format!("{costed:.0}") } else { format!("{costed:.1e}") };
+    match searched.enumeration {
+        _ if !searched.is_capped() => number,
+        Enumeration::None | Enumeration::Partition => format!("{number} *"),
+        _ => format!("> {number}"),
+    }
 }
 
 fn costs(measured: &[Measured]) -> String {
@@ -132,8 +171,8 @@ fn predictions(measured: &[Measured]) -> String {
     const LISTED: usize = 5;
     let mut text = "## Predicted and measured times
 
-Operators of each run by the time spent in them: what the cost model of the default machine predicted for all
-executions together, and what was measured.
+The operators of each run in which the most time is spent, fused ones as `spoof`: what the cost model predicts for all
+executions together, planning for this machine as `fuseline calibrate` measures it, and what they take.
 
 | algorithm | operator | executions | predicted | measured | measured / predicted |
 |---|---|---|---|---|---|
@@ -156,47 +195,6 @@ executions together, and what was measured.
         }
     }
     text
-}
-
-/// Bars of the plans costed, on a logarithmic scale.
-pub(crate) fn bars(measured: &[Measured]) -> String {
-    const BAR: f64 = 9.0;
-    const LEFT: f64 = 150.0;
-    const DECADE: f64 = 70.0;
-    const COLOURS: [&str; 4] = ["#9a9a9a", "#3b74b0", "#4a9440", "#c67a1e"];
-    let kinds = &Enumeration::ALL[..COLOURS.len()];
-    let mut body = String::new();
-    for (place, (kind, colour)) in kinds.iter().zip(COLOURS).enumerate() {
-        let x = LEFT + 90.0 * place as f64;
-        let name = kind.mnemonic();
-        let _ = writeln!(
-            body,
-            "<rect x=\"{x}\" y=\"8\" width=\"10\" height=\"10\" fill=\"{colour}\"/><text x=\"{}\" y=\"17\">{name}</text>",
-            x + 16.0
-        );
-    }
-    let mut y = 34.0;
-    for row in measured {
-        let _ = writeln!(body, "<text x=\"8\" y=\"{}\">{}</text>", y + 2.5 * BAR, row.workload.name);
-        for (stats, colour) in row.searches.iter().zip(COLOURS) {
-            let width = (stats.costed().max(1) as f64).log10() * DECADE + 2.0;
-            let _ = writeln!(
-                body,
-                "<rect x=\"{LEFT}\" y=\"{y}\" width=\"{width:.1}\" height=\"{}\" fill=\"{colour}\"/><text x=\"{:.1}\" y=\"{}\">{}</text>",
-                BAR - 1.0,
-                LEFT + width + 4.0,
-                y + BAR - 1.5,
-                count(stats).replace('>', "&gt;")
-            );
-            y += BAR;
-        }
-        y += BAR;
-    }
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"760\" height=\"{y:.0}\" viewBox=\"0 0 760 {y:.0}\">\n\
-         <title>Plans costed by algorithm and enumeration, logarithmic</title>\n\
-         <style>text{{font:9px sans-serif;fill:#222}}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{body}</svg>\n"
-    )
 }
 
 /// The value of the first line of a file of the system that starts with this key.

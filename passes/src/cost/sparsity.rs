@@ -1,14 +1,15 @@
 //! How much of a matrix is stored, and which input's zeros an operator exploits.
 
 use crate::template::{Context, untransposed};
-use crate::zeros::{Zeros, is_sparse_safe};
+use crate::zeros::{Zeros, is_sparse_safe, keeps_zeros};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp};
 
 /// Above this share of non-zeros matrices are dense.
 pub const DENSE_SPARSITY: f64 = 0.4;
 
-/// The share of non-zeros that an Outer operator is expected to visit where the number of non-zeros is unknown.
+/// The share of non-zeros that an Outer operator is expected to visit where the number of non-zeros is unknown and data
+/// may be behind it.
 pub const UNKNOWN_DRIVER_SPARSITY: f64 = 0.1;
 
 /// Bytes of a matrix as stored: dense, or CSR when few cells are non-zero; 0 for scalars and where unknown.
@@ -37,10 +38,13 @@ pub(crate) fn sparsity(context: &Context<'_>, id: HopId) -> f64 {
     if sparsity < DENSE_SPARSITY { sparsity } else { 1.0 }
 }
 
-/// The share of the cells that an Outer operator with this driver visits.
+/// The share of the cells that an Outer operator with this driver visits. Where non-zeros are not known the driver may be
+/// sparse data, or have its zeros; products sum many values, and `1 - X ^ 2` is zero by chance.
 pub(crate) fn driver_sparsity(context: &Context<'_>, driver: HopId) -> f64 {
     match context.expected_size(driver).nnz {
         Some(_) => sparsity(context, driver),
+        None if context.hop(driver).op == HopOp::MatMul => 1.0,
+        None if !keeps_zeros(context.dag, driver, context.limits.strict_ieee) => 1.0,
         None => UNKNOWN_DRIVER_SPARSITY,
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Costing<'a> {
     pending: Vec<usize>,
     /// Operators priced, each time that it was not remembered.
     pub(crate) operators: u64,
+    /// Operators met in plans, remembered or not.
+    pub(crate) operators_of_plans: u64,
 }
 
 impl<'a> Costing<'a> {
@@ -41,6 +43,7 @@ impl<'a> Costing<'a> {
             materialized: FixedBitSet::with_capacity(space.partition.members.len()),
             pending: Vec::new(),
             operators: 0,
+            operators_of_plans: 0,
         }
     }
 
@@ -58,6 +61,7 @@ impl<'a> Costing<'a> {
             if self.materialized.put(group) {
                 continue;
             }
+            self.operators_of_plans += 1;
             let key = (group, self.space.influences(group, assignment, &mut self.reading));
             if !self.known.contains_key(&key) {
                 if !is_read {

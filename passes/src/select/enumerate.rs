@@ -120,7 +120,8 @@ impl Search<'_> {
         } else {
             self.bound.seconds(&self.whole.region, &self.space.fuse_all()).min(seconds)
         };
-        let stats = SearchStats { operators: self.costing.operators, ..self.stats };
+        let Costing { operators, operators_of_plans, .. } = self.costing;
+        let stats = SearchStats { operators, operators_of_plans, ..self.stats };
         Found { points, seconds, bound, stats }
     }
 

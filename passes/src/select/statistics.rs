@@ -19,6 +19,9 @@ pub struct SearchStats {
     /// Operators priced: by enumeration each time that one is not remembered from another plan, by the exact solver
     /// each candidate once.
     pub operators: u64,
+    /// Operators of the plans costed, those remembered from other plans included: what plans cost that are priced one
+    /// by one.
+    pub operators_of_plans: u64,
     /// Partitions whose search ended at the limit of plans.
     pub exhausted: u64,
 }
@@ -46,6 +49,7 @@ impl std::ops::Add for SearchStats {
             skipped_by_cost: self.skipped_by_cost.saturating_add(other.skipped_by_cost),
             skipped_by_structure: self.skipped_by_structure.saturating_add(other.skipped_by_structure),
             operators: self.operators + other.operators,
+            operators_of_plans: self.operators_of_plans + other.operators_of_plans,
             exhausted: self.exhausted + other.exhausted,
         }
     }

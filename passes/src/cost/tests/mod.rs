@@ -7,7 +7,7 @@ use crate::machine::{Bandwidth, Cluster, Machine, OperationClass};
 use crate::template::TemplateLimits;
 use crate::testing::{self, Dag};
 use fuseline_ir::hop::HopDag;
-use fuseline_ir::ops::UnaryOp;
+use fuseline_ir::ops::{BinaryOp, UnaryOp};
 
 /// Of the paper's example: 32 GB/s for reads, half of it for writes, 10 GFLOP/s, nothing else.
 fn paper() -> CostModel {
@@ -184,6 +184,25 @@ fn an_outer_operator_without_a_driver_is_impossible() {
     let operator = operator(Some(TemplateType::Outer), &[product, sum], &[u, v]);
     assert_eq!(cost_vector(&context, &operator), None);
     assert_eq!(CostModel::default().operator_seconds(&context, &operator), f64::INFINITY);
+}
+
+/// Where non-zeros are not known, data may be sparse; products and `1 - X ^ 2` are not.
+#[test]
+fn outer_drivers_of_unknown_sparsity_are_data() {
+    let mut d = Dag::default();
+    let (x, u, v, w) = (d.read("X", 1000, 1000), d.read("U", 1000, 10), d.read("V", 10, 1000), d.read("W", 1000, 1000));
+    let one = d.number(1.0);
+    let (square, product, other) = (d.mult(x, x), d.matmul(u, v), d.matmul(x, w));
+    let difference = d.op(BinaryOp::Minus, &[one, square]);
+    let drivers = [(x, UNKNOWN_DRIVER_SPARSITY), (square, UNKNOWN_DRIVER_SPARSITY), (difference, 1.0), (other, 1.0)];
+    let masked = drivers.map(|(driver, _)| d.mult(product, driver));
+    for (number, root) in masked.into_iter().enumerate() {
+        d.write(&format!("r{number}"), root);
+    }
+    for ((driver, expected), root) in drivers.into_iter().zip(masked) {
+        let vector = vector_of(&d.dag, Some(TemplateType::Outer), &[product, root], &[u, v, driver]);
+        assert_eq!((vector.driver, vector.sparsity), (Some(driver), expected));
+    }
 }
 
 /// P096: operators beyond the memory budget are forbidden where there is no cluster.
