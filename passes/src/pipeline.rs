@@ -83,7 +83,7 @@ pub struct Report {
     pub partitions: usize,
     /// Number of partitions whose plan is proven to be the cheapest.
     pub optimal: usize,
-    /// The greatest share of a partition's cost by which another plan may be cheaper, as far as is proven.
+    /// The share of the plan's cost by which another one may be cheaper, as far as is proven.
     pub gap: f64,
     /// Counters of plan enumeration.
     pub search: SearchStats,
@@ -170,8 +170,9 @@ pub fn realize(
             predictions[operator] = Some(options.model.cover_seconds(&context, &cover.plan.cover));
         }
     }
-    let optimal = plan.partitions.iter().filter(|partition| partition.is_optimal()).count();
-    let gap = plan.partitions.iter().map(PartitionPlan::gap).fold(0.0, f64::max);
+    let is_proven = |partition: &&PartitionPlan| plan.is_optimal() || partition.is_optimal();
+    let optimal = plan.partitions.iter().filter(is_proven).count();
+    let gap = if plan.is_optimal() { 0.0 } else { 1.0 - plan.bound / plan.seconds };
     let (partitions, search) = (plan.partitions.len(), plan.stats());
     (replaced, Report { partitions, optimal, gap, search, cplans, fused, rejected, predictions })
 }

@@ -31,7 +31,7 @@ pub struct Statistics {
     pub partitions: u64,
     /// Those among them whose plan is proven to be the cheapest.
     pub partitions_optimal: u64,
-    /// The greatest share of a partition's cost by which another plan may be cheaper, as far as is proven.
+    /// The greatest share of a DAG's planned cost by which another plan may be cheaper, as far as is proven.
     pub plan_gap: f64,
     /// CPlans constructed.
     pub cplans: u64,
@@ -190,8 +190,8 @@ impl Statistics {
         line("block cache hits", self.block_cache_hits.to_string());
         line("plans costed", format!("{} ({} operators priced)", self.plans_costed, self.operators_priced));
         line("partitions", format!("{} ({} proven optimal)", self.partitions, self.partitions_optimal));
-        if self.partitions_optimal < self.partitions {
-            line("gap", format!("at most {:.1} % of a partition's cost", 100.0 * self.plan_gap));
+        if self.plan_gap > 0.0 {
+            line("gap", format!("at most {:.1} % of a DAG's planned cost", 100.0 * self.plan_gap));
         }
         line("CPlans", self.cplans.to_string());
         line("operators compiled", format!("{} ({} bytes of code)", self.operators_compiled, self.code_bytes));

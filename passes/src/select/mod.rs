@@ -110,11 +110,6 @@ impl PartitionPlan {
         self.bound >= self.seconds
     }
 
-    /// The share of the cost by which another plan may be cheaper, as far as is proven; 0 where none is.
-    pub fn gap(&self) -> f64 {
-        if self.is_optimal() { 0.0 } else { 1.0 - self.bound / self.seconds }
-    }
-
     /// The cheaper one of two plans of the partition, with what was counted for both. Its own bound holds for both.
     fn or_cheaper(self, other: PartitionPlan) -> PartitionPlan {
         let (bound, stats) = (self.bound, self.stats + other.stats);

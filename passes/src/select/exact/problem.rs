@@ -96,15 +96,17 @@ impl Problem {
     /// The first group that costs more to materialise than its readers, whose gains are given by variable, may gain by
     /// reading it.
     fn first_that_does_not_pay_off(&self, gains: &[Gains]) -> Option<usize> {
-        let mut gain_of = vec![0.0; self.variables.last()?.group + 1];
+        let mut gain_of = vec![0.0; self.variables.iter().map(|variable| variable.group).max()? + 1];
         for (&group, gain) in gains.iter().flatten() {
             gain_of[group] += gain;
         }
         // Operators that were not found may read any group below theirs.
-        let unknown = self.variables.iter().rev().find(|reader| reader.floor.is_some()).map(|reader| reader.group);
+        let unknown = self.variables.iter().filter(|reader| reader.floor.is_some()).map(|reader| reader.group).max();
         self.variables.iter().position(|own| {
             let least = own.candidates.first().map(|candidate| candidate.seconds).into_iter().chain(own.floor);
-            !own.is_required && unknown.is_none_or(|reader| own.group >= reader) && gain_of[own.group] <= least.fold(f64::INFINITY, f64::min)
+            !own.is_required
+                && unknown.is_none_or(|reader| own.group >= reader)
+                && gain_of[own.group] <= least.fold(f64::INFINITY, f64::min)
         })
     }
 
