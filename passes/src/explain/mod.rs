@@ -102,7 +102,7 @@ fn selected(context: &Context<'_>, options: &OptimizerOptions) -> FusionPlan {
     select_in(context, &memo, options.policy, &options.model, &options.search_limits)
 }
 
-/// The chosen plan with the reasons for it: [`report`] as text.
+/// The chosen plan with the reasons for it: [`report()`] as text.
 pub fn explain_reasons(dag: &HopDag, options: &OptimizerOptions) -> String {
     let context = options.context(dag);
     let Planned { memo, plan } = plan_in(&context, options);

@@ -37,7 +37,10 @@ fn plans_and_bounds_are_what_they_say() {
                 (SelectPolicy::CostBased, &exact),
             ] {
                 let plan = select_in(context, memo, policy, &model, limits);
-                assert_eq!(check_plan(context, &model, &plan), Ok(()), "{seed} {policy:?}\n{dag}");
+                let checked = check_plan(context, &model, &plan);
+                // A random plan may materialise what a multi-aggregate then has at hand.
+                let is_wasteful = policy == random_plan && matches!(checked, Err(CertificateError::Unneeded(_)));
+                assert!(checked.is_ok() || is_wasteful, "{seed} {policy:?} {checked:?}\n{dag}");
                 if *limits == exact {
                     partitions += plan.partitions.len();
                     let found = check_bounds(context, memo, &model, limits, &plan);

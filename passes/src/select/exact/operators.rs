@@ -151,7 +151,6 @@ impl<'a> Groups<'a> {
         let last = self.branches + limit;
         let mut found = Candidates { list: Vec::new(), is_complete: true };
         let mut seen: BTreeMap<_, Vec<GroupSet>> = BTreeMap::new();
-        let mut is_always_fused = false;
         for template in STARTS {
             let is_start = |entry: &Entry| entry.ttype == template && entry.is_valid;
             if !self.entries[root].iter().any(is_start) {
@@ -165,8 +164,6 @@ impl<'a> Groups<'a> {
                 }
                 self.branches += 1;
                 let (operators, decisions) = self.grow(root, template, &below, &branch);
-                // Nothing is left to be cut off: the group has a fused operator whatever is materialised.
-                is_always_fused |= decisions.producers.is_empty() && !operators.is_empty();
                 let open = branch.undecided(&decisions);
                 let mut leads_on = operators.is_empty();
                 for operator in operators {
@@ -182,10 +179,9 @@ impl<'a> Groups<'a> {
                 }
             }
         }
-        if !is_always_fused {
-            let basic = self.basic(root);
-            found.list.push(self.price(basic));
-        }
+        // A basic operator may be cheaper than one that computes a small value for every cell of a larger one.
+        let basic = self.basic(root);
+        found.list.push(self.price(basic));
         found
     }
 
