@@ -151,6 +151,7 @@ impl<'a> Groups<'a> {
         let last = self.branches + limit;
         let mut found = Candidates { list: Vec::new(), is_complete: true };
         let mut seen: BTreeMap<_, Vec<GroupSet>> = BTreeMap::new();
+        let mut is_always_fused = false;
         for template in STARTS {
             let is_start = |entry: &Entry| entry.ttype == template && entry.is_valid;
             if !self.entries[root].iter().any(is_start) {
@@ -164,6 +165,8 @@ impl<'a> Groups<'a> {
                 }
                 self.branches += 1;
                 let (operators, decisions) = self.grow(root, template, &below, &branch);
+                // Nothing is left to be cut off: the group has a fused operator whatever is materialised.
+                is_always_fused |= decisions.producers.is_empty() && !operators.is_empty();
                 let open = branch.undecided(&decisions);
                 let mut leads_on = operators.is_empty();
                 for operator in operators {
@@ -179,9 +182,11 @@ impl<'a> Groups<'a> {
                 }
             }
         }
-        // A basic operator may be cheaper than one that computes a small value for every cell of a larger one.
-        let basic = self.basic(root);
-        found.list.push(self.price(basic));
+        // Where the budget ended, a fused operator that is always there may be among those that were not found.
+        if found.list.is_empty() || found.is_complete && !is_always_fused {
+            let basic = self.basic(root);
+            found.list.push(self.price(basic));
+        }
         found
     }
 

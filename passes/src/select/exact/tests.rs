@@ -143,17 +143,21 @@ impl Naive<'_> {
             let slot = prices.entry(reads).or_insert(f64::INFINITY);
             *slot = slot.min(seconds);
         };
+        let mut has_fused = false;
         for number in 0..1_u32 << interesting.len() {
             let chosen = interesting.iter().enumerate().filter(|(bit, _)| number >> bit & 1 == 1);
             let cut: BTreeSet<HopId> = chosen.map(|(_, &id)| id).collect();
             for template in [TemplateType::Outer, TemplateType::Row, TemplateType::Cell] {
                 for operator in self.fused(root, template, &cut) {
                     price(&operator);
+                    has_fused |= cut.len() == interesting.len();
                 }
             }
         }
-        let inputs = crate::construct::outside_inputs(case.context.dag, &[root]);
-        price(&Operator { template: None, root, members: vec![root], inputs });
+        if !has_fused {
+            let inputs = crate::construct::outside_inputs(case.context.dag, &[root]);
+            price(&Operator { template: None, root, members: vec![root], inputs });
+        }
         prices
     }
 
