@@ -121,8 +121,13 @@ pub struct Planned {
 
 /// Explores a DAG and selects its fused operators.
 pub fn plan_in(context: &Context<'_>, options: &OptimizerOptions) -> Planned {
+    plan_within(context, options, &options.search_limits)
+}
+
+/// [`plan_in`] with limits of its own.
+pub(crate) fn plan_within(context: &Context<'_>, options: &OptimizerOptions, limits: &SearchLimits) -> Planned {
     let memo = explore_in(context, TEMPLATES);
-    let plan = select_in(context, &memo, options.policy, &options.model, &options.search_limits);
+    let plan = select_in(context, &memo, options.policy, &options.model, limits);
     Planned { memo, plan }
 }
 

@@ -31,7 +31,7 @@ pub use prediction::Predictions;
 pub use sparsity::{DENSE_SPARSITY, UNKNOWN_DRIVER_SPARSITY, bytes, bytes_of};
 pub(crate) use sparsity::{driver_sparsity, inputs_by_cell, is_driver, iteration_space, sparse_driver, sparsity};
 pub use vector::{CostVector, InputRead, cost_vector};
-pub(crate) use vector::{multi_aggregate_vector, output_bytes};
+pub(crate) use vector::{multi_aggregate_vector, output_bytes, stored_non_zeros};
 pub use work::Work;
 
 /// A basic operator (without template, one member) or fused operator, as a plan has it.

@@ -134,10 +134,12 @@ fn matrices(context: &Context<'_>, inputs: &[HopId], share: impl Fn(HopId) -> f6
 
 /// The non-zeros that are visited of sparse inputs.
 fn non_zeros(context: &Context<'_>, inputs: &[InputRead]) -> f64 {
-    let visited = |read: &InputRead| {
-        let size = context.expected_size(read.id);
-        let is_sparse = sparsity(context, read.id) < 1.0;
-        if is_sparse && read.bytes > 0.0 { cells(&size) * size.sparsity() * read.touched / read.bytes } else { 0.0 }
-    };
-    inputs.iter().map(visited).sum()
+    let share = |read: &InputRead| if read.bytes > 0.0 { read.touched / read.bytes } else { 0.0 };
+    inputs.iter().map(|read| stored_non_zeros(context, read.id) * share(read)).sum()
+}
+
+/// The non-zeros of a matrix in a sparse format; zero for a dense one.
+pub(crate) fn stored_non_zeros(context: &Context<'_>, id: HopId) -> f64 {
+    let size = context.expected_size(id);
+    if sparsity(context, id) < 1.0 { cells(&size) * size.sparsity() } else { 0.0 }
 }

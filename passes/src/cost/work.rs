@@ -39,7 +39,7 @@ impl Work {
     pub fn seconds(&self, machine: &Machine) -> f64 {
         let flops =
             OperationClass::ALL.into_iter().map(|class| machine.local_compute_time(class, self.flops_of(class)));
-        flops.sum::<f64>() + self.non_zeros * machine.sparse.non_zero / machine.threads as f64
+        flops.sum::<f64>() + machine.local_visit_time(self.non_zeros)
     }
 }
 

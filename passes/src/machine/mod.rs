@@ -187,8 +187,28 @@ impl Machine {
 
     /// The fewest seconds of computation, wherever the operator runs.
     pub fn compute_time(&self, class: OperationClass, flops: f64) -> f64 {
-        let workers = self.cluster.as_ref().map_or(1.0, |cluster| cluster.workers.max(1) as f64);
-        self.local_compute_time(class, flops) / workers
+        self.local_compute_time(class, flops) / self.workers()
+    }
+
+    /// The fewest seconds in which an operator starts, wherever it runs.
+    pub fn start_time(&self) -> f64 {
+        let here = self.start.basic.min(self.start.fused);
+        self.cluster.as_ref().map_or(here, |cluster| here.min(cluster.start))
+    }
+
+    /// Seconds in which this machine visits so many non-zeros of sparse matrices.
+    pub fn local_visit_time(&self, non_zeros: f64) -> f64 {
+        non_zeros * self.sparse.non_zero / self.threads as f64
+    }
+
+    /// The fewest seconds of visiting non-zeros, wherever the operator runs.
+    pub fn visit_time(&self, non_zeros: f64) -> f64 {
+        self.local_visit_time(non_zeros) / self.workers()
+    }
+
+    /// Workers of the cluster, or this machine alone.
+    fn workers(&self) -> f64 {
+        self.cluster.as_ref().map_or(1.0, |cluster| cluster.workers.max(1) as f64)
     }
 
     /// Seconds that an operator takes once, before it can run again and again: its compilation if it is fused, and the

@@ -112,7 +112,8 @@ impl PartitionPlan {
 
     /// The cheaper one of two plans of the partition, with what was counted for both. Its own bound holds for both.
     fn or_cheaper(self, other: PartitionPlan) -> PartitionPlan {
-        let (bound, stats) = (self.bound, self.stats + other.stats);
+        let bound = self.bound;
+        let stats = SearchStats { points: self.stats.points, ..self.stats + other.stats };
         let cheaper = if other.seconds < self.seconds { other } else { self };
         PartitionPlan { bound: bound.min(cheaper.seconds), stats, ..cheaper }
     }
@@ -196,20 +197,28 @@ fn decide(
     model: &CostModel,
     limits: &SearchLimits,
 ) -> PartitionPlan {
-    let exact =
-        if is_exact(policy, limits) { exact::solve(context, memo, &partition, model, limits.plans) } else { None };
-    if let Some(plan) = exact.as_ref().filter(|plan| plan.is_optimal()) {
-        return plan.clone();
-    }
     let space = space::SearchSpace::new(context, memo, &partition, model);
-    let enumerate::Found { points, seconds, bound, stats } = enumerate::search(&space, policy, limits);
-    let operators = space.operators(&points);
-    let assignment = (0..space.points()).map(|point| points.contains(point)).collect();
-    let enumerated = PartitionPlan { partition, assignment, operators, seconds, bound, stats };
-    match exact {
+    let plan = |found: enumerate::Found| {
+        let enumerate::Found { points, seconds, bound, stats } = found;
+        let assignment = (0..space.points()).map(|point| points.contains(point)).collect();
+        let operators = space.operators(&points);
+        PartitionPlan { partition: partition.clone(), assignment, operators, seconds, bound, stats }
+    };
+    let enumerated = || plan(enumerate::search(&space, policy, limits));
+    if !is_exact(policy, limits) {
+        return enumerated();
+    }
+    // Often a heuristic costs what the bound allows: then there is nothing to search.
+    let opening = plan(enumerate::opening(&space));
+    if opening.is_optimal() {
+        return opening;
+    }
+    let slack = opening.seconds * (1.0 + ROUNDING) - opening.bound;
+    match exact::solve(context, memo, &partition, model, limits.plans, slack).map(|exact| exact.or_cheaper(opening)) {
+        Some(exact) if exact.is_optimal() => exact,
         // The budget ended before the proof: the better of both plans.
-        Some(exact) => exact.or_cheaper(enumerated),
-        None => enumerated,
+        Some(exact) => exact.or_cheaper(enumerated()),
+        None => enumerated(),
     }
 }
 
