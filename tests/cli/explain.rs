@@ -84,7 +84,7 @@ fn graphs_come_in_every_form() {
         for (format, start, per_block) in [
             ("dot", "digraph \"block ", "digraph "),
             ("svg", "<svg xmlns", "class=\"title\""),
-            ("json", "{\n  \"version\": 1,", "\"name\": \"block "),
+            ("json", "{\n  \"version\": 2,", "\"name\": \"block "),
         ] {
             let arguments = [&["explain", L2SVM[0], "--stage", stage, "--format", format], &L2SVM[1..]].concat();
             let text = fuseline(&arguments).quiet();

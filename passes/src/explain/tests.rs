@@ -1,7 +1,8 @@
 //! Explanations of the paper's examples, and of random DAGs.
 
 use super::formula::formula;
-use super::report::{Comparison, Effect, FailedCondition, PlanReport, Reason, TemplateLimit, UnfusedEdge};
+use super::report::{Comparison, Effect, FailedCondition, PlanReport, Proof, Reason, TemplateLimit, UnfusedEdge};
+use super::text::percent;
 use super::{memo_text, report, report_text};
 use crate::joint::plan_seconds;
 use crate::pipeline::{OptimizerOptions, Planned, Selection, plan_in};
@@ -159,6 +160,37 @@ fn the_memo_table_tells_what_was_pruned() {
     assert!(text.contains(&format!(", {last} ba(+*) (row)\n")), "{text}");
     assert!(text.contains(&format!("no operators by themselves at: {transpose} r(t) (row)")), "{text}");
     assert!(text.contains(&format!("C({q})")), "{text}");
+}
+
+/// A plan that is proven optimal says so rather than that another is 0 % cheaper at most, and what looks at no costs
+/// claims no gap.
+#[test]
+fn what_is_proven_of_a_plan_is_told() {
+    let mut d = Dag::default();
+    let x = d.read("X", 1000, 100);
+    let exp = d.op(UnaryOp::Exp, &[x]);
+    for (name, direction) in [("rows", Direction::Row), ("cols", Direction::Col)] {
+        let sums = d.op((AggOp::Sum, direction), &[exp]);
+        d.write(name, sums);
+    }
+    let explanation = |policy| {
+        let report = explained(&d.dag, &OptimizerOptions { policy, ..OptimizerOptions::default() });
+        (report.proof, report_text(&d.dag, &report))
+    };
+    let (proof, exact) = explanation(SelectPolicy::CostBased);
+    assert_eq!(proof, Proof::Optimal);
+    assert!(exact.ends_with(", proven optimal\n"), "{exact}");
+    // The bound of this partition is tight but for its distance from rounding.
+    let (proof, heuristic) = explanation(SelectPolicy::FuseNoRedundancy);
+    assert_eq!(proof, Proof::Unproven);
+    assert!(heuristic.ends_with(", with no proof that there is no better plan\n"), "{heuristic}");
+    assert!(!heuristic.contains("0 %"), "{heuristic}");
+}
+
+#[test]
+fn small_shares_are_not_none() {
+    let texts = [0.0, 1e-9, 0.000_02, 0.015, 0.5].map(percent);
+    assert_eq!(texts, ["0 %", "less than 0.001 %", "0.002 %", "1.5 %", "50 %"]);
 }
 
 fn random_cases() -> impl Iterator<Item = HopDag> {
