@@ -176,6 +176,8 @@ pub enum Reason {
         /// The limit.
         limit: TemplateLimit,
     },
+    /// Outer operators read through the producer, the transpose of a factor, but the product is part of none.
+    ReadThrough,
     /// Partial plans fuse the two, but none that leads to an operator that the rest of the reader can be part of.
     NoOperator,
     /// The plan with this edge fused costs more.

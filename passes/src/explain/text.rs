@@ -34,8 +34,9 @@ pub fn report_text(dag: &HopDag, report: &PlanReport) -> String {
     }
     if !report.operators.is_empty() {
         let least = if report.operators.iter().all(OperatorReport::is_priced) { "" } else { "at least " };
-        let proof = proof_text(report.seconds, report.proof);
-        let _ = writeln!(text, "all operators: {least}{}, {proof}", seconds_text(report.seconds));
+        let proof =
+            if least.is_empty() { format!(", {}", proof_text(report.seconds, report.proof)) } else { String::new() };
+        let _ = writeln!(text, "all operators: {least}{}{proof}", seconds_text(report.seconds));
     }
     text
 }
@@ -150,6 +151,10 @@ pub(crate) fn sentence(dag: &HopDag, edge: &UnfusedEdge) -> String {
         Reason::UnknownSize { hop } => format!("the size of {hop} is not known before it runs"),
         Reason::NoTemplate { conditions } => conditions_text(dag, edge, conditions),
         Reason::Limit { limit } => limit_text(*limit),
+        Reason::ReadThrough => {
+            let (product, transpose) = (labelled(dag, edge.consumer), labelled(dag, edge.producer));
+            format!("outer operators read through {transpose}, but {product} is part of none")
+        }
         Reason::NoOperator => {
             format!("no fused operator has a place for {} besides the rest of {}", edge.producer, edge.reader)
         }
@@ -208,13 +213,15 @@ fn templates(conditions: &[TemplateCondition], fails: FailedCondition) -> Vec<&'
 }
 
 fn comparison_text(dag: &HopDag, edge: &UnfusedEdge, comparison: &Comparison, verb: &str) -> String {
-    let fused = comparison.fused.map_or("more than the machine can do".to_owned(), seconds_text);
-    let mut text = format!(
-        "one {} operator of {} {verb} {fused} in place of {}",
-        comparison.template,
-        list(&comparison.members),
-        seconds_text(comparison.chosen),
-    );
+    let chosen = seconds_text(comparison.chosen);
+    let fused = match comparison.fused {
+        None => "more than the machine can do".to_owned(),
+        Some(fused) if seconds_text(fused) == chosen && fused > comparison.chosen => {
+            format!("{} more than the {chosen} now", seconds_text(fused - comparison.chosen))
+        }
+        Some(fused) => format!("{} in place of {chosen}", seconds_text(fused)),
+    };
+    let mut text = format!("one {} operator of {} {verb} {fused}", comparison.template, list(&comparison.members));
     let effects: Vec<String> = comparison.effects.iter().map(|effect| effect_text(dag, edge, effect)).collect();
     if !effects.is_empty() {
         let _ = write!(text, ": {}", effects.join(", "));
@@ -229,7 +236,8 @@ fn effect_text(dag: &HopDag, edge: &UnfusedEdge, effect: &Effect) -> String {
             format!("{producer} would be computed again, since it is a result")
         }
         Effect::ComputedAgain { readers } => {
-            format!("{producer} would be computed again, since {} reads it too", list(readers))
+            let reads = if readers.len() == 1 { "reads" } else { "read" };
+            format!("{producer} would be computed again, since {} {reads} it too", list(readers))
         }
         Effect::TemplateSwitch { from } => format!("{producer} would leave its {from} operator"),
         Effect::LosesSparsity { driver, share } => {

@@ -235,8 +235,8 @@ impl Machine {
 
 /// A current machine of eight cores and two memory channels: the paper's 32 GB/s for reads, half of that for writes
 /// (each written cache line is read first), and 4 GFLOP/s per thread, which is what streaming vector code sustains
-/// rather than a peak. A random value takes as long as a dozen of its operations, and a run that many lanes take in as
-/// long as eight.
+/// rather than a peak. A random value takes as long as a dozen of these, and
+/// short rows are within what they sustain.
 impl Default for Machine {
     fn default() -> Self {
         let cache = |kibibytes: f64, read: f64| Cache {
@@ -248,7 +248,7 @@ impl Default for Machine {
             memory: Bandwidth { read: 32e9, write: 16e9 },
             compute: ComputeRates { random: 0.33e9, ..ComputeRates::uniform(4e9) },
             sparse: SparseAccess { non_zero: 1e-9, gather: 2e-9 },
-            start: StartCosts { basic: 2e-6, fused: 2e-6, run: 2e-9 },
+            start: StartCosts { basic: 2e-6, fused: 2e-6, run: 0.0 },
             once: OneTimeCosts { compile: 1e-3, fresh_page: 0.5e-6 },
             threads: 8,
             memory_budget: None,
