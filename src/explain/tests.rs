@@ -56,7 +56,7 @@ fn documents_read_back() {
         let text = serde_json::to_string(&document).expect("numbers are finite");
         let again: ExplainDocument = serde_json::from_str(&text).expect("the schema is that of the types");
         assert_eq!(again, document);
-        assert_eq!((document.version, document.stage.as_str()), (1, stage.name()));
+        assert_eq!((document.version, document.stage.as_str()), (2, stage.name()));
         let [dag] = &document.dags[..] else { panic!("one DAG: {text}") };
         assert_eq!(
             (dag.memo.is_some(), dag.plan.is_some()),
@@ -149,7 +149,7 @@ fn edges_of_a_drawing_pass_its_nodes() {
             .filter(|node| is_class(node, &["size"]))
             .map(|node| (number(&node, "x"), number(&node, "y")))
             .collect();
-        assert!(edges > 10 && sizes.len() > 5, "{edges} edges, {} sizes", sizes.len());
+        assert!(edges > 10 && sizes.len() >= 5, "{edges} edges, {} sizes", sizes.len());
         for (place, one) in sizes.iter().enumerate() {
             assert!(!sizes[..place].contains(one), "two sizes at {one:?} of {svg}");
         }
