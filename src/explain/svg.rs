@@ -15,7 +15,7 @@ const CHARACTER: f64 = 6.7;
 const TITLE: f64 = 26.0;
 
 const STYLE: &str = "text{font:11px monospace;fill:#222}.title{font:bold 15px sans-serif}\
-.caption{font:bold 11px sans-serif}.size{font:10px sans-serif;fill:#666}.node{fill:#fff;stroke:#555}\
+.caption{font:bold 11px sans-serif;stroke-width:4px;paint-order:stroke}.size{font:10px sans-serif;fill:#666}.node{fill:#fff;stroke:#555}\
 .read{fill:#eee;stroke:#999}.edge{fill:none;stroke:#555}.fused{fill:none;stroke:#999;stroke-dasharray:3 3}";
 
 /// Fill and line of a template's boxes.
@@ -238,16 +238,12 @@ impl Placed {
     }
 
     fn write(&self, text: &mut String, drawing: &Drawing) {
-        for (frame, place) in drawing.boxes.iter().zip(&self.boxes).filter(|(frame, _)| frame.template.is_some()) {
+        let frames = || drawing.boxes.iter().zip(&self.boxes).filter(|(frame, _)| frame.template.is_some());
+        for (frame, Rectangle { x, y, width, height }) in frames() {
             let (fill, line) = colours(frame.template);
-            let Rectangle { x, y, width, height } = place;
             let _ = writeln!(
                 text,
-                "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"8\" fill=\"{fill}\" stroke=\"{line}\"/>\
-                 <text class=\"caption\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-                x + PADDING,
-                y + CAPTION,
-                escaped(&frame.caption)
+                "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"8\" fill=\"{fill}\" stroke=\"{line}\"/>"
             );
         }
         let mut labelled = BTreeSet::new();
@@ -255,6 +251,13 @@ impl Placed {
             // All edges of a value have its size, which is written where they start.
             let is_first = !edge.label.is_empty() && labelled.insert(edge.from);
             self.write_edge(text, edge, way, is_first);
+        }
+        // Over the edges that enter.
+        for (frame, place) in frames() {
+            let (x, y) = (place.x + PADDING, place.y + CAPTION);
+            let (caption, (halo, _)) = (escaped(&frame.caption), colours(frame.template));
+            let _ =
+                writeln!(text, "<text class=\"caption\" stroke=\"{halo}\" x=\"{x:.1}\" y=\"{y:.1}\">{caption}</text>");
         }
         for (node, place) in drawing.nodes.iter().zip(&self.nodes) {
             write_node(text, node, place);
@@ -272,7 +275,8 @@ impl Placed {
         let reason = edge.reason.as_ref().map_or(String::new(), |reason| format!("<title>{}</title>", escaped(reason)));
         let _ = write!(text, "<g>{reason}<path class=\"{class}\" marker-end=\"url(#arrow)\" d=\"{path}\"/>");
         if has_label {
-            let (x, y) = (way[0].0 + 4.0, way[0].1 + 11.0);
+            // Below its layer, where there are no nodes.
+            let (x, y) = (way[1].0 + 4.0, way[1].1 + 11.0);
             let _ = write!(text, "<text class=\"size\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escaped(&edge.label));
         }
         text.push_str("</g>\n");
