@@ -5,7 +5,8 @@
 //! cluster (`constraints`). Refinements of the paper's model:
 //!
 //! * A matrix moves at the bandwidth of the cache level that holds all of it: small intermediates never leave the cache.
-//! * Classes of operations have different rates, and every operator takes a moment to start.
+//! * Classes of operations have different rates; every operator takes a moment to start, and so does each row that a
+//!   product or an aggregation takes in, which decides where rows are short.
 //! * Sparse matrices count with their stored bytes, a visit of each non-zero, and the dense cells fetched for these.
 //! * Sparse-safe Cell operators are scaled like Outer ones: the main input and the factors are read whole, while
 //!   computation and other inputs of its size scale with the main input's sparsity.

@@ -105,9 +105,9 @@ pub struct PartitionPlan {
 }
 
 impl PartitionPlan {
-    /// Whether the plan is proven optimal.
+    /// Whether the plan is proven optimal, but for what the order of sums explains.
     pub fn is_optimal(&self) -> bool {
-        self.bound >= self.seconds
+        is_proven(self.seconds, self.bound)
     }
 
     /// The cheaper one of two plans of the partition, with what was counted for both. Its own bound holds for both.
@@ -135,13 +135,26 @@ pub struct FusionPlan {
 impl FusionPlan {
     /// Whether the plan is proven optimal, but for what the order of sums explains.
     pub fn is_optimal(&self) -> bool {
-        self.bound >= self.seconds * (1.0 - ROUNDING)
+        is_proven(self.seconds, self.bound)
+    }
+
+    /// The share of its estimated time by which another plan may be cheaper; none where nothing is proven.
+    pub fn gap(&self) -> Option<f64> {
+        match self.is_optimal() {
+            true => Some(0.0),
+            false => (self.bound > 0.0).then(|| 1.0 - self.bound / self.seconds),
+        }
     }
 
     /// The counters of all partitions together.
     pub fn stats(&self) -> SearchStats {
         self.partitions.iter().fold(SearchStats::default(), |sum, plan| sum + plan.stats)
     }
+}
+
+/// Whether a bound proves that nothing takes less than so many seconds. Bounds keep a distance of [`ROUNDING`].
+fn is_proven(seconds: f64, bound: f64) -> bool {
+    bound >= seconds * (1.0 - 2.0 * ROUNDING)
 }
 
 /// Chooses the fused operators of a DAG from its memo table.
