@@ -148,7 +148,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "product-with-ones",
         doc: "X%*%1 sums rows, 1%*%X sums columns.",
         changes: &[Change::AggregationOrder],
-        when: &[Guard::Is("n", 1.0)],
+        when: &[Guard::Is("n", 1.0), Guard::Columns("r", "X"), Guard::Rows("c", "X")],
         patterns: &[
             ("(matmul ?X (matrix ?1 ?r ?n))", "(sum.row ?X)"),
             ("(matmul (matrix ?1 ?n ?c) ?X)", "(sum.col ?X)"),

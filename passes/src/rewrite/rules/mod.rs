@@ -47,12 +47,14 @@ pub enum Change {
     AggregationOrder,
     /// The rounding of single cells, within the error bound of the expression that is replaced.
     Rounding,
+    /// A result below the smallest normal double, where the left side overflows on its way to zero.
+    Underflow,
     /// Cells in which a zero may annihilate NaN, an infinity or a zero denominator, by the default meaning of zeros.
     Annihilation,
     /// The magnitude of rounding errors: terms are regrouped, so that partial results may cancel or overflow that did
     /// not before. Right for real numbers only.
     Magnitude,
-    /// Results where a cell is NaN or infinite. Right for finite numbers only.
+    /// Results where a cell is NaN or infinite, or a divisor zero. Right for finite numbers only.
     NonFinite,
 }
 
@@ -61,8 +63,8 @@ pub enum Change {
 pub enum Guard {
     /// A scalar.
     Scalar(&'static str),
-    /// A scalar that is a double, or a literal: operations on it are those on cells of matrices.
-    Number(&'static str),
+    /// A matrix or a double: unlike an integer, it has a negative zero.
+    Real(&'static str),
     /// A literal of this value.
     Is(&'static str, f64),
     /// A literal text.
@@ -77,6 +79,10 @@ pub enum Guard {
     Indicator(&'static str),
     /// A matrix of known dimensions without non-zeros.
     Empty(&'static str),
+    /// At least one row.
+    SomeRows(&'static str),
+    /// At least one column.
+    SomeColumns(&'static str),
     /// One row.
     OneRow(&'static str),
     /// One column.
@@ -108,7 +114,7 @@ impl Guard {
     pub fn variables(self) -> impl Iterator<Item = &'static str> {
         let (first, second) = match self {
             Guard::Scalar(x)
-            | Guard::Number(x)
+            | Guard::Real(x)
             | Guard::Is(x, _)
             | Guard::Text(x, _)
             | Guard::Integer(x)
@@ -116,6 +122,8 @@ impl Guard {
             | Guard::AtLeastOne(x)
             | Guard::Indicator(x)
             | Guard::Empty(x)
+            | Guard::SomeRows(x)
+            | Guard::SomeColumns(x)
             | Guard::OneRow(x)
             | Guard::OneColumn(x)
             | Guard::Single(x)

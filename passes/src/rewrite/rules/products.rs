@@ -64,8 +64,8 @@ pub(super) const RULES: &[Rule] = &[
         name: "product-with-single-cell",
         doc: "A product with a 1 x 1 matrix is one with a scalar.",
         changes: &[Change::SignOfZero],
-        when: &[Guard::Single("Y")],
-        patterns: &[("(matmul ?Y ?X)", "(mult ?X (as.scalar ?Y))"), ("(matmul ?X ?Y)", "(mult ?X (as.scalar ?Y))")],
+        when: &[Guard::Single("Y"), Guard::OneRow("X"), Guard::OneColumn("Z")],
+        patterns: &[("(matmul ?Y ?X)", "(mult ?X (as.scalar ?Y))"), ("(matmul ?Z ?Y)", "(mult ?Z (as.scalar ?Y))")],
         ..Rule::PLAIN
     },
     Rule {
@@ -89,7 +89,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "product-of-blocks",
         doc: "Columns side by side times rows below each other is the sum of the blocks' products.",
         changes: &[Change::AggregationOrder],
-        when: &[Guard::Conform("A", "C")],
+        when: &[Guard::SameRows("A", "B"), Guard::Conform("A", "C"), Guard::SameColumns("C", "D")],
         patterns: &[("(matmul (cbind ?A ?B) (rbind ?C ?D))", "(plus (matmul ?A ?C) (matmul ?B ?D))")],
         ..Rule::PLAIN
     },
