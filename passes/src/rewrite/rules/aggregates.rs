@@ -1,4 +1,4 @@
-//! Aggregates of reorganised, aggregated, squared or scaled matrices, and aggregates that are products.
+//! Aggregates of reorganised, aggregated, squared or scaled matrices, and products that are aggregates.
 
 use super::{Change, Each, Guard, Rule};
 
@@ -135,14 +135,6 @@ pub(super) const RULES: &[Rule] = &[
         when: &[Guard::Positive("s")],
         each: Each::Of(&[&["min.full"], &["min.row"], &["min.col"], &["max.full"], &["max.row"], &["max.col"]]),
         patterns: &[("($0 (mult ?X ?s))", "(mult ($0 ?X) ?s)")],
-    },
-    Rule {
-        name: "weighted-sum",
-        doc: "colSums(X*v) is t(v)%*%X, rowSums(X*w) is X%*%t(w).",
-        changes: &[Change::AggregationOrder],
-        when: &[Guard::OneColumn("V"), Guard::SameRows("X", "V"), Guard::OneRow("W"), Guard::SameColumns("X", "W")],
-        patterns: &[("(sum.col (mult ?X ?V))", "(matmul (t ?V) ?X)"), ("(sum.row (mult ?X ?W))", "(matmul ?X (t ?W))")],
-        ..Rule::PLAIN
     },
     Rule {
         name: "product-with-ones",

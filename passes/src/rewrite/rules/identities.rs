@@ -98,9 +98,15 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "constant-condition",
-        doc: "A choice between X and X is X, and one that is made is what it chose.",
+        doc: "A choice between X and X is X, and one that is made, for all cells alike, is what it chose.",
         when: &[Guard::Result("a")],
-        patterns: &[("(ifelse ?x ?a ?a)", "?a"), ("(ifelse ?1 ?a ?y)", "?a"), ("(ifelse ?0 ?y ?a)", "?a")],
+        patterns: &[
+            ("(ifelse ?x ?a ?a)", "?a"),
+            ("(ifelse ?1 ?a ?y)", "?a"),
+            ("(ifelse ?0 ?y ?a)", "?a"),
+            ("(ifelse (matrix ?1 ?r ?c) ?a ?y)", "?a"),
+            ("(ifelse (matrix ?0 ?r ?c) ?y ?a)", "?a"),
+        ],
         ..Rule::PLAIN
     },
 ];

@@ -213,20 +213,30 @@ impl Rule {
     }
 }
 
+/// Rules about the same operations.
+pub(super) struct Family {
+    pub(super) rules: &'static [Rule],
+    /// Whether they pay whatever is fused afterwards: what they put in the place of cells fuses wherever that did.
+    /// Products, transposes and ranges that move may come between operators that would have been one.
+    pub(super) always_pays: bool,
+}
+
+/// The tables.
+pub(super) const FAMILIES: [Family; 11] = [
+    Family { rules: identities::RULES, always_pays: true },
+    Family { rules: comparisons::RULES, always_pays: true },
+    Family { rules: elementwise::RULES, always_pays: true },
+    Family { rules: distributivity::RULES, always_pays: false },
+    Family { rules: aggregates::RULES, always_pays: true },
+    Family { rules: transposes::RULES, always_pays: false },
+    Family { rules: diagonals::RULES, always_pays: false },
+    Family { rules: products::RULES, always_pays: false },
+    Family { rules: fills::RULES, always_pays: true },
+    Family { rules: shapes::RULES, always_pays: true },
+    Family { rules: indexing::RULES, always_pays: false },
+];
+
 /// Every rule, in the order of the families.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    let families: [&'static [Rule]; 11] = [
-        identities::RULES,
-        comparisons::RULES,
-        elementwise::RULES,
-        distributivity::RULES,
-        aggregates::RULES,
-        transposes::RULES,
-        diagonals::RULES,
-        products::RULES,
-        fills::RULES,
-        shapes::RULES,
-        indexing::RULES,
-    ];
-    families.into_iter().flatten()
+    FAMILIES.iter().flat_map(|family| family.rules)
 }
