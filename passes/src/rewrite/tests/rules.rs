@@ -235,7 +235,7 @@ fn rewritten_instances_have_the_value_of_the_left_side() {
 }
 
 /// Whether an operator keeps type and value when its DAG is rewritten.
-fn rewritten_agrees(
+pub(super) fn rewritten_agrees(
     mut dag: HopDag,
     root: HopId,
     variables: &BTreeMap<String, Cells>,
@@ -243,7 +243,7 @@ fn rewritten_agrees(
 ) -> Result<(), String> {
     dag.write("result", root);
     let rewritten = rewrite(&dag, options);
-    let output = rewritten.outputs[0].hop;
+    let output = rewritten.outputs.last().expect("the result").hop;
     let actual = value(&rewritten, output, variables);
     let agrees = if dag[root].data_type != rewritten[output].data_type {
         Err("another type".to_owned())
