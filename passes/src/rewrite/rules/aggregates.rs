@@ -123,7 +123,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "constant-factor-of-sum",
         doc: "A constant factor of magnitude 1 or more leaves a sum, which overflows no earlier without it.",
-        changes: &[Change::AggregationOrder, Change::Rounding, Change::SignOfZero],
+        changes: &[Change::AggregationOrder, Change::Rounding, Change::Underflow, Change::SignOfZero],
         when: &[Guard::AtLeastOne("s")],
         each: Each::Of(&[&["full"], &["row"], &["col"]]),
         patterns: &[("(sum.$0 (mult ?X ?s))", "(mult (sum.$0 ?X) ?s)")],

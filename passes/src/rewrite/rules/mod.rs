@@ -40,14 +40,14 @@ use fuseline_ir::ops::{BinaryOp, UnaryOp};
 /// What a rewrite may change in the result, besides the payload of NaN. A rule without changes keeps all bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The sign of a zero.
+    /// The sign of a zero, and so of an infinity that it is the divisor of.
     SignOfZero,
     /// The order in which an aggregate adds its terms, which no standard prescribes, and the rounding of its partial
     /// sums and of the products that it adds.
     AggregationOrder,
     /// The rounding of single cells, within the error bound of the expression that is replaced.
     Rounding,
-    /// A result below the smallest normal double, where the left side overflows on its way to zero.
+    /// Digits of a result below the smallest normal double, or all of it where the left side overflows on its way to zero.
     Underflow,
     /// Cells in which a zero may annihilate NaN, an infinity or a zero denominator, by the default meaning of zeros.
     Annihilation,

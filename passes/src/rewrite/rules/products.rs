@@ -26,7 +26,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "constant-out-of-product",
         doc: "A constant factor of magnitude 1 or more leaves a product, which overflows no earlier without it.",
-        changes: &[Change::Rounding, Change::AggregationOrder, Change::SignOfZero],
+        changes: &[Change::Rounding, Change::Underflow, Change::AggregationOrder, Change::SignOfZero],
         when: &[Guard::AtLeastOne("s")],
         patterns: &[
             ("(matmul (mult ?A ?s) ?B)", "(mult (matmul ?A ?B) ?s)"),
