@@ -331,3 +331,13 @@ fn simplification_moves_no_product() {
     assert_eq!(simplified[simplified.outputs[0].hop].op, (AggOp::SumSq, Direction::Full).into());
     assert_eq!(labels(&rewrite(&dag, &options)), ["ba(+*)", "n(cbind)"]);
 }
+
+/// Means of no cells are NaN, not the zeros that no non-zeros seem to promise.
+#[test]
+fn means_of_no_cells_are_not_empty() {
+    let mut dag = HopDag::new();
+    let x = dag.read_matrix("X", SizeInfo::with_nnz(3, 0, 0));
+    let means = add(&mut dag, (AggOp::Mean, Direction::Row), &[x]);
+    dag.write("m", means);
+    assert_eq!(rewritten(&dag).last().map(String::as_str), Some("%1 ua(Rmean) %0"));
+}
