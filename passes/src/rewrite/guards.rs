@@ -81,7 +81,7 @@ fn holds(guard: Guard, egraph: &EGraph, result: Id, class_of: &dyn Fn(&str) -> I
         Guard::Text(x, text) => facts(x).constant == Some(Value::Str(text.to_owned())),
         Guard::Integer(x) => number_is(x, &|n| n != 0.0 && n == n.trunc() && n.abs() < SMALL),
         Guard::Positive(x) => number_is(x, &|number| number > 0.0 && number.is_finite()),
-        Guard::AtLeastOne(x) => number_is(x, &|number| number.abs() >= 1.0 && number.is_finite()),
+        Guard::AtLeastOne(x) => number_is(x, &|number| (1.0..SMALL).contains(&number.abs())),
         Guard::Indicator(x) => facts(x).is_indicator,
         Guard::Empty(x) => size(x).known_dims().is_some() && size(x).nnz == Some(0),
         Guard::SomeRows(x) => size(x).rows.is_some_and(|rows| rows > 0),

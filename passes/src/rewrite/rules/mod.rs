@@ -73,7 +73,8 @@ pub enum Guard {
     Integer(&'static str),
     /// A finite literal above zero.
     Positive(&'static str),
-    /// A finite literal of magnitude 1 or more: what it is factored out of overflows no earlier without it.
+    /// A literal of magnitude 1 or more: what it is factored out of overflows no earlier without it; and not so large that
+    /// what underflows without it would have been a normal number.
     AtLeastOne(&'static str),
     /// All cells are 0 or 1.
     Indicator(&'static str),
