@@ -67,9 +67,10 @@ fn partition_text(text: &mut String, number: usize, partition: &PartitionReport,
         (proof, _) => proof_text(partition.seconds, proof),
     };
     let end = if partition.exhausted { ", ended at the limit" } else { "" };
-    let plans = match partition.costed {
-        0 => String::new(),
-        costed => format!(", {} costed, {} skipped", counted(costed, "plan"), partition.skipped),
+    let plans = match (partition.costed, partition.skipped) {
+        (0, _) => String::new(),
+        (costed, 0) => format!(", {} costed", counted(costed, "plan")),
+        (costed, skipped) => format!(", {} costed, {skipped} skipped", counted(costed, "plan")),
     };
     let _ = writeln!(
         text,
