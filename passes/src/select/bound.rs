@@ -14,6 +14,7 @@
 //! The paper's bound has one term for the whole partition, in which the computation of one operator hides the reads of
 //! another.
 
+use super::ROUNDING;
 use super::reachability::{Connections, Points, Region};
 use super::shares::LeastShares;
 use super::space::SearchSpace;
@@ -119,7 +120,7 @@ impl<'a> Bound<'a> {
         self.start_operators(region, assignment, &connections, &mut spent);
         let seconds: f64 = spent.iter().map(Spent::seconds).sum();
         // A hair below, so that rounding never lifts it over the cost of a plan that attains it.
-        seconds * (1.0 - 1e-12)
+        seconds * (1.0 - ROUNDING)
     }
 
     /// Adds what each region reads once at least.

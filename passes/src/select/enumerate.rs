@@ -15,10 +15,7 @@ use super::limits::{Enumeration, SearchLimits};
 use super::reachability::Points;
 use super::space::SearchSpace;
 use super::statistics::SearchStats;
-use super::{SelectPolicy, random};
-
-/// The share by which equal costs differ that were summed in another order.
-const ROUNDING: f64 = 1e-10;
+use super::{SelectPolicy, is_proven, random};
 
 /// Groups of all plans of a partition that are visited before the best plan so far is taken.
 const MOST_GROUPS: u64 = 1 << 23;
@@ -135,7 +132,7 @@ impl<'a> Search<'a> {
         let (points, seconds) = self.best.unwrap_or((self.space.fuse_all(), f64::INFINITY));
         let is_optimal = is_complete && self.stats.exhausted == 0;
         let bound = self.bound.seconds(&self.whole.region, &self.space.fuse_all());
-        let bound = if is_optimal || bound >= seconds * (1.0 - ROUNDING) { seconds } else { bound };
+        let bound = if is_optimal || is_proven(seconds, bound) { seconds } else { bound };
         let Costing { operators, operators_of_plans, .. } = self.costing;
         let stats = SearchStats { operators, operators_of_plans, ..self.stats };
         Found { points, seconds, bound, stats }
@@ -227,7 +224,7 @@ impl<'a> Search<'a> {
     /// Whether no plan of a problem with these points true, and possibly more, is better than `upper` by more than sums
     /// in another order differ.
     fn is_excluded(&self, problem: &Problem, assignment: &Points, upper: f64) -> bool {
-        self.bound.seconds(&problem.region, assignment) >= upper * (1.0 - ROUNDING)
+        is_proven(upper, self.bound.seconds(&problem.region, assignment))
     }
 
     /// The plan of a problem with its cost, if that is less than `upper`.

@@ -93,7 +93,7 @@ pub struct PartitionPlan {
     /// The chosen assignment. Where operators decide differently about a point, it is not materialised.
     pub assignment: PlanAssignment,
     /// The operators of the materialised groups, basic ones included, each by itself: [`FusionPlan::covers`] has those
-    /// that multi-aggregates merge.
+    /// that multi-aggregates merge, and not what is only there for these and they have at hand.
     pub operators: Vec<Operator>,
     /// Their estimated time in seconds.
     pub seconds: f64,
@@ -190,7 +190,8 @@ pub fn select_in(
         }
         false => 0.0,
     };
-    let seconds = multi_aggregate::seconds(context, model, &partitions, &groups);
+    let outside = multi_aggregate::outside_partitions(context, &partitions);
+    let seconds = multi_aggregate::seconds(context, model, partitions.iter(), &outside, &groups);
     let mut covers = multi_aggregate::covers(context, &partitions, &groups);
     covers.sort_by(|one, other| one.roots.cmp(&other.roots));
     FusionPlan { covers, partitions, seconds, bound: bound.min(seconds) }

@@ -15,6 +15,7 @@ use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::Direction;
+use std::cmp::Reverse;
 
 /// Full aggregates to be computed together, by these operators.
 #[derive(Clone)]
@@ -63,7 +64,9 @@ pub(super) fn greedy(context: &Context<'_>, model: &CostModel, partitions: &[Par
         let partner = (0..groups.len()).find_map(|slot| {
             let merged = groups[slot].merge(context, model, &single)?;
             let apart = groups[slot].seconds + single.seconds;
-            (merged.seconds <= apart && is_independent(context, &groups, slot, &merged)).then_some((slot, merged))
+            // Where a constraint forbids everything, passes would only need more memory.
+            (merged.seconds.is_finite() && merged.seconds <= apart && is_independent(context, &groups, slot, &merged))
+                .then_some((slot, merged))
         });
         match partner {
             Some((slot, merged)) => groups[slot] = merged,
@@ -73,22 +76,58 @@ pub(super) fn greedy(context: &Context<'_>, model: &CostModel, partitions: &[Par
     groups
 }
 
+/// The operators of the partitions that run by themselves: those that no pass computes, besides what only an operator
+/// of the pass read that another one of the pass has at hand.
+pub(super) fn apart<'p>(
+    partitions: impl Iterator<Item = &'p PartitionPlan> + Clone,
+    groups: &[Group],
+) -> Vec<&'p Operator> {
+    let (mut merged, mut needed) = (EntitySet::new(), EntitySet::new());
+    for pass in groups.iter().filter(|group| group.is_pass()) {
+        merged.extend(pass.roots.iter().copied());
+        needed.extend(pass.inputs.iter().copied());
+    }
+    for PartitionPlan { partition, .. } in partitions.clone() {
+        needed.extend(partition.roots.iter().chain(&partition.externally_consumed).copied());
+    }
+    let mut operators: Vec<&Operator> =
+        partitions.flat_map(|plan| &plan.operators).filter(|operator| !merged.contains(operator.root)).collect();
+    // Readers follow what they read.
+    operators.sort_by_key(|operator| Reverse(operator.root));
+    operators.retain(|operator| {
+        let is_needed = needed.contains(operator.root);
+        if is_needed {
+            needed.extend(operator.inputs.iter().copied());
+        }
+        is_needed
+    });
+    operators
+}
+
 /// The covers of the chosen operators, full aggregates in these groups.
 pub(super) fn covers(context: &Context<'_>, partitions: &[PartitionPlan], groups: &[Group]) -> Vec<FusionCover> {
     let mut grouped = EntitySet::new();
     grouped.extend(groups.iter().flat_map(|group| group.roots.iter().copied()));
-    let operators = partitions.iter().flat_map(|plan| &plan.operators);
-    let others = operators.filter(|operator| !grouped.contains(operator.root) && is_worth_fusing(context, operator));
+    let others = apart(partitions.iter(), groups).into_iter();
+    let others = others.filter(|operator| !grouped.contains(operator.root) && is_worth_fusing(context, operator));
     let others = others.filter_map(|operator| cover(context, operator));
     groups.iter().filter_map(|group| group.cover(context)).chain(others).collect()
 }
 
-/// Seconds of the partitions' operators and of the full aggregates outside, those of a group in one pass.
-pub(super) fn seconds(context: &Context<'_>, model: &CostModel, partitions: &[PartitionPlan], groups: &[Group]) -> f64 {
-    let outside = outside_partitions(context, partitions);
-    let outside = outside.iter().map(|operator| outside_seconds(context, model, operator));
-    partitions.iter().map(|plan| plan.seconds).chain(outside).sum::<f64>()
-        - groups.iter().map(Group::saving).sum::<f64>()
+/// Seconds of the partitions' operators and of these full aggregates outside, those of a group in one pass.
+pub(super) fn seconds<'p>(
+    context: &Context<'_>,
+    model: &CostModel,
+    partitions: impl Iterator<Item = &'p PartitionPlan> + Clone,
+    outside: &[Operator],
+    groups: &[Group],
+) -> f64 {
+    let passes: Vec<&Group> = groups.iter().filter(|group| group.is_pass()).collect();
+    let is_merged = |aggregate: &&Operator| passes.iter().any(|pass| pass.roots.contains(&aggregate.root));
+    let outside = outside.iter().filter(|aggregate| !is_merged(aggregate));
+    let outside = outside.map(|aggregate| outside_seconds(context, model, aggregate));
+    let apart = apart(partitions, groups).into_iter().map(|operator| model.operator_seconds(context, operator));
+    apart.chain(outside).chain(passes.iter().map(|pass| pass.seconds)).sum()
 }
 
 pub(crate) fn is_full_aggregate(context: &Context<'_>, id: HopId) -> bool {
@@ -150,9 +189,14 @@ impl Group {
         Some(merged)
     }
 
+    /// Whether several aggregates are computed together.
+    fn is_pass(&self) -> bool {
+        self.roots.len() > 1
+    }
+
     /// Seconds that one pass saves.
     pub(super) fn saving(&self) -> f64 {
-        if self.roots.len() > 1 { self.alone - self.seconds } else { 0.0 }
+        if self.is_pass() { self.alone - self.seconds } else { 0.0 }
     }
 
     /// Whether the two run over cells of equal sizes, share a matrix, and neither reads the other's results.

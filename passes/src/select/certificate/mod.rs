@@ -43,8 +43,8 @@ pub enum CertificateError {
     /// A fused operator of a partition that is not among the covers.
     #[error("no cover is the fused operator that computes {0}")]
     Uncovered(HopId),
-    /// A partition whose operators do not cost what it says, in seconds.
-    #[error("the operators of a partition cost {found} s, not {claimed} s")]
+    /// A partition, or a whole plan, whose operators do not cost what it says, in seconds.
+    #[error("the operators cost {found} s, not {claimed} s")]
     Cost {
         /// What the plan says.
         claimed: f64,

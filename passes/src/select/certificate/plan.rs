@@ -2,7 +2,8 @@
 
 use super::{CertificateError, is_at_most};
 use crate::construct::outside_inputs;
-use crate::cost::CostModel;
+use crate::cost::{CostModel, Operator};
+use crate::select::multi_aggregate::{outside_partitions, outside_seconds};
 use crate::select::{FusionPlan, PartitionPlan, is_worth_fusing, verify_cover};
 use crate::template::Context;
 use fuseline_ir::hop::{FusionCover, HopId};
@@ -11,7 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks that every cover can be constructed, that what the DAG's outputs and effects need is computed exactly once, by
 /// a cover or a basic operator, that no operator waits for itself, and that each partition's operators are among these,
-/// cost what the partition says, and no less than its bound, and that the plan's bound does not exceed its cost.
+/// cost what the partition says, and no less than its bound, and that everything together costs what the plan says, and no
+/// less than its bound.
 ///
 /// # Errors
 /// The first rule that is broken: a defect of selection.
@@ -36,7 +38,35 @@ pub fn check_plan(context: &Context<'_>, model: &CostModel, plan: &FusionPlan) -
     if !is_at_most(plan.bound, plan.seconds) {
         return Err(CertificateError::Bound { claimed: plan.bound, proven: plan.seconds });
     }
-    plan.partitions.iter().try_for_each(|partition| check_partition(context, model, plan, partition))
+    let is_needed = |id: HopId| computed.contains(&id);
+    plan.partitions.iter().try_for_each(|partition| check_partition(context, model, plan, partition, &is_needed))?;
+    check_seconds(context, model, plan, &is_needed)
+}
+
+/// Checks that the plan costs what its multi-aggregates and all other operators do that are needed.
+fn check_seconds(
+    context: &Context<'_>,
+    model: &CostModel,
+    plan: &FusionPlan,
+    is_needed: &dyn Fn(HopId) -> bool,
+) -> Result<(), CertificateError> {
+    let passes: Vec<&FusionCover> = plan.covers.iter().filter(|cover| cover.template == TemplateType::MAgg).collect();
+    let is_apart = |operator: &&Operator| {
+        is_needed(operator.root) && !passes.iter().any(|pass| pass.roots.contains(&operator.root))
+    };
+    let inside = plan.partitions.iter().flat_map(|partition| &partition.operators).filter(is_apart);
+    let inside = inside.map(|operator| model.operator_seconds(context, operator));
+    let outside = outside_partitions(context, &plan.partitions);
+    let outside = outside.iter().filter(is_apart).map(|operator| outside_seconds(context, model, operator));
+    let together = passes.iter().map(|cover| model.cover_seconds(context, cover));
+    check_sum(plan.seconds, inside.chain(outside).chain(together).sum())
+}
+
+fn check_sum(claimed: f64, found: f64) -> Result<(), CertificateError> {
+    if is_at_most(claimed, found) && is_at_most(found, claimed) {
+        return Ok(());
+    }
+    Err(CertificateError::Cost { claimed, found })
 }
 
 /// The operators whose values are needed, in an order in which each can be computed.
@@ -64,6 +94,7 @@ fn check_partition(
     model: &CostModel,
     plan: &FusionPlan,
     partition: &PartitionPlan,
+    is_needed: &dyn Fn(HopId) -> bool,
 ) -> Result<(), CertificateError> {
     let mut roots = BTreeSet::new();
     for operator in &partition.operators {
@@ -75,7 +106,7 @@ fn check_partition(
                 && cover.roots.contains(&operator.root)
                 && operator.members.iter().all(|member| cover.members.contains(member))
         };
-        if is_worth_fusing(context, operator) && !plan.covers.iter().any(contains) {
+        if is_needed(operator.root) && is_worth_fusing(context, operator) && !plan.covers.iter().any(contains) {
             return Err(CertificateError::Uncovered(operator.root));
         }
     }
@@ -92,9 +123,7 @@ fn check_partition(
     }
     let found: f64 = partition.operators.iter().map(|operator| model.operator_seconds(context, operator)).sum();
     let claimed = partition.seconds;
-    if !is_at_most(claimed, found) || !is_at_most(found, claimed) {
-        return Err(CertificateError::Cost { claimed, found });
-    }
+    check_sum(claimed, found)?;
     if partition.bound > claimed {
         return Err(CertificateError::Bound { claimed: partition.bound, proven: claimed });
     }

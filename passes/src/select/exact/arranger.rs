@@ -6,7 +6,9 @@
 //! its unions save over their parts: ways are solved in the order of the lower bounds that this gives, until these reach
 //! the best plan.
 
-use super::super::multi_aggregate::{Group, are_independent, is_full_aggregate, outside_partitions, outside_seconds};
+use super::super::multi_aggregate::{
+    self, Group, are_independent, is_full_aggregate, outside_partitions, outside_seconds,
+};
 use super::super::{PartitionPlan, ROUNDING};
 use super::components::{Component, components};
 use super::group_set::GroupSet;
@@ -57,6 +59,10 @@ impl Arranger<'_> {
         for component in components(self.context, partitions) {
             let plans = component.partitions.iter().map(|&number| &partitions[number]);
             let apart = self.apart(plans, &component.outside);
+            if apart.is_infinite() {
+                // A constraint forbids every plan, with passes or without.
+                return f64::INFINITY;
+            }
             bound += self.improve_component(&component, apart, partitions, groups) - apart;
         }
         bound
@@ -81,11 +87,9 @@ impl Arranger<'_> {
             return joint.least();
         }
         let is_inside = |group: &Group| group.roots.iter().any(|root| component.aggregates.contains(root));
-        let others: Vec<Group> = groups.iter().filter(|group| !is_inside(group)).cloned().collect();
-        let outside = component.outside.iter().map(|operator| outside_seconds(self.context, self.model, operator));
-        let plans = component.partitions.iter().map(|&number| partitions[number].seconds);
-        let saved: f64 = groups.iter().filter(|group| is_inside(group)).map(Group::saving).sum();
-        let mut least = plans.chain(outside).sum::<f64>() - saved;
+        let (own, others): (Vec<Group>, Vec<Group>) = groups.iter().cloned().partition(is_inside);
+        let plans = component.partitions.iter().map(|&number| &partitions[number]);
+        let mut least = multi_aggregate::seconds(self.context, self.model, plans, &component.outside, &own);
 
         let (mut bound, mut best) = (least, None);
         let (merged, is_complete) = joint.merged();
@@ -231,6 +235,7 @@ impl<'a> Joint<'a> {
         };
         for variable in problem.variables.iter_mut().filter(is_open) {
             variable.candidates.iter_mut().for_each(|candidate| candidate.seconds = 0.0);
+            variable.floor = Some(0.0);
         }
         for aggregate in &self.aggregates {
             let mut candidates = aggregate.by_itself();

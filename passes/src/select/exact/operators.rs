@@ -173,7 +173,9 @@ impl<'a> Groups<'a> {
         let below = self.below(root);
         let last = self.branches + limit;
         let mut found = Candidates { list: Vec::new(), is_complete: true };
-        let mut seen: BTreeMap<_, Vec<GroupSet>> = BTreeMap::new();
+        // By operator: the templates as which it grew, with what was left to decide. Row operators that do a Cell operator's
+        // work grow to others than Cell operators when something is cut off.
+        let mut seen: BTreeMap<_, Vec<(TemplateType, GroupSet)>> = BTreeMap::new();
         let mut is_always_fused = false;
         for template in STARTS {
             let is_start = |entry: &Entry| entry.ttype == template && entry.is_valid;
@@ -195,9 +197,9 @@ impl<'a> Groups<'a> {
                 let mut leads_on = operators.is_empty();
                 for operator in operators {
                     let earlier = seen.entry((operator.template, operator.members.clone())).or_default();
-                    leads_on |= !earlier.iter().any(|earlier| open.is_subset(earlier));
+                    leads_on |= !earlier.iter().any(|(grown_as, all)| *grown_as == template && open.is_subset(all));
                     let is_new = earlier.is_empty();
-                    earlier.push(open.clone());
+                    earlier.push((template, open.clone()));
                     if is_new {
                         self.list(operator, &mut found);
                     }

@@ -4,10 +4,11 @@ mod multi_aggregates;
 
 use super::super::enumerate::{self, Found};
 use super::super::space::{SearchSpace, constructible};
-use super::super::tests::{campaign, random_dag};
+use super::super::tests::{campaign, random_dag, random_machine};
 use super::super::*;
 use super::{elimination, solve};
 use crate::explore::explore_in;
+use crate::machine::Machine;
 use crate::template::TEMPLATES;
 use crate::testing::Random;
 use fuseline_ir::memo::MemoEntry;
@@ -32,13 +33,19 @@ struct Case<'a> {
 }
 
 /// Calls the function for the partitions of a DAG that leave something to decide.
-fn for_each_partition(dag: &HopDag, mut function: impl FnMut(&Case<'_>)) {
+fn for_each_partition(dag: &HopDag, function: impl FnMut(&Case<'_>)) {
+    for_each_partition_on(&CostModel::default(), dag, function);
+}
+
+/// [`for_each_partition`] under another cost model.
+fn for_each_partition_on(model: &CostModel, dag: &HopDag, mut function: impl FnMut(&Case<'_>)) {
     let limits = TemplateLimits::tiny();
     let context = Context::new(dag, &limits);
-    let memo = prepare(&context, &explore_in(&context, TEMPLATES), SelectPolicy::CostBased);
+    let mut memo = prepare(&context, &explore_in(&context, TEMPLATES), SelectPolicy::CostBased);
+    prune_impossible(&context, model, &mut memo);
     for partition in &partition_in(&context, &memo) {
         if !partition.points.is_empty() {
-            function(&Case { context: &context, memo: &memo, partition, model: CostModel::default() });
+            function(&Case { context: &context, memo: &memo, partition, model: model.clone() });
         }
     }
 }
@@ -207,11 +214,15 @@ fn the_solver_equals_a_naive_one() {
         let mut random = Random(seed);
         let operations = 3 + random.below(8);
         let dag = random_dag(&mut random, operations);
-        for_each_partition(&dag, |case| {
+        let machine = if seed % 2 == 0 { Machine::default() } else { random_machine(&mut random) };
+        for_each_partition_on(&CostModel::new(machine), &dag, |case| {
             let Some(optimum) = (Naive { case }).optimum() else { return };
-            let plan = case.solve(ENOUGH);
-            let difference = (plan.seconds - optimum).abs();
-            assert!(difference <= ROUNDING * optimum, "{seed}: {} != {optimum}\n{dag}", plan.seconds);
+            let Some(plan) = solve(case.context, case.memo, case.partition, &case.model, ENOUGH, f64::INFINITY) else {
+                assert!(optimum.is_infinite(), "{seed}\n{dag}");
+                return;
+            };
+            let is_equal = plan.seconds == optimum || (plan.seconds - optimum).abs() <= ROUNDING * optimum;
+            assert!(is_equal, "{seed}: {} != {optimum}\n{dag}", plan.seconds);
             assert_eq!(plan.bound, plan.seconds, "{seed}");
             compared += 1;
             decided += usize::from(case.partition.points.len() > 2);

@@ -2,6 +2,7 @@
 
 mod dags;
 mod enumeration;
+mod machines;
 mod structure;
 
 use super::*;
@@ -11,6 +12,7 @@ use crate::testing::{self, Dag, Random};
 pub(super) use dags::random_dag;
 pub(super) use enumeration::campaign;
 use fuseline_ir::ops::UnaryOp;
+pub(super) use machines::random_machine;
 
 fn plan_with(dag: &HopDag, policy: SelectPolicy, limits: &SearchLimits) -> FusionPlan {
     let template_limits = TemplateLimits::tiny();
