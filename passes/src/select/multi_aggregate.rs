@@ -15,7 +15,6 @@ use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::Direction;
-use std::cmp::Reverse;
 
 /// Full aggregates to be computed together, by these operators.
 #[derive(Clone)]
@@ -79,28 +78,31 @@ pub(super) fn greedy(context: &Context<'_>, model: &CostModel, partitions: &[Par
 /// The operators of the partitions that run by themselves: those that no pass computes, besides what only an operator
 /// of the pass read that another one of the pass has at hand.
 pub(super) fn apart<'p>(
-    partitions: impl Iterator<Item = &'p PartitionPlan> + Clone,
+    context: &Context<'_>,
+    partitions: impl Iterator<Item = &'p PartitionPlan>,
     groups: &[Group],
 ) -> Vec<&'p Operator> {
-    let (mut merged, mut needed) = (EntitySet::new(), EntitySet::new());
+    let mut pass_of = SecondaryMap::<HopId, Option<&Group>>::new();
     for pass in groups.iter().filter(|group| group.is_pass()) {
-        merged.extend(pass.roots.iter().copied());
-        needed.extend(pass.inputs.iter().copied());
-    }
-    for PartitionPlan { partition, .. } in partitions.clone() {
-        needed.extend(partition.roots.iter().chain(&partition.externally_consumed).copied());
+        pass.roots.iter().for_each(|&root| pass_of[root] = Some(pass));
     }
     let mut operators: Vec<&Operator> =
-        partitions.flat_map(|plan| &plan.operators).filter(|operator| !merged.contains(operator.root)).collect();
-    // Readers follow what they read.
-    operators.sort_by_key(|operator| Reverse(operator.root));
-    operators.retain(|operator| {
-        let is_needed = needed.contains(operator.root);
-        if is_needed {
-            needed.extend(operator.inputs.iter().copied());
+        partitions.flat_map(|plan| &plan.operators).filter(|operator| pass_of[operator.root].is_none()).collect();
+    let mut operator_of = SecondaryMap::<HopId, Option<&Operator>>::new();
+    operators.iter().for_each(|operator| operator_of[operator.root] = Some(operator));
+    let mut needed = EntitySet::new();
+    let mut pending = context.dag.roots();
+    while let Some(id) = pending.pop() {
+        if needed.insert(id) {
+            let inputs: &[HopId] = match (pass_of[id], operator_of[id]) {
+                (Some(pass), _) => &pass.inputs,
+                (None, Some(operator)) => &operator.inputs,
+                (None, None) => &context.hop(id).inputs,
+            };
+            pending.extend_from_slice(inputs);
         }
-        is_needed
-    });
+    }
+    operators.retain(|operator| needed.contains(operator.root));
     operators
 }
 
@@ -108,7 +110,7 @@ pub(super) fn apart<'p>(
 pub(super) fn covers(context: &Context<'_>, partitions: &[PartitionPlan], groups: &[Group]) -> Vec<FusionCover> {
     let mut grouped = EntitySet::new();
     grouped.extend(groups.iter().flat_map(|group| group.roots.iter().copied()));
-    let others = apart(partitions.iter(), groups).into_iter();
+    let others = apart(context, partitions.iter(), groups).into_iter();
     let others = others.filter(|operator| !grouped.contains(operator.root) && is_worth_fusing(context, operator));
     let others = others.filter_map(|operator| cover(context, operator));
     groups.iter().filter_map(|group| group.cover(context)).chain(others).collect()
@@ -118,7 +120,7 @@ pub(super) fn covers(context: &Context<'_>, partitions: &[PartitionPlan], groups
 pub(super) fn seconds<'p>(
     context: &Context<'_>,
     model: &CostModel,
-    partitions: impl Iterator<Item = &'p PartitionPlan> + Clone,
+    partitions: impl Iterator<Item = &'p PartitionPlan>,
     outside: &[Operator],
     groups: &[Group],
 ) -> f64 {
@@ -126,7 +128,8 @@ pub(super) fn seconds<'p>(
     let is_merged = |aggregate: &&Operator| passes.iter().any(|pass| pass.roots.contains(&aggregate.root));
     let outside = outside.iter().filter(|aggregate| !is_merged(aggregate));
     let outside = outside.map(|aggregate| outside_seconds(context, model, aggregate));
-    let apart = apart(partitions, groups).into_iter().map(|operator| model.operator_seconds(context, operator));
+    let apart =
+        apart(context, partitions, groups).into_iter().map(|operator| model.operator_seconds(context, operator));
     apart.chain(outside).chain(passes.iter().map(|pass| pass.seconds)).sum()
 }
 

@@ -4,7 +4,6 @@ use super::super::tests::{campaign, random_dag};
 use super::super::{Enumeration, select_in};
 use super::*;
 use crate::explore::explore_in;
-use crate::joint::plan_seconds;
 use crate::partition::partition_in;
 use crate::template::{TEMPLATES, TemplateLimits};
 use crate::testing::{Dag, Random, mlogreg};
@@ -52,8 +51,7 @@ fn plans_and_bounds_are_what_they_say() {
     assert!(certified > 100 && certified * 100 > partitions * 98, "{certified} of {partitions}");
 }
 
-/// One of two aggregates reads what the other one computes: in one pass it is at hand, and nothing materialises it. The
-/// plan costs what its operators do.
+/// One of two aggregates reads what the other one computes: in one pass it is at hand, and nothing materialises it.
 #[test]
 fn what_a_pass_has_at_hand_is_not_materialised() {
     let mut d = Dag::default();
@@ -72,9 +70,8 @@ fn what_a_pass_has_at_hand_is_not_materialised() {
             let policy = SelectPolicy::Random { seed };
             let plan = select_in(context, memo, policy, &model, &SearchLimits::default());
             assert_eq!(check_plan(context, &model, &plan), Ok(()), "{seed}");
-            let price = plan_seconds(context, &plan, &model);
-            assert!(is_at_most(plan.seconds, price) && is_at_most(price, plan.seconds), "{seed}");
-            let materializes = plan.partitions[0].operators.iter().any(|operator| operator.root == shared);
+            let mut operators = plan.partitions.iter().flat_map(|partition| &partition.operators);
+            let materializes = operators.any(|operator| operator.root == shared);
             spared += usize::from(materializes && plan.covers.iter().all(|cover| !cover.roots.contains(&shared)));
         }
     });
