@@ -214,7 +214,7 @@ fn the_solver_equals_a_naive_one() {
         let mut random = Random(seed);
         let operations = 3 + random.below(8);
         let dag = random_dag(&mut random, operations);
-        let machine = if seed % 2 == 0 { Machine::default() } else { random_machine(&mut random) };
+        let machine = if seed.is_multiple_of(2) { Machine::default() } else { random_machine(&mut random) };
         for_each_partition_on(&CostModel::new(machine), &dag, |case| {
             let Some(optimum) = (Naive { case }).optimum() else { return };
             let Some(plan) = solve(case.context, case.memo, case.partition, &case.model, ENOUGH, f64::INFINITY) else {

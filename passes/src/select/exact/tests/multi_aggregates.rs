@@ -193,7 +193,7 @@ fn with_start(dag: &HopDag, model: CostModel, function: impl FnOnce(&Start<'_>))
 
 /// The default machine, or for one seed of four a random one.
 fn model(seed: u64, random: &mut Random) -> CostModel {
-    if seed % 4 == 0 { CostModel::new(random_machine(random)) } else { CostModel::default() }
+    if seed.is_multiple_of(4) { CostModel::new(random_machine(random)) } else { CostModel::default() }
 }
 
 /// X11: a decision about everything at once is no worse than merging afterwards, and sometimes better; its bound holds.
