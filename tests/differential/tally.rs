@@ -2,7 +2,7 @@
 
 use super::configuration::{Configuration, Plan, THREADS, cpus};
 use super::leaves::{DENSITIES, FORMATS, ValueClass};
-use fuseline_ir::hop::{HopOp, NaryOp, ReorgOp};
+use fuseline_ir::hop::{FusedOp, HopOp, NaryOp, ReorgOp};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -138,6 +138,7 @@ fn wanted(has_llvm: bool) -> Vec<(&'static str, Vec<String>)> {
         ("arithmetic", names(&["default", "strict"])),
         ("rewrites", names(&["on", "off"])),
         ("template", names(&["cell", "row", "magg", "outer"])),
+        ("hand-coded", hand_coded()),
         ("operator", operators()),
     ];
     if has_llvm {
@@ -146,6 +147,14 @@ fn wanted(has_llvm: bool) -> Vec<(&'static str, Vec<String>)> {
         wanted.push(("llvm", names(&["Direct", "O3"])));
     }
     wanted
+}
+
+/// The kinds of hand-coded fused operators.
+fn hand_coded() -> Vec<String> {
+    let kind = |op: FusedOp| op.to_string().split('.').next().unwrap_or_default().to_owned();
+    let mut kinds: Vec<String> = FusedOp::all().into_iter().map(kind).collect();
+    kinds.dedup();
+    kinds
 }
 
 /// Every operator that the oracle evaluates and templates may meet.
