@@ -100,8 +100,7 @@ impl Checker {
         self.tally.execution(configuration);
         for (name, &count) in &outcome.statistics.fused_operators {
             if configuration.plan == Plan::HandCoded {
-                let kind = name.split('.').next().unwrap_or_default();
-                self.tally.add("hand-coded", kind, count);
+                self.tally.add("hand-coded", name.clone(), count);
                 continue;
             }
             let template = name.split(' ').next().unwrap_or_default();

@@ -169,6 +169,13 @@ pub(crate) fn draw(seed: u64, with_llvm: bool) -> Vec<Configuration> {
     tiers.into_iter().map(|(plan, tier)| Configuration { plan, rules, tier }).collect()
 }
 
+/// Hand-coded operators on every number of threads, for a single case.
+pub(crate) fn hand_coded(rules: Rules) -> Vec<Configuration> {
+    let cpus = cpus();
+    let tiers = THREADS.iter().enumerate().map(|(turn, &threads)| Tier::interp(cpus[turn % cpus.len()], threads));
+    tiers.map(|tier| Configuration { plan: Plan::HandCoded, rules, tier }).collect()
+}
+
 /// Every plan on several tiers, for a single case.
 pub(crate) fn all(rules: Rules) -> Vec<Configuration> {
     let cpus = cpus();

@@ -7,7 +7,7 @@
 use super::generate::Generator;
 use super::tally::Tally;
 use fuseline_ir::Value;
-use fuseline_ir::hop::{HopOp, NaryOp, ReorgOp};
+use fuseline_ir::hop::{Function, HopOp, NaryOp, ReorgOp};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use rand::seq::IndexedRandom;
 use std::collections::BTreeMap;
@@ -174,6 +174,8 @@ fn operation(mnemonic: &str) -> Option<HopOp> {
     let reorg = ReorgOp::ALL.iter().map(|&op| HopOp::Reorg(op));
     let aggregates = AggOp::ALL.iter().flat_map(|&op| Direction::ALL.iter().map(move |&d| HopOp::AggUnary(op, d)));
     let cumulative = AggOp::ALL.iter().map(|&op| HopOp::Cumulative(op));
+    let row_index = [Function::RowIndexMax, Function::RowIndexMin]
+        .map(|function| HopOp::Parameterized { function, names: Vec::new() });
     let outer = BinaryOp::ALL.iter().map(|&op| HopOp::Outer(op));
     unary
         .chain(binary)
@@ -184,6 +186,7 @@ fn operation(mnemonic: &str) -> Option<HopOp> {
         .chain(cumulative)
         .chain(outer)
         .chain([HopOp::MatMul])
+        .chain(row_index)
         .find(|op| op.to_string() == mnemonic)
 }
 

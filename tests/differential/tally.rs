@@ -2,7 +2,7 @@
 
 use super::configuration::{Configuration, Plan, THREADS, cpus};
 use super::leaves::{DENSITIES, FORMATS, ValueClass};
-use fuseline_ir::hop::{FusedOp, HopOp, NaryOp, ReorgOp};
+use fuseline_ir::hop::{HopOp, NaryOp, ReorgOp};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -60,6 +60,11 @@ impl Tally {
             self.count("primitives", format!("{:?}", tier.primitives));
             self.count("llvm", format!("{:?}", tier.llvm));
         }
+    }
+
+    /// How often a value of an axis was met.
+    pub(crate) fn count_of(&self, axis: &str, value: &str) -> u64 {
+        self.axes.get(axis).and_then(|values| values.get(value)).copied().unwrap_or(0)
     }
 
     pub(crate) fn merge(&mut self, other: Tally) {
@@ -138,7 +143,6 @@ fn wanted(has_llvm: bool) -> Vec<(&'static str, Vec<String>)> {
         ("arithmetic", names(&["default", "strict"])),
         ("rewrites", names(&["on", "off"])),
         ("template", names(&["cell", "row", "magg", "outer"])),
-        ("hand-coded", hand_coded()),
         ("operator", operators()),
     ];
     if has_llvm {
@@ -147,14 +151,6 @@ fn wanted(has_llvm: bool) -> Vec<(&'static str, Vec<String>)> {
         wanted.push(("llvm", names(&["Direct", "O3"])));
     }
     wanted
-}
-
-/// The kinds of hand-coded fused operators.
-fn hand_coded() -> Vec<String> {
-    let kind = |op: FusedOp| op.to_string().split('.').next().unwrap_or_default().to_owned();
-    let mut kinds: Vec<String> = FusedOp::all().into_iter().map(kind).collect();
-    kinds.dedup();
-    kinds
 }
 
 /// Every operator that the oracle evaluates and templates may meet.

@@ -117,8 +117,8 @@ const COMPARISONS: [BinaryOp; 6] = [
     BinaryOp::NotEqual,
 ];
 
-/// Functions of weighted products.
-const FUNCTIONS: [UnaryOp; 14] = [
+/// Functions of weighted products; the sigmoid has operators of its own.
+const FUNCTIONS: [UnaryOp; 12] = [
     UnaryOp::Abs,
     UnaryOp::Round,
     UnaryOp::Ceil,
@@ -128,11 +128,9 @@ const FUNCTIONS: [UnaryOp; 14] = [
     UnaryOp::Sqrt,
     UnaryOp::Sin,
     UnaryOp::Cos,
-    UnaryOp::Sigmoid,
     UnaryOp::Sprop,
     UnaryOp::Pow2,
     UnaryOp::Mult2,
-    UnaryOp::Neg,
 ];
 
 /// The product that weights meet.

@@ -21,6 +21,7 @@ pub fn ternary(
     if let Some(result) = over_nonzeros(context, op, operands, (rows, cols)) {
         return Ok(MatrixBlock::from(result).in_best_format());
     }
+    let was_sparse = operands.iter().any(|operand| matches!(operand, Operand::Matrix(block) if block.is_sparse()));
     let [a, b, c] = operands.map(|operand| Source::new(operand, rows, cols));
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     // Equal shapes and scalars are long runs, however narrow the matrix is.
@@ -41,7 +42,10 @@ pub fn ternary(
             context.primitives.ternary(op, out.len() / len.max(1), len, sources, TileMut::new(out, len));
         });
     });
-    Ok(MatrixBlock::from(result).in_best_format())
+    let result = MatrixBlock::from(result);
+    // Choices and replacements may leave few cells; sums of dense operands hardly do.
+    let is_sum = matches!(op, TernaryOp::PlusMult | TernaryOp::MinusMult);
+    Ok(if is_sum && !was_sparse { result } else { result.in_best_format() })
 }
 
 /// The result over the non-zeros of an operand whose zeros stay zeros.

@@ -8,8 +8,8 @@ use fuseline_ir::hop::ChainWeight;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{Tile, TileMut};
 
-/// Cells, or non-zeros, of rows that stay in the first level of cache.
-const TILE: usize = 2048;
+/// Cells, or non-zeros, of rows that stay in the second level of cache; the result is read and written once for them.
+const TILE: usize = 1 << 14;
 
 /// `t(X) %*% (X %*% v)`, with the inner product multiplied with `y`, or `y` subtracted from it: n x 1.
 ///

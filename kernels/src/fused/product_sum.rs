@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// Cells of a product that stay in the first level of cache.
 const TILE: usize = 2048;
 
+/// Cells of rows that stay in the second level of cache; sums of columns are read and written once for them.
+const ROWS_TILE: usize = 1 << 14;
+
 /// The sum of the product of matrices of one size: of all cells, or down each column (1 x n).
 ///
 /// # Errors
@@ -101,7 +104,7 @@ fn dense_block(primitives: &Primitives, factors: &[&Dense], start: usize) -> f64
 
 fn dense_columns(context: &KernelContext<'_>, factors: &[&Dense]) -> Vec<f64> {
     let (rows, cols) = (factors[0].rows(), factors[0].cols());
-    let tile_rows = (TILE / cols.max(1)).max(1);
+    let tile_rows = (ROWS_TILE / cols.max(1)).max(1);
     accumulate(context, partial_ranges(rows, cols), cols, |range, acc| {
         let (mut pair, mut products) = (vec![0.0; tile_rows * cols], vec![0.0; tile_rows * cols]);
         for start in range.clone().step_by(tile_rows) {

@@ -5,7 +5,7 @@
 //! as one aggregate. `(t ?V)` also stands for a factor that is no transpose, which is transposed once more.
 
 use fuseline_ir::hop::{ChainWeight, Expression, FusedOp, HopOp, LossWeight, Side};
-use fuseline_ir::ops::TernaryOp;
+use fuseline_ir::ops::{BinaryOp, TernaryOp, UnaryOp};
 use std::sync::LazyLock;
 
 /// What an operator saves, the most first: where patterns overlap, the earlier family takes the operators.
@@ -86,7 +86,10 @@ fn patterns_of(op: FusedOp) -> Vec<Pattern> {
             patterns.push(plain(&definition.replace("(minus ?X (matmul ?U (t ?V)))", "(minus (matmul ?U (t ?V)) ?X)")));
         }
         // t(U) %*% Z is the transpose of t(Z) %*% U.
-        FusedOp::WeightedProduct(_, Side::Left) => patterns.push(transposed(plain(&definition))),
+        FusedOp::WeightedProduct(_, Side::Left) => {
+            patterns.push(transposed(plain(&definition)));
+            patterns.push(plain(&with_transposed_weights(&definition)));
+        }
         FusedOp::MatrixChain(ChainWeight::None | ChainWeight::Times | ChainWeight::Minus) => {
             patterns.push(transposed(plain(&definition)));
         }
@@ -96,9 +99,22 @@ fn patterns_of(op: FusedOp) -> Vec<Pattern> {
             let cubed = format!("(sum.{direction} (pow ?X 3))");
             patterns.push(Pattern { inputs: vec!["X", "X", "X"], ..plain(&cubed) });
         }
+        FusedOp::WeightedUnary(BinaryOp::Mult, UnaryOp::Mult2) => {
+            patterns.push(plain("(mult ?W (mult 2 (matmul ?U (t ?V))))"));
+        }
         _ => {}
     }
     patterns
+}
+
+/// The pattern `t(Z) %*% U` with the transposes moved to the weights and factors of `Z`, as rewrites leave it: that spares
+/// transposing the weights.
+fn with_transposed_weights(definition: &str) -> String {
+    let inner = definition.strip_prefix("(matmul (t ").and_then(|rest| rest.strip_suffix(") ?U)"));
+    let weighted = inner.expect("the operator multiplies transposed weights with U");
+    let weighted = weighted.replace("(matmul ?U (t ?V))", "(matmul ?V (t ?U))");
+    let weighted = weighted.replace("?W", "(t ?W)").replace("?X", "(t ?X)");
+    format!("(matmul {weighted} ?U)")
 }
 
 /// The pattern `t(A) %*% B` as `t(B) %*% A`, which is its transpose.
