@@ -1,7 +1,7 @@
 //! Hand-coded fused operators in the place of the patterns that they were written for: the paper's baseline "Fused"
 //! (section 5), which competes with generated operators.
 //!
-//! Patterns are data ([`patterns`]). An operator takes the place of a pattern where its inputs have shapes that it is
+//! Patterns are data, in the table of `patterns`. An operator takes the place of a pattern where its inputs have shapes that it is
 //! made for, and where nothing else needs what the pattern computes on the way: that would be computed anyway.
 //! Transposes, which products read through, and comparisons with zero are exempt.
 //!
@@ -132,10 +132,7 @@ impl Fusion<'_> {
         let size = |name: &str| self.size(found, name);
         let same = |one: &str, other: &str| size(one).known_dims().is_some() && size(one).same_dims(&size(other));
         let is_column = |name: &str| found.get(name).is_none() || size(name).cols == Some(1);
-        let op = match pattern.operator {
-            HopOp::Fused(op) => op,
-            _ => return same("X", "Y"),
-        };
+        let HopOp::Fused(op) = pattern.operator else { return same("X", "Y") };
         match op {
             FusedOp::TransposeSelf(_) | FusedOp::OuterAggregate(..) => true,
             FusedOp::MatrixChain(_) => is_column("V") && is_column("Y") && has_weight_per_row(size("X"), size("Y")),

@@ -52,9 +52,15 @@ fn instance(pattern: &Pattern) -> (HopDag, HopId) {
     (dag, root)
 }
 
+/// Hand-coded operators, and products that none took the place of.
 fn hand_coded(dag: &HopDag) -> Vec<&HopOp> {
-    let is_hand_coded = |op: &&HopOp| matches!(op, HopOp::Fused(_) | HopOp::Ternary(_)) || matches!(op, HopOp::MatMul);
+    let is_hand_coded = |op: &&HopOp| matches!(op, HopOp::Fused(_) | HopOp::Ternary(_) | HopOp::MatMul);
     dag.hops.values().map(|hop| &hop.op).filter(is_hand_coded).collect()
+}
+
+/// The mnemonics of the hand-coded operators.
+fn names_of(dag: &HopDag) -> Vec<String> {
+    hand_coded(dag).into_iter().map(HopOp::to_string).collect()
 }
 
 #[test]
@@ -136,8 +142,7 @@ fn weighted_operators_come_before_aggregates() {
     let both = d.mult(x, weighted);
     let sum = d.sum(both);
     d.write("s", sum);
-    let names: Vec<String> = hand_coded(&fuse_by_hand(&d.dag, false)).iter().map(|op| op.to_string()).collect();
-    assert_eq!(names, ["wumm.mult.log", "tak2.full"]);
+    assert_eq!(names_of(&fuse_by_hand(&d.dag, false)), ["wumm.mult.log", "tak2.full"]);
 }
 
 /// `(W / (U %*% H)) %*% t(H)`: the factor is the transpose that is there.
@@ -151,8 +156,7 @@ fn a_factor_may_be_written_without_a_transpose() {
     let result = d.matmul(quotient, transposed);
     d.write("r", result);
     let fused = fuse_by_hand(&d.dag, false);
-    let names: Vec<String> = hand_coded(&fused).iter().map(|op| op.to_string()).collect();
-    assert_eq!(names, ["wdivmm.right.div"]);
+    assert_eq!(names_of(&fused), ["wdivmm.right.div"]);
     assert_eq!(fused.hops.values().filter(|hop| is_transpose(hop)).count(), 1);
 }
 
@@ -164,8 +168,7 @@ fn strict_arithmetic_skips_no_zeros() {
         let (u, v) = (dag.read_matrix("U", SizeInfo::dims(90, 5)), dag.read_matrix("V", SizeInfo::dims(70, 5)));
         let root = FusedOp::WeightedMultiply.expand(&mut dag, &[w, u, v]).expect("fits");
         dag.write("r", root);
-        let names =
-            |strict| hand_coded(&fuse_by_hand(&dag, strict)).iter().map(|op| op.to_string()).collect::<Vec<_>>();
+        let names = |strict| names_of(&fuse_by_hand(&dag, strict));
         assert_eq!(names(true) == ["wdivmm.basic"], is_replaced);
         assert_eq!(names(false), ["wdivmm.basic"]);
     }
