@@ -87,11 +87,11 @@ fn workloads(scale: Scale, rounds: usize) -> Vec<Workload> {
         rounds,
     };
     let (rows, more_rows, sparse_rows) = match scale {
-        Scale::Quick => (100_000, None, 6_000),
+        Scale::Quick => (100_000, None, 2_000),
         Scale::Full => (1_000_000, Some(10_000_000), 60_000),
     };
-    let ratings = if scale == Scale::Full { (20_000, 10_000) } else { (2_000, 2_000) };
-    let images = if scale == Scale::Full { 10_000 } else { 1_000 };
+    let ratings = if scale == Scale::Full { (20_000, 10_000) } else { (1_000, 1_000) };
+    let images = if scale == Scale::Full { 10_000 } else { 600 };
     let mut all = Vec::new();
     for (rows, rounds) in [Some((rows, rounds)), more_rows.map(|rows| (rows, 3))].into_iter().flatten() {
         let two = || labelled(&format!("dense, {rows} x 10"), rows, 10, "1", 2);

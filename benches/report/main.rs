@@ -36,31 +36,36 @@ fn main() {
     let filters: Vec<&str> = arguments.iter().filter(|name| !name.starts_with('-')).map(String::as_str).collect();
     let is_wanted = |name: &str| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
     let (scale, rounds) = if is_full { (Scale::Full, 15) } else { (Scale::Quick, 5) };
-    let mut parts = introduction(is_full, rounds);
-    if is_wanted("machine") {
-        parts.extend(machine::section(rounds));
-    }
-    let workloads = workloads::all(scale).into_iter();
-    let wanted =
-        workloads.filter(|workload| is_wanted("operators") || is_wanted(&format!("{} {}", workload.name, workload.on)));
-    let measured: Vec<_> = wanted
-        .map(|workload| {
-            eprintln!("{} on {}", workload.name, workload.on);
-            measure(&workload, rounds)
-        })
-        .collect();
-    if !measured.is_empty() {
-        parts.extend(operators::section(&measured));
-    }
-    #[cfg(any(feature = "llvm22", feature = "llvm19"))]
-    if is_wanted("footprint") {
-        parts.extend(footprint::section(scale, rounds));
-    }
-    parts.extend(algorithms::section(scale, rounds.min(5), |name| is_wanted("algorithms") || is_wanted(name)));
     let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/docs");
     let folder = Path::new(if is_full && filters.is_empty() { docs } else { env!("CARGO_TARGET_TMPDIR") });
-    document::write(folder, "Benchmarks", &parts).expect("the report can be written");
+    let mut parts = introduction(is_full, rounds);
+    // Written section by section: the full form takes long.
+    let mut add = |section: Vec<Part>| {
+        parts.extend(section);
+        document::write(folder, "Benchmarks", &parts).expect("the report can be written");
+    };
+    if is_wanted("machine") {
+        add(machine::section(rounds));
+    }
+    add(operators(scale, rounds, is_wanted));
+    #[cfg(any(feature = "llvm22", feature = "llvm19"))]
+    if is_wanted("footprint") {
+        add(footprint::section(scale, rounds.min(5)));
+    }
+    add(algorithms::section(scale, rounds.min(5), |name| is_wanted("algorithms") || is_wanted(name)));
     println!("{}", folder.join("benchmarks.md").display());
+}
+
+fn operators(scale: Scale, rounds: usize, is_wanted: impl Fn(&str) -> bool) -> Vec<Part> {
+    let mut measured = Vec::new();
+    for workload in workloads::all(scale) {
+        let name = format!("{}, {}", workload.name, workload.on);
+        if is_wanted("operators") || is_wanted(&name) {
+            eprintln!("{name}");
+            measured.push(measure(&workload, rounds));
+        }
+    }
+    if measured.is_empty() { Vec::new() } else { operators::section(&measured) }
 }
 
 fn introduction(is_full: bool, rounds: usize) -> Vec<Part> {

@@ -119,9 +119,29 @@ fn narrow_expression_2<const COLS: usize, const K: usize>(x: &[f64], vt: &[f64],
 
 #[inline(always)]
 fn weighted<const K: usize>(p: &[f64], products: [f64; K]) -> [f64; K] {
-    let q: [f64; K] = std::array::from_fn(|k| p[k] * products[k]);
-    let sum: f64 = q.iter().sum();
-    std::array::from_fn(|k| q[k] - p[k] * sum)
+    let (mut q, mut sum) = ([0.0; K], 0.0);
+    for k in 0..K {
+        q[k] = p[k] * products[k];
+        sum += q[k];
+    }
+    for k in 0..K {
+        q[k] -= p[k] * sum;
+    }
+    q
+}
+
+/// A sum in which the compiler finds registers: the upper half is added to the lower one until one cell is left.
+#[inline(always)]
+fn halved_sum<const COLS: usize>(mut cells: [f64; COLS]) -> f64 {
+    let mut width = COLS;
+    while width > 1 {
+        let half = width.div_ceil(2);
+        for j in half..width {
+            cells[j - half] += cells[j];
+        }
+        width = half;
+    }
+    cells[0]
 }
 
 /// Adds each row of X to `K` accumulators, with factors that follow from its products with the rows of `vt`.
@@ -134,7 +154,11 @@ fn wide_rows<const K: usize>(
 ) -> Vec<f64> {
     let mut sums = vec![0.0; K * cols];
     for (r, row) in x.chunks_exact(cols).enumerate() {
-        let factors = factors(r, std::array::from_fn(|k| dot(row, &vt[k * cols..(k + 1) * cols])));
+        let mut products = [0.0; K];
+        for (product, v) in products.iter_mut().zip(vt.chunks_exact(cols)) {
+            *product = dot(row, v);
+        }
+        let factors = factors(r, products);
         for (sum, factor) in sums.chunks_exact_mut(cols).zip(factors) {
             add_scaled(sum, factor, row);
         }
@@ -152,7 +176,15 @@ fn narrow_rows<const COLS: usize, const K: usize>(
     let vt: [[f64; COLS]; K] = std::array::from_fn(|k| std::array::from_fn(|j| vt[k * COLS + j]));
     let mut sums = [[0.0_f64; COLS]; K];
     for (r, row) in x.as_chunks::<COLS>().0.iter().enumerate() {
-        let factors = factors(r, std::array::from_fn(|k| row.iter().zip(&vt[k]).map(|(x, v)| x * v).sum()));
+        let mut products = [0.0; K];
+        for (product, v) in products.iter_mut().zip(&vt) {
+            let mut cells = [0.0; COLS];
+            for j in 0..COLS {
+                cells[j] = row[j] * v[j];
+            }
+            *product = halved_sum(cells);
+        }
+        let factors = factors(r, products);
         for (sum, factor) in sums.iter_mut().zip(factors) {
             add_scaled(sum, factor, row);
         }

@@ -1,7 +1,8 @@
 //! The workloads as one would write them by hand for this machine: the limit that fused operators are held against.
 //!
 //! Functions marked `multiversion` exist for several instruction sets, of which the best of the machine is taken. What
-//! they call is inlined into them, and so compiled for the same instruction set. Threads are those of rayon, as many as
+//! they call is inlined into them, and so compiled for the same instruction set; but not what is inlined into functions of
+//! other crates, such as `array::from_fn`, so that inner loops are written out. Threads are those of rayon, as many as
 //! sessions have, and take pieces of the input; accumulators are private to a piece.
 
 pub(crate) mod dense;

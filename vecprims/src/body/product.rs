@@ -258,7 +258,13 @@ pub(crate) unsafe fn sampled_product<V: Vector, const N: usize>(
         }
         let run = Run::new::<N>(rank);
         let mut pending = Pending::new(|value| value);
-        for row in 0..csr.rows {
+        let mut row = 0;
+        while row < csr.rows {
+            if V::LANES == 8 && row + 1 < csr.rows && csr.has_equal_columns(row, row + 1) {
+                push_pair::<V, N, _>(&mut pending, csr, row, u, v, run, out);
+                row += 2;
+                continue;
+            }
             let std::ops::Range { start: mut position, end } = csr.positions(row);
             let u = u.pointers(row);
             while V::LANES == 8 && position + 4 <= end {
@@ -277,8 +283,52 @@ pub(crate) unsafe fn sampled_product<V: Vector, const N: usize>(
                 pending.push::<Sum>(register, out.add(position));
                 position += 1;
             }
+            row += 1;
         }
         pending.flush::<Sum>();
+    }
+}
+
+/// The products of two rows with positions in the same columns, as all rows of a dense tile: each load of a row of `v`
+/// serves both.
+#[inline(always)]
+unsafe fn push_pair<V: Vector, const N: usize, F: Fn(f64) -> f64>(
+    pending: &mut Pending<V, F>,
+    csr: CsrRows,
+    row: usize,
+    u: Rows,
+    v: Rows,
+    run: Run<V>,
+    out: *mut f64,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let factors: [*const f64; 2] = u.pointers(row);
+        let (first, second) = (csr.positions(row), csr.positions(row + 1).start);
+        let len = first.len();
+        let mut position = 0;
+        while position < len {
+            let count = if position + 3 <= len { 3 } else { 1 };
+            let mut rows = [v.values; 3];
+            for c in 0..count {
+                [rows[c]] = v.pointers(csr.column(first.start + position + c));
+            }
+            let targets = [out.add(first.start + position), out.add(second + position)];
+            if count == 3 {
+                let registers = products::<V, N, 2, 3>(factors, rows, run);
+                for r in 0..2 {
+                    for c in 0..3 {
+                        pending.push::<Sum>(registers[r][c], targets[r].add(c));
+                    }
+                }
+            } else {
+                let registers = products::<V, N, 2, 1>(factors, [rows[0]], run);
+                for r in 0..2 {
+                    pending.push::<Sum>(registers[r][0], targets[r]);
+                }
+            }
+            position += count;
+        }
     }
 }
 
