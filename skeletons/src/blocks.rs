@@ -10,8 +10,8 @@ use std::ops::Range;
 pub(crate) const UNIT_CELLS: usize = 8192;
 /// The units of a block.
 pub(crate) const UNITS_PER_BLOCK: usize = 16;
-/// Values of the factors of a tile's columns, and the least columns: a part of the second-level cache.
-const FACTOR_VALUES: usize = 16384;
+/// Values of the factors of a tile's columns, which stay in the first-level cache, and the least columns.
+const FACTOR_VALUES: usize = 4096;
 const MIN_FACTORS: usize = 32;
 /// The most private partial outputs.
 pub(crate) const MAX_PARTIALS: usize = 16;

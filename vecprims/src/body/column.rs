@@ -17,12 +17,19 @@ pub(crate) trait ChunkBody<V: Vector> {
 /// Cuts `0..len` into chunks of eight registers and a masked rest.
 #[inline(always)]
 pub(crate) unsafe fn for_each_chunk<V: Vector, B: ChunkBody<V>>(len: usize, body: &B) {
+    // SAFETY: passed on to the caller.
+    unsafe { for_each_chunk_of::<V, B, 8>(len, body) }
+}
+
+/// As [`for_each_chunk`], with chunks of `W` registers, four or eight.
+#[inline(always)]
+unsafe fn for_each_chunk_of<V: Vector, B: ChunkBody<V>, const W: usize>(len: usize, body: &B) {
     let mut start = 0;
     // SAFETY: the chunks lie within the caller's `len`.
     unsafe {
-        while start + 8 * V::LANES <= len {
-            body.run::<8, false>(start, [V::first(0); 8]);
-            start += 8 * V::LANES;
+        while start + W * V::LANES <= len {
+            body.run::<W, false>(start, [V::first(0); W]);
+            start += W * V::LANES;
         }
         let rest = len - start;
         match rest.div_ceil(V::LANES) {
@@ -182,9 +189,15 @@ pub(crate) unsafe fn outer_mult_add<V: Vector>(
     acc_row: usize,
 ) {
     let mut left = k;
-    // Two columns of `b` at a time fill half the registers of AVX-512; narrower sets have room for one.
-    while V::LANES == 8 && left >= 2 {
+    // Four registers by four columns of `b`, or eight by two, fill half the registers of AVX-512; narrower sets have room
+    // for one column.
+    while V::LANES == 8 && left >= 4 {
         // SAFETY: passed on to the caller; the columns of `b` and the rows of `acc` advance together.
+        unsafe { for_each_chunk_of::<V, _, 4>(n, &OuterProduct::<4> { rows, a, b, acc, acc_row }) };
+        (b.values, acc, left) = (b.values.wrapping_add(4), acc.wrapping_add(4 * acc_row), left - 4);
+    }
+    while V::LANES == 8 && left >= 2 {
+        // SAFETY: as above.
         unsafe { for_each_chunk::<V, _>(n, &OuterProduct::<2> { rows, a, b, acc, acc_row }) };
         (b.values, acc, left) = (b.values.wrapping_add(2), acc.wrapping_add(2 * acc_row), left - 2);
     }

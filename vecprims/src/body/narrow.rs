@@ -125,6 +125,13 @@ impl<V: Vector, A: Aggregate, const T: usize> RowReduction<V> for NarrowAggregat
     }
 }
 
+/// What the untouched lanes of rows of this length add to a sum of products: `+0.0`, or `-0.0` (which changes nothing)
+/// where there are none.
+#[inline(always)]
+pub(crate) fn untouched_lanes(len: usize) -> f64 {
+    if len < 32 { 0.0 } else { -0.0 }
+}
+
 /// Products of rows in `T` registers. With `SHARED` every row meets the first row of `b`.
 pub(crate) struct NarrowProduct<V: Vector, const T: usize, const SHARED: bool> {
     a: Rows,
@@ -132,7 +139,6 @@ pub(crate) struct NarrowProduct<V: Vector, const T: usize, const SHARED: bool> {
     shared: [V; T],
     masks: [V::Mask; T],
     ahead: usize,
-    /// What the untouched lanes add: `+0.0`, or `-0.0` (which changes nothing) where there are none.
     untouched: f64,
 }
 
@@ -148,14 +154,7 @@ impl<V: Vector, const T: usize, const SHARED: bool> NarrowProduct<V, T, SHARED> 
                     shared[t] = load::<V, T, true>(b.values, t, masks[t]);
                 }
             }
-            NarrowProduct {
-                a,
-                b,
-                shared,
-                masks,
-                ahead: prefetch_distance(a.row),
-                untouched: if len < 32 { 0.0 } else { -0.0 },
-            }
+            NarrowProduct { a, b, shared, masks, ahead: prefetch_distance(a.row), untouched: untouched_lanes(len) }
         }
     }
 }

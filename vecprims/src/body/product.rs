@@ -1,6 +1,7 @@
 //! Dot products (rules 3 and 6), several at a time so that one load serves several products.
 
-use super::narrow::{NarrowProduct, RowReduction, reduce_rows};
+use super::column::{load, masks, prefetch_distance};
+use super::narrow::{NarrowProduct, RowReduction, reduce_rows, untouched_lanes};
 use super::reduce::{Pending, Run, Sum, merge_registers};
 use super::sparse::CsrRows;
 use crate::vector::Vector;
@@ -152,6 +153,8 @@ pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
     // SAFETY: passed on to the caller.
     unsafe {
         match len.div_ceil(V::LANES) {
+            1 if k > 1 => return narrow_groups::<V, 1>((rows, len, k), a, bt, out, out_row),
+            2 if k > 1 => return narrow_groups::<V, 2>((rows, len, k), a, bt, out, out_row),
             1 => return narrow_columns::<V, 1>((rows, len, k), a, bt, out, out_row),
             2 => return narrow_columns::<V, 2>((rows, len, k), a, bt, out, out_row),
             3 | 4 => return narrow_columns::<V, 4>((rows, len, k), a, bt, out, out_row),
@@ -185,6 +188,53 @@ pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
             row += 1;
         }
         pending.flush::<Sum>();
+    }
+}
+
+/// [`vect_mat_mult`] for rows in `T` registers, of which eight rows stay there while all columns pass by.
+#[inline(always)]
+unsafe fn narrow_groups<V: Vector, const T: usize>(
+    (rows, len, k): (usize, usize, usize),
+    a: Rows,
+    bt: Rows,
+    out: *mut f64,
+    out_row: usize,
+) {
+    // SAFETY: passed on to the caller; the last group repeats its last row instead of reading past it.
+    unsafe {
+        let (masks, ahead) = (masks::<V, T>(len), prefetch_distance(a.row));
+        let mut start = 0;
+        while start < rows {
+            let count = (rows - start).min(8);
+            let mut group = [[V::splat(0.0); T]; 8];
+            for r in 0..8 {
+                let row = a.values.wrapping_add((start + r.min(count - 1)) * a.row);
+                for t in 0..T {
+                    V::prefetch(row.wrapping_add(ahead + t * V::LANES));
+                    group[r][t] = load::<V, T, true>(row, t, masks[t]);
+                }
+            }
+            for column in 0..k {
+                let [factors] = bt.pointers(column);
+                let mut shared = [V::splat(0.0); T];
+                for t in 0..T {
+                    shared[t] = load::<V, T, true>(factors, t, masks[t]);
+                }
+                let mut registers = [V::splat(0.0); 8];
+                for r in 0..8 {
+                    let mut products = [V::splat(0.0); T];
+                    for t in 0..T {
+                        products[t] = V::mul_add(group[r][t], shared[t], V::splat(0.0));
+                    }
+                    registers[r] = merge_registers::<V, Sum, T>(products);
+                }
+                let merged = V::reduce_eight::<Sum>(registers);
+                for r in 0..count {
+                    *out.add((start + r) * out_row + column) = merged[r] + untouched_lanes(len);
+                }
+            }
+            start += 8;
+        }
     }
 }
 
@@ -307,27 +357,21 @@ unsafe fn push_pair<V: Vector, const N: usize, F: Fn(f64) -> f64>(
         let (first, second) = (csr.positions(row), csr.positions(row + 1).start);
         let len = first.len();
         let mut position = 0;
-        while position < len {
-            let count = if position + 3 <= len { 3 } else { 1 };
-            let mut rows = [v.values; 3];
-            for c in 0..count {
-                [rows[c]] = v.pointers(csr.column(first.start + position + c));
+        while position + 2 <= len {
+            let [one] = v.pointers(csr.column(first.start + position));
+            let [other] = v.pointers(csr.column(first.start + position + 1));
+            let registers = products::<V, N, 2, 2>(factors, [one, other], run);
+            for c in 0..2 {
+                pending.push::<Sum>(registers[0][c], out.add(first.start + position + c));
+                pending.push::<Sum>(registers[1][c], out.add(second + position + c));
             }
-            let targets = [out.add(first.start + position), out.add(second + position)];
-            if count == 3 {
-                let registers = products::<V, N, 2, 3>(factors, rows, run);
-                for r in 0..2 {
-                    for c in 0..3 {
-                        pending.push::<Sum>(registers[r][c], targets[r].add(c));
-                    }
-                }
-            } else {
-                let registers = products::<V, N, 2, 1>(factors, [rows[0]], run);
-                for r in 0..2 {
-                    pending.push::<Sum>(registers[r][0], targets[r]);
-                }
-            }
-            position += count;
+            position += 2;
+        }
+        if position < len {
+            let last = v.pointers(csr.column(first.start + position));
+            let [[one], [other]] = products::<V, N, 2, 1>(factors, last, run);
+            pending.push::<Sum>(one, out.add(first.start + position));
+            pending.push::<Sum>(other, out.add(second + position));
         }
     }
 }
