@@ -1,7 +1,7 @@
 //! Dot products (rules 3 and 6), several at a time so that one load serves several products.
 
-use super::column::{load, masks, prefetch_distance};
-use super::narrow::{NarrowProduct, RowReduction, reduce_rows, untouched_lanes};
+use super::column::{masks, prefetch_distance};
+use super::narrow::{self, NarrowProduct, RowReduction, reduce_rows, untouched_lanes};
 use super::reduce::{Pending, Run, Sum, merge_registers};
 use super::sparse::CsrRows;
 use crate::vector::Vector;
@@ -211,14 +211,14 @@ unsafe fn narrow_groups<V: Vector, const T: usize>(
                 let row = a.values.wrapping_add((start + r.min(count - 1)) * a.row);
                 for t in 0..T {
                     V::prefetch(row.wrapping_add(ahead + t * V::LANES));
-                    group[r][t] = load::<V, T, true>(row, t, masks[t]);
+                    group[r][t] = narrow::load_part::<V, T>(row, t, masks[t]);
                 }
             }
             for column in 0..k {
                 let [factors] = bt.pointers(column);
                 let mut shared = [V::splat(0.0); T];
                 for t in 0..T {
-                    shared[t] = load::<V, T, true>(factors, t, masks[t]);
+                    shared[t] = narrow::load_part::<V, T>(factors, t, masks[t]);
                 }
                 let mut registers = [V::splat(0.0); 8];
                 for r in 0..8 {

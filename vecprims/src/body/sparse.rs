@@ -1,6 +1,6 @@
 //! Sparse rows against dense vectors and matrices (rules 5 and 6).
 
-use super::column::{ChunkBody, for_each_chunk, load, store};
+use super::column::{ChunkBody, for_each_chunk, for_each_fitting_chunk, load, store};
 use super::product::Rows;
 use super::reduce::{Aggregate, Pending, Run, Sum, merge_registers};
 use crate::vector::{Portable, Vector};
@@ -161,7 +161,7 @@ impl<V: Vector, const ADD: bool, const R: usize> ChunkBody<V> for SparseRowsTime
                     self.step::<V, I, MASKED>(firsts[r] + position, start, &mut accumulators[r], masks);
                 }
                 for i in 0..I {
-                    store::<V, MASKED>(accumulators[r][i], self.row_of_out(r, start), i, masks[i]);
+                    store::<V, I, MASKED>(accumulators[r][i], self.row_of_out(r, start), i, masks[i]);
                 }
             }
         }
@@ -208,7 +208,7 @@ pub(crate) unsafe fn mat_mult<V: Vector, const ADD: bool>(
     unsafe {
         // Wider rows have several sums of their own.
         while (2..=2 * V::LANES).contains(&k) && row + 4 <= a.rows {
-            for_each_chunk::<V, _>(k, &SparseRowsTimesMatrix::<ADD, 4> { a, row, b, out, out_row });
+            for_each_fitting_chunk::<V, _>(k, &SparseRowsTimesMatrix::<ADD, 4> { a, row, b, out, out_row });
             row += 4;
         }
         while row < a.rows {
@@ -262,7 +262,7 @@ impl<V: Vector> ChunkBody<V> for ScaledRows {
                     let acc = self.acc.wrapping_add(self.a.column(position) * self.acc_row + start);
                     for i in 0..I {
                         let old = load::<V, I, MASKED>(acc, i, masks[i]);
-                        store::<V, MASKED>(V::mul_add(scale, factors[i], old), acc, i, masks[i]);
+                        store::<V, I, MASKED>(V::mul_add(scale, factors[i], old), acc, i, masks[i]);
                     }
                 }
             }
@@ -276,7 +276,7 @@ pub(crate) unsafe fn outer_mult_add<V: Vector>(a: CsrRows, k: usize, b: Rows, ac
     // SAFETY: passed on to the caller.
     unsafe {
         if k != 1 {
-            return for_each_chunk::<V, _>(k, &ScaledRows { a, b, acc, acc_row });
+            return for_each_fitting_chunk::<V, _>(k, &ScaledRows { a, b, acc, acc_row });
         }
         for row in 0..a.rows {
             let factor = *b.values.add(row * b.row);
