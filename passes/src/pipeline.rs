@@ -83,8 +83,8 @@ pub struct Report {
     pub partitions: usize,
     /// Number of partitions whose plan is proven to be the cheapest.
     pub optimal: usize,
-    /// The share of the plan's cost by which another one may be cheaper, as far as is proven.
-    pub gap: f64,
+    /// The share of the plan's cost by which another one may be cheaper; none where nothing is proven.
+    pub gap: Option<f64>,
     /// Counters of plan enumeration.
     pub search: SearchStats,
     /// Number of constructed CPlans.
@@ -121,8 +121,13 @@ pub struct Planned {
 
 /// Explores a DAG and selects its fused operators.
 pub fn plan_in(context: &Context<'_>, options: &OptimizerOptions) -> Planned {
+    plan_within(context, options, &options.search_limits)
+}
+
+/// [`plan_in`] with limits of its own.
+pub(crate) fn plan_within(context: &Context<'_>, options: &OptimizerOptions, limits: &SearchLimits) -> Planned {
     let memo = explore_in(context, TEMPLATES);
-    let plan = select_in(context, &memo, options.policy, &options.model, &options.search_limits);
+    let plan = select_in(context, &memo, options.policy, &options.model, limits);
     Planned { memo, plan }
 }
 
@@ -172,7 +177,6 @@ pub fn realize(
     }
     let is_proven = |partition: &&PartitionPlan| plan.is_optimal() || partition.is_optimal();
     let optimal = plan.partitions.iter().filter(is_proven).count();
-    let gap = if plan.is_optimal() { 0.0 } else { 1.0 - plan.bound / plan.seconds };
     let (partitions, search) = (plan.partitions.len(), plan.stats());
-    (replaced, Report { partitions, optimal, gap, search, cplans, fused, rejected, predictions })
+    (replaced, Report { partitions, optimal, gap: plan.gap(), search, cplans, fused, rejected, predictions })
 }

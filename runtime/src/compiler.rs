@@ -280,7 +280,10 @@ fn fuse(
     statistics.operators_priced += report.search.operators;
     statistics.partitions += report.partitions as u64;
     statistics.partitions_optimal += report.optimal as u64;
-    statistics.plan_gap = statistics.plan_gap.max(report.gap);
+    match report.gap {
+        Some(gap) => statistics.plan_gap = statistics.plan_gap.max(gap),
+        None => statistics.dags_unproven += 1,
+    }
     for rejection in &report.rejected {
         *statistics.unsupported.entry(rejection.reason.clone()).or_default() += 1;
     }

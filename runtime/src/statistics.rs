@@ -31,8 +31,11 @@ pub struct Statistics {
     pub partitions: u64,
     /// Those among them whose plan is proven to be the cheapest.
     pub partitions_optimal: u64,
-    /// The greatest share of a DAG's planned cost by which another plan may be cheaper, as far as is proven.
+    /// The greatest share of a DAG's planned cost by which another plan may be cheaper, of the DAGs for which that is
+    /// proven.
     pub plan_gap: f64,
+    /// DAGs for whose plans nothing is proven: only the exact solver counts whatever multi-aggregates may merge.
+    pub dags_unproven: u64,
     /// CPlans constructed.
     pub cplans: u64,
     /// Operators compiled by the backend.
@@ -139,6 +142,7 @@ impl Statistics {
         self.partitions += other.partitions;
         self.partitions_optimal += other.partitions_optimal;
         self.plan_gap = self.plan_gap.max(other.plan_gap);
+        self.dags_unproven += other.dags_unproven;
         self.cplans += other.cplans;
         self.operators_compiled += other.operators_compiled;
         self.plan_cache_hits += other.plan_cache_hits;
@@ -192,6 +196,9 @@ impl Statistics {
         line("partitions", format!("{} ({} proven optimal)", self.partitions, self.partitions_optimal));
         if self.plan_gap > 0.0 {
             line("gap", format!("at most {:.1} % of a DAG's planned cost", 100.0 * self.plan_gap));
+        }
+        if self.dags_unproven > 0 {
+            line("gap not proven", format!("{} DAGs", self.dags_unproven));
         }
         line("CPlans", self.cplans.to_string());
         line("operators compiled", format!("{} ({} bytes of code)", self.operators_compiled, self.code_bytes));

@@ -13,9 +13,12 @@ const CHAIN: usize = 24;
 const OPERATIONS: usize = CHAIN + 2;
 /// Cells of its matrix, which stays in the second-level cache of every thread.
 const CELLS_PER_THREAD: usize = 32_768;
+/// Columns of the matrix of short rows.
+const SHORT: usize = 8;
 /// The statistics' names of the operators that the scripts run.
 const BASIC: &str = "b(*)";
 const FUSED: &str = "spoof(cell)";
+const BY_ROWS: &str = "spoof(row)";
 /// How often each operator runs.
 const REPEATS: usize = 100;
 
@@ -27,8 +30,18 @@ pub(super) struct Compiled {
     pub(super) start_basic: Sample,
     /// Seconds to start a fused operator.
     pub(super) start_fused: Sample,
+    /// Seconds of one thread for a row of [`SHORT`] values, with which there are two products.
+    pub(super) short_row: Sample,
     /// Seconds to compile a fused operator.
     pub(super) compile: Sample,
+}
+
+impl Compiled {
+    /// Seconds to start a run: what two products with a row of few values take besides their operations, at this many of
+    /// them per second.
+    pub(super) fn run_seconds(&self, products: f64) -> f64 {
+        ((self.short_row.median - (4 * SHORT) as f64 / products) / 2.0).max(0.0)
+    }
 }
 
 /// Runs the scripts in turn, round after round.
@@ -36,7 +49,7 @@ pub(super) fn measure(rounds: usize) -> Result<Compiled, Error> {
     let gen_options = options(Mode::Gen);
     let threads = gen_options.threads();
     let cells = CELLS_PER_THREAD * threads;
-    let [mut rates, mut basic, mut fused, mut compile] = [const { Vec::new() }; 4];
+    let [mut rates, mut basic, mut fused, mut short_rows, mut compile] = [const { Vec::new() }; 5];
     for _ in 0..rounds {
         let tiny_basic = run(&options(Mode::Base), &tiny_script())?;
         let start_basic = per_operator(&tiny_basic, BASIC)?;
@@ -45,6 +58,8 @@ pub(super) fn measure(rounds: usize) -> Result<Compiled, Error> {
         let chain = run(&gen_options, &arithmetic_script(threads))?;
         let seconds = (per_operator(&chain, FUSED)? - start_fused).max(1e-9);
         rates.push((OPERATIONS * cells) as f64 / seconds);
+        let rows = per_operator(&run(&gen_options, &short_rows_script(threads))?, BY_ROWS)? - start_fused;
+        short_rows.push(rows.max(0.0) * (threads * SHORT) as f64 / cells as f64);
         basic.push(start_basic);
         fused.push(start_fused);
         compile.extend([&tiny_fused, &chain].map(per_compilation));
@@ -53,6 +68,7 @@ pub(super) fn measure(rounds: usize) -> Result<Compiled, Error> {
         arithmetic: Sample::of(rates),
         start_basic: Sample::of(basic),
         start_fused: Sample::of(fused),
+        short_row: Sample::of(short_rows),
         compile: Sample::of(compile),
     })
 }
@@ -81,6 +97,15 @@ fn per_compilation(statistics: &Statistics) -> f64 {
 /// A sum of products of tiny matrices.
 fn tiny_script() -> String {
     format!("X = rand(rows=4, cols=4, seed=1)\nfor (i in 1:{REPEATS}) {{\n  s = sum(X * X * (X + i))\n}}\n")
+}
+
+/// Two products with a matrix of short rows, in one pass over them.
+fn short_rows_script(threads: usize) -> String {
+    let rows = CELLS_PER_THREAD * threads / SHORT;
+    format!(
+        "X = rand(rows={rows}, cols={SHORT}, seed=1)\nv = rand(rows={SHORT}, cols=1, seed=2)\n\
+         for (i in 1:{REPEATS}) {{\n  v = t(X) %*% (X %*% v) / {rows}\n}}\n"
+    )
 }
 
 /// The sum of a polynomial, by Horner's rule.

@@ -2,15 +2,17 @@
 
 use super::hardware::processor;
 use crate::options::machine_threads;
+use fuseline_matrix::io::Output;
 use fuseline_passes::machine::Machine;
 use fuseline_vecprims::Isa;
 use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{self, Write as _};
 use std::path::Path;
-use std::{fs, io};
 use thiserror::Error;
 
 /// The version of the format.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The machine that was calibrated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,15 +71,14 @@ impl MachineFile {
         MachineFile { version: VERSION, host: Host::this(), machine }
     }
 
-    /// Writes the file, and the folders that lead to it.
+    /// Writes the calibration to a file that was started before, so that nobody measures for a file that cannot be
+    /// written.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn save(&self, path: &Path) -> Result<(), MachineFileError> {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        Ok(fs::write(path, serde_json::to_string_pretty(self)? + "\n")?)
+    pub fn save(&self, mut file: Output) -> Result<(), MachineFileError> {
+        file.write_all((serde_json::to_string_pretty(self)? + "\n").as_bytes())?;
+        Ok(file.finish()?)
     }
 
     /// The machine of a file that was made on this one.
@@ -119,21 +120,22 @@ mod tests {
         let folder = tempfile::tempdir().expect("there is room");
         let path = folder.path().join("new/machine.json");
         let machine = Machine {
-            start: fuseline_passes::machine::StartCosts { basic: 1.25e-7, fused: 3e-6 },
+            start: fuseline_passes::machine::StartCosts { basic: 1.25e-7, fused: 3e-6, run: 5e-9 },
             ..Machine::default()
         };
-        MachineFile::new(machine.clone()).save(&path).expect("the folder is ours");
+        let file = Output::create(&path, false).expect("the folder is ours");
+        MachineFile::new(machine.clone()).save(file).expect("the folder is ours");
         assert_eq!(MachineFile::load(&path).expect("it was just saved"), machine);
     }
 
     #[test]
     fn what_is_no_calibration_is_refused() {
         let file = MachineFile::new(Machine::default());
-        for broken in ["", "{", "[]", "{}", "null", r#"{"version": "one"}"#, r#"{"version": 1}"#] {
+        for broken in ["", "{", "[]", "{}", "null", r#"{"version": "one"}"#, r#"{"version": 2}"#] {
             assert!(matches!(MachineFile::parse(broken), Err(MachineFileError::Format(_))), "{broken}");
         }
-        let other = text(&file).replacen("\"version\":1", "\"version\":2", 1);
-        assert!(matches!(MachineFile::parse(&other), Err(MachineFileError::Version { found: 2 })));
+        let other = text(&file).replacen("\"version\":2", "\"version\":1", 1);
+        assert!(matches!(MachineFile::parse(&other), Err(MachineFileError::Version { found: 1 })));
         let unknown = text(&file).replacen("\"memory_budget\"", "\"colour\":1,\"memory_budget\"", 1);
         assert!(matches!(MachineFile::parse(&unknown), Err(MachineFileError::Format(_))));
         let missing = std::path::Path::new("/nowhere/machine.json");

@@ -4,7 +4,7 @@ use super::hardware::{cache_bytes, usable_share};
 use super::{LEVELS, rounds::Probe};
 use crate::error::Error;
 use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
-use fuseline_kernels::{self as operators, KernelContext, Operand, Primitives};
+use fuseline_kernels::{self as operators, Density, KernelContext, Operand, Primitives, RandomParameters};
 use fuseline_matrix::{Buffer, BufferPool, Csr, CsrRows, Dense, MatrixBlock};
 use fuseline_vecprims::{Isa, Tile, TileMut, primitives};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -19,6 +19,8 @@ const MEMORY_BYTES: f64 = 192e6;
 const MOST_BYTES: f64 = 1e9;
 /// Rows and columns of the factors of a matrix product.
 const PRODUCT: usize = 512;
+/// Rows of the random matrix, which stays in the caches.
+const RANDOM_ROWS: usize = 128;
 /// Rows of the sparse matrix.
 const SPARSE_ROWS: usize = 16_384;
 /// Every so many-th cell of a sparse matrix is not zero.
@@ -84,7 +86,7 @@ impl Kernels {
         for (level, name) in LEVELS.into_iter().enumerate() {
             probes.push(self.write(level, &format!("write {name}")));
         }
-        probes.extend([self.functions(), self.products(), self.matrix_products()]);
+        probes.extend([self.functions(), self.random(), self.products(), self.matrix_products()]);
         probes.extend([self.visit(), self.gather(), self.fresh_page()]);
         probes
     }
@@ -160,6 +162,22 @@ impl Kernels {
                     self.table.vect_mat_mult(rows, len, cols, left, right, TileMut::new(output, cols));
                 }
             });
+        })
+    }
+
+    fn random(&self) -> Probe<'_> {
+        let values = RANDOM_ROWS * ROW;
+        Probe::rate("random values", "G/s", values as f64, move || {
+            let parameters = RandomParameters {
+                rows: RANDOM_ROWS as i64,
+                cols: ROW as i64,
+                min: -1.0,
+                max: 1.0,
+                sparsity: 1.0,
+                seed: 1,
+                density: Density::Uniform,
+            };
+            black_box(operators::rand(&self.context(&self.recycled), &parameters).ok());
         })
     }
 

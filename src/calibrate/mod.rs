@@ -97,6 +97,7 @@ impl Results {
         add("arithmetic of fused operators", "GFLOP/s", compiled.arithmetic.scaled(1e-9));
         add("start of a basic operator", "us", compiled.start_basic.scaled(1e6));
         add("start of a fused operator", "us", compiled.start_fused.scaled(1e6));
+        add("two products with short rows", "ns", compiled.short_row.scaled(1e9));
         add("compilation of a fused operator", "ms", compiled.compile.scaled(1e3));
     }
 
@@ -139,12 +140,17 @@ impl Results {
                 function: per_thread("functions (exp)"),
                 product: per_thread("products of rows"),
                 matrix_product: per_thread("matrix products"),
+                random: per_thread("random values"),
             },
             sparse: SparseAccess {
                 non_zero: seconds("visit of a non-zero"),
                 gather: (seconds("visit with a dense cell") - seconds("visit of a non-zero")).max(0.0),
             },
-            start: StartCosts { basic: compiled.start_basic.median, fused: compiled.start_fused.median },
+            start: StartCosts {
+                basic: compiled.start_basic.median,
+                fused: compiled.start_fused.median,
+                run: compiled.run_seconds(per_thread("products of rows")),
+            },
             once: OneTimeCosts {
                 compile: compiled.compile.median,
                 // The write itself is priced by its bytes.

@@ -15,7 +15,7 @@ use fuseline_runtime::CompileStage;
 use serde::{Deserialize, Serialize};
 
 /// The version of [`ExplainDocument`].
-pub const DOCUMENT_VERSION: u32 = 1;
+pub const DOCUMENT_VERSION: u32 = 2;
 
 /// A stage of the compilation of a script.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

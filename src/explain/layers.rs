@@ -1,6 +1,8 @@
 //! Layered layout of directed acyclic graphs, after Sugiyama, Tagawa and Toda: nodes in layers from top to bottom, ordered
 //! by the barycentres of their neighbours, with a way around the nodes of other layers for every edge.
 //!
+//! The layout is our own because no library lays out clusters: boxes that hold the nodes of an operator and no others.
+//!
 //! Everything is decided by the order of nodes and edges, so that equal graphs are drawn equally.
 
 /// Distance between layers.
@@ -15,13 +17,45 @@ const PASSING: f64 = 6.0;
 /// How often layers are ordered, and nodes moved, towards their neighbours.
 const SWEEPS: usize = 12;
 
+/// What is laid out. Edges lead from earlier nodes to later ones.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Graph {
+    /// Widths and heights of the nodes.
+    pub(super) sizes: Vec<(f64, f64)>,
+    /// From node to node.
+    pub(super) edges: Vec<(usize, usize)>,
+    /// So many nodes, the first, stand on top of all others.
+    pub(super) entries: usize,
+    /// So many nodes, the last, stand below all others.
+    pub(super) exits: usize,
+}
+
+/// How an edge passes, so that it crosses others but no nodes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Route {
+    /// The lower border of the layer that it comes from: above it turns to no side.
+    pub(super) leaves: f64,
+    /// The points that it passes, from top to bottom.
+    pub(super) passes: Vec<(f64, f64)>,
+    /// The upper border of the layer that it leads to: below it turns to no side.
+    pub(super) enters: f64,
+}
+
+impl Route {
+    /// The points between an end at `start` on the one side and one at `end` on the other, both from the left.
+    pub(super) fn points(&self, start: f64, end: f64) -> Vec<(f64, f64)> {
+        let passes = self.passes.iter().copied();
+        std::iter::once((start, self.leaves)).chain(passes).chain([(end, self.enters)]).collect()
+    }
+}
+
 /// Where nodes are placed, and how edges pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
     /// The left upper corner of every node.
     pub(super) corners: Vec<(f64, f64)>,
-    /// For every edge the points between its ends that it passes, from top to bottom.
-    pub(super) routes: Vec<Vec<(f64, f64)>>,
+    /// By edge.
+    pub(super) routes: Vec<Route>,
     /// Width and height of all.
     pub(super) size: (f64, f64),
 }
@@ -36,9 +70,10 @@ struct Slot {
     x: f64,
 }
 
-/// Lays out nodes of these widths and heights; edges lead from earlier nodes to later ones.
-pub(super) fn layout(sizes: &[(f64, f64)], edges: &[(usize, usize)]) -> Layout {
-    let layers_of_nodes = assign_layers(sizes.len(), edges);
+/// Lays out a graph.
+pub(super) fn layout(graph: &Graph) -> Layout {
+    let Graph { sizes, edges, .. } = graph;
+    let layers_of_nodes = assign_layers(graph);
     let slot =
         |(&(width, _), &layer): (&(f64, f64), &usize)| Slot { width, layer, above: vec![], below: vec![], x: 0.0 };
     let mut slots: Vec<Slot> = sizes.iter().zip(&layers_of_nodes).map(slot).collect();
@@ -49,24 +84,28 @@ pub(super) fn layout(sizes: &[(f64, f64)], edges: &[(usize, usize)]) -> Layout {
     }
     order(&slots, &mut layers);
     place(&mut slots, &layers);
-    finish(sizes, &slots, &passes, &layers)
+    finish(graph, &slots, &passes, &layers)
 }
 
-/// The longest way from a node without inputs; those stand right above the first that needs them.
-fn assign_layers(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
-    let mut sorted = edges.to_vec();
+/// The longest way from a node without inputs; those stand right above the first that needs them, unless they are
+/// entries.
+fn assign_layers(graph: &Graph) -> Vec<usize> {
+    let (nodes, edges) = (graph.sizes.len(), &graph.edges);
+    let mut sorted = edges.clone();
     sorted.sort_unstable();
     let mut layers = vec![0; nodes];
     for &(from, to) in &sorted {
         layers[to] = layers[to].max(layers[from] + 1);
     }
-    for node in 0..nodes {
+    for node in graph.entries..nodes {
         let is_source = !edges.iter().any(|&(_, to)| to == node);
         let first = edges.iter().filter(|&&(from, _)| from == node).map(|&(_, to)| layers[to]).min();
         if let Some(first) = first.filter(|_| is_source) {
             layers[node] = first - 1;
         }
     }
+    let (inner, exits) = layers.split_at_mut(nodes - graph.exits);
+    exits.fill(inner.iter().max().map_or(0, |last| last + 1));
     layers
 }
 
@@ -155,7 +194,8 @@ fn spread(slots: &mut [Slot], layer: &[usize], wanted: &[f64]) {
     }
 }
 
-fn finish(sizes: &[(f64, f64)], slots: &[Slot], passes: &[Vec<usize>], layers: &[Vec<usize>]) -> Layout {
+fn finish(graph: &Graph, slots: &[Slot], passes: &[Vec<usize>], layers: &[Vec<usize>]) -> Layout {
+    let Graph { sizes, edges, .. } = graph;
     let left = slots.iter().map(|slot| slot.x).fold(f64::INFINITY, f64::min);
     let width = slots.iter().map(|slot| slot.x + slot.width - left).fold(0.0, f64::max);
     let height = |slot: usize| sizes.get(slot).map_or(0.0, |(_, height)| *height);
@@ -167,16 +207,21 @@ fn finish(sizes: &[(f64, f64)], slots: &[Slot], passes: &[Vec<usize>], layers: &
         y += tallest + LAYER_GAP;
     }
     let top = |slot: usize| tops[slots[slot].layer] + (heights[slots[slot].layer] - height(slot)) / 2.0;
-    let route = |passes: &Vec<usize>| {
+    let bottom = |layer: usize| tops[layer] + heights[layer];
+    let route = |(passes, &(from, to)): (&Vec<usize>, &(usize, usize))| {
         let through = |&slot: &usize| {
             let (x, layer) = (slots[slot].x - left + PASSING / 2.0, slots[slot].layer);
-            [(x, tops[layer]), (x, tops[layer] + heights[layer])]
+            [(x, tops[layer]), (x, bottom(layer))]
         };
-        passes.iter().flat_map(through).collect()
+        Route {
+            leaves: bottom(slots[from].layer),
+            passes: passes.iter().flat_map(through).collect(),
+            enters: tops[slots[to].layer],
+        }
     };
     Layout {
         corners: (0..sizes.len()).map(|slot| (slots[slot].x - left, top(slot))).collect(),
-        routes: passes.iter().map(route).collect(),
+        routes: passes.iter().zip(edges).map(route).collect(),
         size: (width, (y - LAYER_GAP).max(0.0)),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::document::{ExplainDocument, ExplainedDag};
 use super::drawing::Drawing;
-use super::layers::layout;
+use super::layers::{Graph, layout};
 use super::{ExplainStage, StageCollector};
 use crate::{BackendKind, CompileOptions, Session};
 use std::collections::BTreeSet;
@@ -56,7 +56,7 @@ fn documents_read_back() {
         let text = serde_json::to_string(&document).expect("numbers are finite");
         let again: ExplainDocument = serde_json::from_str(&text).expect("the schema is that of the types");
         assert_eq!(again, document);
-        assert_eq!((document.version, document.stage.as_str()), (1, stage.name()));
+        assert_eq!((document.version, document.stage.as_str()), (2, stage.name()));
         let [dag] = &document.dags[..] else { panic!("one DAG: {text}") };
         assert_eq!(
             (dag.memo.is_some(), dag.plan.is_some()),
@@ -116,6 +116,63 @@ fn svg_is_well_formed_and_nothing_overlaps() {
     }
 }
 
+/// A fused operator whose inputs enter next to nodes that do not read them: no edge runs over a node, and each value has
+/// its size written once.
+#[test]
+fn edges_of_a_drawing_pass_its_nodes() {
+    for stage in GRAPHS {
+        let svg = document(stage).to_svg();
+        let tree = roxmltree::Document::parse(&svg).expect("well-formed");
+        let is_class = |node: &roxmltree::Node<'_, '_>, classes: &[&str]| {
+            node.attribute("class").is_some_and(|class| classes.contains(&class))
+        };
+        let number = |node: &roxmltree::Node<'_, '_>, name: &str| -> f64 {
+            node.attribute(name).and_then(|value| value.parse().ok()).expect("a number")
+        };
+        let nodes: Vec<[f64; 4]> = tree
+            .descendants()
+            .filter(|node| node.has_tag_name("rect") && is_class(node, &["node", "read"]))
+            .map(|node| ["x", "y", "width", "height"].map(|name| number(&node, name)))
+            .collect();
+        let mut edges = 0;
+        for path in tree.descendants().filter(|node| is_class(node, &["edge", "fused"])) {
+            edges += 1;
+            for (x, y) in points_of_path(path.attribute("d").expect("a path")) {
+                let is_on = |&&[left, top, width, height]: &&[f64; 4]| {
+                    left + 1.0 < x && x < left + width - 1.0 && top + 1.0 < y && y < top + height - 1.0
+                };
+                assert_eq!(nodes.iter().find(is_on), None, "({x}, {y}) of {svg}");
+            }
+        }
+        let sizes: Vec<(f64, f64)> = tree
+            .descendants()
+            .filter(|node| is_class(node, &["size"]))
+            .map(|node| (number(&node, "x"), number(&node, "y")))
+            .collect();
+        assert!(edges > 10 && sizes.len() >= 5, "{edges} edges, {} sizes", sizes.len());
+        for (place, one) in sizes.iter().enumerate() {
+            assert!(!sizes[..place].contains(one), "two sizes at {one:?} of {svg}");
+        }
+    }
+}
+
+/// Points along a path of cubic curves.
+fn points_of_path(path: &str) -> Vec<(f64, f64)> {
+    let numbers: Vec<f64> = path.split(['M', 'C', ' ']).filter_map(|number| number.parse().ok()).collect();
+    let mut last = (numbers[0], numbers[1]);
+    let mut points = Vec::new();
+    for curve in numbers[2..].chunks_exact(6) {
+        for step in 1..=40 {
+            let t = f64::from(step) / 40.0;
+            let weights = [(1.0 - t).powi(3), 3.0 * (1.0 - t).powi(2) * t, 3.0 * (1.0 - t) * t * t, t.powi(3)];
+            let along = |ends: [f64; 4]| weights.iter().zip(ends).map(|(weight, end)| weight * end).sum::<f64>();
+            points.push((along([last.0, curve[0], curve[2], curve[4]]), along([last.1, curve[1], curve[3], curve[5]])));
+        }
+        last = (curve[4], curve[5]);
+    }
+    points
+}
+
 #[test]
 fn dot_is_what_its_readers_read() {
     for stage in GRAPHS {
@@ -142,8 +199,9 @@ fn layouts_keep_order_and_distance() {
             (0..count).map(|_| (20.0 + random(100) as f64, 20.0 + random(40) as f64)).collect();
         let edges: BTreeSet<(usize, usize)> = (1..count).flat_map(|to| [(random(to), to), (random(to), to)]).collect();
         let edges: Vec<(usize, usize)> = edges.into_iter().collect();
-        let drawn = layout(&sizes, &edges);
-        assert_eq!(drawn.corners, layout(&sizes, &edges).corners);
+        let graph = Graph { sizes: sizes.clone(), edges: edges.clone(), ..Graph::default() };
+        let drawn = layout(&graph);
+        assert_eq!(drawn.corners, layout(&graph).corners);
         for &(from, to) in &edges {
             assert!(drawn.corners[from].1 + sizes[from].1 <= drawn.corners[to].1, "{from} above {to}");
         }

@@ -38,6 +38,16 @@ fn stages_show_the_way_of_the_main_job() {
     }
 }
 
+/// Silence would leave the user to guess.
+#[test]
+fn what_has_nothing_to_show_says_so() {
+    assert_eq!(fuseline(&["explain", L2SVM[0], "--stage", "plan", "--mode", "base"]).quiet(), "# nothing is fused\n");
+    let folder = Folder::with("scalars.dml", "print(1 + 2)\n");
+    for stage in ["memo", "plan", "cplan", "llvm"] {
+        assert_eq!(folder.run(&["explain", "scalars.dml", "--stage", stage]).quiet(), "# nothing is fused\n");
+    }
+}
+
 #[test]
 fn interpreted_operators_say_so_in_place_of_code() {
     let arguments = ["explain", L2SVM[0], "--stage", "llvm", "--backend", "interp"];
@@ -84,7 +94,7 @@ fn graphs_come_in_every_form() {
         for (format, start, per_block) in [
             ("dot", "digraph \"block ", "digraph "),
             ("svg", "<svg xmlns", "class=\"title\""),
-            ("json", "{\n  \"version\": 1,", "\"name\": \"block "),
+            ("json", "{\n  \"version\": 2,", "\"name\": \"block "),
         ] {
             let arguments = [&["explain", L2SVM[0], "--stage", stage, "--format", format], &L2SVM[1..]].concat();
             let text = fuseline(&arguments).quiet();

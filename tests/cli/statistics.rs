@@ -27,6 +27,7 @@ const COUNTS: &[&str] = &[
     "operators_priced",
     "partitions",
     "partitions_optimal",
+    "dags_unproven",
     "cplans",
     "operators_compiled",
     "plan_cache_hits",
@@ -57,6 +58,7 @@ fn statistics_are_json_with_these_fields() {
     assert!(count(&statistics, "partitions") > 0, "{statistics:#}");
     assert_eq!(count(&statistics, "partitions"), count(&statistics, "partitions_optimal"), "{statistics:#}");
     assert_eq!(statistics["plan_gap"].as_f64(), Some(0.0), "{statistics:#}");
+    assert_eq!(count(&statistics, "dags_unproven"), 0, "{statistics:#}");
     let hitter = &statistics["heavy_hitters"].as_object().expect("just checked").values().next();
     let hitter = hitter.expect("something took time");
     assert!(hitter["count"].is_u64() && hitter["seconds"].is_f64(), "{hitter}");

@@ -127,17 +127,21 @@ fn size(input: &Input<'_>) -> Result<String, String> {
 
 /// What rewriting does, and what comes of it; `summary` in one line each, `algebraic` as with real numbers.
 fn rewrite(input: &Input<'_>) -> Result<String, String> {
-    let algebraic = input.options.contains_key("algebraic");
-    let options = RewriteOptions { algebraic, ..RewriteOptions::default() };
+    let options = rewrite_options(input);
     each_dag(input, |dag| match input.options.contains_key("summary") {
         true => format!("  {}\n", summarize_rewrites(dag, &options)),
         false => explain_rewrites(dag, &options),
     })
 }
 
-/// The forms that the search over rewrites and fusion prices, the one it takes, and its fused operators.
+fn rewrite_options(input: &Input<'_>) -> RewriteOptions {
+    RewriteOptions { algebraic: input.options.contains_key("algebraic"), ..RewriteOptions::default() }
+}
+
+/// The forms that the search over rewrites and fusion prices, the one it takes, and its fused operators; `algebraic` as
+/// with real numbers.
 fn joint(input: &Input<'_>) -> Result<String, String> {
-    each_fused_dag(input, |dag, options| explain_choice(dag, &RewriteOptions::default(), options))
+    each_optimized_dag(input, &["algebraic"], |dag, options| explain_choice(dag, &rewrite_options(input), options))
 }
 
 /// A program after the passes over programs; `pass=` names a single one.
@@ -198,8 +202,17 @@ fn cost(input: &Input<'_>) -> Result<String, String> {
 /// A stage of fusion with the default cost model, whatever the machine. Options: `policy=`, and `strict=true` for strict
 /// IEEE semantics.
 fn each_fused_dag(input: &Input<'_>, explain: impl Fn(&HopDag, &OptimizerOptions) -> String) -> Result<String, String> {
+    each_optimized_dag(input, &[], explain)
+}
+
+/// The same of a stage that has these options of its own.
+fn each_optimized_dag(
+    input: &Input<'_>,
+    own: &[&str],
+    explain: impl Fn(&HopDag, &OptimizerOptions) -> String,
+) -> Result<String, String> {
     let mut options = OptimizerOptions::default();
-    for (&name, &value) in &input.options {
+    for (&name, &value) in input.options.iter().filter(|(name, _)| !own.contains(name)) {
         match name {
             "policy" => options.policy = value.parse()?,
             "strict" => options.template_limits.strict_ieee = value == "true",

@@ -312,14 +312,20 @@ impl Context<'_> {
         self.arity(1)?;
         self.expect_matrix(0)?;
         let size = self.size(0);
-        let nnz = |cells: Option<u64>| match (size.nnz, op) {
+        let nnz = |cells: Option<u64>, each: Option<u64>| match (size.nnz, op) {
+            // The mean of no cells is NaN.
+            (_, AggOp::Mean) if each.is_none_or(|each| each == 0) => None,
             (Some(nnz), AggOp::Sum | AggOp::SumSq | AggOp::Nnz | AggOp::Mean) => cells.map(|cells| nnz.min(cells)),
             _ => None,
         };
         Ok(match direction {
             Direction::Full => (DataType::F64, SCALAR),
-            Direction::Row => (DataType::Matrix, SizeInfo { rows: size.rows, cols: Some(1), nnz: nnz(size.rows) }),
-            Direction::Col => (DataType::Matrix, SizeInfo { rows: Some(1), cols: size.cols, nnz: nnz(size.cols) }),
+            Direction::Row => {
+                (DataType::Matrix, SizeInfo { rows: size.rows, cols: Some(1), nnz: nnz(size.rows, size.cols) })
+            }
+            Direction::Col => {
+                (DataType::Matrix, SizeInfo { rows: Some(1), cols: size.cols, nnz: nnz(size.cols, size.rows) })
+            }
         })
     }
 

@@ -31,12 +31,12 @@ pub use error::IoError;
 pub use format::Format;
 pub use frame::{read_frame, write_frame};
 pub use metadata::Metadata;
+pub use output::Output;
 pub use scalar::{read_scalar, write_scalar};
 pub use source::Limits;
 
 use crate::block::MatrixBlock;
 use crate::dense::Dense;
-use output::Output;
 use source::Source;
 use std::io::Write;
 use std::path::Path;

@@ -12,12 +12,14 @@ use std::path::{Path, PathBuf};
 use tempfile::{NamedTempFile, TempPath};
 
 /// A new file.
-pub(super) struct Output {
+#[derive(Debug)]
+pub struct Output {
     content: Content,
     /// The temporary name and the one to take; none for a device, which is written as it is.
     names: Option<(TempPath, PathBuf)>,
 }
 
+#[derive(Debug)]
 enum Content {
     Plain(BufWriter<File>),
     Compressed(GzEncoder<BufWriter<File>>),
@@ -25,7 +27,10 @@ enum Content {
 
 impl Output {
     /// Starts a file, and creates its folder where that is missing.
-    pub(super) fn create(path: &Path, is_compressed: bool) -> Result<Self, IoError> {
+    ///
+    /// # Errors
+    /// The file cannot be written, whatever will be written to it.
+    pub fn create(path: &Path, is_compressed: bool) -> Result<Self, IoError> {
         if path.is_dir() {
             return Err(IoError::Directory { path: path.to_owned() });
         }
@@ -44,7 +49,10 @@ impl Output {
     }
 
     /// Writes what is still held back, and gives the file its name.
-    pub(super) fn finish(self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// Writing fails; what was at that name before is still there.
+    pub fn finish(self) -> io::Result<()> {
         match self.content {
             Content::Plain(mut file) => file.flush()?,
             Content::Compressed(encoder) => encoder.finish()?.flush()?,

@@ -5,7 +5,8 @@
 //! cluster (`constraints`). Refinements of the paper's model:
 //!
 //! * A matrix moves at the bandwidth of the cache level that holds all of it: small intermediates never leave the cache.
-//! * Classes of operations have different rates, and every operator takes a moment to start.
+//! * Classes of operations have different rates; every operator takes a moment to start, and so does each row that a
+//!   product or an aggregation takes in, which decides where rows are short.
 //! * Sparse matrices count with their stored bytes, a visit of each non-zero, and the dense cells fetched for these.
 //! * Sparse-safe Cell operators are scaled like Outer ones: the main input and the factors are read whole, while
 //!   computation and other inputs of its size scale with the main input's sparsity.
@@ -31,7 +32,7 @@ pub use prediction::Predictions;
 pub use sparsity::{DENSE_SPARSITY, UNKNOWN_DRIVER_SPARSITY, bytes, bytes_of};
 pub(crate) use sparsity::{driver_sparsity, inputs_by_cell, is_driver, iteration_space, sparse_driver, sparsity};
 pub use vector::{CostVector, InputRead, cost_vector};
-pub(crate) use vector::{multi_aggregate_vector, output_bytes};
+pub(crate) use vector::{multi_aggregate_vector, output_bytes, stored_non_zeros};
 pub use work::Work;
 
 /// A basic operator (without template, one member) or fused operator, as a plan has it.

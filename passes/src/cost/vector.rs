@@ -2,7 +2,8 @@
 
 use super::Operator;
 use super::sparsity::{bytes, bytes_of, cells, driver_sparsity, iteration_space, sparse_driver, sparsity};
-use super::work::{Work, basic_class, cell_flops, flops, fused_class};
+use super::work::{Work, basic_class, cell_flops, cell_runs, flops, fused_class, runs};
+use crate::machine::OperationClass;
 use crate::template::Context;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp};
@@ -95,6 +96,9 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
         }
         let class = if operator.template.is_some() { fused_class(context, id) } else { basic_class(context, id) };
         work.add(class, flops(context, id));
+        if class != OperationClass::MatrixProduct {
+            work.runs += runs(context, id, operator.template.is_some());
+        }
     }
     let inputs = matrices(context, &operator.inputs, |_| 1.0);
     work.non_zeros = non_zeros(context, &inputs);
@@ -113,6 +117,7 @@ fn over_cells(
     let mut work = Work::default();
     for &id in members {
         work.add(fused_class(context, id), cell_flops(context, id, space, scale));
+        work.runs += cell_runs(context, id, space, scale);
     }
     let is_visited_in_part = |id: HopId| Some(id) != driver && context.hop(id).size.same_dims(space);
     let mut inputs = matrices(context, inputs, |id| if is_visited_in_part(id) { scale } else { 1.0 });
@@ -134,10 +139,12 @@ fn matrices(context: &Context<'_>, inputs: &[HopId], share: impl Fn(HopId) -> f6
 
 /// The non-zeros that are visited of sparse inputs.
 fn non_zeros(context: &Context<'_>, inputs: &[InputRead]) -> f64 {
-    let visited = |read: &InputRead| {
-        let size = context.expected_size(read.id);
-        let is_sparse = sparsity(context, read.id) < 1.0;
-        if is_sparse && read.bytes > 0.0 { cells(&size) * size.sparsity() * read.touched / read.bytes } else { 0.0 }
-    };
-    inputs.iter().map(visited).sum()
+    let share = |read: &InputRead| if read.bytes > 0.0 { read.touched / read.bytes } else { 0.0 };
+    inputs.iter().map(|read| stored_non_zeros(context, read.id) * share(read)).sum()
+}
+
+/// The non-zeros of a matrix in a sparse format; zero for a dense one.
+pub(crate) fn stored_non_zeros(context: &Context<'_>, id: HopId) -> f64 {
+    let size = context.expected_size(id);
+    if sparsity(context, id) < 1.0 { cells(&size) * size.sparsity() } else { 0.0 }
 }

@@ -1,10 +1,11 @@
-//! The computation of operators: floating-point operations by class, and visits of non-zeros.
+//! The computation of operators: floating-point operations by class, runs that products and aggregations start, and
+//! visits of non-zeros.
 
 use super::sparsity::{cells, sparsity};
 use crate::machine::{Machine, OperationClass};
-use crate::template::{Context, literal_sequence};
+use crate::template::{Context, is_inner_product, literal_sequence, untransposed};
 use fuseline_ir::SizeInfo;
-use fuseline_ir::hop::{HopId, HopOp, NaryOp};
+use fuseline_ir::hop::{DataGenOp, HopId, HopOp, NaryOp};
 use fuseline_ir::ops::{Direction, Lowering};
 
 /// Up to this many columns (or rows) a product with a matrix runs row after row.
@@ -15,6 +16,8 @@ const FEW_COLUMNS: u64 = 8;
 pub struct Work {
     /// Floating-point operations, by the position of their class in [`OperationClass::ALL`].
     by_class: [f64; OperationClass::ALL.len()],
+    /// Runs of values that products and aggregations start: mostly one per row, or per cell of a product.
+    pub runs: f64,
     /// Non-zeros visited.
     pub non_zeros: f64,
 }
@@ -39,7 +42,8 @@ impl Work {
     pub fn seconds(&self, machine: &Machine) -> f64 {
         let flops =
             OperationClass::ALL.into_iter().map(|class| machine.local_compute_time(class, self.flops_of(class)));
-        flops.sum::<f64>() + self.non_zeros * machine.sparse.non_zero / machine.threads as f64
+        let runs = self.runs * machine.start.run / machine.threads as f64;
+        flops.sum::<f64>() + machine.local_visit_time(self.non_zeros) + runs
     }
 }
 
@@ -54,6 +58,7 @@ pub(super) fn fused_class(context: &Context<'_>, id: HopId) -> OperationClass {
         HopOp::Binary(op) | HopOp::Outer(op) => of_lowering(op.lowering()),
         HopOp::Ternary(op) => of_lowering(op.lowering()),
         HopOp::MatMul => OperationClass::Product,
+        HopOp::DataGen(DataGenOp::Rand) => OperationClass::Random,
         _ => OperationClass::Arithmetic,
     }
 }
@@ -94,6 +99,35 @@ pub(super) fn flops(context: &Context<'_>, id: HopId) -> f64 {
     match hop.op {
         HopOp::MatMul | HopOp::AggUnary(..) => dense_flops(context, id) * sparsity(context, hop.inputs[0]),
         _ => dense_flops(context, id),
+    }
+}
+
+/// The runs that an operator by itself, or as a member of one over rows, starts: one per row that is aggregated, and with
+/// each row of a product as many as it is wide or long, whichever is less. A vector is a single run, and so is a matrix
+/// that is aggregated as a whole, unless the operator goes by rows.
+pub(super) fn runs(context: &Context<'_>, id: HopId, is_by_rows: bool) -> f64 {
+    let hop = context.hop(id);
+    let size = |id: HopId| context.hop(id).size;
+    let count = |dimension: Option<u64>| dimension.unwrap_or(0) as f64;
+    match hop.op {
+        HopOp::MatMul if is_inner_product(context, id) => 0.0,
+        HopOp::MatMul => match untransposed(context.dag, hop.inputs[0]) {
+            Some(left) => count(size(left).rows) * count(hop.size.rows).min(count(hop.size.cols)),
+            None => count(hop.size.rows) * count(size(hop.inputs[1]).rows).min(count(hop.size.cols)),
+        },
+        HopOp::AggUnary(_, Direction::Full) if !is_by_rows => 0.0,
+        HopOp::AggUnary(..) if size(hop.inputs[0]).is_matrix() => count(size(hop.inputs[0]).rows),
+        _ => 0.0,
+    }
+}
+
+/// The runs of a member of an operator over the share `scale` of the cells of `space`: each cell's product with a factor
+/// is one.
+pub(super) fn cell_runs(context: &Context<'_>, id: HopId, space: &SizeInfo, scale: f64) -> f64 {
+    match context.hop(id).op {
+        HopOp::MatMul if !is_inner_product(context, id) => cells(space) * scale,
+        HopOp::AggUnary(_, Direction::Row | Direction::Col) => runs(context, id, false),
+        _ => 0.0,
     }
 }
 

@@ -9,6 +9,7 @@ const LONGEST: usize = 100;
 
 /// How strongly an operation binds its operands; names and calls the strongest.
 const CALL: u8 = 9;
+const COMPARISON: u8 = 4;
 
 /// What the operator `root` computes from everything outside of `members`: `t(X) %*% (y - sigmoid(X %*% w))`.
 pub(crate) fn formula(dag: &HopDag, root: HopId, members: &[HopId]) -> String {
@@ -51,7 +52,9 @@ impl Writer<'_> {
                     if *inner < least { format!("({text})") } else { text.clone() }
                 };
                 let space = if symbol == "^" { "" } else { " " };
-                let (left, right) = (side(&operands[0], strength), side(&operands[1], strength + 1));
+                // Comparisons have no order among themselves that readers know.
+                let left_least = if strength == COMPARISON { strength + 1 } else { strength };
+                let (left, right) = (side(&operands[0], left_least), side(&operands[1], strength + 1));
                 (format!("{left}{space}{symbol}{space}{right}"), strength)
             }
             _ => (self.call(id, &operands), CALL),
@@ -83,7 +86,7 @@ fn infix(op: &HopOp) -> Option<(&'static str, u8)> {
         "+" | "-" => 5,
         "&" => 3,
         "|" => 2,
-        _ => 4,
+        _ => COMPARISON,
     };
     Some((symbol, strength))
 }

@@ -4,11 +4,11 @@ use super::alternative::Alternatives;
 use super::execution::{PlannedOperator, execution};
 use super::formula::formula;
 use super::reasons::{Reasons, numbers};
-use super::report::{CostReport, OperatorReport, PartitionReport, PlanReport, PointReport, Transfer};
+use super::report::{CostReport, OperatorReport, PartitionReport, PlanReport, PointReport, Proof, Transfer};
 use crate::construct::construct_cover;
 use crate::cost::bytes_of;
 use crate::pipeline::Selection;
-use crate::select::{PartitionPlan, prepare};
+use crate::select::{FusionPlan, PartitionPlan, prepare};
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 
 /// Explains a plan: its operators with their costs, its partitions, and why each edge that is not fused is not.
@@ -18,12 +18,23 @@ pub fn report(selection: &Selection<'_>) -> PlanReport {
     let searched = prepare(context, memo, options.policy);
     let alternatives = Alternatives { context, memo: &searched, model: &options.model, operators: &operators };
     let on_matrices = operators.iter().filter(|operator| operator.is_on_matrices(context));
+    let seconds = operators.iter().map(|operator| operator.seconds(context, &options.model)).sum();
     PlanReport {
         policy: options.policy.mnemonic().to_owned(),
-        seconds: operators.iter().map(|operator| operator.seconds(context, &options.model)).sum(),
+        seconds,
+        proof: proof_of_all(plan, seconds),
         partitions: plan.partitions.iter().map(partition).collect(),
         operators: on_matrices.map(|operator| operator_report(selection, operator)).collect(),
         unfused: Reasons::new(alternatives, memo).unfused(),
+    }
+}
+
+/// What is proven of all operators, given their seconds: what selection does not decide about is in every plan.
+fn proof_of_all(plan: &FusionPlan, seconds: f64) -> Proof {
+    match plan.gap() {
+        None => Proof::Unproven,
+        Some(_) if plan.is_optimal() => Proof::Optimal,
+        Some(_) => Proof::AtLeast { seconds: seconds - (plan.seconds - plan.bound) },
     }
 }
 
@@ -39,7 +50,7 @@ fn partition(plan: &PartitionPlan) -> PartitionReport {
             })
             .collect(),
         seconds: plan.seconds,
-        lower_bound: plan.bound,
+        proof: if plan.is_optimal() { Proof::Optimal } else { Proof::AtLeast { seconds: plan.bound } },
         priced: plan.stats.operators,
         costed: plan.stats.costed(),
         skipped: plan.stats.skipped(),

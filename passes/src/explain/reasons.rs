@@ -6,7 +6,7 @@ use super::execution::PlannedOperator;
 use super::report::{Comparison, Effect, FailedCondition, Reason, TemplateCondition, TemplateLimit, UnfusedEdge};
 use super::text::sentence;
 use crate::explore::explore_in;
-use crate::template::{Context, TEMPLATES, Template, TemplateLimits};
+use crate::template::{Context, TEMPLATES, Template, TemplateLimits, is_transpose};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
 
@@ -65,15 +65,14 @@ impl<'a> Reasons<'a> {
 
     fn reason(&self, reader: &PlannedOperator, consumer: HopId, producer: HopId) -> Reason {
         let context = self.alternatives.context;
-        let is_unknown = |&id: &HopId| context.hop(id).is_matrix() && context.hop(id).size.known_dims().is_none();
-        if let Some(unknown) = [producer, consumer].into_iter().find(is_unknown) {
+        if let Some(unknown) = [producer, consumer].into_iter().find(|&id| is_unknown(context, id)) {
             return Reason::UnknownSize { hop: unknown.as_u32() };
         }
         if !refers(self.explored, consumer, producer) {
             let limit = self.relaxed.iter().find(|(_, memo)| refers(memo, consumer, producer));
             return match limit {
                 Some(&(limit, _)) => Reason::Limit { limit },
-                None => Reason::NoTemplate { conditions: self.failed_conditions(consumer, producer) },
+                None => self.without_template(consumer, producer),
             };
         }
         let Some(alternative) = self.alternatives.with_fused(reader, consumer, producer) else {
@@ -87,6 +86,20 @@ impl<'a> Reasons<'a> {
             Reason::Dearer(comparison)
         } else {
             Reason::NotConsidered(comparison)
+        }
+    }
+
+    /// Why no template fuses the two. Conditions on a size that is not known fail whatever it will be.
+    fn without_template(&self, consumer: HopId, producer: HopId) -> Reason {
+        let context = self.alternatives.context;
+        let inputs = [producer, consumer].into_iter().flat_map(|id| &context.hop(id).inputs);
+        if let Some(&unknown) = inputs.into_iter().find(|&&id| is_unknown(context, id)) {
+            return Reason::UnknownSize { hop: unknown.as_u32() };
+        }
+        let opens = |template: &&&dyn Template| template.open(context, consumer);
+        match TEMPLATES.iter().find(opens).filter(|_| is_right_transpose(context, consumer, producer)) {
+            Some(template) if template.ttype() == TemplateType::Outer => Reason::ReadThrough,
+            _ => Reason::NoTemplate { conditions: self.failed_conditions(consumer, producer) },
         }
     }
 
@@ -106,9 +119,12 @@ impl<'a> Reasons<'a> {
         let grows_to = |id: HopId| context.hop(id).inputs.iter().any(|&input| template.fuse(context, id, input));
         let takes = |id: HopId| opens_at(id) || grows_to(id);
         let is_open_plan = |entry: &MemoEntry| entry.ttype == template.ttype() && entry.close.is_open();
+        let has_open_plan = self.explored.entries(producer).iter().any(is_open_plan);
         match () {
             () if !takes(producer) => FailedCondition::Producer,
-            () if !self.explored.entries(producer).iter().any(is_open_plan) => FailedCondition::Closed,
+            () if !has_open_plan && !template.close(context, producer).is_open() => FailedCondition::Closed,
+            // It could grow to the producer, but from nothing that is there.
+            () if !has_open_plan => FailedCondition::Producer,
             () if !takes(consumer) => FailedCondition::Consumer,
             () if opens_at(consumer) => FailedCondition::Merge,
             () => FailedCondition::Fuse,
@@ -177,6 +193,17 @@ fn relaxed_tables(context: &Context<'_>) -> Vec<(TemplateLimit, MemoTable)> {
     }
     let explore = |limits: &TemplateLimits| explore_in(&Context::new(context.dag, limits), TEMPLATES);
     relaxed.iter().map(|(limit, limits)| (*limit, explore(limits))).collect()
+}
+
+/// Whether this is a matrix of which a dimension is not known.
+fn is_unknown(context: &Context<'_>, id: HopId) -> bool {
+    context.hop(id).is_matrix() && context.hop(id).size.known_dims().is_none()
+}
+
+/// Whether the producer is the transpose on the right of a product, as in `U %*% t(V)`.
+fn is_right_transpose(context: &Context<'_>, consumer: HopId, producer: HopId) -> bool {
+    let hop = context.hop(consumer);
+    hop.op == HopOp::MatMul && hop.inputs[1] == producer && is_transpose(context.dag, producer)
 }
 
 /// Whether a partial plan of the consumer fuses the producer.

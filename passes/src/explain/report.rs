@@ -14,12 +14,30 @@ pub struct PlanReport {
     pub policy: String,
     /// Estimated time of all operators together.
     pub seconds: f64,
+    /// What is proven of them, whatever multi-aggregates may merge.
+    pub proof: Proof,
     /// How each plan partition was decided.
     pub partitions: Vec<PartitionReport>,
     /// What is executed on matrices, fused and basic operators, in ascending order of their first roots.
     pub operators: Vec<OperatorReport>,
     /// Where an operator reads the materialised result of another, and why.
     pub unfused: Vec<UnfusedEdge>,
+}
+
+/// What is proven of an estimated time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Proof {
+    /// Nothing: no bound was looked for.
+    #[default]
+    Unproven,
+    /// No other plan takes less than so many seconds.
+    AtLeast {
+        /// Fewer than the plan takes.
+        seconds: f64,
+    },
+    /// No other plan takes less.
+    Optimal,
 }
 
 /// How a plan partition was decided.
@@ -29,10 +47,10 @@ pub struct PartitionReport {
     pub members: Vec<u32>,
     /// The interesting points.
     pub points: Vec<PointReport>,
-    /// Estimated time of the chosen plan.
+    /// Estimated time of the chosen plan's operators, each by itself: multi-aggregates merge some of them.
     pub seconds: f64,
-    /// Time that no plan is proven to undercut; equal to `seconds` where the plan is proven to be optimal.
-    pub lower_bound: f64,
+    /// What is proven of it.
+    pub proof: Proof,
     /// Operators that were priced.
     pub priced: u64,
     /// Plans that were costed, at least partially; the exact solver costs none.
@@ -158,6 +176,8 @@ pub enum Reason {
         /// The limit.
         limit: TemplateLimit,
     },
+    /// Outer operators read through the producer, the transpose of a factor, but the product is part of none.
+    ReadThrough,
     /// Partial plans fuse the two, but none that leads to an operator that the rest of the reader can be part of.
     NoOperator,
     /// The plan with this edge fused costs more.

@@ -1,7 +1,8 @@
 //! Explanations of the paper's examples, and of random DAGs.
 
 use super::formula::formula;
-use super::report::{Comparison, Effect, FailedCondition, PlanReport, Reason, TemplateLimit, UnfusedEdge};
+use super::report::{Comparison, Effect, FailedCondition, PlanReport, Proof, Reason, TemplateLimit, UnfusedEdge};
+use super::text::percent;
 use super::{memo_text, report, report_text};
 use crate::joint::plan_seconds;
 use crate::pipeline::{OptimizerOptions, Planned, Selection, plan_in};
@@ -131,6 +132,50 @@ fn unknown_sizes_are_named() {
     assert_eq!(unfused(&report, total, exp).reason, Reason::UnknownSize { hop: exp.as_u32() });
 }
 
+/// A size that is not known may be further away: that of what the producer aggregates.
+#[test]
+fn unknown_sizes_of_inputs_are_named_where_templates_ask_for_them() {
+    let mut d = Dag::default();
+    let size = fuseline_ir::SizeInfo { rows: Some(1000), cols: None, nnz: None };
+    let x = d.dag.read_matrix("X", size);
+    let exp = d.op(UnaryOp::Exp, &[x]);
+    let sums = d.op((AggOp::Sum, Direction::Row), &[exp]);
+    let log = d.op(UnaryOp::Log, &[sums]);
+    d.write("o", log);
+    let report = explained(&d.dag, &OptimizerOptions::default());
+    assert_eq!(unfused(&report, log, sums).reason, Reason::UnknownSize { hop: exp.as_u32() });
+}
+
+/// Only what closes ends operators: Row operators do not get to a vector that is made of vectors.
+#[test]
+fn operators_that_never_get_to_a_value_do_not_end_there() {
+    let mut d = Dag::default();
+    let (x, v, w) = (d.read("X", 1000, 100), d.read("v", 100, 1), d.read("w", 100, 1));
+    let scaled = d.mult(v, w);
+    let product = d.matmul(x, scaled);
+    d.write("o", product);
+    let report = explained(&d.dag, &OptimizerOptions::default());
+    let edge = unfused(&report, product, scaled);
+    assert!(!edge.sentence.contains("end at"), "{edge:?}");
+    let Reason::NoTemplate { conditions } = &edge.reason else { panic!("{edge:?}") };
+    assert!(conditions.iter().all(|condition| condition.fails != FailedCondition::Closed), "{edge:?}");
+}
+
+/// Exactly IEEE arithmetic and others aside, `U %*% t(V)` reads through the transpose within Outer operators alone.
+#[test]
+fn transposes_of_factors_are_read_through_where_outer_operators_are() {
+    let mut d = Dag::default();
+    let (u, v) = (d.read("U", 20_000, 20), d.read("V", 10_000, 20));
+    let vt = d.t(v);
+    let product = d.matmul(u, vt);
+    let reversed = d.op(fuseline_ir::hop::HopOp::Reorg(fuseline_ir::hop::ReorgOp::Rev), &[product]);
+    d.write("o", reversed);
+    let report = explained(&d.dag, &OptimizerOptions::default());
+    let edge = unfused(&report, product, vt);
+    assert_eq!(edge.reason, Reason::ReadThrough);
+    assert_eq!(edge.sentence, "outer operators read through 2 r(t), but 3 ba(+*) is part of none");
+}
+
 #[test]
 fn formulas_read_like_scripts() {
     let mut d = Dag::default();
@@ -147,6 +192,9 @@ fn formulas_read_like_scripts() {
     let inner = d.op(BinaryOp::Minus, &[y, squares]);
     let nested = d.op(BinaryOp::Minus, &[y, inner]);
     assert_eq!(formula(&d.dag, nested, &[squares, inner, nested]), "y - (y - %5 * %5)");
+    let above = d.op(BinaryOp::Greater, &[xw, y]);
+    let equal = d.op(BinaryOp::Equal, &[above, y]);
+    assert_eq!(formula(&d.dag, equal, &[xw, above, equal]), "(X %*% w > y) == y");
 }
 
 /// P073: the notation, and what it leaves out.
@@ -159,6 +207,37 @@ fn the_memo_table_tells_what_was_pruned() {
     assert!(text.contains(&format!(", {last} ba(+*) (row)\n")), "{text}");
     assert!(text.contains(&format!("no operators by themselves at: {transpose} r(t) (row)")), "{text}");
     assert!(text.contains(&format!("C({q})")), "{text}");
+}
+
+/// A plan that is proven optimal says so rather than that another is 0 % cheaper at most, and what looks at no costs
+/// claims no gap.
+#[test]
+fn what_is_proven_of_a_plan_is_told() {
+    let mut d = Dag::default();
+    let x = d.read("X", 1000, 100);
+    let exp = d.op(UnaryOp::Exp, &[x]);
+    for (name, direction) in [("rows", Direction::Row), ("cols", Direction::Col)] {
+        let sums = d.op((AggOp::Sum, direction), &[exp]);
+        d.write(name, sums);
+    }
+    let explanation = |policy| {
+        let report = explained(&d.dag, &OptimizerOptions { policy, ..OptimizerOptions::default() });
+        (report.proof, report_text(&d.dag, &report))
+    };
+    let (proof, exact) = explanation(SelectPolicy::CostBased);
+    assert_eq!(proof, Proof::Optimal);
+    assert!(exact.ends_with(", proven optimal\n"), "{exact}");
+    // The bound of this partition is tight but for its distance from rounding.
+    let (proof, heuristic) = explanation(SelectPolicy::FuseNoRedundancy);
+    assert_eq!(proof, Proof::Unproven);
+    assert!(heuristic.ends_with(", with no proof that there is no better plan\n"), "{heuristic}");
+    assert!(!heuristic.contains("0 %"), "{heuristic}");
+}
+
+#[test]
+fn small_shares_are_not_none() {
+    let texts = [0.0, 1e-9, 0.000_02, 0.015, 0.5].map(percent);
+    assert_eq!(texts, ["0 %", "less than 0.001 %", "0.002 %", "1.5 %", "50 %"]);
 }
 
 fn random_cases() -> impl Iterator<Item = HopDag> {

@@ -2,7 +2,7 @@
 
 use super::formula::value_name;
 use super::report::{
-    Comparison, CostReport, Effect, FailedCondition, OperatorReport, PartitionReport, PlanReport, Reason,
+    Comparison, CostReport, Effect, FailedCondition, OperatorReport, PartitionReport, PlanReport, Proof, Reason,
     TemplateCondition, TemplateLimit, Transfer, UnfusedEdge,
 };
 use crate::memory::bytes_text;
@@ -14,7 +14,7 @@ use std::fmt::Write;
 pub fn report_text(dag: &HopDag, report: &PlanReport) -> String {
     let mut text = String::new();
     for (number, partition) in report.partitions.iter().enumerate() {
-        partition_text(&mut text, number + 1, partition);
+        partition_text(&mut text, number + 1, partition, report.proof);
     }
     for operator in report.operators.iter().filter(|operator| operator.template.is_some()) {
         fused_text(&mut text, operator);
@@ -34,12 +34,26 @@ pub fn report_text(dag: &HopDag, report: &PlanReport) -> String {
     }
     if !report.operators.is_empty() {
         let least = if report.operators.iter().all(OperatorReport::is_priced) { "" } else { "at least " };
-        let _ = writeln!(text, "all operators: {least}{}", seconds_text(report.seconds));
+        let proof =
+            if least.is_empty() { format!(", {}", proof_text(report.seconds, report.proof)) } else { String::new() };
+        let _ = writeln!(text, "all operators: {least}{}{proof}", seconds_text(report.seconds));
     }
     text
 }
 
-fn partition_text(text: &mut String, number: usize, partition: &PartitionReport) {
+/// What is proven of a plan that takes so many seconds.
+fn proof_text(taken: f64, proof: Proof) -> String {
+    match proof {
+        Proof::Unproven => "with no proof that there is no better plan".to_owned(),
+        Proof::Optimal => "proven optimal".to_owned(),
+        Proof::AtLeast { seconds } => {
+            let gap = percent(1.0 - seconds / taken);
+            format!("no plan takes less than {}, a gap of at most {gap}", seconds_text(seconds))
+        }
+    }
+}
+
+fn partition_text(text: &mut String, number: usize, partition: &PartitionReport, proof_of_all: Proof) {
     let point = |point: &super::report::PointReport| {
         let mark = if point.materialized { "+" } else { "" };
         format!("{mark}{}->{}", point.consumer, point.producer)
@@ -47,20 +61,20 @@ fn partition_text(text: &mut String, number: usize, partition: &PartitionReport)
     let points: Vec<String> = partition.points.iter().map(point).collect();
     let points = if points.is_empty() { "none".to_owned() } else { points.join(" ") };
     let _ = writeln!(text, "partition {number}: {points}");
-    let gap = if partition.lower_bound >= partition.seconds {
-        "proven optimal".to_owned()
-    } else {
-        let gap = percent(1.0 - partition.lower_bound / partition.seconds);
-        format!("no plan takes less than {}, a gap of at most {gap}", seconds_text(partition.lower_bound))
+    let proof = match (partition.proof, proof_of_all) {
+        // Dearer operators that merge may be worth it.
+        (Proof::AtLeast { .. }, Proof::Optimal) => "proven optimal with what multi-aggregates merge".to_owned(),
+        (proof, _) => proof_text(partition.seconds, proof),
     };
     let end = if partition.exhausted { ", ended at the limit" } else { "" };
-    let plans = match partition.costed {
-        0 => String::new(),
-        costed => format!(", {} costed, {} skipped", counted(costed, "plan"), partition.skipped),
+    let plans = match (partition.costed, partition.skipped) {
+        (0, _) => String::new(),
+        (costed, 0) => format!(", {} costed", counted(costed, "plan")),
+        (costed, skipped) => format!(", {} costed, {skipped} skipped", counted(costed, "plan")),
     };
     let _ = writeln!(
         text,
-        "  {}, {gap}; {} members, {} priced{plans}{end}",
+        "  {}, {proof}; {} members, {} priced{plans}{end}",
         seconds_text(partition.seconds),
         partition.members.len(),
         counted(partition.priced, "operator"),
@@ -138,6 +152,10 @@ pub(crate) fn sentence(dag: &HopDag, edge: &UnfusedEdge) -> String {
         Reason::UnknownSize { hop } => format!("the size of {hop} is not known before it runs"),
         Reason::NoTemplate { conditions } => conditions_text(dag, edge, conditions),
         Reason::Limit { limit } => limit_text(*limit),
+        Reason::ReadThrough => {
+            let (product, transpose) = (labelled(dag, edge.consumer), labelled(dag, edge.producer));
+            format!("outer operators read through {transpose}, but {product} is part of none")
+        }
         Reason::NoOperator => {
             format!("no fused operator has a place for {} besides the rest of {}", edge.producer, edge.reader)
         }
@@ -196,13 +214,15 @@ fn templates(conditions: &[TemplateCondition], fails: FailedCondition) -> Vec<&'
 }
 
 fn comparison_text(dag: &HopDag, edge: &UnfusedEdge, comparison: &Comparison, verb: &str) -> String {
-    let fused = comparison.fused.map_or("more than the machine can do".to_owned(), seconds_text);
-    let mut text = format!(
-        "one {} operator of {} {verb} {fused} in place of {}",
-        comparison.template,
-        list(&comparison.members),
-        seconds_text(comparison.chosen),
-    );
+    let chosen = seconds_text(comparison.chosen);
+    let fused = match comparison.fused {
+        None => "more than the machine can do".to_owned(),
+        Some(fused) if seconds_text(fused) == chosen && fused > comparison.chosen => {
+            format!("{} more than the {chosen} now", seconds_text(fused - comparison.chosen))
+        }
+        Some(fused) => format!("{} in place of {chosen}", seconds_text(fused)),
+    };
+    let mut text = format!("one {} operator of {} {verb} {fused}", comparison.template, list(&comparison.members));
     let effects: Vec<String> = comparison.effects.iter().map(|effect| effect_text(dag, edge, effect)).collect();
     if !effects.is_empty() {
         let _ = write!(text, ": {}", effects.join(", "));
@@ -217,7 +237,8 @@ fn effect_text(dag: &HopDag, edge: &UnfusedEdge, effect: &Effect) -> String {
             format!("{producer} would be computed again, since it is a result")
         }
         Effect::ComputedAgain { readers } => {
-            format!("{producer} would be computed again, since {} reads it too", list(readers))
+            let reads = if readers.len() == 1 { "reads" } else { "read" };
+            format!("{producer} would be computed again, since {} {reads} it too", list(readers))
         }
         Effect::TemplateSwitch { from } => format!("{producer} would leave its {from} operator"),
         Effect::LosesSparsity { driver, share } => {
@@ -257,9 +278,12 @@ fn counted(number: u64, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// A share as people read it: `1.5 %`.
+/// A share as people read it: `1.5 %`. A small one is not taken for none.
 pub(crate) fn percent(share: f64) -> String {
-    format!("{} %", significant(100.0 * share))
+    match 100.0 * share {
+        percent if percent > 0.0 && percent < 0.001 => "less than 0.001 %".to_owned(),
+        percent => format!("{} %", significant(percent)),
+    }
 }
 
 /// A time as people read it: `27.1 ms`.

@@ -13,9 +13,9 @@ mod price;
 mod tests;
 
 use crate::explain::plan_text;
-use crate::pipeline::{OptimizerOptions, Planned, plan_in};
+use crate::pipeline::{OptimizerOptions, Planned, plan_within};
 use crate::rewrite::{Choices, Form, Forms, RewriteOptions, RewriteReport, Tried};
-use crate::select::SelectPolicy;
+use crate::select::{SearchLimits, SelectPolicy};
 use fuseline_ir::hop::{Hop, HopDag};
 
 use price::Price;
@@ -67,11 +67,27 @@ struct Search<'a> {
     names: Vec<String>,
     best: usize,
     explored: usize,
+    /// Forms for which the budget of plan selection ended early.
+    exhausted: u32,
 }
+
+/// So many forms may use up the whole budget of plan selection: the one that rewriting prefers, and the one as written.
+/// Each further one that does leaves a quarter of it to the next, so that the search over forms stays bounded.
+const FULL_BUDGETS: u32 = 2;
+
+/// The least budget that a form has.
+const LEAST_PLANS: u64 = 64;
 
 impl<'a> Search<'a> {
     fn new(forms: &'a Forms, options: &'a OptimizerOptions) -> Self {
-        Search { forms, options, priced: Vec::new(), names: Vec::new(), best: 0, explored: 0 }
+        Search { forms, options, priced: Vec::new(), names: Vec::new(), best: 0, explored: 0, exhausted: 0 }
+    }
+
+    /// How far plan selection looks at the next form.
+    fn limits(&self) -> SearchLimits {
+        let limits = &self.options.search_limits;
+        let quarters = self.exhausted.saturating_sub(FULL_BUDGETS - 1).min(u64::BITS / 2 - 1);
+        SearchLimits { plans: (limits.plans >> (2 * quarters)).max(LEAST_PLANS).min(limits.plans), ..limits.clone() }
     }
 
     /// Fuses and prices a form, unless it is one that was priced; whether it is the best so far.
@@ -80,7 +96,8 @@ impl<'a> Search<'a> {
             return false;
         }
         let context = self.options.context(&form.dag);
-        let planned = plan_in(&context, self.options);
+        let planned = plan_within(&context, self.options, &self.limits());
+        self.exhausted += u32::from(planned.plan.stats().exhausted > 0);
         let price = Price::of(&context, &planned.plan, self.options, form.cost);
         let is_best = self.priced.get(self.best).is_none_or(|best| price.beats(&best.price));
         if is_best {

@@ -4,6 +4,7 @@ use super::price::RELATIVE_TOLERANCE;
 use super::*;
 use crate::cost::{CostModel, Operator};
 use crate::machine::Machine;
+use crate::pipeline::plan_in;
 use crate::rewrite::rewrite;
 use crate::select::FusionPlan;
 use crate::template::Context;
@@ -59,6 +60,22 @@ fn the_choice_is_never_worse_than_rewriting_first_or_not_at_all() {
         assert_eq!(chosen(&dag).dag.to_string(), result.to_string(), "seed {seed} twice");
     }
     assert!(better > 0, "no search found anything");
+}
+
+/// Two forms may use up their budgets; each further one that does leaves less to the next, but always some.
+#[test]
+fn forms_share_the_budget() {
+    let mut d = Dag::default();
+    let x = d.read("X", 10, 10);
+    d.write("Y", x);
+    let options = OptimizerOptions::default();
+    let forms = Forms::of(&d.dag, &RewriteOptions::default());
+    let mut search = Search::new(&forms, &options);
+    let plans = [0, 1, 2, 3, 4, 1000].map(|exhausted| {
+        search.exhausted = exhausted;
+        search.limits().plans
+    });
+    assert_eq!(plans, [20_000, 20_000, 5_000, 1_250, 312, LEAST_PLANS]);
 }
 
 /// Policies that know no cost fuse the form that rewriting prefers, and without rewrites there is one form.

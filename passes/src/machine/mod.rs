@@ -39,12 +39,19 @@ pub enum OperationClass {
     Product,
     /// Unfused products of two matrices, in blocks that stay in cache and registers.
     MatrixProduct,
+    /// Drawing random values.
+    Random,
 }
 
 impl OperationClass {
     /// All of them, by index.
-    pub const ALL: [OperationClass; 4] =
-        [OperationClass::Arithmetic, OperationClass::Function, OperationClass::Product, OperationClass::MatrixProduct];
+    pub const ALL: [OperationClass; 5] = [
+        OperationClass::Arithmetic,
+        OperationClass::Function,
+        OperationClass::Product,
+        OperationClass::MatrixProduct,
+        OperationClass::Random,
+    ];
 }
 
 /// Floating-point operations per second of one thread, by class of operation.
@@ -58,12 +65,14 @@ pub struct ComputeRates {
     pub product: f64,
     /// Of [`OperationClass::MatrixProduct`].
     pub matrix_product: f64,
+    /// Of [`OperationClass::Random`]: values per second.
+    pub random: f64,
 }
 
 impl ComputeRates {
     /// The same rate for every class.
     pub fn uniform(rate: f64) -> Self {
-        ComputeRates { arithmetic: rate, function: rate, product: rate, matrix_product: rate }
+        ComputeRates { arithmetic: rate, function: rate, product: rate, matrix_product: rate, random: rate }
     }
 
     /// The rate of a class.
@@ -73,6 +82,7 @@ impl ComputeRates {
             OperationClass::Function => self.function,
             OperationClass::Product => self.product,
             OperationClass::MatrixProduct => self.matrix_product,
+            OperationClass::Random => self.random,
         }
     }
 }
@@ -93,6 +103,10 @@ pub struct StartCosts {
     pub basic: f64,
     /// A fused operator.
     pub fused: f64,
+    /// Within an operator, a run of values that a product or an aggregation takes in one by one: mostly a row. Adding up
+    /// what the lanes of the processor hold, and the loop around it, are nearly all of it for short rows. In seconds of
+    /// one thread.
+    pub run: f64,
 }
 
 /// What is paid once, in seconds: not part of what an operator takes each time it runs.
@@ -144,7 +158,7 @@ impl Machine {
             memory,
             compute: ComputeRates::uniform(flops),
             sparse: SparseAccess { non_zero: 0.0, gather: 0.0 },
-            start: StartCosts { basic: 0.0, fused: 0.0 },
+            start: StartCosts { basic: 0.0, fused: 0.0, run: 0.0 },
             once: OneTimeCosts { compile: 0.0, fresh_page: 0.0 },
             threads: 1,
             memory_budget: None,
@@ -187,8 +201,28 @@ impl Machine {
 
     /// The fewest seconds of computation, wherever the operator runs.
     pub fn compute_time(&self, class: OperationClass, flops: f64) -> f64 {
-        let workers = self.cluster.as_ref().map_or(1.0, |cluster| cluster.workers.max(1) as f64);
-        self.local_compute_time(class, flops) / workers
+        self.local_compute_time(class, flops) / self.workers()
+    }
+
+    /// The fewest seconds in which an operator starts, wherever it runs.
+    pub fn start_time(&self) -> f64 {
+        let here = self.start.basic.min(self.start.fused);
+        self.cluster.as_ref().map_or(here, |cluster| here.min(cluster.start))
+    }
+
+    /// Seconds in which this machine visits so many non-zeros of sparse matrices.
+    pub fn local_visit_time(&self, non_zeros: f64) -> f64 {
+        non_zeros * self.sparse.non_zero / self.threads as f64
+    }
+
+    /// The fewest seconds of visiting non-zeros, wherever the operator runs.
+    pub fn visit_time(&self, non_zeros: f64) -> f64 {
+        self.local_visit_time(non_zeros) / self.workers()
+    }
+
+    /// Workers of the cluster, or this machine alone.
+    fn workers(&self) -> f64 {
+        self.cluster.as_ref().map_or(1.0, |cluster| cluster.workers.max(1) as f64)
     }
 
     /// Seconds that an operator takes once, before it can run again and again: its compilation if it is fused, and the
@@ -207,7 +241,7 @@ impl Machine {
         let is_rate = |rate: f64| rate.is_finite() && rate > 0.0;
         let is_cost = |cost: f64| cost.is_finite() && cost >= 0.0;
         let capacities = self.caches.map(|cache| cache.capacity);
-        let starts = [self.start.basic, self.start.fused];
+        let starts = [self.start.basic, self.start.fused, self.start.run];
         let costs = [self.sparse.non_zero, self.sparse.gather, self.once.compile, self.once.fresh_page];
         rates.into_iter().chain(bandwidths.iter().flat_map(|level| [level.read, level.write])).all(is_rate)
             && bandwidths.windows(2).all(|pair| pair[0].read >= pair[1].read && pair[0].write >= pair[1].write)
@@ -221,7 +255,8 @@ impl Machine {
 
 /// A current machine of eight cores and two memory channels: the paper's 32 GB/s for reads, half of that for writes
 /// (each written cache line is read first), and 4 GFLOP/s per thread, which is what streaming vector code sustains
-/// rather than a peak.
+/// rather than a peak. A random value takes as long as a dozen of these, and
+/// short rows are within what they sustain.
 impl Default for Machine {
     fn default() -> Self {
         let cache = |kibibytes: f64, read: f64| Cache {
@@ -231,9 +266,9 @@ impl Default for Machine {
         Machine {
             caches: [cache(16.0, 96e9), cache(384.0, 64e9), cache(6144.0, 48e9)],
             memory: Bandwidth { read: 32e9, write: 16e9 },
-            compute: ComputeRates::uniform(4e9),
+            compute: ComputeRates { random: 0.33e9, ..ComputeRates::uniform(4e9) },
             sparse: SparseAccess { non_zero: 1e-9, gather: 2e-9 },
-            start: StartCosts { basic: 2e-6, fused: 2e-6 },
+            start: StartCosts { basic: 2e-6, fused: 2e-6, run: 0.0 },
             once: OneTimeCosts { compile: 1e-3, fresh_page: 0.5e-6 },
             threads: 8,
             memory_budget: None,

@@ -42,9 +42,11 @@ fn inconsistent_machines_are_told() {
     let machines = [
         faster_memory,
         Machine { threads: 0, ..default() },
-        Machine { start: StartCosts { basic: -1.0, fused: 0.0 }, ..default() },
-        Machine { start: StartCosts { basic: 0.0, fused: f64::NAN }, ..default() },
+        Machine { start: StartCosts { basic: -1.0, ..default().start }, ..default() },
+        Machine { start: StartCosts { fused: f64::NAN, ..default().start }, ..default() },
+        Machine { start: StartCosts { run: -1.0, ..default().start }, ..default() },
         Machine { compute: ComputeRates::uniform(0.0), ..default() },
+        Machine { compute: ComputeRates { random: 0.0, ..default().compute }, ..default() },
         Machine { memory_budget: Some(-1.0), ..default() },
         Machine { cluster: Some(Cluster { workers: 0, ..Cluster::for_tests() }), ..default() },
     ];

@@ -8,7 +8,7 @@ use super::dag::finish;
 use super::exchange::Exchange;
 use super::extract::{Candidate, Classes, Plan, completed_input_plan, extract, order};
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::hop::{Hop, HopDag, HopId, Inputs, Span};
+use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Inputs, Span};
 use fuseline_ir::size::SizeInfo;
 use fuseline_ir::types::DataType;
 
@@ -84,14 +84,16 @@ impl Alternatives {
         flipped
     }
 
-    /// Every single change of the choices that gives a plan, the one of least cost first.
+    /// Every single change of the choices that gives a plan, the one of least cost first. Where neither operator reads a
+    /// matrix (shapes, generators, scalars) it makes no difference to fusion which one it is.
     pub(crate) fn flips(&self, choices: &Choices) -> Vec<Flip> {
         let mut exchange = Exchange::new(&self.classes, &self.roots, Weights::Balanced, choices.0.clone());
         let mut flips: Vec<(u128, Flip)> = Vec::new();
         for class in (0..self.classes.len()).filter(|&class| self.classes[class].len() > 1) {
             for candidate in 0..self.classes[class].len() {
                 let Some(previous) = exchange.choose(class, candidate) else { continue };
-                if !exchange.has_cycle_through(class) {
+                let matters = self.reads_matrix(class, candidate) || self.reads_matrix(class, previous);
+                if matters && !exchange.has_cycle_through(class) {
                     flips.push((exchange.cost(), Flip { class, candidate }));
                 }
                 exchange.choose(class, previous);
@@ -99,6 +101,11 @@ impl Alternatives {
         }
         flips.sort_by_key(|(cost, flip)| (*cost, flip.class, flip.candidate));
         flips.into_iter().map(|(_, flip)| flip).collect()
+    }
+
+    fn reads_matrix(&self, class: usize, candidate: usize) -> bool {
+        let Candidate { op, inputs, .. } = &self.classes[class][candidate];
+        !matches!(op, HopOp::Shape(_)) && inputs.iter().any(|&input| self.values[input].data_type.is_matrix())
     }
 
     /// The DAG of these choices, and the operator of every class in it. Operators come in the order of the input, so

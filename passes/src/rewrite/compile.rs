@@ -1,10 +1,10 @@
 //! Compiles the rule tables to egg's rewrites: commuted forms, guards, checked application.
 
-use super::RewriteOptions;
 use super::egraph::{EGraph, FactsAnalysis, Node};
 use super::guards::{Condition, Kind};
 use super::operator::mnemonic;
-use super::rules::{Guard, Rule, all};
+use super::rules::{FAMILIES, Guard, Rule};
+use super::{RewriteOptions, Scope};
 use egg::{Applier, ENodeOrVar, Id, Language, Pattern, PatternAst, Rewrite, Subst, Symbol, Var};
 use foldhash::HashSet;
 use fuseline_ir::hop::HopDag;
@@ -14,6 +14,7 @@ use std::sync::{LazyLock, OnceLock};
 /// One pattern of a rule, compiled when it is first needed.
 struct Entry {
     rule: &'static Rule,
+    always_pays: bool,
     left: String,
     right: String,
     rewrites: OnceLock<Vec<Rewrite<Node, FactsAnalysis>>>,
@@ -21,22 +22,34 @@ struct Entry {
 
 /// Every pattern of every rule: the tables never change.
 static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
-    let entry = |rule, (left, right)| Entry { rule, left, right, rewrites: OnceLock::new() };
-    all().flat_map(|rule| rule.instances().into_iter().map(move |sides| entry(rule, sides))).collect()
+    let entry = |rule, always_pays, (left, right)| Entry { rule, always_pays, left, right, rewrites: OnceLock::new() };
+    let entries = |rule: &'static Rule, always_pays| {
+        rule.instances().into_iter().map(move |sides| entry(rule, always_pays, sides))
+    };
+    let all = FAMILIES.iter().flat_map(|family| family.rules.iter().map(|rule| (rule, family.always_pays)));
+    all.flat_map(|(rule, always_pays)| entries(rule, always_pays)).collect()
 });
 
 impl Entry {
+    fn is_allowed(&self, options: &RewriteOptions, scope: Scope) -> bool {
+        self.rule.is_allowed(options) && (scope == Scope::All || self.always_pays)
+    }
+
     fn rewrites(&self) -> &[Rewrite<Node, FactsAnalysis>] {
         self.rewrites.get_or_init(|| compile_pattern(self.rule, self.rule.when, &self.left, &self.right))
     }
 }
 
-/// The rewrites that these options allow, and that may match in a DAG: all operations of their left sides occur in it, or
+/// The rewrites that options and scope allow, and that may match in a DAG: all operations of their left sides occur in it, or
 /// in the right side of another that may.
-pub(super) fn rewrites(dag: &HopDag, options: &RewriteOptions) -> Vec<&'static Rewrite<Node, FactsAnalysis>> {
+pub(super) fn rewrites(
+    dag: &HopDag,
+    options: &RewriteOptions,
+    scope: Scope,
+) -> Vec<&'static Rewrite<Node, FactsAnalysis>> {
     let mnemonics = dag.hops.values().map(|hop| mnemonic(&hop.op).replace(' ', ":"));
     let mut occurring: HashSet<String> = mnemonics.collect();
-    let mut candidates: Vec<&Entry> = ENTRIES.iter().filter(|entry| entry.rule.is_allowed(options)).collect();
+    let mut candidates: Vec<&Entry> = ENTRIES.iter().filter(|entry| entry.is_allowed(options, scope)).collect();
     let mut found: Vec<&Entry> = Vec::new();
     loop {
         let may_match = |entry: &&Entry| operations(&entry.left).all(|operation| occurring.contains(operation));

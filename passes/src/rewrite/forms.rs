@@ -4,7 +4,7 @@ use super::alternatives::{Alternatives, Choices};
 use super::cost::{Weights, dag_cost};
 use super::dag::{Rebuilt, canonicalize, separate_transposes, sweep};
 use super::saturate::saturate;
-use super::{RewriteOptions, RewriteReport, means};
+use super::{RewriteOptions, RewriteReport, Scope, means};
 use fuseline_ir::hop::{HopDag, HopId};
 
 /// Everything that rewriting knows of a DAG.
@@ -50,6 +50,11 @@ impl Form {
 impl Forms {
     /// Saturates a DAG. Without rewrites, the DAG as it is is its only form.
     pub(crate) fn of(dag: &HopDag, options: &RewriteOptions) -> Forms {
+        Forms::in_scope(dag, options, Scope::All)
+    }
+
+    /// Saturates a DAG by these rules.
+    pub(super) fn in_scope(dag: &HopDag, options: &RewriteOptions, scope: Scope) -> Forms {
         let mut report = RewriteReport::new(dag);
         if !options.enabled {
             return Forms { swept: dag.clone(), canonical: dag.clone(), alternatives: None, report };
@@ -59,7 +64,7 @@ impl Forms {
         if canonical.hops.len() > options.max_operators {
             report.too_large = true;
         } else {
-            (alternatives, report.applied) = saturate(&canonical, options);
+            (alternatives, report.applied) = saturate(&canonical, options, scope);
         }
         Forms { swept: sweep(dag).dag, canonical, alternatives, report }
     }

@@ -76,14 +76,16 @@ fn holds(guard: Guard, egraph: &EGraph, result: Id, class_of: &dyn Fn(&str) -> I
     let count_is = |name: &str, count: Option<u64>| number_is(name, &|n| count.is_some_and(|count| n == count as f64));
     match guard {
         Guard::Scalar(x) => facts(x).data_type.is_scalar() && facts(x).data_type != DataType::STR,
-        Guard::Number(x) => facts(x).data_type == DataType::F64 || number_of(facts(x)).is_some(),
+        Guard::Real(x) => facts(x).data_type.is_matrix() || facts(x).data_type == DataType::F64,
         Guard::Is(x, value) => number_is(x, &|number| number == value),
         Guard::Text(x, text) => facts(x).constant == Some(Value::Str(text.to_owned())),
         Guard::Integer(x) => number_is(x, &|n| n != 0.0 && n == n.trunc() && n.abs() < SMALL),
         Guard::Positive(x) => number_is(x, &|number| number > 0.0 && number.is_finite()),
-        Guard::AtLeastOne(x) => number_is(x, &|number| number.abs() >= 1.0 && number.is_finite()),
+        Guard::AtLeastOne(x) => number_is(x, &|number| (1.0..SMALL).contains(&number.abs())),
         Guard::Indicator(x) => facts(x).is_indicator,
         Guard::Empty(x) => size(x).known_dims().is_some() && size(x).nnz == Some(0),
+        Guard::SomeRows(x) => size(x).rows.is_some_and(|rows| rows > 0),
+        Guard::SomeColumns(x) => size(x).cols.is_some_and(|cols| cols > 0),
         Guard::OneRow(x) => size(x).rows == Some(1),
         Guard::OneColumn(x) => size(x).cols == Some(1),
         Guard::Single(x) => size(x).is_single(),

@@ -73,13 +73,23 @@ impl Default for RewriteOptions {
     }
 }
 
-/// The DAG after the rewrites that hold and pay whatever the sizes: equal outputs, effects in the same order, at most the
-/// cost of the input (P012; sizes that are known already count, too).
+/// Which rules run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    /// All, and chains.
+    All,
+    /// Those that pay whatever is fused afterwards.
+    AlwaysPaying,
+}
+
+/// The DAG after the rewrites that pay whatever the sizes and whatever is fused afterwards: equal outputs, effects in the
+/// same order, at most the cost of the input (P012; sizes that are known already count, too). All others wait for
+/// [`rewrite`], and so for the search over rewrites and fusion.
 ///
 /// Ids are fresh and topologically ordered, dead operators are gone, surviving operators keep the place where they were
 /// written (merged ones the first). Fusion covers of the input, which name its operators, do not survive.
 pub fn simplify(dag: &HopDag, options: &RewriteOptions) -> HopDag {
-    Forms::of(dag, options).simplified()
+    Forms::in_scope(dag, options, Scope::AlwaysPaying).simplified()
 }
 
 /// The DAG after all rewrites, for the sizes that it carries (P014): those of [`simplify`]; and means of which sizes are

@@ -1,6 +1,5 @@
 //! From a DAG into the e-graph, through the rules, and out of it as plain [`Alternatives`].
 
-use super::RewriteOptions;
 use super::alternatives::{Alternatives, Value};
 use super::chains;
 use super::compile::{rewrites, rule_of};
@@ -9,6 +8,7 @@ use super::egraph::{EGraph, Facts, FactsAnalysis, Node, add_given};
 use super::extract::{Candidate, Classes};
 use super::operator::Operator;
 use super::rules;
+use super::{RewriteOptions, Scope};
 use cranelift_entity::SecondaryMap;
 use egg::{Id, Language, Runner};
 use foldhash::HashMap;
@@ -19,15 +19,18 @@ use std::time::Duration;
 pub(super) type Applied = Vec<(&'static str, usize)>;
 
 /// All that the rules know of a DAG, and how often each found something new; no alternatives where none did.
-pub(super) fn saturate(dag: &HopDag, options: &RewriteOptions) -> (Option<Alternatives>, Applied) {
+pub(super) fn saturate(dag: &HopDag, options: &RewriteOptions, scope: Scope) -> (Option<Alternatives>, Applied) {
     let (mut egraph, classes) = load(dag);
-    let mut applied = chains::add(dag, &mut egraph, &classes, options);
+    let mut applied = match scope {
+        Scope::All => chains::add(dag, &mut egraph, &classes, options),
+        Scope::AlwaysPaying => Applied::new(),
+    };
     let runner = Runner::new(FactsAnalysis::default())
         .with_egraph(egraph)
         .with_node_limit(options.max_nodes)
         .with_iter_limit(options.max_iterations)
         .with_time_limit(Duration::MAX)
-        .run(rewrites(dag, options));
+        .run(rewrites(dag, options, scope));
     applied.extend(applied_rules(&runner));
     let alternatives = (!applied.is_empty()).then(|| unload(dag, &runner.egraph, &classes));
     (alternatives, applied)

@@ -5,7 +5,8 @@
 //! all reads, all computation, and what the operators that certainly start spend one by one. These are bounded from
 //! below:
 //! - at every group that is certain to be materialised an operator starts, and the group is written;
-//! - every value that is certain to come from memory for an operator of the region is read there once at least;
+//! - every value that is certain to come from memory for an operator of the region is read there once at least, and
+//!   its non-zeros are visited if it is sparse;
 //! - every group is computed once at least.
 //!
 //! Points that become true later only add to this: they separate more, and make more groups certain.
@@ -16,8 +17,9 @@
 use super::reachability::{Connections, Points, Region};
 use super::shares::LeastShares;
 use super::space::SearchSpace;
-use crate::cost;
+use crate::cost::{self, CostModel};
 use crate::partition::InterestingPoint;
+use crate::template::Context;
 use fuseline_ir::hop::{HopId, HopOp};
 use smallvec::SmallVec;
 
@@ -46,6 +48,8 @@ struct Read {
     point: Option<usize>,
     /// Seconds, if it comes from memory.
     seconds: f64,
+    /// Seconds of computation to visit its non-zeros then, if it is sparse.
+    visit: f64,
     /// The same in an operator that starts at the reader.
     seconds_at_start: f64,
 }
@@ -69,8 +73,6 @@ impl Spent {
 impl<'a> Bound<'a> {
     pub(crate) fn new(space: &'a SearchSpace<'a>) -> Self {
         let (machine, context, members) = (&space.model.machine, space.context, &space.partition.members);
-        let here = machine.start.basic.min(machine.start.fused);
-        let start = machine.cluster.as_ref().map_or(here, |cluster| here.min(cluster.start));
         let shares = LeastShares::new(space);
         let compute = |(&id, &share): (&HopId, &f64)| {
             let share = share.min(own_share(space, id));
@@ -85,6 +87,7 @@ impl<'a> Bound<'a> {
                 group: members.binary_search(&value).ok(),
                 point: space.partition.points.binary_search(&InterestingPoint { consumer, producer: value }).ok(),
                 seconds: read(value, shares.containing[reader]),
+                visit: machine.visit_time(cost::stored_non_zeros(context, value) * shares.containing[reader]),
                 seconds_at_start: read(value, shares.starting[reader]),
             }));
         }
@@ -92,7 +95,7 @@ impl<'a> Bound<'a> {
         by_value.sort_by_key(|&number| (reads[number].value, number));
         Bound {
             space,
-            write: members.iter().map(|&id| start + machine.write_time(cost::output_bytes(context, id))).collect(),
+            write: members.iter().map(|&id| least_seconds_to_write(space.model, context, id)).collect(),
             compute: members.iter().zip(&shares.containing).map(compute).collect(),
             compute_at_start: members.iter().zip(&shares.starting).map(compute).collect(),
             reads,
@@ -124,18 +127,22 @@ impl<'a> Bound<'a> {
         let same_value = |one: &usize, other: &usize| self.reads[*one].value == self.reads[*other].value;
         for reads in self.by_value.chunk_by(same_value) {
             // By region: the least of what its operators may read of the value.
-            let mut least: SmallVec<[(usize, f64); 8]> = SmallVec::new();
+            let mut least: SmallVec<[(usize, &Read); 8]> = SmallVec::new();
             for read in reads.iter().map(|&number| &self.reads[number]) {
                 if !region.groups.contains(read.reader) || !self.is_certain(read, connections, assignment) {
                     continue;
                 }
                 let region = connections.region_of[read.reader];
                 match least.iter_mut().find(|(known, _)| *known == region) {
-                    Some((_, seconds)) => *seconds = seconds.min(read.seconds),
-                    None => least.push((region, read.seconds)),
+                    Some((_, least)) if read.seconds < least.seconds => *least = read,
+                    Some(_) => {}
+                    None => least.push((region, read)),
                 }
             }
-            least.iter().for_each(|&(region, seconds)| spent[region].read += seconds);
+            for (region, read) in least {
+                spent[region].read += read.seconds;
+                spent[region].compute += read.visit;
+            }
         }
     }
 
@@ -160,6 +167,11 @@ impl<'a> Bound<'a> {
         let is_cut = |point| assignment.contains(point) && self.space.graph.is_read(point, assignment);
         read.group.is_none_or(|group| !connections.linked.contains(group)) || read.point.is_some_and(is_cut)
     }
+}
+
+/// The fewest seconds to start an operator that materialises a value, and to write it.
+pub(super) fn least_seconds_to_write(model: &CostModel, context: &Context<'_>, id: HopId) -> f64 {
+    model.machine.start_time() + model.machine.write_time(cost::output_bytes(context, id))
 }
 
 /// The share of the cells of its operand that a product or an aggregate by itself visits.

@@ -26,6 +26,9 @@ const MOST_GROUPS: u64 = 1 << 23;
 /// Plans that are costed however large they are.
 const FEWEST_PLANS: u64 = 64;
 
+/// Plans per point that a search with another solver opens with.
+const PLANS_PER_POINT: u64 = 8;
+
 /// What a search found.
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -49,17 +52,8 @@ pub(crate) fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &Sea
     let is_pruned = is_structural || enumeration == Enumeration::Cost;
     let is_small = !is_pruned && space.points() <= limits.exhaustive_points;
     let whole = Problem::whole(space, is_structural);
-    let mut search = Search {
-        space,
-        whole: &whole,
-        bound: Bound::new(space),
-        costing: Costing::new(space),
-        is_pruned,
-        plans: if is_small { u64::MAX } else { affordable(space, limits.plans) },
-        runs: 0,
-        best: None,
-        stats: SearchStats { points: space.points() as u64, ..SearchStats::default() },
-    };
+    let plans = if is_small { u64::MAX } else { affordable(space, limits.plans) };
+    let mut search = Search { is_pruned, plans, ..Search::new(space, &whole) };
     match policy {
         SelectPolicy::FuseAll => search.open(space.fuse_all()),
         SelectPolicy::FuseNoRedundancy => search.open(space.without_redundancy()),
@@ -71,6 +65,17 @@ pub(crate) fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &Sea
     }
     let is_complete = matches!(policy, SelectPolicy::CostBased | SelectPolicy::Exhaustive) || space.points() == 0;
     search.found(is_complete)
+}
+
+/// A good plan, found by flipping single points of the heuristics' plans, to begin a search with. It may be proven to be
+/// optimal.
+pub(crate) fn opening(space: &SearchSpace<'_>) -> Found {
+    let whole = Problem::whole(space, false);
+    let plans = space.points() as u64 * PLANS_PER_POINT;
+    let mut search = Search { plans, ..Search::new(space, &whole) };
+    search.open_with_heuristics();
+    search.descend();
+    search.found(false)
 }
 
 /// So many plans, or fewer where a plan has very many groups.
@@ -102,7 +107,21 @@ struct Search<'a> {
     stats: SearchStats,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(space: &'a SearchSpace<'a>, whole: &'a Problem) -> Self {
+        Search {
+            space,
+            whole,
+            bound: Bound::new(space),
+            costing: Costing::new(space),
+            is_pruned: false,
+            plans: u64::MAX,
+            runs: 0,
+            best: None,
+            stats: SearchStats { points: space.points() as u64, ..SearchStats::default() },
+        }
+    }
+
     /// Cost of the best plan so far: the upper bound.
     fn upper(&self) -> f64 {
         self.best.as_ref().map_or(f64::INFINITY, |(_, seconds)| *seconds)
@@ -115,11 +134,8 @@ impl Search<'_> {
     fn found(self, is_complete: bool) -> Found {
         let (points, seconds) = self.best.unwrap_or((self.space.fuse_all(), f64::INFINITY));
         let is_optimal = is_complete && self.stats.exhausted == 0;
-        let bound = if is_optimal {
-            seconds
-        } else {
-            self.bound.seconds(&self.whole.region, &self.space.fuse_all()).min(seconds)
-        };
+        let bound = self.bound.seconds(&self.whole.region, &self.space.fuse_all());
+        let bound = if is_optimal || bound >= seconds * (1.0 - ROUNDING) { seconds } else { bound };
         let Costing { operators, operators_of_plans, .. } = self.costing;
         let stats = SearchStats { operators, operators_of_plans, ..self.stats };
         Found { points, seconds, bound, stats }
@@ -135,12 +151,17 @@ impl Search<'_> {
         }
     }
 
-    /// Opens with both heuristics, then enumerates.
-    fn cost_based(&mut self) {
+    /// Costs the plans of both heuristics, unless there is but one plan.
+    fn open_with_heuristics(&mut self) {
         if self.space.points() > 0 {
             self.open(self.space.fuse_all());
             self.open(self.space.without_redundancy());
         }
+    }
+
+    /// Opens with both heuristics, then enumerates.
+    fn cost_based(&mut self) {
+        self.open_with_heuristics();
         if self.is_pruned && number_of_plans(self.space.points()) > self.plans {
             self.descend();
         }
@@ -153,7 +174,7 @@ impl Search<'_> {
     /// plans to scan.
     fn descend(&mut self) {
         let mut upper = f64::INFINITY;
-        while self.upper() < upper {
+        while self.upper() < upper && !self.is_excluded(self.whole, &self.space.fuse_all(), self.upper()) {
             upper = self.upper();
             for point in 0..self.space.points() {
                 if self.stats.opening >= self.plans / 2 {

@@ -105,14 +105,15 @@ pub struct PartitionPlan {
 }
 
 impl PartitionPlan {
-    /// Whether the plan is proven optimal.
+    /// Whether the plan is proven optimal, but for what the order of sums explains.
     pub fn is_optimal(&self) -> bool {
-        self.bound >= self.seconds
+        is_proven(self.seconds, self.bound)
     }
 
     /// The cheaper one of two plans of the partition, with what was counted for both. Its own bound holds for both.
     fn or_cheaper(self, other: PartitionPlan) -> PartitionPlan {
-        let (bound, stats) = (self.bound, self.stats + other.stats);
+        let bound = self.bound;
+        let stats = SearchStats { points: self.stats.points, ..self.stats + other.stats };
         let cheaper = if other.seconds < self.seconds { other } else { self };
         PartitionPlan { bound: bound.min(cheaper.seconds), stats, ..cheaper }
     }
@@ -134,13 +135,26 @@ pub struct FusionPlan {
 impl FusionPlan {
     /// Whether the plan is proven optimal, but for what the order of sums explains.
     pub fn is_optimal(&self) -> bool {
-        self.bound >= self.seconds * (1.0 - ROUNDING)
+        is_proven(self.seconds, self.bound)
+    }
+
+    /// The share of its estimated time by which another plan may be cheaper; none where nothing is proven.
+    pub fn gap(&self) -> Option<f64> {
+        match self.is_optimal() {
+            true => Some(0.0),
+            false => (self.bound > 0.0).then(|| 1.0 - self.bound / self.seconds),
+        }
     }
 
     /// The counters of all partitions together.
     pub fn stats(&self) -> SearchStats {
         self.partitions.iter().fold(SearchStats::default(), |sum, plan| sum + plan.stats)
     }
+}
+
+/// Whether a bound proves that nothing takes less than so many seconds. Bounds keep a distance of [`ROUNDING`].
+fn is_proven(seconds: f64, bound: f64) -> bool {
+    bound >= seconds * (1.0 - 2.0 * ROUNDING)
 }
 
 /// Chooses the fused operators of a DAG from its memo table.
@@ -196,20 +210,28 @@ fn decide(
     model: &CostModel,
     limits: &SearchLimits,
 ) -> PartitionPlan {
-    let exact =
-        if is_exact(policy, limits) { exact::solve(context, memo, &partition, model, limits.plans) } else { None };
-    if let Some(plan) = exact.as_ref().filter(|plan| plan.is_optimal()) {
-        return plan.clone();
-    }
     let space = space::SearchSpace::new(context, memo, &partition, model);
-    let enumerate::Found { points, seconds, bound, stats } = enumerate::search(&space, policy, limits);
-    let operators = space.operators(&points);
-    let assignment = (0..space.points()).map(|point| points.contains(point)).collect();
-    let enumerated = PartitionPlan { partition, assignment, operators, seconds, bound, stats };
-    match exact {
+    let plan = |found: enumerate::Found| {
+        let enumerate::Found { points, seconds, bound, stats } = found;
+        let assignment = (0..space.points()).map(|point| points.contains(point)).collect();
+        let operators = space.operators(&points);
+        PartitionPlan { partition: partition.clone(), assignment, operators, seconds, bound, stats }
+    };
+    let enumerated = || plan(enumerate::search(&space, policy, limits));
+    if !is_exact(policy, limits) {
+        return enumerated();
+    }
+    // Often a heuristic costs what the bound allows: then there is nothing to search.
+    let opening = plan(enumerate::opening(&space));
+    if opening.is_optimal() {
+        return opening;
+    }
+    let slack = opening.seconds * (1.0 + ROUNDING) - opening.bound;
+    match exact::solve(context, memo, &partition, model, limits.plans, slack).map(|exact| exact.or_cheaper(opening)) {
+        Some(exact) if exact.is_optimal() => exact,
         // The budget ended before the proof: the better of both plans.
-        Some(exact) => exact.or_cheaper(enumerated),
-        None => enumerated,
+        Some(exact) => exact.or_cheaper(enumerated()),
+        None => enumerated(),
     }
 }
 

@@ -4,10 +4,13 @@ use super::Sketch;
 use crate::cost::DENSE_SPARSITY;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::SizeInfo;
-use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp};
+use fuseline_ir::hop::{DataGenOp, Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp};
 use fuseline_ir::ops::{AggOp, BinaryZero, Direction};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// The position of `sparsity` among the inputs of `rand`.
+const DRAWN_SHARE: usize = 4;
 
 /// The sketches of variables, by name. Variables without one count as unstructured.
 pub type InputSketches = BTreeMap<String, Arc<Sketch>>;
@@ -22,7 +25,7 @@ impl SparsityEstimates {
     /// Estimates for a DAG. A DAG without sparse matrices needs none.
     pub fn new(dag: &HopDag, inputs: &InputSketches) -> Self {
         let mut estimates = SparsityEstimates::default();
-        if !dag.hops.values().any(is_sparse) {
+        if !dag.hops.values().any(|hop| is_sparse(hop) || is_drawn_sparse(dag, hop)) {
             return estimates;
         }
         let mut sketches = SecondaryMap::<HopId, Option<Sketch>>::new();
@@ -48,6 +51,19 @@ impl SparsityEstimates {
 
 fn is_sparse(hop: &Hop) -> bool {
     hop.is_matrix() && hop.size.sparsity() < DENSE_SPARSITY
+}
+
+/// Whether the operator draws random values for few of its cells. How many it will be is no bound, since chance decides.
+fn is_drawn_sparse(dag: &HopDag, hop: &Hop) -> bool {
+    drawn_share(dag, hop).is_some_and(|share| share < DENSE_SPARSITY)
+}
+
+/// The share of its cells that an operator of random values draws, where the text tells.
+fn drawn_share(dag: &HopDag, hop: &Hop) -> Option<f64> {
+    if hop.op != HopOp::DataGen(DataGenOp::Rand) {
+        return None;
+    }
+    dag.literal_f64(*hop.inputs.get(DRAWN_SHARE)?).filter(|share| (0.0..=1.0).contains(share))
 }
 
 /// What the size alone tells.
@@ -113,6 +129,7 @@ impl Propagation<'_> {
             HopOp::Nary(NaryOp::Cbind) => self.bound(hop, Sketch::bind_columns),
             HopOp::Nary(NaryOp::Rbind) => self.bound(hop, Sketch::bind_rows),
             HopOp::Index => self.range(hop),
+            HopOp::DataGen(_) => self.drawn(hop),
             HopOp::Binary(op) => self.binary(hop, op.zero()),
             // What keeps the zeros of its operand has a bound.
             HopOp::Unary(_) | HopOp::Ternary(_) if hop.size.nnz.is_some() => self.only_matrix(hop).cloned(),
@@ -131,6 +148,11 @@ impl Propagation<'_> {
         let mut parts = hop.inputs.iter().map(|&input| self.sketches[input].as_ref());
         let first = parts.next()??.clone();
         parts.try_fold(first, |so_far, part| Some(bind(&so_far, part?)))
+    }
+
+    fn drawn(&self, hop: &Hop) -> Option<Sketch> {
+        let (rows, cols) = hop.size.known_dims()?;
+        Some(Sketch::uniform(rows, cols, drawn_share(self.dag, hop)? * rows as f64 * cols as f64))
     }
 
     fn range(&self, hop: &Hop) -> Option<Sketch> {

@@ -3,6 +3,8 @@
 use super::*;
 use crate::template::{Context, TemplateLimits};
 use crate::testing::{Dag, Random};
+use fuseline_ir::hop::{DataGenOp, HopOp};
+use fuseline_ir::types::Value;
 use std::sync::Arc;
 
 /// Where a matrix is not zero.
@@ -195,6 +197,25 @@ fn contexts_expect_what_sketches_tell() {
     assert!(expected.is_some_and(|nnz| (900..1100).contains(&nnz)), "{expected:?}");
     assert_eq!(Context::new(&d.dag, &limits).expected_size(gram).nnz, Some(1_000_000));
     assert_eq!(inputs_worth_a_sketch(&d.dag).into_iter().collect::<Vec<_>>(), ["X"]);
+}
+
+/// `rand(..., sparsity=0.01)` makes a sparse matrix, and products with it are small; but chance decides how many
+/// non-zeros there are, so that no bound may say so.
+#[test]
+fn drawn_matrices_are_expected_to_be_as_sparse_as_the_text_says() {
+    let mut d = Dag::default();
+    let mut drawn = |sparsity: f64| {
+        let numbers = [1000.0, 500.0, 0.0, 1.0, sparsity, 7.0].map(|value| d.number(value));
+        let density = d.dag.literal(Value::Str("uniform".into()));
+        d.op(HopOp::DataGen(DataGenOp::Rand), &[&numbers[..], &[density]].concat())
+    };
+    let [sparse, dense] = [0.01, 1.0].map(&mut drawn);
+    let product = d.mult(sparse, dense);
+    d.write("O", product);
+    let estimates = SparsityEstimates::new(&d.dag, &InputSketches::new());
+    assert_eq!([sparse, dense, product].map(|id| d.dag[id].size.nnz), [None; 3]);
+    assert_eq!([sparse, dense].map(|id| estimates.non_zeros(id)), [Some(5000), None]);
+    assert!(estimates.non_zeros(product).is_some_and(|nnz| nnz <= 5001), "{:?}", estimates.non_zeros(product));
 }
 
 /// Estimates exceed neither bounds nor cells, whatever the DAG and the sketches.

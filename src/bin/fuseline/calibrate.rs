@@ -4,6 +4,8 @@ use crate::Failure;
 use crate::arguments::CalibrateArguments;
 use fuseline::Machine;
 use fuseline::calibrate::MachineFile;
+use fuseline::io::Output;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<(), Failure> {
@@ -11,13 +13,12 @@ pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<(), Failure> {
         Some(path) => path.clone(),
         None => cached_file().ok_or("there is no cache folder: set XDG_CACHE_HOME or HOME, or use --out".to_owned())?,
     };
+    let file = Output::create(&path, false).map_err(|error| error.to_string())?;
     let calibration = fuseline::calibrate::calibrate(arguments.rounds.into())?;
-    print!("{}", calibration.to_text());
-    MachineFile::new(calibration.machine)
-        .save(&path)
-        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-    println!("written to {}", path.display());
-    Ok(())
+    let (table, path) = (calibration.to_text(), path.display());
+    MachineFile::new(calibration.machine).save(file).map_err(|error| format!("cannot write {path}: {error}"))?;
+    let printed = writeln!(std::io::stdout().lock(), "{table}written to {path}");
+    printed.map_err(|error| format!("cannot print: {error}").into())
 }
 
 /// The machine of `--machine default|FILE`: of the file, which must hold one; by default that of the last calibration,

@@ -16,7 +16,10 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     })?;
     let script = run::compile(&session, &arguments.script)?;
     let text = match arguments.format {
-        ExplainFormat::Text => text(&session, &script, arguments.stage)?,
+        ExplainFormat::Text => match text(&session, &script, arguments.stage)? {
+            nothing if nothing.is_empty() => "# nothing is fused\n".to_owned(),
+            text => text,
+        },
         ExplainFormat::Dot => document(&session, &script, arguments)?.to_dot(),
         ExplainFormat::Svg => document(&session, &script, arguments)?.to_svg(),
         ExplainFormat::Json => {

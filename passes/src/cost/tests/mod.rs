@@ -3,11 +3,12 @@
 mod plans;
 
 use super::*;
-use crate::machine::{Bandwidth, Cluster, Machine, OperationClass};
+use crate::machine::{Bandwidth, Cluster, ComputeRates, Machine, OperationClass, StartCosts};
 use crate::template::TemplateLimits;
 use crate::testing::{self, Dag};
-use fuseline_ir::hop::HopDag;
+use fuseline_ir::hop::{DataGenOp, HopDag, HopOp};
 use fuseline_ir::ops::{BinaryOp, UnaryOp};
+use fuseline_ir::types::Value;
 
 /// Of the paper's example: 32 GB/s for reads, half of it for writes, 10 GFLOP/s, nothing else.
 fn paper() -> CostModel {
@@ -247,4 +248,50 @@ fn execution_follows_from_the_inputs() {
     assert_close(read(&model), 0.8e6 / 6e9 + 0.8e6 / 0.1e9 + 8e3 / 0.1e9);
     model.machine.cluster = Some(Cluster { broadcast_memory: 0.5e6, ..Cluster::for_tests() });
     assert_close(read(&model), 0.8e6 / 6e9 + 0.8e6 / 0.6e9 + 8e3 / 0.1e9);
+}
+
+/// Within a fused operator over rows each product starts a run per row, `X %*% V` one for each of its few columns; in one
+/// over cells a full aggregate has long runs, and an outer product a run per cell that is visited.
+#[test]
+fn short_rows_take_a_moment_each() {
+    let run = 1e-6;
+    let machine = Machine { start: StartCosts { run, ..paper().machine.start }, ..paper().machine };
+    let runs = |dag: &HopDag, template: Option<TemplateType>, members: &[HopId], inputs: &[HopId]| {
+        let work = vector_of(dag, template, members, inputs).work;
+        let difference = work.seconds(&machine) - work.seconds(&paper().machine);
+        assert!((difference - work.runs * run).abs() < 1e-9 * difference.max(run), "{difference} of {work:?}");
+        work.runs
+    };
+    let mut d = Dag::default();
+    let (x, v) = (d.read("X", 1000, 10), d.read("V", 10, 3));
+    let product = d.matmul(x, v);
+    let transposed = d.t(x);
+    let gram = d.matmul(transposed, product);
+    let sum = d.sum(product);
+    assert_eq!(runs(&d.dag, None, &[product], &[x, v]), 3000.0);
+    assert_eq!(runs(&d.dag, Some(TemplateType::Row), &[product, transposed, gram], &[x, v]), 6000.0);
+    assert_eq!(runs(&d.dag, None, &[sum], &[product]), 0.0);
+    assert_eq!(runs(&d.dag, Some(TemplateType::Row), &[product, sum], &[x, v]), 4000.0);
+    let (u, w) = (d.read("U", 500, 10), d.read("W", 10, 400));
+    let outer = d.matmul(u, w);
+    assert_eq!(runs(&d.dag, None, &[outer], &[u, w]), 0.0, "blocks have no runs");
+    let s = d.sparse("S", 500, 400, 2000);
+    let masked = d.mult(s, outer);
+    let total = d.sum(masked);
+    let visited = runs(&d.dag, Some(TemplateType::Outer), &[outer, masked, total], &[s, u, w]);
+    assert_close(visited, 2000.0);
+}
+
+/// Random values are none of the operations of arithmetic.
+#[test]
+fn random_values_have_a_rate_of_their_own() {
+    let mut d = Dag::default();
+    let numbers = [1000.0, 10.0, 0.0, 1.0, 1.0, 7.0].map(|value| d.number(value));
+    let density = d.dag.literal(Value::Str("uniform".into()));
+    let inputs = [&numbers[..], &[density]].concat();
+    let drawn = d.op(HopOp::DataGen(DataGenOp::Rand), &inputs);
+    let work = vector_of(&d.dag, None, &[drawn], &inputs).work;
+    assert_eq!((work.flops_of(OperationClass::Random), work.flops()), (1e4, 1e4));
+    let machine = Machine { compute: ComputeRates { random: 1e6, ..ComputeRates::uniform(1e9) }, ..paper().machine };
+    assert_close(work.seconds(&machine), 1e-2);
 }

@@ -1,4 +1,4 @@
-//! Aggregates of reorganised, aggregated, squared or scaled matrices, and aggregates that are products.
+//! Aggregates of reorganised, aggregated, squared or scaled matrices, and products that are aggregates.
 
 use super::{Change, Each, Guard, Rule};
 
@@ -123,7 +123,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "constant-factor-of-sum",
         doc: "A constant factor of magnitude 1 or more leaves a sum, which overflows no earlier without it.",
-        changes: &[Change::AggregationOrder, Change::Rounding, Change::SignOfZero],
+        changes: &[Change::AggregationOrder, Change::Rounding, Change::Underflow, Change::SignOfZero],
         when: &[Guard::AtLeastOne("s")],
         each: Each::Of(&[&["full"], &["row"], &["col"]]),
         patterns: &[("(sum.$0 (mult ?X ?s))", "(mult (sum.$0 ?X) ?s)")],
@@ -137,18 +137,10 @@ pub(super) const RULES: &[Rule] = &[
         patterns: &[("($0 (mult ?X ?s))", "(mult ($0 ?X) ?s)")],
     },
     Rule {
-        name: "weighted-sum",
-        doc: "colSums(X*v) is t(v)%*%X, rowSums(X*w) is X%*%t(w).",
-        changes: &[Change::AggregationOrder],
-        when: &[Guard::OneColumn("V"), Guard::SameRows("X", "V"), Guard::OneRow("W"), Guard::SameColumns("X", "W")],
-        patterns: &[("(sum.col (mult ?X ?V))", "(matmul (t ?V) ?X)"), ("(sum.row (mult ?X ?W))", "(matmul ?X (t ?W))")],
-        ..Rule::PLAIN
-    },
-    Rule {
         name: "product-with-ones",
         doc: "X%*%1 sums rows, 1%*%X sums columns.",
         changes: &[Change::AggregationOrder],
-        when: &[Guard::Is("n", 1.0)],
+        when: &[Guard::Is("n", 1.0), Guard::Columns("r", "X"), Guard::Rows("c", "X")],
         patterns: &[
             ("(matmul ?X (matrix ?1 ?r ?n))", "(sum.row ?X)"),
             ("(matmul (matrix ?1 ?n ?c) ?X)", "(sum.col ?X)"),

@@ -6,7 +6,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "negated-equality",
         doc: "Not equal is one comparison, and so is not unequal.",
-        each: Each::Of(&[&["eq", "ne"], &["ne", "eq"]]),
+        each: Each::Of(&[&["eq", "ne"], &["ne", "eq"], &["outer.eq", "outer.ne"], &["outer.ne", "outer.eq"]]),
         patterns: &[("(not ($0 ?x ?y))", "($1 ?x ?y)")],
         ..Rule::PLAIN
     },
@@ -14,7 +14,16 @@ pub(super) const RULES: &[Rule] = &[
         name: "negated-order",
         doc: "Not greater is less or equal, but for NaN.",
         changes: &[Change::NonFinite],
-        each: Each::Of(&[&["lt", "ge"], &["ge", "lt"], &["gt", "le"], &["le", "gt"]]),
+        each: Each::Of(&[
+            &["lt", "ge"],
+            &["ge", "lt"],
+            &["gt", "le"],
+            &["le", "gt"],
+            &["outer.lt", "outer.ge"],
+            &["outer.ge", "outer.lt"],
+            &["outer.gt", "outer.le"],
+            &["outer.le", "outer.gt"],
+        ]),
         patterns: &[("(not ($0 ?x ?y))", "($1 ?x ?y)")],
         ..Rule::PLAIN
     },

@@ -47,8 +47,8 @@ pub(super) const RULES: &[Rule] = &[
         name: "product-with-diagonal-matrix",
         doc: "diag(v)%*%X scales rows, X%*%diag(v) columns.",
         changes: &[Change::SignOfZero, Change::Annihilation],
-        when: &[Guard::OneColumn("V")],
-        patterns: &[("(matmul (diag ?V) ?X)", "(mult ?X ?V)"), ("(matmul ?X (diag ?V))", "(mult ?X (t ?V))")],
+        when: &[Guard::OneColumn("V"), Guard::SameRows("V", "X"), Guard::OneColumn("W"), Guard::Conform("Y", "W")],
+        patterns: &[("(matmul (diag ?V) ?X)", "(mult ?X ?V)"), ("(matmul ?Y (diag ?W))", "(mult ?Y (t ?W))")],
         ..Rule::PLAIN
     },
     Rule {

@@ -82,6 +82,19 @@ pub(super) const RULES: &[Rule] = &[
         patterns: &[("($0 ($1 ?X ?s))", "($1 ($0 ?X) (mult ?s ($2 ?X)))")],
     },
     Rule {
+        name: "sum-with-vector",
+        doc: "sum(X+v) is sum(X)+sum(v)*ncol(X), as each column of X has v added; the same of rows.",
+        changes: ALGEBRAIC,
+        when: &[Guard::OneColumn("V"), Guard::SameRows("X", "V"), Guard::OneRow("W"), Guard::SameColumns("X", "W")],
+        each: Each::Of(&[&["plus"], &["minus"]]),
+        patterns: &[
+            ("(sum.full ($0 ?X ?V))", "($0 (sum.full ?X) (mult (sum.full ?V) (ncol ?X)))"),
+            ("(sum.full ($0 ?V ?X))", "($0 (mult (sum.full ?V) (ncol ?X)) (sum.full ?X))"),
+            ("(sum.full ($0 ?X ?W))", "($0 (sum.full ?X) (mult (sum.full ?W) (nrow ?X)))"),
+            ("(sum.full ($0 ?W ?X))", "($0 (mult (sum.full ?W) (nrow ?X)) (sum.full ?X))"),
+        ],
+    },
+    Rule {
         name: "factor-out-of-sum",
         doc: "sum(X*s) is sum(X)*s; row sums let go of columns, column sums of rows.",
         changes: ALGEBRAIC,

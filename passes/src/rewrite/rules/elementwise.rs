@@ -19,7 +19,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "sigmoid",
         doc: "1/(1+exp(X)) is the logistic function of -X.",
-        changes: &[Change::Rounding],
+        changes: &[Change::Rounding, Change::Underflow],
         patterns: &[("(div ?1 (plus ?1b (exp ?x)))", "(sigmoid (neg ?x))")],
         ..Rule::PLAIN
     },

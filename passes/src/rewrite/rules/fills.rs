@@ -22,19 +22,19 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "unary-of-fill",
         doc: "A function of a matrix of one value is one of the value.",
-        when: &[Guard::Number("s")],
+        when: &[Guard::Scalar("s")],
         each: Each::Unary,
-        patterns: &[("($0 (matrix ?s ?r ?c))", "(matrix ($0 ?s) ?r ?c)")],
+        patterns: &[("($0 (matrix ?s ?r ?c))", "(matrix ($0 (as.double ?s)) ?r ?c)")],
         ..Rule::PLAIN
     },
     Rule {
         name: "binary-of-fill",
         doc: "An operation of a matrix of one value and a scalar is one of the value.",
-        when: &[Guard::Number("s"), Guard::Number("a")],
+        when: &[Guard::Scalar("s"), Guard::Scalar("a")],
         each: Each::Binary,
         patterns: &[
-            ("($0 (matrix ?s ?r ?c) ?a)", "(matrix ($0 ?s ?a) ?r ?c)"),
-            ("($0 ?a (matrix ?s ?r ?c))", "(matrix ($0 ?a ?s) ?r ?c)"),
+            ("($0 (matrix ?s ?r ?c) ?a)", "(matrix ($0 (as.double ?s) (as.double ?a)) ?r ?c)"),
+            ("($0 ?a (matrix ?s ?r ?c))", "(matrix ($0 (as.double ?a) (as.double ?s)) ?r ?c)"),
         ],
         ..Rule::PLAIN
     },
@@ -42,7 +42,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "sum-of-fill",
         doc: "The sum of equal cells is their number times the value.",
         changes: &[Change::AggregationOrder, Change::Rounding, Change::SignOfZero],
-        when: &[Guard::Number("s"), Guard::Positive("r"), Guard::Positive("c")],
+        when: &[Guard::Scalar("s"), Guard::Positive("r"), Guard::Positive("c")],
         patterns: &[
             ("(sum.full (matrix ?s ?r ?c))", "(mult ?s (as.double (mult ?r ?c)))"),
             ("(sum.row (matrix ?s ?r ?c))", "(matrix (mult ?s (as.double ?c)) ?r 1)"),
@@ -53,7 +53,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "extreme-of-fill",
         doc: "The smallest and the largest of equal cells is their value.",
-        when: &[Guard::Number("s"), Guard::Positive("r"), Guard::Positive("c")],
+        when: &[Guard::Scalar("s"), Guard::Positive("r"), Guard::Positive("c")],
         each: Each::Of(&[&["min"], &["max"]]),
         patterns: &[
             ("($0.full (matrix ?s ?r ?c))", "(as.double ?s)"),

@@ -37,6 +37,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "add-negated",
         doc: "X+(-Y) is X-Y, and X-(-Y) is X+Y.",
+        when: &[Guard::Real("y")],
         patterns: &[("(plus ?x (neg ?y))", "(minus ?x ?y)"), ("(minus ?x (neg ?y))", "(plus ?x ?y)")],
         ..Rule::PLAIN
     },
@@ -50,10 +51,11 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "negated-factor",
         doc: "Negations leave products and quotients.",
+        when: &[Guard::Real("n")],
         patterns: &[
-            ("(mult (neg ?x) ?y)", "(neg (mult ?x ?y))"),
-            ("(div (neg ?x) ?y)", "(neg (div ?x ?y))"),
-            ("(div ?x (neg ?y))", "(neg (div ?x ?y))"),
+            ("(mult (neg ?n) ?y)", "(neg (mult ?n ?y))"),
+            ("(div (neg ?n) ?y)", "(neg (div ?n ?y))"),
+            ("(div ?x (neg ?n))", "(neg (div ?x ?n))"),
         ],
         ..Rule::PLAIN
     },
@@ -96,9 +98,15 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "constant-condition",
-        doc: "A choice between X and X is X, and one that is made is what it chose.",
+        doc: "A choice between X and X is X, and one that is made, for all cells alike, is what it chose.",
         when: &[Guard::Result("a")],
-        patterns: &[("(ifelse ?x ?a ?a)", "?a"), ("(ifelse ?1 ?a ?y)", "?a"), ("(ifelse ?0 ?y ?a)", "?a")],
+        patterns: &[
+            ("(ifelse ?x ?a ?a)", "?a"),
+            ("(ifelse ?1 ?a ?y)", "?a"),
+            ("(ifelse ?0 ?y ?a)", "?a"),
+            ("(ifelse (matrix ?1 ?r ?c) ?a ?y)", "?a"),
+            ("(ifelse (matrix ?0 ?r ?c) ?y ?a)", "?a"),
+        ],
         ..Rule::PLAIN
     },
 ];

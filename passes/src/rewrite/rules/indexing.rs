@@ -32,6 +32,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "range-of-product",
         doc: "(X%*%Y)[i,j] is X[i,]%*%Y[,j].",
         changes: &[Change::AggregationOrder],
+        when: &[Guard::SomeColumns("X")],
         patterns: &[(
             "(index (matmul ?X ?Y) ?a ?b ?c ?d)",
             "(matmul (index ?X ?a ?b 1 (ncol ?X)) (index ?Y 1 (nrow ?Y) ?c ?d))",
@@ -66,10 +67,11 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "range-of-row-aggregates",
         doc: "Some of the row aggregates need some of the rows.",
+        when: &[Guard::SomeColumns("X"), Guard::SomeRows("Y")],
         each: Each::Of(&[&["sum"], &["sumsq"], &["min"], &["max"], &["mean"], &["nnz"]]),
         patterns: &[
             ("(index ($0.row ?X) ?a ?b ?1 ?1b)", "($0.row (index ?X ?a ?b 1 (ncol ?X)))"),
-            ("(index ($0.col ?X) ?1 ?1b ?c ?d)", "($0.col (index ?X 1 (nrow ?X) ?c ?d))"),
+            ("(index ($0.col ?Y) ?1 ?1b ?c ?d)", "($0.col (index ?Y 1 (nrow ?Y) ?c ?d))"),
         ],
         ..Rule::PLAIN
     },

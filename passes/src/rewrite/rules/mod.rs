@@ -40,19 +40,21 @@ use fuseline_ir::ops::{BinaryOp, UnaryOp};
 /// What a rewrite may change in the result, besides the payload of NaN. A rule without changes keeps all bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The sign of a zero.
+    /// The sign of a zero, and so of an infinity that it is the divisor of.
     SignOfZero,
     /// The order in which an aggregate adds its terms, which no standard prescribes, and the rounding of its partial
     /// sums and of the products that it adds.
     AggregationOrder,
     /// The rounding of single cells, within the error bound of the expression that is replaced.
     Rounding,
+    /// Digits of a result below the smallest normal double, or all of it where the left side overflows on its way to zero.
+    Underflow,
     /// Cells in which a zero may annihilate NaN, an infinity or a zero denominator, by the default meaning of zeros.
     Annihilation,
     /// The magnitude of rounding errors: terms are regrouped, so that partial results may cancel or overflow that did
     /// not before. Right for real numbers only.
     Magnitude,
-    /// Results where a cell is NaN or infinite. Right for finite numbers only.
+    /// Results where a cell is NaN or infinite, or a divisor zero. Right for finite numbers only.
     NonFinite,
 }
 
@@ -61,8 +63,8 @@ pub enum Change {
 pub enum Guard {
     /// A scalar.
     Scalar(&'static str),
-    /// A scalar that is a double, or a literal: operations on it are those on cells of matrices.
-    Number(&'static str),
+    /// A matrix or a double: unlike an integer, it has a negative zero.
+    Real(&'static str),
     /// A literal of this value.
     Is(&'static str, f64),
     /// A literal text.
@@ -71,12 +73,17 @@ pub enum Guard {
     Integer(&'static str),
     /// A finite literal above zero.
     Positive(&'static str),
-    /// A finite literal of magnitude 1 or more: what it is factored out of overflows no earlier without it.
+    /// A literal of magnitude 1 or more: what it is factored out of overflows no earlier without it; and not so large that
+    /// what underflows without it would have been a normal number.
     AtLeastOne(&'static str),
     /// All cells are 0 or 1.
     Indicator(&'static str),
     /// A matrix of known dimensions without non-zeros.
     Empty(&'static str),
+    /// At least one row.
+    SomeRows(&'static str),
+    /// At least one column.
+    SomeColumns(&'static str),
     /// One row.
     OneRow(&'static str),
     /// One column.
@@ -108,7 +115,7 @@ impl Guard {
     pub fn variables(self) -> impl Iterator<Item = &'static str> {
         let (first, second) = match self {
             Guard::Scalar(x)
-            | Guard::Number(x)
+            | Guard::Real(x)
             | Guard::Is(x, _)
             | Guard::Text(x, _)
             | Guard::Integer(x)
@@ -116,6 +123,8 @@ impl Guard {
             | Guard::AtLeastOne(x)
             | Guard::Indicator(x)
             | Guard::Empty(x)
+            | Guard::SomeRows(x)
+            | Guard::SomeColumns(x)
             | Guard::OneRow(x)
             | Guard::OneColumn(x)
             | Guard::Single(x)
@@ -205,20 +214,30 @@ impl Rule {
     }
 }
 
+/// Rules about the same operations.
+pub(super) struct Family {
+    pub(super) rules: &'static [Rule],
+    /// Whether they pay whatever is fused afterwards: what they put in the place of cells fuses wherever that did.
+    /// Products, transposes and ranges that move may come between operators that would have been one.
+    pub(super) always_pays: bool,
+}
+
+/// The tables.
+pub(super) const FAMILIES: [Family; 11] = [
+    Family { rules: identities::RULES, always_pays: true },
+    Family { rules: comparisons::RULES, always_pays: true },
+    Family { rules: elementwise::RULES, always_pays: true },
+    Family { rules: distributivity::RULES, always_pays: false },
+    Family { rules: aggregates::RULES, always_pays: true },
+    Family { rules: transposes::RULES, always_pays: false },
+    Family { rules: diagonals::RULES, always_pays: false },
+    Family { rules: products::RULES, always_pays: false },
+    Family { rules: fills::RULES, always_pays: true },
+    Family { rules: shapes::RULES, always_pays: true },
+    Family { rules: indexing::RULES, always_pays: false },
+];
+
 /// Every rule, in the order of the families.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    let families: [&'static [Rule]; 11] = [
-        identities::RULES,
-        comparisons::RULES,
-        elementwise::RULES,
-        distributivity::RULES,
-        aggregates::RULES,
-        transposes::RULES,
-        diagonals::RULES,
-        products::RULES,
-        fills::RULES,
-        shapes::RULES,
-        indexing::RULES,
-    ];
-    families.into_iter().flatten()
+    FAMILIES.iter().flat_map(|family| family.rules)
 }

@@ -1,8 +1,16 @@
-//! Matrix products of special matrices. (Chains of products are ordered by dynamic programming, not by rules.)
+//! Matrix products of special matrices, and aggregates that are products. (Chains of products are ordered by dynamic programming, not by rules.)
 
 use super::{Change, Each, Guard, Rule};
 
 pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "weighted-sum",
+        doc: "colSums(X*v) is t(v)%*%X, rowSums(X*w) is X%*%t(w).",
+        changes: &[Change::AggregationOrder],
+        when: &[Guard::OneColumn("V"), Guard::SameRows("X", "V"), Guard::OneRow("W"), Guard::SameColumns("X", "W")],
+        patterns: &[("(sum.col (mult ?X ?V))", "(matmul (t ?V) ?X)"), ("(sum.row (mult ?X ?W))", "(matmul ?X (t ?W))")],
+        ..Rule::PLAIN
+    },
     Rule {
         name: "negated-product",
         doc: "(-A)%*%B and A%*%(-B) are -(A%*%B); the minus stays where it has fewest cells.",
@@ -18,7 +26,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "constant-out-of-product",
         doc: "A constant factor of magnitude 1 or more leaves a product, which overflows no earlier without it.",
-        changes: &[Change::Rounding, Change::AggregationOrder, Change::SignOfZero],
+        changes: &[Change::Rounding, Change::Underflow, Change::AggregationOrder, Change::SignOfZero],
         when: &[Guard::AtLeastOne("s")],
         patterns: &[
             ("(matmul (mult ?A ?s) ?B)", "(mult (matmul ?A ?B) ?s)"),
@@ -64,8 +72,8 @@ pub(super) const RULES: &[Rule] = &[
         name: "product-with-single-cell",
         doc: "A product with a 1 x 1 matrix is one with a scalar.",
         changes: &[Change::SignOfZero],
-        when: &[Guard::Single("Y")],
-        patterns: &[("(matmul ?Y ?X)", "(mult ?X (as.scalar ?Y))"), ("(matmul ?X ?Y)", "(mult ?X (as.scalar ?Y))")],
+        when: &[Guard::Single("Y"), Guard::OneRow("X"), Guard::OneColumn("Z")],
+        patterns: &[("(matmul ?Y ?X)", "(mult ?X (as.scalar ?Y))"), ("(matmul ?Z ?Y)", "(mult ?Z (as.scalar ?Y))")],
         ..Rule::PLAIN
     },
     Rule {
@@ -89,8 +97,18 @@ pub(super) const RULES: &[Rule] = &[
         name: "product-of-blocks",
         doc: "Columns side by side times rows below each other is the sum of the blocks' products.",
         changes: &[Change::AggregationOrder],
-        when: &[Guard::Conform("A", "C")],
-        patterns: &[("(matmul (cbind ?A ?B) (rbind ?C ?D))", "(plus (matmul ?A ?C) (matmul ?B ?D))")],
+        when: &[
+            Guard::SameRows("A", "B"),
+            Guard::Conform("A", "C"),
+            Guard::SameColumns("C", "D"),
+            Guard::SameColumns("E", "F"),
+            Guard::SameRows("E", "G"),
+            Guard::SameColumns("G", "H"),
+        ],
+        patterns: &[
+            ("(matmul (cbind ?A ?B) (rbind ?C ?D))", "(plus (matmul ?A ?C) (matmul ?B ?D))"),
+            ("(matmul (t (rbind ?E ?F)) (rbind ?G ?H))", "(plus (matmul (t ?E) ?G) (matmul (t ?F) ?H))"),
+        ],
         ..Rule::PLAIN
     },
 ];

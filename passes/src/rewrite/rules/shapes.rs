@@ -48,7 +48,14 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "reshaped-to-itself",
         doc: "A reshape to the same dimensions is its input; one of a vector to the other direction is a transpose.",
-        when: &[Guard::Rows("r", "X"), Guard::Columns("c", "X"), Guard::Rows("n", "C"), Guard::Columns("m", "R")],
+        when: &[
+            Guard::Rows("r", "X"),
+            Guard::Columns("c", "X"),
+            Guard::OneColumn("C"),
+            Guard::Rows("n", "C"),
+            Guard::OneRow("R"),
+            Guard::Columns("m", "R"),
+        ],
         patterns: &[("(matrix ?X ?r ?c)", "?X"), ("(matrix ?C ?1 ?n)", "(t ?C)"), ("(matrix ?R ?m ?1)", "(t ?R)")],
         ..Rule::PLAIN
     },

@@ -57,7 +57,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "reversed-sequence",
         doc: "rev(seq(a,b,i)) runs from its last value to a.",
-        when: &[Guard::Integer("a"), Guard::Integer("i")],
+        when: &[Guard::Integer("a"), Guard::Integer("b"), Guard::Integer("i")],
         patterns: &[("(rev (seq ?a ?b ?i))", "(seq (plus ?a (mult ?i (intdiv (minus ?b ?a) ?i))) ?a (neg ?i))")],
         ..Rule::PLAIN
     },

@@ -2,6 +2,7 @@
 
 use super::super::{RewriteOptions, rewrite, rewrite_with_report};
 use super::evaluate::{Cells, value};
+use super::rules::rewritten_agrees;
 use crate::testing::Random;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopDag, HopId, HopOp, ReorgOp};
@@ -99,6 +100,31 @@ fn chains_of_multiplications_keep_their_values_and_cost_no_more() {
         cheaper += usize::from(report.cost.1 < report.cost.0);
     }
     assert!(cheaper > 50, "only {cheaper} of 200 chains got cheaper");
+}
+
+/// Another order rounds otherwise, but within the bound of the order that was written; and sizes stay true where factors
+/// are sparse.
+#[test]
+fn chains_of_real_numbers_round_within_the_bound() {
+    let mut random = Random(23);
+    for round in 0..200 {
+        let (mut dag, mut variables) = (HopDag::new(), Variables::new());
+        let count = 3 + random.below(5);
+        let dims: Vec<usize> = (0..=count).map(|_| random.pick(&[1, 2, 3, 7])).collect();
+        let sparsity = random.pick(&[1, 3]);
+        let mut factor = |rows: usize, cols: usize| {
+            let name = format!("M{}", variables.len());
+            let mut real = || if random.below(sparsity) > 0 { 0.0 } else { random.below(1 << 30) as f64 / 1e8 - 5.0 };
+            let cells = Cells { rows, cols, values: (0..rows * cols).map(|_| real()).collect() };
+            let nnz = cells.values.iter().filter(|value| **value != 0.0).count() as u64;
+            variables.insert(name.clone(), cells);
+            dag.read_matrix(&name, SizeInfo::with_nnz(rows as u64, cols as u64, nnz))
+        };
+        let factors: Vec<HopId> = dims.windows(2).map(|pair| factor(pair[0], pair[1])).collect();
+        let product = random_product(&mut dag, &mut random, &factors);
+        let agrees = rewritten_agrees(dag, product, &variables, &RewriteOptions::default());
+        assert_eq!(agrees, Ok(()), "round {round}");
+    }
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Whole DAGs before and after.
 
-use super::super::{RewriteOptions, explain_rewrites, rewrite, rewrite_with_report};
+use super::super::{RewriteOptions, explain_rewrites, rewrite, rewrite_with_report, simplify};
 use super::rules::Random;
 use fuseline_ir::SizeInfo;
-use fuseline_ir::hop::{DataGenOp, Function, HopDag, HopId, HopOp, ReorgOp, Span};
+use fuseline_ir::hop::{DataGenOp, Function, HopDag, HopId, HopOp, NaryOp, ReorgOp, Span};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use fuseline_ir::types::Value;
 use std::time::Instant;
@@ -303,4 +303,41 @@ fn means_become_sums() {
             assert_eq!((output.data_type, output.size), (dag[mean].data_type, dag[mean].size));
         }
     }
+}
+
+/// `U %*% cbind(V, 0)` is an operand of the element-wise chain around it, `cbind(U %*% V, 0)` is none: simplification, which
+/// does not know what is fused, leaves that to the search. What pays in any case it does.
+#[test]
+fn simplification_moves_no_product() {
+    let mut dag = HopDag::new();
+    let (u, v) = (dag.read_matrix("U", SizeInfo::dims(20000, 100)), dag.read_matrix("V", SizeInfo::dims(100, 950)));
+    let [zero, rows, cols] = [0, 100, 50].map(|value| dag.literal(Value::I64(value)));
+    let zeros = add(&mut dag, HopOp::DataGen(DataGenOp::Matrix), &[zero, rows, cols]);
+    let wide = add(&mut dag, HopOp::Nary(NaryOp::Cbind), &[v, zeros]);
+    let product = add(&mut dag, HopOp::MatMul, &[u, wide]);
+    let square = add(&mut dag, BinaryOp::Mult, &[product, product]);
+    let sum = add(&mut dag, (AggOp::Sum, Direction::Full), &[square]);
+    dag.write("l", sum);
+    let options = RewriteOptions::default();
+    let labels = |dag: &HopDag| -> Vec<String> {
+        dag.hops
+            .values()
+            .filter(|hop| hop.op == HopOp::MatMul || hop.op == HopOp::Nary(NaryOp::Cbind))
+            .map(|hop| hop.op.label())
+            .collect()
+    };
+    let simplified = simplify(&dag, &options);
+    assert_eq!(labels(&simplified), ["n(cbind)", "ba(+*)"]);
+    assert_eq!(simplified[simplified.outputs[0].hop].op, (AggOp::SumSq, Direction::Full).into());
+    assert_eq!(labels(&rewrite(&dag, &options)), ["ba(+*)", "n(cbind)"]);
+}
+
+/// Means of no cells are NaN, not the zeros that no non-zeros seem to promise.
+#[test]
+fn means_of_no_cells_are_not_empty() {
+    let mut dag = HopDag::new();
+    let x = dag.read_matrix("X", SizeInfo::with_nnz(3, 0, 0));
+    let means = add(&mut dag, (AggOp::Mean, Direction::Row), &[x]);
+    dag.write("m", means);
+    assert_eq!(rewritten(&dag).last().map(String::as_str), Some("%1 ua(Rmean) %0"));
 }

@@ -5,6 +5,7 @@ use fuseline_ir::Value;
 use fuseline_ir::hop::infer::seq_length;
 use fuseline_ir::hop::{CastOp, DataGenOp, Function, Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp, ShapeOp};
 use fuseline_ir::ops::{AggOp, Direction};
+use fuseline_ir::types::{DataType, ScalarType};
 use std::collections::BTreeMap;
 
 /// A matrix, row by row; scalars are 1 x 1.
@@ -36,7 +37,12 @@ pub(super) fn evaluate(dag: &HopDag, variables: &BTreeMap<String, Cells>) -> Vec
     let mut values: Vec<Cells> = Vec::new();
     for hop in dag.hops.values() {
         let inputs: Vec<&Cells> = hop.inputs.iter().map(|input| &values[input.as_u32() as usize]).collect();
-        values.push(operator(dag, hop, &inputs, variables));
+        let mut value = operator(dag, hop, &inputs, variables);
+        if matches!(hop.data_type, DataType::Scalar(ScalarType::I64 | ScalarType::Bool)) {
+            // Integers have one zero.
+            value.values[0] += 0.0;
+        }
+        values.push(value);
     }
     values
 }
@@ -44,6 +50,19 @@ pub(super) fn evaluate(dag: &HopDag, variables: &BTreeMap<String, Cells>) -> Vec
 /// The value of one operator of a DAG.
 pub(super) fn value(dag: &HopDag, id: HopId, variables: &BTreeMap<String, Cells>) -> Cells {
     evaluate(dag, variables).swap_remove(id.as_u32() as usize)
+}
+
+/// Whether an operator asks for a range without cells, which is an error when a program runs unless it is the whole
+/// matrix.
+pub(super) fn has_empty_range(dag: &HopDag, variables: &BTreeMap<String, Cells>) -> bool {
+    let values = evaluate(dag, variables);
+    let is_empty = |hop: &Hop| {
+        let input = |position: usize| &values[hop.inputs[position].as_u32() as usize];
+        let bounds = [1, 2, 3, 4].map(|position| input(position).count());
+        let is_whole = bounds == [1, input(0).rows, 1, input(0).cols];
+        (bounds[1] < bounds[0] || bounds[3] < bounds[2]) && !is_whole
+    };
+    dag.hops.values().any(|hop| hop.op == HopOp::Index && is_empty(hop))
 }
 
 fn operator(dag: &HopDag, hop: &Hop, inputs: &[&Cells], variables: &BTreeMap<String, Cells>) -> Cells {
@@ -60,9 +79,9 @@ fn operator(dag: &HopDag, hop: &Hop, inputs: &[&Cells], variables: &BTreeMap<Str
         }),
         HopOp::MatMul => {
             let [left, right] = inputs else { panic!("products have two inputs") };
-            let cell =
-                |r: usize, c: usize| (0..left.cols).map(|k| left.values[r * left.cols + k] * right.at(k, c)).sum();
-            generate(left.rows, right.cols, cell)
+            generate(left.rows, right.cols, |r, c| {
+                (0..left.cols).fold(0.0, |sum, k| sum + left.values[r * left.cols + k] * right.at(k, c))
+            })
         }
         HopOp::Reorg(op) => reorganise(*op, inputs[0]),
         HopOp::Nary(op) => concatenate(*op, inputs),
@@ -156,14 +175,16 @@ fn aggregate(op: AggOp, direction: Direction, input: &Cells) -> Cells {
 
 fn reduce(op: AggOp, cells: &[f64]) -> f64 {
     let count = cells.len() as f64;
-    let sum = || cells.iter().sum::<f64>();
+    let add = |cells: &mut dyn Iterator<Item = f64>| cells.fold(0.0, |sum, x| sum + x);
+    let sum = || add(&mut cells.iter().copied());
     match op {
-        AggOp::SumSq => cells.iter().map(|x| x * x).sum(),
+        AggOp::SumSq => add(&mut cells.iter().map(|x| x * x)),
         AggOp::Nnz => cells.iter().filter(|x| **x != 0.0).count() as f64,
         AggOp::Mean => sum() / count,
         AggOp::Var => {
             let mean = sum() / count;
-            cells.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (count - 1.0).max(1.0)
+            let divisor = if count > 1.0 { count - 1.0 } else { count };
+            add(&mut cells.iter().map(|x| (x - mean) * (x - mean))) / divisor
         }
         _ => cells.iter().fold(op.neutral(), |acc, &x| op.merge(acc, x)),
     }
@@ -176,7 +197,7 @@ fn remove_empty(input: &Cells, margin: Option<&Value>) -> Cells {
         let kept = remove_empty(&flipped, Some(&Value::Str("rows".to_owned())));
         return reorganise(ReorgOp::Transpose, &kept);
     }
-    let rows = input.values.chunks(input.cols).filter(|row| row.iter().any(|x| *x != 0.0));
+    let rows = input.values.chunks(input.cols.max(1)).filter(|row| row.iter().any(|x| *x != 0.0));
     let values: Vec<f64> = rows.flatten().copied().collect();
     if values.is_empty() {
         generate(1, input.cols, |_, _| 0.0)

@@ -9,9 +9,9 @@ use super::rules::Random;
 use egg::{ENodeOrVar, Id, Pattern, Rewrite, Var};
 use egraph::{EGraph, Facts, FactsAnalysis, Node, add_given};
 use fuseline_ir::SizeInfo;
-use fuseline_ir::hop::{DataGenOp, Hop, HopDag, HopId, HopOp};
+use fuseline_ir::hop::{DataGenOp, Hop, HopDag, HopId, HopOp, Inputs};
 use fuseline_ir::ops::BinaryOp;
-use fuseline_ir::types::Value;
+use fuseline_ir::types::{DataType, ScalarType, Value};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
@@ -21,11 +21,16 @@ pub(super) enum Values {
     SmallIntegers,
     Reals,
     Sparse,
+    /// Finite, but so large or small that products and exponentials leave the range of doubles.
+    Extreme,
     NonFinite,
 }
 
 impl Values {
-    pub(super) const ALL: [Values; 4] = [Values::SmallIntegers, Values::Reals, Values::Sparse, Values::NonFinite];
+    pub(super) const ALL: [Values; 5] =
+        [Values::SmallIntegers, Values::Reals, Values::Sparse, Values::Extreme, Values::NonFinite];
+    /// Those on which what is right for real numbers is right in doubles.
+    pub(super) const TAME: [Values; 3] = [Values::SmallIntegers, Values::Reals, Values::Sparse];
 
     fn draw(self, random: &mut Random) -> f64 {
         let real = (random.next() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
@@ -38,6 +43,10 @@ impl Values {
                 } else {
                     real
                 }
+            }
+            Values::Extreme => {
+                let special = [1e308, -1e200, 1e-200, -1e-310, 5e-324, 720.0, -745.5, -0.0, 0.0, 1.0, -1.5];
+                special[random.below(special.len())]
             }
             Values::NonFinite => {
                 [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.0, 1.5, -2.0, 1e308, 0.0][random.below(9)]
@@ -54,6 +63,8 @@ enum Known {
     Columns,
     Dimensions,
     NonZeros,
+    /// Dimensions of matrices and values of scalars: what is known when a program runs.
+    Everything,
 }
 
 impl Known {
@@ -65,7 +76,7 @@ impl Known {
             Known::Nothing => SizeInfo::UNKNOWN,
             Known::Rows => SizeInfo { rows: Some(rows), ..SizeInfo::UNKNOWN },
             Known::Columns => SizeInfo { cols: Some(cols), ..SizeInfo::UNKNOWN },
-            Known::Dimensions => SizeInfo::dims(rows, cols),
+            Known::Dimensions | Known::Everything => SizeInfo::dims(rows, cols),
             Known::NonZeros => {
                 SizeInfo::with_nnz(rows, cols, cells.values.iter().filter(|value| **value != 0.0).count() as u64)
             }
@@ -79,7 +90,8 @@ enum Leaf {
     Matrix(Cells),
     /// Where the cells are not zero.
     Indicator(Cells),
-    Scalar(f64),
+    /// A variable: a double, an integer or a truth value.
+    Scalar(Value),
     Literal(Value),
     /// A number of rows, columns, or a position; a literal where it is known.
     Count(i64),
@@ -103,7 +115,8 @@ impl Patterns {
     pub(super) fn instantiate(&self, rule: &Rule, values: Values, random: &mut Random) -> Option<Instance> {
         let counts = self.counts();
         // Few distinct extents, so that shapes often fit.
-        let extents = [1 + random.below(3), 1 + random.below(3)];
+        let mut extent = || if random.below(8) == 0 { 0 } else { 1 + random.below(3) };
+        let extents = [extent(), extent()];
         let mut leaves: BTreeMap<Var, Leaf> = BTreeMap::new();
         let mut known = BTreeMap::new();
         let all_alike = (random.below(2) == 0).then(|| Known::ALL[random.below(5)]);
@@ -113,7 +126,7 @@ impl Patterns {
             known.insert(var, all_alike.unwrap_or(Known::ALL[random.below(5)]));
         }
         let instance = Instance { leaves, known };
-        let (mut dag, leaves) = instance.leaves(&|_| Known::Dimensions);
+        let (mut dag, leaves) = instance.leaves(&|_| Known::Everything);
         build(&mut dag, &self.left, &leaves)?;
         let is_sound = |id: HopId, hop: &Hop| match hop.op {
             HopOp::DataGen(DataGenOp::Matrix) if dag[hop.inputs[0]].is_matrix() => {
@@ -142,7 +155,6 @@ impl Patterns {
             let from = match node.operator.op() {
                 HopOp::Index | HopOp::DataGen(DataGenOp::Matrix) => 1,
                 HopOp::LeftIndex => 2,
-                HopOp::DataGen(DataGenOp::Seq) => 0,
                 _ => continue,
             };
             for &input in &node.inputs[from..] {
@@ -176,7 +188,7 @@ impl Instance {
     pub(super) fn variables(&self) -> BTreeMap<String, Cells> {
         let cells = |leaf: &Leaf| match leaf {
             Leaf::Matrix(cells) | Leaf::Indicator(cells) => Some(cells.clone()),
-            Leaf::Scalar(value) => Some(Cells::scalar(*value)),
+            Leaf::Scalar(value) => Some(Cells::scalar(value.as_f64().expect("a number"))),
             Leaf::Count(count) => Some(Cells::scalar(*count as f64)),
             Leaf::Literal(_) => None,
         };
@@ -194,7 +206,8 @@ impl Instance {
                     let inputs = [dag.read_matrix(&name, known(*var).size(cells)), dag.literal(Value::I64(0))];
                     dag.add(BinaryOp::NotEqual.into(), &inputs, None).expect("a comparison")
                 }
-                Leaf::Scalar(_) => dag.read_scalar(&name),
+                Leaf::Scalar(value) if known(*var) == Known::Everything => dag.literal(value.clone()),
+                Leaf::Scalar(value) => read_scalar(&mut dag, name, value.scalar_type()),
                 Leaf::Literal(value) => dag.literal(value.clone()),
                 Leaf::Count(_) if known(*var) == Known::Nothing => dag.read_scalar(&name),
                 Leaf::Count(count) => dag.literal(Value::I64(*count)),
@@ -228,6 +241,11 @@ impl Instance {
             rewrite.apply(&mut egraph, &matches).contains(&root)
         })
     }
+}
+
+fn read_scalar(dag: &mut HopDag, name: String, scalar_type: ScalarType) -> HopId {
+    let data_type = DataType::Scalar(scalar_type);
+    dag.push(Hop { op: HopOp::Read(name), inputs: Inputs::new(), data_type, size: SizeInfo::UNKNOWN, span: None })
 }
 
 fn build(dag: &mut HopDag, pattern: &Pattern<Node>, leaves: &BTreeMap<Var, HopId>) -> Option<HopId> {
@@ -282,7 +300,7 @@ fn draw_leaf(
             Guard::Positive(_) if is_count => return integer(1 + random.below(3) as i64),
             Guard::Positive(_) => return Leaf::Literal(Value::F64([0.5, 1.0, 3.0, 0.1][random.below(4)])),
             Guard::AtLeastOne(_) => return Leaf::Literal(Value::F64([1.0, -1.5, 3.0, -2.0][random.below(4)])),
-            Guard::Scalar(_) | Guard::Number(_) => return draw_scalar(is_count, values, random),
+            Guard::Scalar(_) => return draw_scalar(is_count, values, random),
             Guard::Rows(n, x) if n == name => {
                 return integer(dims_of(x).map_or(1 + random.below(3), |(rows, _)| rows) as i64);
             }
@@ -323,20 +341,26 @@ fn near_miss(guard: Guard, is_count: bool, random: &mut Random) -> Option<Leaf> 
     match guard {
         Guard::Text(_, "rows") => Some(Leaf::Literal(Value::Str("cols".to_owned()))),
         Guard::Text(..) => Some(Leaf::Literal(Value::Str("rows".to_owned()))),
-        Guard::Integer(_) => Some(Leaf::Literal(Value::F64(odd[random.below(odd.len())]))),
+        Guard::Integer(_) if !is_count => {
+            let number = Value::F64(odd[random.below(odd.len())]);
+            Some(if random.below(2) == 0 { Leaf::Scalar(number) } else { Leaf::Literal(number) })
+        }
         Guard::Positive(_) if is_count => Some(Leaf::Count(0)),
         _ => None,
     }
 }
 
 fn draw_scalar(is_count: bool, values: Values, random: &mut Random) -> Leaf {
-    let special = [0.0, 1.0, -1.0, 0.5, f64::INFINITY, f64::NAN, 1e300];
-    match random.below(4) {
-        _ if is_count => Leaf::Count(1 + random.below(3) as i64),
-        0 if values == Values::NonFinite => Leaf::Literal(Value::F64(special[random.below(special.len())])),
-        0 => Leaf::Literal(Value::F64(special[random.below(4)])),
-        1 if random.below(3) == 0 => Leaf::Literal(Value::Bool(random.below(2) == 0)),
-        1 => Leaf::Literal(Value::I64(random.below(5) as i64 - 2)),
-        _ => Leaf::Scalar(values.draw(random)),
+    if is_count {
+        return Leaf::Count(random.below(4) as i64);
     }
+    let special = [0.0, -0.0, 1.0, -1.0, 0.5, 1e300, f64::INFINITY, f64::NAN];
+    let is_tame = Values::TAME.contains(&values);
+    let value = match random.below(8) {
+        0 | 1 => Value::F64(special[random.below(if is_tame { 5 } else { special.len() })]),
+        2 => Value::Bool(random.below(2) == 0),
+        3 | 4 => Value::I64(random.below(5) as i64 - 2),
+        _ => Value::F64(values.draw(random)),
+    };
+    if random.below(2) == 0 { Leaf::Literal(value) } else { Leaf::Scalar(value) }
 }

@@ -174,7 +174,7 @@ impl<'a> Joint<'a> {
         let mut joint = Joint { arranger, problem: Problem::default(), members: vec![], aggregates: vec![] };
         for &number in &component.partitions {
             let partition = &partitions[number].partition;
-            let mut groups = Groups::new(context, memo, partition, model);
+            let mut groups = Groups::new(context, memo, partition, model, f64::INFINITY);
             let problem = Problem::new(&mut groups, limit, |id| is_full_aggregate(context, id))?;
             let first = joint.members.len();
             joint.members.extend_from_slice(&partition.members);

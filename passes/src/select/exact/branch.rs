@@ -25,6 +25,11 @@ pub(super) struct Decisions {
 }
 
 impl Branch {
+    /// The first group about which something is decided.
+    pub(super) fn first_decided(&self) -> Option<Position> {
+        self.cut.iter().copied().chain(self.refused.iter().map(|&(position, _)| position)).min()
+    }
+
     /// The producers that may still be cut off.
     pub(super) fn undecided(&self, decisions: &Decisions) -> GroupSet {
         decisions.producers.iter().filter(|producer| !self.included.contains(producer)).copied().collect()

@@ -34,15 +34,17 @@ use smallvec::SmallVec;
 pub(super) use arranger::Arranger;
 
 /// The best plan of a partition, or none where it is too large to be stated. At most `limit` branches are taken to find
-/// operators, and as many to choose among them.
+/// operators, and as many to choose among them. Plans are left out that spend more than `slack` seconds on writing what
+/// not every plan materialises: where a plan is known, more than what it costs above a lower bound.
 pub(super) fn solve(
     context: &Context<'_>,
     memo: &MemoTable,
     partition: &PlanPartition,
     model: &CostModel,
     limit: u64,
+    slack: f64,
 ) -> Option<PartitionPlan> {
-    let mut groups = Groups::new(context, memo, partition, model);
+    let mut groups = Groups::new(context, memo, partition, model, slack);
     let problem = Problem::new(&mut groups, limit, |_| false)?;
     let Optimum { operators, seconds, bound } = minimize(problem, limit)?;
     let operators: Vec<Operator> = operators.into_iter().flatten().collect();
@@ -92,7 +94,7 @@ pub(super) fn certify(
     model: &CostModel,
     limit: u64,
 ) -> Option<Certificate> {
-    let mut groups = Groups::new(context, memo, partition, model);
+    let mut groups = Groups::new(context, memo, partition, model, f64::INFINITY);
     let mut problem = Problem::new(&mut groups, limit, |_| false)?;
     let id = |group: usize| partition.members[group];
     let operators =

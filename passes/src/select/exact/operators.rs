@@ -6,11 +6,15 @@
 //! come after it, and grow again. What is cut off further down lies below or beside it, so that it stays an input, and
 //! hardly an operator is met twice. In contrast to the paper's assignments two operators may
 //! decide differently about the same producer, and every template that can start at the root gets its turn.
+//!
+//! Where a plan is known, operators are left out that no better one has: whatever is materialised besides what every plan
+//! materialises must be written in what the known plan costs more than the bound.
 
+use super::super::bound::least_seconds_to_write;
 use super::super::space::constructible;
 use super::branch::{Branch, Decisions};
 use super::group_set::GroupSet;
-use crate::cost::{self, CostModel, Operator};
+use crate::cost::{CostModel, Operator};
 use crate::partition::{InterestingPoint, PlanPartition};
 use crate::template::Context;
 use cranelift_entity::SecondaryMap;
@@ -62,12 +66,18 @@ pub(super) struct Groups<'a> {
     model: &'a CostModel,
     entries: Vec<Vec<Entry>>,
     positions: SecondaryMap<HopId, Option<u32>>,
+    /// Seconds by group to materialise it at least, zero where every plan does.
+    write: Vec<f64>,
+    /// Seconds that a plan has for materialising groups that not every plan materialises.
+    slack: f64,
     /// Whether a group may be cut off from the operators that refer to it.
     is_interesting: Vec<bool>,
     /// By position, the last growth that cut the group off, and the last that has it as a member.
     cut: Vec<u64>,
     member: Vec<u64>,
     choices: Vec<Choice>,
+    /// The same where nothing is decided.
+    undecided: Vec<Choice>,
     growths: u64,
     /// Branches of the search for operators so far.
     pub(super) branches: u64,
@@ -83,6 +93,7 @@ impl<'a> Groups<'a> {
         memo: &MemoTable,
         partition: &'a PlanPartition,
         model: &'a CostModel,
+        slack: f64,
     ) -> Self {
         let count = partition.members.len();
         let mut positions = SecondaryMap::<HopId, Option<u32>>::new();
@@ -111,21 +122,28 @@ impl<'a> Groups<'a> {
         }
         let (cut, member, choices) = (vec![0; count], vec![0; count], vec![Choice::default(); count]);
         let (growths, branches, priced, visited) = (0, 0, 0, 0);
-        Groups {
+        let mut groups = Groups {
             context,
             partition,
             model,
             entries,
             positions,
+            write: partition.members.iter().map(|&id| least_seconds_to_write(model, context, id)).collect(),
+            slack,
             is_interesting,
             cut,
             member,
+            undecided: choices.clone(),
             choices,
             growths,
             branches,
             priced,
             visited,
+        };
+        for position in groups.required() {
+            groups.write[position] = 0.0;
         }
+        groups
     }
 
     pub(super) fn position(&self, id: HopId) -> Option<Position> {
@@ -142,7 +160,12 @@ impl<'a> Groups<'a> {
 
     /// Seconds that no operator of this group can undercut: it writes the group's value.
     pub(super) fn floor(&self, position: Position) -> f64 {
-        self.model.machine.write_time(cost::bytes_of(self.context, self.partition.members[position]))
+        least_seconds_to_write(self.model, self.context, self.partition.members[position])
+    }
+
+    /// Whether a plan that materialises a group and these others may be better than the known one.
+    fn is_affordable(&self, root: Position, reads: &[Position]) -> bool {
+        self.write[root] + reads.iter().map(|&read| self.write[read]).sum::<f64>() <= self.slack
     }
 
     /// The operators of a group, found in at most `limit` branches.
@@ -157,6 +180,7 @@ impl<'a> Groups<'a> {
             if !self.entries[root].iter().any(is_start) {
                 continue;
             }
+            self.choose_undecided(template, &below);
             let mut pending = vec![Branch::default()];
             while let Some(branch) = pending.pop() {
                 if self.branches >= last {
@@ -172,10 +196,11 @@ impl<'a> Groups<'a> {
                 for operator in operators {
                     let earlier = seen.entry((operator.template, operator.members.clone())).or_default();
                     leads_on |= !earlier.iter().any(|earlier| open.is_subset(earlier));
-                    if earlier.is_empty() {
-                        found.list.push(self.price(operator));
-                    }
+                    let is_new = earlier.is_empty();
                     earlier.push(open.clone());
+                    if is_new {
+                        self.list(operator, &mut found);
+                    }
                 }
                 if leads_on {
                     branch.split(&open, &decisions.entries, &mut pending);
@@ -185,9 +210,20 @@ impl<'a> Groups<'a> {
         // Where the budget ended, a fused operator that is always there may be among those that were not found.
         if found.list.is_empty() || found.is_complete && !is_always_fused {
             let basic = self.basic(root);
-            found.list.push(self.price(basic));
+            self.list(basic, &mut found);
         }
         found
+    }
+
+    /// Adds an operator to the candidates unless only plans have it that are worse than the known one.
+    fn list(&mut self, operator: Operator, found: &mut Candidates) {
+        let reads: GroupSet = operator.inputs.iter().filter_map(|&id| self.position(id)).collect();
+        let Some(root) = self.position(operator.root) else { return };
+        if self.is_affordable(root, &reads) {
+            self.priced += 1;
+            let seconds = self.model.operator_seconds(self.context, &operator);
+            found.list.push(Candidate { operators: smallvec![operator], seconds, reads });
+        }
     }
 
     /// The basic operator of a group.
@@ -197,13 +233,6 @@ impl<'a> Groups<'a> {
         inputs.sort_unstable();
         inputs.dedup();
         Operator { template: None, root, members: vec![root], inputs }
-    }
-
-    fn price(&mut self, operator: Operator) -> Candidate {
-        self.priced += 1;
-        let seconds = self.model.operator_seconds(self.context, &operator);
-        let reads = operator.inputs.iter().filter_map(|&id| self.position(id)).collect();
-        Candidate { operators: smallvec![operator], seconds, reads }
     }
 
     /// The groups that references lead to from here, ascending, this one included.
@@ -239,8 +268,12 @@ impl<'a> Groups<'a> {
         for &position in &branch.cut {
             self.cut[position] = self.growths;
         }
+        // Groups below all that is decided choose as they do where nothing is.
+        let first = branch.first_decided();
         for &position in below {
-            self.choices[position] = self.choose(position, template, branch);
+            let is_unchanged = first.is_none_or(|first| position < first);
+            self.choices[position] =
+                if is_unchanged { self.undecided[position] } else { self.choose(position, template, branch) };
         }
         let mut decisions = Decisions::default();
         let mut operators = SmallVec::new();
@@ -274,6 +307,15 @@ impl<'a> Groups<'a> {
         let mut starts: SmallVec<[usize; 8]> = (0..entries.len()).filter(is_start).collect();
         starts.sort_by_key(|&number| usize::MAX - entries[number].references.len());
         starts
+    }
+
+    /// Chooses entries where nothing is decided.
+    fn choose_undecided(&mut self, template: TemplateType, below: &[Position]) {
+        self.growths += 1;
+        for &position in below {
+            self.choices[position] = self.choose(position, template, &Branch::default());
+            self.undecided[position] = self.choices[position];
+        }
     }
 
     /// The best usable open entries of a group, for operators of this template and for Cell parts of them.

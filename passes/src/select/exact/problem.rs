@@ -191,11 +191,12 @@ impl Variable {
     /// The most that the group gains by each of the groups that its candidates read.
     fn gains(&self) -> Gains {
         let mut gains = Gains::new();
-        for candidate in &self.candidates {
+        for (number, candidate) in self.candidates.iter().enumerate() {
             for &read in candidate.reads.iter() {
+                // None before it, being cheaper, can do with no more reads: they would dominate it.
                 let replaces =
-                    |other: &&Candidate| !other.reads.contains(read) && other.reads.is_subset(&candidate.reads);
-                let replacement = self.candidates.iter().find(replaces);
+                    |other: &&Candidate| other.reads.is_subset(&candidate.reads) && !other.reads.contains(read);
+                let replacement = self.candidates[number + 1..].iter().find(replaces);
                 let gain = replacement.map_or(f64::INFINITY, |other| other.seconds - candidate.seconds);
                 let most = gains.entry(read).or_insert(0.0);
                 *most = f64::max(*most, gain);

@@ -45,7 +45,8 @@ fn for_each_partition(dag: &HopDag, mut function: impl FnMut(&Case<'_>)) {
 
 impl Case<'_> {
     fn solve(&self, limit: u64) -> PartitionPlan {
-        solve(self.context, self.memo, self.partition, &self.model, limit).expect("the partition is small")
+        solve(self.context, self.memo, self.partition, &self.model, limit, f64::INFINITY)
+            .expect("the partition is small")
     }
 
     fn enumerate(&self, enumeration: Enumeration) -> Found {
@@ -249,6 +250,39 @@ fn no_enumerated_plan_is_cheaper() {
     assert!(compared > 1_000 && cheaper > 10, "{compared} compared, {cheaper} cheaper");
 }
 
+/// The operators that a known plan rules out belong to no better one.
+#[test]
+fn a_known_plan_loses_nothing() {
+    let (mut fewer, mut compared) = (0, 0);
+    for seed in campaign(1_000) {
+        let mut random = Random(seed);
+        let operations = 8 + random.below(14);
+        let dag = random_dag(&mut random, operations);
+        for_each_partition(&dag, |case| {
+            let optimum = case.solve(ENOUGH);
+            let space = SearchSpace::new(case.context, case.memo, case.partition, &case.model);
+            let opening = enumerate::opening(&space);
+            assert!(
+                opening.bound <= optimum.seconds * (1.0 + ROUNDING),
+                "{seed}: {} is no bound\n{dag}",
+                opening.bound
+            );
+            assert!(opening.seconds >= optimum.bound * (1.0 - ROUNDING), "{seed}\n{dag}");
+            if !optimum.is_optimal() || opening.bound >= opening.seconds {
+                return;
+            }
+            let slack = opening.seconds * (1.0 + ROUNDING) - opening.bound;
+            let known = solve(case.context, case.memo, case.partition, &case.model, ENOUGH, slack);
+            let known = known.expect("no larger than without");
+            assert!(known.is_optimal() && (known.seconds / optimum.seconds - 1.0).abs() <= ROUNDING, "{seed}\n{dag}");
+            assert!(known.stats.operators <= optimum.stats.operators);
+            fewer += usize::from(known.stats.operators < optimum.stats.operators);
+            compared += 1;
+        });
+    }
+    assert!(compared > 100 && fewer > 20, "{compared} compared, fewer operators in {fewer}");
+}
+
 /// Whatever the budget, the bound undercuts the optimum, and the optimum the plan.
 #[test]
 fn budgets_end_with_a_bound() {
@@ -264,7 +298,10 @@ fn budgets_end_with_a_bound() {
             }
             for limit in [4, 8, 16] {
                 // The budget may end before the problem is stated.
-                let Some(plan) = solve(case.context, case.memo, case.partition, &case.model, limit) else { continue };
+                let Some(plan) = solve(case.context, case.memo, case.partition, &case.model, limit, f64::INFINITY)
+                else {
+                    continue;
+                };
                 assert!(plan.bound <= optimum.seconds * (1.0 + ROUNDING), "{seed}: {limit}\n{dag}");
                 assert!(plan.seconds >= optimum.seconds * (1.0 - ROUNDING), "{seed}: {limit}\n{dag}");
                 unproven += usize::from(!plan.is_optimal());
@@ -323,7 +360,7 @@ fn partitions_of_up_to_40_points_are_proven_optimal() {
         for_each_partition(&random_dag(&mut random, operations), |case| {
             let start = std::time::Instant::now();
             let limit = SearchLimits::default().plans;
-            let plan = solve(case.context, case.memo, case.partition, &case.model, limit);
+            let plan = solve(case.context, case.memo, case.partition, &case.model, limit, f64::INFINITY);
             let row = rows.entry(case.partition.points.len() / 5 * 5).or_default();
             row.partitions += 1;
             row.proven += u32::from(plan.as_ref().is_some_and(PartitionPlan::is_optimal));

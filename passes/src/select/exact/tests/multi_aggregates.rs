@@ -100,7 +100,7 @@ impl Start<'_> {
         let mut aggregates: Vec<Vec<Choice>> = Vec::new();
         let mut required = BTreeSet::new();
         for partition in &partitions {
-            let mut groups = Groups::new(self.context, &memo, partition, &self.model);
+            let mut groups = Groups::new(self.context, &memo, partition, &self.model, f64::INFINITY);
             let ids = |candidate: &Candidate| candidate.reads.iter().map(|&read| partition.members[read]).collect();
             for (position, &id) in partition.members.iter().enumerate() {
                 let found = groups.candidates(position, ENOUGH).list;
