@@ -29,7 +29,7 @@ pub(crate) fn section(rounds: usize) -> Vec<Part> {
     let mut contenders = [
         Contender::new("read", || _ = black_box(dense::read(source.values()))),
         Contender::new("write", || {
-            written.values_mut().par_chunks_mut(share).for_each(|part| part.fill(black_box(1.5)))
+            written.values_mut().par_chunks_mut(share).for_each(|part| part.fill(black_box(1.5)));
         }),
         Contender::new("copy", || {
             let parts = target.values_mut().par_chunks_mut(share).zip(source.values().par_chunks(share));
@@ -77,7 +77,7 @@ fn multiply_adds(factor: f64) -> f64 {
 
 /// The product of two square matrices, row by row.
 fn multiply(product: &mut [f64], factors: &[Dense; 2]) {
-    let [left, right] = factors.each_ref().map(|factor| factor.values());
+    let [left, right] = factors.each_ref().map(Dense::values);
     assert!(product.len() >= PRODUCT * PRODUCT);
     let stride = PRODUCT as isize;
     // SAFETY: all three are square matrices of this many rows, row by row.

@@ -110,9 +110,9 @@ pub(crate) unsafe fn store<V: Vector, const I: usize, const MASKED: bool>(
     // SAFETY: passed on to the caller.
     unsafe {
         if MASKED && i >= whole_registers(I) {
-            V::store_first(register, values, mask)
+            V::store_first(register, values, mask);
         } else {
-            V::store(register, values)
+            V::store(register, values);
         }
     }
 }
