@@ -4,6 +4,9 @@
 //! this, whose rows are printed alone. Every run has a session of its own, so that the first includes all compilation;
 //! the second, of the same prepared script on the same data, includes none.
 
+#[path = "support/host.rs"]
+mod host;
+
 use fuseline::ir::DataType;
 use fuseline::{CompileOptions, Mode, ScriptInterface, Session, Statistics, Variables};
 use std::fmt::Write;
@@ -244,11 +247,10 @@ fn table_row(data: &str, mode: &str, row: &Measured) -> String {
 }
 
 fn introduction() -> String {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
     format!(
         "# Algorithms: run times and what compilation costs
 
-Made by `./x bench algorithms` (`benches/algorithms.rs`) on {}, {threads} threads, {}.
+Made by `./x bench algorithms` (`benches/algorithms.rs`) on {}.
 
 Data is in memory before a run. The *first run* of a script in a new session includes all compilation; the *second run*
 of the same prepared script, on the same data, includes none. Every other number is of the first run: seconds in the
@@ -256,23 +258,6 @@ optimizer (*optimize*: rewrites, sizes, exploration, selection) and in the backe
 (*DAGs*), of these compiled again for other sizes (*recompiled*), fused operators constructed (*CPlans*), of these
 *compiled* and found in the plan cache (*cache hits*), and executions of fused operators (*operators fused*).
 ",
-        processor(),
-        memory()
+        host::description()
     )
-}
-
-/// The value of the first line of a file of the system that starts with this key.
-fn system_fact(path: &str, key: &str) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
-    let line = text.lines().find(|line| line.starts_with(key))?;
-    Some(line.split_once(':')?.1.trim().to_owned())
-}
-
-fn processor() -> String {
-    system_fact("/proc/cpuinfo", "model name").unwrap_or_else(|| "an unknown processor".to_owned())
-}
-
-fn memory() -> String {
-    let kib = system_fact("/proc/meminfo", "MemTotal").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
-    kib.map_or_else(|| "unknown memory".to_owned(), |kib| format!("{:.0} GiB of memory", kib / 1048576.0))
 }

@@ -13,11 +13,11 @@
 #[path = "differential/mod.rs"]
 mod harness;
 
-use fuseline_ir::hop::HopOp;
+use fuseline_ir::hop::{FusedOp, HopOp};
 use fuseline_ir::ops::BinaryOp;
 use harness::case::{Case, Node};
 use harness::check::{Checker, Failure, accepted};
-use harness::configuration::{Configuration, HAS_LLVM, Plan, draw};
+use harness::configuration::{Configuration, HAS_LLVM, Plan, Rules, draw, hand_coded};
 use harness::generate::{Generated, generate};
 use harness::motifs::MOTIFS;
 use harness::shrink::shrink;
@@ -167,6 +167,57 @@ fn record(run: &Run, tally: &Tally, failures: usize) {
     let line = format!("{first},{last},{commit},{cases},{llvm_cases},{executions},{failures},{}", tally.line());
     let ledger = OpenOptions::new().append(true).open("tests/differential/ledger.csv");
     ledger.and_then(|mut file| writeln!(file, "{line}")).expect("the ledger takes a line");
+}
+
+/// Cases of each hand-coded operator, of a usual and of a long run.
+const HAND_CODED_CASES: (u64, u64) = (24, 1_000);
+
+/// The definition of a hand-coded operator as a motif: its inputs by the roles of leaves of such shapes. Products of
+/// positive factors have logarithms, and can be divided by.
+fn motif_of(op: FusedOp, positive_factors: bool) -> String {
+    let has_factors = op.definition_text().contains("(matmul ?U (t ?V))");
+    let role = |name: &str| match (op, name) {
+        (_, "U") if has_factors && positive_factors => "u",
+        (_, "V") if has_factors && positive_factors => "f",
+        (_, "e") => "s",
+        (FusedOp::MatrixChain(_), "V") => "v",
+        (FusedOp::MatrixChain(_), "Y") | (FusedOp::OuterAggregate(..), "U") => "w",
+        (FusedOp::OuterAggregate(..), "V") => "r",
+        (_, "X") => "X",
+        (_, "Y" | "W") => "Y",
+        (_, "Z") => "Z",
+        (_, "U") => "U",
+        (_, "V") => "V",
+        (op, name) => panic!("{op} has an input {name}"),
+    };
+    let names = op.inputs().iter();
+    let body = names.fold(op.definition_text(), |text, name| text.replace(&format!("?{name}"), role(name)));
+    format!("(let u (plus (abs U) 1) (let f (plus (abs V) 1) {body}))")
+}
+
+/// Every hand-coded operator, in the place of its definition.
+#[test]
+fn hand_coded_operators_agree() {
+    let mut checker = Checker::default();
+    let cases = if is_long() { HAND_CODED_CASES.1 } else { HAND_CODED_CASES.0 };
+    let first = variable("FUSELINE_SEED").unwrap_or(0);
+    for op in FusedOp::all() {
+        for seed in first..first + cases {
+            let motif = motif_of(op, seed % 3 == 0);
+            let Some(case) = harness::generate::with_motif(seed, &motif) else { continue };
+            let rules = Rules { strict_ieee: seed % 5 == 4, rewrites: seed % 2 == 0, ..Rules::TINY };
+            let configurations = hand_coded(rules);
+            if let Err(failure) = checker.check_case(&case, &configurations) {
+                panic!("{op}: {}", report(&mut checker, case, seed, &configurations, &failure));
+            }
+        }
+    }
+    let unmet: Vec<String> = FusedOp::all()
+        .into_iter()
+        .map(|op| op.to_string())
+        .filter(|name| checker.tally.count_of("hand-coded", name) == 0)
+        .collect();
+    assert!(unmet.is_empty(), "{unmet:?} were not run");
 }
 
 #[test]

@@ -5,9 +5,15 @@
 //! `./x bench optimizer`; with `--quick` fewer plans are costed where no pruning helps, times are of fewer rounds, and
 //! everything is printed alone. Fails if a cost-based plan costs more than one of the heuristics.
 
+#[path = "../support/bars.rs"]
+mod bars;
+#[path = "../support/host.rs"]
+mod host;
 mod plot;
 mod report;
 mod rewrites;
+#[path = "../support/svg.rs"]
+mod svg;
 mod workloads;
 
 use fuseline::calibrate::{self, calibrate};

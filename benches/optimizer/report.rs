@@ -1,6 +1,6 @@
 //! The measurements as `docs/optimizer.md`.
 
-use super::{Effort, Measured, Searched, Times, rewrites};
+use super::{Effort, Measured, Searched, Times, host, rewrites};
 use fuseline_passes::explain::seconds_text;
 use fuseline_passes::select::Enumeration;
 use std::fmt::Write;
@@ -20,11 +20,10 @@ pub(crate) fn markdown(measured: &[Measured], effort: &Effort) -> String {
 }
 
 fn introduction(effort: &Effort) -> String {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
     format!(
         "# The optimizer in numbers
 
-Made by `./x bench optimizer` (`benches/optimizer`) on {}, {threads} threads, {}.
+Made by `./x bench optimizer` (`benches/optimizer`) on {}.
 Plans, their costs and their counts are those of the default machine of the cost model and do not depend on where the
 command runs; times do.
 
@@ -32,8 +31,7 @@ Each algorithm runs once, and every distinct DAG that its compilation meets, wit
 the ways compared here. At most {} plans are costed per search space, fewer where plans are of many operators; a
 count that ends there is marked with `>`. Times are medians of {} rounds.
 ",
-        system_fact("/proc/cpuinfo", "model name").unwrap_or_else(|| "an unknown processor".to_owned()),
-        memory(),
+        host::description(),
         effort.plans,
         effort.rounds,
     )
@@ -195,16 +193,4 @@ executions together, planning for this machine as `fuseline calibrate` measures 
         }
     }
     text
-}
-
-/// The value of the first line of a file of the system that starts with this key.
-fn system_fact(path: &str, key: &str) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
-    let line = text.lines().find(|line| line.starts_with(key))?;
-    Some(line.split_once(':')?.1.trim().to_owned())
-}
-
-fn memory() -> String {
-    let kib = system_fact("/proc/meminfo", "MemTotal").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
-    kib.map_or_else(|| "unknown memory".to_owned(), |kib| format!("{:.0} GiB of memory", kib / 1048576.0))
 }

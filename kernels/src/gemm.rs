@@ -18,6 +18,11 @@ impl<'a> Strided<'a> {
         Strided { values: matrix.values(), row_stride: matrix.cols(), col_stride: 1 }
     }
 
+    /// Rows of values, `row_stride` apart.
+    pub(crate) fn rows(values: &'a [f64], row_stride: usize) -> Self {
+        Strided { values, row_stride, col_stride: 1 }
+    }
+
     pub(crate) fn transposed(self) -> Self {
         Strided { row_stride: self.col_stride, col_stride: self.row_stride, ..self }
     }
@@ -44,12 +49,24 @@ pub(crate) struct Extents {
 
 /// Writes `left %*% right` to `out`, whose rows are `out_stride` values apart.
 pub(crate) fn gemm_into(out: &mut [f64], out_stride: usize, extents: Extents, left: Strided<'_>, right: Strided<'_>) {
+    gemm(out, out_stride, extents, left, right, false);
+}
+
+/// Adds `left %*% right` to `out`, whose rows are `out_stride` values apart.
+pub(crate) fn gemm_add(out: &mut [f64], out_stride: usize, extents: Extents, left: Strided<'_>, right: Strided<'_>) {
+    gemm(out, out_stride, extents, left, right, true);
+}
+
+fn gemm(out: &mut [f64], out_stride: usize, extents: Extents, left: Strided<'_>, right: Strided<'_>, adds: bool) {
     let Extents { rows, inner, cols } = extents;
     if rows == 0 || cols == 0 {
         return;
     }
     assert!(out_stride >= cols && (rows - 1) * out_stride + cols <= out.len(), "the output covers the product");
     if inner == 0 {
+        if adds {
+            return;
+        }
         out.chunks_mut(out_stride).take(rows).for_each(|row| row[..cols].fill(0.0));
         return;
     }
@@ -65,14 +82,14 @@ pub(crate) fn gemm_into(out: &mut [f64], out_stride: usize, extents: Extents, le
             out.as_mut_ptr(),
             1,
             out_stride as isize,
-            false,
+            adds,
             left.values.as_ptr(),
             left.col_stride as isize,
             left.row_stride as isize,
             right.values.as_ptr(),
             right.col_stride as isize,
             right.row_stride as isize,
-            0.0,
+            if adds { 1.0 } else { 0.0 },
             1.0,
             false,
             false,

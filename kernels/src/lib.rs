@@ -1,4 +1,4 @@
-//! Basic (unfused) matrix operators: what the paper calls Base.
+//! Basic (unfused) matrix operators, what the paper calls Base, and hand-coded fused ones, its Fused.
 //!
 //! Multi-threaded, dense and sparse, without copies of inputs. Results have the same bits for every number of threads:
 //! work is cut into blocks whose boundaries follow from shapes alone, and partial results merge in block order.
@@ -8,6 +8,7 @@ mod convolution;
 mod cumulative;
 mod diagonal;
 mod elementwise;
+mod fused;
 mod gemm;
 mod generate;
 mod linear_algebra;
@@ -27,6 +28,7 @@ pub use convolution::{Pooling, Windows, conv2d, pool};
 pub use cumulative::{cumulative, cumulative_sum_product};
 pub use diagonal::diagonal;
 pub use elementwise::{binary, nary, outer, ternary, unary};
+pub use fused::{FusedValue, fused};
 pub use generate::{Density, RandomParameters, expand, fill, rand, reshape, sample, seq};
 pub use linear_algebra::{
     LuFactors, QrFactors, SymmetricEigen, ThinSvd, cholesky, determinant, eigen, inverse, lu, qr, solve, svd,

@@ -7,6 +7,7 @@ pub mod construct;
 pub mod cost;
 pub mod explain;
 pub mod explore;
+pub mod fused;
 pub mod joint;
 pub mod liveness;
 pub mod machine;

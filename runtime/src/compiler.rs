@@ -4,7 +4,7 @@
 //! formats of its variables change, not when values do: constants stay scalar inputs of fused operators. Only where
 //! sizes depend on values (`matrix(0, n, 1)`, `X[a:b, ]`) does the compilation look at these.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Mode};
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::program_executor::Origins;
 use crate::sketches::sketch_of;
@@ -13,6 +13,7 @@ use crate::value::{RuntimeValue, Variables};
 use fuseline_ir::hop::{HopDag, OperatorId};
 use fuseline_ir::{DataType, Value};
 use fuseline_passes::cost::Predictions;
+use fuseline_passes::fused::{self, fuse_by_hand};
 use fuseline_passes::joint::{Chosen, choose};
 use fuseline_passes::pipeline::{OptimizerOptions, Stage, Unsupported, realize};
 use fuseline_passes::rewrite::{RewriteReport, rewrite_with_report};
@@ -216,8 +217,12 @@ pub fn compile_dag(
             let (rewritten, report) = rewrite_with_report(&sized, rewrites);
             observer(CompileStage::Rewritten(&rewritten, &report));
             let options = &engine.options.optimizer;
-            let predictions = options.model.predict(&options.context(&rewritten));
-            CompiledDag { dag: rewritten, predictions }
+            if engine.options.mode == Mode::Fused {
+                fused_by_hand(engine, &rewritten, observer)
+            } else {
+                let predictions = options.model.predict(&options.context(&rewritten));
+                CompiledDag { dag: rewritten, predictions }
+            }
         }
         Some(policy) => {
             let options = OptimizerOptions {
@@ -234,6 +239,15 @@ pub fn compile_dag(
     let codegen = statistics.codegen_seconds - codegen_before;
     statistics.optimize_seconds += start.elapsed().as_secs_f64() - codegen;
     Ok(result)
+}
+
+fn fused_by_hand(engine: &Engine, dag: &HopDag, observer: &mut Observer<'_>) -> CompiledDag {
+    let options = &engine.options.optimizer;
+    let dag = fuse_by_hand(dag, engine.options.strict_ieee);
+    observer(CompileStage::Fusion(Stage::Replaced(&dag)));
+    let mut predictions = options.model.predict(&options.context(&dag));
+    fused::predict(&options.model, &options.template_limits, &dag, &mut predictions);
+    CompiledDag { dag, predictions }
 }
 
 fn fuse(

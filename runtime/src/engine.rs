@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub enum Mode {
     /// Basic operators only (the paper's Base).
     Base,
+    /// Basic operators, and hand-coded fused ones in the place of the patterns that they were written for (Fused).
+    Fused,
     /// Cost-based fusion plans (Gen).
     #[default]
     Gen,
@@ -46,10 +48,10 @@ pub struct EngineOptions {
 }
 
 impl EngineOptions {
-    /// The selection policy; `None` for basic operators only.
+    /// The selection policy; `None` where nothing is generated.
     pub(crate) fn policy(&self) -> Option<SelectPolicy> {
         match self.mode {
-            Mode::Base => None,
+            Mode::Base | Mode::Fused => None,
             Mode::Gen => Some(self.optimizer.policy),
             Mode::GenFuseAll => Some(SelectPolicy::FuseAll),
             Mode::GenFuseNoRedundancy => Some(SelectPolicy::FuseNoRedundancy),

@@ -42,18 +42,21 @@ impl<'a> Aggregation<'a> {
         self.merge_blocks(&partials)
     }
 
-    /// Over the non-zeros of a dense main input.
-    pub(crate) fn over_nonzeros(&self, dense: &Dense, partition: &DensePartition) -> Total {
-        let partials = self.operator.run(vec![(); partition.len()], |workspace, block, ()| {
-            let mut partial = self.start();
+    /// Over the non-zeros of a dense main input; also says how many there are.
+    pub(crate) fn over_nonzeros(&self, dense: &Dense, partition: &DensePartition) -> (Total, usize) {
+        let results = self.operator.run(vec![(); partition.len()], |workspace, block, ()| {
+            let (mut partial, mut nonzeros) = (self.start(), 0);
             for tile in partition.tiles(block) {
-                if workspace.build_from_dense(dense, tile) > 0 {
+                let built = workspace.build_from_dense(dense, tile);
+                if built > 0 {
                     self.unit(workspace, UnitOf::Built(tile), &mut partial);
                 }
+                nonzeros += built;
             }
-            partial
+            (partial, nonzeros)
         });
-        self.merge_blocks(&partials)
+        let (partials, nonzeros): (Vec<Values>, Vec<usize>) = results.into_iter().unzip();
+        (self.merge_blocks(&partials), nonzeros.into_iter().sum())
     }
 
     fn start(&self) -> Values {

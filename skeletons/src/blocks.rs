@@ -10,6 +10,9 @@ use std::ops::Range;
 pub(crate) const UNIT_CELLS: usize = 8192;
 /// The units of a block.
 pub(crate) const UNITS_PER_BLOCK: usize = 16;
+/// Values of the factors of a tile's columns, which stay in the first-level cache, and the least columns.
+const FACTOR_VALUES: usize = 4096;
+const MIN_FACTORS: usize = 32;
 /// The most private partial outputs.
 pub(crate) const MAX_PARTIALS: usize = 16;
 /// The most rows of a unit: bounds what is laid out per row.
@@ -66,6 +69,15 @@ impl DensePartition {
         }
         let tile_cols = even_part(cols, UNIT_CELLS);
         let tile_rows = (UNIT_CELLS / tile_cols).clamp(1, MAX_UNIT_ROWS);
+        let block_rows = (UNIT_CELLS * UNITS_PER_BLOCK / cols.max(1)).max(1).next_multiple_of(tile_rows);
+        DensePartition { rows, cols, block_rows, block_cols: cols.max(1), tile_rows, tile_cols }
+    }
+
+    /// Tiles of about `UNIT_CELLS` cells whose columns' factors of this rank stay in the cache while all rows of the tile
+    /// meet them; blocks of whole rows.
+    pub(crate) fn outer(rows: usize, cols: usize, rank: usize) -> Self {
+        let tile_cols = even_part(cols, (FACTOR_VALUES / rank.max(1)).clamp(MIN_FACTORS, UNIT_CELLS));
+        let tile_rows = UNIT_CELLS / tile_cols;
         let block_rows = (UNIT_CELLS * UNITS_PER_BLOCK / cols.max(1)).max(1).next_multiple_of(tile_rows);
         DensePartition { rows, cols, block_rows, block_cols: cols.max(1), tile_rows, tile_cols }
     }
@@ -296,6 +308,9 @@ mod tests {
             check_tiles(rows, cols, &DensePartition::cells(rows, cols));
             check_tiles(rows, cols, &DensePartition::row_blocks(rows, cols, 16));
             check_tiles(rows, cols, &DensePartition::col_blocks(rows, cols, 7));
+            for rank in [0, 1, 100, 10_000] {
+                check_tiles(rows, cols, &DensePartition::outer(rows, cols, rank));
+            }
             check_tiles(rows, cols, &DensePartition::whole_rows(rows, cols, cols, Some(3)));
             assert!(DensePartition::row_blocks(rows, cols, 16).len() <= 16);
         }

@@ -35,8 +35,13 @@ impl BuiltRows {
 
     /// Appends the non-zeros of a row's dense cells that begin at this column.
     pub(crate) fn push_dense(&mut self, number: usize, first_col: usize, cells: &[f64]) {
-        for (j, &value) in cells.iter().enumerate() {
-            if value != 0.0 {
+        let positions = cells.iter().filter(|&&value| value != 0.0).count();
+        if positions == cells.len() {
+            self.columns.extend((first_col..first_col + positions).map(|j| j as u32));
+            self.relative.extend((0..positions).map(|j| j as u32));
+            self.values.extend_from_slice(cells);
+        } else {
+            for (j, &value) in cells.iter().enumerate().filter(|(_, value)| **value != 0.0) {
                 self.columns.push((first_col + j) as u32);
                 self.relative.push(j as u32);
                 self.values.push(value);
@@ -75,11 +80,13 @@ mod tests {
         assert!(!built.is_consecutive);
         built.push_dense(3, 10, &[0.0, 5.0]);
         built.push_dense(4, 10, &[0.0, 0.0]);
+        built.push_dense(5, 10, &[6.0, f64::NAN]);
         built.push_range(7, (&[2, 10, 11, 12], &[1.0, 2.0, 3.0, 4.0]), 10..12);
         built.push_range(8, (&[2, 12], &[1.0, 4.0]), 10..12);
-        assert_eq!((&built.numbers[..], &built.offsets[..]), (&[3, 4, 7][..], &[0, 1, 1, 3][..]));
-        assert_eq!((&built.columns[..], &built.relative[..]), (&[11, 10, 11][..], &[1, 0, 1][..]));
-        assert_eq!(built.values, [5.0, 2.0, 3.0]);
-        assert_eq!(built.rows(), 3);
+        assert_eq!((&built.numbers[..], &built.offsets[..]), (&[3, 4, 5, 7][..], &[0, 1, 1, 3, 5][..]));
+        assert_eq!((&built.columns[..], &built.relative[..]), (&[11, 10, 11, 10, 11][..], &[1, 0, 1, 0, 1][..]));
+        assert_eq!((&built.values[..2], &built.values[3..]), (&[5.0, 6.0][..], &[2.0, 3.0][..]));
+        assert!(built.values[2].is_nan());
+        assert_eq!(built.rows(), 4);
     }
 }

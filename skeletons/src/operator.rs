@@ -6,7 +6,7 @@ use crate::binding::{Binding, Cells, SideInput};
 use crate::blocks::Tile;
 use crate::built::BuiltRows;
 use crate::by_row::RowCopy;
-use crate::layout::{gather_cells, gather_columns, scatter_tile};
+use crate::layout::{SpreadRow, gather_cells, gather_columns, scatter_tile};
 use crate::roles::{Role, needs_rows, reads_row_index};
 use crate::sparse_unit::SparseUnit;
 use crate::visited::{RowNumbers, VisitedRows};
@@ -36,6 +36,8 @@ pub(crate) struct Workspace {
     scratch: Buffer,
     /// By input id: what is copied, scattered or gathered for the current unit.
     laid_out: Vec<Buffer>,
+    /// A row of a sparse side input that is looked up in.
+    spread: SpreadRow,
     /// Output of a unit that does not go to its final place at once.
     pub(crate) output: Buffer,
     /// Rows built for the current unit.
@@ -179,12 +181,12 @@ impl Operator<'_> {
     }
 
     fn run_sparse(&self, workspace: &mut Workspace, sparse: SparseUnit<'_>, outputs: &mut [Output<'_>]) {
-        let Workspace { scratch, laid_out, tally, .. } = workspace;
+        let Workspace { scratch, laid_out, spread, tally, .. } = workspace;
         let (count, numbers) = (sparse.values.len(), sparse.row_numbers());
         for (side, buffer) in self.binding.sides.iter().zip(laid_out.iter_mut()) {
             let Some(side) = side else { continue };
             match side.role {
-                Role::Cell => gather_cells(&side.cells, sparse.positions, self.reserve(buffer, count)),
+                Role::Cell => gather_cells(&side.cells, sparse.positions, spread, self.reserve(buffer, count)),
                 Role::ColScalar => {
                     gather_columns(side.values(), sparse.positions.columns, self.reserve(buffer, count));
                 }
@@ -326,6 +328,7 @@ impl Workspace {
         Workspace {
             scratch: empty(),
             laid_out: (0..inputs).map(|_| empty()).collect(),
+            spread: SpreadRow::default(),
             output: empty(),
             built: BuiltRows::default(),
             tally: Tally::default(),

@@ -67,8 +67,9 @@ fn full(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
             (total, csr.rows().saturating_mul(csr.cols()) - csr.nnz())
         }
         MatrixBlock::Dense(dense) => {
-            let partition = DensePartition::cells(dense.rows(), dense.cols());
-            (aggregation.over_nonzeros(dense, &partition), dense.values().len() - dense.count_nonzeros())
+            let partition = DensePartition::outer(dense.rows(), dense.cols(), rank);
+            let (total, nonzeros) = aggregation.over_nonzeros(dense, &partition);
+            (total, dense.values().len() - nonzeros)
         }
     };
     total.with_zeros(&operator.zero_values(), zeros).into_block()
@@ -102,8 +103,7 @@ fn right_mm_sparse(operator: &Operator<'_>, visited: &VisitedRows<'_>, rank: usi
 
 fn right_mm_dense(operator: &Operator<'_>, dense: &Dense, rank: usize) -> Dense {
     let mut out = Dense::zeros_in(operator.env.buffers, dense.rows(), rank);
-    let blocks = dense.rows().div_ceil(DensePartition::cells(dense.rows(), dense.cols()).block_height());
-    let partition = DensePartition::row_blocks(dense.rows(), dense.cols(), blocks.max(1));
+    let partition = DensePartition::outer(dense.rows(), dense.cols(), rank);
     let lengths = (0..partition.len()).map(|block| partition.block(block).rows * rank);
     operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
         let first_row = partition.block(block).first_row;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 /// All modes, the one that the others are compared with first.
-pub(crate) const MODES: &[Mode] = &[Mode::Base, Mode::Gen, Mode::GenFuseAll, Mode::GenFuseNoRedundancy];
+pub(crate) const MODES: &[Mode] = &[Mode::Base, Mode::Fused, Mode::Gen, Mode::GenFuseAll, Mode::GenFuseNoRedundancy];
 
 /// Every backend that this build has.
 pub(crate) const BACKENDS: &[BackendKind] = if cfg!(any(feature = "llvm22", feature = "llvm19")) {

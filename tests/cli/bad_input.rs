@@ -217,7 +217,6 @@ fn arguments_that_are_missing_or_wrong() {
 fn what_is_not_there_yet_says_so() {
     let folder = Folder::with("a.dml", "print(1)\n");
     for (arguments, what) in [
-        (&["run", "a.dml", "--mode", "fused"][..], "--mode fused"),
         (&["run", "a.dml", "--backend", "tiered"], "--backend tiered"),
         (&["run", "a.dml", "--plan-cache", "folder"], "a plan cache in a folder"),
     ] {

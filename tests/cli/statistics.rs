@@ -104,6 +104,17 @@ fn base_mode_runs_no_generated_code() {
     assert_eq!(statistics["fused_operators"], serde_json::json!({}));
 }
 
+/// Mode fused: hand-coded operators, and no generated code.
+#[test]
+fn fused_mode_runs_hand_coded_operators_alone() {
+    let statistics = statistics(&["--mode", "fused"]);
+    for field in ["genexec_calls", "cplans", "operators_compiled", "plans_costed", "code_bytes"] {
+        assert_eq!(count(&statistics, field), 0, "{field}");
+    }
+    let fused = statistics["fused_operators"].as_object().expect("a table");
+    assert!(fused.contains_key("tak2.full"), "{statistics:#}");
+}
+
 #[test]
 fn without_the_plan_cache_nothing_is_found_in_it() {
     let statistics = statistics(&["--plan-cache", "off"]);

@@ -99,6 +99,10 @@ impl Checker {
     fn count(&mut self, configuration: Configuration, outcome: &Outcome) {
         self.tally.execution(configuration);
         for (name, &count) in &outcome.statistics.fused_operators {
+            if configuration.plan == Plan::HandCoded {
+                self.tally.add("hand-coded", name.clone(), count);
+                continue;
+            }
             let template = name.split(' ').next().unwrap_or_default();
             self.tally.add("template", template, count);
             self.tally.add("variant", name.clone(), count);
@@ -116,6 +120,9 @@ impl Checker {
         let mut observer = |stage: CompileStage<'_>| {
             let _ = match stage {
                 CompileStage::Rewritten(dag, _) => writeln!(text, "{}", dag.display_named("rewritten")),
+                CompileStage::Fusion(Stage::Replaced(dag)) if configuration.plan == Plan::HandCoded => {
+                    writeln!(text, "{}", dag.display_named("hand_coded"))
+                }
                 CompileStage::Fusion(Stage::Selected(selection)) => writeln!(text, "{}", plan_text(selection.plan)),
                 CompileStage::Fusion(Stage::Constructed(_, plans, _)) => {
                     plans.iter().try_for_each(|plan| writeln!(text, "{}", plan.cplan))

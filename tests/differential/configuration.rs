@@ -13,6 +13,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Plan {
     Base,
+    HandCoded,
     FuseAll,
     FuseNoRedundancy,
     CostBased,
@@ -63,11 +64,13 @@ pub(crate) fn cpus() -> Vec<CpuFeatures> {
 
 impl Plan {
     /// The names of all plans.
-    pub(crate) const NAMES: [&str; 6] = ["base", "fuse-all", "fuse-no-redundancy", "cost", "exhaustive", "random"];
+    pub(crate) const NAMES: [&str; 7] =
+        ["base", "hand-coded", "fuse-all", "fuse-no-redundancy", "cost", "exhaustive", "random"];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Plan::Base => "base",
+            Plan::HandCoded => "hand-coded",
             Plan::FuseAll => "fuse-all",
             Plan::FuseNoRedundancy => "fuse-no-redundancy",
             Plan::CostBased => "cost",
@@ -78,11 +81,12 @@ impl Plan {
 
     /// A plan that fuses.
     fn draw(random: &mut Pcg64Mcg) -> Plan {
-        match random.random_range(0..6) {
+        match random.random_range(0..7) {
             0 => Plan::FuseAll,
             1 => Plan::FuseNoRedundancy,
             2 => Plan::CostBased,
             3 => Plan::Exhaustive,
+            4 => Plan::HandCoded,
             _ => Plan::Random(random.random_range(0..RANDOM_PLANS)),
         }
     }
@@ -90,6 +94,7 @@ impl Plan {
     fn mode(self) -> Mode {
         match self {
             Plan::Base => Mode::Base,
+            Plan::HandCoded => Mode::Fused,
             Plan::FuseAll => Mode::GenFuseAll,
             Plan::FuseNoRedundancy => Mode::GenFuseNoRedundancy,
             Plan::CostBased | Plan::Exhaustive | Plan::Random(_) => Mode::Gen,
@@ -164,10 +169,18 @@ pub(crate) fn draw(seed: u64, with_llvm: bool) -> Vec<Configuration> {
     tiers.into_iter().map(|(plan, tier)| Configuration { plan, rules, tier }).collect()
 }
 
+/// Hand-coded operators on every number of threads, for a single case.
+pub(crate) fn hand_coded(rules: Rules) -> Vec<Configuration> {
+    let cpus = cpus();
+    let tiers = THREADS.iter().enumerate().map(|(turn, &threads)| Tier::interp(cpus[turn % cpus.len()], threads));
+    tiers.map(|tier| Configuration { plan: Plan::HandCoded, rules, tier }).collect()
+}
+
 /// Every plan on several tiers, for a single case.
 pub(crate) fn all(rules: Rules) -> Vec<Configuration> {
     let cpus = cpus();
-    let mut plans = vec![Plan::Base, Plan::FuseAll, Plan::FuseNoRedundancy, Plan::CostBased, Plan::Exhaustive];
+    let mut plans = vec![Plan::Base, Plan::HandCoded];
+    plans.extend([Plan::FuseAll, Plan::FuseNoRedundancy, Plan::CostBased, Plan::Exhaustive]);
     plans.extend((0..RANDOM_PLANS).map(Plan::Random));
     let mut configurations = Vec::new();
     for plan in plans {

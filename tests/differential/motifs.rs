@@ -7,7 +7,7 @@
 use super::generate::Generator;
 use super::tally::Tally;
 use fuseline_ir::Value;
-use fuseline_ir::hop::{HopOp, NaryOp, ReorgOp};
+use fuseline_ir::hop::{Function, HopOp, NaryOp, ReorgOp};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use rand::seq::IndexedRandom;
 use std::collections::BTreeMap;
@@ -70,6 +70,21 @@ pub(crate) const MOTIFS: &[&str] = &[
     "(matmul (t (mult X (?u (matmul U (t V))))) U)",
     "(matmul (t U) (div X (plus (abs (matmul U (t V))) 1)))",
     "(plus (matmul (mult (ne X 0) (minus (matmul U (t V)) X)) V) (mult s U))",
+    // What hand-coded operators were written for, besides.
+    "(sum.full (mult X (pow2 (minus Y (matmul U (t V))))))",
+    "(sum.full (pow2 (minus X (mult Y (matmul U (t V))))))",
+    "(sum.full (pow2 (minus (matmul U (t V)) X)))",
+    "(mult X (log (sigmoid (neg (matmul U (t V))))))",
+    "(matmul (mult X (minus (matmul U (t V)) Y)) V)",
+    "(matmul (t U) (mult (ne X 0) (minus (matmul U (t V)) X)))",
+    "(div X (exp (matmul U (t V))))",
+    "(sum.full (mult X (log (plus (matmul U (t V)) s))))",
+    "(sum.col (mult X (mult Y Z)))",
+    "(sum.full (mult (pow2 X) Y))",
+    "(sum.row (outer.le w r))",
+    "(sum.col (outer.ne w r))",
+    "(matmul X (t X))",
+    "(minus X (mult s Y))",
     // Inner loops of algorithms: L2SVM, GLM, PCA, PNMF, autoencoder.
     "(let o (minus 1 (mult y (plus (matmul X v) (mult s w)))) (let p (mult o (gt o 0)) (plus (sum.full (mult p p)) (sum.full (mult p w)))))",
     "(let q (sigmoid (matmul X v)) (matmul (t X) (mult (mult q (minus 1 q)) (minus q y))))",
@@ -159,7 +174,9 @@ fn operation(mnemonic: &str) -> Option<HopOp> {
     let reorg = ReorgOp::ALL.iter().map(|&op| HopOp::Reorg(op));
     let aggregates = AggOp::ALL.iter().flat_map(|&op| Direction::ALL.iter().map(move |&d| HopOp::AggUnary(op, d)));
     let cumulative = AggOp::ALL.iter().map(|&op| HopOp::Cumulative(op));
-    let others = [HopOp::MatMul, HopOp::Outer(BinaryOp::Mult)];
+    let row_index = [Function::RowIndexMax, Function::RowIndexMin]
+        .map(|function| HopOp::Parameterized { function, names: Vec::new() });
+    let outer = BinaryOp::ALL.iter().map(|&op| HopOp::Outer(op));
     unary
         .chain(binary)
         .chain(ternary)
@@ -167,7 +184,9 @@ fn operation(mnemonic: &str) -> Option<HopOp> {
         .chain(reorg)
         .chain(aggregates)
         .chain(cumulative)
-        .chain(others)
+        .chain(outer)
+        .chain([HopOp::MatMul])
+        .chain(row_index)
         .find(|op| op.to_string() == mnemonic)
 }
 

@@ -62,6 +62,11 @@ impl Tally {
         }
     }
 
+    /// How often a value of an axis was met.
+    pub(crate) fn count_of(&self, axis: &str, value: &str) -> u64 {
+        self.axes.get(axis).and_then(|values| values.get(value)).copied().unwrap_or(0)
+    }
+
     pub(crate) fn merge(&mut self, other: Tally) {
         self.cases += other.cases;
         self.exact_cases += other.exact_cases;

@@ -160,8 +160,13 @@ pub(crate) fn run(input: &Input<'_>) -> Result<String, String> {
     Ok(text)
 }
 
-const MODES: &[(Mode, &str)] =
-    &[(Mode::Base, "base"), (Mode::Gen, "gen"), (Mode::GenFuseAll, "gen-fa"), (Mode::GenFuseNoRedundancy, "gen-fnr")];
+const MODES: &[(Mode, &str)] = &[
+    (Mode::Base, "base"),
+    (Mode::Fused, "fused"),
+    (Mode::Gen, "gen"),
+    (Mode::GenFuseAll, "gen-fa"),
+    (Mode::GenFuseNoRedundancy, "gen-fnr"),
+];
 
 /// Runs a mode in all configurations; gives the first outcome.
 fn run_mode(

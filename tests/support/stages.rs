@@ -7,11 +7,12 @@ use fuseline_ir::hop::{self, HopDag};
 use fuseline_ir::program::{self, Program};
 use fuseline_lang::ParseOptions;
 use fuseline_passes::explain::{explain_cplans, explain_memo, explain_partitions, explain_plan, explain_reasons};
+use fuseline_passes::fused::fuse_by_hand;
 use fuseline_passes::joint::explain_choice;
 use fuseline_passes::liveness::assigned_variables;
 use fuseline_passes::pipeline::OptimizerOptions;
 use fuseline_passes::program::{ProgramOptions, simplify_program};
-use fuseline_passes::rewrite::{RewriteOptions, explain_rewrites, summarize_rewrites};
+use fuseline_passes::rewrite::{RewriteOptions, explain_rewrites, rewrite as rewrite_dag, summarize_rewrites};
 use fuseline_passes::size::{SizeEnvironment, explain_sizes};
 
 /// Every subtest. A new stage is one line here.
@@ -21,6 +22,7 @@ pub(crate) const SUBTESTS: &Subtests = &[
     ("size", size),
     ("rewrite", rewrite),
     ("joint", joint),
+    ("fused", fused),
     ("program", simplified),
     ("explore", explore),
     ("partition", partition),
@@ -131,6 +133,17 @@ fn rewrite(input: &Input<'_>) -> Result<String, String> {
     each_dag(input, |dag| match input.options.contains_key("summary") {
         true => format!("  {}\n", summarize_rewrites(dag, &options)),
         false => explain_rewrites(dag, &options),
+    })
+}
+
+/// The operators after rewriting, with hand-coded ones in the place of their patterns. Options: `strict=true`.
+fn fused(input: &Input<'_>) -> Result<String, String> {
+    let strict_ieee = input.options.get("strict").is_some_and(|&value| value == "true");
+    let options = RewriteOptions { strict_ieee, ..RewriteOptions::default() };
+    each_dag(input, |dag| {
+        let dag = fuse_by_hand(&rewrite_dag(dag, &options), strict_ieee);
+        let operators = dag.hops.iter().filter(|(_, hop)| !hop.inputs.is_empty());
+        lines(operators.map(|(id, hop)| format!("  {id} = {hop}")))
     })
 }
 

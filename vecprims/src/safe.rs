@@ -165,7 +165,7 @@ impl Primitives {
     /// The product of each sparse row with the same row of `b`.
     pub fn sparse_dot_product(&self, a: CsrTile<'_>, b: Tile<'_>, mut out: TileMut<'_>) {
         let rows = a.rows();
-        a.check_columns(usize::MAX, 1, 1);
+        a.check_positions();
         let longest = a.columns[..a.positions()].iter().max().map_or(0, |&column| column as usize + 1);
         let (b_values, out_values) = (b.covering(rows, longest), out.covering(rows, 1));
         let (offsets, columns, values) = (a.row_offsets.as_ptr(), a.columns.as_ptr(), a.values.as_ptr());

@@ -96,6 +96,12 @@ impl CsrTile<'_> {
         check_offsets(self.row_offsets, self.values.len());
     }
 
+    /// Checks also that there is a column for each position.
+    pub(crate) fn check_positions(&self) {
+        self.check_values();
+        assert!(self.positions() <= self.columns.len(), "every position has a column");
+    }
+
     /// Checks also the columns: one for each position, each row of which lies in a tile of `len` values per row.
     pub(crate) fn check_columns(&self, available: usize, row_stride: usize, len: usize) {
         self.check_values();

@@ -18,7 +18,10 @@ const HELP: &str = "\
        --seed N                      the seed of randomized tests (FUSELINE_SEED=N)
   build [--release]                  the fuseline program
   lint                               formatting, clippy and documentation, warnings denied
-  bench [NAME [ARGUMENTS]]           benchmarks (optimizer --quick: in a minute, without writing docs/optimizer.md)
+  bench [--full]                     the benchmark report in minutes, or in full into docs/benchmarks.md
+  bench report [--full] PART...      parts of it: machine, operators, footprint, algorithms, or (parts of) workloads' names
+  bench optimizer [--quick]          the optimizer in numbers, into docs/optimizer.md unless quick
+  bench algorithms [NAME]            the script library in every mode, into docs/algorithms.md
   fuzz TARGET [-- ARGUMENTS]         a fuzz target of fuzz/, with arguments for libFuzzer (-runs=N)
   help                               this text
 
@@ -48,11 +51,8 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["build"] => cargo.run("build", &cargo.with_features(&["build"])),
         ["build", "--release"] => cargo.run("build", &cargo.with_features(&["build", "--release"])),
         ["lint"] => test::lint(&cargo),
-        ["bench"] => cargo.run("bench", &cargo.with_features(&["bench"])),
-        ["bench", name, rest @ ..] => {
-            let arguments = cargo.with_features(&["bench", "--bench", name]);
-            cargo.run("bench", &[&arguments[..], &["--"], rest].concat())
-        }
+        ["bench", name, rest @ ..] if !name.starts_with('-') => bench(&cargo, name, rest),
+        ["bench", rest @ ..] => bench(&cargo, "report", rest),
         ["fuzz", target] => fuzz::run(&cargo, target, &[]),
         ["fuzz", target, "--", rest @ ..] => fuzz::run(&cargo, target, rest),
         [command @ ("run" | "build" | "lint" | "fuzz"), rest @ ..] => {
@@ -60,4 +60,9 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         }
         [command, ..] => bail!("no command is called {command}; see ./x help"),
     }
+}
+
+fn bench(cargo: &Cargo, name: &str, arguments: &[&str]) -> Result<()> {
+    let command = cargo.with_features(&["bench", "--bench", name]);
+    cargo.run("bench", &[&command[..], &["--"], arguments].concat())
 }

@@ -5,7 +5,7 @@ use super::cell::OracleCell;
 use super::value::{OracleMatrix, OracleValue};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::Value;
-use fuseline_ir::hop::{CastOp, Function, Hop, HopDag, HopId, HopOp, HopOutput, NaryOp, ShapeOp};
+use fuseline_ir::hop::{CastOp, Function, FusedOp, Hop, HopDag, HopId, HopOp, HopOutput, NaryOp, ShapeOp};
 use fuseline_ir::ops::{AggOp, Direction};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -156,8 +156,18 @@ impl<'a> Evaluation<'a> {
             HopOp::Concat => OracleValue::Text(self.text(0)? + &self.text(1)?),
             HopOp::Parameterized { function: Function::Numeric(function), names } => self.numeric(*function, names)?,
             HopOp::Parameterized { function, names } => OracleValue::Matrix(self.function(*function, names)?),
+            HopOp::Fused(op) => self.fused(*op)?,
             HopOp::Item(_) | HopOp::SpoofOp { .. } => return Err(self.unsupported()),
         })
+    }
+
+    /// A hand-coded fused operator, by its definition.
+    fn fused(&self, op: FusedOp) -> Result<OracleValue, OracleError> {
+        let hops: Vec<&Hop> = self.hop.inputs.iter().map(|&input| &self.dag[input]).collect();
+        let (definition, root) = op.as_dag(&hops).map_err(|error| self.error(error.to_string()))?;
+        let value = |(position, name): (usize, &&str)| ((*name).to_owned(), self.input(position).clone());
+        let inputs = op.inputs().iter().enumerate().map(value).collect();
+        OracleValues::default().evaluate(&definition, root, &inputs).cloned()
     }
 
     pub(super) fn unsupported(&self) -> OracleError {

@@ -7,7 +7,7 @@ mod numeric;
 
 pub use numeric::window_count;
 
-use super::{CastOp, DataGenOp, Function, HopDag, HopId, HopOp, NaryOp, ReorgOp, ShapeOp};
+use super::{CastOp, DataGenOp, Function, FusedOp, Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp, ShapeOp};
 use crate::ops::{AggOp, BinaryOp, Direction};
 use crate::size::SizeInfo;
 use crate::types::{DataType, ScalarType};
@@ -162,8 +162,16 @@ impl Context<'_> {
             }
             HopOp::Item(position) => self.item(*position),
             HopOp::Parameterized { function, names } => self.function(*function, names),
+            HopOp::Fused(op) => self.fused(*op),
             HopOp::SpoofOp { .. } => Ok((DataType::Matrix, SizeInfo::UNKNOWN)),
         }
+    }
+
+    /// Those of the definition.
+    fn fused(&self, op: FusedOp) -> Result<(DataType, SizeInfo), ShapeError> {
+        let inputs: Vec<&Hop> = self.inputs.iter().map(|&input| &self.dag[input]).collect();
+        let (definition, root) = op.as_dag(&inputs)?;
+        Ok((definition[root].data_type, definition[root].size))
     }
 
     fn operation(&self) -> String {

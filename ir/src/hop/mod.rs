@@ -10,6 +10,8 @@ use crate::types::{DataType, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, entity_impl};
 use smallvec::SmallVec;
 
+mod expression;
+mod fused;
 pub mod infer;
 mod numeric;
 mod operator;
@@ -20,6 +22,8 @@ mod tests;
 mod verify;
 
 pub use crate::memo::TemplateType;
+pub use expression::Expression;
+pub use fused::{ChainWeight, FusedOp, LossWeight, OuterAggregate, ProductWeight, Side};
 pub use numeric::NumericFunction;
 pub use operator::{CastOp, DataGenOp, Function, HopOp, NaryOp, OperatorId, ReorgOp, ShapeOp};
 pub use parse::parse;

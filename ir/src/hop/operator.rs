@@ -1,6 +1,6 @@
 //! The kinds of high-level operators.
 
-use super::NumericFunction;
+use super::{FusedOp, NumericFunction};
 use crate::memo::TemplateType;
 use crate::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use crate::types::Value;
@@ -188,7 +188,9 @@ pub enum HopOp {
         /// Names of the last `names.len()` inputs.
         names: Vec<String>,
     },
-    /// A fused operator. Inputs follow the operator's CPlan: main input first, scalars last.
+    /// A hand-coded fused operator. Inputs as [`FusedOp::inputs`] says.
+    Fused(FusedOp),
+    /// A generated fused operator. Inputs follow the operator's CPlan: main input first, scalars last.
     SpoofOp {
         /// The compiled operator.
         operator: OperatorId,
@@ -332,6 +334,7 @@ impl HopOp {
             HopOp::Concat => "b(concat)".to_owned(),
             HopOp::Item(position) => format!("item({position})"),
             HopOp::Parameterized { function, .. } => format!("p({})", function.mnemonic()),
+            HopOp::Fused(op) => op.label(),
             HopOp::SpoofOp { template, .. } => format!("spoof({template})"),
         }
     }

@@ -4,8 +4,8 @@
 
 use super::verify::arity_error;
 use super::{
-    CastOp, DataGenOp, Function, FusionCover, Hop, HopDag, HopId, HopOp, HopOutput, Inputs, NaryOp, OperatorId,
-    ReorgOp, ShapeOp,
+    CastOp, DataGenOp, Function, FusedOp, FusionCover, Hop, HopDag, HopId, HopOp, HopOutput, Inputs, NaryOp,
+    OperatorId, ReorgOp, ShapeOp,
 };
 use crate::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use crate::size::SizeInfo;
@@ -180,10 +180,6 @@ fn operation(line: &mut Cursor<'_>) -> Result<HopOp, ParseError> {
     match mnemonic {
         "read" => return line.text("the name of a variable").map(HopOp::Read),
         "literal" => return line.value().map(HopOp::Literal),
-        "matmul" => return Ok(HopOp::MatMul),
-        "index" => return Ok(HopOp::Index),
-        "leftindex" => return Ok(HopOp::LeftIndex),
-        "concat" => return Ok(HopOp::Concat),
         _ => {}
     }
     if let Some(template) = mnemonic.strip_prefix("spoof.") {
@@ -195,7 +191,14 @@ fn operation(line: &mut Cursor<'_>) -> Result<HopOp, ParseError> {
 }
 
 /// The operations that the word alone determines.
-fn by_mnemonic(mnemonic: &str) -> Option<HopOp> {
+pub(super) fn by_mnemonic(mnemonic: &str) -> Option<HopOp> {
+    let single = || match mnemonic {
+        "matmul" => Some(HopOp::MatMul),
+        "index" => Some(HopOp::Index),
+        "leftindex" => Some(HopOp::LeftIndex),
+        "concat" => Some(HopOp::Concat),
+        _ => None,
+    };
     let aggregate = || {
         let (op, direction) = mnemonic.split_once('.')?;
         Some(HopOp::AggUnary(op.parse::<AggOp>().ok()?, direction.parse::<Direction>().ok()?))
@@ -221,6 +224,8 @@ fn by_mnemonic(mnemonic: &str) -> Option<HopOp> {
         .or_else(cumulative)
         .or_else(outer)
         .or_else(item)
+        .or_else(single)
+        .or_else(|| FusedOp::from_mnemonic(mnemonic).map(HopOp::Fused))
 }
 
 fn data_type(line: &mut Cursor<'_>) -> Result<(DataType, SizeInfo), ParseError> {

@@ -116,6 +116,7 @@ impl fmt::Display for HopOp {
             HopOp::Concat => f.write_str("concat"),
             HopOp::Item(position) => write!(f, "item.{position}"),
             HopOp::Parameterized { function, .. } => f.write_str(function.mnemonic()),
+            HopOp::Fused(op) => write!(f, "{op}"),
             HopOp::SpoofOp { operator, template } => write!(f, "spoof.{template} {operator}"),
         }
     }

@@ -18,6 +18,7 @@ fn operations(random: &mut Random) -> Vec<HopOp> {
     ];
     all.extend(UnaryOp::ALL.iter().copied().map(HopOp::Unary));
     all.extend(BinaryOp::ALL.iter().copied().map(HopOp::Binary));
+    all.extend(FusedOp::all().into_iter().map(HopOp::Fused));
     all.extend(TernaryOp::ALL.iter().copied().map(HopOp::Ternary));
     all.extend(NaryOp::ALL.iter().copied().map(HopOp::Nary));
     all.extend(ReorgOp::ALL.iter().copied().map(HopOp::Reorg));
@@ -290,4 +291,40 @@ fn ternary_inputs_fit_each_other() {
     let column = dag.read_matrix("w", SizeInfo { rows: Some(3), cols: Some(1), nnz: None });
     let fits = dag.add(HopOp::Ternary(TernaryOp::PlusMult), &[single, column, matrix], None).unwrap();
     assert_eq!(dag[fits].size.known_dims(), Some((3, 2)));
+}
+
+/// A matrix (upper case) or number (lower case) for each input of a hand-coded operator on 9 x 7 cells, of rank 2.
+fn inputs_of_fused(dag: &mut HopDag, op: FusedOp) -> Vec<HopId> {
+    let read = |&name: &&str| {
+        let size = match (op, name) {
+            (_, "e") => return dag.read_scalar(name),
+            (FusedOp::OuterAggregate(..), "U") => SizeInfo::dims(9, 1),
+            (FusedOp::OuterAggregate(..), _) => SizeInfo::dims(1, 7),
+            (FusedOp::MatrixChain(_), "V") => SizeInfo::dims(7, 1),
+            (FusedOp::MatrixChain(_), "Y") => SizeInfo::dims(9, 1),
+            (_, "U") => SizeInfo::dims(9, 2),
+            (_, "V") => SizeInfo::dims(7, 2),
+            _ => SizeInfo::dims(9, 7),
+        };
+        dag.read_matrix(name, size)
+    };
+    op.inputs().iter().map(read).collect()
+}
+
+#[test]
+fn hand_coded_operators_have_definitions_that_fit_and_names_that_read_back() {
+    let mut names = std::collections::BTreeSet::new();
+    for op in FusedOp::all() {
+        let mut dag = HopDag::new();
+        let inputs = inputs_of_fused(&mut dag, op);
+        let root = op.expand(&mut dag, &inputs).unwrap_or_else(|error| panic!("{op}: {error}"));
+        let fused = dag.add(HopOp::Fused(op), &inputs, None).unwrap_or_else(|error| panic!("{op}: {error}"));
+        assert_eq!((dag[fused].data_type, dag[fused].size), (dag[root].data_type, dag[root].size), "{op}");
+        dag.write("r", fused);
+        let (_, read) = parse(&dag.to_string()).expect("the text form reads back").remove(0);
+        assert_eq!(read.to_string(), dag.to_string());
+        assert!(read.verify().is_ok());
+        assert!(names.insert(op.to_string()), "{op} is the name of one operator");
+        assert!(dag.add(HopOp::Fused(op), &inputs[1..], None).is_err(), "{op} counts its inputs");
+    }
 }

@@ -74,6 +74,7 @@ fn arity(op: &HopOp) -> RangeInclusive<usize> {
         HopOp::Index => exactly(5),
         HopOp::LeftIndex => exactly(6),
         HopOp::DataGen(DataGenOp::Rand) => exactly(7),
+        HopOp::Fused(op) => exactly(op.inputs().len()),
         HopOp::Nary(_) | HopOp::SpoofOp { .. } => 1..=usize::MAX,
         HopOp::Parameterized { function: Function::List, names } => names.len()..=usize::MAX,
         HopOp::Parameterized { function, names } => exactly(function.positional_inputs() + names.len()),

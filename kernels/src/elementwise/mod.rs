@@ -9,7 +9,7 @@ mod sparse;
 mod ternary;
 
 pub use outer::outer;
-pub(crate) use sparse::union_row;
+pub(crate) use sparse::{RowReader, union_row, zeros_stay};
 pub use ternary::ternary;
 
 use crate::{KernelContext, KernelError, Operand, block_rows};
@@ -46,7 +46,7 @@ fn map_run(context: &KernelContext<'_>, op: UnaryOp, values: &[f64], out: &mut [
 }
 
 /// The pattern of `csr` with other values, without those that became zero.
-fn with_values(csr: &Csr, values: Vec<f64>) -> Csr {
+pub(crate) fn with_values(csr: &Csr, values: Vec<f64>) -> Csr {
     if values.iter().all(|&value| value != 0.0) {
         return Csr::from_parts(csr.rows(), csr.cols(), csr.row_offsets().to_vec(), csr.columns().to_vec(), values);
     }

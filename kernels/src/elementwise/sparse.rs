@@ -42,7 +42,7 @@ pub(super) fn binary(
 }
 
 /// Whether the operation is zero wherever the sparse operand (the left one or not) is.
-pub(super) fn zeros_stay(context: &KernelContext<'_>, op: BinaryOp, sparse_is_left: bool, other: Operand<'_>) -> bool {
+pub(crate) fn zeros_stay(context: &KernelContext<'_>, op: BinaryOp, sparse_is_left: bool, other: Operand<'_>) -> bool {
     let at_zero = |value: f64| if sparse_is_left { op.eval(0.0, value) } else { op.eval(value, 0.0) };
     if let Operand::Scalar(value) = other
         && at_zero(value) == 0.0
@@ -113,7 +113,8 @@ pub(super) fn over_pattern<const N: usize>(
 }
 
 /// Reads cells of an operand by column, row after row.
-struct RowReader<'a> {
+#[derive(Debug)]
+pub(crate) struct RowReader<'a> {
     operand: Operand<'a>,
     dims: (usize, usize),
     /// A sparse row, scattered; zeros between uses.
@@ -121,12 +122,12 @@ struct RowReader<'a> {
 }
 
 impl<'a> RowReader<'a> {
-    fn new(operand: Operand<'a>, dims: (usize, usize)) -> Self {
+    pub(crate) fn new(operand: Operand<'a>, dims: (usize, usize)) -> Self {
         RowReader { operand, dims, scattered: Vec::new() }
     }
 
     /// Appends the cells of row `i` in these columns.
-    fn gather(&mut self, i: usize, columns: &[u32], out: &mut Vec<f64>) {
+    pub(crate) fn gather(&mut self, i: usize, columns: &[u32], out: &mut Vec<f64>) {
         let block = match self.operand {
             Operand::Scalar(value) => return out.resize(out.len() + columns.len(), value),
             Operand::Matrix(block) => block,

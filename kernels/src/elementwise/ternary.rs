@@ -1,7 +1,7 @@
 //! Element-wise operations of three operands.
 
 use super::{Source, broadcast, single_as_scalar, sparse};
-use crate::{KernelContext, KernelError, Operand, block_rows};
+use crate::{BLOCK_CELLS, KernelContext, KernelError, Operand, block_rows};
 use fuseline_ir::ops::TernaryOp;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{Operand as VectorOperand, TileMut};
@@ -21,23 +21,31 @@ pub fn ternary(
     if let Some(result) = over_nonzeros(context, op, operands, (rows, cols)) {
         return Ok(MatrixBlock::from(result).in_best_format());
     }
+    let was_sparse = operands.iter().any(|operand| matches!(operand, Operand::Matrix(block) if block.is_sparse()));
     let [a, b, c] = operands.map(|operand| Source::new(operand, rows, cols));
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let step = block_rows(cols);
+    // Equal shapes and scalars are long runs, however narrow the matrix is.
+    let is_flat = [&a, &b, &c].into_iter().all(|source| source.is_contiguous(cols) || source.is_constant());
+    let step = if is_flat { 1 } else { block_rows(cols) };
+    let len = if is_flat { BLOCK_CELLS } else { cols };
     context.pool.install(|| {
-        result.values_mut().par_chunks_mut((step * cols).max(1)).enumerate().for_each(|(block, out)| {
-            let (first, len) = (block * step, cols);
+        result.values_mut().par_chunks_mut((step * len).max(1)).enumerate().for_each(|(block, out)| {
+            let (first, len) = (block * step, len.min(out.len()));
             let sources = [&a, &b, &c].map(|source| {
-                let values = source.from(first * source.row_stride);
+                let row_stride = if is_flat && source.col_stride == 1 { BLOCK_CELLS } else { source.row_stride };
+                let values = source.from(first * row_stride);
                 match source.col_stride {
-                    0 => VectorOperand::scalars(values, source.row_stride),
-                    _ => VectorOperand::cells(values, source.row_stride),
+                    0 => VectorOperand::scalars(values, row_stride),
+                    _ => VectorOperand::cells(values, row_stride),
                 }
             });
-            context.primitives.ternary(op, out.len() / cols.max(1), len, sources, TileMut::new(out, len));
+            context.primitives.ternary(op, out.len() / len.max(1), len, sources, TileMut::new(out, len));
         });
     });
-    Ok(MatrixBlock::from(result).in_best_format())
+    let result = MatrixBlock::from(result);
+    // Choices and replacements may leave few cells; sums of dense operands hardly do.
+    let is_sum = matches!(op, TernaryOp::PlusMult | TernaryOp::MinusMult);
+    Ok(if is_sum && !was_sparse { result } else { result.in_best_format() })
 }
 
 /// The result over the non-zeros of an operand whose zeros stay zeros.

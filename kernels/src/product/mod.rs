@@ -1,7 +1,7 @@
 //! Matrix products over dense and sparse operands, of operands themselves or of their transposes.
 
 mod dense;
-mod sparse;
+pub(crate) mod sparse;
 mod symmetric;
 
 pub use symmetric::{TransposedSide, tsmm};
@@ -97,7 +97,7 @@ pub fn matmul_transposed_right(
 }
 
 /// Sums of private accumulators of `len` values, one per range, merged in order.
-fn accumulate(
+pub(crate) fn accumulate(
     context: &KernelContext<'_>,
     ranges: Vec<Range<usize>>,
     len: usize,

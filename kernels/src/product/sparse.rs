@@ -21,7 +21,7 @@ pub(super) fn transposed_times_dense(context: &KernelContext<'_>, left: &Csr, ri
 }
 
 /// The CSR parts of a range of rows.
-fn rows_of<'a>(matrix: &'a Csr, range: &Range<usize>) -> CsrTile<'a> {
+pub(crate) fn rows_of<'a>(matrix: &'a Csr, range: &Range<usize>) -> CsrTile<'a> {
     let row_offsets = &matrix.row_offsets()[range.start..=range.end];
     let positions = row_offsets[0]..row_offsets[row_offsets.len() - 1];
     CsrTile { row_offsets, columns: &matrix.columns()[positions.clone()], values: &matrix.values()[positions] }

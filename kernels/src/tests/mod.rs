@@ -3,6 +3,7 @@
 mod aggregates;
 mod convolution;
 mod elementwise;
+mod fused;
 mod generate;
 mod linear_algebra;
 mod products;

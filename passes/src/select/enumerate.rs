@@ -23,7 +23,10 @@ const MOST_GROUPS: u64 = 1 << 23;
 /// Plans that are costed however large they are.
 const FEWEST_PLANS: u64 = 64;
 
-/// Plans per point that a search with another solver opens with.
+/// Up to this many points the exact solver takes less time than flipping them.
+const MOST_POINTS_UNFLIPPED: usize = 16;
+
+/// Plans per point that the exact solver opens with beyond.
 const PLANS_PER_POINT: u64 = 8;
 
 /// What a search found.
@@ -64,14 +67,16 @@ pub(crate) fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &Sea
     search.found(is_complete)
 }
 
-/// A good plan, found by flipping single points of the heuristics' plans, to begin a search with. It may be proven to be
-/// optimal.
+/// A good plan to begin a search with: the better one of the heuristics, in large partitions with single points flipped.
+/// It may be proven to be optimal.
 pub(crate) fn opening(space: &SearchSpace<'_>) -> Found {
     let whole = Problem::whole(space, false);
     let plans = space.points() as u64 * PLANS_PER_POINT;
     let mut search = Search { plans, ..Search::new(space, &whole) };
     search.open_with_heuristics();
-    search.descend();
+    if space.points() > MOST_POINTS_UNFLIPPED {
+        search.descend();
+    }
     search.found(false)
 }
 

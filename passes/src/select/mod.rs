@@ -180,7 +180,7 @@ pub fn select_in(
     let mut memo = prepare(context, memo, policy);
     prune_impossible(context, model, &mut memo);
     let mut partitions: Vec<PartitionPlan> = search_partitions(context, &memo, policy, limits)
-        .into_iter()
+        .iter()
         .map(|partition| decide(context, &memo, partition, policy, model, limits))
         .collect();
     let mut groups = multi_aggregate::greedy(context, model, &partitions);
@@ -206,12 +206,12 @@ fn is_exact(policy: SelectPolicy, limits: &SearchLimits) -> bool {
 fn decide(
     context: &Context<'_>,
     memo: &MemoTable,
-    partition: PlanPartition,
+    partition: &PlanPartition,
     policy: SelectPolicy,
     model: &CostModel,
     limits: &SearchLimits,
 ) -> PartitionPlan {
-    let space = space::SearchSpace::new(context, memo, &partition, model);
+    let space = space::SearchSpace::new(context, memo, partition, model);
     let plan = |found: enumerate::Found| {
         let enumerate::Found { points, seconds, bound, stats } = found;
         let assignment = (0..space.points()).map(|point| points.contains(point)).collect();
@@ -228,7 +228,7 @@ fn decide(
         return opening;
     }
     let slack = opening.seconds * (1.0 + ROUNDING) - opening.bound;
-    match exact::solve(context, memo, &partition, model, limits.plans, slack).map(|exact| exact.or_cheaper(opening)) {
+    match exact::solve(context, memo, partition, model, limits.plans, slack).map(|exact| exact.or_cheaper(opening)) {
         Some(exact) if exact.is_optimal() => exact,
         // The budget ended before the proof: the better of both plans.
         Some(exact) => exact.or_cheaper(enumerated()),

@@ -2,6 +2,7 @@
 
 mod frames;
 mod functions;
+mod fused;
 mod generate;
 mod lists;
 mod numeric;
@@ -51,6 +52,7 @@ pub(crate) fn run(
         HopOp::Literal(value) => Ok(RuntimeValue::Scalar(value.clone())),
         HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) | HopOp::Concat => operator.element_wise(),
         HopOp::Parameterized { function, names } => operator.function(*function, names, output),
+        HopOp::Fused(op) => operator.hand_coded(*op, statistics),
         HopOp::SpoofOp { operator: id, .. } => operator.fused(*id, statistics),
         _ => operator.matrix_operation(),
     }

@@ -91,7 +91,7 @@ impl ScriptArguments {
 enum ModeName {
     /// Basic operators
     Base,
-    /// Hand-coded fused operators (not there yet)
+    /// Hand-coded fused operators
     Fused,
     /// Cost-based fusion plans
     Gen,
@@ -201,7 +201,7 @@ impl Options {
         Ok(CompileOptions {
             mode: match self.mode {
                 ModeName::Base => Mode::Base,
-                ModeName::Fused => return Err(not_yet("--mode fused")),
+                ModeName::Fused => Mode::Fused,
                 ModeName::Gen => Mode::Gen,
                 ModeName::GenFa => Mode::GenFuseAll,
                 ModeName::GenFnr => Mode::GenFuseNoRedundancy,

@@ -17,22 +17,60 @@ pub(crate) trait ChunkBody<V: Vector> {
 /// Cuts `0..len` into chunks of eight registers and a masked rest.
 #[inline(always)]
 pub(crate) unsafe fn for_each_chunk<V: Vector, B: ChunkBody<V>>(len: usize, body: &B) {
+    // SAFETY: passed on to the caller.
+    unsafe { for_each_chunk_of::<V, B, 8>(len, body) }
+}
+
+/// As [`for_each_chunk`], with chunks of `W` registers, four or eight.
+#[inline(always)]
+unsafe fn for_each_chunk_of<V: Vector, B: ChunkBody<V>, const W: usize>(len: usize, body: &B) {
     let mut start = 0;
     // SAFETY: the chunks lie within the caller's `len`.
     unsafe {
-        while start + 8 * V::LANES <= len {
-            body.run::<8, false>(start, [V::first(0); 8]);
-            start += 8 * V::LANES;
+        while start + W * V::LANES <= len {
+            body.run::<W, false>(start, [V::first(0); W]);
+            start += W * V::LANES;
         }
         let rest = len - start;
         match rest.div_ceil(V::LANES) {
             0 => {}
             1 => body.run::<1, true>(start, masks::<V, 1>(rest)),
             2 => body.run::<2, true>(start, masks::<V, 2>(rest)),
-            3 | 4 => body.run::<4, true>(start, masks::<V, 4>(rest)),
+            3 => body.run::<3, true>(start, masks::<V, 3>(rest)),
+            4 => body.run::<4, true>(start, masks::<V, 4>(rest)),
+            5 => body.run::<5, true>(start, masks::<V, 5>(rest)),
             _ => body.run::<8, true>(start, masks::<V, 8>(rest)),
         }
     }
+}
+
+/// As [`for_each_chunk`], with a register of just as many lanes as there are values, if there is one. A masked register
+/// reaches over the values behind its own: it straddles cache lines, and waits for stores there.
+#[inline(always)]
+pub(crate) unsafe fn for_each_fitting_chunk<V: Vector, B>(len: usize, body: &B)
+where
+    B: ChunkBody<V> + ChunkBody<V::Narrow> + ChunkBody<<V::Narrow as Vector>::Narrow>,
+{
+    // SAFETY: passed on to the caller; each instruction set has those with narrower registers.
+    unsafe {
+        if len == V::Narrow::LANES {
+            ChunkBody::<V::Narrow>::run::<1, false>(body, 0, [V::Narrow::first(0)]);
+        } else if len == <V::Narrow as Vector>::Narrow::LANES {
+            ChunkBody::<<V::Narrow as Vector>::Narrow>::run::<1, false>(
+                body,
+                0,
+                [<V::Narrow as Vector>::Narrow::first(0)],
+            );
+        } else {
+            for_each_chunk::<V, B>(len, body);
+        }
+    }
+}
+
+/// The registers of a masked chunk of `I` that are full at least: plain loads are the faster ones, and the only ones that
+/// the hardware prefetchers learn from.
+const fn whole_registers(registers: usize) -> usize {
+    if registers == 8 { 5 } else { registers - 1 }
 }
 
 /// The masks of the first `count` lanes of `I` registers.
@@ -48,8 +86,7 @@ pub(crate) unsafe fn masks<V: Vector, const I: usize>(count: usize) -> [V::Mask;
     }
 }
 
-/// Loads register `i` of the `I` of a chunk. The first half of a masked chunk is full, since `I` is the next power of
-/// two: plain loads are the faster ones, and the only ones that the hardware prefetchers learn from.
+/// Loads register `i` of the `I` of a chunk.
 #[inline(always)]
 pub(crate) unsafe fn load<V: Vector, const I: usize, const MASKED: bool>(
     start: *const f64,
@@ -58,15 +95,26 @@ pub(crate) unsafe fn load<V: Vector, const I: usize, const MASKED: bool>(
 ) -> V {
     let values = start.wrapping_add(i * V::LANES);
     // SAFETY: passed on to the caller.
-    unsafe { if MASKED && i >= I / 2 { V::load_first(values, mask) } else { V::load(values) } }
+    unsafe { if MASKED && i >= whole_registers(I) { V::load_first(values, mask) } else { V::load(values) } }
 }
 
 /// Stores register `i` of a chunk.
 #[inline(always)]
-pub(crate) unsafe fn store<V: Vector, const MASKED: bool>(register: V, start: *mut f64, i: usize, mask: V::Mask) {
+pub(crate) unsafe fn store<V: Vector, const I: usize, const MASKED: bool>(
+    register: V,
+    start: *mut f64,
+    i: usize,
+    mask: V::Mask,
+) {
     let values = start.wrapping_add(i * V::LANES);
     // SAFETY: passed on to the caller.
-    unsafe { if MASKED { V::store_first(register, values, mask) } else { V::store(register, values) } }
+    unsafe {
+        if MASKED && i >= whole_registers(I) {
+            V::store_first(register, values, mask);
+        } else {
+            V::store(register, values);
+        }
+    }
 }
 
 /// How far ahead, in values, masked loads prefetch rows that lie `row` values apart: whole rows, about 2 KiB.
@@ -106,7 +154,7 @@ impl<V: Vector, A: Aggregate> ChunkBody<V> for ColumnAggregate<A> {
                 row = row.wrapping_add(self.a_row);
             }
             for i in 0..I {
-                store::<V, MASKED>(accumulators[i], self.acc.wrapping_add(start), i, masks[i]);
+                store::<V, I, MASKED>(accumulators[i], self.acc.wrapping_add(start), i, masks[i]);
             }
         }
     }
@@ -165,7 +213,7 @@ impl<V: Vector, const J: usize> ChunkBody<V> for OuterProduct<J> {
             for j in 0..J {
                 for i in 0..I {
                     let cells = self.acc.wrapping_add(j * self.acc_row + start);
-                    store::<V, MASKED>(accumulators[j][i], cells, i, masks[i]);
+                    store::<V, I, MASKED>(accumulators[j][i], cells, i, masks[i]);
                 }
             }
         }
@@ -182,9 +230,15 @@ pub(crate) unsafe fn outer_mult_add<V: Vector>(
     acc_row: usize,
 ) {
     let mut left = k;
-    // Two columns of `b` at a time fill half the registers of AVX-512; narrower sets have room for one.
-    while V::LANES == 8 && left >= 2 {
+    // Four registers by four columns of `b`, or eight by two, fill half the registers of AVX-512; narrower sets have room
+    // for one column.
+    while V::LANES == 8 && left >= 4 {
         // SAFETY: passed on to the caller; the columns of `b` and the rows of `acc` advance together.
+        unsafe { for_each_chunk_of::<V, _, 4>(n, &OuterProduct::<4> { rows, a, b, acc, acc_row }) };
+        (b.values, acc, left) = (b.values.wrapping_add(4), acc.wrapping_add(4 * acc_row), left - 4);
+    }
+    while V::LANES == 8 && left >= 2 {
+        // SAFETY: as above.
         unsafe { for_each_chunk::<V, _>(n, &OuterProduct::<2> { rows, a, b, acc, acc_row }) };
         (b.values, acc, left) = (b.values.wrapping_add(2), acc.wrapping_add(2 * acc_row), left - 2);
     }

@@ -5,7 +5,7 @@
 //! `-0.0`, to which a tiny product underflows, into `+0.0`; where there is such a lane, one addition of `+0.0` at the
 //! end does the same.
 
-use super::column::{load, masks, prefetch_distance};
+use super::column::{masks, prefetch_distance};
 use super::product::Rows;
 use super::reduce::{Aggregate, Sum, merge_registers};
 use crate::vector::{Merge, Vector};
@@ -65,6 +65,15 @@ pub(crate) unsafe fn reduce_rows<V: Vector, R: RowReduction<V>>(
     }
 }
 
+/// Loads register `t` of a row in `T` registers. The first half is full, since `T` is the next power of two: plain loads
+/// are the faster ones.
+#[inline(always)]
+pub(crate) unsafe fn load_part<V: Vector, const T: usize>(row: *const f64, t: usize, mask: V::Mask) -> V {
+    let values = row.wrapping_add(t * V::LANES);
+    // SAFETY: passed on to the caller.
+    unsafe { if t >= T / 2 { V::load_first(values, mask) } else { V::load(values) } }
+}
+
 /// Prefetches the `T` registers of the row that lies `ahead` values after row `row`.
 #[inline(always)]
 unsafe fn prefetch_row<V: Vector, const T: usize>(rows: Rows, row: usize, ahead: usize) {
@@ -104,7 +113,7 @@ impl<V: Vector, A: Aggregate, const T: usize> RowReduction<V> for NarrowAggregat
             let neutral = V::splat(A::NEUTRAL);
             let mut registers = [neutral; T];
             for t in 0..T {
-                let taken = A::step(neutral, load::<V, T, true>(values, t, self.masks[t]));
+                let taken = A::step(neutral, load_part::<V, T>(values, t, self.masks[t]));
                 // Sums take the zeros of masked lanes without a trace.
                 let zero_counts = matches!(A::OP, AggOp::Min | AggOp::Max | AggOp::Prod);
                 registers[t] = if zero_counts && t >= T / 2 { V::select(self.masks[t], taken, neutral) } else { taken };
@@ -125,6 +134,13 @@ impl<V: Vector, A: Aggregate, const T: usize> RowReduction<V> for NarrowAggregat
     }
 }
 
+/// What the untouched lanes of rows of this length add to a sum of products: `+0.0`, or `-0.0` (which changes nothing)
+/// where there are none.
+#[inline(always)]
+pub(crate) fn untouched_lanes(len: usize) -> f64 {
+    if len < 32 { 0.0 } else { -0.0 }
+}
+
 /// Products of rows in `T` registers. With `SHARED` every row meets the first row of `b`.
 pub(crate) struct NarrowProduct<V: Vector, const T: usize, const SHARED: bool> {
     a: Rows,
@@ -132,7 +148,6 @@ pub(crate) struct NarrowProduct<V: Vector, const T: usize, const SHARED: bool> {
     shared: [V; T],
     masks: [V::Mask; T],
     ahead: usize,
-    /// What the untouched lanes add: `+0.0`, or `-0.0` (which changes nothing) where there are none.
     untouched: f64,
 }
 
@@ -145,17 +160,10 @@ impl<V: Vector, const T: usize, const SHARED: bool> NarrowProduct<V, T, SHARED> 
             let mut shared = [V::splat(0.0); T];
             if SHARED {
                 for t in 0..T {
-                    shared[t] = load::<V, T, true>(b.values, t, masks[t]);
+                    shared[t] = load_part::<V, T>(b.values, t, masks[t]);
                 }
             }
-            NarrowProduct {
-                a,
-                b,
-                shared,
-                masks,
-                ahead: prefetch_distance(a.row),
-                untouched: if len < 32 { 0.0 } else { -0.0 },
-            }
+            NarrowProduct { a, b, shared, masks, ahead: prefetch_distance(a.row), untouched: untouched_lanes(len) }
         }
     }
 }
@@ -171,8 +179,8 @@ impl<V: Vector, const T: usize, const SHARED: bool> RowReduction<V> for NarrowPr
             let b = self.b.values.wrapping_add(row * self.b.row);
             let mut registers = [V::splat(0.0); T];
             for t in 0..T {
-                let x = load::<V, T, true>(a, t, self.masks[t]);
-                let y = if SHARED { self.shared[t] } else { load::<V, T, true>(b, t, self.masks[t]) };
+                let x = load_part::<V, T>(a, t, self.masks[t]);
+                let y = if SHARED { self.shared[t] } else { load_part::<V, T>(b, t, self.masks[t]) };
                 registers[t] = V::mul_add(x, y, V::splat(0.0));
             }
             merge_registers::<V, Sum, T>(registers)

@@ -1,6 +1,7 @@
 //! Dot products (rules 3 and 6), several at a time so that one load serves several products.
 
-use super::narrow::{NarrowProduct, RowReduction, reduce_rows};
+use super::column::{masks, prefetch_distance};
+use super::narrow::{self, NarrowProduct, RowReduction, reduce_rows, untouched_lanes};
 use super::reduce::{Pending, Run, Sum, merge_registers};
 use super::sparse::CsrRows;
 use crate::vector::Vector;
@@ -152,6 +153,8 @@ pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
     // SAFETY: passed on to the caller.
     unsafe {
         match len.div_ceil(V::LANES) {
+            1 if k > 1 => return narrow_groups::<V, 1>((rows, len, k), a, bt, out, out_row),
+            2 if k > 1 => return narrow_groups::<V, 2>((rows, len, k), a, bt, out, out_row),
             1 => return narrow_columns::<V, 1>((rows, len, k), a, bt, out, out_row),
             2 => return narrow_columns::<V, 2>((rows, len, k), a, bt, out, out_row),
             3 | 4 => return narrow_columns::<V, 4>((rows, len, k), a, bt, out, out_row),
@@ -185,6 +188,53 @@ pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
             row += 1;
         }
         pending.flush::<Sum>();
+    }
+}
+
+/// [`vect_mat_mult`] for rows in `T` registers, of which eight rows stay there while all columns pass by.
+#[inline(always)]
+unsafe fn narrow_groups<V: Vector, const T: usize>(
+    (rows, len, k): (usize, usize, usize),
+    a: Rows,
+    bt: Rows,
+    out: *mut f64,
+    out_row: usize,
+) {
+    // SAFETY: passed on to the caller; the last group repeats its last row instead of reading past it.
+    unsafe {
+        let (masks, ahead) = (masks::<V, T>(len), prefetch_distance(a.row));
+        let mut start = 0;
+        while start < rows {
+            let count = (rows - start).min(8);
+            let mut group = [[V::splat(0.0); T]; 8];
+            for r in 0..8 {
+                let row = a.values.wrapping_add((start + r.min(count - 1)) * a.row);
+                for t in 0..T {
+                    V::prefetch(row.wrapping_add(ahead + t * V::LANES));
+                    group[r][t] = narrow::load_part::<V, T>(row, t, masks[t]);
+                }
+            }
+            for column in 0..k {
+                let [factors] = bt.pointers(column);
+                let mut shared = [V::splat(0.0); T];
+                for t in 0..T {
+                    shared[t] = narrow::load_part::<V, T>(factors, t, masks[t]);
+                }
+                let mut registers = [V::splat(0.0); 8];
+                for r in 0..8 {
+                    let mut products = [V::splat(0.0); T];
+                    for t in 0..T {
+                        products[t] = V::mul_add(group[r][t], shared[t], V::splat(0.0));
+                    }
+                    registers[r] = merge_registers::<V, Sum, T>(products);
+                }
+                let merged = V::reduce_eight::<Sum>(registers);
+                for r in 0..count {
+                    *out.add((start + r) * out_row + column) = merged[r] + untouched_lanes(len);
+                }
+            }
+            start += 8;
+        }
     }
 }
 
@@ -258,7 +308,13 @@ pub(crate) unsafe fn sampled_product<V: Vector, const N: usize>(
         }
         let run = Run::new::<N>(rank);
         let mut pending = Pending::new(|value| value);
-        for row in 0..csr.rows {
+        let mut row = 0;
+        while row < csr.rows {
+            if V::LANES == 8 && row + 1 < csr.rows && csr.has_equal_columns(row, row + 1) {
+                push_pair::<V, N, _>(&mut pending, csr, row, u, v, run, out);
+                row += 2;
+                continue;
+            }
             let std::ops::Range { start: mut position, end } = csr.positions(row);
             let u = u.pointers(row);
             while V::LANES == 8 && position + 4 <= end {
@@ -277,8 +333,46 @@ pub(crate) unsafe fn sampled_product<V: Vector, const N: usize>(
                 pending.push::<Sum>(register, out.add(position));
                 position += 1;
             }
+            row += 1;
         }
         pending.flush::<Sum>();
+    }
+}
+
+/// The products of two rows with positions in the same columns, as all rows of a dense tile: each load of a row of `v`
+/// serves both.
+#[inline(always)]
+unsafe fn push_pair<V: Vector, const N: usize, F: Fn(f64) -> f64>(
+    pending: &mut Pending<V, F>,
+    csr: CsrRows,
+    row: usize,
+    u: Rows,
+    v: Rows,
+    run: Run<V>,
+    out: *mut f64,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let factors: [*const f64; 2] = u.pointers(row);
+        let (first, second) = (csr.positions(row), csr.positions(row + 1).start);
+        let len = first.len();
+        let mut position = 0;
+        while position + 2 <= len {
+            let [one] = v.pointers(csr.column(first.start + position));
+            let [other] = v.pointers(csr.column(first.start + position + 1));
+            let registers = products::<V, N, 2, 2>(factors, [one, other], run);
+            for c in 0..2 {
+                pending.push::<Sum>(registers[0][c], out.add(first.start + position + c));
+                pending.push::<Sum>(registers[1][c], out.add(second + position + c));
+            }
+            position += 2;
+        }
+        if position < len {
+            let last = v.pointers(csr.column(first.start + position));
+            let [[one], [other]] = products::<V, N, 2, 1>(factors, last, run);
+            pending.push::<Sum>(one, out.add(first.start + position));
+            pending.push::<Sum>(other, out.add(second + position));
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sparse rows against dense vectors and matrices (rules 5 and 6).
 
-use super::column::{ChunkBody, for_each_chunk, load, store};
+use super::column::{ChunkBody, for_each_chunk, for_each_fitting_chunk, load, store};
 use super::product::Rows;
 use super::reduce::{Aggregate, Pending, Run, Sum, merge_registers};
 use crate::vector::{Portable, Vector};
@@ -29,6 +29,17 @@ impl CsrRows {
             let first = *self.row_offsets;
             *self.row_offsets.add(row) - first..*self.row_offsets.add(row + 1) - first
         }
+    }
+
+    /// Whether two rows have their positions in the same columns.
+    #[inline(always)]
+    pub(crate) unsafe fn has_equal_columns(self, row: usize, other: usize) -> bool {
+        // SAFETY: the caller's unit has a column for each position.
+        let columns = |row| unsafe {
+            let positions = self.positions(row);
+            std::slice::from_raw_parts(self.columns.add(positions.start), positions.len())
+        };
+        columns(row) == columns(other)
     }
 
     /// The column of a position.
@@ -109,36 +120,75 @@ unsafe fn gathered_product<V: Vector, const N: usize>(
     }
 }
 
-/// One sparse row times a dense matrix. With `ADD` the sums start from what `out` holds, else from `+0.0`.
-struct SparseRowTimesMatrix<const ADD: bool> {
-    columns: *const u32,
-    values: *const f64,
-    len: usize,
+/// `R` sparse rows from `row` on times a dense matrix. With `ADD` the sums start from what `out` holds, else from `+0.0`.
+///
+/// The sums of a row wait for each other; those of several rows do not.
+struct SparseRowsTimesMatrix<const ADD: bool, const R: usize> {
+    a: CsrRows,
+    row: usize,
     b: Rows,
     out: *mut f64,
+    out_row: usize,
 }
 
-impl<V: Vector, const ADD: bool> ChunkBody<V> for SparseRowTimesMatrix<ADD> {
+impl<V: Vector, const ADD: bool, const R: usize> ChunkBody<V> for SparseRowsTimesMatrix<ADD, R> {
     #[inline(always)]
     unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
         // SAFETY: passed on to the caller.
         unsafe {
-            let mut accumulators = [V::splat(0.0); I];
-            if ADD {
+            let (mut firsts, mut lengths) = ([0; R], [0; R]);
+            let mut accumulators = [[V::splat(0.0); I]; R];
+            for r in 0..R {
+                let positions = self.a.positions(self.row + r);
+                (firsts[r], lengths[r]) = (positions.start, positions.len());
                 for i in 0..I {
-                    accumulators[i] = load::<V, I, MASKED>(self.out.wrapping_add(start), i, masks[i]);
+                    if ADD {
+                        accumulators[r][i] = load::<V, I, MASKED>(self.row_of_out(r, start), i, masks[i]);
+                    }
                 }
             }
-            for position in 0..self.len {
-                let value = V::splat(*self.values.add(position));
-                let row = self.b.values.wrapping_add(*self.columns.add(position) as usize * self.b.row + start);
-                for i in 0..I {
-                    let factor = load::<V, I, MASKED>(row, i, masks[i]);
-                    accumulators[i] = V::mul_add(value, factor, accumulators[i]);
+            let mut common = lengths[0];
+            for r in 1..R {
+                common = common.min(lengths[r]);
+            }
+            for position in 0..common {
+                for r in 0..R {
+                    self.step::<V, I, MASKED>(firsts[r] + position, start, &mut accumulators[r], masks);
                 }
             }
+            for r in 0..R {
+                for position in common..lengths[r] {
+                    self.step::<V, I, MASKED>(firsts[r] + position, start, &mut accumulators[r], masks);
+                }
+                for i in 0..I {
+                    store::<V, I, MASKED>(accumulators[r][i], self.row_of_out(r, start), i, masks[i]);
+                }
+            }
+        }
+    }
+}
+
+impl<const ADD: bool, const R: usize> SparseRowsTimesMatrix<ADD, R> {
+    #[inline(always)]
+    fn row_of_out(&self, r: usize, start: usize) -> *mut f64 {
+        self.out.wrapping_add((self.row + r) * self.out_row + start)
+    }
+
+    /// Takes a position into the sums of its row.
+    #[inline(always)]
+    unsafe fn step<V: Vector, const I: usize, const MASKED: bool>(
+        &self,
+        position: usize,
+        start: usize,
+        sums: &mut [V; I],
+        masks: [V::Mask; I],
+    ) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let value = V::splat(*self.a.values.add(position));
+            let row = self.b.values.wrapping_add(self.a.column(position) * self.b.row + start);
             for i in 0..I {
-                store::<V, MASKED>(accumulators[i], self.out.wrapping_add(start), i, masks[i]);
+                sums[i] = V::mul_add(value, load::<V, I, MASKED>(row, i, masks[i]), sums[i]);
             }
         }
     }
@@ -153,53 +203,68 @@ pub(crate) unsafe fn mat_mult<V: Vector, const ADD: bool>(
     out: *mut f64,
     out_row: usize,
 ) {
+    let mut row = 0;
     // SAFETY: passed on to the caller.
     unsafe {
-        for row in 0..a.rows {
-            let positions = a.positions(row);
-            let (columns, values) = (a.columns.add(positions.start), a.values.add(positions.start));
-            let out = out.add(row * out_row);
+        // Wider rows have several sums of their own.
+        while (2..=2 * V::LANES).contains(&k) && row + 4 <= a.rows {
+            for_each_fitting_chunk::<V, _>(k, &SparseRowsTimesMatrix::<ADD, 4> { a, row, b, out, out_row });
+            row += 4;
+        }
+        while row < a.rows {
             if k == 1 {
-                *out = vector_product(columns, values, positions.len(), b, if ADD { *out } else { 0.0 });
+                let sum = out.add(row * out_row);
+                *sum = vector_product(a, row, b, if ADD { *sum } else { 0.0 });
             } else {
-                let body = SparseRowTimesMatrix::<ADD> { columns, values, len: positions.len(), b, out };
-                for_each_chunk::<V, _>(k, &body);
+                for_each_chunk::<V, _>(k, &SparseRowsTimesMatrix::<ADD, 1> { a, row, b, out, out_row });
             }
+            row += 1;
         }
     }
 }
 
 /// One sparse row times a one-column matrix: `fma(value, b, acc)` per position, in order.
 #[inline(always)]
-unsafe fn vector_product(columns: *const u32, values: *const f64, len: usize, b: Rows, start: f64) -> f64 {
+unsafe fn vector_product(a: CsrRows, row: usize, b: Rows, start: f64) -> f64 {
     let mut accumulator = start;
-    for position in 0..len {
-        // SAFETY: passed on to the caller.
-        let (value, factor) =
-            unsafe { (*values.add(position), *b.values.add(*columns.add(position) as usize * b.row)) };
-        accumulator = value.mul_add(factor, accumulator);
+    // SAFETY: passed on to the caller.
+    unsafe {
+        for position in a.positions(row) {
+            let factor = *b.values.add(a.column(position) * b.row);
+            accumulator = (*a.values.add(position)).mul_add(factor, accumulator);
+        }
     }
     accumulator
 }
 
-/// Row `r` of `b`, scaled by a value, added to one row of an accumulator.
-struct ScaledRow {
-    scale: f64,
-    b: *const f64,
+/// Rows of `b`, scaled by the values of sparse rows, added to the rows of an accumulator that their columns name. A chunk
+/// of a row of `b` stays in registers while all positions of its sparse row pass by.
+struct ScaledRows {
+    a: CsrRows,
+    b: Rows,
     acc: *mut f64,
+    acc_row: usize,
 }
 
-impl<V: Vector> ChunkBody<V> for ScaledRow {
+impl<V: Vector> ChunkBody<V> for ScaledRows {
     #[inline(always)]
     unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
         // SAFETY: passed on to the caller.
         unsafe {
-            let scale = V::splat(self.scale);
-            let (b, acc) = (self.b.wrapping_add(start), self.acc.wrapping_add(start));
-            for i in 0..I {
-                let factor = load::<V, I, MASKED>(b, i, masks[i]);
-                let old = load::<V, I, MASKED>(acc, i, masks[i]);
-                store::<V, MASKED>(V::mul_add(scale, factor, old), acc, i, masks[i]);
+            for row in 0..self.a.rows {
+                let mut factors = [V::splat(0.0); I];
+                for i in 0..I {
+                    factors[i] =
+                        load::<V, I, MASKED>(self.b.values.wrapping_add(row * self.b.row + start), i, masks[i]);
+                }
+                for position in self.a.positions(row) {
+                    let scale = V::splat(*self.a.values.add(position));
+                    let acc = self.acc.wrapping_add(self.a.column(position) * self.acc_row + start);
+                    for i in 0..I {
+                        let old = load::<V, I, MASKED>(acc, i, masks[i]);
+                        store::<V, I, MASKED>(V::mul_add(scale, factors[i], old), acc, i, masks[i]);
+                    }
+                }
             }
         }
     }
@@ -210,16 +275,14 @@ impl<V: Vector> ChunkBody<V> for ScaledRow {
 pub(crate) unsafe fn outer_mult_add<V: Vector>(a: CsrRows, k: usize, b: Rows, acc: *mut f64, acc_row: usize) {
     // SAFETY: passed on to the caller.
     unsafe {
+        if k != 1 {
+            return for_each_fitting_chunk::<V, _>(k, &ScaledRows { a, b, acc, acc_row });
+        }
         for row in 0..a.rows {
-            let b = b.values.add(row * b.row);
+            let factor = *b.values.add(row * b.row);
             for position in a.positions(row) {
-                let (scale, column) = (*a.values.add(position), *a.columns.add(position) as usize);
-                let acc = acc.add(column * acc_row);
-                if k == 1 {
-                    *acc = scale.mul_add(*b, *acc);
-                } else {
-                    for_each_chunk::<V, _>(k, &ScaledRow { scale, b, acc });
-                }
+                let acc = acc.add(a.column(position) * acc_row);
+                *acc = (*a.values.add(position)).mul_add(factor, *acc);
             }
         }
     }

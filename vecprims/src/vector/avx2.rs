@@ -45,6 +45,7 @@ unsafe fn reduce_four<M: Merge>(rows: [Avx2; 4]) -> [f64; 4] {
 
 impl Vector for Avx2 {
     type Mask = __m256i;
+    type Narrow = super::Portable;
     const LANES: usize = 4;
 
     register_methods! {

@@ -45,6 +45,7 @@ unsafe fn merge_neighbours<M: Merge>(x: Avx512, y: Avx512) -> Avx512 {
 
 impl Vector for Avx512 {
     type Mask = __mmask8;
+    type Narrow = super::Avx2;
     const LANES: usize = 8;
 
     register_methods! {

@@ -34,6 +34,8 @@ pub(crate) trait Merge {
 pub(crate) trait Vector: Copy {
     /// Chooses the first lanes.
     type Mask: Copy;
+    /// A register of half the lanes, where there is one.
+    type Narrow: Vector;
     /// Values in the register.
     const LANES: usize;
 

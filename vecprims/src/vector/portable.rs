@@ -24,6 +24,7 @@ impl Portable {
 
 impl Vector for Portable {
     type Mask = usize;
+    type Narrow = Portable;
     const LANES: usize = 2;
 
     register_methods! {

@@ -111,6 +111,35 @@ fn sampled_products_are_dot_products_per_position() {
     });
 }
 
+/// Rows with the same columns, as in a dense tile, share the rows of the other factor.
+#[test]
+fn sampled_products_of_whole_rows_are_dot_products() {
+    for (rows, columns, rank) in [(2, 1, 40), (5, 7, 100), (4, 9, 33), (3, 0, 64), (6, 6, 160)] {
+        let mut generator = Generator::new(rows as u64);
+        let (u, v) = [rows, columns + 1].map(|count| generator.values(Kind::Ordinary, count * rank)).into();
+        // The last row but one lacks a column.
+        let of_row = |row: usize| (u32::from(row + 2 == rows)..columns as u32).collect::<Vec<u32>>();
+        let mut offsets = vec![0];
+        let mut all = Vec::new();
+        for row in 0..rows {
+            all.extend(of_row(row));
+            offsets.push(all.len());
+        }
+        let mut expected = Vec::new();
+        for index in 0..rows {
+            for column in of_row(index) {
+                let (u, v) = (row(&u, index, rank, rank), row(&v, column as usize, rank, rank));
+                expected.push(naive::dot(u.iter().copied(), v.iter().copied()));
+            }
+        }
+        for table in all_primitives() {
+            let mut out = vec![UNTOUCHED; expected.len()];
+            table.sampled_product(&offsets, &all, rank, Tile::new(&u, rank), Tile::new(&v, rank), &mut out);
+            assert_same(&out, &expected, || format!("{rows} x {columns}, rank {rank} on {}", table.isa()));
+        }
+    }
+}
+
 #[test]
 #[should_panic(expected = "every column lies within the operand")]
 fn columns_outside_of_the_operand_are_refused() {

@@ -68,7 +68,7 @@ impl Start<'_> {
         let (policy, limits) = (SelectPolicy::CostBased, SearchLimits::default());
         let memo = self.searched();
         let plan = |partition| decide(self.context, &memo, partition, policy, &self.model, &limits);
-        partition_in(self.context, &memo).into_iter().map(plan).collect()
+        partition_in(self.context, &memo).iter().map(plan).collect()
     }
 
     fn searched(&self) -> MemoTable {

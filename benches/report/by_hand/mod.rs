@@ -1,0 +1,69 @@
+//! The workloads as one would write them by hand for this machine: the limit that fused operators are held against.
+//!
+//! Functions marked `multiversion` exist for several instruction sets, of which the best of the machine is taken. What
+//! they call is inlined into them, and so compiled for the same instruction set; but not what is inlined into functions of
+//! other crates, such as `array::from_fn`, so that inner loops are written out. Threads are those of rayon, as many as
+//! sessions have, and take pieces of the input; accumulators are private to a piece.
+
+pub(crate) mod dense;
+pub(crate) mod outer;
+pub(crate) mod sparse;
+
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Cells that are added up side by side: four registers of AVX-512.
+const LANES: usize = 32;
+
+/// Pieces that an input is cut into: several for each thread, so that none waits long for another.
+const PIECES: usize = 16;
+
+/// Cuts `0..len` into pieces, works on all in parallel and gives the results in order.
+fn pieces<T: Send>(len: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
+    let bounds = |piece: usize| len * piece / PIECES..len * (piece + 1) / PIECES;
+    (0..PIECES).into_par_iter().map(|piece| work(bounds(piece))).collect()
+}
+
+/// The sum of vectors of one length.
+fn add_up(vectors: Vec<Vec<f64>>) -> Vec<f64> {
+    let sum = vectors.into_iter().reduce(|mut sum, vector| {
+        sum.iter_mut().zip(&vector).for_each(|(sum, value)| *sum += value);
+        sum
+    });
+    sum.unwrap_or_default()
+}
+
+/// The dot product of vectors of one length.
+#[inline(always)]
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut lanes = [0.0_f64; LANES];
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..LANES {
+            lanes[lane] = a[lane].mul_add(b[lane], lanes[lane]);
+        }
+    }
+    let mut rest = [0.0_f64; 8];
+    let ((a, a_rest), (b, b_rest)) = (a_rest.as_chunks::<8>(), b_rest.as_chunks::<8>());
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..8 {
+            rest[lane] = a[lane].mul_add(b[lane], rest[lane]);
+        }
+    }
+    let last: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    for (lane, value) in lanes.into_iter().enumerate() {
+        rest[lane % 8] += value;
+    }
+    rest.into_iter().sum::<f64>() + last
+}
+
+/// `into += factor * values`.
+#[inline(always)]
+fn add_scaled(into: &mut [f64], factor: f64, values: &[f64]) {
+    into.iter_mut().zip(values).for_each(|(into, value)| *into = factor.mul_add(*value, *into));
+}
+
+/// A `rows` x `cols` matrix, row by row, from its transpose.
+fn transposed(values: &[f64], rows: usize, cols: usize) -> Vec<f64> {
+    (0..rows * cols).map(|cell| values[cell % cols * rows + cell / cols]).collect()
+}

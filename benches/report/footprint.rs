@@ -1,0 +1,195 @@
+//! Instruction footprint (section 5.2 of the paper): `sum(f(X/rowSums(X)))`, where `f` is a sequence of `n` row
+//! operations `X*i`, with calls of shared vector primitives, with inlined code, and by cost.
+//!
+//! The factors are inputs, so that nothing folds.
+
+use crate::document::{Part, time};
+use crate::lines;
+use crate::rounds::{Contender, Times, in_turn};
+use crate::workloads::Scale;
+use fuseline::{Dense, MatrixBlock};
+use fuseline_ir::cplan::{CInput, CNode, COutput, CPlan, MAIN, RowType, Variant, VerifiedCPlan};
+use fuseline_ir::ops::{AggOp, BinaryOp};
+use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
+use fuseline_matrix::BufferPool;
+use fuseline_skeletons::{Backend, CompiledCPlan, Counters, Execution};
+use std::hint::black_box;
+
+/// The numbers of row operations.
+const OPERATIONS: [usize; 8] = [1, 3, 10, 31, 100, 180, 300, 1000];
+const MODES: [(&str, PrimMode); 3] =
+    [("shared", PrimMode::Shared), ("inlined", PrimMode::Inlined), ("auto", PrimMode::Auto)];
+const COLS: usize = 1000;
+
+/// The most time that the compilation of shared code may take, by the number of operations.
+const COMPILE_BOUNDS: [(usize, f64); 2] = [(100, 5e-3), (1000, 15e-3)];
+
+/// What is known of one number of operations.
+struct Measured {
+    operations: usize,
+    rows: usize,
+    compiled: Vec<CompiledCPlan>,
+    compile_seconds: Vec<f64>,
+    times: Vec<Times>,
+}
+
+pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
+    let backends = MODES.map(|(_, prims)| {
+        let backend = LlvmBackend::new(LlvmOptions { prims, ..LlvmOptions::default() }).expect("a machine with AVX2");
+        // The first plan pays for what LLVM sets up once.
+        backend.compile(&plan(1)).expect("plans compile");
+        backend
+    });
+    let measured = OPERATIONS.map(|operations| {
+        eprintln!("footprint, n = {operations}");
+        measure(&backends, operations, rows(scale, operations), rounds)
+    });
+    vec![
+        Part::heading("Instruction footprint"),
+        Part::text(
+            "`sum(f(X/rowSums(X)))` with `n` row operations `X*i` in `f`, X dense with 1000 columns: calls of shared \
+             vector primitives, inlined code, and what is chosen by cost. ns are those of one thread, for each cell and \
+             operation of `f`. Buffers are the vectors that a thread holds besides rows of X.",
+        ),
+        table(&measured),
+        plot(&measured),
+        Part::text(
+            "Bounds: shared code takes at most 1.15 times as long as inlined code, the choice by cost at most 1.05 times \
+             as long as the better of the two, and shared code compiles in at most 5 ms (n = 100) and 15 ms (n = 1000).",
+        ),
+        bounds(&measured),
+    ]
+}
+
+/// Fewer rows where there is much to do with each.
+fn rows(scale: Scale, operations: usize) -> usize {
+    let rows = (10_000_000 / operations).clamp(10_000, 100_000);
+    if scale == Scale::Full { rows } else { rows / 10 }
+}
+
+fn measure(backends: &[LlvmBackend; 3], operations: usize, rows: usize, rounds: usize) -> Measured {
+    let machine = Machine::new(Dense::from_fn(rows, COLS, |i, j| ((i * 7 + j * 13) % 17) as f64 / 16.0 + 0.5).into());
+    // Close to 1, so that no product overflows or vanishes.
+    let factors: Vec<f64> = (0..operations).map(|index| 1.0 + (index % 7) as f64 / 4096.0 - 3.0 / 4096.0).collect();
+    let (compiled, compile_seconds): (Vec<_>, Vec<_>) = backends
+        .iter()
+        .map(|backend| {
+            let compile = || backend.compile(&plan(operations)).expect("plans of this length compile");
+            let mut seconds: Vec<f64> = (0..rounds).map(|_| compile().info.duration.as_secs_f64()).collect();
+            seconds.sort_by(f64::total_cmp);
+            (compile(), seconds[rounds / 2])
+        })
+        .unzip();
+    let results: Vec<u64> = compiled.iter().map(|compiled| machine.run(compiled, &factors).to_bits()).collect();
+    assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "the kinds of code differ");
+    let mut contenders: Vec<Contender<'_>> = MODES
+        .iter()
+        .zip(&compiled)
+        .map(|((name, _), compiled)| {
+            let (machine, factors) = (&machine, &factors);
+            Contender::new(*name, move || _ = black_box(machine.run(compiled, factors)))
+        })
+        .collect();
+    let times = in_turn(&mut contenders, rounds);
+    drop(contenders);
+    Measured { operations, rows, compiled, compile_seconds, times }
+}
+
+/// `sum(f(X/rowSums(X)))` with this many operations in `f`.
+fn plan(operations: usize) -> VerifiedCPlan {
+    let mut plan = CPlan::new(Variant::Row(RowType::FullAgg));
+    assert_eq!(plan.inputs.push(CInput::Matrix), MAIN);
+    let x = plan.nodes.push(CNode::Main);
+    let sums = plan.nodes.push(CNode::RowAgg(AggOp::Sum, x));
+    let mut value = plan.nodes.push(CNode::Binary(BinaryOp::Div, x, sums));
+    for _ in 0..operations {
+        let factor = plan.inputs.push(CInput::Scalar);
+        let factor = plan.nodes.push(CNode::Scalar(factor));
+        value = plan.nodes.push(CNode::Binary(BinaryOp::Mult, value, factor));
+    }
+    plan.outputs.push(COutput { node: value, agg: Some(AggOp::Sum), left: None });
+    plan.verify().expect("the plan is well-formed")
+}
+
+/// What executions need, and their input.
+struct Machine {
+    x: MatrixBlock,
+    pool: rayon::ThreadPool,
+    buffers: std::sync::Arc<BufferPool>,
+    counters: Counters,
+}
+
+impl Machine {
+    fn new(x: MatrixBlock) -> Self {
+        let pool = rayon::ThreadPoolBuilder::new().build().expect("a thread pool");
+        Machine { x, pool, buffers: BufferPool::new(1 << 30), counters: Counters::default() }
+    }
+
+    fn run(&self, compiled: &CompiledCPlan, factors: &[f64]) -> f64 {
+        let env = Execution { pool: &self.pool, buffers: &self.buffers, counters: &self.counters, strict_ieee: false };
+        let sum = fuseline_skeletons::execute(compiled, std::slice::from_ref(&self.x), factors, &env);
+        sum.expect("the plan runs").get(0, 0)
+    }
+}
+
+impl Measured {
+    /// Nanoseconds of a thread for each cell and operation.
+    fn nanoseconds(&self, times: &Times) -> f64 {
+        let threads = rayon::current_num_threads();
+        times.median() * 1e9 * threads as f64 / (self.rows * COLS * self.operations) as f64
+    }
+}
+
+fn table(measured: &[Measured]) -> Part {
+    let rows = measured.iter().flat_map(|row| {
+        row.times.iter().zip(&row.compiled).zip(&row.compile_seconds).map(|((times, compiled), compile)| {
+            // Each further cell of the longest vector needs one more value per buffer.
+            let buffers = compiled.kernel.scratch_len(1, 2) - compiled.kernel.scratch_len(1, 1);
+            vec![
+                row.operations.to_string(),
+                row.rows.to_string(),
+                times.name.clone(),
+                time(times.median()),
+                format!("{:.4}", row.nanoseconds(times)),
+                format!("{:.0} %", 100.0 * times.spread()),
+                compiled.info.code_bytes.to_string(),
+                time(*compile),
+                buffers.to_string(),
+            ]
+        })
+    });
+    let header = ["n", "rows", "code", "time", "ns/op", "spread", "code bytes", "compile", "buffers"];
+    Part::table(&header, rows.collect())
+}
+
+fn plot(measured: &[Measured]) -> Part {
+    let series: Vec<String> = MODES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let line = |mode: usize| {
+        let point = |row: &Measured| (row.operations as f64, row.nanoseconds(&row.times[mode]));
+        measured.iter().map(point).collect()
+    };
+    let points: Vec<Vec<(f64, f64)>> = (0..series.len()).map(line).collect();
+    let title = "Nanoseconds per cell and operation over the number of operations".to_owned();
+    let svg = lines::plot(&title, ["operations", "ns per cell and operation"], &series, &points);
+    Part::Plot { name: "footprint", title, svg }
+}
+
+fn bounds(measured: &[Measured]) -> Part {
+    let mut rows = Vec::new();
+    let mut add = |row: &Measured, what: &str, most: String, reached: String, holds: bool| {
+        let verdict = if holds { "holds" } else { "missed" };
+        rows.push(vec![row.operations.to_string(), what.to_owned(), most, reached, verdict.to_owned()]);
+    };
+    for row in measured.iter().filter(|row| row.operations >= 100) {
+        let [shared, inlined, auto] = &row.times[..] else { continue };
+        let ratio = inlined.speedup_over(shared);
+        add(row, "time, shared / inlined", "1.15".into(), format!("{ratio:.2}"), ratio <= 1.15);
+        let ratio = shared.speedup_over(auto).max(inlined.speedup_over(auto));
+        add(row, "time, auto / the better", "1.05".into(), format!("{ratio:.2}"), ratio <= 1.05);
+        if let Some((_, most)) = COMPILE_BOUNDS.iter().find(|(operations, _)| *operations == row.operations) {
+            let seconds = row.compile_seconds[0];
+            add(row, "compile, shared", time(*most), time(seconds), seconds <= *most);
+        }
+    }
+    Part::table(&["n", "what", "at most", "reached", ""], rows)
+}

@@ -1,0 +1,107 @@
+//! The rates of the machine: what reading, writing, copying, multiply-adds and matrix products reach by hand.
+
+use crate::by_hand::dense;
+use crate::document::{Part, digits};
+use crate::rounds::{Contender, Times, in_turn};
+use fuseline::Dense;
+use gemm::Parallelism;
+use multiversion::multiversion;
+use rayon::prelude::*;
+use std::hint::black_box;
+
+/// Values that are streamed: 1 GiB, which no cache holds.
+const STREAMED: usize = 1 << 27;
+/// Rows and columns of the factors of a product.
+const PRODUCT: usize = 1024;
+/// Multiply-adds of a thread: rounds over 16 registers of 8 lanes.
+const FMA_ROUNDS: usize = 1 << 20;
+const FMA_LANES: usize = 16 * 8;
+
+/// All rates, in turn.
+pub(crate) fn section(rounds: usize) -> Vec<Part> {
+    let source = Dense::from_fn(1, STREAMED, |_, j| (j % 1013) as f64);
+    let mut target = Dense::zeros(1, STREAMED);
+    let mut written = Dense::zeros(1, STREAMED);
+    let factors = [1.0, 2.0].map(|scale| Dense::from_fn(PRODUCT, PRODUCT, |i, j| scale + ((i + j) % 7) as f64));
+    let mut product = vec![0.0; PRODUCT * PRODUCT];
+    let threads = rayon::current_num_threads();
+    let share = STREAMED.div_ceil(4 * threads);
+    let mut contenders = [
+        Contender::new("read", || _ = black_box(dense::read(source.values()))),
+        Contender::new("write", || {
+            written.values_mut().par_chunks_mut(share).for_each(|part| part.fill(black_box(1.5)));
+        }),
+        Contender::new("copy", || {
+            let parts = target.values_mut().par_chunks_mut(share).zip(source.values().par_chunks(share));
+            parts.for_each(|(target, source)| target.copy_from_slice(source));
+        }),
+        Contender::new("multiply-add, in registers", || {
+            rayon::broadcast(|_| black_box(multiply_adds(black_box(0.5))));
+        }),
+        Contender::new("matrix product, 1024 squared", || multiply(&mut product, &factors)),
+    ];
+    let times = in_turn(&mut contenders, rounds);
+    let streamed = 8.0 * STREAMED as f64;
+    let amounts = [
+        (streamed, "GB/s"),
+        (streamed, "GB/s"),
+        (2.0 * streamed, "GB/s"),
+        ((2 * FMA_ROUNDS * FMA_LANES * threads) as f64, "GFLOP/s"),
+        (2.0 * (PRODUCT as f64).powi(3), "GFLOP/s"),
+    ];
+    let row = |(times, (amount, unit)): (&Times, (f64, &str))| {
+        let rate = digits(amount / times.median() / 1e9);
+        vec![times.name.clone(), format!("{rate} {unit}"), format!("{:.0} %", 100.0 * times.spread())]
+    };
+    vec![
+        Part::heading("The machine"),
+        Part::text(
+            "Rates of all threads together by loops written by hand: medians, and the median distance from them. A copy \
+             counts the bytes read and the bytes written. Reading is measured again beside every workload, on its own \
+             inputs.",
+        ),
+        Part::table(&["what", "rate", "spread"], times.iter().zip(amounts).map(row).collect()),
+    ]
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
+fn multiply_adds(factor: f64) -> f64 {
+    let mut lanes = [1.0_f64; FMA_LANES];
+    for _ in 0..FMA_ROUNDS {
+        for lane in &mut lanes {
+            *lane = lane.mul_add(factor, 1.0);
+        }
+    }
+    lanes.iter().sum()
+}
+
+/// The product of two square matrices, row by row.
+fn multiply(product: &mut [f64], factors: &[Dense; 2]) {
+    let [left, right] = factors.each_ref().map(Dense::values);
+    assert!(product.len() >= PRODUCT * PRODUCT);
+    let stride = PRODUCT as isize;
+    // SAFETY: all three are square matrices of this many rows, row by row.
+    unsafe {
+        gemm::gemm(
+            PRODUCT,
+            PRODUCT,
+            PRODUCT,
+            product.as_mut_ptr(),
+            1,
+            stride,
+            false,
+            left.as_ptr(),
+            1,
+            stride,
+            right.as_ptr(),
+            1,
+            stride,
+            0.0,
+            1.0,
+            false,
+            false,
+            false,
+            Parallelism::Rayon(0),
+        );
+    }
+}

@@ -1,0 +1,104 @@
+//! The section of the operators: times and rates of every workload, and whether it reaches what it must.
+
+use crate::bars::{self, Bar, Group};
+use crate::document::{Part, digits, time};
+use crate::rounds::Times;
+use crate::workload::{BY_HAND, GEN, Measured, PARTS, READ};
+
+pub(crate) fn section(measured: &[Measured]) -> Vec<Part> {
+    vec![
+        Part::heading("Fused operators"),
+        Part::text(
+            "Every result is first compared with that of the loop written by hand, then all are timed in turn. Times are \
+             medians, *spread* is the median distance from the median of Gen. GB/s count the inputs once, *read* reads them \
+             and does nothing else, GFLOP/s count every operation, functions too, as one. Where Gen has no fused operator, \
+             rewriting has made one basic operator of the expression, in every mode.",
+        ),
+        times(measured),
+        rates(measured),
+        plot(measured),
+        Part::heading("Bounds"),
+        Part::text(
+            "What Gen must reach, as ratios of speeds: medians of the ratios within rounds. Where inputs fit into a cache \
+             of the machine, *read* is the speed of that cache.",
+        ),
+        bounds(measured),
+    ]
+}
+
+fn contenders(measured: &[Measured]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for times in measured.iter().flat_map(|row| &row.times) {
+        if times.name != READ && times.name != PARTS && !names.contains(&times.name) {
+            names.push(times.name.clone());
+        }
+    }
+    names
+}
+
+fn times(measured: &[Measured]) -> Part {
+    let contenders = contenders(measured);
+    let mut header = vec!["workload".to_owned(), "data".to_owned()];
+    header.extend(contenders.iter().cloned());
+    header.extend(["spread", "operators of Gen"].map(str::to_owned));
+    let rows = measured.iter().map(|row| {
+        let mut cells = vec![row.name.to_owned(), row.on.clone()];
+        cells.extend(
+            contenders.iter().map(|name| row.times_of(name).map_or("-".to_owned(), |times| time(times.median()))),
+        );
+        let spread = row.times_of(GEN).map_or(0.0, Times::spread);
+        cells.extend([format!("{:.0} %", 100.0 * spread), row.operators.clone()]);
+        cells
+    });
+    Part::Table { header, rows: rows.collect() }
+}
+
+fn rates(measured: &[Measured]) -> Part {
+    let rows = measured.iter().map(|row| {
+        let rate = |name: &str, amount: f64| {
+            row.times_of(name).map_or("-".to_owned(), |times| digits(amount / times.median() / 1e9))
+        };
+        vec![
+            row.name.to_owned(),
+            row.on.clone(),
+            rate(READ, row.bytes),
+            rate(BY_HAND, row.bytes),
+            rate(GEN, row.bytes),
+            rate(BY_HAND, row.flops),
+            rate(GEN, row.flops),
+        ]
+    });
+    let header = ["workload", "data", "read, GB/s", "by hand, GB/s", "Gen, GB/s", "by hand, GFLOP/s", "Gen, GFLOP/s"];
+    Part::table(&header, rows.collect())
+}
+
+fn plot(measured: &[Measured]) -> Part {
+    let names: Vec<String> = contenders(measured).into_iter().filter(|name| name != BY_HAND).collect();
+    let group = |row: &Measured| Group {
+        name: format!("{}, {}", row.name, row.on),
+        bars: names.iter().map(|name| bar(row, name)).collect(),
+    };
+    let title = "Speed as a share of the loop written by hand".to_owned();
+    let svg = bars::plot(&title, &names, &measured.iter().map(group).collect::<Vec<_>>());
+    Part::Plot { name: "operators", title, svg }
+}
+
+fn bar(row: &Measured, name: &str) -> Option<Bar> {
+    let speed = row.times_of(name)?.speedup_over(row.times_of(BY_HAND)?);
+    Some(Bar { length: speed, label: format!("{speed:.2}") })
+}
+
+fn bounds(measured: &[Measured]) -> Part {
+    let rows = measured.iter().flat_map(|row| {
+        row.bounds.iter().map(|bound| {
+            vec![
+                row.name.to_owned(),
+                row.on.clone(),
+                format!("{:.2} of {}", bound.least, bound.reference),
+                format!("{:.2}", bound.reached),
+                if bound.holds() { "holds" } else { "missed" }.to_owned(),
+            ]
+        })
+    });
+    Part::table(&["workload", "data", "at least", "reached", ""], rows.collect())
+}

@@ -1,0 +1,248 @@
+//! A workload: a script on some data, the same by hand, what the operator must reach, and the measurement of all.
+
+use crate::by_hand;
+use crate::rounds::{Contender, Times, in_turn};
+use fuseline::ir::DataType;
+use fuseline::{
+    CompileOptions, Csr, Dense, MatrixBlock, Mode, PreparedScript, Primitives, RuntimeValue, ScriptInterface, Session,
+    Variables,
+};
+use std::hint::black_box;
+
+/// How results may differ: they are sums in other orders.
+const TOLERANCE: f64 = 1e-9;
+
+/// The ways to run a script that are compared.
+const WAYS: [(&str, Mode, Primitives); 4] = [
+    (BASE, Mode::Base, Primitives::Auto),
+    ("Gen shared", Mode::Gen, Primitives::Shared),
+    ("Gen inlined", Mode::Gen, Primitives::Inlined),
+    (GEN, Mode::Gen, Primitives::Auto),
+];
+pub(crate) const BASE: &str = "Base";
+pub(crate) const GEN: &str = "Gen";
+pub(crate) const BY_HAND: &str = "by hand";
+pub(crate) const READ: &str = "read";
+pub(crate) const PARTS: &str = "product + log";
+
+/// What an operator is held against, each as a share of its speed or a multiple of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Bound {
+    /// Reading the inputs once.
+    Read(f64),
+    /// The loop written by hand.
+    ByHand(f64),
+    /// Basic operators.
+    Base(f64),
+    /// The matrix product and the logarithms alone.
+    Parts(f64),
+}
+
+impl Bound {
+    /// The least ratio of speeds, and the contender that it is a ratio to.
+    pub(crate) fn target(self) -> (f64, &'static str) {
+        match self {
+            Bound::Read(least) => (least, READ),
+            Bound::ByHand(least) => (least, BY_HAND),
+            Bound::Base(least) => (least, BASE),
+            Bound::Parts(least) => (least, PARTS),
+        }
+    }
+}
+
+/// Matrices by name.
+pub(crate) struct Data(Variables);
+
+impl Data {
+    /// The variables that a script assigns.
+    pub(crate) fn generate(script: &str) -> Data {
+        let session = Session::new(CompileOptions::default()).expect("a session");
+        let compiled = session.compile_script("<data>", script, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let outcome = session.run(&compiled, Variables::new(), &mut std::io::sink());
+        Data(outcome.unwrap_or_else(|error| panic!("{error}")).variables)
+    }
+
+    fn block(&self, name: &str) -> &MatrixBlock {
+        match self.0.get(name) {
+            Some(RuntimeValue::Matrix(block)) => block,
+            other => panic!("{name} is no matrix but {other:?}"),
+        }
+    }
+
+    pub(crate) fn dense(&self, name: &str) -> &Dense {
+        match self.block(name) {
+            MatrixBlock::Dense(dense) => dense,
+            MatrixBlock::Sparse(_) => panic!("{name} is sparse"),
+        }
+    }
+
+    pub(crate) fn csr(&self, name: &str) -> &Csr {
+        match self.block(name) {
+            MatrixBlock::Sparse(csr) => csr,
+            MatrixBlock::Dense(_) => panic!("{name} is dense"),
+        }
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = &MatrixBlock> {
+        self.0.values().filter_map(|value| match value {
+            RuntimeValue::Matrix(block) => Some(block),
+            RuntimeValue::Scalar(_) | RuntimeValue::List(_) | RuntimeValue::Frame(_) => None,
+        })
+    }
+
+    /// Reads everything once.
+    fn read(&self) -> f64 {
+        self.blocks().map(read).sum()
+    }
+
+    /// Reads one matrix once.
+    pub(crate) fn read_one(&self, name: &str) -> f64 {
+        read(self.block(name))
+    }
+
+    /// Gives a script these inputs.
+    pub(crate) fn bind(&self, script: &mut PreparedScript<'_>, names: &[&str]) {
+        for name in names {
+            script.bind(name, self.block(name).clone()).expect("the script has these inputs");
+        }
+    }
+}
+
+fn read(block: &MatrixBlock) -> f64 {
+    match block {
+        MatrixBlock::Dense(dense) => by_hand::dense::read(dense.values()),
+        MatrixBlock::Sparse(csr) => by_hand::sparse::read(csr),
+    }
+}
+
+/// A script on some data.
+pub(crate) struct Workload {
+    /// The expression, in DML.
+    pub(crate) name: &'static str,
+    /// The data in words.
+    pub(crate) on: String,
+    /// A script that assigns the data.
+    pub(crate) data: String,
+    /// A script on the data that assigns `R`, and with a second result `S`.
+    pub(crate) script: &'static str,
+    /// Floating-point operations, products and functions being one each.
+    pub(crate) flops: f64,
+    pub(crate) by_hand: fn(&Data) -> Vec<f64>,
+    /// The parts that no implementation can do without, where they have been measured by themselves.
+    pub(crate) parts: Option<fn(&Data) -> f64>,
+    pub(crate) bounds: Vec<Bound>,
+    /// Whether basic operators run at all: their intermediates may take all memory there is.
+    pub(crate) has_base: bool,
+}
+
+/// What was measured of a workload.
+pub(crate) struct Measured {
+    pub(crate) name: &'static str,
+    pub(crate) on: String,
+    pub(crate) bytes: f64,
+    pub(crate) flops: f64,
+    pub(crate) times: Vec<Times>,
+    pub(crate) bounds: Vec<Reached>,
+    /// The fused operators of Gen, by template and variant.
+    pub(crate) operators: String,
+}
+
+/// A bound with the number that was reached.
+pub(crate) struct Reached {
+    pub(crate) least: f64,
+    pub(crate) reference: &'static str,
+    pub(crate) reached: f64,
+}
+
+impl Reached {
+    pub(crate) fn holds(&self) -> bool {
+        self.reached >= self.least
+    }
+}
+
+impl Measured {
+    pub(crate) fn times_of(&self, name: &str) -> Option<&Times> {
+        self.times.iter().find(|times| times.name == name)
+    }
+}
+
+/// Checks that everyone computes the same, then times all in turn.
+pub(crate) fn measure(workload: &Workload, rounds: usize) -> Measured {
+    let data = Data::generate(&workload.data);
+    let first = Session::new(CompileOptions::default()).expect("a session");
+    let ways: Vec<_> = WAYS.iter().filter(|way| workload.has_base || way.0 != BASE).collect();
+    let sessions: Vec<Session> = ways
+        .iter()
+        .map(|&&(_, mode, primitives)| {
+            let options = CompileOptions { mode, primitives, ..CompileOptions::default() };
+            first.reconfigured(options).expect("a session")
+        })
+        .collect();
+    let mut scripts: Vec<PreparedScript<'_>> =
+        sessions.iter().map(|session| prepare(session, workload, &data)).collect();
+    let expected = (workload.by_hand)(&data);
+    let mut operators = String::new();
+    for ((name, ..), script) in ways.iter().zip(&mut scripts) {
+        check(workload, name, &results(script), &expected);
+        if *name == GEN {
+            let outcome = script.execute(&mut std::io::sink()).expect("it ran before");
+            let fused = &outcome.statistics.fused_operators;
+            operators = fused.keys().cloned().collect::<Vec<_>>().join(", ");
+        }
+    }
+    let mut contenders = vec![Contender::new(READ, || _ = black_box(data.read()))];
+    for ((name, ..), mut script) in ways.iter().zip(scripts) {
+        contenders
+            .push(Contender::new(*name, move || _ = script.execute(&mut std::io::sink()).expect("it ran before")));
+    }
+    contenders.push(Contender::new(BY_HAND, || _ = black_box((workload.by_hand)(&data))));
+    if let Some(parts) = workload.parts {
+        let data = &data;
+        contenders.push(Contender::new(PARTS, move || _ = black_box(parts(data))));
+    }
+    let times = in_turn(&mut contenders, rounds);
+    drop(contenders);
+    let find = |name: &str| times.iter().find(|times| times.name == name);
+    let gen_times = find(GEN).expect("Gen always runs");
+    let bounds = workload.bounds.iter().filter_map(|bound| {
+        let (least, reference) = bound.target();
+        Some(Reached { least, reference, reached: gen_times.speedup_over(find(reference)?) })
+    });
+    Measured {
+        name: workload.name,
+        on: workload.on.clone(),
+        bytes: data.blocks().map(|block| block.bytes() as f64).sum(),
+        flops: workload.flops,
+        bounds: bounds.collect(),
+        times,
+        operators,
+    }
+}
+
+fn prepare<'s>(session: &'s Session, workload: &Workload, data: &Data) -> PreparedScript<'s> {
+    let inputs: Vec<(&str, DataType)> = data.0.keys().map(|name| (name.as_str(), DataType::Matrix)).collect();
+    let has_second = workload.script.contains("S = ");
+    let outputs: &[&str] = if has_second { &["R", "S"] } else { &["R"] };
+    let interface = ScriptInterface { inputs: &inputs, outputs, ..ScriptInterface::default() };
+    let script = session.prepare_script(workload.name, workload.script, &interface);
+    let mut script = script.unwrap_or_else(|error| panic!("{}: {error}", workload.name));
+    data.bind(&mut script, &inputs.iter().map(|input| input.0).collect::<Vec<_>>());
+    script
+}
+
+/// The cells of all results.
+fn results(script: &mut PreparedScript<'_>) -> Vec<f64> {
+    let outcome = script.execute(&mut std::io::sink()).unwrap_or_else(|error| panic!("{error}"));
+    let cells = outcome.variables.values().flat_map(|value| match value {
+        RuntimeValue::Matrix(block) => block.to_dense().values().to_vec(),
+        other => vec![other.as_f64().expect("results are numbers")],
+    });
+    cells.collect()
+}
+
+fn check(workload: &Workload, name: &str, actual: &[f64], expected: &[f64]) {
+    let largest = expected.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
+    let error = actual.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let is_equal = actual.len() == expected.len() && error <= TOLERANCE * largest;
+    assert!(is_equal, "{} on {}: {name} is off by {error} where cells reach {largest}", workload.name, workload.on);
+}

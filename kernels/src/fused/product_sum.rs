@@ -1,0 +1,232 @@
+//! Sums of products of two or three matrices, cell by cell, without the products' matrices.
+
+use super::{FusedValue, check};
+use crate::elementwise::{RowReader, zeros_stay};
+use crate::product::{accumulate, sparse::rows_of};
+use crate::{BLOCK_CELLS, KernelContext, KernelError, Operand, block_rows, partial_ranges};
+use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
+use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_vecprims::{CsrTile, Form, Primitives, Tile, TileMut};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Cells of a product that stay in the first level of cache.
+const TILE: usize = 2048;
+
+/// Cells of rows that stay in the second level of cache; sums of columns are read and written once for them.
+const ROWS_TILE: usize = 1 << 14;
+
+/// The sum of the product of matrices of one size: of all cells, or down each column (1 x n).
+///
+/// # Errors
+/// The sizes differ.
+pub(super) fn product_sum(
+    context: &KernelContext<'_>,
+    direction: Direction,
+    factors: &[&MatrixBlock],
+) -> Result<FusedValue, KernelError> {
+    for factor in factors {
+        check("tak+*", factors[0], factor, factors[0].dims() == factor.dims(), "equal sizes")?;
+    }
+    let columns = |sums: Vec<f64>| FusedValue::Matrix(Dense::from_vec(1, sums.len(), sums).into());
+    if let Some((driver, others)) = sparse_driver(context, factors) {
+        return Ok(match direction {
+            Direction::Col => columns(sparse_columns(context, driver, &others)),
+            _ => FusedValue::Scalar(sparse_full(context, driver, &others)),
+        });
+    }
+    let dense: Vec<_> = factors.iter().map(|factor| factor.to_dense()).collect();
+    let dense: Vec<&Dense> = dense.iter().map(AsRef::as_ref).collect();
+    Ok(match direction {
+        Direction::Col => columns(dense_columns(context, &dense)),
+        _ => FusedValue::Scalar(dense_full(context, &dense)),
+    })
+}
+
+/// Multiplies runs of factors until two are left, in `scratch`, and hands these to `last`.
+fn with_last_two<R>(
+    primitives: &Primitives,
+    runs: &[&[f64]],
+    scratch: &mut [f64],
+    last: impl FnOnce(&[f64], &[f64]) -> R,
+) -> R {
+    match *runs {
+        [x, y] => last(x, y),
+        [x, y, z] => {
+            multiply(primitives, x, y, scratch);
+            last(scratch, z)
+        }
+        _ => unreachable!("two or three factors"),
+    }
+}
+
+fn multiply(primitives: &Primitives, x: &[f64], y: &[f64], out: &mut [f64]) {
+    let len = out.len();
+    let (x, y) = (Tile::new(x, len), Tile::new(y, len));
+    primitives.binary(BinaryOp::Mult, Form::VectVect, 1, len, x, y, TileMut::new(out, len));
+}
+
+fn dot(primitives: &Primitives, x: &[f64], y: &[f64]) -> f64 {
+    let (mut result, len) = ([0.0], x.len());
+    primitives.dot_product(1, len, Tile::new(x, len), Tile::new(y, len), TileMut::new(&mut result, 1));
+    result[0]
+}
+
+fn dense_full(context: &KernelContext<'_>, factors: &[&Dense]) -> f64 {
+    let cells = factors[0].values().len();
+    let partials: Vec<f64> = context.pool.install(|| {
+        (0..cells.div_ceil(BLOCK_CELLS))
+            .into_par_iter()
+            .map(|block| dense_block(context.primitives, factors, block * BLOCK_CELLS))
+            .collect()
+    });
+    partials.into_iter().fold(0.0, |sum, partial| sum + partial)
+}
+
+/// The sum over the block of cells that begins here.
+fn dense_block(primitives: &Primitives, factors: &[&Dense], start: usize) -> f64 {
+    let end = (start + BLOCK_CELLS).min(factors[0].values().len());
+    let step = if factors.len() == 2 { BLOCK_CELLS } else { TILE };
+    let mut scratch = [0.0; TILE];
+    let mut sum = 0.0;
+    for first in (start..end).step_by(step) {
+        let run = first..(first + step).min(end);
+        let mut runs = [[].as_slice(); 3];
+        for (slot, factor) in runs.iter_mut().zip(factors) {
+            *slot = &factor.values()[run.clone()];
+        }
+        let scratch = &mut scratch[..run.len().min(TILE)];
+        sum += with_last_two(primitives, &runs[..factors.len()], scratch, |x, y| dot(primitives, x, y));
+    }
+    sum
+}
+
+fn dense_columns(context: &KernelContext<'_>, factors: &[&Dense]) -> Vec<f64> {
+    let (rows, cols) = (factors[0].rows(), factors[0].cols());
+    let tile_rows = (ROWS_TILE / cols.max(1)).max(1);
+    accumulate(context, partial_ranges(rows, cols), cols, |range, acc| {
+        let (mut pair, mut products) = (vec![0.0; tile_rows * cols], vec![0.0; tile_rows * cols]);
+        for start in range.clone().step_by(tile_rows) {
+            let end = (start + tile_rows).min(range.end);
+            let runs: Vec<&[f64]> = factors.iter().map(|factor| &factor.values()[start * cols..end * cols]).collect();
+            let (pair, products) = (&mut pair[..runs[0].len()], &mut products[..runs[0].len()]);
+            with_last_two(context.primitives, &runs, pair, |x, y| multiply(context.primitives, x, y, products));
+            context.primitives.col_agg(AggOp::Sum, end - start, cols, Tile::new(products, cols), acc);
+        }
+    })
+}
+
+/// The sparse factor with the fewest non-zeros whose zeros annihilate the others, and these.
+fn sparse_driver<'a>(context: &KernelContext<'_>, factors: &[&'a MatrixBlock]) -> Option<(&'a Csr, Vec<Factor<'a>>)> {
+    let sparse = factors.iter().enumerate().filter_map(|(position, factor)| match factor {
+        MatrixBlock::Sparse(csr) => Some((csr.nnz(), position, csr)),
+        MatrixBlock::Dense(_) => None,
+    });
+    let (_, position, driver) = sparse.min_by_key(|&(nnz, position, _)| (nnz, position))?;
+    let others = || factors.iter().enumerate().filter(move |(other, _)| *other != position).map(|(_, factor)| *factor);
+    let stays = |factor: &MatrixBlock| zeros_stay(context, BinaryOp::Mult, true, Operand::Matrix(factor));
+    let factor = |factor: &'a MatrixBlock| match factor {
+        MatrixBlock::Sparse(csr) if Arc::ptr_eq(csr, driver) => Factor::Driver,
+        factor => Factor::Other(factor),
+    };
+    others().all(stays).then(|| (&**driver, others().map(factor).collect()))
+}
+
+/// A factor besides the driver.
+#[derive(Clone, Copy)]
+enum Factor<'a> {
+    /// The driver once more.
+    Driver,
+    /// Another matrix.
+    Other(&'a MatrixBlock),
+}
+
+/// Reads the factors at the non-zeros of the driver, some rows at a time.
+struct Gather<'a> {
+    driver: &'a Csr,
+    others: Vec<Option<RowReader<'a>>>,
+    cells: [Vec<f64>; 2],
+    products: Vec<f64>,
+}
+
+impl<'a> Gather<'a> {
+    fn new(driver: &'a Csr, others: &[Factor<'a>]) -> Self {
+        let dims = (driver.rows(), driver.cols());
+        let reader = |other: &Factor<'a>| match other {
+            Factor::Driver => None,
+            Factor::Other(block) => Some(RowReader::new(Operand::Matrix(block), dims)),
+        };
+        Gather {
+            driver,
+            others: others.iter().map(reader).collect(),
+            cells: [const { Vec::new() }; 2],
+            products: Vec::new(),
+        }
+    }
+
+    /// Hands on the last two factors of the non-zeros of these rows, and them.
+    fn rows<R>(
+        &mut self,
+        primitives: &Primitives,
+        rows: Range<usize>,
+        last: impl FnOnce(CsrTile<'_>, &[f64], &[f64]) -> R,
+    ) -> R {
+        let tile = rows_of(self.driver, &rows);
+        for (reader, cells) in self.others.iter_mut().zip(&mut self.cells) {
+            cells.clear();
+            if let Some(reader) = reader {
+                rows.clone().for_each(|i| reader.gather(i, self.driver.row(i).0, cells));
+            }
+        }
+        let mut runs = [tile.values; 3];
+        for (run, (reader, cells)) in runs[1..].iter_mut().zip(self.others.iter().zip(&self.cells)) {
+            if reader.is_some() {
+                *run = cells;
+            }
+        }
+        self.products.resize(tile.values.len(), 0.0);
+        with_last_two(primitives, &runs[..=self.others.len()], &mut self.products, |x, y| last(tile, x, y))
+    }
+}
+
+fn average_row(driver: &Csr) -> usize {
+    driver.nnz().checked_div(driver.rows()).unwrap_or(0) + 1
+}
+
+fn sparse_full(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_>]) -> f64 {
+    let (rows, average) = (driver.rows(), average_row(driver));
+    let (step, tile_rows) = (block_rows(average), (TILE / average).max(1));
+    let partials: Vec<f64> = context.pool.install(|| {
+        (0..rows.div_ceil(step))
+            .into_par_iter()
+            .map_init(
+                || Gather::new(driver, others),
+                |gather, block| {
+                    let range = block * step..((block + 1) * step).min(rows);
+                    let tiles = range.clone().step_by(tile_rows).map(|start| start..(start + tile_rows).min(range.end));
+                    tiles.fold(0.0, |sum, tile| {
+                        sum + gather.rows(context.primitives, tile, |_, x, y| dot(context.primitives, x, y))
+                    })
+                },
+            )
+            .collect()
+    });
+    partials.into_iter().fold(0.0, |sum, partial| sum + partial)
+}
+
+fn sparse_columns(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_>]) -> Vec<f64> {
+    let (rows, cols, average) = (driver.rows(), driver.cols(), average_row(driver));
+    let tile_rows = (TILE / average).max(1);
+    let cost = average.max(cols.div_ceil(rows.max(1)));
+    accumulate(context, partial_ranges(rows, cost), cols, |range, acc| {
+        let (mut gather, mut values) = (Gather::new(driver, others), Vec::new());
+        for start in range.clone().step_by(tile_rows) {
+            gather.rows(context.primitives, start..(start + tile_rows).min(range.end), |tile, x, y| {
+                values.resize(x.len(), 0.0);
+                multiply(context.primitives, x, y, &mut values);
+                context.primitives.sparse_col_agg(AggOp::Sum, CsrTile { values: &values, ..tile }, acc);
+            });
+        }
+    })
+}

@@ -1,0 +1,293 @@
+//! Weighted operators: a product of two factors, `P = U %*% t(V)`, computed only where a driver of its size needs it. A
+//! sparse driver is visited by its non-zeros; a dense one by tiles of `P` that stay in cache.
+
+mod cells;
+mod tiles;
+
+use super::{FusedValue, Inputs, check};
+use crate::elementwise::{binary, with_values};
+use crate::gemm::{Extents, Strided, gemm_add};
+use crate::product::accumulate;
+use crate::{KernelContext, KernelError, Operand, partial_ranges};
+use cells::{Cells, Weight};
+use fuseline_ir::hop::{FusedOp, LossWeight, ProductWeight, Side};
+use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
+use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_vecprims::{Tile, TileMut};
+use rayon::prelude::*;
+use std::ops::Range;
+use tiles::{Block, Tiles};
+
+/// Runs a weighted operator.
+///
+/// # Errors
+/// Inputs that do not fit.
+pub(super) fn weighted(context: &KernelContext<'_>, inputs: &Inputs<'_>) -> Result<FusedValue, KernelError> {
+    if context.strict_ieee && weighs_by_indicator(inputs.op) {
+        return with_indicator(context, inputs);
+    }
+    let (driver, other) = match inputs.get("W") {
+        Some(_) if inputs.get("X").is_some() => (inputs.matrix("W")?, Some(inputs.matrix("X")?)),
+        Some(_) => (inputs.matrix("W")?, None),
+        None => (inputs.matrix("X")?, None),
+    };
+    let may_skip_zeros = !context.strict_ieee && inputs.op != FusedOp::WeightedSquaredLoss(LossWeight::None);
+    let epsilon = if inputs.get("e").is_some() { inputs.scalar("e")? } else { 0.0 };
+    let tiles = Tiles::new(context, driver, other, inputs.matrix("U")?, inputs.matrix("V")?, may_skip_zeros)?;
+    let evaluate = |cells: &mut Cells<'_>| evaluate(inputs.op, epsilon, cells);
+    Ok(match inputs.op {
+        FusedOp::WeightedSquaredLoss(LossWeight::Pre) => {
+            FusedValue::Scalar(sum(&tiles, &evaluate, |rows| squares_beside(&tiles, rows)))
+        }
+        FusedOp::WeightedSquaredLoss(_) | FusedOp::WeightedCrossEntropy { .. } => {
+            FusedValue::Scalar(sum(&tiles, &evaluate, |_| 0.0))
+        }
+        FusedOp::WeightedProduct(_, Side::Left) => FusedValue::Matrix(times_u(&tiles, &evaluate)),
+        FusedOp::WeightedProduct(_, Side::Right) => FusedValue::Matrix(times_v(&tiles, &evaluate)),
+        _ => FusedValue::Matrix(cell_by_cell(&tiles, &evaluate)),
+    })
+}
+
+/// From cells of the product to those of the result; for sums, their sum.
+fn evaluate(op: FusedOp, epsilon: f64, cells: &mut Cells<'_>) -> f64 {
+    use Weight::{Driver, Other};
+    match op {
+        FusedOp::WeightedSquaredLoss(LossWeight::Post) => {
+            return cells.left(BinaryOp::Minus, Other).unary(UnaryOp::Pow2).dot_driver();
+        }
+        FusedOp::WeightedSquaredLoss(LossWeight::PostNonZero) => {
+            return cells.left(BinaryOp::MinusNz, Driver).sum_of_squares();
+        }
+        FusedOp::WeightedSquaredLoss(LossWeight::Pre) => {
+            return cells.left(BinaryOp::Mult, Driver).left(BinaryOp::Minus, Other).sum_of_squares();
+        }
+        FusedOp::WeightedSquaredLoss(LossWeight::None) => {
+            return cells.left(BinaryOp::Minus, Driver).sum_of_squares();
+        }
+        FusedOp::WeightedCrossEntropy { plus } => {
+            if plus {
+                cells.plus(epsilon);
+            }
+            return cells.unary(UnaryOp::Log).dot_driver();
+        }
+        FusedOp::WeightedSigmoid { minus, log } => {
+            if minus {
+                cells.unary(UnaryOp::Neg);
+            }
+            cells.unary(UnaryOp::Sigmoid);
+            if log {
+                cells.unary(UnaryOp::Log);
+            }
+            cells.left(BinaryOp::Mult, Driver);
+        }
+        FusedOp::WeightedUnary(combine, function) => {
+            cells.unary(function).left(combine, Driver);
+        }
+        FusedOp::WeightedProduct(ProductWeight::Divide, _) => {
+            cells.left(BinaryOp::Div, Driver);
+        }
+        FusedOp::WeightedProduct(ProductWeight::DividePlus, _) => {
+            cells.plus(epsilon).left(BinaryOp::Div, Driver);
+        }
+        FusedOp::WeightedProduct(ProductWeight::MinusNonZero, _) => {
+            cells.left(BinaryOp::MinusNz, Driver).unary(UnaryOp::Neg);
+        }
+        FusedOp::WeightedProduct(ProductWeight::Minus, _) => {
+            cells.right(BinaryOp::Minus, Other).left(BinaryOp::Mult, Driver);
+        }
+        FusedOp::WeightedProduct(ProductWeight::Times, _) | FusedOp::WeightedMultiply => {
+            cells.left(BinaryOp::Mult, Driver);
+        }
+        FusedOp::TransposeSelf(_)
+        | FusedOp::MatrixChain(_)
+        | FusedOp::BinaryAggregate(_)
+        | FusedOp::TernaryAggregate(_)
+        | FusedOp::OuterAggregate(..) => unreachable!("{op} is no weighted operator"),
+    }
+    0.0
+}
+
+/// Whether the weights are 1 where the driver is not zero.
+fn weighs_by_indicator(op: FusedOp) -> bool {
+    matches!(
+        op,
+        FusedOp::WeightedSquaredLoss(LossWeight::PostNonZero)
+            | FusedOp::WeightedProduct(ProductWeight::MinusNonZero, _)
+    )
+}
+
+/// The same with the weights as a matrix, whose zeros annihilate only what is finite.
+fn with_indicator(context: &KernelContext<'_>, inputs: &Inputs<'_>) -> Result<FusedValue, KernelError> {
+    let (op, x) = match inputs.op {
+        FusedOp::WeightedProduct(_, side) => {
+            (FusedOp::WeightedProduct(ProductWeight::Minus, side), inputs.matrix("W")?)
+        }
+        _ => (FusedOp::WeightedSquaredLoss(LossWeight::Post), inputs.matrix("X")?),
+    };
+    let indicator = binary(context, BinaryOp::NotEqual, Operand::Matrix(x), Operand::Scalar(0.0))?;
+    let of = |name: &&str| match *name {
+        "W" => Ok(Operand::Matrix(&indicator)),
+        "X" => Ok(Operand::Matrix(x)),
+        name => inputs.matrix(name).map(Operand::Matrix),
+    };
+    let operands = op.inputs().iter().map(of).collect::<Result<Vec<_>, _>>()?;
+    weighted(context, &Inputs { op, inputs: &operands })
+}
+
+type Evaluate<'e> = dyn Fn(&mut Cells<'_>) -> f64 + Sync + 'e;
+
+/// The sum of what cells give, and of what blocks of rows give besides.
+fn sum(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>, besides: impl Fn(Range<usize>) -> f64 + Sync) -> f64 {
+    let (rows, step) = (tiles.extents().rows, tiles.row_step());
+    let partials: Vec<f64> = tiles.context.pool.install(|| {
+        (0..rows.div_ceil(step))
+            .into_par_iter()
+            .map_init(
+                || tiles.scratch(),
+                |scratch, block| {
+                    let range = block * step..((block + 1) * step).min(rows);
+                    let mut total = besides(range.clone());
+                    tiles.for_each(range, scratch, evaluate, &mut |_, sum| total += sum);
+                    total
+                },
+            )
+            .collect()
+    });
+    partials.into_iter().fold(0.0, |sum, partial| sum + partial)
+}
+
+/// The sum of squares of the other matrix beside the non-zeros of the driver, where only these are visited.
+fn squares_beside(tiles: &Tiles<'_>, rows: Range<usize>) -> f64 {
+    let (Some(pattern), Some(other)) = (tiles.pattern(), tiles.other) else { return 0.0 };
+    let mut cells = Vec::new();
+    rows.fold(0.0, |sum, i| {
+        cells.clear();
+        let columns = pattern.row(i).0;
+        match other {
+            MatrixBlock::Dense(dense) => {
+                let mut row = dense.row(i);
+                let mut start = 0;
+                for &column in columns {
+                    let (before, rest) = row.split_at(column as usize - start);
+                    cells.extend_from_slice(before);
+                    (row, start) = (&rest[1..], column as usize + 1);
+                }
+                cells.extend_from_slice(row);
+            }
+            MatrixBlock::Sparse(csr) => {
+                let (own, values) = csr.row(i);
+                let is_beside = |column: &u32| columns.binary_search(column).is_err();
+                cells.extend(own.iter().zip(values).filter(|(column, _)| is_beside(column)).map(|(_, &value)| value));
+            }
+        }
+        let len = cells.len();
+        sum + tiles.context.primitives.full_agg(AggOp::SumSq, 1, len, Tile::new(&cells, len))
+    })
+}
+
+/// The results cell by cell: m x n, with the zeros of the driver where only its non-zeros are visited.
+fn cell_by_cell(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
+    if let Some(pattern) = tiles.pattern() {
+        return MatrixBlock::from(with_values(pattern, at_non_zeros(tiles, pattern, evaluate))).in_best_format();
+    }
+    let (Extents { rows, cols, .. }, step) = (tiles.extents(), tiles.row_step());
+    let context = tiles.context;
+    let mut result = Dense::uninit_in(context.buffers, rows, cols);
+    let blocks = result.values_mut().par_chunks_mut((step * cols).max(1)).enumerate();
+    context.pool.install(|| {
+        blocks.for_each_init(
+            || tiles.scratch(),
+            |scratch, (block, out)| {
+                let first = block * step;
+                let range = first..first + out.len() / cols.max(1);
+                tiles.for_each(range, scratch, evaluate, &mut |results, _| {
+                    let Block::Dense { rows, cols: part, values } = results else { return };
+                    let target = TileMut::new(&mut out[(rows.start - first) * cols + part.start..], cols);
+                    context.primitives.copy(rows.len(), part.len(), Tile::new(values, part.len()), target);
+                });
+            },
+        );
+    });
+    let result = MatrixBlock::from(result);
+    if tiles.driver.is_sparse() { result.in_best_format() } else { result }
+}
+
+/// The results at the non-zeros of the driver.
+fn at_non_zeros(tiles: &Tiles<'_>, pattern: &Csr, evaluate: &Evaluate<'_>) -> Vec<f64> {
+    let (rows, step) = (pattern.rows(), tiles.row_step());
+    let mut values = vec![0.0; pattern.nnz()];
+    let mut rest = values.as_mut_slice();
+    let mut blocks = Vec::new();
+    for start in (0..rows).step_by(step) {
+        let range = start..(start + step).min(rows);
+        let (own, others) = rest.split_at_mut(pattern.row_offsets()[range.end] - pattern.row_offsets()[range.start]);
+        blocks.push((range, own));
+        rest = others;
+    }
+    tiles.context.pool.install(|| {
+        blocks.into_par_iter().for_each_init(
+            || tiles.scratch(),
+            |scratch, (range, out)| {
+                let mut written = 0;
+                tiles.for_each(range, scratch, evaluate, &mut |results, _| {
+                    let Block::Sparse { tile, .. } = results else { return };
+                    out[written..written + tile.values.len()].copy_from_slice(tile.values);
+                    written += tile.values.len();
+                });
+            },
+        );
+    });
+    values
+}
+
+/// The results, as a matrix, times `V`: m x k.
+fn times_v(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
+    let (Extents { rows, inner: rank, .. }, step) = (tiles.extents(), tiles.row_step());
+    let (context, v) = (tiles.context, &*tiles.v);
+    let mut result = Dense::zeros_in(context.buffers, rows, rank);
+    let blocks = result.values_mut().par_chunks_mut((step * rank).max(1)).enumerate();
+    context.pool.install(|| {
+        blocks.for_each_init(
+            || tiles.scratch(),
+            |scratch, (block, out)| {
+                let first = block * step;
+                let range = first..first + out.len() / rank.max(1);
+                tiles.for_each(range, scratch, evaluate, &mut |results, _| match results {
+                    Block::Sparse { rows, tile } => {
+                        let out = TileMut::new(&mut out[(rows.start - first) * rank..], rank);
+                        context.primitives.sparse_vect_mat_mult(tile, rank, Tile::new(v.values(), rank), out);
+                    }
+                    Block::Dense { rows, cols, values } => {
+                        let extents = Extents { rows: rows.len(), inner: cols.len(), cols: rank };
+                        let (out, tile) = (&mut out[(rows.start - first) * rank..], Strided::rows(values, cols.len()));
+                        gemm_add(out, rank, extents, tile, Strided::of(v).starting_at(cols.start, 0));
+                    }
+                });
+            },
+        );
+    });
+    result.into()
+}
+
+/// The transposed results, as a matrix, times `U`: n x k.
+fn times_u(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
+    let Extents { rows, inner: rank, cols } = tiles.extents();
+    let (context, u) = (tiles.context, &*tiles.u);
+    // Private results cost memory traffic of their own: only as many as the work pays for.
+    let cost = tiles.row_cost().max((cols * rank).div_ceil(rows.max(1)));
+    let sums = accumulate(context, partial_ranges(rows, cost), cols * rank, |range, acc| {
+        tiles.for_each(range, &mut tiles.scratch(), evaluate, &mut |results, _| match results {
+            Block::Sparse { rows, tile } => {
+                let u = Tile::new(&u.values()[rows.start * rank..rows.end * rank], rank);
+                context.primitives.sparse_outer_mult_add(tile, rank, u, TileMut::new(acc, rank));
+            }
+            Block::Dense { rows, cols, values } => {
+                let extents = Extents { rows: cols.len(), inner: rows.len(), cols: rank };
+                let tile = Strided::rows(values, cols.len()).transposed();
+                let acc = &mut acc[cols.start * rank..];
+                gemm_add(acc, rank, extents, tile, Strided::of(u).starting_at(rows.start, 0));
+            }
+        });
+    });
+    Dense::from_vec(cols, rank, sums).into()
+}
