@@ -95,7 +95,7 @@ fn no_machine_breaks_a_bound() {
             assert!(bound <= least, "{seed}: {bound} > {least} {model:?}\n{dag}");
             let decision = |enumeration| {
                 let limits = SearchLimits { plans: 1 << 40, ..ways(enumeration) };
-                decide(&context, &memo, partition.clone(), SelectPolicy::CostBased, &model, &limits)
+                decide(&context, &memo, &partition, SelectPolicy::CostBased, &model, &limits)
             };
             let chosen = decision(Enumeration::Exact);
             assert!(is_equal(chosen.seconds, least), "{seed}: {} {least} {model:?}\n{dag}", chosen.seconds);
