@@ -157,7 +157,7 @@ fn every_operator_is_its_definition_in_every_format() {
 #[test]
 fn large_matrices_are_cut_into_blocks() {
     for op in representatives() {
-        for extents in [(300, 700, 3), (3, 5_011, 2), (9_001, 2, 1)] {
+        for extents in [(300, 700, 3), (9_001, 2, 1)] {
             for formats in [0, (1 << op.inputs().len()) - 1] {
                 let inputs = inputs(op, extents, formats, &integers(op));
                 check(op, false, &format!("{extents:?} in formats {formats:b}"), &inputs);
@@ -279,7 +279,7 @@ fn ranges_of_rows_have_equal_weight_and_cover_every_row() {
 #[test]
 fn skewed_rows_are_their_definition() {
     let skewed = Dense::from_fn(3000, 700, |i, j| {
-        let is_long = i == 1500 || hash(i, j, 1) % 200 == 0;
+        let is_long = i == 1500 || hash(i, j, 1).is_multiple_of(200);
         if is_long { (hash(i, j, 2) % 5) as f64 - 2.0 } else { 0.0 }
     });
     let skewed: MatrixBlock = Csr::from_dense(&skewed).into();
