@@ -127,6 +127,27 @@ fn partial_ranges(rows: usize, cells_per_row: usize) -> Vec<Range<usize>> {
     (0..rows).step_by(step).map(|start| start..(start + step).min(rows)).collect()
 }
 
+/// At most `most` ranges of rows, each with at least `weight` non-zeros (but the last one) and no row more than that takes,
+/// where a row counts as one more non-zero: rows of real data are skewed. A function of the pattern alone.
+fn balanced_ranges(csr: &Csr, weight: usize, most: usize) -> Vec<Range<usize>> {
+    let before = |row: usize| csr.row_offsets()[row] + row;
+    let rows = csr.rows();
+    let weight = weight.max(before(rows).div_ceil(most)).max(1);
+    let mut ranges = Vec::new();
+    let mut start = 0;
+    while start < rows {
+        let goal = before(start) + weight;
+        let (mut end, mut enough) = (start, rows);
+        while end + 1 < enough {
+            let middle = end.midpoint(enough);
+            if before(middle) < goal { end = middle } else { enough = middle }
+        }
+        ranges.push(start..enough);
+        start = enough;
+    }
+    ranges
+}
+
 /// A sparse matrix built row by row, where a row costs about `cost` cells: `row(i, scratch, result)` appends columns
 /// and values. Threads share scratch between rows, so a row leaves it as it was.
 fn build_csr<S>(

@@ -3,7 +3,7 @@
 
 use super::check;
 use crate::product::{accumulate, sparse::rows_of};
-use crate::{KernelContext, KernelError, partial_ranges};
+use crate::{BLOCK_CELLS, KernelContext, KernelError, MAX_PARTIALS, balanced_ranges, partial_ranges};
 use fuseline_ir::hop::ChainWeight;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{Tile, TileMut};
@@ -75,8 +75,8 @@ fn sparse_chain(context: &KernelContext<'_>, x: &Csr, v: &[f64], weigh: impl Fn(
     let per_row = x.nnz().checked_div(rows).unwrap_or(0) + 1;
     let tile_rows = (TILE / per_row).max(1);
     // Private results cost memory traffic of their own: only as many as the work pays for.
-    let cost = per_row.max(cols.div_ceil(rows.max(1)));
-    accumulate(context, partial_ranges(rows, cost), cols, |range, acc| {
+    let ranges = balanced_ranges(x, BLOCK_CELLS.max(cols), MAX_PARTIALS);
+    accumulate(context, ranges, cols, |range, acc| {
         let mut inner = vec![0.0; tile_rows];
         for start in range.clone().step_by(tile_rows) {
             let end = (start + tile_rows).min(range.end);

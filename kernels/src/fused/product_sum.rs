@@ -3,7 +3,7 @@
 use super::{FusedValue, check};
 use crate::elementwise::{RowReader, zeros_stay};
 use crate::product::{accumulate, sparse::rows_of};
-use crate::{BLOCK_CELLS, KernelContext, KernelError, Operand, block_rows, partial_ranges};
+use crate::{BLOCK_CELLS, KernelContext, KernelError, MAX_PARTIALS, Operand, balanced_ranges, partial_ranges};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{CsrTile, Form, Primitives, Tile, TileMut};
@@ -195,15 +195,14 @@ fn average_row(driver: &Csr) -> usize {
 }
 
 fn sparse_full(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_>]) -> f64 {
-    let (rows, average) = (driver.rows(), average_row(driver));
-    let (step, tile_rows) = (block_rows(average), (TILE / average).max(1));
+    let tile_rows = (TILE / average_row(driver)).max(1);
+    let ranges = balanced_ranges(driver, BLOCK_CELLS, usize::MAX);
     let partials: Vec<f64> = context.pool.install(|| {
-        (0..rows.div_ceil(step))
+        ranges
             .into_par_iter()
             .map_init(
                 || Gather::new(driver, others),
-                |gather, block| {
-                    let range = block * step..((block + 1) * step).min(rows);
+                |gather, range| {
                     let tiles = range.clone().step_by(tile_rows).map(|start| start..(start + tile_rows).min(range.end));
                     tiles.fold(0.0, |sum, tile| {
                         sum + gather.rows(context.primitives, tile, |_, x, y| dot(context.primitives, x, y))
@@ -216,10 +215,9 @@ fn sparse_full(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_>])
 }
 
 fn sparse_columns(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_>]) -> Vec<f64> {
-    let (rows, cols, average) = (driver.rows(), driver.cols(), average_row(driver));
-    let tile_rows = (TILE / average).max(1);
-    let cost = average.max(cols.div_ceil(rows.max(1)));
-    accumulate(context, partial_ranges(rows, cost), cols, |range, acc| {
+    let (cols, tile_rows) = (driver.cols(), (TILE / average_row(driver)).max(1));
+    let ranges = balanced_ranges(driver, BLOCK_CELLS.max(cols), MAX_PARTIALS);
+    accumulate(context, ranges, cols, |range, acc| {
         let (mut gather, mut values) = (Gather::new(driver, others), Vec::new());
         for start in range.clone().step_by(tile_rows) {
             gather.rows(context.primitives, start..(start + tile_rows).min(range.end), |tile, x, y| {

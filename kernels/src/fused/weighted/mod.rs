@@ -8,7 +8,7 @@ use super::{FusedValue, Inputs, check};
 use crate::elementwise::{binary, with_values};
 use crate::gemm::{Extents, Strided, gemm_add};
 use crate::product::accumulate;
-use crate::{KernelContext, KernelError, Operand, partial_ranges};
+use crate::{KernelContext, KernelError, Operand};
 use cells::{Cells, Weight};
 use fuseline_ir::hop::{FusedOp, LossWeight, ProductWeight, Side};
 use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
@@ -138,22 +138,48 @@ type Evaluate<'e> = dyn Fn(&mut Cells<'_>) -> f64 + Sync + 'e;
 
 /// The sum of what cells give, and of what blocks of rows give besides.
 fn sum(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>, besides: impl Fn(Range<usize>) -> f64 + Sync) -> f64 {
-    let (rows, step) = (tiles.extents().rows, tiles.row_step());
     let partials: Vec<f64> = tiles.context.pool.install(|| {
-        (0..rows.div_ceil(step))
+        tiles
+            .blocks()
             .into_par_iter()
             .map_init(
                 || tiles.scratch(),
-                |scratch, block| {
-                    let range = block * step..((block + 1) * step).min(rows);
-                    let mut total = besides(range.clone());
-                    tiles.for_each(range, scratch, evaluate, &mut |_, sum| total += sum);
+                |scratch, rows| {
+                    let mut total = besides(rows.clone());
+                    tiles.for_each(rows, scratch, evaluate, &mut |_, sum| total += sum);
                     total
                 },
             )
             .collect()
     });
     partials.into_iter().fold(0.0, |sum, partial| sum + partial)
+}
+
+/// Hands on the results, block by block, with the part of the output that belongs to the rows of the block, of which
+/// there are as many cells before each row, and the number of the first row.
+fn write(
+    tiles: &Tiles<'_>,
+    evaluate: &Evaluate<'_>,
+    output: &mut [f64],
+    cells_before: impl Fn(usize) -> usize,
+    write: impl Fn(Block<'_>, &mut [f64], usize) + Sync,
+) {
+    let mut rest = output;
+    let mut parts = Vec::new();
+    for rows in tiles.blocks() {
+        let (own, others) = rest.split_at_mut(cells_before(rows.end) - cells_before(rows.start));
+        parts.push((rows, own));
+        rest = others;
+    }
+    tiles.context.pool.install(|| {
+        parts.into_par_iter().for_each_init(
+            || tiles.scratch(),
+            |scratch, (rows, out)| {
+                let first = rows.start;
+                tiles.for_each(rows, scratch, evaluate, &mut |results, _| write(results, out, first));
+            },
+        );
+    });
 }
 
 /// The sum of squares of the other matrix beside the non-zeros of the driver, where only these are visited.
@@ -190,92 +216,72 @@ fn cell_by_cell(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
     if let Some(pattern) = tiles.pattern() {
         return MatrixBlock::from(with_values(pattern, at_non_zeros(tiles, pattern, evaluate))).in_best_format();
     }
-    let (Extents { rows, cols, .. }, step) = (tiles.extents(), tiles.row_step());
+    let Extents { rows, cols, .. } = tiles.extents();
     let context = tiles.context;
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let blocks = result.values_mut().par_chunks_mut((step * cols).max(1)).enumerate();
-    context.pool.install(|| {
-        blocks.for_each_init(
-            || tiles.scratch(),
-            |scratch, (block, out)| {
-                let first = block * step;
-                let range = first..first + out.len() / cols.max(1);
-                tiles.for_each(range, scratch, evaluate, &mut |results, _| {
-                    let Block::Dense { rows, cols: part, values } = results else { return };
-                    let target = TileMut::new(&mut out[(rows.start - first) * cols + part.start..], cols);
-                    context.primitives.copy(rows.len(), part.len(), Tile::new(values, part.len()), target);
-                });
-            },
-        );
-    });
+    write(
+        tiles,
+        evaluate,
+        result.values_mut(),
+        |row| row * cols,
+        |results, out, first| {
+            let Block::Dense { rows, cols: part, values } = results else { return };
+            let target = TileMut::new(&mut out[(rows.start - first) * cols + part.start..], cols);
+            context.primitives.copy(rows.len(), part.len(), Tile::new(values, part.len()), target);
+        },
+    );
     let result = MatrixBlock::from(result);
     if tiles.driver.is_sparse() { result.in_best_format() } else { result }
 }
 
 /// The results at the non-zeros of the driver.
 fn at_non_zeros(tiles: &Tiles<'_>, pattern: &Csr, evaluate: &Evaluate<'_>) -> Vec<f64> {
-    let (rows, step) = (pattern.rows(), tiles.row_step());
     let mut values = vec![0.0; pattern.nnz()];
-    let mut rest = values.as_mut_slice();
-    let mut blocks = Vec::new();
-    for start in (0..rows).step_by(step) {
-        let range = start..(start + step).min(rows);
-        let (own, others) = rest.split_at_mut(pattern.row_offsets()[range.end] - pattern.row_offsets()[range.start]);
-        blocks.push((range, own));
-        rest = others;
-    }
-    tiles.context.pool.install(|| {
-        blocks.into_par_iter().for_each_init(
-            || tiles.scratch(),
-            |scratch, (range, out)| {
-                let mut written = 0;
-                tiles.for_each(range, scratch, evaluate, &mut |results, _| {
-                    let Block::Sparse { tile, .. } = results else { return };
-                    out[written..written + tile.values.len()].copy_from_slice(tile.values);
-                    written += tile.values.len();
-                });
-            },
-        );
-    });
+    let offsets = pattern.row_offsets();
+    write(
+        tiles,
+        evaluate,
+        &mut values,
+        |row| offsets[row],
+        |results, out, first| {
+            let Block::Sparse { rows, tile } = results else { return };
+            let start = offsets[rows.start] - offsets[first];
+            out[start..start + tile.values.len()].copy_from_slice(tile.values);
+        },
+    );
     values
 }
 
 /// The results, as a matrix, times `V`: m x k.
 fn times_v(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
-    let (Extents { rows, inner: rank, .. }, step) = (tiles.extents(), tiles.row_step());
+    let Extents { rows, inner: rank, .. } = tiles.extents();
     let (context, v) = (tiles.context, &*tiles.v);
     let mut result = Dense::zeros_in(context.buffers, rows, rank);
-    let blocks = result.values_mut().par_chunks_mut((step * rank).max(1)).enumerate();
-    context.pool.install(|| {
-        blocks.for_each_init(
-            || tiles.scratch(),
-            |scratch, (block, out)| {
-                let first = block * step;
-                let range = first..first + out.len() / rank.max(1);
-                tiles.for_each(range, scratch, evaluate, &mut |results, _| match results {
-                    Block::Sparse { rows, tile } => {
-                        let out = TileMut::new(&mut out[(rows.start - first) * rank..], rank);
-                        context.primitives.sparse_vect_mat_mult(tile, rank, Tile::new(v.values(), rank), out);
-                    }
-                    Block::Dense { rows, cols, values } => {
-                        let extents = Extents { rows: rows.len(), inner: cols.len(), cols: rank };
-                        let (out, tile) = (&mut out[(rows.start - first) * rank..], Strided::rows(values, cols.len()));
-                        gemm_add(out, rank, extents, tile, Strided::of(v).starting_at(cols.start, 0));
-                    }
-                });
-            },
-        );
-    });
+    write(
+        tiles,
+        evaluate,
+        result.values_mut(),
+        |row| row * rank,
+        |results, out, first| match results {
+            Block::Sparse { rows, tile } => {
+                let out = TileMut::new(&mut out[(rows.start - first) * rank..], rank);
+                context.primitives.sparse_vect_mat_mult(tile, rank, Tile::new(v.values(), rank), out);
+            }
+            Block::Dense { rows, cols, values } => {
+                let extents = Extents { rows: rows.len(), inner: cols.len(), cols: rank };
+                let (out, tile) = (&mut out[(rows.start - first) * rank..], Strided::rows(values, cols.len()));
+                gemm_add(out, rank, extents, tile, Strided::of(v).starting_at(cols.start, 0));
+            }
+        },
+    );
     result.into()
 }
 
 /// The transposed results, as a matrix, times `U`: n x k.
 fn times_u(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
-    let Extents { rows, inner: rank, cols } = tiles.extents();
+    let Extents { inner: rank, cols, .. } = tiles.extents();
     let (context, u) = (tiles.context, &*tiles.u);
-    // Private results cost memory traffic of their own: only as many as the work pays for.
-    let cost = tiles.row_cost().max((cols * rank).div_ceil(rows.max(1)));
-    let sums = accumulate(context, partial_ranges(rows, cost), cols * rank, |range, acc| {
+    let sums = accumulate(context, tiles.private_blocks(), cols * rank, |range, acc| {
         tiles.for_each(range, &mut tiles.scratch(), evaluate, &mut |results, _| match results {
             Block::Sparse { rows, tile } => {
                 let u = Tile::new(&u.values()[rows.start * rank..rows.end * rank], rank);

@@ -5,7 +5,7 @@ use super::check;
 use crate::elementwise::RowReader;
 use crate::gemm::{Extents, Strided, gemm_into};
 use crate::product::sparse::rows_of;
-use crate::{BLOCK_CELLS, KernelContext, KernelError, MAX_PARTIALS, Operand, block_rows};
+use crate::{BLOCK_CELLS, KernelContext, KernelError, MAX_PARTIALS, Operand, balanced_ranges, partial_ranges};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{CsrTile, Tile};
 use std::borrow::Cow;
@@ -86,18 +86,22 @@ impl<'a> Tiles<'a> {
         Extents { rows: self.u.rows(), inner: self.u.cols(), cols: self.v.rows() }
     }
 
-    /// The multiply-adds of a row, on average.
-    pub(super) fn row_cost(&self) -> usize {
-        let Extents { rows, inner, cols } = self.extents();
-        let cells = self.pattern().map_or(cols, |csr| csr.nnz().checked_div(rows).unwrap_or(0) + 1);
-        cells * inner.max(1)
+    /// Rows that threads take at once.
+    pub(super) fn blocks(&self) -> Vec<Range<usize>> {
+        let Extents { rows, inner, .. } = self.extents();
+        if let Some(csr) = self.pattern() {
+            return balanced_ranges(csr, BLOCK_CELLS / inner.max(1), usize::MAX);
+        }
+        let step = self.tile_rows().min(rows.div_ceil(MAX_PARTIALS).max(8));
+        (0..rows).step_by(step).map(|start| start..(start + step).min(rows)).collect()
     }
 
-    /// Rows that a thread takes at once.
-    pub(super) fn row_step(&self) -> usize {
+    /// Rows of which each thread adds up a private result of n x k: only as many as the work pays for.
+    pub(super) fn private_blocks(&self) -> Vec<Range<usize>> {
+        let Extents { rows, inner, cols } = self.extents();
         match self.pattern() {
-            Some(_) => block_rows(self.row_cost()),
-            None => self.tile_rows().min(self.u.rows().div_ceil(MAX_PARTIALS).max(8)),
+            Some(csr) => balanced_ranges(csr, cols.max(BLOCK_CELLS / inner.max(1)), MAX_PARTIALS),
+            None => partial_ranges(rows, cols * inner.max(1)),
         }
     }
 
