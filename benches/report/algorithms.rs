@@ -140,8 +140,14 @@ const GLM: &str =
     "M = glm(X=X, Y=Y, dfam=2, link=3, yneg=1, reg=0.001, tol=1e-12, maxIter=20, maxInnerIter=10, verbose=FALSE)";
 const KMEANS: &str = "[M, Z] = kmeans(X=X, k=5, runs=1, maxIter=20, tol=1e-12, seed=1, verbose=FALSE)";
 const ALS_CG: &str = "[M, V] = alsCG(X=X, rank=20, regType='wL2', reg=0.001, maxIter=20, check=TRUE, threshold=1e-12)";
-const AUTOENCODER: &str = "[M, b1, W2, b2, W3, b3, W4, b4, H] = autoencoder_2layer(X=X, numHidden1=500, numHidden2=2, \
-    epochs=1, batchSize=512)";
+/// The weights to start from are part of the script, since the algorithm draws others at random.
+const AUTOENCODER: &str = "W1 = rand(rows=500, cols=ncol(X), min=-1, max=1, seed=1)
+    W2 = rand(rows=2, cols=500, min=-1, max=1, seed=2)
+    W3 = rand(rows=500, cols=2, min=-1, max=1, seed=3)
+    W4 = rand(rows=ncol(X), cols=500, min=-1, max=1, seed=4)
+    places = rand(rows=nrow(X), cols=1, min=0, max=1, seed=5)
+    [M, b1, V2, b2, V3, b3, V4, b4, H] = autoencoder_2layer(X=X, numHidden1=500, numHidden2=2, epochs=1, batchSize=512,
+        W1=W1, W2=W2, W3=W3, W4=W4, Order=places)";
 
 /// Data in words and its script: labels follow from linear scores with some noise.
 fn labelled(on: &str, rows: usize, cols: usize, sparsity: &str, classes: usize) -> (String, String) {

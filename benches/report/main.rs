@@ -15,6 +15,7 @@ mod document;
 mod footprint;
 #[path = "../support/host.rs"]
 mod host;
+#[cfg(any(feature = "llvm22", feature = "llvm19"))]
 #[path = "../support/lines.rs"]
 mod lines;
 mod machine;

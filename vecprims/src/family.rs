@@ -91,7 +91,7 @@ macro_rules! for_each_family {
                 sparse_outer_mult_add [] = sparse::outer_mult_add::<V>(CsrRows::new(rows, row_offsets, columns, a), k, Rows::new(b, b_row), out, out_row);
             }
             SampledProductFn SAMPLED_PRODUCT (rows: usize, row_offsets: *const usize, columns: *const u32, rank: usize, u: *const f64, u_row: usize, v: *const f64, v_row: usize, out: *mut f64) {
-                sampled_product [] = product::sampled_product::<V, N>(CsrRows::new(rows, row_offsets, columns, u), rank, Rows::new(u, u_row), Rows::new(v, v_row), out);
+                sampled_product [] = sampled::sampled_product::<V, N>(CsrRows::new(rows, row_offsets, columns, u), rank, Rows::new(u, u_row), Rows::new(v, v_row), out);
             }
         }
     };

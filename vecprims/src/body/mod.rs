@@ -10,4 +10,5 @@ pub(crate) mod narrow;
 pub(crate) mod product;
 pub(crate) mod reduce;
 pub(crate) mod rows;
+pub(crate) mod sampled;
 pub(crate) mod sparse;

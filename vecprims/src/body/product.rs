@@ -1,9 +1,8 @@
 //! Dot products (rules 3 and 6), several at a time so that one load serves several products.
 
 use super::column::{masks, prefetch_distance};
-use super::narrow::{self, NarrowProduct, RowReduction, reduce_rows, untouched_lanes};
+use super::narrow::{self, NarrowProduct, reduce_rows, untouched_lanes};
 use super::reduce::{Pending, Run, Sum, merge_registers};
-use super::sparse::CsrRows;
 use crate::vector::Vector;
 
 /// Accumulators of the products of `R` rows with `C` rows, 32 lanes in `N` registers each.
@@ -11,7 +10,7 @@ type Accumulators<V, const N: usize, const R: usize, const C: usize> = [[[V; N];
 
 /// The `R * C` dot products of `R` rows with `C` rows, each merged into one register.
 #[inline(always)]
-unsafe fn products<V: Vector, const N: usize, const R: usize, const C: usize>(
+pub(super) unsafe fn products<V: Vector, const N: usize, const R: usize, const C: usize>(
     a: [*const f64; R],
     b: [*const f64; C],
     run: Run<V>,
@@ -95,7 +94,7 @@ impl Rows {
 
     /// Pointers to `R` rows from `first` on.
     #[inline(always)]
-    fn pointers<const R: usize>(self, first: usize) -> [*const f64; R] {
+    pub(super) fn pointers<const R: usize>(self, first: usize) -> [*const f64; R] {
         let mut pointers = [self.values; R];
         for r in 0..R {
             pointers[r] = self.values.wrapping_add((first + r) * self.row);
@@ -286,116 +285,5 @@ unsafe fn push_products<V: Vector, const N: usize, const R: usize, const C: usiz
                 pending.push::<Sum>(registers[r][c], out.add((row + r) * out_row + column + c));
             }
         }
-    }
-}
-
-/// For each position of a CSR unit the product of its row of `u` with the row of `v` that its column names.
-#[inline(always)]
-pub(crate) unsafe fn sampled_product<V: Vector, const N: usize>(
-    csr: CsrRows,
-    rank: usize,
-    u: Rows,
-    v: Rows,
-    out: *mut f64,
-) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        match rank.div_ceil(V::LANES) {
-            1 => return narrow_sampled_product::<V, 1>(csr, rank, u, v, out),
-            2 => return narrow_sampled_product::<V, 2>(csr, rank, u, v, out),
-            3 | 4 => return narrow_sampled_product::<V, 4>(csr, rank, u, v, out),
-            _ => {}
-        }
-        let run = Run::new::<N>(rank);
-        let mut pending = Pending::new(|value| value);
-        let mut row = 0;
-        while row < csr.rows {
-            if V::LANES == 8 && row + 1 < csr.rows && csr.has_equal_columns(row, row + 1) {
-                push_pair::<V, N, _>(&mut pending, csr, row, u, v, run, out);
-                row += 2;
-                continue;
-            }
-            let std::ops::Range { start: mut position, end } = csr.positions(row);
-            let u = u.pointers(row);
-            while V::LANES == 8 && position + 4 <= end {
-                let mut rows = [v.values; 4];
-                for c in 0..4 {
-                    [rows[c]] = v.pointers(csr.column(position + c));
-                }
-                let [registers] = products::<V, N, 1, 4>(u, rows, run);
-                for c in 0..4 {
-                    pending.push::<Sum>(registers[c], out.add(position + c));
-                }
-                position += 4;
-            }
-            while position < end {
-                let [[register]] = products::<V, N, 1, 1>(u, v.pointers(csr.column(position)), run);
-                pending.push::<Sum>(register, out.add(position));
-                position += 1;
-            }
-            row += 1;
-        }
-        pending.flush::<Sum>();
-    }
-}
-
-/// The products of two rows with positions in the same columns, as all rows of a dense tile: each load of a row of `v`
-/// serves both.
-#[inline(always)]
-unsafe fn push_pair<V: Vector, const N: usize, F: Fn(f64) -> f64>(
-    pending: &mut Pending<V, F>,
-    csr: CsrRows,
-    row: usize,
-    u: Rows,
-    v: Rows,
-    run: Run<V>,
-    out: *mut f64,
-) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let factors: [*const f64; 2] = u.pointers(row);
-        let (first, second) = (csr.positions(row), csr.positions(row + 1).start);
-        let len = first.len();
-        let mut position = 0;
-        while position + 2 <= len {
-            let [one] = v.pointers(csr.column(first.start + position));
-            let [other] = v.pointers(csr.column(first.start + position + 1));
-            let registers = products::<V, N, 2, 2>(factors, [one, other], run);
-            for c in 0..2 {
-                pending.push::<Sum>(registers[0][c], out.add(first.start + position + c));
-                pending.push::<Sum>(registers[1][c], out.add(second + position + c));
-            }
-            position += 2;
-        }
-        if position < len {
-            let last = v.pointers(csr.column(first.start + position));
-            let [[one], [other]] = products::<V, N, 2, 1>(factors, last, run);
-            pending.push::<Sum>(one, out.add(first.start + position));
-            pending.push::<Sum>(other, out.add(second + position));
-        }
-    }
-}
-
-/// [`sampled_product`] for ranks in `T` registers: the row of `u` stays in them.
-#[inline(always)]
-unsafe fn narrow_sampled_product<V: Vector, const T: usize>(
-    csr: CsrRows,
-    rank: usize,
-    u: Rows,
-    v: Rows,
-    out: *mut f64,
-) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let finish = NarrowProduct::<V, T, false>::new(u, v, rank);
-        let mut pending = Pending::new(|value| finish.finish(value));
-        for row in 0..csr.rows {
-            let [factors] = u.pointers(row);
-            let products = NarrowProduct::<V, T, true>::new(v, Rows::new(factors, 0), rank);
-            for position in csr.positions(row) {
-                pending.push::<Sum>(products.register(csr.column(position)), out.add(position));
-            }
-        }
-        pending.flush::<Sum>();
     }
 }

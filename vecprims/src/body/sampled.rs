@@ -1,0 +1,118 @@
+//! Dot products (rules 3 and 6) of rows of two matrices, for the positions of a sparse one alone.
+
+use super::narrow::{NarrowProduct, RowReduction};
+use super::product::{Rows, products};
+use super::reduce::{Pending, Run, Sum};
+use super::sparse::CsrRows;
+use crate::vector::Vector;
+
+/// For each position of a CSR unit the product of its row of `u` with the row of `v` that its column names.
+#[inline(always)]
+pub(crate) unsafe fn sampled_product<V: Vector, const N: usize>(
+    csr: CsrRows,
+    rank: usize,
+    u: Rows,
+    v: Rows,
+    out: *mut f64,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match rank.div_ceil(V::LANES) {
+            1 => return narrow_sampled_product::<V, 1>(csr, rank, u, v, out),
+            2 => return narrow_sampled_product::<V, 2>(csr, rank, u, v, out),
+            3 | 4 => return narrow_sampled_product::<V, 4>(csr, rank, u, v, out),
+            _ => {}
+        }
+        let run = Run::new::<N>(rank);
+        let mut pending = Pending::new(|value| value);
+        let mut row = 0;
+        while row < csr.rows {
+            if V::LANES == 8 && row + 1 < csr.rows && csr.has_equal_columns(row, row + 1) {
+                push_pair::<V, N, _>(&mut pending, csr, row, u, v, run, out);
+                row += 2;
+                continue;
+            }
+            let std::ops::Range { start: mut position, end } = csr.positions(row);
+            let u = u.pointers(row);
+            while V::LANES == 8 && position + 4 <= end {
+                let mut rows = [v.values; 4];
+                for c in 0..4 {
+                    [rows[c]] = v.pointers(csr.column(position + c));
+                }
+                let [registers] = products::<V, N, 1, 4>(u, rows, run);
+                for c in 0..4 {
+                    pending.push::<Sum>(registers[c], out.add(position + c));
+                }
+                position += 4;
+            }
+            while position < end {
+                let [[register]] = products::<V, N, 1, 1>(u, v.pointers(csr.column(position)), run);
+                pending.push::<Sum>(register, out.add(position));
+                position += 1;
+            }
+            row += 1;
+        }
+        pending.flush::<Sum>();
+    }
+}
+
+/// The products of two rows with positions in the same columns, as all rows of a dense tile: each load of a row of `v`
+/// serves both.
+#[inline(always)]
+unsafe fn push_pair<V: Vector, const N: usize, F: Fn(f64) -> f64>(
+    pending: &mut Pending<V, F>,
+    csr: CsrRows,
+    row: usize,
+    u: Rows,
+    v: Rows,
+    run: Run<V>,
+    out: *mut f64,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let factors: [*const f64; 2] = u.pointers(row);
+        let (first, second) = (csr.positions(row), csr.positions(row + 1).start);
+        let len = first.len();
+        let mut position = 0;
+        while position + 2 <= len {
+            let [one] = v.pointers(csr.column(first.start + position));
+            let [other] = v.pointers(csr.column(first.start + position + 1));
+            let registers = products::<V, N, 2, 2>(factors, [one, other], run);
+            for c in 0..2 {
+                pending.push::<Sum>(registers[0][c], out.add(first.start + position + c));
+                pending.push::<Sum>(registers[1][c], out.add(second + position + c));
+            }
+            position += 2;
+        }
+        if position < len {
+            let last = v.pointers(csr.column(first.start + position));
+            let [[one], [other]] = products::<V, N, 2, 1>(factors, last, run);
+            pending.push::<Sum>(one, out.add(first.start + position));
+            pending.push::<Sum>(other, out.add(second + position));
+        }
+    }
+}
+
+/// [`sampled_product`] for ranks in `T` registers: the row of `u` stays in them.
+#[inline(always)]
+unsafe fn narrow_sampled_product<V: Vector, const T: usize>(
+    csr: CsrRows,
+    rank: usize,
+    u: Rows,
+    v: Rows,
+    out: *mut f64,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let finish = NarrowProduct::<V, T, false>::new(u, v, rank);
+        let mut pending = Pending::new(|value| finish.finish(value));
+        for row in 0..csr.rows {
+            let [factors] = u.pointers(row);
+            let products = NarrowProduct::<V, T, true>::new(v, Rows::new(factors, 0), rank);
+            for position in csr.positions(row) {
+                pending.push::<Sum>(products.register(csr.column(position)), out.add(position));
+            }
+        }
+        pending.flush::<Sum>();
+    }
+}
