@@ -14,8 +14,13 @@ use std::hint::black_box;
 const TOLERANCE: f64 = 1e-4;
 
 const GEN: &str = "Gen";
-const MODES: [(&str, Mode); 4] =
-    [("Base", Mode::Base), (GEN, Mode::Gen), ("Gen-FA", Mode::GenFuseAll), ("Gen-FNR", Mode::GenFuseNoRedundancy)];
+const MODES: [(&str, Mode); 5] = [
+    ("Base", Mode::Base),
+    ("Fused", Mode::Fused),
+    (GEN, Mode::Gen),
+    ("Gen-FA", Mode::GenFuseAll),
+    ("Gen-FNR", Mode::GenFuseNoRedundancy),
+];
 
 /// An algorithm on some data.
 struct Workload {

@@ -13,8 +13,9 @@ use std::hint::black_box;
 const TOLERANCE: f64 = 1e-9;
 
 /// The ways to run a script that are compared.
-const WAYS: [(&str, Mode, Primitives); 4] = [
+const WAYS: [(&str, Mode, Primitives); 5] = [
     (BASE, Mode::Base, Primitives::Auto),
+    ("Fused", Mode::Fused, Primitives::Auto),
     ("Gen shared", Mode::Gen, Primitives::Shared),
     ("Gen inlined", Mode::Gen, Primitives::Inlined),
     (GEN, Mode::Gen, Primitives::Auto),
