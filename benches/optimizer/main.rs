@@ -23,7 +23,7 @@ use fuseline_passes::joint::{choose, plan_seconds};
 use fuseline_passes::machine::Machine;
 use fuseline_passes::pipeline::{OptimizerOptions, plan_in};
 use fuseline_passes::rewrite::{RewriteOptions, rewrite};
-use fuseline_passes::select::{Enumeration, PartitionPlan, SearchLimits, SearchStats, SelectPolicy};
+use fuseline_passes::select::{Enumeration, FusionPlan, PartitionPlan, SearchLimits, SearchStats, SelectPolicy};
 use std::time::Instant;
 use workloads::{WORKLOADS, Workload};
 
@@ -182,14 +182,19 @@ fn searched(dags: &[HopDag], enumeration: Enumeration, effort: &Effort) -> Searc
         _ => SearchLimits { enumeration, plans: effort.plans, ..SearchLimits::default() },
     };
     let options = OptimizerOptions { search_limits, ..OptimizerOptions::default() };
-    let plans = |dag: &HopDag| plan_in(&options.context(dag), &options).plan.partitions;
-    let plans: Vec<PartitionPlan> = dags.iter().flat_map(plans).collect();
+    let fusion_plans: Vec<FusionPlan> = dags.iter().map(|dag| plan_in(&options.context(dag), &options).plan).collect();
+    // A partition may be dearer than need be for the sake of a multi-aggregate, in a plan that is optimal as a whole.
+    let proven = |plan: &FusionPlan| match plan.is_optimal() {
+        true => plan.partitions.len(),
+        false => plan.partitions.iter().filter(|partition| partition.is_optimal()).count(),
+    };
+    let plans: Vec<&PartitionPlan> = fusion_plans.iter().flat_map(|plan| &plan.partitions).collect();
     Searched {
         enumeration,
         stats: plans.iter().fold(SearchStats::default(), |sum, plan| sum + plan.stats),
         plans: plans.iter().map(|plan| (plan.partition.points.len() as f64).exp2()).sum(),
         spaces: plans.len(),
-        proven: plans.iter().filter(|plan| plan.is_optimal()).count(),
+        proven: fusion_plans.iter().map(proven).sum(),
     }
 }
 
