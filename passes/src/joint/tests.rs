@@ -29,6 +29,18 @@ fn price_of(context: &Context<'_>, planned: &Planned, options: &OptimizerOptions
     (price.unknown, price.total_seconds())
 }
 
+/// sum(1 - X * Y), which rewriting and fusion both change.
+fn sum_of_one_minus_product() -> Dag {
+    let mut d = Dag::default();
+    let (x, y) = (d.read("X", 1000, 100), d.read("Y", 1000, 100));
+    let product = d.mult(x, y);
+    let one = d.number(1.0);
+    let rest = d.dag.add(BinaryOp::Minus.into(), &[one, product], None).expect("fits");
+    let sum = d.sum(rest);
+    d.write("s", sum);
+    d
+}
+
 /// How many cases to run, and from which seed.
 fn campaign(cases: u64) -> std::ops::Range<u64> {
     let variable = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
@@ -81,13 +93,7 @@ fn forms_share_the_budget() {
 /// Policies that know no cost fuse the form that rewriting prefers, and without rewrites there is one form.
 #[test]
 fn only_policies_that_know_costs_search() {
-    let mut d = Dag::default();
-    let (x, y) = (d.read("X", 1000, 100), d.read("Y", 1000, 100));
-    let product = d.mult(x, y);
-    let one = d.number(1.0);
-    let rest = d.dag.add(BinaryOp::Minus.into(), &[one, product], None).expect("fits");
-    let sum = d.sum(rest);
-    d.write("s", sum);
+    let d = sum_of_one_minus_product();
     let rewrites = RewriteOptions::default();
     for policy in [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy] {
         let options = OptimizerOptions { policy, ..OptimizerOptions::default() };
@@ -159,13 +165,7 @@ fn fewer_forbidden_operators_are_better() {
 /// Where no plan fits into memory, a choice is made all the same, and its price is infinite.
 #[test]
 fn nothing_fits_into_memory() {
-    let mut d = Dag::default();
-    let (x, y) = (d.read("X", 1000, 100), d.read("Y", 1000, 100));
-    let product = d.mult(x, y);
-    let one = d.number(1.0);
-    let rest = d.dag.add(BinaryOp::Minus.into(), &[one, product], None).expect("fits");
-    let sum = d.sum(rest);
-    d.write("s", sum);
+    let d = sum_of_one_minus_product();
     let model = CostModel::new(Machine { memory_budget: Some(1e3), ..Machine::default() });
     let options = OptimizerOptions { model, ..OptimizerOptions::default() };
     let report = choose(&d.dag, &RewriteOptions::default(), &options).report;

@@ -136,8 +136,12 @@ impl<'a> Search<'a> {
     fn found(self, is_complete: bool) -> Found {
         let (points, seconds) = self.best.unwrap_or((self.space.fuse_all(), f64::INFINITY));
         let is_optimal = is_complete && self.stats.exhausted == 0;
-        let bound = self.bound.seconds(&self.whole.region, &self.space.fuse_all());
-        let bound = if is_optimal || is_proven(seconds, bound) { seconds } else { bound };
+        let bound = if is_optimal {
+            seconds
+        } else {
+            let bound = self.bound.seconds(&self.whole.region, &self.space.fuse_all());
+            if is_proven(seconds, bound) { seconds } else { bound }
+        };
         let Costing { operators, operators_of_plans, .. } = self.costing;
         let stats = SearchStats { operators, operators_of_plans, ..self.stats };
         Found { points, seconds, bound, stats }

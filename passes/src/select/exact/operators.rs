@@ -201,7 +201,7 @@ impl<'a> Groups<'a> {
                     let is_new = earlier.is_empty();
                     earlier.push((template, open.clone()));
                     if is_new {
-                        self.list(operator, &mut found);
+                        self.list(root, operator, &mut found);
                     }
                 }
                 if leads_on {
@@ -212,15 +212,14 @@ impl<'a> Groups<'a> {
         // Where the budget ended, a fused operator that is always there may be among those that were not found.
         if found.list.is_empty() || found.is_complete && !is_always_fused {
             let basic = self.basic(root);
-            self.list(basic, &mut found);
+            self.list(root, basic, &mut found);
         }
         found
     }
 
-    /// Adds an operator to the candidates unless only plans have it that are worse than the known one.
-    fn list(&mut self, operator: Operator, found: &mut Candidates) {
+    /// Adds an operator of a group to the candidates unless only plans have it that are worse than the known one.
+    fn list(&mut self, root: Position, operator: Operator, found: &mut Candidates) {
         let reads: GroupSet = operator.inputs.iter().filter_map(|&id| self.position(id)).collect();
-        let Some(root) = self.position(operator.root) else { return };
         if self.is_affordable(root, &reads) {
             self.priced += 1;
             let seconds = self.model.operator_seconds(self.context, &operator);
