@@ -1,0 +1,291 @@
+//! How operators grow along the references of the memo table, from a root to all that is not cut off.
+//!
+//! Going upwards, every group chooses the best open entry that leads on to groups with such entries; going down from the
+//! root, the chosen entries say what the operator covers. Of one branch to the next little changes, so that only those
+//! groups choose again that something is decided about, or that refer to one that chose differently.
+
+use super::super::space::constructible;
+use super::branch::{Branch, Decisions};
+use super::group_set::GroupSet;
+use super::operators::Position;
+use crate::cost::Operator;
+use crate::partition::{InterestingPoint, PlanPartition};
+use crate::template::Context;
+use cranelift_entity::SecondaryMap;
+use fuseline_ir::hop::HopId;
+use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
+use smallvec::SmallVec;
+
+/// An entry with its references as positions in the partition.
+struct Entry {
+    ttype: TemplateType,
+    is_valid: bool,
+    is_open: bool,
+    references: SmallVec<[Position; 3]>,
+}
+
+/// One group of a partition.
+struct Group {
+    id: HopId,
+    entries: Vec<Entry>,
+    /// The open entries of each template, those with more references first.
+    open: [SmallVec<[u32; 4]>; TemplateType::ALL.len()],
+    /// The groups that entries refer to.
+    references: SmallVec<[Position; 4]>,
+    /// The operator's inputs, with their positions in the partition.
+    inputs: SmallVec<[(HopId, Option<Position>); 3]>,
+}
+
+/// The entries that a growing operator continues with: its own template's or, for lack of these, Cell's; and those of its
+/// Cell parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Choice {
+    own: Option<u32>,
+    cell: Option<u32>,
+}
+
+impl Choice {
+    fn of(self, ttype: TemplateType) -> Option<u32> {
+        if ttype == TemplateType::Cell { self.cell } else { self.own }
+    }
+}
+
+/// The groups of a partition by position, with the choices of the operator that grows.
+pub(super) struct Growth<'a> {
+    context: &'a Context<'a>,
+    groups: Vec<Group>,
+    positions: SecondaryMap<HopId, Option<u32>>,
+    /// The groups that may be cut off from the operators that refer to them.
+    interesting: GroupSet,
+    choices: Vec<Choice>,
+    /// The same where nothing is decided.
+    undecided: Vec<Choice>,
+    /// The groups that chose differently.
+    changed: Vec<Position>,
+    is_changed: Vec<bool>,
+    /// Groups visited so far.
+    pub(super) visited: u64,
+}
+
+impl<'a> Growth<'a> {
+    pub(super) fn new(context: &'a Context<'a>, memo: &MemoTable, partition: &'a PlanPartition) -> Self {
+        let count = partition.members.len();
+        let mut positions = SecondaryMap::<HopId, Option<u32>>::new();
+        for (position, &member) in partition.members.iter().enumerate() {
+            positions[member] = Some(position as u32);
+        }
+        let position = |id: HopId| positions[id].map(|position| position as usize);
+        let groups = partition.members.iter().map(|&id| Group::new(context, memo, id, &position)).collect();
+        let producers = partition.points.iter().filter_map(|&InterestingPoint { producer, .. }| position(producer));
+        Growth {
+            context,
+            groups,
+            interesting: producers.collect(),
+            choices: vec![Choice::default(); count],
+            undecided: vec![Choice::default(); count],
+            changed: Vec::new(),
+            is_changed: vec![false; count],
+            visited: 0,
+            positions,
+        }
+    }
+
+    pub(super) fn position(&self, id: HopId) -> Option<Position> {
+        self.positions[id].map(|position| position as usize)
+    }
+
+    /// Whether operators of a template may start at a group.
+    pub(super) fn starts(&self, root: Position, template: TemplateType) -> bool {
+        self.groups[root].entries.iter().any(|entry| entry.ttype == template && entry.is_valid)
+    }
+
+    /// The groups that references lead to from here, ascending, this one included.
+    pub(super) fn below(&mut self, root: Position) -> Vec<Position> {
+        let mut met = GroupSet::from_iter([root]);
+        let mut pending = vec![root];
+        while let Some(position) = pending.pop() {
+            self.visited += 1;
+            pending.extend(self.groups[position].references.iter().filter(|&&reference| met.insert(reference)));
+        }
+        met.iter().collect()
+    }
+
+    /// Chooses entries where nothing is decided, for operators of this template.
+    pub(super) fn start(&mut self, template: TemplateType, below: &[Position]) {
+        self.changed.clear();
+        for &position in below {
+            self.is_changed[position] = false;
+            self.choices[position] = self.choose(position, template, &Branch::default());
+            self.undecided[position] = self.choices[position];
+        }
+    }
+
+    /// The operators of a branch with their members, and what there is to decide about them. There are several where no
+    /// entry of the root has the references of all others. Follows [`Growth::start`] with the same template and groups.
+    pub(super) fn grow(
+        &mut self,
+        root: Position,
+        template: TemplateType,
+        below: &[Position],
+        branch: &Branch,
+    ) -> (SmallVec<[(Operator, GroupSet); 1]>, Decisions) {
+        self.visited += below.len() as u64;
+        self.choose_again(template, below, branch);
+        let mut decisions = Decisions::default();
+        let mut operators = SmallVec::new();
+        let mut taken: SmallVec<[u32; 4]> = SmallVec::new();
+        for number in self.start_entries(root, template) {
+            let references = |number: u32| &self.groups[root].entries[number as usize].references;
+            let contains = |&other: &u32| references(number).iter().all(|id| references(other).contains(id));
+            if taken.iter().any(contains) {
+                continue;
+            }
+            let members = self.members(root, number, &mut decisions);
+            if let Some(operator) = constructible(self.context, self.operator(root, template, &members)) {
+                taken.push(number);
+                operators.push((operator, members));
+            }
+        }
+        decisions.entries.sort_unstable();
+        decisions.entries.dedup();
+        (operators, decisions)
+    }
+
+    /// Chooses the entries of a branch.
+    fn choose_again(&mut self, template: TemplateType, below: &[Position], branch: &Branch) {
+        for position in self.changed.drain(..) {
+            self.choices[position] = self.undecided[position];
+            self.is_changed[position] = false;
+        }
+        let decided = branch.decided();
+        // Groups below all that is decided choose as they do where nothing is.
+        let first = decided.iter().next().map_or(below.len(), |first| below.partition_point(|&group| group < first));
+        for &position in &below[first..] {
+            let is_affected = decided.contains(position)
+                || self.groups[position].references.iter().any(|&reference| self.is_changed[reference]);
+            if is_affected {
+                let choice = self.choose(position, template, branch);
+                if choice != self.undecided[position] {
+                    self.choices[position] = choice;
+                    self.is_changed[position] = true;
+                    self.changed.push(position);
+                }
+            }
+        }
+    }
+
+    /// The best usable open entries of a group, for operators of this template and for Cell parts of them.
+    fn choose(&self, position: Position, template: TemplateType, branch: &Branch) -> Choice {
+        if branch.cut.contains(position) {
+            return Choice::default();
+        }
+        let group = &self.groups[position];
+        let best = |ttype: TemplateType| {
+            let is_free = |number: u32| !branch.refused.contains(&(position, number));
+            let mut open = group.open[ttype as usize].iter().copied();
+            open.find(|&number| is_free(number) && self.is_usable(&group.entries[number as usize]))
+        };
+        let cell = best(TemplateType::Cell);
+        let own = if template == TemplateType::Cell { cell } else { best(template).or(cell) };
+        Choice { own, cell }
+    }
+
+    fn is_usable(&self, entry: &Entry) -> bool {
+        let resumed = |position: Position| self.choices[position].of(entry.ttype);
+        let is_outer = |position: Position, number: u32| {
+            self.groups[position].entries[number as usize].ttype == TemplateType::Outer
+        };
+        // An Outer operator must reach its product, which only Outer entries lead to.
+        let reaches_product = entry.ttype != TemplateType::Outer
+            || entry.references.is_empty()
+            || entry.references.iter().any(|&reference| resumed(reference).is_some_and(|it| is_outer(reference, it)));
+        reaches_product && entry.references.iter().all(|&reference| resumed(reference).is_some())
+    }
+
+    /// The usable entries of a template to start an operator with, those with more references first.
+    fn start_entries(&self, root: Position, template: TemplateType) -> SmallVec<[u32; 8]> {
+        let is_start = |entry: &Entry| entry.ttype == template && entry.is_valid && self.is_usable(entry);
+        by_references(&self.groups[root].entries, is_start)
+    }
+
+    /// Whether another open Outer entry of the group has references that this one lacks.
+    fn has_alternative(&self, position: Position, number: u32) -> bool {
+        let group = &self.groups[position];
+        let own = &group.entries[number as usize];
+        let lacks = |other: &Entry| other.references.iter().any(|reference| !own.references.contains(reference));
+        own.ttype == TemplateType::Outer
+            && group.open[TemplateType::Outer as usize]
+                .iter()
+                .map(|&other| &group.entries[other as usize])
+                .any(|other| lacks(other) && self.is_usable(other))
+    }
+
+    /// The members of the operator that an entry of a group starts; collects what there is to decide about it.
+    fn members(&self, root: Position, number: u32, decisions: &mut Decisions) -> GroupSet {
+        let mut members = GroupSet::default();
+        let mut pending: SmallVec<[(Position, u32); 16]> = SmallVec::from_slice(&[(root, number)]);
+        while let Some((position, number)) = pending.pop() {
+            let entry = &self.groups[position].entries[number as usize];
+            for &reference in &entry.references {
+                if !members.insert(reference) {
+                    continue;
+                }
+                // A Cell entry inside of another template continues with Cell entries.
+                if let Some(number) = self.choices[reference].of(entry.ttype) {
+                    if self.has_alternative(reference, number) {
+                        decisions.entries.push((reference, number));
+                    }
+                    pending.push((reference, number));
+                }
+            }
+        }
+        decisions.producers = decisions.producers.union(&members.within(&self.interesting));
+        members.insert(root);
+        members
+    }
+
+    /// The operator that covers these members.
+    fn operator(&self, root: Position, template: TemplateType, members: &GroupSet) -> Operator {
+        let groups = || members.iter().map(|position| &self.groups[position]);
+        let is_outside = |(_, position): &&(HopId, Option<Position>)| !position.is_some_and(|it| members.contains(it));
+        let outside = groups().flat_map(|group| group.inputs.iter().filter(is_outside));
+        let mut inputs: Vec<HopId> = outside.map(|&(id, _)| id).collect();
+        inputs.sort_unstable();
+        inputs.dedup();
+        let members = groups().map(|group| group.id).collect();
+        Operator { template: Some(template), root: self.groups[root].id, members, inputs }
+    }
+}
+
+impl Group {
+    fn new(context: &Context<'_>, memo: &MemoTable, id: HopId, position: &impl Fn(HopId) -> Option<Position>) -> Group {
+        let mut entries = memo.entries(id).to_vec();
+        // The order of exploration decides nothing.
+        entries.sort_unstable();
+        let index = |entry: &MemoEntry| Entry {
+            ttype: entry.ttype,
+            is_valid: entry.close.is_valid() && entry.has_references(),
+            is_open: entry.close.is_open(),
+            references: entry.references().filter_map(position).collect(),
+        };
+        let entries: Vec<Entry> = entries.iter().map(index).collect();
+        let mut open: [SmallVec<[u32; 4]>; TemplateType::ALL.len()] = Default::default();
+        for number in by_references(&entries, |entry| entry.is_open) {
+            open[entries[number as usize].ttype as usize].push(number);
+        }
+        let mut references: SmallVec<[Position; 4]> =
+            entries.iter().flat_map(|entry| entry.references.iter().copied()).collect();
+        references.sort_unstable();
+        references.dedup();
+        let inputs = context.hop(id).inputs.iter().map(|&input| (input, position(input))).collect();
+        Group { id, entries, open, references, inputs }
+    }
+}
+
+/// The numbers of the entries that meet a condition, those with more references first.
+fn by_references(entries: &[Entry], meets: impl Fn(&Entry) -> bool) -> SmallVec<[u32; 8]> {
+    let mut numbers: SmallVec<[u32; 8]> =
+        (0..entries.len() as u32).filter(|&number| meets(&entries[number as usize])).collect();
+    numbers.sort_by_key(|&number| usize::MAX - entries[number as usize].references.len());
+    numbers
+}
