@@ -50,6 +50,20 @@ impl Choice {
     }
 }
 
+/// What an operator covers of a partition, with the template that it is built as.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Cover {
+    pub(super) template: TemplateType,
+    pub(super) members: GroupSet,
+}
+
+/// An operator that has grown.
+pub(super) struct Grown {
+    pub(super) cover: Cover,
+    /// None where it was known.
+    pub(super) operator: Option<Operator>,
+}
+
 /// The groups of a partition by position, with the choices of the operator that grows.
 pub(super) struct Growth<'a> {
     context: &'a Context<'a>,
@@ -120,15 +134,16 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// The operators of a branch with their members, and what there is to decide about them. There are several where no
-    /// entry of the root has the references of all others. Follows [`Growth::start`] with the same template and groups.
+    /// The operators of a branch, and what there is to decide about them. There are several where no entry of the root has
+    /// the references of all others. Follows [`Growth::start`] with the same template and groups.
     pub(super) fn grow(
         &mut self,
         root: Position,
         template: TemplateType,
         below: &[Position],
         branch: &Branch,
-    ) -> (SmallVec<[(Operator, GroupSet); 1]>, Decisions) {
+        is_known: impl Fn(&Cover) -> bool,
+    ) -> (SmallVec<[Grown; 1]>, Decisions) {
         self.visited += below.len() as u64;
         self.choose_again(template, below, branch);
         let mut decisions = Decisions::default();
@@ -140,10 +155,14 @@ impl<'a> Growth<'a> {
             if taken.iter().any(contains) {
                 continue;
             }
-            let members = self.members(root, number, &mut decisions);
-            if let Some(operator) = constructible(self.context, self.operator(root, template, &members)) {
+            let cover = Cover { template, members: self.members(root, number, &mut decisions) };
+            if is_known(&cover) {
                 taken.push(number);
-                operators.push((operator, members));
+                operators.push(Grown { cover, operator: None });
+            } else if let Some(operator) = constructible(self.context, self.operator(root, &cover)) {
+                taken.push(number);
+                let cover = Cover { template: operator.template.unwrap_or(template), ..cover };
+                operators.push(Grown { cover, operator: Some(operator) });
             }
         }
         decisions.entries.sort_unstable();
@@ -244,16 +263,17 @@ impl<'a> Growth<'a> {
         members
     }
 
-    /// The operator that covers these members.
-    fn operator(&self, root: Position, template: TemplateType, members: &GroupSet) -> Operator {
+    /// The operator with a cover.
+    fn operator(&self, root: Position, Cover { template, members }: &Cover) -> Operator {
         let groups = || members.iter().map(|position| &self.groups[position]);
         let is_outside = |(_, position): &&(HopId, Option<Position>)| !position.is_some_and(|it| members.contains(it));
         let outside = groups().flat_map(|group| group.inputs.iter().filter(is_outside));
-        let mut inputs: Vec<HopId> = outside.map(|&(id, _)| id).collect();
+        let mut inputs: SmallVec<[HopId; 32]> = outside.map(|&(id, _)| id).collect();
         inputs.sort_unstable();
         inputs.dedup();
-        let members = groups().map(|group| group.id).collect();
-        Operator { template: Some(template), root: self.groups[root].id, members, inputs }
+        let mut ids = Vec::with_capacity(members.len());
+        ids.extend(groups().map(|group| group.id));
+        Operator { template: Some(*template), root: self.groups[root].id, members: ids, inputs: inputs.to_vec() }
     }
 }
 

@@ -13,7 +13,7 @@
 use super::super::bound::least_seconds_to_write;
 use super::branch::Branch;
 use super::group_set::GroupSet;
-use super::growth::Growth;
+use super::growth::{Cover, Grown, Growth};
 use crate::cost::{CostModel, Operator};
 use crate::partition::PlanPartition;
 use crate::template::Context;
@@ -115,7 +115,7 @@ impl<'a> Groups<'a> {
         let mut found = Candidates { list: Vec::new(), is_complete: true };
         // By operator: the templates as which it grew, with what was left to decide. Row operators that do a Cell operator's
         // work grow to others than Cell operators when something is cut off.
-        let mut seen: BTreeMap<_, SmallVec<[(TemplateType, GroupSet); 1]>> = BTreeMap::new();
+        let mut seen: BTreeMap<Cover, SmallVec<[(TemplateType, GroupSet); 1]>> = BTreeMap::new();
         let mut is_always_fused = false;
         for template in STARTS {
             if !self.growth.starts(root, template) {
@@ -129,17 +129,18 @@ impl<'a> Groups<'a> {
                     break;
                 }
                 self.branches += 1;
-                let (operators, decisions) = self.growth.grow(root, template, &below, &branch);
+                let is_known = |cover: &Cover| seen.contains_key(cover);
+                let (operators, decisions) = self.growth.grow(root, template, &below, &branch, is_known);
                 // Nothing is left to be cut off: the group has a fused operator whatever is materialised.
                 is_always_fused |= decisions.producers.is_empty() && !operators.is_empty();
                 let open = branch.undecided(&decisions);
                 let mut leads_on = operators.is_empty();
-                for (operator, members) in operators {
-                    let earlier = seen.entry((operator.template, members)).or_default();
+                for Grown { cover, operator } in operators {
+                    let earlier = seen.entry(cover).or_default();
                     leads_on |= !earlier.iter().any(|(grown_as, all)| *grown_as == template && open.is_subset(all));
                     let is_new = earlier.is_empty();
                     earlier.push((template, open.clone()));
-                    if is_new {
+                    if let Some(operator) = operator.filter(|_| is_new) {
                         self.list(root, operator, &mut found);
                     }
                 }
