@@ -42,7 +42,10 @@ impl GroupSet {
     }
 
     pub(super) fn is_subset(&self, other: &GroupSet) -> bool {
-        self.numbered().all(|(number, word)| word & !other.word(number) == 0)
+        // The first and the last word of a set are not zero.
+        let Some(skipped) = self.first.checked_sub(other.first) else { return self.is_empty() };
+        let others = other.words.get(skipped..skipped + self.words.len());
+        others.is_some_and(|others| self.words.iter().zip(others).all(|(word, other)| word & !other == 0))
     }
 
     /// The groups of both sets.

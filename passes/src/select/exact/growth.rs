@@ -4,15 +4,16 @@
 //! root, the chosen entries say what the operator covers. Of one branch to the next little changes, so that only those
 //! groups choose again that something is decided about, or that refer to one that chose differently.
 
+use super::super::prune::needs_rows;
 use super::super::space::constructible;
 use super::branch::{Branch, Decisions};
 use super::group_set::GroupSet;
 use super::operators::Position;
 use crate::cost::Operator;
 use crate::partition::{InterestingPoint, PlanPartition};
-use crate::template::Context;
+use crate::template::{Context, is_elementwise};
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::hop::HopId;
+use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
 use smallvec::SmallVec;
 
@@ -34,6 +35,8 @@ struct Group {
     references: SmallVec<[Position; 4]>,
     /// The operator's inputs, with their positions in the partition.
     inputs: SmallVec<[(HopId, Option<Position>); 3]>,
+    /// Whether all operators over cells that contain the group, or start there, have a matrix to be their main input.
+    has_main: bool,
 }
 
 /// The entries that a growing operator continues with: its own template's or, for lack of these, Cell's; and those of its
@@ -89,7 +92,11 @@ impl<'a> Growth<'a> {
             positions[member] = Some(position as u32);
         }
         let position = |id: HopId| positions[id].map(|position| position as usize);
-        let groups = partition.members.iter().map(|&id| Group::new(context, memo, id, &position)).collect();
+        let mut groups: Vec<Group> = Vec::with_capacity(count);
+        for &id in &partition.members {
+            let group = Group::new(context, memo, id, &position, &groups);
+            groups.push(group);
+        }
         let producers = partition.points.iter().filter_map(|&InterestingPoint { producer, .. }| position(producer));
         Growth {
             context,
@@ -168,6 +175,34 @@ impl<'a> Growth<'a> {
         decisions.entries.sort_unstable();
         decisions.entries.dedup();
         (operators, decisions)
+    }
+
+    /// Whether Cell operators from a root are all that Row operators come to in a branch and those that it leads to.
+    ///
+    /// So it is where nothing that the operator may come to include needs rows, and has Row and Cell entries that are alike:
+    /// of these both templates choose the same references, whatever else is cut off.
+    pub(super) fn is_cell_work(&self, root: Position, branch: &Branch) -> bool {
+        if !self.groups[root].has_main {
+            return false;
+        }
+        let mut met = GroupSet::from_iter([root]);
+        let mut pending: SmallVec<[Position; 16]> = SmallVec::from_slice(&[root]);
+        while let Some(position) = pending.pop() {
+            let group = &self.groups[position];
+            let is_usable = |entry: &&Entry| {
+                let has_role = if position == root { entry.is_valid } else { entry.is_open };
+                has_role && !entry.references.iter().any(|&reference| branch.cut.contains(reference))
+            };
+            let of = |ttype: TemplateType| group.entries.iter().filter(move |it| it.ttype == ttype).filter(is_usable);
+            let (rows, cells) = (of(TemplateType::Row), of(TemplateType::Cell));
+            if !are_alike(rows.clone(), cells.clone()) {
+                return false;
+            }
+            let references = rows.chain(cells).flat_map(|entry| entry.references.iter().copied());
+            pending.extend(references.filter(|&reference| met.insert(reference)));
+        }
+        let ids: SmallVec<[HopId; 32]> = met.iter().map(|position| self.groups[position].id).collect();
+        !needs_rows(self.context, &ids, self.groups[root].id)
     }
 
     /// Chooses the entries of a branch.
@@ -278,7 +313,13 @@ impl<'a> Growth<'a> {
 }
 
 impl Group {
-    fn new(context: &Context<'_>, memo: &MemoTable, id: HopId, position: &impl Fn(HopId) -> Option<Position>) -> Group {
+    fn new(
+        context: &Context<'_>,
+        memo: &MemoTable,
+        id: HopId,
+        position: &impl Fn(HopId) -> Option<Position>,
+        before: &[Group],
+    ) -> Group {
         let mut entries = memo.entries(id).to_vec();
         // The order of exploration decides nothing.
         entries.sort_unstable();
@@ -297,9 +338,41 @@ impl Group {
             entries.iter().flat_map(|entry| entry.references.iter().copied()).collect();
         references.sort_unstable();
         references.dedup();
-        let inputs = context.hop(id).inputs.iter().map(|&input| (input, position(input))).collect();
-        Group { id, entries, open, references, inputs }
+        let hop = context.hop(id);
+        let inputs: SmallVec<[(HopId, Option<Position>); 3]> =
+            hop.inputs.iter().map(|&input| (input, position(input))).collect();
+        // A cell of the main input is read wherever the operator ends, at this group or below.
+        let space = if matches!(hop.op, HopOp::AggUnary(..)) { context.hop(hop.inputs[0]).size } else { hop.size };
+        let is_main = |&(input, position): &(HopId, Option<Position>)| {
+            let is_elementwise = |group: &Group| is_elementwise(context.dag, group.id) && group.has_main;
+            context.hop(input).size.same_dims(&space)
+                && position.is_none_or(|position| is_elementwise(&before[position]))
+        };
+        let goes_by_cell = is_elementwise(context.dag, id) || matches!(hop.op, HopOp::AggUnary(..));
+        let has_main = goes_by_cell && inputs.iter().any(is_main);
+        Group { id, entries, open, references, has_main, inputs }
     }
+}
+
+/// Whether the best Row entry and the best Cell entry of a group have the same references, whichever of these are usable;
+/// or no Row entry is usable, and the Cell entry is taken for lack of one.
+///
+/// So it is where every Row entry has a Cell entry with its references, and one without such a counterpart has more
+/// references together with any Row entry, as a Row entry again: it is never the best where a Row entry is usable.
+fn are_alike<'a>(
+    rows: impl Iterator<Item = &'a Entry> + Clone,
+    cells: impl Iterator<Item = &'a Entry> + Clone,
+) -> bool {
+    let join = |one: &Entry, other: &Entry, both: &Entry| {
+        let is_in = |references: &[Position], entry: &Entry| references.iter().all(|it| entry.references.contains(it));
+        is_in(&one.references, both)
+            && is_in(&other.references, both)
+            && both.references.iter().all(|it| one.references.contains(it) || other.references.contains(it))
+    };
+    rows.clone().all(|row| cells.clone().any(|cell| cell.references == row.references))
+        && cells
+            .filter(|cell| !rows.clone().any(|row| row.references == cell.references))
+            .all(|cell| rows.clone().all(|row| rows.clone().any(|both| join(row, cell, both))))
 }
 
 /// The numbers of the entries that meet a condition, those with more references first.

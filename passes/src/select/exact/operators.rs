@@ -144,6 +144,8 @@ impl<'a> Groups<'a> {
                         self.list(root, operator, &mut found);
                     }
                 }
+                // Cell has its turn.
+                leads_on &= template != TemplateType::Row || !self.growth.is_cell_work(root, &branch);
                 if leads_on {
                     branch.split(&open, &decisions.entries, &mut pending);
                 }
