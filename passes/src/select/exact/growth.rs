@@ -286,7 +286,7 @@ impl<'a> Growth<'a> {
                 }
                 // A Cell entry inside of another template continues with Cell entries.
                 if let Some(number) = self.choices[reference].of(entry.ttype) {
-                    if self.has_alternative(reference, number) {
+                    if entry.ttype == TemplateType::Outer && self.has_alternative(reference, number) {
                         decisions.entries.push((reference, number));
                     }
                     pending.push((reference, number));

@@ -16,6 +16,7 @@ mod growth;
 mod merged;
 mod operators;
 mod problem;
+mod read_index;
 #[cfg(test)]
 mod tests;
 

@@ -11,6 +11,7 @@
 use super::factor::Factor;
 use super::group_set::GroupSet;
 use super::operators::{Candidate, Groups, Position};
+use super::read_index::ReadIndex;
 use fuseline_ir::hop::HopId;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -190,15 +191,18 @@ impl Variable {
 
     /// The most that the group gains by each of the groups that its candidates read.
     fn gains(&self) -> Gains {
+        let mut index = ReadIndex::default();
+        self.candidates.iter().for_each(|candidate| index.push(&candidate.reads));
         let mut gains = Gains::new();
-        for (number, candidate) in self.candidates.iter().enumerate() {
+        for candidate in &self.candidates {
+            let possible = index.reading_only(&candidate.reads);
             for read in candidate.reads.iter() {
-                let others = candidate.reads.without(&GroupSet::from_iter([read]));
+                let reads_it = index.readers(read);
                 // None before it, being cheaper, can do with no more reads: they would dominate it.
-                let replacement = self.candidates[number + 1..].iter().find(|other| other.reads.is_subset(&others));
-                let gain = replacement.map_or(f64::INFINITY, |other| other.seconds - candidate.seconds);
+                let replacement = possible.ones().find(|&other| !reads_it(other));
+                let seconds = replacement.map_or(f64::INFINITY, |other| self.candidates[other].seconds);
                 let most = gains.entry(read).or_insert(0.0);
-                *most = f64::max(*most, gain);
+                *most = f64::max(*most, seconds - candidate.seconds);
             }
         }
         gains
@@ -259,11 +263,13 @@ impl Variable {
 pub(super) fn undominated(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     candidates
         .sort_by(|one, other| one.seconds.total_cmp(&other.seconds).then(one.reads.len().cmp(&other.reads.len())));
-    let mut kept: Vec<Candidate> = Vec::new();
-    for candidate in candidates {
-        if !kept.iter().any(|other| other.reads.is_subset(&candidate.reads)) {
-            kept.push(candidate);
+    let mut kept = ReadIndex::default();
+    candidates.retain(|candidate| {
+        let is_undominated = kept.reading_only(&candidate.reads).is_clear();
+        if is_undominated {
+            kept.push(&candidate.reads);
         }
-    }
-    kept
+        is_undominated
+    });
+    candidates
 }
