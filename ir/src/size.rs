@@ -36,12 +36,14 @@ impl SizeInfo {
     }
 
     /// Number of cells, when both dimensions are known. Saturates.
+    #[inline]
     pub fn cells(&self) -> Option<u64> {
         let (rows, cols) = self.known_dims()?;
         Some(rows.saturating_mul(cols))
     }
 
     /// The share of non-zero cells; 1 where unknown (worst case), and for a matrix without cells.
+    #[inline]
     pub fn sparsity(&self) -> f64 {
         match (self.nnz, self.cells()) {
             (Some(nnz), Some(cells)) if cells > 0 => (nnz as f64 / cells as f64).min(1.0),
@@ -50,6 +52,7 @@ impl SizeInfo {
     }
 
     /// Whether both dimensions are known and equal to those of `other`.
+    #[inline]
     pub fn same_dims(&self, other: &SizeInfo) -> bool {
         self.known_dims().is_some() && self.known_dims() == other.known_dims()
     }
@@ -75,6 +78,7 @@ impl SizeInfo {
     }
 
     /// Known to have more than one row and more than one column.
+    #[inline]
     pub fn is_matrix(&self) -> bool {
         matches!(self.known_dims(), Some((rows, cols)) if rows > 1 && cols > 1)
     }

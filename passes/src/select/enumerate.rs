@@ -188,9 +188,7 @@ impl<'a> Search<'a> {
                 }
                 let mut neighbour = self.best.as_ref().map_or_else(|| self.space.fuse_all(), |(best, _)| best.clone());
                 neighbour.toggle(point);
-                if !self.is_excluded(self.whole, &neighbour, self.upper()) {
-                    self.open(neighbour);
-                }
+                self.open(neighbour);
             }
         }
     }

@@ -90,10 +90,15 @@ impl GroupSet {
 
     /// The groups, ascending.
     pub(super) fn iter(&self) -> impl Iterator<Item = Position> + '_ {
-        self.numbered().flat_map(|(number, word)| {
-            let remaining = |word: u64| (word != 0).then_some(word);
-            let words = std::iter::successors(remaining(word), move |&word| remaining(word & (word - 1)));
-            words.map(move |word| number * BITS + word.trailing_zeros() as usize)
+        let (mut words, mut word, mut next) = (self.words.iter(), 0_u64, self.first * BITS);
+        std::iter::from_fn(move || {
+            while word == 0 {
+                word = *words.next()?;
+                next += BITS;
+            }
+            let group = next - BITS + word.trailing_zeros() as usize;
+            word &= word - 1;
+            Some(group)
         })
     }
 

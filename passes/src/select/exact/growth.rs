@@ -7,37 +7,16 @@
 use super::super::prune::needs_rows;
 use super::super::space::constructible;
 use super::branch::{Branch, Decisions};
+use super::group::{Entry, Group, are_alike};
 use super::group_set::GroupSet;
 use super::operators::Position;
 use crate::cost::Operator;
 use crate::partition::{InterestingPoint, PlanPartition};
-use crate::template::{Context, is_elementwise};
+use crate::template::Context;
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::hop::{HopId, HopOp};
-use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
+use fuseline_ir::hop::HopId;
+use fuseline_ir::memo::{MemoTable, TemplateType};
 use smallvec::SmallVec;
-
-/// An entry with its references as positions in the partition.
-struct Entry {
-    ttype: TemplateType,
-    is_valid: bool,
-    is_open: bool,
-    references: SmallVec<[Position; 3]>,
-}
-
-/// One group of a partition.
-struct Group {
-    id: HopId,
-    entries: Vec<Entry>,
-    /// The open entries of each template, those with more references first.
-    open: [SmallVec<[u32; 4]>; TemplateType::ALL.len()],
-    /// The groups that entries refer to.
-    references: SmallVec<[Position; 4]>,
-    /// The operator's inputs, with their positions in the partition.
-    inputs: SmallVec<[(HopId, Option<Position>); 3]>,
-    /// Whether all operators over cells that contain the group, or start there, have a matrix to be their main input.
-    has_main: bool,
-}
 
 /// The entries that a growing operator continues with: its own template's or, for lack of these, Cell's; and those of its
 /// Cell parts.
@@ -117,7 +96,7 @@ impl<'a> Growth<'a> {
 
     /// Whether operators of a template may start at a group.
     pub(super) fn starts(&self, root: Position, template: TemplateType) -> bool {
-        self.groups[root].entries.iter().any(|entry| entry.ttype == template && entry.is_valid)
+        !self.groups[root].starts[template as usize].is_empty()
     }
 
     /// The groups that references lead to from here, ascending, this one included.
@@ -156,7 +135,10 @@ impl<'a> Growth<'a> {
         let mut decisions = Decisions::default();
         let mut operators = SmallVec::new();
         let mut taken: SmallVec<[u32; 4]> = SmallVec::new();
-        for number in self.start_entries(root, template) {
+        for number in self.groups[root].starts[template as usize].clone() {
+            if !self.is_usable(&self.groups[root].entries[number as usize]) {
+                continue;
+            }
             let references = |number: u32| &self.groups[root].entries[number as usize].references;
             let contains = |&other: &u32| references(number).iter().all(|id| references(other).contains(id));
             if taken.iter().any(contains) {
@@ -166,7 +148,7 @@ impl<'a> Growth<'a> {
             if is_known(&cover) {
                 taken.push(number);
                 operators.push(Grown { cover, operator: None });
-            } else if let Some(operator) = constructible(self.context, self.operator(root, &cover)) {
+            } else if let Some(operator) = self.constructible(root, &cover) {
                 taken.push(number);
                 let cover = Cover { template: operator.template.unwrap_or(template), ..cover };
                 operators.push(Grown { cover, operator: Some(operator) });
@@ -194,11 +176,11 @@ impl<'a> Growth<'a> {
                 has_role && !entry.references.iter().any(|&reference| branch.cut.contains(reference))
             };
             let of = |ttype: TemplateType| group.entries.iter().filter(move |it| it.ttype == ttype).filter(is_usable);
-            let (rows, cells) = (of(TemplateType::Row), of(TemplateType::Cell));
-            if !are_alike(rows.clone(), cells.clone()) {
+            let [rows, cells] = [TemplateType::Row, TemplateType::Cell].map(|it| of(it).collect::<SmallVec<[_; 8]>>());
+            if !are_alike(&rows, &cells) {
                 return false;
             }
-            let references = rows.chain(cells).flat_map(|entry| entry.references.iter().copied());
+            let references = rows.iter().chain(&cells).flat_map(|entry| entry.references.iter().copied());
             pending.extend(references.filter(|&reference| met.insert(reference)));
         }
         let ids: SmallVec<[HopId; 32]> = met.iter().map(|position| self.groups[position].id).collect();
@@ -256,12 +238,6 @@ impl<'a> Growth<'a> {
         reaches_product && entry.references.iter().all(|&reference| resumed(reference).is_some())
     }
 
-    /// The usable entries of a template to start an operator with, those with more references first.
-    fn start_entries(&self, root: Position, template: TemplateType) -> SmallVec<[u32; 8]> {
-        let is_start = |entry: &Entry| entry.ttype == template && entry.is_valid && self.is_usable(entry);
-        by_references(&self.groups[root].entries, is_start)
-    }
-
     /// Whether another open Outer entry of the group has references that this one lacks.
     fn has_alternative(&self, position: Position, number: u32) -> bool {
         let group = &self.groups[position];
@@ -298,87 +274,30 @@ impl<'a> Growth<'a> {
         members
     }
 
+    /// The operator with a cover, if it can be constructed.
+    fn constructible(&self, root: Position, cover: &Cover) -> Option<Operator> {
+        let operator = self.operator(root, cover);
+        if cover.template == TemplateType::Cell && self.groups[root].has_main {
+            return Some(operator);
+        }
+        constructible(self.context, operator)
+    }
+
     /// The operator with a cover.
     fn operator(&self, root: Position, Cover { template, members }: &Cover) -> Operator {
         let groups = || members.iter().map(|position| &self.groups[position]);
         let is_outside = |(_, position): &&(HopId, Option<Position>)| !position.is_some_and(|it| members.contains(it));
         let outside = groups().flat_map(|group| group.inputs.iter().filter(is_outside));
-        let mut inputs: SmallVec<[HopId; 32]> = outside.map(|&(id, _)| id).collect();
-        inputs.sort_unstable();
-        inputs.dedup();
+        let mut inputs: Vec<HopId> = Vec::with_capacity(members.len());
+        for &(id, _) in outside {
+            // Members ascend, and so do most of their inputs: the place is not far from the end.
+            let place = inputs.iter().rposition(|&known| known <= id).map_or(0, |before| before + 1);
+            if place == 0 || inputs[place - 1] != id {
+                inputs.insert(place, id);
+            }
+        }
         let mut ids = Vec::with_capacity(members.len());
         ids.extend(groups().map(|group| group.id));
-        Operator { template: Some(*template), root: self.groups[root].id, members: ids, inputs: inputs.to_vec() }
+        Operator { template: Some(*template), root: self.groups[root].id, members: ids, inputs }
     }
-}
-
-impl Group {
-    fn new(
-        context: &Context<'_>,
-        memo: &MemoTable,
-        id: HopId,
-        position: &impl Fn(HopId) -> Option<Position>,
-        before: &[Group],
-    ) -> Group {
-        let mut entries = memo.entries(id).to_vec();
-        // The order of exploration decides nothing.
-        entries.sort_unstable();
-        let index = |entry: &MemoEntry| Entry {
-            ttype: entry.ttype,
-            is_valid: entry.close.is_valid() && entry.has_references(),
-            is_open: entry.close.is_open(),
-            references: entry.references().filter_map(position).collect(),
-        };
-        let entries: Vec<Entry> = entries.iter().map(index).collect();
-        let mut open: [SmallVec<[u32; 4]>; TemplateType::ALL.len()] = Default::default();
-        for number in by_references(&entries, |entry| entry.is_open) {
-            open[entries[number as usize].ttype as usize].push(number);
-        }
-        let mut references: SmallVec<[Position; 4]> =
-            entries.iter().flat_map(|entry| entry.references.iter().copied()).collect();
-        references.sort_unstable();
-        references.dedup();
-        let hop = context.hop(id);
-        let inputs: SmallVec<[(HopId, Option<Position>); 3]> =
-            hop.inputs.iter().map(|&input| (input, position(input))).collect();
-        // A cell of the main input is read wherever the operator ends, at this group or below.
-        let space = if matches!(hop.op, HopOp::AggUnary(..)) { context.hop(hop.inputs[0]).size } else { hop.size };
-        let is_main = |&(input, position): &(HopId, Option<Position>)| {
-            let is_elementwise = |group: &Group| is_elementwise(context.dag, group.id) && group.has_main;
-            context.hop(input).size.same_dims(&space)
-                && position.is_none_or(|position| is_elementwise(&before[position]))
-        };
-        let goes_by_cell = is_elementwise(context.dag, id) || matches!(hop.op, HopOp::AggUnary(..));
-        let has_main = goes_by_cell && inputs.iter().any(is_main);
-        Group { id, entries, open, references, has_main, inputs }
-    }
-}
-
-/// Whether the best Row entry and the best Cell entry of a group have the same references, whichever of these are usable;
-/// or no Row entry is usable, and the Cell entry is taken for lack of one.
-///
-/// So it is where every Row entry has a Cell entry with its references, and one without such a counterpart has more
-/// references together with any Row entry, as a Row entry again: it is never the best where a Row entry is usable.
-fn are_alike<'a>(
-    rows: impl Iterator<Item = &'a Entry> + Clone,
-    cells: impl Iterator<Item = &'a Entry> + Clone,
-) -> bool {
-    let join = |one: &Entry, other: &Entry, both: &Entry| {
-        let is_in = |references: &[Position], entry: &Entry| references.iter().all(|it| entry.references.contains(it));
-        is_in(&one.references, both)
-            && is_in(&other.references, both)
-            && both.references.iter().all(|it| one.references.contains(it) || other.references.contains(it))
-    };
-    rows.clone().all(|row| cells.clone().any(|cell| cell.references == row.references))
-        && cells
-            .filter(|cell| !rows.clone().any(|row| row.references == cell.references))
-            .all(|cell| rows.clone().all(|row| rows.clone().any(|both| join(row, cell, both))))
-}
-
-/// The numbers of the entries that meet a condition, those with more references first.
-fn by_references(entries: &[Entry], meets: impl Fn(&Entry) -> bool) -> SmallVec<[u32; 8]> {
-    let mut numbers: SmallVec<[u32; 8]> =
-        (0..entries.len() as u32).filter(|&number| meets(&entries[number as usize])).collect();
-    numbers.sort_by_key(|&number| usize::MAX - entries[number as usize].references.len());
-    numbers
 }

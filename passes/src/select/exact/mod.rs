@@ -11,6 +11,7 @@ mod branch;
 mod components;
 mod elimination;
 mod factor;
+mod group;
 mod group_set;
 mod growth;
 mod merged;

@@ -135,7 +135,9 @@ impl<'a> Groups<'a> {
                 is_always_fused |= decisions.producers.is_empty() && !operators.is_empty();
                 let open = branch.undecided(&decisions);
                 let mut leads_on = operators.is_empty();
+                let mut are_cell_operators = template == TemplateType::Row;
                 for Grown { cover, operator } in operators {
+                    are_cell_operators &= cover.template == TemplateType::Cell;
                     let earlier = seen.entry(cover).or_default();
                     leads_on |= !earlier.iter().any(|(grown_as, all)| *grown_as == template && open.is_subset(all));
                     let is_new = earlier.is_empty();
@@ -145,8 +147,7 @@ impl<'a> Groups<'a> {
                     }
                 }
                 // Cell has its turn.
-                leads_on &= template != TemplateType::Row || !self.growth.is_cell_work(root, &branch);
-                if leads_on {
+                if leads_on && !(are_cell_operators && self.growth.is_cell_work(root, &branch)) {
                     branch.split(&open, &decisions.entries, &mut pending);
                 }
             }
