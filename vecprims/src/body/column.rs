@@ -1,6 +1,7 @@
 //! Accumulation into vectors, rows or positions in order (rules 5 and 6): every chunk of the accumulated vector stays
 //! in registers while all rows pass by.
 
+use super::ahead::{Ahead, Half, long_rows_ahead};
 use super::product::Rows;
 use super::reduce::Aggregate;
 use crate::vector::Vector;
@@ -175,15 +176,19 @@ pub(crate) unsafe fn col_agg<V: Vector, A: Aggregate>(
 }
 
 /// The products of the first `J` columns of `b` with a tile of `a`.
-struct OuterProduct<const J: usize> {
+struct OuterProduct<'a, const J: usize> {
     rows: usize,
     a: Rows,
     b: Rows,
     acc: *mut f64,
     acc_row: usize,
+    ahead: &'a Ahead,
 }
 
-impl<V: Vector, const J: usize> ChunkBody<V> for OuterProduct<J> {
+/// The rows of a tile that are accumulated between two shares of what is asked for ahead.
+const ROWS_PER_SHARE: usize = 4;
+
+impl<V: Vector, const J: usize> ChunkBody<V> for OuterProduct<'_, J> {
     #[inline(always)]
     unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
         // SAFETY: passed on to the caller.
@@ -195,20 +200,26 @@ impl<V: Vector, const J: usize> ChunkBody<V> for OuterProduct<J> {
                     accumulators[j][i] = load::<V, I, MASKED>(cells, i, masks[i]);
                 }
             }
-            let ahead = prefetch_distance(self.a.row);
+            let in_next_tile = long_rows_ahead(self.a.row, self.rows);
+            let (asks, ahead) = (MASKED || in_next_tile.is_some(), in_next_tile.unwrap_or(prefetch_distance(self.a.row)));
             let (mut a, mut b) = (self.a.values.add(start), self.b.values);
-            for _ in 0..self.rows {
-                for i in 0..I {
-                    if MASKED {
-                        V::prefetch(a.wrapping_add(ahead + i * V::LANES));
+            let mut left = self.rows;
+            while left > 0 {
+                self.ahead.ask();
+                for _ in 0..left.min(ROWS_PER_SHARE) {
+                    for i in 0..I {
+                        if asks {
+                            V::prefetch(a.wrapping_add(ahead + i * V::LANES));
+                        }
+                        let long = load::<V, I, MASKED>(a, i, masks[i]);
+                        for j in 0..J {
+                            accumulators[j][i] = V::mul_add(long, V::splat(*b.add(j)), accumulators[j][i]);
+                        }
                     }
-                    let long = load::<V, I, MASKED>(a, i, masks[i]);
-                    for j in 0..J {
-                        accumulators[j][i] = V::mul_add(long, V::splat(*b.add(j)), accumulators[j][i]);
-                    }
+                    a = a.wrapping_add(self.a.row);
+                    b = b.wrapping_add(self.b.row);
                 }
-                a = a.wrapping_add(self.a.row);
-                b = b.wrapping_add(self.b.row);
+                left = left.saturating_sub(ROWS_PER_SHARE);
             }
             for j in 0..J {
                 for i in 0..I {
@@ -230,21 +241,27 @@ pub(crate) unsafe fn outer_mult_add<V: Vector>(
     acc_row: usize,
 ) {
     let mut left = k;
+    // Only the first columns of `b` see the tile before it is in the cache for good.
+    let shares = rows.div_ceil(ROWS_PER_SHARE) * n.div_ceil(if left >= 4 { 4 } else { 8 } * V::LANES);
+    let mut ahead = Ahead::new(a, rows, Half::Second, shares);
     // Four registers by four columns of `b`, or eight by two, fill half the registers of AVX-512; narrower sets have room
     // for one column.
     while V::LANES == 8 && left >= 4 {
         // SAFETY: passed on to the caller; the columns of `b` and the rows of `acc` advance together.
-        unsafe { for_each_chunk_of::<V, _, 4>(n, &OuterProduct::<4> { rows, a, b, acc, acc_row }) };
+        unsafe { for_each_chunk_of::<V, _, 4>(n, &OuterProduct::<4> { rows, a, b, acc, acc_row, ahead: &ahead }) };
         (b.values, acc, left) = (b.values.wrapping_add(4), acc.wrapping_add(4 * acc_row), left - 4);
+        ahead = Ahead::NONE;
     }
     while V::LANES == 8 && left >= 2 {
         // SAFETY: as above.
-        unsafe { for_each_chunk::<V, _>(n, &OuterProduct::<2> { rows, a, b, acc, acc_row }) };
+        unsafe { for_each_chunk::<V, _>(n, &OuterProduct::<2> { rows, a, b, acc, acc_row, ahead: &ahead }) };
         (b.values, acc, left) = (b.values.wrapping_add(2), acc.wrapping_add(2 * acc_row), left - 2);
+        ahead = Ahead::NONE;
     }
     while left > 0 {
         // SAFETY: as above.
-        unsafe { for_each_chunk::<V, _>(n, &OuterProduct::<1> { rows, a, b, acc, acc_row }) };
+        unsafe { for_each_chunk::<V, _>(n, &OuterProduct::<1> { rows, a, b, acc, acc_row, ahead: &ahead }) };
         (b.values, acc, left) = (b.values.wrapping_add(1), acc.wrapping_add(acc_row), left - 1);
+        ahead = Ahead::NONE;
     }
 }
