@@ -14,7 +14,7 @@ const LINE: usize = 8;
 const MAX_TILE: usize = 1 << 14;
 
 /// From this length on, rows lie on pages of their own, and the hardware follows each of them by itself.
-const LONG_ROW: usize = 512;
+pub(crate) const LONG_ROW: usize = 512;
 
 /// The half of the following tile that a pass asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,26 +25,33 @@ pub(crate) enum Half {
     Second,
 }
 
-/// What a pass over a tile asks for, in equal shares.
+/// What a pass over a tile asks for.
 pub(crate) struct Ahead {
     next: Cell<*const f64>,
     lines: usize,
+    /// How far behind each long row the same place of the following tile lies, where it is asked for; else 0.
+    pub(crate) distance: usize,
 }
 
 impl Ahead {
     /// Nothing at all.
-    pub(crate) const NONE: Ahead = Ahead { next: Cell::new(std::ptr::null()), lines: 0 };
+    pub(crate) const NONE: Ahead = Ahead { next: Cell::new(std::ptr::null()), lines: 0, distance: 0 };
 
-    /// Half of the tile behind these rows, in so many shares.
+    /// Half of the tile behind these rows, in so many shares. Of long rows, the second pass asks for everything, row by
+    /// row.
     #[inline(always)]
     pub(crate) fn new(tile: Rows, rows: usize, half: Half, shares: usize) -> Ahead {
         let values = rows.saturating_mul(tile.row);
-        if values > MAX_TILE || tile.row >= LONG_ROW {
-            return Ahead::NONE;
+        match half {
+            _ if values > MAX_TILE => Ahead::NONE,
+            Half::First if tile.row >= LONG_ROW => Ahead::NONE,
+            Half::Second if tile.row >= LONG_ROW => Ahead { distance: values, ..Ahead::NONE },
+            Half::First | Half::Second => {
+                let skipped = if half == Half::First { 0 } else { values / 2 };
+                let next = Cell::new(tile.values.wrapping_add(values + skipped));
+                Ahead { next, lines: (values / 2).div_ceil(LINE).div_ceil(shares.max(1)), distance: 0 }
+            }
         }
-        let skipped = if half == Half::First { 0 } else { values / 2 };
-        let next = Cell::new(tile.values.wrapping_add(values + skipped));
-        Ahead { next, lines: (values / 2).div_ceil(LINE).div_ceil(shares.max(1)) }
     }
 
     /// Asks for the next share, into the second-level cache.
@@ -57,14 +64,6 @@ impl Ahead {
         }
         self.next.set(next);
     }
-}
-
-/// How far ahead, in values, a pass that accumulates long rows asks for: the same place in the following tile, as the
-/// pass leaves memory idle otherwise. `None` where rows are short, or the tile is no tile.
-#[inline(always)]
-pub(crate) fn long_rows_ahead(row: usize, rows: usize) -> Option<usize> {
-    let values = rows.saturating_mul(row);
-    (row >= LONG_ROW && values <= MAX_TILE).then_some(values)
 }
 
 /// Asks for a cache line, into the second-level cache.
