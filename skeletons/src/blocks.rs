@@ -11,7 +11,7 @@ pub(crate) const UNIT_CELLS: usize = 8192;
 /// Cells of a unit of whole rows: while it is in the first-level cache, there is room for the one that follows.
 const ROW_UNIT_CELLS: usize = 4096;
 /// The least rows of such a unit if they fit into an ordinary one: products load what they accumulate into once for all.
-const MIN_UNIT_ROWS: usize = 8;
+const MIN_UNIT_ROWS: usize = 16;
 /// Cells of a unit of rows with long vectors computed for each of them: two of these vectors stay in the cache, too.
 const LONG_VECTOR_CELLS: usize = 2048;
 /// The units of a block.
