@@ -35,7 +35,9 @@ pub(crate) struct Ahead {
 
 impl Ahead {
     /// Nothing at all.
-    pub(crate) const NONE: Ahead = Ahead { next: Cell::new(std::ptr::null()), lines: 0, distance: 0 };
+    pub(crate) fn none() -> Ahead {
+        Ahead { next: Cell::new(std::ptr::null()), lines: 0, distance: 0 }
+    }
 
     /// Half of the tile behind these rows, in so many shares. Of long rows, the second pass asks for everything, row by
     /// row.
@@ -43,9 +45,9 @@ impl Ahead {
     pub(crate) fn new(tile: Rows, rows: usize, half: Half, shares: usize) -> Ahead {
         let values = rows.saturating_mul(tile.row);
         match half {
-            _ if values > MAX_TILE => Ahead::NONE,
-            Half::First if tile.row >= LONG_ROW => Ahead::NONE,
-            Half::Second if tile.row >= LONG_ROW => Ahead { distance: values, ..Ahead::NONE },
+            _ if values > MAX_TILE => Ahead::none(),
+            Half::First if tile.row >= LONG_ROW => Ahead::none(),
+            Half::Second if tile.row >= LONG_ROW => Ahead { distance: values, ..Ahead::none() },
             Half::First | Half::Second => {
                 let skipped = if half == Half::First { 0 } else { values / 2 };
                 let next = Cell::new(tile.values.wrapping_add(values + skipped));

@@ -259,7 +259,7 @@ pub(crate) unsafe fn outer_mult_add<V: Vector>(
     let shares = rows.div_ceil(ROWS_PER_SHARE) * n.div_ceil(chunk);
     // With one column the hardware, which follows long rows by itself, is fast enough.
     let is_left_alone = k == 1 && a.row >= LONG_ROW;
-    let mut ahead = if is_left_alone { Ahead::NONE } else { Ahead::new(a, rows, Half::Second, shares) };
+    let mut ahead = if is_left_alone { Ahead::none() } else { Ahead::new(a, rows, Half::Second, shares) };
     macro_rules! take {
         ($columns:literal, $chunks:expr) => {{
             let body = OuterProduct::<$columns> { rows, a, b, acc, acc_row, ahead: &ahead };
@@ -267,7 +267,7 @@ pub(crate) unsafe fn outer_mult_add<V: Vector>(
             unsafe { $chunks(n, &body) };
             (b.values, acc) = (b.values.wrapping_add($columns), acc.wrapping_add($columns * acc_row));
             left -= $columns;
-            ahead = Ahead::NONE;
+            ahead = Ahead::none();
         }};
     }
     // The shapes fill half the registers of AVX-512: two registers by eight columns of `b`, four by four, or eight by two.

@@ -127,13 +127,13 @@ pub(crate) unsafe fn dot_product<V: Vector, const N: usize>(
         }
         match len.div_ceil(V::LANES) {
             1 => {
-                return reduce_rows(rows, &NarrowProduct::<V, 1, false>::new(a, b, len), &Ahead::NONE, out, out_row);
+                return reduce_rows(rows, &NarrowProduct::<V, 1, false>::new(a, b, len), &Ahead::none(), out, out_row);
             }
             2 => {
-                return reduce_rows(rows, &NarrowProduct::<V, 2, false>::new(a, b, len), &Ahead::NONE, out, out_row);
+                return reduce_rows(rows, &NarrowProduct::<V, 2, false>::new(a, b, len), &Ahead::none(), out, out_row);
             }
             3 | 4 => {
-                return reduce_rows(rows, &NarrowProduct::<V, 4, false>::new(a, b, len), &Ahead::NONE, out, out_row);
+                return reduce_rows(rows, &NarrowProduct::<V, 4, false>::new(a, b, len), &Ahead::none(), out, out_row);
             }
             _ => {}
         }
@@ -168,7 +168,7 @@ pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
         }
         let mut row = if k == 1 { 0 } else { upright_groups::<V>((rows, len, k), a, bt, out, out_row) };
         let ahead = if row > 0 {
-            Ahead::NONE
+            Ahead::none()
         } else {
             Ahead::new(a, rows, Half::First, rows.div_ceil(if k == 1 { 4 } else { 2 }))
         };

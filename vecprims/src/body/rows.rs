@@ -30,13 +30,13 @@ pub(crate) unsafe fn row_agg<V: Vector, A: Aggregate, const N: usize>(
         }
         match len.div_ceil(V::LANES) {
             1 => {
-                return reduce_rows(rows, &NarrowAggregate::<V, A, 1>::new(tile, len), &Ahead::NONE, out, out_row);
+                return reduce_rows(rows, &NarrowAggregate::<V, A, 1>::new(tile, len), &Ahead::none(), out, out_row);
             }
             2 => {
-                return reduce_rows(rows, &NarrowAggregate::<V, A, 2>::new(tile, len), &Ahead::NONE, out, out_row);
+                return reduce_rows(rows, &NarrowAggregate::<V, A, 2>::new(tile, len), &Ahead::none(), out, out_row);
             }
             3 | 4 => {
-                return reduce_rows(rows, &NarrowAggregate::<V, A, 4>::new(tile, len), &Ahead::NONE, out, out_row);
+                return reduce_rows(rows, &NarrowAggregate::<V, A, 4>::new(tile, len), &Ahead::none(), out, out_row);
             }
             _ => {}
         }

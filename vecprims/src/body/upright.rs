@@ -58,8 +58,8 @@ unsafe fn columns<V: Vector, const L: usize>(rows: *const f64, row: usize) -> [V
         let mut done = 0;
         while done + V::LANES <= L {
             let block = V::load_columns(rows.add(done), row);
-            for j in 0..V::LANES {
-                columns[done + j] = block[j];
+            for (column, cells) in columns[done..].iter_mut().zip(block).take(V::LANES) {
+                *column = cells;
             }
             done += V::LANES;
         }
