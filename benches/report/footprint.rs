@@ -143,8 +143,8 @@ impl Measured {
 fn table(measured: &[Measured]) -> Part {
     let rows = measured.iter().flat_map(|row| {
         row.times.iter().zip(&row.compiled).zip(&row.compile_seconds).map(|((times, compiled), compile)| {
-            // Each further cell of the longest vector needs one more value per buffer.
-            let buffers = compiled.kernel.scratch_len(1, 2) - compiled.kernel.scratch_len(1, 1);
+            // Each further cache line of the longest vector needs one more line per buffer.
+            let buffers = (compiled.kernel.scratch_len(1, 16) - compiled.kernel.scratch_len(1, 8)) / 8;
             vec![
                 row.operations.to_string(),
                 row.rows.to_string(),

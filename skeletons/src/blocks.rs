@@ -8,6 +8,12 @@ use std::ops::Range;
 /// Cells or non-zeros of a unit: large enough that a call costs nothing, small enough that its values and the
 /// intermediates of an interpreter stay in the cache.
 pub(crate) const UNIT_CELLS: usize = 8192;
+/// Cells of a unit of whole rows: while it is in the first-level cache, there is room for the one that follows.
+const ROW_UNIT_CELLS: usize = 4096;
+/// The least rows of such a unit if they fit into an ordinary one: products load what they accumulate into once for all.
+const MIN_UNIT_ROWS: usize = 16;
+/// Cells of a unit of rows with long vectors computed for each of them: two of these vectors stay in the cache, too.
+const LONG_VECTOR_CELLS: usize = 2048;
 /// The units of a block.
 pub(crate) const UNITS_PER_BLOCK: usize = 16;
 /// Values of the factors of a tile's columns, which stay in the first-level cache, and the least columns.
@@ -98,13 +104,23 @@ impl DensePartition {
         DensePartition { rows, cols, block_rows: rows.max(1), block_cols, tile_rows, tile_cols }
     }
 
-    /// Tiles of whole rows, as many as fit when each holds vectors of up to `widest` cells; at most `count` blocks.
-    pub(crate) fn whole_rows(rows: usize, cols: usize, widest: usize, count: Option<usize>) -> Self {
-        let tile_rows = (UNIT_CELLS / widest.max(1)).clamp(1, MAX_UNIT_ROWS);
-        let block_rows = match count {
-            Some(count) => rows.div_ceil(count).max(1).next_multiple_of(tile_rows),
-            None => tile_rows * UNITS_PER_BLOCK,
+    /// Tiles of whole rows, as many as fit when each holds vectors of up to `widest` cells, or fewer where long vectors are
+    /// computed for each row; at most `count` blocks.
+    pub(crate) fn whole_rows(
+        rows: usize,
+        cols: usize,
+        widest: usize,
+        has_long_vectors: bool,
+        count: Option<usize>,
+    ) -> Self {
+        let within = |cells: usize| cells / widest.max(1);
+        let tile_rows = match has_long_vectors {
+            true => within(LONG_VECTOR_CELLS),
+            false => within(ROW_UNIT_CELLS).max(within(UNIT_CELLS).min(MIN_UNIT_ROWS)),
         };
+        let tile_rows = tile_rows.clamp(1, MAX_UNIT_ROWS);
+        let block_rows = count.map_or(within(UNIT_CELLS * UNITS_PER_BLOCK), |count| rows.div_ceil(count));
+        let block_rows = block_rows.max(1).next_multiple_of(tile_rows);
         let cols_or_one = cols.max(1);
         DensePartition { rows, cols, block_rows, block_cols: cols_or_one, tile_rows, tile_cols: cols_or_one }
     }
@@ -311,7 +327,8 @@ mod tests {
             for rank in [0, 1, 100, 10_000] {
                 check_tiles(rows, cols, &DensePartition::outer(rows, cols, rank));
             }
-            check_tiles(rows, cols, &DensePartition::whole_rows(rows, cols, cols, Some(3)));
+            check_tiles(rows, cols, &DensePartition::whole_rows(rows, cols, cols, true, Some(3)));
+            check_tiles(rows, cols, &DensePartition::whole_rows(rows, cols, cols, false, None));
             assert!(DensePartition::row_blocks(rows, cols, 16).len() <= 16);
         }
     }

@@ -13,7 +13,7 @@ use crate::output::{expand_rows, split_parts, transposed};
 use crate::roles::accumulates;
 use crate::visited::VisitedRows;
 use crate::work::Work;
-use fuseline_ir::cplan::{RowType, Shape};
+use fuseline_ir::cplan::{CNode, RowType, Shape};
 use fuseline_ir::ops::AggOp;
 use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, MatrixBlock};
 
@@ -46,6 +46,9 @@ fn visited<'a>(operator: &'a Operator<'_>) -> Option<VisitedRows<'a>> {
         _ => None,
     }
 }
+
+/// The length from which on computed vectors decide how many rows a unit has.
+const LONG_VECTOR: usize = 256;
 
 struct Row<'a> {
     operator: &'a Operator<'a>,
@@ -89,9 +92,18 @@ impl<'a> Row<'a> {
             }
             visited => {
                 let (rows, widest) = (self.visited_rows(), binding.widest_row());
-                Work::Tiles(DensePartition::whole_rows(rows, binding.cols, widest, blocks), visited)
+                let has_long_vectors = self.keeps_no_vector() && binding.longest_computed_vector() >= LONG_VECTOR;
+                let partition = DensePartition::whole_rows(rows, binding.cols, widest, has_long_vectors, blocks);
+                Work::Tiles(partition, visited)
             }
         }
+    }
+
+    /// Whether no vector or matrix serves row after row, so that units of few rows cost nothing.
+    fn keeps_no_vector(&self) -> bool {
+        use RowType::{FullAgg, NoAgg, NoAggB1, NoAggConst, RowAgg};
+        let is_by_row = matches!(self.row_type, NoAgg | NoAggB1 | NoAggConst | RowAgg | FullAgg);
+        is_by_row && !self.operator.binding.plan.nodes.values().any(|node| matches!(node, CNode::VectMatMult(..)))
     }
 
     /// One output row, or cell, for each row.

@@ -1,5 +1,7 @@
 //! The loops within a row of a fused loop: whole blocks of 32 lanes, then the rest, register by register under a mask.
 //!
+//! Rows that are vectors may also be as short as one register: they take one step under a mask, and no loop.
+//!
 //! The code of the rest is one register wide, so that a loop's operations are emitted for one block and one register
 //! more, and short rows take as many steps as they have registers. Its first step belongs to the first accumulator of
 //! each reduction; accumulators move up by one after each step, and go full circle before the row ends.
@@ -21,9 +23,59 @@ impl<'ctx> Emitter<'_, 'ctx> {
         row: &Row<'ctx>,
         initial: &[VectorValue<'ctx>],
     ) -> Emit<Vec<VectorValue<'ctx>>> {
+        let done = self.new_block("row_done");
+        let mut ends = Vec::new();
+        if let Some(mask) = this.short_rows {
+            ends.push(self.short_row(this, row, mask, initial, done)?);
+        }
+        ends.extend(self.long_row(this, row, initial, done)?);
+
+        self.builder.position_at_end(done);
+        let (first, from) = &ends[0];
+        let phis = self.phis(first, *from)?;
+        ends[1..].iter().for_each(|(accumulators, from)| add_incoming(&phis, accumulators, *from));
+        Ok(registers(&phis))
+    }
+
+    /// A row that one register holds, and a branch to `done`; what follows is for other rows.
+    fn short_row(
+        &mut self,
+        this: &Loop<'_, 'ctx>,
+        row: &Row<'ctx>,
+        mask: VectorValue<'ctx>,
+        initial: &[VectorValue<'ctx>],
+        done: BasicBlock<'ctx>,
+    ) -> Emit<(Vec<VectorValue<'ctx>>, BasicBlock<'ctx>)> {
+        let [short, long] = ["short", "long"].map(|name| self.new_block(name));
+        let lanes = self.index(self.lanes().into());
+        let is_short = self.builder.build_int_compare(IntPredicate::ULE, row.length, lanes, "")?;
+        self.builder.build_conditional_branch(is_short, short, long)?;
+
+        self.builder.position_at_end(short);
+        for (id, distance) in &this.asked_for {
+            if let Some(Source::Run(begin)) = row.sources.get(id) {
+                self.prefetch(*begin, *distance)?;
+            }
+        }
+        let mut accumulators = initial.to_vec();
+        self.step(this, row, self.index(0), Some(mask), (&mut accumulators, 0))?;
+        let end = self.current_block();
+        self.builder.build_unconditional_branch(done)?;
+        self.builder.position_at_end(long);
+        Ok((accumulators, end))
+    }
+
+    /// Whole blocks, then the rest, and branches to `done` with the accumulators there.
+    fn long_row(
+        &mut self,
+        this: &Loop<'_, 'ctx>,
+        row: &Row<'ctx>,
+        initial: &[VectorValue<'ctx>],
+        done: BasicBlock<'ctx>,
+    ) -> Emit<[(Vec<VectorValue<'ctx>>, BasicBlock<'ctx>); 2]> {
         let zero = self.index(0);
         let whole = self.builder.build_and(row.length, self.index(!u64::from(LANES - 1)), "")?;
-        let [block, rest, done] = ["block", "rest", "row_done"].map(|name| self.new_block(name));
+        let [block, rest] = ["block", "rest"].map(|name| self.new_block(name));
         let before = self.current_block();
         let has_blocks = self.builder.build_int_compare(IntPredicate::NE, whole, zero, "")?;
         self.builder.build_conditional_branch(has_blocks, block, rest)?;
@@ -44,12 +96,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let rest_phis = self.phis(initial, before)?;
         add_incoming(&rest_phis, &reduced, block);
         let remaining = self.builder.build_int_sub(row.length, whole, "")?;
-        let (reduced, end) = self.rest(this, row, whole, remaining, &registers(&rest_phis), done)?;
-
-        self.builder.position_at_end(done);
-        let done_phis = self.phis(&registers(&rest_phis), rest)?;
-        add_incoming(&done_phis, &reduced, end);
-        Ok(registers(&done_phis))
+        let without_rest = registers(&rest_phis);
+        let (reduced, end) = self.rest(this, row, whole, remaining, &without_rest, done)?;
+        Ok([(without_rest, rest), (reduced, end)])
     }
 
     /// 32 lanes from a cell of the row on.

@@ -59,6 +59,11 @@ pub(super) struct Loop<'a, 'ctx> {
     rows: IntValue<'ctx>,
     /// Per row where rows are ragged.
     length: Option<IntValue<'ctx>>,
+    /// The lanes of a row that one register holds, where rows are vectors, which may be that short.
+    pub(super) short_rows: Option<VectorValue<'ctx>>,
+    /// The vectors that come from memory, where rows may be short: masked loads teach the hardware prefetchers nothing, so
+    /// code asks for later rows, this many values behind the current one.
+    pub(super) asked_for: Vec<(CNodeId, IntValue<'ctx>)>,
     pub(super) inputs: Vec<(CNodeId, View<'ctx>)>,
     constants: HashMap<CNodeId, Source<'ctx>>,
     pub(super) writes: Vec<Write<'ctx>>,
@@ -173,7 +178,25 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
         let finds_per_row = fused.nodes.iter().any(|&id| self.plan.nodes[id].operands().is_empty());
         let (rows, length) = self.trip(fused, reductions.is_empty() && !finds_per_row)?;
-        Ok(Loop { fused, rows, length, inputs, constants, writes, reductions, unit_reductions })
+        let is_vector = matches!(fused.extent, Extent::Vector(_));
+        let short_rows = length.filter(|_| is_vector).map(|length| self.lanes_before(length)).transpose()?;
+        let mut asked_for = Vec::new();
+        for &(id, view) in inputs.iter().filter(|_| is_vector) {
+            if matches!(self.plan.nodes[id], CNode::Main | CNode::SideRow(..)) {
+                asked_for.push((id, self.rows_ahead(view.row)?));
+            }
+        }
+        Ok(Loop { fused, rows, length, short_rows, asked_for, inputs, constants, writes, reductions, unit_reductions })
+    }
+
+    /// Whole rows of about 2 KiB, in values.
+    fn rows_ahead(&self, row: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
+        let one = self.index(1);
+        let is_zero = self.builder.build_int_compare(IntPredicate::EQ, row, self.index(0), "")?;
+        let divisor = self.builder.build_select(is_zero, one, row, "")?.into_int_value();
+        let rows = self.builder.build_int_unsigned_div(self.index(256), divisor, "")?;
+        let rows = self.builder.build_int_add(rows, one, "")?;
+        self.builder.build_int_mul(rows, row, "")
     }
 
     /// The values that the loop reads without computing them, in id order.

@@ -2,7 +2,7 @@
 
 use super::unit::Fact;
 use super::{Emit, Emitter};
-use crate::schedule::{Extent, Place};
+use crate::schedule::{Extent, Place, SLOT_ALIGNMENT};
 use fuseline_ir::cplan::{CNode, CNodeId};
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 
@@ -140,7 +140,10 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 let is_larger = self.builder.build_int_compare(inkwell::IntPredicate::UGT, values, size, "")?;
                 size = self.builder.build_select(is_larger, values, size, "")?.into_int_value();
             }
-            next = self.offset(next, size)?;
+            let line = SLOT_ALIGNMENT as u64;
+            let padded = self.builder.build_int_add(size, self.index(line - 1), "")?;
+            let padded = self.builder.build_and(padded, self.index(!(line - 1)), "")?;
+            next = self.offset(next, padded)?;
         }
         Ok(addresses)
     }

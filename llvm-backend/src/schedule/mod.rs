@@ -8,7 +8,7 @@ mod slots;
 
 pub(crate) use extent::{Entry, Extent, extents};
 pub(crate) use output::OutputKind;
-pub(crate) use slots::{Place, ScratchNeed, Slot};
+pub(crate) use slots::{Place, SLOT_ALIGNMENT, ScratchNeed, Slot};
 
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CNode, CNodeId, CPlan, RowType, Variant};

@@ -9,6 +9,9 @@ use super::{Extent, FusedLoop, Step};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CNodeId, CPlan};
 
+/// Slots begin at multiples of this many values, a cache line, so that registers do not straddle lines.
+pub(crate) const SLOT_ALIGNMENT: usize = 8;
+
 /// Where a computed value lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -73,7 +76,10 @@ impl ScratchNeed {
 
     /// The values for units of this many rows or positions, with vectors of at most this many cells.
     pub(crate) fn values(self, rows_or_positions: usize, max_vector: usize) -> usize {
-        self.ones + (self.rows + self.positions + self.tiles * max_vector) * rows_or_positions
+        let of_slot = |values: usize| values.next_multiple_of(SLOT_ALIGNMENT);
+        self.ones * of_slot(1)
+            + (self.rows + self.positions) * of_slot(rows_or_positions)
+            + self.tiles * of_slot(rows_or_positions * max_vector)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Accumulation into vectors, rows or positions in order (rules 5 and 6): every chunk of the accumulated vector stays
 //! in registers while all rows pass by.
 
+use super::ahead::{Ahead, Half, LONG_ROW};
 use super::product::Rows;
 use super::reduce::Aggregate;
 use crate::vector::Vector;
@@ -40,6 +41,19 @@ unsafe fn for_each_chunk_of<V: Vector, B: ChunkBody<V>, const W: usize>(len: usi
             4 => body.run::<4, true>(start, masks::<V, 4>(rest)),
             5 => body.run::<5, true>(start, masks::<V, 5>(rest)),
             _ => body.run::<8, true>(start, masks::<V, 8>(rest)),
+        }
+    }
+}
+
+/// The chunk of a vector of at most two registers.
+#[inline(always)]
+unsafe fn for_short_chunk<V: Vector, B: ChunkBody<V>>(len: usize, body: &B) {
+    // SAFETY: passed on to the caller; the masks end with the vector.
+    unsafe {
+        match len.div_ceil(V::LANES) {
+            0 => {}
+            1 => body.run::<1, true>(0, masks::<V, 1>(len)),
+            _ => body.run::<2, true>(0, masks::<V, 2>(len)),
         }
     }
 }
@@ -175,15 +189,19 @@ pub(crate) unsafe fn col_agg<V: Vector, A: Aggregate>(
 }
 
 /// The products of the first `J` columns of `b` with a tile of `a`.
-struct OuterProduct<const J: usize> {
+struct OuterProduct<'a, const J: usize> {
     rows: usize,
     a: Rows,
     b: Rows,
     acc: *mut f64,
     acc_row: usize,
+    ahead: &'a Ahead,
 }
 
-impl<V: Vector, const J: usize> ChunkBody<V> for OuterProduct<J> {
+/// The rows of a tile that are accumulated between two shares of what is asked for ahead.
+const ROWS_PER_SHARE: usize = 4;
+
+impl<V: Vector, const J: usize> ChunkBody<V> for OuterProduct<'_, J> {
     #[inline(always)]
     unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
         // SAFETY: passed on to the caller.
@@ -195,20 +213,26 @@ impl<V: Vector, const J: usize> ChunkBody<V> for OuterProduct<J> {
                     accumulators[j][i] = load::<V, I, MASKED>(cells, i, masks[i]);
                 }
             }
-            let ahead = prefetch_distance(self.a.row);
+            let asks = MASKED || self.ahead.distance > 0;
+            let ahead = if self.ahead.distance > 0 { self.ahead.distance } else { prefetch_distance(self.a.row) };
             let (mut a, mut b) = (self.a.values.add(start), self.b.values);
-            for _ in 0..self.rows {
-                for i in 0..I {
-                    if MASKED {
-                        V::prefetch(a.wrapping_add(ahead + i * V::LANES));
+            let mut left = self.rows;
+            while left > 0 {
+                self.ahead.ask();
+                for _ in 0..left.min(ROWS_PER_SHARE) {
+                    for i in 0..I {
+                        if asks {
+                            V::prefetch(a.wrapping_add(ahead + i * V::LANES));
+                        }
+                        let long = load::<V, I, MASKED>(a, i, masks[i]);
+                        for j in 0..J {
+                            accumulators[j][i] = V::mul_add(long, V::splat(*b.add(j)), accumulators[j][i]);
+                        }
                     }
-                    let long = load::<V, I, MASKED>(a, i, masks[i]);
-                    for j in 0..J {
-                        accumulators[j][i] = V::mul_add(long, V::splat(*b.add(j)), accumulators[j][i]);
-                    }
+                    a = a.wrapping_add(self.a.row);
+                    b = b.wrapping_add(self.b.row);
                 }
-                a = a.wrapping_add(self.a.row);
-                b = b.wrapping_add(self.b.row);
+                left = left.saturating_sub(ROWS_PER_SHARE);
             }
             for j in 0..J {
                 for i in 0..I {
@@ -230,21 +254,41 @@ pub(crate) unsafe fn outer_mult_add<V: Vector>(
     acc_row: usize,
 ) {
     let mut left = k;
-    // Four registers by four columns of `b`, or eight by two, fill half the registers of AVX-512; narrower sets have room
-    // for one column.
-    while V::LANES == 8 && left >= 4 {
-        // SAFETY: passed on to the caller; the columns of `b` and the rows of `acc` advance together.
-        unsafe { for_each_chunk_of::<V, _, 4>(n, &OuterProduct::<4> { rows, a, b, acc, acc_row }) };
-        (b.values, acc, left) = (b.values.wrapping_add(4), acc.wrapping_add(4 * acc_row), left - 4);
+    // Only the columns of `b` that go first find memory idle.
+    let chunk = if k >= 4 { 4 } else { 8 } * V::LANES;
+    let shares = rows.div_ceil(ROWS_PER_SHARE) * n.div_ceil(chunk);
+    // With one column the hardware, which follows long rows by itself, is fast enough.
+    let is_left_alone = k == 1 && a.row >= LONG_ROW;
+    let mut ahead = if is_left_alone { Ahead::none() } else { Ahead::new(a, rows, Half::Second, shares) };
+    macro_rules! take {
+        ($columns:literal, $chunks:expr) => {{
+            let body = OuterProduct::<$columns> { rows, a, b, acc, acc_row, ahead: &ahead };
+            // SAFETY: passed on to the caller; the columns of `b` and the rows of `acc` advance together.
+            unsafe { $chunks(n, &body) };
+            (b.values, acc) = (b.values.wrapping_add($columns), acc.wrapping_add($columns * acc_row));
+            left -= $columns;
+            ahead = Ahead::none();
+        }};
     }
-    while V::LANES == 8 && left >= 2 {
-        // SAFETY: as above.
-        unsafe { for_each_chunk::<V, _>(n, &OuterProduct::<2> { rows, a, b, acc, acc_row }) };
-        (b.values, acc, left) = (b.values.wrapping_add(2), acc.wrapping_add(2 * acc_row), left - 2);
+    // The shapes fill half the registers of AVX-512: two registers by eight columns of `b`, four by four, or eight by two.
+    // Narrower sets have room for one column.
+    if V::LANES == 8 {
+        while n <= 2 * V::LANES && left > 4 {
+            match left {
+                5 => take!(5, for_short_chunk::<V, _>),
+                6 => take!(6, for_short_chunk::<V, _>),
+                7 => take!(7, for_short_chunk::<V, _>),
+                _ => take!(8, for_short_chunk::<V, _>),
+            }
+        }
+        while left >= 4 {
+            take!(4, for_each_chunk_of::<V, _, 4>);
+        }
+        while left >= 2 {
+            take!(2, for_each_chunk::<V, _>);
+        }
     }
     while left > 0 {
-        // SAFETY: as above.
-        unsafe { for_each_chunk::<V, _>(n, &OuterProduct::<1> { rows, a, b, acc, acc_row }) };
-        (b.values, acc, left) = (b.values.wrapping_add(1), acc.wrapping_add(acc_row), left - 1);
+        take!(1, for_each_chunk::<V, _>);
     }
 }

@@ -4,6 +4,7 @@
 //! reasons: the caller must run on the instruction set of `V`, and the pointers, strides and lengths must describe
 //! live memory as the table of primitives says, with outputs that overlap no input.
 
+pub(crate) mod ahead;
 pub(crate) mod column;
 pub(crate) mod elementwise;
 pub(crate) mod narrow;
@@ -12,3 +13,4 @@ pub(crate) mod reduce;
 pub(crate) mod rows;
 pub(crate) mod sampled;
 pub(crate) mod sparse;
+pub(crate) mod upright;

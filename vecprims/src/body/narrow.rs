@@ -5,6 +5,7 @@
 //! `-0.0`, to which a tiny product underflows, into `+0.0`; where there is such a lane, one addition of `+0.0` at the
 //! end does the same.
 
+use super::ahead::Ahead;
 use super::column::{masks, prefetch_distance};
 use super::product::Rows;
 use super::reduce::{Aggregate, Sum, merge_registers};
@@ -35,6 +36,7 @@ pub(crate) trait RowReduction<V: Vector> {
 pub(crate) unsafe fn reduce_rows<V: Vector, R: RowReduction<V>>(
     rows: usize,
     reduction: &R,
+    ahead: &Ahead,
     out: *mut f64,
     out_row: usize,
 ) {
@@ -43,6 +45,7 @@ pub(crate) unsafe fn reduce_rows<V: Vector, R: RowReduction<V>>(
         let count = (rows - start).min(8);
         // SAFETY: passed on to the caller; the last group repeats its last row instead of reading past it.
         unsafe {
+            ahead.ask();
             let mut registers = [V::splat(0.0); 8];
             for index in 0..8 {
                 reduction.prefetch(start + index);

@@ -1,8 +1,9 @@
 //! Dot products (rules 3 and 6), several at a time so that one load serves several products.
 
-use super::column::{masks, prefetch_distance};
-use super::narrow::{self, NarrowProduct, reduce_rows, untouched_lanes};
+use super::ahead::{Ahead, Half};
+use super::narrow::{NarrowProduct, reduce_rows};
 use super::reduce::{Pending, Run, Sum, merge_registers};
+use super::upright;
 use crate::vector::Vector;
 
 /// Accumulators of the products of `R` rows with `C` rows, 32 lanes in `N` registers each.
@@ -92,6 +93,12 @@ impl Rows {
         Rows { values, row }
     }
 
+    /// Where a row begins.
+    #[inline(always)]
+    pub(super) fn pointer(self, row: usize) -> *const f64 {
+        self.values.wrapping_add(row * self.row)
+    }
+
     /// Pointers to `R` rows from `first` on.
     #[inline(always)]
     pub(super) fn pointers<const R: usize>(self, first: usize) -> [*const f64; R] {
@@ -120,13 +127,13 @@ pub(crate) unsafe fn dot_product<V: Vector, const N: usize>(
         }
         match len.div_ceil(V::LANES) {
             1 => {
-                return reduce_rows(rows, &NarrowProduct::<V, 1, false>::new(a, b, len), out, out_row);
+                return reduce_rows(rows, &NarrowProduct::<V, 1, false>::new(a, b, len), &Ahead::none(), out, out_row);
             }
             2 => {
-                return reduce_rows(rows, &NarrowProduct::<V, 2, false>::new(a, b, len), out, out_row);
+                return reduce_rows(rows, &NarrowProduct::<V, 2, false>::new(a, b, len), &Ahead::none(), out, out_row);
             }
             3 | 4 => {
-                return reduce_rows(rows, &NarrowProduct::<V, 4, false>::new(a, b, len), out, out_row);
+                return reduce_rows(rows, &NarrowProduct::<V, 4, false>::new(a, b, len), &Ahead::none(), out, out_row);
             }
             _ => {}
         }
@@ -151,25 +158,32 @@ pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
-        match len.div_ceil(V::LANES) {
-            1 if k > 1 => return narrow_groups::<V, 1>((rows, len, k), a, bt, out, out_row),
-            2 if k > 1 => return narrow_groups::<V, 2>((rows, len, k), a, bt, out, out_row),
-            1 => return narrow_columns::<V, 1>((rows, len, k), a, bt, out, out_row),
-            2 => return narrow_columns::<V, 2>((rows, len, k), a, bt, out, out_row),
-            3 | 4 => return narrow_columns::<V, 4>((rows, len, k), a, bt, out, out_row),
-            _ => {}
+        if k == 1 {
+            match len.div_ceil(V::LANES) {
+                1 => return narrow_products::<V, 1>(rows, len, a, bt, out, out_row),
+                2 => return narrow_products::<V, 2>(rows, len, a, bt, out, out_row),
+                3 | 4 => return narrow_products::<V, 4>(rows, len, a, bt, out, out_row),
+                _ => {}
+            }
         }
+        let mut row = if k == 1 { 0 } else { upright_groups::<V>((rows, len, k), a, bt, out, out_row) };
+        let ahead = if row > 0 {
+            Ahead::none()
+        } else {
+            Ahead::new(a, rows, Half::First, rows.div_ceil(if k == 1 { 4 } else { 2 }))
+        };
         let run = Run::new::<N>(len);
         let mut pending = Pending::new(|value| value);
-        let mut row = 0;
         // The shapes fill half the registers of AVX-512; narrower sets have room for one product.
         if V::LANES == 8 && k == 1 {
             while row + 4 <= rows {
+                ahead.ask();
                 push_products::<V, N, 4, 1, _>(&mut pending, a, bt, (row, 0), run, out, out_row);
                 row += 4;
             }
         }
         while V::LANES == 8 && row + 2 <= rows {
+            ahead.ask();
             let mut column = 0;
             while column + 2 <= k {
                 push_products::<V, N, 2, 2, _>(&mut pending, a, bt, (row, column), run, out, out_row);
@@ -190,80 +204,43 @@ pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
     }
 }
 
-/// [`vect_mat_mult`] for rows in `T` registers, of which eight rows stay there while all columns pass by.
+/// [`vect_mat_mult`] for whole groups of rows of at most 16 values; says how many rows that are.
 #[inline(always)]
-unsafe fn narrow_groups<V: Vector, const T: usize>(
+unsafe fn upright_groups<V: Vector>(
     (rows, len, k): (usize, usize, usize),
     a: Rows,
     bt: Rows,
     out: *mut f64,
     out_row: usize,
-) {
-    // SAFETY: passed on to the caller; the last group repeats its last row instead of reading past it.
-    unsafe {
-        let (masks, ahead) = (masks::<V, T>(len), prefetch_distance(a.row));
-        let mut start = 0;
-        while start < rows {
-            let count = (rows - start).min(8);
-            let mut group = [[V::splat(0.0); T]; 8];
-            for r in 0..8 {
-                let row = a.values.wrapping_add((start + r.min(count - 1)) * a.row);
-                for t in 0..T {
-                    V::prefetch(row.wrapping_add(ahead + t * V::LANES));
-                    group[r][t] = narrow::load_part::<V, T>(row, t, masks[t]);
-                }
+) -> usize {
+    let groups = rows / V::LANES;
+    let ahead = Ahead::new(a, rows, Half::First, groups);
+    macro_rules! of_length {
+        ($($length:literal)*) => {
+            match len {
+                // SAFETY: passed on to the caller.
+                $($length => unsafe { upright::products::<V, $length>((groups, k), a, bt, &ahead, out, out_row) },)*
+                _ => return 0,
             }
-            for column in 0..k {
-                let [factors] = bt.pointers(column);
-                let mut shared = [V::splat(0.0); T];
-                for t in 0..T {
-                    shared[t] = narrow::load_part::<V, T>(factors, t, masks[t]);
-                }
-                let mut registers = [V::splat(0.0); 8];
-                for r in 0..8 {
-                    let mut products = [V::splat(0.0); T];
-                    for t in 0..T {
-                        products[t] = V::mul_add(group[r][t], shared[t], V::splat(0.0));
-                    }
-                    registers[r] = merge_registers::<V, Sum, T>(products);
-                }
-                let merged = V::reduce_eight::<Sum>(registers);
-                for r in 0..count {
-                    *out.add((start + r) * out_row + column) = merged[r] + untouched_lanes(len);
-                }
-            }
-            start += 8;
-        }
+        };
     }
+    of_length!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+    groups * V::LANES
 }
 
-/// Rows that stay in the first-level cache while every column passes over them.
-const NARROW_ROWS: usize = 64;
-
-/// [`vect_mat_mult`] for rows in `T` registers.
+/// [`vect_mat_mult`] for one column and rows in `T` registers.
 #[inline(always)]
-unsafe fn narrow_columns<V: Vector, const T: usize>(
-    (rows, len, k): (usize, usize, usize),
+unsafe fn narrow_products<V: Vector, const T: usize>(
+    rows: usize,
+    len: usize,
     a: Rows,
-    bt: Rows,
+    b: Rows,
     out: *mut f64,
     out_row: usize,
 ) {
-    let mut start = 0;
-    while start < rows {
-        let count = (rows - start).min(NARROW_ROWS);
-        let [first] = a.pointers(start);
-        for column in 0..k {
-            let [factors] = bt.pointers(column);
-            // SAFETY: passed on to the caller.
-            unsafe {
-                let tile = Rows::new(first, a.row);
-                let products = NarrowProduct::<V, T, true>::new(tile, Rows::new(factors, 0), len);
-                reduce_rows(count, &products, out.add(start * out_row + column), out_row);
-            }
-        }
-        start += count;
-    }
+    let ahead = Ahead::new(a, rows, Half::First, rows.div_ceil(8));
+    // SAFETY: passed on to the caller.
+    unsafe { reduce_rows(rows, &NarrowProduct::<V, T, true>::new(a, b, len), &ahead, out, out_row) }
 }
 
 /// Computes `R * C` products from (`row`, `column`) on and lets them wait for their last merges.

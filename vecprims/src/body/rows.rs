@@ -1,5 +1,6 @@
 //! Aggregates of rows and of whole units (rules 3, 4 and 7), dense and by position.
 
+use super::ahead::Ahead;
 use super::narrow::{NarrowAggregate, reduce_rows};
 use super::product::Rows;
 use super::reduce::{
@@ -29,13 +30,13 @@ pub(crate) unsafe fn row_agg<V: Vector, A: Aggregate, const N: usize>(
         }
         match len.div_ceil(V::LANES) {
             1 => {
-                return reduce_rows(rows, &NarrowAggregate::<V, A, 1>::new(tile, len), out, out_row);
+                return reduce_rows(rows, &NarrowAggregate::<V, A, 1>::new(tile, len), &Ahead::none(), out, out_row);
             }
             2 => {
-                return reduce_rows(rows, &NarrowAggregate::<V, A, 2>::new(tile, len), out, out_row);
+                return reduce_rows(rows, &NarrowAggregate::<V, A, 2>::new(tile, len), &Ahead::none(), out, out_row);
             }
             3 | 4 => {
-                return reduce_rows(rows, &NarrowAggregate::<V, A, 4>::new(tile, len), out, out_row);
+                return reduce_rows(rows, &NarrowAggregate::<V, A, 4>::new(tile, len), &Ahead::none(), out, out_row);
             }
             _ => {}
         }

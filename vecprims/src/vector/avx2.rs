@@ -1,6 +1,6 @@
 //! AVX2 with FMA: 4 lanes, predicated by registers of sign bits.
 
-use super::{BLOCK, Merge, Vector, register_methods};
+use super::{BLOCK, COLUMNS, Merge, Vector, register_methods};
 use std::arch::x86_64::*;
 use std::mem::transmute;
 
@@ -27,6 +27,22 @@ unsafe fn merge_halves<M: Merge>(x: Avx2, y: Avx2) -> Avx2 {
         let low = _mm256_permute2f128_pd::<0x20>(x.0, y.0);
         let high = _mm256_permute2f128_pd::<0x31>(x.0, y.0);
         M::merge(Avx2(low), Avx2(high))
+    }
+}
+
+/// The columns of four rows.
+#[inline(always)]
+unsafe fn turned(rows: [__m256d; 4]) -> [Avx2; 4] {
+    // SAFETY: register operations of the instruction set that the caller runs on.
+    unsafe {
+        let [even, odd] = [_mm256_unpacklo_pd(rows[0], rows[1]), _mm256_unpackhi_pd(rows[0], rows[1])];
+        let [later_even, later_odd] = [_mm256_unpacklo_pd(rows[2], rows[3]), _mm256_unpackhi_pd(rows[2], rows[3])];
+        [
+            Avx2(_mm256_permute2f128_pd::<0x20>(even, later_even)),
+            Avx2(_mm256_permute2f128_pd::<0x20>(odd, later_odd)),
+            Avx2(_mm256_permute2f128_pd::<0x31>(even, later_even)),
+            Avx2(_mm256_permute2f128_pd::<0x31>(odd, later_odd)),
+        ]
     }
 }
 
@@ -99,6 +115,24 @@ impl Vector for Avx2 {
             let [low, high] = transmute::<[f64; BLOCK], [__m256d; 2]>(block);
             _mm256_maskstore_pd(values, first_of_four(count.min(4)), low);
             _mm256_maskstore_pd(values.wrapping_add(4), first_of_four(count.max(4) - 4), high);
+        };
+        fn load_columns(values: *const f64, row: usize) -> [Self; BLOCK] = {
+            let rows = [0, 1, 2, 3].map(|r| _mm256_loadu_pd(values.wrapping_add(r * row)));
+            let mut columns = [Avx2(_mm256_setzero_pd()); BLOCK];
+            columns[..4].copy_from_slice(&turned(rows));
+            columns
+        };
+        fn load_column(values: *const f64, row: usize) -> Self = Avx2(_mm256_set_pd(
+            *values.add(3 * row), *values.add(2 * row), *values.add(row), *values));
+        fn store_columns(columns: [Self; COLUMNS], values: *mut f64, row: usize) = {
+            for (r, cells) in turned(columns.map(|column| column.0)).into_iter().enumerate() {
+                _mm256_storeu_pd(values.add(r * row), cells.0);
+            }
+        };
+        fn store_column(column: Self, values: *mut f64, row: usize) = {
+            for (r, cell) in transmute::<__m256d, [f64; 4]>(column.0).into_iter().enumerate() {
+                *values.add(r * row) = cell;
+            }
         };
     }
 }

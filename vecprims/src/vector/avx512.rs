@@ -1,6 +1,6 @@
 //! AVX-512: 8 lanes, predicated by mask registers.
 
-use super::{BLOCK, Merge, Vector, register_methods};
+use super::{BLOCK, COLUMNS, Merge, Vector, register_methods};
 use std::arch::x86_64::*;
 use std::mem::transmute;
 
@@ -41,6 +41,30 @@ unsafe fn merge_quarters<M: Merge>(x: Avx512, y: Avx512) -> Avx512 {
 unsafe fn merge_neighbours<M: Merge>(x: Avx512, y: Avx512) -> Avx512 {
     // SAFETY: register operations of the instruction set that the caller runs on.
     unsafe { M::merge(Avx512(_mm512_unpacklo_pd(x.0, y.0)), Avx512(_mm512_unpackhi_pd(x.0, y.0))) }
+}
+
+/// Four columns of eight rows.
+#[inline(always)]
+unsafe fn four_columns(values: *const f64, row: usize) -> [Avx512; 4] {
+    // SAFETY: loads of the caller's rows, and register operations of the instruction set that it runs on.
+    unsafe {
+        // Rows `r` and `r + 4` in one register.
+        let mut rows = [_mm512_setzero_pd(); 4];
+        for r in 0..4 {
+            let lower = _mm512_castpd256_pd512(_mm256_loadu_pd(values.wrapping_add(r * row)));
+            rows[r] = _mm512_mask_broadcast_f64x4(lower, 0xF0, _mm256_loadu_pd(values.wrapping_add((r + 4) * row)));
+        }
+        let [even, odd] = [_mm512_unpacklo_pd(rows[0], rows[1]), _mm512_unpackhi_pd(rows[0], rows[1])];
+        let [later_even, later_odd] = [_mm512_unpacklo_pd(rows[2], rows[3]), _mm512_unpackhi_pd(rows[2], rows[3])];
+        let left = _mm512_set_epi64(13, 12, 5, 4, 9, 8, 1, 0);
+        let right = _mm512_set_epi64(15, 14, 7, 6, 11, 10, 3, 2);
+        [
+            Avx512(_mm512_permutex2var_pd(even, left, later_even)),
+            Avx512(_mm512_permutex2var_pd(odd, left, later_odd)),
+            Avx512(_mm512_permutex2var_pd(even, right, later_even)),
+            Avx512(_mm512_permutex2var_pd(odd, right, later_odd)),
+        ]
+    }
 }
 
 impl Vector for Avx512 {
@@ -93,6 +117,32 @@ impl Vector for Avx512 {
         fn max(x: Self, y: Self) -> Self = {
             let nan = _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(x.0, x.0);
             Avx512(_mm512_mask_blend_pd(nan, _mm512_max_pd(x.0, y.0), x.0))
+        };
+        fn load_columns(values: *const f64, row: usize) -> [Self; BLOCK] = {
+            let [left, right] = [four_columns(values, row), four_columns(values.wrapping_add(4), row)];
+            [left[0], left[1], left[2], left[3], right[0], right[1], right[2], right[3]]
+        };
+        fn load_column(values: *const f64, row: usize) -> Self =
+            Avx512(_mm512_i64gather_pd::<8>(_mm512_mullo_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(row as i64)), values));
+        fn store_columns(columns: [Self; COLUMNS], values: *mut f64, row: usize) = {
+            let [even, odd] = [_mm512_unpacklo_pd(columns[0].0, columns[1].0), _mm512_unpackhi_pd(columns[0].0, columns[1].0)];
+            let [right_even, right_odd] =
+                [_mm512_unpacklo_pd(columns[2].0, columns[3].0), _mm512_unpackhi_pd(columns[2].0, columns[3].0)];
+            for (r, (left, right)) in [(even, right_even), (odd, right_odd)].into_iter().enumerate() {
+                let [first, later] = [
+                    _mm512_permutex2var_pd(left, _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0), right),
+                    _mm512_permutex2var_pd(left, _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4), right),
+                ];
+                _mm256_storeu_pd(values.add(r * row), _mm512_castpd512_pd256(first));
+                _mm256_storeu_pd(values.add((r + 2) * row), _mm512_extractf64x4_pd::<1>(first));
+                _mm256_storeu_pd(values.add((r + 4) * row), _mm512_castpd512_pd256(later));
+                _mm256_storeu_pd(values.add((r + 6) * row), _mm512_extractf64x4_pd::<1>(later));
+            }
+        };
+        fn store_column(column: Self, values: *mut f64, row: usize) = {
+            for (r, cell) in transmute::<__m512d, [f64; 8]>(column.0).into_iter().enumerate() {
+                *values.add(r * row) = cell;
+            }
         };
     }
 }

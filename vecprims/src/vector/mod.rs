@@ -18,6 +18,9 @@ pub(crate) use portable::Portable;
 /// Values that element-wise bodies hand to the scalar references at a time.
 pub(crate) const BLOCK: usize = 8;
 
+/// The columns that are stored at a time.
+pub(crate) const COLUMNS: usize = 4;
+
 /// How two accumulators become one.
 pub(crate) trait Merge {
     /// Merges lane by lane; `x` is the lane with the smaller number.
@@ -79,6 +82,15 @@ pub(crate) trait Vector: Copy {
     unsafe fn load_block(values: *const f64, count: usize) -> [f64; BLOCK];
     /// Stores the first `count` values of a block.
     unsafe fn store_block(block: [f64; BLOCK], values: *mut f64, count: usize);
+    /// Loads `LANES` rows of `LANES` values, `row` values apart, as one register for each column, in the first `LANES` of
+    /// the result.
+    unsafe fn load_columns(values: *const f64, row: usize) -> [Self; BLOCK];
+    /// Loads one value of each of `LANES` rows.
+    unsafe fn load_column(values: *const f64, row: usize) -> Self;
+    /// Stores `LANES` rows, `row` values apart, of columns side by side.
+    unsafe fn store_columns(columns: [Self; COLUMNS], values: *mut f64, row: usize);
+    /// Stores one value of each of `LANES` rows.
+    unsafe fn store_column(column: Self, values: *mut f64, row: usize);
 }
 
 /// Writes out the methods of an implementation: each is one expression over intrinsics.

@@ -1,0 +1,94 @@
+//! Products of short rows with several columns: lanes are rows, so that they never merge. As many rows as a register has
+//! lanes are turned into columns, one in each register, and the tree of rule 3 runs over registers.
+//!
+//! As in [`super::narrow`], lanes that no row reaches are left out, and one addition of `+0.0` stands for them. It also
+//! makes up for products being multiplications here: accumulators that start at `+0.0` differ from these in the sign of
+//! zeros alone.
+
+use super::ahead::Ahead;
+use super::column::prefetch_distance;
+use super::product::Rows;
+use crate::vector::{COLUMNS, Vector};
+
+/// The products of `groups` times `V::LANES` rows of `L` values, at most 16, with the `k` rows of `bt`:
+/// `out[r * out_row + c]`.
+#[inline(always)]
+pub(crate) unsafe fn products<V: Vector, const L: usize>(
+    (groups, k): (usize, usize),
+    a: Rows,
+    bt: Rows,
+    ahead: &Ahead,
+    out: *mut f64,
+    out_row: usize,
+) {
+    let distance = prefetch_distance(a.row);
+    for group in 0..groups {
+        let (rows, out) = (a.pointer(group * V::LANES), out.wrapping_add(group * V::LANES * out_row));
+        // SAFETY: passed on to the caller.
+        unsafe {
+            ahead.ask();
+            for line in 0..(V::LANES * L).div_ceil(8) {
+                V::prefetch(rows.wrapping_add(distance + 8 * line));
+            }
+            let columns = columns::<V, L>(rows, a.row);
+            let mut column = 0;
+            while column + COLUMNS <= k {
+                let mut products = [V::splat(0.0); COLUMNS];
+                for c in 0..COLUMNS {
+                    products[c] = product::<V, L>(&columns, bt.pointer(column + c));
+                }
+                V::store_columns(products, out.wrapping_add(column), out_row);
+                column += COLUMNS;
+            }
+            while column < k {
+                let product = product::<V, L>(&columns, bt.pointer(column));
+                V::store_column(product, out.wrapping_add(column), out_row);
+                column += 1;
+            }
+        }
+    }
+}
+
+/// The columns of a group of rows.
+#[inline(always)]
+unsafe fn columns<V: Vector, const L: usize>(rows: *const f64, row: usize) -> [V; L] {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let mut columns = [V::splat(0.0); L];
+        let mut done = 0;
+        while done + V::LANES <= L {
+            let block = V::load_columns(rows.add(done), row);
+            for (column, cells) in columns[done..].iter_mut().zip(block).take(V::LANES) {
+                *column = cells;
+            }
+            done += V::LANES;
+        }
+        while done < L {
+            columns[done] = V::load_column(rows.add(done), row);
+            done += 1;
+        }
+        columns
+    }
+}
+
+/// The products of the rows with one column.
+#[inline(always)]
+unsafe fn product<V: Vector, const L: usize>(columns: &[V; L], factors: *const f64) -> V {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let mut cells = [V::splat(0.0); L];
+        for j in 0..L {
+            cells[j] = V::mul(columns[j], V::splat(*factors.add(j)));
+        }
+        let mut width = 8;
+        while width > 0 {
+            for j in 0..width {
+                if j + width < L {
+                    cells[j] = V::add(cells[j], cells[j + width]);
+                }
+            }
+            width /= 2;
+        }
+        V::add(cells[0], V::splat(0.0))
+    }
+}
