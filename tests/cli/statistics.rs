@@ -31,10 +31,13 @@ const COUNTS: &[&str] = &[
     "cplans",
     "operators_compiled",
     "plan_cache_hits",
+    "code_generated",
+    "code_restored",
     "code_bytes",
     "genexec_calls",
     "genexec_cells",
     "genexec_rows",
+    "genexec_interpreted",
     "bytes_allocated",
     "bytes_fresh",
 ];
