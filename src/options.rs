@@ -193,7 +193,8 @@ impl CompileOptions {
         })?
         .with_threads(self.threads());
         if self.backend == BackendKind::Tiered {
-            backend = backend.with_interpreter(Box::new(self.interpreter()));
+            // The other half of the threads runs operators.
+            backend = backend.with_interpreter(Box::new(self.interpreter())).with_threads(self.threads().div_ceil(2));
         }
         let folder = self.code_folder.as_ref().filter(|_| self.plan_cache);
         // A folder that cannot be used, for whatever reason, is as good as an empty one.

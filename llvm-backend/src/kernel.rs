@@ -13,7 +13,7 @@ use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_skeletons::abi::{Context, Kernel, Main, NativeKernel, Output, Unit};
 use fuseline_skeletons::backend::BackendError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -45,9 +45,36 @@ pub(crate) struct LazyKernel {
     scratch: ScratchNeed,
     dense: Option<Arc<LazyCode>>,
     sparse: Option<Arc<LazyCode>>,
-    /// Runs units whose code is on its way.
-    meanwhile: Option<Arc<dyn Kernel>>,
+    meanwhile: Option<Meanwhile>,
     machinery: Arc<Machinery>,
+}
+
+/// Runs units whose code is on its way.
+struct Meanwhile {
+    kernel: Arc<dyn Kernel>,
+    /// The most scratch that it would have needed for any unit so far.
+    scratch: AtomicUsize,
+}
+
+impl Meanwhile {
+    fn genexec(&self, context: &mut Context<'_>, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
+        let needed = self.scratch.load(Ordering::Relaxed);
+        if context.scratch.len() >= needed {
+            return self.kernel.genexec(context, unit, outputs);
+        }
+        // The unit was prepared before it was known that it has no code: the first of its entry point.
+        let mut scratch = vec![0.0; needed];
+        let mut context = Context { scalars: context.scalars, scratch: &mut scratch };
+        self.kernel.genexec(&mut context, unit, outputs);
+    }
+
+    fn scratch_len(&self, rows_or_positions: usize, max_vector: usize) -> usize {
+        let needed = self.kernel.scratch_len(rows_or_positions, max_vector);
+        if needed > self.scratch.load(Ordering::Relaxed) {
+            self.scratch.fetch_max(needed, Ordering::Relaxed);
+        }
+        needed
+    }
 }
 
 impl std::fmt::Debug for LazyKernel {
@@ -77,7 +104,7 @@ impl LazyKernel {
             scratch,
             dense: code_of(Entry::Dense),
             sparse: code_of(Entry::Sparse),
-            meanwhile,
+            meanwhile: meanwhile.map(|kernel| Meanwhile { kernel, scratch: AtomicUsize::new(0) }),
             machinery: Arc::clone(machinery),
         };
         let later = groups.iter().skip(1).flat_map(|group| group.entries.iter().copied()).collect();
@@ -101,6 +128,12 @@ impl LazyKernel {
     /// Whether units need not wait for code.
     pub(crate) fn has_interpreter(&self) -> bool {
         self.meanwhile.is_some()
+    }
+
+    /// Whether code is on its way.
+    fn awaits_code(&self) -> bool {
+        let is_awaited = |lazy: &Arc<LazyCode>| lazy.is_requested.load(Ordering::Acquire) && lazy.code.get().is_none();
+        [&self.dense, &self.sparse].into_iter().flatten().any(is_awaited)
     }
 
     fn first(&self) -> &LazyCode {
@@ -206,8 +239,15 @@ impl Kernel for LazyKernel {
     }
 
     fn scratch_len(&self, rows_or_positions: usize, max_vector: usize) -> usize {
-        let meanwhile = self.meanwhile.as_ref().map_or(0, |kernel| kernel.scratch_len(rows_or_positions, max_vector));
-        self.scratch.values(rows_or_positions, max_vector).max(meanwhile)
+        let own = self.scratch.values(rows_or_positions, max_vector);
+        match &self.meanwhile {
+            Some(meanwhile) => {
+                let other = meanwhile.scratch_len(rows_or_positions, max_vector);
+                // What no code will use is kept out of the way: scratch memory stays in the cache.
+                if self.awaits_code() { own.max(other) } else { own }
+            }
+            None => own,
+        }
     }
 
     /// Runs one unit. The first dense or sparse one may wait for its code, or not find it yet.

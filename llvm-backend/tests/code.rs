@@ -71,6 +71,10 @@ impl Shelf {
         Arc::new(Shelf { is_shut: Mutex::new(true), ..Shelf::default() })
     }
 
+    fn close(&self) {
+        *self.is_shut.lock().unwrap() = true;
+    }
+
     fn open(&self) {
         *self.is_shut.lock().unwrap() = false;
         self.opened.notify_all();
@@ -303,6 +307,16 @@ fn units_are_interpreted_until_their_code_is_there() {
     let compiled = backend.compile(&plan(4)).unwrap();
     assert_eq!([run(&compiled, false), run(&compiled, true)], [expected(4); 2]);
     assert_eq!((interpreted(), origins(&backend)), (before, (0, 2)));
+    // Nor does what is there for dense units keep sparse ones waiting.
+    shelf.kept.lock().unwrap().retain(|key, _| !key.contains("genexec_sparse"));
+    shelf.close();
+    let backend = shelf.on(LlvmOptions::default()).with_interpreter(Box::new(interpreter.clone()));
+    let compiled = backend.compile(&plan(4)).unwrap();
+    for (is_sparse, units) in [(false, 0), (true, 1), (false, 1), (true, 2)] {
+        assert_eq!(run(&compiled, is_sparse), expected(4));
+        assert_eq!(interpreted(), before + units);
+    }
+    shelf.open();
 }
 
 /// Many threads run units of one plan: its code is generated once.
