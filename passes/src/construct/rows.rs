@@ -51,7 +51,7 @@ pub(super) fn main_input(context: &Context<'_>, members: &[HopId], root: HopId) 
     };
     let is_bindable = |&id: &HopId| {
         let size = &context.hop(id).size;
-        members.binary_search(&id).is_err() && size.is_matrix() && size.rows == rows
+        size.rows == rows && size.is_matrix() && members.binary_search(&id).is_err()
     };
     let suits = |&main: &HopId| {
         final_product.is_none_or(|(left, right)| {
@@ -67,10 +67,13 @@ pub(super) fn main_input(context: &Context<'_>, members: &[HopId], root: HopId) 
         ids.sort_by_key(|&id| (std::cmp::Reverse(context.hop(id).size.cells()), id));
         ids
     };
-    let by_row = with_op(|op| !matches!(op, HopOp::MatMul | HopOp::Index));
-    let by_row = by_size(&mut by_row.flat_map(|&id| context.hop(id).inputs.iter().copied()));
-    let by_column = by_size(&mut with_op(|op| *op == HopOp::Index).map(|&id| context.hop(id).inputs[0]));
-    factors.chain(lefts).filter(is_bindable).chain(by_row).chain(by_column).find(suits)
+    let by_row = || {
+        let members = with_op(|op| !matches!(op, HopOp::MatMul | HopOp::Index));
+        by_size(&mut members.flat_map(|&id| context.hop(id).inputs.iter().copied())).into_iter().find(suits)
+    };
+    let by_column =
+        || by_size(&mut with_op(|op| *op == HopOp::Index).map(|&id| context.hop(id).inputs[0])).into_iter().find(suits);
+    factors.chain(lefts).filter(is_bindable).find(suits).or_else(by_row).or_else(by_column)
 }
 
 /// The members whose rows are known to be as long as those of the main input.

@@ -289,12 +289,13 @@ impl<'a> SearchSpace<'a> {
 }
 
 /// The operator if it can be constructed, as a Cell operator where that does a Row operator's work.
-pub(crate) fn constructible(context: &Context<'_>, operator: Operator) -> Option<Operator> {
+pub(crate) fn constructible(context: &Context<'_>, mut operator: Operator) -> Option<Operator> {
     if operator.template == Some(TemplateType::Row) && !needs_rows(context, &operator.members, operator.root) {
-        let cell = Operator { template: Some(TemplateType::Cell), ..operator.clone() };
-        if is_constructible(context, &cell) {
-            return Some(cell);
+        operator.template = Some(TemplateType::Cell);
+        if is_constructible(context, &operator) {
+            return Some(operator);
         }
+        operator.template = Some(TemplateType::Row);
     }
     is_constructible(context, &operator).then_some(operator)
 }

@@ -8,40 +8,43 @@ use smallvec::SmallVec;
 /// A branch of the search for operators: the producers that are cut off, and those that are included for good.
 #[derive(Clone, Default)]
 pub(super) struct Branch {
-    pub(super) cut: SmallVec<[Position; 8]>,
-    included: SmallVec<[Position; 16]>,
+    pub(super) cut: GroupSet,
+    included: GroupSet,
     /// Entries, by group and number, that are not continued with.
-    pub(super) refused: SmallVec<[(Position, usize); 2]>,
+    pub(super) refused: SmallVec<[(Position, u32); 2]>,
 }
 
 /// What can be decided about operators that have grown.
 #[derive(Default)]
 pub(super) struct Decisions {
     /// The interesting producers among the members.
-    pub(super) producers: Vec<Position>,
+    pub(super) producers: GroupSet,
     /// The entries that were continued with though another one has references that they lack: an Outer operator reaches
     /// one product or the other.
-    pub(super) entries: Vec<(Position, usize)>,
+    pub(super) entries: SmallVec<[(Position, u32); 2]>,
 }
 
 impl Branch {
-    /// The first group about which something is decided.
-    pub(super) fn first_decided(&self) -> Option<Position> {
-        self.cut.iter().copied().chain(self.refused.iter().map(|&(position, _)| position)).min()
+    /// The groups about which something is decided.
+    pub(super) fn decided(&self) -> GroupSet {
+        self.refused.iter().fold(self.cut.clone(), |mut decided, &(position, _)| {
+            decided.insert(position);
+            decided
+        })
     }
 
     /// The producers that may still be cut off.
     pub(super) fn undecided(&self, decisions: &Decisions) -> GroupSet {
-        decisions.producers.iter().filter(|producer| !self.included.contains(producer)).copied().collect()
+        decisions.producers.without(&self.included)
     }
 
     /// For each of these producers the branch that cuts it off and includes what comes after it; for each of these
     /// entries, which have alternatives, the branch that refuses it.
-    pub(super) fn split(&self, open: &GroupSet, entries: &[(Position, usize)], branches: &mut Vec<Branch>) {
-        for (number, &producer) in open.iter().enumerate() {
+    pub(super) fn split(&self, open: &GroupSet, entries: &[(Position, u32)], branches: &mut Vec<Branch>) {
+        for producer in open.iter() {
             let mut branch = self.clone();
-            branch.cut.push(producer);
-            branch.included.extend_from_slice(&open[number + 1..]);
+            branch.cut.insert(producer);
+            branch.included = branch.included.union(&open.after(producer));
             branches.push(branch);
         }
         for &entry in entries {

@@ -111,9 +111,9 @@ fn union(
 ) -> Option<(Candidate, Group)> {
     let forms: Vec<&Group> = parts.iter().map(|(_, form)| *form).collect();
     let group = Group::all(context, model, &forms)?;
-    let reads: GroupSet = parts.iter().flat_map(|(candidate, _)| candidate.reads.iter().copied()).collect();
+    let reads: GroupSet = parts.iter().flat_map(|(candidate, _)| candidate.reads.iter()).collect();
     // What one fuses another need not read: the union with its operator that fuses it, too, is the one to take.
-    let is_fused = |&read: &Position| group.members.binary_search(&member(read)).is_ok();
+    let is_fused = |read: Position| group.members.binary_search(&member(read)).is_ok();
     if reads.iter().any(is_fused) || group.seconds.is_infinite() {
         return None;
     }

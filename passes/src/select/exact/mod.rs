@@ -12,6 +12,7 @@ mod components;
 mod elimination;
 mod factor;
 mod group_set;
+mod growth;
 mod merged;
 mod operators;
 mod problem;

@@ -9,6 +9,7 @@
 //! reads, and a group is given up that costs more to materialise than all its readers together gain by reading it.
 
 use super::factor::Factor;
+use super::group_set::GroupSet;
 use super::operators::{Candidate, Groups, Position};
 use fuseline_ir::hop::HopId;
 use std::cmp::Reverse;
@@ -36,30 +37,29 @@ impl Problem {
     /// The problem of a partition, or none if it is too large. The search for operators ends after `limit` branches:
     /// then some groups have floors. Groups for which `keeps_all` keep the candidates that others dominate.
     pub(super) fn new(groups: &mut Groups<'_>, limit: u64, keeps_all: impl Fn(HopId) -> bool) -> Option<Problem> {
-        let required = groups.required();
+        let mut pending = groups.required();
+        let always: GroupSet = pending.iter().copied().collect();
         let mut variables = BTreeMap::new();
-        let mut pending = required.clone();
         while let Some(group) = pending.pop() {
             if variables.contains_key(&group) {
                 continue;
             }
-            if variables.len() >= MAX_GROUPS || groups.visited > limit.saturating_mul(VISITS_PER_BRANCH) {
+            if variables.len() >= MAX_GROUPS || groups.visited() > limit.saturating_mul(VISITS_PER_BRANCH) {
                 return None;
             }
             // No group may use up what the others need.
             let share = (limit.saturating_sub(groups.branches) / 2).max(LEAST_BRANCHES);
             let found = groups.candidates(group, share);
-            let is_required = |position: &Position| required.binary_search(position).is_ok();
             let mut candidates = found.list;
             for candidate in &mut candidates {
-                candidate.reads = candidate.reads.iter().copied().filter(|read| !is_required(read)).collect();
+                candidate.reads = candidate.reads.without(&always);
             }
             if !keeps_all(groups.partition.members[group]) {
                 candidates = undominated(candidates);
             }
-            pending.extend(candidates.iter().flat_map(|candidate| candidate.reads.iter().copied()));
+            pending.extend(candidates.iter().flat_map(|candidate| candidate.reads.iter()));
             let floor = (!found.is_complete).then(|| groups.floor(group));
-            let variable = Variable { group, is_required: is_required(&group), candidates, floor };
+            let variable = Variable { group, is_required: always.contains(group), candidates, floor };
             variables.insert(group, variable);
         }
         Some(Problem { variables: variables.into_values().collect() })
@@ -143,7 +143,7 @@ impl Problem {
         for variable in self.variables.iter().rev() {
             if variable.is_required || is_read.contains(&variable.group) {
                 let cheapest = variable.cheapest(|group| is_materialized.get(&group) == Some(&true))?;
-                is_read.extend(cheapest.reads.iter().copied());
+                is_read.extend(cheapest.reads.iter());
                 operators.push(cheapest);
             }
         }
@@ -192,11 +192,10 @@ impl Variable {
     fn gains(&self) -> Gains {
         let mut gains = Gains::new();
         for (number, candidate) in self.candidates.iter().enumerate() {
-            for &read in candidate.reads.iter() {
+            for read in candidate.reads.iter() {
+                let others = candidate.reads.without(&GroupSet::from_iter([read]));
                 // None before it, being cheaper, can do with no more reads: they would dominate it.
-                let replaces =
-                    |other: &&Candidate| other.reads.is_subset(&candidate.reads) && !other.reads.contains(read);
-                let replacement = self.candidates[number + 1..].iter().find(replaces);
+                let replacement = self.candidates[number + 1..].iter().find(|other| other.reads.is_subset(&others));
                 let gain = replacement.map_or(f64::INFINITY, |other| other.seconds - candidate.seconds);
                 let most = gains.entry(read).or_insert(0.0);
                 *most = f64::max(*most, gain);
@@ -207,8 +206,12 @@ impl Variable {
 
     /// The variables that candidates read, ascending.
     fn reads(&self, variable_of: &BTreeMap<Position, usize>) -> Vec<usize> {
-        let mut reads: Vec<usize> =
-            self.candidates.iter().flat_map(|candidate| candidate.reads.iter()).map(|read| variable_of[read]).collect();
+        let mut reads: Vec<usize> = self
+            .candidates
+            .iter()
+            .flat_map(|candidate| candidate.reads.iter())
+            .map(|read| variable_of[&read])
+            .collect();
         reads.sort_unstable();
         reads.dedup();
         reads
@@ -218,7 +221,7 @@ impl Variable {
     fn scope(&self, variable_of: &BTreeMap<Position, usize>) -> Vec<usize> {
         let mut scope = self.reads(variable_of);
         let reading = |variable: usize| {
-            let reads = |candidate: &&Candidate| candidate.reads.iter().any(|read| variable_of[read] == variable);
+            let reads = |candidate: &&Candidate| candidate.reads.iter().any(|read| variable_of[&read] == variable);
             self.candidates.iter().filter(reads).count()
         };
         if scope.len() > MAX_SCOPE {
@@ -235,7 +238,7 @@ impl Variable {
         let otherwise = self.floor.filter(|_| with_floors).unwrap_or(f64::INFINITY);
         let mut cost = Factor::uniform(scope, otherwise);
         for candidate in &self.candidates {
-            let bit = |read: &Position| cost.scope.binary_search(&variable_of[read]).map_or(0, |bit| 1 << bit);
+            let bit = |read: Position| cost.scope.binary_search(&variable_of[&read]).map_or(0, |bit| 1 << bit);
             let index: usize = candidate.reads.iter().map(bit).sum();
             cost.table[index] = cost.table[index].min(candidate.seconds);
         }
@@ -248,7 +251,7 @@ impl Variable {
 
     /// The cheapest operator that reads only what is materialised.
     pub(super) fn cheapest(&self, is_materialized: impl Fn(Position) -> bool) -> Option<&Candidate> {
-        self.candidates.iter().find(|candidate| candidate.reads.iter().all(|&read| is_materialized(read)))
+        self.candidates.iter().find(|candidate| candidate.reads.iter().all(&is_materialized))
     }
 }
 

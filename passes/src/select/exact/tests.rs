@@ -1,5 +1,6 @@
 //! The exact solver against a naive one, against enumeration, and at the end of its budgets.
 
+mod group_sets;
 mod multi_aggregates;
 
 use super::super::enumerate::{self, Found};
@@ -392,15 +393,4 @@ fn partitions_of_up_to_40_points_are_proven_optimal() {
         );
     }
     assert!(decided > 100 && all_proven * 100 >= decided * 98, "{all_proven} of {decided} proven");
-}
-
-/// Groups that share a bit of the signature are still different.
-#[test]
-fn sets_of_groups_are_told_apart() {
-    let set = |groups: &[usize]| groups.iter().copied().collect::<super::group_set::GroupSet>();
-    let (one, both) = (set(&[1]), set(&[65, 1, 1]));
-    assert_eq!(*both, [1, 65]);
-    assert!(one.is_subset(&both) && set(&[]).is_subset(&one) && both.is_subset(&both));
-    assert!(!both.is_subset(&one) && !set(&[65]).is_subset(&one) && !set(&[2]).is_subset(&both));
-    assert!(both.contains(65) && !one.contains(65) && !both.contains(2));
 }

@@ -102,7 +102,7 @@ impl Start<'_> {
         let mut required = BTreeSet::new();
         for partition in &partitions {
             let mut groups = Groups::new(self.context, &memo, partition, &self.model, f64::INFINITY);
-            let ids = |candidate: &Candidate| candidate.reads.iter().map(|&read| partition.members[read]).collect();
+            let ids = |candidate: &Candidate| candidate.reads.iter().map(|read| partition.members[read]).collect();
             for (position, &id) in partition.members.iter().enumerate() {
                 let found = groups.candidates(position, ENOUGH).list;
                 if is_full_aggregate(self.context, id) {
