@@ -22,14 +22,25 @@ pub enum BackendKind {
     Llvm,
     /// An interpreter over vector primitives, without any compile time.
     Interp,
-    /// The interpreter until LLVM's code is there: runs do not wait for compilation, and results are the same.
+    /// The interpreter until LLVM's code is there: runs do not wait for compilation, and results are the same. On a
+    /// machine of one thread nothing can happen meanwhile, and this is LLVM.
     Tiered,
 }
 
 impl Default for BackendKind {
-    /// LLVM where this build has it.
+    /// LLVM with the interpreter meanwhile, where this build has LLVM.
     fn default() -> Self {
-        if cfg!(any(feature = "llvm22", feature = "llvm19")) { BackendKind::Llvm } else { BackendKind::Interp }
+        if cfg!(any(feature = "llvm22", feature = "llvm19")) { BackendKind::Tiered } else { BackendKind::Interp }
+    }
+}
+
+impl BackendKind {
+    /// What runs code that is finished and nothing else, so that times are those of the code.
+    pub(crate) fn for_measurement() -> Self {
+        match BackendKind::default() {
+            BackendKind::Tiered => BackendKind::Llvm,
+            other => other,
+        }
     }
 }
 
@@ -192,7 +203,7 @@ impl CompileOptions {
             keep_asm: self.keep_code,
         })?
         .with_threads(self.threads());
-        if self.backend == BackendKind::Tiered {
+        if self.backend == BackendKind::Tiered && machine_threads() > 1 {
             // The other half of the threads runs operators.
             backend = backend.with_interpreter(Box::new(self.interpreter())).with_threads(self.threads().div_ceil(2));
         }

@@ -149,7 +149,7 @@ pub(crate) struct Options {
     #[arg(long, value_enum, default_value = "gen")]
     mode: ModeName,
 
-    /// What runs fused operators [default: llvm, or interp in a build without LLVM]
+    /// What runs fused operators [default: tiered, or interp in a build without LLVM]
     #[arg(long, value_enum)]
     backend: Option<BackendName>,
 
