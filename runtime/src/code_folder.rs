@@ -156,7 +156,7 @@ impl CodeStore for CodeFolder {
 
     fn store(&self, key: &str, code: &[u8]) {
         // Looking through the folder takes longer than writing an entry, so that only one entry in 64 brings it about.
-        let is_turn = blake3::hash(key.as_bytes()).as_bytes()[blake3::OUT_LEN - 1] % 64 == 0;
+        let is_turn = blake3::hash(key.as_bytes()).as_bytes()[blake3::OUT_LEN - 1].is_multiple_of(64);
         let kept = self.write(key, code).and_then(|()| if is_turn { self.evict() } else { Ok(()) });
         // A folder that takes nothing is as good as none.
         let _ = kept;

@@ -146,7 +146,8 @@ fn refused_plans_are_not_tried_again() {
         backend.fails(Some(failure.clone()));
         for _ in 0..2 {
             let answers = cache.get_or_compile(&[plan(1)], &backend);
-            assert_eq!(answers.into_iter().map(Result::unwrap_err).collect::<Vec<_>>(), [failure.clone()]);
+            let errors: Vec<BackendError> = answers.into_iter().map(Result::unwrap_err).collect();
+            assert_eq!(errors, std::slice::from_ref(&failure));
         }
         assert_eq!(backend.sizes().len(), tries);
         backend.fails(None);
