@@ -254,7 +254,7 @@ Made by `./x bench algorithms` (`benches/algorithms.rs`) on {}.
 
 Data is in memory before a run. The *first run* of a script in a new session includes all compilation; the *second run*
 of the same prepared script, on the same data, includes none. Every other number is of the first run: seconds in the
-optimizer (*optimize*: rewrites, sizes, exploration, selection) and in the backend (*codegen*), blocks optimized
+optimizer (*optimize*: rewrites, sizes, exploration, selection) and waiting for code (*codegen*), blocks optimized
 (*DAGs*), of these compiled again for other sizes (*recompiled*), fused operators constructed (*CPlans*), of these
 *compiled* and found in the plan cache (*cache hits*), and executions of fused operators (*operators fused*).
 ",

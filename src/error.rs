@@ -36,9 +36,6 @@ pub enum Error {
     /// The operating system refuses threads.
     #[error("cannot start threads: {0}")]
     Threads(String),
-    /// An option that does not exist yet.
-    #[error("{0} is not there yet")]
-    NotYet(String),
     /// A name that is no input of a prepared script.
     #[error("the script has no input `{name}`; its inputs are {}", .known.join(", "))]
     NoSuchInput {

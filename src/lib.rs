@@ -35,7 +35,9 @@ pub use fuseline_matrix::{Column, Csr, Dense, Frame, MatrixBlock, io};
 pub use fuseline_passes::machine::Machine;
 pub use fuseline_passes::program::ProgramOptions;
 pub use fuseline_passes::select::Enumeration;
-pub use fuseline_runtime::{CompileStage, List, ListElement, Mode, RuntimeValue, Statistics, Variables};
+pub use fuseline_runtime::{
+    CodeFolder, CodeFolderError, CompileStage, List, ListElement, Mode, RuntimeValue, Statistics, Variables,
+};
 pub use options::{BackendKind, CompileOptions, CpuFeatures, LlvmLevel, Primitives};
 pub use prepared::{PreparedScript, ScriptInterface};
 pub use session::{Interrupter, Outcome, Script, Session};

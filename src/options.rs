@@ -22,12 +22,25 @@ pub enum BackendKind {
     Llvm,
     /// An interpreter over vector primitives, without any compile time.
     Interp,
+    /// The interpreter until LLVM's code is there: runs do not wait for compilation, and results are the same. On a
+    /// machine of one thread nothing can happen meanwhile, and this is LLVM.
+    Tiered,
 }
 
 impl Default for BackendKind {
-    /// LLVM where this build has it.
+    /// LLVM with the interpreter meanwhile, where this build has LLVM.
     fn default() -> Self {
-        if cfg!(any(feature = "llvm22", feature = "llvm19")) { BackendKind::Llvm } else { BackendKind::Interp }
+        if cfg!(any(feature = "llvm22", feature = "llvm19")) { BackendKind::Tiered } else { BackendKind::Interp }
+    }
+}
+
+impl BackendKind {
+    /// What runs code that is finished and nothing else, so that times are those of the code.
+    pub(crate) fn for_measurement() -> Self {
+        match BackendKind::default() {
+            BackendKind::Tiered => BackendKind::Llvm,
+            other => other,
+        }
     }
 }
 
@@ -82,6 +95,9 @@ pub struct CompileOptions {
     pub cpu: CpuFeatures,
     /// Whether compiled operators are kept and found again.
     pub plan_cache: bool,
+    /// A folder that keeps machine code for other processes, where `plan_cache` is on; see [`crate::CodeFolder`]. One
+    /// that cannot be used is not.
+    pub code_folder: Option<PathBuf>,
     /// How fusion plans are enumerated.
     pub enumeration: Enumeration,
     /// A seed for which any valid plan is drawn in place of the cheapest: an instrument of tests.
@@ -121,6 +137,7 @@ impl Default for CompileOptions {
             primitives: Primitives::Auto,
             cpu: CpuFeatures::Native,
             plan_cache: true,
+            code_folder: None,
             enumeration: Enumeration::default(),
             random_plans: None,
             rewrites: true,
@@ -157,15 +174,21 @@ impl CompileOptions {
 
     pub(crate) fn backend(&self) -> Result<Box<dyn Backend>, Error> {
         match self.backend {
-            BackendKind::Interp => Ok(Box::new(InterpBackend::with_isa(self.isa()))),
-            BackendKind::Llvm => self.llvm_backend(),
+            BackendKind::Interp => Ok(Box::new(self.interpreter())),
+            BackendKind::Llvm | BackendKind::Tiered => self.llvm_backend(),
         }
+    }
+
+    fn interpreter(&self) -> InterpBackend {
+        InterpBackend::with_isa(self.isa())
     }
 
     #[cfg(any(feature = "llvm22", feature = "llvm19"))]
     fn llvm_backend(&self) -> Result<Box<dyn Backend>, Error> {
         use fuseline_llvm_backend::{LlvmBackend, LlvmOpt, LlvmOptions, PrimMode};
-        Ok(Box::new(LlvmBackend::new(LlvmOptions {
+        use fuseline_runtime::CodeFolder;
+        use std::sync::Arc;
+        let mut backend = LlvmBackend::new(LlvmOptions {
             isa: self.isa(),
             prims: match self.primitives {
                 Primitives::Auto => PrimMode::Auto,
@@ -178,7 +201,18 @@ impl CompileOptions {
             },
             keep_ir: self.keep_code,
             keep_asm: self.keep_code,
-        })?))
+        })?
+        .with_threads(self.threads());
+        if self.backend == BackendKind::Tiered && machine_threads() > 1 {
+            // The other half of the threads runs operators.
+            backend = backend.with_interpreter(Box::new(self.interpreter())).with_threads(self.threads().div_ceil(2));
+        }
+        let folder = self.code_folder.as_ref().filter(|_| self.plan_cache);
+        // A folder that cannot be used, for whatever reason, is as good as an empty one.
+        if let Some(folder) = folder.and_then(|folder| CodeFolder::open(folder).ok()) {
+            backend = backend.with_store(Arc::new(folder));
+        }
+        Ok(Box::new(backend))
     }
 
     #[cfg(not(any(feature = "llvm22", feature = "llvm19")))]

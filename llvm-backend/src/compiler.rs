@@ -1,18 +1,10 @@
-//! The compile thread: CPlan in, object bytes out.
-//!
-//! LLVM recurses deeply on long chains of operations, so compilation runs on a thread of its own with a stack of 8 MiB.
-//! The thread lives as long as the backend or an operator with an entry point yet to be generated, and keeps its
-//! emitters of machine code. Linking needs neither and happens on the caller's thread.
-//!
-//! Nine tenths of the time go into generating machine code, and few operators ever see both dense and sparse units. So
-//! compiling a plan emits and verifies all its entry points, but generates code for the first alone; the other's is
-//! generated when a unit needs it.
+//! CPlan in, object bytes out: emission, verification and code generation on one of the compile threads.
 
 use crate::emit::Emitter;
-use crate::schedule::{Entry, Schedule, ScratchNeed};
+use crate::schedule::{Entry, PrimMode, Schedule};
 use crate::target::Target;
 use crate::{LlvmOptions, NAME};
-use fuseline_ir::cplan::{CPlan, VerifiedCPlan};
+use fuseline_ir::cplan::CPlan;
 use fuseline_ir::memo::TemplateType;
 use fuseline_skeletons::abi::has_sparse_entry;
 use fuseline_skeletons::backend::BackendError;
@@ -24,11 +16,6 @@ use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{FileType, TargetMachine};
 use inkwell::values::FunctionValue;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{self, Receiver, Sender};
-
-/// The compile thread's stack.
-const STACK_BYTES: usize = 8 << 20;
 
 /// The most nodes of a plan.
 const MAX_NODES: usize = 20_000;
@@ -48,17 +35,7 @@ pub enum LlvmOpt {
     O3,
 }
 
-/// A compiled plan: all that is known of its entry points, and the code of those that were generated.
-#[derive(Debug)]
-pub(crate) struct PlanCode {
-    pub(crate) entries: Vec<Entry>,
-    pub(crate) scratch: ScratchNeed,
-    /// The primitives that any of the entry points calls.
-    pub(crate) called: Vec<String>,
-    pub(crate) object: ObjectCode,
-}
-
-/// Generated but not linked entry points.
+/// Generated entry points, and the primitives that they call.
 #[derive(Debug)]
 pub(crate) struct ObjectCode {
     pub(crate) entries: Vec<Entry>,
@@ -69,99 +46,32 @@ pub(crate) struct ObjectCode {
     pub(crate) assembly: Option<String>,
 }
 
-type Job = Box<dyn FnOnce(&mut Worker) + Send>;
-
-/// A handle of the compile thread, which ends with it.
-pub(crate) struct Compiler {
-    jobs: Sender<Job>,
-}
-
 pub(crate) fn internal(message: impl Into<String>) -> BackendError {
     BackendError::Internal { backend: NAME, message: message.into() }
 }
 
-impl Compiler {
-    pub(crate) fn start(options: LlvmOptions, target: Target) -> Result<Compiler, BackendError> {
-        let (jobs, queue) = mpsc::channel();
-        std::thread::Builder::new()
-            .name("fuseline-llvm".into())
-            .stack_size(STACK_BYTES)
-            .spawn(move || run(options, target, &queue))
-            .map_err(|error| internal(error.to_string()))?;
-        Ok(Compiler { jobs })
-    }
-
-    /// Compiles a plan and waits for it.
-    pub(crate) fn compile(&self, plan: &VerifiedCPlan) -> Result<PlanCode, BackendError> {
-        self.on_thread(plan, Worker::compile)
-    }
-
-    /// Generates one entry point of a plan that has been compiled, and waits for it.
-    pub(crate) fn generate(&self, plan: &VerifiedCPlan, entry: Entry) -> Result<ObjectCode, BackendError> {
-        self.on_thread(plan, move |worker, plan| worker.generate(plan, entry))
-    }
-
-    fn on_thread<T: Send + 'static>(
-        &self,
-        plan: &VerifiedCPlan,
-        work: impl FnOnce(&mut Worker, &CPlan) -> Result<T, BackendError> + Send + 'static,
-    ) -> Result<T, BackendError> {
-        let (reply, answer) = mpsc::channel();
-        let plan = plan.clone();
-        let job = move |worker: &mut Worker| {
-            let result = catch_unwind(AssertUnwindSafe(|| work(worker, &plan)));
-            // A panic leaves nothing behind but the context of its own plan.
-            let result = result.unwrap_or_else(|_| Err(internal(format!("a panic while compiling\n{}", &*plan))));
-            // The receiver is gone only when the thread that asked is.
-            let _ = reply.send(result);
-        };
-        self.jobs.send(Box::new(job)).map_err(|_| internal("the compile thread has ended"))?;
-        answer.recv().unwrap_or_else(|_| Err(internal("the compile thread dropped the plan")))
-    }
-}
-
-fn run(options: LlvmOptions, target: Target, queue: &Receiver<Job>) {
-    let mut worker = Worker { options, target, machines: Vec::new() };
-    for job in queue {
-        job(&mut worker);
-    }
-}
-
-struct Worker {
+/// What a compile thread keeps: its emitters of machine code.
+pub(crate) struct Worker {
     options: LlvmOptions,
     target: Target,
     machines: Vec<(OptimizationLevel, TargetMachine)>,
 }
 
 impl Worker {
-    fn compile(&mut self, plan: &CPlan) -> Result<PlanCode, BackendError> {
-        within_limit(plan.nodes.len(), MAX_NODES, "nodes")?;
-        let entries = entries(plan);
-        let schedules = entries.iter().map(|&entry| self.schedule(plan, entry)).collect::<Result<Vec<_>, _>>()?;
-        let keeps_text = self.options.keep_ir || self.options.keep_asm;
-        let (now, later) = schedules.split_at(if keeps_text { schedules.len() } else { 1 });
-        let object = self.generate_together(plan, now)?;
-        let mut called = object.called.clone();
+    pub(crate) fn new(options: LlvmOptions, target: Target) -> Worker {
+        Worker { options, target, machines: Vec::new() }
+    }
+
+    /// Generates code for entry points of a plan, and makes sure that the `later` ones are well-formed, too.
+    pub(crate) fn compile(&mut self, plan: &CPlan, now: &[Entry], later: &[Entry]) -> Result<ObjectCode, BackendError> {
+        let prims = self.options.prims;
+        let object = self.generate_together(plan, &schedules(plan, now, prims)?)?;
         if !later.is_empty() {
             let context = Context::create();
-            let module = self.emit(&context, plan, later, &mut called)?;
+            let module = self.emit(&context, plan, &schedules(plan, later, prims)?, &mut Vec::new())?;
             module.verify().map_err(|message| internal(message.to_string()))?;
         }
-        let scratch = ScratchNeed::largest(schedules.iter().map(|schedule| ScratchNeed::new(&schedule.slots)));
-        Ok(PlanCode { entries, scratch, called, object })
-    }
-
-    fn generate(&mut self, plan: &CPlan, entry: Entry) -> Result<ObjectCode, BackendError> {
-        let schedule = self.schedule(plan, entry)?;
-        self.generate_together(plan, &[schedule])
-    }
-
-    fn schedule(&self, plan: &CPlan, entry: Entry) -> Result<Schedule, BackendError> {
-        let schedule = Schedule::new(plan, entry, self.options.prims);
-        within_limit(schedule.loops().count(), MAX_LOOPS, "loops")?;
-        let operations = schedule.loops().map(|fused| fused.nodes.len()).sum();
-        within_limit(operations, MAX_LOOP_OPERATIONS, "operations in loops")?;
-        Ok(schedule)
+        Ok(object)
     }
 
     /// Emits entry points into a module; adds the names of called primitives to `called`.
@@ -223,6 +133,19 @@ impl Worker {
     }
 }
 
+/// The schedules of entry points of a plan, within the limits.
+pub(crate) fn schedules(plan: &CPlan, entries: &[Entry], prims: PrimMode) -> Result<Vec<Schedule>, BackendError> {
+    within_limit(plan.nodes.len(), MAX_NODES, "nodes")?;
+    let schedule = |&entry: &Entry| {
+        let schedule = Schedule::new(plan, entry, prims);
+        within_limit(schedule.loops().count(), MAX_LOOPS, "loops")?;
+        let operations = schedule.loops().map(|fused| fused.nodes.len()).sum();
+        within_limit(operations, MAX_LOOP_OPERATIONS, "operations in loops")?;
+        Ok(schedule)
+    };
+    entries.iter().map(schedule).collect()
+}
+
 fn within_limit(count: usize, limit: usize, what: &str) -> Result<(), BackendError> {
     if count <= limit {
         return Ok(());
@@ -231,7 +154,7 @@ fn within_limit(count: usize, limit: usize, what: &str) -> Result<(), BackendErr
 }
 
 /// The entry points of a plan.
-fn entries(plan: &CPlan) -> Vec<Entry> {
+pub(crate) fn entries(plan: &CPlan) -> Vec<Entry> {
     match plan.template() {
         TemplateType::Outer => vec![Entry::Sparse],
         _ if has_sparse_entry(plan) => vec![Entry::Dense, Entry::Sparse],
@@ -275,7 +198,7 @@ fn generate(module: &Module<'_>, machine: &TargetMachine, options: LlvmOptions) 
 }
 
 /// The size of the text sections of an object file.
-fn code_bytes(object: &[u8]) -> Option<usize> {
+pub(crate) fn code_bytes(object: &[u8]) -> Option<usize> {
     // LLVM wants a byte after the contents that it can set to zero.
     let buffer = MemoryBuffer::create_from_memory_range_copy(object, "operator");
     let file = buffer.create_binary_file(None).ok()?;

@@ -1,30 +1,80 @@
 //! The kernel of a plan: entry points whose code is generated at the latest when the first unit needs them.
+//!
+//! Nine tenths of the time go into generating machine code, and few operators ever see both dense and sparse units. So
+//! a plan's compilation emits and verifies all its entry points, but generates code for the first alone. Where there is
+//! an interpreter to run units meanwhile, nobody waits for either: by the execution contract the results are the same
+//! bits, so a kernel may change from one to the other between any two units.
 
-use crate::compiler::{Compiler, ObjectCode, PlanCode, internal};
+use crate::compiler::{ObjectCode, entries, internal, schedules};
 use crate::jit::{self, Jit, LinkedCode};
+use crate::machinery::{KeyedStore, Machinery};
 use crate::schedule::{Entry, ScratchNeed};
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_skeletons::abi::{Context, Kernel, Main, NativeKernel, Output, Unit};
 use fuseline_skeletons::backend::BackendError;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 /// Owns the memory of entry points.
 struct CodeOwner {
     scratch: ScratchNeed,
-    _code: Arc<LinkedCode>,
+    _code: LinkedCode,
 }
 
-/// An entry point, once it has code.
-type LazyEntry = OnceLock<NativeKernel<CodeOwner>>;
+/// Linked entry points.
+#[derive(Debug)]
+pub(crate) struct Code {
+    native: NativeKernel<CodeOwner>,
+    /// The object that was linked, without its bytes.
+    pub(crate) object: ObjectCode,
+}
+
+/// The code of one entry point, or of both, that is there, on its way, or not asked for yet.
+#[derive(Debug)]
+struct LazyCode {
+    entries: Vec<Entry>,
+    code: OnceLock<Result<Code, BackendError>>,
+    is_requested: AtomicBool,
+}
 
 /// A compiled plan.
 pub(crate) struct LazyKernel {
     plan: VerifiedCPlan,
     scratch: ScratchNeed,
-    dense: Option<LazyEntry>,
-    sparse: Option<LazyEntry>,
-    compiler: Arc<Compiler>,
-    jit: Arc<Jit>,
+    dense: Option<Arc<LazyCode>>,
+    sparse: Option<Arc<LazyCode>>,
+    meanwhile: Option<Meanwhile>,
+    machinery: Arc<Machinery>,
+}
+
+/// Runs units whose code is on its way.
+struct Meanwhile {
+    kernel: Arc<dyn Kernel>,
+    /// The most scratch that it would have needed for any unit so far.
+    scratch: AtomicUsize,
+}
+
+impl Meanwhile {
+    fn genexec(&self, context: &mut Context<'_>, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
+        let needed = self.scratch.load(Ordering::Relaxed);
+        if context.scratch.len() >= needed {
+            return self.kernel.genexec(context, unit, outputs);
+        }
+        // The unit was prepared before it was known that it has no code: the first of its entry point.
+        let mut scratch = vec![0.0; needed];
+        let mut context = Context { scalars: context.scalars, scratch: &mut scratch };
+        self.kernel.genexec(&mut context, unit, outputs);
+    }
+
+    fn scratch_len(&self, rows_or_positions: usize, max_vector: usize) -> usize {
+        let needed = self.kernel.scratch_len(rows_or_positions, max_vector);
+        if needed > self.scratch.load(Ordering::Relaxed) {
+            self.scratch.fetch_max(needed, Ordering::Relaxed);
+        }
+        needed
+    }
 }
 
 impl std::fmt::Debug for LazyKernel {
@@ -34,50 +84,153 @@ impl std::fmt::Debug for LazyKernel {
 }
 
 impl LazyKernel {
-    /// Links what has been generated of a plan.
-    pub(crate) fn new(
+    /// A kernel whose first entry point has code, or will have: all of them where texts are kept.
+    ///
+    /// # Errors
+    /// The plan exceeds a limit, or there is no thread to compile it.
+    pub(crate) fn start(
         plan: &VerifiedCPlan,
-        code: &PlanCode,
-        compiler: Arc<Compiler>,
-        jit: Arc<Jit>,
+        machinery: &Arc<Machinery>,
+        meanwhile: Option<Arc<dyn Kernel>>,
     ) -> Result<LazyKernel, BackendError> {
-        let lazy = |entry: Entry| code.entries.contains(&entry).then(LazyEntry::new);
-        let (dense, sparse) = (lazy(Entry::Dense), lazy(Entry::Sparse));
-        let kernel = LazyKernel { plan: plan.clone(), scratch: code.scratch, dense, sparse, compiler, jit };
-        for (entry, native) in kernel.link(&code.object)? {
-            // The entries of an object are distinct, and the kernel is new.
-            let _ = kernel.lazy(entry).map(|lazy| lazy.set(native));
+        let scheduled = schedules(plan, &entries(plan), machinery.options.prims)?;
+        let scratch = ScratchNeed::largest(scheduled.iter().map(|schedule| ScratchNeed::new(&schedule.slots)));
+        let together = if machinery.options.keeps_text() { scheduled.len() } else { 1 };
+        let groups = scheduled.chunks(together).map(|group| Arc::new(LazyCode::new(group.iter().map(|s| s.entry))));
+        let groups: Vec<Arc<LazyCode>> = groups.collect();
+        let code_of = |entry| groups.iter().find(|group| group.entries.contains(&entry)).cloned();
+        let kernel = LazyKernel {
+            plan: plan.clone(),
+            scratch,
+            dense: code_of(Entry::Dense),
+            sparse: code_of(Entry::Sparse),
+            meanwhile: meanwhile.map(|kernel| Meanwhile { kernel, scratch: AtomicUsize::new(0) }),
+            machinery: Arc::clone(machinery),
+        };
+        let later = groups.iter().skip(1).flat_map(|group| group.entries.iter().copied()).collect();
+        if let Some(first) = groups.first() {
+            kernel.request(first, later)?;
         }
         Ok(kernel)
     }
 
-    fn lazy(&self, entry: Entry) -> Option<&LazyEntry> {
-        match entry {
-            Entry::Dense => self.dense.as_ref(),
-            Entry::Sparse => self.sparse.as_ref(),
+    /// The code of the first entry point, once it is there.
+    pub(crate) fn wait(&self) -> Result<&Code, BackendError> {
+        let first = self.first();
+        first.code.wait().as_ref().map_err(Clone::clone)
+    }
+
+    /// The code of the first entry point, if it is there.
+    pub(crate) fn ready(&self) -> Option<&Code> {
+        self.first().code.get()?.as_ref().ok()
+    }
+
+    /// Whether units need not wait for code.
+    pub(crate) fn has_interpreter(&self) -> bool {
+        self.meanwhile.is_some()
+    }
+
+    /// Whether code is on its way.
+    fn awaits_code(&self) -> bool {
+        let is_awaited = |lazy: &Arc<LazyCode>| lazy.is_requested.load(Ordering::Acquire) && lazy.code.get().is_none();
+        [&self.dense, &self.sparse].into_iter().flatten().any(is_awaited)
+    }
+
+    fn first(&self) -> &LazyCode {
+        self.dense.as_deref().or(self.sparse.as_deref()).expect("every plan has an entry point")
+    }
+
+    /// Finds the code of entry points in the store, or asks a thread for it. Emits and verifies `later` ones with them.
+    /// Gives whether this is the first request.
+    fn request(&self, lazy: &Arc<LazyCode>, later: Vec<Entry>) -> Result<bool, BackendError> {
+        if lazy.is_requested.swap(true, Ordering::AcqRel) {
+            return Ok(false);
         }
+        let Machinery { threads, jit, store, activity, .. } = &*self.machinery;
+        if let Some(code) = store.as_ref().and_then(|store| restored(store, &self.plan, lazy, jit, self.scratch)) {
+            activity.count_restored(&code.object);
+            // Nobody else sets what was requested here.
+            let _ = lazy.code.set(Ok(code));
+            return Ok(true);
+        }
+        // None of what the job holds leads to the threads: they must not have to wait for themselves.
+        let (plan, lazy, scratch) = (self.plan.clone(), Arc::clone(lazy), self.scratch);
+        let (jit, store, activity) = (Arc::clone(jit), store.clone(), Arc::clone(activity));
+        threads.submit(Box::new(move |worker| {
+            let generate = || -> Result<Code, BackendError> {
+                let object = worker.compile(&plan, &lazy.entries, &later)?;
+                if let Some(store) = store {
+                    store.keep(&plan, &object);
+                }
+                activity.count_generated(&object);
+                link(&jit, object, scratch).map_err(internal)
+            };
+            // A panic leaves nothing behind but the context of its own plan.
+            let code = catch_unwind(AssertUnwindSafe(generate));
+            let code = code.unwrap_or_else(|_| Err(internal(format!("a panic while compiling\n{}", &*plan))));
+            let _ = lazy.code.set(code);
+        }))?;
+        Ok(true)
     }
 
-    fn link(&self, object: &ObjectCode) -> Result<Vec<(Entry, NativeKernel<CodeOwner>)>, BackendError> {
-        let names: Vec<&str> = object.entries.iter().map(|entry| entry.symbol()).collect();
-        let (code, addresses) = self.jit.link(&object.bytes, &object.called, &names).map_err(internal)?;
-        let code = Arc::new(code);
-        let native = |(&entry, address): (&Entry, u64)| {
-            let owner = CodeOwner { scratch: self.scratch, _code: Arc::clone(&code) };
-            let scratch = |owner: &CodeOwner, rows, max_vector| owner.scratch.values(rows, max_vector);
-            let point = Some(jit::entry_point(address));
-            let (dense, sparse) = if entry == Entry::Dense { (point, None) } else { (None, point) };
-            (entry, jit::kernel(dense, sparse, scratch, owner))
+    fn lazy(&self, entry: Entry) -> &Arc<LazyCode> {
+        let lazy = match entry {
+            Entry::Dense => &self.dense,
+            Entry::Sparse => &self.sparse,
         };
-        Ok(object.entries.iter().zip(addresses).map(native).collect())
+        lazy.as_ref().expect("skeletons hand out only units that the plan's template and roles allow")
     }
 
-    /// Generates and links an entry point that `new` left out.
-    fn complete(&self, entry: Entry) -> Result<NativeKernel<CodeOwner>, BackendError> {
-        let object = self.compiler.generate(&self.plan, entry)?;
-        let native = self.link(&object)?.pop();
-        native.map(|(_, native)| native).ok_or_else(|| internal("generated code has no entry point"))
+    /// The code for a unit; none where it is on its way and an interpreter runs units meanwhile.
+    fn code(&self, entry: Entry) -> Option<&Code> {
+        let lazy = self.lazy(entry);
+        let code = match lazy.code.get() {
+            Some(code) => code,
+            None => {
+                let start = Instant::now();
+                let is_first = self.request(lazy, Vec::new()).unwrap_or_else(|error| panic!("{error}"));
+                if self.meanwhile.is_some() && lazy.code.get().is_none() {
+                    return None;
+                }
+                let code = lazy.code.wait();
+                if is_first {
+                    self.machinery.activity.count_wait(start.elapsed());
+                }
+                code
+            }
+        };
+        Some(code.as_ref().unwrap_or_else(|error| panic!("verified code must generate: {error}")))
     }
+}
+
+impl LazyCode {
+    fn new(entries: impl Iterator<Item = Entry>) -> LazyCode {
+        LazyCode { entries: entries.collect(), code: OnceLock::new(), is_requested: AtomicBool::new(false) }
+    }
+}
+
+/// Links what the store has. What does not link is as good as not there.
+fn restored(
+    store: &KeyedStore,
+    plan: &VerifiedCPlan,
+    lazy: &LazyCode,
+    jit: &Arc<Jit>,
+    scratch: ScratchNeed,
+) -> Option<Code> {
+    link(jit, store.load(plan, &lazy.entries)?, scratch).ok()
+}
+
+fn link(jit: &Arc<Jit>, object: ObjectCode, scratch: ScratchNeed) -> Result<Code, String> {
+    let names: Vec<&str> = object.entries.iter().map(|entry| entry.symbol()).collect();
+    let (code, addresses) = jit.link(&object.bytes, &object.called, &names)?;
+    let point = |entry: Entry| {
+        let place = object.entries.iter().position(|&known| known == entry)?;
+        Some(jit::entry_point(addresses[place]))
+    };
+    let owner = CodeOwner { scratch, _code: code };
+    let values = |owner: &CodeOwner, rows, max_vector| owner.scratch.values(rows, max_vector);
+    let native = jit::kernel(point(Entry::Dense), point(Entry::Sparse), values, owner);
+    Ok(Code { native, object: ObjectCode { bytes: Vec::new(), ..object } })
 }
 
 impl Kernel for LazyKernel {
@@ -86,10 +239,18 @@ impl Kernel for LazyKernel {
     }
 
     fn scratch_len(&self, rows_or_positions: usize, max_vector: usize) -> usize {
-        self.scratch.values(rows_or_positions, max_vector)
+        let own = self.scratch.values(rows_or_positions, max_vector);
+        match &self.meanwhile {
+            Some(meanwhile) => {
+                let other = meanwhile.scratch_len(rows_or_positions, max_vector);
+                // What no code will use is kept out of the way: scratch memory stays in the cache.
+                if self.awaits_code() { own.max(other) } else { own }
+            }
+            None => own,
+        }
     }
 
-    /// Runs one unit. The first dense or sparse one may wait for its code.
+    /// Runs one unit. The first dense or sparse one may wait for its code, or not find it yet.
     ///
     /// # Panics
     /// Where the code of an entry point that was emitted and verified can't be generated: a bug of LLVM or of ours.
@@ -98,8 +259,13 @@ impl Kernel for LazyKernel {
             Main::Dense { .. } => Entry::Dense,
             Main::Sparse { .. } => Entry::Sparse,
         };
-        let lazy = self.lazy(entry).expect("skeletons hand out only units that the plan's template and roles allow");
-        let generate = || self.complete(entry).unwrap_or_else(|error| panic!("verified code must generate: {error}"));
-        lazy.get_or_init(generate).genexec(context, unit, outputs);
+        match (self.code(entry), &self.meanwhile) {
+            (Some(code), _) => code.native.genexec(context, unit, outputs),
+            (None, Some(meanwhile)) => {
+                self.machinery.activity.count_interpreted();
+                meanwhile.genexec(context, unit, outputs);
+            }
+            (None, None) => unreachable!("without an interpreter units wait for their code"),
+        }
     }
 }

@@ -6,8 +6,12 @@
 //! it into memory, where it lives until the plan is dropped.
 //!
 //! Plans with an entry point for dense and one for sparse units are compiled for dense ones; both are emitted and
-//! verified, but `kernel` has the sparse one generated when its first unit arrives. [`CompileInfo::code_bytes`] counts
-//! what was generated at once. Where texts are kept ([`LlvmOptions::keep_ir`], [`LlvmOptions::keep_asm`]), both are.
+//! verified, but `kernel` has the sparse one generated when its first unit arrives. [`CompileInfo`] tells of what was
+//! generated at once. Where texts are kept ([`LlvmOptions::keep_ir`], [`LlvmOptions::keep_asm`]), that is both.
+//!
+//! Several plans compile at once ([`LlvmBackend::with_threads`]). Code that another process generated is linked instead
+//! of generated ([`LlvmBackend::with_store`]). An interpreter may run units while their code is generated
+//! ([`LlvmBackend::with_interpreter`]).
 //!
 //! Every combination of [`LlvmOptions`] computes the same bits as the interpreter.
 
@@ -15,19 +19,20 @@ mod compiler;
 mod emit;
 mod jit;
 mod kernel;
+mod machinery;
 mod schedule;
 mod target;
+mod threads;
 
 pub use compiler::LlvmOpt;
 pub use schedule::PrimMode;
 
-use compiler::{Compiler, internal};
 use fuseline_ir::cplan::VerifiedCPlan;
-use fuseline_skeletons::backend::{Backend, BackendError, CompileInfo, CompiledCPlan};
+use fuseline_skeletons::backend::{Backend, BackendActivity, BackendError, CodeStore, CompileInfo, CompiledCPlan};
 use fuseline_vecprims::Isa;
-use jit::Jit;
 use kernel::LazyKernel;
-use std::sync::Arc;
+use machinery::{Activity, Machinery};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use target::Target;
 
@@ -56,11 +61,21 @@ impl Default for LlvmOptions {
     }
 }
 
+impl LlvmOptions {
+    /// Whether compilation leaves texts besides code.
+    fn keeps_text(self) -> bool {
+        self.keep_ir || self.keep_asm
+    }
+}
+
 /// The backend that compiles CPlans to machine code.
 pub struct LlvmBackend {
     options: LlvmOptions,
-    compiler: Arc<Compiler>,
-    jit: Arc<Jit>,
+    threads: usize,
+    store: Option<Arc<dyn CodeStore>>,
+    interpreter: Option<Box<dyn Backend>>,
+    activity: Arc<Activity>,
+    machinery: OnceLock<Result<Arc<Machinery>, BackendError>>,
 }
 
 impl std::fmt::Debug for LlvmBackend {
@@ -70,24 +85,72 @@ impl std::fmt::Debug for LlvmBackend {
 }
 
 impl LlvmBackend {
-    /// A backend with these options.
+    /// A backend with these options, that compiles one plan at a time and keeps nothing for other processes.
     ///
     /// # Errors
     /// [`BackendError::Unsupported`] where this machine lacks the instruction set, or code is generated for none such:
     /// AVX2 is the least.
     pub fn new(options: LlvmOptions) -> Result<LlvmBackend, BackendError> {
-        let unsupported = || BackendError::Unsupported {
-            backend: NAME,
-            what: format!("the instruction set {} on this machine", options.isa),
-        };
-        let target = Target::new(options.isa).filter(|_| options.isa.is_available()).ok_or_else(unsupported)?;
-        let jit = Jit::new(fuseline_vecprims::symbols(options.isa).into_iter().collect()).map_err(internal)?;
-        Ok(LlvmBackend { options, compiler: Arc::new(Compiler::start(options, target)?), jit: Arc::new(jit) })
+        if !options.isa.is_available() || !Target::serves(options.isa) {
+            let what = format!("the instruction set {} on this machine", options.isa);
+            return Err(BackendError::Unsupported { backend: NAME, what });
+        }
+        Ok(LlvmBackend {
+            options,
+            threads: 1,
+            store: None,
+            interpreter: None,
+            activity: Arc::default(),
+            machinery: OnceLock::new(),
+        })
+    }
+
+    /// The same, compiling up to this many plans at once.
+    pub fn with_threads(self, threads: usize) -> LlvmBackend {
+        LlvmBackend { threads, ..self }
+    }
+
+    /// The same with a store of code, which is looked up before code is generated. Where texts are kept it is not.
+    pub fn with_store(self, store: Arc<dyn CodeStore>) -> LlvmBackend {
+        LlvmBackend { store: Some(store), ..self }
+    }
+
+    /// The same with another backend whose kernels run units while their code is being generated, so that compilation
+    /// does not wait for LLVM. Where texts are kept it does.
+    pub fn with_interpreter(self, interpreter: Box<dyn Backend>) -> LlvmBackend {
+        LlvmBackend { interpreter: Some(interpreter), ..self }
     }
 
     /// The options.
     pub fn options(&self) -> LlvmOptions {
         self.options
+    }
+
+    fn machinery(&self) -> Result<&Arc<Machinery>, BackendError> {
+        let make = || {
+            let activity = Arc::clone(&self.activity);
+            Machinery::new(self.options, self.threads, self.store.clone(), activity).map(Arc::new)
+        };
+        self.machinery.get_or_init(make).as_ref().map_err(Clone::clone)
+    }
+
+    /// A kernel whose code may be on its way.
+    fn start(&self, plan: &VerifiedCPlan) -> Result<LazyKernel, BackendError> {
+        let interpreter = self.interpreter.as_ref().filter(|_| !self.options.keeps_text());
+        let meanwhile = interpreter.map(|interpreter| interpreter.compile(plan)).transpose()?;
+        LazyKernel::start(plan, self.machinery()?, meanwhile.map(|compiled| compiled.kernel))
+    }
+
+    /// What is known of a plan when its compilation need not be waited for any longer.
+    fn finish(&self, kernel: &LazyKernel) -> Result<CompileInfo, BackendError> {
+        let code = if kernel.has_interpreter() { kernel.ready() } else { Some(kernel.wait()?) };
+        Ok(code.map_or_else(CompileInfo::default, |code| CompileInfo {
+            code_bytes: code.object.code_bytes,
+            called_symbols: code.object.called.clone(),
+            llvm_ir: code.object.llvm_ir.clone(),
+            assembly: code.object.assembly.clone(),
+            ..CompileInfo::default()
+        }))
     }
 }
 
@@ -97,16 +160,22 @@ impl Backend for LlvmBackend {
     }
 
     fn compile(&self, plan: &VerifiedCPlan) -> Result<CompiledCPlan, BackendError> {
+        let compiled = self.compile_all(std::slice::from_ref(plan)).pop();
+        compiled.unwrap_or_else(|| Err(compiler::internal("a plan without a result")))
+    }
+
+    fn compile_all(&self, plans: &[VerifiedCPlan]) -> Vec<Result<CompiledCPlan, BackendError>> {
         let start = Instant::now();
-        let code = self.compiler.compile(plan)?;
-        let kernel = LazyKernel::new(plan, &code, Arc::clone(&self.compiler), Arc::clone(&self.jit))?;
-        let info = CompileInfo {
-            code_bytes: code.object.code_bytes,
-            duration: start.elapsed(),
-            called_symbols: code.called,
-            llvm_ir: code.object.llvm_ir,
-            assembly: code.object.assembly,
+        let kernels: Vec<Result<LazyKernel, BackendError>> = plans.iter().map(|plan| self.start(plan)).collect();
+        let finish = |(kernel, plan): (Result<LazyKernel, BackendError>, &VerifiedCPlan)| {
+            let kernel = kernel?;
+            let info = CompileInfo { duration: start.elapsed(), ..self.finish(&kernel)? };
+            Ok(CompiledCPlan { plan: plan.clone(), kernel: Arc::new(kernel), info })
         };
-        Ok(CompiledCPlan { plan: plan.clone(), kernel: Arc::new(kernel), info })
+        kernels.into_iter().zip(plans).map(finish).collect()
+    }
+
+    fn activity(&self) -> BackendActivity {
+        self.activity.so_far()
     }
 }

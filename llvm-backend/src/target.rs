@@ -34,11 +34,16 @@ fn initialize() {
 }
 
 impl Target {
+    /// Whether code is generated for an instruction set.
+    pub(crate) fn serves(isa: Isa) -> bool {
+        cfg!(target_arch = "x86_64") && isa != Isa::Portable
+    }
+
     /// The target for an instruction set; `None` where the code generator has none.
     ///
     /// AVX2 is x86-64-v3 and nothing more, so that no AVX-512 instruction slips in on machines that have both.
     pub(crate) fn new(isa: Isa) -> Option<Target> {
-        if !cfg!(target_arch = "x86_64") {
+        if !Target::serves(isa) {
             return None;
         }
         initialize();
@@ -55,6 +60,11 @@ impl Target {
     /// Doubles per vector register.
     pub(crate) fn lanes(&self) -> u32 {
         self.vector_bits / 64
+    }
+
+    /// The processor family, operating system and calling convention.
+    pub(crate) fn triple(&self) -> String {
+        TargetMachine::get_default_triple().as_str().to_string_lossy().into_owned()
     }
 
     /// An emitter of machine code.

@@ -46,8 +46,9 @@ pub struct Unsupported {
     pub reason: String,
 }
 
-/// Compiles a plan, or finds it compiled; the run time supplies it.
-pub type Compile<'a> = dyn FnMut(&VerifiedCPlan) -> Result<OperatorId, Unsupported> + 'a;
+/// Compiles the plans of a DAG, or finds them compiled; the results are in the order of the plans. The run time supplies
+/// it.
+pub type Compile<'a> = dyn FnMut(&[VerifiedCPlan]) -> Vec<Result<OperatorId, Unsupported>> + 'a;
 
 /// What the stages hand on, for printing, checking and timing.
 #[derive(Debug)]
@@ -158,10 +159,10 @@ pub fn realize(
     let (constructed, mut rejected) = construct_in(&context, plan);
     observer(Stage::Constructed(dag, &constructed, &rejected));
 
-    let cplans = constructed.len();
+    let cplans: Vec<VerifiedCPlan> = constructed.iter().map(|plan| plan.cplan.clone()).collect();
     let mut fused = Vec::new();
-    for plan in constructed {
-        match compile(&plan.cplan) {
+    for (plan, result) in constructed.into_iter().zip(compile(&cplans)) {
+        match result {
             Ok(operator) => fused.push(CompiledCover { plan, operator }),
             Err(Unsupported { reason }) => rejected.push(Rejection { cover: plan.cover, reason }),
         }
@@ -178,5 +179,6 @@ pub fn realize(
     let is_proven = |partition: &&PartitionPlan| plan.is_optimal() || partition.is_optimal();
     let optimal = plan.partitions.iter().filter(is_proven).count();
     let (partitions, search) = (plan.partitions.len(), plan.stats());
-    (replaced, Report { partitions, optimal, gap: plan.gap(), search, cplans, fused, rejected, predictions })
+    let (gap, cplans) = (plan.gap(), cplans.len());
+    (replaced, Report { partitions, optimal, gap, search, cplans, fused, rejected, predictions })
 }

@@ -6,10 +6,12 @@
 
 use crate::engine::{Engine, Mode};
 use crate::error::{RuntimeError, RuntimeErrorKind};
+use crate::plan_cache::CacheAnswer;
 use crate::program_executor::Origins;
 use crate::sketches::sketch_of;
 use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
+use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_ir::hop::{HopDag, OperatorId};
 use fuseline_ir::{DataType, Value};
 use fuseline_passes::cost::Predictions;
@@ -259,21 +261,16 @@ fn fuse(
 ) -> Result<CompiledDag, RuntimeError> {
     let mut failure = None;
     let mut operators = Vec::new();
-    let mut compile = |plan: &fuseline_ir::cplan::VerifiedCPlan| {
+    let mut compile = |plans: &[VerifiedCPlan]| {
         let start = Instant::now();
-        let answer = engine.plan_cache.get_or_compile(plan.clone(), engine.backend());
+        let answers = engine.plan_cache.get_or_compile(plans, engine.backend());
         statistics.codegen_seconds += start.elapsed().as_secs_f64();
-        match answer {
-            Ok(answer) => {
-                match &answer.compiled {
-                    Some(compiled) => {
-                        statistics.operators_compiled += 1;
-                        statistics.code_bytes += compiled.info.code_bytes as u64;
-                    }
-                    None => statistics.plan_cache_hits += 1,
-                }
-                operators.push(answer.operator);
-                Ok(answer.operator)
+        let answer = |answer: Result<CacheAnswer, BackendError>| match answer {
+            Ok(CacheAnswer { operator, is_new }) => {
+                statistics.operators_compiled += u64::from(is_new);
+                statistics.plan_cache_hits += u64::from(!is_new);
+                operators.push(operator);
+                Ok(operator)
             }
             Err(error) => {
                 let reason = error.to_string();
@@ -282,7 +279,8 @@ fn fuse(
                 }
                 Err(Unsupported { reason })
             }
-        }
+        };
+        answers.into_iter().map(answer).collect()
     };
     let mut on_stage = |stage: Stage<'_>| observer(CompileStage::Fusion(stage));
     let (fused, report) = realize(&chosen.dag, &chosen.planned, options, &mut compile, &mut on_stage);

@@ -3,6 +3,7 @@
 //! cache between them.
 #![forbid(unsafe_code)]
 
+mod code_folder;
 mod compiler;
 mod dag_executor;
 mod engine;
@@ -18,6 +19,7 @@ mod statistics;
 mod transform;
 mod value;
 
+pub use code_folder::{CodeFolder, CodeFolderError};
 pub use compiler::{CompileStage, CompiledBlocks, CompiledDag, Observer, compile_dag};
 pub use engine::{Engine, EngineOptions, Mode};
 pub use error::{CallSite, ErrorContext, ListError, RuntimeError, RuntimeErrorKind};

@@ -1,6 +1,7 @@
 //! Counters and times of a run (`--stats`).
 
 use crate::engine::Engine;
+use fuseline_skeletons::BackendActivity;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +14,8 @@ pub struct Statistics {
     pub parse_seconds: f64,
     /// Time in rewrites, size propagation, exploration and selection, in seconds.
     pub optimize_seconds: f64,
-    /// Time in backends, in seconds.
+    /// Time that the run waited for backends, in seconds: when blocks were compiled, and when operators needed code that
+    /// had been left out then.
     pub codegen_seconds: f64,
     /// Time in operators, in seconds.
     pub execute_seconds: f64,
@@ -42,7 +44,11 @@ pub struct Statistics {
     pub operators_compiled: u64,
     /// CPlans found in the plan cache.
     pub plan_cache_hits: u64,
-    /// Bytes of machine code of the compiled operators.
+    /// Entry points of operators whose machine code was generated.
+    pub code_generated: u64,
+    /// Entry points whose machine code was found in the code folder.
+    pub code_restored: u64,
+    /// Bytes of machine code of both.
     pub code_bytes: u64,
     /// Calls of generated code.
     pub genexec_calls: u64,
@@ -50,6 +56,8 @@ pub struct Statistics {
     pub genexec_cells: u64,
     /// Rows that these calls processed.
     pub genexec_rows: u64,
+    /// Those among the calls that were interpreted while their machine code was being generated.
+    pub genexec_interpreted: u64,
     /// Bytes of matrices allocated, recycled or fresh.
     pub bytes_allocated: u64,
     /// Bytes of fresh memory among them.
@@ -103,6 +111,7 @@ pub(crate) struct Counts {
     rows: u64,
     bytes: u64,
     fresh: u64,
+    backend: BackendActivity,
 }
 
 impl Counts {
@@ -114,6 +123,7 @@ impl Counts {
             rows: engine.counters.rows(),
             bytes: memory.bytes,
             fresh: memory.fresh_bytes,
+            backend: engine.backend().activity(),
         }
     }
 }
@@ -126,6 +136,11 @@ impl Statistics {
         self.genexec_rows += after.rows - before.rows;
         self.bytes_allocated += after.bytes - before.bytes;
         self.bytes_fresh += after.fresh - before.fresh;
+        self.code_generated += after.backend.generated - before.backend.generated;
+        self.code_restored += after.backend.restored - before.backend.restored;
+        self.code_bytes += after.backend.code_bytes - before.backend.code_bytes;
+        self.genexec_interpreted += after.backend.interpreted_units - before.backend.interpreted_units;
+        self.codegen_seconds += (after.backend.waited - before.backend.waited).as_secs_f64();
     }
 
     /// Adds the counts and times of another run.
@@ -146,10 +161,13 @@ impl Statistics {
         self.cplans += other.cplans;
         self.operators_compiled += other.operators_compiled;
         self.plan_cache_hits += other.plan_cache_hits;
+        self.code_generated += other.code_generated;
+        self.code_restored += other.code_restored;
         self.code_bytes += other.code_bytes;
         self.genexec_calls += other.genexec_calls;
         self.genexec_cells += other.genexec_cells;
         self.genexec_rows += other.genexec_rows;
+        self.genexec_interpreted += other.genexec_interpreted;
         self.bytes_allocated += other.bytes_allocated;
         self.bytes_fresh += other.bytes_fresh;
         for (name, count) in other.fused_operators {
@@ -201,10 +219,17 @@ impl Statistics {
             line("gap not proven", format!("{} DAGs", self.dags_unproven));
         }
         line("CPlans", self.cplans.to_string());
-        line("operators compiled", format!("{} ({} bytes of code)", self.operators_compiled, self.code_bytes));
+        line("operators compiled", self.operators_compiled.to_string());
+        line(
+            "machine code",
+            format!("{} generated, {} restored, {} bytes", self.code_generated, self.code_restored, self.code_bytes),
+        );
         line("plan cache hits", self.plan_cache_hits.to_string());
         let per_call = self.genexec_cells.checked_div(self.genexec_calls).unwrap_or(0);
         line("genexec calls", format!("{} ({per_call} cells per call)", self.genexec_calls));
+        if self.genexec_interpreted > 0 {
+            line("interpreted meanwhile", format!("{} calls", self.genexec_interpreted));
+        }
         line("bytes allocated", format!("{} ({} fresh)", self.bytes_allocated, self.bytes_fresh));
         for (name, count) in &self.fused_operators {
             line("fused operator", format!("{name} x {count}"));

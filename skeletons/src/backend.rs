@@ -73,4 +73,38 @@ pub trait Backend: Send + Sync + std::fmt::Debug {
     /// [`BackendError::Unsupported`] and [`BackendError::Limit`] leave the plan's operators unfused; the others are
     /// bugs.
     fn compile(&self, plan: &VerifiedCPlan) -> Result<CompiledCPlan, BackendError>;
+
+    /// Compiles several plans, if it can at the same time; the results are in the order of the plans.
+    fn compile_all(&self, plans: &[VerifiedCPlan]) -> Vec<Result<CompiledCPlan, BackendError>> {
+        plans.iter().map(|plan| self.compile(plan)).collect()
+    }
+
+    /// What it has done since it was made.
+    fn activity(&self) -> BackendActivity {
+        BackendActivity::default()
+    }
+}
+
+/// What a backend that generates code has done since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BackendActivity {
+    /// Entry points whose code was generated.
+    pub generated: u64,
+    /// Entry points whose code was found in a [`CodeStore`].
+    pub restored: u64,
+    /// Bytes of machine code of both.
+    pub code_bytes: u64,
+    /// Units that were interpreted while their code was being generated.
+    pub interpreted_units: u64,
+    /// Time that operators which had begun waited for code.
+    pub waited: Duration,
+}
+
+/// Keeps generated code for other processes. Whatever is wrong with what it keeps, it finds nothing then.
+pub trait CodeStore: Send + Sync + std::fmt::Debug {
+    /// The code that was stored under exactly this key.
+    fn load(&self, key: &str) -> Option<Vec<u8>>;
+
+    /// Stores code under a key, or does not.
+    fn store(&self, key: &str, code: &[u8]);
 }

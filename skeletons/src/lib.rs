@@ -37,7 +37,7 @@ mod visited;
 mod work;
 mod zeros;
 
-pub use backend::{Backend, BackendError, CompileInfo, CompiledCPlan};
+pub use backend::{Backend, BackendActivity, BackendError, CodeStore, CompileInfo, CompiledCPlan};
 pub use error::SkeletonError;
 
 /// What an execution uses: all of it owned by the session.

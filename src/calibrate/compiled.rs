@@ -2,7 +2,7 @@
 
 use super::rounds::Sample;
 use crate::error::Error;
-use crate::options::CompileOptions;
+use crate::options::{BackendKind, CompileOptions};
 use crate::session::Session;
 use fuseline_passes::program::ProgramOptions;
 use fuseline_runtime::{Mode, Statistics, Variables};
@@ -75,7 +75,13 @@ pub(super) fn measure(rounds: usize) -> Result<Compiled, Error> {
 
 /// Nothing is simplified, so that what is written is what runs.
 fn options(mode: Mode) -> CompileOptions {
-    CompileOptions { mode, rewrites: false, program: ProgramOptions::NONE, ..CompileOptions::default() }
+    CompileOptions {
+        mode,
+        backend: BackendKind::for_measurement(),
+        rewrites: false,
+        program: ProgramOptions::NONE,
+        ..CompileOptions::default()
+    }
 }
 
 fn run(options: &CompileOptions, text: &str) -> Result<Statistics, Error> {

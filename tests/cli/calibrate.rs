@@ -39,7 +39,7 @@ fn a_machine_that_is_asked_for_must_be_there() {
 #[test]
 fn a_broken_cache_is_ignored_with_a_warning() {
     let folder = Folder::new();
-    let cache = folder.path("no-such-cache/fuseline");
+    let cache = folder.path("cache/fuseline");
     std::fs::create_dir_all(&cache).expect("the folder is ours");
     for content in ["not JSON", "{}", "{\"version\": 0}"] {
         std::fs::write(cache.join("machine.json"), content).expect("the folder is ours");

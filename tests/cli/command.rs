@@ -42,11 +42,12 @@ impl Finished {
 /// Runs `fuseline` with these arguments in a folder.
 #[track_caller]
 pub(crate) fn run_in(folder: &Path, arguments: &[&str]) -> Finished {
+    // Runs do not depend on what was calibrated or compiled here before, and leave nothing here.
+    let cache = Some(folder.join("cache")).filter(|made_by_a_test| made_by_a_test.exists());
     let output = Command::new(env!("CARGO_BIN_EXE_fuseline"))
         .current_dir(folder)
         .args(arguments)
-        // Nor do runs depend on what was calibrated here.
-        .env("XDG_CACHE_HOME", folder.join("no-such-cache"))
+        .env("XDG_CACHE_HOME", cache.unwrap_or_else(|| "/dev/null".into()))
         .output()
         .expect("the program starts");
     Finished {
@@ -121,4 +122,4 @@ pub(crate) fn script(text: &str, options: &[&str]) -> Finished {
 
 /// The backends of this build.
 pub(crate) const BACKENDS: &[&str] =
-    if cfg!(any(feature = "llvm22", feature = "llvm19")) { &["interp", "llvm"] } else { &["interp"] };
+    if cfg!(any(feature = "llvm22", feature = "llvm19")) { &["interp", "llvm", "tiered"] } else { &["interp"] };

@@ -11,6 +11,7 @@ mod generate;
 mod interrupt;
 mod l2svm;
 mod library;
+mod plan_cache;
 mod readme;
 mod run;
 mod statistics;

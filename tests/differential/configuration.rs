@@ -137,11 +137,11 @@ impl Tier {
         // The JIT serves no portable code on x86-64.
         let cpus: Vec<CpuFeatures> = cpus().into_iter().filter(|&cpu| cpu != CpuFeatures::Portable).collect();
         Tier {
-            backend: BackendKind::Llvm,
             cpu: cpus.choose(random).copied().unwrap_or_default(),
             primitives: *PRIMITIVES.choose(random).expect("some"),
             llvm: if random.random_bool(0.15) { LlvmLevel::O3 } else { LlvmLevel::Direct },
-            ..Tier::draw(random)
+            threads: Tier::draw(random).threads,
+            backend: if random.random_bool(0.25) { BackendKind::Tiered } else { BackendKind::Llvm },
         }
     }
 }
@@ -194,6 +194,7 @@ pub(crate) fn all(rules: Rules) -> Vec<Configuration> {
                 primitives,
                 llvm: LlvmLevel::Direct,
             }));
+            tiers.push(Tier { backend: BackendKind::Tiered, ..Tier::interp(cpus[0], 2) });
         }
         configurations.extend(tiers.into_iter().map(|tier| Configuration { plan, rules, tier }));
     }

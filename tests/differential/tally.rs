@@ -56,7 +56,7 @@ impl Tally {
         self.count("backend", format!("{:?}", tier.backend));
         self.count("cpu", format!("{:?}", tier.cpu));
         self.count("threads", tier.threads.to_string());
-        if tier.backend == fuseline::BackendKind::Llvm {
+        if tier.backend != fuseline::BackendKind::Interp {
             self.count("primitives", format!("{:?}", tier.primitives));
             self.count("llvm", format!("{:?}", tier.llvm));
         }
@@ -146,7 +146,7 @@ fn wanted(has_llvm: bool) -> Vec<(&'static str, Vec<String>)> {
         ("operator", operators()),
     ];
     if has_llvm {
-        wanted.push(("backend", names(&["Interp", "Llvm"])));
+        wanted.push(("backend", names(&["Interp", "Llvm", "Tiered"])));
         wanted.push(("primitives", names(&["Auto", "Shared", "Inlined"])));
         wanted.push(("llvm", names(&["Direct", "O3"])));
     }

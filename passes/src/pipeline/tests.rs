@@ -15,9 +15,10 @@ struct Outcome {
 
 fn run(dag: &HopDag, options: &OptimizerOptions) -> Outcome {
     let mut plans = Vec::new();
-    let mut compile = |plan: &VerifiedCPlan| {
-        plans.push(plan.clone());
-        Ok(OperatorId::from_u32(plans.len() as u32 - 1))
+    let mut compile = |new: &[VerifiedCPlan]| {
+        let first = plans.len() as u32;
+        plans.extend_from_slice(new);
+        (first..plans.len() as u32).map(|id| Ok(OperatorId::from_u32(id))).collect()
     };
     let (replaced, report) = optimize(dag, options, &mut compile, &mut |_| {});
     replaced.verify().expect("the replaced DAG is well-formed");
@@ -205,7 +206,8 @@ fn left_products_are_outer_operators() {
 #[test]
 fn unsupported_plans_stay_unfused_and_are_reported() {
     let (dag, _) = testing::sum_of_products();
-    let mut compile = |_: &VerifiedCPlan| Err(Unsupported { reason: "no such thing".to_owned() });
+    let mut compile =
+        |plans: &[VerifiedCPlan]| vec![Err(Unsupported { reason: "no such thing".to_owned() }); plans.len()];
     let (replaced, report) = optimize(&dag, &cost_based(), &mut compile, &mut |_| {});
     assert_eq!(report.rejected.len(), 1);
     assert_eq!(report.rejected[0].reason, "no such thing");
@@ -216,7 +218,7 @@ fn unsupported_plans_stay_unfused_and_are_reported() {
 fn the_observer_sees_every_stage_in_order() {
     let (dag, _) = testing::sum_of_products();
     let mut stages = Vec::new();
-    let mut compile = |_: &VerifiedCPlan| Ok(OperatorId::from_u32(0));
+    let mut compile = |plans: &[VerifiedCPlan]| vec![Ok(OperatorId::from_u32(0)); plans.len()];
     let _ = optimize(&dag, &cost_based(), &mut compile, &mut |stage| {
         stages.push(match stage {
             Stage::Explored(..) => "explored",

@@ -1,8 +1,9 @@
 //! The command line: names that other programs rely on.
 
+use crate::Failure;
+use crate::cache::PlanCache;
 use crate::calibrate::machine;
 use crate::size::parse_bytes;
-use crate::{Failure, not_yet};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fuseline::calibrate::ROUNDS;
 use fuseline::generate::Kind;
@@ -107,7 +108,7 @@ enum BackendName {
     Llvm,
     /// Interpretation over vector primitives
     Interp,
-    /// Interpretation until machine code is there (not there yet)
+    /// Interpretation until machine code is there
     Tiered,
 }
 
@@ -148,7 +149,7 @@ pub(crate) struct Options {
     #[arg(long, value_enum, default_value = "gen")]
     mode: ModeName,
 
-    /// What runs fused operators [default: llvm, or interp in a build without LLVM]
+    /// What runs fused operators [default: tiered, or interp in a build without LLVM]
     #[arg(long, value_enum)]
     backend: Option<BackendName>,
 
@@ -160,7 +161,7 @@ pub(crate) struct Options {
     #[arg(long, value_enum, value_name = "FORM", default_value = "auto")]
     prims: PrimsName,
 
-    /// Keep compiled operators: on, off, or (not there yet) a folder
+    /// Keep compiled operators: on (the code in the user's cache folder), off, or a folder for the code
     #[arg(long, value_name = "on|off|DIR", default_value = "on")]
     plan_cache: String,
 
@@ -198,6 +199,7 @@ impl Options {
     /// The library's options.
     pub(crate) fn compile_options(&self, keep_code: bool) -> Result<CompileOptions, Failure> {
         let defaults = CompileOptions::default();
+        let plan_cache = PlanCache::of(&self.plan_cache);
         Ok(CompileOptions {
             mode: match self.mode {
                 ModeName::Base => Mode::Base,
@@ -210,7 +212,7 @@ impl Options {
                 None => BackendKind::default(),
                 Some(BackendName::Llvm) => BackendKind::Llvm,
                 Some(BackendName::Interp) => BackendKind::Interp,
-                Some(BackendName::Tiered) => return Err(not_yet("--backend tiered")),
+                Some(BackendName::Tiered) => BackendKind::Tiered,
             },
             llvm: match self.llvm_opt {
                 LlvmOptName::Direct => LlvmLevel::Direct,
@@ -221,11 +223,8 @@ impl Options {
                 PrimsName::Shared => Primitives::Shared,
                 PrimsName::Inlined => Primitives::Inlined,
             },
-            plan_cache: match self.plan_cache.as_str() {
-                "on" => true,
-                "off" => false,
-                _ => return Err(not_yet("a plan cache in a folder")),
-            },
+            plan_cache: plan_cache != PlanCache::Off,
+            code_folder: plan_cache.code_folder(),
             enumeration: match self.enumeration {
                 EnumerationName::None => Enumeration::None,
                 EnumerationName::Partition => Enumeration::Partition,

@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::arguments::CalibrateArguments;
+use crate::cache::cache_folder;
 use fuseline::Machine;
 use fuseline::calibrate::MachineFile;
 use fuseline::io::Output;
@@ -50,7 +51,5 @@ fn machine_of(path: &Path) -> Option<Machine> {
 
 /// Where calibrations are kept.
 fn cached_file() -> Option<PathBuf> {
-    let folder = |variable: &str| std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
-    Some(cache.join("fuseline").join("machine.json"))
+    Some(cache_folder()?.join("machine.json"))
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod cache;
 mod calibrate;
 mod check;
 mod convert;
@@ -81,11 +82,6 @@ fn main() -> ExitCode {
             failure.exit_code()
         }
     }
-}
-
-/// The answer of what is planned but not built.
-pub(crate) fn not_yet(what: &str) -> Failure {
-    Failure::Library(Box::new(Error::NotYet(what.to_owned())))
 }
 
 /// The text of a script or DAG file.

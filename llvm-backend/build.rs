@@ -1,0 +1,36 @@
+//! Gives the crate a fingerprint of the sources that decide what its code does: the generator, the primitives that code
+//! calls, the operations and the layout of units. Code that is kept for other processes is found only under the same.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The sources, relative to this crate.
+const SOURCES: &[&str] = &["src", "../vecprims/src", "../ir/src", "../skeletons/src"];
+
+fn main() -> io::Result<()> {
+    let mut files = Vec::new();
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={source}");
+        collect(Path::new(source), &mut files)?;
+    }
+    files.sort();
+    let mut hasher = blake3::Hasher::new();
+    for file in files {
+        hasher.update(file.as_os_str().as_encoded_bytes()).update(&fs::read(&file)?);
+    }
+    println!("cargo::rustc-env=FUSELINE_SOURCES={}", hasher.finalize().to_hex());
+    Ok(())
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! The persistent part of the plan cache: a folder of generated code for later processes.
+//!
+//! An entry is a file named by the BLAKE3 hash of its key, which tells the plan and everything else that decided the
+//! code. The file holds the whole key, which is compared, and a checksum. It is written under a temporary name and takes
+//! its own when it is complete, so that readers need no lock and see an entry as a whole or not at all; only those who
+//! evict take turns. Whatever is wrong with an entry or with the folder, nothing is found then and nothing is kept, and
+//! code is generated as if there were no folder.
+//!
+//! The checksum finds damage, not intent: who can write an entry can have any code run. Therefore the folder must belong
+//! to the user, and nobody else may write to it.
+
+#[cfg(test)]
+mod tests;
+
+use fuseline_skeletons::CodeStore;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use tempfile::NamedTempFile;
+use thiserror::Error;
+
+/// What an entry starts with: the format and its version.
+const MAGIC: &[u8; 8] = b"FSLNCOD1";
+
+/// Magic, lengths of key and code, and the hash of all but magic and hash.
+const HEADER: usize = 8 + 8 + 8 + blake3::OUT_LEN;
+
+/// Bytes that all entries take together, and the most that one may take.
+const CAPACITY: u64 = 64 << 20;
+const LARGEST_ENTRY: u64 = 4 << 20;
+
+/// How names of entries, and of files that shall become entries, end and begin.
+const EXTENSION: &str = "code";
+const TEMPORARY: &str = ".new-";
+
+/// The file whose lock those hold who evict.
+const LOCK: &str = "lock";
+
+/// An entry is marked as used when that was not done for so long. A temporary file of that age was left behind.
+const AGE: Duration = Duration::from_secs(3600);
+
+/// A folder of generated code.
+#[derive(Debug)]
+pub struct CodeFolder {
+    path: PathBuf,
+    capacity: u64,
+    /// The bytes of a hash that names show; fewer in tests, so that keys collide.
+    name_bytes: usize,
+}
+
+/// Why a folder cannot keep code.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CodeFolderError {
+    /// It cannot be made, read or written.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// It belongs to another user.
+    #[error("it belongs to another user")]
+    Foreign,
+    /// Others than its owner may write to it.
+    #[error("others than its owner may write to it")]
+    Writable,
+}
+
+impl CodeFolder {
+    /// The code in this folder, which is made where it is missing.
+    ///
+    /// # Errors
+    /// There can be no such folder, or others than the user could put code into it.
+    pub fn open(path: &Path) -> Result<Self, CodeFolderError> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(path)?;
+        // What is checked shall be what is used, whatever becomes of links on the way.
+        let path = fs::canonicalize(path)?;
+        check_privacy(&path)?;
+        Ok(CodeFolder { path, capacity: CAPACITY, name_bytes: blake3::OUT_LEN })
+    }
+
+    fn path_of(&self, key: &str) -> PathBuf {
+        let hash = blake3::hash(key.as_bytes());
+        let name: String = hash.as_bytes()[..self.name_bytes].iter().map(|byte| format!("{byte:02x}")).collect();
+        self.path.join(name).with_extension(EXTENSION)
+    }
+
+    fn read(&self, key: &str) -> io::Result<Option<Vec<u8>>> {
+        let path = self.path_of(key);
+        if !fs::symlink_metadata(&path)?.is_file() {
+            return Ok(None);
+        }
+        let file = File::open(path)?;
+        let mut entry = Vec::new();
+        (&file).take(LARGEST_ENTRY + 1).read_to_end(&mut entry)?;
+        let code = decode(&entry, key).map(<[u8]>::to_vec);
+        if code.is_some() {
+            mark_as_used(&file)?;
+        }
+        Ok(code)
+    }
+
+    fn write(&self, key: &str, code: &[u8]) -> io::Result<()> {
+        let entry = encode(key, code);
+        if entry.len() as u64 > LARGEST_ENTRY {
+            return Ok(());
+        }
+        let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(&self.path)?;
+        file.write_all(&entry)?;
+        file.persist(self.path_of(key))?;
+        Ok(())
+    }
+
+    /// Removes the entries that were not used for longest until a quarter of the capacity is free, where all of them
+    /// exceed it, and what writers left behind that were killed.
+    fn evict(&self) -> io::Result<()> {
+        let lock = File::options().create(true).write(true).truncate(false).open(self.path.join(LOCK))?;
+        if lock.try_lock().is_err() {
+            // Somebody else is at it.
+            return Ok(());
+        }
+        let mut entries = Vec::new();
+        for file in fs::read_dir(&self.path)? {
+            let file = file?;
+            // Files may vanish at any time.
+            let Ok(metadata) = file.metadata() else { continue };
+            let (path, used) = (file.path(), metadata.modified()?);
+            if path.extension().is_some_and(|extension| extension == EXTENSION) {
+                entries.push((used, path, metadata.len()));
+            } else if file.file_name().to_string_lossy().starts_with(TEMPORARY) && is_old(used) {
+                let _ = fs::remove_file(path);
+            }
+        }
+        let mut bytes: u64 = entries.iter().map(|(_, _, bytes)| bytes).sum();
+        if bytes <= self.capacity {
+            return Ok(());
+        }
+        entries.sort();
+        for (_, path, freed) in entries {
+            if bytes <= self.capacity / 4 * 3 {
+                break;
+            }
+            let _ = fs::remove_file(path);
+            bytes -= freed;
+        }
+        Ok(())
+    }
+}
+
+impl CodeStore for CodeFolder {
+    fn load(&self, key: &str) -> Option<Vec<u8>> {
+        self.read(key).ok().flatten()
+    }
+
+    fn store(&self, key: &str, code: &[u8]) {
+        // Looking through the folder takes longer than writing an entry, so that only one entry in 64 brings it about.
+        let is_turn = blake3::hash(key.as_bytes()).as_bytes()[blake3::OUT_LEN - 1].is_multiple_of(64);
+        let kept = self.write(key, code).and_then(|()| if is_turn { self.evict() } else { Ok(()) });
+        // A folder that takes nothing is as good as none.
+        let _ = kept;
+    }
+}
+
+fn encode(key: &str, code: &[u8]) -> Vec<u8> {
+    let lengths = [key.len() as u64, code.len() as u64].map(u64::to_le_bytes).concat();
+    let mut entry = Vec::with_capacity(HEADER + key.len() + code.len());
+    entry.extend_from_slice(MAGIC);
+    entry.extend_from_slice(&lengths);
+    entry.extend_from_slice(checksum(&lengths, key.as_bytes(), code).as_bytes());
+    entry.extend_from_slice(key.as_bytes());
+    entry.extend_from_slice(code);
+    entry
+}
+
+/// The code of an entry, if it is an entry of this key and undamaged.
+fn decode<'a>(entry: &'a [u8], key: &str) -> Option<&'a [u8]> {
+    let (header, content) = entry.split_at_checked(HEADER)?;
+    let (magic, rest) = header.split_at(MAGIC.len());
+    let (lengths, expected) = rest.split_at(16);
+    let (stored_key, code) = content.split_at_checked(key.len())?;
+    let actual_lengths = [key.len() as u64, code.len() as u64].map(u64::to_le_bytes).concat();
+    let is_intact = magic == MAGIC
+        && stored_key == key.as_bytes()
+        && lengths == actual_lengths
+        && expected == checksum(lengths, stored_key, code).as_bytes();
+    is_intact.then_some(code)
+}
+
+fn checksum(lengths: &[u8], key: &[u8], code: &[u8]) -> blake3::Hash {
+    blake3::Hasher::new().update(lengths).update(key).update(code).finalize()
+}
+
+/// Refuses a folder that is not the user's, or that others may write to.
+fn check_privacy(path: &Path) -> Result<(), CodeFolderError> {
+    // Whatever the user creates belongs to the user.
+    let probe = NamedTempFile::with_prefix_in(TEMPORARY, path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let (folder, own) = (fs::metadata(path)?, probe.as_file().metadata()?);
+        if folder.uid() != own.uid() {
+            return Err(CodeFolderError::Foreign);
+        }
+        if folder.mode() & 0o022 != 0 {
+            return Err(CodeFolderError::Writable);
+        }
+    }
+    drop(probe);
+    Ok(())
+}
+
+fn is_old(time: SystemTime) -> bool {
+    time.elapsed().is_ok_and(|age| age > AGE)
+}
+
+fn mark_as_used(file: &File) -> io::Result<()> {
+    if is_old(file.metadata()?.modified()?) {
+        // A folder that cannot be written is still good to read.
+        let _ = file.set_modified(SystemTime::now());
+    }
+    Ok(())
+}
