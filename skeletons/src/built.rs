@@ -1,5 +1,6 @@
 //! CSR rows that a skeleton builds for a unit: the non-zeros of dense rows, or a range of columns of CSR rows.
 
+use crate::layout::consecutive;
 use std::ops::Range;
 
 /// CSR rows that a skeleton builds for a unit, of some columns of the main input.
@@ -15,6 +16,8 @@ pub(crate) struct BuiltRows {
     /// The same, counted from the first column that the unit may have.
     pub(crate) relative: Vec<u32>,
     pub(crate) values: Vec<f64>,
+    /// The products of factors by position, where they are known already; else none.
+    pub(crate) products: Vec<f64>,
 }
 
 impl BuiltRows {
@@ -26,6 +29,7 @@ impl BuiltRows {
         self.columns.clear();
         self.relative.clear();
         self.values.clear();
+        self.products.clear();
     }
 
     /// The number of rows.
@@ -61,6 +65,29 @@ impl BuiltRows {
         self.relative.extend(columns[first..last].iter().map(|&j| j - range.start as u32));
         self.values.extend_from_slice(&values[first..last]);
         self.end_row(number);
+    }
+
+    /// Of the products of all cells of rows of `cols` cells, keeps those of the positions.
+    pub(crate) fn keep_products(&mut self, cols: usize) {
+        let mut kept = 0;
+        for (r, bounds) in self.offsets.windows(2).enumerate() {
+            for &j in &self.relative[bounds[0]..bounds[1]] {
+                self.products[kept] = self.products[r * cols + j as usize];
+                kept += 1;
+            }
+        }
+        self.products.truncate(kept);
+    }
+
+    /// Writes one value for each position to its cell, in consecutive rows of `cols` cells that begin with the first.
+    pub(crate) fn spread(&self, values: &[f64], out: &mut [f64], cols: usize) {
+        for (bounds, row) in self.offsets.windows(2).zip(out.chunks_exact_mut(cols)) {
+            let (columns, values) = (&self.columns[bounds[0]..bounds[1]], &values[bounds[0]..bounds[1]]);
+            match consecutive(columns) {
+                Some(first) => row[first..first + values.len()].copy_from_slice(values),
+                None => columns.iter().zip(values).for_each(|(&j, &value)| row[j as usize] = value),
+            }
+        }
     }
 
     fn end_row(&mut self, number: usize) {

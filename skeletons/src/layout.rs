@@ -117,13 +117,22 @@ pub(crate) fn gather_cells(side: &Cells<'_>, positions: Positions<'_>, spread: &
     }
 }
 
+/// The first of ascending columns between which none is missing.
+pub(crate) fn consecutive(columns: &[u32]) -> Option<usize> {
+    let (&first, &last) = (columns.first()?, columns.last()?);
+    ((last - first) as usize + 1 == columns.len()).then_some(first as usize)
+}
+
 fn gather_dense(dense: &Dense, positions: Positions<'_>, out: &mut [f64]) {
-    positions.for_each_row(|i, first, columns| {
-        let row = dense.row(i);
-        for (cell, &j) in out[first..].iter_mut().zip(columns) {
-            *cell = row[j as usize];
-        }
-    });
+    positions.for_each_row(|i, first, columns| gather_row(dense.row(i), columns, &mut out[first..]));
+}
+
+/// Writes the cells of a row in some columns.
+fn gather_row(row: &[f64], columns: &[u32], out: &mut [f64]) {
+    match consecutive(columns) {
+        Some(first) => out[..columns.len()].copy_from_slice(&row[first..first + columns.len()]),
+        None => out.iter_mut().zip(columns).for_each(|(cell, &j)| *cell = row[j as usize]),
+    }
 }
 
 fn gather_sparse(csr: &Csr, positions: Positions<'_>, spread: &mut SpreadRow, out: &mut [f64]) {
@@ -174,10 +183,8 @@ impl SpreadRow {
 }
 
 /// Writes the cell of a row vector for each position.
-pub(crate) fn gather_columns(vector: &[f64], columns: &[u32], out: &mut [f64]) {
-    for (cell, &j) in out.iter_mut().zip(columns) {
-        *cell = vector[j as usize];
-    }
+pub(crate) fn gather_columns(vector: &[f64], positions: Positions<'_>, out: &mut [f64]) {
+    positions.for_each_row(|_, first, columns| gather_row(vector, columns, &mut out[first..]));
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::binding::{Binding, Cells, SideInput};
 use crate::blocks::Tile;
 use crate::built::BuiltRows;
 use crate::by_row::RowCopy;
+use crate::factors::sample;
 use crate::layout::{SpreadRow, gather_cells, gather_columns, scatter_tile};
 use crate::roles::{Role, needs_rows, reads_row_index};
 use crate::sparse_unit::SparseUnit;
@@ -15,7 +16,7 @@ use crate::zeros::ZeroValues;
 use fuseline_ir::cplan::{CellType, Variant};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Buffer, BufferPool, Csr, MatrixBlock};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
@@ -38,6 +39,8 @@ pub(crate) struct Workspace {
     laid_out: Vec<Buffer>,
     /// A row of a sparse side input that is looked up in.
     spread: SpreadRow,
+    /// Products of factors by position.
+    products: Buffer,
     /// Output of a unit that does not go to its final place at once.
     pub(crate) output: Buffer,
     /// Rows built for the current unit.
@@ -174,6 +177,7 @@ impl Operator<'_> {
             first_col: tile.first_col,
             main,
             sides: &sides,
+            products: &[],
         };
         tally.add(tile.rows, tile.rows * tile.cols);
         let longest = self.longest_vector(tile.cols);
@@ -181,14 +185,14 @@ impl Operator<'_> {
     }
 
     fn run_sparse(&self, workspace: &mut Workspace, sparse: SparseUnit<'_>, outputs: &mut [Output<'_>]) {
-        let Workspace { scratch, laid_out, spread, tally, .. } = workspace;
+        let Workspace { scratch, laid_out, spread, products, tally, .. } = workspace;
         let (count, numbers) = (sparse.values.len(), sparse.row_numbers());
         for (side, buffer) in self.binding.sides.iter().zip(laid_out.iter_mut()) {
             let Some(side) = side else { continue };
             match side.role {
                 Role::Cell => gather_cells(&side.cells, sparse.positions, spread, self.reserve(buffer, count)),
                 Role::ColScalar => {
-                    gather_columns(side.values(), sparse.positions.columns, self.reserve(buffer, count));
+                    gather_columns(side.values(), sparse.positions, self.reserve(buffer, count));
                 }
                 _ => self.copy_rows(side, numbers, sparse.rows, buffer),
             }
@@ -202,6 +206,13 @@ impl Operator<'_> {
                 side.as_ref().map_or(Side::EMPTY, |side| side_of_positions(side, &sparse, numbers, buffer))
             })
             .collect();
+        let products: &[f64] = if self.binding.reads_products && sparse.products.is_empty() {
+            let products = self.reserve(products, count);
+            sample(self.env.primitives, &sparse, &sides, products);
+            products
+        } else {
+            sparse.products
+        };
         let takes_zeros = self.binding.plan.variant == Variant::Cell(CellType::RowAgg);
         let unit = Unit {
             rows: sparse.rows,
@@ -210,6 +221,7 @@ impl Operator<'_> {
             first_col: sparse.first_col,
             main: Main::Sparse { row_offsets: sparse.row_offsets, columns: sparse.columns, values: sparse.values },
             sides: &sides,
+            products,
         };
         tally.add(sparse.rows, count);
         let is_row = self.binding.plan.template() == TemplateType::Row;
@@ -329,20 +341,11 @@ impl Workspace {
             scratch: empty(),
             laid_out: (0..inputs).map(|_| empty()).collect(),
             spread: SpreadRow::default(),
+            products: empty(),
             output: empty(),
             built: BuiltRows::default(),
             tally: Tally::default(),
         }
-    }
-
-    /// Builds the rows of a tile of a dense main input, and says how many non-zeros they have.
-    pub(crate) fn build_from_dense(&mut self, dense: &Dense, tile: Tile) -> usize {
-        self.built.clear();
-        for row in tile.first_row..tile.first_row + tile.rows {
-            let cells = &dense.row(row)[tile.first_col..tile.first_col + tile.cols];
-            self.built.push_dense(row, tile.first_col, cells);
-        }
-        self.built.values.len()
     }
 }
 

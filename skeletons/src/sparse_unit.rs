@@ -15,6 +15,8 @@ pub(crate) struct SparseUnit<'a> {
     pub(crate) columns: &'a [u32],
     pub(crate) row_offsets: &'a [usize],
     pub(crate) values: &'a [f64],
+    /// The products of factors by position, where they are known already; else none.
+    pub(crate) products: &'a [f64],
     pub(crate) positions: Positions<'a>,
 }
 
@@ -27,6 +29,7 @@ impl<'a> SparseUnit<'a> {
         columns: &[0],
         row_offsets: &[0, 1],
         values: &[0.0],
+        products: &[],
         positions: Positions { numbers: RowNumbers::From(0), offsets: &[0, 1], start: 0, end: 1, columns: &[0] },
     };
 
@@ -38,7 +41,7 @@ impl<'a> SparseUnit<'a> {
         let row_offsets = if rows == 1 { &run[..] } else { &offsets[..=rows] };
         let numbers = visited.numbers_from(first_row);
         let positions = Positions { numbers, offsets, start, end, columns };
-        SparseUnit { rows, first_col: 0, cols: csr.cols(), columns, row_offsets, values, positions }
+        SparseUnit { rows, first_col: 0, cols: csr.cols(), columns, row_offsets, values, products: &[], positions }
     }
 
     /// The rows that a skeleton built from a tile of the main input.
@@ -52,6 +55,7 @@ impl<'a> SparseUnit<'a> {
             columns: &built.relative,
             row_offsets: offsets,
             values: &built.values,
+            products: &built.products,
             positions,
         }
     }

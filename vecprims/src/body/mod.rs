@@ -6,6 +6,7 @@
 
 pub(crate) mod column;
 pub(crate) mod elementwise;
+pub(crate) mod matrix;
 pub(crate) mod narrow;
 pub(crate) mod product;
 pub(crate) mod reduce;
