@@ -1,8 +1,8 @@
 //! Laying out inputs for units: rows of CSR matrices are scattered into dense tiles, and side inputs of sparse units are
 //! gathered by position, so that generated code never looks anything up.
 
-use crate::binding::Cells;
 use crate::blocks::Tile;
+use crate::marks::Marks;
 use crate::visited::RowNumbers;
 use fuseline_matrix::{Csr, Dense};
 
@@ -109,12 +109,32 @@ impl Positions<'_> {
     }
 }
 
-/// Writes the cell of a side matrix for each position.
-pub(crate) fn gather_cells(side: &Cells<'_>, positions: Positions<'_>, spread: &mut SpreadRow, out: &mut [f64]) {
-    match side {
-        Cells::Dense(dense) => gather_dense(dense, positions, out),
-        Cells::Sparse(csr) => gather_sparse(csr, positions, spread, out),
-    }
+/// Writes the cell of a dense side matrix for each position.
+pub(crate) fn gather_dense(dense: &Dense, positions: Positions<'_>, out: &mut [f64]) {
+    positions.for_each_row(|i, first, columns| gather_row(dense.row(i), columns, &mut out[first..]));
+}
+
+/// Writes the cells of sparse side matrices for each position, row by row. Each output has one value more than there are
+/// positions, which may hold anything.
+pub(crate) fn gather_sparse(sides: &mut [(&Csr, &mut [f64])], positions: Positions<'_>, marks: &mut Marks) {
+    positions.for_each_row(|i, first, columns| {
+        let mut is_marked = false;
+        for (csr, out) in &mut *sides {
+            let (row, cells) = (csr.row(i), &mut out[first..=first + columns.len()]);
+            if Marks::pays(csr.cols(), row.0.len(), columns.len()) {
+                if !is_marked {
+                    marks.mark(csr.cols(), columns);
+                    is_marked = true;
+                }
+                marks.gather(row, cells);
+            } else {
+                let mut cursor = RowCursor::new(row);
+                for (cell, &j) in cells.iter_mut().zip(columns) {
+                    *cell = cursor.value(j);
+                }
+            }
+        }
+    });
 }
 
 /// The first of ascending columns between which none is missing.
@@ -123,62 +143,11 @@ pub(crate) fn consecutive(columns: &[u32]) -> Option<usize> {
     ((last - first) as usize + 1 == columns.len()).then_some(first as usize)
 }
 
-fn gather_dense(dense: &Dense, positions: Positions<'_>, out: &mut [f64]) {
-    positions.for_each_row(|i, first, columns| gather_row(dense.row(i), columns, &mut out[first..]));
-}
-
 /// Writes the cells of a row in some columns.
 fn gather_row(row: &[f64], columns: &[u32], out: &mut [f64]) {
     match consecutive(columns) {
         Some(first) => out[..columns.len()].copy_from_slice(&row[first..first + columns.len()]),
         None => out.iter_mut().zip(columns).for_each(|(cell, &j)| *cell = row[j as usize]),
-    }
-}
-
-fn gather_sparse(csr: &Csr, positions: Positions<'_>, spread: &mut SpreadRow, out: &mut [f64]) {
-    positions.for_each_row(|i, first, columns| {
-        let (row, cells) = (csr.row(i), &mut out[first..first + columns.len()]);
-        if SpreadRow::pays(csr.cols(), row.0.len(), columns.len()) {
-            spread.gather(csr.cols(), row, columns, cells);
-        } else {
-            let mut cursor = RowCursor::new(row);
-            for (cell, &j) in cells.iter_mut().zip(columns) {
-                *cell = cursor.value(j);
-            }
-        }
-    });
-}
-
-/// A CSR row written out with its zeros, to look positions of another row up in: no branch depends on where the two rows
-/// meet, as one for each position does in a merge. All cells are zero but while a row is looked up in.
-#[derive(Default)]
-pub(crate) struct SpreadRow(Vec<f64>);
-
-impl SpreadRow {
-    /// The most columns: the cells stay in the second-level cache.
-    const MAX_COLUMNS: usize = 1 << 15;
-    /// Writing and clearing a position, as a share of what a search for one takes.
-    const SEARCH_POSITIONS: usize = 4;
-
-    /// Whether a row of so many columns and positions is faster to spread than to search `wanted` times.
-    fn pays(columns: usize, positions: usize, wanted: usize) -> bool {
-        columns <= SpreadRow::MAX_COLUMNS && positions <= wanted.saturating_mul(SpreadRow::SEARCH_POSITIONS)
-    }
-
-    /// The cells of a row in some columns.
-    fn gather(&mut self, width: usize, (columns, values): (&[u32], &[f64]), wanted: &[u32], out: &mut [f64]) {
-        if self.0.len() < width {
-            self.0.resize(width, 0.0);
-        }
-        for (&j, &value) in columns.iter().zip(values) {
-            self.0[j as usize] = value;
-        }
-        for (cell, &j) in out.iter_mut().zip(wanted) {
-            *cell = self.0[j as usize];
-        }
-        for &j in columns {
-            self.0[j as usize] = 0.0;
-        }
     }
 }
 
@@ -222,33 +191,33 @@ mod tests {
                     side.get(row, main.columns()[p] as usize)
                 })
                 .collect();
-            let (mut out, mut spread) = (vec![f64::NAN; end - start], SpreadRow::default());
-            gather_cells(&Cells::Sparse(&side), positions, &mut spread, &mut out);
-            assert_eq!(out, expected);
-            assert!(spread.0.iter().all(|&cell| cell == 0.0));
-            out.fill(f64::NAN);
-            gather_cells(&Cells::Dense(std::borrow::Cow::Owned(side.to_dense())), positions, &mut spread, &mut out);
+            let mut outs = [0, 1].map(|_| vec![f64::NAN; end - start + 1]);
+            let mut sides: Vec<_> = outs.iter_mut().map(|out| (&side, &mut out[..])).collect();
+            gather_sparse(&mut sides, positions, &mut Marks::default());
+            outs.iter().for_each(|out| assert_eq!(out[..end - start], expected));
+            let mut out = vec![f64::NAN; end - start];
+            gather_dense(&side.to_dense(), positions, &mut out);
             assert_eq!(out, expected);
         }
     }
 
     /// Rows of any density and width are looked up in whole, whichever way is taken.
     #[test]
-    fn rows_are_spread_or_searched() {
-        let mut spread = SpreadRow::default();
+    fn rows_are_passed_or_searched() {
+        let mut marks = Marks::default();
         let mut ways = [false; 2];
-        for (width, step) in [(64, 1), (64, 7), (1 << 15, 3), (1 << 16, 3), (300, 299)] {
+        for (width, step) in [(64, 1), (64, 7), (1 << 16, 3), (1 << 17, 3), (300, 299)] {
             let columns: Vec<u32> = (0..width).step_by(step as usize).collect();
             let values: Vec<f64> = columns.iter().map(|&j| f64::from(j) + 1.0).collect();
             let side = Csr::new(1, width as usize, vec![0, columns.len()], columns, values).unwrap();
             for wanted in [vec![0], vec![width - 1], (0..width).collect::<Vec<u32>>()] {
-                ways[usize::from(SpreadRow::pays(side.cols(), side.nnz(), wanted.len()))] = true;
+                ways[usize::from(Marks::pays(side.cols(), side.nnz(), wanted.len()))] = true;
                 let (offsets, numbers) = ([0, wanted.len()], RowNumbers::From(0));
                 let positions = Positions { numbers, offsets: &offsets, start: 0, end: wanted.len(), columns: &wanted };
-                let mut out = vec![f64::NAN; wanted.len()];
-                gather_cells(&Cells::Sparse(&side), positions, &mut spread, &mut out);
+                let mut out = vec![f64::NAN; wanted.len() + 1];
+                gather_sparse(&mut [(&side, &mut out)], positions, &mut marks);
                 let expected: Vec<f64> = wanted.iter().map(|&j| side.get(0, j as usize)).collect();
-                assert_eq!(out, expected, "{width} columns, every {step}th");
+                assert_eq!(out[..wanted.len()], expected, "{width} columns, every {step}th");
             }
         }
         assert_eq!(ways, [true; 2]);

@@ -27,6 +27,7 @@ mod error;
 mod factors;
 mod layout;
 mod magg;
+mod marks;
 mod nonzeros;
 mod operator;
 mod outer;
