@@ -144,7 +144,11 @@ fn halved_sum<const COLS: usize>(mut cells: [f64; COLS]) -> f64 {
     cells[0]
 }
 
-/// Adds each row of X to `K` accumulators, with factors that follow from its products with the rows of `vt`.
+/// Rows of X that share each load of `vt` and of the sums.
+const ROWS: usize = 4;
+
+/// Adds each row of X to `K` accumulators, with factors that follow from its products with the rows of `vt`: four rows at a
+/// time, and the last ones alone.
 #[inline(always)]
 fn wide_rows<const K: usize>(
     x: &[f64],
@@ -153,17 +157,79 @@ fn wide_rows<const K: usize>(
     factors: impl Fn(usize, [f64; K]) -> [f64; K],
 ) -> Vec<f64> {
     let mut sums = vec![0.0; K * cols];
-    for (r, row) in x.chunks_exact(cols).enumerate() {
-        let mut products = [0.0; K];
-        for (product, v) in products.iter_mut().zip(vt.chunks_exact(cols)) {
-            *product = dot(row, v);
-        }
-        let factors = factors(r, products);
-        for (sum, factor) in sums.chunks_exact_mut(cols).zip(factors) {
-            add_scaled(sum, factor, row);
-        }
+    let mut next = 0;
+    while next + ROWS <= x.len() / cols {
+        group_of_rows::<K, ROWS>(x, cols, vt, next, &factors, &mut sums);
+        next += ROWS;
+    }
+    while next < x.len() / cols {
+        group_of_rows::<K, 1>(x, cols, vt, next, &factors, &mut sums);
+        next += 1;
     }
     sums
+}
+
+#[inline(always)]
+fn group_of_rows<const K: usize, const R: usize>(
+    x: &[f64],
+    cols: usize,
+    vt: &[f64],
+    first: usize,
+    factors: &impl Fn(usize, [f64; K]) -> [f64; K],
+    sums: &mut [f64],
+) {
+    let mut rows = [x; R];
+    for r in 0..R {
+        rows[r] = &x[(first + r) * cols..(first + r + 1) * cols];
+    }
+    let mut weights = [[0.0; K]; R];
+    let products = products_of_rows::<K, R>(rows, cols, vt);
+    for r in 0..R {
+        weights[r] = factors(first + r, products[r]);
+    }
+    for k in 0..K {
+        let (sums, last_sums) = sums[k * cols..(k + 1) * cols].as_chunks_mut::<8>();
+        for (chunk, sum) in sums.iter_mut().enumerate() {
+            for r in 0..R {
+                let row = &rows[r][chunk * 8..chunk * 8 + 8];
+                for lane in 0..8 {
+                    sum[lane] = weights[r][k].mul_add(row[lane], sum[lane]);
+                }
+            }
+        }
+        for (column, sum) in (cols - cols % 8..).zip(last_sums) {
+            for r in 0..R {
+                *sum = weights[r][k].mul_add(rows[r][column], *sum);
+            }
+        }
+    }
+}
+
+/// The products of some rows with those of `vt`, eight lanes each.
+#[inline(always)]
+fn products_of_rows<const K: usize, const R: usize>(rows: [&[f64]; R], cols: usize, vt: &[f64]) -> [[f64; K]; R] {
+    let mut lanes = [[[0.0_f64; 8]; K]; R];
+    for start in (0..cols - cols % 8).step_by(8) {
+        for k in 0..K {
+            let v = &vt[k * cols + start..k * cols + start + 8];
+            for r in 0..R {
+                let row = &rows[r][start..start + 8];
+                for lane in 0..8 {
+                    lanes[r][k][lane] = row[lane].mul_add(v[lane], lanes[r][k][lane]);
+                }
+            }
+        }
+    }
+    let mut products = [[0.0; K]; R];
+    for r in 0..R {
+        for k in 0..K {
+            products[r][k] = halved_sum(lanes[r][k]);
+            for column in cols - cols % 8..cols {
+                products[r][k] = rows[r][column].mul_add(vt[k * cols + column], products[r][k]);
+            }
+        }
+    }
+    products
 }
 
 /// As [`wide_rows`], with a number of columns that the compiler knows, so that accumulators stay in registers.

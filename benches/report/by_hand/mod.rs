@@ -18,9 +18,14 @@ const LANES: usize = 32;
 /// Pieces that an input is cut into: several for each thread, so that none waits long for another.
 const PIECES: usize = 16;
 
+/// Values after which pieces begin, so that their vectors do not straddle cache lines, where there are so many.
+const LINES: usize = 64;
+
 /// Cuts `0..len` into pieces, works on all in parallel and gives the results in order.
 fn pieces<T: Send>(len: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
-    let bounds = |piece: usize| len * piece / PIECES..len * (piece + 1) / PIECES;
+    let unit = if len < 16 * LINES * PIECES { 1 } else { LINES };
+    let start = |piece: usize| if piece == PIECES { len } else { len * piece / PIECES / unit * unit };
+    let bounds = |piece: usize| start(piece)..start(piece + 1);
     (0..PIECES).into_par_iter().map(|piece| work(bounds(piece))).collect()
 }
 
