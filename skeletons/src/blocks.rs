@@ -10,7 +10,7 @@ use std::ops::Range;
 /// intermediates of an interpreter stay in the cache.
 pub(crate) const UNIT_CELLS: usize = 8192;
 /// The units of a block.
-pub(crate) const UNITS_PER_BLOCK: usize = 16;
+pub(crate) const UNITS_PER_BLOCK: usize = 4;
 /// Columns of a tile of factors' products: their factors stay in the second-level cache while the rows of a block pass by.
 const FACTOR_VALUES: usize = 1 << 14;
 const FACTOR_PANELS: (usize, usize) = (2, 10);

@@ -35,10 +35,7 @@ impl<'a> DenseFactors<'a> {
     /// Builds the rows of a tile with their products, and says how many non-zeros they have.
     pub(crate) fn build(&self, workspace: &mut Workspace, tile: Tile) -> usize {
         let built = &mut workspace.built;
-        built.clear();
-        for row in tile.first_row..tile.first_row + tile.rows {
-            built.push_dense(row, tile.first_col, &self.dense.row(row)[tile.first_col..tile.first_col + tile.cols]);
-        }
+        built.build(self.dense, tile);
         let (positions, cells) = (built.values.len(), tile.rows * tile.cols);
         match &self.panels {
             Some(panels) if positions * SAMPLE_CELLS >= cells => {

@@ -90,11 +90,23 @@ pub(crate) struct Positions<'a> {
     pub(crate) offsets: &'a [usize],
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// Columns of `start..end`.
+    /// Columns of `start..end`, counted from `first_col`.
     pub(crate) columns: &'a [u32],
+    pub(crate) first_col: usize,
+    /// The columns that there may be.
+    pub(crate) cols: usize,
 }
 
 impl Positions<'_> {
+    /// The part of a row of another matrix in the columns that there may be.
+    fn range_of<'r>(&self, (columns, values): (&'r [u32], &'r [f64])) -> (&'r [u32], &'r [f64]) {
+        let count = |end: usize| columns.partition_point(|&j| (j as usize) < end);
+        let begin = if self.first_col == 0 { 0 } else { count(self.first_col) };
+        let is_whole = columns.last().is_none_or(|&last| (last as usize) < self.first_col + self.cols);
+        let end = if is_whole { columns.len() } else { count(self.first_col + self.cols) };
+        (&columns[begin..end], &values[begin..end])
+    }
+
     /// Visits each row's columns, with the index of the first of them in `columns`.
     fn for_each_row(&self, mut visit: impl FnMut(usize, usize, &[u32])) {
         for (r, bounds) in self.offsets.windows(2).enumerate() {
@@ -111,7 +123,9 @@ impl Positions<'_> {
 
 /// Writes the cell of a dense side matrix for each position.
 pub(crate) fn gather_dense(dense: &Dense, positions: Positions<'_>, out: &mut [f64]) {
-    positions.for_each_row(|i, first, columns| gather_row(dense.row(i), columns, &mut out[first..]));
+    positions.for_each_row(|i, first, columns| {
+        gather_row(&dense.row(i)[positions.first_col..], columns, &mut out[first..]);
+    });
 }
 
 /// Writes the cells of sparse side matrices for each position, row by row. Each output has one value more than there are
@@ -120,17 +134,18 @@ pub(crate) fn gather_sparse(sides: &mut [(&Csr, &mut [f64])], positions: Positio
     positions.for_each_row(|i, first, columns| {
         let mut is_marked = false;
         for (csr, out) in &mut *sides {
-            let (row, cells) = (csr.row(i), &mut out[first..=first + columns.len()]);
-            if Marks::pays(csr.cols(), row.0.len(), columns.len()) {
+            let (row, cells) = (positions.range_of(csr.row(i)), &mut out[first..=first + columns.len()]);
+            let first_col = positions.first_col as u32;
+            if Marks::pays(positions.cols, row.0.len(), columns.len()) {
                 if !is_marked {
-                    marks.mark(csr.cols(), columns);
+                    marks.mark(positions.cols, columns);
                     is_marked = true;
                 }
-                marks.gather(row, cells);
+                marks.gather(row, first_col, cells);
             } else {
                 let mut cursor = RowCursor::new(row);
                 for (cell, &j) in cells.iter_mut().zip(columns) {
-                    *cell = cursor.value(j);
+                    *cell = cursor.value(first_col + j);
                 }
             }
         }
@@ -153,6 +168,7 @@ fn gather_row(row: &[f64], columns: &[u32], out: &mut [f64]) {
 
 /// Writes the cell of a row vector for each position.
 pub(crate) fn gather_columns(vector: &[f64], positions: Positions<'_>, out: &mut [f64]) {
+    let vector = &vector[positions.first_col..];
     positions.for_each_row(|_, first, columns| gather_row(vector, columns, &mut out[first..]));
 }
 
@@ -184,7 +200,7 @@ mod tests {
             let first_row = main.row_offsets().partition_point(|&offset| offset <= start) - 1;
             let offsets = &main.row_offsets()[first_row..];
             let (numbers, columns) = (RowNumbers::From(first_row), &main.columns()[start..end]);
-            let positions = Positions { numbers, offsets, start, end, columns };
+            let positions = Positions { numbers, offsets, start, end, columns, first_col: 0, cols: 4 };
             let expected: Vec<f64> = (start..end)
                 .map(|p| {
                     let row = main.row_offsets().partition_point(|&offset| offset <= p) - 1;
@@ -201,6 +217,23 @@ mod tests {
         }
     }
 
+    /// Columns of a unit may count from one of the matrix.
+    #[test]
+    fn sides_are_read_from_the_first_column_on() {
+        let side = Csr::new(2, 9, vec![0, 4, 6], vec![1, 4, 5, 8, 0, 6], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        let (offsets, columns, numbers) = ([0, 3, 4], [0, 1, 2, 2], RowNumbers::From(0));
+        let expected = [0.0, 2.0, 3.0, 0.0];
+        let positions = Positions { numbers, offsets: &offsets, start: 0, end: 4, columns: &columns, first_col: 3, cols: 4 };
+        let mut out = [f64::NAN; 5];
+        gather_sparse(&mut [(&side, &mut out)], positions, &mut Marks::default());
+        assert_eq!(out[..4], expected);
+        out.fill(f64::NAN);
+        gather_dense(&side.to_dense(), positions, &mut out[..4]);
+        assert_eq!(out[..4], expected);
+        gather_columns(&[9.0, 9.0, 9.0, 0.0, 1.0, 2.0, 3.0], positions, &mut out[..4]);
+        assert_eq!(out[..4], [0.0, 1.0, 2.0, 2.0]);
+    }
+
     /// Rows of any density and width are looked up in whole, whichever way is taken.
     #[test]
     fn rows_are_passed_or_searched() {
@@ -213,7 +246,9 @@ mod tests {
             for wanted in [vec![0], vec![width - 1], (0..width).collect::<Vec<u32>>()] {
                 ways[usize::from(Marks::pays(side.cols(), side.nnz(), wanted.len()))] = true;
                 let (offsets, numbers) = ([0, wanted.len()], RowNumbers::From(0));
-                let positions = Positions { numbers, offsets: &offsets, start: 0, end: wanted.len(), columns: &wanted };
+                let (end, cols) = (wanted.len(), width as usize);
+                let positions =
+                    Positions { numbers, offsets: &offsets, start: 0, end, columns: &wanted, first_col: 0, cols };
                 let mut out = vec![f64::NAN; wanted.len() + 1];
                 gather_sparse(&mut [(&side, &mut out)], positions, &mut marks);
                 let expected: Vec<f64> = wanted.iter().map(|&j| side.get(0, j as usize)).collect();

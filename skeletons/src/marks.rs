@@ -4,7 +4,7 @@
 /// The columns of one row at a time, each marked with its position. Marks of earlier rows stay, and are told by their size.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
-    /// By column: one more than `before` and the position for the columns of the row, at most `before` for others.
+    /// By column, a power of two of them: one more than `before` and the position for the columns of the row, at most `before` for others.
     marks: Vec<u32>,
     /// Positions of earlier rows.
     before: u32,
@@ -35,21 +35,26 @@ impl Marks {
         };
         self.positions = count;
         if self.marks.len() < width {
-            self.marks.resize(width, 0);
+            self.marks.resize(width.next_power_of_two(), 0);
         }
+        // Says that the check of the index is no work.
+        let last = self.marks.len().saturating_sub(1);
         for (&j, mark) in columns.iter().zip(self.before + 1..) {
-            self.marks[j as usize] = mark;
+            self.marks[j as usize & last] = mark;
         }
     }
 
-    /// The cells of another row in the marked columns. `out` has one value more than there are positions, which may hold
-    /// anything.
-    pub(crate) fn gather(&self, (columns, values): (&[u32], &[f64]), out: &mut [f64]) {
+    /// The cells of another row in the marked columns; its own columns count from `first_col`. `out` has one value more
+    /// than there are positions, which may hold anything.
+    pub(crate) fn gather(&self, (columns, values): (&[u32], &[f64]), first_col: u32, out: &mut [f64]) {
+        debug_assert_eq!(out.len(), self.positions as usize + 1);
         let first = self.before + 1;
+        // Say that the checks of the indexes are no work.
+        let (last_column, last) = (self.marks.len().saturating_sub(1), out.len().saturating_sub(1));
         out.fill(0.0);
         for (&j, &value) in columns.iter().zip(values) {
-            let position = self.marks[j as usize].wrapping_sub(first).min(self.positions);
-            out[position as usize] = value;
+            let position = self.marks[(j - first_col) as usize & last_column].wrapping_sub(first) as usize;
+            out[position.min(last)] = value;
         }
     }
 }
@@ -71,7 +76,7 @@ mod tests {
         ] {
             let mut out = vec![f64::NAN; expected.len() + 1];
             marks.mark(8, columns);
-            marks.gather(side, &mut out);
+            marks.gather(side, 0, &mut out);
             assert_eq!(&out[..expected.len()], expected, "{columns:?}");
         }
     }
@@ -81,10 +86,10 @@ mod tests {
         let mut marks = Marks { before: u32::MAX - 4, ..Marks::default() };
         let mut out = [f64::NAN; 4];
         marks.mark(8, &[1, 2, 5]);
-        marks.gather((&[1, 5], &[1.0, 2.0]), &mut out);
+        marks.gather((&[3, 7], &[1.0, 2.0]), 2, &mut out);
         assert_eq!(out[..3], [1.0, 0.0, 2.0]);
         marks.mark(8, &[0, 2, 3]);
-        marks.gather((&[0, 1, 5], &[3.0, 4.0, 5.0]), &mut out);
+        marks.gather((&[0, 1, 5], &[3.0, 4.0, 5.0]), 0, &mut out);
         assert_eq!((&out[..3], marks.before), (&[3.0, 0.0, 0.0][..], 0));
     }
 }

@@ -17,10 +17,13 @@ use crate::work::{UnitOf, Work};
 use fuseline_ir::cplan::OuterType;
 use fuseline_matrix::{Buffer, Csr, Dense, MatrixBlock};
 
-/// Non-zeros of a unit: their factors' rows stay in the cache.
+/// The most non-zeros of a unit: their factors' rows stay in the cache.
 const UNIT_POSITIONS: usize = 4096;
-/// Floating-point operations of a block, about.
-const BLOCK_FLOPS: usize = 1 << 22;
+/// Floating-point operations of a block, about: few enough that a small X makes work for several threads.
+const BLOCK_FLOPS: usize = 1 << 19;
+/// The least non-zeros of a unit, and the most units of a block.
+const MIN_UNIT: usize = 256;
+const MAX_UNITS: usize = 32;
 /// Columns below which `t(W) %*% U` is not cut into column ranges.
 const MIN_RANGE: usize = 64;
 
@@ -42,13 +45,10 @@ pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<
     })
 }
 
-/// Units of a block, so that blocks are large enough to be scheduled and small enough to balance.
-fn units_per_block(rank: usize) -> usize {
-    (BLOCK_FLOPS / (2 * UNIT_POSITIONS * rank.max(1))).clamp(1, 32)
-}
-
 fn by_rows<'v>(visited: &'v VisitedRows<'_>, rank: usize) -> SparsePartition<'v> {
-    SparsePartition::rows(visited.offsets(), 1, true).with_units(UNIT_POSITIONS, units_per_block(rank))
+    let positions = (BLOCK_FLOPS / (2 * rank.max(1))).clamp(MIN_UNIT, MAX_UNITS * UNIT_POSITIONS);
+    let unit = positions.min(UNIT_POSITIONS);
+    SparsePartition::rows(visited.offsets(), 1, true).with_units(unit, positions.div_ceil(unit))
 }
 
 /// A result with the positions of X.
@@ -72,7 +72,8 @@ fn dense_values(operator: &Operator<'_>, dense: &Dense, rank: usize) -> MatrixBl
                 let mut buffer = std::mem::replace(&mut workspace.output, Buffer::zeroed(0));
                 let values = operator.reserve(&mut buffer, positions);
                 operator.genexec(workspace, UnitOf::Built(tile), &mut [Output { values, row_stride: positions }]);
-                workspace.built.spread(values, &mut part[(tile.first_row - first_row) * cols..], cols);
+                let cells = &mut part[(tile.first_row - first_row) * cols + tile.first_col..];
+                workspace.built.spread(values, cells, cols);
                 workspace.output = buffer;
             }
             nonzeros += positions;
