@@ -13,7 +13,7 @@
 //! | Cell, MAgg | sparse | CSR rows | non-zeros, by position | gathered: one value per position / gathered / as dense |
 //! | Row | dense | tile of rows | dense rows | as Cell dense; whole vectors and matrices for `SideVector`, `VectMatMult` |
 //! | Row | sparse | CSR rows | CSR rows | the same |
-//! | Outer | sparse | CSR rows | non-zeros of X | gathered / gathered / per row; U: rows of the unit; V: all of it; `products` of both |
+//! | Outer | sparse | CSR rows | non-zeros of X | gathered / gathered / per row; U: rows of the unit, in `left_mm`; V: all of it; `products` of both |
 //!
 //! In sparse entries positions are relative to the unit: row `r` owns positions
 //! `row_offsets[r] - row_offsets[0] .. row_offsets[r + 1] - row_offsets[0]` of `columns` and `values`.

@@ -1,7 +1,6 @@
 //! The products of the factors of Outer plans: what stands for `U %*% t(V)` in a unit. Where X is dense enough, a tile of
 //! the product is computed as a small matrix product, else one dot product for each non-zero.
 
-use crate::abi::Side;
 use crate::binding::Binding;
 use crate::blocks::Tile;
 use crate::operator::{Operator, Workspace};
@@ -9,7 +8,7 @@ use crate::roles::index;
 use crate::sparse_unit::SparseUnit;
 use fuseline_ir::cplan::{FACTOR_U, FACTOR_V};
 use fuseline_matrix::Dense;
-use fuseline_vecprims::{Panels, Primitives, TileMut};
+use fuseline_vecprims::{Panels, TileMut};
 
 /// A dot product for one cell takes as long as this many cells of a matrix product.
 const SAMPLE_CELLS: usize = 3;
@@ -64,9 +63,21 @@ fn factor<'b>(binding: &'b Binding<'_>, id: fuseline_ir::cplan::CInputId) -> &'b
     binding.sides[index(id)].as_ref().map_or(&[], |side| side.values())
 }
 
-/// One dot product for each position of a unit, whose sides are laid out.
-pub(crate) fn sample(primitives: &Primitives, unit: &SparseUnit<'_>, sides: &[Side<'_>], products: &mut [f64]) {
-    let (u, v) = (sides[index(FACTOR_U)], sides[index(FACTOR_V)]);
-    let [left, right] = [u, v].map(|side| fuseline_vecprims::Tile::new(side.values, side.row_stride));
-    primitives.sampled_product(unit.row_offsets, unit.columns, u.cols, left, right, products);
+/// One dot product for each position of a unit; consecutive rows at once.
+pub(crate) fn sample(operator: &Operator<'_>, unit: &SparseUnit<'_>, products: &mut [f64]) {
+    let (binding, rank) = (&operator.binding, operator.binding.rank());
+    let (u, v) = (factor(binding, FACTOR_U), factor(binding, FACTOR_V));
+    let v = fuseline_vecprims::Tile::new(&v[unit.first_col * rank..], rank);
+    let (numbers, first) = (unit.row_numbers(), unit.row_offsets[0]);
+    let mut row = 0;
+    while row < unit.rows {
+        let number = numbers.get(row);
+        let end = (row + 1..unit.rows).find(|&next| numbers.get(next) != number + next - row).unwrap_or(unit.rows);
+        let offsets = &unit.row_offsets[row..=end];
+        let positions = offsets[0] - first..offsets[end - row] - first;
+        let u = fuseline_vecprims::Tile::new(&u[number * rank..], rank);
+        let (columns, out) = (&unit.columns[positions.clone()], &mut products[positions]);
+        operator.env.primitives.sampled_product(offsets, columns, rank, u, v, out);
+        row = end;
+    }
 }

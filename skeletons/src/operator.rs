@@ -8,13 +8,13 @@ use crate::built::BuiltRows;
 use crate::by_row::RowCopy;
 use crate::factors::sample;
 use crate::layout::{gather_columns, gather_dense, gather_sparse, scatter_tile};
-use crate::marks::Marks;
+use crate::marks::{MARGIN, Marks};
 use crate::roles::{Role, needs_rows, reads_row_index};
 use crate::sparse_unit::SparseUnit;
 use crate::visited::{RowNumbers, VisitedRows};
 use crate::work::UnitOf;
 use crate::zeros::ZeroValues;
-use fuseline_ir::cplan::{CellType, Variant};
+use fuseline_ir::cplan::{CellType, OuterType, Variant};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::AggOp;
 use fuseline_matrix::{Buffer, BufferPool, Csr, MatrixBlock};
@@ -195,10 +195,11 @@ impl Operator<'_> {
                 (Role::Cell, Cells::Dense(dense)) => {
                     gather_dense(dense, sparse.positions, self.reserve(buffer, count));
                 }
-                (Role::Cell, Cells::Sparse(csr)) => sparse_sides.push((csr, self.reserve(buffer, count + 1))),
+                (Role::Cell, Cells::Sparse(csr)) => sparse_sides.push((csr, self.reserve(buffer, MARGIN + count))),
                 (Role::ColScalar, _) => {
                     gather_columns(side.values(), sparse.positions, self.reserve(buffer, count));
                 }
+                (Role::FactorU, _) if !self.reads_rows_of_u() => {}
                 _ => self.copy_rows(side, numbers, sparse.rows, buffer),
             }
         }
@@ -210,12 +211,12 @@ impl Operator<'_> {
             .iter()
             .zip(laid_out.iter())
             .map(|(side, buffer)| {
-                side.as_ref().map_or(Side::EMPTY, |side| side_of_positions(side, &sparse, numbers, buffer))
+                side.as_ref().map_or(Side::EMPTY, |side| self.side_of_positions(side, &sparse, numbers, buffer))
             })
             .collect();
         let products: &[f64] = if self.binding.reads_products && sparse.products.is_empty() {
             let products = self.reserve(products, count);
-            sample(self.env.primitives, &sparse, &sides, products);
+            sample(self, &sparse, products);
             products
         } else {
             sparse.products
@@ -276,6 +277,33 @@ impl Operator<'_> {
         }
     }
 
+    fn side_of_positions<'s>(
+        &self,
+        side: &'s SideInput<'_>,
+        sparse: &SparseUnit<'_>,
+        numbers: RowNumbers<'_>,
+        buffer: &'s Buffer,
+    ) -> Side<'s> {
+        let by_position = |values: &'s [f64]| Side { values, row_stride: 0, cols: values.len(), transposed: &[] };
+        let count = sparse.values.len();
+        match (side.role, &side.cells) {
+            (Role::Cell, Cells::Sparse(_)) => by_position(&buffer[MARGIN..MARGIN + count]),
+            (Role::Cell | Role::ColScalar, _) => by_position(&buffer[..count]),
+            // The unit's columns count from its first one, and so do the rows of V.
+            (Role::FactorV, _) => {
+                let values = &side.values()[sparse.first_col * side.cols..(sparse.first_col + sparse.cols) * side.cols];
+                Side { values, row_stride: side.cols, cols: side.cols, transposed: &[] }
+            }
+            (Role::FactorU, _) if !self.reads_rows_of_u() => Side::EMPTY,
+            _ => side_of_rows(side, numbers, sparse.rows, buffer),
+        }
+    }
+
+    /// Whether code reads the rows of U besides their products.
+    fn reads_rows_of_u(&self) -> bool {
+        self.binding.plan.variant == Variant::Outer(OuterType::LeftMM)
+    }
+
     fn side_of_tile<'s>(
         &self,
         side: &'s SideInput<'_>,
@@ -318,26 +346,6 @@ fn side_of_rows<'s>(side: &'s SideInput<'_>, numbers: RowNumbers<'_>, rows: usiz
     match side.role {
         Role::Vector => Side { values, row_stride: 0, cols: values.len(), transposed: &[] },
         _ => Side { values, row_stride: cols, cols, transposed: &side.transposed },
-    }
-}
-
-fn side_of_positions<'s>(
-    side: &'s SideInput<'_>,
-    sparse: &SparseUnit<'_>,
-    numbers: RowNumbers<'_>,
-    buffer: &'s Buffer,
-) -> Side<'s> {
-    match side.role {
-        Role::Cell | Role::ColScalar => {
-            let values = &buffer[..sparse.values.len()];
-            Side { values, row_stride: 0, cols: values.len(), transposed: &[] }
-        }
-        // The unit's columns count from its first one, and so do the rows of V.
-        Role::FactorV => {
-            let values = &side.values()[sparse.first_col * side.cols..(sparse.first_col + sparse.cols) * side.cols];
-            Side { values, row_stride: side.cols, cols: side.cols, transposed: &[] }
-        }
-        _ => side_of_rows(side, numbers, sparse.rows, buffer),
     }
 }
 

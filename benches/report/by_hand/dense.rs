@@ -1,6 +1,6 @@
 //! Dense inputs: sums of products, and products with a matrix from both sides in one scan of it.
 
-use super::{LANES, add_scaled, add_up, dot, pieces, transposed};
+use super::{LANES, add_four_scaled, add_scaled, add_up, dot, four_dots, halved_sum, pieces, transposed};
 use multiversion::multiversion;
 
 /// `sum(X*Y*Z)`
@@ -130,25 +130,8 @@ fn weighted<const K: usize>(p: &[f64], products: [f64; K]) -> [f64; K] {
     q
 }
 
-/// A sum in which the compiler finds registers: the upper half is added to the lower one until one cell is left.
-#[inline(always)]
-fn halved_sum<const COLS: usize>(mut cells: [f64; COLS]) -> f64 {
-    let mut width = COLS;
-    while width > 1 {
-        let half = width.div_ceil(2);
-        for j in half..width {
-            cells[j - half] += cells[j];
-        }
-        width = half;
-    }
-    cells[0]
-}
-
-/// Rows of X that share each load of `vt` and of the sums.
-const ROWS: usize = 4;
-
-/// Adds each row of X to `K` accumulators, with factors that follow from its products with the rows of `vt`: four rows at a
-/// time, and the last ones alone.
+/// Adds each row of X to `K` accumulators, with factors that follow from its products with the rows of `vt`. Four rows share
+/// each load of both.
 #[inline(always)]
 fn wide_rows<const K: usize>(
     x: &[f64],
@@ -157,79 +140,34 @@ fn wide_rows<const K: usize>(
     factors: impl Fn(usize, [f64; K]) -> [f64; K],
 ) -> Vec<f64> {
     let mut sums = vec![0.0; K * cols];
-    let mut next = 0;
-    while next + ROWS <= x.len() / cols {
-        group_of_rows::<K, ROWS>(x, cols, vt, next, &factors, &mut sums);
-        next += ROWS;
+    let (groups, rows) = (x.chunks_exact(4 * cols), x.len() / cols);
+    for (first, row) in (rows / 4 * 4..).zip(groups.remainder().chunks_exact(cols)) {
+        let mut products = [0.0; K];
+        for (product, v) in products.iter_mut().zip(vt.chunks_exact(cols)) {
+            *product = dot(row, v);
+        }
+        let factors = factors(first, products);
+        for (sum, factor) in sums.chunks_exact_mut(cols).zip(factors) {
+            add_scaled(sum, factor, row);
+        }
     }
-    while next < x.len() / cols {
-        group_of_rows::<K, 1>(x, cols, vt, next, &factors, &mut sums);
-        next += 1;
+    for (group, rows) in groups.enumerate() {
+        let rows = [&rows[..cols], &rows[cols..2 * cols], &rows[2 * cols..3 * cols], &rows[3 * cols..]];
+        let mut products = [[0.0; K]; 4];
+        for (k, v) in vt.chunks_exact(cols).enumerate() {
+            let of_rows = four_dots(rows, v);
+            for r in 0..4 {
+                products[r][k] = of_rows[r];
+            }
+        }
+        for r in 0..4 {
+            products[r] = factors(4 * group + r, products[r]);
+        }
+        for (k, sum) in sums.chunks_exact_mut(cols).enumerate() {
+            add_four_scaled(sum, [products[0][k], products[1][k], products[2][k], products[3][k]], rows);
+        }
     }
     sums
-}
-
-#[inline(always)]
-fn group_of_rows<const K: usize, const R: usize>(
-    x: &[f64],
-    cols: usize,
-    vt: &[f64],
-    first: usize,
-    factors: &impl Fn(usize, [f64; K]) -> [f64; K],
-    sums: &mut [f64],
-) {
-    let mut rows = [x; R];
-    for r in 0..R {
-        rows[r] = &x[(first + r) * cols..(first + r + 1) * cols];
-    }
-    let mut weights = [[0.0; K]; R];
-    let products = products_of_rows::<K, R>(rows, cols, vt);
-    for r in 0..R {
-        weights[r] = factors(first + r, products[r]);
-    }
-    for k in 0..K {
-        let (sums, last_sums) = sums[k * cols..(k + 1) * cols].as_chunks_mut::<8>();
-        for (chunk, sum) in sums.iter_mut().enumerate() {
-            for r in 0..R {
-                let row = &rows[r][chunk * 8..chunk * 8 + 8];
-                for lane in 0..8 {
-                    sum[lane] = weights[r][k].mul_add(row[lane], sum[lane]);
-                }
-            }
-        }
-        for (column, sum) in (cols - cols % 8..).zip(last_sums) {
-            for r in 0..R {
-                *sum = weights[r][k].mul_add(rows[r][column], *sum);
-            }
-        }
-    }
-}
-
-/// The products of some rows with those of `vt`, eight lanes each.
-#[inline(always)]
-fn products_of_rows<const K: usize, const R: usize>(rows: [&[f64]; R], cols: usize, vt: &[f64]) -> [[f64; K]; R] {
-    let mut lanes = [[[0.0_f64; 8]; K]; R];
-    for start in (0..cols - cols % 8).step_by(8) {
-        for k in 0..K {
-            let v = &vt[k * cols + start..k * cols + start + 8];
-            for r in 0..R {
-                let row = &rows[r][start..start + 8];
-                for lane in 0..8 {
-                    lanes[r][k][lane] = row[lane].mul_add(v[lane], lanes[r][k][lane]);
-                }
-            }
-        }
-    }
-    let mut products = [[0.0; K]; R];
-    for r in 0..R {
-        for k in 0..K {
-            products[r][k] = halved_sum(lanes[r][k]);
-            for column in cols - cols % 8..cols {
-                products[r][k] = rows[r][column].mul_add(vt[k * cols + column], products[r][k]);
-            }
-        }
-    }
-    products
 }
 
 /// As [`wide_rows`], with a number of columns that the compiler knows, so that accumulators stay in registers.
