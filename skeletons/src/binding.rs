@@ -124,7 +124,19 @@ impl<'a> Binding<'a> {
                 CInput::Matrix => 0.0,
             })
             .collect();
-        Ok(Binding { plan, kernel, main, rows, cols, reads_main, reads_products, sides, scalars, lengths, sparse_entry })
+        Ok(Binding {
+            plan,
+            kernel,
+            main,
+            rows,
+            cols,
+            reads_main,
+            reads_products,
+            sides,
+            scalars,
+            lengths,
+            sparse_entry,
+        })
     }
 
     /// The length of a vector value.

@@ -87,10 +87,10 @@ impl DensePartition {
         DensePartition { rows, cols, block_rows, block_cols: cols.max(1), tile_rows, tile_cols }
     }
 
-    /// The same in at most this many blocks of whole columns.
-    pub(crate) fn outer_columns(rows: usize, cols: usize, rank: usize, count: usize) -> Self {
-        let block_cols = cols.div_ceil(count).max(1).next_multiple_of(PANEL);
-        DensePartition { block_rows: rows.max(1), block_cols, ..DensePartition::outer(rows, cols, rank) }
+    /// The same in at most this many blocks.
+    pub(crate) fn outer_rows(rows: usize, cols: usize, rank: usize, count: usize) -> Self {
+        let tiles = DensePartition::outer(rows, cols, rank);
+        DensePartition { block_rows: rows.div_ceil(count).max(1).next_multiple_of(tiles.tile_rows), ..tiles }
     }
 
     /// As [`Self::cells`], but with at most this many blocks, all of whole rows.

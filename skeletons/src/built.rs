@@ -1,8 +1,9 @@
 //! CSR rows that a skeleton builds for a unit: the non-zeros of dense rows, or a range of columns of CSR rows.
 
 use crate::blocks::Tile;
-use crate::layout::consecutive;
+use fuseline_ir::ops::AggOp;
 use fuseline_matrix::Dense;
+use fuseline_vecprims::Primitives;
 use std::ops::Range;
 
 /// CSR rows that a skeleton builds for a unit, of some columns of the main input.
@@ -40,12 +41,12 @@ impl BuiltRows {
     }
 
     /// Builds the non-zeros of a tile of a dense matrix.
-    pub(crate) fn build(&mut self, dense: &Dense, tile: Tile) {
+    pub(crate) fn build(&mut self, primitives: &Primitives, dense: &Dense, tile: Tile) {
         let Tile { first_row, rows, first_col, cols } = tile;
         let cells = |row: usize| &dense.row(row)[first_col..first_col + cols];
         let numbers = first_row..first_row + rows;
-        let count = |row: usize| cells(row).iter().filter(|&&value| value != 0.0).count();
-        let is_full = numbers.clone().map(count).sum::<usize>() == rows * cols;
+        let all = fuseline_vecprims::Tile::new(&dense.values()[first_row * dense.cols() + first_col..], dense.cols());
+        let is_full = primitives.full_agg(AggOp::Nnz, rows, cols, all) == (rows * cols) as f64;
         if is_full && self.full == Some((rows, cols)) {
             self.numbers.clear();
             self.values.clear();
@@ -92,13 +93,17 @@ impl BuiltRows {
         self.products.truncate(kept);
     }
 
-    /// Writes one value for each position to its cell, in consecutive rows `row_stride` apart.
-    pub(crate) fn spread(&self, values: &[f64], out: &mut [f64], row_stride: usize) {
+    /// Writes one value for each position to its cell, and zeros to the others, in rows of `cols` cells `row_stride` apart.
+    pub(crate) fn spread(&self, values: &[f64], out: &mut [f64], cols: usize, row_stride: usize) {
         for (bounds, row) in self.offsets.windows(2).zip(out.chunks_mut(row_stride)) {
-            let (columns, values) = (&self.columns[bounds[0]..bounds[1]], &values[bounds[0]..bounds[1]]);
-            match consecutive(columns) {
-                Some(first) => row[first..first + values.len()].copy_from_slice(values),
-                None => columns.iter().zip(values).for_each(|(&j, &value)| row[j as usize] = value),
+            let (row, values) = (&mut row[..cols], &values[bounds[0]..bounds[1]]);
+            if values.len() == cols {
+                row.copy_from_slice(values);
+                continue;
+            }
+            row.fill(0.0);
+            for (&j, &value) in self.columns[bounds[0]..bounds[1]].iter().zip(values) {
+                row[j as usize] = value;
             }
         }
     }
@@ -134,9 +139,11 @@ mod tests {
     #[test]
     fn tiles_of_dense_cells_are_built_alike() {
         let dense = Dense::from_fn(6, 7, |i, j| if i == 4 && j == 5 { 0.0 } else { (i * 7 + j + 1) as f64 });
+        let primitives = fuseline_vecprims::primitives(fuseline_vecprims::Isa::detect());
         let mut built = BuiltRows::default();
-        for (first_row, rows, first_col, cols) in [(0, 2, 0, 3), (2, 2, 4, 3), (4, 2, 4, 3), (0, 2, 1, 3), (1, 3, 0, 2)] {
-            built.build(&dense, Tile { first_row, rows, first_col, cols });
+        for (first_row, rows, first_col, cols) in [(0, 2, 0, 3), (2, 2, 4, 3), (4, 2, 4, 3), (0, 2, 1, 3), (1, 3, 0, 2)]
+        {
+            built.build(primitives, &dense, Tile { first_row, rows, first_col, cols });
             let (mut columns, mut values, mut offsets) = (Vec::new(), Vec::new(), vec![0]);
             for i in first_row..first_row + rows {
                 let cells = (0..cols).map(|j| (j as u32, dense.row(i)[first_col + j])).filter(|cell| cell.1 != 0.0);

@@ -34,7 +34,7 @@ impl<'a> DenseFactors<'a> {
     /// Builds the rows of a tile with their products, and says how many non-zeros they have.
     pub(crate) fn build(&self, workspace: &mut Workspace, tile: Tile) -> usize {
         let built = &mut workspace.built;
-        built.build(self.dense, tile);
+        built.build(self.operator.env.primitives, self.dense, tile);
         let (positions, cells) = (built.values.len(), tile.rows * tile.cols);
         match &self.panels {
             Some(panels) if positions * SAMPLE_CELLS >= cells => {

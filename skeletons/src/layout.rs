@@ -2,7 +2,7 @@
 //! gathered by position, so that generated code never looks anything up.
 
 use crate::blocks::Tile;
-use crate::marks::{MARGIN, Marks};
+use crate::marks::Marks;
 use crate::visited::RowNumbers;
 use fuseline_matrix::{Csr, Dense};
 
@@ -128,14 +128,14 @@ pub(crate) fn gather_dense(dense: &Dense, positions: Positions<'_>, out: &mut [f
     });
 }
 
-/// Writes the cells of sparse side matrices for each position, row by row. The value of position `p` goes to `MARGIN + p`
-/// of an output.
+/// Writes the cells of sparse side matrices for each position, row by row. Each output has one value more than there are
+/// positions, which may hold anything.
 pub(crate) fn gather_sparse(sides: &mut [(&Csr, &mut [f64])], positions: Positions<'_>, marks: &mut Marks) {
     let first_col = positions.first_col as u32;
     positions.for_each_row(|i, first, columns| {
         let mut is_marked = false;
         for (csr, out) in &mut *sides {
-            let (row, cells) = (positions.range_of(csr.row(i)), &mut out[MARGIN + first - 1..][..columns.len() + 1]);
+            let (row, cells) = (positions.range_of(csr.row(i)), &mut out[first..=first + columns.len()]);
             if Marks::pays(positions.cols, row.0.len(), columns.len()) {
                 if !is_marked {
                     marks.mark(positions.cols, columns);
@@ -144,19 +144,16 @@ pub(crate) fn gather_sparse(sides: &mut [(&Csr, &mut [f64])], positions: Positio
                 marks.gather(row, first_col, cells);
             } else {
                 let mut cursor = RowCursor::new(row);
-                for (cell, &j) in cells[1..].iter_mut().zip(columns) {
+                for (cell, &j) in cells.iter_mut().zip(columns) {
                     *cell = cursor.value(first_col + j);
                 }
             }
-        }
-        if is_marked {
-            marks.clear(columns);
         }
     });
 }
 
 /// The first of ascending columns between which none is missing.
-pub(crate) fn consecutive(columns: &[u32]) -> Option<usize> {
+fn consecutive(columns: &[u32]) -> Option<usize> {
     let (&first, &last) = (columns.first()?, columns.last()?);
     ((last - first) as usize + 1 == columns.len()).then_some(first as usize)
 }
@@ -210,10 +207,10 @@ mod tests {
                     side.get(row, main.columns()[p] as usize)
                 })
                 .collect();
-            let mut outs = [0, 1].map(|_| vec![f64::NAN; MARGIN + end - start]);
+            let mut outs = [0, 1].map(|_| vec![f64::NAN; end - start + 1]);
             let mut sides: Vec<_> = outs.iter_mut().map(|out| (&side, &mut out[..])).collect();
             gather_sparse(&mut sides, positions, &mut Marks::default());
-            outs.iter().for_each(|out| assert_eq!(out[MARGIN..], expected));
+            outs.iter().for_each(|out| assert_eq!(out[..end - start], expected));
             let mut out = vec![f64::NAN; end - start];
             gather_dense(&side.to_dense(), positions, &mut out);
             assert_eq!(out, expected);
@@ -226,10 +223,11 @@ mod tests {
         let side = Csr::new(2, 9, vec![0, 4, 6], vec![1, 4, 5, 8, 0, 6], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
         let (offsets, columns, numbers) = ([0, 3, 4], [0, 1, 2, 2], RowNumbers::From(0));
         let expected = [0.0, 2.0, 3.0, 0.0];
-        let positions = Positions { numbers, offsets: &offsets, start: 0, end: 4, columns: &columns, first_col: 3, cols: 4 };
-        let mut out = [f64::NAN; MARGIN + 4];
+        let positions =
+            Positions { numbers, offsets: &offsets, start: 0, end: 4, columns: &columns, first_col: 3, cols: 4 };
+        let mut out = [f64::NAN; 5];
         gather_sparse(&mut [(&side, &mut out)], positions, &mut Marks::default());
-        assert_eq!(out[MARGIN..], expected);
+        assert_eq!(out[..4], expected);
         out.fill(f64::NAN);
         gather_dense(&side.to_dense(), positions, &mut out[..4]);
         assert_eq!(out[..4], expected);
@@ -252,10 +250,10 @@ mod tests {
                 let (end, cols) = (wanted.len(), width as usize);
                 let positions =
                     Positions { numbers, offsets: &offsets, start: 0, end, columns: &wanted, first_col: 0, cols };
-                let mut out = vec![f64::NAN; MARGIN + wanted.len()];
+                let mut out = vec![f64::NAN; wanted.len() + 1];
                 gather_sparse(&mut [(&side, &mut out)], positions, &mut marks);
                 let expected: Vec<f64> = wanted.iter().map(|&j| side.get(0, j as usize)).collect();
-                assert_eq!(out[MARGIN..], expected, "{width} columns, every {step}th");
+                assert_eq!(out[..wanted.len()], expected, "{width} columns, every {step}th");
             }
         }
         assert_eq!(ways, [true; 2]);

@@ -1,14 +1,16 @@
 //! Where the columns of a sparse row meet those of rows of other matrices: without a search for each position, and without
 //! a branch that depends on where rows meet, as one for each position does in a merge.
 
-/// Values in front of the first position of an output, so that the others are aligned.
-pub(crate) const MARGIN: usize = 8;
-
-/// The columns of one row at a time, each marked with its position.
+/// The columns of one row at a time, each marked with its position. Marks of earlier rows stay, and are told by their size.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
-    /// By column, a power of two of them: one more than the position, or 0 for columns that the row lacks.
+    /// By column, a power of two of them: `before` and one more than the position for the columns of the row, at most
+    /// `before` for others.
     marks: Vec<u32>,
+    /// Positions of earlier rows.
+    before: u32,
+    /// Positions of the row.
+    positions: u32,
 }
 
 impl Marks {
@@ -22,37 +24,51 @@ impl Marks {
         columns <= Marks::MAX_COLUMNS && positions <= wanted.saturating_mul(Marks::SEARCH_POSITIONS)
     }
 
-    /// Marks the columns of a row of a matrix of `width` columns. None is marked yet.
+    /// Marks the columns of a row of a matrix of `width` columns.
     pub(crate) fn mark(&mut self, width: usize, columns: &[u32]) {
+        let count = columns.len() as u32;
+        self.before = self.before.wrapping_add(self.positions);
+        if self.before.checked_add(count).is_none_or(|end| end == u32::MAX) {
+            self.marks.fill(0);
+            self.before = 0;
+        }
+        self.positions = count;
         if self.marks.len() < width {
             self.marks.resize(width.next_power_of_two(), 0);
         }
-        self.set(columns, 1..);
-    }
-
-    /// Forgets the columns of the row.
-    pub(crate) fn clear(&mut self, columns: &[u32]) {
-        self.set(columns, std::iter::repeat(0));
-    }
-
-    fn set(&mut self, columns: &[u32], marks: impl IntoIterator<Item = u32>) {
-        // Says that the check of the index is no work.
+        // Says that the check of the index is no work. Four at a time, since the compiler does not unroll the loop.
         let last = self.marks.len().saturating_sub(1);
-        for (&j, mark) in columns.iter().zip(marks) {
+        let (groups, rest) = columns.as_chunks::<4>();
+        let mut mark = self.before + 1;
+        for group in groups {
+            for c in 0..4 {
+                self.marks[group[c] as usize & last] = mark + c as u32;
+            }
+            mark += 4;
+        }
+        for (&j, mark) in rest.iter().zip(mark..) {
             self.marks[j as usize & last] = mark;
         }
     }
 
-    /// The cells of another row in the marked columns; its own columns count from `first_col`. The value of position `p`
-    /// goes to `out[p + 1]`; the first value stays.
+    /// The cells of another row in the marked columns; its own columns count from `first_col`. `out` has one value more
+    /// than there are positions, which may hold anything.
     pub(crate) fn gather(&self, (columns, values): (&[u32], &[f64]), first_col: u32, out: &mut [f64]) {
-        let Some(first) = out.first().copied() else { return };
         let last = self.marks.len().saturating_sub(1);
-        out[1..].fill(0.0);
-        for (&j, &value) in columns.iter().zip(values) {
-            out[self.marks[(j - first_col) as usize & last] as usize] = value;
+        let position = |j: u32| {
+            let mark = self.marks[(j - first_col) as usize & last];
+            mark.wrapping_sub(self.before + 1).min(self.positions) as usize
+        };
+        out.fill(0.0);
+        let ((groups, last_columns), (fours, last_values)) = (columns.as_chunks::<4>(), values.as_chunks::<4>());
+        for (group, values) in groups.iter().zip(fours) {
+            for c in 0..4 {
+                out[position(group[c])] = values[c];
+            }
         }
-        out[0] = first;
+        for (&j, &value) in last_columns.iter().zip(last_values) {
+            out[position(j)] = value;
+        }
     }
 }
 
@@ -63,23 +79,33 @@ mod tests {
     #[test]
     fn rows_are_looked_up_one_after_the_other() {
         let mut marks = Marks::default();
-        let side = (&[0, 3, 4, 7][..], &[1.0, 2.0, 3.0, 4.0][..]);
+        let side = (&[0, 3, 4, 5, 7][..], &[1.0, 2.0, 3.0, 5.0, 4.0][..]);
         for (columns, expected) in [
-            (&[0, 1, 7][..], &[1.0, 0.0, 4.0][..]),
+            (&[0, 1, 2, 6, 7][..], &[1.0, 0.0, 0.0, 0.0, 4.0][..]),
             (&[2, 3], &[0.0, 2.0]),
             (&[], &[]),
             (&[1, 2], &[0.0, 0.0]),
             (&[4], &[3.0]),
         ] {
-            let mut out = vec![9.0; expected.len() + 1];
+            let mut out = vec![f64::NAN; expected.len() + 1];
             marks.mark(8, columns);
             marks.gather(side, 0, &mut out);
-            assert_eq!((out[0], &out[1..]), (9.0, expected), "{columns:?}");
+            assert_eq!(&out[..expected.len()], expected, "{columns:?}");
             let shifted: Vec<u32> = side.0.iter().map(|j| j + 5).collect();
             marks.gather((&shifted, side.1), 5, &mut out);
-            assert_eq!((out[0], &out[1..]), (9.0, expected), "{columns:?}");
-            marks.clear(columns);
-            assert!(marks.marks.iter().all(|&mark| mark == 0));
+            assert_eq!(&out[..expected.len()], expected, "{columns:?}");
         }
+    }
+
+    #[test]
+    fn marks_begin_anew_before_they_run_out() {
+        let mut marks = Marks { before: u32::MAX - 4, ..Marks::default() };
+        let mut out = [f64::NAN; 4];
+        marks.mark(8, &[1, 2, 5]);
+        marks.gather((&[1, 5], &[1.0, 2.0]), 0, &mut out);
+        assert_eq!(out[..3], [1.0, 0.0, 2.0]);
+        marks.mark(8, &[0, 2, 3]);
+        marks.gather((&[0, 1, 5], &[3.0, 4.0, 5.0]), 0, &mut out);
+        assert_eq!((&out[..3], marks.before), (&[3.0, 0.0, 0.0][..], 0));
     }
 }

@@ -8,7 +8,7 @@ use crate::built::BuiltRows;
 use crate::by_row::RowCopy;
 use crate::factors::sample;
 use crate::layout::{gather_columns, gather_dense, gather_sparse, scatter_tile};
-use crate::marks::{MARGIN, Marks};
+use crate::marks::Marks;
 use crate::roles::{Role, needs_rows, reads_row_index};
 use crate::sparse_unit::SparseUnit;
 use crate::visited::{RowNumbers, VisitedRows};
@@ -195,7 +195,7 @@ impl Operator<'_> {
                 (Role::Cell, Cells::Dense(dense)) => {
                     gather_dense(dense, sparse.positions, self.reserve(buffer, count));
                 }
-                (Role::Cell, Cells::Sparse(csr)) => sparse_sides.push((csr, self.reserve(buffer, MARGIN + count))),
+                (Role::Cell, Cells::Sparse(csr)) => sparse_sides.push((csr, self.reserve(buffer, count + 1))),
                 (Role::ColScalar, _) => {
                     gather_columns(side.values(), sparse.positions, self.reserve(buffer, count));
                 }
@@ -286,15 +286,14 @@ impl Operator<'_> {
     ) -> Side<'s> {
         let by_position = |values: &'s [f64]| Side { values, row_stride: 0, cols: values.len(), transposed: &[] };
         let count = sparse.values.len();
-        match (side.role, &side.cells) {
-            (Role::Cell, Cells::Sparse(_)) => by_position(&buffer[MARGIN..MARGIN + count]),
-            (Role::Cell | Role::ColScalar, _) => by_position(&buffer[..count]),
+        match side.role {
+            Role::Cell | Role::ColScalar => by_position(&buffer[..count]),
             // The unit's columns count from its first one, and so do the rows of V.
-            (Role::FactorV, _) => {
+            Role::FactorV => {
                 let values = &side.values()[sparse.first_col * side.cols..(sparse.first_col + sparse.cols) * side.cols];
                 Side { values, row_stride: side.cols, cols: side.cols, transposed: &[] }
             }
-            (Role::FactorU, _) if !self.reads_rows_of_u() => Side::EMPTY,
+            Role::FactorU if !self.reads_rows_of_u() => Side::EMPTY,
             _ => side_of_rows(side, numbers, sparse.rows, buffer),
         }
     }

@@ -4,26 +4,30 @@
 
 use crate::SkeletonError;
 use crate::abi::Output;
+use crate::accumulate::Accumulation;
 use crate::aggregate::Aggregation;
 use crate::binding::cells;
-use crate::blocks::{DensePartition, MAX_PARTIALS, MAX_UNIT_ROWS, SparsePartition, Tile};
-use crate::nonzeros::by_position;
+use crate::blocks::{DensePartition, MAX_PARTIALS, MAX_UNIT_ROWS, SparsePartition, Tile, partial_count};
 use crate::factors::DenseFactors;
+use crate::nonzeros::by_position;
 use crate::operator::{Operator, Workspace};
 use crate::output::{expand_rows, split_parts, with_pattern};
 use crate::roles::reads_row_index;
 use crate::visited::VisitedRows;
 use crate::work::{UnitOf, Work};
 use fuseline_ir::cplan::OuterType;
+use fuseline_ir::ops::AggOp;
 use fuseline_matrix::{Buffer, Csr, Dense, MatrixBlock};
 
 /// The most non-zeros of a unit: their factors' rows stay in the cache.
-const UNIT_POSITIONS: usize = 4096;
+const UNIT_POSITIONS: usize = 2048;
 /// Floating-point operations of a block, about: few enough that a small X makes work for several threads.
 const BLOCK_FLOPS: usize = 1 << 19;
 /// The least non-zeros of a unit, and the most units of a block.
 const MIN_UNIT: usize = 256;
 const MAX_UNITS: usize = 32;
+/// Cells of a private copy of `t(W) %*% U`, at most: it stays in the second-level cache.
+const MAX_PRIVATE: usize = 1 << 18;
 /// Columns below which `t(W) %*% U` is not cut into column ranges.
 const MIN_RANGE: usize = 64;
 
@@ -60,7 +64,7 @@ fn values(operator: &Operator<'_>, csr: &Csr, rank: usize) -> MatrixBlock {
 /// The same of a dense X, in the format that suits its non-zeros.
 fn dense_values(operator: &Operator<'_>, dense: &Dense, rank: usize) -> MatrixBlock {
     let (rows, cols) = (dense.rows(), dense.cols());
-    let mut out = Dense::zeros_in(operator.env.buffers, rows, cols);
+    let mut out = Dense::uninit_in(operator.env.buffers, rows, cols);
     let (factors, partition) = (DenseFactors::new(operator, dense), DensePartition::outer(rows, cols, rank));
     let lengths = (0..partition.len()).map(|block| partition.block(block).rows * cols);
     let nonzeros = operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
@@ -68,14 +72,15 @@ fn dense_values(operator: &Operator<'_>, dense: &Dense, rank: usize) -> MatrixBl
         let mut nonzeros = 0;
         for tile in partition.tiles_down(block) {
             let positions = factors.build(workspace, tile);
+            let mut buffer = std::mem::replace(&mut workspace.output, Buffer::zeroed(0));
+            let values = operator.reserve(&mut buffer, positions);
             if positions > 0 {
-                let mut buffer = std::mem::replace(&mut workspace.output, Buffer::zeroed(0));
-                let values = operator.reserve(&mut buffer, positions);
-                operator.genexec(workspace, UnitOf::Built(tile), &mut [Output { values, row_stride: positions }]);
-                let cells = &mut part[(tile.first_row - first_row) * cols + tile.first_col..];
-                workspace.built.spread(values, cells, cols);
-                workspace.output = buffer;
+                let output = Output { values: &mut *values, row_stride: positions };
+                operator.genexec(workspace, UnitOf::Built(tile), &mut [output]);
             }
+            let cells = &mut part[(tile.first_row - first_row) * cols + tile.first_col..];
+            workspace.built.spread(values, cells, tile.cols, cols);
+            workspace.output = buffer;
             nonzeros += positions;
         }
         nonzeros
@@ -148,44 +153,51 @@ fn right_mm_dense(operator: &Operator<'_>, dense: &Dense, rank: usize) -> Dense 
     out
 }
 
-/// `t(W) %*% U`: each block owns a range of columns of X, which are rows of the output, and runs over all rows of X. So
-/// there is no private copy of the output, and its cells accumulate row by row whatever the ranges.
+/// `t(W) %*% U`. Where private copies of the output pay, each block of rows has one. Else each block owns a range of columns
+/// of a sparse X, which are rows of the output, and runs over all rows of X.
 fn left_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
-    let mut out = Dense::zeros_in(operator.env.buffers, operator.binding.cols, rank);
+    let len = operator.binding.cols * rank;
+    let accumulation = Accumulation { operator, len, row_stride: rank, agg: AggOp::Sum };
     match &*operator.binding.main {
-        MatrixBlock::Sparse(csr) => left_mm_sparse(operator, &operator.visited(csr), rank, out.values_mut()),
-        MatrixBlock::Dense(dense) => left_mm_dense(operator, dense, rank, out.values_mut()),
+        MatrixBlock::Sparse(csr) => {
+            let (visited, count) = (operator.visited(csr), partial_count(csr.nnz().saturating_mul(rank), len));
+            if len <= MAX_PRIVATE && count == MAX_PARTIALS {
+                let partition = by_rows(&visited, rank).with_blocks(count);
+                accumulation.over(&Work::Segments(partition, &visited), true)
+            } else {
+                left_mm_sparse(operator, &visited, rank)
+            }
+        }
+        MatrixBlock::Dense(dense) => left_mm_dense(&accumulation, dense, rank),
     }
-    out.into()
+    .reshape(operator.binding.cols, rank)
+    .into()
 }
 
-/// The number of column ranges.
-fn ranges(cols: usize) -> usize {
-    (cols / MIN_RANGE).clamp(1, MAX_PARTIALS)
-}
-
-fn left_mm_dense(operator: &Operator<'_>, dense: &Dense, rank: usize, out: &mut [f64]) {
-    let partition = DensePartition::outer_columns(dense.rows(), dense.cols(), rank, ranges(dense.cols()));
+fn left_mm_dense(accumulation: &Accumulation<'_>, dense: &Dense, rank: usize) -> Dense {
+    let (rows, cols, operator) = (dense.rows(), dense.cols(), accumulation.operator);
+    let count = partial_count(rows.saturating_mul(cols), cols * rank);
+    let partition = DensePartition::outer_rows(rows, cols, rank, count);
     let factors = DenseFactors::new(operator, dense);
-    let lengths = (0..partition.len()).map(|block| partition.block(block).cols * rank);
-    operator.run(split_parts(out, lengths), |workspace, block, part| {
-        let first_col = partition.block(block).first_col;
+    accumulation.over_blocks(partition.len(), |workspace, block, cells| {
         for tile in partition.tiles_down(block) {
             if factors.build(workspace, tile) > 0 {
-                let values = &mut part[(tile.first_col - first_col) * rank..];
+                let values = &mut cells[tile.first_col * rank..];
                 operator.genexec(workspace, UnitOf::Built(tile), &mut [Output { values, row_stride: rank }]);
             }
         }
-    });
+    })
 }
 
-fn left_mm_sparse(operator: &Operator<'_>, visited: &VisitedRows<'_>, rank: usize, out: &mut [f64]) {
+fn left_mm_sparse(operator: &Operator<'_>, visited: &VisitedRows<'_>, rank: usize) -> Dense {
     let (rows, cols) = (operator.binding.rows, operator.binding.cols);
-    let partition = DensePartition::col_blocks(rows, cols, ranges(cols));
+    let mut out = Dense::zeros_in(operator.env.buffers, cols, rank);
+    let partition = DensePartition::col_blocks(rows, cols, (cols / MIN_RANGE).clamp(1, MAX_PARTIALS));
     let lengths = (0..partition.len()).map(|block| partition.block(block).cols * rank);
-    operator.run(split_parts(out, lengths), |workspace, block, part| {
+    operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
         LeftRange { operator, visited, range: partition.block(block), rank }.run(workspace, part);
     });
+    out
 }
 
 /// A range of columns of a sparse X, with the output rows that belong to it.

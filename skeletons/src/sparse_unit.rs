@@ -30,7 +30,15 @@ impl<'a> SparseUnit<'a> {
         row_offsets: &[0, 1],
         values: &[0.0],
         products: &[],
-        positions: Positions { numbers: RowNumbers::From(0), offsets: &[0, 1], start: 0, end: 1, columns: &[0], first_col: 0, cols: 1 },
+        positions: Positions {
+            numbers: RowNumbers::From(0),
+            offsets: &[0, 1],
+            start: 0,
+            end: 1,
+            columns: &[0],
+            first_col: 0,
+            cols: 1,
+        },
     };
 
     /// A segment; `run` is where it starts and ends.

@@ -206,7 +206,15 @@ impl UnitMemory {
             Some((row_offsets, columns)) => Main::Sparse { row_offsets, columns, values: &self.main },
             None => Main::Dense { values: &self.main, row_stride: self.stride },
         };
-        Unit { rows: self.rows, cols: self.cols, first_row: FIRST_ROW, first_col: 0, main, sides, products: &self.products }
+        Unit {
+            rows: self.rows,
+            cols: self.cols,
+            first_row: FIRST_ROW,
+            first_col: 0,
+            main,
+            sides,
+            products: &self.products,
+        }
     }
 
     /// The length of a vector value; 1 of a scalar.
