@@ -4,7 +4,7 @@ use crate::body::elementwise::{self, Operand};
 use crate::body::product::{self, Rows};
 use crate::body::reduce::{Aggregate, Max, Mean, Min, Nnz, Prod, Sum, SumSq, Var};
 use crate::body::sparse::{self, CsrRows};
-use crate::body::{column, matrix, rows, sampled};
+use crate::body::{column, matrix, rows, sampled, scaled};
 use crate::family::*;
 use crate::isa::Isa;
 use crate::kernel::{Elementwise, binary_entries, ternary_entries, unary_entries};

@@ -12,4 +12,5 @@ pub(crate) mod product;
 pub(crate) mod reduce;
 pub(crate) mod rows;
 pub(crate) mod sampled;
+pub(crate) mod scaled;
 pub(crate) mod sparse;

@@ -255,6 +255,10 @@ pub(crate) unsafe fn mat_mult<V: Vector, const ADD: bool>(
                 let sum = out.add(row * out_row);
                 *sum = vector_product(a, row, b, if ADD { *sum } else { 0.0 });
                 row += 1;
+            } else if V::LANES == 8 && k <= 2 * V::LANES && a.has_equal_columns(row, 8) {
+                let rows = SparseRowsTimesMatrix::<ADD, 8> { a, row, b, out, out_row };
+                for_each_chunk_of::<V, _, 2>(k, &EqualRowsTimesMatrix(rows));
+                row += 8;
             } else if V::LANES == 8 && a.has_equal_columns(row, 4) {
                 let rows = SparseRowsTimesMatrix::<ADD, 4> { a, row, b, out, out_row };
                 for_each_chunk_of::<V, _, 4>(k, &EqualRowsTimesMatrix(rows));
@@ -283,94 +287,4 @@ unsafe fn vector_product(a: CsrRows, row: usize, b: Rows, start: f64) -> f64 {
         }
     }
     accumulator
-}
-
-/// Rows of `b`, scaled by the values of sparse rows, added to the rows of an accumulator that their columns name. A chunk
-/// of a row of `b` stays in registers while all positions of its sparse row pass by.
-struct ScaledRows {
-    a: CsrRows,
-    b: Rows,
-    acc: *mut f64,
-    acc_row: usize,
-}
-
-impl<V: Vector> ChunkBody<V> for ScaledRows {
-    #[inline(always)]
-    unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let mut row = 0;
-            while row < self.a.rows {
-                if V::LANES == 8 && I <= 4 && self.a.has_equal_columns(row, 4) {
-                    self.add::<V, I, MASKED, 4>(row, start, masks);
-                    row += 4;
-                } else if V::LANES == 8 && self.a.has_equal_columns(row, 2) {
-                    self.add::<V, I, MASKED, 2>(row, start, masks);
-                    row += 2;
-                } else {
-                    self.add::<V, I, MASKED, 1>(row, start, masks);
-                    row += 1;
-                }
-            }
-        }
-    }
-}
-
-impl ScaledRows {
-    /// Adds `R` rows with their positions in the same columns: each row of the accumulator is read and written once.
-    #[inline(always)]
-    unsafe fn add<V: Vector, const I: usize, const MASKED: bool, const R: usize>(
-        &self,
-        row: usize,
-        start: usize,
-        masks: [V::Mask; I],
-    ) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let mut values = [self.a.values; R];
-            let mut factors = [[V::splat(0.0); I]; R];
-            for r in 0..R {
-                values[r] = self.a.values.add(self.a.positions(row + r).start);
-                let b = self.b.values.wrapping_add((row + r) * self.b.row + start);
-                for i in 0..I {
-                    factors[r][i] = load::<V, I, MASKED>(b, i, masks[i]);
-                }
-            }
-            let positions = self.a.positions(row);
-            for position in 0..positions.len() {
-                let acc = self.acc.wrapping_add(self.a.column(positions.start + position) * self.acc_row + start);
-                let mut sums = [V::splat(0.0); I];
-                for i in 0..I {
-                    sums[i] = load::<V, I, MASKED>(acc, i, masks[i]);
-                }
-                for r in 0..R {
-                    let scale = V::splat(*values[r].add(position));
-                    for i in 0..I {
-                        sums[i] = V::mul_add(scale, factors[r][i], sums[i]);
-                    }
-                }
-                for i in 0..I {
-                    store::<V, I, MASKED>(sums[i], acc, i, masks[i]);
-                }
-            }
-        }
-    }
-}
-
-/// `acc[columns[p] * acc_row + j] = fma(a[p], b[r, j], acc[..])` for every position.
-#[inline(always)]
-pub(crate) unsafe fn outer_mult_add<V: Vector>(a: CsrRows, k: usize, b: Rows, acc: *mut f64, acc_row: usize) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if k != 1 {
-            return for_each_fitting_chunk::<V, _>(k, &ScaledRows { a, b, acc, acc_row });
-        }
-        for row in 0..a.rows {
-            let factor = *b.values.add(row * b.row);
-            for position in a.positions(row) {
-                let acc = acc.add(a.column(position) * acc_row);
-                *acc = (*a.values.add(position)).mul_add(factor, *acc);
-            }
-        }
-    }
 }
