@@ -95,7 +95,7 @@ impl BuiltRows {
 
     /// Writes one value for each position to its cell, and zeros to the others, in rows of `cols` cells `row_stride` apart.
     pub(crate) fn spread(&self, values: &[f64], out: &mut [f64], cols: usize, row_stride: usize) {
-        for (bounds, row) in self.offsets.windows(2).zip(out.chunks_mut(row_stride)) {
+        for (bounds, row) in self.offsets.windows(2).zip(out.chunks_mut(row_stride.max(1))) {
             let (row, values) = (&mut row[..cols], &values[bounds[0]..bounds[1]]);
             if values.len() == cols {
                 row.copy_from_slice(values);

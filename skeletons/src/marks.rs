@@ -41,10 +41,10 @@ impl Marks {
         let (groups, rest) = columns.as_chunks::<4>();
         let mut mark = self.before + 1;
         for group in groups {
-            for c in 0..4 {
-                self.marks[group[c] as usize & last] = mark + c as u32;
+            for &j in group {
+                self.marks[j as usize & last] = mark;
+                mark += 1;
             }
-            mark += 4;
         }
         for (&j, mark) in rest.iter().zip(mark..) {
             self.marks[j as usize & last] = mark;
@@ -62,8 +62,8 @@ impl Marks {
         out.fill(0.0);
         let ((groups, last_columns), (fours, last_values)) = (columns.as_chunks::<4>(), values.as_chunks::<4>());
         for (group, values) in groups.iter().zip(fours) {
-            for c in 0..4 {
-                out[position(group[c])] = values[c];
+            for (&j, &value) in group.iter().zip(values) {
+                out[position(j)] = value;
             }
         }
         for (&j, &value) in last_columns.iter().zip(last_values) {
