@@ -160,8 +160,8 @@ fn wide_rows<const K: usize>(
                 products[r][k] = of_rows[r];
             }
         }
-        for r in 0..4 {
-            products[r] = factors(4 * group + r, products[r]);
+        for (r, products) in products.iter_mut().enumerate() {
+            *products = factors(4 * group + r, *products);
         }
         for (k, sum) in sums.chunks_exact_mut(cols).enumerate() {
             add_four_scaled(sum, [products[0][k], products[1][k], products[2][k], products[3][k]], rows);
