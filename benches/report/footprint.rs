@@ -126,7 +126,14 @@ impl Machine {
     }
 
     fn run(&self, compiled: &CompiledCPlan, factors: &[f64]) -> f64 {
-        let env = Execution { pool: &self.pool, buffers: &self.buffers, counters: &self.counters, strict_ieee: false };
+        let primitives = fuseline_vecprims::primitives(fuseline_vecprims::Isa::detect());
+        let env = Execution {
+            pool: &self.pool,
+            buffers: &self.buffers,
+            counters: &self.counters,
+            primitives,
+            strict_ieee: false,
+        };
         let sum = fuseline_skeletons::execute(compiled, std::slice::from_ref(&self.x), factors, &env);
         sum.expect("the plan runs").get(0, 0)
     }

@@ -3,7 +3,7 @@
 //!
 //! `./x bench` or `cargo bench --bench report -- [--full] [SECTION]...`. The quick form takes a few minutes, on smaller
 //! inputs, and writes into the target folder; `--full` writes `docs/benchmarks.md`, `docs/benchmarks.html` and the plots.
-//! With names of sections (machine, operators, footprint, algorithms) or of a workload nothing but these is measured,
+//! With names of sections (machine, operators, patterns, footprint, algorithms) or of a workload nothing but these is measured,
 //! and their tables are printed.
 
 mod algorithms;
@@ -20,6 +20,7 @@ mod host;
 mod lines;
 mod machine;
 mod operators;
+mod patterns;
 mod rounds;
 #[path = "../support/svg.rs"]
 mod svg;
@@ -49,6 +50,7 @@ fn main() {
         add(machine::section(rounds));
     }
     add(operators(scale, rounds, is_wanted));
+    add(patterns::section(scale, rounds, |name| is_wanted("patterns") || is_wanted(name)));
     #[cfg(any(feature = "llvm22", feature = "llvm19"))]
     if is_wanted("footprint") {
         add(footprint::section(scale, rounds.min(5)));

@@ -12,7 +12,7 @@ pub(crate) enum Scale {
 }
 
 impl Scale {
-    fn of(self, rows: usize) -> usize {
+    pub(crate) fn of(self, rows: usize) -> usize {
         match self {
             Scale::Quick => rows / 5,
             Scale::Full => rows,
@@ -47,7 +47,7 @@ fn dense_data(names: &[&str], rows: usize, cols: usize) -> String {
 }
 
 /// Uniform between 0.5 and 1.5, so that sums do not cancel.
-fn random(names: &[&str], rows: usize, cols: usize, sparsity: &str) -> String {
+pub(crate) fn random(names: &[&str], rows: usize, cols: usize, sparsity: &str) -> String {
     let assign = |(seed, name): (usize, &&str)| {
         format!("{name} = rand(rows={rows}, cols={cols}, min=0.5, max=1.5, sparsity={sparsity}, seed={})\n", seed + 1)
     };

@@ -365,8 +365,9 @@ fn strict_arithmetic_multiplies_the_zeros_of_sparse_rows() {
     main.values_mut()[0] = 1.0;
     let inputs = [stored(&main, true), Dense::from_vec(4, 1, vec![2.0, f64::INFINITY, 0.0, 0.0]).into()];
     let (compiled, counters, buffers) = (compile(&example.plan, Isa::detect()), Counters::default(), common::buffers());
+    let primitives = fuseline_vecprims::primitives(Isa::detect());
     for (strict_ieee, is_nan) in [(false, false), (true, true)] {
-        let env = Execution { pool: &pools()[0], buffers: &buffers, counters: &counters, strict_ieee };
+        let env = Execution { pool: &pools()[0], buffers: &buffers, counters: &counters, primitives, strict_ieee };
         let result = fuseline_skeletons::execute(&compiled, &inputs, &[], &env).unwrap();
         assert_eq!(result.get(0, 0).is_nan(), is_nan, "strict: {strict_ieee}");
     }

@@ -4,19 +4,32 @@ use crate::dense::Dense;
 use crate::memory::Memory;
 use rayon::prelude::*;
 use sprs::CsMatI;
+use std::sync::OnceLock;
 use thiserror::Error;
 
 /// A sparse matrix: row `i` owns positions `row_offsets[i]..row_offsets[i + 1]` of `columns` and `values`.
 ///
 /// Columns ascend strictly within a row. NaN is a non-zero; zeros of either sign may be stored explicitly but never
 /// are by our own operations.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Csr {
     rows: usize,
     cols: usize,
     row_offsets: Memory<usize>,
     columns: Memory<u32>,
     values: Memory<f64>,
+    /// Whether zeros are stored, once that was asked: operators ask whenever they run.
+    has_stored_zeros: OnceLock<bool>,
+}
+
+impl PartialEq for Csr {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |csr: &Self| (csr.rows, csr.cols);
+        parts(self) == parts(other)
+            && self.row_offsets == other.row_offsets
+            && self.columns == other.columns
+            && self.values == other.values
+    }
 }
 
 /// Consecutive rows of a sparse matrix under construction.
@@ -73,7 +86,7 @@ impl Csr {
 
     /// This matrix, if its parts form one.
     fn checked(self) -> Result<Self, CsrError> {
-        let Csr { rows, cols, row_offsets, columns, values } = &self;
+        let Csr { rows, cols, row_offsets, columns, values, .. } = &self;
         let (rows, cols) = (*rows, *cols);
         if u32::try_from(cols).is_err() {
             return Err(CsrError::TooManyColumns { cols });
@@ -108,7 +121,8 @@ impl Csr {
         columns: Memory<u32>,
         values: Memory<f64>,
     ) -> Self {
-        Csr { rows: row_offsets.len() - 1, cols, row_offsets, columns, values }
+        let has_stored_zeros = OnceLock::new();
+        Csr { rows: row_offsets.len() - 1, cols, row_offsets, columns, values, has_stored_zeros }
     }
 
     /// A matrix of blocks of rows below each other, as threads build them. Inside of a rayon pool, its threads put them
@@ -170,7 +184,7 @@ impl Csr {
 
     /// Whether zeros are stored explicitly.
     pub fn has_stored_zeros(&self) -> bool {
-        self.values.contains(&0.0)
+        *self.has_stored_zeros.get_or_init(|| self.values.contains(&0.0))
     }
 
     /// The matrix without explicitly stored zeros.

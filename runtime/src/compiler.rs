@@ -15,7 +15,7 @@ use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_ir::hop::{HopDag, OperatorId};
 use fuseline_ir::{DataType, Value};
 use fuseline_passes::cost::Predictions;
-use fuseline_passes::fused::{self, fuse_by_hand};
+use fuseline_passes::fused::{self, fuse_by_hand, search_sorted};
 use fuseline_passes::joint::{Chosen, choose};
 use fuseline_passes::pipeline::{OptimizerOptions, Stage, Unsupported, realize};
 use fuseline_passes::rewrite::{RewriteReport, rewrite_with_report};
@@ -232,7 +232,7 @@ pub fn compile_dag(
                 sketches: environment.sketches().clone(),
                 ..engine.options.optimizer.clone()
             };
-            let chosen = choose(&sized, rewrites, &options);
+            let chosen = choose(&search_sorted(&sized), rewrites, &options);
             observer(CompileStage::Rewritten(&chosen.dag, &chosen.report));
             fuse(engine, &chosen, &options, statistics, observer)?
         }

@@ -13,7 +13,7 @@
 //! | Cell, MAgg | sparse | CSR rows | non-zeros, by position | gathered: one value per position / gathered / as dense |
 //! | Row | dense | tile of rows | dense rows | as Cell dense; whole vectors and matrices for `SideVector`, `VectMatMult` |
 //! | Row | sparse | CSR rows | CSR rows | the same |
-//! | Outer | sparse | CSR rows | non-zeros of X | gathered / gathered / per row; U: rows of the unit; V: all of it |
+//! | Outer | sparse | CSR rows | non-zeros of X | gathered / gathered / per row; U: rows of the unit, in `left_mm`; V: all of it; `products` of both |
 //!
 //! In sparse entries positions are relative to the unit: row `r` owns positions
 //! `row_offsets[r] - row_offsets[0] .. row_offsets[r + 1] - row_offsets[0]` of `columns` and `values`.
@@ -21,8 +21,7 @@
 //! A side that is read by row begins at column 0 of the unit's first row: column `j` of row `r` (`SideRowScalar`), and a
 //! range of columns from `j` on (`SideRow`), lie at `r * row_stride + j`. Columns that no node reads may hold anything. A
 //! matrix of `VectMatMult` has `row_stride` = `cols`, a vector of `SideVector` has `row_stride` 0. Columns count from
-//! `first_col`, and V begins with the row of that column; `first_col` differs from 0 in sparse units of Outer `left_mm`
-//! alone.
+//! `first_col`, and V begins with the row of that column; `first_col` differs from 0 in sparse units of Outer alone.
 //!
 //! `RowIndex` is `first_row + r` in row `r` of a unit, as a double. Units of plans that read it have consecutive rows; the
 //! rows of other units need only ascend, since whatever is read by row is laid out for the unit's rows.
@@ -111,6 +110,8 @@ pub struct Unit<'a> {
     pub main: Main<'a>,
     /// Side inputs by [`fuseline_ir::cplan::CInputId`] (the main input's entry and those of scalars are unused).
     pub sides: &'a [Side<'a>],
+    /// The product of a row of U and one of V for each position, in Outer plans that read them.
+    pub products: &'a [f64],
 }
 
 /// An output of one unit.
@@ -201,6 +202,8 @@ pub struct RawUnit {
     pub columns: *const u32,
     /// Side inputs by input id.
     pub sides: *const RawSide,
+    /// Products of factors by position.
+    pub products: *const f64,
     /// Outputs.
     pub outputs: *const RawOutput,
 }
@@ -294,6 +297,7 @@ impl<Owner: Send + Sync> Kernel for NativeKernel<Owner> {
             row_offsets,
             columns,
             sides: sides.as_ptr(),
+            products: unit.products.as_ptr(),
             outputs: outputs.as_ptr(),
         };
         let entry = entry.expect("skeletons ask has_sparse_entry before they hand out sparse units");

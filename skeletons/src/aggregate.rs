@@ -3,6 +3,7 @@
 
 use crate::abi::Output;
 use crate::blocks::DensePartition;
+use crate::factors::DenseFactors;
 use crate::operator::{Operator, Workspace};
 use crate::work::{UnitOf, Work};
 use crate::zeros::{ZeroValues, take_equal_cells};
@@ -43,11 +44,11 @@ impl<'a> Aggregation<'a> {
     }
 
     /// Over the non-zeros of a dense main input; also says how many there are.
-    pub(crate) fn over_nonzeros(&self, dense: &Dense, partition: &DensePartition) -> (Total, usize) {
+    pub(crate) fn over_nonzeros(&self, factors: &DenseFactors<'_>, partition: &DensePartition) -> (Total, usize) {
         let results = self.operator.run(vec![(); partition.len()], |workspace, block, ()| {
             let (mut partial, mut nonzeros) = (self.start(), 0);
-            for tile in partition.tiles(block) {
-                let built = workspace.build_from_dense(dense, tile);
+            for tile in partition.tiles_down(block) {
+                let built = factors.build(workspace, tile);
                 if built > 0 {
                     self.unit(workspace, UnitOf::Built(tile), &mut partial);
                 }

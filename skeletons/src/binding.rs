@@ -56,6 +56,8 @@ pub(crate) struct Binding<'a> {
     pub(crate) cols: usize,
     /// Whether a node reads the main input's cells.
     pub(crate) reads_main: bool,
+    /// Whether a node reads the products of factors.
+    pub(crate) reads_products: bool,
     /// By input id; the main input and scalars have no role.
     pub(crate) sides: Vec<Option<SideInput<'a>>>,
     /// By input id.
@@ -87,6 +89,7 @@ impl<'a> Binding<'a> {
         let lengths = vector_lengths(plan, inputs)?;
         let kernel = &*compiled.kernel;
         let reads_main = plan.nodes.values().any(|node| matches!(node, CNode::Main));
+        let reads_products = plan.nodes.values().any(|node| matches!(node, CNode::OuterProduct));
         let sparse_entry = match plan.template() {
             TemplateType::Outer if !kernel.has_sparse_entry() => {
                 return Err(SkeletonError::NoSparseEntry { template: plan.template().mnemonic() });
@@ -121,7 +124,19 @@ impl<'a> Binding<'a> {
                 CInput::Matrix => 0.0,
             })
             .collect();
-        Ok(Binding { plan, kernel, main, rows, cols, reads_main, sides, scalars, lengths, sparse_entry })
+        Ok(Binding {
+            plan,
+            kernel,
+            main,
+            rows,
+            cols,
+            reads_main,
+            reads_products,
+            sides,
+            scalars,
+            lengths,
+            sparse_entry,
+        })
     }
 
     /// The length of a vector value.

@@ -3,6 +3,7 @@
 //! All boundaries follow from the shape of the data and the plan, never from the number of threads, so that results are
 //! the same bits for every number of threads.
 
+use fuseline_vecprims::PANEL;
 use std::ops::Range;
 
 /// Cells or non-zeros of a unit: large enough that a call costs nothing, small enough that its values and the
@@ -15,10 +16,14 @@ const MIN_UNIT_ROWS: usize = 16;
 /// Cells of a unit of rows with long vectors computed for each of them: two of these vectors stay in the cache, too.
 const LONG_VECTOR_CELLS: usize = 2048;
 /// The units of a block.
-pub(crate) const UNITS_PER_BLOCK: usize = 16;
-/// Values of the factors of a tile's columns, which stay in the first-level cache, and the least columns.
-const FACTOR_VALUES: usize = 4096;
-const MIN_FACTORS: usize = 32;
+pub(crate) const UNITS_PER_BLOCK: usize = 4;
+/// Columns of a tile of factors' products: their factors stay in the second-level cache while the rows of a block pass by.
+const FACTOR_VALUES: usize = 1 << 14;
+const FACTOR_PANELS: (usize, usize) = (2, 10);
+/// Rows of a tile of products are a multiple of those that stay in registers together.
+const PRODUCT_ROWS: usize = 8;
+/// The least rows of a block that meet the same columns' factors.
+const FACTOR_ROWS: usize = 128;
 /// The most private partial outputs.
 pub(crate) const MAX_PARTIALS: usize = 16;
 /// The most rows of a unit: bounds what is laid out per row.
@@ -79,13 +84,19 @@ impl DensePartition {
         DensePartition { rows, cols, block_rows, block_cols: cols.max(1), tile_rows, tile_cols }
     }
 
-    /// Tiles of about `UNIT_CELLS` cells whose columns' factors of this rank stay in the cache while all rows of the tile
-    /// meet them; blocks of whole rows.
+    /// Tiles of about `UNIT_CELLS` cells of a product of factors of this rank, each of which begins a panel of columns;
+    /// blocks of whole rows.
     pub(crate) fn outer(rows: usize, cols: usize, rank: usize) -> Self {
-        let tile_cols = even_part(cols, (FACTOR_VALUES / rank.max(1)).clamp(MIN_FACTORS, UNIT_CELLS));
-        let tile_rows = UNIT_CELLS / tile_cols;
-        let block_rows = (UNIT_CELLS * UNITS_PER_BLOCK / cols.max(1)).max(1).next_multiple_of(tile_rows);
+        let tile_cols = (FACTOR_VALUES / rank.max(1) / PANEL).clamp(FACTOR_PANELS.0, FACTOR_PANELS.1) * PANEL;
+        let tile_rows = UNIT_CELLS / tile_cols / PRODUCT_ROWS * PRODUCT_ROWS;
+        let block_rows = (UNIT_CELLS * UNITS_PER_BLOCK / cols.max(1)).max(FACTOR_ROWS).next_multiple_of(tile_rows);
         DensePartition { rows, cols, block_rows, block_cols: cols.max(1), tile_rows, tile_cols }
+    }
+
+    /// The same in at most this many blocks.
+    pub(crate) fn outer_rows(rows: usize, cols: usize, rank: usize, count: usize) -> Self {
+        let tiles = DensePartition::outer(rows, cols, rank);
+        DensePartition { block_rows: rows.div_ceil(count).max(1).next_multiple_of(tiles.tile_rows), ..tiles }
     }
 
     /// As [`Self::cells`], but with at most this many blocks, all of whole rows.
@@ -149,18 +160,33 @@ impl DensePartition {
 
     /// The tiles of a block, row after row.
     pub(crate) fn tiles(&self, block: usize) -> impl Iterator<Item = Tile> + use<> {
-        let (tile_rows, tile_cols) = (self.tile_rows, self.tile_cols);
-        let Tile { first_row, rows, first_col, cols } = self.block(block);
-        let across = cols.div_ceil(tile_cols).max(1);
-        (0..rows.div_ceil(tile_rows) * across).map(move |tile| {
-            let (row, col) = (tile / across * tile_rows, tile % across * tile_cols);
-            Tile {
-                first_row: first_row + row,
-                rows: tile_rows.min(rows - row),
-                first_col: first_col + col,
-                cols: tile_cols.min(cols - col),
-            }
-        })
+        let block = self.block(block);
+        let (down, across) = self.tiles_of(block);
+        let this = *self;
+        (0..down * across).map(move |tile| this.tile_of(block, tile / across, tile % across))
+    }
+
+    /// The tiles of a block, column after column.
+    pub(crate) fn tiles_down(&self, block: usize) -> impl Iterator<Item = Tile> + use<> {
+        let block = self.block(block);
+        let (down, across) = self.tiles_of(block);
+        let this = *self;
+        (0..down * across).map(move |tile| this.tile_of(block, tile % down, tile / down))
+    }
+
+    /// The numbers of tiles below and beside each other.
+    fn tiles_of(&self, block: Tile) -> (usize, usize) {
+        (block.rows.div_ceil(self.tile_rows), block.cols.div_ceil(self.tile_cols).max(1))
+    }
+
+    fn tile_of(&self, block: Tile, down: usize, across: usize) -> Tile {
+        let (row, col) = (down * self.tile_rows, across * self.tile_cols);
+        Tile {
+            first_row: block.first_row + row,
+            rows: self.tile_rows.min(block.rows - row),
+            first_col: block.first_col + col,
+            cols: self.tile_cols.min(block.cols - col),
+        }
     }
 
     /// The rows of a block.

@@ -1,5 +1,9 @@
 //! CSR rows that a skeleton builds for a unit: the non-zeros of dense rows, or a range of columns of CSR rows.
 
+use crate::blocks::Tile;
+use fuseline_ir::ops::AggOp;
+use fuseline_matrix::Dense;
+use fuseline_vecprims::Primitives;
 use std::ops::Range;
 
 /// CSR rows that a skeleton builds for a unit, of some columns of the main input.
@@ -10,22 +14,25 @@ pub(crate) struct BuiltRows {
     /// The numbers of the rows.
     pub(crate) numbers: Vec<usize>,
     pub(crate) offsets: Vec<usize>,
-    /// Columns of the main input.
+    /// Columns of the main input, counted from the first one that the unit may have.
     pub(crate) columns: Vec<u32>,
-    /// The same, counted from the first column that the unit may have.
-    pub(crate) relative: Vec<u32>,
     pub(crate) values: Vec<f64>,
+    /// The products of factors by position, where they are known already; else none.
+    pub(crate) products: Vec<f64>,
+    /// Rows and columns of a tile without zeros, if offsets and columns are those of one.
+    full: Option<(usize, usize)>,
 }
 
 impl BuiltRows {
     /// Forgets all rows.
     pub(crate) fn clear(&mut self) {
+        self.full = None;
         self.numbers.clear();
         self.offsets.clear();
         self.offsets.push(0);
         self.columns.clear();
-        self.relative.clear();
         self.values.clear();
+        self.products.clear();
     }
 
     /// The number of rows.
@@ -33,19 +40,31 @@ impl BuiltRows {
         self.numbers.len()
     }
 
-    /// Appends the non-zeros of a row's dense cells that begin at this column.
-    pub(crate) fn push_dense(&mut self, number: usize, first_col: usize, cells: &[f64]) {
-        let positions = cells.iter().filter(|&&value| value != 0.0).count();
-        if positions == cells.len() {
-            self.columns.extend((first_col..first_col + positions).map(|j| j as u32));
-            self.relative.extend((0..positions).map(|j| j as u32));
-            self.values.extend_from_slice(cells);
+    /// Builds the non-zeros of a tile of a dense matrix.
+    pub(crate) fn build(&mut self, primitives: &Primitives, dense: &Dense, tile: Tile) {
+        let Tile { first_row, rows, first_col, cols } = tile;
+        let cells = |row: usize| &dense.row(row)[first_col..first_col + cols];
+        let numbers = first_row..first_row + rows;
+        let all = fuseline_vecprims::Tile::new(&dense.values()[first_row * dense.cols() + first_col..], dense.cols());
+        let is_full = primitives.full_agg(AggOp::Nnz, rows, cols, all) == (rows * cols) as f64;
+        if is_full && self.full == Some((rows, cols)) {
+            self.numbers.clear();
+            self.values.clear();
+            self.products.clear();
+            self.numbers.extend(numbers.clone());
+            numbers.for_each(|row| self.values.extend_from_slice(cells(row)));
         } else {
-            for (j, &value) in cells.iter().enumerate().filter(|(_, value)| **value != 0.0) {
-                self.columns.push((first_col + j) as u32);
-                self.relative.push(j as u32);
-                self.values.push(value);
-            }
+            self.clear();
+            numbers.for_each(|row| self.push_dense(row, cells(row)));
+            self.full = is_full.then_some((rows, cols));
+        }
+    }
+
+    /// Appends the non-zeros of a row's dense cells.
+    fn push_dense(&mut self, number: usize, cells: &[f64]) {
+        for (j, &value) in cells.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+            self.columns.push(j as u32);
+            self.values.push(value);
         }
         self.end_row(number);
     }
@@ -57,10 +76,36 @@ impl BuiltRows {
         if first == last && !self.is_consecutive {
             return;
         }
-        self.columns.extend_from_slice(&columns[first..last]);
-        self.relative.extend(columns[first..last].iter().map(|&j| j - range.start as u32));
+        self.columns.extend(columns[first..last].iter().map(|&j| j - range.start as u32));
         self.values.extend_from_slice(&values[first..last]);
         self.end_row(number);
+    }
+
+    /// Of the products of all cells of rows of `cols` cells, keeps those of the positions.
+    pub(crate) fn keep_products(&mut self, cols: usize) {
+        let mut kept = 0;
+        for (r, bounds) in self.offsets.windows(2).enumerate() {
+            for &j in &self.columns[bounds[0]..bounds[1]] {
+                self.products[kept] = self.products[r * cols + j as usize];
+                kept += 1;
+            }
+        }
+        self.products.truncate(kept);
+    }
+
+    /// Writes one value for each position to its cell, and zeros to the others, in rows of `cols` cells `row_stride` apart.
+    pub(crate) fn spread(&self, values: &[f64], out: &mut [f64], cols: usize, row_stride: usize) {
+        for (bounds, row) in self.offsets.windows(2).zip(out.chunks_mut(row_stride.max(1))) {
+            let (row, values) = (&mut row[..cols], &values[bounds[0]..bounds[1]]);
+            if values.len() == cols {
+                row.copy_from_slice(values);
+                continue;
+            }
+            row.fill(0.0);
+            for (&j, &value) in self.columns[bounds[0]..bounds[1]].iter().zip(values) {
+                row[j as usize] = value;
+            }
+        }
     }
 
     fn end_row(&mut self, number: usize) {
@@ -78,15 +123,38 @@ mod tests {
         let mut built = BuiltRows::default();
         built.clear();
         assert!(!built.is_consecutive);
-        built.push_dense(3, 10, &[0.0, 5.0]);
-        built.push_dense(4, 10, &[0.0, 0.0]);
-        built.push_dense(5, 10, &[6.0, f64::NAN]);
+        built.push_dense(3, &[0.0, 5.0]);
+        built.push_dense(4, &[0.0, 0.0]);
+        built.push_dense(5, &[6.0, f64::NAN]);
         built.push_range(7, (&[2, 10, 11, 12], &[1.0, 2.0, 3.0, 4.0]), 10..12);
         built.push_range(8, (&[2, 12], &[1.0, 4.0]), 10..12);
         assert_eq!((&built.numbers[..], &built.offsets[..]), (&[3, 4, 5, 7][..], &[0, 1, 1, 3, 5][..]));
-        assert_eq!((&built.columns[..], &built.relative[..]), (&[11, 10, 11, 10, 11][..], &[1, 0, 1, 0, 1][..]));
+        assert_eq!(built.columns, [1, 0, 1, 0, 1]);
         assert_eq!((&built.values[..2], &built.values[3..]), (&[5.0, 6.0][..], &[2.0, 3.0][..]));
         assert!(built.values[2].is_nan());
         assert_eq!(built.rows(), 4);
+    }
+
+    /// Tiles without zeros share their offsets and columns, in any order of tiles with and without zeros.
+    #[test]
+    fn tiles_of_dense_cells_are_built_alike() {
+        let dense = Dense::from_fn(6, 7, |i, j| if i == 4 && j == 5 { 0.0 } else { (i * 7 + j + 1) as f64 });
+        let primitives = fuseline_vecprims::primitives(fuseline_vecprims::Isa::detect());
+        let mut built = BuiltRows::default();
+        for (first_row, rows, first_col, cols) in [(0, 2, 0, 3), (2, 2, 4, 3), (4, 2, 4, 3), (0, 2, 1, 3), (1, 3, 0, 2)]
+        {
+            built.build(primitives, &dense, Tile { first_row, rows, first_col, cols });
+            let (mut columns, mut values, mut offsets) = (Vec::new(), Vec::new(), vec![0]);
+            for i in first_row..first_row + rows {
+                let cells = (0..cols).map(|j| (j as u32, dense.row(i)[first_col + j])).filter(|cell| cell.1 != 0.0);
+                cells.for_each(|(j, value)| {
+                    columns.push(j);
+                    values.push(value);
+                });
+                offsets.push(values.len());
+            }
+            assert_eq!((&built.columns, &built.values, &built.offsets), (&columns, &values, &offsets));
+            assert!(built.numbers.iter().copied().eq(first_row..first_row + rows) && built.products.is_empty());
+        }
     }
 }

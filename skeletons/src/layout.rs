@@ -1,8 +1,8 @@
 //! Laying out inputs for units: rows of CSR matrices are scattered into dense tiles, and side inputs of sparse units are
 //! gathered by position, so that generated code never looks anything up.
 
-use crate::binding::Cells;
 use crate::blocks::Tile;
+use crate::marks::Marks;
 use crate::visited::RowNumbers;
 use fuseline_matrix::{Csr, Dense};
 
@@ -90,11 +90,23 @@ pub(crate) struct Positions<'a> {
     pub(crate) offsets: &'a [usize],
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// Columns of `start..end`.
+    /// Columns of `start..end`, counted from `first_col`.
     pub(crate) columns: &'a [u32],
+    pub(crate) first_col: usize,
+    /// The columns that there may be.
+    pub(crate) cols: usize,
 }
 
 impl Positions<'_> {
+    /// The part of a row of another matrix in the columns that there may be.
+    fn range_of<'r>(&self, (columns, values): (&'r [u32], &'r [f64])) -> (&'r [u32], &'r [f64]) {
+        let count = |end: usize| columns.partition_point(|&j| (j as usize) < end);
+        let begin = if self.first_col == 0 { 0 } else { count(self.first_col) };
+        let is_whole = columns.last().is_none_or(|&last| (last as usize) < self.first_col + self.cols);
+        let end = if is_whole { columns.len() } else { count(self.first_col + self.cols) };
+        (&columns[begin..end], &values[begin..end])
+    }
+
     /// Visits each row's columns, with the index of the first of them in `columns`.
     fn for_each_row(&self, mut visit: impl FnMut(usize, usize, &[u32])) {
         for (r, bounds) in self.offsets.windows(2).enumerate() {
@@ -109,75 +121,55 @@ impl Positions<'_> {
     }
 }
 
-/// Writes the cell of a side matrix for each position.
-pub(crate) fn gather_cells(side: &Cells<'_>, positions: Positions<'_>, spread: &mut SpreadRow, out: &mut [f64]) {
-    match side {
-        Cells::Dense(dense) => gather_dense(dense, positions, out),
-        Cells::Sparse(csr) => gather_sparse(csr, positions, spread, out),
-    }
-}
-
-fn gather_dense(dense: &Dense, positions: Positions<'_>, out: &mut [f64]) {
+/// Writes the cell of a dense side matrix for each position.
+pub(crate) fn gather_dense(dense: &Dense, positions: Positions<'_>, out: &mut [f64]) {
     positions.for_each_row(|i, first, columns| {
-        let row = dense.row(i);
-        for (cell, &j) in out[first..].iter_mut().zip(columns) {
-            *cell = row[j as usize];
-        }
+        gather_row(&dense.row(i)[positions.first_col..], columns, &mut out[first..]);
     });
 }
 
-fn gather_sparse(csr: &Csr, positions: Positions<'_>, spread: &mut SpreadRow, out: &mut [f64]) {
+/// Writes the cells of sparse side matrices for each position, row by row. Each output has one value more than there are
+/// positions, which may hold anything.
+pub(crate) fn gather_sparse(sides: &mut [(&Csr, &mut [f64])], positions: Positions<'_>, marks: &mut Marks) {
+    let first_col = positions.first_col as u32;
     positions.for_each_row(|i, first, columns| {
-        let (row, cells) = (csr.row(i), &mut out[first..first + columns.len()]);
-        if SpreadRow::pays(csr.cols(), row.0.len(), columns.len()) {
-            spread.gather(csr.cols(), row, columns, cells);
-        } else {
-            let mut cursor = RowCursor::new(row);
-            for (cell, &j) in cells.iter_mut().zip(columns) {
-                *cell = cursor.value(j);
+        let mut is_marked = false;
+        for (csr, out) in &mut *sides {
+            let (row, cells) = (positions.range_of(csr.row(i)), &mut out[first..=first + columns.len()]);
+            if Marks::pays(positions.cols, row.0.len(), columns.len()) {
+                if !is_marked {
+                    marks.mark(positions.cols, columns);
+                    is_marked = true;
+                }
+                marks.gather(row, first_col, cells);
+            } else {
+                let mut cursor = RowCursor::new(row);
+                for (cell, &j) in cells.iter_mut().zip(columns) {
+                    *cell = cursor.value(first_col + j);
+                }
             }
         }
     });
 }
 
-/// A CSR row written out with its zeros, to look positions of another row up in: no branch depends on where the two rows
-/// meet, as one for each position does in a merge. All cells are zero but while a row is looked up in.
-#[derive(Default)]
-pub(crate) struct SpreadRow(Vec<f64>);
+/// The first of ascending columns between which none is missing.
+fn consecutive(columns: &[u32]) -> Option<usize> {
+    let (&first, &last) = (columns.first()?, columns.last()?);
+    ((last - first) as usize + 1 == columns.len()).then_some(first as usize)
+}
 
-impl SpreadRow {
-    /// The most columns: the cells stay in the second-level cache.
-    const MAX_COLUMNS: usize = 1 << 15;
-    /// Writing and clearing a position, as a share of what a search for one takes.
-    const SEARCH_POSITIONS: usize = 4;
-
-    /// Whether a row of so many columns and positions is faster to spread than to search `wanted` times.
-    fn pays(columns: usize, positions: usize, wanted: usize) -> bool {
-        columns <= SpreadRow::MAX_COLUMNS && positions <= wanted.saturating_mul(SpreadRow::SEARCH_POSITIONS)
-    }
-
-    /// The cells of a row in some columns.
-    fn gather(&mut self, width: usize, (columns, values): (&[u32], &[f64]), wanted: &[u32], out: &mut [f64]) {
-        if self.0.len() < width {
-            self.0.resize(width, 0.0);
-        }
-        for (&j, &value) in columns.iter().zip(values) {
-            self.0[j as usize] = value;
-        }
-        for (cell, &j) in out.iter_mut().zip(wanted) {
-            *cell = self.0[j as usize];
-        }
-        for &j in columns {
-            self.0[j as usize] = 0.0;
-        }
+/// Writes the cells of a row in some columns.
+fn gather_row(row: &[f64], columns: &[u32], out: &mut [f64]) {
+    match consecutive(columns) {
+        Some(first) => out[..columns.len()].copy_from_slice(&row[first..first + columns.len()]),
+        None => out.iter_mut().zip(columns).for_each(|(cell, &j)| *cell = row[j as usize]),
     }
 }
 
 /// Writes the cell of a row vector for each position.
-pub(crate) fn gather_columns(vector: &[f64], columns: &[u32], out: &mut [f64]) {
-    for (cell, &j) in out.iter_mut().zip(columns) {
-        *cell = vector[j as usize];
-    }
+pub(crate) fn gather_columns(vector: &[f64], positions: Positions<'_>, out: &mut [f64]) {
+    let vector = &vector[positions.first_col..];
+    positions.for_each_row(|_, first, columns| gather_row(vector, columns, &mut out[first..]));
 }
 
 #[cfg(test)]
@@ -208,40 +200,60 @@ mod tests {
             let first_row = main.row_offsets().partition_point(|&offset| offset <= start) - 1;
             let offsets = &main.row_offsets()[first_row..];
             let (numbers, columns) = (RowNumbers::From(first_row), &main.columns()[start..end]);
-            let positions = Positions { numbers, offsets, start, end, columns };
+            let positions = Positions { numbers, offsets, start, end, columns, first_col: 0, cols: 4 };
             let expected: Vec<f64> = (start..end)
                 .map(|p| {
                     let row = main.row_offsets().partition_point(|&offset| offset <= p) - 1;
                     side.get(row, main.columns()[p] as usize)
                 })
                 .collect();
-            let (mut out, mut spread) = (vec![f64::NAN; end - start], SpreadRow::default());
-            gather_cells(&Cells::Sparse(&side), positions, &mut spread, &mut out);
-            assert_eq!(out, expected);
-            assert!(spread.0.iter().all(|&cell| cell == 0.0));
-            out.fill(f64::NAN);
-            gather_cells(&Cells::Dense(std::borrow::Cow::Owned(side.to_dense())), positions, &mut spread, &mut out);
+            let mut outs = [0, 1].map(|_| vec![f64::NAN; end - start + 1]);
+            let mut sides: Vec<_> = outs.iter_mut().map(|out| (&side, &mut out[..])).collect();
+            gather_sparse(&mut sides, positions, &mut Marks::default());
+            outs.iter().for_each(|out| assert_eq!(out[..end - start], expected));
+            let mut out = vec![f64::NAN; end - start];
+            gather_dense(&side.to_dense(), positions, &mut out);
             assert_eq!(out, expected);
         }
     }
 
+    /// Columns of a unit may count from one of the matrix.
+    #[test]
+    fn sides_are_read_from_the_first_column_on() {
+        let side = Csr::new(2, 9, vec![0, 4, 6], vec![1, 4, 5, 8, 0, 6], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        let (offsets, columns, numbers) = ([0, 3, 4], [0, 1, 2, 2], RowNumbers::From(0));
+        let expected = [0.0, 2.0, 3.0, 0.0];
+        let positions =
+            Positions { numbers, offsets: &offsets, start: 0, end: 4, columns: &columns, first_col: 3, cols: 4 };
+        let mut out = [f64::NAN; 5];
+        gather_sparse(&mut [(&side, &mut out)], positions, &mut Marks::default());
+        assert_eq!(out[..4], expected);
+        out.fill(f64::NAN);
+        gather_dense(&side.to_dense(), positions, &mut out[..4]);
+        assert_eq!(out[..4], expected);
+        gather_columns(&[9.0, 9.0, 9.0, 0.0, 1.0, 2.0, 3.0], positions, &mut out[..4]);
+        assert_eq!(out[..4], [0.0, 1.0, 2.0, 2.0]);
+    }
+
     /// Rows of any density and width are looked up in whole, whichever way is taken.
     #[test]
-    fn rows_are_spread_or_searched() {
-        let mut spread = SpreadRow::default();
+    fn rows_are_passed_or_searched() {
+        let mut marks = Marks::default();
         let mut ways = [false; 2];
-        for (width, step) in [(64, 1), (64, 7), (1 << 15, 3), (1 << 16, 3), (300, 299)] {
+        for (width, step) in [(64, 1), (64, 7), (1 << 16, 3), (1 << 17, 3), (300, 299)] {
             let columns: Vec<u32> = (0..width).step_by(step as usize).collect();
             let values: Vec<f64> = columns.iter().map(|&j| f64::from(j) + 1.0).collect();
             let side = Csr::new(1, width as usize, vec![0, columns.len()], columns, values).unwrap();
             for wanted in [vec![0], vec![width - 1], (0..width).collect::<Vec<u32>>()] {
-                ways[usize::from(SpreadRow::pays(side.cols(), side.nnz(), wanted.len()))] = true;
+                ways[usize::from(Marks::pays(side.cols(), side.nnz(), wanted.len()))] = true;
                 let (offsets, numbers) = ([0, wanted.len()], RowNumbers::From(0));
-                let positions = Positions { numbers, offsets: &offsets, start: 0, end: wanted.len(), columns: &wanted };
-                let mut out = vec![f64::NAN; wanted.len()];
-                gather_cells(&Cells::Sparse(&side), positions, &mut spread, &mut out);
+                let (end, cols) = (wanted.len(), width as usize);
+                let positions =
+                    Positions { numbers, offsets: &offsets, start: 0, end, columns: &wanted, first_col: 0, cols };
+                let mut out = vec![f64::NAN; wanted.len() + 1];
+                gather_sparse(&mut [(&side, &mut out)], positions, &mut marks);
                 let expected: Vec<f64> = wanted.iter().map(|&j| side.get(0, j as usize)).collect();
-                assert_eq!(out, expected, "{width} columns, every {step}th");
+                assert_eq!(out[..wanted.len()], expected, "{width} columns, every {step}th");
             }
         }
         assert_eq!(ways, [true; 2]);

@@ -8,6 +8,7 @@
 use binding::Binding;
 use fuseline_ir::cplan::Variant;
 use fuseline_matrix::{BufferPool, MatrixBlock};
+use fuseline_vecprims::Primitives;
 use operator::Operator;
 use roles::{needs_columns, needs_rows};
 use std::sync::Arc;
@@ -23,8 +24,10 @@ mod built;
 mod by_row;
 mod cell;
 mod error;
+mod factors;
 mod layout;
 mod magg;
+mod marks;
 mod nonzeros;
 mod operator;
 mod outer;
@@ -49,6 +52,8 @@ pub struct Execution<'a> {
     pub buffers: &'a Arc<BufferPool>,
     /// Where calls are counted.
     pub counters: &'a Counters,
+    /// What units are laid out with. Results do not depend on the instruction set.
+    pub primitives: &'static Primitives,
     /// Exactly IEEE: the zeros of a sparse main input are multiplied, too, since a zero times infinity is NaN. Plans
     /// must then be marked sparse-safe by that rule.
     pub strict_ieee: bool,

@@ -6,16 +6,18 @@ use crate::binding::{Binding, Cells, SideInput};
 use crate::blocks::Tile;
 use crate::built::BuiltRows;
 use crate::by_row::RowCopy;
-use crate::layout::{SpreadRow, gather_cells, gather_columns, scatter_tile};
+use crate::factors::sample;
+use crate::layout::{gather_columns, gather_dense, gather_sparse, scatter_tile};
+use crate::marks::Marks;
 use crate::roles::{Role, needs_rows, reads_row_index};
 use crate::sparse_unit::SparseUnit;
 use crate::visited::{RowNumbers, VisitedRows};
 use crate::work::UnitOf;
 use crate::zeros::ZeroValues;
-use fuseline_ir::cplan::{CellType, Variant};
+use fuseline_ir::cplan::{CellType, OuterType, Variant};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Buffer, BufferPool, Csr, MatrixBlock};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
@@ -36,8 +38,10 @@ pub(crate) struct Workspace {
     scratch: Buffer,
     /// By input id: what is copied, scattered or gathered for the current unit.
     laid_out: Vec<Buffer>,
-    /// A row of a sparse side input that is looked up in.
-    spread: SpreadRow,
+    /// The columns of a row in which sparse side inputs are read.
+    marks: Marks,
+    /// Products of factors by position.
+    products: Buffer,
     /// Output of a unit that does not go to its final place at once.
     pub(crate) output: Buffer,
     /// Rows built for the current unit.
@@ -174,6 +178,7 @@ impl Operator<'_> {
             first_col: tile.first_col,
             main,
             sides: &sides,
+            products: &[],
         };
         tally.add(tile.rows, tile.rows * tile.cols);
         let longest = self.longest_vector(tile.cols);
@@ -181,27 +186,41 @@ impl Operator<'_> {
     }
 
     fn run_sparse(&self, workspace: &mut Workspace, sparse: SparseUnit<'_>, outputs: &mut [Output<'_>]) {
-        let Workspace { scratch, laid_out, spread, tally, .. } = workspace;
+        let Workspace { scratch, laid_out, marks, products, tally, .. } = workspace;
         let (count, numbers) = (sparse.values.len(), sparse.row_numbers());
+        let mut sparse_sides: SmallVec<[(&Csr, &mut [f64]); INLINE]> = SmallVec::new();
         for (side, buffer) in self.binding.sides.iter().zip(laid_out.iter_mut()) {
             let Some(side) = side else { continue };
-            match side.role {
-                Role::Cell => gather_cells(&side.cells, sparse.positions, spread, self.reserve(buffer, count)),
-                Role::ColScalar => {
-                    gather_columns(side.values(), sparse.positions.columns, self.reserve(buffer, count));
+            match (side.role, &side.cells) {
+                (Role::Cell, Cells::Dense(dense)) => {
+                    gather_dense(dense, sparse.positions, self.reserve(buffer, count));
                 }
+                (Role::Cell, Cells::Sparse(csr)) => sparse_sides.push((csr, self.reserve(buffer, count + 1))),
+                (Role::ColScalar, _) => {
+                    gather_columns(side.values(), sparse.positions, self.reserve(buffer, count));
+                }
+                (Role::FactorU, _) if !self.reads_rows_of_u() => {}
                 _ => self.copy_rows(side, numbers, sparse.rows, buffer),
             }
         }
+        gather_sparse(&mut sparse_sides, sparse.positions, marks);
+        drop(sparse_sides);
         let sides: SmallVec<[Side<'_>; INLINE]> = self
             .binding
             .sides
             .iter()
             .zip(laid_out.iter())
             .map(|(side, buffer)| {
-                side.as_ref().map_or(Side::EMPTY, |side| side_of_positions(side, &sparse, numbers, buffer))
+                side.as_ref().map_or(Side::EMPTY, |side| self.side_of_positions(side, &sparse, numbers, buffer))
             })
             .collect();
+        let products: &[f64] = if self.binding.reads_products && sparse.products.is_empty() {
+            let products = self.reserve(products, count);
+            sample(self, &sparse, products);
+            products
+        } else {
+            sparse.products
+        };
         let takes_zeros = self.binding.plan.variant == Variant::Cell(CellType::RowAgg);
         let unit = Unit {
             rows: sparse.rows,
@@ -210,6 +229,7 @@ impl Operator<'_> {
             first_col: sparse.first_col,
             main: Main::Sparse { row_offsets: sparse.row_offsets, columns: sparse.columns, values: sparse.values },
             sides: &sides,
+            products,
         };
         tally.add(sparse.rows, count);
         let is_row = self.binding.plan.template() == TemplateType::Row;
@@ -257,6 +277,32 @@ impl Operator<'_> {
         }
     }
 
+    fn side_of_positions<'s>(
+        &self,
+        side: &'s SideInput<'_>,
+        sparse: &SparseUnit<'_>,
+        numbers: RowNumbers<'_>,
+        buffer: &'s Buffer,
+    ) -> Side<'s> {
+        let by_position = |values: &'s [f64]| Side { values, row_stride: 0, cols: values.len(), transposed: &[] };
+        let count = sparse.values.len();
+        match side.role {
+            Role::Cell | Role::ColScalar => by_position(&buffer[..count]),
+            // The unit's columns count from its first one, and so do the rows of V.
+            Role::FactorV => {
+                let values = &side.values()[sparse.first_col * side.cols..(sparse.first_col + sparse.cols) * side.cols];
+                Side { values, row_stride: side.cols, cols: side.cols, transposed: &[] }
+            }
+            Role::FactorU if !self.reads_rows_of_u() => Side::EMPTY,
+            _ => side_of_rows(side, numbers, sparse.rows, buffer),
+        }
+    }
+
+    /// Whether code reads the rows of U besides their products.
+    fn reads_rows_of_u(&self) -> bool {
+        self.binding.plan.variant == Variant::Outer(OuterType::LeftMM)
+    }
+
     fn side_of_tile<'s>(
         &self,
         side: &'s SideInput<'_>,
@@ -302,47 +348,18 @@ fn side_of_rows<'s>(side: &'s SideInput<'_>, numbers: RowNumbers<'_>, rows: usiz
     }
 }
 
-fn side_of_positions<'s>(
-    side: &'s SideInput<'_>,
-    sparse: &SparseUnit<'_>,
-    numbers: RowNumbers<'_>,
-    buffer: &'s Buffer,
-) -> Side<'s> {
-    match side.role {
-        Role::Cell | Role::ColScalar => {
-            let values = &buffer[..sparse.values.len()];
-            Side { values, row_stride: 0, cols: values.len(), transposed: &[] }
-        }
-        // The unit's columns count from its first one, and so do the rows of V.
-        Role::FactorV => {
-            let values = &side.values()[sparse.first_col * side.cols..(sparse.first_col + sparse.cols) * side.cols];
-            Side { values, row_stride: side.cols, cols: side.cols, transposed: &[] }
-        }
-        _ => side_of_rows(side, numbers, sparse.rows, buffer),
-    }
-}
-
 impl Workspace {
     fn new(inputs: usize) -> Self {
         let empty = || Buffer::zeroed(0);
         Workspace {
             scratch: empty(),
             laid_out: (0..inputs).map(|_| empty()).collect(),
-            spread: SpreadRow::default(),
+            marks: Marks::default(),
+            products: empty(),
             output: empty(),
             built: BuiltRows::default(),
             tally: Tally::default(),
         }
-    }
-
-    /// Builds the rows of a tile of a dense main input, and says how many non-zeros they have.
-    pub(crate) fn build_from_dense(&mut self, dense: &Dense, tile: Tile) -> usize {
-        self.built.clear();
-        for row in tile.first_row..tile.first_row + tile.rows {
-            let cells = &dense.row(row)[tile.first_col..tile.first_col + tile.cols];
-            self.built.push_dense(row, tile.first_col, cells);
-        }
-        self.built.values.len()
     }
 }
 

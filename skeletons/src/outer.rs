@@ -1,12 +1,14 @@
-//! `SpoofOuter`: operations over the non-zeros of X, each with the dot product of a row of U and a row of V, so that
-//! `U %*% t(V)` is never computed as a whole (Table 1). A dense X is compressed tile by tile; sparse factors are made
-//! dense once, since each of their rows is read as often as X has non-zeros in a row or column.
+//! `SpoofOuter`: operations over the non-zeros of X, each with the product of a row of U and a row of V, so that
+//! `U %*% t(V)` is never computed as a whole (Table 1). A dense X runs tile by tile (module `factors`); sparse factors are
+//! made dense once, since each of their rows is read as often as X has non-zeros in a row or column.
 
 use crate::SkeletonError;
 use crate::abi::Output;
+use crate::accumulate::Accumulation;
 use crate::aggregate::Aggregation;
 use crate::binding::cells;
-use crate::blocks::{DensePartition, MAX_PARTIALS, MAX_UNIT_ROWS, SparsePartition, Tile};
+use crate::blocks::{DensePartition, MAX_PARTIALS, MAX_UNIT_ROWS, SparsePartition, Tile, partial_count};
+use crate::factors::DenseFactors;
 use crate::nonzeros::by_position;
 use crate::operator::{Operator, Workspace};
 use crate::output::{expand_rows, split_parts, with_pattern};
@@ -14,12 +16,18 @@ use crate::roles::reads_row_index;
 use crate::visited::VisitedRows;
 use crate::work::{UnitOf, Work};
 use fuseline_ir::cplan::OuterType;
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_ir::ops::AggOp;
+use fuseline_matrix::{Buffer, Csr, Dense, MatrixBlock};
 
-/// Non-zeros of a unit: their factors' rows stay in the cache.
-const UNIT_POSITIONS: usize = 4096;
-/// Floating-point operations of a block, about.
-const BLOCK_FLOPS: usize = 1 << 22;
+/// The most non-zeros of a unit: their factors' rows stay in the cache.
+const UNIT_POSITIONS: usize = 2048;
+/// Floating-point operations of a block, about: few enough that a small X makes work for several threads.
+const BLOCK_FLOPS: usize = 1 << 19;
+/// The least non-zeros of a unit, and the most units of a block.
+const MIN_UNIT: usize = 256;
+const MAX_UNITS: usize = 32;
+/// Cells of a private copy of `t(W) %*% U`, at most: it stays in the second-level cache.
+const MAX_PRIVATE: usize = 1 << 18;
 /// Columns below which `t(W) %*% U` is not cut into column ranges.
 const MIN_RANGE: usize = 64;
 
@@ -34,27 +42,53 @@ pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<
     };
     Ok(match (&*binding.main, outer_type) {
         (MatrixBlock::Sparse(csr), OuterType::NoAgg) => values(operator, csr, rank),
-        // The result needs the positions of the whole matrix.
-        (MatrixBlock::Dense(dense), OuterType::NoAgg) => values(operator, &Csr::from_dense(dense), rank),
+        (MatrixBlock::Dense(dense), OuterType::NoAgg) => dense_values(operator, dense, rank),
         (_, OuterType::FullAgg) => full(operator, rank),
         (_, OuterType::RightMM) => right_mm(operator, rank),
         (_, OuterType::LeftMM) => left_mm(operator, rank),
     })
 }
 
-/// Units of a block, so that blocks are large enough to be scheduled and small enough to balance.
-fn units_per_block(rank: usize) -> usize {
-    (BLOCK_FLOPS / (2 * UNIT_POSITIONS * rank.max(1))).clamp(1, 32)
-}
-
 fn by_rows<'v>(visited: &'v VisitedRows<'_>, rank: usize) -> SparsePartition<'v> {
-    SparsePartition::rows(visited.offsets(), 1, true).with_units(UNIT_POSITIONS, units_per_block(rank))
+    let positions = (BLOCK_FLOPS / (2 * rank.max(1))).clamp(MIN_UNIT, MAX_UNITS * UNIT_POSITIONS);
+    let unit = positions.min(UNIT_POSITIONS);
+    SparsePartition::rows(visited.offsets(), 1, true).with_units(unit, positions.div_ceil(unit))
 }
 
 /// A result with the positions of X.
 fn values(operator: &Operator<'_>, csr: &Csr, rank: usize) -> MatrixBlock {
     let visited = operator.visited(csr);
     with_pattern(csr, by_position(operator, &by_rows(&visited, rank), &visited))
+}
+
+/// The same of a dense X, in the format that suits its non-zeros.
+fn dense_values(operator: &Operator<'_>, dense: &Dense, rank: usize) -> MatrixBlock {
+    let (rows, cols) = (dense.rows(), dense.cols());
+    let mut out = Dense::uninit_in(operator.env.buffers, rows, cols);
+    let (factors, partition) = (DenseFactors::new(operator, dense), DensePartition::outer(rows, cols, rank));
+    let lengths = (0..partition.len()).map(|block| partition.block(block).rows * cols);
+    let nonzeros = operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
+        let first_row = partition.block(block).first_row;
+        let mut nonzeros = 0;
+        for tile in partition.tiles_down(block) {
+            let positions = factors.build(workspace, tile);
+            let mut buffer = std::mem::replace(&mut workspace.output, Buffer::zeroed(0));
+            let values = operator.reserve(&mut buffer, positions);
+            if positions > 0 {
+                let output = Output { values: &mut *values, row_stride: positions };
+                operator.genexec(workspace, UnitOf::Built(tile), &mut [output]);
+            }
+            let cells = &mut part[(tile.first_row - first_row) * cols + tile.first_col..];
+            workspace.built.spread(values, cells, tile.cols, cols);
+            workspace.output = buffer;
+            nonzeros += positions;
+        }
+        nonzeros
+    });
+    if MatrixBlock::prefers_sparse(rows, cols, nonzeros.into_iter().sum()) {
+        return Csr::from_dense(&out).into();
+    }
+    out.into()
 }
 
 /// The aggregate of all cells, most of which are zero.
@@ -68,7 +102,7 @@ fn full(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
         }
         MatrixBlock::Dense(dense) => {
             let partition = DensePartition::outer(dense.rows(), dense.cols(), rank);
-            let (total, nonzeros) = aggregation.over_nonzeros(dense, &partition);
+            let (total, nonzeros) = aggregation.over_nonzeros(&DenseFactors::new(operator, dense), &partition);
             (total, dense.values().len() - nonzeros)
         }
     };
@@ -104,11 +138,12 @@ fn right_mm_sparse(operator: &Operator<'_>, visited: &VisitedRows<'_>, rank: usi
 fn right_mm_dense(operator: &Operator<'_>, dense: &Dense, rank: usize) -> Dense {
     let mut out = Dense::zeros_in(operator.env.buffers, dense.rows(), rank);
     let partition = DensePartition::outer(dense.rows(), dense.cols(), rank);
+    let factors = DenseFactors::new(operator, dense);
     let lengths = (0..partition.len()).map(|block| partition.block(block).rows * rank);
     operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
         let first_row = partition.block(block).first_row;
-        for tile in partition.tiles(block) {
-            if workspace.build_from_dense(dense, tile) > 0 {
+        for tile in partition.tiles_down(block) {
+            if factors.build(workspace, tile) > 0 {
                 let values = &mut part[(tile.first_row - first_row) * rank..][..tile.rows * rank];
                 let output = Output { values, row_stride: rank };
                 operator.genexec(workspace, UnitOf::Built(tile), &mut [output]);
@@ -118,66 +153,75 @@ fn right_mm_dense(operator: &Operator<'_>, dense: &Dense, rank: usize) -> Dense 
     out
 }
 
-/// `t(W) %*% U`: each block owns a range of columns of X, which are rows of the output, and runs over all rows of X. So
-/// there is no private copy of the output, and its cells accumulate row by row whatever the ranges.
+/// `t(W) %*% U`. Where private copies of the output pay, each block of rows has one. Else each block owns a range of columns
+/// of a sparse X, which are rows of the output, and runs over all rows of X.
 fn left_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
+    let len = operator.binding.cols * rank;
+    let accumulation = Accumulation { operator, len, row_stride: rank, agg: AggOp::Sum };
+    match &*operator.binding.main {
+        MatrixBlock::Sparse(csr) => {
+            let (visited, count) = (operator.visited(csr), partial_count(csr.nnz().saturating_mul(rank), len));
+            if len <= MAX_PRIVATE && count == MAX_PARTIALS {
+                let partition = by_rows(&visited, rank).with_blocks(count);
+                accumulation.over(&Work::Segments(partition, &visited), true)
+            } else {
+                left_mm_sparse(operator, &visited, rank)
+            }
+        }
+        MatrixBlock::Dense(dense) => left_mm_dense(&accumulation, dense, rank),
+    }
+    .reshape(operator.binding.cols, rank)
+    .into()
+}
+
+fn left_mm_dense(accumulation: &Accumulation<'_>, dense: &Dense, rank: usize) -> Dense {
+    let (rows, cols, operator) = (dense.rows(), dense.cols(), accumulation.operator);
+    let count = partial_count(rows.saturating_mul(cols), cols * rank);
+    let partition = DensePartition::outer_rows(rows, cols, rank, count);
+    let factors = DenseFactors::new(operator, dense);
+    accumulation.over_blocks(partition.len(), |workspace, block, cells| {
+        for tile in partition.tiles_down(block) {
+            if factors.build(workspace, tile) > 0 {
+                let values = &mut cells[tile.first_col * rank..];
+                operator.genexec(workspace, UnitOf::Built(tile), &mut [Output { values, row_stride: rank }]);
+            }
+        }
+    })
+}
+
+fn left_mm_sparse(operator: &Operator<'_>, visited: &VisitedRows<'_>, rank: usize) -> Dense {
     let (rows, cols) = (operator.binding.rows, operator.binding.cols);
     let mut out = Dense::zeros_in(operator.env.buffers, cols, rank);
-    let ranges = (cols / MIN_RANGE).clamp(1, MAX_PARTIALS);
-    let partition = DensePartition::col_blocks(rows, cols, ranges);
+    let partition = DensePartition::col_blocks(rows, cols, (cols / MIN_RANGE).clamp(1, MAX_PARTIALS));
     let lengths = (0..partition.len()).map(|block| partition.block(block).cols * rank);
-    let main = match &*operator.binding.main {
-        MatrixBlock::Sparse(csr) => LeftMain::Sparse(operator.visited(csr)),
-        MatrixBlock::Dense(dense) => LeftMain::Dense(dense),
-    };
     operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
-        let range = partition.block(block);
-        LeftRange { operator, main: &main, range, rank }.run(workspace, part);
+        LeftRange { operator, visited, range: partition.block(block), rank }.run(workspace, part);
     });
-    out.into()
+    out
 }
 
-/// X with the rows that have a say.
-enum LeftMain<'a> {
-    Sparse(VisitedRows<'a>),
-    Dense(&'a Dense),
-}
-
-/// A range of columns of X, with the output rows that belong to it.
+/// A range of columns of a sparse X, with the output rows that belong to it.
 struct LeftRange<'a> {
     operator: &'a Operator<'a>,
-    main: &'a LeftMain<'a>,
+    visited: &'a VisitedRows<'a>,
     range: Tile,
     rank: usize,
 }
 
 impl LeftRange<'_> {
     fn run(&self, workspace: &mut Workspace, part: &mut [f64]) {
-        let rows = match self.main {
-            LeftMain::Sparse(visited) => visited.len(),
-            LeftMain::Dense(dense) => dense.rows(),
-        };
+        let columns = self.range.first_col..self.range.first_col + self.range.cols;
         workspace.built.clear();
         workspace.built.is_consecutive = reads_row_index(self.operator.binding.plan);
-        for row in 0..rows {
-            self.push_row(workspace, row);
+        for row in 0..self.visited.len() {
+            let number = self.visited.numbers_from(0).get(row);
+            workspace.built.push_range(number, self.visited.csr().row(number), columns.clone());
             let built = &workspace.built;
             let is_full = built.values.len() >= UNIT_POSITIONS || built.rows() >= MAX_UNIT_ROWS;
-            if is_full || row + 1 == rows {
+            if is_full || row + 1 == self.visited.len() {
                 self.unit(workspace, part);
                 workspace.built.clear();
             }
-        }
-    }
-
-    fn push_row(&self, workspace: &mut Workspace, row: usize) {
-        let columns = self.range.first_col..self.range.first_col + self.range.cols;
-        match self.main {
-            LeftMain::Sparse(visited) => {
-                let number = visited.numbers_from(0).get(row);
-                workspace.built.push_range(number, visited.csr().row(number), columns);
-            }
-            LeftMain::Dense(dense) => workspace.built.push_dense(row, columns.start, &dense.row(row)[columns]),
         }
     }
 

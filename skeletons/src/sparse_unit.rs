@@ -15,6 +15,8 @@ pub(crate) struct SparseUnit<'a> {
     pub(crate) columns: &'a [u32],
     pub(crate) row_offsets: &'a [usize],
     pub(crate) values: &'a [f64],
+    /// The products of factors by position, where they are known already; else none.
+    pub(crate) products: &'a [f64],
     pub(crate) positions: Positions<'a>,
 }
 
@@ -27,7 +29,16 @@ impl<'a> SparseUnit<'a> {
         columns: &[0],
         row_offsets: &[0, 1],
         values: &[0.0],
-        positions: Positions { numbers: RowNumbers::From(0), offsets: &[0, 1], start: 0, end: 1, columns: &[0] },
+        products: &[],
+        positions: Positions {
+            numbers: RowNumbers::From(0),
+            offsets: &[0, 1],
+            start: 0,
+            end: 1,
+            columns: &[0],
+            first_col: 0,
+            cols: 1,
+        },
     };
 
     /// A segment; `run` is where it starts and ends.
@@ -37,21 +48,24 @@ impl<'a> SparseUnit<'a> {
         let (columns, values) = (&csr.columns()[start..end], &csr.values()[start..end]);
         let row_offsets = if rows == 1 { &run[..] } else { &offsets[..=rows] };
         let numbers = visited.numbers_from(first_row);
-        let positions = Positions { numbers, offsets, start, end, columns };
-        SparseUnit { rows, first_col: 0, cols: csr.cols(), columns, row_offsets, values, positions }
+        let cols = csr.cols();
+        let positions = Positions { numbers, offsets, start, end, columns, first_col: 0, cols };
+        SparseUnit { rows, first_col: 0, cols, columns, row_offsets, values, products: &[], positions }
     }
 
     /// The rows that a skeleton built from a tile of the main input.
     pub(crate) fn of_built(built: &'a BuiltRows, tile: Tile) -> Self {
         let (numbers, offsets) = (RowNumbers::of(&built.numbers), &built.offsets[..]);
-        let positions = Positions { numbers, offsets, start: 0, end: built.values.len(), columns: &built.columns };
+        let (end, columns, Tile { first_col, cols, .. }) = (built.values.len(), &built.columns[..], tile);
+        let positions = Positions { numbers, offsets, start: 0, end, columns, first_col, cols };
         SparseUnit {
             rows: built.rows(),
-            first_col: tile.first_col,
-            cols: tile.cols,
-            columns: &built.relative,
+            first_col,
+            cols,
+            columns,
             row_offsets: offsets,
             values: &built.values,
+            products: &built.products,
             positions,
         }
     }

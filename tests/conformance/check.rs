@@ -110,7 +110,9 @@ impl Checker {
     fn run(&mut self, compiled: &CompiledCPlan, data: &Data, pool: usize, context: &dyn Fn() -> String) -> MatrixBlock {
         self.executions += 1;
         let (buffers, counters) = (&self.buffers, &self.counters);
-        let execution = Execution { pool: &self.pools[pool], buffers, counters, strict_ieee: false };
+        let sets = Isa::available();
+        let primitives = fuseline_vecprims::primitives(sets[pool % sets.len()]);
+        let execution = Execution { pool: &self.pools[pool], buffers, counters, primitives, strict_ieee: false };
         fuseline_skeletons::execute(compiled, &data.stored, &data.scalars, &execution)
             .unwrap_or_else(|error| panic!("{}: {error}", context()))
     }
@@ -182,7 +184,8 @@ impl Checker {
         let Data { stored, scalars, .. } = Data::new(plan, (6, 8), formats, Numbers::Integers);
         let run = |inputs: &[MatrixBlock], scalars: &[f64]| {
             let (buffers, counters) = (&self.buffers, &self.counters);
-            let execution = Execution { pool: &self.pools[0], buffers, counters, strict_ieee: false };
+            let primitives = fuseline_vecprims::primitives(Isa::detect());
+            let execution = Execution { pool: &self.pools[0], buffers, counters, primitives, strict_ieee: false };
             fuseline_skeletons::execute(&compiled[0], inputs, scalars, &execution)
         };
         let missing = run(&stored[1..], &scalars);

@@ -88,7 +88,10 @@ macro_rules! for_each_family {
             SparseMatMultFn SPARSE_MAT_MULT (rows: usize, row_offsets: *const usize, columns: *const u32, a: *const f64, k: usize, b: *const f64, b_row: usize, out: *mut f64, out_row: usize) {
                 sparse_vect_mat_mult [] = sparse::mat_mult::<V, false>(CsrRows::new(rows, row_offsets, columns, a), k, Rows::new(b, b_row), out, out_row);
                 sparse_mat_mult_add [] = sparse::mat_mult::<V, true>(CsrRows::new(rows, row_offsets, columns, a), k, Rows::new(b, b_row), out, out_row);
-                sparse_outer_mult_add [] = sparse::outer_mult_add::<V>(CsrRows::new(rows, row_offsets, columns, a), k, Rows::new(b, b_row), out, out_row);
+                sparse_outer_mult_add [] = scaled::outer_mult_add::<V>(CsrRows::new(rows, row_offsets, columns, a), k, Rows::new(b, b_row), out, out_row);
+            }
+            TileMatMultFn TILE_MAT_MULT (rows: usize, cols: usize, inner: usize, a: *const f64, a_row: usize, panels: *const f64, out: *mut f64, out_row: usize) {
+                tile_mat_mult [] = matrix::tile_mat_mult::<V>((rows, cols, inner), Rows::new(a, a_row), panels, out, out_row);
             }
             SampledProductFn SAMPLED_PRODUCT (rows: usize, row_offsets: *const usize, columns: *const u32, rank: usize, u: *const f64, u_row: usize, v: *const f64, v_row: usize, out: *mut f64) {
                 sampled_product [] = sampled::sampled_product::<V, N>(CsrRows::new(rows, row_offsets, columns, u), rank, Rows::new(u, u_row), Rows::new(v, v_row), out);

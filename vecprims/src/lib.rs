@@ -14,6 +14,7 @@ mod body;
 mod family;
 mod isa;
 mod kernel;
+mod panels;
 mod primitive;
 mod safe;
 mod table;
@@ -22,6 +23,7 @@ mod vector;
 
 pub use family::ArgKind;
 pub use isa::Isa;
+pub use panels::{PANEL, Panels};
 pub use primitive::{Form, Primitive, math_symbol, primitive_names, signature, symbols};
 pub use table::{Primitives, primitives};
 pub use tile::{CsrTile, Operand, Tile, TileMut};

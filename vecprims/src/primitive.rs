@@ -72,6 +72,8 @@ pub enum Primitive {
     SparseOuterMultAdd,
     /// `sampled_product`
     SampledProduct,
+    /// `tile_mat_mult`
+    TileMatMult,
 }
 
 impl Primitive {
@@ -91,7 +93,7 @@ impl Primitive {
             }
         }
         all.extend([Copy, DotProduct, VectMatMult, OuterMultAdd, SparseDotProduct, SparseVectMatMult]);
-        all.extend([SparseMatMultAdd, SparseOuterMultAdd, SampledProduct]);
+        all.extend([SparseMatMultAdd, SparseOuterMultAdd, SampledProduct, TileMatMult]);
         all
     }
 
@@ -120,6 +122,7 @@ impl Primitive {
                 SPARSE_MAT_MULT
             }
             Primitive::SampledProduct => SAMPLED_PRODUCT,
+            Primitive::TileMatMult => TILE_MAT_MULT,
         }
     }
 
@@ -145,6 +148,7 @@ impl Primitive {
             Primitive::SparseMatMultAdd => table.sparse_mat_mult_add as usize,
             Primitive::SparseOuterMultAdd => table.sparse_outer_mult_add as usize,
             Primitive::SampledProduct => table.sampled_product as usize,
+            Primitive::TileMatMult => table.tile_mat_mult as usize,
         }
     }
 }
@@ -182,6 +186,7 @@ impl fmt::Display for Primitive {
             Primitive::SparseMatMultAdd => f.write_str("sparse_mat_mult_add"),
             Primitive::SparseOuterMultAdd => f.write_str("sparse_outer_mult_add"),
             Primitive::SampledProduct => f.write_str("sampled_product"),
+            Primitive::TileMatMult => f.write_str("tile_mat_mult"),
         }
     }
 }

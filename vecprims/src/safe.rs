@@ -3,6 +3,7 @@
 //! Every method panics when an operand does not cover the extents it is asked to serve: callers own the shapes.
 
 use crate::isa::Isa;
+use crate::panels::Panels;
 use crate::primitive::Form;
 use crate::table::Primitives;
 use crate::tile::{CsrTile, Operand, Tile, TileMut, check_columns, check_offsets};
@@ -226,5 +227,21 @@ impl Primitives {
         unsafe {
             function(rows, offsets, columns, rank, u_values, u.row_stride, v_values, v.row_stride, out.as_mut_ptr());
         }
+    }
+
+    /// Rows of `a` times the `cols` columns of `panels` from `first` on, which must begin a panel.
+    pub fn tile_mat_mult(
+        &self,
+        rows: usize,
+        (first, cols): (usize, usize),
+        a: Tile<'_>,
+        panels: &Panels,
+        mut out: TileMut<'_>,
+    ) {
+        let inner = panels.inner();
+        let (a_values, columns) = (a.covering(rows, inner), panels.covering(first, cols));
+        let (out_values, function) = (out.covering(rows, cols), self.tile_mat_mult);
+        // SAFETY: tiles and panels cover the extents, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { function(rows, cols, inner, a_values, a.row_stride, columns, out_values, out.row_stride) }
     }
 }

@@ -4,7 +4,7 @@ use crate::body::elementwise::{self, Operand};
 use crate::body::product::{self, Rows};
 use crate::body::reduce::{Aggregate, Max, Mean, Min, Nnz, Prod, Sum, SumSq, Var};
 use crate::body::sparse::{self, CsrRows};
-use crate::body::{column, rows, sampled};
+use crate::body::{column, matrix, rows, sampled, scaled};
 use crate::family::*;
 use crate::isa::Isa;
 use crate::kernel::{Elementwise, binary_entries, ternary_entries, unary_entries};
@@ -36,6 +36,7 @@ pub struct Primitives {
     pub(crate) sparse_mat_mult_add: SparseMatMultFn,
     pub(crate) sparse_outer_mult_add: SparseMatMultFn,
     pub(crate) sampled_product: SampledProductFn,
+    pub(crate) tile_mat_mult: TileMatMultFn,
     /// Functions from registers to registers.
     pub(crate) math_unary: [Code; UnaryOp::ALL.len()],
     pub(crate) math_binary: [Code; BinaryOp::ALL.len()],
@@ -99,6 +100,7 @@ macro_rules! define_isa {
                 sparse_mat_mult_add,
                 sparse_outer_mult_add,
                 sampled_product,
+                tile_mat_mult,
                 math_unary: math_codes!(unary_entries, math_unary, UnaryOp, ($register)),
                 math_binary: math_codes!(binary_entries, math_binary, BinaryOp, ($register, $register)),
             };

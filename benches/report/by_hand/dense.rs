@@ -1,6 +1,6 @@
 //! Dense inputs: sums of products, and products with a matrix from both sides in one scan of it.
 
-use super::{LANES, add_scaled, add_up, dot, pieces, transposed};
+use super::{LANES, add_four_scaled, add_scaled, add_up, dot, four_dots, halved_sum, pieces, transposed};
 use multiversion::multiversion;
 
 /// `sum(X*Y*Z)`
@@ -130,21 +130,8 @@ fn weighted<const K: usize>(p: &[f64], products: [f64; K]) -> [f64; K] {
     q
 }
 
-/// A sum in which the compiler finds registers: the upper half is added to the lower one until one cell is left.
-#[inline(always)]
-fn halved_sum<const COLS: usize>(mut cells: [f64; COLS]) -> f64 {
-    let mut width = COLS;
-    while width > 1 {
-        let half = width.div_ceil(2);
-        for j in half..width {
-            cells[j - half] += cells[j];
-        }
-        width = half;
-    }
-    cells[0]
-}
-
-/// Adds each row of X to `K` accumulators, with factors that follow from its products with the rows of `vt`.
+/// Adds each row of X to `K` accumulators, with factors that follow from its products with the rows of `vt`. Four rows share
+/// each load of both.
 #[inline(always)]
 fn wide_rows<const K: usize>(
     x: &[f64],
@@ -153,14 +140,31 @@ fn wide_rows<const K: usize>(
     factors: impl Fn(usize, [f64; K]) -> [f64; K],
 ) -> Vec<f64> {
     let mut sums = vec![0.0; K * cols];
-    for (r, row) in x.chunks_exact(cols).enumerate() {
+    let (groups, rows) = (x.chunks_exact(4 * cols), x.len() / cols);
+    for (first, row) in (rows / 4 * 4..).zip(groups.remainder().chunks_exact(cols)) {
         let mut products = [0.0; K];
         for (product, v) in products.iter_mut().zip(vt.chunks_exact(cols)) {
             *product = dot(row, v);
         }
-        let factors = factors(r, products);
+        let factors = factors(first, products);
         for (sum, factor) in sums.chunks_exact_mut(cols).zip(factors) {
             add_scaled(sum, factor, row);
+        }
+    }
+    for (group, rows) in groups.enumerate() {
+        let rows = [&rows[..cols], &rows[cols..2 * cols], &rows[2 * cols..3 * cols], &rows[3 * cols..]];
+        let mut products = [[0.0; K]; 4];
+        for (k, v) in vt.chunks_exact(cols).enumerate() {
+            let of_rows = four_dots(rows, v);
+            for r in 0..4 {
+                products[r][k] = of_rows[r];
+            }
+        }
+        for (r, products) in products.iter_mut().enumerate() {
+            *products = factors(4 * group + r, *products);
+        }
+        for (k, sum) in sums.chunks_exact_mut(cols).enumerate() {
+            add_four_scaled(sum, [products[0][k], products[1][k], products[2][k], products[3][k]], rows);
         }
     }
     sums

@@ -1,7 +1,7 @@
 //! Operators over an outer product U V' that is computed only where a driver X has non-zeros: sampled products, then
 //! what is done with them.
 
-use super::{add_scaled, add_up, dot, pieces};
+use super::{add_scaled, add_up, dot, four_dots, pieces};
 use fuseline::{Csr, Dense};
 use fuseline_ir::ops::UnaryOp;
 use fuseline_vecprims::{Isa, Tile, TileMut, primitives};
@@ -34,7 +34,12 @@ fn logs_of_rows(x: &Csr, u: &Dense, v: &Dense, rows: Range<usize>) -> f64 {
 
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 fn sample(columns: &[u32], u: &[f64], v: &Dense, products: &mut [f64]) {
-    for (&column, product) in columns.iter().zip(products) {
+    let ((groups, last), (fours, rest)) = (columns.as_chunks::<4>(), products.as_chunks_mut::<4>());
+    for (group, products) in groups.iter().zip(fours) {
+        let [c0, c1, c2, c3] = *group;
+        *products = four_dots([v.row(c0 as usize), v.row(c1 as usize), v.row(c2 as usize), v.row(c3 as usize)], u);
+    }
+    for (&column, product) in last.iter().zip(rest) {
         *product = dot(u, v.row(column as usize));
     }
 }

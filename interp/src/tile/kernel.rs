@@ -4,7 +4,7 @@ use super::element::Plan;
 use super::output;
 use super::value::{Memory, Place, Value};
 use cranelift_entity::EntityRef;
-use fuseline_ir::cplan::{CInputId, CNode, CNodeId, FACTOR_U, FACTOR_V, Shape, VerifiedCPlan};
+use fuseline_ir::cplan::{CInputId, CNode, CNodeId, Shape, VerifiedCPlan};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::AggOp;
 use fuseline_skeletons::abi::{Context, Kernel, Main, Output, Side, Unit, has_sparse_entry};
@@ -132,7 +132,7 @@ impl<'a> Frame<'a> {
             CNode::SideVector(input) => {
                 Value::rows(Place::Side(input.index(), 0), 0, self.unit.sides[input.index()].cols)
             }
-            CNode::OuterProduct => self.outer_product(),
+            CNode::OuterProduct => Value::rows(Place::Products, 0, self.unit.products.len()),
             CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => self.element_wise(node),
             CNode::RowAgg(op, operand) => self.row_agg(op, operand),
             CNode::RowCumulative(op, operand) => self.row_cumulative(op, operand),
@@ -201,18 +201,6 @@ impl<'a> Frame<'a> {
             }
         });
         Value::rows(place, 0, len)
-    }
-
-    fn outer_product(&mut self) -> Value {
-        let Main::Sparse { row_offsets, columns, values } = self.unit.main else {
-            unreachable!("Outer plans run over non-zeros");
-        };
-        let primitives = self.kernel.primitives;
-        let place = self.fill(values.len(), |memory, out| {
-            let (u, v) = (memory.side(FACTOR_U.index()), memory.side(FACTOR_V.index()));
-            primitives.sampled_product(row_offsets, columns, u.cols, matrix(u), matrix(v), out);
-        });
-        Value::rows(place, 0, values.len())
     }
 
     fn element_wise(&mut self, node: &CNode) -> Value {

@@ -12,6 +12,8 @@ pub(crate) enum Place {
     Main,
     /// A side input, from this index of each row on.
     Side(usize, usize),
+    /// The products of factors.
+    Products,
     /// A scalar input.
     Scalar(usize),
     /// The literal of a node.
@@ -67,6 +69,7 @@ impl<'a> Memory<'a> {
                 Main::Dense { values, .. } | Main::Sparse { values, .. } => values,
             },
             Place::Side(input, first) => self.side(input).values.get(first..).unwrap_or(&[]),
+            Place::Products => self.unit.products,
             Place::Scalar(input) => &self.scalars[input..],
             Place::Literal(node) => &self.literals[node..],
         }

@@ -86,7 +86,8 @@ pub fn execute(
     pool: &rayon::ThreadPool,
     counters: &Counters,
 ) -> Result<MatrixBlock, SkeletonError> {
-    let env = Execution { pool, buffers: &buffers(), counters, strict_ieee: false };
+    let primitives = fuseline_vecprims::primitives(Isa::detect());
+    let env = Execution { pool, buffers: &buffers(), counters, primitives, strict_ieee: false };
     fuseline_skeletons::execute(compiled, inputs, scalars, &env)
 }
 

@@ -4,7 +4,7 @@ use super::memory::View;
 use super::unit::Fact;
 use super::{Emit, Emitter, set_nounwind};
 use crate::schedule::{Entry, Extent};
-use fuseline_ir::cplan::{CInputId, CNode, CNodeId, FACTOR_U, FACTOR_V};
+use fuseline_ir::cplan::{CInputId, CNode, CNodeId};
 use fuseline_ir::ops::{AggOp, TernaryOp};
 use fuseline_vecprims::{ArgKind, Form, Primitive};
 use inkwell::types::{BasicMetadataTypeEnum, FunctionType};
@@ -79,7 +79,6 @@ impl<'ctx> Emitter<'_, 'ctx> {
             CNode::Cbind(a, b) => self.concatenation(id, [a, b]),
             CNode::DotProduct(a, b) => self.dot_product(id, a, b),
             CNode::VectMatMult(a, input) => self.vector_matrix_product(id, a, input),
-            CNode::OuterProduct => self.outer_product(id),
             ref node => unreachable!("{node:?} is no operation, so no step calls a primitive for it"),
         }
     }
@@ -212,17 +211,5 @@ impl<'ctx> Emitter<'_, 'ctx> {
     pub(super) fn stored_matrix(&mut self, input: CInputId) -> Emit<View<'ctx>> {
         let (pointer, row) = (self.address(Fact::SideValues(input))?, self.number(Fact::SideStride(input))?);
         Ok(View { pointer, row, is_wide: true, is_packed: false })
-    }
-
-    /// The products of U's and V's rows at the positions of X.
-    fn outer_product(&mut self, id: CNodeId) -> Emit<()> {
-        let out = self.view(id)?;
-        let arguments = self
-            .sparse_rows()?
-            .with(self.number(Fact::SideCols(FACTOR_U))?)
-            .with_view(self.stored_matrix(FACTOR_U)?)
-            .with_view(self.stored_matrix(FACTOR_V)?)
-            .with(out.pointer);
-        self.call_primitive(Primitive::SampledProduct, &arguments)
     }
 }

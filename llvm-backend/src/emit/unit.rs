@@ -22,6 +22,7 @@ pub(super) enum Fact {
     Positions,
     Columns,
     Sides,
+    Products,
     Outputs,
     SideValues(CInputId),
     SideStride(CInputId),
@@ -70,6 +71,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Fact::RowOffsets => self.load_address(unit, offset_of!(RawUnit, row_offsets)),
             Fact::Columns => self.load_address(unit, offset_of!(RawUnit, columns)),
             Fact::Sides => self.load_address(unit, offset_of!(RawUnit, sides)),
+            Fact::Products => self.load_address(unit, offset_of!(RawUnit, products)),
             Fact::Outputs => self.load_address(unit, offset_of!(RawUnit, outputs)),
             Fact::FirstOffset => {
                 let offsets = self.address(Fact::RowOffsets)?;

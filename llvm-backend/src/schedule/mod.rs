@@ -131,7 +131,7 @@ impl Scheduler<'_> {
     /// Whether a step computes the node; others are read where they lie.
     fn is_computed(&self, id: CNodeId) -> bool {
         let node = &self.plan.nodes[id];
-        !node.operands().is_empty() || matches!(node, CNode::OuterProduct) || self.is_found_per_row(id)
+        !node.operands().is_empty() || self.is_found_per_row(id)
     }
 
     /// Whether loops find the node's value with each row: the number of the row, and among positions what is one value

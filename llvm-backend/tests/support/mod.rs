@@ -150,6 +150,8 @@ pub(crate) struct UnitMemory {
     /// Row offsets and columns of sparse rows.
     pub(crate) sparse: Option<(Vec<usize>, Vec<u32>)>,
     pub(crate) sides: Vec<SideMemory>,
+    /// One value per position.
+    pub(crate) products: Vec<f64>,
     pub(crate) scalars: Vec<f64>,
 }
 
@@ -191,7 +193,8 @@ impl UnitMemory {
             }
         }
         let scalars = values.vector(plan.inputs.len());
-        UnitMemory { rows, cols, stride, main, sparse, sides, scalars }
+        let products = values.vector(positions);
+        UnitMemory { rows, cols, stride, main, sparse, sides, products, scalars }
     }
 
     pub(crate) fn positions(&self) -> usize {
@@ -203,7 +206,15 @@ impl UnitMemory {
             Some((row_offsets, columns)) => Main::Sparse { row_offsets, columns, values: &self.main },
             None => Main::Dense { values: &self.main, row_stride: self.stride },
         };
-        Unit { rows: self.rows, cols: self.cols, first_row: FIRST_ROW, first_col: 0, main, sides }
+        Unit {
+            rows: self.rows,
+            cols: self.cols,
+            first_row: FIRST_ROW,
+            first_col: 0,
+            main,
+            sides,
+            products: &self.products,
+        }
     }
 
     /// The length of a vector value; 1 of a scalar.

@@ -176,9 +176,7 @@ impl Evaluator<'_> {
             CNode::SideRow(input, None) => row_of(input, 0..self.memory.sides[index(input)].cols),
             CNode::SideRow(input, Some((first, last))) => row_of(input, first as usize..last as usize),
             CNode::SideVector(input) => row_of(input, 0..self.memory.sides[index(input)].cols),
-            CNode::OuterProduct => {
-                Value::Scalar(dot(self.factor_row(FACTOR_U, at.row), self.factor_row(FACTOR_V, at.col)))
-            }
+            CNode::OuterProduct => Value::Scalar(self.memory.products[at.position.expect("Outer units are sparse")]),
             CNode::Unary(op, a) => map([get(a)], |[a]| op.eval(a)),
             CNode::Binary(op, a, b) => map([get(a), get(b)], |[a, b]| op.eval(a, b)),
             CNode::Ternary(op, a, b, c) => map([get(a), get(b), get(c)], |[a, b, c]| op.eval(a, b, c)),

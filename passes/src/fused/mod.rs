@@ -23,6 +23,7 @@ use fuseline_ir::ops::BinaryOp;
 use fuseline_ir::size::SizeInfo;
 use matching::{Binding, Match, matches};
 use patterns::{Family, PATTERNS, Pattern};
+use std::borrow::Cow;
 
 /// Factors of more columns are no narrow ones.
 const MAX_RANK: u64 = 1000;
@@ -31,19 +32,18 @@ const MAX_RANK: u64 = 1000;
 ///
 /// Ids are fresh and topologically ordered; operators that nothing needs any more are gone.
 pub fn fuse_by_hand(dag: &HopDag, strict_ieee: bool) -> HopDag {
-    let mut fusion = Fusion {
-        dag,
-        strict_ieee,
-        consumers: live_consumers(dag),
-        chosen: SecondaryMap::new(),
-        taken: EntitySet::new(),
-    };
-    for family in Family::ALL {
-        for root in dag.hops.keys().rev() {
-            fusion.replace_at(root, family);
-        }
-    }
+    let mut fusion = Fusion::new(dag, strict_ieee, |_| true);
+    fusion.replace_all(&Family::ALL);
     fusion.finish()
+}
+
+/// The DAG with the hand-coded operators whose algorithm is of another complexity class than that of any fused operator:
+/// aggregates of all comparisons of a column with a row, which are found in sorted cells. Generated code competes with what
+/// fusion can do, and these belong to every mode that optimizes.
+pub fn search_sorted(dag: &HopDag) -> Cow<'_, HopDag> {
+    let mut fusion = Fusion::new(dag, false, |op| matches!(op, HopOp::Fused(FusedOp::OuterAggregate(..))));
+    fusion.replace_all(&[Family::Aggregates]);
+    if fusion.chosen.values().all(Option::is_none) { Cow::Borrowed(dag) } else { Cow::Owned(fusion.finish()) }
 }
 
 /// How often each operator is read by an operator that an output or effect needs, or leaves the DAG.
@@ -72,6 +72,8 @@ struct Replacement {
 struct Fusion<'a> {
     dag: &'a HopDag,
     strict_ieee: bool,
+    /// Which operators may take the place of patterns.
+    is_wanted: fn(&HopOp) -> bool,
     /// By operator the live ones that read it; `None` stands for an output or an effect.
     consumers: SecondaryMap<HopId, Vec<Option<HopId>>>,
     /// By root of a pattern.
@@ -80,7 +82,20 @@ struct Fusion<'a> {
     taken: EntitySet<HopId>,
 }
 
-impl Fusion<'_> {
+impl<'a> Fusion<'a> {
+    fn new(dag: &'a HopDag, strict_ieee: bool, is_wanted: fn(&HopOp) -> bool) -> Self {
+        let (chosen, taken) = (SecondaryMap::new(), EntitySet::new());
+        Fusion { dag, strict_ieee, is_wanted, consumers: live_consumers(dag), chosen, taken }
+    }
+
+    fn replace_all(&mut self, families: &[Family]) {
+        for &family in families {
+            for root in self.dag.hops.keys().rev() {
+                self.replace_at(root, family);
+            }
+        }
+    }
+
     /// Replaces the largest pattern of a family with this root.
     fn replace_at(&mut self, root: HopId, family: Family) {
         if self.consumers[root].is_empty() || self.taken.contains(root) {
@@ -95,7 +110,8 @@ impl Fusion<'_> {
     }
 
     fn find(&self, root: HopId, family: Family) -> Option<(&'static Pattern, Match)> {
-        let patterns = PATTERNS.iter().filter(|pattern| pattern.family == family);
+        let is_wanted = |pattern: &&Pattern| pattern.family == family && (self.is_wanted)(&pattern.operator);
+        let patterns = PATTERNS.iter().filter(is_wanted);
         let mut found = patterns.flat_map(|pattern| {
             matches(self.dag, &pattern.expression, root).into_iter().map(move |found| (pattern, found))
         });

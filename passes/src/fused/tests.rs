@@ -206,3 +206,16 @@ fn a_chain_costs_less_than_its_products() {
     assert_eq!(hand_coded(&fused), [&HopOp::Fused(FusedOp::MatrixChain(ChainWeight::None))]);
     assert!(total(&fused) < 0.75 * total(&d.dag));
 }
+
+/// Where generated code competes, only operators of another complexity class take the place of patterns.
+#[test]
+fn sorted_searches_alone_take_the_place_of_patterns_in_every_mode() {
+    for pattern in PATTERNS.iter() {
+        let (dag, _) = instance(pattern);
+        let is_search = matches!(pattern.operator, HopOp::Fused(FusedOp::OuterAggregate(..)));
+        let replaced = search_sorted(&dag);
+        assert_eq!(matches!(replaced, Cow::Owned(_)), is_search, "{dag}");
+        let has_operator = replaced.hops.values().any(|hop| hop.op == pattern.operator);
+        assert_eq!(has_operator, is_search, "{replaced}");
+    }
+}

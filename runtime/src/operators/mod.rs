@@ -223,6 +223,7 @@ impl Operator<'_> {
             pool: &engine.pool,
             buffers: &engine.buffers,
             counters: &engine.counters,
+            primitives: engine.kernel_context().primitives,
             strict_ieee: engine.options.strict_ieee,
         };
         Ok(fuseline_skeletons::execute(&compiled, &matrices, &numbers, &execution)?.into())

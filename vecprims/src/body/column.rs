@@ -24,7 +24,7 @@ pub(crate) unsafe fn for_each_chunk<V: Vector, B: ChunkBody<V>>(len: usize, body
 
 /// As [`for_each_chunk`], with chunks of `W` registers, four or eight.
 #[inline(always)]
-unsafe fn for_each_chunk_of<V: Vector, B: ChunkBody<V>, const W: usize>(len: usize, body: &B) {
+pub(crate) unsafe fn for_each_chunk_of<V: Vector, B: ChunkBody<V>, const W: usize>(len: usize, body: &B) {
     let mut start = 0;
     // SAFETY: the chunks lie within the caller's `len`.
     unsafe {

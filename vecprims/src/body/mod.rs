@@ -7,10 +7,12 @@
 pub(crate) mod ahead;
 pub(crate) mod column;
 pub(crate) mod elementwise;
+pub(crate) mod matrix;
 pub(crate) mod narrow;
 pub(crate) mod product;
 pub(crate) mod reduce;
 pub(crate) mod rows;
 pub(crate) mod sampled;
+pub(crate) mod scaled;
 pub(crate) mod sparse;
 pub(crate) mod upright;

@@ -27,7 +27,7 @@ pub(crate) unsafe fn sampled_product<V: Vector, const N: usize>(
         let mut pending = Pending::new(|value| value);
         let mut row = 0;
         while row < csr.rows {
-            if V::LANES == 8 && row + 1 < csr.rows && csr.has_equal_columns(row, row + 1) {
+            if V::LANES == 8 && csr.has_equal_columns(row, 2) {
                 push_pair::<V, N, _>(&mut pending, csr, row, u, v, run, out);
                 row += 2;
                 continue;

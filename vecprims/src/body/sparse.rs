@@ -1,6 +1,6 @@
 //! Sparse rows against dense vectors and matrices (rules 5 and 6).
 
-use super::column::{ChunkBody, for_each_chunk, for_each_fitting_chunk, load, store};
+use super::column::{ChunkBody, for_each_chunk, for_each_chunk_of, for_each_fitting_chunk, load, store};
 use super::product::Rows;
 use super::reduce::{Aggregate, Pending, Run, Sum, merge_registers};
 use crate::vector::{Portable, Vector};
@@ -31,15 +31,16 @@ impl CsrRows {
         }
     }
 
-    /// Whether two rows have their positions in the same columns.
+    /// Whether there are `count` rows from `row` on that have their positions in the same columns, as all rows of a
+    /// dense tile.
     #[inline(always)]
-    pub(crate) unsafe fn has_equal_columns(self, row: usize, other: usize) -> bool {
+    pub(crate) unsafe fn has_equal_columns(self, row: usize, count: usize) -> bool {
         // SAFETY: the caller's unit has a column for each position.
         let columns = |row| unsafe {
             let positions = self.positions(row);
             std::slice::from_raw_parts(self.columns.add(positions.start), positions.len())
         };
-        columns(row) == columns(other)
+        row + count <= self.rows && (1..count).all(|other| columns(row) == columns(row + other))
     }
 
     /// The column of a position.
@@ -194,6 +195,49 @@ impl<const ADD: bool, const R: usize> SparseRowsTimesMatrix<ADD, R> {
     }
 }
 
+/// As [`SparseRowsTimesMatrix`], of rows with their positions in the same columns: one load of `b` serves all of them.
+struct EqualRowsTimesMatrix<const ADD: bool, const R: usize>(SparseRowsTimesMatrix<ADD, R>);
+
+impl<V: Vector, const ADD: bool, const R: usize> ChunkBody<V> for EqualRowsTimesMatrix<ADD, R> {
+    #[inline(always)]
+    unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
+        let EqualRowsTimesMatrix(rows) = self;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut values = [rows.a.values; R];
+            let mut accumulators = [[V::splat(0.0); I]; R];
+            for r in 0..R {
+                values[r] = rows.a.values.add(rows.a.positions(rows.row + r).start);
+                for i in 0..I {
+                    if ADD {
+                        accumulators[r][i] = load::<V, I, MASKED>(rows.row_of_out(r, start), i, masks[i]);
+                    }
+                }
+            }
+            let positions = rows.a.positions(rows.row);
+            for position in 0..positions.len() {
+                let column = rows.a.column(positions.start + position);
+                let row = rows.b.values.wrapping_add(column * rows.b.row + start);
+                let mut factors = [V::splat(0.0); I];
+                for i in 0..I {
+                    factors[i] = load::<V, I, MASKED>(row, i, masks[i]);
+                }
+                for r in 0..R {
+                    let value = V::splat(*values[r].add(position));
+                    for i in 0..I {
+                        accumulators[r][i] = V::mul_add(value, factors[i], accumulators[r][i]);
+                    }
+                }
+            }
+            for r in 0..R {
+                for i in 0..I {
+                    store::<V, I, MASKED>(accumulators[r][i], rows.row_of_out(r, start), i, masks[i]);
+                }
+            }
+        }
+    }
+}
+
 /// Every sparse row times `b`, `k` columns wide.
 #[inline(always)]
 pub(crate) unsafe fn mat_mult<V: Vector, const ADD: bool>(
@@ -206,19 +250,27 @@ pub(crate) unsafe fn mat_mult<V: Vector, const ADD: bool>(
     let mut row = 0;
     // SAFETY: passed on to the caller.
     unsafe {
-        // Wider rows have several sums of their own.
-        while (2..=2 * V::LANES).contains(&k) && row + 4 <= a.rows {
-            for_each_fitting_chunk::<V, _>(k, &SparseRowsTimesMatrix::<ADD, 4> { a, row, b, out, out_row });
-            row += 4;
-        }
         while row < a.rows {
             if k == 1 {
                 let sum = out.add(row * out_row);
                 *sum = vector_product(a, row, b, if ADD { *sum } else { 0.0 });
+                row += 1;
+            } else if V::LANES == 8 && k <= 2 * V::LANES && a.has_equal_columns(row, 8) {
+                let rows = SparseRowsTimesMatrix::<ADD, 8> { a, row, b, out, out_row };
+                for_each_chunk_of::<V, _, 2>(k, &EqualRowsTimesMatrix(rows));
+                row += 8;
+            } else if V::LANES == 8 && a.has_equal_columns(row, 4) {
+                let rows = SparseRowsTimesMatrix::<ADD, 4> { a, row, b, out, out_row };
+                for_each_chunk_of::<V, _, 4>(k, &EqualRowsTimesMatrix(rows));
+                row += 4;
+            } else if k <= 2 * V::LANES && row + 4 <= a.rows {
+                // Wider rows have several sums of their own.
+                for_each_fitting_chunk::<V, _>(k, &SparseRowsTimesMatrix::<ADD, 4> { a, row, b, out, out_row });
+                row += 4;
             } else {
                 for_each_chunk::<V, _>(k, &SparseRowsTimesMatrix::<ADD, 1> { a, row, b, out, out_row });
+                row += 1;
             }
-            row += 1;
         }
     }
 }
@@ -235,55 +287,4 @@ unsafe fn vector_product(a: CsrRows, row: usize, b: Rows, start: f64) -> f64 {
         }
     }
     accumulator
-}
-
-/// Rows of `b`, scaled by the values of sparse rows, added to the rows of an accumulator that their columns name. A chunk
-/// of a row of `b` stays in registers while all positions of its sparse row pass by.
-struct ScaledRows {
-    a: CsrRows,
-    b: Rows,
-    acc: *mut f64,
-    acc_row: usize,
-}
-
-impl<V: Vector> ChunkBody<V> for ScaledRows {
-    #[inline(always)]
-    unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            for row in 0..self.a.rows {
-                let mut factors = [V::splat(0.0); I];
-                for i in 0..I {
-                    factors[i] =
-                        load::<V, I, MASKED>(self.b.values.wrapping_add(row * self.b.row + start), i, masks[i]);
-                }
-                for position in self.a.positions(row) {
-                    let scale = V::splat(*self.a.values.add(position));
-                    let acc = self.acc.wrapping_add(self.a.column(position) * self.acc_row + start);
-                    for i in 0..I {
-                        let old = load::<V, I, MASKED>(acc, i, masks[i]);
-                        store::<V, I, MASKED>(V::mul_add(scale, factors[i], old), acc, i, masks[i]);
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// `acc[columns[p] * acc_row + j] = fma(a[p], b[r, j], acc[..])` for every position.
-#[inline(always)]
-pub(crate) unsafe fn outer_mult_add<V: Vector>(a: CsrRows, k: usize, b: Rows, acc: *mut f64, acc_row: usize) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        if k != 1 {
-            return for_each_fitting_chunk::<V, _>(k, &ScaledRows { a, b, acc, acc_row });
-        }
-        for row in 0..a.rows {
-            let factor = *b.values.add(row * b.row);
-            for position in a.positions(row) {
-                let acc = acc.add(a.column(position) * acc_row);
-                *acc = (*a.values.add(position)).mul_add(factor, *acc);
-            }
-        }
-    }
 }

@@ -143,6 +143,18 @@ impl Csr {
         Csr { row_offsets, columns, values }
     }
 
+    /// Rows of which the first so many have their positions in the same columns.
+    pub(crate) fn with_equal_rows(generator: &mut Generator, kind: Kind, rows: usize, equal: usize, len: usize) -> Csr {
+        let (mut row_offsets, mut columns) = (vec![5], Vec::new());
+        for row in 0..rows {
+            let gap = if row < equal { 2 } else { 1 };
+            columns.extend((0..len).map(|index| (index * gap) as u32));
+            row_offsets.push(5 + columns.len());
+        }
+        let values = generator.values(kind, columns.len());
+        Csr { row_offsets, columns, values }
+    }
+
     pub(crate) fn tile(&self) -> fuseline_vecprims::CsrTile<'_> {
         fuseline_vecprims::CsrTile { row_offsets: &self.row_offsets, columns: &self.columns, values: &self.values }
     }

@@ -2,7 +2,7 @@
 
 use crate::data::{Generator, Kind, ROWS, UNTOUCHED, all_primitives, assert_same, lengths, row};
 use crate::naive;
-use fuseline_vecprims::{Tile, TileMut};
+use fuseline_vecprims::{PANEL, Panels, Tile, TileMut};
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     naive::dot(a.iter().copied(), b.iter().copied())
@@ -61,6 +61,35 @@ fn vectors_times_matrices_are_dot_products_per_column() {
             }
         }
     });
+}
+
+/// Every number of rows and columns of a block of registers, and what is left of them.
+#[test]
+fn tiles_of_products_are_chains_of_fused_additions() {
+    for &kind in Kind::ALL {
+        let mut generator = Generator::new(11);
+        let (a, b) = (generator.values(kind, 2000), generator.values(kind, 8000));
+        for (rows, inner) in [(0, 3), (1, 0), (3, 1), (4, 7), (8, 20), (15, 33), (21, 10)] {
+            for (first, cols) in [(0, 1), (0, 7), (0, PANEL), (PANEL, 5), (0, 61), (2 * PANEL, 53), (PANEL, 0)] {
+                let (a_row, b_row, out_row) = (inner + 1, inner + 2, cols + 2);
+                let mut expected = vec![UNTOUCHED; rows * out_row + 1];
+                for index in 0..rows {
+                    for column in 0..cols {
+                        let (left, right) = (row(&a, index, a_row, inner), row(&b, first + column, b_row, inner));
+                        let chain = left.iter().zip(right).fold(0.0, |sum: f64, (x, y)| x.mul_add(*y, sum));
+                        expected[index * out_row + column] = chain;
+                    }
+                }
+                let panels = Panels::transposing(Tile::new(&b, b_row), first + cols, inner);
+                for table in all_primitives() {
+                    let mut out = vec![UNTOUCHED; expected.len()];
+                    let out_tile = TileMut::new(&mut out, out_row);
+                    table.tile_mat_mult(rows, (first, cols), Tile::new(&a, a_row), &panels, out_tile);
+                    assert_same(&out, &expected, || format!("{rows} x {inner} x {cols} on {}", table.isa()));
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -7,15 +7,18 @@ use fuseline_vecprims::{Tile, TileMut};
 /// Columns of the sparse rows.
 const COLS: usize = 120;
 
-/// Calls with sparse units of 0 to 5 rows, a width from 0 to 70 and dense data, for every kind of data.
+/// Calls with sparse units of 0 to 17 rows, some of them with equal columns, a width from 0 to 70 and dense data, for every kind of data.
 fn cases(mut case: impl FnMut(&Csr, usize, usize, &[f64], &[f64])) {
     for &kind in Kind::ALL {
         let mut generator = Generator::new(5);
-        let (u, v) = (generator.values(kind, 12_000), generator.values(kind, 12_000));
+        let (u, v) = (generator.values(kind, 12_400), generator.values(kind, 12_400));
         for width in (0..=70).chain([100]) {
             for longest in [1, 9, 40, 120] {
                 let rows = (width + longest) % 6;
                 case(&Csr::new(&mut generator, kind, rows, COLS, longest), rows, width, &u, &v);
+            }
+            for (rows, equal) in [(2, 2), (4, 4), (5, 3), (6, 6), (7, 5), (17, 16)] {
+                case(&Csr::with_equal_rows(&mut generator, kind, rows, equal, 11), rows, width, &u, &v);
             }
         }
     }

@@ -49,7 +49,7 @@ fn names_and_signatures_are_those_of_the_architecture() {
             .map(|argument| match argument.trim() {
                 "row_offsets" => Offsets,
                 "columns" => Columns,
-                "a" | "b" | "bt" | "c" | "u" | "v" => Values,
+                "a" | "b" | "bt" | "c" | "u" | "v" | "panels" => Values,
                 "out" | "acc" => ValuesMut,
                 _ => Usize,
             })

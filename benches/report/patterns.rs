@@ -1,0 +1,114 @@
+//! Generated operators against hand-coded ones, wherever a pattern of these applies: Gen must not fall behind.
+
+use crate::document::{Part, digits, time};
+use crate::rounds::{Contender, Times, in_turn};
+use crate::workload::{BASE, Data, GEN, prepared};
+use crate::workloads::{Scale, random};
+use fuseline::{CompileOptions, Mode, Session};
+use std::hint::black_box;
+
+const FUSED: &str = "Fused";
+
+/// The least speed of Gen as a share of that of Fused.
+const LEAST: f64 = 0.95;
+
+/// A script that a hand-coded operator serves, on some data.
+struct Pattern {
+    name: &'static str,
+    on: String,
+    data: String,
+    script: &'static str,
+}
+
+fn pattern(name: &'static str, on: impl Into<String>, data: String, script: &'static str) -> Pattern {
+    Pattern { name, on: on.into(), data, script }
+}
+
+fn patterns(scale: Scale) -> Vec<Pattern> {
+    let mut all = Vec::new();
+    let (rows, cols) = (scale.of(100_000), 1000);
+    let vectors = || random(&["w"], rows, 1, "1") + &random(&["v"], cols, 1, "1");
+    for sparsity in ["1", "0.1"] {
+        let on = format!("{rows} x {cols}, density {sparsity}");
+        let matrices = |names: &[&str]| random(names, rows, cols, sparsity);
+        all.push(pattern("sum(X*Y)", &on, matrices(&["X", "Y"]), "R = sum(X * Y)"));
+        all.push(pattern("colSums(X*Y)", &on, matrices(&["X", "Y"]), "R = colSums(X * Y)"));
+        let chain = "R = t(X) %*% (w * (X %*% v))";
+        all.push(pattern("t(X)%*%(w*(X%*%v))", &on, matrices(&["X"]) + &vectors(), chain));
+    }
+    let ranks = format!("u = rand(rows={rows}, cols=1, seed=1)\nv = rand(rows=1, cols=1000, seed=2)\n");
+    let outer = "R = rowSums(outer(u, v, \"<=\"))";
+    all.push(pattern("rowSums(outer(u,v,\"<=\"))", format!("{rows} x 1000"), ranks, outer));
+    // Basic operators have several intermediates of this size.
+    let side = scale.of(20_000).min(10_000);
+    for (rank, sparsity) in [(10, "1"), (10, "0.01"), (100, "1"), (100, "0.01")] {
+        let on = format!("{side} x {side}, density {sparsity}, rank {rank}");
+        let data = || random(&["W", "X"], side, side, sparsity) + &random(&["U", "V"], side, rank, "1");
+        all.extend(weighted(&on, &data));
+    }
+    all
+}
+
+/// The weighted products.
+fn weighted(on: &str, data: &dyn Fn() -> String) -> [Pattern; 5] {
+    [
+        pattern("sum(W*(X-U%*%t(V))^2)", on, data(), "R = sum(W * (X - U %*% t(V)) ^ 2)"),
+        pattern("sum(W*log(U%*%t(V)+1e-15))", on, data(), "R = sum(W * log(U %*% t(V) + 1e-15))"),
+        pattern("W*(U%*%t(V))", on, data(), "R = W * (U %*% t(V))"),
+        pattern("(W/(U%*%t(V)))%*%V", on, data(), "R = (W / (U %*% t(V))) %*% V"),
+        pattern("t(U)%*%(W/(U%*%t(V)))", on, data(), "R = t(U) %*% (W / (U %*% t(V)))"),
+    ]
+}
+
+pub(crate) fn section(scale: Scale, rounds: usize, is_wanted: impl Fn(&str) -> bool) -> Vec<Part> {
+    let rows: Vec<Vec<String>> = patterns(scale)
+        .iter()
+        .filter(|pattern| is_wanted(&format!("{}, {}", pattern.name, pattern.on)))
+        .map(|pattern| row(pattern, rounds))
+        .collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let header = ["pattern", "data", BASE, FUSED, GEN, "spread", "operators of Gen", "Gen / Fused", ""];
+    vec![
+        Part::heading("Hand-coded operators"),
+        Part::text(format!(
+            "Expressions that a hand-coded operator serves. *Gen / Fused* is the ratio of their speeds, which is at least \
+             {LEAST}: the median of the ratios within rounds.",
+        )),
+        Part::table(&header, rows),
+    ]
+}
+
+fn row(pattern: &Pattern, rounds: usize) -> Vec<String> {
+    eprintln!("{}, {}", pattern.name, pattern.on);
+    let data = Data::generate(&pattern.data);
+    let first = Session::new(CompileOptions::default()).expect("a session");
+    let ways = [(BASE, Mode::Base), (FUSED, Mode::Fused), (GEN, Mode::Gen)];
+    let sessions = ways
+        .map(|(_, mode)| first.reconfigured(CompileOptions { mode, ..CompileOptions::default() }).expect("a session"));
+    let mut contenders = Vec::new();
+    let mut operators = String::new();
+    for ((name, _), session) in ways.iter().zip(&sessions) {
+        let mut script = prepared(session, pattern.name, pattern.script, &data);
+        let outcome = script.execute(&mut std::io::sink()).unwrap_or_else(|error| panic!("{error}"));
+        operators = outcome.statistics.fused_operators.keys().cloned().collect::<Vec<_>>().join(", ");
+        contenders.push(Contender::new(*name, move || {
+            black_box(script.execute(&mut std::io::sink()).expect("it ran before"));
+        }));
+    }
+    let times = in_turn(&mut contenders, rounds);
+    let [base, fused, generated]: &[Times; 3] = times[..].try_into().expect("three ways");
+    let share = generated.speedup_over(fused);
+    vec![
+        pattern.name.to_owned(),
+        pattern.on.clone(),
+        time(base.median()),
+        time(fused.median()),
+        time(generated.median()),
+        format!("{:.0} %", 100.0 * generated.spread()),
+        operators,
+        digits(share),
+        if share >= LEAST { "holds" } else { "missed" }.to_owned(),
+    ]
+}

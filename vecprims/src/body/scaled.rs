@@ -1,0 +1,157 @@
+//! Dense rows, scaled by the values of sparse rows, added to the rows of an accumulator that columns name (rule 5).
+
+use super::column::{ChunkBody, for_each_fitting_chunk, load, store};
+use super::product::Rows;
+use super::sparse::CsrRows;
+use crate::vector::Vector;
+
+/// Rows of `b`, scaled by the values of sparse rows, added to the rows of an accumulator that their columns name. A chunk
+/// of a row of `b` stays in registers while all positions of its sparse row pass by.
+struct ScaledRows {
+    a: CsrRows,
+    b: Rows,
+    acc: *mut f64,
+    acc_row: usize,
+}
+
+impl<V: Vector> ChunkBody<V> for ScaledRows {
+    #[inline(always)]
+    unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut row = 0;
+            while row < self.a.rows {
+                let mut rows = 1;
+                while self.a.has_equal_columns(row + rows - 1, 2) {
+                    rows += 1;
+                }
+                if rows == 1 {
+                    self.add_row::<V, I, MASKED>(row, start, masks);
+                } else {
+                    self.add_rows::<V, I, MASKED>(row, rows, start, masks);
+                }
+                row += rows;
+            }
+        }
+    }
+}
+
+impl ScaledRows {
+    #[inline(always)]
+    unsafe fn add_row<V: Vector, const I: usize, const MASKED: bool>(
+        &self,
+        row: usize,
+        start: usize,
+        masks: [V::Mask; I],
+    ) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut factors = [V::splat(0.0); I];
+            for i in 0..I {
+                factors[i] = load::<V, I, MASKED>(self.b.values.wrapping_add(row * self.b.row + start), i, masks[i]);
+            }
+            for position in self.a.positions(row) {
+                let scale = V::splat(*self.a.values.add(position));
+                let acc = self.acc.wrapping_add(self.a.column(position) * self.acc_row + start);
+                for i in 0..I {
+                    let old = load::<V, I, MASKED>(acc, i, masks[i]);
+                    store::<V, I, MASKED>(V::mul_add(scale, factors[i], old), acc, i, masks[i]);
+                }
+            }
+        }
+    }
+
+    /// Adds rows with their positions in the same columns: some rows of the accumulator stay in registers while all of
+    /// them pass by.
+    #[inline(always)]
+    unsafe fn add_rows<V: Vector, const I: usize, const MASKED: bool>(
+        &self,
+        row: usize,
+        rows: usize,
+        start: usize,
+        masks: [V::Mask; I],
+    ) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let positions = self.a.positions(row);
+            let (mut position, end) = (positions.start, positions.end);
+            while V::LANES == 8 && I <= 2 && position + 8 <= end {
+                self.add_columns::<V, I, MASKED, 8>(row, rows, position, start, masks);
+                position += 8;
+            }
+            while V::LANES == 8 && I <= 5 && position + 4 <= end {
+                self.add_columns::<V, I, MASKED, 4>(row, rows, position, start, masks);
+                position += 4;
+            }
+            while V::LANES == 8 && position + 2 <= end {
+                self.add_columns::<V, I, MASKED, 2>(row, rows, position, start, masks);
+                position += 2;
+            }
+            while position < end {
+                self.add_columns::<V, I, MASKED, 1>(row, rows, position, start, masks);
+                position += 1;
+            }
+        }
+    }
+
+    /// Adds the `C` columns from a position of the first row on, of rows that have equally many positions.
+    #[inline(always)]
+    unsafe fn add_columns<V: Vector, const I: usize, const MASKED: bool, const C: usize>(
+        &self,
+        row: usize,
+        rows: usize,
+        position: usize,
+        start: usize,
+        masks: [V::Mask; I],
+    ) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let len = self.a.positions(row).len();
+            let mut targets = [self.acc; C];
+            let mut sums = [[V::splat(0.0); I]; C];
+            for c in 0..C {
+                targets[c] = self.acc.wrapping_add(self.a.column(position + c) * self.acc_row + start);
+                for i in 0..I {
+                    sums[c][i] = load::<V, I, MASKED>(targets[c], i, masks[i]);
+                }
+            }
+            for r in 0..rows {
+                let b = self.b.values.wrapping_add((row + r) * self.b.row + start);
+                let mut factors = [V::splat(0.0); I];
+                for i in 0..I {
+                    factors[i] = load::<V, I, MASKED>(b, i, masks[i]);
+                }
+                let values = self.a.values.add(position + r * len);
+                for c in 0..C {
+                    let scale = V::splat(*values.add(c));
+                    for i in 0..I {
+                        sums[c][i] = V::mul_add(scale, factors[i], sums[c][i]);
+                    }
+                }
+            }
+            for c in 0..C {
+                for i in 0..I {
+                    store::<V, I, MASKED>(sums[c][i], targets[c], i, masks[i]);
+                }
+            }
+        }
+    }
+}
+
+/// `acc[columns[p] * acc_row + j] = fma(a[p], b[r, j], acc[..])` for every position.
+#[inline(always)]
+pub(crate) unsafe fn outer_mult_add<V: Vector>(a: CsrRows, k: usize, b: Rows, acc: *mut f64, acc_row: usize) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if k != 1 {
+            return for_each_fitting_chunk::<V, _>(k, &ScaledRows { a, b, acc, acc_row });
+        }
+        for row in 0..a.rows {
+            let factor = *b.values.add(row * b.row);
+            for position in a.positions(row) {
+                let acc = acc.add(a.column(position) * acc_row);
+                *acc = (*a.values.add(position)).mul_add(factor, *acc);
+            }
+        }
+    }
+}
