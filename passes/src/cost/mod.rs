@@ -48,6 +48,16 @@ pub struct Operator {
     pub inputs: Vec<HopId>,
 }
 
+impl Operator {
+    /// The basic operator of a value.
+    pub(crate) fn basic(context: &Context<'_>, root: HopId) -> Operator {
+        let mut inputs = context.hop(root).inputs.to_vec();
+        inputs.sort_unstable();
+        inputs.dedup();
+        Operator { template: None, root, members: vec![root], inputs }
+    }
+}
+
 /// The cost model of a machine.
 #[derive(Clone, Debug, Default)]
 pub struct CostModel {

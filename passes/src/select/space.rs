@@ -232,11 +232,7 @@ impl<'a> SearchSpace<'a> {
             }
             refused.push(number);
         }
-        let root = self.partition.members[start];
-        let mut inputs = self.context.hop(root).inputs.to_vec();
-        inputs.sort_unstable();
-        inputs.dedup();
-        Operator { template: None, root, members: vec![root], inputs }
+        Operator::basic(self.context, self.partition.members[start])
     }
 
     /// The best usable entry with references to start an operator with, besides the refused ones.

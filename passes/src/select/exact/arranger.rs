@@ -21,7 +21,7 @@ use crate::template::Context;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::MemoTable;
 use smallvec::{SmallVec, smallvec};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most aggregates of which every set partition is looked at: 52 of five.
 const MAX_AGGREGATES: usize = 5;
@@ -148,6 +148,13 @@ impl Arranger<'_> {
     fn replace(&self, plan: &mut PartitionPlan, operators: &[Operator]) {
         let is_own = |operator: &&Operator| plan.partition.members.binary_search(&operator.root).is_ok();
         plan.operators = operators.iter().filter(is_own).cloned().collect();
+        // By itself, an inner product reads the transpose that its pass reads through.
+        let is_missing = |&id: &HopId| {
+            plan.partition.members.binary_search(&id).is_ok() && plan.operators.iter().all(|other| other.root != id)
+        };
+        let missing: BTreeSet<HopId> =
+            plan.operators.iter().flat_map(|it| &it.inputs).copied().filter(is_missing).collect();
+        plan.operators.extend(missing.into_iter().map(|id| Operator::basic(self.context, id)));
         plan.operators.sort_by_key(|operator| operator.root);
         plan.assignment = assignment(&plan.partition, &plan.operators);
         let seconds = |operator: &Operator| self.model.operator_seconds(self.context, operator);
@@ -248,10 +255,12 @@ impl<'a> Joint<'a> {
     /// The operators of all sets of several aggregates that can be merged, and whether all of them are known.
     fn merged(&self) -> (BTreeMap<u32, Merged>, bool) {
         let Arranger { context, model, .. } = *self.arranger;
+        let free = self.problem.free().into_iter().map(|number| self.problem.variables[number].group);
+        let free: BTreeMap<HopId, Position> = free.map(|group| (self.members[group], group)).collect();
         let several = (1..1_u32 << self.aggregates.len()).filter(|set| set.count_ones() > 1);
         let of = |set: u32| {
             let aggregates: Vec<&Aggregate> = elements(set).map(|number| &self.aggregates[number]).collect();
-            (set, Merged::new(context, model, &aggregates, &|position: Position| self.members[position]))
+            (set, Merged::new(context, model, &aggregates, &free))
         };
         let all: Vec<(u32, Merged)> = several.map(of).collect();
         let is_complete = all.iter().all(|(_, merged)| merged.is_complete);

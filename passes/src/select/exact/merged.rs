@@ -7,6 +7,7 @@ use crate::cost::CostModel;
 use crate::select::multi_aggregate::Group;
 use crate::template::Context;
 use fuseline_ir::hop::HopId;
+use std::collections::BTreeMap;
 
 /// The most unions that are priced of one set of aggregates.
 const MAX_UNIONS: usize = 1024;
@@ -62,12 +63,12 @@ impl Aggregate {
 }
 
 impl Merged {
-    /// The operators of all these aggregates together. `member` gives the group of a position.
+    /// The operators of all these aggregates together. `free` has the groups that may or may not be materialised.
     pub(super) fn new(
         context: &Context<'_>,
         model: &CostModel,
         aggregates: &[&Aggregate],
-        member: &dyn Fn(Position) -> HopId,
+        free: &BTreeMap<HopId, Position>,
     ) -> Merged {
         let mut forms: Vec<Vec<(&Candidate, &Group)>> =
             aggregates.iter().map(|aggregate| aggregate.forms().collect()).collect();
@@ -81,8 +82,11 @@ impl Merged {
 
         let mut merged = Merged { is_complete, ..Merged::default() };
         for number in 0..forms.iter().map(Vec::len).product() {
-            if let Some((candidate, group)) = union(context, model, &choice(&forms, number), member) {
-                merged.saving = merged.saving.max(group.saving());
+            let parts = choice(&forms, number);
+            if let Some((candidate, group)) = union(context, model, &parts, free) {
+                let transposes = parts.iter().filter_map(|(part, form)| read_through(part, form));
+                let transposes = transposes.map(|transpose| model.basic_seconds(context, transpose));
+                merged.saving = merged.saving.max(group.saving() + transposes.sum::<f64>());
                 merged.candidates.push(candidate);
                 merged.example.get_or_insert(group);
             }
@@ -102,21 +106,27 @@ fn choice<T: Copy>(lists: &[Vec<T>], mut number: usize) -> Vec<T> {
     lists.iter().map(&mut digit).collect()
 }
 
+/// The transpose that an inner product reads by itself, and its pass reads through.
+fn read_through(part: &Candidate, form: &Group) -> Option<HopId> {
+    let inputs = part.operators.iter().flat_map(|operator| &operator.inputs);
+    inputs.copied().find(|id| form.members.binary_search(id).is_ok())
+}
+
 /// These operators in one pass; none if they cannot be merged.
 fn union(
     context: &Context<'_>,
     model: &CostModel,
     parts: &[(&Candidate, &Group)],
-    member: &dyn Fn(Position) -> HopId,
+    free: &BTreeMap<HopId, Position>,
 ) -> Option<(Candidate, Group)> {
     let forms: Vec<&Group> = parts.iter().map(|(_, form)| *form).collect();
     let group = Group::all(context, model, &forms)?;
-    let reads: GroupSet = parts.iter().flat_map(|(candidate, _)| candidate.reads.iter()).collect();
     // What one fuses another need not read: the union with its operator that fuses it, too, is the one to take.
-    let is_fused = |read: Position| group.members.binary_search(&member(read)).is_ok();
-    if reads.iter().any(is_fused) || group.seconds.is_infinite() {
+    let is_fused = |id: &HopId| free.contains_key(id) && group.members.binary_search(id).is_ok();
+    if forms.iter().any(|form| form.inputs.iter().any(is_fused)) || group.seconds.is_infinite() {
         return None;
     }
+    let reads: GroupSet = group.inputs.iter().filter_map(|id| free.get(id)).copied().collect();
     let operators = parts.iter().flat_map(|(candidate, _)| candidate.operators.iter().cloned()).collect();
     Some((Candidate { operators, seconds: group.seconds, reads }, group))
 }

@@ -16,7 +16,7 @@ use super::group_set::GroupSet;
 use super::growth::{Cover, Grown, Growth};
 use crate::cost::{CostModel, Operator};
 use crate::partition::PlanPartition;
-use crate::template::Context;
+use crate::template::{Context, is_inner_product, untransposed};
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoTable, TemplateType};
 use smallvec::{SmallVec, smallvec};
@@ -154,7 +154,7 @@ impl<'a> Groups<'a> {
         }
         // Where the budget ended, a fused operator that is always there may be among those that were not found.
         if found.list.is_empty() || found.is_complete && !is_always_fused {
-            let basic = self.basic(root);
+            let basic = Operator::basic(self.context, self.partition.members[root]);
             self.list(root, basic, &mut found);
         }
         found
@@ -170,12 +170,10 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// The basic operator of a group.
-    pub(super) fn basic(&self, position: Position) -> Operator {
-        let root = self.partition.members[position];
-        let mut inputs = self.context.hop(root).inputs.to_vec();
-        inputs.sort_unstable();
-        inputs.dedup();
-        Operator { template: None, root, members: vec![root], inputs }
+    /// What an inner product reads through the transpose of its left operand.
+    pub(super) fn behind_transpose(&self, position: Position) -> Option<Position> {
+        let product = self.partition.members[position];
+        let left = self.context.hop(product).inputs.first().filter(|_| is_inner_product(self.context, product))?;
+        self.position(untransposed(self.context.dag, *left)?)
     }
 }

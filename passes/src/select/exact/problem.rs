@@ -36,7 +36,8 @@ pub(super) struct Problem {
 
 impl Problem {
     /// The problem of a partition, or none if it is too large. The search for operators ends after `limit` branches:
-    /// then some groups have floors. Groups for which `keeps_all` keep the candidates that others dominate.
+    /// then some groups have floors. Groups for which `keeps_all` keep the candidates that others dominate, and what they
+    /// read in a pass enters the problem, too.
     pub(super) fn new(groups: &mut Groups<'_>, limit: u64, keeps_all: impl Fn(HopId) -> bool) -> Option<Problem> {
         let mut pending = groups.required();
         let always: GroupSet = pending.iter().copied().collect();
@@ -55,7 +56,9 @@ impl Problem {
             for candidate in &mut candidates {
                 candidate.reads = candidate.reads.without(&always);
             }
-            if !keeps_all(groups.partition.members[group]) {
+            if keeps_all(groups.partition.members[group]) {
+                pending.extend(groups.behind_transpose(group));
+            } else {
                 candidates = undominated(candidates);
             }
             pending.extend(candidates.iter().flat_map(|candidate| candidate.reads.iter()));

@@ -110,7 +110,8 @@ fn no_machine_breaks_a_bound() {
 #[test]
 fn plans_of_all_policies_pass_the_checker() {
     let (mut passes, mut infeasible, mut certified) = (0, 0, 0);
-    for seed in campaign(400) {
+    // In the last one a pass reads through a transpose that its inner product would need by itself.
+    for seed in campaign(400).chain([8520]) {
         let mut random = Random(seed);
         let operations = 4 + random.below(14);
         let dag = random_dag(&mut random, operations);
