@@ -37,7 +37,7 @@ fn main() {
     let is_full = arguments.iter().any(|argument| argument == "--full");
     let filters: Vec<&str> = arguments.iter().filter(|name| !name.starts_with('-')).map(String::as_str).collect();
     let is_wanted = |name: &str| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
-    let (scale, rounds) = if is_full { (Scale::Full, 15) } else { (Scale::Quick, 5) };
+    let (scale, rounds) = if is_full { (Scale::Full, 9) } else { (Scale::Quick, 5) };
     let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/docs");
     let folder = Path::new(if is_full && filters.is_empty() { docs } else { env!("CARGO_TARGET_TMPDIR") });
     let mut parts = introduction(is_full, rounds);
