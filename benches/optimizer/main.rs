@@ -18,7 +18,7 @@ mod workloads;
 
 use fuseline::calibrate::{self, calibrate};
 use fuseline::ir::hop::HopDag;
-use fuseline::{CompileOptions, CompileStage, Mode, Session, Statistics, Variables};
+use fuseline::{BackendKind, CompileOptions, CompileStage, Mode, Session, Statistics, Variables};
 use fuseline_passes::joint::{choose, plan_seconds};
 use fuseline_passes::machine::Machine;
 use fuseline_passes::pipeline::{OptimizerOptions, plan_in};
@@ -158,7 +158,9 @@ fn measure(workload: &'static Workload, machine: &Machine, effort: &Effort) -> M
 /// The distinct DAGs, with sizes, that the optimizer meets in a run, and the counters of that run as planned for the
 /// machine that it runs on.
 fn run(workload: &Workload, machine: &Machine) -> (Vec<HopDag>, Statistics) {
-    let options = CompileOptions { mode: Mode::Gen, machine: machine.clone(), ..CompileOptions::default() };
+    // The cost model predicts generated code, not what runs meanwhile.
+    let backend = BackendKind::Llvm;
+    let options = CompileOptions { mode: Mode::Gen, backend, machine: machine.clone(), ..CompileOptions::default() };
     let session = Session::new(options).expect("a session");
     let fail = |error: fuseline::Error| -> ! { panic!("{}: {error}", workload.name) };
     let script = session.compile_script(workload.name, &workload.script(), &[]).unwrap_or_else(|error| fail(error));
