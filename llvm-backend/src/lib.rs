@@ -169,7 +169,9 @@ impl Backend for LlvmBackend {
         let kernels: Vec<Result<LazyKernel, BackendError>> = plans.iter().map(|plan| self.start(plan)).collect();
         let finish = |(kernel, plan): (Result<LazyKernel, BackendError>, &VerifiedCPlan)| {
             let kernel = kernel?;
-            let info = CompileInfo { duration: start.elapsed(), ..self.finish(&kernel)? };
+            // Its code is waited for before the time is taken.
+            let info = self.finish(&kernel)?;
+            let info = CompileInfo { duration: start.elapsed(), ..info };
             Ok(CompiledCPlan { plan: plan.clone(), kernel: Arc::new(kernel), info })
         };
         kernels.into_iter().zip(plans).map(finish).collect()

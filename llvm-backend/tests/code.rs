@@ -8,6 +8,7 @@ use fuseline_vecprims::Isa;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 /// `sum((X - number) * Y)`.
 fn plan(number: u32) -> VerifiedCPlan {
@@ -271,6 +272,28 @@ impl Kernel for Interpreted {
         self.units.fetch_add(1, Ordering::Relaxed);
         outputs[0].values[0] = expected(self.number);
     }
+}
+
+/// A store that takes a moment to keep code.
+#[derive(Debug)]
+struct Slow(Duration);
+
+impl CodeStore for Slow {
+    fn load(&self, _: &str) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn store(&self, _: &str, _: &[u8]) {
+        std::thread::sleep(self.0);
+    }
+}
+
+#[test]
+fn a_compilation_lasts_until_there_is_code() {
+    let moment = Duration::from_millis(30);
+    let backend = backend(LlvmOptions::default()).with_store(Arc::new(Slow(moment)));
+    let compiled = backend.compile(&plan(1)).expect("the plan compiles");
+    assert!(compiled.info.duration >= moment, "{:?}", compiled.info.duration);
 }
 
 /// Waits until so many entry points are there.
