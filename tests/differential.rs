@@ -6,7 +6,8 @@
 //! failure is reduced and printed as a file for `tests/regressions/`.
 //!
 //! `FUSELINE_LONG=1` runs more cases and adds a line to `tests/differential/ledger.csv`, `FUSELINE_SEED=N` starts at
-//! another seed, `FUSELINE_CASES=N` and `FUSELINE_LLVM_CASES=N` set the numbers of cases.
+//! another seed, `FUSELINE_CASES=N` and `FUSELINE_LLVM_CASES=N` set the numbers of cases; the first alone keeps the share of
+//! the second.
 
 // `tests/regressions.rs` shares the harness and uses the rest of it.
 #[allow(dead_code)]
@@ -56,9 +57,9 @@ struct Run {
 
 impl Run {
     fn of_environment() -> Run {
-        let (cases, llvm_cases) = if is_long() { LONG_CASES } else { CASES };
-        let cases = variable("FUSELINE_CASES").unwrap_or(cases);
-        let llvm_cases = variable("FUSELINE_LLVM_CASES").unwrap_or(llvm_cases.min(cases));
+        let (usual, usual_with_llvm) = if is_long() { LONG_CASES } else { CASES };
+        let cases = variable("FUSELINE_CASES").unwrap_or(usual);
+        let llvm_cases = variable("FUSELINE_LLVM_CASES").unwrap_or(cases * usual_with_llvm / usual);
         Run {
             first: variable("FUSELINE_SEED").unwrap_or(0),
             cases,

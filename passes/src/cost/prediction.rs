@@ -13,14 +13,10 @@ pub type Predictions = SecondaryMap<HopId, Option<f64>>;
 impl CostModel {
     /// Seconds of an operator by itself; leaves cost nothing.
     pub fn basic_seconds(&self, context: &Context<'_>, id: HopId) -> f64 {
-        let hop = context.hop(id);
-        if matches!(hop.op, HopOp::Read(_) | HopOp::Literal(_)) {
+        if matches!(context.hop(id).op, HopOp::Read(_) | HopOp::Literal(_)) {
             return 0.0;
         }
-        let mut inputs = hop.inputs.to_vec();
-        inputs.sort_unstable();
-        inputs.dedup();
-        self.operator_seconds(context, &Operator { template: None, root: id, members: vec![id], inputs })
+        self.operator_seconds(context, &Operator::basic(context, id))
     }
 
     /// Seconds of the fused operator of a cover; infinite where a constraint forbids it.

@@ -159,8 +159,7 @@ impl Applier<Node, FactsAnalysis> for CheckedApplier {
         _searcher: Option<&PatternAst<Node>>,
         _rule: Symbol,
     ) -> Vec<Id> {
-        // Nothing is simpler than a constant; and sums of constants would make ever more of them.
-        if egraph[class].data.constant.is_some() || !self.condition.holds(egraph, class, subst) {
+        if egraph[class].data.is_settled() || !self.condition.holds(egraph, class, subst) {
             return Vec::new();
         }
         let made = egraph.add_instantiation(&self.right, subst);

@@ -6,7 +6,7 @@ use super::cost::Shape;
 use super::fold::fold;
 use super::operator::Operator;
 use egg::{Analysis, DidMerge, FromOp, Id, Language};
-use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Inputs, ShapeOp, Span, infer};
+use fuseline_ir::hop::{DataGenOp, Hop, HopDag, HopId, HopOp, Inputs, ShapeOp, Span, infer};
 use fuseline_ir::ops::UnaryOp;
 use fuseline_ir::size::SizeInfo;
 use fuseline_ir::types::{DataType, Value};
@@ -63,6 +63,8 @@ pub(super) struct Facts {
     pub(super) data_type: DataType,
     pub(super) size: SizeInfo,
     pub(super) constant: Option<Value>,
+    /// Whether it is a matrix of one constant.
+    pub(super) is_fill: bool,
     /// Whether all cells are 0 or 1.
     pub(super) is_indicator: bool,
     pub(super) span: Option<Span>,
@@ -73,6 +75,7 @@ impl Facts {
         data_type: DataType::Unknown,
         size: SizeInfo::UNKNOWN,
         constant: None,
+        is_fill: false,
         is_indicator: false,
         span: None,
     };
@@ -84,7 +87,13 @@ impl Facts {
             _ => None,
         };
         let is_indicator = is_indicator(&hop.op, hop.data_type);
-        Facts { data_type: hop.data_type, size: hop.size, constant, is_indicator, span: hop.span }
+        Facts { data_type: hop.data_type, size: hop.size, constant, is_fill: false, is_indicator, span: hop.span }
+    }
+
+    /// Whether no rule finds anything simpler. What the rules make of such values only adds to them: all empty matrices
+    /// of one shape are one class, with operators that have itself as an input.
+    pub(super) fn is_settled(&self) -> bool {
+        self.constant.is_some() || self.is_fill
     }
 
     pub(super) fn shape(&self) -> Shape {
@@ -120,7 +129,10 @@ impl Analysis<Node> for FactsAnalysis {
     type Data = Facts;
 
     fn make(egraph: &mut EGraph, node: &Node, _id: Id) -> Facts {
-        egraph.analysis.given.take().unwrap_or_else(|| infer_facts(egraph, node))
+        let facts = egraph.analysis.given.take().unwrap_or_else(|| infer_facts(egraph, node));
+        let is_constant = |input: &Id| egraph[*input].data.constant.is_some();
+        let is_fill = *node.operator.op() == HopOp::DataGen(DataGenOp::Matrix) && node.inputs.iter().all(is_constant);
+        Facts { is_fill, ..facts }
     }
 
     fn merge(&mut self, a: &mut Facts, b: Facts) -> DidMerge {
@@ -129,6 +141,7 @@ impl Analysis<Node> for FactsAnalysis {
             | keep_first(&mut a.size.cols, b.size.cols)
             | egg::merge_option(&mut a.size.nnz, b.size.nnz, egg::merge_min)
             | keep_first(&mut a.constant, b.constant)
+            | egg::merge_max(&mut a.is_fill, b.is_fill)
             | egg::merge_max(&mut a.is_indicator, b.is_indicator)
             | egg::merge_option(&mut a.span, b.span, earlier)
     }
@@ -185,7 +198,7 @@ fn infer_facts(egraph: &EGraph, node: &Node) -> Facts {
     let constants: Option<Vec<&Value>> = node.inputs.iter().map(|&id| egraph[id].data.constant.as_ref()).collect();
     let constant = constants.filter(|inputs| !inputs.is_empty()).and_then(|inputs| fold(op, data_type, &inputs));
     let constant = constant.or_else(|| count(egraph, node).map(Value::I64));
-    Facts { data_type, size, constant, is_indicator: is_indicator(op, data_type), span: None }
+    Facts { data_type, size, constant, is_fill: false, is_indicator: is_indicator(op, data_type), span: None }
 }
 
 /// Whether an operation gives 0 or 1 in every cell.

@@ -239,6 +239,23 @@ fn an_ordinary_block_is_rewritten_within_milliseconds() {
     assert!(best.as_millis() < 100, "{best:?}");
 }
 
+/// All empty matrices of one shape are one value, with products of itself by itself: the rules must leave it alone.
+#[test]
+fn products_of_empty_matrices_stay_few() {
+    let mut dag = HopDag::new();
+    let x = dag.read_matrix("X", SizeInfo { nnz: Some(0), ..SizeInfo::dims(3, 32) });
+    let s = dag.read_scalar("s");
+    let sums = add(&mut dag, (AggOp::Sum, Direction::Row), &[x]);
+    let scaled = add(&mut dag, BinaryOp::Mult, &[s, sums]);
+    let squared = add(&mut dag, BinaryOp::Mult, &[scaled, scaled]);
+    let doubled = add(&mut dag, BinaryOp::Plus, &[squared, squared]);
+    dag.write("result", doubled);
+    let (result, report) = rewrite_with_report(&dag, &RewriteOptions::default());
+    let applied: usize = report.applied.iter().map(|(_, count)| count).sum();
+    assert!(applied < 30, "{report:?}");
+    assert_eq!(lines(&result).last().map(String::as_str), Some("%3 dg(matrix) %0 %1 %2"));
+}
+
 /// A random DAG with many chances for rules.
 fn random_dag(random: &mut Random) -> HopDag {
     let mut dag = HopDag::new();

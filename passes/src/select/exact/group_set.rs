@@ -2,7 +2,7 @@
 //! about them.
 
 use super::operators::Position;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 const BITS: usize = u64::BITS as usize;
 
@@ -123,7 +123,7 @@ impl GroupSet {
 
 impl FromIterator<Position> for GroupSet {
     fn from_iter<T: IntoIterator<Item = Position>>(groups: T) -> GroupSet {
-        let mut set = GroupSet { first: 0, words: smallvec![] };
+        let mut set = GroupSet::default();
         for group in groups {
             set.insert(group);
         }
