@@ -56,7 +56,7 @@ impl OracleCell {
 
     /// The cell in strict IEEE arithmetic, where no zero annihilates what is not finite.
     pub fn strict_ieee(self) -> Self {
-        OracleCell { taint: self.taint.without_zeros(), ..self }
+        OracleCell { taint: self.taint.in_strict_arithmetic(), ..self }
     }
 
     /// Whether every legal evaluation gives exactly this integer.
@@ -166,7 +166,7 @@ impl OracleCell {
     pub(crate) fn annihilation(self, other: OracleCell) -> Taint {
         let of = |x: OracleCell, y: OracleCell| match x.may_be_zero() && !y.value.high.is_finite() {
             // What is not certain to be zero makes NaN or an infinity even where nothing annihilates.
-            true if x.is_certain() || y.value.high.is_nan() => Taint::ZEROS,
+            true if x.is_certain() || y.value.high.is_nan() => Taint::DEFAULT_ARITHMETIC,
             true => Taint::UNSTABLE,
             false => Taint::NONE,
         };
@@ -189,10 +189,13 @@ impl OracleCell {
         if other.may_be_zero() {
             // The sign of zeros is not specified; but zero divided by zero is NaN if nothing annihilates.
             let is_certain = self.is_certain() && other.is_certain() && quotient.is_nan();
-            return OracleCell::decided(quotient, taint | if is_certain { Taint::ZEROS } else { Taint::UNSTABLE });
+            return OracleCell::decided(
+                quotient,
+                taint | if is_certain { Taint::DEFAULT_ARITHMETIC } else { Taint::UNSTABLE },
+            );
         }
         if self.may_be_zero() && !other.value.high.is_finite() {
-            return OracleCell::decided(quotient, taint | Taint::ZEROS);
+            return OracleCell::decided(quotient, taint | Taint::DEFAULT_ARITHMETIC);
         }
         let value = self.value.div(other.value);
         // The divisor's relative error first: a small quotient times a subnormal error would underflow.

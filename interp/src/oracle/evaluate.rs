@@ -2,6 +2,8 @@
 
 use super::aggregate::{aggregate, cumulative, dot};
 use super::cell::OracleCell;
+use super::chain::order_matters;
+use super::taint::Taint;
 use super::value::{OracleMatrix, OracleValue};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::Value;
@@ -301,8 +303,10 @@ impl<'a> Evaluation<'a> {
         if left.cols != right.rows {
             return Err(self.error(format!("{} columns meet {} rows", left.cols, right.rows)));
         }
+        let taint =
+            if order_matters(self.dag, self.hop, self.values) { Taint::DEFAULT_ARITHMETIC } else { Taint::NONE };
         Ok(OracleMatrix::from_fn(left.rows, right.cols, |i, j| {
-            dot((0..left.cols).map(|k| (left.get(i, k), right.get(k, j))))
+            dot((0..left.cols).map(|k| (left.get(i, k), right.get(k, j)))).with_taint(taint)
         }))
     }
 

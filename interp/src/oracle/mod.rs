@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod cell;
+mod chain;
 mod double_double;
 mod evaluate;
 mod functions;
