@@ -40,7 +40,7 @@ pub(in crate::select) fn campaign(cases: u64) -> std::ops::Range<u64> {
     seed..seed + number("FUSELINE_CASES").unwrap_or(cases)
 }
 
-/// P132, P142, P144: neither pruning loses the optimum, and every plan is accounted for; the heuristics are never better.
+/// P132, P141, P142, P144: neither pruning loses the optimum, and every plan is accounted for; the heuristics are never better.
 /// P129, P133, P140: both prunings are really at work.
 #[test]
 fn pruned_search_equals_exhaustive_search() {
@@ -137,7 +137,20 @@ fn remembered_operators_are_those_of_the_plan() {
     }
 }
 
-/// P127: maximal fusion is costed first. P131: a run is skipped as a whole.
+/// P124: costing a plan stops where it exceeds the limit.
+#[test]
+fn costing_stops_at_the_limit() {
+    let dag = testing::mlogreg().0;
+    for_each_space(&dag, |space| {
+        let region = space.graph.whole();
+        let mut costing = Costing::new(space);
+        let cost = costing.cost(&space.fuse_all(), &region, f64::INFINITY).expect("there is no limit");
+        assert_eq!(costing.cost(&space.fuse_all(), &region, 1.01 * cost), Some(cost));
+        assert_eq!(costing.cost(&space.fuse_all(), &region, 0.99 * cost), None);
+    });
+}
+
+/// P110: 2^n plans of n points. P127: maximal fusion is costed first. P131: a run is skipped as a whole.
 #[test]
 fn evaluated_and_skipped_plans_add_up() {
     let (dag, _) = testing::mlogreg();

@@ -106,7 +106,7 @@ fn no_machine_breaks_a_bound() {
     assert!(decided > 300 && forbidden > 10, "{decided} decided, {forbidden} forbidden");
 }
 
-/// P102: whatever the policy, the enumeration and the machine, plans pass the checker.
+/// P095, P102: whatever the policy, the enumeration and the machine, plans pass the checker.
 #[test]
 fn plans_of_all_policies_pass_the_checker() {
     let (mut passes, mut infeasible, mut certified) = (0, 0, 0);
