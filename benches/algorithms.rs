@@ -8,7 +8,7 @@
 mod host;
 
 use fuseline::ir::DataType;
-use fuseline::{CompileOptions, Mode, ScriptInterface, Session, Statistics, Variables};
+use fuseline::{BackendKind, CompileOptions, Mode, ScriptInterface, Session, Statistics, Variables};
 use std::fmt::Write;
 use std::time::Instant;
 
@@ -201,7 +201,8 @@ fn load(name: &str) -> Variables {
 }
 
 fn session(mode: Mode) -> Session {
-    Session::new(CompileOptions { mode, ..CompileOptions::default() }).expect("a session")
+    // Generated code alone: what compilation costs is not to pass while units are interpreted.
+    Session::new(CompileOptions { mode, backend: BackendKind::Llvm, ..CompileOptions::default() }).expect("a session")
 }
 
 fn measure(workload: &Workload, mode: Mode, variables: &Variables) -> Measured {
@@ -253,7 +254,8 @@ fn introduction() -> String {
 Made by `./x bench algorithms` (`benches/algorithms.rs`) on {}.
 
 Data is in memory before a run. The *first run* of a script in a new session includes all compilation; the *second run*
-of the same prepared script, on the same data, includes none. Every other number is of the first run: seconds in the
+of the same prepared script, on the same data, includes none. Runs wait for generated code (`--backend llvm`). Every other
+number is of the first run: seconds in the
 optimizer (*optimize*: rewrites, sizes, exploration, selection) and waiting for code (*codegen*), blocks optimized
 (*DAGs*), of these compiled again for other sizes (*recompiled*), fused operators constructed (*CPlans*), of these
 *compiled* and found in the plan cache (*cache hits*), and executions of fused operators (*operators fused*).
