@@ -141,6 +141,13 @@ fn bind_error(operation: &str, left: &MatrixBlock, right: &MatrixBlock, rule: &'
     KernelError::Shapes { operation: operation.to_owned(), left: left.dims(), right: right.dims(), rule }
 }
 
+/// Whether the parts of a `rows` x `cols` matrix are bound in sparse format: where all are sparse, or the whole is.
+fn binds_sparse(parts: &[&MatrixBlock], rows: usize, cols: usize) -> bool {
+    let nnz = || parts.iter().map(|part| part.nnz()).sum();
+    let sparse = parts.iter().filter(|part| part.is_sparse()).count();
+    sparse == parts.len() || sparse > 0 && MatrixBlock::prefers_sparse(rows, cols, nnz())
+}
+
 /// The matrices side by side.
 ///
 /// # Errors
@@ -152,7 +159,7 @@ pub fn bind_columns(context: &KernelContext<'_>, parts: &[&MatrixBlock]) -> Resu
     }
     let cols: usize = parts.iter().map(|part| part.cols()).sum();
     let (rows, _) = checked_dims("cbind", first.rows() as i64, cols as i64)?;
-    if parts.iter().all(|part| part.is_sparse()) {
+    if binds_sparse(parts, rows, cols) {
         let parts: Vec<_> = parts.iter().map(|part| part.to_csr()).collect();
         let (mut row_offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
         for i in 0..rows {
@@ -195,7 +202,7 @@ pub fn bind_rows(context: &KernelContext<'_>, parts: &[&MatrixBlock]) -> Result<
     }
     let rows: usize = parts.iter().map(|part| part.rows()).sum();
     let (rows, cols) = checked_dims("rbind", rows as i64, first.cols() as i64)?;
-    if parts.iter().all(|part| part.is_sparse()) {
+    if binds_sparse(parts, rows, cols) {
         let (mut row_offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
         for part in parts {
             let csr = part.to_csr();

@@ -131,6 +131,9 @@ pub(crate) fn gather_dense(dense: &Dense, positions: Positions<'_>, out: &mut [f
 /// Writes the cells of sparse side matrices for each position, row by row. Each output has one value more than there are
 /// positions, which may hold anything.
 pub(crate) fn gather_sparse(sides: &mut [(&Csr, &mut [f64])], positions: Positions<'_>, marks: &mut Marks) {
+    if sides.is_empty() {
+        return;
+    }
     let first_col = positions.first_col as u32;
     positions.for_each_row(|i, first, columns| {
         let mut is_marked = false;

@@ -233,8 +233,9 @@ impl Operator<'_> {
         };
         tally.add(sparse.rows, count);
         let is_row = self.binding.plan.template() == TemplateType::Row;
+        // Neither rows of the main input nor vectors of a side are laid out, so that they may be as long as they like.
         let (extent, longest) =
-            if is_row { (sparse.rows, self.longest_vector(0)) } else { (count.max(sparse.rows), 1) };
+            if is_row { (sparse.rows, self.binding.longest_computed_vector()) } else { (count.max(sparse.rows), 1) };
         self.call(scratch, extent, longest, &unit, outputs);
     }
 

@@ -8,6 +8,8 @@ use std::ops::Range;
 
 /// Rows that one task looks through.
 const SCAN_ROWS: usize = 1 << 16;
+/// Of so many rows, one without positions costs less than numbers for the others.
+const ROWS_FOR_EMPTY: usize = 16;
 /// Rows without positions that one comparison skips.
 const SKIP_ROWS: usize = 64;
 
@@ -36,20 +38,21 @@ impl<'a> VisitedRows<'a> {
         VisitedRows { csr, offsets: Cow::Borrowed(csr.row_offsets()), numbers: None }
     }
 
-    /// The rows with positions. One comparison skips up to `SKIP_ROWS` others.
+    /// The rows with positions, or all where hardly any has none. One comparison skips up to `SKIP_ROWS` others.
     pub(crate) fn nonempty(csr: &'a Csr, pool: &rayon::ThreadPool) -> Self {
-        let numbers: Vec<usize> = if csr.rows() <= SCAN_ROWS {
-            nonempty_rows(csr.row_offsets(), 0..csr.rows())
+        let (rows, all_offsets) = (csr.rows(), csr.row_offsets());
+        let numbers: Vec<usize> = if rows <= SCAN_ROWS {
+            nonempty_rows(all_offsets, 0..rows)
         } else {
-            let starts: Vec<usize> = (0..csr.rows()).step_by(SCAN_ROWS).collect();
-            let scan = |first: usize| nonempty_rows(csr.row_offsets(), first..(first + SCAN_ROWS).min(csr.rows()));
+            let starts: Vec<usize> = (0..rows).step_by(SCAN_ROWS).collect();
+            let scan = |first: usize| nonempty_rows(all_offsets, first..(first + SCAN_ROWS).min(rows));
             let lists: Vec<Vec<usize>> = pool.install(|| starts.into_par_iter().map(scan).collect());
             lists.concat()
         };
-        if numbers.len() == csr.rows() {
+        if rows - numbers.len() <= rows / ROWS_FOR_EMPTY {
             return VisitedRows::all(csr);
         }
-        let ends = numbers.iter().map(|&row| csr.row_offsets()[row + 1]);
+        let ends = numbers.iter().map(|&row| all_offsets[row + 1]);
         let offsets = std::iter::once(0).chain(ends).collect();
         VisitedRows { csr, offsets, numbers: Some(numbers) }
     }
@@ -174,6 +177,15 @@ mod tests {
         let nonempty = [5, SCAN_ROWS - 1, SCAN_ROWS, 2 * SCAN_ROWS + 4];
         let csr = with_rows(rows, &nonempty);
         assert_eq!(VisitedRows::nonempty(&csr, &pool).listed(), Some(&nonempty[..]));
+    }
+
+    #[test]
+    fn few_rows_without_positions_are_visited_with_the_others() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        for (empty, is_listed) in [(0, false), (2, false), (3, true)] {
+            let csr = with_rows(32, &(empty..32).collect::<Vec<_>>());
+            assert_eq!(VisitedRows::nonempty(&csr, &pool).listed().is_some(), is_listed, "{empty}");
+        }
     }
 
     #[test]

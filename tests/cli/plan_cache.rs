@@ -106,6 +106,27 @@ fn an_unusable_folder_is_a_warning() {
     }
 }
 
+/// A disk that is full, at once or in the middle of an entry: files of the process end after so many blocks.
+#[cfg(unix)]
+#[test]
+fn where_the_disk_is_full_runs_go_on_and_nothing_is_kept() {
+    let folder = Folder::new();
+    let expected = run(&folder, &["--plan-cache", "off"]).stdout;
+    for blocks in ["0", "1"] {
+        let limited = "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"";
+        let program = command(&folder, &["--plan-cache", "code"]);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", limited, blocks]).arg(program.get_program()).args(program.get_args());
+        let output = shell.current_dir(folder.path(".")).output().expect("there is a shell");
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
+        assert_eq!(folder.list("code"), [""; 0], "{blocks} blocks");
+    }
+    let cold = run(&folder, &["--plan-cache", "code"]);
+    assert_eq!((cold.stdout.as_str(), origins(&cold).1), (expected.as_str(), 0));
+    assert_eq!(origins(&run(&folder, &["--plan-cache", "code"])).1, origins(&cold).0);
+}
+
 /// In the user's cache folder by default, which the tests' runs do not have.
 #[test]
 fn code_is_kept_in_the_users_cache_folder() {

@@ -136,6 +136,22 @@ fn fusion_saves_memory() {
     assert!(fused * 2 < unfused, "{fused} and {unfused} bytes");
 }
 
+/// Units of rows of a sparse matrix lay none of these out, however many columns there are.
+#[test]
+fn columns_of_sparse_matrices_take_no_memory() {
+    let text = "X = rand(rows=5000, cols=1000000, sparsity=0.000001, seed=1)
+v = rand(rows=1000000, cols=1, seed=2)
+Y = exp(X %*% v) + rowSums(X)
+print(sum(Y ^ 2) > 0)";
+    for backend in BACKENDS {
+        let finished = script(text, &["--stats=json", "--mode", "gen-fa", "--backend", backend]).success();
+        let statistics: Value = serde_json::from_str(&finished.stderr).expect("statistics");
+        let fused = statistics["fused_operators"].as_object().expect("a table");
+        assert!(fused.keys().any(|name| name.starts_with("row")), "{statistics:#}");
+        assert!(count(&statistics, "bytes_allocated") < 40_000_000, "{statistics:#}");
+    }
+}
+
 #[test]
 fn statistics_are_text_by_default_and_stand_on_standard_error() {
     let finished = script("print(sum(rand(rows=100, cols=100, seed=1) * 2 + 1) > 0)", &["--stats"]).success();

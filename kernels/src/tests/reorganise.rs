@@ -23,6 +23,20 @@ fn reorganisations_move_cells() {
     }
 }
 
+/// A dense part makes no dense matrix of what is sparse as a whole, which may not fit into memory.
+#[test]
+fn few_dense_parts_among_sparse_ones_are_bound_in_sparse_format() {
+    let cell = |i: usize, j: usize| if (i + j) % 4 == 0 { 0.0 } else { (i * 10 + j) as f64 };
+    let (dense, sparse): (MatrixBlock, MatrixBlock) = (Dense::from_fn(3, 9, cell).into(), Csr::empty(17, 9).into());
+    let tall = run(|c| bind_rows(c, &[&sparse, &dense]).unwrap());
+    assert!(tall.is_sparse());
+    assert_cells(&tall, 20, 9, |i, j| if i < 17 { 0.0 } else { dense.get(i - 17, j) });
+    let (dense, sparse): (MatrixBlock, MatrixBlock) = (Dense::from_fn(9, 3, cell).into(), Csr::empty(9, 17).into());
+    let wide = run(|c| bind_columns(c, &[&dense, &sparse]).unwrap());
+    assert!(wide.is_sparse());
+    assert_cells(&wide, 9, 20, |i, j| if j < 3 { dense.get(i, j) } else { 0.0 });
+}
+
 #[test]
 fn rows_are_reversed_in_every_shape() {
     for (rows, cols) in SHAPES {

@@ -14,5 +14,6 @@ pub(crate) mod reduce;
 pub(crate) mod rows;
 pub(crate) mod sampled;
 pub(crate) mod scaled;
+pub(crate) mod short;
 pub(crate) mod sparse;
 pub(crate) mod upright;

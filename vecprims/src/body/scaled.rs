@@ -2,8 +2,12 @@
 
 use super::column::{ChunkBody, for_each_fitting_chunk, load, store};
 use super::product::Rows;
+use super::short;
 use super::sparse::CsrRows;
-use crate::vector::Vector;
+use crate::vector::{Portable, Vector};
+
+/// As many columns as the narrowest register has lanes.
+const PAIR: usize = Portable::LANES;
 
 /// Rows of `b`, scaled by the values of sparse rows, added to the rows of an accumulator that their columns name. A chunk
 /// of a row of `b` stays in registers while all positions of its sparse row pass by.
@@ -143,10 +147,31 @@ impl ScaledRows {
 pub(crate) unsafe fn outer_mult_add<V: Vector>(a: CsrRows, k: usize, b: Rows, acc: *mut f64, acc_row: usize) {
     // SAFETY: passed on to the caller.
     unsafe {
-        if k != 1 {
-            return for_each_fitting_chunk::<V, _>(k, &ScaledRows { a, b, acc, acc_row });
+        match k {
+            1 if short::are_short(a) => {
+                let step = |factor: *const f64, value: f64, acc: *mut f64| *acc = value.mul_add(*factor, *acc);
+                return short::for_each_position(a, b, acc, acc_row, step);
+            }
+            1 => return add_scaled(a, b, acc, acc_row),
+            PAIR if short::are_short(a) => {
+                let step = |factors: *const f64, value: f64, acc: *mut f64| {
+                    let sum = Portable::mul_add(Portable::splat(value), Portable::load(factors), Portable::load(acc));
+                    Portable::store(sum, acc);
+                };
+                return short::for_each_position(a, b, acc, acc_row, step);
+            }
+            _ => {}
         }
-        for row in 0..a.rows {
+        for_each_fitting_chunk::<V, _>(k, &ScaledRows { a, b, acc, acc_row });
+    }
+}
+
+/// One value of `b` for each row, a row after the other.
+#[inline(always)]
+unsafe fn add_scaled(a: CsrRows, b: Rows, acc: *mut f64, acc_row: usize) {
+    for row in 0..a.rows {
+        // SAFETY: passed on to the caller.
+        unsafe {
             let factor = *b.values.add(row * b.row);
             for position in a.positions(row) {
                 let acc = acc.add(a.column(position) * acc_row);

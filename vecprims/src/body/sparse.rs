@@ -31,6 +31,13 @@ impl CsrRows {
         }
     }
 
+    /// The number of positions.
+    #[inline(always)]
+    pub(crate) unsafe fn count(self) -> usize {
+        // SAFETY: the caller's unit has one offset more than rows.
+        unsafe { *self.row_offsets.add(self.rows) - *self.row_offsets }
+    }
+
     /// Whether there are `count` rows from `row` on that have their positions in the same columns, as all rows of a
     /// dense tile.
     #[inline(always)]

@@ -68,6 +68,8 @@ impl Vector for Avx2 {
         fn splat(value: f64) -> Self = Avx2(_mm256_set1_pd(value));
         fn load(values: *const f64) -> Self = Avx2(_mm256_loadu_pd(values));
         fn store(register: Self, values: *mut f64) = _mm256_storeu_pd(values, register.0);
+        fn stream(register: Self, values: *mut f64) = _mm256_stream_pd(values, register.0);
+        fn end_stream() = _mm_sfence();
         fn first(count: usize) -> __m256i = first_of_four(count);
         fn load_first(values: *const f64, mask: __m256i) -> Self = Avx2(_mm256_maskload_pd(values, mask));
         fn store_first(register: Self, values: *mut f64, mask: __m256i) =

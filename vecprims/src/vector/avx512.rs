@@ -99,6 +99,8 @@ impl Vector for Avx512 {
         fn store_block(block: [f64; BLOCK], values: *mut f64, count: usize) =
             _mm512_mask_storeu_pd(values, first_of_eight(count), transmute::<[f64; BLOCK], __m512d>(block));
         fn store(register: Self, values: *mut f64) = _mm512_storeu_pd(values, register.0);
+        fn stream(register: Self, values: *mut f64) = _mm512_stream_pd(values, register.0);
+        fn end_stream() = _mm_sfence();
         fn store_first(register: Self, values: *mut f64, mask: __mmask8) =
             _mm512_mask_storeu_pd(values, mask, register.0);
         fn add(x: Self, y: Self) -> Self = Avx512(_mm512_add_pd(x.0, y.0));

@@ -48,6 +48,10 @@ pub(crate) trait Vector: Copy {
     unsafe fn load(values: *const f64) -> Self;
     /// Stores `LANES` values, of any alignment.
     unsafe fn store(register: Self, values: *mut f64);
+    /// Stores `LANES` values, aligned to the register, past the caches where there is a way.
+    unsafe fn stream(register: Self, values: *mut f64);
+    /// Makes what was streamed visible before whatever is stored later.
+    unsafe fn end_stream();
     /// The mask of the first `count` lanes (at most `LANES`).
     unsafe fn first(count: usize) -> Self::Mask;
     /// Loads the chosen lanes; the others hold `+0.0` and are not read.

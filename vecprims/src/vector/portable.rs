@@ -31,6 +31,9 @@ impl Vector for Portable {
         fn splat(value: f64) -> Self = Portable([value; 2]);
         fn load(values: *const f64) -> Self = Portable(read_unaligned(values.cast()));
         fn store(register: Self, values: *mut f64) = write_unaligned(values.cast(), register.0);
+        // Plain Rust has no such stores.
+        fn stream(register: Self, values: *mut f64) = write_unaligned(values.cast(), register.0);
+        fn end_stream() = ();
         fn first(count: usize) -> usize = count;
         fn load_first(values: *const f64, mask: usize) -> Self = {
             let mut lanes = [0.0; 2];

@@ -132,9 +132,18 @@ pub(crate) struct Csr {
 
 impl Csr {
     pub(crate) fn new(generator: &mut Generator, kind: Kind, rows: usize, cols: usize, longest: usize) -> Csr {
+        let length = |generator: &mut Generator| match generator.below(4) {
+            0 => 0,
+            _ => generator.below(longest.min(cols) + 1),
+        };
+        let lengths: Vec<usize> = (0..rows).map(|_| length(generator)).collect();
+        Csr::with_lengths(generator, kind, cols, &lengths)
+    }
+
+    /// Rows of these lengths.
+    pub(crate) fn with_lengths(generator: &mut Generator, kind: Kind, cols: usize, lengths: &[usize]) -> Csr {
         let (mut row_offsets, mut columns) = (vec![5], Vec::new());
-        for _ in 0..rows {
-            let len = if generator.below(4) == 0 { 0 } else { generator.below(longest.min(cols) + 1) };
+        for &len in lengths {
             let gap = cols / len.max(1);
             columns.extend((0..len).map(|index| (index * gap + generator.below(gap)) as u32));
             row_offsets.push(5 + columns.len());

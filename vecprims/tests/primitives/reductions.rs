@@ -73,6 +73,9 @@ fn cumulative_aggregates_and_copies_go_along_the_row() {
             let mut out = start.clone();
             table.copy(rows, len, tile, TileMut::new(&mut out, out_row));
             assert_same(&out, &expected, || format!("vect_copy on {}, {rows} x {len}", table.isa()));
+            out.fill(UNTOUCHED);
+            table.stream(rows, len, tile, TileMut::new(&mut out, out_row));
+            assert_same(&out, &expected, || format!("streamed on {}, {rows} x {len}", table.isa()));
         }
     });
 }

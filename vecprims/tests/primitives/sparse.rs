@@ -73,25 +73,47 @@ fn sparse_rows_times_matrices_go_position_by_position() {
 
 #[test]
 fn sparse_outer_products_accumulate_rows_in_order() {
+    // The same row of factors for all, or one for each.
     cases(|csr, rows, k, b, start| {
-        // The same row of factors for all, or one for each.
-        let (b_row, acc_row) = (if k % 3 == 0 { 0 } else { k + 1 }, k);
-        let start = &start[..COLS * acc_row];
-        let mut expected = start.to_vec();
-        for index in 0..rows {
-            for position in csr.positions(index) {
-                for j in 0..k {
-                    let cell = &mut expected[csr.columns[position] as usize * acc_row + j];
-                    *cell = csr.values[position].mul_add(b[index * b_row + j], *cell);
-                }
+        check_outer_products(csr, (rows, COLS, k), b, if k % 3 == 0 { 0 } else { k + 1 }, start)
+    });
+}
+
+/// Short rows by the hundred, and among them rows without positions and rows that are longer than what is looked at at
+/// once.
+#[test]
+fn short_sparse_rows_accumulate_as_others_do() {
+    const WIDE: usize = 700;
+    for (few, longest) in [(4, 4), (17, 17), (33, 40), (9, 511), (9, 512), (9, 513), (3, 700)] {
+        let mut generator = Generator::new(few as u64);
+        for &kind in Kind::ALL {
+            let mut lengths: Vec<usize> = (0..150).map(|_| generator.below(few)).collect();
+            lengths[70] = longest;
+            let csr = Csr::with_lengths(&mut generator, kind, WIDE, &lengths);
+            let (b, start) = (generator.values(kind, 600), generator.values(kind, 3 * WIDE));
+            for k in 1..=3 {
+                check_outer_products(&csr, (lengths.len(), WIDE, k), &b, k, &start);
             }
         }
-        for table in all_primitives() {
-            let mut acc = start.to_vec();
-            table.sparse_outer_mult_add(csr.tile(), k, Tile::new(b, b_row), TileMut::new(&mut acc, acc_row));
-            assert_same(&acc, &expected, || format!("sparse_outer_mult_add on {}, {rows} rows x {k}", table.isa()));
+    }
+}
+
+fn check_outer_products(csr: &Csr, (rows, cols, k): (usize, usize, usize), b: &[f64], b_row: usize, start: &[f64]) {
+    let start = &start[..cols * k];
+    let mut expected = start.to_vec();
+    for index in 0..rows {
+        for position in csr.positions(index) {
+            for j in 0..k {
+                let cell = &mut expected[csr.columns[position] as usize * k + j];
+                *cell = csr.values[position].mul_add(b[index * b_row + j], *cell);
+            }
         }
-    });
+    }
+    for table in all_primitives() {
+        let mut acc = start.to_vec();
+        table.sparse_outer_mult_add(csr.tile(), k, Tile::new(b, b_row), TileMut::new(&mut acc, k));
+        assert_same(&acc, &expected, || format!("sparse_outer_mult_add on {}, {rows} rows x {k}", table.isa()));
+    }
 }
 
 #[test]
