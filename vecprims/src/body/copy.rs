@@ -3,7 +3,7 @@
 //! Rows of few values are written to a gapless tile by whole registers: what a register writes beyond its row, the next
 //! rows overwrite. Only the last rows need masks.
 
-use super::column::masks;
+use super::column::{masks, prefetch_distance};
 use super::product::Rows;
 use crate::vector::Vector;
 
@@ -16,14 +16,21 @@ trait RowSource<V: Vector> {
     unsafe fn register(&self, row: usize, t: usize, mask: V::Mask) -> V;
 }
 
-/// Cells of a tile.
-struct Cells(Rows);
+/// Cells of a tile. Masked loads teach the hardware prefetchers nothing, so later rows are asked for.
+struct Cells {
+    rows: Rows,
+    ahead: usize,
+}
 
 impl<V: Vector> RowSource<V> for Cells {
     #[inline(always)]
     unsafe fn register(&self, row: usize, t: usize, mask: V::Mask) -> V {
+        let values = self.rows.pointer(row).wrapping_add(t * V::LANES);
         // SAFETY: passed on to the caller; the mask ends with the row.
-        unsafe { V::load_first(self.0.pointer(row).wrapping_add(t * V::LANES), mask) }
+        unsafe {
+            V::prefetch(values.wrapping_add(self.ahead));
+            V::load_first(values, mask)
+        }
     }
 }
 
@@ -88,7 +95,7 @@ where
 pub(crate) unsafe fn copy<V: Vector>(rows: usize, len: usize, a: Rows, out: *mut f64, out_row: usize) {
     // SAFETY: passed on to the caller.
     unsafe {
-        if out_row == len && write_narrow::<V, _>(rows, len, &Cells(a), out) {
+        if out_row == len && write_narrow::<V, _>(rows, len, &Cells { rows: a, ahead: prefetch_distance(a.row) }, out) {
             return;
         }
         for row in 0..rows {
