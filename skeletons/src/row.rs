@@ -47,6 +47,10 @@ fn visited<'a>(operator: &'a Operator<'_>) -> Option<VisitedRows<'a>> {
     }
 }
 
+/// Up to so many values per row, all of them count for the rows of a unit, not the widest vector alone: then units have
+/// rows enough for everything that happens once for each.
+const NARROW_ROW: usize = 64;
+
 /// The length from which on computed vectors decide how many rows a unit has.
 const LONG_VECTOR: usize = 256;
 
@@ -91,7 +95,8 @@ impl<'a> Row<'a> {
                 Work::Segments(blocks.map_or(partition.clone(), |count| partition.with_blocks(count)), visited)
             }
             visited => {
-                let (rows, widest) = (self.visited_rows(), binding.widest_row());
+                let rows = self.visited_rows();
+                let widest = binding.widest_row().max(binding.values_per_row().min(NARROW_ROW));
                 let has_long_vectors = self.keeps_no_vector() && binding.longest_computed_vector() >= LONG_VECTOR;
                 let partition = DensePartition::whole_rows(rows, binding.cols, widest, has_long_vectors, blocks);
                 Work::Tiles(partition, visited)

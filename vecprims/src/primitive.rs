@@ -42,6 +42,8 @@ pub enum Primitive {
     Ternary(TernaryOp),
     /// `vect_copy`
     Copy,
+    /// `vect_spread`
+    Spread,
     /// `row_{agg}`
     RowAgg(AggOp),
     /// `row_cum{agg}`, of cumulative functions.
@@ -92,7 +94,7 @@ impl Primitive {
                 all.push(RowCumulative(op));
             }
         }
-        all.extend([Copy, DotProduct, VectMatMult, OuterMultAdd, SparseDotProduct, SparseVectMatMult]);
+        all.extend([Copy, Spread, DotProduct, VectMatMult, OuterMultAdd, SparseDotProduct, SparseVectMatMult]);
         all.extend([SparseMatMultAdd, SparseOuterMultAdd, SampledProduct, TileMatMult]);
         all
     }
@@ -105,7 +107,7 @@ impl Primitive {
     /// The kinds of its arguments, in order; it returns nothing.
     pub fn signature(self) -> &'static [ArgKind] {
         match self {
-            Primitive::Unary(_) | Primitive::Copy | Primitive::RowCumulative(_) => UNARY,
+            Primitive::Unary(_) | Primitive::Copy | Primitive::Spread | Primitive::RowCumulative(_) => UNARY,
             Primitive::Binary(..) => BINARY,
             Primitive::Ternary(_) => TERNARY,
             Primitive::RowAgg(_) => ROW_AGG,
@@ -133,6 +135,7 @@ impl Primitive {
             Primitive::Binary(op, form) => table.binary_form(form)[op.index()] as usize,
             Primitive::Ternary(op) => table.ternary[op.index()] as usize,
             Primitive::Copy => table.copy as usize,
+            Primitive::Spread => table.spread as usize,
             Primitive::RowAgg(op) => table.row_agg[op as usize] as usize,
             Primitive::RowCumulative(op) => table.row_cumulative[op as usize] as usize,
             Primitive::FullAgg(op) => table.full_agg[op as usize] as usize,
@@ -171,6 +174,7 @@ impl fmt::Display for Primitive {
             Primitive::Binary(op, form) => write!(f, "vect_{op}_{}", form.suffix()),
             Primitive::Ternary(op) => write!(f, "vect_{op}"),
             Primitive::Copy => f.write_str("vect_copy"),
+            Primitive::Spread => f.write_str("vect_spread"),
             Primitive::RowAgg(op) => write!(f, "row_{op}"),
             Primitive::RowCumulative(op) => write!(f, "row_cum{op}"),
             Primitive::FullAgg(op) => write!(f, "full_{op}"),

@@ -4,7 +4,7 @@ use crate::body::elementwise::{self, Operand};
 use crate::body::product::{self, Rows};
 use crate::body::reduce::{Aggregate, Max, Mean, Min, Nnz, Prod, Sum, SumSq, Var};
 use crate::body::sparse::{self, CsrRows};
-use crate::body::{column, matrix, rows, sampled, scaled};
+use crate::body::{column, copy as copies, matrix, rows, sampled, scaled};
 use crate::family::*;
 use crate::isa::Isa;
 use crate::kernel::{Elementwise, binary_entries, ternary_entries, unary_entries};
@@ -21,8 +21,12 @@ pub struct Primitives {
     pub(crate) binary_sv: [BinaryFn; BinaryOp::ALL.len()],
     pub(crate) ternary: [TernaryFn; TernaryOp::ALL.len()],
     pub(crate) copy: UnaryFn,
+<<<<<<< HEAD
     /// For skeletons alone: generated code has no name for it.
     pub(crate) stream: UnaryFn,
+=======
+    pub(crate) spread: UnaryFn,
+>>>>>>> narrow7
     pub(crate) row_agg: [RowAggFn; AggOp::ALL.len()],
     pub(crate) row_cumulative: [UnaryFn; AggOp::ALL.len()],
     pub(crate) full_agg: [FullAggFn; AggOp::ALL.len()],
@@ -87,7 +91,11 @@ macro_rules! define_isa {
                 binary_sv: binary_entries!(binary_sv),
                 ternary: ternary_entries!(ternary),
                 copy,
+<<<<<<< HEAD
                 stream,
+=======
+                spread,
+>>>>>>> narrow7
                 row_agg: aggregate_entries!(row_agg),
                 row_cumulative: aggregate_entries!(row_cumulative),
                 full_agg: aggregate_entries!(full_agg),

@@ -1,7 +1,5 @@
 //! The loops within a row of a fused loop: whole blocks of 32 lanes, then the rest, register by register under a mask.
 //!
-//! Rows that are vectors may also be as short as one register: they take one step under a mask, and no loop.
-//!
 //! The code of the rest is one register wide, so that a loop's operations are emitted for one block and one register
 //! more, and short rows take as many steps as they have registers. Its first step belongs to the first accumulator of
 //! each reduction; accumulators move up by one after each step, and go full circle before the row ends.
@@ -12,7 +10,7 @@ use super::{Emit, Emitter};
 use fuseline_ir::cplan::CNodeId;
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
-use inkwell::values::{IntValue, PhiValue, VectorValue};
+use inkwell::values::{IntValue, PhiValue, PointerValue, VectorValue};
 use std::collections::HashMap;
 
 impl<'ctx> Emitter<'_, 'ctx> {
@@ -24,45 +22,62 @@ impl<'ctx> Emitter<'_, 'ctx> {
         initial: &[VectorValue<'ctx>],
     ) -> Emit<Vec<VectorValue<'ctx>>> {
         let done = self.new_block("row_done");
-        let mut ends = Vec::new();
-        if let Some(mask) = this.short_rows {
-            ends.push(self.short_row(this, row, mask, initial, done)?);
-        }
-        ends.extend(self.long_row(this, row, initial, done)?);
-
+        let [(first, from), (second, end)] = self.long_row(this, row, initial, done)?;
         self.builder.position_at_end(done);
-        let (first, from) = &ends[0];
-        let phis = self.phis(first, *from)?;
-        ends[1..].iter().for_each(|(accumulators, from)| add_incoming(&phis, accumulators, *from));
+        let phis = self.phis(&first, from)?;
+        add_incoming(&phis, &second, end);
         Ok(registers(&phis))
     }
 
-    /// A row that one register holds, and a branch to `done`; what follows is for other rows.
-    fn short_row(
+    /// All cells of a run that no reduction takes: register by register, the last perhaps under a mask. With each register
+    /// it asks for a line from each of these addresses on, so many values further each time.
+    pub(super) fn run(
         &mut self,
         this: &Loop<'_, 'ctx>,
         row: &Row<'ctx>,
-        mask: VectorValue<'ctx>,
-        initial: &[VectorValue<'ctx>],
-        done: BasicBlock<'ctx>,
-    ) -> Emit<(Vec<VectorValue<'ctx>>, BasicBlock<'ctx>)> {
-        let [short, long] = ["short", "long"].map(|name| self.new_block(name));
-        let lanes = self.index(self.lanes().into());
-        let is_short = self.builder.build_int_compare(IntPredicate::ULE, row.length, lanes, "")?;
-        self.builder.build_conditional_branch(is_short, short, long)?;
+        asked_for: &[(PointerValue<'ctx>, IntValue<'ctx>)],
+    ) -> Emit<()> {
+        let (zero, lanes) = (self.index(0), self.index(self.lanes().into()));
+        let before = self.current_block();
+        let [head, whole, rest, part, done] =
+            ["run", "register", "run_rest", "run_part", "run_done"].map(|name| self.new_block(name));
+        self.builder.build_unconditional_branch(head)?;
 
-        self.builder.position_at_end(short);
-        for (id, distance) in &this.asked_for {
-            if let Some(Source::Run(begin)) = row.sources.get(id) {
-                self.prefetch(*begin, *distance)?;
-            }
+        self.builder.position_at_end(head);
+        let index = self.builder.build_phi(self.i64(), "cell")?;
+        index.add_incoming(&[(&zero, before)]);
+        let cell = index.as_basic_value().into_int_value();
+        let mut asked = Vec::new();
+        for (first, _) in asked_for {
+            let phi = self.builder.build_phi(self.pointer(), "")?;
+            phi.add_incoming(&[(first, before)]);
+            asked.push(phi);
         }
-        let mut accumulators = initial.to_vec();
-        self.step(this, row, self.index(0), Some(mask), (&mut accumulators, 0))?;
-        let end = self.current_block();
+        let left = self.builder.build_int_sub(row.length, cell, "")?;
+        let is_whole = self.builder.build_int_compare(IntPredicate::UGE, left, lanes, "")?;
+        self.builder.build_conditional_branch(is_whole, whole, rest)?;
+
+        self.builder.position_at_end(whole);
+        for (phi, (_, distance)) in asked.iter().zip(asked_for) {
+            let address = phi.as_basic_value().into_pointer_value();
+            self.prefetch(address)?;
+            phi.add_incoming(&[(&self.address_beyond(address, *distance)?, whole)]);
+        }
+        self.step(this, row, cell, None, (&mut [], 0))?;
+        let next = self.builder.build_int_add(cell, lanes, "")?;
+        index.add_incoming(&[(&next, whole)]);
+        self.builder.build_unconditional_branch(head)?;
+
+        self.builder.position_at_end(rest);
+        let has_part = self.builder.build_int_compare(IntPredicate::NE, left, zero, "")?;
+        self.builder.build_conditional_branch(has_part, part, done)?;
+
+        self.builder.position_at_end(part);
+        let mask = self.lanes_before(left)?;
+        self.step(this, row, cell, Some(mask), (&mut [], 0))?;
         self.builder.build_unconditional_branch(done)?;
-        self.builder.position_at_end(long);
-        Ok((accumulators, end))
+        self.builder.position_at_end(done);
+        Ok(())
     }
 
     /// Whole blocks, then the rest, and branches to `done` with the accumulators there.

@@ -41,14 +41,14 @@ pub(super) enum Target {
 pub(super) struct Reduction {
     pub(super) agg: AggOp,
     pub(super) value: CNodeId,
-    target: Target,
+    pub(super) target: Target,
 }
 
 /// A value of the loop that is written to memory.
 #[derive(Clone, Copy)]
 pub(super) struct Write<'ctx> {
     pub(super) value: CNodeId,
-    view: View<'ctx>,
+    pub(super) view: View<'ctx>,
     /// The function that merges what is written into what is there.
     pub(super) merge: Option<AggOp>,
 }
@@ -59,17 +59,20 @@ pub(super) struct Loop<'a, 'ctx> {
     rows: IntValue<'ctx>,
     /// Per row where rows are ragged.
     length: Option<IntValue<'ctx>>,
-    /// The lanes of a row that one register holds, where rows are vectors, which may be that short.
-    pub(super) short_rows: Option<VectorValue<'ctx>>,
-    /// The vectors that come from memory, where rows may be short: masked loads teach the hardware prefetchers nothing, so
-    /// code asks for later rows, this many values behind the current one.
-    pub(super) asked_for: Vec<(CNodeId, IntValue<'ctx>)>,
     pub(super) inputs: Vec<(CNodeId, View<'ctx>)>,
-    constants: HashMap<CNodeId, Source<'ctx>>,
+    pub(super) constants: HashMap<CNodeId, Source<'ctx>>,
     pub(super) writes: Vec<Write<'ctx>>,
     /// Full aggregates first.
     pub(super) reductions: Vec<Reduction>,
     unit_reductions: usize,
+}
+
+impl<'a, 'ctx> Loop<'a, 'ctx> {
+    /// The loop with these writes instead of its own, and without reductions.
+    pub(super) fn without_aggregates(&self, writes: Vec<Write<'ctx>>) -> Loop<'a, 'ctx> {
+        let (inputs, constants) = (self.inputs.clone(), self.constants.clone());
+        Loop { inputs, constants, writes, reductions: vec![], unit_reductions: 0, ..*self }
+    }
 }
 
 /// Where the current row of a view begins.
@@ -89,6 +92,24 @@ pub(super) struct Row<'ctx> {
 impl<'ctx> Emitter<'_, 'ctx> {
     pub(super) fn fused_loop(&mut self, fused: &FusedLoop) -> Emit<()> {
         let this = self.prepare(fused)?;
+        if !fused.has_narrow_form() {
+            return self.row_loop(&this);
+        }
+        let [narrow, wide, done] = ["narrow", "wide", "loop_done"].map(|name| self.new_block(name));
+        let has_narrow_rows = self.has_narrow_rows(&this)?;
+        self.builder.build_conditional_branch(has_narrow_rows, narrow, wide)?;
+        self.builder.position_at_end(narrow);
+        self.narrow_loop(&this)?;
+        self.builder.build_unconditional_branch(done)?;
+        self.builder.position_at_end(wide);
+        self.row_loop(&this)?;
+        self.builder.build_unconditional_branch(done)?;
+        self.builder.position_at_end(done);
+        Ok(())
+    }
+
+    /// The loop, row by row.
+    fn row_loop(&mut self, this: &Loop<'_, 'ctx>) -> Emit<()> {
         let carried = this.unit_reductions * self.parts();
         let neutral = self.neutral_registers(&this.reductions);
         let before = self.current_block();
@@ -98,7 +119,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.builder.position_at_end(head);
         let row = self.builder.build_phi(self.i64(), "row")?;
         row.add_incoming(&[(&self.index(0), before)]);
-        let cursors = self.cursors(&this, before)?;
+        let cursors = self.cursors(this, before)?;
         let carried_phis = self.phis(&neutral[..carried], before)?;
         let carried_values = registers(&carried_phis);
         let row_index = row.as_basic_value().into_int_value();
@@ -106,13 +127,13 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.builder.build_conditional_branch(more, body, exit)?;
 
         self.builder.position_at_end(body);
-        let state = self.enter_row(&this, row_index, &cursors)?;
+        let state = self.enter_row(this, row_index, &cursors)?;
         let initial = [&carried_values, &neutral[carried..]].concat();
-        let reduced = self.blocks(&this, &state, &initial)?;
+        let reduced = self.blocks(this, &state, &initial)?;
         for (reduction, registers) in
             this.reductions.iter().zip(reduced.chunks(self.parts())).skip(this.unit_reductions)
         {
-            self.finish_row(reduction, registers, row_index, state.length, fused.extent)?;
+            self.finish_row(reduction, registers, row_index, state.length, this.fused.extent)?;
         }
         let next = self.builder.build_int_add(row_index, self.index(1), "")?;
         let end = self.current_block();
@@ -178,25 +199,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
         let finds_per_row = fused.nodes.iter().any(|&id| self.plan.nodes[id].operands().is_empty());
         let (rows, length) = self.trip(fused, reductions.is_empty() && !finds_per_row)?;
-        let is_vector = matches!(fused.extent, Extent::Vector(_));
-        let short_rows = length.filter(|_| is_vector).map(|length| self.lanes_before(length)).transpose()?;
-        let mut asked_for = Vec::new();
-        for &(id, view) in inputs.iter().filter(|_| is_vector) {
-            if matches!(self.plan.nodes[id], CNode::Main | CNode::SideRow(..)) {
-                asked_for.push((id, self.rows_ahead(view.row)?));
-            }
-        }
-        Ok(Loop { fused, rows, length, short_rows, asked_for, inputs, constants, writes, reductions, unit_reductions })
-    }
-
-    /// Whole rows of about 2 KiB, in values.
-    fn rows_ahead(&self, row: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
-        let one = self.index(1);
-        let is_zero = self.builder.build_int_compare(IntPredicate::EQ, row, self.index(0), "")?;
-        let divisor = self.builder.build_select(is_zero, one, row, "")?.into_int_value();
-        let rows = self.builder.build_int_unsigned_div(self.index(256), divisor, "")?;
-        let rows = self.builder.build_int_add(rows, one, "")?;
-        self.builder.build_int_mul(rows, row, "")
+        Ok(Loop { fused, rows, length, inputs, constants, writes, reductions, unit_reductions })
     }
 
     /// The values that the loop reads without computing them, in id order.

@@ -2,7 +2,7 @@
 
 use super::unit::Fact;
 use super::{Emit, Emitter};
-use crate::schedule::{Extent, Place, SLOT_ALIGNMENT};
+use crate::schedule::{Extent, Place, SLOT_ALIGNMENT, SlotClass};
 use fuseline_ir::cplan::{CNode, CNodeId};
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 
@@ -118,7 +118,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     /// The address of a scratch slot.
-    fn slot(&mut self, slot: usize) -> Emit<PointerValue<'ctx>> {
+    pub(super) fn slot(&mut self, slot: usize) -> Emit<PointerValue<'ctx>> {
         if self.slots.addresses.is_empty() {
             self.slots.addresses = self.in_prologue(Self::slot_addresses)?;
         }
@@ -137,7 +137,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
             let mut size = self.index(0);
             for &extent in &slots[slot].extents {
                 let (rows, length) = self.dimensions(extent)?;
-                let values = self.builder.build_int_mul(rows, length, "")?;
+                let mut values = self.builder.build_int_mul(rows, length, "")?;
+                if slots[slot].class == SlotClass::NarrowTile {
+                    let is_narrow = self.is_narrow(length)?;
+                    values = self.builder.build_select(is_narrow, values, self.index(0), "")?.into_int_value();
+                }
                 let is_larger = self.builder.build_int_compare(inkwell::IntPredicate::UGT, values, size, "")?;
                 size = self.builder.build_select(is_larger, values, size, "")?.into_int_value();
             }

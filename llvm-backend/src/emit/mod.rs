@@ -9,6 +9,7 @@ mod calls;
 mod elementwise;
 mod fused;
 mod memory;
+mod narrow;
 mod outputs;
 mod reduce;
 mod registers;
@@ -113,6 +114,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
     fn schedule_step(&mut self, step: &Step) -> Emit<()> {
         match step {
             Step::Loop(fused) => self.fused_loop(fused),
+            Step::Pack(id, extent) => self.pack(*id, *extent),
             Step::Call(id) => self.node_call(*id),
             Step::Output(index) => self.output_call(*index),
         }

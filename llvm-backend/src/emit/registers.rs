@@ -30,14 +30,18 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.builder.build_int_compare(IntPredicate::ULT, self.lane_indexes(), end, "")
     }
 
-    /// Asks for the cache line so many doubles behind an address, live or not.
-    pub(super) fn prefetch(&self, address: PointerValue<'ctx>, distance: IntValue<'ctx>) -> Emit<()> {
-        // SAFETY: one index into doubles, which need not be in bounds: nothing is accessed.
-        let address = unsafe { self.builder.build_gep(self.f64(), address, &[distance], "") }?;
+    /// Asks for the cache line of an address, live or not, into the second-level cache.
+    pub(super) fn prefetch(&self, address: PointerValue<'ctx>) -> Emit<()> {
         let function = self.intrinsic_function("llvm.prefetch", &[self.pointer().into()]);
-        // To be read, to be kept in every cache, as data.
-        let hints = [0, 3, 1].map(|hint| self.context.i32_type().const_int(hint, false).into());
+        // To be read, to be kept in all but the first cache, as data.
+        let hints = [0, 2, 1].map(|hint| self.context.i32_type().const_int(hint, false).into());
         self.builder.build_call(function, &[address.into(), hints[0], hints[1], hints[2]], "").map(|_| ())
+    }
+
+    /// `base + index` doubles, which need not be live.
+    pub(super) fn address_beyond(&self, base: PointerValue<'ctx>, index: IntValue<'ctx>) -> Emit<PointerValue<'ctx>> {
+        // SAFETY: one index into doubles, which need not be in bounds: nothing is accessed.
+        unsafe { self.builder.build_gep(self.f64(), base, &[index], "") }
     }
 
     /// Loads consecutive doubles; zeros where masked out.

@@ -48,7 +48,7 @@ pub(crate) enum Extent {
     Vector(Length),
 }
 
-/// The extents of all nodes.
+/// The extents of all nodes. Vectors that element-wise operations join have the same length, under one name.
 ///
 /// Among positions, values per row are repeated for each position of the row: no primitive combines the two, and rows
 /// may outnumber positions, by which scratch memory is measured. So are weights that are the same everywhere, since
@@ -78,7 +78,31 @@ pub(crate) fn extents(plan: &CPlan, entry: Entry) -> SecondaryMap<CNodeId, Exten
             extents[weights] = Extent::Positions;
         }
     }
+    unify(plan, &mut extents);
     extents
+}
+
+/// Gives equal lengths one name, a constant if there is one, so that loops can be shared.
+fn unify(plan: &CPlan, extents: &mut SecondaryMap<CNodeId, Extent>) {
+    for node in plan.nodes.values().filter(|node| is_element_wise(node)) {
+        let vectors: Vec<Extent> =
+            node.operands().into_iter().map(|operand| extents[operand]).filter(is_vector).collect();
+        let is_constant = |extent: &&Extent| matches!(extent, Extent::Vector(Length::Const(_)));
+        let Some(&name) = vectors.iter().find(is_constant).or(vectors.first()) else { continue };
+        for id in plan.nodes.keys() {
+            if vectors.contains(&extents[id]) {
+                extents[id] = name;
+            }
+        }
+    }
+}
+
+fn is_element_wise(node: &CNode) -> bool {
+    matches!(node, CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..))
+}
+
+fn is_vector(extent: &Extent) -> bool {
+    matches!(extent, Extent::Vector(_))
 }
 
 fn vector(plan: &CPlan, id: CNodeId) -> Extent {

@@ -2,22 +2,26 @@
 //! and where every value lives (section 5 of the paper: inline code against shared primitives).
 
 mod extent;
+mod narrow;
 mod output;
 mod phases;
 mod slots;
 
 pub(crate) use extent::{Entry, Extent, extents};
+pub(crate) use narrow::NARROW;
 pub(crate) use output::OutputKind;
-pub(crate) use slots::{Place, SLOT_ALIGNMENT, ScratchNeed, Slot};
+use slots::Assignment;
+pub(crate) use slots::{Place, SLOT_ALIGNMENT, ScratchNeed, Slot, SlotClass};
 
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CNode, CNodeId, CPlan, RowType, Variant};
+use std::collections::HashMap;
 
 /// When element-wise operations become inline loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PrimMode {
     /// By cost: loops of up to 48 operations, unless an entry point would have more than 32 loops or 384 operations in
-    /// them; in Row plans only where a loop fuses something.
+    /// them; in Row plans only where a loop fuses something, or repeats values of rows, which narrow rows make costly.
     #[default]
     Auto,
     /// Never, except where no primitive serves: copies, row numbers, and values per row among non-zeros.
@@ -39,6 +43,8 @@ const MAX_INLINE_OPERATIONS: usize = 384;
 pub(crate) enum Step {
     /// A fused loop.
     Loop(FusedLoop),
+    /// In units of narrow rows, a value as a gapless tile of an extent.
+    Pack(CNodeId, Extent),
     /// A call of the primitive of one node.
     Call(CNodeId),
     /// Calls of the primitives that aggregate into an output.
@@ -65,6 +71,9 @@ pub(crate) struct Schedule {
     pub(crate) extents: SecondaryMap<CNodeId, Extent>,
     pub(crate) steps: Vec<Step>,
     pub(crate) places: SecondaryMap<CNodeId, Option<Place>>,
+    /// The slots of values that lie in gapless tiles of an extent where rows are narrow, besides or instead of their
+    /// places.
+    pub(crate) packed: HashMap<(CNodeId, Extent), usize>,
     pub(crate) slots: Vec<Slot>,
 }
 
@@ -83,9 +92,10 @@ impl Schedule {
             }
         };
         steps.extend(scheduler.remaining_outputs(&steps));
+        let steps = narrow::with_packs(plan, &scheduler.extents, |id| scheduler.is_computed(id), steps);
         let located = scheduler.located_output();
-        let (places, slots) = slots::assign(plan, &scheduler.extents, &steps, located);
-        Schedule { entry, extents: scheduler.extents, steps, places, slots }
+        let Assignment { places, packed, slots } = slots::assign(plan, &scheduler.extents, &steps, located);
+        Schedule { entry, extents: scheduler.extents, steps, places, packed, slots }
     }
 
     /// The fused loops.
@@ -177,14 +187,26 @@ impl Scheduler<'_> {
         self.operations().map(|id| self.single(id)).collect()
     }
 
-    /// Whether a loop of these operations is worth its code.
-    fn is_worth_inlining(&self, operations: usize, has_reduction: bool) -> bool {
+    /// Whether a loop is worth its code.
+    fn is_worth_inlining(&self, group: &FusedLoop) -> bool {
+        let has_reduction = !group.row_aggs.is_empty() || !group.outputs.is_empty();
         match (self.prims, self.plan.variant) {
             (PrimMode::Shared, _) => false,
             (PrimMode::Inlined, _) => true,
-            (PrimMode::Auto, Variant::Row(_)) => operations >= 2 || (operations == 1 && has_reduction),
+            (PrimMode::Auto, Variant::Row(_)) => match group.nodes[..] {
+                [] => false,
+                [id] => has_reduction || self.repeats_values(id),
+                _ => true,
+            },
             (PrimMode::Auto, _) => true,
         }
+    }
+
+    /// Whether the node combines vectors with values of rows.
+    fn repeats_values(&self, id: CNodeId) -> bool {
+        let operands = self.plan.nodes[id].operands();
+        matches!(self.extents[id], Extent::Vector(_))
+            && operands.iter().any(|&operand| self.extents[operand] == Extent::Rows)
     }
 
     /// The extent of the values that an output stores or aggregates.

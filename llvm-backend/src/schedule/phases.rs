@@ -118,8 +118,7 @@ impl Scheduler<'_> {
 
     /// Loops, or the calls that they would replace.
     fn emit_group(&self, mut group: FusedLoop, steps: &mut Vec<Step>) {
-        let has_reduction = !group.row_aggs.is_empty() || !group.outputs.is_empty();
-        if self.is_worth_inlining(group.nodes.len(), has_reduction) && !self.is_row_aggregate_alone(&group) {
+        if self.is_worth_inlining(&group) && !self.is_row_aggregate_alone(&group) {
             let operations = self.operations_per_loop(group.nodes.len());
             while group.nodes.len() > operations {
                 let rest = group.nodes.split_off(operations);

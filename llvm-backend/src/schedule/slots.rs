@@ -1,13 +1,15 @@
 //! Scratch memory: where values live between steps.
 //!
-//! A *slot* holds one value of a node's extent: one number, one per row, or a whole tile (vectors, cells, positions).
+//! A *slot* holds one value of a node's extent: one number, one per row, or a whole tile (vectors, cells, positions). Some
+//! tiles are there for narrow rows alone.
 //! Slots of values that nobody reads any more are used again, so a chain of any length needs two. A unit's scratch
 //! memory holds first the single numbers, then the columns of numbers per row, then the tiles; code finds the offsets
 //! at run time from the unit's real extents, which can only be smaller than what [`ScratchNeed::values`] reserves.
 
-use super::{Extent, FusedLoop, Step};
+use super::{Extent, FusedLoop, NARROW, Step};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CNodeId, CPlan};
+use std::collections::HashMap;
 
 /// Slots begin at multiples of this many values, a cache line, so that registers do not straddle lines.
 pub(crate) const SLOT_ALIGNMENT: usize = 8;
@@ -27,6 +29,8 @@ pub(crate) enum SlotClass {
     One,
     Rows,
     Tile,
+    /// A tile of narrow rows; empty where rows are not.
+    NarrowTile,
 }
 
 /// A slot with the extents of all values that it holds in turn.
@@ -45,6 +49,8 @@ pub(crate) struct ScratchNeed {
     pub(crate) rows: usize,
     /// Tiles of vectors or of dense cells.
     pub(crate) tiles: usize,
+    /// Tiles of narrow rows.
+    pub(crate) narrow_tiles: usize,
     /// Runs over positions.
     pub(crate) positions: usize,
 }
@@ -57,6 +63,7 @@ impl ScratchNeed {
             match slot.class {
                 SlotClass::One => need.ones += 1,
                 SlotClass::Rows => need.rows += 1,
+                SlotClass::NarrowTile => need.narrow_tiles += 1,
                 SlotClass::Tile if slot.extents.contains(&Extent::Positions) => need.positions += 1,
                 SlotClass::Tile => need.tiles += 1,
             }
@@ -70,6 +77,7 @@ impl ScratchNeed {
             ones: largest.ones.max(need.ones),
             rows: largest.rows.max(need.rows),
             tiles: largest.tiles.max(need.tiles),
+            narrow_tiles: largest.narrow_tiles.max(need.narrow_tiles),
             positions: largest.positions.max(need.positions),
         })
     }
@@ -80,6 +88,7 @@ impl ScratchNeed {
         self.ones * of_slot(1)
             + (self.rows + self.positions) * of_slot(rows_or_positions)
             + self.tiles * of_slot(rows_or_positions * max_vector)
+            + self.narrow_tiles * of_slot(rows_or_positions * max_vector.min(NARROW as usize - 1))
     }
 }
 
@@ -92,10 +101,11 @@ fn class(extent: Extent) -> SlotClass {
 }
 
 /// The nodes that a step reads from memory.
-fn reads(plan: &CPlan, step: &Step) -> Vec<CNodeId> {
+pub(super) fn reads(plan: &CPlan, step: &Step) -> Vec<CNodeId> {
     let of_output = |index: usize| [Some(plan.outputs[index].node), plan.outputs[index].left].into_iter().flatten();
     match step {
         Step::Call(id) => plan.nodes[*id].operands().to_vec(),
+        Step::Pack(id, _) => vec![*id],
         Step::Output(index) => of_output(*index).collect(),
         Step::Loop(FusedLoop { nodes, row_aggs, outputs, .. }) => {
             let operations = nodes.iter().chain(row_aggs).flat_map(|&id| plan.nodes[id].operands());
@@ -109,8 +119,25 @@ fn reads(plan: &CPlan, step: &Step) -> Vec<CNodeId> {
 fn computes(step: &Step) -> Vec<CNodeId> {
     match step {
         Step::Call(id) => vec![*id],
-        Step::Output(_) => vec![],
+        Step::Output(_) | Step::Pack(..) => vec![],
         Step::Loop(fused) => fused.nodes.iter().chain(&fused.row_aggs).copied().collect(),
+    }
+}
+
+/// Where values live.
+pub(super) struct Assignment {
+    pub(super) places: SecondaryMap<CNodeId, Option<Place>>,
+    pub(super) packed: HashMap<(CNodeId, Extent), usize>,
+    pub(super) slots: Vec<Slot>,
+}
+
+/// The packed values that a step reads.
+fn reads_packed(plan: &CPlan, step: &Step) -> Vec<(CNodeId, Extent)> {
+    match step {
+        Step::Loop(fused) if fused.has_narrow_form() => {
+            reads(plan, step).into_iter().map(|id| (id, fused.extent)).collect()
+        }
+        _ => vec![],
     }
 }
 
@@ -120,46 +147,79 @@ pub(super) fn assign(
     extents: &SecondaryMap<CNodeId, Extent>,
     steps: &[Step],
     located: Option<CNodeId>,
-) -> (SecondaryMap<CNodeId, Option<Place>>, Vec<Slot>) {
+) -> Assignment {
     let mut last_read: SecondaryMap<CNodeId, Option<usize>> = SecondaryMap::new();
+    let mut last_read_packed = HashMap::new();
     for (index, step) in steps.iter().enumerate() {
         for id in reads(plan, step) {
             last_read[id] = Some(index);
         }
+        last_read_packed.extend(reads_packed(plan, step).into_iter().map(|value| (value, index)));
     }
     let mut places = SecondaryMap::new();
-    let mut slots: Vec<Slot> = Vec::new();
-    let mut free: Vec<usize> = Vec::new();
+    let mut packed = HashMap::new();
+    let mut slots = Slots::default();
     for (index, step) in steps.iter().enumerate() {
         for id in computes(step) {
             if located == Some(id) {
                 places[id] = Some(Place::Output);
             } else if last_read[id].is_some() {
-                let slot = take(&mut slots, &mut free, extents[id]);
-                places[id] = Some(Place::Slot(slot));
+                places[id] = Some(Place::Slot(slots.take(class(extents[id]), extents[id])));
             }
         }
         // Only now, so that no step writes what it still reads.
-        let mut read = reads(plan, step);
-        read.sort_unstable();
-        read.dedup();
-        for id in read {
-            if let (Some(Place::Slot(slot)), true) = (places[id], last_read[id] == Some(index)) {
-                free.push(slot);
+        let mut free = Vec::new();
+        match step {
+            Step::Pack(id, extent) => {
+                packed.insert((*id, *extent), slots.take(SlotClass::NarrowTile, *extent));
             }
+            Step::Loop(fused) if fused.has_narrow_form() => {
+                for id in fused.aggregated(plan).into_iter().filter(|&id| places[id].is_none()) {
+                    let slot = slots.take(SlotClass::NarrowTile, fused.extent);
+                    packed.insert((id, fused.extent), slot);
+                    free.push(slot);
+                }
+            }
+            Step::Loop(_) | Step::Call(_) | Step::Output(_) => {}
         }
+        let of_nodes = reads(plan, step).into_iter().filter(|&id| last_read[id] == Some(index));
+        free.extend(of_nodes.filter_map(|id| match places[id] {
+            Some(Place::Slot(slot)) => Some(slot),
+            Some(Place::Output) | None => None,
+        }));
+        let of_packed = reads_packed(plan, step).into_iter().filter(|value| last_read_packed[value] == index);
+        free.extend(of_packed.filter_map(|value| packed.get(&value).copied()));
+        slots.release(free);
     }
-    (places, slots)
+    Assignment { places, packed, slots: slots.all }
 }
 
-fn take(slots: &mut Vec<Slot>, free: &mut Vec<usize>, extent: Extent) -> usize {
-    if let Some(position) = free.iter().position(|&slot| slots[slot].class == class(extent)) {
-        let slot = free.swap_remove(position);
-        if !slots[slot].extents.contains(&extent) {
-            slots[slot].extents.push(extent);
+/// Slots, and those of them that nobody reads any more.
+#[derive(Default)]
+struct Slots {
+    all: Vec<Slot>,
+    free: Vec<usize>,
+}
+
+impl Slots {
+    /// A slot for a value of this extent.
+    fn take(&mut self, class: SlotClass, extent: Extent) -> usize {
+        let all = &mut self.all;
+        if let Some(position) = self.free.iter().position(|&slot| all[slot].class == class) {
+            let slot = self.free.swap_remove(position);
+            if !all[slot].extents.contains(&extent) {
+                all[slot].extents.push(extent);
+            }
+            return slot;
         }
-        return slot;
+        all.push(Slot { class, extents: vec![extent] });
+        all.len() - 1
     }
-    slots.push(Slot { class: class(extent), extents: vec![extent] });
-    slots.len() - 1
+
+    /// Frees slots, which may be listed twice.
+    fn release(&mut self, mut slots: Vec<usize>) {
+        slots.sort_unstable();
+        slots.dedup();
+        self.free.extend(slots);
+    }
 }

@@ -118,7 +118,7 @@ pub(crate) struct Size {
 
 /// The units of every plan: empty ones, rows of every number of registers, several blocks, and special values so rare
 /// that most sums stay numbers, and so frequent that few do.
-const SIZES: [Size; 14] = {
+const SIZES: [Size; 16] = {
     const fn size(rows: usize, cols: usize, special: u64) -> Size {
         Size { rows, cols, special }
     }
@@ -131,6 +131,8 @@ const SIZES: [Size; 14] = {
         size(5, 10, 0),
         size(4, 17, 0),
         size(4, 31, 0),
+        size(19, 4, 0),
+        size(26, 11, 20),
         size(2, 32, 0),
         size(5, 33, 0),
         size(7, 93, 0),

@@ -6,6 +6,7 @@
 
 pub(crate) mod ahead;
 pub(crate) mod column;
+pub(crate) mod copy;
 pub(crate) mod elementwise;
 pub(crate) mod matrix;
 pub(crate) mod narrow;

@@ -6,6 +6,7 @@ use super::product::Rows;
 use super::reduce::{
     Aggregate, Pending, Run, merge_registers, reduce_register, reduce_run, squared_distances, take_run,
 };
+use super::upright;
 use crate::vector::{Portable, Vector};
 use fuseline_ir::ops::AggOp;
 
@@ -21,13 +22,15 @@ pub(crate) unsafe fn row_agg<V: Vector, A: Aggregate, const N: usize>(
 ) {
     // SAFETY: the caller's tile covers every row, and `out` has a value per row.
     unsafe {
-        let tile = Rows::new(a, a_row);
         if A::OP == AggOp::Var {
             for row in 0..rows {
                 *out.add(row * out_row) = variance::<V, A, N>(a.add(row * a_row), len, len);
             }
             return;
         }
+        let done = if out_row == 1 { upright_groups::<V, A>(rows, len, Rows::new(a, a_row), out) } else { 0 };
+        let (rows, a, out) = (rows - done, a.wrapping_add(done * a_row), out.wrapping_add(done * out_row));
+        let tile = Rows::new(a, a_row);
         match len.div_ceil(V::LANES) {
             1 => {
                 return reduce_rows(rows, &NarrowAggregate::<V, A, 1>::new(tile, len), &Ahead::none(), out, out_row);
@@ -48,6 +51,30 @@ pub(crate) unsafe fn row_agg<V: Vector, A: Aggregate, const N: usize>(
         }
         pending.flush::<A>();
     }
+}
+
+/// [`row_agg`] for whole groups of rows of at most 16 values, with results next to each other; says how many rows that
+/// are.
+#[inline(always)]
+unsafe fn upright_groups<V: Vector, A: Aggregate>(rows: usize, len: usize, a: Rows, out: *mut f64) -> usize {
+    let groups = rows / V::LANES;
+    macro_rules! of_length {
+        ($($length:literal)*) => {
+            match len {
+                // SAFETY: passed on to the caller.
+                $($length => unsafe { upright::aggregates::<V, A, $length>(groups, a, out) },)*
+                _ => return 0,
+            }
+        };
+    }
+    of_length!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+    if A::OP == AggOp::Mean {
+        for row in 0..groups * V::LANES {
+            // SAFETY: these are the results so far.
+            unsafe { *out.add(row) /= len as f64 };
+        }
+    }
+    groups * V::LANES
 }
 
 /// The variance of a run of `len` values and the zeros that fill it up to `count` cells: the zeros join after the
@@ -184,6 +211,7 @@ unsafe fn cumulative_rows<A: Aggregate, const R: usize>(len: usize, a: Rows, out
         }
     }
 }
+<<<<<<< HEAD
 
 /// Copies each row past the caches: the lines of `out` are written as a whole, and so need not be read before.
 #[inline(always)]
@@ -221,3 +249,5 @@ pub(crate) unsafe fn copy(rows: usize, len: usize, a: *const f64, a_row: usize, 
         unsafe { std::ptr::copy_nonoverlapping(a.wrapping_add(row * a_row), out.wrapping_add(row * out_row), len) };
     }
 }
+=======
+>>>>>>> narrow7

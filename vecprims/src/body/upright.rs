@@ -1,5 +1,5 @@
-//! Products of short rows with several columns: lanes are rows, so that they never merge. As many rows as a register has
-//! lanes are turned into columns, one in each register, and the tree of rule 3 runs over registers.
+//! Aggregates of short rows, and their products with several columns: lanes are rows, so that they never merge. As many
+//! rows as a register has lanes are turned into columns, one in each register, and the tree of rule 3 runs over registers.
 //!
 //! As in [`super::narrow`], lanes that no row reaches are left out, and one addition of `+0.0` stands for them. It also
 //! makes up for products being multiplications here: accumulators that start at `+0.0` differ from these in the sign of
@@ -8,7 +8,9 @@
 use super::ahead::Ahead;
 use super::column::prefetch_distance;
 use super::product::Rows;
-use crate::vector::{COLUMNS, Vector};
+use super::reduce::{Aggregate, Sum};
+use crate::vector::{COLUMNS, Merge, Vector};
+use fuseline_ir::ops::AggOp;
 
 /// The products of `groups` times `V::LANES` rows of `L` values, at most 16, with the `k` rows of `bt`:
 /// `out[r * out_row + c]`.
@@ -63,9 +65,9 @@ unsafe fn columns<V: Vector, const L: usize>(rows: *const f64, row: usize) -> [V
             }
             done += V::LANES;
         }
-        while done < L {
-            columns[done] = V::load_column(rows.add(done), row);
-            done += 1;
+        let rest = V::load_first_columns(rows.wrapping_add(done), row, L - done);
+        for (column, cells) in columns[done..].iter_mut().zip(rest) {
+            *column = cells;
         }
         columns
     }
@@ -80,15 +82,49 @@ unsafe fn product<V: Vector, const L: usize>(columns: &[V; L], factors: *const f
         for j in 0..L {
             cells[j] = V::mul(columns[j], V::splat(*factors.add(j)));
         }
-        let mut width = 8;
-        while width > 0 {
-            for j in 0..width {
-                if j + width < L {
-                    cells[j] = V::add(cells[j], cells[j + width]);
+        V::add(merged::<V, Sum, L>(cells), V::splat(0.0))
+    }
+}
+
+/// Merges the lanes of rule 3, a register for each, from the 16th on.
+#[inline(always)]
+unsafe fn merged<V: Vector, M: Merge, const L: usize>(mut lanes: [V; L]) -> V {
+    let mut width = 8;
+    while width > 0 {
+        for j in 0..width {
+            if j + width < L {
+                // SAFETY: the caller runs on the instruction set of `V`.
+                lanes[j] = unsafe { M::merge(lanes[j], lanes[j + width]) };
+            }
+        }
+        width /= 2;
+    }
+    lanes[0]
+}
+
+/// The aggregates of `groups` times `V::LANES` rows of `L` values, at most 16, next to each other: no variances, and of
+/// means the sums.
+#[inline(always)]
+pub(crate) unsafe fn aggregates<V: Vector, A: Aggregate, const L: usize>(groups: usize, a: Rows, out: *mut f64) {
+    let distance = prefetch_distance(a.row);
+    for group in 0..groups {
+        let rows = a.pointer(group * V::LANES);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            for line in 0..(V::LANES * L).div_ceil(8) {
+                V::prefetch(rows.wrapping_add(distance + 8 * line));
+            }
+            let mut lanes = columns::<V, L>(rows, a.row);
+            // For the others the first step from the neutral element gives the value, but for the sign of a zero.
+            if matches!(A::OP, AggOp::SumSq | AggOp::Nnz) {
+                for lane in &mut lanes {
+                    *lane = A::step(V::splat(A::NEUTRAL), *lane);
                 }
             }
-            width /= 2;
+            let merged = merged::<V, A, L>(lanes);
+            let is_sum = matches!(A::OP, AggOp::Sum | AggOp::Mean);
+            let merged = if is_sum { V::add(merged, V::splat(0.0)) } else { merged };
+            V::store(merged, out.wrapping_add(group * V::LANES));
         }
-        V::add(cells[0], V::splat(0.0))
     }
 }

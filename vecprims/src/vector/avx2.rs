@@ -124,6 +124,13 @@ impl Vector for Avx2 {
             columns[..4].copy_from_slice(&turned(rows));
             columns
         };
+        fn load_first_columns(values: *const f64, row: usize, count: usize) -> [Self; BLOCK] = {
+            let mut columns = [Self::splat(0.0); BLOCK];
+            for (index, column) in columns.iter_mut().enumerate().take(count) {
+                *column = Self::load_column(values.wrapping_add(index), row);
+            }
+            columns
+        };
         fn load_column(values: *const f64, row: usize) -> Self = Avx2(_mm256_set_pd(
             *values.add(3 * row), *values.add(2 * row), *values.add(row), *values));
         fn store_columns(columns: [Self; COLUMNS], values: *mut f64, row: usize) = {

@@ -67,6 +67,24 @@ unsafe fn four_columns(values: *const f64, row: usize) -> [Avx512; 4] {
     }
 }
 
+/// Two columns of eight rows.
+#[inline(always)]
+unsafe fn two_columns(values: *const f64, row: usize) -> [Avx512; 2] {
+    // SAFETY: loads of the caller's rows, and register operations of the instruction set that it runs on.
+    unsafe {
+        // Every other row, from the first on and from the second on.
+        let mut rows = [_mm512_setzero_pd(); 2];
+        for r in 0..2 {
+            let pair = |index: usize| _mm_loadu_pd(values.wrapping_add((r + 2 * index) * row));
+            let first = _mm512_castpd128_pd512(pair(0));
+            let second = _mm512_mask_broadcast_f64x2(first, 0b0000_1100, pair(1));
+            let third = _mm512_mask_broadcast_f64x2(second, 0b0011_0000, pair(2));
+            rows[r] = _mm512_mask_broadcast_f64x2(third, 0b1100_0000, pair(3));
+        }
+        [Avx512(_mm512_unpacklo_pd(rows[0], rows[1])), Avx512(_mm512_unpackhi_pd(rows[0], rows[1]))]
+    }
+}
+
 impl Vector for Avx512 {
     type Mask = __mmask8;
     type Narrow = super::Avx2;
@@ -123,6 +141,22 @@ impl Vector for Avx512 {
         fn load_columns(values: *const f64, row: usize) -> [Self; BLOCK] = {
             let [left, right] = [four_columns(values, row), four_columns(values.wrapping_add(4), row)];
             [left[0], left[1], left[2], left[3], right[0], right[1], right[2], right[3]]
+        };
+        fn load_first_columns(values: *const f64, row: usize, count: usize) -> [Self; BLOCK] = {
+            let mut columns = [Self::splat(0.0); BLOCK];
+            let mut done = 0;
+            if count & 4 != 0 {
+                columns[..4].copy_from_slice(&four_columns(values, row));
+                done = 4;
+            }
+            if count & 2 != 0 {
+                columns[done..done + 2].copy_from_slice(&two_columns(values.wrapping_add(done), row));
+                done += 2;
+            }
+            if count & 1 != 0 {
+                columns[done] = Self::load_column(values.wrapping_add(done), row);
+            }
+            columns
         };
         fn load_column(values: *const f64, row: usize) -> Self =
             Avx512(_mm512_i64gather_pd::<8>(_mm512_mullo_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(row as i64)), values));

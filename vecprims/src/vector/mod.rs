@@ -89,6 +89,8 @@ pub(crate) trait Vector: Copy {
     /// Loads `LANES` rows of `LANES` values, `row` values apart, as one register for each column, in the first `LANES` of
     /// the result.
     unsafe fn load_columns(values: *const f64, row: usize) -> [Self; BLOCK];
+    /// Loads `count` values, fewer than `LANES`, of each of `LANES` rows, in the first registers of the result.
+    unsafe fn load_first_columns(values: *const f64, row: usize, count: usize) -> [Self; BLOCK];
     /// Loads one value of each of `LANES` rows.
     unsafe fn load_column(values: *const f64, row: usize) -> Self;
     /// Stores `LANES` rows, `row` values apart, of columns side by side.

@@ -87,6 +87,13 @@ impl Vector for Portable {
             }
             columns
         };
+        fn load_first_columns(values: *const f64, row: usize, count: usize) -> [Self; BLOCK] = {
+            let mut columns = [Self::splat(0.0); BLOCK];
+            for (index, column) in columns.iter_mut().enumerate().take(count) {
+                *column = Self::load_column(values.wrapping_add(index), row);
+            }
+            columns
+        };
         fn load_column(values: *const f64, row: usize) -> Self = Portable([*values, *values.add(row)]);
         fn store_columns(columns: [Self; COLUMNS], values: *mut f64, row: usize) = {
             for column in 0..COLUMNS {

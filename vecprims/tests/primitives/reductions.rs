@@ -36,6 +36,10 @@ fn rows_and_units_reduce_over_32_lanes() {
                 let mut out = vec![UNTOUCHED; expected.len()];
                 table.row_agg(op, rows, len, tile, TileMut::new(&mut out, 3));
                 assert_same(&out, &expected, || format!("row_{op} on {}, {rows} x {len}", table.isa()));
+                let neighbours: Vec<f64> = expected.iter().copied().step_by(3).take(rows).chain([UNTOUCHED]).collect();
+                let mut out = vec![UNTOUCHED; neighbours.len()];
+                table.row_agg(op, rows, len, tile, TileMut::new(&mut out, 1));
+                assert_same(&out, &neighbours, || format!("row_{op} side by side on {}, {rows} x {len}", table.isa()));
             }
         }
         for op in merging() {
@@ -49,7 +53,7 @@ fn rows_and_units_reduce_over_32_lanes() {
 }
 
 #[test]
-fn cumulative_aggregates_and_copies_go_along_the_row() {
+fn cumulative_aggregates_go_along_the_row() {
     cases(|rows, len, stride, values| {
         let (tile, out_row) = (Tile::new(values, stride), len + 2);
         let start = vec![UNTOUCHED; rows * out_row + 1];
@@ -68,14 +72,32 @@ fn cumulative_aggregates_and_copies_go_along_the_row() {
                 assert_same(&out, &expected, || format!("row_cum{op} on {}, {rows} x {len}", table.isa()));
             }
         }
-        let expected = in_place(&|run| run.to_vec());
-        for table in all_primitives() {
-            let mut out = start.clone();
-            table.copy(rows, len, tile, TileMut::new(&mut out, out_row));
-            assert_same(&out, &expected, || format!("vect_copy on {}, {rows} x {len}", table.isa()));
-            out.fill(UNTOUCHED);
-            table.stream(rows, len, tile, TileMut::new(&mut out, out_row));
-            assert_same(&out, &expected, || format!("streamed on {}, {rows} x {len}", table.isa()));
+    });
+}
+
+#[test]
+fn rows_are_copied_and_values_of_rows_repeated() {
+    cases(|rows, len, stride, values| {
+        // Rows that follow each other without a gap, and others; one row may serve for all.
+        for (a_row, out_row) in [(stride, len), (stride, len + 2), (0, len)] {
+            let tile = Tile::new(values, a_row);
+            let start = vec![UNTOUCHED; rows * out_row + 5];
+            let (mut copied, mut repeated) = (start.clone(), start.clone());
+            for index in 0..rows {
+                copied[index * out_row..][..len].copy_from_slice(row(values, index, a_row, len));
+                repeated[index * out_row..][..len].fill(values[index * a_row]);
+            }
+            for table in all_primitives() {
+                let mut out = start.clone();
+                table.copy(rows, len, tile, TileMut::new(&mut out, out_row));
+                assert_same(&out, &copied, || format!("vect_copy on {}, {rows} x {len}", table.isa()));
+                out.clone_from(&start);
+                table.stream(rows, len, tile, TileMut::new(&mut out, out_row));
+                assert_same(&out, &copied, || format!("streamed on {}, {rows} x {len}", table.isa()));
+                out.clone_from(&start);
+                table.spread(rows, len, tile, TileMut::new(&mut out, out_row));
+                assert_same(&out, &repeated, || format!("vect_spread on {}, {rows} x {len}", table.isa()));
+            }
         }
     });
 }

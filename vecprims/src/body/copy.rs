@@ -1,0 +1,122 @@
+//! Copies of rows, and one value per row repeated along it.
+//!
+//! Rows of few values are written to a gapless tile by whole registers: what a register writes beyond its row, the next
+//! rows overwrite. Only the last rows need masks.
+
+use super::column::{masks, prefetch_distance};
+use super::product::Rows;
+use crate::vector::Vector;
+
+/// Where the registers of a row come from.
+trait RowSource<V: Vector> {
+    /// Register `t` of a row; the lanes outside of the mask may hold anything.
+    ///
+    /// # Safety
+    /// As for [`crate::body`].
+    unsafe fn register(&self, row: usize, t: usize, mask: V::Mask) -> V;
+}
+
+/// Cells of a tile. Masked loads teach the hardware prefetchers nothing, so later rows are asked for.
+struct Cells {
+    rows: Rows,
+    ahead: usize,
+}
+
+impl<V: Vector> RowSource<V> for Cells {
+    #[inline(always)]
+    unsafe fn register(&self, row: usize, t: usize, mask: V::Mask) -> V {
+        let values = self.rows.pointer(row).wrapping_add(t * V::LANES);
+        // SAFETY: passed on to the caller; the mask ends with the row.
+        unsafe {
+            V::prefetch(values.wrapping_add(self.ahead));
+            V::load_first(values, mask)
+        }
+    }
+}
+
+/// One value for each row.
+struct Repeated(Rows);
+
+impl<V: Vector> RowSource<V> for Repeated {
+    #[inline(always)]
+    unsafe fn register(&self, row: usize, _: usize, _: V::Mask) -> V {
+        // SAFETY: passed on to the caller.
+        unsafe { V::splat(*self.0.pointer(row)) }
+    }
+}
+
+/// Writes a gapless tile of rows in `T` registers.
+#[inline(always)]
+unsafe fn write_rows<V: Vector, S: RowSource<V>, const T: usize>(rows: usize, len: usize, source: &S, out: *mut f64) {
+    // SAFETY: registers stay within the tile, in its last rows by masks.
+    unsafe {
+        let masks = masks::<V, T>(len);
+        let mut row = 0;
+        while row * len + T * V::LANES <= rows * len {
+            for t in 0..T {
+                V::store(source.register(row, t, masks[t]), out.add(row * len + t * V::LANES));
+            }
+            row += 1;
+        }
+        while row < rows {
+            for t in 0..T {
+                V::store_first(source.register(row, t, masks[t]), out.wrapping_add(row * len + t * V::LANES), masks[t]);
+            }
+            row += 1;
+        }
+    }
+}
+
+/// Writes a gapless tile of narrow rows, of at most four registers; says whether the rows were so narrow.
+#[inline(always)]
+unsafe fn write_narrow<V: Vector, S>(rows: usize, len: usize, source: &S, out: *mut f64) -> bool
+where
+    S: RowSource<V> + RowSource<V::Narrow>,
+{
+    // SAFETY: passed on to the caller; each instruction set has those with narrower registers.
+    unsafe {
+        if len <= V::Narrow::LANES {
+            write_rows::<V::Narrow, S, 1>(rows, len, source, out);
+            return true;
+        }
+        match len.div_ceil(V::LANES) {
+            1 => write_rows::<V, S, 1>(rows, len, source, out),
+            2 => write_rows::<V, S, 2>(rows, len, source, out),
+            3 => write_rows::<V, S, 3>(rows, len, source, out),
+            4 => write_rows::<V, S, 4>(rows, len, source, out),
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// `out[r, i] = a[r, i]`.
+#[inline(always)]
+pub(crate) unsafe fn copy<V: Vector>(rows: usize, len: usize, a: Rows, out: *mut f64, out_row: usize) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if out_row == len && write_narrow::<V, _>(rows, len, &Cells { rows: a, ahead: prefetch_distance(a.row) }, out) {
+            return;
+        }
+        for row in 0..rows {
+            std::ptr::copy_nonoverlapping(a.pointer(row), out.wrapping_add(row * out_row), len);
+        }
+    }
+}
+
+/// `out[r, i] = a[r]`.
+#[inline(always)]
+pub(crate) unsafe fn spread<V: Vector>(rows: usize, len: usize, a: Rows, out: *mut f64, out_row: usize) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if out_row == len && write_narrow::<V, _>(rows, len, &Repeated(a), out) {
+            return;
+        }
+        for row in 0..rows {
+            let value = *a.pointer(row);
+            for column in 0..len {
+                *out.add(row * out_row + column) = value;
+            }
+        }
+    }
+}
