@@ -45,13 +45,9 @@ macro_rules! for_each_family {
             UnaryFn UNARY (rows: usize, len: usize, a: *const f64, a_row: usize, out: *mut f64, out_row: usize) {
                 unary [K: Elementwise<1>] = elementwise::tile::<V, K, 1>(rows, len, [Operand::cells(a, a_row)], out, out_row);
                 row_cumulative [A: Aggregate] = rows::row_cumulative::<A>(rows, len, a, a_row, out, out_row);
-<<<<<<< HEAD
-                copy [] = rows::copy(rows, len, a, a_row, out, out_row);
-                stream [] = rows::stream::<V>(rows, len, a, a_row, out, out_row);
-=======
                 copy [] = copies::copy::<V>(rows, len, Rows::new(a, a_row), out, out_row);
+                stream [] = copies::stream::<V>(rows, len, Rows::new(a, a_row), out, out_row);
                 spread [] = copies::spread::<V>(rows, len, Rows::new(a, a_row), out, out_row);
->>>>>>> narrow7
             }
             BinaryFn BINARY (rows: usize, len: usize, a: *const f64, a_row: usize, b: *const f64, b_row: usize, out: *mut f64, out_row: usize) {
                 binary_vv [K: Elementwise<2>] = elementwise::tile::<V, K, 2>(rows, len, [Operand::cells(a, a_row), Operand::cells(b, b_row)], out, out_row);

@@ -86,19 +86,18 @@ impl Primitives {
         unsafe { (self.copy)(rows, len, a_values, a.row_stride, out_values, out.row_stride) }
     }
 
-<<<<<<< HEAD
     /// As [`Self::copy`], past the caches: for what is larger than these, and not read again soon.
     pub fn stream(&self, rows: usize, len: usize, a: Tile<'_>, mut out: TileMut<'_>) {
         let (a_values, out_values) = (a.covering(rows, len), out.covering(rows, len));
         // SAFETY: both tiles cover the extents, `out` is borrowed exclusively, and the table is this machine's.
         unsafe { (self.stream)(rows, len, a_values, a.row_stride, out_values, out.row_stride) }
-=======
+    }
+
     /// `out[r, i] = a[r, 0]` for `rows` rows of `len` values.
     pub fn spread(&self, rows: usize, len: usize, a: Tile<'_>, mut out: TileMut<'_>) {
         let (a_values, out_values) = (a.covering(rows, len.min(1)), out.covering(rows, len));
         // SAFETY: both tiles cover the extents, `out` is borrowed exclusively, and the table is this machine's.
         unsafe { (self.spread)(rows, len, a_values, a.row_stride, out_values, out.row_stride) }
->>>>>>> narrow7
     }
 
     /// The aggregate of the whole tile (no mean, no variance).

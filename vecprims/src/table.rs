@@ -21,12 +21,9 @@ pub struct Primitives {
     pub(crate) binary_sv: [BinaryFn; BinaryOp::ALL.len()],
     pub(crate) ternary: [TernaryFn; TernaryOp::ALL.len()],
     pub(crate) copy: UnaryFn,
-<<<<<<< HEAD
     /// For skeletons alone: generated code has no name for it.
     pub(crate) stream: UnaryFn,
-=======
     pub(crate) spread: UnaryFn,
->>>>>>> narrow7
     pub(crate) row_agg: [RowAggFn; AggOp::ALL.len()],
     pub(crate) row_cumulative: [UnaryFn; AggOp::ALL.len()],
     pub(crate) full_agg: [FullAggFn; AggOp::ALL.len()],
@@ -91,11 +88,8 @@ macro_rules! define_isa {
                 binary_sv: binary_entries!(binary_sv),
                 ternary: ternary_entries!(ternary),
                 copy,
-<<<<<<< HEAD
                 stream,
-=======
                 spread,
->>>>>>> narrow7
                 row_agg: aggregate_entries!(row_agg),
                 row_cumulative: aggregate_entries!(row_cumulative),
                 full_agg: aggregate_entries!(full_agg),

@@ -120,3 +120,24 @@ pub(crate) unsafe fn spread<V: Vector>(rows: usize, len: usize, a: Rows, out: *m
         }
     }
 }
+
+/// Copies each row past the caches: the lines of `out` are written as a whole, and so need not be read before.
+#[inline(always)]
+pub(crate) unsafe fn stream<V: Vector>(rows: usize, len: usize, a: Rows, out: *mut f64, out_row: usize) {
+    for row in 0..rows {
+        let (a, out) = (a.pointer(row), out.wrapping_add(row * out_row));
+        let before = out.align_offset(V::LANES * size_of::<f64>()).min(len);
+        let whole = (len - before) / V::LANES * V::LANES;
+        // SAFETY: passed on to the caller; from `before` on `out` is aligned to registers.
+        unsafe {
+            std::ptr::copy_nonoverlapping(a, out, before);
+            for start in (before..before + whole).step_by(V::LANES) {
+                V::stream(V::load(a.add(start)), out.add(start));
+            }
+            let done = before + whole;
+            std::ptr::copy_nonoverlapping(a.add(done), out.add(done), len - done);
+        }
+    }
+    // SAFETY: the caller runs on the instruction set of `V`.
+    unsafe { V::end_stream() };
+}
