@@ -68,6 +68,24 @@ fn plans_beyond_the_limit_are_refused() {
     assert!(matches!(&result, Err(BackendError::Limit { what, .. }) if what.contains("20003 nodes")), "{result:?}");
 }
 
+/// Expression (2): a range of columns and a product have one length under two names, and still share their loops. For narrow
+/// rows these are two runs; the range is copied and the row sums are repeated once.
+#[test]
+fn vectors_of_one_length_share_loops() {
+    let expression_2 = plan(
+        "cplan row col_agg_b1_t sparse_safe=true {\nin0 = matrix\nin1 = matrix\nin2 = matrix\n%0 = main\n\
+         %1 = vect_mat_mult %0, in1\n%2 = side_row in2[0:4]\n%3 = mult %1, %2\n%4 = row_agg.sum %3\n%5 = mult %2, %4\n\
+         %6 = minus %3, %5\nout %6 left=%0\n}",
+    );
+    let compiled = with_prims(PrimMode::Auto).compile(&expression_2).unwrap();
+    let of_dense_rows = ["vect_mat_mult", "vect_copy", "row_sum", "vect_spread", "outer_mult_add"];
+    assert_eq!(compiled.info.called_symbols[..5], of_dense_rows);
+    let text = compiled.info.llvm_ir.unwrap();
+    let dense = text.split("define void @").find(|function| function.starts_with("genexec_dense")).unwrap();
+    assert_eq!(dense.matches("call void @vect_copy").count(), 1);
+    assert_eq!(dense.matches("\nrows_done").count(), 2);
+}
+
 /// Each row sum waits for the one before, so none share a loop.
 #[test]
 fn plans_of_many_loops_become_calls() {

@@ -162,11 +162,10 @@ impl<'a> Binding<'a> {
         self.longest_computed_vector().max(if self.reads_main { self.cols } else { 0 })
     }
 
-    /// About how many values a unit holds for each row: those of inputs by row, and of two vectors that are computed.
-    pub(crate) fn values_per_row(&self) -> usize {
+    /// The values of all inputs by row, for each row.
+    pub(crate) fn inputs_per_row(&self) -> usize {
         let sides = self.sides.iter().flatten().filter(|side| side.role == Role::Row).map(|side| side.cols);
-        let main = if self.reads_main { self.cols } else { 0 };
-        sides.sum::<usize>().saturating_add(main).saturating_add(2 * self.longest_computed_vector())
+        sides.fold(if self.reads_main { self.cols } else { 0 }, usize::saturating_add)
     }
 
     /// Cells of the main input; `None` beyond what can be addressed.

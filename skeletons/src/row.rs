@@ -47,8 +47,8 @@ fn visited<'a>(operator: &'a Operator<'_>) -> Option<VisitedRows<'a>> {
     }
 }
 
-/// Up to so many values per row, all of them count for the rows of a unit, not the widest vector alone: then units have
-/// rows enough for everything that happens once for each.
+/// Up to so many values per row, those of all inputs count for the rows of a unit, not the widest vector alone: then units
+/// have rows enough for everything that happens once for each.
 const NARROW_ROW: usize = 64;
 
 /// The length from which on computed vectors decide how many rows a unit has.
@@ -96,7 +96,7 @@ impl<'a> Row<'a> {
             }
             visited => {
                 let rows = self.visited_rows();
-                let widest = binding.widest_row().max(binding.values_per_row().min(NARROW_ROW));
+                let widest = binding.widest_row().max(binding.inputs_per_row().min(NARROW_ROW));
                 let has_long_vectors = self.keeps_no_vector() && binding.longest_computed_vector() >= LONG_VECTOR;
                 let partition = DensePartition::whole_rows(rows, binding.cols, widest, has_long_vectors, blocks);
                 Work::Tiles(partition, visited)
