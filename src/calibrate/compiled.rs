@@ -11,8 +11,8 @@ use fuseline_runtime::{Mode, Statistics, Variables};
 const CHAIN: usize = 24;
 /// All operations per cell: the last product and the sum, too.
 const OPERATIONS: usize = CHAIN + 2;
-/// Cells of its matrix, which stays in the second-level cache of every thread.
-const CELLS_PER_THREAD: usize = 32_768;
+/// Cells of a block, the work of one thread, which stay in its second-level cache.
+const BLOCK_CELLS: usize = 32_768;
 /// Columns of the matrix of short rows.
 const SHORT: usize = 8;
 /// The statistics' names of the operators that the scripts run.
@@ -24,7 +24,7 @@ const REPEATS: usize = 100;
 
 /// What scripts told.
 pub(super) struct Compiled {
-    /// Floating-point operations per second of all threads.
+    /// Floating-point operations per second of one thread.
     pub(super) arithmetic: Sample,
     /// Seconds to start a basic operator.
     pub(super) start_basic: Sample,
@@ -70,7 +70,6 @@ impl CompiledRounds {
     pub(super) fn add(&mut self) -> Result<(), Error> {
         let gen_options = options(Mode::Gen);
         let threads = gen_options.threads();
-        let cells = CELLS_PER_THREAD * threads;
         self.basic.push(per_operator(&run(&options(Mode::Base), &tiny_basic_script())?, BASIC)?);
         let tiny = run(&gen_options, &tiny_script())?;
         let start = per_operator(&tiny, FUSED)?;
@@ -78,16 +77,15 @@ impl CompiledRounds {
         let [one_block, blocks] = [1, threads].map(|count| run(&gen_options, &block_script(count)));
         let parallel = (per_operator(&blocks?, FUSED)? - per_operator(&one_block?, FUSED)?).max(0.0);
         self.parallel.push(parallel);
-        let start = start + if threads > 1 { parallel } else { 0.0 };
-        let chain = run(&gen_options, &arithmetic_script(threads))?;
+        let chain = run(&gen_options, &arithmetic_script())?;
         let seconds = (per_operator(&chain, FUSED)? - start).max(1e-9);
-        self.rates.push((OPERATIONS * cells) as f64 / seconds);
-        let by_row = |script: &str, rows: usize| -> Result<f64, Error> {
-            let seconds = per_operator(&run(&gen_options, script)?, BY_ROWS)? - start;
-            Ok(seconds.max(0.0) * threads as f64 / rows as f64)
-        };
-        self.short_rows.push(by_row(&short_rows_script(cells / SHORT), cells / SHORT)?);
-        self.sparse_rows.push(by_row(&sparse_rows_script(cells), cells)?);
+        self.rates.push((OPERATIONS * BLOCK_CELLS) as f64 / seconds);
+        let by_rows = |script: &str| per_operator(&run(&gen_options, script)?, BY_ROWS);
+        let rows = BLOCK_CELLS / SHORT;
+        self.short_rows.push((by_rows(&short_rows_script(rows))? - start).max(0.0) / rows as f64);
+        let rows = BLOCK_CELLS * threads;
+        let seconds = (by_rows(&sparse_rows_script(rows))? - start - parallel).max(0.0);
+        self.sparse_rows.push(seconds * threads as f64 / rows as f64);
         self.compile.extend([&tiny, &chain].map(per_compilation));
         Ok(())
     }
@@ -145,7 +143,7 @@ fn tiny_basic_script() -> String {
 
 /// A sum over so many blocks of cells.
 fn block_script(blocks: usize) -> String {
-    let rows = CELLS_PER_THREAD * blocks / 64;
+    let rows = BLOCK_CELLS * blocks / 64;
     format!("X = rand(rows={rows}, cols=64, seed=1)\nfor (i in 1:{REPEATS}) {{\n  s = sum(X * (X + i))\n}}\n")
 }
 
@@ -167,8 +165,8 @@ fn chain_script(x: &str, rows: usize, cols: usize) -> String {
 }
 
 /// The sum of a polynomial, by Horner's rule.
-fn arithmetic_script(threads: usize) -> String {
-    let rows = CELLS_PER_THREAD * threads / 64;
+fn arithmetic_script() -> String {
+    let rows = BLOCK_CELLS / 64;
     let polynomial = (1..CHAIN / 2).fold("(X * 0.5 + 0.25)".to_owned(), |inner, _| format!("({inner} * X + 0.5)"));
     format!("X = rand(rows={rows}, cols=64, seed=1)\nfor (i in 1:{REPEATS}) {{\n  s = sum({polynomial} * i)\n}}\n")
 }

@@ -135,15 +135,16 @@ struct Results {
 
 impl Results {
     fn add_compiled(&mut self, compiled: &compiled::Compiled) {
-        let mut add = |name: &str, unit: &'static str, all: Sample| {
-            self.measurements.push(Measurement { name: name.into(), unit, one_thread: None, all_threads: Some(all) });
+        let mut add_both = |name: &str, unit: &'static str, one_thread: Option<Sample>, all_threads: Option<Sample>| {
+            self.measurements.push(Measurement { name: name.into(), unit, one_thread, all_threads });
         };
-        add("arithmetic of fused operators", "GFLOP/s", compiled.arithmetic.scaled(1e-9));
+        add_both("arithmetic of fused operators", "GFLOP/s", Some(compiled.arithmetic.scaled(1e-9)), None);
+        add_both("two products with short rows", "ns", Some(compiled.short_row.scaled(1e9)), None);
+        let mut add = |name: &str, unit: &'static str, sample: Sample| add_both(name, unit, None, Some(sample));
         add("start of a basic operator", "us", compiled.start_basic.scaled(1e6));
         add("start of a fused operator", "us", compiled.start_fused.scaled(1e6));
         add("start of threads", "us", compiled.start_parallel.scaled(1e6));
-        add("two products with short rows", "ns", compiled.short_row.scaled(1e9));
-        add("the same, rows of one non-zero", "ns", compiled.sparse_row.scaled(1e9));
+        add("two products with rows of one non-zero", "ns", compiled.sparse_row.scaled(1e9));
         add("compilation of a fused operator", "ms", compiled.compile.scaled(1e3));
     }
 
@@ -187,9 +188,9 @@ impl Results {
             }),
             memory: levels[3],
             compute: ComputeRates {
-                arithmetic: compiled.arithmetic.median / threads as f64,
+                arithmetic: compiled.arithmetic.median,
                 division: per_thread("quotients"),
-                function: per_thread("functions (exp)"),
+                function: per_thread("functions"),
                 product: per_thread("products of rows"),
                 matrix_product: per_thread("matrix products"),
                 random: per_thread("random values"),

@@ -2,6 +2,7 @@
 //! turn with them.
 
 mod operators;
+mod plans;
 mod scatter;
 mod statistics;
 
@@ -37,6 +38,7 @@ struct Script<'a> {
 
 /// An operator with both times.
 struct Point {
+    class: String,
     operator: String,
     text: String,
     on: String,
@@ -44,24 +46,34 @@ struct Point {
 }
 
 pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
-    let points = measure(scale, rounds);
+    let (mut points, machine) = measure(scale, rounds);
+    let plans = plans::measure(scale, rounds, &machine);
+    points.extend(plans.iter().flat_map(plans::Measured::points));
     vec![
         Part::heading("The cost model against measurement"),
         Part::text(
             "What the cost model predicts of operators, planning for this machine as it is calibrated in turn with them, \
              beside what they take when they run again and again, compiled beforehand: expressions of every template over \
-             shapes, densities and ranks, fused as far as possible, and basic operators. *ratio* is predicted over \
+             shapes, densities and ranks, fused as far as possible, basic operators, and the operators of the algorithms, those \
+             of one name together. *ratio* is predicted over \
              measured time; the error is its distance from 1.",
         ),
         fit(&points),
         scatter::plot(&points),
         Part::text("The operators whose predictions are furthest off, in either direction:"),
         worst(&points),
+        Part::heading("Plans by the cost model"),
+        Part::text(
+            "The algorithms with the plans that the cost model chooses for this machine as it was calibrated just now, and \
+             for the default machine, the heuristics' plans, and hand-coded operators, in turn: medians. *slowdown* is the \
+             largest ratio of the time of *Gen, calibrated* to that of another one.",
+        ),
+        plans::table(&plans),
     ]
 }
 
 /// Measures all operators and the machine in turn, then asks for the prices on that machine.
-fn measure(scale: Scale, rounds: usize) -> Vec<Point> {
+fn measure(scale: Scale, rounds: usize) -> (Vec<Point>, Machine) {
     let families = families(scale);
     let data: Vec<Data> = families.iter().map(|family| Data::generate(&family.data)).collect();
     let first = Session::new(options(Mode::Base, Machine::default())).expect("a session");
@@ -93,6 +105,7 @@ fn measure(scale: Scale, rounds: usize) -> Vec<Point> {
         for (name, hitter) in predicted.heavy_hitters.iter().filter(|(_, hitter)| hitter.predicted_seconds > 0.0) {
             let measured = &script.measured[name];
             points.push(Point {
+                class: class(name, &script.family.on),
                 operator: name.clone(),
                 text: script.text.to_owned(),
                 on: script.family.on.clone(),
@@ -103,7 +116,7 @@ fn measure(scale: Scale, rounds: usize) -> Vec<Point> {
             });
         }
     }
-    points
+    (points, machine)
 }
 
 /// What is written is what runs.
@@ -140,16 +153,13 @@ impl Script<'_> {
     }
 }
 
-impl Point {
-    /// The template of a fused operator with the format of its main input, or that it is a basic one.
-    fn class(&self) -> String {
-        let name = self.operator.strip_prefix("spoof(").and_then(|name| name.strip_suffix(')'));
-        let format = if self.on.contains("sparse") { "sparse" } else { "dense" };
-        match name {
-            Some("outer") => "outer".to_owned(),
-            Some(template) => format!("{template}, {format}"),
-            None => format!("basic, {format}"),
-        }
+/// The template of a fused operator with the format of its main input, or that it is a basic one.
+fn class(operator: &str, on: &str) -> String {
+    let format = if on.contains("sparse") { "sparse" } else { "dense" };
+    match operator.strip_prefix("spoof(").and_then(|name| name.strip_suffix(')')) {
+        Some("outer") => "outer".to_owned(),
+        Some(template) => format!("{template}, {format}"),
+        None => format!("basic, {format}"),
     }
 }
 
@@ -157,7 +167,7 @@ impl Point {
 fn fit(points: &[Point]) -> Part {
     let mut classes: BTreeMap<String, Vec<Pair>> = BTreeMap::new();
     for point in points {
-        classes.entry(point.class()).or_default().push(point.times);
+        classes.entry(point.class.clone()).or_default().push(point.times);
     }
     let all = points.iter().map(|point| point.times).collect();
     let rows = classes.into_iter().chain([("all".to_owned(), all)]).map(|(class, pairs)| {

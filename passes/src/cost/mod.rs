@@ -5,9 +5,11 @@
 //! cluster (`constraints`). Refinements of the paper's model:
 //!
 //! * A matrix moves at the bandwidth of the cache level that holds all of it: small intermediates never leave the cache.
-//! * Classes of operations have different rates; every operator takes a moment to start, and so does each row that a
-//!   product or an aggregation takes in, which decides where rows are short.
-//! * Sparse matrices count with their stored bytes, a visit of each non-zero, and the dense cells fetched for these.
+//! * Classes of operations have different rates; every operator takes a moment to start, so do threads that share its
+//!   work, and each row that a product or an aggregation takes in, which decides where rows are short.
+//! * Sparse matrices count with their stored bytes, a visit of each row and non-zero, and the dense cells fetched for
+//!   these; new ones with a store of each non-zero.
+//! * Outer operators over dense cells multiply factors in tiles, at the rate of matrix products.
 //! * Sparse-safe Cell operators are scaled like Outer ones: the main input and the factors are read whole, while
 //!   computation and other inputs of its size scale with the main input's sparsity.
 //! * A value of fewer cells inside of a Cell operator is computed once per cell of the main input.

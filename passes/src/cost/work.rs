@@ -1,5 +1,5 @@
 //! The computation of operators: floating-point operations by class, runs that products and aggregations start, and
-//! visits of non-zeros.
+//! visits and stores of non-zeros.
 
 use super::sparsity::{cells, sparsity};
 use crate::machine::{Machine, OperationClass};
