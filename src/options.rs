@@ -36,7 +36,7 @@ impl Default for BackendKind {
 
 impl BackendKind {
     /// What runs code that is finished and nothing else, so that times are those of the code.
-    pub(crate) fn for_measurement() -> Self {
+    pub fn for_measurement() -> Self {
         match BackendKind::default() {
             BackendKind::Tiered => BackendKind::Llvm,
             other => other,

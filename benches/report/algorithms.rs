@@ -93,6 +93,16 @@ pub(crate) fn section(scale: Scale, rounds: usize, is_wanted: impl Fn(&str) -> b
     ]
 }
 
+/// Visits each algorithm on its data, with what prepares its script in a session.
+pub(crate) fn each(scale: Scale, mut visit: impl FnMut(&str, &dyn for<'s> Fn(&'s Session) -> PreparedScript<'s>)) {
+    for workload in workloads(scale, 1) {
+        let data = Data::generate(&workload.data);
+        visit(&format!("{}, {}", workload.name, workload.on), &|session| {
+            prepare(session, &workload, &workload.script, &data)
+        });
+    }
+}
+
 /// The same script for every size of data.
 fn workloads(scale: Scale, rounds: usize) -> Vec<Workload> {
     let workload = |name, (on, data): (String, String), script: &str, scans, paper_hits| Workload {

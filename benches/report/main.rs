@@ -3,7 +3,7 @@
 //!
 //! `./x bench` or `cargo bench --bench report -- [--full] [SECTION]...`. The quick form takes a few minutes, on smaller
 //! inputs, and writes into the target folder; `--full` writes `docs/benchmarks.md`, `docs/benchmarks.html` and the plots.
-//! With names of sections (machine, operators, patterns, footprint, algorithms) or of a workload nothing but these is measured,
+//! With names of sections (machine, operators, patterns, footprint, model, algorithms) or of a workload nothing but these is measured,
 //! and their tables are printed.
 
 mod algorithms;
@@ -19,8 +19,11 @@ mod host;
 #[path = "../support/lines.rs"]
 mod lines;
 mod machine;
+mod model;
 mod operators;
 mod patterns;
+#[path = "../support/points.rs"]
+mod points;
 mod rounds;
 #[path = "../support/svg.rs"]
 mod svg;
@@ -54,6 +57,9 @@ fn main() {
     #[cfg(any(feature = "llvm22", feature = "llvm19"))]
     if is_wanted("footprint") {
         add(footprint::section(scale, rounds.min(5)));
+    }
+    if is_wanted("model") {
+        add(model::section(scale, rounds));
     }
     add(algorithms::section(scale, rounds.min(5), |name| is_wanted("algorithms") || is_wanted(name)));
     println!("{}", folder.join("benchmarks.md").display());

@@ -13,7 +13,7 @@ use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_ir::hop::{HopDag, OperatorId};
-use fuseline_ir::{DataType, Value};
+use fuseline_ir::{DataType, SizeInfo, Value};
 use fuseline_passes::cost::Predictions;
 use fuseline_passes::fused::{self, fuse_by_hand, search_sorted};
 use fuseline_passes::joint::{Chosen, choose};
@@ -171,6 +171,12 @@ fn signature(dag: &HopDag, variables: &Variables, size_variables: &BTreeSet<Stri
     Signature(dag.reads().filter_map(|(_, name)| Some((name, variables.get(name)?))).map(of).collect())
 }
 
+/// The size of a value; where its format is dense it counts as having no zeros.
+fn expected_size(value: &RuntimeValue) -> SizeInfo {
+    let size = value.size();
+    SizeInfo { nnz: size.nnz.or(size.cells()), ..size }
+}
+
 fn environment(
     dag: &HopDag,
     variables: &Variables,
@@ -180,7 +186,7 @@ fn environment(
     let facts = |name: &str, value: &RuntimeValue| match value {
         RuntimeValue::Scalar(scalar) if size_variables.contains(name) => VariableFacts::scalar(scalar.clone()),
         value => VariableFacts {
-            size: value.size(),
+            size: expected_size(value),
             origin: origins.get(name).copied(),
             ..VariableFacts::of_type(value.data_type())
         },

@@ -11,8 +11,8 @@ use fuseline_runtime::{Mode, Statistics, Variables};
 const CHAIN: usize = 24;
 /// All operations per cell: the last product and the sum, too.
 const OPERATIONS: usize = CHAIN + 2;
-/// Cells of its matrix, which stays in the second-level cache of every thread.
-const CELLS_PER_THREAD: usize = 32_768;
+/// Cells of a block, the work of one thread, which stay in its second-level cache.
+const BLOCK_CELLS: usize = 32_768;
 /// Columns of the matrix of short rows.
 const SHORT: usize = 8;
 /// The statistics' names of the operators that the scripts run.
@@ -24,14 +24,18 @@ const REPEATS: usize = 100;
 
 /// What scripts told.
 pub(super) struct Compiled {
-    /// Floating-point operations per second of all threads.
+    /// Floating-point operations per second of one thread.
     pub(super) arithmetic: Sample,
     /// Seconds to start a basic operator.
     pub(super) start_basic: Sample,
     /// Seconds to start a fused operator.
     pub(super) start_fused: Sample,
+    /// Seconds to share the work of a fused operator among threads.
+    pub(super) start_parallel: Sample,
     /// Seconds of one thread for a row of [`SHORT`] values, with which there are two products.
     pub(super) short_row: Sample,
+    /// The same for a row of a sparse matrix with about one non-zero.
+    pub(super) sparse_row: Sample,
     /// Seconds to compile a fused operator.
     pub(super) compile: Sample,
 }
@@ -42,35 +46,62 @@ impl Compiled {
     pub(super) fn run_seconds(&self, products: f64) -> f64 {
         ((self.short_row.median - (4 * SHORT) as f64 / products) / 2.0).max(0.0)
     }
+
+    /// Seconds to begin a row of a sparse matrix: what two products with a row of hardly any non-zero take.
+    pub(super) fn sparse_row_seconds(&self, run: f64, non_zero: f64) -> f64 {
+        (self.sparse_row.median - 2.0 * run - non_zero).max(0.0)
+    }
 }
 
-/// Runs the scripts in turn, round after round.
-pub(super) fn measure(rounds: usize) -> Result<Compiled, Error> {
-    let gen_options = options(Mode::Gen);
-    let threads = gen_options.threads();
-    let cells = CELLS_PER_THREAD * threads;
-    let [mut rates, mut basic, mut fused, mut short_rows, mut compile] = [const { Vec::new() }; 5];
-    for _ in 0..rounds {
-        let tiny_basic = run(&options(Mode::Base), &tiny_script())?;
-        let start_basic = per_operator(&tiny_basic, BASIC)?;
-        let tiny_fused = run(&gen_options, &tiny_script())?;
-        let start_fused = per_operator(&tiny_fused, FUSED)?;
-        let chain = run(&gen_options, &arithmetic_script(threads))?;
-        let seconds = (per_operator(&chain, FUSED)? - start_fused).max(1e-9);
-        rates.push((OPERATIONS * cells) as f64 / seconds);
-        let rows = per_operator(&run(&gen_options, &short_rows_script(threads))?, BY_ROWS)? - start_fused;
-        short_rows.push(rows.max(0.0) * (threads * SHORT) as f64 / cells as f64);
-        basic.push(start_basic);
-        fused.push(start_fused);
-        compile.extend([&tiny_fused, &chain].map(per_compilation));
+/// What the scripts told, by round.
+#[derive(Debug, Default)]
+pub(super) struct CompiledRounds {
+    rates: Vec<f64>,
+    basic: Vec<f64>,
+    fused: Vec<f64>,
+    parallel: Vec<f64>,
+    short_rows: Vec<f64>,
+    sparse_rows: Vec<f64>,
+    compile: Vec<f64>,
+}
+
+impl CompiledRounds {
+    /// Runs each script once.
+    pub(super) fn add(&mut self) -> Result<(), Error> {
+        let gen_options = options(Mode::Gen);
+        let threads = gen_options.threads();
+        self.basic.push(per_operator(&run(&options(Mode::Base), &tiny_basic_script())?, BASIC)?);
+        let tiny = run(&gen_options, &tiny_script())?;
+        let start = per_operator(&tiny, FUSED)?;
+        self.fused.push(start);
+        let [one_block, blocks] = [1, threads].map(|count| run(&gen_options, &block_script(count)));
+        let parallel = (per_operator(&blocks?, FUSED)? - per_operator(&one_block?, FUSED)?).max(0.0);
+        self.parallel.push(parallel);
+        let chain = run(&gen_options, &arithmetic_script())?;
+        let seconds = (per_operator(&chain, FUSED)? - start).max(1e-9);
+        self.rates.push((OPERATIONS * BLOCK_CELLS) as f64 / seconds);
+        let by_rows = |script: &str| per_operator(&run(&gen_options, script)?, BY_ROWS);
+        let rows = BLOCK_CELLS / SHORT;
+        self.short_rows.push((by_rows(&short_rows_script(rows))? - start).max(0.0) / rows as f64);
+        let rows = BLOCK_CELLS * threads;
+        let seconds = (by_rows(&sparse_rows_script(rows))? - start - parallel).max(0.0);
+        self.sparse_rows.push(seconds * threads as f64 / rows as f64);
+        self.compile.extend([&tiny, &chain].map(per_compilation));
+        Ok(())
     }
-    Ok(Compiled {
-        arithmetic: Sample::of(rates),
-        start_basic: Sample::of(basic),
-        start_fused: Sample::of(fused),
-        short_row: Sample::of(short_rows),
-        compile: Sample::of(compile),
-    })
+
+    /// The medians of all rounds.
+    pub(super) fn summary(&self) -> Compiled {
+        Compiled {
+            arithmetic: Sample::of(self.rates.clone()),
+            start_basic: Sample::of(self.basic.clone()),
+            start_fused: Sample::of(self.fused.clone()),
+            start_parallel: Sample::of(self.parallel.clone()),
+            short_row: Sample::of(self.short_rows.clone()),
+            sparse_row: Sample::of(self.sparse_rows.clone()),
+            compile: Sample::of(self.compile.clone()),
+        }
+    }
 }
 
 /// Nothing is simplified, so that what is written is what runs.
@@ -105,18 +136,37 @@ fn tiny_script() -> String {
     format!("X = rand(rows=4, cols=4, seed=1)\nfor (i in 1:{REPEATS}) {{\n  s = sum(X * X * (X + i))\n}}\n")
 }
 
+/// A product of a tiny matrix, after which threads wait for the next iteration.
+fn tiny_basic_script() -> String {
+    format!("X = rand(rows=4, cols=4, seed=1)\nfor (i in 1:{REPEATS}) {{\n  Y = X * i\n}}\n")
+}
+
+/// A sum over so many blocks of cells.
+fn block_script(blocks: usize) -> String {
+    let rows = BLOCK_CELLS * blocks / 64;
+    format!("X = rand(rows={rows}, cols=64, seed=1)\nfor (i in 1:{REPEATS}) {{\n  s = sum(X * (X + i))\n}}\n")
+}
+
 /// Two products with a matrix of short rows, in one pass over them.
-fn short_rows_script(threads: usize) -> String {
-    let rows = CELLS_PER_THREAD * threads / SHORT;
+fn short_rows_script(rows: usize) -> String {
+    chain_script(&format!("rand(rows={rows}, cols={SHORT}, seed=1)"), rows, SHORT)
+}
+
+/// The same with rows of one non-zero on average.
+fn sparse_rows_script(rows: usize) -> String {
+    chain_script(&format!("rand(rows={rows}, cols=64, sparsity={}, seed=1)", 1.0 / 64.0), rows, 64)
+}
+
+fn chain_script(x: &str, rows: usize, cols: usize) -> String {
     format!(
-        "X = rand(rows={rows}, cols={SHORT}, seed=1)\nv = rand(rows={SHORT}, cols=1, seed=2)\n\
+        "X = {x}\nv = rand(rows={cols}, cols=1, seed=2)\n\
          for (i in 1:{REPEATS}) {{\n  v = t(X) %*% (X %*% v) / {rows}\n}}\n"
     )
 }
 
 /// The sum of a polynomial, by Horner's rule.
-fn arithmetic_script(threads: usize) -> String {
-    let rows = CELLS_PER_THREAD * threads / 64;
+fn arithmetic_script() -> String {
+    let rows = BLOCK_CELLS / 64;
     let polynomial = (1..CHAIN / 2).fold("(X * 0.5 + 0.25)".to_owned(), |inner, _| format!("({inner} * X + 0.5)"));
     format!("X = rand(rows={rows}, cols=64, seed=1)\nfor (i in 1:{REPEATS}) {{\n  s = sum({polynomial} * i)\n}}\n")
 }

@@ -6,7 +6,7 @@ use crate::error::Error;
 use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
 use fuseline_kernels::{self as operators, Density, KernelContext, Operand, Primitives, RandomParameters};
 use fuseline_matrix::{Buffer, BufferPool, Csr, CsrRows, Dense, MatrixBlock};
-use fuseline_vecprims::{Isa, Tile, TileMut, primitives};
+use fuseline_vecprims::{Form, Isa, Tile, TileMut, primitives};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::hint::black_box;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,8 +17,13 @@ const ROW: usize = 1024;
 const MEMORY_BYTES: f64 = 192e6;
 /// The most bytes that are streamed, however large the caches are.
 const MOST_BYTES: f64 = 1e9;
-/// Rows and columns of the factors of a matrix product.
-const PRODUCT: usize = 512;
+/// Rows and columns of the factors of a matrix product, and of the matrix that is transposed.
+const PRODUCT: usize = 1000;
+/// Bytes that count as being in the cache that threads share, in second-level caches.
+const SHARED_FACTOR: f64 = 8.0;
+/// The functions that stand for all: the cheapest ones in proportion to their operations, and one that is dearer, so that
+/// plans are wary of computing functions again.
+const FUNCTIONS: [UnaryOp; 3] = [UnaryOp::Exp, UnaryOp::Log, UnaryOp::NormalCdf];
 /// Rows of the random matrix, which stays in the caches.
 const RANDOM_ROWS: usize = 128;
 /// Rows of the sparse matrix.
@@ -31,6 +36,7 @@ const FRESH_ROWS: usize = 5120;
 const PAGE: usize = 4096;
 
 /// What a number of threads works with.
+#[derive(Debug)]
 pub(super) struct Kernels {
     threads: usize,
     pool: ThreadPool,
@@ -86,8 +92,9 @@ impl Kernels {
         for (level, name) in LEVELS.into_iter().enumerate() {
             probes.push(self.write(level, &format!("write {name}")));
         }
-        probes.extend([self.functions(), self.random(), self.products(), self.matrix_products()]);
-        probes.extend([self.visit(), self.gather(), self.fresh_page()]);
+        probes.extend([self.functions(), self.quotients(), self.random(), self.transposition()]);
+        probes.extend([self.products(), self.matrix_products()]);
+        probes.extend([self.visit(), self.store(), self.gather(), self.fresh_page()]);
         probes
     }
 
@@ -99,7 +106,8 @@ impl Kernels {
     fn rows(&self, level: usize) -> usize {
         let bytes = match cache_bytes().get(level) {
             Some(&cache) if level < 2 => usable_share(cache),
-            Some(&cache) => usable_share(cache) / self.threads as f64,
+            // What other cores use, too, is not filled by one matrix.
+            Some(&cache) => usable_share(cache).min(SHARED_FACTOR * cache_bytes()[1]) / self.threads as f64,
             None => f64::INFINITY,
         };
         let most = self.streams[0].lock().unwrap_or_else(PoisonError::into_inner).len() / ROW;
@@ -138,28 +146,52 @@ impl Kernels {
     }
 
     fn functions(&self) -> Probe<'_> {
-        let passes = passes(1);
-        let flops = UnaryOp::Exp.flops() * (self.threads * passes * ROW) as f64;
-        Probe::rate("functions (exp)", "GFLOP/s", flops, move || {
+        let passes = passes(FUNCTIONS.len());
+        let flops = FUNCTIONS.iter().map(|op| op.flops()).sum::<f64>() * (self.threads * passes * ROW) as f64;
+        Probe::rate("functions", "GFLOP/s", flops, move || {
             self.on_streams(|values| {
                 for _ in 0..passes {
-                    self.table.unary(UnaryOp::Exp, 1, ROW, Tile::new(&self.source, ROW), TileMut::new(values, ROW));
+                    for op in FUNCTIONS {
+                        self.table.unary(op, 1, ROW, Tile::new(&self.source, ROW), TileMut::new(values, ROW));
+                    }
                 }
             });
         })
     }
 
-    /// Rows times a matrix of few columns, as the operators of the Row template do.
-    fn products(&self) -> Probe<'_> {
-        let (rows, len, cols) = (16, 64, 8);
+    fn quotients(&self) -> Probe<'_> {
         let passes = passes(1);
-        let flops = (2 * self.threads * passes * rows * len * cols) as f64;
+        let flops = BinaryOp::Div.flops() * (self.threads * passes * ROW) as f64;
+        Probe::rate("quotients", "GFLOP/s", flops, move || {
+            self.on_streams(|values| {
+                let source = Tile::new(&self.source, ROW);
+                for _ in 0..passes {
+                    self.table.binary(BinaryOp::Div, Form::VectVect, 1, ROW, source, source, TileMut::new(values, ROW));
+                }
+            });
+        })
+    }
+
+    fn transposition(&self) -> Probe<'_> {
+        let [matrix, _] = &self.factors;
+        Probe::rate("transposed cells", "G/s", (PRODUCT * PRODUCT) as f64, move || {
+            black_box(operators::transpose(&self.context(&self.recycled), matrix));
+        })
+    }
+
+    /// Rows times a matrix of few columns, and their transposition times the result, as operators of the Row template do.
+    fn products(&self) -> Probe<'_> {
+        let (rows, len, cols) = (16, 64, 4);
+        let passes = passes(1);
+        let flops = (4 * self.threads * passes * rows * len * cols) as f64;
         Probe::rate("products of rows", "GFLOP/s", flops, move || {
             self.on_streams(|values| {
                 let (input, output) = values.split_at_mut(rows * len);
+                let (product, sums) = output.split_at_mut(rows * cols);
                 for _ in 0..passes {
                     let (left, right) = (Tile::new(input, len), Tile::new(&self.source, len));
-                    self.table.vect_mat_mult(rows, len, cols, left, right, TileMut::new(output, cols));
+                    self.table.vect_mat_mult(rows, len, cols, left, right, TileMut::new(product, cols));
+                    self.table.outer_mult_add(rows, len, cols, left, Tile::new(product, cols), TileMut::new(sums, len));
                 }
             });
         })
@@ -195,9 +227,19 @@ impl Kernels {
         })
     }
 
+    /// A sparse matrix times a number, which is a new sparse matrix.
+    fn store(&self) -> Probe<'_> {
+        self.by_non_zero("store of a non-zero", move || {
+            let sparse = Operand::Matrix(&self.sparse);
+            black_box(
+                operators::binary(&self.context(&self.recycled), BinaryOp::Mult, sparse, Operand::Scalar(2.0)).ok(),
+            );
+        })
+    }
+
     /// A sparse matrix times a dense one, cell by cell, beyond the caches.
     fn gather(&self) -> Probe<'_> {
-        self.by_non_zero("visit with a dense cell", move || {
+        self.by_non_zero("store with a dense cell", move || {
             let [sparse, dense] = [&self.sparse, &self.dense].map(Operand::Matrix);
             black_box(operators::binary(&self.context(&self.recycled), BinaryOp::Mult, sparse, dense).ok());
         })

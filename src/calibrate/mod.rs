@@ -16,12 +16,14 @@ pub use rounds::Sample;
 
 use crate::error::Error;
 use crate::options::machine_threads;
+use compiled::CompiledRounds;
 use fuseline_passes::machine::{
     Bandwidth, Cache, ComputeRates, Machine, OneTimeCosts, PAGE_BYTES, SparseAccess, StartCosts,
 };
 use hardware::{cache_bytes, usable_share};
 use kernels::Kernels;
-use rounds::{Probe, measure};
+use rounds::{Probe, Rounds};
+
 use std::fmt::Write as _;
 
 /// How many rounds are enough on a machine that does little else.
@@ -55,15 +57,73 @@ pub struct Calibration {
 /// # Errors
 /// The backend cannot serve on this machine, or there are no threads.
 pub fn calibrate(rounds: usize) -> Result<Calibration, Error> {
-    let rounds = rounds.max(1);
-    let threads = machine_threads();
-    let kernels = [Kernels::new(1)?, Kernels::new(threads)?];
-    let mut results = Results { measurements: Vec::new() };
-    results.add_kernels(&kernels, threads, rounds);
-    let compiled = compiled::measure(rounds)?;
-    let machine = results.machine(&compiled, threads);
-    results.add_compiled(&compiled);
-    Ok(Calibration { machine, measurements: results.measurements })
+    let mut calibrator = Calibrator::new()?;
+    for _ in 0..rounds.max(1) {
+        calibrator.round()?;
+    }
+    Ok(calibrator.finish())
+}
+
+/// A calibration in progress, for those who measure other things in turn with it.
+#[derive(Debug)]
+pub struct Calibrator {
+    /// With one thread, and with all of them if there are more.
+    kernels: Vec<Kernels>,
+    kernel_rounds: Rounds,
+    compiled: CompiledRounds,
+}
+
+impl Calibrator {
+    /// Prepares what is measured.
+    ///
+    /// # Errors
+    /// The backend cannot serve on this machine, or there are no threads.
+    pub fn new() -> Result<Self, Error> {
+        let counts = match machine_threads() {
+            1 => vec![1],
+            threads => vec![1, threads],
+        };
+        let kernels = counts.into_iter().map(Kernels::new).collect::<Result<Vec<_>, _>>()?;
+        let kernel_rounds = Rounds::new(&mut probes(&kernels));
+        Ok(Calibrator { kernels, kernel_rounds, compiled: CompiledRounds::default() })
+    }
+
+    /// Measures everything once.
+    ///
+    /// # Errors
+    /// A script of the calibration fails.
+    pub fn round(&mut self) -> Result<(), Error> {
+        self.kernel_rounds.add(&mut probes(&self.kernels));
+        self.compiled.add()
+    }
+
+    /// What the rounds found, of which there was at least one.
+    pub fn finish(&self) -> Calibration {
+        let mut results = Results { measurements: self.kernel_measurements() };
+        let compiled = self.compiled.summary();
+        let machine = results.machine(&compiled, machine_threads());
+        results.add_compiled(&compiled);
+        Calibration { machine, measurements: results.measurements }
+    }
+
+    fn kernel_measurements(&self) -> Vec<Measurement> {
+        let samples = self.kernel_rounds.samples();
+        let probes = self.kernels[0].probes();
+        let (one_thread, all_threads) = (&samples[..probes.len()], &samples[samples.len() - probes.len()..]);
+        let pairs = probes.iter().zip(one_thread.iter().zip(all_threads));
+        pairs
+            .map(|(probe, (&one, &all))| Measurement {
+                name: probe.name.clone(),
+                unit: probe.unit,
+                one_thread: Some(one),
+                all_threads: Some(all),
+            })
+            .collect()
+    }
+}
+
+fn probes(kernels: &[Kernels]) -> Vec<Probe<'_>> {
+    kernels.iter().flat_map(Kernels::probes).collect()
 }
 
 /// The names of the measurements that a machine is made of.
@@ -74,30 +134,17 @@ struct Results {
 }
 
 impl Results {
-    /// Measures all kernels with one and with all threads, in alternating rounds.
-    fn add_kernels(&mut self, kernels: &[Kernels; 2], threads: usize, rounds: usize) {
-        let mut probes: Vec<Probe<'_>> = Vec::new();
-        for kernels in &kernels[..if threads > 1 { 2 } else { 1 }] {
-            probes.extend(kernels.probes());
-        }
-        let samples = measure(&mut probes, rounds);
-        let per_count = samples.len() / if threads > 1 { 2 } else { 1 };
-        for (index, probe) in probes.iter().take(per_count).enumerate() {
-            let sample = |round: usize| samples.get(round * per_count + index).copied();
-            let (one, all) = (sample(0), if threads > 1 { sample(1) } else { sample(0) });
-            let (name, unit) = (probe.name.clone(), probe.unit);
-            self.measurements.push(Measurement { name, unit, one_thread: one, all_threads: all });
-        }
-    }
-
     fn add_compiled(&mut self, compiled: &compiled::Compiled) {
-        let mut add = |name: &str, unit: &'static str, all: Sample| {
-            self.measurements.push(Measurement { name: name.into(), unit, one_thread: None, all_threads: Some(all) });
+        let mut add_both = |name: &str, unit: &'static str, one_thread: Option<Sample>, all_threads: Option<Sample>| {
+            self.measurements.push(Measurement { name: name.into(), unit, one_thread, all_threads });
         };
-        add("arithmetic of fused operators", "GFLOP/s", compiled.arithmetic.scaled(1e-9));
+        add_both("arithmetic of fused operators", "GFLOP/s", Some(compiled.arithmetic.scaled(1e-9)), None);
+        add_both("two products with short rows", "ns", Some(compiled.short_row.scaled(1e9)), None);
+        let mut add = |name: &str, unit: &'static str, sample: Sample| add_both(name, unit, None, Some(sample));
         add("start of a basic operator", "us", compiled.start_basic.scaled(1e6));
         add("start of a fused operator", "us", compiled.start_fused.scaled(1e6));
-        add("two products with short rows", "ns", compiled.short_row.scaled(1e9));
+        add("start of threads", "us", compiled.start_parallel.scaled(1e6));
+        add("two products with rows of one non-zero", "ns", compiled.sparse_row.scaled(1e9));
         add("compilation of a fused operator", "ms", compiled.compile.scaled(1e3));
     }
 
@@ -129,27 +176,37 @@ impl Results {
         let capacities = cache_bytes();
         let per_thread = |name: &str| 1e9 * self.all_threads(name) / threads as f64;
         let seconds = |name: &str| self.one_thread(name) * 1e-9;
+        // The write is priced by its bytes.
+        let moved = 1.0 / per_thread("transposed cells") - 8.0 * threads as f64 / levels[2].write;
+        let run = compiled.run_seconds(per_thread("products of rows"));
+        let non_zero = seconds("visit of a non-zero");
         Machine {
             caches: std::array::from_fn(|level| Cache {
-                capacity: usable_share(capacities[level]),
+                // Threads that share the work bring their second-level caches along.
+                capacity: usable_share(capacities[level]) * if level == 1 { threads as f64 } else { 1.0 },
                 bandwidth: levels[level],
             }),
             memory: levels[3],
             compute: ComputeRates {
-                arithmetic: compiled.arithmetic.median / threads as f64,
-                function: per_thread("functions (exp)"),
+                arithmetic: compiled.arithmetic.median,
+                division: per_thread("quotients"),
+                function: per_thread("functions"),
                 product: per_thread("products of rows"),
                 matrix_product: per_thread("matrix products"),
                 random: per_thread("random values"),
+                reorganization: 1.0 / moved.max(1e-12),
             },
             sparse: SparseAccess {
-                non_zero: seconds("visit of a non-zero"),
-                gather: (seconds("visit with a dense cell") - seconds("visit of a non-zero")).max(0.0),
+                non_zero,
+                gather: (seconds("store with a dense cell") - seconds("store of a non-zero")).max(0.0),
+                row: compiled.sparse_row_seconds(run, non_zero),
+                store: (seconds("store of a non-zero") - non_zero).max(0.0),
             },
             start: StartCosts {
                 basic: compiled.start_basic.median,
                 fused: compiled.start_fused.median,
-                run: compiled.run_seconds(per_thread("products of rows")),
+                parallel: compiled.start_parallel.median,
+                run,
             },
             once: OneTimeCosts {
                 compile: compiled.compile.median,

@@ -63,24 +63,36 @@ impl<'a> Probe<'a> {
     }
 }
 
-/// Measures everything in turn, round after round.
-pub(super) fn measure(probes: &mut [Probe<'_>], rounds: usize) -> Vec<Sample> {
-    let repeats: Vec<usize> = probes
-        .iter_mut()
-        .map(|probe| {
+/// What is measured in turn, round after round: how often each probe runs in a round, and what it gave.
+#[derive(Debug)]
+pub(super) struct Rounds {
+    repeats: Vec<usize>,
+    values: Vec<Vec<f64>>,
+}
+
+impl Rounds {
+    /// Finds how often each of these probes runs in a round.
+    pub(super) fn new(probes: &mut [Probe<'_>]) -> Self {
+        let repeats = probes.iter_mut().map(|probe| {
             // The first run warms up.
             probe.seconds(1);
             (LEAST_SECONDS / probe.seconds(1).max(1e-9)).ceil().clamp(1.0, 1e6) as usize
-        })
-        .collect();
-    let mut values = vec![Vec::with_capacity(rounds); probes.len()];
-    for _ in 0..rounds {
-        for (index, probe) in probes.iter_mut().enumerate() {
-            let seconds = probe.seconds(repeats[index]);
-            values[index].push((probe.result)(seconds));
+        });
+        Rounds { repeats: repeats.collect(), values: vec![Vec::new(); probes.len()] }
+    }
+
+    /// One round of the same probes.
+    pub(super) fn add(&mut self, probes: &mut [Probe<'_>]) {
+        for ((probe, &repeats), values) in probes.iter_mut().zip(&self.repeats).zip(&mut self.values) {
+            let seconds = probe.seconds(repeats);
+            values.push((probe.result)(seconds));
         }
     }
-    values.into_iter().map(Sample::of).collect()
+
+    /// What each probe gave in all rounds, at least one.
+    pub(super) fn samples(&self) -> Vec<Sample> {
+        self.values.iter().cloned().map(Sample::of).collect()
+    }
 }
 
 #[cfg(test)]
@@ -105,7 +117,10 @@ mod tests {
             }
         };
         let mut probes = ['a', 'b'].map(|name| Probe::rate("", "", 1.0, slow(name)));
-        assert_eq!(measure(&mut probes, 2).len(), 2);
+        let mut rounds = Rounds::new(&mut probes);
+        rounds.add(&mut probes);
+        rounds.add(&mut probes);
+        assert_eq!(rounds.samples().len(), 2);
         drop(probes);
         assert_eq!(order.into_inner().into_iter().collect::<String>(), "aabbabab");
     }

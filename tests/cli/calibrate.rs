@@ -15,7 +15,7 @@ fn a_calibration_is_printed_kept_and_used() {
     }
     assert!(finished.stdout.ends_with("written to machine.json\n"), "{}", finished.stdout);
     let file: Value = serde_json::from_str(&folder.read("machine.json")).expect("calibrations are JSON");
-    assert_eq!(file["version"], 2);
+    assert_eq!(file["version"], 3);
     let bandwidth = file["machine"]["memory"]["read"].as_f64().expect("a rate");
     assert!((1e8..1e13).contains(&bandwidth), "{bandwidth}");
     let output = folder.script("print(sum(matrix(2, 3, 3) * 2))", &["--machine", "machine.json"]).quiet();

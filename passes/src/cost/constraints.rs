@@ -53,7 +53,7 @@ impl CostModel {
             start: cluster.start,
             write: cluster.write_time(vector.output),
             read: vector.inputs.iter().map(read).sum(),
-            compute: vector.work.seconds(&self.machine) / cluster.workers as f64,
+            compute: vector.work.seconds(&self.machine, self.machine.threads as f64) / cluster.workers as f64,
             once: 0.0,
         }
     }

@@ -5,9 +5,11 @@
 //! cluster (`constraints`). Refinements of the paper's model:
 //!
 //! * A matrix moves at the bandwidth of the cache level that holds all of it: small intermediates never leave the cache.
-//! * Classes of operations have different rates; every operator takes a moment to start, and so does each row that a
-//!   product or an aggregation takes in, which decides where rows are short.
-//! * Sparse matrices count with their stored bytes, a visit of each non-zero, and the dense cells fetched for these.
+//! * Classes of operations have different rates; every operator takes a moment to start, so do threads that share its
+//!   work, and each row that a product or an aggregation takes in, which decides where rows are short.
+//! * Sparse matrices count with their stored bytes, a visit of each row and non-zero, and the dense cells fetched for
+//!   these; new ones with a store of each non-zero.
+//! * Outer operators over dense cells multiply factors in tiles, at the rate of matrix products.
 //! * Sparse-safe Cell operators are scaled like Outer ones: the main input and the factors are read whole, while
 //!   computation and other inputs of its size scale with the main input's sparsity.
 //! * A value of fewer cells inside of a Cell operator is computed once per cell of the main input.
@@ -32,8 +34,11 @@ pub use prediction::Predictions;
 pub use sparsity::{DENSE_SPARSITY, UNKNOWN_DRIVER_SPARSITY, bytes, bytes_of};
 pub(crate) use sparsity::{driver_sparsity, inputs_by_cell, is_driver, iteration_space, sparse_driver, sparsity};
 pub use vector::{CostVector, InputRead, cost_vector};
-pub(crate) use vector::{multi_aggregate_vector, output_bytes, stored_non_zeros};
+pub(crate) use vector::{multi_aggregate_vector, output_bytes, reads_values_alone, stored_non_zeros};
 pub use work::Work;
+
+/// Up to this many cells an operator is the work of one thread.
+const BLOCK_CELLS: f64 = 32768.0;
 
 /// A basic operator (without template, one member) or fused operator, as a plan has it.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,20 +149,27 @@ impl CostModel {
 
     fn local_terms(&self, is_fused: bool, vector: &CostVector) -> CostTerms {
         let machine = &self.machine;
-        let gather = machine.sparse.gather / machine.threads as f64;
-        let read = |input: &InputRead| {
-            let whole = machine.read_part_time(input.bytes, input.bytes);
-            machine.read_part_time(input.touched, input.bytes).max(input.gathers * gather).min(whole)
-        };
         let is_scalar = vector.inputs.is_empty() && vector.output <= vector::SCALAR_BYTES;
         if is_scalar {
             return CostTerms::FREE;
         }
+        let is_shared = vector.cells > BLOCK_CELLS && machine.threads > 1;
+        let threads = if is_shared { machine.threads as f64 } else { 1.0 };
+        let gather = machine.sparse.gather / threads;
+        let read = |input: &InputRead| {
+            let whole = machine.read_part_time(input.bytes, input.bytes);
+            machine.read_part_time(input.touched, input.bytes).max(input.gathers * gather).min(whole)
+        };
+        let start = match is_fused {
+            true if is_shared => machine.start.fused + machine.start.parallel,
+            true => machine.start.fused,
+            false => machine.start.basic,
+        };
         CostTerms {
-            start: if is_fused { machine.start.fused } else { machine.start.basic },
+            start,
             write: machine.local_write_time(vector.output),
             read: vector.inputs.iter().map(read).sum(),
-            compute: vector.work.seconds(machine),
+            compute: vector.work.seconds(machine, threads),
             once: 0.0,
         }
     }

@@ -4,11 +4,21 @@ use super::Operator;
 use super::sparsity::{bytes, bytes_of, cells, driver_sparsity, iteration_space, sparse_driver, sparsity};
 use super::work::{Work, basic_class, cell_flops, cell_runs, flops, fused_class, runs};
 use crate::machine::OperationClass;
-use crate::template::Context;
+use crate::template::{Context, untransposed};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
+use fuseline_ir::ops::Direction;
 use smallvec::SmallVec;
+
+/// From this share of cells on, Outer operators compute the products of factors in tiles.
+const TILED_SPARSITY: f64 = 1.0 / 3.0;
+
+/// Ranges of columns of a sparse matrix, each of which meets all rows, in which Outer operators compute `t(W) %*% U`.
+const LEFT_RANGES: f64 = 16.0;
+
+/// Blocks of a product of matrices have so many times the cells of other operators.
+const PRODUCT_BLOCK: f64 = 8.0;
 
 /// Bytes of a scalar.
 pub(super) const SCALAR_BYTES: f64 = 8.0;
@@ -26,6 +36,8 @@ pub struct CostVector {
     pub sparsity: f64,
     /// The input whose zeros it skips, so that `sparsity` is its.
     pub driver: Option<HopId>,
+    /// The cells that decide whether threads share the work.
+    pub cells: f64,
 }
 
 impl CostVector {
@@ -51,20 +63,37 @@ pub struct InputRead {
 /// What the operator writes, computes and reads; `None` for an Outer operator without a driver, which is impossible.
 pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVector> {
     let output = output_bytes(context, operator.root);
-    let Some(template) = operator.template.filter(|&template| template != TemplateType::Row) else {
+    let is_by_cell = matches!(context.hop(operator.root).op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_));
+    if operator.template.map_or(!is_by_cell, |template| template == TemplateType::Row) {
         return Some(whole_inputs(context, operator, output));
-    };
+    }
     let space = iteration_space(context, &operator.members, operator.root);
-    let could_exploit = template == TemplateType::Outer
+    let is_outer = operator.template == Some(TemplateType::Outer);
+    let could_exploit = is_outer
         || operator.inputs.iter().any(|&id| sparsity(context, id) < 1.0 && context.hop(id).size.same_dims(&space));
     let driver = could_exploit
         .then(|| sparse_driver(context, &operator.members, &[operator.root], &operator.inputs, &space))
         .flatten();
-    let scale = match (template, driver) {
-        (TemplateType::Outer, driver) => driver_sparsity(context, driver?),
-        (_, driver) => driver.map_or(1.0, |driver| sparsity(context, driver)),
+    let scale = match driver {
+        driver if is_outer => driver_sparsity(context, driver?),
+        driver => driver.map_or(1.0, |driver| sparsity(context, driver)),
     };
-    Some(over_cells(context, &operator.members, &operator.inputs, &space, (driver, scale), output))
+    let is_tiled = is_outer && scale >= TILED_SPARSITY;
+    let mut vector =
+        over_cells(context, &operator.members, &operator.inputs, &space, (driver, scale), output, is_tiled);
+    if operator.template.is_none() {
+        vector.work.stored = stored_non_zeros(context, operator.root);
+    }
+    if is_outer && is_left_product(context, operator.root) {
+        vector.work.sparse_rows *= LEFT_RANGES;
+    }
+    Some(vector)
+}
+
+/// Whether the operator is `t(W) %*% U`.
+fn is_left_product(context: &Context<'_>, id: HopId) -> bool {
+    let hop = context.hop(id);
+    hop.op == HopOp::MatMul && untransposed(context.dag, hop.inputs[0]).is_some()
 }
 
 /// Bytes that the operator with this root writes.
@@ -82,30 +111,49 @@ pub(crate) fn multi_aggregate_vector(
 ) -> CostVector {
     let driver = sparse_driver(context, members, roots, inputs, space);
     let scale = driver.map_or(1.0, |driver| sparsity(context, driver));
-    over_cells(context, members, inputs, space, (driver, scale), SCALAR_BYTES * roots.len() as f64)
+    over_cells(context, members, inputs, space, (driver, scale), SCALAR_BYTES * roots.len() as f64, false)
 }
 
 /// A basic operator, or one over rows: every input is read whole.
 fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> CostVector {
-    let is_fused = operator.members.len() > 1;
+    let is_fused = operator.template.is_some();
     let mut work = Work::default();
     for &id in &operator.members {
         // A transpose inside of an operator is read through.
-        if is_fused && matches!(context.hop(id).op, HopOp::Reorg(_)) {
+        if operator.members.len() > 1 && matches!(context.hop(id).op, HopOp::Reorg(_)) {
             continue;
         }
-        let class = if operator.template.is_some() { fused_class(context, id) } else { basic_class(context, id) };
+        let class = if is_fused { fused_class(context, id) } else { basic_class(context, id) };
         work.add(class, flops(context, id));
         if class != OperationClass::MatrixProduct {
-            work.runs += runs(context, id, operator.template.is_some());
+            work.runs += runs(context, id, is_fused);
         }
     }
     let inputs = matrices(context, &operator.inputs, |_| 1.0);
-    work.non_zeros = non_zeros(context, &inputs);
-    CostVector { output, work, inputs, sparsity: 1.0, driver: None }
+    let root = context.hop(operator.root);
+    if is_fused || !reads_values_alone(&root.op) {
+        work.non_zeros = non_zeros(context, &inputs);
+    }
+    let cells = if is_fused {
+        work.sparse_rows = inputs.iter().map(|read| stored_rows(context, read.id)).sum();
+        inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES
+    } else {
+        work.stored = stored_non_zeros(context, operator.root);
+        match basic_class(context, operator.root) {
+            OperationClass::MatrixProduct => cells(&root.size) / PRODUCT_BLOCK,
+            _ => inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES,
+        }
+    };
+    CostVector { output, work, inputs, sparsity: 1.0, driver: None, cells }
 }
 
-/// An operator over the cells of `space` that a driver is not zero at, a share `scale` of them.
+/// Whether a basic operator runs over the stored values of a sparse matrix wherever these belong.
+pub(crate) fn reads_values_alone(op: &HopOp) -> bool {
+    matches!(op, HopOp::AggUnary(_, Direction::Full | Direction::Row))
+}
+
+/// An operator over the cells of `space` that a driver is not zero at, a share `scale` of them; products of factors are
+/// computed one by one, or in tiles.
 fn over_cells(
     context: &Context<'_>,
     members: &[HopId],
@@ -113,19 +161,24 @@ fn over_cells(
     space: &SizeInfo,
     (driver, scale): (Option<HopId>, f64),
     output: f64,
+    is_tiled: bool,
 ) -> CostVector {
     let mut work = Work::default();
     for &id in members {
-        work.add(fused_class(context, id), cell_flops(context, id, space, scale));
+        let class = if is_tiled { basic_class(context, id) } else { fused_class(context, id) };
+        work.add(class, cell_flops(context, id, space, scale));
         work.runs += cell_runs(context, id, space, scale);
     }
-    let is_visited_in_part = |id: HopId| Some(id) != driver && context.hop(id).size.same_dims(space);
+    // What is sparse is walked through, whichever of its non-zeros meet those of the driver.
+    let is_visited_in_part =
+        |id: HopId| Some(id) != driver && context.hop(id).size.same_dims(space) && sparsity(context, id) == 1.0;
     let mut inputs = matrices(context, inputs, |id| if is_visited_in_part(id) { scale } else { 1.0 });
-    for read in inputs.iter_mut().filter(|read| read.touched < read.bytes && sparsity(context, read.id) == 1.0) {
+    for read in inputs.iter_mut().filter(|read| read.touched < read.bytes) {
         read.gathers = cells(space) * scale;
     }
     work.non_zeros = non_zeros(context, &inputs);
-    CostVector { output, work, inputs, sparsity: scale, driver }
+    work.sparse_rows = inputs.iter().map(|read| stored_rows(context, read.id)).sum();
+    CostVector { output, work, inputs, sparsity: scale, driver, cells: cells(space) * scale }
 }
 
 /// The matrices among some inputs, each of which is read to a share.
@@ -141,6 +194,11 @@ fn matrices(context: &Context<'_>, inputs: &[HopId], share: impl Fn(HopId) -> f6
 fn non_zeros(context: &Context<'_>, inputs: &[InputRead]) -> f64 {
     let share = |read: &InputRead| if read.bytes > 0.0 { read.touched / read.bytes } else { 0.0 };
     inputs.iter().map(|read| stored_non_zeros(context, read.id) * share(read)).sum()
+}
+
+/// The rows of a matrix in a sparse format; zero for a dense one.
+fn stored_rows(context: &Context<'_>, id: HopId) -> f64 {
+    if sparsity(context, id) < 1.0 { context.hop(id).size.rows.unwrap_or(0) as f64 } else { 0.0 }
 }
 
 /// The non-zeros of a matrix in a sparse format; zero for a dense one.

@@ -1,12 +1,12 @@
 //! The computation of operators: floating-point operations by class, runs that products and aggregations start, and
-//! visits of non-zeros.
+//! visits and stores of non-zeros.
 
 use super::sparsity::{cells, sparsity};
 use crate::machine::{Machine, OperationClass};
 use crate::template::{Context, is_inner_product, literal_sequence, untransposed};
 use fuseline_ir::SizeInfo;
-use fuseline_ir::hop::{DataGenOp, HopId, HopOp, NaryOp};
-use fuseline_ir::ops::{Direction, Lowering};
+use fuseline_ir::hop::{DataGenOp, HopId, HopOp, NaryOp, ReorgOp};
+use fuseline_ir::ops::{BinaryOp, Direction, Lowering};
 
 /// Up to this many columns (or rows) a product with a matrix runs row after row.
 const FEW_COLUMNS: u64 = 8;
@@ -16,10 +16,14 @@ const FEW_COLUMNS: u64 = 8;
 pub struct Work {
     /// Floating-point operations, by the position of their class in [`OperationClass::ALL`].
     by_class: [f64; OperationClass::ALL.len()],
-    /// Runs of values that products and aggregations start: mostly one per row, or per cell of a product.
+    /// Runs of values that products and aggregations start: one per row, or per cell of an outer product.
     pub runs: f64,
     /// Non-zeros visited.
     pub non_zeros: f64,
+    /// Rows of sparse matrices that are begun.
+    pub sparse_rows: f64,
+    /// Non-zeros stored with a pattern of their own.
+    pub stored: f64,
 }
 
 impl Work {
@@ -38,12 +42,12 @@ impl Work {
         self.by_class[class as usize] += flops;
     }
 
-    /// Seconds of all threads of a machine.
-    pub fn seconds(&self, machine: &Machine) -> f64 {
-        let flops =
-            OperationClass::ALL.into_iter().map(|class| machine.local_compute_time(class, self.flops_of(class)));
-        let runs = self.runs * machine.start.run / machine.threads as f64;
-        flops.sum::<f64>() + machine.local_visit_time(self.non_zeros) + runs
+    /// Seconds of this many threads of a machine.
+    pub fn seconds(&self, machine: &Machine, threads: f64) -> f64 {
+        let flops = OperationClass::ALL.into_iter().map(|class| self.flops_of(class) / machine.compute.of(class));
+        let sparse = &machine.sparse;
+        let visits = self.non_zeros * sparse.non_zero + self.sparse_rows * sparse.row + self.stored * sparse.store;
+        (flops.sum::<f64>() + visits + self.runs * machine.start.run) / threads
     }
 }
 
@@ -54,13 +58,22 @@ pub(super) fn fused_class(context: &Context<'_>, id: HopId) -> OperationClass {
         _ => OperationClass::Arithmetic,
     };
     match &context.hop(id).op {
+        HopOp::Binary(BinaryOp::Div) => OperationClass::Division,
+        HopOp::Binary(BinaryOp::Pow) if is_square(context, id) => OperationClass::Arithmetic,
         HopOp::Unary(op) => of_lowering(op.lowering()),
         HopOp::Binary(op) | HopOp::Outer(op) => of_lowering(op.lowering()),
         HopOp::Ternary(op) => of_lowering(op.lowering()),
         HopOp::MatMul => OperationClass::Product,
         HopOp::DataGen(DataGenOp::Rand) => OperationClass::Random,
+        HopOp::Reorg(ReorgOp::Transpose) => OperationClass::Reorganization,
         _ => OperationClass::Arithmetic,
     }
+}
+
+/// Whether a power is a square, which is a multiplication.
+fn is_square(context: &Context<'_>, power: HopId) -> bool {
+    let exponent = context.hop(power).inputs[1];
+    matches!(&context.hop(exponent).op, HopOp::Literal(value) if value.as_f64() == Some(2.0))
 }
 
 /// The class of an operator by itself.
@@ -83,6 +96,7 @@ pub(super) fn dense_flops(context: &Context<'_>, id: HopId) -> f64 {
     let input = || cells(&context.hop(hop.inputs[0]).size);
     match &hop.op {
         HopOp::Unary(op) if hop.is_matrix() => op.flops() * output,
+        HopOp::Binary(BinaryOp::Pow) if hop.is_matrix() && is_square(context, id) => output,
         HopOp::Binary(op) | HopOp::Outer(op) if hop.is_matrix() => op.flops() * output,
         HopOp::Ternary(op) if hop.is_matrix() => op.flops() * output,
         HopOp::Nary(NaryOp::Min | NaryOp::Max | NaryOp::Plus) => hop.inputs.len() as f64 * output,
@@ -93,30 +107,27 @@ pub(super) fn dense_flops(context: &Context<'_>, id: HopId) -> f64 {
     }
 }
 
-/// Floating-point operations of an operator by itself, sparse operands of products and aggregates exploited.
+/// Floating-point operations of an operator by itself, sparse operands of products, aggregates and transposes exploited.
 pub(super) fn flops(context: &Context<'_>, id: HopId) -> f64 {
     let hop = context.hop(id);
     match hop.op {
-        HopOp::MatMul | HopOp::AggUnary(..) => dense_flops(context, id) * sparsity(context, hop.inputs[0]),
+        HopOp::MatMul | HopOp::AggUnary(..) | HopOp::Reorg(_) => {
+            dense_flops(context, id) * sparsity(context, hop.inputs[0])
+        }
         _ => dense_flops(context, id),
     }
 }
 
-/// The runs that an operator by itself, or as a member of one over rows, starts: one per row that is aggregated, and with
-/// each row of a product as many as it is wide or long, whichever is less. A vector is a single run, and so is a matrix
-/// that is aggregated as a whole, unless the operator goes by rows.
+/// The runs that an operator by itself, or as a member of one over rows, starts: one per row that is multiplied or
+/// aggregated. A matrix that is aggregated as a whole is a single run, unless the operator goes by rows.
 pub(super) fn runs(context: &Context<'_>, id: HopId, is_by_rows: bool) -> f64 {
     let hop = context.hop(id);
-    let size = |id: HopId| context.hop(id).size;
-    let count = |dimension: Option<u64>| dimension.unwrap_or(0) as f64;
+    let rows = |id: HopId| context.hop(id).size.rows.unwrap_or(0) as f64;
     match hop.op {
         HopOp::MatMul if is_inner_product(context, id) => 0.0,
-        HopOp::MatMul => match untransposed(context.dag, hop.inputs[0]) {
-            Some(left) => count(size(left).rows) * count(hop.size.rows).min(count(hop.size.cols)),
-            None => count(hop.size.rows) * count(size(hop.inputs[1]).rows).min(count(hop.size.cols)),
-        },
+        HopOp::MatMul => rows(untransposed(context.dag, hop.inputs[0]).unwrap_or(hop.inputs[0])),
         HopOp::AggUnary(_, Direction::Full) if !is_by_rows => 0.0,
-        HopOp::AggUnary(..) if size(hop.inputs[0]).is_matrix() => count(size(hop.inputs[0]).rows),
+        HopOp::AggUnary(..) => rows(hop.inputs[0]),
         _ => 0.0,
     }
 }

@@ -31,8 +31,10 @@ pub struct Cache {
 /// Classes of operations that run at different rates. Within a class the table of operations weighs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum OperationClass {
-    /// What processors have instructions for.
+    /// What processors have fast instructions for.
     Arithmetic,
+    /// Quotients.
+    Division,
     /// `exp`, `log` and the like.
     Function,
     /// Products inside of fused operators, and those of matrices with few columns: row after row.
@@ -41,16 +43,20 @@ pub enum OperationClass {
     MatrixProduct,
     /// Drawing random values.
     Random,
+    /// Moving cells to other places, one by one: transposing.
+    Reorganization,
 }
 
 impl OperationClass {
     /// All of them, by index.
-    pub const ALL: [OperationClass; 5] = [
+    pub const ALL: [OperationClass; 7] = [
         OperationClass::Arithmetic,
+        OperationClass::Division,
         OperationClass::Function,
         OperationClass::Product,
         OperationClass::MatrixProduct,
         OperationClass::Random,
+        OperationClass::Reorganization,
     ];
 }
 
@@ -59,6 +65,8 @@ impl OperationClass {
 pub struct ComputeRates {
     /// Of [`OperationClass::Arithmetic`].
     pub arithmetic: f64,
+    /// Of [`OperationClass::Division`], in the flops of the table of operations.
+    pub division: f64,
     /// Of [`OperationClass::Function`], in the flops of the table of operations.
     pub function: f64,
     /// Of [`OperationClass::Product`].
@@ -67,22 +75,34 @@ pub struct ComputeRates {
     pub matrix_product: f64,
     /// Of [`OperationClass::Random`]: values per second.
     pub random: f64,
+    /// Of [`OperationClass::Reorganization`]: cells per second.
+    pub reorganization: f64,
 }
 
 impl ComputeRates {
     /// The same rate for every class.
     pub fn uniform(rate: f64) -> Self {
-        ComputeRates { arithmetic: rate, function: rate, product: rate, matrix_product: rate, random: rate }
+        ComputeRates {
+            arithmetic: rate,
+            division: rate,
+            function: rate,
+            product: rate,
+            matrix_product: rate,
+            random: rate,
+            reorganization: rate,
+        }
     }
 
     /// The rate of a class.
     pub fn of(&self, class: OperationClass) -> f64 {
         match class {
             OperationClass::Arithmetic => self.arithmetic,
+            OperationClass::Division => self.division,
             OperationClass::Function => self.function,
             OperationClass::Product => self.product,
             OperationClass::MatrixProduct => self.matrix_product,
             OperationClass::Random => self.random,
+            OperationClass::Reorganization => self.reorganization,
         }
     }
 }
@@ -94,6 +114,10 @@ pub struct SparseAccess {
     pub non_zero: f64,
     /// Fetching the cell of a dense matrix that belongs to a non-zero of another matrix.
     pub gather: f64,
+    /// Beginning a row, however few non-zeros it has.
+    pub row: f64,
+    /// Storing a non-zero of a new matrix whose pattern is not that of another one.
+    pub store: f64,
 }
 
 /// Seconds to start an operator, however small.
@@ -103,6 +127,8 @@ pub struct StartCosts {
     pub basic: f64,
     /// A fused operator.
     pub fused: f64,
+    /// Sharing the work of a fused operator among threads, where it is of several blocks.
+    pub parallel: f64,
     /// Within an operator, a run of values that a product or an aggregation takes in one by one: mostly a row. Adding up
     /// what the lanes of the processor hold, and the loop around it, are nearly all of it for short rows. In seconds of
     /// one thread.
@@ -157,8 +183,8 @@ impl Machine {
             caches: [Cache { capacity: 0.0, bandwidth: memory }; 3],
             memory,
             compute: ComputeRates::uniform(flops),
-            sparse: SparseAccess { non_zero: 0.0, gather: 0.0 },
-            start: StartCosts { basic: 0.0, fused: 0.0, run: 0.0 },
+            sparse: SparseAccess { non_zero: 0.0, gather: 0.0, row: 0.0, store: 0.0 },
+            start: StartCosts { basic: 0.0, fused: 0.0, parallel: 0.0, run: 0.0 },
             once: OneTimeCosts { compile: 0.0, fresh_page: 0.0 },
             threads: 1,
             memory_budget: None,
@@ -194,7 +220,7 @@ impl Machine {
         bytes / self.bandwidth(bytes).write
     }
 
-    /// Seconds in which this machine computes so many floating-point operations.
+    /// Seconds in which all threads of this machine compute so many floating-point operations.
     pub fn local_compute_time(&self, class: OperationClass, flops: f64) -> f64 {
         flops / (self.compute.of(class) * self.threads as f64)
     }
@@ -241,12 +267,13 @@ impl Machine {
         let is_rate = |rate: f64| rate.is_finite() && rate > 0.0;
         let is_cost = |cost: f64| cost.is_finite() && cost >= 0.0;
         let capacities = self.caches.map(|cache| cache.capacity);
-        let starts = [self.start.basic, self.start.fused, self.start.run];
-        let costs = [self.sparse.non_zero, self.sparse.gather, self.once.compile, self.once.fresh_page];
+        let starts = [self.start.basic, self.start.fused, self.start.parallel, self.start.run];
+        let sparse = [self.sparse.non_zero, self.sparse.gather, self.sparse.row, self.sparse.store];
+        let once = [self.once.compile, self.once.fresh_page];
         rates.into_iter().chain(bandwidths.iter().flat_map(|level| [level.read, level.write])).all(is_rate)
             && bandwidths.windows(2).all(|pair| pair[0].read >= pair[1].read && pair[0].write >= pair[1].write)
             && capacities.windows(2).all(|pair| pair[0] <= pair[1])
-            && costs.into_iter().chain(starts).chain(capacities).all(is_cost)
+            && once.into_iter().chain(sparse).chain(starts).chain(capacities).all(is_cost)
             && self.threads > 0
             && self.memory_budget.is_none_or(is_cost)
             && self.cluster.as_ref().is_none_or(Cluster::is_consistent)
@@ -267,8 +294,8 @@ impl Default for Machine {
             caches: [cache(16.0, 96e9), cache(384.0, 64e9), cache(6144.0, 48e9)],
             memory: Bandwidth { read: 32e9, write: 16e9 },
             compute: ComputeRates { random: 0.33e9, ..ComputeRates::uniform(4e9) },
-            sparse: SparseAccess { non_zero: 1e-9, gather: 2e-9 },
-            start: StartCosts { basic: 2e-6, fused: 2e-6, run: 0.0 },
+            sparse: SparseAccess { non_zero: 1e-9, gather: 2e-9, row: 0.0, store: 0.0 },
+            start: StartCosts { basic: 2e-6, fused: 2e-6, parallel: 0.0, run: 0.0 },
             once: OneTimeCosts { compile: 1e-3, fresh_page: 0.5e-6 },
             threads: 8,
             memory_budget: None,

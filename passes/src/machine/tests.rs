@@ -45,6 +45,8 @@ fn inconsistent_machines_are_told() {
         Machine { start: StartCosts { basic: -1.0, ..default().start }, ..default() },
         Machine { start: StartCosts { fused: f64::NAN, ..default().start }, ..default() },
         Machine { start: StartCosts { run: -1.0, ..default().start }, ..default() },
+        Machine { start: StartCosts { parallel: -1.0, ..default().start }, ..default() },
+        Machine { sparse: SparseAccess { store: f64::INFINITY, ..default().sparse }, ..default() },
         Machine { compute: ComputeRates::uniform(0.0), ..default() },
         Machine { compute: ComputeRates { random: 0.0, ..default().compute }, ..default() },
         Machine { memory_budget: Some(-1.0), ..default() },

@@ -151,7 +151,7 @@ fn classes_of_operations_have_their_own_rates() {
         let mut machine = Machine::plain(Bandwidth { read: 1e9, write: 1e9 }, 1e9);
         machine.compute.matrix_product = 8e9;
         let faster = if class == OperationClass::MatrixProduct { 8.0 } else { 1.0 };
-        assert_close(vector.work.seconds(&machine), vector.work.flops() / 1e9 / faster);
+        assert_close(vector.work.seconds(&machine, 1.0), vector.work.flops() / 1e9 / faster);
     }
     // Row after row, a product within a fused operator does not reach the rate of an unfused one.
     let fused = vector_of(&d.dag, Some(TemplateType::Row), &[ops[3]], &[x, w]);
@@ -250,15 +250,15 @@ fn execution_follows_from_the_inputs() {
     assert_close(read(&model), 0.8e6 / 6e9 + 0.8e6 / 0.6e9 + 8e3 / 0.1e9);
 }
 
-/// Within a fused operator over rows each product starts a run per row, `X %*% V` one for each of its few columns; in one
-/// over cells a full aggregate has long runs, and an outer product a run per cell that is visited.
+/// Within a fused operator over rows each product and each aggregate starts a run per row; in one over cells a full
+/// aggregate has long runs, and an outer product a run per cell that is visited.
 #[test]
 fn short_rows_take_a_moment_each() {
     let run = 1e-6;
     let machine = Machine { start: StartCosts { run, ..paper().machine.start }, ..paper().machine };
     let runs = |dag: &HopDag, template: Option<TemplateType>, members: &[HopId], inputs: &[HopId]| {
         let work = vector_of(dag, template, members, inputs).work;
-        let difference = work.seconds(&machine) - work.seconds(&paper().machine);
+        let difference = work.seconds(&machine, 1.0) - work.seconds(&paper().machine, 1.0);
         assert!((difference - work.runs * run).abs() < 1e-9 * difference.max(run), "{difference} of {work:?}");
         work.runs
     };
@@ -268,10 +268,10 @@ fn short_rows_take_a_moment_each() {
     let transposed = d.t(x);
     let gram = d.matmul(transposed, product);
     let sum = d.sum(product);
-    assert_eq!(runs(&d.dag, None, &[product], &[x, v]), 3000.0);
-    assert_eq!(runs(&d.dag, Some(TemplateType::Row), &[product, transposed, gram], &[x, v]), 6000.0);
+    assert_eq!(runs(&d.dag, None, &[product], &[x, v]), 1000.0);
+    assert_eq!(runs(&d.dag, Some(TemplateType::Row), &[product, transposed, gram], &[x, v]), 2000.0);
     assert_eq!(runs(&d.dag, None, &[sum], &[product]), 0.0);
-    assert_eq!(runs(&d.dag, Some(TemplateType::Row), &[product, sum], &[x, v]), 4000.0);
+    assert_eq!(runs(&d.dag, Some(TemplateType::Row), &[product, sum], &[x, v]), 2000.0);
     let (u, w) = (d.read("U", 500, 10), d.read("W", 10, 400));
     let outer = d.matmul(u, w);
     assert_eq!(runs(&d.dag, None, &[outer], &[u, w]), 0.0, "blocks have no runs");
@@ -293,5 +293,89 @@ fn random_values_have_a_rate_of_their_own() {
     let work = vector_of(&d.dag, None, &[drawn], &inputs).work;
     assert_eq!((work.flops_of(OperationClass::Random), work.flops()), (1e4, 1e4));
     let machine = Machine { compute: ComputeRates { random: 1e6, ..ComputeRates::uniform(1e9) }, ..paper().machine };
-    assert_close(work.seconds(&machine), 1e-2);
+    assert_close(work.seconds(&machine, 1.0), 1e-2);
+}
+
+/// Quotients have a rate of their own, and squares are products.
+#[test]
+fn quotients_and_squares_are_told_apart() {
+    let mut d = Dag::default();
+    let (x, y) = (d.read("X", 1000, 10), d.read("Y", 1000, 10));
+    let two = d.number(2.0);
+    let three = d.number(3.0);
+    let quotient = d.op(BinaryOp::Div, &[x, y]);
+    let square = d.op(BinaryOp::Pow, &[x, two]);
+    let cube = d.op(BinaryOp::Pow, &[x, three]);
+    let work = |root: HopId, inputs: &[HopId]| vector_of(&d.dag, None, &[root], inputs).work;
+    assert_eq!(work(quotient, &[x, y]).flops_of(OperationClass::Division), BinaryOp::Div.flops() * 1e4);
+    assert_eq!(work(square, &[x, two]).flops_of(OperationClass::Arithmetic), 1e4);
+    assert_eq!(work(cube, &[x, three]).flops_of(OperationClass::Function), BinaryOp::Pow.flops() * 1e4);
+}
+
+/// A block of cells is the work of one thread; threads that share several take a moment to meet.
+#[test]
+fn threads_share_what_is_of_several_blocks() {
+    let mut model = paper();
+    model.machine.threads = 4;
+    model.machine.start = StartCosts { basic: 1e-6, fused: 2e-6, parallel: 8e-6, run: 0.0 };
+    let terms = |rows: u64| {
+        let mut d = Dag::default();
+        let (x, y) = (d.read("X", rows, 8), d.read("Y", rows, 8));
+        let product = d.mult(x, y);
+        let sum = d.sum(product);
+        terms_of(&model, &d.dag, &[product, sum], &[x, y])
+    };
+    let (one, several) = (terms(4096), terms(4097));
+    assert_close(one.start, 2e-6);
+    assert_close(several.start, 10e-6);
+    assert_close(one.compute, 2.0 * 32768.0 / 10e9);
+    assert_close(several.compute, 2.0 * 32776.0 / 40e9);
+}
+
+/// Sparse sides are walked through whole, row by row, while dense ones are read where the driver is not zero.
+#[test]
+fn sparse_sides_are_visited_whole() {
+    let mut d = Dag::default();
+    let (x, z, y) = (d.sparse("X", 1000, 100, 1000), d.sparse("Z", 1000, 100, 20_000), d.read("Y", 1000, 100));
+    let with_sparse = d.mult(x, z);
+    let with_dense = d.mult(x, y);
+    let [sum, other] = [with_sparse, with_dense].map(|product| d.sum(product));
+    let vector = vector_of(&d.dag, Some(TemplateType::Cell), &[with_sparse, sum], &[x, z]);
+    assert_eq!((vector.work.non_zeros, vector.work.sparse_rows), (21_000.0, 2000.0));
+    assert!(vector.inputs.iter().all(|read| read.touched == read.bytes && read.gathers == 0.0));
+    let vector = vector_of(&d.dag, Some(TemplateType::Cell), &[with_dense, other], &[x, y]);
+    assert_eq!((vector.work.non_zeros, vector.work.sparse_rows), (1000.0, 1000.0));
+    assert_close(vector.inputs[1].gathers, 1000.0);
+}
+
+/// By themselves, sums run over the stored values alone, and element-wise operators store what they compute.
+#[test]
+fn basic_operators_on_sparse_matrices() {
+    let mut d = Dag::default();
+    let (x, y) = (d.sparse("X", 1000, 100, 1000), d.read("Y", 1000, 100));
+    let sum = d.sum(x);
+    let product = d.mult(x, y);
+    let work = vector_of(&d.dag, None, &[sum], &[x]).work;
+    assert_eq!((work.non_zeros, work.flops()), (0.0, 1000.0));
+    let vector = vector_of(&d.dag, None, &[product], &[x, y]);
+    assert_eq!((vector.work.non_zeros, vector.work.stored, vector.work.flops()), (1000.0, 1000.0, 1000.0));
+    assert_close(vector.inputs[1].touched, 8e5 / 100.0);
+}
+
+/// Over a dense driver the products of factors are computed in tiles, as matrix products are.
+#[test]
+fn outer_operators_over_dense_drivers_multiply_in_tiles() {
+    let mut d = Dag::default();
+    let (dense, sparse) = (d.sparse("X", 1000, 1000, 900_000), d.sparse("S", 1000, 1000, 10_000));
+    let (u, v) = (d.read("U", 1000, 10), d.read("V", 10, 1000));
+    let product = d.matmul(u, v);
+    let class_of_product = |d: &mut Dag, driver: HopId, class: OperationClass| {
+        let masked = d.mult(driver, product);
+        let sum = d.sum(masked);
+        let inputs = &mut [driver, u, v];
+        inputs.sort_unstable();
+        vector_of(&d.dag, Some(TemplateType::Outer), &[product, masked, sum], inputs).work.flops_of(class)
+    };
+    assert_close(class_of_product(&mut d, dense, OperationClass::MatrixProduct), 2e7);
+    assert_close(class_of_product(&mut d, sparse, OperationClass::Product), 2e5);
 }

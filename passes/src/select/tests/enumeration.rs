@@ -166,7 +166,8 @@ fn evaluated_and_skipped_plans_add_up() {
     assert!(with(Enumeration::Cost).stats().evaluated < 16);
 }
 
-/// P145: without partitioning, the plans of the partitions multiply; the cost is the same (P102).
+/// P145: without partitioning, the plans of the partitions multiply; the cost is the same (P102). Of plans that cost the
+/// same, as where a read hides a computation, either may be found.
 #[test]
 fn without_partitioning_the_whole_dag_is_one_search_space() {
     let mut several = 0;
@@ -183,7 +184,6 @@ fn without_partitioning_the_whole_dag_is_one_search_space() {
             assert_eq!(together.stats().evaluated, 1 << apart.stats().points);
         }
         assert!((seconds(&together) - seconds(&apart)).abs() <= ROUNDING * seconds(&apart), "{seed}");
-        assert_eq!(together.covers, apart.covers, "{seed}\n{dag}");
         several += usize::from(apart.partitions.len() > 1);
     }
     assert!(several >= 10, "{several}");

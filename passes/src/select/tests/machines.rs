@@ -30,10 +30,16 @@ pub(in crate::select) fn random_machine(random: &mut Random) -> Machine {
         caches: [cache(1e4, 4.0), cache(1e6, 3.0), cache(between(random, 1e6, 1e8), 2.0)],
         memory: Bandwidth { read: memory, write },
         compute: ComputeRates { function: rate / 4.0, matrix_product: rate * 8.0, ..ComputeRates::uniform(rate) },
-        sparse: SparseAccess { non_zero: random.below(3) as f64 * 1e-9, gather: random.below(3) as f64 * 1e-9 },
+        sparse: SparseAccess {
+            non_zero: random.below(3) as f64 * 1e-9,
+            gather: random.below(3) as f64 * 1e-9,
+            row: random.below(3) as f64 * 1e-8,
+            store: random.below(3) as f64 * 1e-8,
+        },
         start: StartCosts {
             basic: random.below(3) as f64 * 1e-5,
             fused: random.below(3) as f64 * 1e-5,
+            parallel: random.below(3) as f64 * 1e-5,
             run: random.below(3) as f64 * 1e-8,
         },
         once: OneTimeCosts { compile: 1e-3, fresh_page: 1e-7 },

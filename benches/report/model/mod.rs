@@ -1,0 +1,205 @@
+//! The cost model against measurement: predicted and measured times of operators, on the machine as it is calibrated in
+//! turn with them.
+
+mod operators;
+mod plans;
+mod scatter;
+mod statistics;
+
+use crate::document::{Part, time};
+use crate::workload::{Data, prepared};
+use crate::workloads::Scale;
+use fuseline::calibrate::Calibrator;
+use fuseline::{BackendKind, CompileOptions, Machine, Mode, PreparedScript, Session, Statistics};
+use fuseline_passes::program::ProgramOptions;
+use operators::{Family, families};
+use statistics::{Pair, quantile, rank_correlation};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// Operators are repeated within a round until this many seconds have passed, or so many times.
+const LEAST_SECONDS: f64 = 1e-3;
+const MOST_REPEATS: usize = 20;
+/// Runs before those that are timed.
+const WARMING: usize = 2;
+/// How many operators the table of the worst predictions lists.
+const WORST: usize = 25;
+
+/// The operators of one script, which runs in every round.
+struct Script<'a> {
+    family: &'a Family,
+    mode: Mode,
+    text: &'static str,
+    data: &'a Data,
+    prepared: PreparedScript<'a>,
+    /// Seconds by the name of the operator.
+    measured: BTreeMap<String, Vec<f64>>,
+}
+
+/// An operator with both times.
+struct Point {
+    class: String,
+    operator: String,
+    text: String,
+    on: String,
+    times: Pair,
+}
+
+pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
+    let (mut points, machine) = measure(scale, rounds);
+    let plans = plans::measure(scale, rounds, &machine);
+    points.extend(plans.iter().flat_map(plans::Measured::points));
+    vec![
+        Part::heading("The cost model against measurement"),
+        Part::text(
+            "What the cost model predicts of operators, planning for this machine as it is calibrated in turn with them, \
+             beside what they take when they run again and again, compiled beforehand: expressions of every template over \
+             shapes, densities and ranks, fused as far as possible, basic operators, and the operators of the algorithms, those \
+             of one name together. *ratio* is predicted over \
+             measured time; the error is its distance from 1.",
+        ),
+        fit(&points),
+        scatter::plot(&points),
+        Part::text("The operators whose predictions are furthest off, in either direction:"),
+        worst(&points),
+        Part::heading("Plans by the cost model"),
+        Part::text(
+            "The algorithms with the plans that the cost model chooses for this machine as it was calibrated just now, and \
+             for the default machine, the heuristics' plans, and hand-coded operators, in turn: medians. *slowdown* is the \
+             largest ratio of the time of *Gen, calibrated* to that of another one.",
+        ),
+        plans::table(&plans),
+    ]
+}
+
+/// Measures all operators and the machine in turn, then asks for the prices on that machine.
+fn measure(scale: Scale, rounds: usize) -> (Vec<Point>, Machine) {
+    let families = families(scale);
+    let data: Vec<Data> = families.iter().map(|family| Data::generate(&family.data)).collect();
+    let first = Session::new(options(Mode::Base, Machine::default())).expect("a session");
+    let session =
+        |mode: Mode, machine: &Machine| first.reconfigured(options(mode, machine.clone())).expect("a session");
+    let sessions = [Mode::GenFuseAll, Mode::Base].map(|mode| session(mode, &Machine::default()));
+    let mut scripts = Vec::new();
+    for (family, data) in families.iter().zip(&data) {
+        for (mode, text) in family.expressions() {
+            let session = sessions.iter().find(|session| session.options().mode == mode).expect("both modes are there");
+            let mut prepared = prepared(session, &family.on, &family.script(text), data);
+            run(&mut prepared);
+            scripts.push(Script { family, mode, text, data, prepared, measured: BTreeMap::new() });
+        }
+    }
+    let mut calibrator = Calibrator::new().expect("this machine can be measured");
+    for round in 0..rounds {
+        eprintln!("cost model, round {round}");
+        calibrator.round().expect("this machine can be measured");
+        scripts.iter_mut().for_each(Script::round);
+    }
+    let machine = calibrator.finish().machine;
+    let sessions = [Mode::GenFuseAll, Mode::Base].map(|mode| session(mode, &machine));
+    let mut points = Vec::new();
+    for script in &scripts {
+        let session =
+            sessions.iter().find(|session| session.options().mode == script.mode).expect("both modes are there");
+        let predicted = run(&mut prepared(session, &script.family.on, &script.family.script(script.text), script.data));
+        for (name, hitter) in predicted.heavy_hitters.iter().filter(|(_, hitter)| hitter.predicted_seconds > 0.0) {
+            let measured = &script.measured[name];
+            points.push(Point {
+                class: class(name, &script.family.on),
+                operator: name.clone(),
+                text: script.text.to_owned(),
+                on: script.family.on.clone(),
+                times: Pair {
+                    predicted: hitter.predicted_seconds / hitter.predicted as f64,
+                    measured: quantile(measured.iter().copied(), 0.5),
+                },
+            });
+        }
+    }
+    (points, machine)
+}
+
+/// What is written is what runs.
+fn options(mode: Mode, machine: Machine) -> CompileOptions {
+    CompileOptions {
+        mode,
+        machine,
+        backend: BackendKind::for_measurement(),
+        rewrites: false,
+        program: ProgramOptions::NONE,
+        ..CompileOptions::default()
+    }
+}
+
+fn run(script: &mut PreparedScript<'_>) -> Statistics {
+    script.execute(&mut std::io::sink()).unwrap_or_else(|error| panic!("{error}")).statistics
+}
+
+impl Script<'_> {
+    /// Runs the script until it has taken long enough; the first runs bring its matrices back to the caches.
+    fn round(&mut self) {
+        for _ in 0..WARMING {
+            run(&mut self.prepared);
+        }
+        let start = Instant::now();
+        for _ in 0..MOST_REPEATS {
+            for (name, hitter) in run(&mut self.prepared).heavy_hitters {
+                self.measured.entry(name).or_default().push(hitter.seconds / hitter.count as f64);
+            }
+            if start.elapsed().as_secs_f64() > LEAST_SECONDS {
+                break;
+            }
+        }
+    }
+}
+
+/// The template of a fused operator with the format of its main input, or that it is a basic one.
+fn class(operator: &str, on: &str) -> String {
+    let format = if on.contains("sparse") { "sparse" } else { "dense" };
+    match operator.strip_prefix("spoof(").and_then(|name| name.strip_suffix(')')) {
+        Some("outer") => "outer".to_owned(),
+        Some(template) => format!("{template}, {format}"),
+        None => format!("basic, {format}"),
+    }
+}
+
+/// Errors by class, and of all.
+fn fit(points: &[Point]) -> Part {
+    let mut classes: BTreeMap<String, Vec<Pair>> = BTreeMap::new();
+    for point in points {
+        classes.entry(point.class.clone()).or_default().push(point.times);
+    }
+    let all = points.iter().map(|point| point.times).collect();
+    let rows = classes.into_iter().chain([("all".to_owned(), all)]).map(|(class, pairs)| {
+        let ratio = |share: f64| format!("{:.2}", quantile(pairs.iter().map(|pair| pair.ratio()), share));
+        vec![
+            class,
+            pairs.len().to_string(),
+            format!("{:.0} %", 100.0 * quantile(pairs.iter().map(|pair| pair.error()), 0.5)),
+            ratio(0.25),
+            ratio(0.5),
+            ratio(0.75),
+            format!("{:.3}", rank_correlation(&pairs)),
+        ]
+    });
+    let header =
+        ["class", "operators", "median error", "ratio, lower quartile", "median", "upper quartile", "rank correlation"];
+    Part::table(&header, rows.collect())
+}
+
+fn worst(points: &[Point]) -> Part {
+    let distance = |point: &&Point| point.times.ratio().ln().abs();
+    let mut points: Vec<&Point> = points.iter().collect();
+    points.sort_by(|one, other| distance(other).total_cmp(&distance(one)));
+    let rows = points.into_iter().take(WORST).map(|point| {
+        vec![
+            point.operator.clone(),
+            point.text.replace('\n', "; "),
+            point.on.clone(),
+            time(point.times.predicted),
+            time(point.times.measured),
+            format!("{:.2}", point.times.ratio()),
+        ]
+    });
+    Part::table(&["operator", "expression", "on", "predicted", "measured", "ratio"], rows.collect())
+}
