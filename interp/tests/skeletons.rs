@@ -347,7 +347,7 @@ fn calls_serve_thousands_of_cells() {
 fn calls_of_narrow_row_operators_serve_hundreds_of_rows() {
     let plan = gradient();
     for is_sparse in [false, true] {
-        let dense = inputs(&plan, 20_000, 10, 0.5, Values::Integers);
+        let dense = inputs(&plan, 20_000, 10, 0.2, Values::Integers);
         let nonempty = (0..20_000).filter(|&row| dense[0].row(row).iter().any(|&value| value != 0.0)).count();
         let blocks: Vec<MatrixBlock> = dense.iter().map(|dense| stored(dense, is_sparse)).collect();
         let (_, counters) = run(&plan, &blocks);

@@ -162,10 +162,12 @@ impl<'a> Binding<'a> {
         self.longest_computed_vector().max(if self.reads_main { self.cols } else { 0 })
     }
 
-    /// The values of all inputs by row, for each row.
+    /// The values that are read of all inputs by row, for each row.
     pub(crate) fn inputs_per_row(&self) -> usize {
-        let sides = self.sides.iter().flatten().filter(|side| side.role == Role::Row).map(|side| side.cols);
-        sides.fold(if self.reads_main { self.cols } else { 0 }, usize::saturating_add)
+        let sides = self.sides.iter().flatten().filter(|side| side.role == Role::Row);
+        sides
+            .map(|side| side.columns.row_stride())
+            .fold(if self.reads_main { self.cols } else { 0 }, usize::saturating_add)
     }
 
     /// Cells of the main input; `None` beyond what can be addressed.
