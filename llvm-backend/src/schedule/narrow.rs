@@ -1,6 +1,6 @@
-//! The second form of loops over vectors, for units of narrow rows: one run over all of their cells.
+//! The second form of loops that aggregate vectors, for units of narrow rows: one run over all of their cells.
 //!
-//! Row by row, a loop over a few cells would fill a part of a register. So where rows are narrow, whatever such a loop
+//! Row by row, an aggregate of a few cells would merge 32 lanes for them. So where rows are narrow, whatever such a loop
 //! reads lies in gapless tiles: [`Step::Pack`] copies rows that lie apart and repeats values of rows. What the loop
 //! aggregates it writes to a tile, too, and leaves the rest to primitives.
 
@@ -13,9 +13,9 @@ use fuseline_ir::cplan::{CNodeId, CPlan};
 pub(crate) const NARROW: u32 = 32;
 
 impl FusedLoop {
-    /// Whether the loop has a form for narrow rows.
+    /// Whether the loop has a form for narrow rows. Without aggregates, packing would take more time than it saves.
     pub(crate) fn has_narrow_form(&self) -> bool {
-        matches!(self.extent, Extent::Vector(_))
+        matches!(self.extent, Extent::Vector(_)) && !(self.row_aggs.is_empty() && self.outputs.is_empty())
     }
 
     /// The values of the loop that it aggregates.
