@@ -98,7 +98,7 @@ pub(super) struct Row<'ctx> {
 impl<'ctx> Emitter<'_, 'ctx> {
     pub(super) fn fused_loop(&mut self, fused: &FusedLoop) -> Emit<()> {
         let this = self.prepare(fused)?;
-        if !fused.has_narrow_form() {
+        if !fused.has_narrow_form(self.plan) {
             return self.row_loop(&this);
         }
         let [narrow, wide, done] = ["narrow", "wide", "loop_done"].map(|name| self.new_block(name));
@@ -205,7 +205,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
         let finds_per_row = fused.nodes.iter().any(|&id| self.plan.nodes[id].operands().is_empty());
         let (rows, length) = self.trip(fused, reductions.is_empty() && !finds_per_row)?;
-        let has_short_form = matches!(fused.extent, Extent::Vector(_)) && !fused.has_narrow_form();
+        let has_short_form = matches!(fused.extent, Extent::Vector(_)) && !fused.has_narrow_form(self.plan);
         let short_rows = length.filter(|_| has_short_form).map(|length| self.lanes_before(length)).transpose()?;
         let mut asked_for = Vec::new();
         for &(id, view) in inputs.iter().filter(|_| has_short_form) {
