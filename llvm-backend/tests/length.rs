@@ -30,7 +30,7 @@ fn chain(operations: usize) -> VerifiedCPlan {
 fn auto_inlines_chains_up_to_a_length() {
     let auto = with_prims(PrimMode::Auto);
     let symbols = |operations: usize| auto.compile(&chain(operations)).unwrap().info.called_symbols;
-    // What is copied and repeated is so in units of narrow rows.
+    // For narrow rows the main rows are copied, and the row sums that all loops read are repeated.
     assert_eq!(symbols(384), ["row_sum", "vect_copy", "vect_spread"]);
     assert_eq!(symbols(385), ["row_sum", "vect_mult_vs"]);
 }
@@ -69,7 +69,7 @@ fn plans_beyond_the_limit_are_refused() {
 }
 
 /// Expression (2): a range of columns and a product have one length under two names, and still share their loops. For narrow
-/// rows these are two runs; the range is copied and the row sums are repeated once.
+/// rows the range is copied and the row sums are repeated, once.
 #[test]
 fn vectors_of_one_length_share_loops() {
     let expression_2 = plan(

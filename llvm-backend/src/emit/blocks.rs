@@ -1,11 +1,14 @@
 //! The loops within a row of a fused loop: whole blocks of 32 lanes, then the rest, register by register under a mask.
 //!
+//! Rows that are vectors may also be as short as one register: they take one step under a mask, and no loop.
+//!
 //! The code of the rest is one register wide, so that a loop's operations are emitted for one block and one register
 //! more, and short rows take as many steps as they have registers. Its first step belongs to the first accumulator of
 //! each reduction; accumulators move up by one after each step, and go full circle before the row ends.
 
 use super::fused::{Loop, Row, Source};
 use super::reduce::LANES;
+use super::registers::Cache;
 use super::{Emit, Emitter};
 use fuseline_ir::cplan::CNodeId;
 use inkwell::IntPredicate;
@@ -22,11 +25,45 @@ impl<'ctx> Emitter<'_, 'ctx> {
         initial: &[VectorValue<'ctx>],
     ) -> Emit<Vec<VectorValue<'ctx>>> {
         let done = self.new_block("row_done");
-        let [(first, from), (second, end)] = self.long_row(this, row, initial, done)?;
+        let mut ends = Vec::new();
+        if let Some(mask) = this.short_rows {
+            ends.push(self.short_row(this, row, mask, initial, done)?);
+        }
+        ends.extend(self.long_row(this, row, initial, done)?);
+
         self.builder.position_at_end(done);
-        let phis = self.phis(&first, from)?;
-        add_incoming(&phis, &second, end);
+        let (first, from) = &ends[0];
+        let phis = self.phis(first, *from)?;
+        ends[1..].iter().for_each(|(accumulators, from)| add_incoming(&phis, accumulators, *from));
         Ok(registers(&phis))
+    }
+
+    /// A row that one register holds, and a branch to `done`; what follows is for other rows.
+    fn short_row(
+        &mut self,
+        this: &Loop<'_, 'ctx>,
+        row: &Row<'ctx>,
+        mask: VectorValue<'ctx>,
+        initial: &[VectorValue<'ctx>],
+        done: BasicBlock<'ctx>,
+    ) -> Emit<(Vec<VectorValue<'ctx>>, BasicBlock<'ctx>)> {
+        let [short, long] = ["short", "long"].map(|name| self.new_block(name));
+        let lanes = self.index(self.lanes().into());
+        let is_short = self.builder.build_int_compare(IntPredicate::ULE, row.length, lanes, "")?;
+        self.builder.build_conditional_branch(is_short, short, long)?;
+
+        self.builder.position_at_end(short);
+        for (id, distance) in &this.asked_for {
+            if let Some(Source::Run(begin)) = row.sources.get(id) {
+                self.prefetch(self.address_beyond(*begin, *distance)?, Cache::First)?;
+            }
+        }
+        let mut accumulators = initial.to_vec();
+        self.step(this, row, self.index(0), Some(mask), (&mut accumulators, 0))?;
+        let end = self.current_block();
+        self.builder.build_unconditional_branch(done)?;
+        self.builder.position_at_end(long);
+        Ok((accumulators, end))
     }
 
     /// All cells of a run that no reduction takes: register by register, the last perhaps under a mask. With each register
@@ -60,7 +97,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.builder.position_at_end(whole);
         for (phi, (_, distance)) in asked.iter().zip(asked_for) {
             let address = phi.as_basic_value().into_pointer_value();
-            self.prefetch(address)?;
+            self.prefetch(address, Cache::Second)?;
             phi.add_incoming(&[(&self.address_beyond(address, *distance)?, whole)]);
         }
         self.step(this, row, cell, None, (&mut [], 0))?;

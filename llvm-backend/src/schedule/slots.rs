@@ -134,7 +134,7 @@ pub(super) struct Assignment {
 /// The packed values that a step reads.
 fn reads_packed(plan: &CPlan, step: &Step) -> Vec<(CNodeId, Extent)> {
     match step {
-        Step::Loop(fused) if fused.has_narrow_form() => {
+        Step::Loop(fused) if fused.has_narrow_form(plan) => {
             reads(plan, step).into_iter().map(|id| (id, fused.extent)).collect()
         }
         _ => vec![],
@@ -173,7 +173,7 @@ pub(super) fn assign(
             Step::Pack(id, extent) => {
                 packed.insert((*id, *extent), slots.take(SlotClass::NarrowTile, *extent));
             }
-            Step::Loop(fused) if fused.has_narrow_form() => {
+            Step::Loop(fused) if fused.has_narrow_form(plan) => {
                 for id in fused.aggregated(plan).into_iter().filter(|&id| places[id].is_none()) {
                     let slot = slots.take(SlotClass::NarrowTile, fused.extent);
                     packed.insert((id, fused.extent), slot);
