@@ -4,6 +4,7 @@
 //! The factors are inputs, so that nothing folds.
 
 use crate::document::{Part, time};
+use crate::instruction_misses::{Misses, counted, simulated};
 use crate::lines;
 use crate::rounds::{Contender, Times, in_turn};
 use crate::workloads::Scale;
@@ -21,6 +22,12 @@ const MODES: [(&str, PrimMode); 3] =
     [("shared", PrimMode::Shared), ("inlined", PrimMode::Inlined), ("auto", PrimMode::Auto)];
 const COLS: usize = 1000;
 
+/// The numbers of them whose instruction misses are simulated, where they are.
+const SIMULATED: [usize; 3] = [10, 100, 1000];
+
+/// The least number of misses that is told from none in the plot, whose axes are logarithmic.
+const LEAST_MISSES: f64 = 1e-3;
+
 /// The most time that the compilation of shared code may take, by the number of operations.
 const COMPILE_BOUNDS: [(usize, f64); 2] = [(100, 5e-3), (1000, 15e-3)];
 
@@ -31,34 +38,60 @@ struct Measured {
     compiled: Vec<CompiledCPlan>,
     compile_seconds: Vec<f64>,
     times: Vec<Times>,
+    misses: Vec<Misses>,
+}
+
+/// Runs one operator once over so many rows, on one thread.
+pub(crate) fn run_once(code: &str, operations: &str, rows: &str) {
+    let [operations, rows] = [operations, rows].map(|number| number.parse().expect("a number"));
+    let (_, prims) = MODES.into_iter().find(|(name, _)| *name == code).expect("shared, inlined or auto");
+    let compiled = backend(prims).compile(&plan(operations)).expect("plans of this length compile");
+    black_box(Machine::new(rows, 1).run(&compiled, &factors(operations)));
+}
+
+fn backend(prims: PrimMode) -> LlvmBackend {
+    LlvmBackend::new(LlvmOptions { prims, ..LlvmOptions::default() }).expect("a machine with AVX2")
 }
 
 pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
     let backends = MODES.map(|(_, prims)| {
-        let backend = LlvmBackend::new(LlvmOptions { prims, ..LlvmOptions::default() }).expect("a machine with AVX2");
+        let backend = backend(prims);
         // The first plan pays for what LLVM sets up once.
         backend.compile(&plan(1)).expect("plans compile");
         backend
     });
     let measured = OPERATIONS.map(|operations| {
         eprintln!("footprint, n = {operations}");
-        measure(&backends, operations, rows(scale, operations), rounds)
+        let simulates = scale == Scale::Full && SIMULATED.contains(&operations);
+        measure(&backends, operations, rows(scale, operations), rounds, simulates)
     });
-    vec![
+    let mut parts = vec![
         Part::heading("Instruction footprint"),
         Part::text(
             "`sum(f(X/rowSums(X)))` with `n` row operations `X*i` in `f`, X dense with 1000 columns: calls of shared \
              vector primitives, inlined code, and what is chosen by cost. ns are those of one thread, for each cell and \
-             operation of `f`. Buffers are the vectors that a thread holds besides rows of X.",
+             operation of `f`. Buffers are the vectors that a thread holds besides rows of X. L1i misses are those of the \
+             first-level instruction cache, for each row and operation: counted by the machine, or simulated by cachegrind \
+             in the full form of the report (32 KiB, AVX2; `valgrind --tool=cachegrind --cache-sim=yes report-* \
+             footprint-run CODE n ROWS`).",
         ),
         table(&measured),
         plot(&measured),
+        Part::text(
+            "Inlined code is one loop over a row, that runs through all of its instructions for each few cells: once it is \
+             larger than the cache, every line of it misses each time. Code that calls primitives grows by one call for each \
+             operation, which is made once for a tile of rows; the loops are those of the primitives and stay in the cache.",
+        ),
+    ];
+    parts.extend(misses_plot(&measured));
+    parts.extend([
         Part::text(
             "Bounds: shared code takes at most 1.15 times as long as inlined code, the choice by cost at most 1.05 times \
              as long as the better of the two, and shared code compiles in at most 5 ms (n = 100) and 15 ms (n = 1000).",
         ),
         bounds(&measured),
-    ]
+    ]);
+    parts
 }
 
 /// Fewer rows where there is much to do with each.
@@ -67,10 +100,13 @@ fn rows(scale: Scale, operations: usize) -> usize {
     if scale == Scale::Full { rows } else { rows / 10 }
 }
 
-fn measure(backends: &[LlvmBackend; 3], operations: usize, rows: usize, rounds: usize) -> Measured {
-    let machine = Machine::new(Dense::from_fn(rows, COLS, |i, j| ((i * 7 + j * 13) % 17) as f64 / 16.0 + 0.5).into());
-    // Close to 1, so that no product overflows or vanishes.
-    let factors: Vec<f64> = (0..operations).map(|index| 1.0 + (index % 7) as f64 / 4096.0 - 3.0 / 4096.0).collect();
+/// Close to 1, so that no product overflows or vanishes.
+fn factors(operations: usize) -> Vec<f64> {
+    (0..operations).map(|index| 1.0 + (index % 7) as f64 / 4096.0 - 3.0 / 4096.0).collect()
+}
+
+fn measure(backends: &[LlvmBackend; 3], operations: usize, rows: usize, rounds: usize, simulates: bool) -> Measured {
+    let (machine, factors) = (Machine::new(rows, rayon::current_num_threads()), factors(operations));
     let (compiled, compile_seconds): (Vec<_>, Vec<_>) = backends
         .iter()
         .map(|backend| {
@@ -92,7 +128,13 @@ fn measure(backends: &[LlvmBackend; 3], operations: usize, rows: usize, rounds: 
         .collect();
     let times = in_turn(&mut contenders, rounds);
     drop(contenders);
-    Measured { operations, rows, compiled, compile_seconds, times }
+    let misses = MODES.iter().zip(&compiled).map(|((name, _), compiled)| {
+        let run = || machine.misses(compiled, &factors).map(|misses| misses / (rows * operations) as f64);
+        let simulate = || simulates.then(|| simulated(name, operations)).flatten();
+        run().map(Misses::Counted).or_else(|| simulate().map(Misses::Simulated)).unwrap_or(Misses::Unknown)
+    });
+    let misses = misses.collect();
+    Measured { operations, rows, compiled, compile_seconds, times, misses }
 }
 
 /// `sum(f(X/rowSums(X)))` with this many operations in `f`.
@@ -115,25 +157,38 @@ fn plan(operations: usize) -> VerifiedCPlan {
 struct Machine {
     x: MatrixBlock,
     pool: rayon::ThreadPool,
+    /// One thread, whose misses are counted.
+    single: rayon::ThreadPool,
     buffers: std::sync::Arc<BufferPool>,
     counters: Counters,
 }
 
 impl Machine {
-    fn new(x: MatrixBlock) -> Self {
-        let pool = rayon::ThreadPoolBuilder::new().build().expect("a thread pool");
-        Machine { x, pool, buffers: BufferPool::new(1 << 30), counters: Counters::default() }
+    fn new(rows: usize, threads: usize) -> Self {
+        let x = Dense::from_fn(rows, COLS, |i, j| ((i * 7 + j * 13) % 17) as f64 / 16.0 + 0.5).into();
+        let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
+        Machine {
+            x,
+            pool: pool(threads),
+            single: pool(1),
+            buffers: BufferPool::new(1 << 30),
+            counters: Counters::default(),
+        }
     }
 
     fn run(&self, compiled: &CompiledCPlan, factors: &[f64]) -> f64 {
+        self.run_on(&self.pool, compiled, factors)
+    }
+
+    /// Misses of the instruction cache in a run on one thread, where they are counted.
+    fn misses(&self, compiled: &CompiledCPlan, factors: &[f64]) -> Option<f64> {
+        let run = || _ = black_box(self.run_on(&self.single, compiled, factors));
+        self.single.install(|| counted(run)).map(|misses| misses as f64)
+    }
+
+    fn run_on(&self, pool: &rayon::ThreadPool, compiled: &CompiledCPlan, factors: &[f64]) -> f64 {
         let primitives = fuseline_vecprims::primitives(fuseline_vecprims::Isa::detect());
-        let env = Execution {
-            pool: &self.pool,
-            buffers: &self.buffers,
-            counters: &self.counters,
-            primitives,
-            strict_ieee: false,
-        };
+        let env = Execution { pool, buffers: &self.buffers, counters: &self.counters, primitives, strict_ieee: false };
         let sum = fuseline_skeletons::execute(compiled, std::slice::from_ref(&self.x), factors, &env);
         sum.expect("the plan runs").get(0, 0)
     }
@@ -149,7 +204,8 @@ impl Measured {
 
 fn table(measured: &[Measured]) -> Part {
     let rows = measured.iter().flat_map(|row| {
-        row.times.iter().zip(&row.compiled).zip(&row.compile_seconds).map(|((times, compiled), compile)| {
+        let columns = row.times.iter().zip(&row.compiled).zip(&row.compile_seconds).zip(&row.misses);
+        columns.map(|(((times, compiled), compile), misses)| {
             // Each further cache line of the longest vector needs one more line per buffer.
             let buffers = (compiled.kernel.scratch_len(1, 16) - compiled.kernel.scratch_len(1, 8)) / 8;
             vec![
@@ -162,23 +218,41 @@ fn table(measured: &[Measured]) -> Part {
                 compiled.info.code_bytes.to_string(),
                 time(*compile),
                 buffers.to_string(),
+                misses.to_string(),
             ]
         })
     });
-    let header = ["n", "rows", "code", "time", "ns/op", "spread", "code bytes", "compile", "buffers"];
+    let header = ["n", "rows", "code", "time", "ns/op", "spread", "code bytes", "compile", "buffers", "L1i misses"];
     Part::table(&header, rows.collect())
 }
 
 fn plot(measured: &[Measured]) -> Part {
+    let title = "Nanoseconds per cell and operation over the number of operations";
+    let point = |row: &Measured, mode: usize| Some(row.nanoseconds(&row.times[mode]));
+    plot_of("footprint", title, "ns per cell and operation", measured, point)
+}
+
+/// What is known of misses, if anything is.
+fn misses_plot(measured: &[Measured]) -> Option<Part> {
+    measured.iter().flat_map(|row| &row.misses).find_map(|misses| misses.known())?;
+    let title = "L1i misses per row and operation over the number of operations";
+    let point = |row: &Measured, mode: usize| row.misses[mode].known().map(|misses| misses.max(LEAST_MISSES));
+    Some(plot_of("footprint-misses", title, "misses per row and operation", measured, point))
+}
+
+fn plot_of(
+    name: &'static str,
+    title: &str,
+    of: &str,
+    measured: &[Measured],
+    point: impl Fn(&Measured, usize) -> Option<f64>,
+) -> Part {
     let series: Vec<String> = MODES.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let line = |mode: usize| {
-        let point = |row: &Measured| (row.operations as f64, row.nanoseconds(&row.times[mode]));
-        measured.iter().map(point).collect()
-    };
+    let line =
+        |mode: usize| measured.iter().filter_map(|row| Some((row.operations as f64, point(row, mode)?))).collect();
     let points: Vec<Vec<(f64, f64)>> = (0..series.len()).map(line).collect();
-    let title = "Nanoseconds per cell and operation over the number of operations".to_owned();
-    let svg = lines::plot(&title, ["operations", "ns per cell and operation"], &series, &points);
-    Part::Plot { name: "footprint", title, svg }
+    let svg = lines::plot(title, ["operations", of], &series, &points);
+    Part::Plot { name, title: title.to_owned(), svg }
 }
 
 fn bounds(measured: &[Measured]) -> Part {

@@ -16,6 +16,8 @@ mod footprint;
 #[path = "../support/host.rs"]
 mod host;
 #[cfg(any(feature = "llvm22", feature = "llvm19"))]
+mod instruction_misses;
+#[cfg(any(feature = "llvm22", feature = "llvm19"))]
 #[path = "../support/lines.rs"]
 mod lines;
 mod machine;
@@ -37,6 +39,12 @@ use workloads::Scale;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    #[cfg(any(feature = "llvm22", feature = "llvm19"))]
+    if let [run, code, operations, rows] = &arguments[..]
+        && run == instruction_misses::RUN
+    {
+        return footprint::run_once(code, operations, rows);
+    }
     let is_full = arguments.iter().any(|argument| argument == "--full");
     let filters: Vec<&str> = arguments.iter().filter(|name| !name.starts_with('-')).map(String::as_str).collect();
     let is_wanted = |name: &str| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));

@@ -174,7 +174,7 @@ mod tests {
 
     /// Lengths on both sides of where pages begin.
     const LENGTHS: [usize; 6] =
-        [0, 1, 1000, (SMALLEST_MAPPED >> 3) - 1, (SMALLEST_MAPPED >> 3) + 1, (5 * HUGE_PAGE >> 3) - 1];
+        [0, 1, 1000, (SMALLEST_MAPPED >> 3) - 1, (SMALLEST_MAPPED >> 3) + 1, ((5 * HUGE_PAGE) >> 3) - 1];
 
     #[test]
     fn runs_of_any_length_are_aligned_zeros_that_can_be_written_and_copied() {

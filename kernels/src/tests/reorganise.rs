@@ -26,7 +26,7 @@ fn reorganisations_move_cells() {
 /// A dense part makes no dense matrix of what is sparse as a whole, which may not fit into memory.
 #[test]
 fn few_dense_parts_among_sparse_ones_are_bound_in_sparse_format() {
-    let cell = |i: usize, j: usize| if (i + j) % 4 == 0 { 0.0 } else { (i * 10 + j) as f64 };
+    let cell = |i: usize, j: usize| if (i + j).is_multiple_of(4) { 0.0 } else { (i * 10 + j) as f64 };
     let (dense, sparse): (MatrixBlock, MatrixBlock) = (Dense::from_fn(3, 9, cell).into(), Csr::empty(17, 9).into());
     let tall = run(|c| bind_rows(c, &[&sparse, &dense]).unwrap());
     assert!(tall.is_sparse());

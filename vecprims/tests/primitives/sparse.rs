@@ -75,7 +75,7 @@ fn sparse_rows_times_matrices_go_position_by_position() {
 fn sparse_outer_products_accumulate_rows_in_order() {
     // The same row of factors for all, or one for each.
     cases(|csr, rows, k, b, start| {
-        check_outer_products(csr, (rows, COLS, k), b, if k % 3 == 0 { 0 } else { k + 1 }, start)
+        check_outer_products(csr, (rows, COLS, k), b, if k % 3 == 0 { 0 } else { k + 1 }, start);
     });
 }
 
