@@ -28,7 +28,7 @@ fn a_machine_that_is_asked_for_must_be_there() {
     assert!(message.starts_with("error: --machine missing.json: No such file"), "{message}");
     let folder = Folder::with("machine.json", "{\"version\": 99}");
     let message = folder.script("print(1)", &["--machine", "machine.json"]).message();
-    assert!(message.contains("it has version 99 of the format, not 2"), "{message}");
+    assert!(message.contains("it has version 99 of the format, not 3"), "{message}");
     let message = folder.run(&["calibrate", "--out", "machine.json/inside"]).message();
     assert!(message.starts_with("error: cannot create machine.json: "), "{message}");
     let message = folder.run(&["calibrate", "--rounds", "0"]).message();

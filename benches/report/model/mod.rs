@@ -76,18 +76,10 @@ pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
 fn measure(scale: Scale, rounds: usize) -> (Vec<Point>, Machine) {
     let families = families(scale);
     let data: Vec<Data> = families.iter().map(|family| Data::generate(&family.data)).collect();
-    let first = Session::new(options(Mode::Base, Machine::default())).expect("a session");
-    let session =
-        |mode: Mode, machine: &Machine| first.reconfigured(options(mode, machine.clone())).expect("a session");
-    let sessions = [Mode::GenFuseAll, Mode::Base].map(|mode| session(mode, &Machine::default()));
+    let sessions = Sessions::on(&Machine::default());
     let mut scripts = Vec::new();
     for (family, data) in families.iter().zip(&data) {
-        for (mode, text) in family.expressions() {
-            let session = sessions.iter().find(|session| session.options().mode == mode).expect("both modes are there");
-            let mut prepared = prepared(session, &family.on, &family.script(text), data);
-            run(&mut prepared);
-            scripts.push(Script { family, mode, text, data, prepared, measured: BTreeMap::new() });
-        }
+        scripts.extend(family.expressions().map(|(mode, text)| Script::new(&sessions, family, data, mode, text)));
     }
     let mut calibrator = Calibrator::new().expect("this machine can be measured");
     for round in 0..rounds {
@@ -96,27 +88,24 @@ fn measure(scale: Scale, rounds: usize) -> (Vec<Point>, Machine) {
         scripts.iter_mut().for_each(Script::round);
     }
     let machine = calibrator.finish().machine;
-    let sessions = [Mode::GenFuseAll, Mode::Base].map(|mode| session(mode, &machine));
-    let mut points = Vec::new();
-    for script in &scripts {
-        let session =
-            sessions.iter().find(|session| session.options().mode == script.mode).expect("both modes are there");
-        let predicted = run(&mut prepared(session, &script.family.on, &script.family.script(script.text), script.data));
-        for (name, hitter) in predicted.heavy_hitters.iter().filter(|(_, hitter)| hitter.predicted_seconds > 0.0) {
-            let measured = &script.measured[name];
-            points.push(Point {
-                class: class(name, &script.family.on),
-                operator: name.clone(),
-                text: script.text.to_owned(),
-                on: script.family.on.clone(),
-                times: Pair {
-                    predicted: hitter.predicted_seconds / hitter.predicted as f64,
-                    measured: quantile(measured.iter().copied(), 0.5),
-                },
-            });
-        }
+    let sessions = Sessions::on(&machine);
+    (scripts.iter().flat_map(|script| script.points(&sessions)).collect(), machine)
+}
+
+/// Sessions that plan for the same machine, one that fuses everything and one that fuses nothing.
+struct Sessions([Session; 2]);
+
+impl Sessions {
+    fn on(machine: &Machine) -> Sessions {
+        let options = |mode| options(mode, machine.clone());
+        let first = Session::new(options(Mode::GenFuseAll)).expect("a session");
+        let second = first.reconfigured(options(Mode::Base)).expect("a session");
+        Sessions([first, second])
     }
-    (points, machine)
+
+    fn of(&self, mode: Mode) -> &Session {
+        self.0.iter().find(|session| session.options().mode == mode).expect("both modes are there")
+    }
 }
 
 /// What is written is what runs.
@@ -135,7 +124,14 @@ fn run(script: &mut PreparedScript<'_>) -> Statistics {
     script.execute(&mut std::io::sink()).unwrap_or_else(|error| panic!("{error}")).statistics
 }
 
-impl Script<'_> {
+impl<'a> Script<'a> {
+    /// Compiles a script and runs it once.
+    fn new(sessions: &'a Sessions, family: &'a Family, data: &'a Data, mode: Mode, text: &'static str) -> Script<'a> {
+        let mut prepared = prepared(sessions.of(mode), &family.on, &family.script(text), data);
+        run(&mut prepared);
+        Script { family, mode, text, data, prepared, measured: BTreeMap::new() }
+    }
+
     /// Runs the script until it has taken long enough; the first runs bring its matrices back to the caches.
     fn round(&mut self) {
         for _ in 0..WARMING {
@@ -150,6 +146,27 @@ impl Script<'_> {
                 break;
             }
         }
+    }
+}
+
+impl Script<'_> {
+    /// The priced operators, with what the cost model of these sessions' machine predicts.
+    fn points(&self, sessions: &Sessions) -> Vec<Point> {
+        let Script { family, mode, text, data, .. } = self;
+        let statistics = run(&mut prepared(sessions.of(*mode), &family.on, &family.script(text), data));
+        let priced = statistics.heavy_hitters.iter().filter(|(_, hitter)| hitter.predicted_seconds > 0.0);
+        priced
+            .map(|(operator, hitter)| Point {
+                class: class(operator, &family.on),
+                operator: operator.clone(),
+                text: (*text).to_owned(),
+                on: family.on.clone(),
+                times: Pair {
+                    predicted: hitter.predicted_seconds / hitter.predicted as f64,
+                    measured: quantile(self.measured[operator].iter().copied(), 0.5),
+                },
+            })
+            .collect()
     }
 }
 

@@ -27,8 +27,8 @@ pub(super) fn quantile(values: impl Iterator<Item = f64>, share: f64) -> f64 {
 
 /// Spearman's rank correlation of predicted and measured times.
 pub(super) fn rank_correlation(pairs: &[Pair]) -> f64 {
-    let predicted = ranks(pairs.iter().map(|pair| pair.predicted).collect());
-    let measured = ranks(pairs.iter().map(|pair| pair.measured).collect());
+    let predicted = ranks(pairs.iter().map(|pair| pair.predicted));
+    let measured = ranks(pairs.iter().map(|pair| pair.measured));
     let mean = (pairs.len() as f64 - 1.0) / 2.0;
     let product = |one: &[f64], other: &[f64]| -> f64 {
         one.iter().zip(other).map(|(one, other)| (one - mean) * (other - mean)).sum()
@@ -37,7 +37,8 @@ pub(super) fn rank_correlation(pairs: &[Pair]) -> f64 {
 }
 
 /// The place of each value in ascending order; equal values share the mean of theirs.
-fn ranks(values: Vec<f64>) -> Vec<f64> {
+fn ranks(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let values: Vec<f64> = values.collect();
     let below = |value: f64| values.iter().filter(|&&other| other < value).count() as f64;
     let equal = |value: f64| values.iter().filter(|&&other| other == value).count() as f64;
     values.iter().map(|&value| below(value) + (equal(value) - 1.0) / 2.0).collect()
