@@ -30,6 +30,11 @@ impl SizeInfo {
         SizeInfo { rows: Some(rows), cols: Some(cols), nnz: Some(nnz) }
     }
 
+    /// The dimensions alone.
+    pub fn without_nnz(self) -> Self {
+        SizeInfo { nnz: None, ..self }
+    }
+
     /// Both dimensions, when both are known.
     pub fn known_dims(&self) -> Option<(u64, u64)> {
         Some((self.rows?, self.cols?))

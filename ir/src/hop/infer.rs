@@ -40,7 +40,7 @@ pub enum ShapeError {
         actual: DataType,
     },
     /// Dimensions that do not fit.
-    #[error("{operation}: the shapes {left} and {right} do not fit: {rule}")]
+    #[error("{operation}: the shapes {} and {} do not fit: {rule}", .left.without_nnz(), .right.without_nnz())]
     Dimensions {
         /// The operation.
         operation: String,
@@ -52,7 +52,7 @@ pub enum ShapeError {
         rule: &'static str,
     },
     /// A matrix of a wrong shape.
-    #[error("{operation} of a matrix {size}: {rule}")]
+    #[error("{operation} of a matrix {}: {rule}", .size.without_nnz())]
     Size {
         /// The operation.
         operation: String,
@@ -62,7 +62,7 @@ pub enum ShapeError {
         rule: &'static str,
     },
     /// A range outside of a matrix.
-    #[error("{operation}: the range [{rows}, {cols}] lies outside of a matrix {size}")]
+    #[error("{operation}: the range [{rows}, {cols}] lies outside of a matrix {}", .size.without_nnz())]
     Range {
         /// The operation.
         operation: String,

@@ -243,7 +243,7 @@ fn the_verifier_reports_every_broken_rule() {
         &dag,
         &expect![[r#"
             %0: more non-zeros than cells in [10x4, nnz=41]
-            %2: %*%: the shapes [10x4, nnz=41] and [3x1] do not fit: the columns of the left must be as many as the rows of the right
+            %2: %*%: the shapes [10x4] and [3x1] do not fit: the columns of the left must be as many as the rows of the right
             %3: the size is [10x4], but the operation gives [4x10, nnz=41]
             %4: the type is matrix, but the operation gives f64
             %5: the type is f64, but the operation gives i64
