@@ -27,7 +27,8 @@ pub(super) struct Measured {
     statistics: Statistics,
 }
 
-pub(super) fn measure(scale: Scale, rounds: usize, machine: &Machine) -> Vec<Measured> {
+/// On the data of the quick form, whatever the form: the section of the algorithms has them on more.
+pub(super) fn measure(rounds: usize, machine: &Machine) -> Vec<Measured> {
     let session = |(name, mode): (&str, Mode)| {
         let defaults = CompileOptions { mode, backend: BackendKind::for_measurement(), ..CompileOptions::default() };
         let machine = if name == CALIBRATED { machine.clone() } else { defaults.machine.clone() };
@@ -35,7 +36,7 @@ pub(super) fn measure(scale: Scale, rounds: usize, machine: &Machine) -> Vec<Mea
     };
     let sessions = MODES.map(session);
     let mut measured = Vec::new();
-    algorithms::each(scale, |name, prepare| {
+    algorithms::each(Scale::Quick, |name, prepare| {
         eprintln!("cost model, {name}");
         let mut scripts = sessions.each_ref().map(prepare);
         scripts.iter_mut().for_each(|script| _ = run(script));
