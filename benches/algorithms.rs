@@ -202,7 +202,8 @@ fn load(name: &str) -> Variables {
 
 fn session(mode: Mode) -> Session {
     // Generated code alone: what compilation costs is not to pass while units are interpreted.
-    Session::new(CompileOptions { mode, backend: BackendKind::Llvm, ..CompileOptions::default() }).expect("a session")
+    Session::new(CompileOptions { mode, backend: BackendKind::for_measurement(), ..CompileOptions::default() })
+        .expect("a session")
 }
 
 fn measure(workload: &Workload, mode: Mode, variables: &Variables) -> Measured {

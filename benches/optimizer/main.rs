@@ -159,7 +159,7 @@ fn measure(workload: &'static Workload, machine: &Machine, effort: &Effort) -> M
 /// machine that it runs on.
 fn run(workload: &Workload, machine: &Machine) -> (Vec<HopDag>, Statistics) {
     // The cost model predicts generated code, not what runs meanwhile.
-    let backend = BackendKind::Llvm;
+    let backend = BackendKind::for_measurement();
     let options = CompileOptions { mode: Mode::Gen, backend, machine: machine.clone(), ..CompileOptions::default() };
     let session = Session::new(options).expect("a session");
     let fail = |error: fuseline::Error| -> ! { panic!("{}: {error}", workload.name) };

@@ -4,6 +4,7 @@ use super::rounds::Sample;
 use crate::error::Error;
 use crate::options::{BackendKind, CompileOptions};
 use crate::session::Session;
+use fuseline_passes::cost::BLOCK_CELLS;
 use fuseline_passes::program::ProgramOptions;
 use fuseline_runtime::{Mode, Statistics, Variables};
 
@@ -11,8 +12,6 @@ use fuseline_runtime::{Mode, Statistics, Variables};
 const CHAIN: usize = 24;
 /// All operations per cell: the last product and the sum, too.
 const OPERATIONS: usize = CHAIN + 2;
-/// Cells of a block, the work of one thread, which stay in its second-level cache.
-const BLOCK_CELLS: usize = 32_768;
 /// Columns of the matrix of short rows.
 const SHORT: usize = 8;
 /// The statistics' names of the operators that the scripts run.

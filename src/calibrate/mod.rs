@@ -23,7 +23,6 @@ use fuseline_passes::machine::{
 use hardware::{cache_bytes, usable_share};
 use kernels::Kernels;
 use rounds::{Probe, Rounds};
-
 use std::fmt::Write as _;
 
 /// How many rounds are enough on a machine that does little else.

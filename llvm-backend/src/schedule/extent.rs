@@ -89,6 +89,10 @@ fn unify(plan: &CPlan, extents: &mut SecondaryMap<CNodeId, Extent>) {
             node.operands().into_iter().map(|operand| extents[operand]).filter(is_vector).collect();
         let is_constant = |extent: &&Extent| matches!(extent, Extent::Vector(Length::Const(_)));
         let Some(&name) = vectors.iter().find(is_constant).or(vectors.first()) else { continue };
+        // Mostly: then nothing is to be looked for among all nodes.
+        if vectors.iter().all(|&vector| vector == name) {
+            continue;
+        }
         for id in plan.nodes.keys() {
             if vectors.contains(&extents[id]) {
                 extents[id] = name;

@@ -189,13 +189,12 @@ impl Scheduler<'_> {
 
     /// Whether a loop is worth its code.
     fn is_worth_inlining(&self, group: &FusedLoop) -> bool {
-        let has_reduction = !group.row_aggs.is_empty() || !group.outputs.is_empty();
         match (self.prims, self.plan.variant) {
             (PrimMode::Shared, _) => false,
             (PrimMode::Inlined, _) => true,
             (PrimMode::Auto, Variant::Row(_)) => match group.nodes[..] {
                 [] => false,
-                [id] => has_reduction || self.repeats_values(id),
+                [id] => group.has_aggregates() || self.repeats_values(id),
                 _ => true,
             },
             (PrimMode::Auto, _) => true,

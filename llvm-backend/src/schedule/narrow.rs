@@ -1,8 +1,8 @@
 //! The second form of loops over vectors, for units of narrow rows: one run over all of their cells.
 //!
-//! Row by row, a loop over a few cells would fill a part of a register, and merge 32 lanes for their aggregate. So where rows are narrow, whatever such a loop
-//! reads lies in gapless tiles: [`Step::Pack`] copies rows that lie apart and repeats values of rows. What the loop
-//! aggregates it writes to a tile, too, and leaves the rest to primitives.
+//! Row by row, a loop over a few cells would fill a part of a register, and merge 32 lanes for their aggregate. So where
+//! rows are narrow, whatever such a loop reads lies in gapless tiles: [`Step::Pack`] copies rows that lie apart and
+//! repeats values of rows. What the loop aggregates it writes to a tile, too, and leaves the rest to primitives.
 
 use super::slots::reads;
 use super::{Extent, FusedLoop, Step};
@@ -13,13 +13,18 @@ use fuseline_ir::cplan::{CNode, CNodeId, CPlan};
 pub(crate) const NARROW: u32 = 32;
 
 impl FusedLoop {
+    /// Whether the loop aggregates, or stores, what it computes.
+    pub(crate) fn has_aggregates(&self) -> bool {
+        !(self.row_aggs.is_empty() && self.outputs.is_empty())
+    }
+
     /// Whether the loop has a form for narrow rows: it aggregates, or computes enough to be worth packing for. To repeat
     /// a vector for each row is not.
     pub(crate) fn has_narrow_form(&self, plan: &CPlan) -> bool {
-        let aggregates = !(self.row_aggs.is_empty() && self.outputs.is_empty());
         let mut operands = self.nodes.iter().flat_map(|&id| plan.nodes[id].operands());
         let repeats_vectors = operands.any(|id| matches!(plan.nodes[id], CNode::SideVector(_)));
-        matches!(self.extent, Extent::Vector(_)) && (aggregates || (self.nodes.len() >= 2 && !repeats_vectors))
+        matches!(self.extent, Extent::Vector(_))
+            && (self.has_aggregates() || (self.nodes.len() >= 2 && !repeats_vectors))
     }
 
     /// The values of the loop that it aggregates.

@@ -38,7 +38,7 @@ pub(crate) use vector::{multi_aggregate_vector, output_bytes, reads_values_alone
 pub use work::Work;
 
 /// Up to this many cells an operator is the work of one thread.
-const BLOCK_CELLS: f64 = 32768.0;
+pub const BLOCK_CELLS: usize = 32_768;
 
 /// A basic operator (without template, one member) or fused operator, as a plan has it.
 #[derive(Clone, Debug, PartialEq)]
@@ -153,7 +153,7 @@ impl CostModel {
         if is_scalar {
             return CostTerms::FREE;
         }
-        let is_shared = vector.cells > BLOCK_CELLS && machine.threads > 1;
+        let is_shared = vector.cells > BLOCK_CELLS as f64 && machine.threads > 1;
         let threads = if is_shared { machine.threads as f64 } else { 1.0 };
         let gather = machine.sparse.gather / threads;
         let read = |input: &InputRead| {
