@@ -23,9 +23,34 @@ pub fn bytes(size: &SizeInfo) -> f64 {
     }
 }
 
+/// How a value is expected to be stored: [`Context`] keeps one per operator, since every price looks them up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Storage {
+    /// Its [`bytes`].
+    pub bytes: f64,
+    /// The share of non-zeros that a sparse format exploits; 1 for dense matrices.
+    pub sparsity: f64,
+    /// The non-zeros of a sparse format; 0 for dense matrices.
+    pub non_zeros: f64,
+    /// The rows of a sparse format; 0 for dense matrices.
+    pub rows: f64,
+}
+
+impl Storage {
+    /// The storage of a value of this size.
+    pub fn of(size: &SizeInfo) -> Self {
+        let (bytes, sparsity) = (bytes(size), size.sparsity());
+        if sparsity < DENSE_SPARSITY {
+            Storage { bytes, sparsity, non_zeros: cells(size) * sparsity, rows: size.rows.unwrap_or(0) as f64 }
+        } else {
+            Storage { bytes, sparsity: 1.0, non_zeros: 0.0, rows: 0.0 }
+        }
+    }
+}
+
 /// Bytes of an operator's value as it is stored.
 pub fn bytes_of(context: &Context<'_>, id: HopId) -> f64 {
-    bytes(&context.expected_size(id))
+    context.storage(id).bytes
 }
 
 pub(super) fn cells(size: &SizeInfo) -> f64 {
@@ -34,8 +59,7 @@ pub(super) fn cells(size: &SizeInfo) -> f64 {
 
 /// The share of non-zeros that a sparse format exploits; 1 for dense matrices.
 pub(crate) fn sparsity(context: &Context<'_>, id: HopId) -> f64 {
-    let sparsity = context.expected_size(id).sparsity();
-    if sparsity < DENSE_SPARSITY { sparsity } else { 1.0 }
+    context.storage(id).sparsity
 }
 
 /// The share of the cells that an Outer operator with this driver visits. Where non-zeros are not known the driver may be

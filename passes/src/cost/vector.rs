@@ -1,7 +1,7 @@
 //! The paper's cost vector: the output, the computation and the distinct inputs of one operator, counted from sizes.
 
 use super::Operator;
-use super::sparsity::{bytes, bytes_of, cells, driver_sparsity, iteration_space, sparse_driver, sparsity};
+use super::sparsity::{bytes_of, cells, driver_sparsity, iteration_space, sparse_driver, sparsity};
 use super::work::{Work, basic_class, cell_flops, cell_runs, flops, fused_class, runs};
 use crate::machine::OperationClass;
 use crate::template::{Context, untransposed};
@@ -184,7 +184,7 @@ fn over_cells(
 /// The matrices among some inputs, each of which is read to a share.
 fn matrices(context: &Context<'_>, inputs: &[HopId], share: impl Fn(HopId) -> f64) -> SmallVec<[InputRead; 4]> {
     let read = |&id: &HopId| {
-        let bytes = bytes(&context.expected_size(id));
+        let bytes = bytes_of(context, id);
         InputRead { id, bytes, touched: bytes * share(id), gathers: 0.0 }
     };
     inputs.iter().filter(|&&id| context.hop(id).is_matrix()).map(read).collect()
@@ -198,11 +198,10 @@ fn non_zeros(context: &Context<'_>, inputs: &[InputRead]) -> f64 {
 
 /// The rows of a matrix in a sparse format; zero for a dense one.
 fn stored_rows(context: &Context<'_>, id: HopId) -> f64 {
-    if sparsity(context, id) < 1.0 { context.hop(id).size.rows.unwrap_or(0) as f64 } else { 0.0 }
+    context.storage(id).rows
 }
 
 /// The non-zeros of a matrix in a sparse format; zero for a dense one.
 pub(crate) fn stored_non_zeros(context: &Context<'_>, id: HopId) -> f64 {
-    let size = context.expected_size(id);
-    if sparsity(context, id) < 1.0 { cells(&size) * size.sparsity() } else { 0.0 }
+    context.storage(id).non_zeros
 }

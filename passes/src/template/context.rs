@@ -2,6 +2,7 @@
 
 use super::TemplateLimits;
 use super::conditions::{is_elementwise, is_outer_product_like};
+use crate::cost::Storage;
 use crate::sketch::SparsityEstimates;
 use crate::zeros;
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -29,6 +30,7 @@ pub struct Context<'a> {
     leaving: EntitySet<HopId>,
     outer: SecondaryMap<HopId, OuterFacts>,
     estimates: SparsityEstimates,
+    storage: SecondaryMap<HopId, Storage>,
 }
 
 impl<'a> Context<'a> {
@@ -53,8 +55,10 @@ impl<'a> Context<'a> {
         roots.iter().for_each(|&root| {
             leaving.insert(root);
         });
-        let mut context = Context { dag, limits, consumers, live, leaving, outer: SecondaryMap::new(), estimates };
+        let (outer, storage) = (SecondaryMap::new(), SecondaryMap::with_capacity(dag.hops.len()));
+        let mut context = Context { dag, limits, consumers, live, leaving, outer, estimates, storage };
         for id in dag.hops.keys() {
+            context.storage[id] = Storage::of(&context.expected_size(id));
             let facts = context.derive_outer(id);
             if facts != OuterFacts::default() {
                 context.outer[id] = facts;
@@ -74,6 +78,11 @@ impl<'a> Context<'a> {
         let size = self.hop(id).size;
         let nnz = [size.nnz, self.estimates.non_zeros(id)].into_iter().flatten().min();
         SizeInfo { nnz, ..size }
+    }
+
+    /// How the value is expected to be stored, for costs alone.
+    pub fn storage(&self, id: HopId) -> &Storage {
+        &self.storage[id]
     }
 
     /// Whether an output or effect of the DAG needs the operator.
