@@ -1,11 +1,12 @@
 //! Aggregations.
 
+use crate::KernelContext;
+use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block, map_parts, partial_ranges};
 use crate::variance::{variance_columns, variance_full};
-use crate::{KernelContext, block_rows, partial_ranges};
 use fuseline_ir::ops::{AggOp, Direction};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{CsrTile, Tile, TileMut};
-use rayon::prelude::*;
+use std::ops::Range;
 
 /// All cells aggregated to one value.
 pub fn aggregate_full(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock) -> f64 {
@@ -18,11 +19,8 @@ pub fn aggregate_full(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlo
         MatrixBlock::Dense(dense) => (dense.values(), 0),
         MatrixBlock::Sparse(csr) => (csr.values(), cells - csr.nnz()),
     };
-    let partials: Vec<f64> = context.pool.install(|| {
-        values
-            .par_chunks(crate::BLOCK_CELLS)
-            .map(|run| context.primitives.full_agg(sum_op, 1, run.len(), Tile::new(run, run.len())))
-            .collect()
+    let partials = map_parts(context, values.chunks(BLOCK_CELLS).collect(), |run: &[f64]| {
+        context.primitives.full_agg(sum_op, 1, run.len(), Tile::new(run, run.len()))
     });
     let mut result = partials.into_iter().reduce(|x, y| sum_op.merge(x, y)).unwrap_or(sum_op.neutral());
     if skipped > 0 && !sum_op.ignores_zeros() {
@@ -52,12 +50,10 @@ fn dense_rows(context: &KernelContext<'_>, op: AggOp, dense: &Dense) -> Dense {
     let cols = dense.cols();
     let mut result = Dense::uninit_in(context.buffers, dense.rows(), 1);
     let step = block_rows(cols);
-    context.pool.install(|| {
-        result.values_mut().par_chunks_mut(step).enumerate().for_each(|(block, out)| {
-            let start = block * step * cols;
-            let tile = &dense.values()[start..start + out.len() * cols];
-            context.primitives.row_agg(op, out.len(), cols, Tile::new(tile, cols), TileMut::new(out, 1));
-        });
+    for_each_block(context, result.values_mut(), step, |block, out| {
+        let start = block * step * cols;
+        let tile = &dense.values()[start..start + out.len() * cols];
+        context.primitives.row_agg(op, out.len(), cols, Tile::new(tile, cols), TileMut::new(out, 1));
     });
     result
 }
@@ -65,12 +61,10 @@ fn dense_rows(context: &KernelContext<'_>, op: AggOp, dense: &Dense) -> Dense {
 fn sparse_rows(context: &KernelContext<'_>, op: AggOp, csr: &Csr) -> Dense {
     let mut result = Dense::uninit_in(context.buffers, csr.rows(), 1);
     let step = block_rows(csr.nnz().checked_div(csr.rows()).unwrap_or(0) + 1);
-    context.pool.install(|| {
-        result.values_mut().par_chunks_mut(step).enumerate().for_each(|(block, out)| {
-            let offsets = &csr.row_offsets()[block * step..=block * step + out.len()];
-            let values = &csr.values()[offsets[0]..offsets[out.len()]];
-            context.primitives.segment_row_agg(op, offsets, values, csr.cols(), TileMut::new(out, 1));
-        });
+    for_each_block(context, result.values_mut(), step, |block, out| {
+        let offsets = &csr.row_offsets()[block * step..=block * step + out.len()];
+        let values = &csr.values()[offsets[0]..offsets[out.len()]];
+        context.primitives.segment_row_agg(op, offsets, values, csr.cols(), TileMut::new(out, 1));
     });
     result
 }
@@ -78,28 +72,22 @@ fn sparse_rows(context: &KernelContext<'_>, op: AggOp, csr: &Csr) -> Dense {
 fn columns(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock) -> Dense {
     let (rows, cols) = matrix.dims();
     let sum_op = if op == AggOp::Mean { AggOp::Sum } else { op };
-    let ranges = partial_ranges(rows, cols);
-    let partials: Vec<Vec<f64>> = context.pool.install(|| {
-        ranges
-            .into_par_iter()
-            .map(|range| {
-                let mut acc = vec![sum_op.neutral(); cols];
-                match matrix {
-                    MatrixBlock::Dense(dense) => {
-                        let tile = &dense.values()[range.start * cols..range.end * cols];
-                        context.primitives.col_agg(sum_op, range.len(), cols, Tile::new(tile, cols), &mut acc);
-                    }
-                    MatrixBlock::Sparse(csr) => {
-                        let offsets = &csr.row_offsets()[range.start..=range.end];
-                        let positions = offsets[0]..offsets[range.len()];
-                        let (columns, values) = (&csr.columns()[positions.clone()], &csr.values()[positions]);
-                        let tile = CsrTile { row_offsets: offsets, columns, values };
-                        context.primitives.sparse_col_agg(sum_op, tile, &mut acc);
-                    }
-                }
-                acc
-            })
-            .collect()
+    let partials = map_parts(context, partial_ranges(rows, cols), |range: Range<usize>| {
+        let mut acc = vec![sum_op.neutral(); cols];
+        match matrix {
+            MatrixBlock::Dense(dense) => {
+                let tile = &dense.values()[range.start * cols..range.end * cols];
+                context.primitives.col_agg(sum_op, range.len(), cols, Tile::new(tile, cols), &mut acc);
+            }
+            MatrixBlock::Sparse(csr) => {
+                let offsets = &csr.row_offsets()[range.start..=range.end];
+                let positions = offsets[0]..offsets[range.len()];
+                let (columns, values) = (&csr.columns()[positions.clone()], &csr.values()[positions]);
+                let tile = CsrTile { row_offsets: offsets, columns, values };
+                context.primitives.sparse_col_agg(sum_op, tile, &mut acc);
+            }
+        }
+        acc
     });
     let mut result = vec![sum_op.neutral(); cols];
     for partial in partials {

@@ -1,11 +1,12 @@
 //! Generation of matrices: `matrix`, `seq`, `rand`, and the expansion of vectors.
 
-use crate::{KernelContext, KernelError, block_rows};
+use crate::blocks::{block_rows, for_each_block, map_parts, row_ranges};
+use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::infer::seq_length;
 use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use rayon::prelude::*;
+use std::ops::Range;
 
 /// Rows and columns as `usize`, if the matrix can exist.
 pub(crate) fn checked_dims(operation: &'static str, rows: i64, cols: i64) -> Result<(usize, usize), KernelError> {
@@ -138,14 +139,12 @@ pub fn rand(context: &KernelContext<'_>, parameters: &RandomParameters) -> Resul
     }
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let step = block_rows(cols);
-    context.pool.install(|| {
-        result.values_mut().par_chunks_mut((step * cols).max(1)).enumerate().for_each(|(block, cells)| {
-            let mut generator = block_generator(parameters.seed, block);
-            for cell in cells {
-                let keeps = parameters.sparsity >= 1.0 || generator.random::<f64>() < parameters.sparsity;
-                *cell = if keeps { draw(&mut generator, parameters) } else { 0.0 };
-            }
-        });
+    for_each_block(context, result.values_mut(), step * cols, |block, cells| {
+        let mut generator = block_generator(parameters.seed, block);
+        for cell in cells {
+            let keeps = parameters.sparsity >= 1.0 || generator.random::<f64>() < parameters.sparsity;
+            *cell = if keeps { draw(&mut generator, parameters) } else { 0.0 };
+        }
     });
     Ok(result.into())
 }
@@ -208,28 +207,24 @@ pub fn sample(range: i64, size: i64, replacement: bool, seed: u64) -> Result<Mat
 /// Draws the gaps between non-zeros, so that the cost follows the non-zeros.
 fn rand_sparse(context: &KernelContext<'_>, parameters: &RandomParameters, rows: usize, cols: usize) -> Csr {
     let step = block_rows(((cols as f64 * parameters.sparsity) as usize).max(1));
-    let blocks: Vec<CsrRows> = context.pool.install(|| {
-        (0..rows.div_ceil(step))
-            .into_par_iter()
-            .map(|block| {
-                let mut generator = block_generator(parameters.seed, block);
-                let mut result = CsrRows::default();
-                for _ in block * step..((block + 1) * step).min(rows) {
-                    let start = result.values.len();
-                    let mut j = gap(&mut generator, parameters.sparsity);
-                    while j < cols {
-                        let value = draw(&mut generator, parameters);
-                        if value != 0.0 {
-                            result.columns.push(j as u32);
-                            result.values.push(value);
-                        }
-                        j = j.saturating_add(1).saturating_add(gap(&mut generator, parameters.sparsity));
-                    }
-                    result.lengths.push(result.values.len() - start);
+    let ranges = row_ranges(rows, step).into_iter().enumerate().collect();
+    let blocks = map_parts(context, ranges, |(block, range): (usize, Range<usize>)| {
+        let mut generator = block_generator(parameters.seed, block);
+        let mut result = CsrRows::default();
+        for _ in range {
+            let start = result.values.len();
+            let mut j = gap(&mut generator, parameters.sparsity);
+            while j < cols {
+                let value = draw(&mut generator, parameters);
+                if value != 0.0 {
+                    result.columns.push(j as u32);
+                    result.values.push(value);
                 }
-                result
-            })
-            .collect()
+                j = j.saturating_add(1).saturating_add(gap(&mut generator, parameters.sparsity));
+            }
+            result.lengths.push(result.values.len() - start);
+        }
+        result
     });
     Csr::from_blocks(cols, blocks)
 }

@@ -4,6 +4,7 @@
 //! work is cut into blocks whose boundaries follow from shapes alone, and partial results merge in block order.
 
 mod aggregate;
+mod blocks;
 mod convolution;
 mod cumulative;
 mod diagonal;
@@ -44,11 +45,9 @@ pub use statistics::{
 pub use table::table;
 pub use triangle::{Triangle, triangle};
 
-use fuseline_matrix::{BufferPool, Csr, CsrRows, MatrixBlock};
+use fuseline_matrix::{BufferPool, CsrRows, MatrixBlock};
 pub use fuseline_vecprims::Primitives;
 use rayon::ThreadPool;
-use rayon::prelude::*;
-use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -108,71 +107,6 @@ pub enum KernelError {
         /// What is wrong.
         problem: String,
     },
-}
-
-/// Cells per block of work: large enough to amortise scheduling, small enough to balance.
-const BLOCK_CELLS: usize = 1 << 16;
-
-/// The most private partial results of one operator.
-const MAX_PARTIALS: usize = 16;
-
-/// Rows of a block when each row costs `cells_per_row`: a function of the shape alone.
-fn block_rows(cells_per_row: usize) -> usize {
-    (BLOCK_CELLS / cells_per_row.max(1)).max(1)
-}
-
-/// At most [`MAX_PARTIALS`] ranges of rows, none with less than a block of work.
-fn partial_ranges(rows: usize, cells_per_row: usize) -> Vec<Range<usize>> {
-    let step = rows.div_ceil(MAX_PARTIALS).max(block_rows(cells_per_row));
-    (0..rows).step_by(step).map(|start| start..(start + step).min(rows)).collect()
-}
-
-/// At most `most` ranges of rows, each with at least `weight` non-zeros (but the last one) and no row more than that takes,
-/// where a row counts as one more non-zero: rows of real data are skewed. A function of the pattern alone.
-fn balanced_ranges(csr: &Csr, weight: usize, most: usize) -> Vec<Range<usize>> {
-    let before = |row: usize| csr.row_offsets()[row] + row;
-    let rows = csr.rows();
-    let weight = weight.max(before(rows).div_ceil(most)).max(1);
-    let mut ranges = Vec::new();
-    let mut start = 0;
-    while start < rows {
-        let goal = before(start) + weight;
-        let (mut end, mut enough) = (start, rows);
-        while end + 1 < enough {
-            let middle = end.midpoint(enough);
-            if before(middle) < goal { end = middle } else { enough = middle }
-        }
-        ranges.push(start..enough);
-        start = enough;
-    }
-    ranges
-}
-
-/// A sparse matrix built row by row, where a row costs about `cost` cells: `row(i, scratch, result)` appends columns
-/// and values. Threads share scratch between rows, so a row leaves it as it was.
-fn build_csr<S>(
-    context: &KernelContext<'_>,
-    (rows, cols): (usize, usize),
-    cost: usize,
-    scratch: impl Fn() -> S + Sync + Send,
-    row: impl Fn(usize, &mut S, &mut CsrRows) + Sync,
-) -> Csr {
-    let step = block_rows(cost);
-    let blocks: Vec<CsrRows> = context.pool.install(|| {
-        (0..rows.div_ceil(step))
-            .into_par_iter()
-            .map_init(&scratch, |scratch, block| {
-                let mut result = CsrRows::default();
-                for i in block * step..((block + 1) * step).min(rows) {
-                    let start = result.values.len();
-                    row(i, scratch, &mut result);
-                    result.lengths.push(result.values.len() - start);
-                }
-                result
-            })
-            .collect()
-    });
-    Csr::from_blocks(cols, blocks)
 }
 
 /// Appends a cell, unless it is zero.

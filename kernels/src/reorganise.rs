@@ -1,9 +1,9 @@
 //! Transpose, indexing and binding: cells move, values do not change.
 
+use crate::blocks::{block_rows, for_each_block};
 use crate::generate::checked_dims;
-use crate::{KernelContext, KernelError, Operand, block_rows};
+use crate::{KernelContext, KernelError, Operand};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Side of the square tiles of a dense transpose: 32 x 32 cells of source and result fit the first-level cache.
@@ -22,17 +22,15 @@ pub fn transpose(context: &KernelContext<'_>, matrix: &MatrixBlock) -> MatrixBlo
         return result.into();
     }
     let source = dense.values();
-    context.pool.install(|| {
-        result.values_mut().par_chunks_mut((TILE * rows).max(1)).enumerate().for_each(|(block, out)| {
-            let first = block * TILE;
-            for start in (0..rows).step_by(TILE) {
-                for (j, out_row) in out.chunks_exact_mut(rows).enumerate() {
-                    for i in start..(start + TILE).min(rows) {
-                        out_row[i] = source[i * cols + first + j];
-                    }
+    for_each_block(context, result.values_mut(), TILE * rows, |block, out| {
+        let first = block * TILE;
+        for start in (0..rows).step_by(TILE) {
+            for (j, out_row) in out.chunks_exact_mut(rows).enumerate() {
+                for i in start..(start + TILE).min(rows) {
+                    out_row[i] = source[i * cols + first + j];
                 }
             }
-        });
+        }
     });
     result.into()
 }
@@ -177,16 +175,14 @@ pub fn bind_columns(context: &KernelContext<'_>, parts: &[&MatrixBlock]) -> Resu
     let parts: Vec<_> = parts.iter().map(|part| part.to_dense()).collect();
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let step = block_rows(cols);
-    context.pool.install(|| {
-        result.values_mut().par_chunks_mut((step * cols).max(1)).enumerate().for_each(|(block, out)| {
-            for (r, out_row) in out.chunks_exact_mut(cols.max(1)).enumerate() {
-                let mut offset = 0;
-                for part in &parts {
-                    out_row[offset..offset + part.cols()].copy_from_slice(part.row(block * step + r));
-                    offset += part.cols();
-                }
+    for_each_block(context, result.values_mut(), step * cols, |block, out| {
+        for (r, out_row) in out.chunks_exact_mut(cols.max(1)).enumerate() {
+            let mut offset = 0;
+            for part in &parts {
+                out_row[offset..offset + part.cols()].copy_from_slice(part.row(block * step + r));
+                offset += part.cols();
             }
-        });
+        }
     });
     Ok(result.into())
 }

@@ -1,8 +1,8 @@
 //! The columns in which rows have their extremes.
 
-use crate::{KernelContext, block_rows};
+use crate::KernelContext;
+use crate::blocks::{block_rows, for_each_block};
 use fuseline_matrix::{Dense, MatrixBlock};
-use rayon::prelude::*;
 
 /// Which extreme of a row is sought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,13 +18,11 @@ pub enum Extreme {
 pub fn row_index(context: &KernelContext<'_>, extreme: Extreme, matrix: &MatrixBlock) -> MatrixBlock {
     let mut result = Dense::uninit_in(context.buffers, matrix.rows(), 1);
     let step = block_rows(matrix.cols());
-    context.pool.install(|| {
-        result.values_mut().par_chunks_mut(step).enumerate().for_each(|(block, out)| {
-            for (r, cell) in out.iter_mut().enumerate() {
-                let column = extreme_of_row(extreme, matrix, block * step + r);
-                *cell = column.map_or(0.0, |column| (column + 1) as f64);
-            }
-        });
+    for_each_block(context, result.values_mut(), step, |block, out| {
+        for (r, cell) in out.iter_mut().enumerate() {
+            let column = extreme_of_row(extreme, matrix, block * step + r);
+            *cell = column.map_or(0.0, |column| (column + 1) as f64);
+        }
     });
     result.into()
 }

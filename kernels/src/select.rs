@@ -1,6 +1,7 @@
 //! Rows and columns chosen from a matrix: in reverse, sorted, or without the empty ones.
 
-use crate::{KernelContext, KernelError, block_rows, build_csr};
+use crate::blocks::{block_rows, build_csr, for_each_block};
+use crate::{KernelContext, KernelError};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use rayon::prelude::*;
 use std::cmp::Ordering;
@@ -159,13 +160,10 @@ fn select_rows(context: &KernelContext<'_>, matrix: &MatrixBlock, rows: &[usize]
         MatrixBlock::Dense(dense) => {
             let mut result = Dense::uninit_in(context.buffers, rows.len(), cols);
             let step = block_rows(cols);
-            context.pool.install(|| {
-                let blocks = result.values_mut().par_chunks_mut((step * cols).max(1)).zip(rows.par_chunks(step));
-                blocks.for_each(|(out, rows)| {
-                    for (out, &i) in out.chunks_exact_mut(cols).zip(rows) {
-                        out.copy_from_slice(dense.row(i));
-                    }
-                });
+            for_each_block(context, result.values_mut(), step * cols, |block, out| {
+                for (out, &i) in out.chunks_exact_mut(cols).zip(&rows[block * step..]) {
+                    out.copy_from_slice(dense.row(i));
+                }
             });
             result.into()
         }
@@ -187,13 +185,11 @@ fn select_columns(context: &KernelContext<'_>, matrix: &MatrixBlock, columns: &[
         MatrixBlock::Dense(dense) => {
             let mut result = Dense::uninit_in(context.buffers, rows, width);
             let step = block_rows(width);
-            context.pool.install(|| {
-                result.values_mut().par_chunks_mut((step * width).max(1)).enumerate().for_each(|(block, out)| {
-                    for (r, out) in out.chunks_exact_mut(width).enumerate() {
-                        let row = dense.row(block * step + r);
-                        out.iter_mut().zip(columns).for_each(|(cell, &j)| *cell = row[j]);
-                    }
-                });
+            for_each_block(context, result.values_mut(), step * width, |block, out| {
+                for (r, out) in out.chunks_exact_mut(width).enumerate() {
+                    let row = dense.row(block * step + r);
+                    out.iter_mut().zip(columns).for_each(|(cell, &j)| *cell = row[j]);
+                }
             });
             result.into()
         }

@@ -1,7 +1,8 @@
 //! Triangles of matrices.
 
+use crate::blocks::build_csr;
 use crate::select::average_row;
-use crate::{KernelContext, build_csr, push_nonzero};
+use crate::{KernelContext, push_nonzero};
 use fuseline_matrix::{CsrRows, Dense, MatrixBlock};
 
 /// A part of a matrix on one side of its diagonal.

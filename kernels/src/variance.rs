@@ -1,11 +1,12 @@
 //! Sample variances: two passes, the mean first and then the squared distances from it.
 
+use crate::KernelContext;
 use crate::aggregate::{aggregate_full, aggregate_vector};
-use crate::{BLOCK_CELLS, KernelContext, partial_ranges};
+use crate::blocks::{BLOCK_CELLS, map_parts, partial_ranges};
+use crate::product::accumulate;
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{Form, Tile, TileMut};
-use rayon::prelude::*;
 
 /// What the sum of squared distances of `count` cells is divided by: 1 for a single cell, 0 for none.
 fn divisor(count: usize) -> f64 {
@@ -20,9 +21,8 @@ pub(crate) fn variance_full(context: &KernelContext<'_>, matrix: &MatrixBlock) -
         MatrixBlock::Dense(dense) => (dense.values(), 0),
         MatrixBlock::Sparse(csr) => (csr.values(), cells - csr.nnz()),
     };
-    let partials: Vec<f64> = context
-        .pool
-        .install(|| values.par_chunks(BLOCK_CELLS).map(|run| squared_distances(context, run, mean)).collect());
+    let runs = values.chunks(BLOCK_CELLS).collect();
+    let partials = map_parts(context, runs, |run| squared_distances(context, run, mean));
     let mut sum = partials.into_iter().fold(0.0, |x, y| x + y);
     if zeros > 0 {
         sum = (zeros as f64).mul_add(mean * mean, sum);
@@ -42,26 +42,13 @@ pub(crate) fn variance_columns(context: &KernelContext<'_>, matrix: &MatrixBlock
     let (rows, cols) = matrix.dims();
     let means = aggregate_vector(context, AggOp::Mean, Direction::Col, matrix);
     let means = means.to_dense();
-    let partials: Vec<Vec<f64>> = context.pool.install(|| {
-        partial_ranges(rows, cols)
-            .into_par_iter()
-            .map(|range| {
-                let mut sums = vec![0.0; cols];
-                match matrix {
-                    MatrixBlock::Dense(dense) => {
-                        let tile = &dense.values()[range.start * cols..range.end * cols];
-                        add_dense(context, tile, means.values(), &mut sums);
-                    }
-                    MatrixBlock::Sparse(csr) => range.for_each(|i| add_sparse(csr.row(i), means.values(), &mut sums)),
-                }
-                sums
-            })
-            .collect()
+    let mut sums = accumulate(context, partial_ranges(rows, cols), cols, |range, sums| match matrix {
+        MatrixBlock::Dense(dense) => {
+            let tile = &dense.values()[range.start * cols..range.end * cols];
+            add_dense(context, tile, means.values(), sums);
+        }
+        MatrixBlock::Sparse(csr) => range.for_each(|i| add_sparse(csr.row(i), means.values(), sums)),
     });
-    let mut sums = vec![0.0; cols];
-    for partial in partials {
-        sums.iter_mut().zip(partial).for_each(|(sum, value)| *sum += value);
-    }
     if let MatrixBlock::Sparse(csr) = matrix {
         add_zeros(csr, means.values(), &mut sums);
     }

@@ -12,11 +12,11 @@ pub use outer::outer;
 pub(crate) use sparse::{RowReader, union_row, zeros_stay};
 pub use ternary::ternary;
 
-use crate::{KernelContext, KernelError, Operand, block_rows};
+use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block};
+use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::{BinaryOp, UnaryOp, UnaryZero};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{Form, Tile, TileMut};
-use rayon::prelude::*;
 use std::borrow::Cow;
 
 /// `op` of every cell.
@@ -37,11 +37,10 @@ pub fn unary(context: &KernelContext<'_>, op: UnaryOp, matrix: &MatrixBlock) -> 
 }
 
 fn map_run(context: &KernelContext<'_>, op: UnaryOp, values: &[f64], out: &mut [f64]) {
-    context.pool.install(|| {
-        out.par_chunks_mut(crate::BLOCK_CELLS).zip(values.par_chunks(crate::BLOCK_CELLS)).for_each(|(out, run)| {
-            let len = run.len();
-            context.primitives.unary(op, 1, len, Tile::new(run, len), TileMut::new(out, len));
-        });
+    for_each_block(context, out, BLOCK_CELLS, |block, out| {
+        let (start, len) = (block * BLOCK_CELLS, out.len());
+        let run = Tile::new(&values[start..start + len], len);
+        context.primitives.unary(op, 1, len, run, TileMut::new(out, len));
     });
 }
 
@@ -178,19 +177,17 @@ pub fn binary(
     let flat = |source: &Source<'_>| source.is_contiguous(cols) || source.is_constant();
     // Equal shapes and scalars are one long run, however narrow the matrix is.
     let (height, width) = if flat(&a) && flat(&b) { (1, rows * cols) } else { (rows, cols) };
-    let chunk = if height == 1 { crate::BLOCK_CELLS } else { block_rows(width) * width };
-    context.pool.install(|| {
-        result.values_mut().par_chunks_mut(chunk.max(1)).enumerate().for_each(|(block, out)| {
-            let first = block * chunk;
-            let (tile_rows, len) = if height == 1 { (1, out.len()) } else { (out.len() / width, width) };
-            let part = |source: &Source<'_>| match (height, source.col_stride) {
-                (1, 0) => (0, 0),
-                (1, _) => (first, 0),
-                _ => (first / width.max(1) * source.row_stride, source.row_stride),
-            };
-            let ((a_start, a_row), (b_start, b_row)) = (part(&a), part(&b));
-            binary_tile(context, op, (tile_rows, len), (&a, a_start, a_row), (&b, b_start, b_row), out);
-        });
+    let chunk = if height == 1 { BLOCK_CELLS } else { block_rows(width) * width };
+    for_each_block(context, result.values_mut(), chunk, |block, out| {
+        let first = block * chunk;
+        let (tile_rows, len) = if height == 1 { (1, out.len()) } else { (out.len() / width, width) };
+        let part = |source: &Source<'_>| match (height, source.col_stride) {
+            (1, 0) => (0, 0),
+            (1, _) => (first, 0),
+            _ => (first / width.max(1) * source.row_stride, source.row_stride),
+        };
+        let ((a_start, a_row), (b_start, b_row)) = (part(&a), part(&b));
+        binary_tile(context, op, (tile_rows, len), (&a, a_start, a_row), (&b, b_start, b_row), out);
     });
     let result = MatrixBlock::from(result);
     Ok(if was_sparse { result.in_best_format() } else { result })

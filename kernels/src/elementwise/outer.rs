@@ -1,11 +1,11 @@
 //! An operation of each cell of a column with each cell of a row.
 
 use super::sparse::zeros_stay;
-use crate::{KernelContext, KernelError, Operand, block_rows, build_csr, push_nonzero};
+use crate::blocks::{block_rows, build_csr, for_each_block};
+use crate::{KernelContext, KernelError, Operand, push_nonzero};
 use fuseline_ir::ops::BinaryOp;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{Form, Tile, TileMut};
-use rayon::prelude::*;
 
 /// `op` of each cell of a column (m x 1) with each cell of a row (1 x n): m x n.
 ///
@@ -34,12 +34,10 @@ pub fn outer(
     let (u, v) = (column.to_dense(), row.to_dense());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let step = block_rows(cols);
-    context.pool.install(|| {
-        result.values_mut().par_chunks_mut((step * cols).max(1)).enumerate().for_each(|(block, out)| {
-            let tile_rows = out.len() / cols.max(1);
-            let (a, b) = (Tile::new(&u.values()[block * step..], 1), Tile::new(v.values(), 0));
-            context.primitives.binary(op, Form::ScalarVect, tile_rows, cols, a, b, TileMut::new(out, cols));
-        });
+    for_each_block(context, result.values_mut(), step * cols, |block, out| {
+        let tile_rows = out.len() / cols.max(1);
+        let (a, b) = (Tile::new(&u.values()[block * step..], 1), Tile::new(v.values(), 0));
+        context.primitives.binary(op, Form::ScalarVect, tile_rows, cols, a, b, TileMut::new(out, cols));
     });
     let result = MatrixBlock::from(result);
     // Comparisons of codes with values give few ones.

@@ -1,10 +1,10 @@
 //! Element-wise operations over the non-zeros of sparse operands.
 
-use crate::{KernelContext, Operand, build_csr, push_nonzero};
+use crate::blocks::{block_rows, build_csr, map_parts_with, row_ranges};
+use crate::{KernelContext, Operand, push_nonzero};
 use fuseline_ir::ops::{BinaryOp, BinaryZero};
 use fuseline_matrix::{Csr, CsrRows, MatrixBlock};
 use fuseline_vecprims::{Form, Tile, TileMut};
-use rayon::prelude::*;
 
 /// The operand as a sparse matrix of the size of the result.
 pub(super) fn sparse_of(operand: Operand<'_>, dims: (usize, usize)) -> Option<&Csr> {
@@ -82,32 +82,26 @@ pub(super) fn over_pattern<const N: usize>(
     evaluate: impl Fn(&[f64], [&[f64]; N], &mut [f64]) + Sync,
 ) -> Csr {
     let (rows, cols) = (pattern.rows(), pattern.cols());
-    let step = crate::block_rows(pattern.nnz().checked_div(rows).unwrap_or(0) + 1);
+    let step = block_rows(pattern.nnz().checked_div(rows).unwrap_or(0) + 1);
     let readers = || others.map(|operand| RowReader::new(operand, (rows, cols)));
-    let blocks: Vec<CsrRows> = context.pool.install(|| {
-        (0..rows.div_ceil(step))
-            .into_par_iter()
-            .map_init(readers, |readers, block| {
-                let range = block * step..((block + 1) * step).min(rows);
-                let mut cells = [const { Vec::new() }; N];
-                for (reader, cells) in readers.iter_mut().zip(&mut cells) {
-                    range.clone().for_each(|i| reader.gather(i, pattern.row(i).0, cells));
-                }
-                let positions = pattern.row_offsets()[range.start]..pattern.row_offsets()[range.end];
-                let mut results = vec![0.0; positions.len()];
-                evaluate(&pattern.values()[positions.clone()], cells.each_ref().map(Vec::as_slice), &mut results);
-                let mut block = CsrRows::default();
-                for i in range {
-                    let start = block.values.len();
-                    let offset = pattern.row_offsets()[i] - positions.start;
-                    for (&j, &result) in pattern.row(i).0.iter().zip(&results[offset..]) {
-                        push_nonzero(&mut block, j, result);
-                    }
-                    block.lengths.push(block.values.len() - start);
-                }
-                block
-            })
-            .collect()
+    let blocks = map_parts_with(context, row_ranges(rows, step), readers, |readers, range| {
+        let mut cells = [const { Vec::new() }; N];
+        for (reader, cells) in readers.iter_mut().zip(&mut cells) {
+            range.clone().for_each(|i| reader.gather(i, pattern.row(i).0, cells));
+        }
+        let positions = pattern.row_offsets()[range.start]..pattern.row_offsets()[range.end];
+        let mut results = vec![0.0; positions.len()];
+        evaluate(&pattern.values()[positions.clone()], cells.each_ref().map(Vec::as_slice), &mut results);
+        let mut block = CsrRows::default();
+        for i in range {
+            let start = block.values.len();
+            let offset = pattern.row_offsets()[i] - positions.start;
+            for (&j, &result) in pattern.row(i).0.iter().zip(&results[offset..]) {
+                push_nonzero(&mut block, j, result);
+            }
+            block.lengths.push(block.values.len() - start);
+        }
+        block
     });
     Csr::from_blocks(cols, blocks)
 }

@@ -1,11 +1,11 @@
 //! Element-wise operations of three operands.
 
 use super::{Source, broadcast, single_as_scalar, sparse};
-use crate::{BLOCK_CELLS, KernelContext, KernelError, Operand, block_rows};
+use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block};
+use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::TernaryOp;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{Operand as VectorOperand, TileMut};
-use rayon::prelude::*;
 
 /// `op` of three operands of which at least one is a matrix.
 ///
@@ -28,19 +28,17 @@ pub fn ternary(
     let is_flat = [&a, &b, &c].into_iter().all(|source| source.is_contiguous(cols) || source.is_constant());
     let step = if is_flat { 1 } else { block_rows(cols) };
     let len = if is_flat { BLOCK_CELLS } else { cols };
-    context.pool.install(|| {
-        result.values_mut().par_chunks_mut((step * len).max(1)).enumerate().for_each(|(block, out)| {
-            let (first, len) = (block * step, len.min(out.len()));
-            let sources = [&a, &b, &c].map(|source| {
-                let row_stride = if is_flat && source.col_stride == 1 { BLOCK_CELLS } else { source.row_stride };
-                let values = source.from(first * row_stride);
-                match source.col_stride {
-                    0 => VectorOperand::scalars(values, row_stride),
-                    _ => VectorOperand::cells(values, row_stride),
-                }
-            });
-            context.primitives.ternary(op, out.len() / len.max(1), len, sources, TileMut::new(out, len));
+    for_each_block(context, result.values_mut(), step * len, |block, out| {
+        let (first, len) = (block * step, len.min(out.len()));
+        let sources = [&a, &b, &c].map(|source| {
+            let row_stride = if is_flat && source.col_stride == 1 { BLOCK_CELLS } else { source.row_stride };
+            let values = source.from(first * row_stride);
+            match source.col_stride {
+                0 => VectorOperand::scalars(values, row_stride),
+                _ => VectorOperand::cells(values, row_stride),
+            }
         });
+        context.primitives.ternary(op, out.len() / len.max(1), len, sources, TileMut::new(out, len));
     });
     let result = MatrixBlock::from(result);
     // Choices and replacements may leave few cells; sums of dense operands hardly do.

@@ -2,8 +2,9 @@
 //! products.
 
 use super::check;
+use crate::blocks::{BLOCK_CELLS, MAX_PARTIALS, balanced_ranges, partial_ranges};
 use crate::product::{accumulate, sparse::rows_of};
-use crate::{BLOCK_CELLS, KernelContext, KernelError, MAX_PARTIALS, balanced_ranges, partial_ranges};
+use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::ChainWeight;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{Tile, TileMut};

@@ -2,7 +2,8 @@
 //! them: `(m + n) * log(n)` steps and no matrix of `m * n` cells.
 
 use super::{FusedValue, check};
-use crate::{BLOCK_CELLS, KernelContext, KernelError};
+use crate::blocks::BLOCK_CELLS;
+use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::OuterAggregate;
 use fuseline_ir::ops::{BinaryOp, Direction};
 use fuseline_matrix::{Dense, MatrixBlock};

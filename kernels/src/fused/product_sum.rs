@@ -1,13 +1,13 @@
 //! Sums of products of two or three matrices, cell by cell, without the products' matrices.
 
 use super::{FusedValue, check};
+use crate::blocks::{BLOCK_CELLS, MAX_PARTIALS, balanced_ranges, map_parts, map_parts_with, partial_ranges};
 use crate::elementwise::{RowReader, zeros_stay};
 use crate::product::{accumulate, sparse::rows_of};
-use crate::{BLOCK_CELLS, KernelContext, KernelError, MAX_PARTIALS, Operand, balanced_ranges, partial_ranges};
+use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{CsrTile, Form, Primitives, Tile, TileMut};
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -75,12 +75,8 @@ fn dot(primitives: &Primitives, x: &[f64], y: &[f64]) -> f64 {
 
 fn dense_full(context: &KernelContext<'_>, factors: &[&Dense]) -> f64 {
     let cells = factors[0].values().len();
-    let partials: Vec<f64> = context.pool.install(|| {
-        (0..cells.div_ceil(BLOCK_CELLS))
-            .into_par_iter()
-            .map(|block| dense_block(context.primitives, factors, block * BLOCK_CELLS))
-            .collect()
-    });
+    let starts = (0..cells).step_by(BLOCK_CELLS).collect();
+    let partials = map_parts(context, starts, |start| dense_block(context.primitives, factors, start));
     partials.into_iter().fold(0.0, |sum, partial| sum + partial)
 }
 
@@ -197,19 +193,11 @@ fn average_row(driver: &Csr) -> usize {
 fn sparse_full(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_>]) -> f64 {
     let tile_rows = (TILE / average_row(driver)).max(1);
     let ranges = balanced_ranges(driver, BLOCK_CELLS, usize::MAX);
-    let partials: Vec<f64> = context.pool.install(|| {
-        ranges
-            .into_par_iter()
-            .map_init(
-                || Gather::new(driver, others),
-                |gather, range| {
-                    let tiles = range.clone().step_by(tile_rows).map(|start| start..(start + tile_rows).min(range.end));
-                    tiles.fold(0.0, |sum, tile| {
-                        sum + gather.rows(context.primitives, tile, |_, x, y| dot(context.primitives, x, y))
-                    })
-                },
-            )
-            .collect()
+    let gather = || Gather::new(driver, others);
+    let partials = map_parts_with(context, ranges, gather, |gather, range| {
+        let tiles = range.clone().step_by(tile_rows).map(|start| start..(start + tile_rows).min(range.end));
+        tiles
+            .fold(0.0, |sum, tile| sum + gather.rows(context.primitives, tile, |_, x, y| dot(context.primitives, x, y)))
     });
     partials.into_iter().fold(0.0, |sum, partial| sum + partial)
 }

@@ -1,14 +1,17 @@
 //! Products of dense matrices.
 
 use super::{SKINNY, accumulate};
+use crate::KernelContext;
+use crate::blocks::{block_rows, for_each_block, partial_ranges};
 use crate::gemm::{Extents, Strided, gemm_into};
-use crate::{KernelContext, block_rows, partial_ranges};
 use fuseline_matrix::Dense;
 use fuseline_vecprims::{Tile, TileMut};
-use rayon::prelude::*;
 
 /// Products of at most this many cells may be summed from private parts: 2 MiB each.
 pub(super) const PRIVATE_CELLS: usize = 1 << 18;
+
+/// Blocks that products of more than a few rows have at least.
+const FEWEST_BLOCKS: usize = 4;
 
 /// Inner dimensions from here on are worth the merge of private parts.
 pub(super) const LONG_INNER: usize = 4096;
@@ -35,14 +38,13 @@ pub(super) fn gemm(context: &KernelContext<'_>, extents: Extents, left: Strided<
         return Dense::from_vec(rows, cols, sums);
     }
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    // Blocks of some hundred rows keep the packing of the right operand cheap beside the product.
-    let step = (1 << 18) / cols.max(1);
-    let step = step.clamp(64, 1024);
-    context.pool.install(|| {
-        result.values_mut().par_chunks_mut((step * cols).max(1)).enumerate().for_each(|(block, out)| {
-            let extents = Extents { rows: out.len() / cols.max(1), inner, cols };
-            gemm_into(out, cols, extents, left.starting_at(block * step, 0), right);
-        });
+    // Blocks of some hundred rows keep the packing of the right operand cheap beside the product. Products of few rows
+    // are cut all the same, so that threads have something to share.
+    let few = rows.div_ceil(FEWEST_BLOCKS).next_multiple_of(64).max(128);
+    let step = ((1 << 18) / cols.max(1)).clamp(64, 1024).min(few);
+    for_each_block(context, result.values_mut(), step * cols, |block, out| {
+        let extents = Extents { rows: out.len() / cols.max(1), inner, cols };
+        gemm_into(out, cols, extents, left.starting_at(block * step, 0), right);
     });
     result
 }
@@ -52,13 +54,11 @@ pub(super) fn times_vector(context: &KernelContext<'_>, left: &Dense, right: &[f
     let (rows, inner) = (left.rows(), left.cols());
     let mut result = Dense::uninit_in(context.buffers, rows, 1);
     let step = block_rows(inner);
-    context.pool.install(|| {
-        result.values_mut().par_chunks_mut(step).enumerate().for_each(|(block, out)| {
-            let start = block * step * inner;
-            let tile = &left.values()[start..start + out.len() * inner];
-            let (a, b) = (Tile::new(tile, inner), Tile::new(right, 0));
-            context.primitives.dot_product(out.len(), inner, a, b, TileMut::new(out, 1));
-        });
+    for_each_block(context, result.values_mut(), step, |block, out| {
+        let start = block * step * inner;
+        let tile = &left.values()[start..start + out.len() * inner];
+        let (a, b) = (Tile::new(tile, inner), Tile::new(right, 0));
+        context.primitives.dot_product(out.len(), inner, a, b, TileMut::new(out, 1));
     });
     result
 }

@@ -6,10 +6,10 @@ mod symmetric;
 
 pub use symmetric::{TransposedSide, tsmm};
 
+use crate::blocks::map_parts;
 use crate::gemm::{Extents, Strided};
 use crate::{KernelContext, KernelError};
 use fuseline_matrix::MatrixBlock;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Products with at most this many columns on the right are memory-bound and run on vector primitives.
@@ -103,15 +103,10 @@ pub(crate) fn accumulate(
     len: usize,
     add: impl Fn(Range<usize>, &mut [f64]) + Sync,
 ) -> Vec<f64> {
-    let partials: Vec<Vec<f64>> = context.pool.install(|| {
-        ranges
-            .into_par_iter()
-            .map(|range| {
-                let mut acc = vec![0.0; len];
-                add(range, &mut acc);
-                acc
-            })
-            .collect()
+    let partials = map_parts(context, ranges, |range| {
+        let mut acc = vec![0.0; len];
+        add(range, &mut acc);
+        acc
     });
     let mut partials = partials.into_iter();
     let mut sums = partials.next().unwrap_or_else(|| vec![0.0; len]);

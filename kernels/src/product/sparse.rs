@@ -1,19 +1,25 @@
 //! Products with a sparse operand.
 
 use super::accumulate;
-use crate::{KernelContext, block_rows, build_csr, partial_ranges, push_nonzero};
+use crate::blocks::{block_rows, build_csr, for_each_block, partial_ranges};
+use crate::{KernelContext, push_nonzero};
 use fuseline_matrix::{Csr, CsrRows, Dense};
 use fuseline_vecprims::{CsrTile, Tile, TileMut};
-use rayon::prelude::*;
 use std::ops::Range;
+
+/// Cells of results that are filled and added in the time in which a non-zero finds its place in a transpose.
+const TRANSPOSE_CELLS: usize = 16;
 
 /// `t(left) %*% right`.
 pub(super) fn transposed_times_dense(context: &KernelContext<'_>, left: &Csr, right: &Dense) -> Dense {
     let (n, k) = (left.cols(), right.cols());
     let per_row = left.nnz().checked_div(left.rows()).unwrap_or(0) * k;
-    // Private results cost memory traffic of their own: only as many as the work pays for.
-    let cost = per_row.max((n * k).div_ceil(left.rows().max(1)));
-    let sums = accumulate(context, partial_ranges(left.rows(), cost), n * k, |range, acc| {
+    let ranges = partial_ranges(left.rows(), per_row.max((n * k).div_ceil(left.rows().max(1))));
+    // Each range has a result of its own, to be filled with zeros and added to the others.
+    if ranges.len() * n * k > TRANSPOSE_CELLS * left.nnz() {
+        return times_dense(context, &left.transpose(), right);
+    }
+    let sums = accumulate(context, ranges, n * k, |range, acc| {
         let b = Tile::new(&right.values()[range.start * k..range.end * k], k);
         context.primitives.sparse_outer_mult_add(rows_of(left, &range), k, b, TileMut::new(acc, k));
     });
@@ -32,17 +38,15 @@ pub(super) fn times_dense(context: &KernelContext<'_>, left: &Csr, right: &Dense
     let (rows, cols) = (left.rows(), right.cols());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let step = block_rows((left.nnz().checked_div(rows).unwrap_or(0) + 1) * cols);
-    context.pool.install(|| {
-        result.values_mut().par_chunks_mut((step * cols).max(1)).enumerate().for_each(|(block, out)| {
-            let range = block * step..block * step + out.len() / cols.max(1);
-            let tile = rows_of(left, &range);
-            if cols == 1 {
-                context.primitives.sparse_dot_product(tile, Tile::new(right.values(), 0), TileMut::new(out, 1));
-            } else {
-                let (b, out) = (Tile::new(right.values(), cols), TileMut::new(out, cols));
-                context.primitives.sparse_vect_mat_mult(tile, cols, b, out);
-            }
-        });
+    for_each_block(context, result.values_mut(), step * cols, |block, out| {
+        let range = block * step..block * step + out.len() / cols.max(1);
+        let tile = rows_of(left, &range);
+        if cols == 1 {
+            context.primitives.sparse_dot_product(tile, Tile::new(right.values(), 0), TileMut::new(out, 1));
+        } else {
+            let (b, out) = (Tile::new(right.values(), cols), TileMut::new(out, cols));
+            context.primitives.sparse_vect_mat_mult(tile, cols, b, out);
+        }
     });
     result
 }
@@ -52,20 +56,18 @@ pub(super) fn dense_times(context: &KernelContext<'_>, left: &Dense, right: &Csr
     let (rows, cols) = (left.rows(), right.cols());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let step = block_rows(cols.max(left.cols()));
-    context.pool.install(|| {
-        result.values_mut().par_chunks_mut((step * cols).max(1)).enumerate().for_each(|(block, out)| {
-            for (r, out) in out.chunks_exact_mut(cols.max(1)).enumerate() {
-                out.fill(0.0);
-                for (k, &factor) in left.row(block * step + r).iter().enumerate() {
-                    if factor != 0.0 {
-                        let (columns, values) = right.row(k);
-                        for (&j, &value) in columns.iter().zip(values) {
-                            out[j as usize] = factor.mul_add(value, out[j as usize]);
-                        }
+    for_each_block(context, result.values_mut(), step * cols, |block, out| {
+        for (r, out) in out.chunks_exact_mut(cols.max(1)).enumerate() {
+            out.fill(0.0);
+            for (k, &factor) in left.row(block * step + r).iter().enumerate() {
+                if factor != 0.0 {
+                    let (columns, values) = right.row(k);
+                    for (&j, &value) in columns.iter().zip(values) {
+                        out[j as usize] = factor.mul_add(value, out[j as usize]);
                     }
                 }
             }
-        });
+        }
     });
     result
 }

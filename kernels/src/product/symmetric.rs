@@ -2,10 +2,10 @@
 
 use super::dense::{LONG_INNER, PRIVATE_CELLS, times_vector, transposed_times_skinny};
 use super::{SKINNY, accumulate, sparse};
+use crate::KernelContext;
+use crate::blocks::{build_csr, for_each_block, partial_ranges};
 use crate::gemm::{Extents, Strided, gemm_into};
-use crate::{KernelContext, build_csr, partial_ranges};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
-use rayon::prelude::*;
 
 /// Which operand of a product of a matrix with itself is transposed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +52,8 @@ fn upper_and_mirror(context: &KernelContext<'_>, n: usize, inner: usize, left: S
         Dense::from_vec(n, n, sums)
     } else {
         let mut result = Dense::uninit_in(context.buffers, n, n);
-        context.pool.install(|| {
-            result.values_mut().par_chunks_mut((SHARED_ROWS * n).max(1)).enumerate().for_each(|(block, out)| {
-                block_of(out, out.len() / n, block * SHARED_ROWS, 0, inner);
-            });
+        for_each_block(context, result.values_mut(), SHARED_ROWS * n, |block, out| {
+            block_of(out, out.len() / n, block * SHARED_ROWS, 0, inner);
         });
         result
     };

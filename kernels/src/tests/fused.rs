@@ -263,7 +263,7 @@ fn ranges_of_rows_have_equal_weight_and_cover_every_row() {
         let cols = 1000;
         let dense = Dense::from_fn(lengths.len(), cols, |i, j| f64::from(u8::from(j < lengths[i])));
         let csr = Csr::from_dense(&dense);
-        let ranges = crate::balanced_ranges(&csr, weight, most);
+        let ranges = crate::blocks::balanced_ranges(&csr, weight, most);
         let rows: Vec<usize> = ranges.iter().flat_map(Clone::clone).collect();
         assert_eq!(rows, (0..lengths.len()).collect::<Vec<_>>());
         assert!(ranges.len() <= most, "{} ranges", ranges.len());

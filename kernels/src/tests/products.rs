@@ -40,6 +40,24 @@ fn products_equal_plain_loops() {
     }
 }
 
+/// So few that their transpose is worth its time.
+#[test]
+fn transposed_products_with_two_non_zeros_per_row_equal_plain_loops() {
+    let (rows, n, k) = (1200, 900, 300);
+    let cell = |i: usize, j: usize| if j == i * 7 % n || j == i * 13 % n { (i % 5) as f64 + 1.0 } else { 0.0 };
+    let left = Dense::from_fn(rows, n, cell);
+    let right = matrix(rows, k, 5, 2).to_dense().into_owned();
+    let mut expected = vec![0.0; n * k];
+    for (i, j) in (0..rows).flat_map(|i| [(i, i * 7 % n), (i, i * 13 % n)]) {
+        let is_once = i * 7 % n != i * 13 % n || j != i * 13 % n;
+        let weight = if is_once { left.get(i, j) } else { left.get(i, j) / 2.0 };
+        (0..k).for_each(|column| expected[j * k + column] += weight * right.get(i, column));
+    }
+    let (left, right) = (Csr::from_dense(&left).into(), right.into());
+    let product = run(|context| matmul_transposed_left(context, &left, &right).unwrap());
+    assert_cells(&product, n, k, |i, j| expected[i * k + j]);
+}
+
 #[test]
 fn operands_that_do_not_fit_are_refused() {
     let (a, b) = (matrix(2, 3, 9, 1), matrix(4, 5, 9, 1));

@@ -5,6 +5,7 @@ mod cells;
 mod tiles;
 
 use super::{FusedValue, Inputs, check};
+use crate::blocks::map_parts_with;
 use crate::elementwise::{binary, with_values};
 use crate::gemm::{Extents, Strided, gemm_add};
 use crate::product::accumulate;
@@ -14,7 +15,6 @@ use fuseline_ir::hop::{FusedOp, LossWeight, ProductWeight, Side};
 use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{Tile, TileMut};
-use rayon::prelude::*;
 use std::ops::Range;
 use tiles::{Block, Tiles};
 
@@ -138,20 +138,16 @@ type Evaluate<'e> = dyn Fn(&mut Cells<'_>) -> f64 + Sync + 'e;
 
 /// The sum of what cells give, and of what blocks of rows give besides.
 fn sum(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>, besides: impl Fn(Range<usize>) -> f64 + Sync) -> f64 {
-    let partials: Vec<f64> = tiles.context.pool.install(|| {
-        tiles
-            .blocks()
-            .into_par_iter()
-            .map_init(
-                || tiles.scratch(),
-                |scratch, rows| {
-                    let mut total = besides(rows.clone());
-                    tiles.for_each(rows, scratch, evaluate, &mut |_, sum| total += sum);
-                    total
-                },
-            )
-            .collect()
-    });
+    let partials = map_parts_with(
+        tiles.context,
+        tiles.blocks(),
+        || tiles.scratch(),
+        |scratch, rows| {
+            let mut total = besides(rows.clone());
+            tiles.for_each(rows, scratch, evaluate, &mut |_, sum| total += sum);
+            total
+        },
+    );
     partials.into_iter().fold(0.0, |sum, partial| sum + partial)
 }
 
@@ -171,15 +167,15 @@ fn write(
         parts.push((rows, own));
         rest = others;
     }
-    tiles.context.pool.install(|| {
-        parts.into_par_iter().for_each_init(
-            || tiles.scratch(),
-            |scratch, (rows, out)| {
-                let first = rows.start;
-                tiles.for_each(rows, scratch, evaluate, &mut |results, _| write(results, out, first));
-            },
-        );
-    });
+    map_parts_with(
+        tiles.context,
+        parts,
+        || tiles.scratch(),
+        |scratch, (rows, out)| {
+            let first = rows.start;
+            tiles.for_each(rows, scratch, evaluate, &mut |results, _| write(results, out, first));
+        },
+    );
 }
 
 /// The sum of squares of the other matrix beside the non-zeros of the driver, where only these are visited.

@@ -2,10 +2,11 @@
 
 use super::cells::Cells;
 use super::check;
+use crate::blocks::{BLOCK_CELLS, MAX_PARTIALS, balanced_ranges, partial_ranges};
 use crate::elementwise::RowReader;
 use crate::gemm::{Extents, Strided, gemm_into};
 use crate::product::sparse::rows_of;
-use crate::{BLOCK_CELLS, KernelContext, KernelError, MAX_PARTIALS, Operand, balanced_ranges, partial_ranges};
+use crate::{KernelContext, KernelError, Operand};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{CsrTile, Tile};
 use std::borrow::Cow;

@@ -1,0 +1,108 @@
+//! Blocks of work, shared among threads: of what sizes they are, a function of shapes and patterns alone, and how they run.
+//! A single block is done by the thread that asks for it: handing it over takes longer than most such blocks.
+
+use crate::KernelContext;
+use fuseline_matrix::{Csr, CsrRows};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Cells per block of work: large enough to amortise scheduling, small enough to balance.
+pub(crate) const BLOCK_CELLS: usize = 1 << 16;
+
+/// The most private partial results of one operator.
+pub(crate) const MAX_PARTIALS: usize = 16;
+
+/// Rows of a block when each row costs `cells_per_row`: a function of the shape alone.
+pub(crate) fn block_rows(cells_per_row: usize) -> usize {
+    (BLOCK_CELLS / cells_per_row.max(1)).max(1)
+}
+
+/// At most [`MAX_PARTIALS`] ranges of rows, none with less than a block of work.
+pub(crate) fn partial_ranges(rows: usize, cells_per_row: usize) -> Vec<Range<usize>> {
+    let step = rows.div_ceil(MAX_PARTIALS).max(block_rows(cells_per_row));
+    row_ranges(rows, step)
+}
+
+/// Ranges of this many rows.
+pub(crate) fn row_ranges(rows: usize, step: usize) -> Vec<Range<usize>> {
+    (0..rows).step_by(step.max(1)).map(|start| start..(start + step).min(rows)).collect()
+}
+
+/// At most `most` ranges of rows, each with at least `weight` non-zeros (but the last one) and no row more than that takes,
+/// where a row counts as one more non-zero: rows of real data are skewed. A function of the pattern alone.
+pub(crate) fn balanced_ranges(csr: &Csr, weight: usize, most: usize) -> Vec<Range<usize>> {
+    let before = |row: usize| csr.row_offsets()[row] + row;
+    let rows = csr.rows();
+    let weight = weight.max(before(rows).div_ceil(most)).max(1);
+    let mut ranges = Vec::new();
+    let mut start = 0;
+    while start < rows {
+        let goal = before(start) + weight;
+        let (mut end, mut enough) = (start, rows);
+        while end + 1 < enough {
+            let middle = end.midpoint(enough);
+            if before(middle) < goal { end = middle } else { enough = middle }
+        }
+        ranges.push(start..enough);
+        start = enough;
+    }
+    ranges
+}
+
+/// A sparse matrix built row by row, where a row costs about `cost` cells: `row(i, scratch, result)` appends columns
+/// and values. Threads share scratch between rows, so a row leaves it as it was.
+pub(crate) fn build_csr<S>(
+    context: &KernelContext<'_>,
+    (rows, cols): (usize, usize),
+    cost: usize,
+    scratch: impl Fn() -> S + Sync + Send,
+    row: impl Fn(usize, &mut S, &mut CsrRows) + Sync,
+) -> Csr {
+    let step = block_rows(cost);
+    let blocks = map_parts_with(context, row_ranges(rows, step), &scratch, |scratch, range| {
+        let mut result = CsrRows::default();
+        for i in range {
+            let start = result.values.len();
+            row(i, scratch, &mut result);
+            result.lengths.push(result.values.len() - start);
+        }
+        result
+    });
+    Csr::from_blocks(cols, blocks)
+}
+
+/// Calls `each` with every run of `length` values, the last one maybe shorter, and its number.
+pub(crate) fn for_each_block<T: Send>(
+    context: &KernelContext<'_>,
+    values: &mut [T],
+    length: usize,
+    each: impl Fn(usize, &mut [T]) + Sync,
+) {
+    if values.len() <= length {
+        return values.chunks_mut(length.max(1)).enumerate().for_each(|(block, values)| each(block, values));
+    }
+    let blocks = values.par_chunks_mut(length.max(1)).enumerate();
+    context.pool.install(|| blocks.for_each(|(block, values)| each(block, values)));
+}
+
+/// What `each` makes of every part, in the order of the parts.
+pub(crate) fn map_parts<P: Send, T: Send>(
+    context: &KernelContext<'_>,
+    parts: Vec<P>,
+    each: impl Fn(P) -> T + Sync + Send,
+) -> Vec<T> {
+    map_parts_with(context, parts, || (), |(), part| each(part))
+}
+
+/// As [`map_parts`], where parts that run one after the other share scratch.
+pub(crate) fn map_parts_with<P: Send, S, T: Send>(
+    context: &KernelContext<'_>,
+    parts: Vec<P>,
+    scratch: impl Fn() -> S + Sync + Send,
+    each: impl Fn(&mut S, P) -> T + Sync + Send,
+) -> Vec<T> {
+    if parts.len() <= 1 {
+        return parts.into_iter().map(|part| each(&mut scratch(), part)).collect();
+    }
+    context.pool.install(|| parts.into_par_iter().map_init(&scratch, each).collect())
+}
