@@ -17,6 +17,9 @@ const PRODUCT: usize = 1024;
 const FMA_ROUNDS: usize = 1 << 20;
 const FMA_LANES: usize = 16 * 8;
 
+/// The name of [`multiply_adds`] among contenders.
+pub(crate) const MULTIPLY_ADDS: &str = "multiply-add, in registers";
+
 /// All rates, in turn.
 pub(crate) fn section(rounds: usize) -> Vec<Part> {
     let source = Dense::from_fn(1, STREAMED, |_, j| (j % 1013) as f64);
@@ -35,9 +38,7 @@ pub(crate) fn section(rounds: usize) -> Vec<Part> {
             let parts = target.values_mut().par_chunks_mut(share).zip(source.values().par_chunks(share));
             parts.for_each(|(target, source)| target.copy_from_slice(source));
         }),
-        Contender::new("multiply-add, in registers", || {
-            rayon::broadcast(|_| black_box(multiply_adds(black_box(0.5))));
-        }),
+        Contender::new(MULTIPLY_ADDS, multiply_adds),
         Contender::new("matrix product, 1024 squared", || multiply(&mut product, &factors)),
     ];
     let times = in_turn(&mut contenders, rounds);
@@ -46,7 +47,7 @@ pub(crate) fn section(rounds: usize) -> Vec<Part> {
         (streamed, "GB/s"),
         (streamed, "GB/s"),
         (2.0 * streamed, "GB/s"),
-        ((2 * FMA_ROUNDS * FMA_LANES * threads) as f64, "GFLOP/s"),
+        (multiply_add_flops(), "GFLOP/s"),
         (2.0 * (PRODUCT as f64).powi(3), "GFLOP/s"),
     ];
     let row = |(times, (amount, unit)): (&Times, (f64, &str))| {
@@ -64,8 +65,18 @@ pub(crate) fn section(rounds: usize) -> Vec<Part> {
     ]
 }
 
+/// Multiply-adds of all threads, [`multiply_add_flops`] in all.
+pub(crate) fn multiply_adds() {
+    rayon::broadcast(|_| black_box(chains(black_box(0.5))));
+}
+
+/// Floating-point operations of [`multiply_adds`].
+pub(crate) fn multiply_add_flops() -> f64 {
+    (2 * FMA_ROUNDS * FMA_LANES * rayon::current_num_threads()) as f64
+}
+
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
-fn multiply_adds(factor: f64) -> f64 {
+fn chains(factor: f64) -> f64 {
     let mut lanes = [1.0_f64; FMA_LANES];
     for _ in 0..FMA_ROUNDS {
         for lane in &mut lanes {

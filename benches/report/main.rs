@@ -69,7 +69,13 @@ fn main() {
     if is_wanted("model") {
         add(model::section(scale, rounds));
     }
-    add(algorithms::section(scale, rounds.min(5), |name| is_wanted("algorithms") || is_wanted(name)));
+    let before = parts.len();
+    let is_wanted = |name: &str| is_wanted("algorithms") || is_wanted(name);
+    algorithms::section(scale, rounds.min(5), is_wanted, |section| {
+        parts.truncate(before);
+        parts.extend(section);
+        document::write(folder, "Benchmarks", &parts).expect("the report can be written");
+    });
     println!("{}", folder.join("benchmarks.md").display());
 }
 

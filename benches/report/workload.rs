@@ -96,6 +96,11 @@ impl Data {
         self.blocks().map(read).sum()
     }
 
+    /// The number of rows of a matrix.
+    pub(crate) fn rows(&self, name: &str) -> usize {
+        self.block(name).rows()
+    }
+
     /// Reads one matrix once.
     pub(crate) fn read_one(&self, name: &str) -> f64 {
         read(self.block(name))

@@ -1,8 +1,11 @@
-//! The six algorithms of the paper: every mode in turn, against the time that scanning X takes, and what compilation
-//! costs.
+//! The six algorithms of the paper: every mode in turn, against the time that scanning X and computing take at least, and
+//! what compilation costs.
+
+mod workloads;
 
 use crate::bars::{self, Bar, Group};
 use crate::document::{Part, digits, time};
+use crate::machine::{MULTIPLY_ADDS, multiply_add_flops, multiply_adds};
 use crate::rounds::{Contender, Times, in_turn};
 use crate::workload::{Data, READ};
 use crate::workloads::Scale;
@@ -11,6 +14,7 @@ use fuseline::{
     BackendKind, CompileOptions, LlvmLevel, Mode, Outcome, PreparedScript, ScriptInterface, Session, Statistics,
 };
 use std::hint::black_box;
+use workloads::{Needs, Workload, workloads};
 
 /// How models may differ: iterations carry rounding on.
 const TOLERANCE: f64 = 1e-4;
@@ -24,21 +28,6 @@ const MODES: [(&str, Mode); 5] = [
     ("Gen-FNR", Mode::GenFuseNoRedundancy),
 ];
 
-/// An algorithm on some data.
-struct Workload {
-    name: &'static str,
-    on: String,
-    /// Assigns `X` and `Y`.
-    data: String,
-    /// Assigns the model `M`.
-    script: String,
-    /// Scans of X that the algorithm needs, by its outer iterations and all steps within them.
-    scans: Option<fn(f64, f64) -> f64>,
-    /// The paper's hits of the plan cache, and its plans.
-    paper_hits: (u32, u32),
-    rounds: usize,
-}
-
 /// What was measured of it.
 struct Measured {
     workload: Workload,
@@ -47,7 +36,8 @@ struct Measured {
     first: Vec<Statistics>,
     /// The same of Gen where runs wait for LLVM.
     waiting: Waiting,
-    scans: Option<f64>,
+    /// What its iterations needed, for all rows of X.
+    needs: Option<Needs>,
 }
 
 /// First runs that wait for LLVM.
@@ -61,26 +51,27 @@ struct Waiting {
     uncached: Statistics,
 }
 
-pub(crate) fn section(scale: Scale, rounds: usize, is_wanted: impl Fn(&str) -> bool) -> Vec<Part> {
-    let wanted = workloads(scale, rounds).into_iter().filter(|workload| is_wanted(workload.name));
-    let measured: Vec<Measured> = wanted
-        .map(|workload| {
-            eprintln!("{} on {}", workload.name, workload.on);
-            measure(workload)
-        })
-        .collect();
-    if measured.is_empty() {
-        return Vec::new();
+/// Measures one algorithm after the other, and shows the section as it is after each.
+pub(crate) fn section(scale: Scale, rounds: usize, is_wanted: impl Fn(&str) -> bool, mut show: impl FnMut(Vec<Part>)) {
+    let mut measured = Vec::new();
+    for workload in workloads(scale, rounds).into_iter().filter(|workload| is_wanted(workload.name)) {
+        eprintln!("{} on {}", workload.name, workload.on);
+        measured.push(measure(workload));
+        show(parts(&measured));
     }
+}
+
+fn parts(measured: &[Measured]) -> Vec<Part> {
     vec![
         Part::heading("Algorithms"),
         Part::text(
             "The script library as the paper's table 2 configures it, data in memory: runs of prepared scripts, without \
              compilation, the modes in turn. *slowdown* is the largest ratio of Gen's time to that of another mode. The \
-             scan bound is the time of reading X as often as the algorithm must.",
+             scan bound is the time of reading X as often as the algorithm must; *and FLOPs* adds the operations of \
+             products with X and of functions (20 each) at the rate of multiply-adds in registers, measured in turn.",
         ),
-        times(&measured),
-        plot(&measured),
+        times(measured),
+        plot(measured),
         Part::heading("Compilation"),
         Part::text(
             "The first run of each script in a new session with nothing compiled: the time in the optimizer, and the \
@@ -89,7 +80,7 @@ pub(crate) fn section(scale: Scale, rounds: usize, is_wanted: impl Fn(&str) -> b
              LLVM's whole pipeline (*O3*) and without a plan cache; the share of constructed plans that were found in \
              the plan cache, beside the paper's. What plans are enumerated is the subject of `docs/optimizer.md`.",
         ),
-        compilation(&measured),
+        compilation(measured),
     ]
 }
 
@@ -101,96 +92,6 @@ pub(crate) fn each(scale: Scale, mut visit: impl FnMut(&str, &dyn for<'s> Fn(&'s
             prepare(session, &workload, &workload.script, &data)
         });
     }
-}
-
-/// The same script for every size of data.
-fn workloads(scale: Scale, rounds: usize) -> Vec<Workload> {
-    let workload = |name, (on, data): (String, String), script: &str, scans, paper_hits| Workload {
-        name,
-        on,
-        data,
-        script: script.to_owned(),
-        scans,
-        paper_hits,
-        rounds,
-    };
-    let (rows, more_rows, sparse_rows) = match scale {
-        Scale::Quick => (100_000, None, 2_000),
-        Scale::Full => (1_000_000, Some(10_000_000), 60_000),
-    };
-    let ratings = if scale == Scale::Full { (20_000, 10_000) } else { (1_000, 1_000) };
-    let images = if scale == Scale::Full { 10_000 } else { 600 };
-    let mut all = Vec::new();
-    let sizes = [Some((rows, rounds, "")), more_rows.map(|rows| (rows, 3, ", 4 iterations"))];
-    for (rows, rounds, shortened) in sizes.into_iter().flatten() {
-        let on = |classes: usize, note: &str| {
-            labelled(&format!("dense, {rows} x 10{note}{shortened}"), rows, 10, "1", classes)
-        };
-        let workload = |name, on, script: &str, scans, paper_hits| {
-            // More iterations would show the same, in five times the time.
-            let script =
-                if shortened.is_empty() { script.to_owned() } else { script.replace("maxIter=20", "maxIter=4") };
-            Workload { rounds, ..workload(name, on, &script, Some(scans), paper_hits) }
-        };
-        all.extend([
-            workload("L2SVM", on(2, ""), L2SVM, |outer, _| 1.0 + 2.0 * outer, (4, 20)),
-            workload("MLogreg", on(5, ", 5 classes"), MLOGREG, |outer, steps| 1.0 + 2.0 * outer + steps, (1494, 1520)),
-            workload("GLM", on(2, ""), GLM, |outer, steps| 2.0 + 2.0 * outer + steps, (88, 145)),
-            workload("KMeans", on(2, ""), KMEANS, |outer, _| 2.0 + outer, (27, 45)),
-        ]);
-    }
-    let sparse = || labelled(&format!("sparse 0.2, {sparse_rows} x 784"), sparse_rows, 784, "0.2", 2);
-    all.extend([
-        workload("L2SVM", sparse(), L2SVM, None, (4, 20)),
-        workload("MLogreg", sparse(), MLOGREG, None, (1494, 1520)),
-        workload("GLM", sparse(), GLM, None, (88, 145)),
-        workload("KMeans", sparse(), KMEANS, None, (27, 45)),
-        workload("ALS-CG", rated(ratings), ALS_CG, None, (5636, 5657)),
-        workload(
-            "AutoEncoder",
-            labelled(&format!("dense, {images} x 784"), images, 784, "1", 2),
-            AUTOENCODER,
-            None,
-            (2242, 2259),
-        ),
-    ]);
-    all
-}
-
-const L2SVM: &str =
-    "M = l2svm(X=X, Y=Y, intercept=FALSE, reg=0.001, tol=1e-12, maxIter=20, maxInnerIter=1000, verbose=FALSE)";
-const MLOGREG: &str =
-    "M = multiLogReg(X=X, Y=Y, intercept=0, reg=0.001, tol=1e-12, maxIter=20, maxInnerIter=10, verbose=FALSE)";
-const GLM: &str =
-    "M = glm(X=X, Y=Y, dfam=2, link=3, yneg=1, reg=0.001, tol=1e-12, maxIter=20, maxInnerIter=10, verbose=FALSE)";
-const KMEANS: &str = "[M, Z] = kmeans(X=X, k=5, runs=1, maxIter=20, tol=1e-12, seed=1, verbose=FALSE)";
-const ALS_CG: &str = "[M, V] = alsCG(X=X, rank=20, regType='wL2', reg=0.001, maxIter=20, check=TRUE, threshold=1e-12)";
-/// The weights to start from are part of the script, since the algorithm draws others at random.
-const AUTOENCODER: &str = "W1 = rand(rows=500, cols=ncol(X), min=-1, max=1, seed=1)
-    W2 = rand(rows=2, cols=500, min=-1, max=1, seed=2)
-    W3 = rand(rows=500, cols=2, min=-1, max=1, seed=3)
-    W4 = rand(rows=ncol(X), cols=500, min=-1, max=1, seed=4)
-    places = rand(rows=nrow(X), cols=1, min=0, max=1, seed=5)
-    [M, b1, V2, b2, V3, b3, V4, b4, H] = autoencoder_2layer(X=X, numHidden1=500, numHidden2=2, epochs=1, batchSize=512,
-        W1=W1, W2=W2, W3=W3, W4=W4, Order=places)";
-
-/// Data in words and its script: labels follow from linear scores with some noise.
-fn labelled(on: &str, rows: usize, cols: usize, sparsity: &str, classes: usize) -> (String, String) {
-    let data = format!(
-        "X = rand(rows={rows}, cols={cols}, min=-1, max=1, sparsity={sparsity}, seed=1)
-         S = X %*% matrix(cos(seq(1, {cells})), rows={cols}, cols={classes})
-         Y = rowIndexMax(S + rand(rows={rows}, cols={classes}, min=-0.5, max=0.5, seed=2))",
-        cells = cols * classes
-    );
-    (on.to_owned(), data)
-}
-
-fn rated((rows, cols): (usize, usize)) -> (String, String) {
-    let data = format!(
-        "X = rand(rows={rows}, cols={cols}, min=1, max=5, sparsity=0.01, seed=1)
-         Y = matrix(1, rows={rows}, cols=1)"
-    );
-    (format!("sparse 0.01, {rows} x {cols}"), data)
 }
 
 fn measure(workload: Workload) -> Measured {
@@ -226,21 +127,23 @@ fn measure(workload: Workload) -> Measured {
         optimised: statistics(CompileOptions { llvm: LlvmLevel::O3, ..llvm.clone() }),
         uncached: statistics(CompileOptions { plan_cache: false, ..llvm }),
     };
-    let mut contenders = vec![Contender::new(READ, || _ = black_box(data.read_one("X")))];
+    let mut contenders =
+        vec![Contender::new(READ, || _ = black_box(data.read_one("X"))), Contender::new(MULTIPLY_ADDS, multiply_adds)];
     for ((name, _), script) in MODES.iter().zip(&mut scripts) {
         contenders.push(Contender::new(*name, || _ = script.execute(&mut std::io::sink()).expect("it ran before")));
     }
     let times = in_turn(&mut contenders, workload.rounds);
     drop(contenders);
-    let scans = workload.scans.map(|scans| {
+    let needs = workload.needs.map(|needs| {
         let verbose = workload.script.replace("verbose=FALSE", "verbose=TRUE");
         let mut printed = Vec::new();
         run(&workload, &mut prepare(&sessions[0], &workload, &verbose, &data), &mut printed);
         let (outer, steps) = iterations(&String::from_utf8_lossy(&printed));
-        scans(outer, steps)
+        let needs = needs(outer, steps);
+        Needs { flops: needs.flops * data.rows("X") as f64, ..needs }
     });
     let first = outcomes.map(|outcome| outcome.statistics).into();
-    Measured { times, first, waiting, scans, workload }
+    Measured { times, first, waiting, needs, workload }
 }
 
 fn run(workload: &Workload, script: &mut PreparedScript<'_>, output: &mut dyn std::io::Write) -> Outcome {
@@ -280,7 +183,7 @@ impl Measured {
 fn times(measured: &[Measured]) -> Part {
     let mut header = vec!["algorithm", "data"];
     header.extend(MODES.map(|(name, _)| name));
-    header.extend(["spread", "slowdown", "scans of X", "scan bound", "Gen / scan bound"]);
+    header.extend(["spread", "slowdown", "scans of X", "scan bound", "and FLOPs", "Gen / both"]);
     let rows = measured.iter().map(|row| {
         let own = row.of(GEN);
         let mut cells = vec![row.workload.name.to_owned(), row.workload.on.clone()];
@@ -288,13 +191,13 @@ fn times(measured: &[Measured]) -> Part {
         let slowdowns = MODES.iter().map(|(name, _)| 1.0 / own.speedup_over(row.of(name)));
         cells.push(format!("{:.0} %", 100.0 * own.spread()));
         cells.push(format!("{:.2}", slowdowns.fold(0.0, f64::max)));
-        match row.scans {
-            Some(scans) => {
-                let bound = scans * row.of(READ).median();
-                let ratio = row.of(READ).speedup_over(own) / scans;
-                cells.extend([format!("{scans:.0}"), time(bound), digits(ratio)]);
+        match row.needs {
+            Some(Needs { scans, flops }) => {
+                let scanning = scans * row.of(READ).median();
+                let bound = scanning + flops / multiply_add_flops() * row.of(MULTIPLY_ADDS).median();
+                cells.extend([format!("{scans:.0}"), time(scanning), time(bound), digits(own.median() / bound)]);
             }
-            None => cells.extend(["-"; 3].map(str::to_owned)),
+            None => cells.extend(["-"; 4].map(str::to_owned)),
         }
         cells
     });

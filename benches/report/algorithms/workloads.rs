@@ -1,0 +1,148 @@
+//! The algorithms as the paper's table 2 configures them, their data, and what no execution of them does without.
+
+use crate::workloads::Scale;
+
+/// An algorithm on some data.
+pub(super) struct Workload {
+    pub(super) name: &'static str,
+    pub(super) on: String,
+    /// Assigns `X` and `Y`.
+    pub(super) data: String,
+    /// Assigns the model `M`.
+    pub(super) script: String,
+    /// What the algorithm needs, by its outer iterations and all steps within them.
+    pub(super) needs: Option<fn(f64, f64) -> Needs>,
+    /// The paper's hits of the plan cache, and its plans.
+    pub(super) paper_hits: (u32, u32),
+    pub(super) rounds: usize,
+}
+
+/// What no execution of an algorithm does without.
+#[derive(Clone, Copy)]
+pub(super) struct Needs {
+    /// Scans of X.
+    pub(super) scans: f64,
+    /// Floating-point operations for each row of X: those of products with X, and [`FUNCTION`] for each function.
+    pub(super) flops: f64,
+}
+
+/// Operations of an exponential or another function, about the terms of its polynomial.
+const FUNCTION: f64 = 20.0;
+
+/// Operations of a product of X, of ten columns, with a column.
+const PRODUCT: f64 = 20.0;
+
+/// The same script for every size of data.
+pub(super) fn workloads(scale: Scale, rounds: usize) -> Vec<Workload> {
+    let workload = |name, (on, data): (String, String), script: &str, needs, paper_hits| Workload {
+        name,
+        on,
+        data,
+        script: script.to_owned(),
+        needs,
+        paper_hits,
+        rounds,
+    };
+    let (rows, more_rows, sparse_rows) = match scale {
+        Scale::Quick => (100_000, None, 2_000),
+        Scale::Full => (1_000_000, Some(10_000_000), 60_000),
+    };
+    let ratings = if scale == Scale::Full { (20_000, 10_000) } else { (1_000, 1_000) };
+    let images = if scale == Scale::Full { 10_000 } else { 600 };
+    let mut all = Vec::new();
+    let sizes = [Some((rows, rounds, "")), more_rows.map(|rows| (rows, 3, ", 4 iterations"))];
+    for (rows, rounds, shortened) in sizes.into_iter().flatten() {
+        let on = |classes: usize, note: &str| {
+            labelled(&format!("dense, {rows} x 10{note}{shortened}"), rows, 10, "1", classes)
+        };
+        let workload = |name, on, script: &str, needs, paper_hits| {
+            // More iterations would show the same, in five times the time.
+            let script =
+                if shortened.is_empty() { script.to_owned() } else { script.replace("maxIter=20", "maxIter=4") };
+            Workload { rounds, ..workload(name, on, &script, Some(needs), paper_hits) }
+        };
+        all.extend([
+            workload("L2SVM", on(2, ""), L2SVM, l2svm_needs, (4, 20)),
+            workload("MLogreg", on(5, ", 5 classes"), MLOGREG, mlogreg_needs, (1494, 1520)),
+            workload("GLM", on(2, ""), GLM, glm_needs, (88, 145)),
+            workload("KMeans", on(2, ""), KMEANS, kmeans_needs, (27, 45)),
+        ]);
+    }
+    let sparse = || labelled(&format!("sparse 0.2, {sparse_rows} x 784"), sparse_rows, 784, "0.2", 2);
+    all.extend([
+        workload("L2SVM", sparse(), L2SVM, None, (4, 20)),
+        workload("MLogreg", sparse(), MLOGREG, None, (1494, 1520)),
+        workload("GLM", sparse(), GLM, None, (88, 145)),
+        workload("KMeans", sparse(), KMEANS, None, (27, 45)),
+        workload("ALS-CG", rated(ratings), ALS_CG, None, (5636, 5657)),
+        workload(
+            "AutoEncoder",
+            labelled(&format!("dense, {images} x 784"), images, 784, "1", 2),
+            AUTOENCODER,
+            None,
+            (2242, 2259),
+        ),
+    ]);
+    all
+}
+
+/// The first gradient; then X times the direction, and the gradient.
+fn l2svm_needs(outer: f64, _: f64) -> Needs {
+    let scans = 1.0 + 2.0 * outer;
+    Needs { scans, flops: PRODUCT * scans }
+}
+
+/// The first gradient; then the probabilities of four classes, and the gradient; and in each step both products of the
+/// Hessian in one scan.
+fn mlogreg_needs(outer: f64, steps: f64) -> Needs {
+    let classes = 4.0;
+    let products = 1.0 + 2.0 * outer + 2.0 * steps;
+    Needs { scans: 1.0 + 2.0 * outer + steps, flops: classes * (PRODUCT * products + FUNCTION * outer) }
+}
+
+/// As multinomial regression of one class, with the distribution and the density of the probit link.
+fn glm_needs(outer: f64, steps: f64) -> Needs {
+    let products = 2.0 + 2.0 * outer + 2.0 * steps;
+    Needs { scans: 2.0 + 2.0 * outer + steps, flops: PRODUCT * products + 2.0 * FUNCTION * outer }
+}
+
+/// The sums of squares, and the assignment at the end; distances to five centroids and sums of records in one scan.
+fn kmeans_needs(outer: f64, _: f64) -> Needs {
+    Needs { scans: 2.0 + outer, flops: PRODUCT + 5.0 * PRODUCT * (1.0 + 2.0 * outer) }
+}
+
+const L2SVM: &str =
+    "M = l2svm(X=X, Y=Y, intercept=FALSE, reg=0.001, tol=1e-12, maxIter=20, maxInnerIter=1000, verbose=FALSE)";
+const MLOGREG: &str =
+    "M = multiLogReg(X=X, Y=Y, intercept=0, reg=0.001, tol=1e-12, maxIter=20, maxInnerIter=10, verbose=FALSE)";
+const GLM: &str =
+    "M = glm(X=X, Y=Y, dfam=2, link=3, yneg=1, reg=0.001, tol=1e-12, maxIter=20, maxInnerIter=10, verbose=FALSE)";
+const KMEANS: &str = "[M, Z] = kmeans(X=X, k=5, runs=1, maxIter=20, tol=1e-12, seed=1, verbose=FALSE)";
+const ALS_CG: &str = "[M, V] = alsCG(X=X, rank=20, regType='wL2', reg=0.001, maxIter=20, check=TRUE, threshold=1e-12)";
+/// The weights to start from are part of the script, since the algorithm draws others at random.
+const AUTOENCODER: &str = "W1 = rand(rows=500, cols=ncol(X), min=-1, max=1, seed=1)
+    W2 = rand(rows=2, cols=500, min=-1, max=1, seed=2)
+    W3 = rand(rows=500, cols=2, min=-1, max=1, seed=3)
+    W4 = rand(rows=ncol(X), cols=500, min=-1, max=1, seed=4)
+    places = rand(rows=nrow(X), cols=1, min=0, max=1, seed=5)
+    [M, b1, V2, b2, V3, b3, V4, b4, H] = autoencoder_2layer(X=X, numHidden1=500, numHidden2=2, epochs=1, batchSize=512,
+        W1=W1, W2=W2, W3=W3, W4=W4, Order=places)";
+
+/// Data in words and its script: labels follow from linear scores with some noise.
+fn labelled(on: &str, rows: usize, cols: usize, sparsity: &str, classes: usize) -> (String, String) {
+    let data = format!(
+        "X = rand(rows={rows}, cols={cols}, min=-1, max=1, sparsity={sparsity}, seed=1)
+         S = X %*% matrix(cos(seq(1, {cells})), rows={cols}, cols={classes})
+         Y = rowIndexMax(S + rand(rows={rows}, cols={classes}, min=-0.5, max=0.5, seed=2))",
+        cells = cols * classes
+    );
+    (on.to_owned(), data)
+}
+
+fn rated((rows, cols): (usize, usize)) -> (String, String) {
+    let data = format!(
+        "X = rand(rows={rows}, cols={cols}, min=1, max=5, sparsity=0.01, seed=1)
+         Y = matrix(1, rows={rows}, cols=1)"
+    );
+    (format!("sparse 0.01, {rows} x {cols}"), data)
+}
