@@ -1,6 +1,7 @@
 //! Generation of matrices: `matrix`, `seq`, `rand`, and the expansion of vectors.
 
 use crate::blocks::{block_rows, for_each_block, map_parts, row_ranges};
+use crate::multiply_add::{progression, spread};
 use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::infer::seq_length;
 use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock};
@@ -81,9 +82,7 @@ pub fn seq(context: &KernelContext<'_>, from: f64, to: f64, by: f64) -> Result<M
     let length = seq_length(from, to, by).ok_or_else(|| argument(problem()))?;
     let (rows, _) = checked_dims("seq", i64::try_from(length).map_err(|_| argument(problem()))?, 1)?;
     let mut result = Dense::uninit_in(context.buffers, rows, 1);
-    for (i, cell) in result.values_mut().iter_mut().enumerate() {
-        *cell = (i as f64).mul_add(by, from);
-    }
+    progression(result.values_mut(), from, by);
     Ok(result.into())
 }
 
@@ -141,6 +140,10 @@ pub fn rand(context: &KernelContext<'_>, parameters: &RandomParameters) -> Resul
     let step = block_rows(cols);
     for_each_block(context, result.values_mut(), step * cols, |block, cells| {
         let mut generator = block_generator(parameters.seed, block);
+        if parameters.density == Density::Uniform && parameters.sparsity >= 1.0 {
+            cells.iter_mut().for_each(|cell| *cell = generator.random());
+            return spread(cells, parameters.min, parameters.max);
+        }
         for cell in cells {
             let keeps = parameters.sparsity >= 1.0 || generator.random::<f64>() < parameters.sparsity;
             *cell = if keeps { draw(&mut generator, parameters) } else { 0.0 };

@@ -13,6 +13,7 @@ mod fused;
 mod gemm;
 mod generate;
 mod linear_algebra;
+mod multiply_add;
 mod product;
 mod reorganise;
 mod row_index;

@@ -2,6 +2,7 @@
 
 use super::{argument, dense, square, symmetric, view};
 use crate::KernelError;
+use crate::multiply_add::add_scaled;
 use faer::{MatRef, Side};
 use fuseline_matrix::{Dense, MatrixBlock};
 
@@ -127,7 +128,8 @@ pub(super) fn eliminate(matrix: &Dense) -> (Vec<usize>, Vec<f64>) {
         for i in k + 1..n {
             let factor = cells[i * n + k] / cells[k * n + k];
             cells[i * n + k] = factor;
-            (k + 1..n).for_each(|j| cells[i * n + j] = (-factor).mul_add(cells[k * n + j], cells[i * n + j]));
+            let (above, below) = cells.split_at_mut(i * n);
+            add_scaled(&mut below[k + 1..n], -factor, &above[k * n + k + 1..(k + 1) * n]);
         }
     }
     (origin, cells)

@@ -1,5 +1,6 @@
 //! The QR decomposition in the form that DML returns: the vectors of the Householder reflections, not their product.
 
+use crate::multiply_add::add_scaled;
 use fuseline_matrix::{Dense, MatrixBlock};
 
 /// The QR decomposition of an m x n matrix, with k = min(m, n): the product of the reflections
@@ -43,12 +44,12 @@ fn reflect(matrix: &mut Dense, j: usize, vector: &[f64]) {
     let mut products = vec![0.0; cols - j - 1];
     for (r, &cell) in vector.iter().enumerate() {
         let row = &matrix.row(j + r)[j + 1..];
-        products.iter_mut().zip(row).for_each(|(product, &value)| *product = cell.mul_add(value, *product));
+        add_scaled(&mut products, cell, row);
     }
     products.iter_mut().for_each(|product| *product /= vector[0]);
     for (r, &cell) in vector.iter().enumerate() {
         let start = (j + r) * cols;
         let row = &mut matrix.values_mut()[start + j + 1..start + cols];
-        row.iter_mut().zip(&products).for_each(|(value, &product)| *value = (-cell).mul_add(product, *value));
+        add_scaled(row, -cell, &products);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::accumulate;
 use crate::blocks::{block_rows, build_csr, for_each_block, partial_ranges};
+use crate::multiply_add::add_scaled_at;
 use crate::{KernelContext, push_nonzero};
 use fuseline_matrix::{Csr, CsrRows, Dense};
 use fuseline_vecprims::{CsrTile, Tile, TileMut};
@@ -62,9 +63,7 @@ pub(super) fn dense_times(context: &KernelContext<'_>, left: &Dense, right: &Csr
             for (k, &factor) in left.row(block * step + r).iter().enumerate() {
                 if factor != 0.0 {
                     let (columns, values) = right.row(k);
-                    for (&j, &value) in columns.iter().zip(values) {
-                        out[j as usize] = factor.mul_add(value, out[j as usize]);
-                    }
+                    add_scaled_at(out, factor, columns, values);
                 }
             }
         }
@@ -101,9 +100,7 @@ fn row_by_row(
                 0 => 0,
                 first => columns.partition_point(|&j| (j as usize) < first),
             };
-            for (&j, &value) in columns[start..].iter().zip(&values[start..]) {
-                row.add(j, factor, value);
-            }
+            row.add(factor, &columns[start..], &values[start..]);
         }
         row.drain_into(result);
     })
@@ -121,13 +118,16 @@ impl Accumulator {
         Accumulator { cells: vec![0.0; cols], is_touched: vec![false; cols], touched: Vec::new() }
     }
 
-    fn add(&mut self, column: u32, factor: f64, value: f64) {
-        let j = column as usize;
-        if !self.is_touched[j] {
-            self.is_touched[j] = true;
-            self.touched.push(column);
+    /// Adds `factor` times a row.
+    fn add(&mut self, factor: f64, columns: &[u32], values: &[f64]) {
+        add_scaled_at(&mut self.cells, factor, columns, values);
+        for &column in columns {
+            let is_touched = &mut self.is_touched[column as usize];
+            if !*is_touched {
+                *is_touched = true;
+                self.touched.push(column);
+            }
         }
-        self.cells[j] = factor.mul_add(value, self.cells[j]);
     }
 
     fn drain_into(&mut self, result: &mut CsrRows) {

@@ -1,0 +1,32 @@
+//! Loops of multiply-adds, compiled for several instruction sets, of which the best of the machine is taken: where the
+//! compiler may not take it for granted that there is an instruction, each multiply-add is a call, which gives the same
+//! bits in many times the time.
+
+use multiversion::multiversion;
+
+/// Adds `factor` times the values to those of `sums`.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
+pub(crate) fn add_scaled(sums: &mut [f64], factor: f64, values: &[f64]) {
+    sums.iter_mut().zip(values).for_each(|(sum, &value)| *sum = factor.mul_add(value, *sum));
+}
+
+/// Adds `factor` times the values to the sums in these columns.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
+pub(crate) fn add_scaled_at(sums: &mut [f64], factor: f64, columns: &[u32], values: &[f64]) {
+    for (&j, &value) in columns.iter().zip(values) {
+        let sum = &mut sums[j as usize];
+        *sum = factor.mul_add(value, *sum);
+    }
+}
+
+/// `from, from + by, ...`.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
+pub(crate) fn progression(cells: &mut [f64], from: f64, by: f64) {
+    cells.iter_mut().enumerate().for_each(|(i, cell)| *cell = (i as f64).mul_add(by, from));
+}
+
+/// Replaces numbers between 0 and 1 by those as far between `from` and `to`.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
+pub(crate) fn spread(cells: &mut [f64], from: f64, to: f64) {
+    cells.iter_mut().for_each(|cell| *cell = cell.mul_add(to - from, from));
+}
