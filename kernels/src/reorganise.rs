@@ -71,10 +71,18 @@ pub fn index(
     Ok(match matrix {
         MatrixBlock::Dense(dense) => {
             let mut result = Dense::uninit_in(context.buffers, rows.len(), cols.len());
-            let width = cols.len();
-            for (out, i) in result.values_mut().chunks_exact_mut(width).zip(rows) {
-                out.copy_from_slice(&dense.row(i)[cols.clone()]);
-            }
+            let (width, step) = (cols.len(), block_rows(cols.len()));
+            for_each_block(context, result.values_mut(), step * width, |block, out| {
+                let first = rows.start + block * step;
+                if width == 1 {
+                    // A call to copy each cell would take longer than the cell.
+                    let column = dense.values()[first * dense.cols() + cols.start..].iter().step_by(dense.cols());
+                    out.iter_mut().zip(column).for_each(|(cell, &value)| *cell = value);
+                } else {
+                    let copies = out.chunks_exact_mut(width).enumerate();
+                    copies.for_each(|(r, out)| out.copy_from_slice(&dense.row(first + r)[cols.clone()]));
+                }
+            });
             result.into()
         }
         MatrixBlock::Sparse(csr) => MatrixBlock::from(slice_csr(csr, rows, cols)).in_best_format(),

@@ -18,3 +18,4 @@ pub use buffer::{Buffer, BufferPool, PoolStatistics};
 pub use csr::{Csr, CsrError, CsrRows};
 pub use dense::Dense;
 pub use frame::{Column, Frame, FrameError};
+pub use memory::{AllocationFailure, zeros};

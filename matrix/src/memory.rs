@@ -11,6 +11,33 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
+/// Memory that the system refuses. Where so much is asked for there is nobody to return an error to: this is the payload of
+/// an unwinding, to be caught where an operator is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AllocationFailure {
+    /// The bytes that were asked for; `u64::MAX` where these are more.
+    pub bytes: u64,
+}
+
+impl AllocationFailure {
+    /// Unwinds, without the message of a panic.
+    fn raise<T>(len: usize) -> ! {
+        let bytes = len.checked_mul(size_of::<T>()).map_or(u64::MAX, |bytes| bytes as u64);
+        std::panic::resume_unwind(Box::new(AllocationFailure { bytes }))
+    }
+}
+
+/// A vector of this many zeros, for results whose size the data decide. Unwinds with [`AllocationFailure`] where the system
+/// refuses the memory.
+pub fn zeros(len: usize) -> Vec<f64> {
+    let mut values = Vec::new();
+    if values.try_reserve_exact(len).is_err() {
+        AllocationFailure::raise::<f64>(len);
+    }
+    values.resize(len, 0.0);
+    values
+}
+
 /// Bytes of a huge page. Where they are larger, or there are none, runs lie on small ones.
 const HUGE_PAGE: usize = 2 << 20;
 /// Bytes from which a run has pages of its own, most of which are huge.
@@ -71,16 +98,17 @@ pub(crate) struct Memory<T> {
 }
 
 impl<T: Pod> Memory<T> {
-    /// A run of zeros. Large runs cost nothing before they are written.
+    /// A run of zeros. Large runs cost nothing before they are written. Unwinds with [`AllocationFailure`] where the system
+    /// refuses the memory.
     pub(crate) fn zeroed(len: usize) -> Self {
-        Self::try_mapped(len).unwrap_or_else(|| Self::on_heap(len))
+        Self::try_zeroed(len).unwrap_or_else(|| AllocationFailure::raise::<T>(len))
     }
 
     /// A run of zeros, or none where the system refuses that much memory.
     pub(crate) fn try_zeroed(len: usize) -> Option<Self> {
         match len.checked_mul(size_of::<T>()) {
             Some(bytes) if bytes < SMALLEST_MAPPED => Some(Self::on_heap(len)),
-            _ => Self::try_mapped(len),
+            bytes => Some(Memory { storage: Storage::Pages(Pages::try_new(bytes?)?, PhantomData), len }),
         }
     }
 
@@ -88,11 +116,6 @@ impl<T: Pod> Memory<T> {
         let mut values = AVec::new(64);
         values.resize(len, T::zeroed());
         Memory { storage: Storage::Heap(values), len }
-    }
-
-    fn try_mapped(len: usize) -> Option<Self> {
-        let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes >= SMALLEST_MAPPED)?;
-        Some(Memory { storage: Storage::Pages(Pages::try_new(bytes)?, PhantomData), len })
     }
 
     /// The number of values that fit.
@@ -188,6 +211,21 @@ mod tests {
             assert_eq!(shorter.len(), len / 2);
             assert!(shorter.into_vec().iter().enumerate().all(|(index, &value)| value == index as f64), "{len}");
         }
+    }
+
+    #[test]
+    fn what_the_system_refuses_unwinds_with_the_bytes() {
+        for (len, bytes) in [(1 << 50, 1 << 53), (usize::MAX, u64::MAX)] {
+            let failures = [
+                std::panic::catch_unwind(|| drop(Memory::<f64>::zeroed(len))),
+                std::panic::catch_unwind(|| drop(zeros(len))),
+            ];
+            for failure in failures {
+                let payload = failure.expect_err("there is not that much memory");
+                assert_eq!(payload.downcast_ref(), Some(&AllocationFailure { bytes }));
+            }
+        }
+        assert_eq!(zeros(3), [0.0; 3]);
     }
 
     #[test]

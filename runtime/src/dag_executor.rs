@@ -129,7 +129,9 @@ impl DagExecutor<'_> {
         self.engine.check_interruption()?;
         let value = memory::check(self.engine.options.memory_budget, hop, &inputs)
             .and_then(|()| {
-                operators::run(self.engine, self.dag, hop, &inputs, self.variables, self.output, self.statistics)
+                memory::guarded(hop, || {
+                    operators::run(self.engine, self.dag, hop, &inputs, self.variables, self.output, self.statistics)
+                })
             })
             .map_err(|error| error.or_at(hop.span).with_inputs(|| self.input_origins(hop)))?;
         if !matches!(hop.op, HopOp::Read(_) | HopOp::Literal(_)) {

@@ -127,6 +127,14 @@ pub enum RuntimeErrorKind {
         /// Bytes that there may be.
         budget: u64,
     },
+    /// An operator that needs more memory than the system gives.
+    #[error("{operation} needs {}, which the system refuses", bytes_text(*.bytes))]
+    Refused {
+        /// The operation.
+        operation: String,
+        /// Bytes that it asked for.
+        bytes: u64,
+    },
     /// The run was interrupted from outside.
     #[error("interrupted")]
     Interrupted,
@@ -203,7 +211,10 @@ impl RuntimeError {
 
     /// The same error of an operator, with what it worked on where the message is about that.
     pub(crate) fn with_inputs(mut self, inputs: impl FnOnce() -> Vec<InputOrigin>) -> Self {
-        if matches!(self.kind, RuntimeErrorKind::Kernel(_) | RuntimeErrorKind::Memory { .. }) {
+        if matches!(
+            self.kind,
+            RuntimeErrorKind::Kernel(_) | RuntimeErrorKind::Memory { .. } | RuntimeErrorKind::Refused { .. }
+        ) {
             self.context.inputs = inputs();
         }
         self

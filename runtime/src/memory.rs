@@ -1,11 +1,13 @@
-//! The memory that an operator will need, checked against the budget before anything is allocated.
+//! The memory that an operator will need, checked against the budget before anything is allocated; and what the system
+//! refuses all the same.
 
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::value::RuntimeValue;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, Inputs, infer};
-use fuseline_matrix::MatrixBlock;
+use fuseline_matrix::{AllocationFailure, MatrixBlock};
 use fuseline_passes::memory::matrix_bytes;
+use std::panic::AssertUnwindSafe;
 
 /// Refuses an operator whose inputs and output surely take more than the budget.
 ///
@@ -21,6 +23,15 @@ pub(crate) fn check(budget: u64, hop: &Hop, inputs: &[&RuntimeValue]) -> Result<
         return Err(RuntimeErrorKind::Memory { operation: infer::operation_name(&hop.op), needed, budget }.into());
     }
     Ok(())
+}
+
+/// Runs an operator; an allocation that the system refuses ends it with an error.
+pub(crate) fn guarded<T>(hop: &Hop, run: impl FnOnce() -> Result<T, RuntimeError>) -> Result<T, RuntimeError> {
+    // What the operator was writing is dropped with it, and what it shares with others is behind locks that expect this.
+    std::panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
+        let Some(&AllocationFailure { bytes }) = payload.downcast_ref() else { std::panic::resume_unwind(payload) };
+        Err(RuntimeErrorKind::Refused { operation: infer::operation_name(&hop.op), bytes }.into())
+    })
 }
 
 /// The distinct matrices among the inputs.

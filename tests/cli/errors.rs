@@ -129,6 +129,20 @@ fn the_budget_can_be_set() {
     assert_contains(&message, &["--mem", "512m or 16g"]);
 }
 
+/// What may turn out small is tried; if it is not, the system refuses the memory.
+#[test]
+fn memory_that_the_system_refuses_is_an_error() {
+    for text in [
+        "X = rand(rows=100000, cols=4e9, sparsity=1e-12, seed=1)\nprint(sum(cumsum(X + 1)))\n",
+        "groups = matrix(1e14, rows=3, cols=1)\nprint(nrow(aggregate(target=groups, groups=groups, fn=\"sum\")))\n",
+    ] {
+        for mode in ["base", "gen"] {
+            let message = script(text, &["--mode", mode, "--backend", "interp"]).message();
+            assert_contains(&message, &["which the system refuses", "script.dml:"]);
+        }
+    }
+}
+
 #[test]
 fn time_is_in_nanoseconds() {
     let text = "start = time()\nx = sum(rand(rows=1000, cols=1000, seed=1))\nwhile (FALSE) {}\n\

@@ -3,7 +3,7 @@
 use super::{argument, cells, weights};
 use crate::KernelError;
 use crate::generate::checked_dims;
-use fuseline_matrix::{Dense, MatrixBlock};
+use fuseline_matrix::{Dense, MatrixBlock, zeros};
 
 /// What is computed of each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ struct Entries<'a> {
 impl Entries<'_> {
     /// Per group and column the weighted sum of `term(value, group, column)`, in the order of rows.
     fn sum(&self, term: impl Fn(f64, usize, usize) -> f64) -> Vec<f64> {
-        let mut sums = vec![0.0; self.count * self.cols];
+        let mut sums = zeros(self.count * self.cols);
         for (i, (&group, &weight)) in self.groups.iter().zip(self.weights).enumerate() {
             if group < self.count && weight > 0.0 {
                 for j in 0..self.cols {
