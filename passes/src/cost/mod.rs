@@ -163,6 +163,7 @@ impl CostModel {
         let start = match is_fused {
             true if is_shared => machine.start.fused + machine.start.parallel,
             true => machine.start.fused,
+            false if vector.cells == 0.0 => machine.start.alone,
             false => machine.start.basic,
         };
         CostTerms {
