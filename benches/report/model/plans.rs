@@ -8,6 +8,7 @@ use crate::document::{Part, time};
 use crate::rounds::{Contender, Times, in_turn};
 use crate::workloads::Scale;
 use fuseline::{BackendKind, CompileOptions, Machine, Mode, PreparedScript, Session, Statistics};
+use std::time::Instant;
 
 /// The plans that are compared; of the first one the operators are held against the cost model.
 const CALIBRATED: &str = "Gen, calibrated";
@@ -18,6 +19,10 @@ const MODES: [(&str, Mode); 5] = [
     ("Gen-FNR", Mode::GenFuseNoRedundancy),
     ("Fused", Mode::Fused),
 ];
+
+/// Short algorithms run in more rounds, until their first plan has taken so many seconds, or in so many rounds.
+const LEAST_SECONDS: f64 = 0.2;
+const MOST_ROUNDS: usize = 25;
 
 /// What was measured of an algorithm.
 pub(super) struct Measured {
@@ -40,6 +45,10 @@ pub(super) fn measure(rounds: usize, machine: &Machine) -> Vec<Measured> {
         eprintln!("cost model, {name}");
         let mut scripts = sessions.each_ref().map(prepare);
         scripts.iter_mut().for_each(|script| _ = run(script));
+        let start = Instant::now();
+        run(&mut scripts[0]);
+        let enough = (LEAST_SECONDS / start.elapsed().as_secs_f64()).ceil() as usize;
+        let rounds = enough.clamp(rounds, MOST_ROUNDS);
         let mut statistics = Vec::new();
         let [calibrated, others @ ..] = &mut scripts;
         let others = MODES[1..].iter().zip(others);

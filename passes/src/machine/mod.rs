@@ -129,7 +129,7 @@ pub struct StartCosts {
     pub alone: f64,
     /// A fused operator.
     pub fused: f64,
-    /// Sharing the work of a fused operator among threads, where it is of several blocks.
+    /// Sharing the work of an operator among threads, where it is of several blocks: besides the start of a fused one.
     pub parallel: f64,
     /// Within an operator, a run of values that a product or an aggregation takes in one by one: mostly a row. Adding up
     /// what the lanes of the processor hold, and the loop around it, are nearly all of it for short rows. In seconds of

@@ -302,17 +302,20 @@ fn random_values_have_a_rate_of_their_own() {
 fn threads_share_what_is_of_several_blocks() {
     let mut model = paper();
     model.machine.threads = 4;
-    model.machine.start = StartCosts { fused: 2e-6, parallel: 8e-6, ..model.machine.start };
+    model.machine.start = StartCosts { basic: 3e-6, fused: 2e-6, parallel: 8e-6, ..model.machine.start };
     let terms = |rows: u64| {
         let mut d = Dag::default();
         let (x, y) = (d.read("X", rows, 8), d.read("Y", rows, 8));
         let product = d.mult(x, y);
         let sum = d.sum(product);
-        terms_of(&model, &d.dag, &[product, sum], &[x, y])
+        let basic = terms_of(&model, &d.dag, &[product], &[x, y]).start;
+        (terms_of(&model, &d.dag, &[product, sum], &[x, y]), basic)
     };
-    let (one, several) = (terms(4096), terms(4097));
+    let ((one, basic), (several, basic_of_several)) = (terms(4096), terms(4097));
     assert_close(one.start, 2e-6);
+    assert_close(basic, 3e-6);
     assert_close(several.start, 10e-6);
+    assert_close(basic_of_several, 10e-6);
     assert_close(one.compute, 2.0 * 32768.0 / 10e9);
     assert_close(several.compute, 2.0 * 32776.0 / 40e9);
 }
