@@ -1,7 +1,8 @@
 //! The rows. Each macro calls `$callback!` with every row of its arity, so that other crates stamp their kernels from
 //! the same list (`vecprims` does).
 //!
-//! The flops of what is dearer than an addition weigh it: the time of its vector kernel in cache, where `exp` is 18.
+//! The flops of what is dearer than an addition weigh it: the time of its vector kernel in cache, where `exp` is 18, or
+//! where a quotient is 22 for what the unit that divides computes.
 
 use super::{Algebra, BinaryZero, ErrorBound, FloatOp, Lowering, Predicate, Step, UnaryZero, math};
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ macro_rules! for_each_unary_op {
             /// Negation.
             Neg = "neg", "u(-)", None, |x| -x, Preserves, 1.0, Exact, Lowering::Float(FloatOp::Neg);
             /// Square root.
-            Sqrt = "sqrt", "u(sqrt)", Some("sqrt"), |x| x.sqrt(), Preserves, 22.0, Exact, Lowering::Intrinsic("llvm.sqrt");
+            Sqrt = "sqrt", "u(sqrt)", Some("sqrt"), |x| x.sqrt(), Preserves, 33.0, Exact, Lowering::Intrinsic("llvm.sqrt");
             /// Exponential function.
             Exp = "exp", "u(exp)", Some("exp"), |x| math::exp(x), Fills, 18.0, Ulp(1.0), Lowering::Call;
             /// Natural logarithm.
@@ -96,14 +97,14 @@ macro_rules! for_each_binary_op {
             /// Element-wise product.
             Mult = "mult", "b(*)", Some("*"), |x, y| x * y, Annihilates, true, false, 1.0, Exact, Lowering::Float(FloatOp::Mul);
             /// Quotient.
-            Div = "div", "b(/)", Some("/"), |x, y| x / y, LeftAnnihilates, false, false, 14.0, Exact, Lowering::Float(FloatOp::Div);
+            Div = "div", "b(/)", Some("/"), |x, y| x / y, LeftAnnihilates, false, false, 22.0, Exact, Lowering::Float(FloatOp::Div);
             /// Power.
             Pow = "pow", "b(^)", Some("^"), |x, y| math::pow(x, y), Fills, false, false, 216.0, Ulp(1.0), Lowering::Call;
             /// Floored quotient.
-            IntDiv = "intdiv", "b(%/%)", Some("%/%"), |x, y| math::int_div(x, y), LeftAnnihilates, false, false, 15.0, Exact,
+            IntDiv = "intdiv", "b(%/%)", Some("%/%"), |x, y| math::int_div(x, y), LeftAnnihilates, false, false, 22.0, Exact,
                 Lowering::Expand(&[Step::Arg(0), Step::Arg(1), Step::Binary(BinaryOp::Div), Step::Unary(UnaryOp::Floor)]);
             /// Floored remainder.
-            Modulus = "mod", "b(%%)", Some("%%"), |x, y| math::modulus(x, y), LeftAnnihilates, false, false, 16.0, Exact,
+            Modulus = "mod", "b(%%)", Some("%%"), |x, y| math::modulus(x, y), LeftAnnihilates, false, false, 22.0, Exact,
                 Lowering::Expand(&[Step::Arg(0), Step::Arg(0), Step::Arg(1), Step::Binary(BinaryOp::Div), Step::Unary(UnaryOp::Floor),
                     Step::Arg(1), Step::Binary(BinaryOp::Mult), Step::Binary(BinaryOp::Minus)]);
             /// Smaller operand; NaN propagates.
