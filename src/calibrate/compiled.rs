@@ -16,6 +16,7 @@ const OPERATIONS: usize = CHAIN + 2;
 const SHORT: usize = 8;
 /// The statistics' names of the operators that the scripts run.
 const BASIC: &str = "b(*)";
+const INDEX: &str = "rix";
 const FUSED: &str = "spoof(cell)";
 const BY_ROWS: &str = "spoof(row)";
 /// How often each operator runs.
@@ -27,13 +28,17 @@ pub(super) struct Compiled {
     pub(super) arithmetic: Sample,
     /// Seconds to start a basic operator.
     pub(super) start_basic: Sample,
+    /// Seconds to start an index.
+    pub(super) start_alone: Sample,
     /// Seconds to start a fused operator.
     pub(super) start_fused: Sample,
     /// Seconds to share the work of a fused operator among threads.
     pub(super) start_parallel: Sample,
     /// Seconds of one thread for a row of [`SHORT`] values, with which there are two products.
     pub(super) short_row: Sample,
-    /// The same for a row of a sparse matrix with about one non-zero.
+    /// Seconds of one thread to sum up a row of [`SHORT`] cells, each of which takes two operations.
+    pub(super) cell_row: Sample,
+    /// The same as of a short row for a row of a sparse matrix with about one non-zero.
     pub(super) sparse_row: Sample,
     /// Seconds to compile a fused operator.
     pub(super) compile: Sample,
@@ -44,6 +49,11 @@ impl Compiled {
     /// them per second.
     pub(super) fn run_seconds(&self, products: f64) -> f64 {
         ((self.short_row.median - (4 * SHORT) as f64 / products) / 2.0).max(0.0)
+    }
+
+    /// Seconds of a row of cells besides its operations, the sum among them.
+    pub(super) fn cell_row_seconds(&self) -> f64 {
+        (self.cell_row.median - (3 * SHORT) as f64 / self.arithmetic.median).max(0.0)
     }
 
     /// Seconds to begin a row of a sparse matrix: what two products with a row of hardly any non-zero take.
@@ -57,19 +67,24 @@ impl Compiled {
 pub(super) struct CompiledRounds {
     rates: Vec<f64>,
     basic: Vec<f64>,
+    alone: Vec<f64>,
     fused: Vec<f64>,
     parallel: Vec<f64>,
     short_rows: Vec<f64>,
+    cell_rows: Vec<f64>,
     sparse_rows: Vec<f64>,
     compile: Vec<f64>,
 }
 
 impl CompiledRounds {
-    /// Runs each script once.
-    pub(super) fn add(&mut self) -> Result<(), Error> {
+    /// Runs each script once, on the threads of this session.
+    pub(super) fn add(&mut self, session: &Session) -> Result<(), Error> {
+        let run = |options: &CompileOptions, text: &str| run(session, options, text);
         let gen_options = options(Mode::Gen);
         let threads = gen_options.threads();
-        self.basic.push(per_operator(&run(&options(Mode::Base), &tiny_basic_script())?, BASIC)?);
+        let basic = run(&options(Mode::Base), &tiny_basic_script())?;
+        self.basic.push(per_operator(&basic, BASIC)?);
+        self.alone.push(per_operator(&basic, INDEX)?);
         let tiny = run(&gen_options, &tiny_script())?;
         let start = per_operator(&tiny, FUSED)?;
         self.fused.push(start);
@@ -82,6 +97,8 @@ impl CompiledRounds {
         let by_rows = |script: &str| per_operator(&run(&gen_options, script)?, BY_ROWS);
         let rows = BLOCK_CELLS / SHORT;
         self.short_rows.push((by_rows(&short_rows_script(rows))? - start).max(0.0) / rows as f64);
+        let cells = run(&options(Mode::GenFuseAll), &cell_rows_script(rows))?;
+        self.cell_rows.push((per_operator(&cells, FUSED)? - start).max(0.0) / rows as f64);
         let rows = BLOCK_CELLS * threads;
         let seconds = (by_rows(&sparse_rows_script(rows))? - start - parallel).max(0.0);
         self.sparse_rows.push(seconds * threads as f64 / rows as f64);
@@ -94,9 +111,11 @@ impl CompiledRounds {
         Compiled {
             arithmetic: Sample::of(self.rates.clone()),
             start_basic: Sample::of(self.basic.clone()),
+            start_alone: Sample::of(self.alone.clone()),
             start_fused: Sample::of(self.fused.clone()),
             start_parallel: Sample::of(self.parallel.clone()),
             short_row: Sample::of(self.short_rows.clone()),
+            cell_row: Sample::of(self.cell_rows.clone()),
             sparse_row: Sample::of(self.sparse_rows.clone()),
             compile: Sample::of(self.compile.clone()),
         }
@@ -114,8 +133,8 @@ fn options(mode: Mode) -> CompileOptions {
     }
 }
 
-fn run(options: &CompileOptions, text: &str) -> Result<Statistics, Error> {
-    let session = Session::new(options.clone())?;
+fn run(session: &Session, options: &CompileOptions, text: &str) -> Result<Statistics, Error> {
+    let session = session.reconfigured(options.clone())?;
     let script = session.compile_script("calibrate", text, &[])?;
     Ok(session.run(&script, Variables::new(), &mut std::io::sink())?.statistics)
 }
@@ -135,9 +154,9 @@ fn tiny_script() -> String {
     format!("X = rand(rows=4, cols=4, seed=1)\nfor (i in 1:{REPEATS}) {{\n  s = sum(X * X * (X + i))\n}}\n")
 }
 
-/// A product of a tiny matrix, after which threads wait for the next iteration.
+/// A product and a part of a tiny matrix, after which threads wait for the next iteration.
 fn tiny_basic_script() -> String {
-    format!("X = rand(rows=4, cols=4, seed=1)\nfor (i in 1:{REPEATS}) {{\n  Y = X * i\n}}\n")
+    format!("X = rand(rows=4, cols=4, seed=1)\nfor (i in 1:{REPEATS}) {{\n  Y = X * i\n  Z = X[1:2, 1:2]\n}}\n")
 }
 
 /// A sum over so many blocks of cells.
@@ -151,7 +170,12 @@ fn short_rows_script(rows: usize) -> String {
     chain_script(&format!("rand(rows={rows}, cols={SHORT}, seed=1)"), rows, SHORT)
 }
 
-/// The same with rows of one non-zero on average.
+/// Sums of the short rows of two matrices' product, cell by cell.
+fn cell_rows_script(rows: usize) -> String {
+    format!("X = rand(rows={rows}, cols={SHORT}, seed=1)\nfor (i in 1:{REPEATS}) {{\n  r = rowSums(X * (X + i))\n}}\n")
+}
+
+/// The products with rows of one non-zero on average.
 fn sparse_rows_script(rows: usize) -> String {
     chain_script(&format!("rand(rows={rows}, cols=64, sparsity={}, seed=1)", 1.0 / 64.0), rows, 64)
 }

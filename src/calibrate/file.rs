@@ -12,7 +12,7 @@ use std::path::Path;
 use thiserror::Error;
 
 /// The version of the format.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// The machine that was calibrated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -120,7 +120,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("there is room");
         let path = folder.path().join("new/machine.json");
         let machine = Machine {
-            start: fuseline_passes::machine::StartCosts { basic: 1.25e-7, fused: 3e-6, parallel: 8e-6, run: 5e-9 },
+            start: fuseline_passes::machine::StartCosts { basic: 1.25e-7, run: 5e-9, ..Machine::default().start },
             ..Machine::default()
         };
         let file = Output::create(&path, false).expect("the folder is ours");
@@ -131,11 +131,11 @@ mod tests {
     #[test]
     fn what_is_no_calibration_is_refused() {
         let file = MachineFile::new(Machine::default());
-        for broken in ["", "{", "[]", "{}", "null", r#"{"version": "one"}"#, r#"{"version": 3}"#] {
+        for broken in ["", "{", "[]", "{}", "null", r#"{"version": "one"}"#, r#"{"version": 4}"#] {
             assert!(matches!(MachineFile::parse(broken), Err(MachineFileError::Format(_))), "{broken}");
         }
-        let other = text(&file).replacen("\"version\":3", "\"version\":2", 1);
-        assert!(matches!(MachineFile::parse(&other), Err(MachineFileError::Version { found: 2 })));
+        let other = text(&file).replacen("\"version\":4", "\"version\":3", 1);
+        assert!(matches!(MachineFile::parse(&other), Err(MachineFileError::Version { found: 3 })));
         let unknown = text(&file).replacen("\"memory_budget\"", "\"colour\":1,\"memory_budget\"", 1);
         assert!(matches!(MachineFile::parse(&unknown), Err(MachineFileError::Format(_))));
         let missing = std::path::Path::new("/nowhere/machine.json");

@@ -2,8 +2,8 @@
 //! file.
 //!
 //! Every rate is that of our own primitives, kernels, skeletons and compiler. All quantities are measured in turn,
-//! round after round, so that what else the machine does falls on all of them; the median counts, and the spread of
-//! the rounds is reported beside it.
+//! round after round, so that what else the machine does falls on all of them; the median counts, of starts the lower
+//! quartile, and the spread of the rounds is reported beside it.
 
 mod compiled;
 mod file;
@@ -15,11 +15,13 @@ pub use file::{MachineFile, MachineFileError};
 pub use rounds::Sample;
 
 use crate::error::Error;
-use crate::options::machine_threads;
+use crate::options::{CompileOptions, machine_threads};
+use crate::session::Session;
 use compiled::CompiledRounds;
 use fuseline_passes::machine::{
     Bandwidth, Cache, ComputeRates, Machine, OneTimeCosts, PAGE_BYTES, SparseAccess, StartCosts,
 };
+use fuseline_vecprims::Isa;
 use hardware::{cache_bytes, usable_share};
 use kernels::Kernels;
 use rounds::{Probe, Rounds};
@@ -69,6 +71,8 @@ pub struct Calibrator {
     /// With one thread, and with all of them if there are more.
     kernels: Vec<Kernels>,
     kernel_rounds: Rounds,
+    /// The session whose threads run all scripts.
+    session: Session,
     compiled: CompiledRounds,
 }
 
@@ -84,7 +88,14 @@ impl Calibrator {
         };
         let kernels = counts.into_iter().map(Kernels::new).collect::<Result<Vec<_>, _>>()?;
         let kernel_rounds = Rounds::new(&mut probes(&kernels));
-        Ok(Calibrator { kernels, kernel_rounds, compiled: CompiledRounds::default() })
+        let session = Session::new(CompileOptions::default())?;
+        Ok(Calibrator { kernels, kernel_rounds, session, compiled: CompiledRounds::default() })
+    }
+
+    /// The session whose threads run the scripts of the calibration. How long threads take to meet depends on where the
+    /// operating system puts them, so that other sessions are compared with the calibration on the same ones.
+    pub fn session(&self) -> &Session {
+        &self.session
     }
 
     /// Measures everything once.
@@ -93,7 +104,7 @@ impl Calibrator {
     /// A script of the calibration fails.
     pub fn round(&mut self) -> Result<(), Error> {
         self.kernel_rounds.add(&mut probes(&self.kernels));
-        self.compiled.add()
+        self.compiled.add(&self.session)
     }
 
     /// What the rounds found, of which there was at least one.
@@ -139,8 +150,10 @@ impl Results {
         };
         add_both("arithmetic of fused operators", "GFLOP/s", Some(compiled.arithmetic.scaled(1e-9)), None);
         add_both("two products with short rows", "ns", Some(compiled.short_row.scaled(1e9)), None);
+        add_both("sums of short rows of cells", "ns", Some(compiled.cell_row.scaled(1e9)), None);
         let mut add = |name: &str, unit: &'static str, sample: Sample| add_both(name, unit, None, Some(sample));
         add("start of a basic operator", "us", compiled.start_basic.scaled(1e6));
+        add("start of an index", "us", compiled.start_alone.scaled(1e6));
         add("start of a fused operator", "us", compiled.start_fused.scaled(1e6));
         add("start of threads", "us", compiled.start_parallel.scaled(1e6));
         add("two products with rows of one non-zero", "ns", compiled.sparse_row.scaled(1e9));
@@ -175,6 +188,8 @@ impl Results {
         let capacities = cache_bytes();
         let per_thread = |name: &str| 1e9 * self.all_threads(name) / threads as f64;
         let seconds = |name: &str| self.one_thread(name) * 1e-9;
+        // What goes to memory is the work of all threads, which slow each other down.
+        let shared_seconds = |name: &str| self.all_threads(name) * threads as f64 * 1e-9;
         // The write is priced by its bytes.
         let moved = 1.0 / per_thread("transposed cells") - 8.0 * threads as f64 / levels[2].write;
         let run = compiled.run_seconds(per_thread("products of rows"));
@@ -195,17 +210,20 @@ impl Results {
                 random: per_thread("random values"),
                 reorganization: 1.0 / moved.max(1e-12),
             },
+            lanes: Isa::detect().lanes(),
             sparse: SparseAccess {
                 non_zero,
-                gather: (seconds("store with a dense cell") - seconds("store of a non-zero")).max(0.0),
+                gather: (shared_seconds("store with a dense cell") - shared_seconds("store of a non-zero")).max(0.0),
                 row: compiled.sparse_row_seconds(run, non_zero),
-                store: (seconds("store of a non-zero") - non_zero).max(0.0),
+                store: (shared_seconds("store of a non-zero") - non_zero).max(0.0),
             },
             start: StartCosts {
-                basic: compiled.start_basic.median,
-                fused: compiled.start_fused.median,
-                parallel: compiled.start_parallel.median,
+                basic: compiled.start_basic.lower,
+                alone: compiled.start_alone.lower,
+                fused: compiled.start_fused.lower,
+                parallel: compiled.start_parallel.lower,
                 run,
+                row: compiled.cell_row_seconds(),
             },
             once: OneTimeCosts {
                 compile: compiled.compile.median,

@@ -11,6 +11,8 @@ const LEAST_SECONDS: f64 = 8e-3;
 pub struct Sample {
     /// The median.
     pub median: f64,
+    /// The lower quartile: for moments to which whatever else the machine does can only add.
+    pub lower: f64,
     /// Distance of the upper from the lower quartile, relative to the median.
     pub spread: f64,
 }
@@ -20,12 +22,12 @@ impl Sample {
     pub(super) fn of(mut values: Vec<f64>) -> Sample {
         values.sort_by(f64::total_cmp);
         let at = |quarter: usize| values[(values.len() - 1) * quarter / 4];
-        Sample { median: at(2), spread: (at(3) - at(1)) / at(2).abs().max(f64::MIN_POSITIVE) }
+        Sample { median: at(2), lower: at(1), spread: (at(3) - at(1)) / at(2).abs().max(f64::MIN_POSITIVE) }
     }
 
     /// In another unit.
     pub(super) fn scaled(self, factor: f64) -> Sample {
-        Sample { median: self.median * factor, ..self }
+        Sample { median: self.median * factor, lower: self.lower * factor, ..self }
     }
 }
 
@@ -102,7 +104,7 @@ mod tests {
     #[test]
     fn samples_are_medians_with_quartiles() {
         let sample = Sample::of(vec![9.0, 1.0, 4.0, 6.0, 5.0]);
-        assert_eq!(sample, Sample { median: 5.0, spread: 0.4 });
+        assert_eq!(sample, Sample { median: 5.0, lower: 4.0, spread: 0.4 });
         assert_eq!(sample.scaled(10.0).to_string(), "50.00 (40%)");
     }
 

@@ -76,31 +76,30 @@ pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
 fn measure(scale: Scale, rounds: usize) -> (Vec<Point>, Machine) {
     let families = families(scale);
     let data: Vec<Data> = families.iter().map(|family| Data::generate(&family.data)).collect();
-    let sessions = Sessions::on(&Machine::default());
+    let mut calibrator = Calibrator::new().expect("this machine can be measured");
+    let sessions = Sessions::on(calibrator.session(), &Machine::default());
     let mut scripts = Vec::new();
     for (family, data) in families.iter().zip(&data) {
         scripts.extend(family.expressions().map(|(mode, text)| Script::new(&sessions, family, data, mode, text)));
     }
-    let mut calibrator = Calibrator::new().expect("this machine can be measured");
     for round in 0..rounds {
         eprintln!("cost model, round {round}");
         calibrator.round().expect("this machine can be measured");
         scripts.iter_mut().for_each(Script::round);
     }
     let machine = calibrator.finish().machine;
-    let sessions = Sessions::on(&machine);
+    let sessions = Sessions::on(calibrator.session(), &machine);
     (scripts.iter().flat_map(|script| script.points(&sessions)).collect(), machine)
 }
 
-/// Sessions that plan for the same machine, one that fuses everything and one that fuses nothing.
+/// Sessions on the threads of another one that plan for the same machine, one that fuses everything and one that fuses
+/// nothing.
 struct Sessions([Session; 2]);
 
 impl Sessions {
-    fn on(machine: &Machine) -> Sessions {
+    fn on(threads: &Session, machine: &Machine) -> Sessions {
         let options = |mode| options(mode, machine.clone());
-        let first = Session::new(options(Mode::GenFuseAll)).expect("a session");
-        let second = first.reconfigured(options(Mode::Base)).expect("a session");
-        Sessions([first, second])
+        Sessions([Mode::GenFuseAll, Mode::Base].map(|mode| threads.reconfigured(options(mode)).expect("a session")))
     }
 
     fn of(&self, mode: Mode) -> &Session {

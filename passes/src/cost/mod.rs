@@ -160,10 +160,13 @@ impl CostModel {
             let whole = machine.read_part_time(input.bytes, input.bytes);
             machine.read_part_time(input.touched, input.bytes).max(input.gathers * gather).min(whole)
         };
-        let start = match is_fused {
-            true if is_shared => machine.start.fused + machine.start.parallel,
-            true => machine.start.fused,
-            false => machine.start.basic,
+        let together = machine.start.fused + machine.start.parallel;
+        let start = match (is_fused, is_shared) {
+            (true, true) => together,
+            (true, false) => machine.start.fused,
+            (false, true) => machine.start.basic.max(together),
+            (false, false) if vector.cells == 0.0 => machine.start.alone,
+            (false, false) => machine.start.basic,
         };
         CostTerms {
             start,

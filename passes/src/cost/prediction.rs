@@ -37,7 +37,7 @@ impl CostModel {
     }
 
     /// What every operator of a DAG takes by itself. Operators that the model does not know, such as decompositions and
-    /// functions on frames, and those of unknown sizes have no price.
+    /// functions on frames, those of unknown sizes, and those on scalars alone have no price.
     pub fn predict(&self, context: &Context<'_>) -> Predictions {
         let mut predictions = Predictions::new();
         for (id, hop) in &context.dag.hops {
@@ -45,7 +45,8 @@ impl CostModel {
                 let hop = context.hop(*id);
                 hop.is_scalar() || hop.is_matrix() && hop.size.known_dims().is_some()
             };
-            if is_priced(&hop.op) && is_sized(&id) && hop.inputs.iter().all(is_sized) {
+            let has_matrices = hop.is_matrix() || hop.inputs.iter().any(|&input| context.hop(input).is_matrix());
+            if is_priced(&hop.op) && has_matrices && is_sized(&id) && hop.inputs.iter().all(is_sized) {
                 predictions[id] = Some(self.basic_seconds(context, id));
             }
         }

@@ -2,7 +2,7 @@
 
 use super::Operator;
 use super::sparsity::{bytes_of, cells, driver_sparsity, iteration_space, sparse_driver, sparsity};
-use super::work::{Work, basic_class, cell_flops, cell_runs, flops, fused_class, runs};
+use super::work::{Work, basic_class, cell_flops, cell_runs, flops, fused_class, goes_by_rows, runs};
 use crate::machine::OperationClass;
 use crate::template::{Context, untransposed};
 use fuseline_ir::SizeInfo;
@@ -36,7 +36,7 @@ pub struct CostVector {
     pub sparsity: f64,
     /// The input whose zeros it skips, so that `sparsity` is its.
     pub driver: Option<HopId>,
-    /// The cells that decide whether threads share the work.
+    /// The cells that decide whether threads share the work; none where one thread does all of it.
     pub cells: f64,
 }
 
@@ -44,6 +44,18 @@ impl CostVector {
     /// Bytes read of all inputs.
     pub fn input(&self) -> f64 {
         self.inputs.iter().map(|read| read.touched).sum()
+    }
+
+    /// Counts the rows of a Cell operator or multi-aggregate over the cells of `space`. What skips the zeros of a driver
+    /// goes by non-zeros.
+    fn count_rows(&mut self, context: &Context<'_>, members: &[HopId], inputs: &[HopId], space: &SizeInfo) {
+        if self.sparsity < 1.0 || !goes_by_rows(context, members, inputs, space) {
+            return;
+        }
+        let (rows, values) = space.known_dims().unwrap_or_default();
+        self.work.runs = 0.0;
+        self.work.rows = rows as f64;
+        self.work.row_values = values as f64;
     }
 }
 
@@ -81,8 +93,10 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
     let is_tiled = is_outer && scale >= TILED_SPARSITY;
     let mut vector =
         over_cells(context, &operator.members, &operator.inputs, &space, (driver, scale), output, is_tiled);
-    if operator.template.is_none() {
-        vector.work.stored = stored_non_zeros(context, operator.root);
+    match operator.template {
+        None => vector.work.stored = stored_non_zeros(context, operator.root),
+        Some(TemplateType::Cell) => vector.count_rows(context, &operator.members, &operator.inputs, &space),
+        Some(_) => {}
     }
     if is_outer && is_left_product(context, operator.root) {
         vector.work.sparse_rows *= LEFT_RANGES;
@@ -111,7 +125,10 @@ pub(crate) fn multi_aggregate_vector(
 ) -> CostVector {
     let driver = sparse_driver(context, members, roots, inputs, space);
     let scale = driver.map_or(1.0, |driver| sparsity(context, driver));
-    over_cells(context, members, inputs, space, (driver, scale), SCALAR_BYTES * roots.len() as f64, false)
+    let output = SCALAR_BYTES * roots.len() as f64;
+    let mut vector = over_cells(context, members, inputs, space, (driver, scale), output, false);
+    vector.count_rows(context, members, inputs, space);
+    vector
 }
 
 /// A basic operator, or one over rows: every input is read whole.
@@ -141,6 +158,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
         work.stored = stored_non_zeros(context, operator.root);
         match basic_class(context, operator.root) {
             OperationClass::MatrixProduct => cells(&root.size) / PRODUCT_BLOCK,
+            _ if root.op == HopOp::Index => 0.0,
             _ => inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES,
         }
     };

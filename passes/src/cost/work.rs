@@ -6,7 +6,7 @@ use crate::machine::{Machine, OperationClass};
 use crate::template::{Context, is_inner_product, literal_sequence, untransposed};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{DataGenOp, HopId, HopOp, NaryOp, ReorgOp};
-use fuseline_ir::ops::{BinaryOp, Direction, Lowering};
+use fuseline_ir::ops::{BinaryOp, Direction, FloatOp, Lowering, Step};
 
 /// Up to this many columns (or rows) a product with a matrix runs row after row.
 const FEW_COLUMNS: u64 = 8;
@@ -18,6 +18,10 @@ pub struct Work {
     by_class: [f64; OperationClass::ALL.len()],
     /// Runs of values that products and aggregations start: one per row, or per cell of an outer product.
     pub runs: f64,
+    /// Rows that an operator over cells goes through one by one; none where it takes the cells as one long row.
+    pub rows: f64,
+    /// The values of each of these rows.
+    pub row_values: f64,
     /// Non-zeros visited.
     pub non_zeros: f64,
     /// Rows of sparse matrices that are begun.
@@ -45,27 +49,49 @@ impl Work {
     /// Seconds of this many threads of a machine.
     pub fn seconds(&self, machine: &Machine, threads: f64) -> f64 {
         let flops = OperationClass::ALL.into_iter().map(|class| self.flops_of(class) / machine.compute.of(class));
+        let filled =
+            if self.rows > 0.0 { self.row_values / round_up(self.row_values, machine.lanes as f64) } else { 1.0 };
         let sparse = &machine.sparse;
         let visits = self.non_zeros * sparse.non_zero + self.sparse_rows * sparse.row + self.stored * sparse.store;
-        (flops.sum::<f64>() + visits + self.runs * machine.start.run) / threads
+        let starts = self.runs * machine.start.run + self.rows * machine.start.row;
+        (flops.sum::<f64>() / filled + visits + starts) / threads
     }
+}
+
+/// The next multiple of a number.
+fn round_up(value: f64, number: f64) -> f64 {
+    (value / number).ceil() * number
 }
 
 /// The class of an operator as a member of a fused one.
 pub(super) fn fused_class(context: &Context<'_>, id: HopId) -> OperationClass {
-    let of_lowering = |lowering: Lowering| match lowering {
-        Lowering::Call => OperationClass::Function,
-        _ => OperationClass::Arithmetic,
-    };
     match &context.hop(id).op {
-        HopOp::Binary(BinaryOp::Div) => OperationClass::Division,
         HopOp::Binary(BinaryOp::Pow) if is_square(context, id) => OperationClass::Arithmetic,
-        HopOp::Unary(op) => of_lowering(op.lowering()),
-        HopOp::Binary(op) | HopOp::Outer(op) => of_lowering(op.lowering()),
-        HopOp::Ternary(op) => of_lowering(op.lowering()),
+        HopOp::Unary(op) => lowered_class(op.lowering()),
+        HopOp::Binary(op) | HopOp::Outer(op) => lowered_class(op.lowering()),
+        HopOp::Ternary(op) => lowered_class(op.lowering()),
         HopOp::MatMul => OperationClass::Product,
         HopOp::DataGen(DataGenOp::Rand) => OperationClass::Random,
         HopOp::Reorg(ReorgOp::Transpose) => OperationClass::Reorganization,
+        _ => OperationClass::Arithmetic,
+    }
+}
+
+/// The class of an element-wise operation; the first of its steps that is not mere arithmetic decides.
+fn lowered_class(lowering: Lowering) -> OperationClass {
+    match lowering {
+        Lowering::Call => OperationClass::Function,
+        Lowering::Float(FloatOp::Div) | Lowering::Intrinsic("llvm.sqrt") => OperationClass::Division,
+        Lowering::Expand(steps) => {
+            let classes = steps.iter().map(|step| match step {
+                Step::Arg(_) | Step::Const(_) => OperationClass::Arithmetic,
+                Step::Unary(op) => lowered_class(op.lowering()),
+                Step::Binary(op) => lowered_class(op.lowering()),
+                Step::Ternary(op) => lowered_class(op.lowering()),
+            });
+            let mut classes = classes.filter(|&class| class != OperationClass::Arithmetic);
+            classes.next().unwrap_or(OperationClass::Arithmetic)
+        }
         _ => OperationClass::Arithmetic,
     }
 }
@@ -85,6 +111,7 @@ pub(super) fn basic_class(context: &Context<'_>, id: HopId) -> OperationClass {
         HopOp::MatMul if is_wide(hop.size.rows) && is_wide(hop.size.cols) && !is_sparse() => {
             OperationClass::MatrixProduct
         }
+        HopOp::Index => OperationClass::Reorganization,
         _ => fused_class(context, id),
     }
 }
@@ -102,7 +129,9 @@ pub(super) fn dense_flops(context: &Context<'_>, id: HopId) -> f64 {
         HopOp::Nary(NaryOp::Min | NaryOp::Max | NaryOp::Plus) => hop.inputs.len() as f64 * output,
         HopOp::AggUnary(op, _) => op.flops() * input(),
         HopOp::MatMul => 2.0 * output * context.hop(hop.inputs[0]).size.cols.unwrap_or(0) as f64,
-        HopOp::Nary(_) | HopOp::Cumulative(_) | HopOp::Reorg(_) | HopOp::Index | HopOp::DataGen(_) => output,
+        HopOp::Nary(_) | HopOp::Cumulative(_) | HopOp::Reorg(_) | HopOp::DataGen(_) => output,
+        // Copied row by row.
+        HopOp::Index => hop.size.rows.unwrap_or(0) as f64,
         _ => 0.0,
     }
 }
@@ -140,6 +169,18 @@ pub(super) fn cell_runs(context: &Context<'_>, id: HopId, space: &SizeInfo, scal
         HopOp::AggUnary(_, Direction::Row | Direction::Col) => runs(context, id, false),
         _ => 0.0,
     }
+}
+
+/// Whether a Cell or multi-aggregate operator over the cells of `space` goes row by row, since it aggregates by row or
+/// column, reads a value that belongs to one of them, or numbers its rows.
+pub(super) fn goes_by_rows(context: &Context<'_>, members: &[HopId], inputs: &[HopId], space: &SizeInfo) -> bool {
+    let is_other = |id: HopId| context.hop(id).is_matrix() && !context.hop(id).size.same_dims(space);
+    let needs_rows = |id: HopId| match context.hop(id).op {
+        HopOp::AggUnary(_, direction) => direction != Direction::Full,
+        HopOp::DataGen(_) => literal_sequence(context.dag, id).is_some(),
+        _ => is_other(id),
+    };
+    members.iter().any(|&id| needs_rows(id)) || inputs.iter().any(|&id| is_other(id))
 }
 
 /// Floating-point operations of one member of an operator that visits the share `scale` of the cells of `space`.

@@ -33,7 +33,7 @@ pub struct Cache {
 pub enum OperationClass {
     /// What processors have fast instructions for.
     Arithmetic,
-    /// Quotients.
+    /// Quotients and square roots, which are the work of the same unit.
     Division,
     /// `exp`, `log` and the like.
     Function,
@@ -43,7 +43,7 @@ pub enum OperationClass {
     MatrixProduct,
     /// Drawing random values.
     Random,
-    /// Moving cells to other places, one by one: transposing.
+    /// Moving cells, or parts of rows, to other places one by one: transposing, indexing.
     Reorganization,
 }
 
@@ -123,16 +123,20 @@ pub struct SparseAccess {
 /// Seconds to start an operator, however small.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StartCosts {
-    /// A basic operator.
+    /// A basic operator, which asks threads to share its work.
     pub basic: f64,
+    /// A basic operator that is always the work of one thread: an index.
+    pub alone: f64,
     /// A fused operator.
     pub fused: f64,
-    /// Sharing the work of a fused operator among threads, where it is of several blocks.
+    /// Sharing the work of an operator among threads, where it is of several blocks: besides the start of a fused one.
     pub parallel: f64,
     /// Within an operator, a run of values that a product or an aggregation takes in one by one: mostly a row. Adding up
     /// what the lanes of the processor hold, and the loop around it, are nearly all of it for short rows. In seconds of
     /// one thread.
     pub run: f64,
+    /// A row of a fused operator over cells that goes row by row. In seconds of one thread.
+    pub row: f64,
 }
 
 /// What is paid once, in seconds: not part of what an operator takes each time it runs.
@@ -160,6 +164,9 @@ pub struct Machine {
     pub memory: Bandwidth,
     /// Compute rates of one thread.
     pub compute: ComputeRates,
+    /// Values that are computed at once: rows of fewer take as long as rows of so many, where operators over cells go
+    /// row by row.
+    pub lanes: usize,
     /// Sparse formats.
     pub sparse: SparseAccess,
     /// What starting an operator takes.
@@ -183,8 +190,9 @@ impl Machine {
             caches: [Cache { capacity: 0.0, bandwidth: memory }; 3],
             memory,
             compute: ComputeRates::uniform(flops),
+            lanes: 1,
             sparse: SparseAccess { non_zero: 0.0, gather: 0.0, row: 0.0, store: 0.0 },
-            start: StartCosts { basic: 0.0, fused: 0.0, parallel: 0.0, run: 0.0 },
+            start: StartCosts { basic: 0.0, alone: 0.0, fused: 0.0, parallel: 0.0, run: 0.0, row: 0.0 },
             once: OneTimeCosts { compile: 0.0, fresh_page: 0.0 },
             threads: 1,
             memory_budget: None,
@@ -232,7 +240,7 @@ impl Machine {
 
     /// The fewest seconds in which an operator starts, wherever it runs.
     pub fn start_time(&self) -> f64 {
-        let here = self.start.basic.min(self.start.fused);
+        let here = self.start.basic.min(self.start.alone).min(self.start.fused);
         self.cluster.as_ref().map_or(here, |cluster| here.min(cluster.start))
     }
 
@@ -267,7 +275,8 @@ impl Machine {
         let is_rate = |rate: f64| rate.is_finite() && rate > 0.0;
         let is_cost = |cost: f64| cost.is_finite() && cost >= 0.0;
         let capacities = self.caches.map(|cache| cache.capacity);
-        let starts = [self.start.basic, self.start.fused, self.start.parallel, self.start.run];
+        let StartCosts { basic, alone, fused, parallel, run, row } = self.start;
+        let starts = [basic, alone, fused, parallel, run, row];
         let sparse = [self.sparse.non_zero, self.sparse.gather, self.sparse.row, self.sparse.store];
         let once = [self.once.compile, self.once.fresh_page];
         rates.into_iter().chain(bandwidths.iter().flat_map(|level| [level.read, level.write])).all(is_rate)
@@ -275,6 +284,7 @@ impl Machine {
             && capacities.windows(2).all(|pair| pair[0] <= pair[1])
             && once.into_iter().chain(sparse).chain(starts).chain(capacities).all(is_cost)
             && self.threads > 0
+            && self.lanes > 0
             && self.memory_budget.is_none_or(is_cost)
             && self.cluster.as_ref().is_none_or(Cluster::is_consistent)
     }
@@ -294,8 +304,9 @@ impl Default for Machine {
             caches: [cache(16.0, 96e9), cache(384.0, 64e9), cache(6144.0, 48e9)],
             memory: Bandwidth { read: 32e9, write: 16e9 },
             compute: ComputeRates { random: 0.33e9, ..ComputeRates::uniform(4e9) },
+            lanes: 1,
             sparse: SparseAccess { non_zero: 1e-9, gather: 2e-9, row: 0.0, store: 0.0 },
-            start: StartCosts { basic: 2e-6, fused: 2e-6, parallel: 0.0, run: 0.0 },
+            start: StartCosts { basic: 2e-6, alone: 2e-6, fused: 2e-6, parallel: 0.0, run: 0.0, row: 0.0 },
             once: OneTimeCosts { compile: 1e-3, fresh_page: 0.5e-6 },
             threads: 8,
             memory_budget: None,

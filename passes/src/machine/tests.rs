@@ -42,6 +42,9 @@ fn inconsistent_machines_are_told() {
     let machines = [
         faster_memory,
         Machine { threads: 0, ..default() },
+        Machine { lanes: 0, ..default() },
+        Machine { start: StartCosts { alone: -1.0, ..default().start }, ..default() },
+        Machine { start: StartCosts { row: -1.0, ..default().start }, ..default() },
         Machine { start: StartCosts { basic: -1.0, ..default().start }, ..default() },
         Machine { start: StartCosts { fused: f64::NAN, ..default().start }, ..default() },
         Machine { start: StartCosts { run: -1.0, ..default().start }, ..default() },
