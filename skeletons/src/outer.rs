@@ -28,6 +28,11 @@ const MIN_UNIT: usize = 256;
 const MAX_UNITS: usize = 32;
 /// Cells of a private copy of `t(W) %*% U`, at most: it stays in the second-level cache.
 const MAX_PRIVATE: usize = 1 << 18;
+/// Multiplications of a factor's values in the time in which a non-zero is visited.
+const VISIT_FLOPS: usize = 8;
+/// The same for finding the part of a row that lies in a range of columns: there are more than two ranges where each row's
+/// non-zeros pay for it.
+const ROW_FLOPS: usize = 128;
 /// Columns below which `t(W) %*% U` is not cut into column ranges.
 const MIN_RANGE: usize = 64;
 
@@ -192,7 +197,9 @@ fn left_mm_dense(accumulation: &Accumulation<'_>, dense: &Dense, rank: usize) ->
 fn left_mm_sparse(operator: &Operator<'_>, visited: &VisitedRows<'_>, rank: usize) -> Dense {
     let (rows, cols) = (operator.binding.rows, operator.binding.cols);
     let mut out = Dense::zeros_in(operator.env.buffers, cols, rank);
-    let partition = DensePartition::col_blocks(rows, cols, (cols / MIN_RANGE).clamp(1, MAX_PARTIALS));
+    let paid = visited.csr().nnz().saturating_mul(rank + VISIT_FLOPS) / (ROW_FLOPS * visited.len()).max(1);
+    let ranges = (cols / MIN_RANGE).min(paid.max(2)).clamp(1, MAX_PARTIALS);
+    let partition = DensePartition::col_blocks(rows, cols, ranges);
     let lengths = (0..partition.len()).map(|block| partition.block(block).cols * rank);
     operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
         LeftRange { operator, visited, range: partition.block(block), rank }.run(workspace, part);

@@ -16,8 +16,11 @@ const OPERATIONS: usize = CHAIN + 2;
 const SHORT: usize = 8;
 /// The statistics' names of the operators that the scripts run.
 const BASIC: &str = "b(*)";
-const INDEX: &str = "rix";
 const FUSED: &str = "spoof(cell)";
+/// A sum of products of tiny matrices.
+const TINY_FUSED: &str = "s = sum(X * X * (X + i))";
+/// A product of a tiny matrix.
+const TINY_BASIC: &str = "Y = X * i";
 const BY_ROWS: &str = "spoof(row)";
 /// How often each operator runs.
 const REPEATS: usize = 100;
@@ -28,8 +31,6 @@ pub(super) struct Compiled {
     pub(super) arithmetic: Sample,
     /// Seconds to start a basic operator.
     pub(super) start_basic: Sample,
-    /// Seconds to start an index.
-    pub(super) start_alone: Sample,
     /// Seconds to start a fused operator.
     pub(super) start_fused: Sample,
     /// Seconds to share the work of a fused operator among threads.
@@ -67,7 +68,6 @@ impl Compiled {
 pub(super) struct CompiledRounds {
     rates: Vec<f64>,
     basic: Vec<f64>,
-    alone: Vec<f64>,
     fused: Vec<f64>,
     parallel: Vec<f64>,
     short_rows: Vec<f64>,
@@ -82,12 +82,12 @@ impl CompiledRounds {
         let run = |options: &CompileOptions, text: &str| run(session, options, text);
         let gen_options = options(Mode::Gen);
         let threads = gen_options.threads();
-        let basic = run(&options(Mode::Base), &tiny_basic_script())?;
+        let basic = run(&options(Mode::Base), &after_others(TINY_BASIC))?;
         self.basic.push(per_operator(&basic, BASIC)?);
-        self.alone.push(per_operator(&basic, INDEX)?);
+        self.fused.push(per_operator(&run(&gen_options, &after_others(TINY_FUSED))?, FUSED)?);
+        // Of what follows operators that run again and again are the difference.
         let tiny = run(&gen_options, &tiny_script())?;
         let start = per_operator(&tiny, FUSED)?;
-        self.fused.push(start);
         let [one_block, blocks] = [1, threads].map(|count| run(&gen_options, &block_script(count)));
         let parallel = (per_operator(&blocks?, FUSED)? - per_operator(&one_block?, FUSED)?).max(0.0);
         self.parallel.push(parallel);
@@ -111,7 +111,6 @@ impl CompiledRounds {
         Compiled {
             arithmetic: Sample::of(self.rates.clone()),
             start_basic: Sample::of(self.basic.clone()),
-            start_alone: Sample::of(self.alone.clone()),
             start_fused: Sample::of(self.fused.clone()),
             start_parallel: Sample::of(self.parallel.clone()),
             short_row: Sample::of(self.short_rows.clone()),
@@ -151,12 +150,16 @@ fn per_compilation(statistics: &Statistics) -> f64 {
 
 /// A sum of products of tiny matrices.
 fn tiny_script() -> String {
-    format!("X = rand(rows=4, cols=4, seed=1)\nfor (i in 1:{REPEATS}) {{\n  s = sum(X * X * (X + i))\n}}\n")
+    format!("X = rand(rows=4, cols=4, seed=1)\nfor (i in 1:{REPEATS}) {{\n  {TINY_FUSED}\n}}\n")
 }
 
-/// A product and a part of a tiny matrix, after which threads wait for the next iteration.
-fn tiny_basic_script() -> String {
-    format!("X = rand(rows=4, cols=4, seed=1)\nfor (i in 1:{REPEATS}) {{\n  Y = X * i\n  Z = X[1:2, 1:2]\n}}\n")
+/// An operator on a tiny matrix as scripts have them: after others, of which this one runs over some megabytes. What
+/// starting takes is not in the first-level caches then, which is several times as long as running it again and again.
+fn after_others(operator: &str) -> String {
+    format!(
+        "X = rand(rows=4, cols=4, seed=1)\nZ = rand(rows=1000, cols=500, seed=2)\n\
+         for (i in 1:{REPEATS}) {{\n  other = sum(rowMaxs(abs(Z - i)))\n  {operator}\n}}\n"
+    )
 }
 
 /// A sum over so many blocks of cells.

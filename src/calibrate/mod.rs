@@ -153,7 +153,6 @@ impl Results {
         add_both("sums of short rows of cells", "ns", Some(compiled.cell_row.scaled(1e9)), None);
         let mut add = |name: &str, unit: &'static str, sample: Sample| add_both(name, unit, None, Some(sample));
         add("start of a basic operator", "us", compiled.start_basic.scaled(1e6));
-        add("start of an index", "us", compiled.start_alone.scaled(1e6));
         add("start of a fused operator", "us", compiled.start_fused.scaled(1e6));
         add("start of threads", "us", compiled.start_parallel.scaled(1e6));
         add("two products with rows of one non-zero", "ns", compiled.sparse_row.scaled(1e9));
@@ -219,7 +218,6 @@ impl Results {
             },
             start: StartCosts {
                 basic: compiled.start_basic.lower,
-                alone: compiled.start_alone.lower,
                 fused: compiled.start_fused.lower,
                 parallel: compiled.start_parallel.lower,
                 run,

@@ -160,14 +160,8 @@ impl CostModel {
             let whole = machine.read_part_time(input.bytes, input.bytes);
             machine.read_part_time(input.touched, input.bytes).max(input.gathers * gather).min(whole)
         };
-        let together = machine.start.fused + machine.start.parallel;
-        let start = match (is_fused, is_shared) {
-            (true, true) => together,
-            (true, false) => machine.start.fused,
-            (false, true) => machine.start.basic.max(together),
-            (false, false) if vector.cells == 0.0 => machine.start.alone,
-            (false, false) => machine.start.basic,
-        };
+        let start = if is_fused { machine.start.fused } else { machine.start.basic }
+            + if is_shared { machine.start.parallel } else { 0.0 };
         CostTerms {
             start,
             write: machine.local_write_time(vector.output),

@@ -14,8 +14,9 @@ use smallvec::SmallVec;
 /// From this share of cells on, Outer operators compute the products of factors in tiles.
 const TILED_SPARSITY: f64 = 1.0 / 3.0;
 
-/// Ranges of columns of a sparse matrix, each of which meets all rows, in which Outer operators compute `t(W) %*% U`.
-const LEFT_RANGES: f64 = 16.0;
+/// Ranges of columns of a sparse matrix, each of which meets all rows, in which Outer operators compute `t(W) %*% U`: from
+/// two, for rows of few non-zeros, to these.
+const MOST_RANGES: f64 = 16.0;
 
 /// Blocks of a product of matrices have so many times the cells of other operators.
 const PRODUCT_BLOCK: f64 = 8.0;
@@ -99,7 +100,11 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
         Some(_) => {}
     }
     if is_outer && is_left_product(context, operator.root) {
-        vector.work.sparse_rows *= LEFT_RANGES;
+        let rank = context.hop(operator.root).size.cols.unwrap_or(0) as f64;
+        let work = &mut vector.work;
+        // The rows whose parts are found in the time of what is computed of a range, as skeletons have it.
+        let paid = work.non_zeros * (rank + 8.0) / (128.0 * work.sparse_rows.max(1.0));
+        work.sparse_rows *= paid.clamp(2.0, MOST_RANGES);
     }
     Some(vector)
 }
@@ -158,7 +163,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
         work.stored = stored_non_zeros(context, operator.root);
         match basic_class(context, operator.root) {
             OperationClass::MatrixProduct => cells(&root.size) / PRODUCT_BLOCK,
-            _ if root.op == HopOp::Index => 0.0,
+            _ if root.op == HopOp::Index => output / SCALAR_BYTES,
             _ => inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES,
         }
     };

@@ -123,13 +123,11 @@ pub struct SparseAccess {
 /// Seconds to start an operator, however small.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StartCosts {
-    /// A basic operator, which asks threads to share its work.
+    /// A basic operator.
     pub basic: f64,
-    /// A basic operator that is always the work of one thread: an index.
-    pub alone: f64,
     /// A fused operator.
     pub fused: f64,
-    /// Sharing the work of an operator among threads, where it is of several blocks: besides the start of a fused one.
+    /// Sharing the work of an operator among threads, where it is of several blocks: besides its start.
     pub parallel: f64,
     /// Within an operator, a run of values that a product or an aggregation takes in one by one: mostly a row. Adding up
     /// what the lanes of the processor hold, and the loop around it, are nearly all of it for short rows. In seconds of
@@ -192,7 +190,7 @@ impl Machine {
             compute: ComputeRates::uniform(flops),
             lanes: 1,
             sparse: SparseAccess { non_zero: 0.0, gather: 0.0, row: 0.0, store: 0.0 },
-            start: StartCosts { basic: 0.0, alone: 0.0, fused: 0.0, parallel: 0.0, run: 0.0, row: 0.0 },
+            start: StartCosts { basic: 0.0, fused: 0.0, parallel: 0.0, run: 0.0, row: 0.0 },
             once: OneTimeCosts { compile: 0.0, fresh_page: 0.0 },
             threads: 1,
             memory_budget: None,
@@ -240,7 +238,7 @@ impl Machine {
 
     /// The fewest seconds in which an operator starts, wherever it runs.
     pub fn start_time(&self) -> f64 {
-        let here = self.start.basic.min(self.start.alone).min(self.start.fused);
+        let here = self.start.basic.min(self.start.fused);
         self.cluster.as_ref().map_or(here, |cluster| here.min(cluster.start))
     }
 
@@ -275,8 +273,8 @@ impl Machine {
         let is_rate = |rate: f64| rate.is_finite() && rate > 0.0;
         let is_cost = |cost: f64| cost.is_finite() && cost >= 0.0;
         let capacities = self.caches.map(|cache| cache.capacity);
-        let StartCosts { basic, alone, fused, parallel, run, row } = self.start;
-        let starts = [basic, alone, fused, parallel, run, row];
+        let StartCosts { basic, fused, parallel, run, row } = self.start;
+        let starts = [basic, fused, parallel, run, row];
         let sparse = [self.sparse.non_zero, self.sparse.gather, self.sparse.row, self.sparse.store];
         let once = [self.once.compile, self.once.fresh_page];
         rates.into_iter().chain(bandwidths.iter().flat_map(|level| [level.read, level.write])).all(is_rate)
@@ -306,7 +304,7 @@ impl Default for Machine {
             compute: ComputeRates { random: 0.33e9, ..ComputeRates::uniform(4e9) },
             lanes: 1,
             sparse: SparseAccess { non_zero: 1e-9, gather: 2e-9, row: 0.0, store: 0.0 },
-            start: StartCosts { basic: 2e-6, alone: 2e-6, fused: 2e-6, parallel: 0.0, run: 0.0, row: 0.0 },
+            start: StartCosts { basic: 2e-6, fused: 2e-6, parallel: 0.0, run: 0.0, row: 0.0 },
             once: OneTimeCosts { compile: 1e-3, fresh_page: 0.5e-6 },
             threads: 8,
             memory_budget: None,

@@ -43,7 +43,7 @@ fn inconsistent_machines_are_told() {
         faster_memory,
         Machine { threads: 0, ..default() },
         Machine { lanes: 0, ..default() },
-        Machine { start: StartCosts { alone: -1.0, ..default().start }, ..default() },
+        Machine { start: StartCosts { row: -1.0, ..default().start }, ..default() },
         Machine { start: StartCosts { row: -1.0, ..default().start }, ..default() },
         Machine { start: StartCosts { basic: -1.0, ..default().start }, ..default() },
         Machine { start: StartCosts { fused: f64::NAN, ..default().start }, ..default() },

@@ -38,7 +38,6 @@ pub(in crate::select) fn random_machine(random: &mut Random) -> Machine {
         },
         start: StartCosts {
             basic: random.below(3) as f64 * 1e-5,
-            alone: random.below(3) as f64 * 1e-5,
             fused: random.below(3) as f64 * 1e-5,
             parallel: random.below(3) as f64 * 1e-5,
             run: random.below(3) as f64 * 1e-8,
