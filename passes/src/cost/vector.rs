@@ -18,6 +18,9 @@ const TILED_SPARSITY: f64 = 1.0 / 3.0;
 /// two, for rows of few non-zeros, to these.
 const MOST_RANGES: f64 = 16.0;
 
+/// Finding the part of a row that lies in a range takes as long as beginning so many rows.
+const PART_ROWS: f64 = 6.0;
+
 /// Blocks of a product of matrices have so many times the cells of other operators.
 const PRODUCT_BLOCK: f64 = 8.0;
 
@@ -104,7 +107,7 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
         let work = &mut vector.work;
         // The rows whose parts are found in the time of what is computed of a range, as skeletons have it.
         let paid = work.non_zeros * (rank + 8.0) / (128.0 * work.sparse_rows.max(1.0));
-        work.sparse_rows *= paid.clamp(2.0, MOST_RANGES);
+        work.sparse_rows *= paid.clamp(2.0, MOST_RANGES) * PART_ROWS;
     }
     Some(vector)
 }
