@@ -35,7 +35,7 @@ pub use sparsity::{DENSE_SPARSITY, Storage, UNKNOWN_DRIVER_SPARSITY, bytes, byte
 pub(crate) use sparsity::{driver_sparsity, inputs_by_cell, is_driver, iteration_space, sparse_driver, sparsity};
 pub use vector::{CostVector, InputRead, cost_vector};
 pub(crate) use vector::{multi_aggregate_vector, output_bytes, reads_values_alone, stored_non_zeros};
-pub use work::Work;
+pub use work::{Operation, Work};
 
 /// Up to this many cells an operator is the work of one thread.
 pub const BLOCK_CELLS: usize = 32_768;

@@ -5,7 +5,7 @@ use super::sparsity::{cells, sparsity};
 use crate::machine::{Machine, OperationClass};
 use crate::template::{Context, is_inner_product, literal_sequence, untransposed};
 use fuseline_ir::SizeInfo;
-use fuseline_ir::hop::{DataGenOp, HopId, HopOp, NaryOp, ReorgOp};
+use fuseline_ir::hop::{DataGenOp, HopDag, HopId, HopOp, NaryOp, ReorgOp};
 use fuseline_ir::ops::{BinaryOp, Direction, FloatOp, Lowering, Step};
 
 /// Up to this many columns (or rows) a product with a matrix runs row after row.
@@ -63,10 +63,36 @@ fn round_up(value: f64, number: f64) -> f64 {
     (value / number).ceil() * number
 }
 
+/// What prices ask of an operator whatever covers it: [`Context`] keeps one for each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Operation {
+    class: OperationClass,
+    dense_flops: f64,
+    is_sequence: bool,
+}
+
+impl Default for Operation {
+    fn default() -> Self {
+        Operation { class: OperationClass::Arithmetic, dense_flops: 0.0, is_sequence: false }
+    }
+}
+
+impl Operation {
+    /// What there is to know of an operator.
+    pub fn of(dag: &HopDag, id: HopId) -> Self {
+        let is_sequence = matches!(dag[id].op, HopOp::DataGen(_)) && literal_sequence(dag, id).is_some();
+        Operation { class: class_of(dag, id), dense_flops: flops_of(dag, id), is_sequence }
+    }
+}
+
 /// The class of an operator as a member of a fused one.
 pub(super) fn fused_class(context: &Context<'_>, id: HopId) -> OperationClass {
-    match &context.hop(id).op {
-        HopOp::Binary(BinaryOp::Pow) if is_square(context, id) => OperationClass::Arithmetic,
+    context.operation(id).class
+}
+
+fn class_of(dag: &HopDag, id: HopId) -> OperationClass {
+    match &dag[id].op {
+        HopOp::Binary(BinaryOp::Pow) if is_square(dag, id) => OperationClass::Arithmetic,
         HopOp::Unary(op) => lowered_class(op.lowering()),
         HopOp::Binary(op) | HopOp::Outer(op) => lowered_class(op.lowering()),
         HopOp::Ternary(op) => lowered_class(op.lowering()),
@@ -97,9 +123,9 @@ fn lowered_class(lowering: Lowering) -> OperationClass {
 }
 
 /// Whether a power is a square, which is a multiplication.
-fn is_square(context: &Context<'_>, power: HopId) -> bool {
-    let exponent = context.hop(power).inputs[1];
-    matches!(&context.hop(exponent).op, HopOp::Literal(value) if value.as_f64() == Some(2.0))
+fn is_square(dag: &HopDag, power: HopId) -> bool {
+    let exponent = dag[power].inputs[1];
+    matches!(&dag[exponent].op, HopOp::Literal(value) if value.as_f64() == Some(2.0))
 }
 
 /// The class of an operator by itself.
@@ -118,17 +144,21 @@ pub(super) fn basic_class(context: &Context<'_>, id: HopId) -> OperationClass {
 
 /// Floating-point operations of an operator by itself on dense operands.
 pub(super) fn dense_flops(context: &Context<'_>, id: HopId) -> f64 {
-    let hop = context.hop(id);
+    context.operation(id).dense_flops
+}
+
+fn flops_of(dag: &HopDag, id: HopId) -> f64 {
+    let hop = &dag[id];
     let output = cells(&hop.size);
-    let input = || cells(&context.hop(hop.inputs[0]).size);
+    let input = || cells(&dag[hop.inputs[0]].size);
     match &hop.op {
         HopOp::Unary(op) if hop.is_matrix() => op.flops() * output,
-        HopOp::Binary(BinaryOp::Pow) if hop.is_matrix() && is_square(context, id) => output,
+        HopOp::Binary(BinaryOp::Pow) if hop.is_matrix() && is_square(dag, id) => output,
         HopOp::Binary(op) | HopOp::Outer(op) if hop.is_matrix() => op.flops() * output,
         HopOp::Ternary(op) if hop.is_matrix() => op.flops() * output,
         HopOp::Nary(NaryOp::Min | NaryOp::Max | NaryOp::Plus) => hop.inputs.len() as f64 * output,
         HopOp::AggUnary(op, _) => op.flops() * input(),
-        HopOp::MatMul => 2.0 * output * context.hop(hop.inputs[0]).size.cols.unwrap_or(0) as f64,
+        HopOp::MatMul => 2.0 * output * dag[hop.inputs[0]].size.cols.unwrap_or(0) as f64,
         HopOp::Nary(_) | HopOp::Cumulative(_) | HopOp::Reorg(_) | HopOp::DataGen(_) => output,
         // Copied row by row.
         HopOp::Index => hop.size.rows.unwrap_or(0) as f64,
@@ -177,7 +207,7 @@ pub(super) fn goes_by_rows(context: &Context<'_>, members: &[HopId], inputs: &[H
     let is_other = |id: HopId| context.hop(id).is_matrix() && !context.hop(id).size.same_dims(space);
     let needs_rows = |id: HopId| match context.hop(id).op {
         HopOp::AggUnary(_, direction) => direction != Direction::Full,
-        HopOp::DataGen(_) => literal_sequence(context.dag, id).is_some(),
+        HopOp::DataGen(_) => context.operation(id).is_sequence,
         _ => is_other(id),
     };
     members.iter().any(|&id| needs_rows(id)) || inputs.iter().any(|&id| is_other(id))
@@ -189,7 +219,7 @@ pub(super) fn cell_flops(context: &Context<'_>, id: HopId, space: &SizeInfo, sca
     let own = dense_flops(context, id);
     let by_cell = match hop.op {
         HopOp::AggUnary(..) | HopOp::MatMul | HopOp::Reorg(_) => false,
-        HopOp::DataGen(_) => literal_sequence(context.dag, id).is_some(),
+        HopOp::DataGen(_) => context.operation(id).is_sequence,
         _ => true,
     };
     let is_smaller = by_cell && !hop.size.same_dims(space);

@@ -2,7 +2,7 @@
 
 use super::TemplateLimits;
 use super::conditions::{is_elementwise, is_outer_product_like};
-use crate::cost::Storage;
+use crate::cost::{Operation, Storage};
 use crate::sketch::SparsityEstimates;
 use crate::zeros;
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -31,6 +31,7 @@ pub struct Context<'a> {
     outer: SecondaryMap<HopId, OuterFacts>,
     estimates: SparsityEstimates,
     storage: SecondaryMap<HopId, Storage>,
+    operations: SecondaryMap<HopId, Operation>,
 }
 
 impl<'a> Context<'a> {
@@ -55,10 +56,21 @@ impl<'a> Context<'a> {
         roots.iter().for_each(|&root| {
             leaving.insert(root);
         });
-        let (outer, storage) = (SecondaryMap::new(), SecondaryMap::with_capacity(dag.hops.len()));
-        let mut context = Context { dag, limits, consumers, live, leaving, outer, estimates, storage };
+        let count = dag.hops.len();
+        let mut context = Context {
+            dag,
+            limits,
+            consumers,
+            live,
+            leaving,
+            outer: SecondaryMap::new(),
+            estimates,
+            storage: SecondaryMap::with_capacity(count),
+            operations: SecondaryMap::with_capacity(count),
+        };
         for id in dag.hops.keys() {
             context.storage[id] = Storage::of(&context.expected_size(id));
+            context.operations[id] = Operation::of(dag, id);
             let facts = context.derive_outer(id);
             if facts != OuterFacts::default() {
                 context.outer[id] = facts;
@@ -83,6 +95,11 @@ impl<'a> Context<'a> {
     /// How the value is expected to be stored, for costs alone.
     pub fn storage(&self, id: HopId) -> &Storage {
         &self.storage[id]
+    }
+
+    /// What the operator computes, for costs alone.
+    pub fn operation(&self, id: HopId) -> &Operation {
+        &self.operations[id]
     }
 
     /// Whether an output or effect of the DAG needs the operator.

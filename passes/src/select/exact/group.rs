@@ -12,7 +12,7 @@ pub(super) struct Entry {
     pub(super) ttype: TemplateType,
     pub(super) is_valid: bool,
     pub(super) is_open: bool,
-    pub(super) references: SmallVec<[Position; 3]>,
+    pub(super) references: Box<[Position]>,
 }
 
 /// One group of a partition.
@@ -24,7 +24,7 @@ pub(super) struct Group {
     /// The entries of each template that operators start with, those with more references first.
     pub(super) starts: [SmallVec<[u32; 4]>; TemplateType::ALL.len()],
     /// The groups that entries refer to.
-    pub(super) references: SmallVec<[Position; 4]>,
+    pub(super) references: Box<[Position]>,
     /// The operator's inputs, with their positions in the partition.
     pub(super) inputs: SmallVec<[(HopId, Option<Position>); 3]>,
     /// Whether all operators over cells that contain the group, or start there, have a matrix to be their main input.
@@ -52,8 +52,7 @@ impl Group {
         let entries: Vec<Entry> = entries.iter().map(index).collect();
         let open = by_template(&entries, |entry| entry.is_open);
         let starts = by_template(&entries, |entry| entry.is_valid);
-        let mut references: SmallVec<[Position; 4]> =
-            entries.iter().flat_map(|entry| entry.references.iter().copied()).collect();
+        let mut references: Vec<Position> = entries.iter().flat_map(|entry| entry.references.iter().copied()).collect();
         references.sort_unstable();
         references.dedup();
         let hop = context.hop(id);
@@ -68,7 +67,7 @@ impl Group {
         };
         let goes_by_cell = is_elementwise(context.dag, id) || matches!(hop.op, HopOp::AggUnary(..));
         let has_main = goes_by_cell && inputs.iter().any(is_main);
-        Group { id, entries, open, starts, references, has_main, inputs }
+        Group { id, entries, open, starts, references: references.into(), has_main, inputs }
     }
 }
 
