@@ -47,7 +47,8 @@ pub(super) fn workloads(scale: Scale, rounds: usize) -> Vec<Workload> {
         Scale::Quick => (100_000, None, 2_000),
         Scale::Full => (1_000_000, Some(10_000_000), 60_000),
     };
-    let ratings = if scale == Scale::Full { (20_000, 10_000) } else { (1_000, 1_000) };
+    // Basic operators go through all cells of the product of the factors, some 860 times.
+    let ratings = if scale == Scale::Full { (5_000, 2_000) } else { (1_000, 1_000) };
     let images = if scale == Scale::Full { 10_000 } else { 600 };
     let mut all = Vec::new();
     let sizes = [Some((rows, rounds, "")), more_rows.map(|rows| (rows, 3, ", 4 iterations"))];
