@@ -48,10 +48,8 @@ fn transposed_products_with_two_non_zeros_per_row_equal_plain_loops() {
     let left = Dense::from_fn(rows, n, cell);
     let right = matrix(rows, k, 5, 2).to_dense().into_owned();
     let mut expected = vec![0.0; n * k];
-    for (i, j) in (0..rows).flat_map(|i| [(i, i * 7 % n), (i, i * 13 % n)]) {
-        let is_once = i * 7 % n != i * 13 % n || j != i * 13 % n;
-        let weight = if is_once { left.get(i, j) } else { left.get(i, j) / 2.0 };
-        (0..k).for_each(|column| expected[j * k + column] += weight * right.get(i, column));
+    for (i, j) in (0..rows).flat_map(|i| (0..n).map(move |j| (i, j))).filter(|&(i, j)| left.get(i, j) != 0.0) {
+        (0..k).for_each(|column| expected[j * k + column] += left.get(i, j) * right.get(i, column));
     }
     let (left, right) = (Csr::from_dense(&left).into(), right.into());
     let product = run(|context| matmul_transposed_left(context, &left, &right).unwrap());

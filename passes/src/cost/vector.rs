@@ -18,6 +18,11 @@ const TILED_SPARSITY: f64 = 1.0 / 3.0;
 /// two, for rows of few non-zeros, to these.
 const MOST_RANGES: f64 = 16.0;
 
+/// Multiplications of a factor's values in the time in which the Outer skeleton visits a non-zero, or finds the part of a
+/// row that lies in a range: it makes as many ranges as the non-zeros of a row pay for.
+const VISIT_FLOPS: f64 = 8.0;
+const ROW_FLOPS: f64 = 128.0;
+
 /// Finding the part of a row that lies in a range takes as long as beginning so many rows.
 const PART_ROWS: f64 = 6.0;
 
@@ -40,7 +45,7 @@ pub struct CostVector {
     pub sparsity: f64,
     /// The input whose zeros it skips, so that `sparsity` is its.
     pub driver: Option<HopId>,
-    /// The cells that decide whether threads share the work; none where one thread does all of it.
+    /// The cells that decide whether threads share the work.
     pub cells: f64,
 }
 
@@ -105,8 +110,7 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
     if is_outer && is_left_product(context, operator.root) {
         let rank = context.hop(operator.root).size.cols.unwrap_or(0) as f64;
         let work = &mut vector.work;
-        // The rows whose parts are found in the time of what is computed of a range, as skeletons have it.
-        let paid = work.non_zeros * (rank + 8.0) / (128.0 * work.sparse_rows.max(1.0));
+        let paid = work.non_zeros * (rank + VISIT_FLOPS) / (ROW_FLOPS * work.sparse_rows.max(1.0));
         work.sparse_rows *= paid.clamp(2.0, MOST_RANGES) * PART_ROWS;
     }
     Some(vector)

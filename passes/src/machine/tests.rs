@@ -44,7 +44,6 @@ fn inconsistent_machines_are_told() {
         Machine { threads: 0, ..default() },
         Machine { lanes: 0, ..default() },
         Machine { start: StartCosts { row: -1.0, ..default().start }, ..default() },
-        Machine { start: StartCosts { row: -1.0, ..default().start }, ..default() },
         Machine { start: StartCosts { basic: -1.0, ..default().start }, ..default() },
         Machine { start: StartCosts { fused: f64::NAN, ..default().start }, ..default() },
         Machine { start: StartCosts { run: -1.0, ..default().start }, ..default() },
