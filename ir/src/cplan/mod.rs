@@ -10,7 +10,7 @@
 
 use crate::memo::TemplateType;
 use crate::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
-use cranelift_entity::{PrimaryMap, entity_impl};
+use cranelift_entity::{EntitySet, PrimaryMap, entity_impl};
 use std::fmt;
 
 mod hash;
@@ -99,6 +99,9 @@ pub enum RowType {
     ColAggB1,
     /// n x k: `t(X) %*% S`: the sum over rows of `left` (length n) times the output node (length k).
     ColAggB1T,
+    /// Several outputs that aggregate over the rows, in one pass: a column of all their cells, one output after the
+    /// other and each by row. [`CPlan::output_variant`] says which variant each of them is.
+    MultiAgg,
 }
 
 impl RowType {
@@ -175,6 +178,7 @@ impl Variant {
         (Variant::Row(RowType::ColAggT), "col_agg_t"),
         (Variant::Row(RowType::ColAggB1), "col_agg_b1"),
         (Variant::Row(RowType::ColAggB1T), "col_agg_b1_t"),
+        (Variant::Row(RowType::MultiAgg), "multi_agg"),
         (Variant::MAgg, "full_agg"),
         (Variant::Outer(OuterType::LeftMM), "left_mm"),
         (Variant::Outer(OuterType::RightMM), "right_mm"),
@@ -351,7 +355,7 @@ pub struct CPlan {
     pub inputs: PrimaryMap<CInputId, CInput>,
     /// The operations, operands before users.
     pub nodes: PrimaryMap<CNodeId, CNode>,
-    /// The outputs: one, or several for MAgg.
+    /// The outputs: one, or several for MAgg and Row's `MultiAgg`.
     pub outputs: Vec<COutput>,
     /// The value of every output node is zero where the cell (Row: the row) of the main input is, so that skeletons may
     /// skip these cells: results are zero there, sums ignore them, and aggregates that zeros count in take one zero.
@@ -423,6 +427,45 @@ impl CPlan {
             shapes[id] = Some(shape);
         }
         shapes
+    }
+
+    /// The vectors known to be as long as a row of the main input.
+    pub fn long_vectors(&self) -> EntitySet<CNodeId> {
+        let mut long = EntitySet::new();
+        if self.template() != TemplateType::Row {
+            return long;
+        }
+        for (id, node) in &self.nodes {
+            let keeps_length =
+                matches!(node, CNode::RowCumulative(..) | CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..));
+            if *node == CNode::Main || keeps_length && node.operands().into_iter().any(|operand| long.contains(operand))
+            {
+                long.insert(id);
+            }
+        }
+        long
+    }
+
+    /// What an output by itself would make the plan: the plan's variant, or in a `MultiAgg` the one that its shapes
+    /// give. There scalars are aggregated in full and vectors by column, and of a product the left vector is the long
+    /// one if it may be.
+    pub fn output_variant(&self, output: &COutput) -> Variant {
+        if self.variant != Variant::Row(RowType::MultiAgg) {
+            return self.variant;
+        }
+        let long = self.long_vectors();
+        let length = match self.shape(output.node) {
+            Shape::Scalar => None,
+            Shape::Vector(_) if long.contains(output.node) => Some(Length::Main),
+            Shape::Vector(length) => Some(length),
+        };
+        Variant::Row(match (output.left, length) {
+            (None, None) => RowType::FullAgg,
+            (None, Some(length)) => RowType::col_agg(length),
+            (Some(_), None) => RowType::ColAggT,
+            (Some(left), Some(_)) if long.contains(left) => RowType::ColAggB1T,
+            (Some(_), Some(_)) => RowType::ColAggB1,
+        })
     }
 
     /// The operations that do work: everything but inputs and constants.

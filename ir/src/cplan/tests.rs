@@ -351,6 +351,68 @@ cplan magg full_agg sparse_safe=true ring=0 {
 }
 
 #[test]
+fn outputs_of_a_multi_aggregate_over_rows_have_the_variants_that_their_shapes_give() {
+    let text = "cplan row multi_agg sparse_safe=false {
+           in0 = matrix
+           in1 = matrix
+           in2 = matrix
+           %0 = main
+           %1 = vect_mat_mult %0, in1
+           %2 = row_agg.min %1
+           %3 = side_row in2[0:3]
+           %4 = abs %0
+           out %2 agg=sum
+           out %1 agg=sum
+           out %3 agg=max
+           out %4 agg=min
+           out %2 left=%4
+           out %4 left=%1
+           out %1 left=%4
+           out %4 left=%0
+         }";
+    let plan = parse(text).expect("well-formed text").verify().expect("a well-formed plan");
+    let variants: Vec<&str> = plan.outputs.iter().map(|output| plan.output_variant(output).mnemonic()).collect();
+    let expected = [
+        "full_agg",
+        "col_agg_b1r",
+        "col_agg_const",
+        "col_agg",
+        "col_agg_t",
+        "col_agg_b1",
+        "col_agg_b1_t",
+        "col_agg_b1_t",
+    ];
+    assert_eq!(variants, expected);
+
+    check_verifier_errors(
+        "cplan row multi_agg sparse_safe=false {
+           in0 = matrix
+           in1 = matrix
+           %0 = main
+           %1 = vect_mat_mult %0, in1
+           %2 = row_agg.sum %1
+           out %2
+           out %1 agg=sum left=%0
+           out %1 left=%1
+           out %0 left=%2
+           out %2 agg=mean
+         }",
+        &expect![[r#"
+            output 0: full_agg needs an aggregation function
+            output 1: col_agg_b1_t takes no aggregation function
+            output 2: %1 must be as long as a row of the main input
+            output 3: %2 is a scalar where a vector is needed
+            output 4: partial results of mean do not merge, except over a row"#]],
+    );
+    check_verifier_errors(
+        "cplan row multi_agg sparse_safe=false {
+           in0 = matrix
+         }",
+        &expect![[r#"outputs: row multi_agg plans have at least one output"#]],
+    );
+}
+
+#[test]
 fn references_are_checked_before_anything_follows_them() {
     let mut plan = CPlan::new(Variant::Row(RowType::NoAgg));
     plan.inputs.push(CInput::Matrix);

@@ -50,7 +50,7 @@ impl CPlan {
         verifier.inputs();
         if verifier.order() {
             verifier.shapes = self.shapes();
-            verifier.long_vectors();
+            verifier.long = self.long_vectors();
             for (id, node) in &self.nodes {
                 verifier.node(id, node);
             }
@@ -118,20 +118,6 @@ impl Verifier<'_> {
             }
         }
         ordered
-    }
-
-    fn long_vectors(&mut self) {
-        for (id, node) in &self.plan.nodes {
-            let is_long = match node {
-                CNode::RowCumulative(..) | CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => {
-                    node.operands().into_iter().any(|operand| self.long.contains(operand))
-                }
-                _ => self.shapes[id] == Some(Shape::Vector(Length::Main)),
-            };
-            if is_long {
-                self.long.insert(id);
-            }
-        }
     }
 
     fn node(&mut self, id: CNodeId, node: &CNode) {
@@ -229,30 +215,31 @@ impl Verifier<'_> {
     }
 
     fn outputs(&mut self) {
-        let count = self.plan.outputs.len();
-        match self.plan.variant {
-            Variant::MAgg => {
-                self.errors.check(count >= 1, "outputs", "magg plans have at least one output");
+        let (count, variant) = (self.plan.outputs.len(), self.plan.variant);
+        match variant {
+            Variant::MAgg | Variant::Row(RowType::MultiAgg) => {
+                let message = format!("{} {} plans have at least one output", variant.template(), variant.mnemonic());
+                self.errors.check(count >= 1, "outputs", message);
             }
             _ => self.errors.check(count == 1, "outputs", format!("the plan has one output, not {count}")),
         }
         for (position, output) in self.plan.outputs.iter().enumerate() {
-            let entity = format!("output {position}");
-            self.aggregation(&entity, output);
-            self.left(&entity, output);
-            self.output_shape(&entity, output);
+            let (entity, variant) = (format!("output {position}"), self.plan.output_variant(output));
+            self.aggregation(&entity, variant, output);
+            self.left(&entity, variant, output);
+            self.output_shape(&entity, variant, output);
         }
     }
 
-    fn aggregation(&mut self, entity: &str, output: &COutput) {
+    fn aggregation(&mut self, entity: &str, variant: Variant, output: &COutput) {
         let aggregates = matches!(
-            self.plan.variant,
+            variant,
             Variant::Cell(CellType::RowAgg | CellType::ColAgg | CellType::FullAgg)
                 | Variant::Row(RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst | RowType::FullAgg)
                 | Variant::MAgg
                 | Variant::Outer(OuterType::FullAgg)
         );
-        let variant = self.plan.variant.mnemonic();
+        let variant = variant.mnemonic();
         match output.agg {
             Some(op) if !op.merges() => {
                 self.errors.push(entity, format!("partial results of {op} do not merge, except over a row"));
@@ -262,20 +249,18 @@ impl Verifier<'_> {
         }
     }
 
-    fn left(&mut self, entity: &str, output: &COutput) {
-        let needs_left =
-            matches!(self.plan.variant, Variant::Row(RowType::ColAggT | RowType::ColAggB1 | RowType::ColAggB1T));
-        let variant = self.plan.variant.mnemonic();
+    fn left(&mut self, entity: &str, variant: Variant, output: &COutput) {
+        let needs_left = matches!(variant, Variant::Row(RowType::ColAggT | RowType::ColAggB1 | RowType::ColAggB1T));
         match output.left {
             Some(_) if !needs_left => {
-                self.errors.push(entity, format!("{variant} takes no left vector"));
+                self.errors.push(entity, format!("{} takes no left vector", variant.mnemonic()));
             }
             None if needs_left => {
-                self.errors.push(entity, format!("{variant} needs a left vector"));
+                self.errors.push(entity, format!("{} needs a left vector", variant.mnemonic()));
             }
             Some(left) => {
                 self.vector(entity, left);
-                if self.plan.variant == Variant::Row(RowType::ColAggB1T) {
+                if variant == Variant::Row(RowType::ColAggB1T) {
                     self.long_vector(entity, left);
                 }
             }
@@ -291,8 +276,8 @@ impl Verifier<'_> {
         );
     }
 
-    fn output_shape(&mut self, entity: &str, output: &COutput) {
-        let Variant::Row(row_type) = self.plan.variant else { return };
+    fn output_shape(&mut self, entity: &str, variant: Variant, output: &COutput) {
+        let Variant::Row(row_type) = variant else { return };
         match row_type {
             RowType::RowAgg | RowType::ColAggT => {
                 let is_scalar = self.length(output.node).is_none();
@@ -303,28 +288,29 @@ impl Verifier<'_> {
             }
             RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst => {
                 if self.vector(entity, output.node) {
-                    self.variant_of_length(entity, output.node, RowType::no_agg);
+                    self.variant_of_length(entity, variant, output.node, RowType::no_agg);
                 }
             }
             RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst => {
                 if self.vector(entity, output.node) {
-                    self.variant_of_length(entity, output.node, RowType::col_agg);
+                    self.variant_of_length(entity, variant, output.node, RowType::col_agg);
                 }
             }
             RowType::ColAggB1 => {
                 self.vector(entity, output.node);
                 self.long_vector(entity, output.node);
             }
-            RowType::FullAgg => {}
+            // Of several outputs none has this variant by itself.
+            RowType::FullAgg | RowType::MultiAgg => {}
         }
     }
 
     /// Checks that the length of the output vector decides the variant.
-    fn variant_of_length(&mut self, entity: &str, node: CNodeId, variant: fn(Length) -> RowType) {
+    fn variant_of_length(&mut self, entity: &str, actual: Variant, node: CNodeId, of_length: fn(Length) -> RowType) {
         let length = if self.long.contains(node) { Some(Length::Main) } else { self.length(node) };
-        let expected = length.map(|length| Variant::Row(variant(length)));
-        if let Some(expected) = expected.filter(|expected| *expected != self.plan.variant) {
-            let (actual, expected) = (self.plan.variant.mnemonic(), expected.mnemonic());
+        let expected = length.map(|length| Variant::Row(of_length(length)));
+        if let Some(expected) = expected.filter(|expected| *expected != actual) {
+            let (actual, expected) = (actual.mnemonic(), expected.mnemonic());
             self.errors.push(entity, format!("the length of {node} makes the plan {expected}, not {actual}"));
         }
     }

@@ -94,7 +94,10 @@ pub(super) fn canonicalize(plan: &CPlan) -> OptimizedCPlan {
     let signatures = signatures(plan);
     let shapes = plan.shapes();
     let mut outputs: Vec<usize> = (0..plan.outputs.len()).collect();
-    outputs.sort_by_key(|&position| (plan.outputs[position].agg, signatures[plan.outputs[position].node]));
+    outputs.sort_by_key(|&position| {
+        let COutput { node, agg, left } = plan.outputs[position];
+        (agg, signatures[node], left.map(|left| signatures[left]))
+    });
     let plan = &CPlan { outputs: outputs.iter().map(|&position| plan.outputs[position]).collect(), ..plan.clone() };
     let key = |id: CNodeId| (shapes[id] == Some(Shape::Scalar), operand_rank(&plan.nodes[id]), signatures[id]);
     let ordered = |node: CNode| match node {
@@ -131,7 +134,7 @@ fn variant(plan: &CPlan) -> Variant {
     if plan.template() != TemplateType::Row {
         return plan.variant;
     }
-    let (shapes, long) = (plan.shapes(), long_vectors(plan));
+    let (shapes, long) = (plan.shapes(), plan.long_vectors());
     let length = |output: &COutput| match shapes[output.node] {
         Some(Shape::Vector(_)) if long.contains(output.node) => Some(Length::Main),
         Some(Shape::Vector(length)) => Some(length),
@@ -146,19 +149,6 @@ fn variant(plan: &CPlan) -> Variant {
         }
         (variant, _) => variant,
     }
-}
-
-/// The vectors known to be as long as a row of the main input.
-fn long_vectors(plan: &CPlan) -> EntitySet<CNodeId> {
-    let mut long = EntitySet::new();
-    for (id, node) in &plan.nodes {
-        let keeps_length =
-            matches!(node, CNode::RowCumulative(..) | CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..));
-        if *node == CNode::Main || keeps_length && node.operands().into_iter().any(|operand| long.contains(operand)) {
-            long.insert(id);
-        }
-    }
-    long
 }
 
 /// The nodes that outputs need, operands before users, as `ordered` gives them.
