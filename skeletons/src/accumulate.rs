@@ -1,12 +1,16 @@
-//! Accumulated outputs (column aggregates and products over rows): each block has a private accumulator, and these
-//! merge in block order.
+//! Accumulated outputs (column aggregates and products over rows, and full aggregates beside them): each block has
+//! private accumulators, and these merge in block order.
 
 use crate::abi::Output;
 use crate::operator::{Operator, Workspace};
 use crate::output::{accumulator, merge};
-use crate::work::Work;
+use crate::work::{UnitOf, Work};
 use fuseline_ir::ops::AggOp;
 use fuseline_matrix::Dense;
+use smallvec::{SmallVec, smallvec};
+
+/// The most outputs that are kept on the stack.
+const INLINE: usize = 4;
 
 /// An accumulated output of `len` cells.
 #[derive(Clone, Copy)]
@@ -15,6 +19,8 @@ pub(crate) struct Accumulation<'a> {
     pub(crate) len: usize,
     pub(crate) row_stride: usize,
     pub(crate) agg: AggOp,
+    /// Whether units give a value, which blocks merge, instead of accumulating: a full aggregate, of one cell.
+    pub(crate) is_full: bool,
 }
 
 impl Accumulation<'_> {
@@ -22,17 +28,9 @@ impl Accumulation<'_> {
         accumulator(self.operator.env.buffers, self.len, self.agg)
     }
 
-    /// Over the units of the work. Units of some columns accumulate into the cells of these columns; those of positions
-    /// that have none are left out, if they contribute nothing.
+    /// Over the units of the work, as [`over_units`].
     pub(crate) fn over(&self, work: &Work<'_>, skips_empty: bool) -> Dense {
-        self.over_blocks(work.len(), |workspace, block, cells| {
-            work.for_each_unit(block, |unit| {
-                if !(skips_empty && unit.has_no_positions()) {
-                    let output = Output { values: &mut cells[unit.first_col()..], row_stride: self.row_stride };
-                    self.operator.genexec(workspace, unit, &mut [output]);
-                }
-            });
-        })
+        over_units(self.operator, std::slice::from_ref(self), work, skips_empty).remove(0)
     }
 
     /// Over so many blocks, each of which accumulates into cells of its own.
@@ -46,6 +44,57 @@ impl Accumulation<'_> {
             each(workspace, block, cells.values_mut());
             cells
         });
+        self.merge(partials)
+    }
+
+    fn merge(&self, partials: Vec<Dense>) -> Dense {
         merge(self.operator.env, partials, self.len, self.agg)
+    }
+}
+
+/// All outputs of an operator, in one pass over the units of the work. Units of some columns accumulate into the cells of
+/// these columns; those of positions that have none are left out, if they contribute nothing.
+pub(crate) fn over_units(
+    operator: &Operator<'_>,
+    outputs: &[Accumulation<'_>],
+    work: &Work<'_>,
+    skips_empty: bool,
+) -> Vec<Dense> {
+    let blocks = operator.run(vec![(); work.len()], |workspace, block, ()| {
+        let mut cells: Vec<Dense> = outputs.iter().map(Accumulation::start).collect();
+        work.for_each_unit(block, |unit| {
+            if !(skips_empty && unit.has_no_positions()) {
+                accumulate_unit(operator, outputs, &mut cells, workspace, unit);
+            }
+        });
+        cells
+    });
+    let mut partials: Vec<Vec<Dense>> = outputs.iter().map(|_| Vec::with_capacity(blocks.len())).collect();
+    for cells in blocks {
+        partials.iter_mut().zip(cells).for_each(|(partials, cells)| partials.push(cells));
+    }
+    outputs.iter().zip(partials).map(|(output, partials)| output.merge(partials)).collect()
+}
+
+fn accumulate_unit(
+    operator: &Operator<'_>,
+    outputs: &[Accumulation<'_>],
+    cells: &mut [Dense],
+    workspace: &mut Workspace,
+    unit: UnitOf<'_>,
+) {
+    let mut full: SmallVec<[f64; INLINE]> = smallvec![0.0; outputs.len()];
+    let targets = outputs.iter().zip(&mut *cells).zip(full.chunks_exact_mut(1));
+    let mut targets: SmallVec<[Output<'_>; INLINE]> = targets
+        .map(|((output, cells), full)| Output {
+            values: if output.is_full { full } else { &mut cells.values_mut()[unit.first_col()..] },
+            row_stride: output.row_stride,
+        })
+        .collect();
+    operator.genexec(workspace, unit, &mut targets);
+    drop(targets);
+    for ((output, cells), &value) in outputs.iter().zip(cells).zip(&full).filter(|((output, _), _)| output.is_full) {
+        let cell = &mut cells.values_mut()[0];
+        *cell = output.agg.merge(*cell, value);
     }
 }

@@ -132,7 +132,7 @@ fn dense_columns(operator: &Operator<'_>, agg: AggOp) -> MatrixBlock {
     let (rows, cols) = (operator.binding.rows, operator.binding.cols);
     if cols < WIDE {
         let partition = DensePartition::row_blocks(rows, cols, partial_count(rows * cols, cols));
-        let accumulation = Accumulation { operator, len: cols, row_stride: cols, agg };
+        let accumulation = Accumulation { operator, len: cols, row_stride: cols, agg, is_full: false };
         return accumulation.over(&Work::Tiles(partition, None), false).into();
     }
     let partition = DensePartition::col_blocks(rows, cols, cols.div_ceil(WIDE / 16));

@@ -34,6 +34,7 @@ mod outer;
 mod output;
 mod roles;
 mod row;
+mod row_output;
 mod sparse_unit;
 mod transpose;
 mod visited;

@@ -107,7 +107,7 @@ fn rows(operator: &Operator<'_>, csr: &Csr, agg: AggOp) -> MatrixBlock {
 fn columns(operator: &Operator<'_>, csr: &Csr, agg: AggOp) -> MatrixBlock {
     let (visited, zero) = (operator.visited(csr), operator.zero_values()[0]);
     let partition = partition(operator, &visited).with_blocks(partial_count(csr.nnz(), csr.cols()));
-    let accumulation = Accumulation { operator, len: csr.cols(), row_stride: csr.cols(), agg };
+    let accumulation = Accumulation { operator, len: csr.cols(), row_stride: csr.cols(), agg, is_full: false };
     let mut out = accumulation.over(&Work::Segments(partition, &visited), true);
     if zero != 0.0 || !agg.ignores_zeros() {
         let mut counts = vec![0_usize; csr.cols()];

@@ -162,7 +162,7 @@ fn right_mm_dense(operator: &Operator<'_>, dense: &Dense, rank: usize) -> Dense 
 /// of a sparse X, which are rows of the output, and runs over all rows of X.
 fn left_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
     let len = operator.binding.cols * rank;
-    let accumulation = Accumulation { operator, len, row_stride: rank, agg: AggOp::Sum };
+    let accumulation = Accumulation { operator, len, row_stride: rank, agg: AggOp::Sum, is_full: false };
     match &*operator.binding.main {
         MatrixBlock::Sparse(csr) => {
             let (visited, count) = (operator.visited(csr), partial_count(csr.nnz().saturating_mul(rank), len));

@@ -118,7 +118,7 @@ pub fn has_sparse_entry(plan: &CPlan) -> bool {
 fn output_suits(plan: &CPlan, output: &COutput) -> bool {
     let is_main = |id| matches!(plan.nodes[id], CNode::Main);
     let (node, left) = (is_main(output.node), output.left.is_some_and(is_main));
-    match plan.variant {
+    match plan.output_variant(output) {
         // Products of the main row with a dense vector. (The long vector of `ColAggB1` and `ColAggB1T` can only be the
         // main row itself here, since it has no element-wise use.)
         Variant::Row(RowType::ColAggB1 | RowType::ColAggB1T) => node != left,

@@ -1,20 +1,20 @@
 //! `SpoofRow`: chains of row-wise operations over tiles of rows of the main input (Table 1), with products of rows and
-//! side matrices, and outputs by row, by column, in full, or accumulated as `t(X) %*% S`. Rows of a CSR main input that
-//! have no non-zeros are not visited where they contribute nothing.
+//! side matrices, and outputs by row, by column, in full, or accumulated as `t(X) %*% S`, of which multi-aggregates have
+//! several in one pass. Rows of a CSR main input that have no non-zeros are not visited where they contribute nothing.
 
 use crate::SkeletonError;
 use crate::abi::Output;
-use crate::accumulate::Accumulation;
+use crate::accumulate::{Accumulation, over_units};
 use crate::aggregate::Aggregation;
 use crate::binding::cells;
 use crate::blocks::{DensePartition, SparsePartition, partial_count};
 use crate::operator::Operator;
-use crate::output::{expand_rows, split_parts, transposed};
+use crate::output::{expand_rows, split_parts};
 use crate::roles::accumulates;
+use crate::row_output::RowOutput;
 use crate::visited::VisitedRows;
 use crate::work::Work;
-use fuseline_ir::cplan::{CNode, RowType, Shape};
-use fuseline_ir::ops::AggOp;
+use fuseline_ir::cplan::{CNode, RowType};
 use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, MatrixBlock};
 
 /// Executes a Row plan.
@@ -24,16 +24,13 @@ pub(crate) fn execute(operator: &Operator<'_>, row_type: RowType) -> Result<Matr
     match row_type {
         RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst | RowType::RowAgg => row.by_row(),
         RowType::FullAgg => Ok(row.full()),
-        RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst => {
-            let len = row.node_len;
-            Ok(row.accumulated(len, len).reshape(1, len).into())
-        }
-        RowType::ColAggT => {
-            let len = row.left_len;
-            Ok(row.accumulated(len, len).reshape(len, 1).into())
-        }
-        RowType::ColAggB1 => Ok(row.product(row.node_len, row.left_len, false)),
-        RowType::ColAggB1T => Ok(row.product(row.left_len, row.node_len, true)),
+        RowType::ColAgg
+        | RowType::ColAggB1R
+        | RowType::ColAggConst
+        | RowType::ColAggT
+        | RowType::ColAggB1
+        | RowType::ColAggB1T => Ok(row.aggregates()?.remove(0).into()),
+        RowType::MultiAgg => Ok(one_below_the_other(operator, &row.aggregates()?).into()),
     }
 }
 
@@ -58,9 +55,7 @@ struct Row<'a> {
     operator: &'a Operator<'a>,
     row_type: RowType,
     visited: Option<&'a VisitedRows<'a>>,
-    agg: AggOp,
-    node_len: usize,
-    left_len: usize,
+    outputs: Vec<RowOutput>,
 }
 
 impl<'a> Row<'a> {
@@ -70,11 +65,8 @@ impl<'a> Row<'a> {
         visited: Option<&'a VisitedRows<'a>>,
     ) -> Result<Self, SkeletonError> {
         let binding = &operator.binding;
-        let output = binding.plan.outputs[0];
-        let node_len = binding.length(output.node);
-        let left_len = output.left.map_or(0, |left| binding.length(left));
-        cells(node_len, left_len)?;
-        Ok(Row { operator, row_type, visited, agg: output.agg.unwrap_or(AggOp::Sum), node_len, left_len })
+        let outputs: Result<_, _> = binding.plan.outputs.iter().map(|output| RowOutput::new(binding, output)).collect();
+        Ok(Row { operator, row_type, visited, outputs: outputs? })
     }
 
     fn visited_rows(&self) -> usize {
@@ -106,14 +98,13 @@ impl<'a> Row<'a> {
 
     /// Whether no vector or matrix serves row after row, so that units of few rows cost nothing.
     fn keeps_no_vector(&self) -> bool {
-        use RowType::{FullAgg, NoAgg, NoAggB1, NoAggConst, RowAgg};
-        let is_by_row = matches!(self.row_type, NoAgg | NoAggB1 | NoAggConst | RowAgg | FullAgg);
-        is_by_row && !self.operator.binding.plan.nodes.values().any(|node| matches!(node, CNode::VectMatMult(..)))
+        let keeps_none = self.outputs.iter().all(|output| !output.accumulates_vectors());
+        keeps_none && !self.operator.binding.plan.nodes.values().any(|node| matches!(node, CNode::VectMatMult(..)))
     }
 
     /// One output row, or cell, for each row.
     fn by_row(&self) -> Result<MatrixBlock, SkeletonError> {
-        let cols = if self.row_type == RowType::RowAgg { 1 } else { self.node_len };
+        let cols = self.outputs[0].cells_per_row();
         if let Some(visited) = self.visited.filter(|visited| self.has_sparse_result(visited, cols)) {
             return Ok(self.sparse_rows(visited, cols));
         }
@@ -175,46 +166,41 @@ impl<'a> Row<'a> {
 
     fn full(&self) -> MatrixBlock {
         let total = Aggregation::new(self.operator).over(&self.work(None), self.skips_empty_units());
-        let plan = self.operator.binding.plan;
-        let is_scalar = plan.shape(plan.outputs[0].node) == Shape::Scalar;
-        let cells = self.skipped_rows().saturating_mul(if is_scalar { 1 } else { self.node_len });
+        let cells = self.skipped_rows().saturating_mul(self.outputs[0].cells_per_row());
         total.with_zeros(&smallvec::smallvec![0.0], cells).into_block()
     }
 
     /// Whether units without non-zeros, where all rows are visited, may be left out.
     fn skips_empty_units(&self) -> bool {
         let plan = self.operator.binding.plan;
-        plan.sparse_safe && accumulates(plan.variant) && self.agg.ignores_zeros()
+        plan.sparse_safe && accumulates(plan.variant) && self.outputs.iter().all(RowOutput::ignores_zeros)
     }
 
-    /// An output of `len` cells accumulated over the rows.
-    fn accumulated(&self, len: usize, row_stride: usize) -> Dense {
+    /// All outputs, aggregated over the rows in one pass.
+    fn aggregates(&self) -> Result<Vec<Dense>, SkeletonError> {
         let binding = &self.operator.binding;
+        let outputs: Vec<Accumulation<'_>> =
+            self.outputs.iter().map(|output| output.accumulation(self.operator)).collect();
+        let len = outputs.iter().fold(0, |sum: usize, output| sum.saturating_add(output.len));
+        cells(len, 1)?;
         let weight = match self.visited {
             Some(visited) if binding.sparse_entry => visited.csr().nnz(),
             _ => self.visited_rows().saturating_mul(binding.widest_row()),
         };
         let work = self.work(Some(partial_count(weight, len)));
-        let accumulation = Accumulation { operator: self.operator, len, row_stride, agg: self.agg };
-        let mut out = accumulation.over(&work, self.skips_empty_units());
-        if self.skipped_rows() > 0 && !self.agg.ignores_zeros() {
-            out.values_mut().iter_mut().for_each(|cell| *cell = self.agg.merge(*cell, 0.0));
-        }
-        out
+        let accumulated = over_units(self.operator, &outputs, &work, self.skips_empty_units());
+        let finish = |(output, cells): (&RowOutput, Dense)| output.finish(self.operator, cells, self.skipped_rows());
+        Ok(self.outputs.iter().zip(accumulated).map(finish).collect())
     }
+}
 
-    /// A product accumulated over the rows, of a long vector (as long as the main row) and a short one: the dense entry
-    /// accumulates a `short` x `long` matrix, the sparse entry a `long` x `short` one.
-    fn product(&self, long: usize, short: usize, wants_long_major: bool) -> MatrixBlock {
-        let is_long_major = self.operator.binding.sparse_entry;
-        let (rows, cols) = if is_long_major { (long, short) } else { (short, long) };
-        let accumulated = self.accumulated(rows * cols, cols);
-        if is_long_major == wants_long_major {
-            accumulated.reshape(rows, cols).into()
-        } else {
-            transposed(self.operator.env, &accumulated, rows, cols).into()
-        }
-    }
+/// A column of the cells of all parts, each by row.
+fn one_below_the_other(operator: &Operator<'_>, parts: &[Dense]) -> Dense {
+    let len = parts.iter().map(|part| part.values().len()).sum();
+    let mut column = Dense::uninit_in(operator.env.buffers, len, 1);
+    let targets = split_parts(column.values_mut(), parts.iter().map(|part| part.values().len()));
+    targets.into_iter().zip(parts).for_each(|(target, part)| target.copy_from_slice(part.values()));
+    column
 }
 
 /// Appends the non-zeros of a row and says how many they are.

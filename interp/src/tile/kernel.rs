@@ -4,7 +4,7 @@ use super::element::Plan;
 use super::output;
 use super::value::{Memory, Place, Value};
 use cranelift_entity::EntityRef;
-use fuseline_ir::cplan::{CInputId, CNode, CNodeId, Shape, VerifiedCPlan};
+use fuseline_ir::cplan::{CInputId, CNode, CNodeId, Shape, Variant, VerifiedCPlan};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::AggOp;
 use fuseline_skeletons::abi::{Context, Kernel, Main, Output, Side, Unit, has_sparse_entry};
@@ -16,6 +16,8 @@ use smallvec::SmallVec;
 pub(crate) struct InterpKernel {
     pub(crate) plan: VerifiedCPlan,
     pub(crate) primitives: &'static Primitives,
+    /// What each output is by itself.
+    variants: Vec<Variant>,
     /// Literals by node id, 0 elsewhere.
     literals: Vec<f64>,
     /// How many values of each shape scratch memory has to hold.
@@ -34,7 +36,8 @@ impl InterpKernel {
         let is_vector = |id: &CNodeId| !is_row || matches!(shapes[*id], Some(Shape::Vector(_)));
         let (vectors, scalars): (Vec<CNodeId>, Vec<CNodeId>) = plan.nodes.keys().chain(outputs).partition(is_vector);
         let (vectors, scalars) = (vectors.len(), scalars.len());
-        InterpKernel { plan: plan.clone(), primitives, literals, vectors, scalars }
+        let variants = plan.outputs.iter().map(|output| plan.output_variant(output)).collect();
+        InterpKernel { plan: plan.clone(), primitives, variants, literals, vectors, scalars }
     }
 }
 
@@ -60,8 +63,8 @@ impl Kernel for InterpKernel {
             let value = frame.node(id, node);
             frame.values.push(value);
         }
-        for (declared, output) in self.plan.outputs.iter().zip(outputs) {
-            output::write(&mut frame, declared, output);
+        for ((declared, &variant), output) in self.plan.outputs.iter().zip(&self.variants).zip(outputs) {
+            output::write(&mut frame, variant, declared, output);
         }
     }
 }

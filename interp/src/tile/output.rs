@@ -8,9 +8,10 @@ use fuseline_ir::ops::AggOp;
 use fuseline_skeletons::abi::{Main, Output};
 use fuseline_vecprims::{CsrTile, TileMut};
 
-pub(crate) fn write(frame: &mut Frame<'_>, declared: &COutput, output: &mut Output<'_>) {
+/// Writes an output that by itself has this variant.
+pub(crate) fn write(frame: &mut Frame<'_>, variant: Variant, declared: &COutput, output: &mut Output<'_>) {
     let agg = declared.agg.unwrap_or(AggOp::Sum);
-    match frame.kernel.plan.variant {
+    match variant {
         Variant::Cell(CellType::FullAgg) | Variant::MAgg | Variant::Outer(OuterType::FullAgg) => {
             output.values[0] = full_agg(frame, declared.node, agg);
         }
@@ -125,6 +126,7 @@ fn row(frame: &mut Frame<'_>, row_type: RowType, declared: &COutput, agg: AggOp,
         RowType::ColAggT | RowType::ColAggB1 | RowType::ColAggB1T => {
             accumulate_product(frame, row_type, declared, output);
         }
+        RowType::MultiAgg => unreachable!("an output by itself is no multi-aggregate"),
     }
 }
 
