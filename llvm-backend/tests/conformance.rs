@@ -42,6 +42,11 @@ fn row_plans_of_sparse_rows() {
 }
 
 #[test]
+fn multi_aggregates_over_rows() {
+    check(&plans::multi_row_plans());
+}
+
+#[test]
 fn outer_plans() {
     check(&plans::outer_plans());
 }
@@ -84,6 +89,7 @@ fn every_variant_aggregate_and_node_is_covered() {
         plans::row_plans(),
         plans::row_plans_of_plain_inputs(),
         plans::sparse_row_plans(),
+        plans::multi_row_plans(),
         plans::outer_plans(),
         plans::operation_plans(),
     ];

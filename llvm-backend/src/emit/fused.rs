@@ -165,7 +165,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         for &output in &fused.outputs {
             let value = plan.outputs[output].node;
             let agg = plan.outputs[output].agg.unwrap_or(AggOp::Sum);
-            match OutputKind::of(plan.variant) {
+            match OutputKind::of(plan, &plan.outputs[output]) {
                 OutputKind::RowAgg => reductions.push(Reduction { agg, value, target: Target::RowOutput(output) }),
                 OutputKind::FullAgg => reductions.push(Reduction { agg, value, target: Target::UnitOutput(output) }),
                 OutputKind::ColAgg => {

@@ -1,7 +1,7 @@
 //! Loops in units of narrow rows: one run over all cells, of values that lie in gapless tiles (`schedule::narrow`).
 
 use super::calls::Arguments;
-use super::fused::{Loop, Row, Source, Target, Write};
+use super::fused::{Loop, Reduction, Row, Source, Target, Write};
 use super::memory::View;
 use super::unit::Fact;
 use super::{Emit, Emitter};
@@ -113,27 +113,33 @@ impl<'ctx> Emitter<'_, 'ctx> {
     fn aggregates(&mut self, this: &Loop<'_, 'ctx>, written: &[Write<'ctx>]) -> Emit<()> {
         let (rows, length) = self.dimensions(this.fused.extent)?;
         let one = self.index(1);
-        let values = this.reductions.iter().map(|reduction| (reduction.agg, reduction.value, Some(reduction.target)));
-        let merged = this.writes.iter().filter_map(|write| write.merge.map(|agg| (agg, write.value, None)));
-        for (agg, value, target) in values.chain(merged) {
-            let a = match written.iter().find(|write| write.value == value) {
-                Some(write) => write.view,
-                None => self.view(value)?,
-            };
-            let arguments = Arguments::numbers([rows, length]).with_view(a);
+        for &Reduction { agg, value, target } in &this.reductions {
+            let arguments = Arguments::numbers([rows, length]).with_view(self.aggregated(value, written)?);
             let (primitive, arguments) = match target {
-                Some(Target::Node(id)) => (Primitive::RowAgg(agg), arguments.with_view(self.view(id)?)),
-                Some(Target::RowOutput(output)) => {
+                Target::Node(id) => (Primitive::RowAgg(agg), arguments.with_view(self.view(id)?)),
+                Target::RowOutput(output) => {
                     (Primitive::RowAgg(agg), arguments.with(self.address(Fact::OutputValues(output))?).with(one))
                 }
-                Some(Target::UnitOutput(output)) => {
+                Target::UnitOutput(output) => {
                     (Primitive::FullAgg(agg), arguments.with(self.address(Fact::OutputValues(output))?))
                 }
-                // Column aggregates go to the only output.
-                None => (Primitive::ColAgg(agg), arguments.with(self.address(Fact::OutputValues(0))?)),
             };
             self.call_primitive(primitive, &arguments)?;
         }
+        for &Write { value, view, merge } in &this.writes {
+            if let Some(agg) = merge {
+                let arguments = Arguments::numbers([rows, length]).with_view(self.aggregated(value, written)?);
+                self.call_primitive(Primitive::ColAgg(agg), &arguments.with(view.pointer))?;
+            }
+        }
         Ok(())
+    }
+
+    /// A value that is aggregated: where the loop has written it, or where it was before.
+    fn aggregated(&mut self, value: CNodeId, written: &[Write<'ctx>]) -> Emit<View<'ctx>> {
+        match written.iter().find(|write| write.value == value) {
+            Some(write) => Ok(write.view),
+            None => self.view(value),
+        }
     }
 }

@@ -16,14 +16,14 @@ impl Emitter<'_, '_> {
         let node = output.node;
         let agg = output.agg.unwrap_or(AggOp::Sum);
         let left = output.left.unwrap_or(node);
-        match OutputKind::of(self.plan.variant) {
+        match OutputKind::of(self.plan, &output) {
             OutputKind::FullAgg => self.full_aggregate(index, agg, node),
             OutputKind::RowAgg => self.cell_row_aggregate(index, agg, node),
             OutputKind::ColAgg => self.column_aggregate(index, agg, node),
-            OutputKind::OuterSum if self.plan.variant == Variant::Row(RowType::ColAggB1) => {
-                self.outer_sum(index, node, left)
-            }
-            OutputKind::OuterSum => self.outer_sum(index, left, node),
+            OutputKind::OuterSum => match self.plan.output_variant(&output) {
+                Variant::Row(RowType::ColAggB1) => self.outer_sum(index, node, left),
+                _ => self.outer_sum(index, left, node),
+            },
             OutputKind::TimesFactor => self.factor_product(index, node, FACTOR_V, Primitive::SparseMatMultAdd),
             OutputKind::TransposedTimesFactor => {
                 self.factor_product(index, node, FACTOR_U, Primitive::SparseOuterMultAdd)
@@ -82,7 +82,8 @@ impl Emitter<'_, '_> {
         let rows = self.number(Fact::Rows)?;
         let (_, short_length) = self.dimensions(self.schedule.extents[short])?;
         // One number per row makes a vector of length 1, and rows of the output neighbours.
-        let is_column = matches!(self.plan.variant, Variant::Row(RowType::ColAggT));
+        let variant = self.plan.output_variant(&self.plan.outputs[index]);
+        let is_column = variant == Variant::Row(RowType::ColAggT);
         let row = if is_column { self.index(1) } else { self.number(Fact::OutputStride(index))? };
         let out = View { pointer: self.address(Fact::OutputValues(index))?, row, is_wide: true, is_packed: false };
         let short = self.view(short)?;

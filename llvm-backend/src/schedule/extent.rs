@@ -72,10 +72,9 @@ pub(crate) fn extents(plan: &CPlan, entry: Entry) -> SecondaryMap<CNodeId, Exten
             }
         };
     }
-    if OutputKind::of(plan.variant).takes_weights() {
-        let weights = plan.outputs[0].node;
-        if extents[weights] == Extent::One {
-            extents[weights] = Extent::Positions;
+    for output in plan.outputs.iter().filter(|output| OutputKind::of(plan, output).takes_weights()) {
+        if extents[output.node] == Extent::One {
+            extents[output.node] = Extent::Positions;
         }
     }
     unify(plan, &mut extents);

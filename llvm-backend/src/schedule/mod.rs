@@ -133,9 +133,9 @@ struct Scheduler<'a> {
 }
 
 impl Scheduler<'_> {
-    /// What becomes of the outputs' values.
-    fn output_kind(&self) -> OutputKind {
-        OutputKind::of(self.plan.variant)
+    /// What becomes of an output's values.
+    fn output_kind(&self, index: usize) -> OutputKind {
+        OutputKind::of(self.plan, &self.plan.outputs[index])
     }
 
     /// Whether a step computes the node; others are read where they lie.
@@ -211,7 +211,7 @@ impl Scheduler<'_> {
     /// The extent of the values that an output stores or aggregates.
     fn output_extent(&self, index: usize) -> Extent {
         let own = self.extents[self.plan.outputs[index].node];
-        match self.plan.variant {
+        match self.plan.output_variant(&self.plan.outputs[index]) {
             Variant::Cell(_) | Variant::MAgg | Variant::Outer(_) => self.entry.cells(),
             Variant::Row(RowType::RowAgg) => Extent::Rows,
             Variant::Row(RowType::FullAgg) if own == Extent::One => Extent::Rows,
@@ -221,7 +221,7 @@ impl Scheduler<'_> {
 
     /// Whether a loop over the output's cells can aggregate it.
     fn is_fusable_output(&self, index: usize) -> bool {
-        match self.output_kind() {
+        match self.output_kind(index) {
             OutputKind::RowAgg | OutputKind::FullAgg => true,
             OutputKind::ColAgg => self.output_extent(index) != Extent::Positions,
             OutputKind::Store | OutputKind::OuterSum | OutputKind::TimesFactor | OutputKind::TransposedTimesFactor => {
@@ -233,7 +233,7 @@ impl Scheduler<'_> {
     /// The output node that is computed straight into the output, for the variants that store it as it is.
     fn located_output(&self) -> Option<CNodeId> {
         let node = self.plan.outputs[0].node;
-        let stores = self.output_kind() == OutputKind::Store;
+        let stores = self.output_kind(0) == OutputKind::Store;
         (stores && self.is_computed(node) && self.extents[node] == self.output_extent(0)).then_some(node)
     }
 
@@ -261,7 +261,7 @@ impl Scheduler<'_> {
         let is_broadcast = self.extents[node] != self.output_extent(index);
         // Full aggregates take values per row as one run.
         let is_strided = self.extents[node] == Extent::Rows && !self.is_computed(node);
-        match self.output_kind() {
+        match self.output_kind(index) {
             OutputKind::Store => true,
             OutputKind::FullAgg => is_broadcast || is_strided,
             OutputKind::RowAgg

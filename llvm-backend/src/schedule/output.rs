@@ -1,8 +1,8 @@
 //! What becomes of the values of an output.
 
-use fuseline_ir::cplan::{CellType, OuterType, RowType, Variant};
+use fuseline_ir::cplan::{COutput, CPlan, CellType, OuterType, RowType, Variant};
 
-/// What a variant does with the values of its output nodes.
+/// What becomes of the values of an output node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutputKind {
     /// Stores them as they are.
@@ -27,9 +27,9 @@ impl OutputKind {
         matches!(self, OutputKind::TimesFactor | OutputKind::TransposedTimesFactor)
     }
 
-    /// The kind of a variant's outputs.
-    pub(crate) fn of(variant: Variant) -> OutputKind {
-        match variant {
+    /// The kind of an output of the plan.
+    pub(crate) fn of(plan: &CPlan, output: &COutput) -> OutputKind {
+        match plan.output_variant(output) {
             Variant::Cell(CellType::NoAgg)
             | Variant::Row(RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst | RowType::RowAgg)
             | Variant::Outer(OuterType::NoAgg) => OutputKind::Store,
@@ -41,6 +41,7 @@ impl OutputKind {
             | Variant::Row(RowType::FullAgg)
             | Variant::Outer(OuterType::FullAgg) => OutputKind::FullAgg,
             Variant::Row(RowType::ColAggT | RowType::ColAggB1 | RowType::ColAggB1T) => OutputKind::OuterSum,
+            Variant::Row(RowType::MultiAgg) => unreachable!("an output by itself is no multi-aggregate"),
             Variant::Outer(OuterType::RightMM) => OutputKind::TimesFactor,
             Variant::Outer(OuterType::LeftMM) => OutputKind::TransposedTimesFactor,
         }

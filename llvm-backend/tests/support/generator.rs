@@ -196,7 +196,8 @@ impl Generator {
     /// The plan with outputs drawn at random, where that is well-formed.
     fn finished(&mut self) -> Option<VerifiedCPlan> {
         let mut plan = self.plan.clone();
-        let outputs = if plan.variant == Variant::MAgg { 1 + self.random.below(5) } else { 1 };
+        let is_multi = matches!(plan.variant, Variant::MAgg | Variant::Row(RowType::MultiAgg));
+        let outputs = if is_multi { 1 + self.random.below(5) } else { 1 };
         for _ in 0..outputs {
             let output = self.output(plan.variant)?;
             plan.outputs.push(output);
@@ -251,6 +252,11 @@ impl Generator {
             RowType::ColAggT => Some(COutput { node: scalar, agg: None, left: Some(long) }),
             RowType::ColAggB1 => Some(COutput { node: long, agg: None, left: Some(short) }),
             RowType::ColAggB1T => Some(COutput { node: short, agg: None, left: Some(long) }),
+            RowType::MultiAgg => {
+                use RowType::{ColAgg, ColAggB1, ColAggB1T, ColAggT, FullAgg};
+                let row_type = self.pick(&[FullAgg, ColAgg, ColAggT, ColAggB1, ColAggB1T]);
+                self.output(Variant::Row(row_type))
+            }
         }
     }
 }

@@ -279,20 +279,20 @@ fn side(
 
 /// What the outputs of a unit hold before and after.
 struct Expected {
-    stride: usize,
+    strides: Vec<usize>,
     before: Vec<Vec<f64>>,
     after: Vec<Vec<f64>>,
 }
 
 impl Expected {
     fn new(plan: &CPlan, memory: &UnitMemory) -> Expected {
-        let lengths = reference::output_lengths(plan, memory);
+        let strides = reference::output_strides(plan, memory);
+        let lengths = reference::output_lengths(plan, memory, &strides);
         let fill = |(index, len): (usize, usize)| Values::new(index as u64 + 99, 0).vector(len);
         let before: Vec<Vec<f64>> = lengths.into_iter().enumerate().map(fill).collect();
         let mut after = before.clone();
-        let stride = reference::output_stride(plan, memory);
-        reference::genexec(plan, memory, &mut after, stride);
-        Expected { stride, before, after }
+        reference::genexec(plan, memory, &mut after, &strides);
+        Expected { strides, before, after }
     }
 }
 
@@ -321,9 +321,10 @@ fn check(compiled: &CompiledCPlan, memory: &UnitMemory, expected: &Expected, wha
             .collect();
         let mut views: Vec<Output<'_>> = outputs
             .iter_mut()
-            .map(|cells| {
+            .zip(&expected.strides)
+            .map(|(cells, &row_stride)| {
                 let end = cells.len() - 8;
-                Output { values: &mut cells[8..end], row_stride: expected.stride }
+                Output { values: &mut cells[8..end], row_stride }
             })
             .collect();
         let mut context = Context { scalars: &memory.scalars, scratch: &mut scratch[8..8 + scratch_len] };

@@ -196,6 +196,37 @@ pub(crate) fn row_plans_of_plain_inputs() -> Vec<String> {
     plans
 }
 
+/// Several outputs over one scan of the rows: of every variant with every aggregate, of inputs as they are, of values that
+/// outputs share, and in the form that k-means takes.
+pub(crate) fn multi_row_plans() -> Vec<String> {
+    let body = "%0 = main\n%1 = side_vector in1\n%2 = side_row_scalar in2[4]\n%3 = side_row in3\n%4 = mult %0, %1
+      %5 = plus %4, %3\n%6 = row_agg.sum %5\n%7 = div %5, %2\n%8 = vect_mat_mult %7, in4\n%9 = minus %8, %6
+      %10 = cbind %6, %7";
+    let sparse = "%0 = main\n%1 = vect_mat_mult %0, in4\n%2 = row_agg.max %1\n%3 = minus %1, %2\n%4 = row_agg.nnz %0";
+    let clusters = "%0 = main\n%1 = vect_mat_mult %0, in4\n%2 = literal -2.0\n%3 = mult %1, %2\n%4 = side_row in1[2:7]
+      %5 = plus %3, %4\n%6 = row_agg.min %5\n%7 = le %5, %6\n%8 = row_agg.sum %7\n%9 = div %7, %8";
+    let plan = |body: &str, outputs: &str| row("multi_agg", &format!("{body}\n{outputs}"));
+    let products = "out %6 left=%0\nout %7 left=%8\nout %9 left=%7";
+    let mut plans = vec![
+        plan(body, &format!("{products}\nout %10 agg=sum")),
+        plan(clusters, "out %6 agg=sum\nout %9 agg=sum\nout %0 left=%9"),
+        plan(clusters, "out %9 left=%0\nout %9 agg=min\nout %9 agg=max\nout %8 agg=prod\nout %5 agg=sum"),
+        plan(sparse, "out %3 left=%0\nout %0 left=%3\nout %4 left=%0\nout %3 agg=min"),
+        plan(
+            "%0 = main\n%1 = literal 0.5\n%2 = row_index",
+            "out %0 agg=sum\nout %1 left=%0\nout %2 agg=max\nout %1 agg=sum",
+        ),
+        plan("%0 = side_row in1\n%1 = side_row in2[1:4]", "out %0 agg=max\nout %1 agg=sum\nout %0 agg=nnz"),
+    ];
+    for agg in merging() {
+        let all = [5, 6, 7, 8, 9, 10, 2].map(|node| format!("out %{node} agg={agg}\n")).concat();
+        plans.push(plan(body, &format!("{all}out %5 agg=sum\n{products}")));
+        let main = if agg.ignores_zeros() { format!("out %0 agg={agg}\n") } else { String::new() };
+        plans.push(plan(sparse, &format!("out %3 agg={agg}\n{main}out %4 agg={agg}\nout %3 left=%0")));
+    }
+    plans
+}
+
 /// Every use of the main row for which sparse rows have primitives.
 pub(crate) fn sparse_row_plans() -> Vec<String> {
     let chain = "%0 = main\n%1 = side_vector in1\n%2 = dot_product %0, %1";

@@ -1,7 +1,9 @@
 //! The execution contract, written down once more as plainly as possible: one value at a time.
 
 use super::{FIRST_ROW, RANGE, UnitMemory, WIDTH};
-use fuseline_ir::cplan::{CInputId, CNode, CNodeId, CPlan, CellType, FACTOR_U, FACTOR_V, OuterType, RowType, Variant};
+use fuseline_ir::cplan::{
+    CInputId, CNode, CNodeId, COutput, CPlan, CellType, FACTOR_U, FACTOR_V, OuterType, RowType, Variant,
+};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::AggOp;
 
@@ -230,8 +232,9 @@ impl Evaluator<'_> {
         values[self.plan.outputs[output].node.as_u32() as usize].clone()
     }
 
-    fn cell_outputs(&self, outputs: &mut [Vec<f64>], stride: usize) {
+    fn cell_outputs(&self, outputs: &mut [Vec<f64>], strides: &[usize]) {
         for (number, cells) in outputs.iter_mut().enumerate() {
+            let stride = strides[number];
             let agg = self.plan.outputs[number].agg.unwrap_or(AggOp::Sum);
             let mut full = Lanes::new(agg);
             for row in 0..self.memory.rows {
@@ -270,14 +273,14 @@ impl Evaluator<'_> {
         }
     }
 
-    fn row_outputs(&self, variant: RowType, cells: &mut [f64], stride: usize) {
-        let output = self.plan.outputs[0];
+    fn row_output(&self, number: usize, variant: RowType, cells: &mut [f64], stride: usize) {
+        let output = self.plan.outputs[number];
         let agg = output.agg.unwrap_or(AggOp::Sum);
         let mut full = Lanes::new(agg);
         let mut column = Vec::new();
         for row in 0..self.memory.rows {
             let values = self.values(At { row, col: 0, position: None });
-            let value = self.output(0, &values);
+            let value = self.output(number, &values);
             let left = output.left.map(|left| values[left.as_u32() as usize].clone());
             let entries = |value: &Value| match value {
                 Value::Sparse(positions) => positions.clone(),
@@ -312,6 +315,7 @@ impl Evaluator<'_> {
                 }
                 RowType::ColAggB1 => outer_sum(&value, &left.expect("the variant has a left vector")),
                 RowType::ColAggB1T => outer_sum(&left.expect("the variant has a left vector"), &value),
+                RowType::MultiAgg => panic!("an output by itself is no multi-aggregate"),
             }
         }
         if variant == RowType::FullAgg {
@@ -333,22 +337,22 @@ fn add_scaled(cells: &mut [f64], factor: f64, values: &[f64]) {
     cells.iter_mut().zip(values).for_each(|(cell, value)| *cell = factor.mul_add(*value, *cell));
 }
 
-/// The row stride that outputs get.
-pub(crate) fn output_stride(plan: &CPlan, memory: &UnitMemory) -> usize {
-    match plan.variant {
+/// The row stride that each output gets.
+pub(crate) fn output_strides(plan: &CPlan, memory: &UnitMemory) -> Vec<usize> {
+    let stride = |output| match plan.output_variant(output) {
         Variant::Outer(OuterType::LeftMM | OuterType::RightMM) => WIDTH + 2,
         // The short vectors of these tests are no longer.
         Variant::Row(RowType::ColAggB1 | RowType::ColAggB1T) if memory.sparse.is_some() => RANGE + 2,
-        Variant::Row(RowType::NoAggB1 | RowType::NoAggConst) => memory.length(plan, plan.outputs[0].node) + 2,
+        Variant::Row(RowType::NoAggB1 | RowType::NoAggConst) => memory.length(plan, output.node) + 2,
         _ => memory.cols + 2,
-    }
+    };
+    plan.outputs.iter().map(stride).collect()
 }
 
 /// The number of cells of each output.
-pub(crate) fn output_lengths(plan: &CPlan, memory: &UnitMemory) -> Vec<usize> {
-    let stride = output_stride(plan, memory);
+pub(crate) fn output_lengths(plan: &CPlan, memory: &UnitMemory, strides: &[usize]) -> Vec<usize> {
     let per_position = memory.positions();
-    let len = match plan.variant {
+    let len = |(output, stride): (&COutput, &usize)| match plan.output_variant(output) {
         Variant::Cell(CellType::NoAgg) if memory.sparse.is_some() => per_position,
         Variant::Outer(OuterType::NoAgg) => per_position,
         Variant::Cell(CellType::NoAgg) | Variant::Row(RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst) => {
@@ -356,9 +360,7 @@ pub(crate) fn output_lengths(plan: &CPlan, memory: &UnitMemory) -> Vec<usize> {
         }
         Variant::Cell(CellType::RowAgg) | Variant::Row(RowType::RowAgg) => memory.rows,
         Variant::Cell(CellType::ColAgg) | Variant::Row(RowType::ColAggT) => memory.cols,
-        Variant::Row(RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst) => {
-            memory.length(plan, plan.outputs[0].node)
-        }
+        Variant::Row(RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst) => memory.length(plan, output.node),
         Variant::Row(RowType::ColAggB1 | RowType::ColAggB1T) if memory.sparse.is_some() => memory.cols * stride,
         Variant::Row(RowType::ColAggB1 | RowType::ColAggB1T) => memory.cols.max(RANGE) * stride,
         Variant::Outer(OuterType::RightMM) => memory.rows * stride,
@@ -367,15 +369,20 @@ pub(crate) fn output_lengths(plan: &CPlan, memory: &UnitMemory) -> Vec<usize> {
         | Variant::Row(RowType::FullAgg)
         | Variant::MAgg
         | Variant::Outer(OuterType::FullAgg) => 1,
+        Variant::Row(RowType::MultiAgg) => panic!("an output by itself is no multi-aggregate"),
     };
-    vec![len; plan.outputs.len()]
+    plan.outputs.iter().zip(strides).map(len).collect()
 }
 
 /// Runs the plan on the unit.
-pub(crate) fn genexec(plan: &CPlan, memory: &UnitMemory, outputs: &mut [Vec<f64>], stride: usize) {
+pub(crate) fn genexec(plan: &CPlan, memory: &UnitMemory, outputs: &mut [Vec<f64>], strides: &[usize]) {
     let evaluator = Evaluator { plan, memory };
-    match plan.variant {
-        Variant::Row(variant) => evaluator.row_outputs(variant, &mut outputs[0], stride),
-        Variant::Cell(_) | Variant::MAgg | Variant::Outer(_) => evaluator.cell_outputs(outputs, stride),
+    if plan.template() != TemplateType::Row {
+        return evaluator.cell_outputs(outputs, strides);
+    }
+    for (number, (cells, &stride)) in outputs.iter_mut().zip(strides).enumerate() {
+        if let Variant::Row(variant) = plan.output_variant(&plan.outputs[number]) {
+            evaluator.row_output(number, variant, cells, stride);
+        }
     }
 }
