@@ -141,7 +141,9 @@ fn aggs(variant: Variant) -> Vec<Option<AggOp>> {
         // The aggregate of each row is a node, and need not merge.
         Variant::Row(RowType::RowAgg) => AggOp::ALL.iter().copied().map(Some).collect(),
         Variant::Cell(CellType::RowAgg | CellType::ColAgg | CellType::FullAgg)
-        | Variant::Row(RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst | RowType::FullAgg)
+        | Variant::Row(
+            RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst | RowType::FullAgg | RowType::MultiAgg,
+        )
         | Variant::MAgg
         | Variant::Outer(OuterType::FullAgg) => {
             AggOp::ALL.iter().copied().filter(|agg| agg.merges()).map(Some).collect()

@@ -105,7 +105,14 @@ impl Builder {
 
     fn output(&mut self, node: CNodeId, left: Option<CNodeId>) {
         let is_aggregated = self.plan.variant != Variant::Row(RowType::RowAgg);
-        self.plan.outputs.push(COutput { node, agg: self.agg.filter(|_| is_aggregated), left });
+        let agg = self.agg.filter(|_| is_aggregated && left.is_none());
+        self.plan.outputs.push(COutput { node, agg, left });
+    }
+
+    /// Aggregates of these nodes, and sums of products of node and left vector.
+    fn outputs(&mut self, aggregated: &[CNodeId], products: [(CNodeId, CNodeId); 3]) {
+        aggregated.iter().for_each(|&node| self.output(node, None));
+        products.into_iter().for_each(|(node, left)| self.output(node, Some(left)));
     }
 
     /// Products of more than a few cells are exact for -1, 0 and 1 alone.
@@ -185,8 +192,8 @@ impl Builder {
 impl Builder {
     fn row(&mut self, row_type: RowType) -> Option<()> {
         let x = self.push(CNode::Main);
-        use RowType::{ColAggB1, ColAggB1R, ColAggB1T, NoAggB1};
-        if matches!(row_type, NoAggB1 | ColAggB1 | ColAggB1R | ColAggB1T) {
+        use RowType::{ColAggB1, ColAggB1R, ColAggB1T, MultiAgg, NoAggB1};
+        if matches!(row_type, NoAggB1 | ColAggB1 | ColAggB1R | ColAggB1T | MultiAgg) {
             // Matrices precede scalars.
             self.factor();
         }
@@ -222,6 +229,12 @@ impl Builder {
             RowType::ColAggB1T => {
                 let product = self.times_matrix(x);
                 self.output(product, Some(value));
+            }
+            RowType::MultiAgg => {
+                let (sum, product) = (self.push(CNode::RowAgg(AggOp::Sum, value)), self.times_matrix(value));
+                let columns = self.push(CNode::Cbind(sum, product));
+                let aggregated = [sum, value, product, columns].map(|node| self.bounded(node));
+                self.outputs(&aggregated, [(sum, value), (value, product), (product, value)]);
             }
         }
         Some(())
@@ -308,6 +321,13 @@ impl Builder {
             RowType::ColAggB1T => {
                 let product = self.scaled_product(x);
                 self.output(product, Some(x));
+            }
+            RowType::MultiAgg => {
+                let (sum, product) = (self.row_scalar(x), self.scaled_product(x));
+                let columns = self.push(CNode::Cbind(sum, product));
+                let mut aggregated = [sum, product, columns].map(|node| self.bounded(node)).to_vec();
+                aggregated.extend(self.agg.filter(|agg| agg.ignores_zeros()).map(|_| x));
+                self.outputs(&aggregated, [(sum, x), (x, product), (product, x)]);
             }
         }
         Some(())

@@ -1,7 +1,8 @@
 //! A plain evaluator of CPlans: one cell or row at a time, everything dense, aggregates from left to right.
 
 use fuseline_ir::cplan::{
-    CInputId, CNode, CNodeId, CPlan, CellType, FACTOR_U, FACTOR_V, Length, MAIN, OuterType, RowType, Shape, Variant,
+    CInputId, CNode, CNodeId, COutput, CPlan, CellType, FACTOR_U, FACTOR_V, Length, MAIN, OuterType, RowType, Shape,
+    Variant,
 };
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::AggOp;
@@ -11,7 +12,7 @@ use fuseline_matrix::Dense;
 pub(crate) fn evaluate(plan: &CPlan, inputs: &[Dense], scalars: &[f64]) -> Dense {
     let evaluator = Evaluator { plan, inputs, scalars };
     match plan.variant {
-        Variant::Row(row_type) => evaluator.row(row_type),
+        Variant::Row(_) => evaluator.rows(),
         Variant::Cell(_) | Variant::MAgg | Variant::Outer(_) => evaluator.cells(),
     }
 }
@@ -186,10 +187,23 @@ impl Evaluator<'_> {
         }
     }
 
-    fn row(&self, row_type: RowType) -> Dense {
-        let output = self.plan.outputs[0];
-        let agg = output.agg.unwrap_or(AggOp::Sum);
+    fn rows(&self) -> Dense {
         let rows: Vec<Vec<Vec<f64>>> = (0..self.inputs[0].rows()).map(|i| self.row_values(i)).collect();
+        let outputs = self.plan.outputs.iter().map(|output| self.row_output(&rows, output));
+        let mut results: Vec<Dense> = outputs.collect();
+        if self.plan.variant != Variant::Row(RowType::MultiAgg) {
+            return results.remove(0);
+        }
+        let cells: Vec<f64> = results.iter().flat_map(|result| result.values().iter().copied()).collect();
+        Dense::from_vec(cells.len(), 1, cells)
+    }
+
+    /// An output by itself, given the values of all nodes at all rows.
+    fn row_output(&self, rows: &[Vec<Vec<f64>>], output: &COutput) -> Dense {
+        let Variant::Row(row_type) = self.plan.output_variant(output) else {
+            panic!("{} plans", self.plan.variant.template())
+        };
+        let agg = output.agg.unwrap_or(AggOp::Sum);
         let at = |i: usize, node: CNodeId| &rows[i][index(node)];
         let sum = |value: &dyn Fn(usize) -> f64| (0..rows.len()).map(value).sum::<f64>();
         let left = output.left.unwrap_or(output.node);
@@ -209,6 +223,7 @@ impl Evaluator<'_> {
             RowType::ColAggB1 | RowType::ColAggB1T => {
                 Dense::from_fn(left_len, cols, |j, k| sum(&|i| at(i, left)[j] * at(i, output.node)[k]))
             }
+            RowType::MultiAgg => panic!("an output by itself is no multi-aggregate"),
         }
     }
 }
