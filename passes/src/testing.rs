@@ -157,6 +157,28 @@ pub(crate) fn three_sums() -> HopDag {
     d.dag
 }
 
+/// An iteration of k-means: the sum of the least distances, the sizes of the clusters, and the sums of their points.
+pub(crate) fn kmeans() -> (HopDag, [HopId; 3]) {
+    let mut d = Dag::default();
+    let (points, centers) = (d.read("X", 1_000_000, 10), d.read("C", 10, 5));
+    let (norms, factor) = (d.read("n", 1, 5), d.number(-2.0));
+    let product = d.matmul(points, centers);
+    let scaled = d.mult(product, factor);
+    let distances = d.plus(scaled, norms);
+    let nearest = d.op((AggOp::Min, Direction::Row), &[distances]);
+    let is_nearest = d.op(BinaryOp::LessEqual, &[distances, nearest]);
+    let ties = d.op((AggOp::Sum, Direction::Row), &[is_nearest]);
+    let shares = d.op(BinaryOp::Div, &[is_nearest, ties]);
+    let total = d.sum(nearest);
+    let sizes = d.op((AggOp::Sum, Direction::Col), &[shares]);
+    let transposed = d.t(shares);
+    let sums = d.matmul(transposed, points);
+    d.write("total", total);
+    d.write("sizes", sizes);
+    d.write("sums", sums);
+    (d.dag, [total, sizes, sums])
+}
+
 /// A reproducible source of choices.
 pub(crate) struct Random(pub(crate) u64);
 

@@ -176,7 +176,7 @@ impl Verifier<'_> {
         for &member in &cover.members {
             self.errors.check(self.dag.hops.is_valid(member), entity, format!("{member} does not exist"));
         }
-        let several = cover.template == TemplateType::MAgg;
+        let several = matches!(cover.template, TemplateType::MAgg | TemplateType::Row);
         let count = cover.roots.len();
         let message = if several { "a cover has roots" } else { "the cover has one root" };
         self.errors.check(count == 1 || (several && count > 1), entity, format!("{message}, not {count}"));

@@ -98,6 +98,15 @@ impl AggOp {
         }
     }
 
+    /// The function that makes the result of all cells of the partial results of some, for those that
+    /// [merge](AggOp::merges).
+    pub fn of_partials(self) -> AggOp {
+        match self {
+            AggOp::SumSq | AggOp::Nnz => AggOp::Sum,
+            other => other,
+        }
+    }
+
     /// Floating-point operations per aggregated cell.
     pub fn flops(self) -> f64 {
         match self {

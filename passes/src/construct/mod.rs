@@ -139,9 +139,14 @@ fn canonical_key(plan: &CPlan) -> (Option<usize>, String) {
 pub(crate) fn is_constructible(context: &Context<'_>, operator: &Operator) -> bool {
     match operator.template {
         None => true,
-        Some(TemplateType::Row) => rows::main_input(context, &operator.members, operator.root).is_some(),
+        Some(TemplateType::Row) => has_common_rows(context, &operator.members, &[operator.root]),
         Some(_) => cells::has_main(context, operator),
     }
+}
+
+/// Whether an operator over rows with these roots has an input to be its main one.
+pub(crate) fn has_common_rows(context: &Context<'_>, members: &[HopId], roots: &[HopId]) -> bool {
+    rows::main_input(context, members, roots).is_some()
 }
 
 /// A plan before optimisation.

@@ -16,50 +16,61 @@ use fuseline_ir::ops::Direction;
 
 /// The plan of a Row cover.
 pub(super) fn draft(context: &Context<'_>, cover: &FusionCover) -> Result<Draft, ConstructError> {
-    let root = cover.roots[0];
-    let main = main_input(context, &cover.members, root).ok_or(ConstructError::NoMainInput(TemplateType::Row))?;
+    let FusionCover { roots, members, .. } = cover;
+    let main = main_input(context, members, roots).ok_or(ConstructError::NoMainInput(TemplateType::Row))?;
     let builder = Builder::new(context.dag, Variant::Row(RowType::NoAgg), &[CoverInput::Hop(main)]);
     let mut rows = Rows { context, builder, main, long: EntitySet::new() };
-    // The transposed factor of the final product is read through there alone: to other members it is an input.
+    // The transposed factor of a final product is read through there alone: to other members it is an input.
     let is_value = |id: HopId| !is_transpose(context.dag, id) || row_cumulative_step(context, id).is_some();
-    for &member in cover.members.iter().filter(|&&member| member != root && is_value(member)) {
+    for &member in members.iter().filter(|&&member| !roots.contains(&member) && is_value(member)) {
         let value = rows.member(member)?;
         rows.builder.values.insert(member, value);
     }
-    let (row_type, output) = rows.output(root)?;
+    let outputs: Vec<(RowType, COutput)> = roots.iter().map(|&root| rows.output(root)).collect::<Result<_, _>>()?;
+    let row_type = match outputs[..] {
+        [(row_type, _)] => row_type,
+        _ => RowType::MultiAgg,
+    };
+    let outputs = match row_type {
+        RowType::MultiAgg => outputs.into_iter().map(|output| rows.by_row(output)).collect(),
+        _ => outputs.into_iter().map(|(_, output)| output).collect(),
+    };
     let Rows { mut builder, .. } = rows;
     builder.plan.variant = Variant::Row(row_type);
-    builder.plan.outputs.push(output);
-    builder.plan.sparse_safe =
-        is_sparse_safe(context.dag, &cover.members, root, main, Zeros::Row, context.limits.strict_ieee);
+    builder.plan.outputs = outputs;
+    let strict = context.limits.strict_ieee;
+    let is_safe = |&root: &HopId| is_sparse_safe(context.dag, members, root, main, Zeros::Row, strict);
+    builder.plan.sparse_safe = roots.iter().all(is_safe);
     Ok(Draft { cplan: builder.plan, inputs: builder.inputs, transposed_output: false })
 }
 
 /// The matrix whose rows the operator binds: a factor of a final product over rows, else the left of a product, else
-/// the largest matrix that is read row by row, else the largest of which columns are read. A final product over rows
-/// needs one with which a factor is as long as its rows.
-pub(super) fn main_input(context: &Context<'_>, members: &[HopId], root: HopId) -> Option<HopId> {
+/// the largest matrix that is read row by row, else the largest of which columns are read. Final products over rows
+/// need one with which a factor of each is as long as its rows.
+pub(super) fn main_input(context: &Context<'_>, members: &[HopId], roots: &[HopId]) -> Option<HopId> {
     // A column as a row is the same for all rows, but its cells belong to different ones.
     if members.iter().any(|&id| is_column_transpose(context.dag, id)) {
         return None;
     }
-    let final_product = transposed_product(context, root);
-    let rows = match (final_product, &context.hop(root).op) {
+    let final_products = || roots.iter().filter_map(|&root| transposed_product(context, root));
+    let root = context.hop(roots[0]);
+    let rows = match (transposed_product(context, roots[0]), &root.op) {
         (Some((left, _)), _) => context.hop(left).size.rows,
-        (None, HopOp::AggUnary(..)) => context.hop(context.hop(root).inputs[0]).size.rows,
-        (None, _) => context.hop(root).size.rows,
+        (None, HopOp::AggUnary(..)) => context.hop(root.inputs[0]).size.rows,
+        (None, _) => root.size.rows,
     };
     let is_bindable = |&id: &HopId| {
         let size = &context.hop(id).size;
         size.rows == rows && size.is_matrix() && members.binary_search(&id).is_err()
     };
     let suits = |&main: &HopId| {
-        final_product.is_none_or(|(left, right)| {
-            let long = long_members(context, members, main);
-            [left, right].iter().any(|id| *id == main || long.contains(*id))
-        })
+        let long = final_products().next().map(|_| long_members(context, members, main));
+        let has_long_factor = |(left, right): (HopId, HopId)| {
+            [left, right].iter().any(|id| *id == main || long.as_ref().is_some_and(|long| long.contains(*id)))
+        };
+        final_products().all(has_long_factor)
     };
-    let factors = final_product.into_iter().flat_map(|(left, right)| [left, right]);
+    let factors = final_products().flat_map(|(left, right)| [left, right]);
     let with_op = |condition: fn(&HopOp) -> bool| members.iter().filter(move |&&id| condition(&context.hop(id).op));
     let lefts = with_op(|op| *op == HopOp::MatMul).map(|&id| context.hop(id).inputs[0]);
     let by_size = |ids: &mut dyn Iterator<Item = HopId>| {
@@ -200,6 +211,17 @@ impl Rows<'_> {
 
     fn is_scalar(&self, node: CNodeId) -> bool {
         self.builder.plan.shapes()[node] == Some(Shape::Scalar)
+    }
+
+    /// The output of a multi-aggregate, where vectors are aggregated in full row by row.
+    fn by_row(&mut self, (row_type, output): (RowType, COutput)) -> COutput {
+        match output.agg {
+            Some(agg) if row_type == RowType::FullAgg && !self.is_scalar(output.node) => {
+                let node = self.builder.node(CNode::RowAgg(agg, output.node));
+                COutput { node, agg: Some(agg.of_partials()), left: None }
+            }
+            _ => output,
+        }
     }
 
     /// The variant, by what the root does with the rows, and the output. The canonical plan says by its length which of

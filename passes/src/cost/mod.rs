@@ -118,17 +118,17 @@ impl CostModel {
         self.terms(context, operator.template, &vector)
     }
 
-    /// Seconds of a multi-aggregate: full aggregates over the cells of `space` in one pass.
+    /// Seconds of a multi-aggregate: several aggregates in one pass over cells (MAgg) or rows (Row).
     pub(crate) fn multi_aggregate_seconds(
         &self,
         context: &Context<'_>,
-        space: &SizeInfo,
+        template: TemplateType,
         roots: &[HopId],
         members: &[HopId],
         inputs: &[HopId],
     ) -> f64 {
-        let vector = multi_aggregate_vector(context, space, roots, members, inputs);
-        self.terms(context, Some(TemplateType::MAgg), &vector).seconds()
+        let vector = multi_aggregate_vector(context, template, roots, members, inputs);
+        self.terms(context, Some(template), &vector).seconds()
     }
 
     /// The seconds of an operator that writes, computes and reads this.

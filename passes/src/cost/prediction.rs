@@ -1,11 +1,10 @@
 //! Prices by operator and by cover: of whole plans, and for comparison with what operators take when they run.
 
-use super::{CostModel, CostTerms, Operator, iteration_space, vector::multi_aggregate_vector};
+use super::{CostModel, CostTerms, Operator, vector::multi_aggregate_vector};
 use crate::construct::outside_inputs;
 use crate::template::Context;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
-use fuseline_ir::memo::TemplateType;
 
 /// The seconds that the cost model expects of the operators of a DAG, where it has a price.
 pub type Predictions = SecondaryMap<HopId, Option<f64>>;
@@ -27,9 +26,8 @@ impl CostModel {
     /// The terms that [`Self::cover_seconds`] adds up.
     pub fn cover_terms(&self, context: &Context<'_>, cover: &FusionCover) -> CostTerms {
         let inputs = outside_inputs(context.dag, &cover.members);
-        if cover.template == TemplateType::MAgg {
-            let space = iteration_space(context, &cover.members, cover.roots[0]);
-            let vector = multi_aggregate_vector(context, &space, &cover.roots, &cover.members, &inputs);
+        if cover.roots.len() > 1 {
+            let vector = multi_aggregate_vector(context, cover.template, &cover.roots, &cover.members, &inputs);
             return self.terms(context, Some(cover.template), &vector);
         }
         let (root, members) = (cover.roots[0], cover.members.clone());

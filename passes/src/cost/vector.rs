@@ -127,17 +127,23 @@ pub(crate) fn output_bytes(context: &Context<'_>, root: HopId) -> f64 {
     if context.hop(root).is_scalar() { SCALAR_BYTES } else { bytes_of(context, root) }
 }
 
-/// Full aggregates over the cells of `space` in one pass.
+/// Several aggregates in one pass: full ones over cells, or any over rows.
 pub(crate) fn multi_aggregate_vector(
     context: &Context<'_>,
-    space: &SizeInfo,
+    template: TemplateType,
     roots: &[HopId],
     members: &[HopId],
     inputs: &[HopId],
 ) -> CostVector {
+    let output = roots.iter().map(|&root| output_bytes(context, root)).sum();
+    if template == TemplateType::Row {
+        let (template, root) = (Some(template), roots[0]);
+        let operator = Operator { template, root, members: members.to_vec(), inputs: inputs.to_vec() };
+        return whole_inputs(context, &operator, output);
+    }
+    let space = &iteration_space(context, members, roots[0]);
     let driver = sparse_driver(context, members, roots, inputs, space);
     let scale = driver.map_or(1.0, |driver| sparsity(context, driver));
-    let output = SCALAR_BYTES * roots.len() as f64;
     let mut vector = over_cells(context, members, inputs, space, (driver, scale), output, false);
     vector.count_rows(context, members, inputs, space);
     vector

@@ -116,7 +116,7 @@ impl Alternatives<'_> {
         members.extend(wanted.iter().map(|(_, producer)| *producer));
         members.sort_unstable();
         members.dedup();
-        let cover = FusionCover { template: TemplateType::MAgg, roots: reader.roots.clone(), members };
+        let cover = FusionCover { template: reader.template?, roots: reader.roots.clone(), members };
         verify_cover(self.context, &cover).ok()?;
         Some(PlannedOperator::of_cover(self.context, &cover))
     }

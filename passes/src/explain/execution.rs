@@ -2,7 +2,7 @@
 
 use super::report::ExploitedSparsity;
 use crate::construct::outside_inputs;
-use crate::cost::{CostModel, CostTerms, CostVector, Operator, cost_vector, iteration_space, multi_aggregate_vector};
+use crate::cost::{CostModel, CostTerms, CostVector, Operator, cost_vector, multi_aggregate_vector};
 use crate::template::Context;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
@@ -52,11 +52,12 @@ impl PlannedOperator {
 
     /// What it writes, computes and reads; none where that is impossible.
     pub(crate) fn vector(&self, context: &Context<'_>) -> Option<CostVector> {
-        if self.roots.len() == 1 {
-            return cost_vector(context, &self.operator());
+        match self.template {
+            Some(template) if self.roots.len() > 1 => {
+                Some(multi_aggregate_vector(context, template, &self.roots, &self.members, &self.inputs))
+            }
+            _ => cost_vector(context, &self.operator()),
         }
-        let space = iteration_space(context, &self.members, self.roots[0]);
-        Some(multi_aggregate_vector(context, &space, &self.roots, &self.members, &self.inputs))
     }
 
     /// The terms of its estimated time.

@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::testing::{self, Dag};
+use fuseline_ir::SizeInfo;
 use fuseline_ir::cplan::{CNode, CellType, OuterType, RowType, Variant};
-use fuseline_ir::hop::{HopOp, ReorgOp};
+use fuseline_ir::hop::{DataGenOp, HopOp, ReorgOp};
 use fuseline_ir::memo::TemplateType;
-use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
+use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 
 struct Outcome {
     dag: HopDag,
@@ -106,6 +107,49 @@ fn three_full_aggregates_are_one_multi_aggregate() {
     assert_eq!(aggregates, [Some(AggOp::Sum), Some(AggOp::SumSq), Some(AggOp::SumSq)]);
     assert_eq!(outcome.dag.hops.values().filter(|hop| matches!(hop.op, HopOp::SpoofOp { .. })).count(), 1);
     assert_eq!(outcome.dag.hops.values().filter(|hop| hop.op == HopOp::Index).count(), 3);
+}
+
+/// Two aggregates of intermediates and a product over rows, in one pass over the points.
+#[test]
+fn an_iteration_of_kmeans_is_one_pass_over_rows() {
+    let (dag, roots) = testing::kmeans();
+    for policy in [SelectPolicy::FuseAll, SelectPolicy::CostBased] {
+        let outcome = run(&dag, &with(policy));
+        assert_eq!(variants(&outcome), [Variant::Row(RowType::MultiAgg)], "{policy:?}");
+        assert_eq!(outcome.report.fused[0].plan.cover.roots, roots);
+        let plan = &outcome.plans[0];
+        let mut of_outputs: Vec<&str> =
+            plan.outputs.iter().map(|output| plan.output_variant(output).mnemonic()).collect();
+        of_outputs.sort_unstable();
+        assert_eq!(of_outputs, ["col_agg_b1", "col_agg_b1r", "full_agg"]);
+        let products = plan.nodes.values().filter(|node| matches!(node, CNode::VectMatMult(..)));
+        assert_eq!((plan.inputs.len(), products.count()), (3, 1));
+        // A column of all cells, and the roots in their shapes.
+        let size_of = |op: &dyn Fn(&HopOp) -> bool| -> Vec<SizeInfo> {
+            outcome.dag.hops.values().filter(|hop| op(&hop.op)).map(|hop| hop.size).collect()
+        };
+        assert_eq!(size_of(&|op| matches!(op, HopOp::SpoofOp { .. })), [SizeInfo::dims(1 + 5 + 50, 1)]);
+        let shaped = size_of(&|op| *op == HopOp::DataGen(DataGenOp::Matrix));
+        assert_eq!(shaped, [SizeInfo::dims(1, 5), SizeInfo::dims(5, 10)]);
+    }
+}
+
+/// Sums and sums of squares by column.
+#[test]
+fn aggregates_by_column_share_a_pass() {
+    let mut d = Dag::default();
+    let x = d.read("X", 100_000, 100);
+    let squares = d.op(UnaryOp::Pow2, &[x]);
+    for (name, cells) in [("sums", x), ("squares", squares)] {
+        let sum = d.op((AggOp::Sum, Direction::Col), &[cells]);
+        d.write(name, sum);
+    }
+    let outcome = run(&d.dag, &cost_based());
+    assert_eq!(variants(&outcome), [Variant::Row(RowType::MultiAgg)]);
+    let plan = &outcome.plans[0];
+    let aggregates: Vec<_> = plan.outputs.iter().map(|output| (output.node, output.agg)).collect();
+    let main = aggregates[0].0;
+    assert_eq!(aggregates, [(main, Some(AggOp::Sum)), (main, Some(AggOp::SumSq))]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod tests;
 
 use crate::construct::{ConstructedPlan, CoverInput};
 use cranelift_entity::{EntitySet, SecondaryMap};
-use fuseline_ir::hop::{CastOp, Hop, HopDag, HopId, HopOp, Inputs, OperatorId, ReorgOp};
+use fuseline_ir::hop::{CastOp, DataGenOp, Hop, HopDag, HopId, HopOp, Inputs, OperatorId, ReorgOp};
 use fuseline_ir::{DataType, SizeInfo, Value};
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub struct Replaced {
 /// The DAG with each cover's roots computed by its operator.
 ///
 /// A fused operator always gives a matrix: a full aggregate is cast back to a scalar, and the roots of a
-/// multi-aggregate (k x 1) are taken out one by one.
+/// multi-aggregate, which gives a column of all their cells, are taken out one by one.
 pub fn replace(dag: &HopDag, covers: &[CompiledCover]) -> Replaced {
     let mut replacement = Replacement {
         old: dag,
@@ -152,7 +152,9 @@ impl Replacement<'_> {
         let inputs: Vec<HopId> = plan.inputs.iter().map(|&input| self.input(input)).collect();
         let root = plan.cover.roots[0];
         let size = match &self.old[root] {
-            _ if plan.cover.roots.len() > 1 => SizeInfo::dims(plan.cover.roots.len() as u64, 1),
+            _ if plan.cover.roots.len() > 1 => {
+                SizeInfo::dims(plan.cover.roots.iter().map(|&root| self.cells(root)).sum(), 1)
+            }
             hop if hop.is_scalar() => SizeInfo::dims(1, 1),
             hop if plan.transposed_output => transposed(hop.size),
             hop => hop.size,
@@ -190,9 +192,7 @@ impl Replacement<'_> {
         let old = &self.old[root];
         let mut value = spoof;
         if cover.plan.cover.roots.len() > 1 {
-            let row = self.new.literal(Value::I64(i64::from(position) + 1));
-            let one = self.new.literal(Value::I64(1));
-            value = self.matrix(HopOp::Index, &[spoof, row, row, one, one], SizeInfo::dims(1, 1), root);
+            value = self.take_cells(root, &cover.plan, position, spoof);
         } else if cover.plan.transposed_output {
             value = self.matrix(HopOp::Reorg(ReorgOp::Transpose), &[spoof], old.size, root);
         }
@@ -200,6 +200,31 @@ impl Replacement<'_> {
             return value;
         }
         self.as_scalar(value, old.data_type, root)
+    }
+
+    /// The cells of a value of known size.
+    fn cells(&self, id: HopId) -> u64 {
+        let hop = &self.old[id];
+        if hop.is_scalar() { 1 } else { hop.size.cells().expect("the aggregates of a pass have known sizes") }
+    }
+
+    /// The cells of one root of a multi-aggregate, in its shape. They follow those of the outputs before.
+    fn take_cells(&mut self, root: HopId, plan: &ConstructedPlan, position: u32, spoof: HopId) -> HopId {
+        let roots = plan.cover.roots.iter().zip(&plan.outputs);
+        let before: u64 = roots.filter(|(_, output)| **output < position).map(|(&before, _)| self.cells(before)).sum();
+        let cells = self.cells(root);
+        let mut integer = |value: u64| self.new.literal(Value::I64(value as i64));
+        let (first, last, one) = (integer(before + 1), integer(before + cells), integer(1));
+        let value = self.matrix(HopOp::Index, &[spoof, first, last, one, one], SizeInfo::dims(cells, 1), root);
+        let size = self.old[root].size;
+        match size.known_dims() {
+            Some((rows, cols)) if self.old[root].is_matrix() && cols > 1 => {
+                let mut integer = |value: u64| self.new.literal(Value::I64(value as i64));
+                let (rows, cols) = (integer(rows), integer(cols));
+                self.matrix(HopOp::DataGen(DataGenOp::Matrix), &[value, rows, cols], size, root)
+            }
+            _ => value,
+        }
     }
 }
 

@@ -126,7 +126,7 @@ pub struct FusionPlan {
     pub covers: Vec<FusionCover>,
     /// How the partitions were decided.
     pub partitions: Vec<PartitionPlan>,
-    /// Estimated seconds of the partitions' operators and of full aggregates outside, multi-aggregates in one pass.
+    /// Estimated seconds of the partitions' operators and of aggregates outside, multi-aggregates in one pass.
     pub seconds: f64,
     /// Seconds that no other plan undercuts, whatever it merges; zero where nothing is proven.
     pub bound: f64,

@@ -1,25 +1,35 @@
-//! Composition of multi-aggregates (MAgg): full aggregates over cells of equal sizes that share an input are computed
-//! in one pass.
+//! Composition of multi-aggregates: aggregates that share an input are computed in one pass.
 //!
-//! Candidates are the fused Cell operators that end in a full aggregate, and basic full aggregates, of all partitions;
-//! inner products `t(x) %*% y` are sums of cells, too.
+//! Full aggregates over cells of equal sizes make a pass over cells (MAgg): fused Cell operators that end in one, and
+//! basic ones, of all partitions; inner products `t(x) %*% y` are sums of cells, too. Beyond the paper, whatever
+//! aggregates the same number of rows makes a pass over these (Row): fused Row operators that end in an aggregate or in
+//! a product `t(X) %*% S`, and aggregates by column.
 //! Given the operators, they are merged greedily in ascending order, any number of them, as long as none depends on
 //! another and the cost model finds the merged operator no slower. The exact solver decides about both at once.
 
-use super::{PartitionPlan, cover, is_worth_fusing, saves_work};
-use crate::construct::outside_inputs;
+use super::{PartitionPlan, cover, is_worth_fusing};
+use crate::construct::{has_common_rows, outside_inputs};
 use crate::cost::{self, CostModel, Operator};
-use crate::template::{Context, is_cell_aggregate, is_inner_product};
+use crate::template::{Context, aggregated_rows, is_cell_aggregate, is_inner_product};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::Direction;
 
-/// Full aggregates to be computed together, by these operators.
+/// What a pass runs over.
+#[derive(Clone, Copy, PartialEq)]
+enum Space {
+    /// Cells of a matrix of this size.
+    Cells(SizeInfo),
+    /// So many rows.
+    Rows(u64),
+}
+
+/// Aggregates to be computed together, by these operators.
 #[derive(Clone)]
 pub(super) struct Group {
-    space: SizeInfo,
+    space: Space,
     pub(super) roots: Vec<HopId>,
     pub(super) members: Vec<HopId>,
     pub(super) inputs: Vec<HopId>,
@@ -29,12 +39,12 @@ pub(super) struct Group {
     pub(super) alone: f64,
 }
 
-/// The full aggregates outside of the partitions, as operators to merge.
+/// The aggregates outside of the partitions, as operators to merge.
 pub(super) fn outside_partitions(context: &Context<'_>, partitions: &[PartitionPlan]) -> Vec<Operator> {
     let mut inside = EntitySet::new();
     inside.extend(partitions.iter().flat_map(|plan| plan.partition.members.iter().copied()));
-    let is_aggregate = |&id: &HopId| !inside.contains(id) && context.is_live(id) && is_full_aggregate(context, id);
-    context.dag.hops.keys().filter(is_aggregate).map(|id| basic_aggregate(context, id)).collect()
+    let is_aggregate = |&id: &HopId| !inside.contains(id) && context.is_live(id) && is_aggregate(context, id);
+    context.dag.hops.keys().filter(is_aggregate).map(|id| Operator::basic(context, id)).collect()
 }
 
 /// Seconds of an aggregate outside of the partitions by itself.
@@ -45,7 +55,7 @@ pub(super) fn outside_seconds(context: &Context<'_>, model: &CostModel, aggregat
     }
 }
 
-/// The full aggregates of the chosen operators and from outside of the partitions, merged greedily.
+/// The aggregates of the chosen operators and from outside of the partitions, merged greedily.
 pub(super) fn greedy(context: &Context<'_>, model: &CostModel, partitions: &[PartitionPlan]) -> Vec<Group> {
     let operators = partitions.iter().flat_map(|plan| &plan.operators);
     let mut singles: Vec<Group> = operators
@@ -106,17 +116,15 @@ pub(super) fn apart<'p>(
     operators
 }
 
-/// The covers of the chosen operators, full aggregates in these groups.
+/// The covers of the chosen operators, aggregates in these groups.
 pub(super) fn covers(context: &Context<'_>, partitions: &[PartitionPlan], groups: &[Group]) -> Vec<FusionCover> {
-    let mut grouped = EntitySet::new();
-    grouped.extend(groups.iter().flat_map(|group| group.roots.iter().copied()));
     let others = apart(context, partitions.iter(), groups).into_iter();
-    let others = others.filter(|operator| !grouped.contains(operator.root) && is_worth_fusing(context, operator));
+    let others = others.filter(|operator| is_worth_fusing(context, operator));
     let others = others.filter_map(|operator| cover(context, operator));
-    groups.iter().filter_map(|group| group.cover(context)).chain(others).collect()
+    groups.iter().filter(|group| group.is_pass()).filter_map(|pass| pass.cover(context)).chain(others).collect()
 }
 
-/// Seconds of the partitions' operators and of these full aggregates outside, those of a group in one pass.
+/// Seconds of the partitions' operators and of these aggregates outside, those of a group in one pass.
 pub(super) fn seconds<'p>(
     context: &Context<'_>,
     model: &CostModel,
@@ -140,24 +148,31 @@ pub(crate) fn is_full_aggregate(context: &Context<'_>, id: HopId) -> bool {
     }
 }
 
-/// A full aggregate without anything fused, as an operator that can be merged.
-fn basic_aggregate(context: &Context<'_>, id: HopId) -> Operator {
-    let inputs = context.hop(id).inputs.to_vec();
-    Operator { template: Some(TemplateType::Cell), root: id, members: vec![id], inputs }
+/// Whether operators that end here may share a pass with others.
+pub(crate) fn is_aggregate(context: &Context<'_>, id: HopId) -> bool {
+    is_full_aggregate(context, id) || aggregated_rows(context, id).is_some()
 }
 
-/// The operator in the form in which it is merged, if it is a full aggregate over cells or a basic one.
+/// The operator as a pass computes it, if one can: with the template of the pass.
 fn mergeable(context: &Context<'_>, operator: &Operator) -> Option<Operator> {
-    if !is_full_aggregate(context, operator.root) {
-        return None;
-    }
-    match is_worth_fusing(context, operator) {
-        true => (operator.template == Some(TemplateType::Cell)).then(|| operator.clone()),
-        false => Some(basic_aggregate(context, operator.root)),
-    }
+    let root = operator.root;
+    let is_full = is_full_aggregate(context, root);
+    let (template, operator) = match operator.template.filter(|_| is_worth_fusing(context, operator)) {
+        None if is_full => (TemplateType::Cell, Operator::basic(context, root)),
+        None => (TemplateType::Row, Operator::basic(context, root)),
+        // The cells of a column are those of its rows, too.
+        Some(TemplateType::Cell) if !is_full => (TemplateType::Row, operator.clone()),
+        Some(template) => (template, operator.clone()),
+    };
+    let can_aggregate = match template {
+        TemplateType::Cell => is_full,
+        TemplateType::Row => aggregated_rows(context, root).is_some(),
+        TemplateType::MAgg | TemplateType::Outer => false,
+    };
+    can_aggregate.then(|| with_transpose(context, Operator { template: Some(template), ..operator }))
 }
 
-/// The operator with the transpose that it reads through, if it ends in an inner product, as one of its members.
+/// The operator with the transpose that it reads through, if it ends in a product, as one of its members.
 fn with_transpose(context: &Context<'_>, mut operator: Operator) -> Operator {
     let root = context.hop(operator.root);
     if root.op == HopOp::MatMul {
@@ -170,11 +185,16 @@ fn with_transpose(context: &Context<'_>, mut operator: Operator) -> Operator {
 }
 
 impl Group {
-    /// An aggregate that takes `alone` seconds by itself; none if its operator is not over cells.
+    /// An aggregate that takes `alone` seconds by itself; none if no pass can compute what its operator does.
     pub(super) fn of(context: &Context<'_>, model: &CostModel, operator: &Operator, alone: f64) -> Option<Group> {
-        let operator = with_transpose(context, mergeable(context, operator)?);
-        let space = cost::iteration_space(context, &operator.members, operator.root);
-        let (roots, members, inputs) = (vec![operator.root], operator.members, operator.inputs);
+        let Operator { template, root, members, inputs } = mergeable(context, operator)?;
+        let (space, roots) = match template {
+            Some(TemplateType::Row) => (Space::Rows(aggregated_rows(context, root)?), vec![root]),
+            _ => (Space::Cells(cost::iteration_space(context, &members, root)), vec![root]),
+        };
+        if space.is_rows() && !has_common_rows(context, &members, &roots) {
+            return None;
+        }
         Some(Group { space, roots, members, inputs, seconds: 0.0, alone }.costed(context, model))
     }
 
@@ -202,18 +222,20 @@ impl Group {
         if self.is_pass() { self.alone - self.seconds } else { 0.0 }
     }
 
-    /// Whether the two run over cells of equal sizes, share a matrix, and neither reads the other's results.
+    /// Whether the two run over cells of equal sizes, or over equally many rows, share a matrix of these, and neither
+    /// reads the other's results.
     pub(super) fn can_merge(&self, context: &Context<'_>, other: &Group) -> bool {
-        let shares = |id: &HopId| context.hop(*id).is_matrix() && other.inputs.contains(id);
+        let is_shared = |id: &HopId| other.inputs.contains(id) && self.space.reads_in_parts(context, *id);
         let depends = |one: &Group, other: &Group| one.inputs.iter().any(|input| other.roots.contains(input));
-        self.space.same_dims(&other.space)
-            && self.inputs.iter().any(shares)
+        self.space.is_same(&other.space)
+            && self.inputs.iter().any(is_shared)
             && !depends(self, other)
             && !depends(other, self)
     }
 
     fn costed(mut self, context: &Context<'_>, model: &CostModel) -> Group {
-        self.seconds = model.multi_aggregate_seconds(context, &self.space, &self.roots, &self.members, &self.inputs);
+        let template = self.space.template();
+        self.seconds = model.multi_aggregate_seconds(context, template, &self.roots, &self.members, &self.inputs);
         self
     }
 
@@ -232,28 +254,54 @@ impl Group {
         let mut inputs = union(&self.inputs, &other.inputs);
         inputs.retain(|input| members.binary_search(input).is_err());
         let roots = union(&self.roots, &other.roots);
+        if self.space.is_rows() && !has_common_rows(context, &members, &roots) {
+            return None;
+        }
         let alone = self.alone + other.alone;
         Some(Group { space: self.space, roots, members, inputs, seconds: 0.0, alone }.costed(context, model))
     }
 
-    /// The cover, unless it is a single basic operator.
+    /// The cover of a pass.
     fn cover(&self, context: &Context<'_>) -> Option<FusionCover> {
-        if let [root] = self.roots[..] {
-            let operator = Operator {
-                template: Some(TemplateType::Cell),
-                root,
-                members: self.members.clone(),
-                inputs: self.inputs.clone(),
-            };
-            return cover(context, &operator).filter(|cover| saves_work(context, &cover.members));
-        }
         let operator = Operator {
-            template: Some(TemplateType::MAgg),
+            template: Some(self.space.template()),
             root: self.roots[0],
             members: self.members.clone(),
             inputs: vec![],
         };
         cover(context, &operator).map(|cover| FusionCover { roots: self.roots.clone(), ..cover })
+    }
+}
+
+impl Space {
+    fn is_rows(&self) -> bool {
+        matches!(self, Space::Rows(_))
+    }
+
+    fn is_same(&self, other: &Space) -> bool {
+        match (self, other) {
+            (Space::Cells(one), Space::Cells(other)) => one.same_dims(other),
+            (Space::Rows(one), Space::Rows(other)) => one == other,
+            _ => false,
+        }
+    }
+
+    /// The template of operators that compute several aggregates.
+    fn template(&self) -> TemplateType {
+        match self {
+            Space::Cells(_) => TemplateType::MAgg,
+            Space::Rows(_) => TemplateType::Row,
+        }
+    }
+
+    /// Whether an input is a matrix that the pass goes through; over rows it may read others as a whole.
+    fn reads_in_parts(&self, context: &Context<'_>, input: HopId) -> bool {
+        let hop = context.hop(input);
+        hop.is_matrix()
+            && match self {
+                Space::Cells(_) => true,
+                Space::Rows(rows) => hop.size.rows == Some(*rows),
+            }
     }
 }
 

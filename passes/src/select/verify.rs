@@ -2,9 +2,9 @@
 
 use super::multi_aggregate::is_full_aggregate;
 use super::saves_work;
-use crate::construct::{is_constructible, outside_inputs};
+use crate::construct::{has_common_rows, is_constructible, outside_inputs};
 use crate::cost::{Operator, iteration_space};
-use crate::template::{Context, TEMPLATES, is_transpose};
+use crate::template::{Context, TEMPLATES, aggregated_rows, is_transpose};
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use thiserror::Error;
@@ -35,8 +35,8 @@ pub enum CoverError {
         /// The root.
         root: HopId,
     },
-    /// Roots over cells of different sizes.
-    #[error("the roots run over cells of different sizes")]
+    /// Roots over cells of different sizes, or over different numbers of rows.
+    #[error("the roots run over cells or rows of different sizes")]
     Spaces,
     /// A fused operator that does no more than a basic one.
     #[error("the cover has a single operation")]
@@ -60,14 +60,15 @@ pub fn verify_cover(context: &Context<'_>, cover: &FusionCover) -> Result<(), Co
     if cover.roots.len() == 1 && !saves_work(context, &cover.members) {
         return Err(CoverError::SingleOperation);
     }
-    for &root in &cover.roots {
-        let inputs = outside_inputs(context.dag, &cover.members);
-        let operator = Operator { template: Some(cover.template), root, members: cover.members.clone(), inputs };
-        if !is_constructible(context, &operator) {
-            return Err(CoverError::NoMainInput);
-        }
-    }
-    Ok(())
+    let has_main = match cover.template {
+        TemplateType::Row => has_common_rows(context, &cover.members, &cover.roots),
+        template => cover.roots.iter().all(|&root| {
+            let inputs = outside_inputs(context.dag, &cover.members);
+            let operator = Operator { template: Some(template), root, members: cover.members.clone(), inputs };
+            is_constructible(context, &operator)
+        }),
+    };
+    if has_main { Ok(()) } else { Err(CoverError::NoMainInput) }
 }
 
 fn members(context: &Context<'_>, cover: &FusionCover) -> Result<(), CoverError> {
@@ -106,6 +107,7 @@ fn roots(context: &Context<'_>, cover: &FusionCover) -> Result<(), CoverError> {
     let template = cover.template;
     let ends = |&root: &HopId| match template {
         TemplateType::MAgg => is_full_aggregate(context, root),
+        TemplateType::Row if cover.roots.len() > 1 => aggregated_rows(context, root).is_some(),
         _ => TEMPLATES.iter().any(|known| known.ttype() == template && known.close(context, root).is_valid()),
     };
     if let Some(&root) = cover.roots.iter().find(|root| !ends(root)) {
@@ -113,6 +115,10 @@ fn roots(context: &Context<'_>, cover: &FusionCover) -> Result<(), CoverError> {
     }
     match cover.roots[..] {
         [] => Err(CoverError::NoMainInput),
+        [first, ref rest @ ..] if template == TemplateType::Row => {
+            let rows = |root: HopId| aggregated_rows(context, root);
+            if rest.iter().all(|&root| rows(root) == rows(first)) { Ok(()) } else { Err(CoverError::Spaces) }
+        }
         [first, ref rest @ ..] if rest.iter().all(|&root| space(root).same_dims(&space(first))) => Ok(()),
         [_] => Ok(()),
         _ => Err(CoverError::Spaces),

@@ -21,6 +21,7 @@ pub(crate) use conditions::{
     literal_sequence, row_cumulative_step, single_column, transposed_product, untransposed,
 };
 pub(crate) use outer::{LeftProduct, factor_v, left_product};
+pub(crate) use row::aggregated_rows;
 
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{CloseStatus, TemplateType};

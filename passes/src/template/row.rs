@@ -27,6 +27,17 @@ fn is_aggregate(context: &Context<'_>, id: HopId) -> bool {
     }
 }
 
+/// The rows that a Row operator which ends here aggregates; none if it has a value for each of them.
+pub(crate) fn aggregated_rows(context: &Context<'_>, id: HopId) -> Option<u64> {
+    let rows = |id: HopId| context.hop(id).size.known_dims().map(|(rows, _)| rows);
+    if let Some((left, _)) = transposed_product(context, id) {
+        return rows(left);
+    }
+    let hop = context.hop(id);
+    let is_over_rows = matches!(hop.op, HopOp::AggUnary(_, Direction::Col | Direction::Full));
+    if is_over_rows && is_aggregate(context, id) { rows(hop.inputs[0]) } else { None }
+}
+
 fn is_full_aggregate(context: &Context<'_>, id: HopId) -> bool {
     matches!(context.hop(id).op, HopOp::AggUnary(_, Direction::Full))
 }

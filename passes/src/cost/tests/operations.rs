@@ -60,7 +60,7 @@ fn operators_over_cells_go_by_rows_where_rows_differ() {
     let limits = TemplateLimits::default();
     let both = multi_aggregate_vector(
         &Context::new(&d.dag, &limits),
-        &d.dag[x].size,
+        TemplateType::MAgg,
         &[total, weighted],
         &[product, scaled, total, weighted],
         &[x, y, w],

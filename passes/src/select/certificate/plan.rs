@@ -7,7 +7,6 @@ use crate::select::multi_aggregate::{outside_partitions, outside_seconds};
 use crate::select::{FusionPlan, PartitionPlan, is_worth_fusing, verify_cover};
 use crate::template::Context;
 use fuseline_ir::hop::{FusionCover, HopId};
-use fuseline_ir::memo::TemplateType;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks that every cover can be constructed, that what the DAG's outputs and effects need is computed exactly once, by
@@ -50,7 +49,7 @@ fn check_seconds(
     plan: &FusionPlan,
     is_needed: &dyn Fn(HopId) -> bool,
 ) -> Result<(), CertificateError> {
-    let passes: Vec<&FusionCover> = plan.covers.iter().filter(|cover| cover.template == TemplateType::MAgg).collect();
+    let passes: Vec<&FusionCover> = plan.covers.iter().filter(|cover| cover.roots.len() > 1).collect();
     let is_apart = |operator: &&Operator| {
         is_needed(operator.root) && !passes.iter().any(|pass| pass.roots.contains(&operator.root))
     };
@@ -102,7 +101,7 @@ fn check_partition(
             return Err(CertificateError::ComputedTwice(operator.root));
         }
         let contains = |cover: &FusionCover| {
-            (cover.template == TemplateType::MAgg || Some(cover.template) == operator.template)
+            (cover.roots.len() > 1 || Some(cover.template) == operator.template)
                 && cover.roots.contains(&operator.root)
                 && operator.members.iter().all(|member| cover.members.contains(member))
         };

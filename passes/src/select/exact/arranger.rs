@@ -1,4 +1,4 @@
-//! Which full aggregates share a pass (X11), decided together with the operators of their partitions.
+//! Which aggregates share a pass (X11), decided together with the operators of their partitions.
 //!
 //! A way to share is a set partition of the aggregates. Under a way, the aggregates of each of its sets are one group of
 //! the problem of [`super::problem`], whose operators are the unions of one operator of each ([`super::merged`]), so
@@ -6,9 +6,7 @@
 //! its unions save over their parts: ways are solved in the order of the lower bounds that this gives, until these reach
 //! the best plan.
 
-use super::super::multi_aggregate::{
-    self, Group, are_independent, is_full_aggregate, outside_partitions, outside_seconds,
-};
+use super::super::multi_aggregate::{self, Group, are_independent, is_aggregate, outside_partitions, outside_seconds};
 use super::super::{PartitionPlan, ROUNDING};
 use super::components::{Component, components};
 use super::group_set::GroupSet;
@@ -186,7 +184,7 @@ impl<'a> Joint<'a> {
         for &number in &component.partitions {
             let partition = &partitions[number].partition;
             let mut groups = Groups::new(context, memo, partition, model, f64::INFINITY);
-            let problem = Problem::new(&mut groups, limit, |id| is_full_aggregate(context, id))?;
+            let problem = Problem::new(&mut groups, limit, |id| is_aggregate(context, id))?;
             let first = joint.members.len();
             joint.members.extend_from_slice(&partition.members);
             for variable in problem.variables {
@@ -207,7 +205,8 @@ impl<'a> Joint<'a> {
     /// Puts a variable among the aggregates or the others.
     fn place(&mut self, mut variable: Variable) {
         let Arranger { context, model, .. } = *self.arranger;
-        if is_full_aggregate(context, self.members[variable.group]) && variable.floor.is_none() {
+        let is_known = variable.is_required && variable.floor.is_none();
+        if is_known && is_aggregate(context, self.members[variable.group]) {
             self.aggregates.push(Aggregate::new(context, model, variable.group, variable.candidates));
         } else {
             variable.candidates = undominated(variable.candidates);
@@ -237,9 +236,8 @@ impl<'a> Joint<'a> {
         let mut problem = self.problem.clone();
         let context = self.arranger.context;
         // An aggregate whose operators are not all known may be merged, too.
-        let is_open = |variable: &&mut Variable| {
-            variable.floor.is_some() && is_full_aggregate(context, self.members[variable.group])
-        };
+        let is_open =
+            |variable: &&mut Variable| variable.floor.is_some() && is_aggregate(context, self.members[variable.group]);
         for variable in problem.variables.iter_mut().filter(is_open) {
             variable.candidates.iter_mut().for_each(|candidate| candidate.seconds = 0.0);
             variable.floor = Some(0.0);

@@ -1,29 +1,29 @@
-//! Which partitions and full aggregates have to be decided about together, because multi-aggregates may span them.
+//! Which partitions and aggregates have to be decided about together, because multi-aggregates may span them.
 
 use super::super::PartitionPlan;
-use super::super::multi_aggregate::{is_full_aggregate, outside_partitions};
+use super::super::multi_aggregate::{is_aggregate, outside_partitions};
 use crate::cost::Operator;
 use crate::template::{Context, is_transpose};
 use crate::union_find::UnionFind;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::HopId;
 
-/// Partitions and full aggregates outside of them that may read the same matrices.
+/// Partitions and aggregates outside of them that may read the same matrices.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Component {
     /// The numbers of the partitions.
     pub(super) partitions: Vec<usize>,
     /// The aggregates that are in no partition.
     pub(super) outside: Vec<Operator>,
-    /// All full aggregates.
+    /// All aggregates.
     pub(super) aggregates: Vec<HopId>,
 }
 
-/// The components that have several full aggregates.
+/// The components that have several aggregates.
 pub(super) fn components(context: &Context<'_>, partitions: &[PartitionPlan]) -> Vec<Component> {
     let aggregates = |number: usize| -> Vec<HopId> {
         let members = &partitions[number].partition.members;
-        members.iter().copied().filter(|&id| is_full_aggregate(context, id)).collect()
+        members.iter().copied().filter(|&id| is_aggregate(context, id)).collect()
     };
     let inside = (0..partitions.len()).map(|number| {
         let aggregates = aggregates(number);

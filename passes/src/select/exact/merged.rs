@@ -1,4 +1,4 @@
-//! The operators that may compute several full aggregates in one pass: unions of one operator of each.
+//! The operators that may compute several aggregates in one pass: unions of one operator of each.
 
 use super::group_set::GroupSet;
 use super::operators::{Candidate, Position};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// The most unions that are priced of one set of aggregates.
 const MAX_UNIONS: usize = 1024;
 
-/// A full aggregate with its operators, cheapest first, each with the form in which it can be merged.
+/// An aggregate with its operators, cheapest first, each with the form in which it can be merged.
 pub(super) struct Aggregate {
     pub(super) group: Position,
     pub(super) candidates: Vec<(Candidate, Option<Group>)>,
@@ -23,7 +23,7 @@ pub(super) struct Aggregate {
 pub(super) struct Merged {
     /// Those that no other one dominates; none if the aggregates cannot be merged.
     pub(super) candidates: Vec<Candidate>,
-    /// One of the unions: which other operators it waits for does not depend on its members, since full aggregates are
+    /// One of the unions: which other operators it waits for does not depend on its members, since aggregates are
     /// never fused into others.
     pub(super) example: Option<Group>,
     /// The most seconds that any of them saves.

@@ -16,8 +16,8 @@ use super::group_set::GroupSet;
 use super::growth::{Cover, Grown, Growth};
 use crate::cost::{CostModel, Operator};
 use crate::partition::PlanPartition;
-use crate::template::{Context, is_inner_product, untransposed};
-use fuseline_ir::hop::HopId;
+use crate::template::{Context, untransposed};
+use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{MemoTable, TemplateType};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
@@ -170,10 +170,10 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// What an inner product reads through the transpose of its left operand.
+    /// What a product that ends operators reads through the transpose of its left operand.
     pub(super) fn behind_transpose(&self, position: Position) -> Option<Position> {
-        let product = self.partition.members[position];
-        let left = self.context.hop(product).inputs.first().filter(|_| is_inner_product(self.context, product))?;
+        let product = self.context.hop(self.partition.members[position]);
+        let left = product.inputs.first().filter(|_| product.op == HopOp::MatMul)?;
         self.position(untransposed(self.context.dag, *left)?)
     }
 }

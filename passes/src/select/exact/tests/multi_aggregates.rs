@@ -1,6 +1,6 @@
-//! Which full aggregates share a pass: never worse than greedy, and as good as trying everything.
+//! Which aggregates share a pass: never worse than greedy, and as good as trying everything.
 
-use super::super::super::multi_aggregate::{self, Group, are_independent, is_full_aggregate};
+use super::super::super::multi_aggregate::{self, Group, are_independent, is_aggregate};
 use super::super::super::tests::{campaign, random_machine};
 use super::super::super::*;
 use super::super::arranger::set_partitions;
@@ -10,7 +10,7 @@ use crate::explore::explore_in;
 use crate::joint::plan_seconds;
 use crate::template::TEMPLATES;
 use crate::testing::{Dag, Random};
-use fuseline_ir::ops::{BinaryOp, UnaryOp};
+use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most groups that may or may not be materialised for which all sets are tried.
@@ -19,7 +19,7 @@ const MOST_FREE: usize = 8;
 /// The most plans of the aggregates that are tried.
 const MOST_PLANS: usize = 20_000;
 
-/// A DAG of element-wise operations over three matrices, some kept, with several full aggregates.
+/// A DAG of element-wise operations over three matrices, some kept, with several aggregates.
 fn random_aggregates(random: &mut Random, operations: usize) -> HopDag {
     let mut d = Dag::default();
     let mut matrices = vec![d.read("X", 2000, 1000), d.read("Y", 2000, 1000)];
@@ -35,8 +35,14 @@ fn random_aggregates(random: &mut Random, operations: usize) -> HopDag {
             d.write(&format!("kept{number}"), result);
         }
     }
+    let column = d.read("y", 2000, 1);
     for number in 0..2 + random.below(3) {
         let recent = matrices[matrices.len() - 1 - random.below(matrices.len().min(4))];
+        if random.below(3) == 0 {
+            let sums = random_aggregate_of_rows(&mut d, random, recent, column);
+            d.write(&format!("sums{number}"), sums);
+            continue;
+        }
         let mut sum = d.sum(recent);
         if random.below(4) == 0 {
             // An aggregate that waits for another one.
@@ -46,6 +52,21 @@ fn random_aggregates(random: &mut Random, operations: usize) -> HopDag {
         d.write(&format!("sum{number}"), sum);
     }
     d.dag
+}
+
+/// An aggregate of a matrix by column, of its rows' extremes, or its product with a column over the rows.
+fn random_aggregate_of_rows(d: &mut Dag, random: &mut Random, cells: HopId, column: HopId) -> HopId {
+    match random.below(3) {
+        0 => d.op((AggOp::Sum, Direction::Col), &[cells]),
+        1 => {
+            let extremes = d.op((AggOp::Max, Direction::Row), &[cells]);
+            d.sum(extremes)
+        }
+        _ => {
+            let transposed = d.t(cells);
+            d.matmul(transposed, column)
+        }
+    }
 }
 
 /// An operator of an aggregate.
@@ -105,7 +126,7 @@ impl Start<'_> {
             let ids = |candidate: &Candidate| candidate.reads.iter().map(|read| partition.members[read]).collect();
             for (position, &id) in partition.members.iter().enumerate() {
                 let found = groups.candidates(position, ENOUGH).list;
-                if is_full_aggregate(self.context, id) {
+                if is_aggregate(self.context, id) {
                     let form = |candidate: &Candidate| {
                         let operator = &candidate.operators[0];
                         let form = Group::of(self.context, &self.model, operator, candidate.seconds);
@@ -125,7 +146,7 @@ impl Start<'_> {
             aggregates.push(vec![Choice { reads: BTreeSet::new(), alone, form }]);
         }
         let known: BTreeSet<HopId> = required.clone();
-        required.retain(|id| !is_full_aggregate(self.context, *id));
+        required.retain(|id| !is_aggregate(self.context, *id));
         let free: Vec<HopId> = prices.keys().copied().filter(|id| !required.contains(id)).collect();
         let ways = set_partitions(aggregates.len());
         let choices: usize = aggregates.iter().map(Vec::len).product();
