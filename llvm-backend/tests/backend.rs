@@ -62,6 +62,35 @@ fn inlined_code_calls_only_what_has_no_loop() {
     assert!(compiled.info.code_bytes > 100);
 }
 
+/// k-means: distances, which cluster is the nearest, and three outputs of these.
+#[test]
+fn outputs_of_one_pass_share_what_they_are_made_of() {
+    let clusters = "cplan row multi_agg sparse_safe=false {
+  in0 = matrix
+  in1 = matrix
+  in2 = matrix
+  %0 = main
+  %1 = vect_mat_mult %0, in1
+  %2 = side_vector in2
+  %3 = plus %1, %2
+  %4 = row_agg.min %3
+  %5 = le %3, %4
+  %6 = row_agg.sum %5
+  %7 = div %5, %6
+  out %4 agg=sum
+  out %7 agg=sum
+  out %0 left=%7
+}";
+    let ir = with_prims(PrimMode::Shared).compile(&plan(clusters)).unwrap().info.llvm_ir.unwrap();
+    let dense = ir.split("define void @").find(|function| function.starts_with("genexec_dense")).unwrap();
+    let calls: Vec<&str> = dense
+        .match_indices("call void @")
+        .filter_map(|(at, call)| dense[at + call.len()..].split('(').next())
+        .collect();
+    let steps = ["vect_mat_mult", "vect_plus_vv", "row_min", "vect_le_vs", "row_sum", "vect_div_vs"];
+    assert_eq!(calls, [&steps[..], &["full_sum", "col_sum", "outer_mult_add"]].concat());
+}
+
 #[test]
 fn auto_shares_what_fuses_nothing() {
     let auto = with_prims(PrimMode::Auto);

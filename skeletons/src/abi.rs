@@ -50,6 +50,9 @@
 //! | Outer `right_mm` | accumulates into row `r` at `r * row_stride`, length of the rank |
 //! | Outer `left_mm` | accumulates into row `columns[p]` at `columns[p] * row_stride`, length of the rank |
 //!
+//! Each output of a Row `multi_agg` plan is treated as that of the variant which it is by itself
+//! ([`fuseline_ir::cplan::CPlan::output_variant`]), and has a row stride of its own.
+//!
 //! Skeletons set accumulators to the neutral element before the first unit, and own everything that happens between
 //! units.
 

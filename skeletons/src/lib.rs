@@ -94,9 +94,10 @@ impl Counters {
 /// Runs a fused operator. `inputs` are the plan's matrices and `scalars` its scalars, both in the order of input ids.
 ///
 /// The result has the shape that the plan's variant says ([`fuseline_ir::cplan`]): 1 x 1 for full aggregates, k x 1 for
-/// those of a multi-aggregate. Plans that keep the zeros, or the empty rows, of a sparse main input give sparse results
-/// where these are sparse enough; other results are dense. Aggregates of no cells are the neutral element: 0, 1 for the
-/// product, +Inf for the minimum, -Inf for the maximum.
+/// those of a multi-aggregate; a multi-aggregate over rows gives one column of the cells of all its outputs, each by row.
+/// Plans that keep the zeros, or the empty rows, of a sparse main input give sparse results where these are sparse enough;
+/// other results are dense. Aggregates of no cells are the neutral element: 0, 1 for the product, +Inf for the minimum,
+/// -Inf for the maximum.
 ///
 /// A plan that is marked sparse-safe promises that the value of its output nodes is zero wherever the main input is
 /// (Row: wherever its row is all zeros), or that nothing is accumulated from there. Zeros of a sparse main input (Row: rows

@@ -90,11 +90,30 @@ where
     true
 }
 
+/// Fills a gapless tile with one row for all: what is there is doubled, so that hardly any store is as short as the row.
+#[inline(always)]
+unsafe fn repeat_row(rows: usize, len: usize, row: *const f64, out: *mut f64) {
+    let cells = rows * len;
+    let mut filled = len.min(cells);
+    // SAFETY: the caller's `row` has `len` cells, and its `out` `rows * len`.
+    unsafe {
+        std::ptr::copy_nonoverlapping(row, out, filled);
+        while filled < cells {
+            let next = filled.min(cells - filled);
+            std::ptr::copy_nonoverlapping(out, out.add(filled), next);
+            filled += next;
+        }
+    }
+}
+
 /// `out[r, i] = a[r, i]`.
 #[inline(always)]
 pub(crate) unsafe fn copy<V: Vector>(rows: usize, len: usize, a: Rows, out: *mut f64, out_row: usize) {
     // SAFETY: passed on to the caller.
     unsafe {
+        if out_row == len && a.row == 0 {
+            return repeat_row(rows, len, a.values, out);
+        }
         if out_row == len && write_narrow::<V, _>(rows, len, &Cells { rows: a, ahead: prefetch_distance(a.row) }, out) {
             return;
         }
