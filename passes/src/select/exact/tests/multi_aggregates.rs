@@ -220,7 +220,7 @@ fn model(seed: u64, random: &mut Random) -> CostModel {
 /// X11: a decision about everything at once is no worse than merging afterwards, and sometimes better; its bound holds.
 #[test]
 fn sharing_is_never_worse_than_greedy() {
-    let (mut better, mut proven, mut cases) = (0, 0, 0);
+    let (mut better, mut proven, mut over_rows, mut cases) = (0, 0, 0, 0);
     for seed in campaign(1_000) {
         let mut random = Random(seed);
         let operations = 2 + random.below(7);
@@ -234,12 +234,15 @@ fn sharing_is_never_worse_than_greedy() {
             let (greedy_price, price) = (price(&greedy), price(&exact));
             assert!(price <= greedy_price * (1.0 + ROUNDING), "{seed}: {price} > {greedy_price}\n{dag}");
             cases += 1;
+            let is_over_rows = |cover: &FusionCover| cover.template == TemplateType::Row && cover.roots.len() > 1;
+            over_rows += usize::from(exact.covers.iter().any(is_over_rows));
             better += usize::from(exact.seconds < greedy.seconds * (1.0 - ROUNDING));
             proven += usize::from(exact.is_optimal());
         });
     }
     println!("{better} of {cases} better than greedy, {proven} proven");
     assert!(better * 100 > cases, "only {better} were better");
+    assert!(over_rows * 100 > cases, "only {over_rows} had passes over rows");
     assert!(proven * 10 > cases * 8, "only {proven} were proven");
 }
 
