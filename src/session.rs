@@ -11,7 +11,7 @@ use fuseline_lang::{Argument, ParseOptions};
 use fuseline_matrix::MatrixBlock;
 use fuseline_passes::liveness::{assigned_variables, remove_dead_outputs};
 use fuseline_passes::program::simplify_program;
-use fuseline_passes::size::{SizeEnvironment, VariableFacts, propagate_sizes};
+use fuseline_passes::size::{SizeEnvironment, VariableFacts, propagate_dag, propagate_sizes};
 use fuseline_runtime::{
     CompileStage, CompiledBlocks, Engine, MetadataSizes, Observer, PlanCache, RuntimeValue, Statistics, Variables,
     compile_dag, run_program,
@@ -232,17 +232,18 @@ impl Session {
         self.run(&script, variables, &mut std::io::sink())
     }
 
-    /// Compiles one DAG for the sizes that it carries, without running it; `observer` gets every stage.
+    /// Compiles one DAG for the sizes of its variables, without running it; `observer` gets every stage.
     ///
     /// # Errors
     /// Sizes that do not fit, or a bug of the backend.
     pub fn compile_dag(&self, dag: &HopDag, observer: &mut Observer<'_>) -> Result<HopDag, Error> {
-        let facts = |hop: fuseline_ir::hop::HopId| VariableFacts {
-            size: dag[hop].size,
-            ..VariableFacts::of_type(dag[hop].data_type)
-        };
-        let environment: SizeEnvironment = dag.reads().map(|(hop, name)| (name, facts(hop))).collect();
-        let compiled = compile_dag(&self.engine, dag, &environment, &mut Statistics::default(), observer);
+        let mut sized = dag.clone();
+        propagate_dag(&mut sized, &SizeEnvironment::new())?;
+        self.compile_sized(&sized, observer)
+    }
+
+    fn compile_sized(&self, sized: &HopDag, observer: &mut Observer<'_>) -> Result<HopDag, Error> {
+        let compiled = compile_dag(&self.engine, sized, BTreeMap::new(), &mut Statistics::default(), observer);
         compiled.map(|compiled| compiled.dag).map_err(Error::Execution)
     }
 
@@ -264,7 +265,7 @@ impl Session {
             collect_dags(&function.body, &mut dags);
         }
         for (number, dag) in dags.into_iter().enumerate() {
-            self.compile_dag(dag, &mut |stage| observer(number, stage))?;
+            self.compile_sized(dag, &mut |stage| observer(number, stage))?;
         }
         Ok(())
     }

@@ -148,3 +148,53 @@ fn blocks_compile_again_only_for_other_sizes() {
     let counted = "s = 0\nfor (i in 1:4) { s = s + sum(matrix(2, rows=i, cols=3)) }\nprint(s)\n";
     assert_eq!(counts(counted).1, 3);
 }
+
+/// The next batch of a loop has the size of the one before: its values compile nothing again, and decide nothing in
+/// what was compiled.
+#[test]
+fn batches_compile_once_for_each_size() {
+    let counts = |text: &str| {
+        let text = format!("X = rand(rows=45, cols=6, min=-1, max=1, seed=1)\ns = 0.5\n{text}print(s)\n");
+        same(&text);
+        let (output, statistics) = run(&text, Mode::Gen, ProgramOptions::default());
+        let statistics = statistics.unwrap_or_else(|| panic!("{output}"));
+        (statistics.recompilations, statistics.block_cache_hits)
+    };
+    // Eleven batches of four rows, then one of a single row.
+    let batches = "from = 1\nwhile (from <= 45) { to = min(from + 3, 45)\n  B = X[from:to, ]\n\
+        \x20 s = s + sum(B * B) * from + sum(t(B)[2:3, ] + from)\n  from = to + 1 }\n";
+    let (again, _) = counts(batches);
+    assert_eq!(again, 1);
+    let rows = "for (i in 1:9) { B = X[(5 * i - 4):(5 * i), ]; s = s * 0.5 + sum(B ^ 3) }\n";
+    assert_eq!(counts(rows), (0, 8));
+    // Whole first, then parts, of which some have one size and begin elsewhere.
+    let parts = "for (i in 0:8) { a = 1 + 2 * i; b = 45 - (i > 0) * (18 - 2 * i)\n\
+        \x20 s = s * 0.5 + sum(X[a:b, ] * 2) + sum(X[a:b, 2:(2 + min(i, 4))]) }\n";
+    counts(parts);
+    let alternating = "for (i in 0:9) { a = 1 + (i %% 2); b = 45 - (i %% 2); s = s * 0.5 + sum(X[a:b, ] ^ 3) }\n";
+    assert_eq!(counts(alternating), (1, 8));
+    // Sequences that shift keep their length, and what is counted up in them is their values.
+    let shifting = "for (i in 1:9) { s = s * 0.5 + sum(seq(i, i + 9) * seq(i, i + 18, 2)) }\n";
+    assert_eq!(counts(shifting), (0, 8));
+    let backwards = "for (i in 1:9) { s = s * 0.5 + sum(rev(seq(i, 3 * i, i)) * X[i:(i + 2), 1]) + i }\n";
+    counts(backwards);
+    // A fill by a value that is a size as well, and one that is not.
+    let fills = "for (i in 1:9) { A = matrix(i, rows=3 + 0 * i, cols=2); s = s * 0.5 + sum(A * A + i) }\n";
+    assert_eq!(counts(fills), (0, 8));
+    // The sign of the zero that a sequence begins with.
+    let zeros = "for (i in 1:4) { z = 0.0 * (1 - 2 * (i %% 2)); s = s + sum(1 / seq(z, 1)[1, ]) * i\n\
+        \x20 print(s) }\ns = 0\n";
+    counts(zeros);
+}
+
+/// A range outside of its matrix is an error, though one of the same size was compiled.
+#[test]
+fn ranges_are_checked_for_every_value() {
+    for range in ["a:(a + 3), ", ", (a - 4):a"] {
+        let text = format!(
+            "X = rand(rows=9, cols=9, seed=1)\nfor (i in 1:9) {{ a = 4 + i\n  print(i + sum(X[{range}] * 2)) }}\n"
+        );
+        let output = same(&text);
+        assert!(output.contains("Error: ") && output.contains("[9x9]"), "{output}");
+    }
+}

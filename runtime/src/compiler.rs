@@ -1,9 +1,11 @@
 //! Compiles the DAG of a block for the sizes it meets, and remembers the result (dynamic recompilation, P016-P020).
 //!
 //! The original DAG is kept; every compilation starts from it. A block is compiled again when the types, dimensions or
-//! formats of its variables change, not when values do: constants stay scalar inputs of fused operators. Only where
-//! sizes depend on values (`matrix(0, n, 1)`, `X[a:b, ]`) does the compilation look at these.
+//! formats of its variables change, not when values do: constants stay scalar inputs of fused operators. Where sizes
+//! depend on values (`matrix(0, n, 1)`, `X[a:b, ]`), these go into the sizes of the DAG, and what is compiled is that
+//! sized DAG and nothing else.
 
+use crate::block_cache::{BlockCache, CompiledBlocks, Signature};
 use crate::engine::{Engine, Mode};
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::plan_cache::CacheAnswer;
@@ -11,23 +13,20 @@ use crate::program_executor::Origins;
 use crate::sketches::sketch_of;
 use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
+use fuseline_ir::SizeInfo;
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_ir::hop::{HopDag, OperatorId};
-use fuseline_ir::{DataType, SizeInfo, Value};
 use fuseline_passes::cost::Predictions;
 use fuseline_passes::fused::{self, fuse_by_hand, search_sorted};
 use fuseline_passes::joint::{Chosen, choose};
 use fuseline_passes::pipeline::{OptimizerOptions, Stage, Unsupported, realize};
 use fuseline_passes::rewrite::{RewriteReport, rewrite_with_report};
 use fuseline_passes::size::{SizeEnvironment, VariableFacts, propagate_dag, size_variables};
-use fuseline_passes::sketch::inputs_worth_a_sketch;
+use fuseline_passes::sketch::{InputSketches, inputs_worth_a_sketch};
 use fuseline_skeletons::{BackendError, CompiledCPlan};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Compilations of one block that are kept.
-const KEPT_PER_BLOCK: usize = 16;
 
 /// What compilation hands on, stage by stage.
 #[derive(Debug)]
@@ -53,36 +52,6 @@ pub struct CompiledDag {
     pub dag: HopDag,
     /// What the cost model expects of its operators.
     pub predictions: Predictions,
-}
-
-/// What a compilation depended on, per variable read.
-#[derive(Clone, Debug, PartialEq)]
-struct Signature(Vec<VariableSignature>);
-
-#[derive(Clone, Debug, PartialEq)]
-struct VariableSignature {
-    data_type: DataType,
-    dims: Option<(u64, u64)>,
-    /// For sparse matrices the magnitude of the number of non-zeros: a factor of two may change a plan.
-    nnz_magnitude: Option<u32>,
-    value: Option<Value>,
-}
-
-#[derive(Debug, Default)]
-struct BlockCache {
-    /// Scalars on whose values sizes within the block hang.
-    size_variables: BTreeSet<String>,
-    /// Whether it was compiled before.
-    is_compiled: bool,
-    compiled: Vec<(Signature, Arc<CompiledDag>)>,
-}
-
-/// The compiled blocks of a program, which may outlive a run of it: a prepared script compiles again only what meets
-/// other sizes.
-#[derive(Debug, Default)]
-pub struct CompiledBlocks {
-    /// By the address of the block's DAG: the program must neither change nor move between runs.
-    blocks: HashMap<usize, BlockCache>,
 }
 
 /// Compiles blocks of one run.
@@ -123,52 +92,28 @@ impl<'a> DagCompiler<'a> {
     ) -> Result<Arc<CompiledDag>, RuntimeError> {
         let key = std::ptr::from_ref(dag).addr();
         let block = self.blocks.entry(key).or_default();
-        let (signature, mut environment, sized) = loop {
-            let signature = signature(dag, variables, &block.size_variables);
-            if let Some((_, found)) = block.compiled.iter().find(|(known, _)| *known == signature) {
+        let (signature, sized) = loop {
+            let signature = Signature::of(dag, variables, block.size_variables());
+            if let Some(known) = block.with_signature(&signature) {
                 self.statistics.block_cache_hits += 1;
-                return Ok(Arc::clone(found));
+                return Ok(known);
             }
-            let environment = environment(dag, variables, origins, &block.size_variables);
-            let sized = sized(dag, &environment)?;
-            let unknown = size_variables(&sized);
-            let known = block.size_variables.len();
-            block.size_variables.extend(unknown);
-            if block.size_variables.len() == known {
-                break (signature, environment, sized);
+            let sized = sized(dag, &environment(dag, variables, origins, block.size_variables()))?;
+            if !block.add_size_variables(size_variables(&sized)) {
+                break (signature, sized);
             }
         };
-        for name in inputs_worth_a_sketch(&sized) {
-            if let Some(sketch) = variables.get(name).and_then(sketch_of) {
-                environment.set_sketch(name, sketch);
-            }
+        if let Some(known) = block.with_sizes(&signature, &sized) {
+            self.statistics.block_cache_hits += 1;
+            return Ok(known);
         }
-        let compiled = compile_dag(self.engine, dag, &environment, &mut self.statistics, self.observer)?;
+        let sketch = |name: &str| Some((name.to_owned(), Arc::new(variables.get(name).and_then(sketch_of)?)));
+        let sketches = inputs_worth_a_sketch(&sized).into_iter().filter_map(sketch).collect();
+        let compiled = compile_dag(self.engine, &sized, sketches, &mut self.statistics, self.observer)?;
         let compiled = Arc::new(compiled);
-        self.statistics.recompilations += u64::from(std::mem::replace(&mut block.is_compiled, true));
-        if block.compiled.len() >= KEPT_PER_BLOCK {
-            block.compiled.remove(0);
-        }
-        block.compiled.push((signature, Arc::clone(&compiled)));
+        self.statistics.recompilations += u64::from(block.keep(signature, sized, Arc::clone(&compiled)));
         Ok(compiled)
     }
-}
-
-/// What a compilation depends on: of scalars the values only of those that sizes hang on.
-fn signature(dag: &HopDag, variables: &Variables, size_variables: &BTreeSet<String>) -> Signature {
-    let of = |(name, value): (&str, &RuntimeValue)| VariableSignature {
-        data_type: value.data_type(),
-        dims: value.size().known_dims(),
-        nnz_magnitude: match value {
-            RuntimeValue::Matrix(block) if block.is_sparse() => Some(block.nnz().checked_ilog2().unwrap_or(0)),
-            _ => None,
-        },
-        value: match value {
-            RuntimeValue::Scalar(scalar) if size_variables.contains(name) => Some(scalar.clone()),
-            _ => None,
-        },
-    };
-    Signature(dag.reads().filter_map(|(_, name)| Some((name, variables.get(name)?))).map(of).collect())
 }
 
 /// The size of a value; where its format is dense it counts as having no zeros.
@@ -204,25 +149,25 @@ fn sized(dag: &HopDag, environment: &SizeEnvironment) -> Result<HopDag, RuntimeE
     Ok(sized)
 }
 
-/// Compiles one DAG: sizes and rewrites, in the Gen modes together with fusion.
+/// Compiles one DAG with sizes: rewrites, in the Gen modes together with fusion, for sparse variables of which these
+/// sketches are at hand.
 ///
 /// # Errors
-/// Shapes or types that do not fit, or a bug of the backend.
+/// A bug of the backend.
 pub fn compile_dag(
     engine: &Engine,
-    dag: &HopDag,
-    environment: &SizeEnvironment,
+    sized: &HopDag,
+    sketches: InputSketches,
     statistics: &mut Statistics,
     observer: &mut Observer<'_>,
 ) -> Result<CompiledDag, RuntimeError> {
     let start = Instant::now();
     let codegen_before = statistics.codegen_seconds;
-    let sized = sized(dag, environment)?;
-    observer(CompileStage::Sized(&sized));
+    observer(CompileStage::Sized(sized));
     let rewrites = &engine.options.rewrites;
     let result = match engine.options.policy() {
         None => {
-            let (rewritten, report) = rewrite_with_report(&sized, rewrites);
+            let (rewritten, report) = rewrite_with_report(sized, rewrites);
             observer(CompileStage::Rewritten(&rewritten, &report));
             let options = &engine.options.optimizer;
             if engine.options.mode == Mode::Fused {
@@ -233,12 +178,8 @@ pub fn compile_dag(
             }
         }
         Some(policy) => {
-            let options = OptimizerOptions {
-                policy,
-                sketches: environment.sketches().clone(),
-                ..engine.options.optimizer.clone()
-            };
-            let chosen = choose(&search_sorted(&sized), rewrites, &options);
+            let options = OptimizerOptions { policy, sketches, ..engine.options.optimizer.clone() };
+            let chosen = choose(&search_sorted(sized), rewrites, &options);
             observer(CompileStage::Rewritten(&chosen.dag, &chosen.report));
             fuse(engine, &chosen, &options, statistics, observer)?
         }

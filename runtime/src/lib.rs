@@ -3,6 +3,7 @@
 //! cache between them.
 #![forbid(unsafe_code)]
 
+mod block_cache;
 mod code_folder;
 mod compiler;
 mod dag_executor;
@@ -19,8 +20,9 @@ mod statistics;
 mod transform;
 mod value;
 
+pub use block_cache::CompiledBlocks;
 pub use code_folder::{CodeFolder, CodeFolderError};
-pub use compiler::{CompileStage, CompiledBlocks, CompiledDag, Observer, compile_dag};
+pub use compiler::{CompileStage, CompiledDag, Observer, compile_dag};
 pub use engine::{Engine, EngineOptions, Mode};
 pub use error::{CallSite, ErrorContext, ListError, RuntimeError, RuntimeErrorKind};
 pub use files::MetadataSizes;

@@ -1,6 +1,7 @@
 //! Walks the statement blocks of a program.
 
-use crate::compiler::{CompiledBlocks, DagCompiler, Observer};
+use crate::block_cache::CompiledBlocks;
+use crate::compiler::{DagCompiler, Observer};
 use crate::dag_executor;
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};

@@ -5,6 +5,7 @@
 use super::cost::Shape;
 use super::fold::fold;
 use super::operator::Operator;
+use crate::size::size_inputs;
 use egg::{Analysis, DidMerge, FromOp, Id, Language};
 use fuseline_ir::hop::{DataGenOp, Hop, HopDag, HopId, HopOp, Inputs, ShapeOp, Span, infer};
 use fuseline_ir::ops::UnaryOp;
@@ -115,10 +116,17 @@ impl Facts {
 pub(super) struct FactsAnalysis {
     /// The facts of the operator that is being added, where the input DAG gives them.
     given: Option<Facts>,
+    /// How much ranges between scalars cover, whose values decide no more than that.
+    extents: Vec<(SmallVec<[Id; 3]>, u64)>,
 }
 
 /// Adds an operator of the input with the facts that the input gives.
 pub(super) fn add_given(egraph: &mut EGraph, node: Node, facts: Facts) -> Id {
+    for (range, extent) in ranges(&node).zip([facts.size.rows, facts.size.cols]) {
+        let is_open = of_range(&node, range).any(|bound| egraph[bound].data.constant.is_none());
+        let known = extent.filter(|_| is_open).map(|extent| (of_range(&node, range).collect(), extent));
+        egraph.analysis.extents.extend(known);
+    }
     egraph.analysis.given = Some(facts);
     let id = egraph.add(node);
     egraph.analysis.given = None;
@@ -193,7 +201,14 @@ fn infer_facts(egraph: &EGraph, node: &Node) -> Facts {
         // Only the input knows the types and sizes of these.
         return Facts::UNKNOWN;
     }
-    let (scratch, inputs) = input_dag(egraph, node);
+    let (mut scratch, mut inputs) = input_dag(egraph, node);
+    for range in ranges(node) {
+        if let Some(extent) = extent(egraph, node, range) {
+            // Any range of this length has the same size.
+            let stand_in = [1, extent, 1].map(|bound| scratch.literal(Value::I64(bound)));
+            range.iter().zip(stand_in).for_each(|(&position, bound)| inputs[position] = bound);
+        }
+    }
     let Ok((data_type, size)) = infer::output(&scratch, op, &inputs) else { return Facts::UNKNOWN };
     let constants: Option<Vec<&Value>> = node.inputs.iter().map(|&id| egraph[id].data.constant.as_ref()).collect();
     let constant = constants.filter(|inputs| !inputs.is_empty()).and_then(|inputs| fold(op, data_type, &inputs));
@@ -222,6 +237,24 @@ fn count(egraph: &EGraph, node: &Node) -> Option<i64> {
         ShapeOp::Length => facts.size.cells(),
     };
     count.and_then(|count| i64::try_from(count).ok())
+}
+
+/// The positions of inputs of which several together decide a dimension, rows first.
+fn ranges(node: &Node) -> impl Iterator<Item = &'static [usize]> {
+    size_inputs(node.operator.op()).iter().copied().filter(|inputs| inputs.len() > 1)
+}
+
+fn of_range(node: &Node, range: &'static [usize]) -> impl Iterator<Item = Id> {
+    range.iter().map(|&position| node.inputs[position])
+}
+
+/// How much a range covers, if the input DAG told.
+fn extent(egraph: &EGraph, node: &Node, range: &'static [usize]) -> Option<i64> {
+    let is_same = |known: &[Id]| {
+        known.len() == range.len() && of_range(node, range).zip(known).all(|(a, &b)| egraph.find(a) == egraph.find(b))
+    };
+    let (_, extent) = egraph.analysis.extents.iter().find(|(known, _)| is_same(known))?;
+    i64::try_from(*extent).ok()
 }
 
 /// A DAG of leaves that have the facts of the inputs of `node`, since inference asks about operators of a DAG.

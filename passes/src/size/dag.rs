@@ -1,9 +1,10 @@
 //! Size propagation within one DAG.
 //!
 //! `nrow`, `ncol` and `length` of known sizes become literals. Other scalars that are known (constants of earlier
-//! blocks, values at recompilation) become literals only where a size hangs on them, as in `matrix(0, rows=n, cols=1)`:
-//! elsewhere they stay inputs, or every iteration of a loop would compile its own operators. Constant propagation, which
-//! knows what the text of the program alone says, makes literals of all of them.
+//! blocks, values at recompilation) become literals only where a size says the same, as in `matrix(0, rows=n, cols=1)`:
+//! elsewhere they stay inputs, or every iteration of a loop would compile its own operators. Of a range as `X[a:b, ]`
+//! the values give the size alone. Constant propagation, which knows what the text of the program alone says, makes
+//! literals of all of them.
 
 use super::environment::{FileSizes, NoFiles, SizeEnvironment, VariableFacts};
 use super::error::ValidationError;
@@ -13,12 +14,13 @@ use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::infer::{self, ShapeError};
 use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, HopOutput, Inputs, ShapeOp};
 use fuseline_ir::types::{DataType, Value};
+use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
 /// Which scalars of known value become literals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Literals {
-    /// Those that sizes hang on.
+    /// Those that sizes tell.
     OfSizes,
     /// All of them.
     Everywhere,
@@ -157,35 +159,66 @@ impl Propagation<'_> {
             Some(Value::Str(path)) => self.files.size(path).unwrap_or(SizeInfo::UNKNOWN),
             _ => SizeInfo::UNKNOWN,
         };
-        let argument = |name: &str| {
-            let position = names.iter().position(|other| other == name)? + inputs.len() - names.len();
-            let value = self.constants[inputs[position]].as_ref()?.as_f64()?;
-            (value >= 0.0).then_some(value as u64)
-        };
-        let rows = argument("rows").or(of_file.rows);
-        let cols = argument("cols").or(of_file.cols);
-        let nnz = argument("nnz").or(of_file.nnz);
+        let input =
+            |name: &str| Some(inputs[names.iter().position(|other| other == name)? + inputs.len() - names.len()]);
+        let count = |value: f64| (value >= 0.0).then_some(value as u64);
+        let dimension = |name: &str| self.constants[input(name)?].as_ref().and_then(Value::as_f64).and_then(count);
+        let rows = dimension("rows").or(of_file.rows);
+        let cols = dimension("cols").or(of_file.cols);
+        let nnz = input("nnz").and_then(|nnz| self.result.literal_f64(nnz)).and_then(count).or(of_file.nnz);
         (DataType::Matrix, SizeInfo { rows, cols, nnz })
     }
 
-    /// Type and size by inference; where a dimension stays unknown, known scalars that decide it become literals.
+    /// Type and size by inference. Where a dimension stays unknown but the scalars that decide it have values, it comes
+    /// from these, and the scalars become literals if it is what they say and no more.
     fn infer(&mut self, op: &HopOp, inputs: &mut Inputs) -> Result<(DataType, SizeInfo), ShapeError> {
-        let mut shape = infer::output(&self.result, op, inputs)?;
-        for group in size_inputs(op) {
-            let is_known = |position: &usize| self.constants[inputs[*position]].is_some();
-            if shape.1.known_dims().is_some() || !group.iter().all(is_known) {
-                continue;
-            }
-            let mut replaced = inputs.clone();
-            for &position in *group {
-                replaced[position] = self.as_literal(inputs[position]);
-            }
-            let better = infer::output(&self.result, op, &replaced)?;
-            if known_dims(&better.1) > known_dims(&shape.1) {
-                (shape, *inputs) = (better, replaced);
+        let shape = infer::output(&self.result, op, inputs)?;
+        let is_known = |position: &usize| self.constants[inputs[*position]].is_some();
+        let open = size_inputs(op).iter().zip(dims(&shape.1));
+        let open = open.filter(|(group, dimension)| dimension.is_none() && group.iter().all(is_known));
+        let open: SmallVec<[&[usize]; 2]> = open.map(|(group, _)| *group).collect();
+        if open.is_empty() {
+            return Ok(shape);
+        }
+        let (scratch, evaluated) = self.evaluated(inputs, &open.concat());
+        let shape = infer::output(&scratch, op, &evaluated)?;
+        for (group, dimension) in size_inputs(op).iter().zip(dims(&shape.1)) {
+            if open.contains(group) && dimension.is_some_and(|dimension| self.tells_all(op, inputs, group, dimension)) {
+                group.iter().for_each(|&position| inputs[position] = self.as_literal(inputs[position]));
             }
         }
         Ok(shape)
+    }
+
+    /// Leaves like the inputs, with the values of those at these positions.
+    fn evaluated(&self, inputs: &[HopId], positions: &[usize]) -> (HopDag, Inputs) {
+        let mut scratch = HopDag::new();
+        let mut leaves = Inputs::new();
+        for (position, &input) in inputs.iter().enumerate() {
+            let is_same = |&earlier: &usize| {
+                inputs[earlier] == input && positions.contains(&earlier) == positions.contains(&position)
+            };
+            let leaf = (0..position).find(is_same).map(|earlier| leaves[earlier]).unwrap_or_else(|| {
+                let hop = &self.result[input];
+                let value = self.constants[input].clone().filter(|_| positions.contains(&position));
+                let op = value.map_or_else(|| hop.op.clone(), HopOp::Literal);
+                scratch.push(Hop { op, inputs: Inputs::new(), ..hop.clone() })
+            });
+            leaves.push(leaf);
+        }
+        (scratch, leaves)
+    }
+
+    /// Whether the extent of a dimension says all about the scalars that decide it: only one of them is no literal, or
+    /// they name the whole of a matrix. `X[i:(i + 9), ]` has one size for every `i`, and must not be compiled for each.
+    fn tells_all(&self, op: &HopOp, inputs: &[HopId], group: &[usize], extent: u64) -> bool {
+        let is_variable = |position: &&usize| self.result.literal_value(inputs[**position]).is_none();
+        let is_whole = || {
+            let [rows, cols] = dims(&self.result[inputs[0]].size);
+            let of_source = if group == ROWS_OF_RANGE { rows } else { cols };
+            *op == HopOp::Index && of_source == Some(extent)
+        };
+        group.iter().filter(is_variable).count() <= 1 || is_whole()
     }
 
     /// The literal of a scalar that is known.
@@ -204,13 +237,16 @@ impl Propagation<'_> {
     }
 }
 
-/// Groups of inputs that together decide a dimension of the output.
-fn size_inputs(op: &HopOp) -> &'static [&'static [usize]] {
+/// The inputs of [`HopOp::Index`] that decide the rows of its range.
+const ROWS_OF_RANGE: &[usize] = &[1, 2];
+
+/// The inputs that together decide the rows of the output, and those that decide its columns, where scalars do.
+pub(crate) fn size_inputs(op: &HopOp) -> &'static [&'static [usize]] {
     match op {
         HopOp::DataGen(DataGenOp::Matrix) => &[&[1], &[2]],
         HopOp::DataGen(DataGenOp::Rand) => &[&[0], &[1]],
         HopOp::DataGen(DataGenOp::Seq) => &[&[0, 1, 2]],
-        HopOp::Index => &[&[1, 2], &[3, 4]],
+        HopOp::Index => &[ROWS_OF_RANGE, &[3, 4]],
         _ => &[],
     }
 }
@@ -235,8 +271,8 @@ pub fn size_variables(dag: &HopDag) -> BTreeSet<String> {
     names
 }
 
-fn known_dims(size: &SizeInfo) -> usize {
-    usize::from(size.rows.is_some()) + usize::from(size.cols.is_some())
+fn dims(size: &SizeInfo) -> [Option<u64>; 2] {
+    [size.rows, size.cols]
 }
 
 fn shape_fact(op: ShapeOp, size: &SizeInfo) -> Option<i64> {

@@ -1,11 +1,9 @@
 //! What is known of variables at one point of a program.
 
-use crate::sketch::{InputSketches, Sketch};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::Span;
 use fuseline_ir::types::{DataType, Value};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// What is known of the value of a variable.
 #[derive(Clone, Debug)]
@@ -81,8 +79,6 @@ impl PartialEq for VariableFacts {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SizeEnvironment {
     variables: BTreeMap<String, VariableFacts>,
-    /// How the non-zeros of sparse variables are spread, where they are at hand.
-    sketches: InputSketches,
     /// Whether the program ended before this point.
     is_unreachable: bool,
 }
@@ -101,16 +97,6 @@ impl SizeEnvironment {
     /// Sets what is known of a variable.
     pub fn set(&mut self, name: &str, facts: VariableFacts) {
         self.variables.insert(name.to_owned(), facts);
-    }
-
-    /// Says how the non-zeros of a sparse variable are spread.
-    pub fn set_sketch(&mut self, name: &str, sketch: Sketch) {
-        self.sketches.insert(name.to_owned(), Arc::new(sketch));
-    }
-
-    /// The sketches of sparse variables.
-    pub fn sketches(&self) -> &InputSketches {
-        &self.sketches
     }
 
     /// Every variable with its facts, by name.

@@ -8,6 +8,7 @@ mod program;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use dag::size_inputs;
 pub use dag::{explain_sizes, propagate_dag, size_variables};
 pub use environment::{FileSizes, NoFiles, SizeEnvironment, VariableFacts};
 pub use error::{InputOrigin, ValidationError};

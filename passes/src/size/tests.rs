@@ -113,6 +113,69 @@ fn known_scalars_become_literals_only_where_a_size_hangs_on_them() {
 }
 
 #[test]
+fn of_ranges_the_values_give_the_size_alone() {
+    // A = X[from:to, ]; B = seq(from, to); C = X[, 1:to]
+    let mut dag = HopDag::new();
+    let x = unknown_matrix(&mut dag, "X");
+    let (from, to, one) = (dag.read_scalar("from"), dag.read_scalar("to"), dag.literal(Value::I64(1)));
+    let [rows, cols] = [ShapeOp::Nrow, ShapeOp::Ncol].map(|shape| add(&mut dag, HopOp::Shape(shape), &[x]));
+    let a = add(&mut dag, HopOp::Index, &[x, from, to, one, cols]);
+    let b = add(&mut dag, HopOp::DataGen(DataGenOp::Seq), &[from, to, one]);
+    let c = add(&mut dag, HopOp::Index, &[x, one, rows, one, to]);
+    for (name, hop) in [("A", a), ("B", b), ("C", c)] {
+        dag.write(name, hop);
+    }
+    let sized = |first: i64, last: i64| {
+        let scalar = |value| VariableFacts::scalar(Value::I64(value));
+        let environment = [("X", matrix(20, 12)), ("from", scalar(first)), ("to", scalar(last))].into_iter().collect();
+        let mut sized = dag.clone();
+        propagate_dag(&mut sized, &environment).map(|()| sized)
+    };
+    let sizes = |dag: &HopDag| dag.outputs.iter().map(|output| dag[output.hop].size.to_string()).collect::<Vec<_>>();
+    let bounds = |dag: &HopDag, output: usize, positions: [usize; 2]| {
+        positions.map(|position| dag.literal_f64(dag[dag.outputs[output].hop].inputs[position]))
+    };
+    let middle = sized(3, 9).expect("within X");
+    assert_eq!(sizes(&middle), ["[7x12]", "[7x1]", "[20x9]"]);
+    assert_eq!([bounds(&middle, 0, [1, 2]), bounds(&middle, 1, [0, 1])], [[None; 2]; 2]);
+    // Where all but one are known without values, the size tells the last.
+    assert_eq!(bounds(&middle, 2, [3, 4]), [Some(1.0), Some(9.0)]);
+    // No operator holds a value that nothing uses.
+    assert_eq!(middle.to_string(), sized(3, 9).expect("within X").to_string());
+    assert!(!middle.to_string().contains("literal 3"), "{middle}");
+    // What covers all of X says so.
+    let mut whole = HopDag::new();
+    let x = unknown_matrix(&mut whole, "X");
+    let bounds = ["a", "b", "c", "d"].map(|name| whole.read_scalar(name));
+    let range = add(&mut whole, HopOp::Index, &[&[x], &bounds[..]].concat());
+    whole.write("A", range);
+    let values = [("a", 1), ("b", 20), ("c", 1), ("d", 11)];
+    let scalars = values.map(|(name, value)| (name, VariableFacts::scalar(Value::I64(value))));
+    propagate_dag(&mut whole, &scalars.into_iter().chain([("X", matrix(20, 12))]).collect()).expect("within X");
+    let literals = whole[whole.outputs[0].hop].inputs[1..].iter().map(|&bound| whole.literal_f64(bound));
+    assert_eq!(literals.collect::<Vec<_>>(), [Some(1.0), Some(20.0), None, None]);
+    // The values decide whether a range exists.
+    assert!(sized(15, 21).expect_err("X has 20 rows").to_string().contains("[15:21, 1:12] lies outside"));
+    assert!(sized(0, 6).is_err());
+}
+
+#[test]
+fn non_zeros_hang_on_no_value() {
+    // matrix(n, rows=n, cols=2) and read(path, nnz=n): other values of the same size have other cells.
+    let mut dag = HopDag::new();
+    let (n, two, path) = (dag.read_scalar("n"), dag.literal(Value::I64(2)), dag.literal(Value::Str("f".into())));
+    let filled = add(&mut dag, HopOp::DataGen(DataGenOp::Matrix), &[n, n, two]);
+    let names = vec!["rows".to_owned(), "nnz".to_owned()];
+    let read = add(&mut dag, HopOp::Parameterized { function: Builtin::Read, names }, &[path, n, n]);
+    dag.write("A", filled);
+    dag.write("B", read);
+    propagate_dag(&mut dag, &[("n", VariableFacts::scalar(Value::I64(3)))].into_iter().collect()).expect("fits");
+    let size = |output: usize| dag[dag.outputs[output].hop].size;
+    assert_eq!(size(0), SizeInfo::dims(3, 2));
+    assert_eq!(size(1), SizeInfo { rows: Some(3), cols: None, nnz: None });
+}
+
+#[test]
 fn errors_say_where_and_what() {
     let mut dag = HopDag::new();
     let (x, y) = (unknown_matrix(&mut dag, "X"), unknown_matrix(&mut dag, "Y"));

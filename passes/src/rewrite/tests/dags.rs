@@ -3,14 +3,14 @@
 use super::super::{RewriteOptions, explain_rewrites, rewrite, rewrite_with_report, simplify};
 use super::rules::Random;
 use fuseline_ir::SizeInfo;
-use fuseline_ir::hop::{DataGenOp, Function, HopDag, HopId, HopOp, NaryOp, ReorgOp, Span};
+use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp, Span};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
-use fuseline_ir::types::Value;
+use fuseline_ir::types::{DataType, Value};
 use std::time::Instant;
 
 /// One line per operator: `%2 b(*) %0 %1`.
 fn lines(dag: &HopDag) -> Vec<String> {
-    let line = |(id, hop): (HopId, &fuseline_ir::hop::Hop)| {
+    let line = |(id, hop): (HopId, &Hop)| {
         let inputs: String = hop.inputs.iter().map(|input| format!(" {input}")).collect();
         format!("{id} {}{inputs}", hop.op.label())
     };
@@ -154,6 +154,23 @@ fn types_and_shapes_guard_the_rules() {
     let scaled = add(&mut dag, BinaryOp::Mult, &[single, column]);
     dag.write("q", scaled);
     assert_eq!(lines(&rewrite(&dag, &RewriteOptions::default())), lines(&dag));
+}
+
+#[test]
+fn ranges_between_variables_keep_their_extents() {
+    // exp(X)[a:b, c:d], with the size that the values of the bounds gave.
+    let mut dag = HopDag::new();
+    let x = dag.read_matrix("X", SizeInfo::dims(1000, 100));
+    let bounds = ["a", "b", "c", "d"].map(|name| dag.read_scalar(name));
+    let exp = add(&mut dag, UnaryOp::Exp, &[x]);
+    let inputs = [&[exp], &bounds[..]].concat().into();
+    let size = SizeInfo::dims(10, 7);
+    let range = dag.push(Hop { op: HopOp::Index, inputs, data_type: DataType::Matrix, size, span: None });
+    dag.write("r", range);
+    let rewritten = rewrite(&dag, &RewriteOptions::default());
+    let range = rewritten.hops.values().find(|hop| hop.op == HopOp::Index).expect("the range stays");
+    assert_eq!(rewritten[range.inputs[0]].op, HopOp::Read("X".into()), "{rewritten}");
+    assert_eq!(range.size, size);
 }
 
 fn print(dag: &mut HopDag, value: HopId) -> HopId {

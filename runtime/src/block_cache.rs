@@ -1,0 +1,137 @@
+//! The compilations of a program's blocks, by what they are for.
+//!
+//! A compilation is for one DAG with sizes: types and dimensions of all operators, and the literals that sizes tell. So a
+//! block whose variables have other values but whose DAG gets the same sizes (the next batch of a loop) is found, and no
+//! decision can hang on a value that the comparison does not see. Of numbers of non-zeros only the magnitude counts, and
+//! only that of sparse variables: a factor of two may change a plan.
+
+use crate::compiler::CompiledDag;
+use crate::value::{RuntimeValue, Variables};
+use fuseline_ir::hop::{Hop, HopDag, HopOp};
+use fuseline_ir::{DataType, Value};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// Compilations of one block that are kept.
+const KEPT_PER_BLOCK: usize = 16;
+
+/// The compiled blocks of a program, which may outlive a run of it: a prepared script compiles again only what meets
+/// other sizes.
+#[derive(Debug, Default)]
+pub struct CompiledBlocks {
+    /// By the address of the block's DAG: the program must neither change nor move between runs.
+    pub(crate) blocks: HashMap<usize, BlockCache>,
+}
+
+/// The compilations of one block.
+#[derive(Debug, Default)]
+pub(crate) struct BlockCache {
+    /// Scalars on whose values sizes within the block hang.
+    size_variables: BTreeSet<String>,
+    /// Whether it was compiled before.
+    is_compiled: bool,
+    kept: Vec<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    /// What it was last found for: the same again needs no sizes of operators.
+    signature: Signature,
+    sized: HopDag,
+    compiled: Arc<CompiledDag>,
+}
+
+/// What sizes follow from: what is known of the variables that a block reads.
+#[derive(Clone, Debug)]
+pub(crate) struct Signature {
+    variables: Vec<VariableSignature>,
+    /// The values of the scalars on which sizes within the block hang.
+    values: Vec<Value>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct VariableSignature {
+    data_type: DataType,
+    dims: Option<(u64, u64)>,
+    /// Of sparse matrices.
+    nnz_magnitude: Option<u32>,
+}
+
+impl BlockCache {
+    pub(crate) fn size_variables(&self) -> &BTreeSet<String> {
+        &self.size_variables
+    }
+
+    /// Adds scalars on whose values sizes hang; whether any was not known to.
+    pub(crate) fn add_size_variables(&mut self, names: BTreeSet<String>) -> bool {
+        let known = self.size_variables.len();
+        self.size_variables.extend(names);
+        self.size_variables.len() > known
+    }
+
+    /// The compilation that was last found for this signature.
+    pub(crate) fn with_signature(&self, signature: &Signature) -> Option<Arc<CompiledDag>> {
+        self.kept.iter().find(|kept| kept.signature.is_same(signature)).map(|kept| Arc::clone(&kept.compiled))
+    }
+
+    /// The compilation for this DAG with sizes.
+    pub(crate) fn with_sizes(&mut self, signature: &Signature, sized: &HopDag) -> Option<Arc<CompiledDag>> {
+        let kept = self.kept.iter_mut().find(|kept| {
+            kept.signature.variables == signature.variables && differ_in_non_zeros_alone(&kept.sized, sized)
+        })?;
+        kept.signature = signature.clone();
+        Some(Arc::clone(&kept.compiled))
+    }
+
+    /// Keeps a compilation, in the place of the oldest where there are many; whether the block was compiled before.
+    pub(crate) fn keep(&mut self, signature: Signature, sized: HopDag, compiled: Arc<CompiledDag>) -> bool {
+        if self.kept.len() >= KEPT_PER_BLOCK {
+            self.kept.remove(0);
+        }
+        self.kept.push(Kept { signature, sized, compiled });
+        std::mem::replace(&mut self.is_compiled, true)
+    }
+}
+
+/// Whether two DAGs of one block with sizes are the same but for numbers of non-zeros.
+fn differ_in_non_zeros_alone(one: &HopDag, other: &HopDag) -> bool {
+    let same_op = |one: &HopOp, other: &HopOp| match (one, other) {
+        (HopOp::Literal(one), HopOp::Literal(other)) => one.same_bits(other),
+        _ => one == other,
+    };
+    let same = |(one, other): (&Hop, &Hop)| {
+        same_op(&one.op, &other.op)
+            && one.inputs == other.inputs
+            && one.data_type == other.data_type
+            && one.size.without_nnz() == other.size.without_nnz()
+    };
+    one.hops.len() == other.hops.len() && one.hops.values().zip(other.hops.values()).all(same)
+}
+
+impl Signature {
+    /// That of a block, of whose scalars only those are looked at on whose values sizes hang.
+    pub(crate) fn of(dag: &HopDag, variables: &Variables, size_variables: &BTreeSet<String>) -> Self {
+        let of = |value: &RuntimeValue| VariableSignature {
+            data_type: value.data_type(),
+            dims: value.size().known_dims(),
+            nnz_magnitude: match value {
+                RuntimeValue::Matrix(block) if block.is_sparse() => Some(block.nnz().checked_ilog2().unwrap_or(0)),
+                _ => None,
+            },
+        };
+        let value = |name: &String| match variables.get(name) {
+            Some(RuntimeValue::Scalar(scalar)) => Some(scalar.clone()),
+            _ => None,
+        };
+        Signature {
+            variables: dag.reads().filter_map(|(_, name)| variables.get(name)).map(of).collect(),
+            values: size_variables.iter().filter_map(value).collect(),
+        }
+    }
+
+    /// Whether the same sizes follow. Values count by their bits: a range may start at -0.
+    fn is_same(&self, other: &Signature) -> bool {
+        let same_values = || self.values.iter().zip(&other.values).all(|(one, other)| one.same_bits(other));
+        self.variables == other.variables && self.values.len() == other.values.len() && same_values()
+    }
+}
