@@ -209,8 +209,9 @@ impl Propagation<'_> {
         (scratch, leaves)
     }
 
-    /// Whether the extent of a dimension says all about the scalars that decide it: only one of them is no literal, or
-    /// they name the whole of a matrix. `X[i:(i + 9), ]` has one size for every `i`, and must not be compiled for each.
+    /// Whether the extent of a dimension says all about the scalars that decide it: of the bounds only one is no literal,
+    /// or they name the whole of a matrix. `X[i:(i + 9), ]` has one size for every `i`, and must not be compiled for
+    /// each. The increment of a sequence mostly follows from its bounds.
     fn tells_all(&self, op: &HopOp, inputs: &[HopId], group: &[usize], extent: u64) -> bool {
         let is_variable = |position: &&usize| self.result.literal_value(inputs[**position]).is_none();
         let is_whole = || {
@@ -218,7 +219,7 @@ impl Propagation<'_> {
             let of_source = if group == ROWS_OF_RANGE { rows } else { cols };
             *op == HopOp::Index && of_source == Some(extent)
         };
-        group.iter().filter(is_variable).count() <= 1 || is_whole()
+        group.iter().take(2).filter(is_variable).count() <= 1 || is_whole()
     }
 
     /// The literal of a scalar that is known.

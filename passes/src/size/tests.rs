@@ -3,7 +3,7 @@
 use super::*;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{DataGenOp, Function as Builtin, HopDag, HopId, HopOp, ReorgOp, ShapeOp, Span};
-use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
+use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use fuseline_ir::program::{Call, Function, Parameter, Predicate, Program, StatementBlock};
 use fuseline_ir::types::{DataType, Value};
 
@@ -114,7 +114,7 @@ fn known_scalars_become_literals_only_where_a_size_hangs_on_them() {
 
 #[test]
 fn of_ranges_the_values_give_the_size_alone() {
-    // A = X[from:to, ]; B = seq(from, to); C = X[, 1:to]
+    // A = X[from:to, ]; B = seq(from, to); C = X[, 1:to]; D = seq(1, to), whose increment hangs on the sign
     let mut dag = HopDag::new();
     let x = unknown_matrix(&mut dag, "X");
     let (from, to, one) = (dag.read_scalar("from"), dag.read_scalar("to"), dag.literal(Value::I64(1)));
@@ -122,7 +122,10 @@ fn of_ranges_the_values_give_the_size_alone() {
     let a = add(&mut dag, HopOp::Index, &[x, from, to, one, cols]);
     let b = add(&mut dag, HopOp::DataGen(DataGenOp::Seq), &[from, to, one]);
     let c = add(&mut dag, HopOp::Index, &[x, one, rows, one, to]);
-    for (name, hop) in [("A", a), ("B", b), ("C", c)] {
+    let (down, is_down) = (dag.literal(Value::I64(-1)), add(&mut dag, BinaryOp::Greater, &[one, to]));
+    let increment = add(&mut dag, TernaryOp::IfElse, &[is_down, down, one]);
+    let d = add(&mut dag, HopOp::DataGen(DataGenOp::Seq), &[one, to, increment]);
+    for (name, hop) in [("A", a), ("B", b), ("C", c), ("D", d)] {
         dag.write(name, hop);
     }
     let sized = |first: i64, last: i64| {
@@ -136,10 +139,11 @@ fn of_ranges_the_values_give_the_size_alone() {
         positions.map(|position| dag.literal_f64(dag[dag.outputs[output].hop].inputs[position]))
     };
     let middle = sized(3, 9).expect("within X");
-    assert_eq!(sizes(&middle), ["[7x12]", "[7x1]", "[20x9]"]);
+    assert_eq!(sizes(&middle), ["[7x12]", "[7x1]", "[20x9]", "[9x1]"]);
     assert_eq!([bounds(&middle, 0, [1, 2]), bounds(&middle, 1, [0, 1])], [[None; 2]; 2]);
     // Where all but one are known without values, the size tells the last.
     assert_eq!(bounds(&middle, 2, [3, 4]), [Some(1.0), Some(9.0)]);
+    assert_eq!(bounds(&middle, 3, [1, 2]), [Some(9.0), Some(1.0)]);
     // No operator holds a value that nothing uses.
     assert_eq!(middle.to_string(), sized(3, 9).expect("within X").to_string());
     assert!(!middle.to_string().contains("literal 3"), "{middle}");
