@@ -22,6 +22,8 @@ const TINY_FUSED: &str = "s = sum(X * X * (X + i))";
 /// A product of a tiny matrix.
 const TINY_BASIC: &str = "Y = X * i";
 const BY_ROWS: &str = "spoof(row)";
+/// Operators of one thread between those that threads share.
+const OTHERS: usize = 10;
 /// How often each operator runs.
 const REPEATS: usize = 100;
 
@@ -49,17 +51,17 @@ impl Compiled {
     /// Seconds to start a run: what two products with a row of few values take besides their operations, at this many of
     /// them per second.
     pub(super) fn run_seconds(&self, products: f64) -> f64 {
-        ((self.short_row.median - (4 * SHORT) as f64 / products) / 2.0).max(0.0)
+        ((self.short_row.seconds() - (4 * SHORT) as f64 / products) / 2.0).max(0.0)
     }
 
     /// Seconds of a row of cells besides its operations, the sum among them.
     pub(super) fn cell_row_seconds(&self) -> f64 {
-        (self.cell_row.median - (3 * SHORT) as f64 / self.arithmetic.median).max(0.0)
+        (self.cell_row.seconds() - (3 * SHORT) as f64 / self.arithmetic.rate()).max(0.0)
     }
 
     /// Seconds to begin a row of a sparse matrix: what two products with a row of hardly any non-zero take.
     pub(super) fn sparse_row_seconds(&self, run: f64, non_zero: f64) -> f64 {
-        (self.sparse_row.median - 2.0 * run - non_zero).max(0.0)
+        (self.sparse_row.seconds() - 2.0 * run - non_zero).max(0.0)
     }
 }
 
@@ -88,7 +90,7 @@ impl CompiledRounds {
         // Of what follows operators that run again and again are the difference.
         let tiny = run(&gen_options, &tiny_script())?;
         let start = per_operator(&tiny, FUSED)?;
-        let [one_block, blocks] = [1, threads].map(|count| run(&gen_options, &block_script(count)));
+        let [one_block, blocks] = [1, threads].map(|count| run(&gen_options, &block_script(count, OTHERS)));
         let parallel = (per_operator(&blocks?, FUSED)? - per_operator(&one_block?, FUSED)?).max(0.0);
         self.parallel.push(parallel);
         let chain = run(&gen_options, &arithmetic_script())?;
@@ -162,10 +164,15 @@ fn after_others(operator: &str) -> String {
     )
 }
 
-/// A sum over so many blocks of cells.
-fn block_script(blocks: usize) -> String {
+/// A sum over so many blocks of cells, each time after others on tiny matrices that one thread does: meanwhile those that
+/// wait for work have gone to sleep, as they mostly have in scripts.
+fn block_script(blocks: usize, others: usize) -> String {
     let rows = BLOCK_CELLS * blocks / 64;
-    format!("X = rand(rows={rows}, cols=64, seed=1)\nfor (i in 1:{REPEATS}) {{\n  s = sum(X * (X + i))\n}}\n")
+    let others = "  Z = Z %*% Z\n".repeat(others);
+    format!(
+        "X = rand(rows={rows}, cols=64, seed=1)\nZ = rand(rows=4, cols=4, max=0.25, seed=2)\n\
+         for (i in 1:{REPEATS}) {{\n{others}  s = sum(X * (X + i))\n}}\n"
+    )
 }
 
 /// Two products with a matrix of short rows, in one pass over them.

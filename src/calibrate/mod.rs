@@ -43,6 +43,13 @@ pub struct Measurement {
     pub all_threads: Option<Sample>,
 }
 
+impl Measurement {
+    /// What counts of a sample: the quartile of the rounds in which the machine did little else.
+    fn undisturbed(&self, sample: Sample) -> f64 {
+        if self.unit.ends_with("/s") { sample.rate() } else { sample.seconds() }
+    }
+}
+
 /// What a calibration found.
 #[derive(Clone, Debug)]
 pub struct Calibration {
@@ -164,11 +171,13 @@ impl Results {
     }
 
     fn all_threads(&self, name: &str) -> f64 {
-        self.measured(name).all_threads.map_or(0.0, |sample| sample.median)
+        let measured = self.measured(name);
+        measured.all_threads.map_or(0.0, |sample| measured.undisturbed(sample))
     }
 
     fn one_thread(&self, name: &str) -> f64 {
-        self.measured(name).one_thread.map_or(0.0, |sample| sample.median)
+        let measured = self.measured(name);
+        measured.one_thread.map_or(0.0, |sample| measured.undisturbed(sample))
     }
 
     /// The machine for the cost model. Caches of a core serve one thread; no level counts as slower than a larger one,
@@ -201,7 +210,7 @@ impl Results {
             }),
             memory: levels[3],
             compute: ComputeRates {
-                arithmetic: compiled.arithmetic.median,
+                arithmetic: compiled.arithmetic.rate(),
                 division: per_thread("quotients"),
                 function: per_thread("functions"),
                 product: per_thread("products of rows"),
@@ -217,14 +226,14 @@ impl Results {
                 store: (shared_seconds("store of a non-zero") - non_zero).max(0.0),
             },
             start: StartCosts {
-                basic: compiled.start_basic.lower,
-                fused: compiled.start_fused.lower,
-                parallel: compiled.start_parallel.lower,
+                basic: compiled.start_basic.seconds(),
+                fused: compiled.start_fused.seconds(),
+                parallel: compiled.start_parallel.seconds(),
                 run,
                 row: compiled.cell_row_seconds(),
             },
             once: OneTimeCosts {
-                compile: compiled.compile.median,
+                compile: compiled.compile.seconds(),
                 // The write itself is priced by its bytes.
                 fresh_page: (self.all_threads("first write to a page") * 1e-6 - PAGE_BYTES / levels[3].write).max(0.0),
             },

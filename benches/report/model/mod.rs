@@ -17,10 +17,10 @@ use statistics::{Pair, quantile, rank_correlation};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Operators are repeated within a round until this many seconds have passed, or so many times.
-const LEAST_SECONDS: f64 = 1e-3;
-const MOST_REPEATS: usize = 20;
-/// Runs before those that are timed.
+/// The operators of a family take turns within a round until this many seconds have passed, or so many times.
+const LEAST_SECONDS: f64 = 10e-3;
+const MOST_TURNS: usize = 20;
+/// Turns before those that are timed.
 const WARMING: usize = 2;
 /// How many operators the table of the worst predictions lists.
 const WORST: usize = 25;
@@ -32,9 +32,12 @@ struct Script<'a> {
     text: &'static str,
     data: &'a Data,
     prepared: PreparedScript<'a>,
-    /// Seconds by the name of the operator.
-    measured: BTreeMap<String, Vec<f64>>,
+    /// By the name of the operator.
+    measured: BTreeMap<String, Rounds>,
 }
+
+/// The seconds of an operator by round and turn.
+type Rounds = Vec<Vec<f64>>;
 
 /// An operator with both times.
 struct Point {
@@ -80,13 +83,15 @@ fn measure(scale: Scale, rounds: usize) -> (Vec<Point>, Machine) {
     let sessions = Sessions::on(calibrator.session(), &Machine::default());
     let mut scripts = Vec::new();
     for (family, data) in families.iter().zip(&data) {
-        scripts.extend(family.expressions().map(|(mode, text)| Script::new(&sessions, family, data, mode, text)));
+        scripts
+            .push(family.expressions().map(|(mode, text)| Script::new(&sessions, family, data, mode, text)).collect());
     }
-    for round in 0..rounds {
+    for round in 0..2 * rounds {
         eprintln!("cost model, round {round}");
         calibrator.round().expect("this machine can be measured");
-        scripts.iter_mut().for_each(Script::round);
+        scripts.iter_mut().for_each(|family: &mut Vec<Script<'_>>| in_turn(family, round));
     }
+    let scripts: Vec<Script<'_>> = scripts.into_iter().flatten().collect();
     let machine = calibrator.finish().machine;
     let sessions = Sessions::on(calibrator.session(), &machine);
     (scripts.iter().flat_map(|script| script.points(&sessions)).collect(), machine)
@@ -126,24 +131,32 @@ fn run(script: &mut PreparedScript<'_>) -> Statistics {
 impl<'a> Script<'a> {
     /// Compiles a script and runs it once.
     fn new(sessions: &'a Sessions, family: &'a Family, data: &'a Data, mode: Mode, text: &'static str) -> Script<'a> {
-        let mut prepared = prepared(sessions.of(mode), &family.on, &family.script(text), data);
+        let mut prepared = prepared(sessions.of(mode), &family.on, &text, data);
         run(&mut prepared);
         Script { family, mode, text, data, prepared, measured: BTreeMap::new() }
     }
 
-    /// Runs the script until it has taken long enough; the first runs bring its matrices back to the caches.
-    fn round(&mut self) {
-        for _ in 0..WARMING {
-            run(&mut self.prepared);
+    /// Runs the script in a turn of a round and keeps what its operators took.
+    fn turn(&mut self, round: usize) {
+        for (name, hitter) in run(&mut self.prepared).heavy_hitters {
+            let rounds = self.measured.entry(name).or_default();
+            rounds.resize_with(round + 1, Vec::new);
+            rounds[round].push(hitter.seconds / hitter.count as f64);
         }
-        let start = Instant::now();
-        for _ in 0..MOST_REPEATS {
-            for (name, hitter) in run(&mut self.prepared).heavy_hitters {
-                self.measured.entry(name).or_default().push(hitter.seconds / hitter.count as f64);
-            }
-            if start.elapsed().as_secs_f64() > LEAST_SECONDS {
-                break;
-            }
+    }
+}
+
+/// Runs the scripts of a family one after the other until they have taken long enough; the first turns bring the matrices
+/// back to the caches.
+fn in_turn(scripts: &mut [Script<'_>], round: usize) {
+    for _ in 0..WARMING {
+        scripts.iter_mut().for_each(|script| _ = run(&mut script.prepared));
+    }
+    let start = Instant::now();
+    for _ in 0..MOST_TURNS {
+        scripts.iter_mut().for_each(|script| script.turn(round));
+        if start.elapsed().as_secs_f64() > LEAST_SECONDS {
+            break;
         }
     }
 }
@@ -152,7 +165,7 @@ impl Script<'_> {
     /// The priced operators, with what the cost model of these sessions' machine predicts.
     fn points(&self, sessions: &Sessions) -> Vec<Point> {
         let Script { family, mode, text, data, .. } = self;
-        let statistics = run(&mut prepared(sessions.of(*mode), &family.on, &family.script(text), data));
+        let statistics = run(&mut prepared(sessions.of(*mode), &family.on, &text, data));
         let priced = statistics.heavy_hitters.iter().filter(|(_, hitter)| hitter.predicted_seconds > 0.0);
         priced
             .map(|(operator, hitter)| Point {
@@ -162,11 +175,16 @@ impl Script<'_> {
                 on: family.on.clone(),
                 times: Pair {
                     predicted: hitter.predicted_seconds / hitter.predicted as f64,
-                    measured: quantile(self.measured[operator].iter().copied(), 0.5),
+                    measured: undisturbed(&self.measured[operator]),
                 },
             })
             .collect()
     }
+}
+
+/// The seconds of an operator in a turn, in the rounds in which the machine did little else: what calibration counts, too.
+fn undisturbed(rounds: &Rounds) -> f64 {
+    quantile(rounds.iter().map(|turns| quantile(turns.iter().copied(), 0.5)), 0.25)
 }
 
 /// The template of a fused operator with the format of its main input, or that it is a basic one.

@@ -1,8 +1,8 @@
 //! The paper's cost vector: the output, the computation and the distinct inputs of one operator, counted from sizes.
 
-use super::Operator;
 use super::sparsity::{bytes_of, cells, driver_sparsity, iteration_space, sparse_driver, sparsity};
 use super::work::{Work, basic_class, cell_flops, cell_runs, flops, fused_class, goes_by_rows, runs};
+use super::{BLOCK_CELLS, Operator};
 use crate::machine::OperationClass;
 use crate::template::{Context, untransposed};
 use fuseline_ir::SizeInfo;
@@ -26,8 +26,11 @@ const ROW_FLOPS: f64 = 128.0;
 /// Finding the part of a row that lies in a range takes as long as beginning so many rows.
 const PART_ROWS: f64 = 6.0;
 
-/// Blocks of a product of matrices have so many times the cells of other operators.
-const PRODUCT_BLOCK: f64 = 8.0;
+/// Blocks of a product of matrices have so many rows at least, however few columns.
+const PRODUCT_ROWS: f64 = 128.0;
+
+/// Inner dimensions from which on threads share a product of few cells by parts of these.
+const LONG_INNER: u64 = 4096;
 
 /// Bytes of a scalar.
 pub(super) const SCALAR_BYTES: f64 = 8.0;
@@ -169,12 +172,19 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
     } else {
         work.stored = stored_non_zeros(context, operator.root);
         match basic_class(context, operator.root) {
-            OperationClass::MatrixProduct => cells(&root.size) / PRODUCT_BLOCK,
+            OperationClass::MatrixProduct => product_blocks(context, operator.root) * BLOCK_CELLS as f64,
             _ if root.op == HopOp::Index => output / SCALAR_BYTES,
             _ => inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES,
         }
     };
     CostVector { output, work, inputs, sparsity: 1.0, driver: None, cells }
+}
+
+/// The blocks of a product of matrices: of rows, or of a long inner dimension.
+fn product_blocks(context: &Context<'_>, id: HopId) -> f64 {
+    let hop = context.hop(id);
+    let inner = context.hop(hop.inputs[0]).size.cols.unwrap_or(0);
+    if inner >= LONG_INNER { f64::INFINITY } else { hop.size.rows.unwrap_or(0) as f64 / PRODUCT_ROWS }
 }
 
 /// Whether a basic operator runs over the stored values of a sparse matrix wherever these belong.
