@@ -160,9 +160,13 @@ impl Results {
         add_both("sums of short rows of cells", "ns", Some(compiled.cell_row.scaled(1e9)), None);
         let mut add = |name: &str, unit: &'static str, sample: Sample| add_both(name, unit, None, Some(sample));
         add("start of a basic operator", "us", compiled.start_basic.scaled(1e6));
+        add("start of a basic operator with one value", "us", compiled.start_scalar.scaled(1e6));
         add("start of a fused operator", "us", compiled.start_fused.scaled(1e6));
         add("start of threads", "us", compiled.start_parallel.scaled(1e6));
         add("two products with rows of one non-zero", "ns", compiled.sparse_row.scaled(1e9));
+        add("two products with a non-zero of many", "ns", compiled.two_visits.scaled(1e9));
+        add("a product of factors for a non-zero", "ns", compiled.factors.scaled(1e9));
+        add("two products with long rows", "us", compiled.long_rows.scaled(1e6));
         add("compilation of a fused operator", "ms", compiled.compile.scaled(1e3));
     }
 
@@ -202,6 +206,7 @@ impl Results {
         let moved = 1.0 / per_thread("transposed cells") - 8.0 * threads as f64 / levels[2].write;
         let run = compiled.run_seconds(per_thread("products of rows"));
         let non_zero = seconds("visit of a non-zero");
+        let row = compiled.sparse_row_seconds(run, non_zero);
         Machine {
             caches: std::array::from_fn(|level| Cache {
                 // Threads that share the work bring their second-level caches along.
@@ -219,14 +224,18 @@ impl Results {
                 reorganization: 1.0 / moved.max(1e-12),
             },
             lanes: Isa::detect().lanes(),
+            overlap: compiled.overlap(levels[2].read, threads as f64 * per_thread("products of rows")),
             sparse: SparseAccess {
                 non_zero,
+                line: compiled.line_seconds(non_zero, row, run, per_thread("products of rows")),
+                again: compiled.again_seconds(non_zero),
                 gather: (shared_seconds("store with a dense cell") - shared_seconds("store of a non-zero")).max(0.0),
-                row: compiled.sparse_row_seconds(run, non_zero),
+                row,
                 store: (shared_seconds("store of a non-zero") - non_zero).max(0.0),
             },
             start: StartCosts {
                 basic: compiled.start_basic.seconds(),
+                scalar: compiled.start_scalar.seconds(),
                 fused: compiled.start_fused.seconds(),
                 parallel: compiled.start_parallel.seconds(),
                 run,
