@@ -106,9 +106,9 @@ impl Compiled {
         (self.factors.seconds() - known).max(0.0) / (RANK as f64 * 8.0 / LINE_BYTES + 1.0)
     }
 
-    /// Seconds to begin a row of a sparse matrix: what each of two products with a row of hardly any non-zero takes.
+    /// Seconds to begin a row of a sparse matrix: what two products with a row of hardly any non-zero take.
     pub(super) fn sparse_row_seconds(&self, run: f64, non_zero: f64) -> f64 {
-        (self.sparse_row.seconds() / 2.0 - run - non_zero).max(0.0)
+        (self.sparse_row.seconds() - 2.0 * run - non_zero - self.again_seconds(non_zero)).max(0.0)
     }
 }
 

@@ -187,9 +187,9 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
         // A product with a vector starts a run for each row, and does no more.
         let is_by_vector = !is_fused && root.op == HopOp::MatMul && root.size.cols == Some(1);
         for read in inputs.iter().filter(|read| !is_by_vector && stored_rows(context, read.id) > 0.0) {
-            let passes = passes(context, &operator.members, read.id);
-            work.sparse_rows += passes * stored_rows(context, read.id);
-            work.non_zeros_again += (passes - 1.0) * stored_non_zeros(context, read.id);
+            let again = passes(context, &operator.members, read.id) - 1.0;
+            work.sparse_rows += stored_rows(context, read.id);
+            work.non_zeros_again += again * stored_non_zeros(context, read.id);
         }
     }
     let cells = if is_fused {
