@@ -140,7 +140,7 @@ fn run(script: &mut PreparedScript<'_>) -> Statistics {
 impl<'a> Script<'a> {
     /// Compiles a script and runs it once.
     fn new(sessions: &'a Sessions, family: &'a Family, data: &'a Data, mode: Mode, text: &'static str) -> Script<'a> {
-        let mut prepared = prepared(sessions.of(mode), &family.on, &text, data);
+        let mut prepared = prepared(sessions.of(mode), &family.on, text, data);
         run(&mut prepared);
         Script { family, mode, text, data, prepared, measured: BTreeMap::new() }
     }
@@ -179,7 +179,7 @@ impl Script<'_> {
     /// The priced operators, with what the cost model of these sessions' machine predicts.
     fn points(&self, sessions: &Sessions) -> Vec<Point> {
         let Script { family, mode, text, data, .. } = self;
-        let statistics = run(&mut prepared(sessions.of(*mode), &family.on, &text, data));
+        let statistics = run(&mut prepared(sessions.of(*mode), &family.on, text, data));
         let priced = statistics.heavy_hitters.iter().filter(|(_, hitter)| hitter.predicted_seconds > 0.0);
         priced
             .map(|(operator, hitter)| Point {
