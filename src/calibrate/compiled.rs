@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::options::{BackendKind, CompileOptions};
 use crate::session::Session;
 use fuseline_passes::cost::BLOCK_CELLS;
+use fuseline_passes::machine::LINE_BYTES;
 use fuseline_passes::program::ProgramOptions;
 use fuseline_runtime::{Mode, Statistics, Variables};
 
@@ -15,14 +16,34 @@ const OPERATIONS: usize = CHAIN + 2;
 /// Columns of the matrix of short rows.
 const SHORT: usize = 8;
 /// The statistics' names of the operators that the scripts run.
-const BASIC: &str = "b(*)";
 const FUSED: &str = "spoof(cell)";
-/// A sum of products of tiny matrices.
-const TINY_FUSED: &str = "s = sum(X * X * (X + i))";
-/// A product of a tiny matrix.
-const TINY_BASIC: &str = "Y = X * i";
+/// Basic operators on a tiny matrix, by name.
+const TINY_BASIC: [(&str, &str); 4] =
+    [("b(*)", "Y = X * i"), ("ua(C+)", "R = colSums(X)"), ("r(t)", "T = t(X)"), ("b(>)", "U = X > Y")];
+/// Those with a single value.
+const TINY_SCALAR: [(&str, &str); 2] = [("ua(RCmin)", "m = min(X)"), ("rix", "v = X[1, 1]")];
+/// Fused ones.
+const TINY_FUSED: [&str; 4] =
+    ["s = sum(X * X * (X + i))", "Y = X * i + X / 2", "R = colSums(X * X * i)", "m = max(abs(X - i))"];
 const BY_ROWS: &str = "spoof(row)";
-/// How often each operator runs.
+const OUTER: &str = "spoof(outer)";
+/// Rows, columns, and non-zeros of each row of a sparse matrix.
+const MANY_ROWS: usize = 2000;
+const MANY_COLUMNS: usize = 1000;
+const MANY_NON_ZEROS: usize = 100;
+/// Rows and columns of a sparse matrix, non-zeros of each row, and columns of the factors that it is multiplied with.
+const SIDE: usize = 2000;
+const FACTOR_NON_ZEROS: usize = 20;
+const RANK: usize = 48;
+/// Rows and values of each of a matrix beyond the caches of a core, and columns that it is multiplied with.
+const LONG_ROWS: usize = 8000;
+const LONG: usize = 250;
+const COLUMNS: usize = 4;
+/// Operators of one thread between those that threads share.
+const OTHERS: usize = 10;
+/// How often each operator over more than a few rows runs.
+const FEW: usize = 10;
+/// How often each other one runs.
 const REPEATS: usize = 100;
 
 /// What scripts told.
@@ -31,6 +52,8 @@ pub(super) struct Compiled {
     pub(super) arithmetic: Sample,
     /// Seconds to start a basic operator.
     pub(super) start_basic: Sample,
+    /// Seconds to start a basic operator with a single value.
+    pub(super) start_scalar: Sample,
     /// Seconds to start a fused operator.
     pub(super) start_fused: Sample,
     /// Seconds to share the work of a fused operator among threads.
@@ -41,6 +64,12 @@ pub(super) struct Compiled {
     pub(super) cell_row: Sample,
     /// The same as of a short row for a row of a sparse matrix with about one non-zero.
     pub(super) sparse_row: Sample,
+    /// Seconds of one thread for a non-zero of rows with many, with which there are two products.
+    pub(super) two_visits: Sample,
+    /// Seconds of one thread for a non-zero that is multiplied with the product of rows of [`RANK`] values.
+    pub(super) factors: Sample,
+    /// Seconds of all threads for two products with a matrix of long rows and [`COLUMNS`] columns.
+    pub(super) long_rows: Sample,
     /// Seconds to compile a fused operator.
     pub(super) compile: Sample,
 }
@@ -49,17 +78,37 @@ impl Compiled {
     /// Seconds to start a run: what two products with a row of few values take besides their operations, at this many of
     /// them per second.
     pub(super) fn run_seconds(&self, products: f64) -> f64 {
-        ((self.short_row.median - (4 * SHORT) as f64 / products) / 2.0).max(0.0)
+        ((self.short_row.seconds() - (4 * SHORT) as f64 / products) / 2.0).max(0.0)
     }
 
     /// Seconds of a row of cells besides its operations, the sum among them.
     pub(super) fn cell_row_seconds(&self) -> f64 {
-        (self.cell_row.median - (3 * SHORT) as f64 / self.arithmetic.median).max(0.0)
+        (self.cell_row.seconds() - (3 * SHORT) as f64 / self.arithmetic.rate()).max(0.0)
+    }
+
+    /// Seconds to visit a non-zero once more: what the second of two products takes.
+    pub(super) fn again_seconds(&self, non_zero: f64) -> f64 {
+        (self.two_visits.seconds() - non_zero).clamp(0.0, non_zero)
+    }
+
+    /// The share of the shorter of reading long rows, at so many bytes per second, and computing on them, at so many
+    /// products per second of all threads, that the other hides.
+    pub(super) fn overlap(&self, read: f64, products: f64) -> f64 {
+        let read = (8 * LONG_ROWS * LONG) as f64 / read;
+        let compute = (4 * LONG_ROWS * LONG * COLUMNS) as f64 / products;
+        ((read + compute - self.long_rows.seconds()) / read.min(compute)).clamp(0.0, 1.0)
+    }
+
+    /// Seconds to fetch a cache line of a factor for a non-zero: what its product takes besides its visit, its share of the
+    /// beginning of a row, the run and its operations, at this many per second.
+    pub(super) fn line_seconds(&self, non_zero: f64, row: f64, run: f64, products: f64) -> f64 {
+        let known = non_zero + row / FACTOR_NON_ZEROS as f64 + run + (2 * RANK) as f64 / products;
+        (self.factors.seconds() - known).max(0.0) / (RANK as f64 * 8.0 / LINE_BYTES + 1.0)
     }
 
     /// Seconds to begin a row of a sparse matrix: what two products with a row of hardly any non-zero take.
     pub(super) fn sparse_row_seconds(&self, run: f64, non_zero: f64) -> f64 {
-        (self.sparse_row.median - 2.0 * run - non_zero).max(0.0)
+        (self.sparse_row.seconds() - 2.0 * run - non_zero - self.again_seconds(non_zero)).max(0.0)
     }
 }
 
@@ -68,11 +117,15 @@ impl Compiled {
 pub(super) struct CompiledRounds {
     rates: Vec<f64>,
     basic: Vec<f64>,
+    scalar: Vec<f64>,
     fused: Vec<f64>,
     parallel: Vec<f64>,
     short_rows: Vec<f64>,
     cell_rows: Vec<f64>,
     sparse_rows: Vec<f64>,
+    two_visits: Vec<f64>,
+    factors: Vec<f64>,
+    long_rows: Vec<f64>,
     compile: Vec<f64>,
 }
 
@@ -82,13 +135,19 @@ impl CompiledRounds {
         let run = |options: &CompileOptions, text: &str| run(session, options, text);
         let gen_options = options(Mode::Gen);
         let threads = gen_options.threads();
-        let basic = run(&options(Mode::Base), &after_others(TINY_BASIC))?;
-        self.basic.push(per_operator(&basic, BASIC)?);
-        self.fused.push(per_operator(&run(&gen_options, &after_others(TINY_FUSED))?, FUSED)?);
+        let texts: Vec<&str> = TINY_BASIC.iter().chain(&TINY_SCALAR).map(|&(_, text)| text).collect();
+        let tiny = run(&options(Mode::Base), &after_others(&texts))?;
+        let mean = |operators: &[(&'static str, &str)]| {
+            let seconds = operators.iter().map(|&(name, _)| per_operator(&tiny, name));
+            Ok::<f64, Error>(seconds.sum::<Result<f64, Error>>()? / operators.len() as f64)
+        };
+        self.basic.push(mean(&TINY_BASIC)?);
+        self.scalar.push(mean(&TINY_SCALAR)?);
+        self.fused.push(per_operator(&run(&gen_options, &after_others(&TINY_FUSED))?, FUSED)?);
         // Of what follows operators that run again and again are the difference.
         let tiny = run(&gen_options, &tiny_script())?;
         let start = per_operator(&tiny, FUSED)?;
-        let [one_block, blocks] = [1, threads].map(|count| run(&gen_options, &block_script(count)));
+        let [one_block, blocks] = [1, threads].map(|count| run(&gen_options, &block_script(count, OTHERS)));
         let parallel = (per_operator(&blocks?, FUSED)? - per_operator(&one_block?, FUSED)?).max(0.0);
         self.parallel.push(parallel);
         let chain = run(&gen_options, &arithmetic_script())?;
@@ -102,6 +161,12 @@ impl CompiledRounds {
         let rows = BLOCK_CELLS * threads;
         let seconds = (by_rows(&sparse_rows_script(rows))? - start - parallel).max(0.0);
         self.sparse_rows.push(seconds * threads as f64 / rows as f64);
+        let seconds = (by_rows(&many_non_zeros_script())? - start - parallel).max(0.0);
+        self.two_visits.push(seconds * threads as f64 / (MANY_ROWS * MANY_NON_ZEROS) as f64);
+        let factors = run(&options(Mode::GenFuseAll), &factors_script())?;
+        let seconds = (per_operator(&factors, OUTER)? - start - parallel).max(0.0);
+        self.factors.push(seconds * threads as f64 / (SIDE * FACTOR_NON_ZEROS) as f64);
+        self.long_rows.push((by_rows(&long_rows_script())? - start - parallel).max(0.0));
         self.compile.extend([&tiny, &chain].map(per_compilation));
         Ok(())
     }
@@ -111,11 +176,15 @@ impl CompiledRounds {
         Compiled {
             arithmetic: Sample::of(self.rates.clone()),
             start_basic: Sample::of(self.basic.clone()),
+            start_scalar: Sample::of(self.scalar.clone()),
             start_fused: Sample::of(self.fused.clone()),
             start_parallel: Sample::of(self.parallel.clone()),
             short_row: Sample::of(self.short_rows.clone()),
             cell_row: Sample::of(self.cell_rows.clone()),
             sparse_row: Sample::of(self.sparse_rows.clone()),
+            two_visits: Sample::of(self.two_visits.clone()),
+            factors: Sample::of(self.factors.clone()),
+            long_rows: Sample::of(self.long_rows.clone()),
             compile: Sample::of(self.compile.clone()),
         }
     }
@@ -150,22 +219,29 @@ fn per_compilation(statistics: &Statistics) -> f64 {
 
 /// A sum of products of tiny matrices.
 fn tiny_script() -> String {
-    format!("X = rand(rows=4, cols=4, seed=1)\nfor (i in 1:{REPEATS}) {{\n  {TINY_FUSED}\n}}\n")
+    format!("X = rand(rows=4, cols=4, seed=1)\nfor (i in 1:{REPEATS}) {{\n  {}\n}}\n", TINY_FUSED[0])
 }
 
-/// An operator on a tiny matrix as scripts have them: after others, of which this one runs over some megabytes. What
-/// starting takes is not in the first-level caches then, which is several times as long as running it again and again.
-fn after_others(operator: &str) -> String {
+/// Operators on a tiny matrix as scripts have them: a few after one that runs over some megabytes. What starting takes is
+/// not in the caches then, which is several times as long as running the same operator again and again. Each is in a block
+/// of its own, so that none is fused with the others.
+fn after_others(operators: &[&str]) -> String {
+    let blocks: String = operators.iter().map(|operator| format!("  if (i > 0) {{\n    {operator}\n  }}\n")).collect();
     format!(
-        "X = rand(rows=4, cols=4, seed=1)\nZ = rand(rows=1000, cols=500, seed=2)\n\
-         for (i in 1:{REPEATS}) {{\n  other = sum(rowMaxs(abs(Z - i)))\n  {operator}\n}}\n"
+        "X = rand(rows=4, cols=4, seed=1)\nZ = rand(rows=2000, cols=500, seed=2)\n\
+         for (i in 1:{REPEATS}) {{\n  if (i > 0) {{\n    other = sum(rowMaxs(abs(Z - i)))\n  }}\n{blocks}}}\n"
     )
 }
 
-/// A sum over so many blocks of cells.
-fn block_script(blocks: usize) -> String {
+/// A sum over so many blocks of cells, each time after others on tiny matrices that one thread does: meanwhile those that
+/// wait for work have gone to sleep, as they mostly have in scripts.
+fn block_script(blocks: usize, others: usize) -> String {
     let rows = BLOCK_CELLS * blocks / 64;
-    format!("X = rand(rows={rows}, cols=64, seed=1)\nfor (i in 1:{REPEATS}) {{\n  s = sum(X * (X + i))\n}}\n")
+    let others = "  Z = Z %*% Z\n".repeat(others);
+    format!(
+        "X = rand(rows={rows}, cols=64, seed=1)\nZ = rand(rows=4, cols=4, max=0.25, seed=2)\n\
+         for (i in 1:{REPEATS}) {{\n{others}  s = sum(X * (X + i))\n}}\n"
+    )
 }
 
 /// Two products with a matrix of short rows, in one pass over them.
@@ -181,6 +257,31 @@ fn cell_rows_script(rows: usize) -> String {
 /// The products with rows of one non-zero on average.
 fn sparse_rows_script(rows: usize) -> String {
     chain_script(&format!("rand(rows={rows}, cols=64, sparsity={}, seed=1)", 1.0 / 64.0), rows, 64)
+}
+
+/// The products with rows of many non-zeros.
+fn many_non_zeros_script() -> String {
+    let sparsity = MANY_NON_ZEROS as f64 / MANY_COLUMNS as f64;
+    let x = format!("rand(rows={MANY_ROWS}, cols={MANY_COLUMNS}, sparsity={sparsity}, seed=1)");
+    chain_script(&x, MANY_ROWS, MANY_COLUMNS)
+}
+
+/// The sum of the products of non-zeros and rows of factors.
+fn factors_script() -> String {
+    let sparsity = FACTOR_NON_ZEROS as f64 / SIDE as f64;
+    format!(
+        "X = rand(rows={SIDE}, cols={SIDE}, sparsity={sparsity}, seed=1)\n\
+         U = rand(rows={SIDE}, cols={RANK}, seed=2)\nV = rand(rows={SIDE}, cols={RANK}, seed=3)\n\
+         for (i in 1:{FEW}) {{\n  s = sum(X * (U %*% t(V)))\n}}\n"
+    )
+}
+
+/// Products with long rows, and of these with the results.
+fn long_rows_script() -> String {
+    format!(
+        "X = rand(rows={LONG_ROWS}, cols={LONG}, seed=1)\nV = rand(rows={LONG}, cols={COLUMNS}, seed=2)\n\
+         for (i in 1:{FEW}) {{\n  V = t(X) %*% (X %*% V) / {LONG_ROWS}\n}}\n"
+    )
 }
 
 fn chain_script(x: &str, rows: usize, cols: usize) -> String {

@@ -43,6 +43,13 @@ pub struct Measurement {
     pub all_threads: Option<Sample>,
 }
 
+impl Measurement {
+    /// What counts of a sample: the quartile of the rounds in which the machine did little else.
+    fn undisturbed(&self, sample: Sample) -> f64 {
+        if self.unit.ends_with("/s") { sample.rate() } else { sample.seconds() }
+    }
+}
+
 /// What a calibration found.
 #[derive(Clone, Debug)]
 pub struct Calibration {
@@ -153,9 +160,13 @@ impl Results {
         add_both("sums of short rows of cells", "ns", Some(compiled.cell_row.scaled(1e9)), None);
         let mut add = |name: &str, unit: &'static str, sample: Sample| add_both(name, unit, None, Some(sample));
         add("start of a basic operator", "us", compiled.start_basic.scaled(1e6));
+        add("start of a basic operator with one value", "us", compiled.start_scalar.scaled(1e6));
         add("start of a fused operator", "us", compiled.start_fused.scaled(1e6));
         add("start of threads", "us", compiled.start_parallel.scaled(1e6));
         add("two products with rows of one non-zero", "ns", compiled.sparse_row.scaled(1e9));
+        add("two products with a non-zero of many", "ns", compiled.two_visits.scaled(1e9));
+        add("a product of factors for a non-zero", "ns", compiled.factors.scaled(1e9));
+        add("two products with long rows", "us", compiled.long_rows.scaled(1e6));
         add("compilation of a fused operator", "ms", compiled.compile.scaled(1e3));
     }
 
@@ -164,11 +175,13 @@ impl Results {
     }
 
     fn all_threads(&self, name: &str) -> f64 {
-        self.measured(name).all_threads.map_or(0.0, |sample| sample.median)
+        let measured = self.measured(name);
+        measured.all_threads.map_or(0.0, |sample| measured.undisturbed(sample))
     }
 
     fn one_thread(&self, name: &str) -> f64 {
-        self.measured(name).one_thread.map_or(0.0, |sample| sample.median)
+        let measured = self.measured(name);
+        measured.one_thread.map_or(0.0, |sample| measured.undisturbed(sample))
     }
 
     /// The machine for the cost model. Caches of a core serve one thread; no level counts as slower than a larger one,
@@ -193,6 +206,7 @@ impl Results {
         let moved = 1.0 / per_thread("transposed cells") - 8.0 * threads as f64 / levels[2].write;
         let run = compiled.run_seconds(per_thread("products of rows"));
         let non_zero = seconds("visit of a non-zero");
+        let row = compiled.sparse_row_seconds(run, non_zero);
         Machine {
             caches: std::array::from_fn(|level| Cache {
                 // Threads that share the work bring their second-level caches along.
@@ -201,7 +215,7 @@ impl Results {
             }),
             memory: levels[3],
             compute: ComputeRates {
-                arithmetic: compiled.arithmetic.median,
+                arithmetic: compiled.arithmetic.rate(),
                 division: per_thread("quotients"),
                 function: per_thread("functions"),
                 product: per_thread("products of rows"),
@@ -210,21 +224,25 @@ impl Results {
                 reorganization: 1.0 / moved.max(1e-12),
             },
             lanes: Isa::detect().lanes(),
+            overlap: compiled.overlap(levels[2].read, threads as f64 * per_thread("products of rows")),
             sparse: SparseAccess {
                 non_zero,
+                line: compiled.line_seconds(non_zero, row, run, per_thread("products of rows")),
+                again: compiled.again_seconds(non_zero),
                 gather: (shared_seconds("store with a dense cell") - shared_seconds("store of a non-zero")).max(0.0),
-                row: compiled.sparse_row_seconds(run, non_zero),
+                row,
                 store: (shared_seconds("store of a non-zero") - non_zero).max(0.0),
             },
             start: StartCosts {
-                basic: compiled.start_basic.lower,
-                fused: compiled.start_fused.lower,
-                parallel: compiled.start_parallel.lower,
+                basic: compiled.start_basic.seconds(),
+                scalar: compiled.start_scalar.seconds(),
+                fused: compiled.start_fused.seconds(),
+                parallel: compiled.start_parallel.seconds(),
                 run,
                 row: compiled.cell_row_seconds(),
             },
             once: OneTimeCosts {
-                compile: compiled.compile.median,
+                compile: compiled.compile.seconds(),
                 // The write itself is priced by its bytes.
                 fresh_page: (self.all_threads("first write to a page") * 1e-6 - PAGE_BYTES / levels[3].write).max(0.0),
             },

@@ -11,8 +11,8 @@ const LEAST_SECONDS: f64 = 8e-3;
 pub struct Sample {
     /// The median.
     pub median: f64,
-    /// The lower quartile: for moments to which whatever else the machine does can only add.
-    pub lower: f64,
+    /// The lower quartile, and the upper one.
+    pub quartiles: [f64; 2],
     /// Distance of the upper from the lower quartile, relative to the median.
     pub spread: f64,
 }
@@ -22,12 +22,23 @@ impl Sample {
     pub(super) fn of(mut values: Vec<f64>) -> Sample {
         values.sort_by(f64::total_cmp);
         let at = |quarter: usize| values[(values.len() - 1) * quarter / 4];
-        Sample { median: at(2), lower: at(1), spread: (at(3) - at(1)) / at(2).abs().max(f64::MIN_POSITIVE) }
+        let quartiles = [at(1), at(3)];
+        Sample { median: at(2), quartiles, spread: (at(3) - at(1)) / at(2).abs().max(f64::MIN_POSITIVE) }
+    }
+
+    /// The quartile of the shorter times, of which whatever else the machine does is no part.
+    pub fn seconds(&self) -> f64 {
+        self.quartiles[0]
+    }
+
+    /// The same of rates, which are higher where the times are shorter.
+    pub fn rate(&self) -> f64 {
+        self.quartiles[1]
     }
 
     /// In another unit.
     pub(super) fn scaled(self, factor: f64) -> Sample {
-        Sample { median: self.median * factor, lower: self.lower * factor, ..self }
+        Sample { median: self.median * factor, quartiles: self.quartiles.map(|quartile| quartile * factor), ..self }
     }
 }
 
@@ -104,7 +115,8 @@ mod tests {
     #[test]
     fn samples_are_medians_with_quartiles() {
         let sample = Sample::of(vec![9.0, 1.0, 4.0, 6.0, 5.0]);
-        assert_eq!(sample, Sample { median: 5.0, lower: 4.0, spread: 0.4 });
+        assert_eq!(sample, Sample { median: 5.0, quartiles: [4.0, 6.0], spread: 0.4 });
+        assert_eq!((sample.seconds(), sample.rate()), (4.0, 6.0));
         assert_eq!(sample.scaled(10.0).to_string(), "50.00 (40%)");
     }
 

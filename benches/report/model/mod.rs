@@ -17,11 +17,16 @@ use statistics::{Pair, quantile, rank_correlation};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Operators are repeated within a round until this many seconds have passed, or so many times.
-const LEAST_SECONDS: f64 = 1e-3;
-const MOST_REPEATS: usize = 20;
-/// Runs before those that are timed.
+/// The operators of a family take turns within a round until this many seconds have passed, or so many times.
+const LEAST_SECONDS: f64 = 20e-3;
+const MOST_TURNS: usize = 20;
+/// Turns before those that are timed.
 const WARMING: usize = 2;
+/// Before every so many operators another one runs over some megabytes: in programs the small ones find hardly anything of
+/// what they need in the nearest caches, and take several times as long as again and again.
+const FEW: usize = 4;
+const OTHER: &str = "R = sum(rowMaxs(abs(Z)))";
+const OTHERS_DATA: &str = "Z = rand(rows=2000, cols=500, seed=2)";
 /// How many operators the table of the worst predictions lists.
 const WORST: usize = 25;
 
@@ -32,9 +37,12 @@ struct Script<'a> {
     text: &'static str,
     data: &'a Data,
     prepared: PreparedScript<'a>,
-    /// Seconds by the name of the operator.
-    measured: BTreeMap<String, Vec<f64>>,
+    /// By the name of the operator.
+    measured: BTreeMap<String, Rounds>,
 }
+
+/// The seconds of an operator by round and turn.
+type Rounds = Vec<Vec<f64>>;
 
 /// An operator with both times.
 struct Point {
@@ -53,9 +61,11 @@ pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
         Part::heading("The cost model against measurement"),
         Part::text(
             "What the cost model predicts of operators, planning for this machine as it is calibrated in turn with them, \
-             beside what they take when they run again and again, compiled beforehand: expressions of every template over \
+             beside what they take, compiled beforehand: expressions of every template over \
              shapes, densities and ranks, fused as far as possible, basic operators, and the operators of the algorithms, those \
-             of one name together. *ratio* is predicted over \
+             of one name together. As in programs, operators run after others: those over the same matrices in turn, and after \
+             every few of them one over some megabytes, so that code and small matrices are mostly not in the nearest caches. \
+             The median of the turns counts, and of the rounds, as in calibration, the lower quartile. *ratio* is predicted over \
              measured time; the error is its distance from 1.",
         ),
         fit(&points),
@@ -80,13 +90,17 @@ fn measure(scale: Scale, rounds: usize) -> (Vec<Point>, Machine) {
     let sessions = Sessions::on(calibrator.session(), &Machine::default());
     let mut scripts = Vec::new();
     for (family, data) in families.iter().zip(&data) {
-        scripts.extend(family.expressions().map(|(mode, text)| Script::new(&sessions, family, data, mode, text)));
+        scripts
+            .push(family.expressions().map(|(mode, text)| Script::new(&sessions, family, data, mode, text)).collect());
     }
-    for round in 0..rounds {
+    let others_data = Data::generate(OTHERS_DATA);
+    let mut other = prepared(sessions.of(Mode::Base), "others", OTHER, &others_data);
+    for round in 0..2 * rounds {
         eprintln!("cost model, round {round}");
         calibrator.round().expect("this machine can be measured");
-        scripts.iter_mut().for_each(Script::round);
+        scripts.iter_mut().for_each(|family: &mut Vec<Script<'_>>| in_turn(family, &mut other, round));
     }
+    let scripts: Vec<Script<'_>> = scripts.into_iter().flatten().collect();
     let machine = calibrator.finish().machine;
     let sessions = Sessions::on(calibrator.session(), &machine);
     (scripts.iter().flat_map(|script| script.points(&sessions)).collect(), machine)
@@ -126,24 +140,37 @@ fn run(script: &mut PreparedScript<'_>) -> Statistics {
 impl<'a> Script<'a> {
     /// Compiles a script and runs it once.
     fn new(sessions: &'a Sessions, family: &'a Family, data: &'a Data, mode: Mode, text: &'static str) -> Script<'a> {
-        let mut prepared = prepared(sessions.of(mode), &family.on, &family.script(text), data);
+        let mut prepared = prepared(sessions.of(mode), &family.on, text, data);
         run(&mut prepared);
         Script { family, mode, text, data, prepared, measured: BTreeMap::new() }
     }
 
-    /// Runs the script until it has taken long enough; the first runs bring its matrices back to the caches.
-    fn round(&mut self) {
-        for _ in 0..WARMING {
-            run(&mut self.prepared);
+    /// Runs the script in a turn of a round and keeps what its operators took.
+    fn turn(&mut self, round: usize) {
+        for (name, hitter) in run(&mut self.prepared).heavy_hitters {
+            let rounds = self.measured.entry(name).or_default();
+            rounds.resize_with(round + 1, Vec::new);
+            rounds[round].push(hitter.seconds / hitter.count as f64);
         }
-        let start = Instant::now();
-        for _ in 0..MOST_REPEATS {
-            for (name, hitter) in run(&mut self.prepared).heavy_hitters {
-                self.measured.entry(name).or_default().push(hitter.seconds / hitter.count as f64);
+    }
+}
+
+/// Runs the scripts of a family one after the other until they have taken long enough, each in other turns after another
+/// operator; the first turns bring the matrices back to the caches.
+fn in_turn(scripts: &mut [Script<'_>], other: &mut PreparedScript<'_>, round: usize) {
+    for _ in 0..WARMING {
+        scripts.iter_mut().for_each(|script| _ = run(&mut script.prepared));
+    }
+    let start = Instant::now();
+    for turn in 0..MOST_TURNS {
+        for (number, script) in scripts.iter_mut().enumerate() {
+            if (turn + number).is_multiple_of(FEW) {
+                run(other);
             }
-            if start.elapsed().as_secs_f64() > LEAST_SECONDS {
-                break;
-            }
+            script.turn(round);
+        }
+        if start.elapsed().as_secs_f64() > LEAST_SECONDS {
+            break;
         }
     }
 }
@@ -152,7 +179,7 @@ impl Script<'_> {
     /// The priced operators, with what the cost model of these sessions' machine predicts.
     fn points(&self, sessions: &Sessions) -> Vec<Point> {
         let Script { family, mode, text, data, .. } = self;
-        let statistics = run(&mut prepared(sessions.of(*mode), &family.on, &family.script(text), data));
+        let statistics = run(&mut prepared(sessions.of(*mode), &family.on, text, data));
         let priced = statistics.heavy_hitters.iter().filter(|(_, hitter)| hitter.predicted_seconds > 0.0);
         priced
             .map(|(operator, hitter)| Point {
@@ -162,11 +189,16 @@ impl Script<'_> {
                 on: family.on.clone(),
                 times: Pair {
                     predicted: hitter.predicted_seconds / hitter.predicted as f64,
-                    measured: quantile(self.measured[operator].iter().copied(), 0.5),
+                    measured: undisturbed(&self.measured[operator]),
                 },
             })
             .collect()
     }
+}
+
+/// The seconds of an operator in a turn, in the rounds in which the machine did little else: what calibration counts, too.
+fn undisturbed(rounds: &Rounds) -> f64 {
+    quantile(rounds.iter().map(|turns| quantile(turns.iter().copied(), 0.5)), 0.25)
 }
 
 /// The template of a fused operator with the format of its main input, or that it is a basic one.

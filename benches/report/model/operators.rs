@@ -10,23 +10,12 @@ pub(super) struct Family {
     pub(super) on: String,
     /// Assigns them.
     pub(super) data: String,
-    /// Cells of the largest.
-    pub(super) cells: usize,
     /// Run with everything fused, and with nothing fused.
     pub(super) fused: &'static [&'static str],
     pub(super) basic: &'static [&'static str],
 }
 
-/// Up to this many cells an operator is repeated in a loop.
-const FEW_CELLS: usize = 200_000;
-const REPEATS: usize = 10;
-
 impl Family {
-    /// The expression as a script: in a loop if it takes hardly any time, as small operators mostly are.
-    pub(super) fn script(&self, text: &str) -> String {
-        if self.cells > FEW_CELLS { text.to_owned() } else { format!("for (i in 1:{REPEATS}) {{\n{text}\n}}") }
-    }
-
     /// The expressions with the mode that each runs in: every operator is there as it is written, whatever a cost model
     /// makes of it.
     pub(super) fn expressions(&self) -> impl Iterator<Item = (Mode, &'static str)> {
@@ -87,7 +76,6 @@ fn uniform(name: &str, rows: usize, cols: usize, sparsity: &str) -> String {
 fn over_cells((rows, cols): (usize, usize)) -> Family {
     Family {
         on: format!("dense {rows} x {cols}"),
-        cells: rows * cols,
         data: uniform("X", rows, cols, "1") + &uniform("Y", rows, cols, "1"),
         fused: &[
             "R = sum(X * Y)",
@@ -122,7 +110,6 @@ fn over_rows((rows, cols): (usize, usize)) -> Family {
     let matrices = [("X", rows, cols), ("v", cols, 1), ("V", cols, 4), ("w", rows, 1), ("W", rows, 4)];
     Family {
         on: format!("dense {rows} x {cols}"),
-        cells: rows * cols,
         data: matrices.map(|(name, rows, cols)| uniform(name, rows, cols, "1")).concat(),
         fused: &[
             "R = t(X) %*% (X %*% v)",
@@ -154,7 +141,6 @@ fn over_non_zeros((rows, cols, sparsity): (usize, usize, &str)) -> Family {
     let dense = dense.map(|(name, rows, cols)| uniform(name, rows, cols, "1")).concat();
     Family {
         on: format!("sparse {sparsity}, {rows} x {cols}"),
-        cells: rows * cols,
         data: uniform("X", rows, cols, sparsity) + &uniform("Z", rows, cols, sparsity) + &dense,
         fused: &[
             "R = sum(X * Y)",
@@ -190,7 +176,6 @@ fn over_products((side, rank, sparsity): (usize, usize, &str)) -> Family {
     let factors = uniform("U", side, rank, "1") + &uniform("V", side, rank, "1");
     Family {
         on: format!("sparsity {sparsity}, {side} x {side}, rank {rank}"),
-        cells: side * side,
         data: uniform("X", side, side, sparsity) + &factors,
         fused: &[
             "R = sum(X * log(U %*% t(V) + 1e-15))",
@@ -208,7 +193,6 @@ fn over_products((side, rank, sparsity): (usize, usize, &str)) -> Family {
 fn products((rows, inner, cols): (usize, usize, usize)) -> Family {
     Family {
         on: format!("dense {rows} x {inner} and {inner} x {cols}"),
-        cells: rows * cols.max(inner),
         data: uniform("X", rows, inner, "1") + &uniform("Y", inner, cols, "1"),
         fused: &["R = exp(X %*% Y)"],
         basic: &["R = X %*% Y", "R = t(Y) %*% t(X)", "R = t(X) %*% X"],

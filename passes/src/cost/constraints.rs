@@ -54,6 +54,7 @@ impl CostModel {
             write: cluster.write_time(vector.output),
             read: vector.inputs.iter().map(read).sum(),
             compute: vector.work.seconds(&self.machine, self.machine.threads as f64) / cluster.workers as f64,
+            exposed: 0.0,
             once: 0.0,
         }
     }

@@ -9,6 +9,8 @@
 //!   work, and each row that a product or an aggregation takes in, which decides where rows are short.
 //! * Sparse matrices count with their stored bytes, a visit of each row and non-zero, and the dense cells fetched for
 //!   these; new ones with a store of each non-zero.
+//! * Row operators over long rows read a row in their first pass over it, and compute on in others: how much of either
+//!   the other hides is a fact of the machine.
 //! * Outer operators over dense cells multiply factors in tiles, at the rate of matrix products.
 //! * Sparse-safe Cell operators are scaled like Outer ones: the main input and the factors are read whole, while
 //!   computation and other inputs of its size scale with the main input's sparsity.
@@ -84,20 +86,22 @@ pub struct CostTerms {
     pub read: f64,
     /// Computing.
     pub compute: f64,
+    /// The part of the shorter of the two that the other does not hide.
+    pub exposed: f64,
     /// The share of what is paid once.
     pub once: f64,
 }
 
 impl CostTerms {
     /// An operator on scalars, which takes no time to speak of.
-    pub const FREE: CostTerms = CostTerms { start: 0.0, write: 0.0, read: 0.0, compute: 0.0, once: 0.0 };
+    pub const FREE: CostTerms = CostTerms { start: 0.0, write: 0.0, read: 0.0, compute: 0.0, exposed: 0.0, once: 0.0 };
 
     /// An operator that a constraint forbids.
     pub const FORBIDDEN: CostTerms = CostTerms { start: f64::INFINITY, ..CostTerms::FREE };
 
-    /// All of it: reads and computation overlap.
+    /// All of it: reads and computation overlap, but for what is exposed.
     pub fn seconds(&self) -> f64 {
-        self.start + self.write + self.read.max(self.compute) + self.once
+        self.start + self.write + self.read.max(self.compute) + self.exposed + self.once
     }
 }
 
@@ -160,15 +164,16 @@ impl CostModel {
             let whole = machine.read_part_time(input.bytes, input.bytes);
             machine.read_part_time(input.touched, input.bytes).max(input.gathers * gather).min(whole)
         };
-        let start = if is_fused { machine.start.fused } else { machine.start.basic }
-            + if is_shared { machine.start.parallel } else { 0.0 };
-        CostTerms {
-            start,
-            write: machine.local_write_time(vector.output),
-            read: vector.inputs.iter().map(read).sum(),
-            compute: vector.work.seconds(machine, threads),
-            once: 0.0,
-        }
+        let own_start = match is_fused {
+            true => machine.start.fused,
+            false if vector.output <= vector::SCALAR_BYTES => machine.start.scalar,
+            false => machine.start.basic,
+        };
+        let start = own_start + if is_shared { machine.start.parallel } else { 0.0 };
+        let read: f64 = vector.inputs.iter().map(read).sum();
+        let compute = vector.work.seconds(machine, threads);
+        let exposed = if vector.has_long_rows { (1.0 - machine.overlap) * read.min(compute) } else { 0.0 };
+        CostTerms { start, write: machine.local_write_time(vector.output), read, compute, exposed, once: 0.0 }
     }
 
     /// The fewest seconds that any plan computes on an operator, given the smallest sparsity by size.

@@ -1,9 +1,9 @@
 //! The paper's cost vector: the output, the computation and the distinct inputs of one operator, counted from sizes.
 
-use super::Operator;
 use super::sparsity::{bytes_of, cells, driver_sparsity, iteration_space, sparse_driver, sparsity};
 use super::work::{Work, basic_class, cell_flops, cell_runs, flops, fused_class, goes_by_rows, runs};
-use crate::machine::OperationClass;
+use super::{BLOCK_CELLS, Operator};
+use crate::machine::{LINE_BYTES, OperationClass};
 use crate::template::{Context, untransposed};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp};
@@ -26,8 +26,14 @@ const ROW_FLOPS: f64 = 128.0;
 /// Finding the part of a row that lies in a range takes as long as beginning so many rows.
 const PART_ROWS: f64 = 6.0;
 
-/// Blocks of a product of matrices have so many times the cells of other operators.
-const PRODUCT_BLOCK: f64 = 8.0;
+/// While a processor computes on a row, the instructions that it looks ahead to do not reach beyond one of so many values.
+const LONG_ROW: u64 = 64;
+
+/// Blocks of a product of matrices have so many rows at least, however few columns.
+const PRODUCT_ROWS: f64 = 128.0;
+
+/// Inner dimensions from which on threads share a product of few cells by parts of these.
+const LONG_INNER: u64 = 4096;
 
 /// Bytes of a scalar.
 pub(super) const SCALAR_BYTES: f64 = 8.0;
@@ -47,6 +53,8 @@ pub struct CostVector {
     pub driver: Option<HopId>,
     /// The cells that decide whether threads share the work.
     pub cells: f64,
+    /// Whether the operator passes over dense rows so long that the processor does not look ahead to the next one.
+    pub has_long_rows: bool,
 }
 
 impl CostVector {
@@ -107,6 +115,9 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
         Some(TemplateType::Cell) => vector.count_rows(context, &operator.members, &operator.inputs, &space),
         Some(_) => {}
     }
+    if is_outer && !is_tiled {
+        vector.work.lines = vector.work.non_zeros * factor_lines(context, operator);
+    }
     if is_outer && is_left_product(context, operator.root) {
         let rank = context.hop(operator.root).size.cols.unwrap_or(0) as f64;
         let work = &mut vector.work;
@@ -114,6 +125,17 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
         work.sparse_rows *= paid.clamp(2.0, MOST_RANGES) * PART_ROWS;
     }
     Some(vector)
+}
+
+/// The cache lines of factors that an Outer operator fetches for a non-zero: of the row of one that is not the row of the
+/// main input, and of the row of `t(W) %*% U` that the non-zero is added to.
+fn factor_lines(context: &Context<'_>, operator: &Operator) -> f64 {
+    let lines = |rank: Option<u64>| rank.unwrap_or(0) as f64 * SCALAR_BYTES / LINE_BYTES + 1.0;
+    let factors = operator.members.iter().filter(|&&id| id != operator.root).map(|&id| context.hop(id));
+    let factors = factors.filter(|hop| hop.op == HopOp::MatMul);
+    let fetched: f64 = factors.map(|hop| lines(context.hop(hop.inputs[0]).size.cols)).sum();
+    let added = is_left_product(context, operator.root).then(|| lines(context.hop(operator.root).size.cols));
+    fetched + added.unwrap_or(0.0)
 }
 
 /// Whether the operator is `t(W) %*% U`.
@@ -168,19 +190,50 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
     let root = context.hop(operator.root);
     if is_fused || !reads_values_alone(&root.op) {
         work.non_zeros = non_zeros(context, &inputs);
+        // A product with a vector starts a run for each row, and does no more.
+        let is_by_vector = !is_fused && root.op == HopOp::MatMul && root.size.cols == Some(1);
+        for read in inputs.iter().filter(|read| !is_by_vector && stored_rows(context, read.id) > 0.0) {
+            let again = passes(context, &operator.members, read.id) - 1.0;
+            work.sparse_rows += stored_rows(context, read.id);
+            work.non_zeros_again += again * stored_non_zeros(context, read.id);
+        }
     }
     let cells = if is_fused {
-        work.sparse_rows = inputs.iter().map(|read| stored_rows(context, read.id)).sum();
         inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES
     } else {
         work.stored = stored_non_zeros(context, operator.root);
         match basic_class(context, operator.root) {
-            OperationClass::MatrixProduct => cells(&root.size) / PRODUCT_BLOCK,
+            OperationClass::MatrixProduct => product_blocks(context, operator.root) * BLOCK_CELLS as f64,
             _ if root.op == HopOp::Index => output / SCALAR_BYTES,
             _ => inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES,
         }
     };
-    CostVector { output, work, inputs, sparsity: 1.0, driver: None, cells }
+    let has_long_rows = is_fused && inputs.iter().any(|read| is_dense_with_long_rows(context, read.id));
+    CostVector { output, work, inputs, sparsity: 1.0, driver: None, cells, has_long_rows }
+}
+
+/// How often an operator over rows walks through the non-zeros of an input: for each product with it and each aggregation
+/// of it.
+fn passes(context: &Context<'_>, members: &[HopId], input: HopId) -> f64 {
+    let walks = |id: &&HopId| {
+        let hop = context.hop(**id);
+        let is_read = || hop.inputs.iter().any(|&read| untransposed(context.dag, read).unwrap_or(read) == input);
+        matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..)) && is_read()
+    };
+    members.iter().filter(walks).count().max(1) as f64
+}
+
+/// Whether a matrix is dense, and its rows are long.
+fn is_dense_with_long_rows(context: &Context<'_>, id: HopId) -> bool {
+    let size = &context.hop(id).size;
+    size.cols.is_some_and(|cols| cols > LONG_ROW) && size.rows != Some(1) && stored_rows(context, id) == 0.0
+}
+
+/// The blocks of a product of matrices: of rows, or of a long inner dimension.
+fn product_blocks(context: &Context<'_>, id: HopId) -> f64 {
+    let hop = context.hop(id);
+    let inner = context.hop(hop.inputs[0]).size.cols.unwrap_or(0);
+    if inner >= LONG_INNER { f64::INFINITY } else { hop.size.rows.unwrap_or(0) as f64 / PRODUCT_ROWS }
 }
 
 /// Whether a basic operator runs over the stored values of a sparse matrix wherever these belong.
@@ -214,7 +267,7 @@ fn over_cells(
     }
     work.non_zeros = non_zeros(context, &inputs);
     work.sparse_rows = inputs.iter().map(|read| stored_rows(context, read.id)).sum();
-    CostVector { output, work, inputs, sparsity: scale, driver, cells: cells(space) * scale }
+    CostVector { output, work, inputs, sparsity: scale, driver, cells: cells(space) * scale, has_long_rows: false }
 }
 
 /// The matrices among some inputs, each of which is read to a share.

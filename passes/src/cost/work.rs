@@ -24,6 +24,10 @@ pub struct Work {
     pub row_values: f64,
     /// Non-zeros visited.
     pub non_zeros: f64,
+    /// Visits of these by further products with the same row, or aggregations of it.
+    pub non_zeros_again: f64,
+    /// Cache lines of factors' rows that are fetched for non-zeros.
+    pub lines: f64,
     /// Rows of sparse matrices that are begun.
     pub sparse_rows: f64,
     /// Non-zeros stored with a pattern of their own.
@@ -52,7 +56,8 @@ impl Work {
         let filled =
             if self.rows > 0.0 { self.row_values / round_up(self.row_values, machine.lanes as f64) } else { 1.0 };
         let sparse = &machine.sparse;
-        let visits = self.non_zeros * sparse.non_zero + self.sparse_rows * sparse.row + self.stored * sparse.store;
+        let visits = self.non_zeros * sparse.non_zero + self.non_zeros_again * sparse.again;
+        let visits = visits + self.lines * sparse.line + self.sparse_rows * sparse.row + self.stored * sparse.store;
         let starts = self.runs * machine.start.run + self.rows * machine.start.row;
         (flops.sum::<f64>() / filled + visits + starts) / threads
     }
@@ -177,14 +182,19 @@ pub(super) fn flops(context: &Context<'_>, id: HopId) -> f64 {
     }
 }
 
-/// The runs that an operator by itself, or as a member of one over rows, starts: one per row that is multiplied or
-/// aggregated. A matrix that is aggregated as a whole is a single run, unless the operator goes by rows.
+/// The runs that an operator by itself, or as a member of one over rows, starts: one per row that is multiplied, with
+/// each column where a basic operator does so, or aggregated. A matrix that is aggregated as a whole is a single run, unless the operator goes by rows.
 pub(super) fn runs(context: &Context<'_>, id: HopId, is_by_rows: bool) -> f64 {
     let hop = context.hop(id);
     let rows = |id: HopId| context.hop(id).size.rows.unwrap_or(0) as f64;
     match hop.op {
         HopOp::MatMul if is_inner_product(context, id) => 0.0,
-        HopOp::MatMul => rows(untransposed(context.dag, hop.inputs[0]).unwrap_or(hop.inputs[0])),
+        HopOp::MatMul => match untransposed(context.dag, hop.inputs[0]) {
+            Some(left) => rows(left),
+            // A basic operator computes the product of a dense row with each column by itself.
+            None if !is_by_rows && sparsity(context, hop.inputs[0]) == 1.0 => cells(&hop.size),
+            None => rows(hop.inputs[0]),
+        },
         HopOp::AggUnary(_, Direction::Full) if !is_by_rows => 0.0,
         HopOp::AggUnary(..) => rows(hop.inputs[0]),
         _ => 0.0,

@@ -112,6 +112,10 @@ impl ComputeRates {
 pub struct SparseAccess {
     /// Visiting one non-zero.
     pub non_zero: f64,
+    /// Visiting it once more, while its row is in the nearest cache.
+    pub again: f64,
+    /// Fetching a cache line of a factor's row for a non-zero, whose rows lie far apart.
+    pub line: f64,
     /// Fetching the cell of a dense matrix that belongs to a non-zero of another matrix.
     pub gather: f64,
     /// Beginning a row, however few non-zeros it has.
@@ -125,6 +129,8 @@ pub struct SparseAccess {
 pub struct StartCosts {
     /// A basic operator.
     pub basic: f64,
+    /// A basic operator whose result is a single value, which needs no memory.
+    pub scalar: f64,
     /// A fused operator.
     pub fused: f64,
     /// Sharing the work of an operator among threads, where it is of several blocks: besides its start.
@@ -146,6 +152,9 @@ pub struct OneTimeCosts {
     pub fresh_page: f64,
 }
 
+/// Bytes of a cache line.
+pub const LINE_BYTES: f64 = 64.0;
+
 /// Bytes of a page of memory.
 pub const PAGE_BYTES: f64 = 4096.0;
 
@@ -165,6 +174,9 @@ pub struct Machine {
     /// Values that are computed at once: rows of fewer take as long as rows of so many, where operators over cells go
     /// row by row.
     pub lanes: usize,
+    /// The share of the shorter of reading and computing that Row operators over long rows hide behind the other, between 0
+    /// and 1: they read a row in their first pass over it alone.
+    pub overlap: f64,
     /// Sparse formats.
     pub sparse: SparseAccess,
     /// What starting an operator takes.
@@ -189,8 +201,9 @@ impl Machine {
             memory,
             compute: ComputeRates::uniform(flops),
             lanes: 1,
-            sparse: SparseAccess { non_zero: 0.0, gather: 0.0, row: 0.0, store: 0.0 },
-            start: StartCosts { basic: 0.0, fused: 0.0, parallel: 0.0, run: 0.0, row: 0.0 },
+            overlap: 1.0,
+            sparse: SparseAccess { non_zero: 0.0, again: 0.0, line: 0.0, gather: 0.0, row: 0.0, store: 0.0 },
+            start: StartCosts { basic: 0.0, scalar: 0.0, fused: 0.0, parallel: 0.0, run: 0.0, row: 0.0 },
             once: OneTimeCosts { compile: 0.0, fresh_page: 0.0 },
             threads: 1,
             memory_budget: None,
@@ -238,7 +251,7 @@ impl Machine {
 
     /// The fewest seconds in which an operator starts, wherever it runs.
     pub fn start_time(&self) -> f64 {
-        let here = self.start.basic.min(self.start.fused);
+        let here = self.start.basic.min(self.start.scalar).min(self.start.fused);
         self.cluster.as_ref().map_or(here, |cluster| here.min(cluster.start))
     }
 
@@ -273,9 +286,10 @@ impl Machine {
         let is_rate = |rate: f64| rate.is_finite() && rate > 0.0;
         let is_cost = |cost: f64| cost.is_finite() && cost >= 0.0;
         let capacities = self.caches.map(|cache| cache.capacity);
-        let StartCosts { basic, fused, parallel, run, row } = self.start;
-        let starts = [basic, fused, parallel, run, row];
-        let sparse = [self.sparse.non_zero, self.sparse.gather, self.sparse.row, self.sparse.store];
+        let StartCosts { basic, scalar, fused, parallel, run, row } = self.start;
+        let starts = [basic, scalar, fused, parallel, run, row];
+        let SparseAccess { non_zero, again, line, gather, row: sparse_row, store } = self.sparse;
+        let sparse = [non_zero, again, line, gather, sparse_row, store];
         let once = [self.once.compile, self.once.fresh_page];
         rates.into_iter().chain(bandwidths.iter().flat_map(|level| [level.read, level.write])).all(is_rate)
             && bandwidths.windows(2).all(|pair| pair[0].read >= pair[1].read && pair[0].write >= pair[1].write)
@@ -283,6 +297,7 @@ impl Machine {
             && once.into_iter().chain(sparse).chain(starts).chain(capacities).all(is_cost)
             && self.threads > 0
             && self.lanes > 0
+            && (0.0..=1.0).contains(&self.overlap)
             && self.memory_budget.is_none_or(is_cost)
             && self.cluster.as_ref().is_none_or(Cluster::is_consistent)
     }
@@ -303,8 +318,9 @@ impl Default for Machine {
             memory: Bandwidth { read: 32e9, write: 16e9 },
             compute: ComputeRates { random: 0.33e9, ..ComputeRates::uniform(4e9) },
             lanes: 1,
-            sparse: SparseAccess { non_zero: 1e-9, gather: 2e-9, row: 0.0, store: 0.0 },
-            start: StartCosts { basic: 2e-6, fused: 2e-6, parallel: 0.0, run: 0.0, row: 0.0 },
+            overlap: 1.0,
+            sparse: SparseAccess { non_zero: 1e-9, again: 0.0, line: 0.0, gather: 2e-9, row: 0.0, store: 0.0 },
+            start: StartCosts { basic: 2e-6, scalar: 2e-6, fused: 2e-6, parallel: 0.0, run: 0.0, row: 0.0 },
             once: OneTimeCosts { compile: 1e-3, fresh_page: 0.5e-6 },
             threads: 8,
             memory_budget: None,

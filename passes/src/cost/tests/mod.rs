@@ -73,7 +73,7 @@ fn the_longer_of_read_and_compute_counts() {
     let model = paper();
     // 8 MB: 0.25 ms to read, 0.5 ms to write; 1 MFLOP takes 0.1 ms, the 18 MFLOP of exp 1.8 ms.
     let terms = terms_of(&model, &d.dag, &[cheap], &[x]);
-    assert_eq!(terms, CostTerms { start: 0.0, write: 0.5e-3, read: 0.25e-3, compute: 0.1e-3, once: 0.0 });
+    assert_eq!(terms, CostTerms { start: 0.0, write: 0.5e-3, read: 0.25e-3, compute: 0.1e-3, exposed: 0.0, once: 0.0 });
     assert_close(terms.seconds(), 0.75e-3);
     assert_close(terms_of(&model, &d.dag, &[dear], &[x]).seconds(), 0.5e-3 + 1.8e-3);
 }
@@ -269,7 +269,7 @@ fn short_rows_take_a_moment_each() {
     let transposed = d.t(x);
     let gram = d.matmul(transposed, product);
     let sum = d.sum(product);
-    assert_eq!(runs(&d.dag, None, &[product], &[x, v]), 1000.0);
+    assert_eq!(runs(&d.dag, None, &[product], &[x, v]), 3000.0, "a basic operator takes each column by itself");
     assert_eq!(runs(&d.dag, Some(TemplateType::Row), &[product, transposed, gram], &[x, v]), 2000.0);
     assert_eq!(runs(&d.dag, None, &[sum], &[product]), 0.0);
     assert_eq!(runs(&d.dag, Some(TemplateType::Row), &[product, sum], &[x, v]), 2000.0);
@@ -281,6 +281,8 @@ fn short_rows_take_a_moment_each() {
     let total = d.sum(masked);
     let visited = runs(&d.dag, Some(TemplateType::Outer), &[outer, masked, total], &[s, u, w]);
     assert_close(visited, 2000.0);
+    let work = vector_of(&d.dag, Some(TemplateType::Outer), &[outer, masked, total], &[s, u, w]).work;
+    assert_close(work.lines, 2000.0 * (10.0 * 8.0 / 64.0 + 1.0));
 }
 
 /// Random values are none of the operations of arithmetic.

@@ -82,3 +82,62 @@ fn an_index_is_priced_by_the_rows_of_its_result() {
     model.machine.start = StartCosts { basic: 1e-6, parallel: 9e-6, ..model.machine.start };
     assert_close(terms_of(&model, &d.dag, &[part], &[x]).start, 1e-5);
 }
+
+/// A basic operator with a single value needs no memory.
+#[test]
+fn single_values_have_a_start_of_their_own() {
+    let mut d = Dag::default();
+    let x = d.read("X", 10, 10);
+    let (total, doubled) = (d.sum(x), d.plus(x, x));
+    let mut model = paper();
+    model.machine.start = StartCosts { basic: 3e-6, scalar: 1e-6, ..model.machine.start };
+    let start = |root: HopId| terms_of(&model, &d.dag, &[root], &[x]).start;
+    assert_eq!((start(total), start(doubled)), (1e-6, 3e-6));
+}
+
+/// What the longer of reading and computing does not hide of the other, where rows are long: P116 where it hides all.
+#[test]
+fn long_rows_are_read_before_they_are_computed_on() {
+    let terms = |cols: u64, overlap: f64| {
+        let mut d = Dag::default();
+        let (x, v) = (d.read("X", 1000, cols), d.read("v", cols, 1));
+        let product = d.matmul(x, v);
+        let transposed = d.t(x);
+        let root = d.matmul(transposed, product);
+        let mut model = paper();
+        model.machine.overlap = overlap;
+        let operator = operator(Some(TemplateType::Row), &[product, transposed, root], &[x, v]);
+        let limits = TemplateLimits::default();
+        model.operator_terms(&Context::new(&d.dag, &limits), &operator)
+    };
+    let hidden = terms(100, 1.0);
+    assert_eq!(hidden.exposed, 0.0);
+    assert_close(terms(100, 0.25).exposed, 0.75 * hidden.read.min(hidden.compute));
+    assert_close(terms(100, 0.0).seconds(), hidden.write + hidden.read + hidden.compute);
+    assert_eq!(terms(10, 0.0).exposed, 0.0);
+}
+
+/// The second product finds the row of a sparse matrix in the nearest cache.
+#[test]
+fn a_second_product_visits_non_zeros_again() {
+    let mut d = Dag::default();
+    let (x, v) = (d.sparse("X", 1000, 100, 1000), d.read("v", 100, 1));
+    let product = d.matmul(x, v);
+    let transposed = d.t(x);
+    let root = d.matmul(transposed, product);
+    let work = vector_of(&d.dag, Some(TemplateType::Row), &[product, transposed, root], &[x, v]).work;
+    assert_eq!((work.non_zeros, work.non_zeros_again, work.sparse_rows), (1000.0, 1000.0, 1000.0));
+}
+
+/// Threads share products by rows, or by a long inner dimension.
+#[test]
+fn products_are_shared_by_rows() {
+    let cells = |rows: u64, inner: u64| {
+        let mut d = Dag::default();
+        let (x, y) = (d.read("X", rows, inner), d.read("Y", inner, 500));
+        let product = d.matmul(x, y);
+        vector_of(&d.dag, None, &[product], &[x, y]).cells
+    };
+    assert!(cells(128, 500) <= BLOCK_CELLS as f64 && cells(129, 500) > BLOCK_CELLS as f64);
+    assert!(cells(100, 4096) > BLOCK_CELLS as f64);
+}
