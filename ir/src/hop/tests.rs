@@ -235,7 +235,7 @@ fn the_verifier_reports_every_broken_rule() {
       write "y" %2
       effect %5
       effect %5
-      cover row roots(%2, %3) members(%3, %2)
+      cover cell roots(%2, %3) members(%3, %2)
       cover magg roots(%4) members()
     }"#;
     let (_, mut dag) = parse(text).expect("well-formed text").remove(0);

@@ -152,6 +152,23 @@ fn aggregates_by_column_share_a_pass() {
     assert_eq!(aggregates, [(main, Some(AggOp::Sum)), (main, Some(AggOp::SumSq))]);
 }
 
+/// Cell operators skip the zeros that they share, a pass over rows would not: no policy merges what is cheaper apart.
+#[test]
+fn aggregates_by_column_that_skip_zeros_stay_apart() {
+    let mut d = Dag::default();
+    let shared = d.sparse("S", 100_000, 100, 10_000);
+    for name in ["X", "Y"] {
+        let dense = d.read(name, 100_000, 100);
+        let product = d.mult(shared, dense);
+        let sums = d.op((AggOp::Sum, Direction::Col), &[product]);
+        d.write(&format!("sums of {name}"), sums);
+    }
+    for policy in SelectPolicy::ALL {
+        let outcome = run(&d.dag, &with(*policy));
+        assert_eq!(variants(&outcome), [Variant::Cell(CellType::ColAgg); 2], "{policy:?}");
+    }
+}
+
 #[test]
 fn a_sum_that_depends_on_another_is_not_computed_with_it() {
     let mut d = Dag::default();

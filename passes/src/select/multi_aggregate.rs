@@ -47,32 +47,19 @@ pub(super) fn outside_partitions(context: &Context<'_>, partitions: &[PartitionP
     context.dag.hops.keys().filter(is_aggregate).map(|id| Operator::basic(context, id)).collect()
 }
 
-/// Seconds of an aggregate outside of the partitions by itself.
-pub(super) fn outside_seconds(context: &Context<'_>, model: &CostModel, aggregate: &Operator) -> f64 {
-    match is_worth_fusing(context, aggregate) {
-        true => model.operator_seconds(context, aggregate),
-        false => model.basic_seconds(context, aggregate.root),
-    }
-}
-
 /// The aggregates of the chosen operators and from outside of the partitions, merged greedily.
 pub(super) fn greedy(context: &Context<'_>, model: &CostModel, partitions: &[PartitionPlan]) -> Vec<Group> {
-    let operators = partitions.iter().flat_map(|plan| &plan.operators);
-    let mut singles: Vec<Group> = operators
-        .filter_map(|operator| Group::of(context, model, operator, model.operator_seconds(context, operator)))
-        .chain(
-            outside_partitions(context, partitions)
-                .iter()
-                .filter_map(|operator| Group::of(context, model, operator, outside_seconds(context, model, operator))),
-        )
-        .collect();
+    let outside = outside_partitions(context, partitions);
+    let operators = partitions.iter().flat_map(|plan| &plan.operators).chain(&outside);
+    let single = |operator| Group::of(context, model, operator, model.operator_seconds(context, operator));
+    let mut singles: Vec<Group> = operators.filter_map(single).collect();
     singles.sort_by_key(|single| single.roots[0]);
 
     let mut groups: Vec<Group> = Vec::new();
     for single in singles {
         let partner = (0..groups.len()).find_map(|slot| {
             let merged = groups[slot].merge(context, model, &single)?;
-            let apart = groups[slot].seconds + single.seconds;
+            let apart = groups[slot].price() + single.price();
             // Where a constraint forbids everything, passes would only need more memory.
             (merged.seconds.is_finite() && merged.seconds <= apart && is_independent(context, &groups, slot, &merged))
                 .then_some((slot, merged))
@@ -135,10 +122,9 @@ pub(super) fn seconds<'p>(
     let passes: Vec<&Group> = groups.iter().filter(|group| group.is_pass()).collect();
     let is_merged = |aggregate: &&Operator| passes.iter().any(|pass| pass.roots.contains(&aggregate.root));
     let outside = outside.iter().filter(|aggregate| !is_merged(aggregate));
-    let outside = outside.map(|aggregate| outside_seconds(context, model, aggregate));
-    let apart =
-        apart(context, partitions, groups).into_iter().map(|operator| model.operator_seconds(context, operator));
-    apart.chain(outside).chain(passes.iter().map(|pass| pass.seconds)).sum()
+    let apart = apart(context, partitions, groups).into_iter().chain(outside);
+    let apart = apart.map(|operator| model.operator_seconds(context, operator));
+    apart.chain(passes.iter().map(|pass| pass.seconds)).sum()
 }
 
 pub(crate) fn is_full_aggregate(context: &Context<'_>, id: HopId) -> bool {
@@ -215,6 +201,11 @@ impl Group {
     /// Whether several aggregates are computed together.
     fn is_pass(&self) -> bool {
         self.roots.len() > 1
+    }
+
+    /// Seconds of what computes the aggregates: the pass, or an operator by itself.
+    fn price(&self) -> f64 {
+        if self.is_pass() { self.seconds } else { self.alone }
     }
 
     /// Seconds that one pass saves.

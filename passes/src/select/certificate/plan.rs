@@ -3,7 +3,7 @@
 use super::{CertificateError, is_at_most};
 use crate::construct::outside_inputs;
 use crate::cost::{CostModel, Operator};
-use crate::select::multi_aggregate::{outside_partitions, outside_seconds};
+use crate::select::multi_aggregate::outside_partitions;
 use crate::select::{FusionPlan, PartitionPlan, is_worth_fusing, verify_cover};
 use crate::template::Context;
 use fuseline_ir::hop::{FusionCover, HopId};
@@ -53,12 +53,11 @@ fn check_seconds(
     let is_apart = |operator: &&Operator| {
         is_needed(operator.root) && !passes.iter().any(|pass| pass.roots.contains(&operator.root))
     };
-    let inside = plan.partitions.iter().flat_map(|partition| &partition.operators).filter(is_apart);
-    let inside = inside.map(|operator| model.operator_seconds(context, operator));
     let outside = outside_partitions(context, &plan.partitions);
-    let outside = outside.iter().filter(is_apart).map(|operator| outside_seconds(context, model, operator));
+    let operators = plan.partitions.iter().flat_map(|partition| &partition.operators).chain(&outside);
+    let apart = operators.filter(is_apart).map(|operator| model.operator_seconds(context, operator));
     let together = passes.iter().map(|cover| model.cover_seconds(context, cover));
-    check_sum(plan.seconds, inside.chain(outside).chain(together).sum())
+    check_sum(plan.seconds, apart.chain(together).sum())
 }
 
 fn check_sum(claimed: f64, found: f64) -> Result<(), CertificateError> {

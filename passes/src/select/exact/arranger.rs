@@ -6,7 +6,7 @@
 //! its unions save over their parts: ways are solved in the order of the lower bounds that this gives, until these reach
 //! the best plan.
 
-use super::super::multi_aggregate::{self, Group, are_independent, is_aggregate, outside_partitions, outside_seconds};
+use super::super::multi_aggregate::{self, Group, are_independent, is_aggregate, outside_partitions};
 use super::super::{PartitionPlan, ROUNDING};
 use super::components::{Component, components};
 use super::group_set::GroupSet;
@@ -68,7 +68,7 @@ impl Arranger<'_> {
 
     /// Seconds that nothing undercuts without multi-aggregates.
     fn apart<'p>(&self, plans: impl Iterator<Item = &'p PartitionPlan>, outside: &[Operator]) -> f64 {
-        let outside = outside.iter().map(|operator| outside_seconds(self.context, self.model, operator));
+        let outside = outside.iter().map(|operator| self.model.operator_seconds(self.context, operator));
         plans.map(|plan| plan.bound).chain(outside).sum()
     }
 
@@ -104,7 +104,7 @@ impl Arranger<'_> {
             let Some(optimum) = minimize(joint.under(way, &merged), self.limit) else { continue };
             bound = bound.min(optimum.bound);
             if undercuts(optimum.seconds, least) {
-                let arrangement = self.arrangement(component, &optimum.operators);
+                let arrangement = self.arrangement(&optimum.operators);
                 let all = [others.as_slice(), &arrangement.groups].concat();
                 if are_independent(self.context, &all) {
                     (least, best) = (optimum.seconds, Some((arrangement, all)));
@@ -124,15 +124,11 @@ impl Arranger<'_> {
     }
 
     /// A plan of a component: its operators, of which several are one multi-aggregate, as operators and groups.
-    fn arrangement(&self, component: &Component, chosen: &[SmallVec<[Operator; 1]>]) -> Arrangement {
+    fn arrangement(&self, chosen: &[SmallVec<[Operator; 1]>]) -> Arrangement {
         let mut arrangement = Arrangement { operators: vec![], groups: vec![] };
         for operators in chosen {
             let form = |operator: &Operator| {
-                let alone = match component.outside.iter().any(|outside| outside.root == operator.root) {
-                    true => outside_seconds(self.context, self.model, operator),
-                    false => self.model.operator_seconds(self.context, operator),
-                };
-                Group::of(self.context, self.model, operator, alone)
+                Group::of(self.context, self.model, operator, self.model.operator_seconds(self.context, operator))
             };
             let forms: Vec<Group> = operators.iter().filter_map(form).collect();
             let forms: Vec<&Group> = forms.iter().collect();
@@ -192,7 +188,7 @@ impl<'a> Joint<'a> {
             }
         }
         for operator in &component.outside {
-            let seconds = outside_seconds(context, model, operator);
+            let seconds = model.operator_seconds(context, operator);
             let candidate = Candidate { operators: smallvec![operator.clone()], seconds, reads: GroupSet::default() };
             joint.members.push(operator.root);
             let group = joint.members.len() - 1;

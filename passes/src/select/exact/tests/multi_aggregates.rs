@@ -141,7 +141,7 @@ impl Start<'_> {
         }
         let plans = self.partitions();
         for operator in multi_aggregate::outside_partitions(self.context, &plans) {
-            let alone = multi_aggregate::outside_seconds(self.context, &self.model, &operator);
+            let alone = self.model.operator_seconds(self.context, &operator);
             let form = Group::of(self.context, &self.model, &operator, alone);
             aggregates.push(vec![Choice { reads: BTreeSet::new(), alone, form }]);
         }
