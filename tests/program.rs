@@ -127,6 +127,13 @@ fn what_becomes_one_block_fuses() {
 }
 
 /// Blocks compile once for the sizes that they meet, again for others, and not for other values.
+/// A chain of values by row, each used twice: as many paths as 2^40, and as many steps as 40.
+#[test]
+fn chains_of_shared_values_compile() {
+    let chain = "s = min(s * s, s)\n".repeat(40);
+    same(&format!("{DATA}s = rowSums(X)\n{chain}print(sum(s) + sum(colSums(X * s)))\n"));
+}
+
 #[test]
 fn blocks_compile_again_only_for_other_sizes() {
     let counts = |text: &str| {

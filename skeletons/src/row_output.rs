@@ -7,7 +7,7 @@ use crate::binding::{Binding, cells};
 use crate::operator::Operator;
 use crate::output::transposed;
 use crate::zeros::take_equal_cells;
-use fuseline_ir::cplan::{COutput, RowType, Shape, Variant};
+use fuseline_ir::cplan::{COutput, RowType, Variant};
 use fuseline_ir::ops::AggOp;
 use fuseline_matrix::Dense;
 
@@ -33,10 +33,8 @@ impl RowOutput {
         let Variant::Row(row_type) = binding.plan.output_variant(output) else {
             unreachable!("outputs of Row plans have variants of Row")
         };
-        let node_len = match binding.plan.shape(output.node) {
-            Shape::Scalar => 1,
-            Shape::Vector(_) => binding.length(output.node),
-        };
+        let is_vector = binding.plan.shapes().is_vector(output.node);
+        let node_len = if is_vector { binding.length(output.node) } else { 1 };
         let left_len = output.left.map_or(0, |left| binding.length(left));
         cells(left_len, node_len)?;
         let (agg, is_long_major) = (output.agg.unwrap_or(AggOp::Sum), binding.sparse_entry);

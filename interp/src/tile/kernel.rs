@@ -4,7 +4,7 @@ use super::element::Plan;
 use super::output;
 use super::value::{Memory, Place, Value};
 use cranelift_entity::EntityRef;
-use fuseline_ir::cplan::{CInputId, CNode, CNodeId, Shape, Variant, VerifiedCPlan};
+use fuseline_ir::cplan::{CInputId, CNode, CNodeId, Variant, VerifiedCPlan};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::AggOp;
 use fuseline_skeletons::abi::{Context, Kernel, Main, Output, Side, Unit, has_sparse_entry};
@@ -33,7 +33,7 @@ impl InterpKernel {
         let shapes = plan.shapes();
         // Every node, and every output that has to be spread over the cells of the unit.
         let outputs = plan.outputs.iter().flat_map(|output| [Some(output.node), output.left]).flatten();
-        let is_vector = |id: &CNodeId| !is_row || matches!(shapes[*id], Some(Shape::Vector(_)));
+        let is_vector = |id: &CNodeId| !is_row || shapes.is_vector(*id);
         let (vectors, scalars): (Vec<CNodeId>, Vec<CNodeId>) = plan.nodes.keys().chain(outputs).partition(is_vector);
         let (vectors, scalars) = (vectors.len(), scalars.len());
         let variants = plan.outputs.iter().map(|output| plan.output_variant(output)).collect();

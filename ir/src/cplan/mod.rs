@@ -10,15 +10,17 @@
 
 use crate::memo::TemplateType;
 use crate::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
-use cranelift_entity::{EntitySet, PrimaryMap, entity_impl};
+use cranelift_entity::{PrimaryMap, entity_impl};
 use std::fmt;
 
 mod hash;
+mod shapes;
 #[cfg(test)]
 mod tests;
 mod text;
 mod verify;
 
+pub use shapes::{Shape, Shapes};
 pub use text::{parse, parse_all};
 pub use verify::{VerifiedCPlan, VerifierErrors};
 
@@ -324,15 +326,6 @@ pub enum Length {
     Cbind(CNodeId),
 }
 
-/// Whether a value is a scalar or a vector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Shape {
-    /// One value per cell (Cell, MAgg, Outer) or per row (Row).
-    Scalar,
-    /// One vector per row.
-    Vector(Length),
-}
-
 /// An output of a CPlan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct COutput {
@@ -380,72 +373,6 @@ impl CPlan {
         self.variant.template()
     }
 
-    /// Whether values of this node are scalars or vectors, and how long. Row plans alone have vectors.
-    ///
-    /// Defined for verified plans; of an ill-formed plan it gives what the first operand says.
-    pub fn shape(&self, id: CNodeId) -> Shape {
-        let is_row = self.template() == TemplateType::Row;
-        match self.nodes[id] {
-            CNode::Main if is_row => Shape::Vector(Length::Main),
-            CNode::SideRow(_, Some((first, last))) => Shape::Vector(Length::Const(last.saturating_sub(first))),
-            CNode::SideRow(input, None) => Shape::Vector(Length::Cols(input)),
-            CNode::SideVector(input) => Shape::Vector(Length::Cells(input)),
-            CNode::VectMatMult(_, input) => Shape::Vector(Length::Cols(input)),
-            CNode::Cbind(..) => Shape::Vector(Length::Cbind(id)),
-            CNode::RowCumulative(..) | CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => self.nodes[id]
-                .operands()
-                .into_iter()
-                .map(|operand| self.shape(operand))
-                .find(|shape| matches!(shape, Shape::Vector(_)))
-                .unwrap_or(Shape::Scalar),
-            CNode::Main
-            | CNode::Scalar(_)
-            | CNode::Literal(_)
-            | CNode::SideCell(_)
-            | CNode::SideRowScalar(..)
-            | CNode::RowIndex
-            | CNode::SideColScalar(_)
-            | CNode::OuterProduct
-            | CNode::RowAgg(..)
-            | CNode::DotProduct(..) => Shape::Scalar,
-        }
-    }
-
-    /// The shapes of all nodes, by id; linear, where repeated [`CPlan::shape`] is not.
-    pub fn shapes(&self) -> cranelift_entity::SecondaryMap<CNodeId, Option<Shape>> {
-        let mut shapes = cranelift_entity::SecondaryMap::new();
-        for (id, node) in &self.nodes {
-            let shape = match node {
-                CNode::RowCumulative(..) | CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => node
-                    .operands()
-                    .into_iter()
-                    .filter_map(|operand| shapes[operand])
-                    .find(|shape| matches!(shape, Shape::Vector(_)))
-                    .unwrap_or(Shape::Scalar),
-                _ => self.shape(id),
-            };
-            shapes[id] = Some(shape);
-        }
-        shapes
-    }
-
-    /// The vectors known to be as long as a row of the main input.
-    pub fn long_vectors(&self) -> EntitySet<CNodeId> {
-        let mut long = EntitySet::new();
-        if self.template() != TemplateType::Row {
-            return long;
-        }
-        for (id, node) in &self.nodes {
-            let keeps_length =
-                matches!(node, CNode::RowCumulative(..) | CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..));
-            if *node == CNode::Main || keeps_length && node.operands().into_iter().any(|operand| long.contains(operand))
-            {
-                long.insert(id);
-            }
-        }
-        long
-    }
-
     /// What an output by itself would make the plan: the plan's variant, or in a `MultiAgg` the one that its shapes
     /// give. There scalars are aggregated in full and vectors by column, and of a product the left vector is the long
     /// one if it may be.
@@ -453,17 +380,12 @@ impl CPlan {
         if self.variant != Variant::Row(RowType::MultiAgg) {
             return self.variant;
         }
-        let long = self.long_vectors();
-        let length = match self.shape(output.node) {
-            Shape::Scalar => None,
-            Shape::Vector(_) if long.contains(output.node) => Some(Length::Main),
-            Shape::Vector(length) => Some(length),
-        };
-        Variant::Row(match (output.left, length) {
+        let shapes = self.shapes();
+        Variant::Row(match (output.left, shapes.vector_length(output.node)) {
             (None, None) => RowType::FullAgg,
             (None, Some(length)) => RowType::col_agg(length),
             (Some(_), None) => RowType::ColAggT,
-            (Some(left), Some(_)) if long.contains(left) => RowType::ColAggB1T,
+            (Some(left), Some(_)) if shapes.is_long(left) => RowType::ColAggB1T,
             (Some(_), Some(_)) => RowType::ColAggB1,
         })
     }
@@ -485,10 +407,8 @@ impl CPlan {
     /// for branches that wait for each other) suffice however long the chain; with shared values each has its own.
     pub fn ring_buffer_size(&self) -> usize {
         let shapes = self.shapes();
-        let is_buffered = |id: CNodeId| {
-            matches!(shapes[id], Some(Shape::Vector(_)))
-                && !matches!(self.nodes[id], CNode::Main | CNode::SideVector(_))
-        };
+        let is_buffered =
+            |id: CNodeId| shapes.is_vector(id) && !matches!(self.nodes[id], CNode::Main | CNode::SideVector(_));
         let mut uses = cranelift_entity::SecondaryMap::<CNodeId, u32>::new();
         let output_uses = self.outputs.iter().flat_map(|output| [Some(output.node), output.left].into_iter().flatten());
         for operand in self.nodes.values().flat_map(CNode::operands).chain(output_uses) {

@@ -430,3 +430,17 @@ fn references_are_checked_before_anything_follows_them() {
         %1: the value is not used"#]]
     .assert_eq(&plan.verify().expect_err("ill-formed").to_string());
 }
+
+/// Scalars that share operands are looked at once each: this chain has 2^64 paths.
+#[test]
+fn shapes_of_shared_scalars_take_one_walk() {
+    let mut text =
+        "cplan row multi_agg sparse_safe=false {\n in0 = matrix\n %0 = main\n %1 = row_agg.sum %0\n".to_owned();
+    for node in 2..66 {
+        text.push_str(&format!(" %{node} = max %{0}, %{0}\n", node - 1));
+    }
+    text.push_str(" out %65 agg=sum\n out %0 agg=sum\n}");
+    let plan = parse(&text).expect("well-formed text").verify().expect("a well-formed plan");
+    let variants: Vec<&str> = plan.outputs.iter().map(|output| plan.output_variant(output).mnemonic()).collect();
+    assert_eq!(variants, ["full_agg", "col_agg"]);
+}

@@ -2,11 +2,11 @@
 
 use super::{
     CInput, CInputId, CNode, CNodeId, COutput, CPlan, CellType, FACTOR_V, Length, MAIN, OuterType, RowType, Shape,
-    Variant,
+    Shapes, Variant,
 };
 use crate::memo::TemplateType;
 pub use crate::verifier::VerifierErrors;
-use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
+use cranelift_entity::{EntityRef, EntitySet};
 use std::fmt;
 use std::ops::Deref;
 
@@ -41,16 +41,10 @@ impl CPlan {
     /// All broken rules: operands after their users, inputs of the wrong kind or order, nodes that the template does
     /// not have, shapes that cannot fit in any execution, outputs that do not suit the variant, nodes without use.
     pub fn verify(self) -> Result<VerifiedCPlan, VerifierErrors> {
-        let mut verifier = Verifier {
-            plan: &self,
-            shapes: SecondaryMap::new(),
-            long: EntitySet::new(),
-            errors: VerifierErrors::default(),
-        };
+        let mut verifier = Verifier { plan: &self, shapes: Shapes::default(), errors: VerifierErrors::default() };
         verifier.inputs();
         if verifier.order() {
             verifier.shapes = self.shapes();
-            verifier.long = self.long_vectors();
             for (id, node) in &self.nodes {
                 verifier.node(id, node);
             }
@@ -64,9 +58,7 @@ impl CPlan {
 
 struct Verifier<'a> {
     plan: &'a CPlan,
-    shapes: SecondaryMap<CNodeId, Option<Shape>>,
-    /// Vectors known to be as long as a row of the main input.
-    long: EntitySet<CNodeId>,
+    shapes: Shapes,
     errors: VerifierErrors,
 }
 
@@ -187,9 +179,9 @@ impl Verifier<'_> {
     }
 
     fn length(&self, id: CNodeId) -> Option<Length> {
-        match self.shapes[id] {
-            Some(Shape::Vector(length)) => Some(length),
-            _ => None,
+        match self.shapes.of(id) {
+            Shape::Vector(length) => Some(length),
+            Shape::Scalar => None,
         }
     }
 
@@ -270,7 +262,7 @@ impl Verifier<'_> {
 
     fn long_vector(&mut self, entity: &str, node: CNodeId) {
         self.errors.check(
-            self.long.contains(node),
+            self.shapes.is_long(node),
             entity,
             format!("{node} must be as long as a row of the main input"),
         );
@@ -307,8 +299,7 @@ impl Verifier<'_> {
 
     /// Checks that the length of the output vector decides the variant.
     fn variant_of_length(&mut self, entity: &str, actual: Variant, node: CNodeId, of_length: fn(Length) -> RowType) {
-        let length = if self.long.contains(node) { Some(Length::Main) } else { self.length(node) };
-        let expected = length.map(|length| Variant::Row(of_length(length)));
+        let expected = self.shapes.vector_length(node).map(|length| Variant::Row(of_length(length)));
         if let Some(expected) = expected.filter(|expected| *expected != actual) {
             let (actual, expected) = (actual.mnemonic(), expected.mnemonic());
             self.errors.push(entity, format!("the length of {node} makes the plan {expected}, not {actual}"));

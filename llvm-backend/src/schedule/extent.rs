@@ -2,7 +2,7 @@
 
 use super::OutputKind;
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::cplan::{CNode, CNodeId, CPlan, Length, Shape};
+use fuseline_ir::cplan::{CNode, CNodeId, CPlan, Length, Shape, Shapes};
 use fuseline_ir::memo::TemplateType;
 
 /// An entry point.
@@ -56,7 +56,7 @@ pub(crate) enum Extent {
 pub(crate) fn extents(plan: &CPlan, entry: Entry) -> SecondaryMap<CNodeId, Extent> {
     let is_row = plan.template() == TemplateType::Row;
     let per_row = if is_row || entry == Entry::Dense { Extent::Rows } else { Extent::Positions };
-    let mut extents = SecondaryMap::new();
+    let (mut extents, shapes) = (SecondaryMap::new(), plan.shapes());
     for (id, node) in &plan.nodes {
         extents[id] = match node {
             CNode::Literal(_) | CNode::Scalar(_) => Extent::One,
@@ -65,7 +65,9 @@ pub(crate) fn extents(plan: &CPlan, entry: Entry) -> SecondaryMap<CNodeId, Exten
             CNode::Main if is_row => Extent::Vector(Length::Main),
             CNode::Main | CNode::SideCell(_) | CNode::SideColScalar(_) => entry.cells(),
             CNode::OuterProduct => Extent::Positions,
-            CNode::SideRow(..) | CNode::SideVector(_) | CNode::VectMatMult(..) | CNode::Cbind(..) => vector(plan, id),
+            CNode::SideRow(..) | CNode::SideVector(_) | CNode::VectMatMult(..) | CNode::Cbind(..) => {
+                vector(&shapes, id)
+            }
             CNode::RowCumulative(..) | CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => {
                 let operands = node.operands();
                 operands.iter().map(|&operand| extents[operand]).reduce(join).unwrap_or_default()
@@ -108,8 +110,8 @@ fn is_vector(extent: &Extent) -> bool {
     matches!(extent, Extent::Vector(_))
 }
 
-fn vector(plan: &CPlan, id: CNodeId) -> Extent {
-    match plan.shape(id) {
+fn vector(shapes: &Shapes, id: CNodeId) -> Extent {
+    match shapes.of(id) {
         Shape::Vector(length) => Extent::Vector(length),
         Shape::Scalar => Extent::Rows,
     }

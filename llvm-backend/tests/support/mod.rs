@@ -227,7 +227,7 @@ impl UnitMemory {
 
 /// The length of a vector value, whose side inputs are there already; 1 of a scalar.
 fn length(plan: &CPlan, id: CNodeId, cols: usize, sides: &[SideMemory]) -> usize {
-    match plan.shape(id) {
+    match plan.shapes().of(id) {
         Shape::Scalar => 1,
         Shape::Vector(Length::Main) => cols,
         Shape::Vector(Length::Cols(input) | Length::Cells(input)) => sides[input.as_u32() as usize].cols,

@@ -3,9 +3,7 @@
 
 use super::optimize::OptimizedCPlan;
 use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap};
-use fuseline_ir::cplan::{
-    CInput, CInputId, CNode, CNodeId, COutput, CPlan, FACTOR_V, Length, MAIN, RowType, Shape, Variant,
-};
+use fuseline_ir::cplan::{CInput, CInputId, CNode, CNodeId, COutput, CPlan, FACTOR_V, MAIN, RowType, Variant};
 use fuseline_ir::memo::TemplateType;
 use std::hash::{BuildHasher, Hash};
 
@@ -99,7 +97,7 @@ pub(super) fn canonicalize(plan: &CPlan) -> OptimizedCPlan {
         (agg, signatures[node], left.map(|left| signatures[left]))
     });
     let plan = &CPlan { outputs: outputs.iter().map(|&position| plan.outputs[position]).collect(), ..plan.clone() };
-    let key = |id: CNodeId| (shapes[id] == Some(Shape::Scalar), operand_rank(&plan.nodes[id]), signatures[id]);
+    let key = |id: CNodeId| (!shapes.is_vector(id), operand_rank(&plan.nodes[id]), signatures[id]);
     let ordered = |node: CNode| match node {
         CNode::Binary(op, left, right) if op.algebra().commutative && key(right) < key(left) => {
             CNode::Binary(op, right, left)
@@ -134,12 +132,8 @@ fn variant(plan: &CPlan) -> Variant {
     if plan.template() != TemplateType::Row {
         return plan.variant;
     }
-    let (shapes, long) = (plan.shapes(), plan.long_vectors());
-    let length = |output: &COutput| match shapes[output.node] {
-        Some(Shape::Vector(_)) if long.contains(output.node) => Some(Length::Main),
-        Some(Shape::Vector(length)) => Some(length),
-        _ => None,
-    };
+    let shapes = plan.shapes();
+    let length = |output: &COutput| shapes.vector_length(output.node);
     match (plan.variant, plan.outputs.first().and_then(length)) {
         (Variant::Row(RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst), Some(length)) => {
             Variant::Row(RowType::no_agg(length))

@@ -2,7 +2,7 @@
 
 use super::canonical::canonicalize;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
-use fuseline_ir::cplan::{Bits, CInputId, CNode, CNodeId, COutput, CPlan, Shape};
+use fuseline_ir::cplan::{Bits, CInputId, CNode, CNodeId, COutput, CPlan, Shapes};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ fn count_uses(plan: &CPlan) -> SecondaryMap<CNodeId, u32> {
 struct Simplifier<'a> {
     plan: &'a CPlan,
     uses: SecondaryMap<CNodeId, u32>,
-    shapes: SecondaryMap<CNodeId, Option<Shape>>,
+    shapes: Shapes,
     result: CPlan,
     interned: HashMap<CNode, CNodeId, foldhash::fast::FixedState>,
 }
@@ -127,7 +127,7 @@ impl Simplifier<'_> {
             return CNode::RowAgg(op, base);
         }
         let CNode::RowAgg(_, product) = self.plan.nodes[original] else { return CNode::RowAgg(AggOp::Sum, operand) };
-        let is_vector = |id: CNodeId| matches!(self.shapes[id], Some(Shape::Vector(_)));
+        let is_vector = |id: CNodeId| self.shapes.is_vector(id);
         match (self.plan.nodes[product], self.result.nodes[operand]) {
             (CNode::Binary(BinaryOp::Mult, x, y), CNode::Binary(BinaryOp::Mult, left, right))
                 if self.uses[product] == 1 && is_vector(x) && is_vector(y) =>

@@ -9,7 +9,7 @@ use crate::template::{
 use crate::zeros::{Zeros, is_sparse_safe};
 use cranelift_entity::EntitySet;
 use fuseline_ir::SizeInfo;
-use fuseline_ir::cplan::{CNode, CNodeId, COutput, RowType, Shape, Variant};
+use fuseline_ir::cplan::{CNode, CNodeId, COutput, RowType, Variant};
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::Direction;
@@ -210,7 +210,7 @@ impl Rows<'_> {
     }
 
     fn is_scalar(&self, node: CNodeId) -> bool {
-        self.builder.plan.shapes()[node] == Some(Shape::Scalar)
+        !self.builder.plan.shapes().is_vector(node)
     }
 
     /// The output of a multi-aggregate, where vectors are aggregated in full row by row.

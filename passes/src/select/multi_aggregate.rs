@@ -174,9 +174,10 @@ impl Group {
     /// An aggregate that takes `alone` seconds by itself; none if no pass can compute what its operator does.
     pub(super) fn of(context: &Context<'_>, model: &CostModel, operator: &Operator, alone: f64) -> Option<Group> {
         let Operator { template, root, members, inputs } = mergeable(context, operator)?;
-        let (space, roots) = match template {
-            Some(TemplateType::Row) => (Space::Rows(aggregated_rows(context, root)?), vec![root]),
-            _ => (Space::Cells(cost::iteration_space(context, &members, root)), vec![root]),
+        let roots = vec![root];
+        let space = match template {
+            Some(TemplateType::Row) => Space::Rows(aggregated_rows(context, root)?),
+            _ => Space::Cells(cost::iteration_space(context, &members, root)),
         };
         if space.is_rows() && !has_common_rows(context, &members, &roots) {
             return None;
