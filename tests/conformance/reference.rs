@@ -137,7 +137,7 @@ impl Evaluator<'_> {
         let mut values: Vec<Vec<f64>> = Vec::new();
         for (id, node) in &self.plan.nodes {
             let len = self.len(id);
-            let at = |id: CNodeId, k: usize| match self.plan.shape(id) {
+            let at = |id: CNodeId, k: usize| match self.plan.shapes().of(id) {
                 Shape::Scalar => values[index(id)][0],
                 Shape::Vector(_) => values[index(id)][k],
             };
@@ -175,7 +175,7 @@ impl Evaluator<'_> {
 
     /// Cells of a value; 1 for scalars.
     fn len(&self, id: CNodeId) -> usize {
-        match self.plan.shape(id) {
+        match self.plan.shapes().of(id) {
             Shape::Scalar => 1,
             Shape::Vector(Length::Main) => self.inputs[0].cols(),
             Shape::Vector(Length::Cols(input)) => self.input(input).cols(),
