@@ -1,6 +1,6 @@
 //! Transpose, indexing and binding: cells move, values do not change.
 
-use crate::blocks::{block_rows, for_each_block};
+use crate::blocks::{block_rows, build_csr, for_each_block};
 use crate::generate::checked_dims;
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
@@ -85,22 +85,25 @@ pub fn index(
             });
             result.into()
         }
-        MatrixBlock::Sparse(csr) => MatrixBlock::from(slice_csr(csr, rows, cols)).in_best_format(),
+        MatrixBlock::Sparse(csr) => MatrixBlock::from(slice_csr(context, csr, rows, cols)).in_best_format(),
     })
 }
 
-fn slice_csr(csr: &Csr, rows: Range<usize>, cols: Range<usize>) -> Csr {
-    let (mut row_offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    let height = rows.len();
-    for i in rows {
-        let (row_columns, row_values) = csr.row(i);
-        let start = row_columns.partition_point(|&j| (j as usize) < cols.start);
-        let end = row_columns.partition_point(|&j| (j as usize) < cols.end);
-        columns.extend(row_columns[start..end].iter().map(|&j| j - cols.start as u32));
-        values.extend_from_slice(&row_values[start..end]);
-        row_offsets.push(values.len());
-    }
-    Csr::from_parts(height, cols.len(), row_offsets, columns, values)
+fn slice_csr(context: &KernelContext<'_>, csr: &Csr, rows: Range<usize>, cols: Range<usize>) -> Csr {
+    let cells_per_row = csr.nnz().div_ceil(csr.rows().max(1));
+    build_csr(
+        context,
+        (rows.len(), cols.len()),
+        cells_per_row,
+        || (),
+        |i, (), result| {
+            let (columns, values) = csr.row(rows.start + i);
+            let start = columns.partition_point(|&j| (j as usize) < cols.start);
+            let end = columns.partition_point(|&j| (j as usize) < cols.end);
+            result.columns.extend(columns[start..end].iter().map(|&j| j - cols.start as u32));
+            result.values.extend_from_slice(&values[start..end]);
+        },
+    )
 }
 
 /// The matrix with these rows and columns (1-based, inclusive) replaced.

@@ -2,11 +2,16 @@
 
 use crate::generate::checked_dims;
 use crate::{KernelContext, KernelError, Operand};
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock};
 use rayon::prelude::*;
+use std::borrow::Cow;
+use std::ops::Range;
 
 /// An entry: 0-based row and column of the table, and a weight.
 type Entry = (usize, usize, f64);
+
+/// Positions that one task looks at.
+const TASK: usize = 1 << 16;
 
 /// A matrix whose cell (a, b) is the sum of the weights at the positions where `rows` is a and `cols` is b. Scalars
 /// stand for the same value everywhere. Fractions are cut off; a position with a NaN counts nowhere. With `dims` the
@@ -23,12 +28,16 @@ pub fn table(
     dims: Option<(i64, i64)>,
 ) -> Result<MatrixBlock, KernelError> {
     let dims = dims.map(|(rows, cols)| checked_dims("table", rows, cols)).transpose()?;
-    let mut entries = entries(rows, cols, weights)?;
+    let positions = Positions::new(rows, cols, weights)?;
+    if let Some((height, width)) = dims
+        && MatrixBlock::prefers_sparse(height, width, positions.len)
+        && positions.rows_ascend()
+    {
+        return Ok(context.pool.install(|| positions.row_by_row(height, width))?.into());
+    }
+    let entries = positions.entries(0..positions.len, dims.unwrap_or((usize::MAX, usize::MAX)))?;
     let (height, width) = match dims {
-        Some((height, width)) => {
-            entries.retain(|&(i, j, _)| i < height && j < width);
-            (height, width)
-        }
+        Some(dims) => dims,
         None => {
             let extent = |of: fn(&Entry) -> usize| entries.iter().map(of).max().map_or(0, |last| last + 1);
             let (height, width) = (extent(|entry| entry.0), extent(|entry| entry.1));
@@ -50,33 +59,114 @@ fn argument(problem: String) -> KernelError {
     KernelError::Argument { operation: "table", problem }
 }
 
-/// The entries, in the order of positions.
-fn entries(rows: Operand<'_>, cols: Operand<'_>, weights: Operand<'_>) -> Result<Vec<Entry>, KernelError> {
-    let mut dims = None;
-    for operand in [rows, cols, weights] {
-        let Operand::Matrix(block) = operand else { continue };
-        if *dims.get_or_insert(block.dims()) != block.dims() {
-            return Err(KernelError::Shapes {
-                operation: "table".to_owned(),
-                left: dims.unwrap_or_default(),
-                right: block.dims(),
-                rule: "the vectors must have equal sizes",
-            });
+/// The cells of an operand.
+enum Cells<'a> {
+    Each(Cow<'a, Dense>),
+    All(f64),
+}
+
+impl<'a> Cells<'a> {
+    fn new(operand: Operand<'a>) -> Self {
+        match operand {
+            Operand::Matrix(block) => Cells::Each(block.to_dense()),
+            Operand::Scalar(value) => Cells::All(value),
         }
     }
-    let (height, width) = dims.ok_or_else(|| argument("one of the operands must be a matrix".to_owned()))?;
-    let cells = |operand: Operand<'_>| match operand {
-        Operand::Matrix(block) => block.to_dense().values().to_vec(),
-        Operand::Scalar(value) => vec![value; height * width],
-    };
-    let (rows, cols, weights) = (cells(rows), cells(cols), cells(weights));
-    let mut entries = Vec::with_capacity(rows.len());
-    for ((row, col), weight) in rows.into_iter().zip(cols).zip(weights) {
-        if !(row.is_nan() || col.is_nan() || weight.is_nan()) {
-            entries.push((position(row)?, position(col)?, weight));
+
+    fn get(&self, position: usize) -> f64 {
+        match self {
+            Cells::Each(dense) => dense.values()[position],
+            Cells::All(value) => *value,
         }
     }
-    Ok(entries)
+}
+
+/// The operands, position by position.
+struct Positions<'a> {
+    rows: Cells<'a>,
+    cols: Cells<'a>,
+    weights: Cells<'a>,
+    len: usize,
+}
+
+impl<'a> Positions<'a> {
+    fn new(rows: Operand<'a>, cols: Operand<'a>, weights: Operand<'a>) -> Result<Self, KernelError> {
+        let mut dims = None;
+        for operand in [rows, cols, weights] {
+            let Operand::Matrix(block) = operand else { continue };
+            if *dims.get_or_insert(block.dims()) != block.dims() {
+                return Err(KernelError::Shapes {
+                    operation: "table".to_owned(),
+                    left: dims.unwrap_or_default(),
+                    right: block.dims(),
+                    rule: "the vectors must have equal sizes",
+                });
+            }
+        }
+        let (height, width) = dims.ok_or_else(|| argument("one of the operands must be a matrix".to_owned()))?;
+        let [rows, cols, weights] = [rows, cols, weights].map(Cells::new);
+        Ok(Positions { rows, cols, weights, len: height * width })
+    }
+
+    /// The entry at a position, if it counts.
+    fn entry(&self, at: usize) -> Result<Option<Entry>, KernelError> {
+        let (row, col, weight) = (self.rows.get(at), self.cols.get(at), self.weights.get(at));
+        if row.is_nan() || col.is_nan() || weight.is_nan() {
+            return Ok(None);
+        }
+        Ok(Some((position(row)?, position(col)?, weight)))
+    }
+
+    /// Whether rows never fall, as those of `seq(1, n)`.
+    fn rows_ascend(&self) -> bool {
+        match &self.rows {
+            Cells::Each(dense) => {
+                dense.values().is_sorted() && dense.values().first().is_none_or(|first| !first.is_nan())
+            }
+            Cells::All(value) => !value.is_nan(),
+        }
+    }
+
+    /// Ranges of positions of about the size of a task, each with its first row; no row is in two of them.
+    fn tasks(&self) -> Result<Vec<(usize, Range<usize>)>, KernelError> {
+        let row = |at: usize| position(self.rows.get(at));
+        let (mut tasks, mut start) = (Vec::new(), 0);
+        while start < self.len {
+            let mut end = (start + TASK).min(self.len);
+            while end < self.len && row(end)? == row(end - 1)? {
+                end += 1;
+            }
+            tasks.push((row(start)?, start..end));
+            start = end;
+        }
+        Ok(tasks)
+    }
+
+    /// The entries at these positions within a table of that size, in their order.
+    fn entries(&self, positions: Range<usize>, (height, width): (usize, usize)) -> Result<Vec<Entry>, KernelError> {
+        let mut entries = Vec::with_capacity(positions.len());
+        for position in positions {
+            entries.extend(self.entry(position)?.filter(|&(i, j, _)| i < height && j < width));
+        }
+        Ok(entries)
+    }
+
+    /// The table of ascending rows. Each task has the rows from its first one to that of the next.
+    fn row_by_row(&self, height: usize, width: usize) -> Result<Csr, KernelError> {
+        check_width(width)?;
+        let tasks = self.tasks()?;
+        let begin =
+            |task: usize| if task == 0 { 0 } else { tasks.get(task).map_or(height, |(row, _)| height.min(*row)) };
+        let block = |task: usize| {
+            let positions = tasks.get(task).map_or(0..0, |(_, positions)| positions.clone());
+            let mut entries = self.entries(positions, (height, width))?;
+            // The sort is stable: entries of one cell stay in the order of positions.
+            entries.sort_by_key(|&(i, j, _)| (i, j));
+            Ok(rows_of(&entries, begin(task)..begin(task + 1)))
+        };
+        let blocks: Vec<Result<CsrRows, KernelError>> = (0..tasks.len().max(1)).into_par_iter().map(block).collect();
+        Ok(Csr::from_blocks(width, blocks.into_iter().collect::<Result<_, _>>()?))
+    }
 }
 
 /// The 0-based position that a value names.
@@ -87,23 +177,30 @@ fn position(value: f64) -> Result<usize, KernelError> {
     Ok(value as usize - 1)
 }
 
-fn sparse(context: &KernelContext<'_>, mut entries: Vec<Entry>, rows: usize, cols: usize) -> Result<Csr, KernelError> {
-    if u32::try_from(cols).is_err() {
-        return Err(argument(format!("a sparse table has at most {} columns, not {cols}", u32::MAX)));
+fn check_width(cols: usize) -> Result<(), KernelError> {
+    match u32::try_from(cols) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(argument(format!("a sparse table has at most {} columns, not {cols}", u32::MAX))),
     }
+}
+
+fn sparse(context: &KernelContext<'_>, mut entries: Vec<Entry>, rows: usize, cols: usize) -> Result<Csr, KernelError> {
+    check_width(cols)?;
     // The sort is stable: entries of one cell stay in the order of positions.
     context.pool.install(|| entries.par_sort_by_key(|&(i, j, _)| (i, j)));
-    let (mut lengths, mut columns, mut values) = (vec![0; rows + 1], Vec::new(), Vec::new());
+    Ok(Csr::from_blocks(cols, vec![rows_of(&entries, 0..rows)]))
+}
+
+/// These rows of a table, from all their entries in order.
+fn rows_of(entries: &[Entry], rows: Range<usize>) -> CsrRows {
+    let (mut lengths, mut columns, mut values) = (vec![0; rows.len()], Vec::new(), Vec::new());
     for cell in entries.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
         let sum = cell.iter().fold(0.0, |sum, &(_, _, weight)| sum + weight);
         if sum != 0.0 {
-            lengths[cell[0].0 + 1] += 1;
+            lengths[cell[0].0 - rows.start] += 1;
             columns.push(cell[0].1 as u32);
             values.push(sum);
         }
     }
-    for i in 0..rows {
-        lengths[i + 1] += lengths[i];
-    }
-    Ok(Csr::from_parts(rows, cols, lengths, columns, values))
+    CsrRows { lengths, columns, values }
 }

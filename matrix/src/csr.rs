@@ -254,21 +254,25 @@ impl Csr {
     }
 
     /// Row offsets, one more than rows.
+    #[inline]
     pub fn row_offsets(&self) -> &[usize] {
         &self.row_offsets
     }
 
     /// Column of each position.
+    #[inline]
     pub fn columns(&self) -> &[u32] {
         &self.columns
     }
 
     /// Value of each position.
+    #[inline]
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
     /// Columns and values of row `i`.
+    #[inline]
     pub fn row(&self, i: usize) -> (&[u32], &[f64]) {
         let row_offsets = self.row_offsets();
         let range = row_offsets[i]..row_offsets[i + 1];

@@ -93,6 +93,7 @@ impl Dense {
     }
 
     /// The cells of row `i`.
+    #[inline]
     pub fn row(&self, i: usize) -> &[f64] {
         &self.values[i * self.cols..(i + 1) * self.cols]
     }

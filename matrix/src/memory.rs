@@ -160,12 +160,14 @@ impl<T: Pod> Default for Memory<T> {
 
 impl<T: Pod> Deref for Memory<T> {
     type Target = [T];
+    #[inline]
     fn deref(&self) -> &[T] {
         &self.storage[..self.len]
     }
 }
 
 impl<T: Pod> DerefMut for Memory<T> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         &mut self.storage[..self.len]
     }

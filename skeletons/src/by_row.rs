@@ -5,9 +5,11 @@
 
 use crate::binding::{Cells, SideInput};
 use crate::blocks::MAX_UNIT_ROWS;
-use crate::layout::{RowCursor, scatter_row};
+use crate::layout::{RowCursor, place_row, scatter_row};
 use crate::visited::RowNumbers;
+use fuseline_matrix::Csr;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// The columns that a plan reads of a side input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,24 +81,46 @@ impl<'a> RowCopy<'a> {
 
     /// Writes the columns that are read.
     pub(crate) fn write(&self, numbers: RowNumbers<'_>, out: &mut [f64]) {
+        match (&self.side.columns, &self.side.cells) {
+            (Columns::Range(first, end), Cells::Dense(dense)) => self.each_row(numbers, out, |row, out| {
+                out[*first..*end].copy_from_slice(&dense.row(row)[*first..*end]);
+            }),
+            (&Columns::Range(first, end), Cells::Sparse(csr)) => match numbers {
+                RowNumbers::From(start) => self.scatter(csr, start, first..end, out),
+                RowNumbers::Listed(_) => self.each_row(numbers, out, |row, out| {
+                    scatter_row(csr.row(row), first, &mut out[first..end]);
+                }),
+            },
+            (Columns::Fixed(columns, _), Cells::Dense(dense)) => self.each_row(numbers, out, |row, out| {
+                let cells = dense.row(row);
+                columns.iter().for_each(|&column| out[column as usize] = cells[column as usize]);
+            }),
+            (Columns::Fixed(columns, _), Cells::Sparse(csr)) => self.each_row(numbers, out, |row, out| {
+                let mut cursor = RowCursor::new(csr.row(row));
+                columns.iter().for_each(|&column| out[column as usize] = cursor.value(column));
+            }),
+        }
+    }
+
+    fn each_row(&self, numbers: RowNumbers<'_>, out: &mut [f64], write: impl Fn(usize, &mut [f64])) {
         for r in 0..self.rows {
-            let (row, out) = (numbers.get(r), &mut out[r * self.row_stride..]);
-            match (&self.side.columns, &self.side.cells) {
-                (Columns::Range(first, end), Cells::Dense(dense)) => {
-                    out[*first..*end].copy_from_slice(&dense.row(row)[*first..*end]);
-                }
-                (Columns::Range(first, end), Cells::Sparse(csr)) => {
-                    scatter_row(csr.row(row), *first, &mut out[*first..*end]);
-                }
-                (Columns::Fixed(columns, _), Cells::Dense(dense)) => {
-                    let cells = dense.row(row);
-                    columns.iter().for_each(|&column| out[column as usize] = cells[column as usize]);
-                }
-                (Columns::Fixed(columns, _), Cells::Sparse(csr)) => {
-                    let mut cursor = RowCursor::new(csr.row(row));
-                    columns.iter().for_each(|&column| out[column as usize] = cursor.value(column));
-                }
-            }
+            write(numbers.get(r), &mut out[r * self.row_stride..]);
+        }
+    }
+
+    /// Consecutive rows. Most have few positions, so that nothing but these is done for each of them.
+    fn scatter(&self, csr: &Csr, start: usize, columns: Range<usize>, out: &mut [f64]) {
+        if self.rows == 0 {
+            return;
+        }
+        out[columns.start..self.len].fill(0.0);
+        let bounds = &csr.row_offsets()[start..=start + self.rows];
+        let (all_columns, all_values) = (csr.columns(), csr.values());
+        for (r, bounds) in bounds.windows(2).enumerate() {
+            let positions = bounds[0]..bounds[1];
+            let first = r * self.row_stride + columns.start;
+            let row = (&all_columns[positions.clone()], &all_values[positions]);
+            place_row(row, columns.start, &mut out[first..first + columns.len()]);
         }
     }
 }
@@ -105,7 +129,7 @@ impl<'a> RowCopy<'a> {
 mod tests {
     use super::*;
     use crate::roles::Role;
-    use fuseline_matrix::{Csr, Dense};
+    use fuseline_matrix::Dense;
     use std::borrow::Cow;
 
     #[test]

@@ -7,8 +7,14 @@ use crate::visited::RowNumbers;
 use fuseline_matrix::{Csr, Dense};
 
 /// Writes consecutive cells of a CSR row from this column on, zeros included: at most one search, then a scan.
-pub(crate) fn scatter_row((columns, values): (&[u32], &[f64]), first_col: usize, cells: &mut [f64]) {
+pub(crate) fn scatter_row(row: (&[u32], &[f64]), first_col: usize, cells: &mut [f64]) {
     cells.fill(0.0);
+    place_row(row, first_col, cells);
+}
+
+/// The same among zeros.
+#[inline]
+pub(crate) fn place_row((columns, values): (&[u32], &[f64]), first_col: usize, cells: &mut [f64]) {
     let begin = if first_col == 0 { 0 } else { columns.partition_point(|&j| (j as usize) < first_col) };
     for (&j, &value) in columns[begin..].iter().zip(&values[begin..]) {
         match cells.get_mut(j as usize - first_col) {

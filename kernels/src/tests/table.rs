@@ -63,3 +63,24 @@ fn missing_values_count_nowhere_and_other_values_below_one_are_refused() {
         assert!(table(context, one, one, one, None).is_err() && table(context, a, a, one, Some((-1, 2))).is_err());
     });
 }
+
+/// Rows that ascend take another path than the same entries in another order.
+#[test]
+fn ascending_rows_give_what_any_order_gives() {
+    let len = (3 << 16) + 17;
+    for positions_per_row in [1, 3, (1 << 16) + 5, len] {
+        let row = |at: usize| (at / positions_per_row) as f64 + 1.5;
+        let col = |at: usize| if at % 1000 == 7 { f64::NAN } else { (at * 7 % 11) as f64 + 1.0 };
+        let weight = |at: usize| (at * 5 % 7) as f64 - 3.0;
+        let column = |cell: &dyn Fn(usize) -> f64| MatrixBlock::from(Dense::from_fn(len, 1, |i, _| cell(i)));
+        let back = |cell: &dyn Fn(usize) -> f64| column(&|at| cell(len - 1 - at));
+        for dims in [(len as i64, 20), (len as i64 - 5, 4), (2, 1_000_000)] {
+            let of = |columns: [MatrixBlock; 3]| {
+                let [rows, cols, weights] = columns.each_ref().map(Operand::Matrix);
+                run(|context| table(context, rows, cols, weights, Some(dims)).expect("a table"))
+            };
+            let expected = of([back(&row), back(&col), back(&weight)]);
+            assert_eq!(of([column(&row), column(&col), column(&weight)]), expected, "{dims:?}");
+        }
+    }
+}
