@@ -40,12 +40,14 @@ impl From<Memory<f64>> for Buffer {
 
 impl Deref for Buffer {
     type Target = [f64];
+    #[inline]
     fn deref(&self) -> &[f64] {
         &self.memory
     }
 }
 
 impl DerefMut for Buffer {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [f64] {
         &mut self.memory
     }

@@ -73,16 +73,19 @@ impl Dense {
     }
 
     /// Number of rows.
+    #[inline]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
     /// Number of columns.
+    #[inline]
     pub fn cols(&self) -> usize {
         self.cols
     }
 
     /// The cells, row after row.
+    #[inline]
     pub fn values(&self) -> &[f64] {
         &self.values
     }

@@ -167,9 +167,13 @@ fn consecutive(columns: &[u32]) -> Option<usize> {
     ((last - first) as usize + 1 == columns.len()).then_some(first as usize)
 }
 
+/// Columns from which on it pays to see whether they are consecutive, and to call a function that copies them.
+const COPIED_COLUMNS: usize = 8;
+
 /// Writes the cells of a row in some columns.
+#[inline]
 fn gather_row(row: &[f64], columns: &[u32], out: &mut [f64]) {
-    match consecutive(columns) {
+    match consecutive(columns).filter(|_| columns.len() >= COPIED_COLUMNS) {
         Some(first) => out[..columns.len()].copy_from_slice(&row[first..first + columns.len()]),
         None => out.iter_mut().zip(columns).for_each(|(cell, &j)| *cell = row[j as usize]),
     }

@@ -41,17 +41,17 @@ impl<'a> VisitedRows<'a> {
     /// The rows with positions, or all where hardly any has none. One comparison skips up to `SKIP_ROWS` others.
     pub(crate) fn nonempty(csr: &'a Csr, pool: &rayon::ThreadPool) -> Self {
         let (rows, all_offsets) = (csr.rows(), csr.row_offsets());
-        let numbers: Vec<usize> = if rows <= SCAN_ROWS {
-            nonempty_rows(all_offsets, 0..rows)
-        } else {
-            let starts: Vec<usize> = (0..rows).step_by(SCAN_ROWS).collect();
-            let scan = |first: usize| nonempty_rows(all_offsets, first..(first + SCAN_ROWS).min(rows));
-            let lists: Vec<Vec<usize>> = pool.install(|| starts.into_par_iter().map(scan).collect());
-            lists.concat()
-        };
-        if rows - numbers.len() <= rows / ROWS_FOR_EMPTY {
+        let starts = || (0..rows).step_by(SCAN_ROWS).collect::<Vec<_>>().into_par_iter();
+        let scanned = |first: usize| first..(first + SCAN_ROWS).min(rows);
+        let is_short = rows <= SCAN_ROWS;
+        // Counting takes no memory, and mostly nothing is left out.
+        let count = |first: usize| count_nonempty(all_offsets, scanned(first));
+        let len: usize = if is_short { count(0) } else { pool.install(|| starts().map(count).sum()) };
+        if rows - len <= rows / ROWS_FOR_EMPTY {
             return VisitedRows::all(csr);
         }
+        let list = |first: usize| nonempty_rows(all_offsets, scanned(first));
+        let numbers = if is_short { list(0) } else { pool.install(|| starts().map(list).collect::<Vec<_>>()).concat() };
         let ends = numbers.iter().map(|&row| all_offsets[row + 1]);
         let offsets = std::iter::once(0).chain(ends).collect();
         VisitedRows { csr, offsets, numbers: Some(numbers) }
@@ -107,6 +107,10 @@ impl<'a> VisitedRows<'a> {
     pub(crate) fn numbers_from(&self, first: usize) -> RowNumbers<'_> {
         self.numbers(first..self.len())
     }
+}
+
+fn count_nonempty(offsets: &[usize], rows: Range<usize>) -> usize {
+    offsets[rows.start..=rows.end].windows(2).filter(|bounds| bounds[0] < bounds[1]).count()
 }
 
 fn nonempty_rows(offsets: &[usize], rows: Range<usize>) -> Vec<usize> {

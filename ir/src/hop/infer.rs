@@ -4,6 +4,7 @@
 mod elementwise;
 mod functions;
 mod numeric;
+mod range;
 
 pub use numeric::window_count;
 
@@ -400,10 +401,8 @@ impl Context<'_> {
             return Err(ShapeError::Range { operation: self.operation(), rows: print(rows), cols: print(cols), size });
         }
         let extent = |range: Option<(i64, i64)>| range.map(|(low, high)| (high - low + 1) as u64);
-        // The same operator as both ends: one row or column, wherever it is.
-        let rows = if self.inputs[first] == self.inputs[first + 1] { Some(1) } else { extent(rows) };
-        let cols = if self.inputs[first + 2] == self.inputs[first + 3] { Some(1) } else { extent(cols) };
-        Ok((rows, cols))
+        let between = |first: usize| range::extent(self.dag, self.inputs[first], self.inputs[first + 1]);
+        Ok((extent(rows).or_else(|| between(first)), extent(cols).or_else(|| between(first + 2))))
     }
 
     fn index(&self) -> Result<(DataType, SizeInfo), ShapeError> {

@@ -331,6 +331,25 @@ impl<'ctx> Emitter<'_, 'ctx> {
             .collect()
     }
 
+    /// One form of a loop where a condition holds, else another.
+    pub(super) fn either(
+        &mut self,
+        condition: IntValue<'ctx>,
+        narrow_form: impl FnOnce(&mut Self) -> Emit<()>,
+        wide_form: impl FnOnce(&mut Self) -> Emit<()>,
+    ) -> Emit<()> {
+        let [narrow, wide, done] = ["narrow", "wide", "loop_done"].map(|name| self.new_block(name));
+        self.builder.build_conditional_branch(condition, narrow, wide)?;
+        self.builder.position_at_end(narrow);
+        narrow_form(self)?;
+        self.builder.build_unconditional_branch(done)?;
+        self.builder.position_at_end(wide);
+        wide_form(self)?;
+        self.builder.build_unconditional_branch(done)?;
+        self.builder.position_at_end(done);
+        Ok(())
+    }
+
     pub(super) fn new_block(&self, name: &str) -> BasicBlock<'ctx> {
         self.context.append_basic_block(self.function, name)
     }

@@ -56,9 +56,9 @@ pub(super) struct Write<'ctx> {
 /// Everything about a loop that does not change from row to row.
 pub(super) struct Loop<'a, 'ctx> {
     pub(super) fused: &'a FusedLoop,
-    rows: IntValue<'ctx>,
+    pub(super) rows: IntValue<'ctx>,
     /// Per row where rows are ragged.
-    length: Option<IntValue<'ctx>>,
+    pub(super) length: Option<IntValue<'ctx>>,
     /// The lanes of a row that one register holds, where rows are vectors, which may be that short, and the loop has no
     /// other form for these.
     pub(super) short_rows: Option<VectorValue<'ctx>>,
@@ -98,24 +98,19 @@ pub(super) struct Row<'ctx> {
 impl<'ctx> Emitter<'_, 'ctx> {
     pub(super) fn fused_loop(&mut self, fused: &FusedLoop) -> Emit<()> {
         let this = self.prepare(fused)?;
+        if self.has_column_form(&this) {
+            let is_column = self.is_column(&this)?;
+            return self.either(is_column, |emitter| emitter.column_loop(&this), |emitter| emitter.row_loop(&this));
+        }
         if !fused.has_narrow_form(self.plan) {
             return self.row_loop(&this);
         }
-        let [narrow, wide, done] = ["narrow", "wide", "loop_done"].map(|name| self.new_block(name));
         let has_narrow_rows = self.has_narrow_rows(&this)?;
-        self.builder.build_conditional_branch(has_narrow_rows, narrow, wide)?;
-        self.builder.position_at_end(narrow);
-        self.narrow_loop(&this)?;
-        self.builder.build_unconditional_branch(done)?;
-        self.builder.position_at_end(wide);
-        self.row_loop(&this)?;
-        self.builder.build_unconditional_branch(done)?;
-        self.builder.position_at_end(done);
-        Ok(())
+        self.either(has_narrow_rows, |emitter| emitter.narrow_loop(&this), |emitter| emitter.row_loop(&this))
     }
 
     /// The loop, row by row.
-    fn row_loop(&mut self, this: &Loop<'_, 'ctx>) -> Emit<()> {
+    pub(super) fn row_loop(&mut self, this: &Loop<'_, 'ctx>) -> Emit<()> {
         let carried = this.unit_reductions * self.parts();
         let neutral = self.neutral_registers(&this.reductions);
         let before = self.current_block();

@@ -6,6 +6,7 @@
 
 mod blocks;
 mod calls;
+mod column;
 mod elementwise;
 mod fused;
 mod memory;
