@@ -68,7 +68,10 @@ pub(crate) fn build_csr<S>(
         }
         result
     });
-    Csr::from_blocks(cols, blocks)
+    if blocks.len() <= 1 {
+        return Csr::from_blocks_in(context.buffers, cols, &blocks);
+    }
+    context.pool.install(|| Csr::from_blocks_in(context.buffers, cols, &blocks))
 }
 
 /// Calls `each` with every run of `length` values, the last one maybe shorter, and its number.

@@ -61,7 +61,7 @@ fn scan_sparse(csr: &Csr, merge: impl Fn(f64, f64) -> f64) -> Csr {
         result.values.extend_from_slice(&row.values);
         std::mem::swap(&mut before, &mut row);
     }
-    Csr::from_blocks(csr.cols(), vec![result])
+    Csr::from_blocks(csr.cols(), &[result])
 }
 
 /// For a matrix of two columns (n x 2) the column y (n x 1) with `y[i] = x[i, 1] + x[i, 2] * y[i - 1]`, from 0 on.

@@ -229,7 +229,7 @@ fn rand_sparse(context: &KernelContext<'_>, parameters: &RandomParameters, rows:
         }
         result
     });
-    Csr::from_blocks(cols, blocks)
+    Csr::from_blocks(cols, &blocks)
 }
 
 /// The number of zeros before the next non-zero: geometrically distributed.

@@ -1,6 +1,6 @@
 //! Transpose, indexing and binding: cells move, values do not change.
 
-use crate::blocks::{block_rows, build_csr, for_each_block};
+use crate::blocks::{block_rows, for_each_block, row_ranges};
 use crate::generate::checked_dims;
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
@@ -91,19 +91,31 @@ pub fn index(
 
 fn slice_csr(context: &KernelContext<'_>, csr: &Csr, rows: Range<usize>, cols: Range<usize>) -> Csr {
     let cells_per_row = csr.nnz().div_ceil(csr.rows().max(1));
-    build_csr(
-        context,
-        (rows.len(), cols.len()),
-        cells_per_row,
-        || (),
-        |i, (), result| {
-            let (columns, values) = csr.row(rows.start + i);
-            let start = columns.partition_point(|&j| (j as usize) < cols.start);
-            let end = columns.partition_point(|&j| (j as usize) < cols.end);
-            result.columns.extend(columns[start..end].iter().map(|&j| j - cols.start as u32));
-            result.values.extend_from_slice(&values[start..end]);
-        },
-    )
+    let blocks = row_ranges(rows.len(), block_rows(cells_per_row));
+    let heights: Vec<usize> = blocks.iter().map(Range::len).collect();
+    let rows_of = |block: usize| blocks[block].clone().map(|i| rows.start + i);
+    let inside = |i: usize| {
+        let (columns, values) = csr.row(i);
+        let start = columns.partition_point(|&j| (j as usize) < cols.start);
+        let end = columns.partition_point(|&j| (j as usize) < cols.end);
+        (&columns[start..end], &values[start..end])
+    };
+    let lengths = |block: usize, out: &mut [usize]| {
+        out.iter_mut().zip(rows_of(block)).for_each(|(length, i)| *length = inside(i).0.len());
+    };
+    let fill = |block: usize, columns: &mut [u32], values: &mut [f64]| {
+        let mut at = 0;
+        for i in rows_of(block) {
+            for (&j, &value) in std::iter::zip(inside(i).0, inside(i).1) {
+                (columns[at], values[at]) = (j - cols.start as u32, value);
+                at += 1;
+            }
+        }
+    };
+    if blocks.len() <= 1 {
+        return Csr::build_in(context.buffers, cols.len(), &heights, lengths, fill);
+    }
+    context.pool.install(|| Csr::build_in(context.buffers, cols.len(), &heights, lengths, fill))
 }
 
 /// The matrix with these rows and columns (1-based, inclusive) replaced.

@@ -33,7 +33,7 @@ pub fn table(
         && MatrixBlock::prefers_sparse(height, width, positions.len)
         && positions.rows_ascend()
     {
-        return Ok(context.pool.install(|| positions.row_by_row(height, width))?.into());
+        return Ok(context.pool.install(|| positions.row_by_row(context, height, width))?.into());
     }
     let entries = positions.entries(0..positions.len, dims.unwrap_or((usize::MAX, usize::MAX)))?;
     let (height, width) = match dims {
@@ -152,7 +152,7 @@ impl<'a> Positions<'a> {
     }
 
     /// The table of ascending rows. Each task has the rows from its first one to that of the next.
-    fn row_by_row(&self, height: usize, width: usize) -> Result<Csr, KernelError> {
+    fn row_by_row(&self, context: &KernelContext<'_>, height: usize, width: usize) -> Result<Csr, KernelError> {
         check_width(width)?;
         let tasks = self.tasks()?;
         let begin =
@@ -165,7 +165,8 @@ impl<'a> Positions<'a> {
             Ok(rows_of(&entries, begin(task)..begin(task + 1)))
         };
         let blocks: Vec<Result<CsrRows, KernelError>> = (0..tasks.len().max(1)).into_par_iter().map(block).collect();
-        Ok(Csr::from_blocks(width, blocks.into_iter().collect::<Result<_, _>>()?))
+        let blocks: Vec<CsrRows> = blocks.into_iter().collect::<Result<_, _>>()?;
+        Ok(Csr::from_blocks_in(context.buffers, width, &blocks))
     }
 }
 
@@ -188,7 +189,7 @@ fn sparse(context: &KernelContext<'_>, mut entries: Vec<Entry>, rows: usize, col
     check_width(cols)?;
     // The sort is stable: entries of one cell stay in the order of positions.
     context.pool.install(|| entries.par_sort_by_key(|&(i, j, _)| (i, j)));
-    Ok(Csr::from_blocks(cols, vec![rows_of(&entries, 0..rows)]))
+    Ok(Csr::from_blocks(cols, &[rows_of(&entries, 0..rows)]))
 }
 
 /// These rows of a table, from all their entries in order.

@@ -1,10 +1,11 @@
 //! Sparse matrices in compressed sparse row format.
 
+use crate::buffer::BufferPool;
 use crate::dense::Dense;
 use crate::memory::Memory;
 use rayon::prelude::*;
 use sprs::CsMatI;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use thiserror::Error;
 
 /// A sparse matrix: row `i` owns positions `row_offsets[i]..row_offsets[i + 1]` of `columns` and `values`.
@@ -20,6 +21,24 @@ pub struct Csr {
     values: Memory<f64>,
     /// Whether zeros are stored, once that was asked: operators ask whenever they run.
     has_stored_zeros: OnceLock<bool>,
+}
+
+/// Numbered consecutive parts of these lengths.
+fn split<T>(mut rest: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<(usize, &mut [T])> {
+    let cut = |length: usize| {
+        let (part, behind) = std::mem::take(&mut rest).split_at_mut(length);
+        rest = behind;
+        part
+    };
+    lengths.map(cut).enumerate().collect()
+}
+
+/// Does something with each part: on the threads of the rayon pool that this runs in, if any.
+fn each<P: Send>(parts: Vec<P>, work: impl Fn(P) + Send + Sync) {
+    match rayon::current_thread_index() {
+        Some(_) => parts.into_par_iter().for_each(work),
+        None => parts.into_iter().for_each(work),
+    }
 }
 
 impl PartialEq for Csr {
@@ -127,33 +146,52 @@ impl Csr {
 
     /// A matrix of blocks of rows below each other, as threads build them. Inside of a rayon pool, its threads put them
     /// together.
-    pub fn from_blocks(cols: usize, blocks: Vec<CsrRows>) -> Self {
-        let rows: usize = blocks.iter().map(|block| block.lengths.len()).sum();
-        let nnz = blocks.iter().map(|block| block.values.len()).sum();
-        let mut row_offsets = Memory::zeroed(rows + 1);
-        let (mut columns, mut values) = (Memory::zeroed(nnz), Memory::zeroed(nnz));
-        let (mut row, mut position) = (1, 0);
-        let (mut columns_left, mut values_left) = (&mut columns[..], &mut values[..]);
-        let mut places = Vec::with_capacity(blocks.len());
-        for block in blocks {
-            for length in &block.lengths {
-                position += length;
-                row_offsets[row] = position;
-                row += 1;
-            }
-            let (block_columns, columns_behind) = columns_left.split_at_mut(block.columns.len());
-            let (block_values, values_behind) = values_left.split_at_mut(block.values.len());
-            (columns_left, values_left) = (columns_behind, values_behind);
-            places.push((block, block_columns, block_values));
+    pub fn from_blocks(cols: usize, blocks: &[CsrRows]) -> Self {
+        Csr::from_blocks_in(&BufferPool::new(0), cols, blocks)
+    }
+
+    /// The same in memory of a pool.
+    pub fn from_blocks_in(pool: &Arc<BufferPool>, cols: usize, blocks: &[CsrRows]) -> Self {
+        let heights: Vec<usize> = blocks.iter().map(|block| block.lengths.len()).collect();
+        let lengths = |block: usize, out: &mut [usize]| out.copy_from_slice(&blocks[block].lengths);
+        Csr::build_in(pool, cols, &heights, lengths, |block, columns, values| {
+            columns.copy_from_slice(&blocks[block].columns);
+            values.copy_from_slice(&blocks[block].values);
+        })
+    }
+
+    /// A matrix of blocks of rows of these heights, in memory of a pool: `lengths(block, out)` writes the non-zeros of each
+    /// row of a block, then `fill(block, columns, values)` these themselves. Inside of a rayon pool, its threads do so.
+    pub fn build_in(
+        pool: &Arc<BufferPool>,
+        cols: usize,
+        heights: &[usize],
+        lengths: impl Fn(usize, &mut [usize]) + Send + Sync,
+        fill: impl Fn(usize, &mut [u32], &mut [f64]) + Send + Sync,
+    ) -> Self {
+        let rows = heights.iter().sum::<usize>();
+        let mut row_offsets = Memory::<usize>::recycled(pool, rows + 1);
+        row_offsets[0] = 0;
+        let parts = split(&mut row_offsets[1..], heights.iter().copied());
+        each(parts, |(block, out)| lengths(block, out));
+        let mut position = 0;
+        for offset in &mut row_offsets[1..] {
+            position += *offset;
+            *offset = position;
         }
-        let fill = |(block, columns, values): (CsrRows, &mut [u32], &mut [f64])| {
-            columns.copy_from_slice(&block.columns);
-            values.copy_from_slice(&block.values);
-        };
-        match rayon::current_thread_index() {
-            Some(_) => places.into_par_iter().for_each(fill),
-            None => places.into_iter().for_each(fill),
-        }
+        let mut row = 0;
+        let counts: Vec<usize> = heights
+            .iter()
+            .map(|height| {
+                let before = row_offsets[row];
+                row += height;
+                row_offsets[row] - before
+            })
+            .collect();
+        let (mut columns, mut values) = (Memory::recycled(pool, position), Memory::recycled(pool, position));
+        let parts = split(&mut columns, counts.iter().copied()).into_iter();
+        let parts = parts.zip(split(&mut values, counts.iter().copied())).collect();
+        each(parts, |((block, columns), (_, values))| fill(block, columns, values));
         let matrix = Csr::from_memory(cols, row_offsets, columns, values);
         debug_assert!(matrix.clone().checked().is_ok(), "operations build well-formed matrices");
         matrix

@@ -4,12 +4,14 @@
 //! pages takes several times as long as copying the values. Huge pages leave hardly more than the clearing. They are also
 //! read faster, even in the cache, since there are addresses of fewer pages to look up.
 
+use crate::buffer::{Buffer, BufferPool};
 use aligned_vec::{AVec, ConstAlign};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use memmap2::MmapMut;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 /// Memory that the system refuses. Where so much is asked for there is nobody to return an error to: this is the payload of
 /// an unwinding, to be caught where an operator is run.
@@ -47,6 +49,8 @@ enum Storage<T> {
     Heap(AVec<T, ConstAlign<64>>),
     Vector(Vec<T>),
     Pages(Pages, PhantomData<T>),
+    /// Of a pool, to which it returns.
+    Recycled(Box<Buffer>),
 }
 
 /// Bytes on pages of their own, the whole huge pages first.
@@ -76,6 +80,7 @@ impl<T: Pod> Deref for Storage<T> {
             Storage::Heap(values) => values,
             Storage::Vector(values) => values,
             Storage::Pages(Pages { map, start, bytes }, _) => cast_slice(&map[*start..start + bytes]),
+            Storage::Recycled(buffer) => cast_slice(buffer),
         }
     }
 }
@@ -86,6 +91,7 @@ impl<T: Pod> DerefMut for Storage<T> {
             Storage::Heap(values) => values,
             Storage::Vector(values) => values,
             Storage::Pages(Pages { map, start, bytes }, _) => cast_slice_mut(&mut map[*start..*start + *bytes]),
+            Storage::Recycled(buffer) => cast_slice_mut(buffer),
         }
     }
 }
@@ -112,6 +118,17 @@ impl<T: Pod> Memory<T> {
         }
     }
 
+    /// A run of unspecified content from a pool. Unwinds with [`AllocationFailure`] where the system refuses the memory.
+    pub(crate) fn recycled(pool: &Arc<BufferPool>, len: usize) -> Self {
+        match len.checked_mul(size_of::<T>()) {
+            Some(bytes) => {
+                let buffer = BufferPool::take(pool, bytes.div_ceil(size_of::<f64>()));
+                Memory { storage: Storage::Recycled(Box::new(buffer)), len }
+            }
+            None => AllocationFailure::raise::<T>(len),
+        }
+    }
+
     fn on_heap(len: usize) -> Self {
         let mut values = AVec::new(64);
         values.resize(len, T::zeroed());
@@ -125,7 +142,7 @@ impl<T: Pod> Memory<T> {
 
     /// Whether the memory is aligned and may serve another matrix.
     pub(crate) fn is_recyclable(&self) -> bool {
-        !matches!(self.storage, Storage::Vector(_))
+        matches!(self.storage, Storage::Heap(_) | Storage::Pages(..))
     }
 
     /// The same memory as a run of another length, with unspecified content.
@@ -213,6 +230,23 @@ mod tests {
             assert_eq!(shorter.len(), len / 2);
             assert!(shorter.into_vec().iter().enumerate().all(|(index, &value)| value == index as f64), "{len}");
         }
+    }
+
+    #[test]
+    fn runs_of_a_pool_return_to_it() {
+        let pool = BufferPool::new(1 << 24);
+        for len in [0, 1, 9001, 9002] {
+            let mut columns = Memory::<u32>::recycled(&pool, len);
+            assert_eq!(columns.len(), len);
+            columns.fill(7);
+            let copy = columns.clone();
+            drop(columns);
+            assert!(copy.iter().all(|&column| column == 7));
+        }
+        drop(Memory::<usize>::recycled(&pool, 9000));
+        let fresh = pool.statistics().fresh_bytes;
+        assert_eq!(Memory::<usize>::recycled(&pool, 8999).len(), 8999);
+        assert_eq!(pool.statistics().fresh_bytes, fresh);
     }
 
     #[test]

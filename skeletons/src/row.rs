@@ -159,7 +159,7 @@ impl<'a> Row<'a> {
         });
         let csr = match blocks.is_empty() {
             true => Csr::empty(visited.csr().rows(), cols),
-            false => Csr::from_blocks(cols, blocks),
+            false => Csr::from_blocks(cols, &blocks),
         };
         if MatrixBlock::prefers_sparse(csr.rows(), cols, csr.nnz()) { csr.into() } else { csr.to_dense().into() }
     }

@@ -279,5 +279,5 @@ fn sparse(rows: usize, cols: usize) -> MatrixBlock {
         }
         result.lengths.push(result.columns.len() - before);
     }
-    MatrixBlock::from(Csr::from_blocks(cols, vec![result]))
+    MatrixBlock::from(Csr::from_blocks(cols, &[result]))
 }

@@ -69,7 +69,7 @@ pub(super) fn sparse(
         rows
     };
     let blocks: Vec<CsrRows> = labels.values_mut().par_chunks_mut(step).enumerate().map(fill_block).collect();
-    (Csr::from_blocks(cols, blocks), labels)
+    (Csr::from_blocks(cols, &blocks), labels)
 }
 
 /// Appends the non-zeros of a row of cells.

@@ -103,7 +103,7 @@ pub(super) fn over_pattern<const N: usize>(
         }
         block
     });
-    Csr::from_blocks(cols, blocks)
+    Csr::from_blocks(cols, &blocks)
 }
 
 /// Reads cells of an operand by column, row after row.
