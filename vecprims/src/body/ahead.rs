@@ -5,6 +5,8 @@
 //! spreads over its own work. Nothing depends on it but the time: addresses need not be live.
 
 use super::product::Rows;
+use super::short;
+use super::sparse::CsrRows;
 use std::cell::Cell;
 
 /// Values of a cache line.
@@ -12,9 +14,6 @@ const LINE: usize = 8;
 
 /// The most values of a tile that another one is taken to follow: units of operators are smaller, whole matrices larger.
 const MAX_TILE: usize = 1 << 14;
-
-/// From this length on, rows lie on pages of their own, and the hardware follows each of them by itself.
-pub(crate) const LONG_ROW: usize = 512;
 
 /// The half of the following tile that a pass asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,43 +27,76 @@ pub(crate) enum Half {
 /// What a pass over a tile asks for.
 pub(crate) struct Ahead {
     next: Cell<*const f64>,
+    /// Values of a share, and the lines that they lie in.
+    share: usize,
     lines: usize,
-    /// How far behind each long row the same place of the following tile lies, where it is asked for; else 0.
-    pub(crate) distance: usize,
 }
 
 impl Ahead {
     /// Nothing at all.
     pub(crate) fn none() -> Ahead {
-        Ahead { next: Cell::new(std::ptr::null()), lines: 0, distance: 0 }
+        Ahead { next: Cell::new(std::ptr::null()), share: 0, lines: 0 }
     }
 
-    /// Half of the tile behind these rows, in so many shares. Of long rows, the second pass asks for everything, row by
-    /// row.
+    /// Half of the tile behind these rows, in so many shares.
     #[inline(always)]
     pub(crate) fn new(tile: Rows, rows: usize, half: Half, shares: usize) -> Ahead {
-        let values = rows.saturating_mul(tile.row);
-        match half {
-            _ if values > MAX_TILE => Ahead::none(),
-            Half::First if tile.row >= LONG_ROW => Ahead::none(),
-            Half::Second if tile.row >= LONG_ROW => Ahead { distance: values, ..Ahead::none() },
-            Half::First | Half::Second => {
-                let skipped = if half == Half::First { 0 } else { values / 2 };
-                let next = Cell::new(tile.values.wrapping_add(values + skipped));
-                Ahead { next, lines: (values / 2).div_ceil(LINE).div_ceil(shares.max(1)), distance: 0 }
-            }
+        Ahead::behind(tile.values, rows.saturating_mul(tile.row), half, shares)
+    }
+
+    /// Half of as many values as these, behind them. Shares are counted in values, not in whole lines: what is asked for
+    /// twice leaves memory idle, since the hardware prefetchers go on only from lines that are new.
+    #[inline(always)]
+    fn behind(values: *const f64, count: usize, half: Half, shares: usize) -> Ahead {
+        if count > MAX_TILE {
+            return Ahead::none();
         }
+        let skipped = if half == Half::First { 0 } else { count / 2 };
+        let shares = shares.max(1);
+        let share = (count / 2 + shares / 2) / shares;
+        Ahead { next: Cell::new(values.wrapping_add(count + skipped)), share, lines: share.div_ceil(LINE) }
     }
 
     /// Asks for the next share, into the second-level cache.
     #[inline(always)]
     pub(crate) fn ask(&self) {
-        let mut next = self.next.get();
-        for _ in 0..self.lines {
-            prefetch(next);
-            next = next.wrapping_add(LINE);
+        let next = self.next.get();
+        for line in 0..self.lines {
+            prefetch(next.wrapping_add(line * LINE));
         }
-        self.next.set(next);
+        self.next.set(next.wrapping_add(self.share));
+    }
+}
+
+/// What a pass over sparse rows asks for: half of the values and of the columns of the rows that follow, as if they had as
+/// many positions.
+pub(crate) struct CsrAhead {
+    values: Ahead,
+    columns: Ahead,
+}
+
+impl CsrAhead {
+    /// Nothing for short rows, whose positions are soon through.
+    #[inline(always)]
+    pub(crate) unsafe fn new(a: CsrRows, half: Half) -> CsrAhead {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if short::are_short(a) {
+                return CsrAhead { values: Ahead::none(), columns: Ahead::none() };
+            }
+            let count = a.count();
+            CsrAhead {
+                values: Ahead::behind(a.values, count, half, a.rows),
+                columns: Ahead::behind(a.columns.cast(), count / 2, half, a.rows),
+            }
+        }
+    }
+
+    /// Asks for the share of a row.
+    #[inline(always)]
+    pub(crate) fn ask(&self) {
+        self.values.ask();
+        self.columns.ask();
     }
 }
 

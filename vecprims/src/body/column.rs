@@ -1,7 +1,7 @@
 //! Accumulation into vectors, rows or positions in order (rules 5 and 6): every chunk of the accumulated vector stays
 //! in registers while all rows pass by.
 
-use super::ahead::{Ahead, Half, LONG_ROW};
+use super::ahead::{Ahead, Half};
 use super::product::Rows;
 use super::reduce::Aggregate;
 use crate::vector::Vector;
@@ -198,8 +198,39 @@ struct OuterProduct<'a, const J: usize> {
     ahead: &'a Ahead,
 }
 
-/// The rows of a tile that are accumulated between two shares of what is asked for ahead.
-const ROWS_PER_SHARE: usize = 4;
+/// Registers of a tile that are accumulated between two shares of what is asked for ahead.
+const REGISTERS_PER_SHARE: usize = 8;
+
+/// The rows of a chunk of so many registers that are.
+const fn rows_per_share(registers: usize) -> usize {
+    REGISTERS_PER_SHARE / registers
+}
+
+impl<const J: usize> OuterProduct<'_, J> {
+    /// Takes a row of the chunk that begins at `start` into its accumulators.
+    #[inline(always)]
+    unsafe fn step<V: Vector, const I: usize, const MASKED: bool>(
+        &self,
+        accumulators: &mut [[V; I]; J],
+        row: usize,
+        start: usize,
+        masks: [V::Mask; I],
+    ) {
+        let (a, b) = (self.a.pointer(row).wrapping_add(start), self.b.pointer(row));
+        // SAFETY: passed on to the caller.
+        unsafe {
+            for i in 0..I {
+                if MASKED {
+                    V::prefetch(a.wrapping_add(prefetch_distance(self.a.row) + i * V::LANES));
+                }
+                let long = load::<V, I, MASKED>(a, i, masks[i]);
+                for j in 0..J {
+                    accumulators[j][i] = V::mul_add(long, V::splat(*b.add(j)), accumulators[j][i]);
+                }
+            }
+        }
+    }
+}
 
 impl<V: Vector, const J: usize> ChunkBody<V> for OuterProduct<'_, J> {
     #[inline(always)]
@@ -213,26 +244,18 @@ impl<V: Vector, const J: usize> ChunkBody<V> for OuterProduct<'_, J> {
                     accumulators[j][i] = load::<V, I, MASKED>(cells, i, masks[i]);
                 }
             }
-            let asks = MASKED || self.ahead.distance > 0;
-            let ahead = if self.ahead.distance > 0 { self.ahead.distance } else { prefetch_distance(self.a.row) };
-            let (mut a, mut b) = (self.a.values.add(start), self.b.values);
-            let mut left = self.rows;
-            while left > 0 {
+            let rows_at_once = const { rows_per_share(I) };
+            let mut row = 0;
+            while row + rows_at_once <= self.rows {
                 self.ahead.ask();
-                for _ in 0..left.min(ROWS_PER_SHARE) {
-                    for i in 0..I {
-                        if asks {
-                            V::prefetch(a.wrapping_add(ahead + i * V::LANES));
-                        }
-                        let long = load::<V, I, MASKED>(a, i, masks[i]);
-                        for j in 0..J {
-                            accumulators[j][i] = V::mul_add(long, V::splat(*b.add(j)), accumulators[j][i]);
-                        }
-                    }
-                    a = a.wrapping_add(self.a.row);
-                    b = b.wrapping_add(self.b.row);
+                for r in 0..rows_at_once {
+                    self.step::<V, I, MASKED>(&mut accumulators, row + r, start, masks);
                 }
-                left = left.saturating_sub(ROWS_PER_SHARE);
+                row += rows_at_once;
+            }
+            while row < self.rows {
+                self.step::<V, I, MASKED>(&mut accumulators, row, start, masks);
+                row += 1;
             }
             for j in 0..J {
                 for i in 0..I {
@@ -255,11 +278,8 @@ pub(crate) unsafe fn outer_mult_add<V: Vector>(
 ) {
     let mut left = k;
     // Only the columns of `b` that go first find memory idle.
-    let chunk = if k >= 4 { 4 } else { 8 } * V::LANES;
-    let shares = rows.div_ceil(ROWS_PER_SHARE) * n.div_ceil(chunk);
-    // With one column the hardware, which follows long rows by itself, is fast enough.
-    let is_left_alone = k == 1 && a.row >= LONG_ROW;
-    let mut ahead = if is_left_alone { Ahead::none() } else { Ahead::new(a, rows, Half::Second, shares) };
+    let shares = (rows * n.div_ceil(V::LANES)).div_ceil(REGISTERS_PER_SHARE);
+    let mut ahead = Ahead::new(a, rows, Half::Second, shares);
     macro_rules! take {
         ($columns:literal, $chunks:expr) => {{
             let body = OuterProduct::<$columns> { rows, a, b, acc, acc_row, ahead: &ahead };

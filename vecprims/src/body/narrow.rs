@@ -41,30 +41,47 @@ pub(crate) unsafe fn reduce_rows<V: Vector, R: RowReduction<V>>(
     out_row: usize,
 ) {
     let mut start = 0;
-    while start < rows {
-        let count = (rows - start).min(8);
-        // SAFETY: passed on to the caller; the last group repeats its last row instead of reading past it.
-        unsafe {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        while start + 8 <= rows {
             ahead.ask();
-            let mut registers = [V::splat(0.0); 8];
-            for index in 0..8 {
-                reduction.prefetch(start + index);
-                registers[index] = reduction.register(start + index.min(count - 1));
-            }
-            let mut merged = V::reduce_eight::<R::Merge>(registers);
-            for value in &mut merged {
-                *value = reduction.finish(*value);
-            }
-            let target = out.add(start * out_row);
-            if out_row == 1 {
-                V::store_block(merged, target, count);
-            } else {
-                for (index, &value) in merged.iter().enumerate().take(count) {
-                    *target.add(index * out_row) = value;
-                }
+            reduce_group(start, 8, reduction, out, out_row);
+            start += 8;
+        }
+        if start < rows {
+            reduce_group(start, rows - start, reduction, out, out_row);
+        }
+    }
+}
+
+/// Reduces `count` rows, at most 8, from `start` on: the last one as often as there are fewer.
+#[inline(always)]
+unsafe fn reduce_group<V: Vector, R: RowReduction<V>>(
+    start: usize,
+    count: usize,
+    reduction: &R,
+    out: *mut f64,
+    out_row: usize,
+) {
+    // SAFETY: passed on to the caller; no row is read past the last.
+    unsafe {
+        let mut registers = [V::splat(0.0); 8];
+        for index in 0..8 {
+            reduction.prefetch(start + index);
+            registers[index] = reduction.register(start + index.min(count - 1));
+        }
+        let mut merged = V::reduce_eight::<R::Merge>(registers);
+        for value in &mut merged {
+            *value = reduction.finish(*value);
+        }
+        let target = out.add(start * out_row);
+        if out_row == 1 {
+            V::store_block(merged, target, count);
+        } else {
+            for (index, &value) in merged.iter().enumerate().take(count) {
+                *target.add(index * out_row) = value;
             }
         }
-        start += 8;
     }
 }
 

@@ -4,28 +4,32 @@ use super::ahead::{Ahead, Half};
 use super::narrow::{NarrowProduct, reduce_rows};
 use super::reduce::{Pending, Run, Sum, merge_registers};
 use super::upright;
-use crate::vector::Vector;
+use crate::vector::{Merge, Vector};
 
 /// Accumulators of the products of `R` rows with `C` rows, 32 lanes in `N` registers each.
 type Accumulators<V, const N: usize, const R: usize, const C: usize> = [[[V; N]; C]; R];
 
-/// The `R * C` dot products of `R` rows with `C` rows, each merged into one register.
+/// The `R * C` dot products of `R` rows with `C` rows, each merged into one register. A share of what lies ahead is asked
+/// for with each round of 32 lanes, and one with the rest.
 #[inline(always)]
 pub(super) unsafe fn products<V: Vector, const N: usize, const R: usize, const C: usize>(
     a: [*const f64; R],
     b: [*const f64; C],
     run: Run<V>,
+    ahead: &Ahead,
 ) -> [[V; C]; R] {
     // SAFETY: the caller's run covers each row; the part is masked.
     unsafe {
         let mut accumulators: Accumulators<V, N, R, C> = [[[V::splat(0.0); N]; C]; R];
         let mut offset = 0;
         for _ in 0..run.rounds {
+            ahead.ask();
             for n in 0..N {
                 step::<V, N, R, C, false>(&mut accumulators, n, &a, &b, offset + n * V::LANES, run.mask);
             }
             offset += N * V::LANES;
         }
+        ahead.ask();
         for n in 0..N {
             if n < run.whole {
                 step::<V, N, R, C, false>(&mut accumulators, n, &a, &b, offset + n * V::LANES, run.mask);
@@ -37,6 +41,67 @@ pub(super) unsafe fn products<V: Vector, const N: usize, const R: usize, const C
         for r in 0..R {
             for c in 0..C {
                 merged[r][c] = merge_registers::<V, Sum, N>(accumulators[r][c]);
+            }
+        }
+        merged
+    }
+}
+
+/// As [`products`] with the 32 lanes in four registers: half of them in a first sweep over the rows, the others in a second.
+/// So there are accumulators for twice as many products, which share each load.
+#[inline(always)]
+unsafe fn products_by_halves<V: Vector, const R: usize, const C: usize>(
+    a: [*const f64; R],
+    b: [*const f64; C],
+    run: Run<V>,
+    ahead: &Ahead,
+) -> [[V; C]; R] {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let mut merged = sweep::<V, R, C, 0>(&a, &b, run, ahead);
+        let odd = sweep::<V, R, C, 1>(&a, &b, run, ahead);
+        for r in 0..R {
+            for c in 0..C {
+                merged[r][c] = Sum::merge(merged[r][c], odd[r][c]);
+            }
+        }
+        merged
+    }
+}
+
+/// Registers `FIRST` and `FIRST + 2` of four, merged.
+#[inline(always)]
+unsafe fn sweep<V: Vector, const R: usize, const C: usize, const FIRST: usize>(
+    a: &[*const f64; R],
+    b: &[*const f64; C],
+    run: Run<V>,
+    ahead: &Ahead,
+) -> [[V; C]; R] {
+    // SAFETY: the caller's run covers each row; the part is masked.
+    unsafe {
+        let mut accumulators: Accumulators<V, 2, R, C> = [[[V::splat(0.0); 2]; C]; R];
+        let mut offset = FIRST * V::LANES;
+        for _ in 0..run.rounds {
+            ahead.ask();
+            for half in 0..2 {
+                let offset = offset + 2 * half * V::LANES;
+                step::<V, 2, R, C, false>(&mut accumulators, half, a, b, offset, run.mask);
+            }
+            offset += 4 * V::LANES;
+        }
+        ahead.ask();
+        for half in 0..2 {
+            let (register, offset) = (FIRST + 2 * half, offset + 2 * half * V::LANES);
+            if register < run.whole {
+                step::<V, 2, R, C, false>(&mut accumulators, half, a, b, offset, run.mask);
+            } else if register == run.whole && run.part > 0 {
+                step::<V, 2, R, C, true>(&mut accumulators, half, a, b, offset, run.mask);
+            }
+        }
+        let mut merged = [[V::splat(0.0); C]; R];
+        for r in 0..R {
+            for c in 0..C {
+                merged[r][c] = merge_registers::<V, Sum, 2>(accumulators[r][c]);
             }
         }
         merged
@@ -140,7 +205,7 @@ pub(crate) unsafe fn dot_product<V: Vector, const N: usize>(
         let run = Run::new::<N>(len);
         let mut pending = Pending::new(|value| value);
         for row in 0..rows {
-            let [[register]] = products::<V, N, 1, 1>(a.pointers(row), b.pointers(row), run);
+            let [[register]] = products::<V, N, 1, 1>(a.pointers(row), b.pointers(row), run, &Ahead::none());
             pending.push::<Sum>(register, out.add(row * out_row));
         }
         pending.flush::<Sum>();
@@ -167,40 +232,75 @@ pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
             }
         }
         let mut row = if k == 1 { 0 } else { upright_groups::<V>((rows, len, k), a, bt, out, out_row) };
+        let run = Run::new::<N>(len);
+        // The shapes fill half the registers of AVX-512; narrower sets have room for one product.
+        let (rows_at_once, columns_at_once) = match (V::LANES, k) {
+            (8, 1) => (4, 1),
+            (8, _) => (2, 2),
+            _ => (1, 1),
+        };
         let ahead = if row > 0 {
             Ahead::none()
         } else {
-            Ahead::new(a, rows, Half::First, rows.div_ceil(if k == 1 { 4 } else { 2 }))
+            let groups = rows.div_ceil(rows_at_once) * k.div_ceil(columns_at_once);
+            Ahead::new(a, rows, Half::First, groups * (run.rounds + 1))
         };
-        let run = Run::new::<N>(len);
         let mut pending = Pending::new(|value| value);
-        // The shapes fill half the registers of AVX-512; narrower sets have room for one product.
-        if V::LANES == 8 && k == 1 {
-            while row + 4 <= rows {
-                ahead.ask();
-                push_products::<V, N, 4, 1, _>(&mut pending, a, bt, (row, 0), run, out, out_row);
-                row += 4;
-            }
+        while V::LANES == 8 && k == 1 && row + 8 <= rows {
+            let upper = products::<V, N, 4, 1>(a.pointers(row), bt.pointers(0), run, &ahead);
+            let lower = products::<V, N, 4, 1>(a.pointers(row + 4), bt.pointers(0), run, &ahead);
+            store_merged::<V, 1>([upper, lower].as_flattened().as_flattened(), out.add(row * out_row), out_row);
+            row += 8;
+        }
+        while V::LANES == 8 && k == 2 && row + 4 <= rows {
+            let products = products_by_halves::<V, 4, 2>(a.pointers(row), bt.pointers(0), run, &ahead);
+            store_merged::<V, 2>(products.as_flattened(), out.add(row * out_row), out_row);
+            row += 4;
+        }
+        while V::LANES == 8 && k == 1 && row + 4 <= rows {
+            push_products::<V, N, 4, 1, _>(&mut pending, a, bt, (row, 0), run, &ahead, out, out_row);
+            row += 4;
         }
         while V::LANES == 8 && row + 2 <= rows {
-            ahead.ask();
             let mut column = 0;
-            while column + 2 <= k {
-                push_products::<V, N, 2, 2, _>(&mut pending, a, bt, (row, column), run, out, out_row);
+            while column + 4 <= k {
+                let [first, second] = products_by_halves::<V, 2, 4>(a.pointers(row), bt.pointers(column), run, &ahead);
+                store_merged::<V, 4>([first, second].as_flattened(), out.add(row * out_row + column), out_row);
+                column += 4;
+            }
+            if column + 2 <= k {
+                push_products::<V, N, 2, 2, _>(&mut pending, a, bt, (row, column), run, &ahead, out, out_row);
                 column += 2;
             }
             if column < k {
-                push_products::<V, N, 2, 1, _>(&mut pending, a, bt, (row, column), run, out, out_row);
+                push_products::<V, N, 2, 1, _>(&mut pending, a, bt, (row, column), run, &ahead, out, out_row);
             }
             row += 2;
         }
         while row < rows {
             for column in 0..k {
-                push_products::<V, N, 1, 1, _>(&mut pending, a, bt, (row, column), run, out, out_row);
+                push_products::<V, N, 1, 1, _>(&mut pending, a, bt, (row, column), run, &ahead, out, out_row);
             }
             row += 1;
         }
         pending.flush::<Sum>();
+    }
+}
+
+/// Merges eight products, rows of `C` columns, at once, so that none has to wait.
+#[inline(always)]
+unsafe fn store_merged<V: Vector, const C: usize>(products: &[V], out: *mut f64, out_row: usize) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let mut registers = [V::splat(0.0); 8];
+        registers.copy_from_slice(products);
+        let merged = V::reduce_eight::<Sum>(registers);
+        if C == 1 && out_row == 1 {
+            return V::store_block(merged, out, 8);
+        }
+        for (r, products) in merged.as_chunks::<C>().0.iter().enumerate() {
+            std::ptr::copy_nonoverlapping(products.as_ptr(), out.add(r * out_row), C);
+        }
     }
 }
 
@@ -245,18 +345,20 @@ unsafe fn narrow_products<V: Vector, const T: usize>(
 
 /// Computes `R * C` products from (`row`, `column`) on and lets them wait for their last merges.
 #[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "the arguments of the primitive")]
 unsafe fn push_products<V: Vector, const N: usize, const R: usize, const C: usize, F: Fn(f64) -> f64>(
     pending: &mut Pending<V, F>,
     a: Rows,
     bt: Rows,
     (row, column): (usize, usize),
     run: Run<V>,
+    ahead: &Ahead,
     out: *mut f64,
     out_row: usize,
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
-        let registers = products::<V, N, R, C>(a.pointers(row), bt.pointers(column), run);
+        let registers = products::<V, N, R, C>(a.pointers(row), bt.pointers(column), run, ahead);
         for r in 0..R {
             for c in 0..C {
                 pending.push::<Sum>(registers[r][c], out.add((row + r) * out_row + column + c));

@@ -1,5 +1,6 @@
 //! Dot products (rules 3 and 6) of rows of two matrices, for the positions of a sparse one alone.
 
+use super::ahead::Ahead;
 use super::narrow::{NarrowProduct, RowReduction};
 use super::product::{Rows, products};
 use super::reduce::{Pending, Run, Sum};
@@ -39,14 +40,14 @@ pub(crate) unsafe fn sampled_product<V: Vector, const N: usize>(
                 for c in 0..4 {
                     [rows[c]] = v.pointers(csr.column(position + c));
                 }
-                let [registers] = products::<V, N, 1, 4>(u, rows, run);
+                let [registers] = products::<V, N, 1, 4>(u, rows, run, &Ahead::none());
                 for c in 0..4 {
                     pending.push::<Sum>(registers[c], out.add(position + c));
                 }
                 position += 4;
             }
             while position < end {
-                let [[register]] = products::<V, N, 1, 1>(u, v.pointers(csr.column(position)), run);
+                let [[register]] = products::<V, N, 1, 1>(u, v.pointers(csr.column(position)), run, &Ahead::none());
                 pending.push::<Sum>(register, out.add(position));
                 position += 1;
             }
@@ -77,7 +78,7 @@ unsafe fn push_pair<V: Vector, const N: usize, F: Fn(f64) -> f64>(
         while position + 2 <= len {
             let [one] = v.pointers(csr.column(first.start + position));
             let [other] = v.pointers(csr.column(first.start + position + 1));
-            let registers = products::<V, N, 2, 2>(factors, [one, other], run);
+            let registers = products::<V, N, 2, 2>(factors, [one, other], run, &Ahead::none());
             for c in 0..2 {
                 pending.push::<Sum>(registers[0][c], out.add(first.start + position + c));
                 pending.push::<Sum>(registers[1][c], out.add(second + position + c));
@@ -86,7 +87,7 @@ unsafe fn push_pair<V: Vector, const N: usize, F: Fn(f64) -> f64>(
         }
         if position < len {
             let last = v.pointers(csr.column(first.start + position));
-            let [[one], [other]] = products::<V, N, 2, 1>(factors, last, run);
+            let [[one], [other]] = products::<V, N, 2, 1>(factors, last, run, &Ahead::none());
             pending.push::<Sum>(one, out.add(first.start + position));
             pending.push::<Sum>(other, out.add(second + position));
         }

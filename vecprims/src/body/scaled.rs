@@ -1,5 +1,6 @@
 //! Dense rows, scaled by the values of sparse rows, added to the rows of an accumulator that columns name (rule 5).
 
+use super::ahead::{CsrAhead, Half};
 use super::column::{ChunkBody, for_each_fitting_chunk, load, store};
 use super::product::Rows;
 use super::short;
@@ -11,14 +12,15 @@ const PAIR: usize = Portable::LANES;
 
 /// Rows of `b`, scaled by the values of sparse rows, added to the rows of an accumulator that their columns name. A chunk
 /// of a row of `b` stays in registers while all positions of its sparse row pass by.
-struct ScaledRows {
+struct ScaledRows<'a> {
     a: CsrRows,
+    ahead: &'a CsrAhead,
     b: Rows,
     acc: *mut f64,
     acc_row: usize,
 }
 
-impl<V: Vector> ChunkBody<V> for ScaledRows {
+impl<V: Vector> ChunkBody<V> for ScaledRows<'_> {
     #[inline(always)]
     unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
         // SAFETY: passed on to the caller.
@@ -30,6 +32,7 @@ impl<V: Vector> ChunkBody<V> for ScaledRows {
                     rows += 1;
                 }
                 if rows == 1 {
+                    self.ahead.ask();
                     self.add_row::<V, I, MASKED>(row, start, masks);
                 } else {
                     self.add_rows::<V, I, MASKED>(row, rows, start, masks);
@@ -40,7 +43,7 @@ impl<V: Vector> ChunkBody<V> for ScaledRows {
     }
 }
 
-impl ScaledRows {
+impl ScaledRows<'_> {
     #[inline(always)]
     unsafe fn add_row<V: Vector, const I: usize, const MASKED: bool>(
         &self,
@@ -162,14 +165,18 @@ pub(crate) unsafe fn outer_mult_add<V: Vector>(a: CsrRows, k: usize, b: Rows, ac
             }
             _ => {}
         }
-        for_each_fitting_chunk::<V, _>(k, &ScaledRows { a, b, acc, acc_row });
+        let ahead = CsrAhead::new(a, Half::Second);
+        for_each_fitting_chunk::<V, _>(k, &ScaledRows { a, ahead: &ahead, b, acc, acc_row });
     }
 }
 
 /// One value of `b` for each row, a row after the other.
 #[inline(always)]
 unsafe fn add_scaled(a: CsrRows, b: Rows, acc: *mut f64, acc_row: usize) {
+    // SAFETY: passed on to the caller.
+    let ahead = unsafe { CsrAhead::new(a, Half::Second) };
     for row in 0..a.rows {
+        ahead.ask();
         // SAFETY: passed on to the caller.
         unsafe {
             let factor = *b.values.add(row * b.row);

@@ -1,5 +1,6 @@
 //! Sparse rows against dense vectors and matrices (rules 5 and 6).
 
+use super::ahead::{CsrAhead, Half};
 use super::column::{ChunkBody, for_each_chunk, for_each_chunk_of, for_each_fitting_chunk, load, store};
 use super::product::Rows;
 use super::reduce::{Aggregate, Pending, Run, Sum, merge_registers};
@@ -78,8 +79,10 @@ pub(crate) unsafe fn col_agg<A: Aggregate>(a: CsrRows, acc: *mut f64) {
 pub(crate) unsafe fn dot_product<V: Vector, const N: usize>(a: CsrRows, b: Rows, out: *mut f64, out_row: usize) {
     // SAFETY: passed on to the caller; the part is masked.
     unsafe {
+        let ahead = CsrAhead::new(a, Half::First);
         let mut pending = Pending::new(|value| value);
         for row in 0..a.rows {
+            ahead.ask();
             let positions = a.positions(row);
             let register = gathered_product::<V, N>(
                 a.values.add(positions.start),
@@ -257,7 +260,13 @@ pub(crate) unsafe fn mat_mult<V: Vector, const ADD: bool>(
     let mut row = 0;
     // SAFETY: passed on to the caller.
     unsafe {
+        let ahead = CsrAhead::new(a, Half::First);
+        let mut asked = 0;
         while row < a.rows {
+            while asked <= row {
+                ahead.ask();
+                asked += 1;
+            }
             if k == 1 {
                 let sum = out.add(row * out_row);
                 *sum = vector_product(a, row, b, if ADD { *sum } else { 0.0 });
