@@ -48,11 +48,11 @@ impl<'a> Aggregation<'a> {
         let results = self.operator.run(vec![(); partition.len()], |workspace, block, ()| {
             let (mut partial, mut nonzeros) = (self.start(), 0);
             for tile in partition.tiles_down(block) {
-                let built = factors.build(workspace, tile);
-                if built > 0 {
-                    self.unit(workspace, UnitOf::Built(tile), &mut partial);
+                let (unit, count) = factors.build(workspace, tile);
+                if count > 0 {
+                    self.unit(workspace, unit, &mut partial);
                 }
-                nonzeros += built;
+                nonzeros += count;
             }
             (partial, nonzeros)
         });

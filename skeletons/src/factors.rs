@@ -6,7 +6,9 @@ use crate::blocks::Tile;
 use crate::operator::{Operator, Workspace};
 use crate::roles::index;
 use crate::sparse_unit::SparseUnit;
+use crate::work::UnitOf;
 use fuseline_ir::cplan::{FACTOR_U, FACTOR_V};
+use fuseline_ir::ops::AggOp;
 use fuseline_matrix::Dense;
 use fuseline_vecprims::{Panels, TileMut};
 
@@ -31,21 +33,31 @@ impl<'a> DenseFactors<'a> {
         DenseFactors { operator, dense, panels }
     }
 
-    /// Builds the rows of a tile with their products, and says how many non-zeros they have.
-    pub(crate) fn build(&self, workspace: &mut Workspace, tile: Tile) -> usize {
-        let built = &mut workspace.built;
-        built.build(self.operator.env.primitives, self.dense, tile);
-        let (positions, cells) = (built.values.len(), tile.rows * tile.cols);
+    /// Makes a unit of the non-zeros of a tile, with their products; also says how many they are.
+    pub(crate) fn build(&self, workspace: &mut Workspace, tile: Tile) -> (UnitOf<'static>, usize) {
+        let (built, cells) = (&mut workspace.built, tile.rows * tile.cols);
+        let nonzeros = self.count_nonzeros(tile);
+        let is_full = nonzeros == cells;
+        if !is_full {
+            built.build(self.dense, tile);
+        }
+        built.products.clear();
         match &self.panels {
-            Some(panels) if positions * SAMPLE_CELLS >= cells => {
+            Some(panels) if nonzeros * SAMPLE_CELLS >= cells => {
                 self.multiply(panels, tile, &mut built.products);
-                if positions < cells {
+                if !is_full {
                     built.keep_products(tile.cols);
                 }
             }
             _ => {}
         }
-        positions
+        (if is_full { UnitOf::Full(tile) } else { UnitOf::Built(tile) }, nonzeros)
+    }
+
+    fn count_nonzeros(&self, Tile { first_row, rows, first_col, cols }: Tile) -> usize {
+        let cells = &self.dense.values()[first_row * self.dense.cols() + first_col..];
+        let cells = fuseline_vecprims::Tile::new(cells, self.dense.cols());
+        self.operator.env.primitives.full_agg(AggOp::Nnz, rows, cols, cells) as usize
     }
 
     /// All products of the tile.

@@ -76,17 +76,13 @@ fn dense_values(operator: &Operator<'_>, dense: &Dense, rank: usize) -> MatrixBl
         let first_row = partition.block(block).first_row;
         let mut nonzeros = 0;
         for tile in partition.tiles_down(block) {
-            let positions = factors.build(workspace, tile);
-            let mut buffer = std::mem::replace(&mut workspace.output, Buffer::zeroed(0));
-            let values = operator.reserve(&mut buffer, positions);
-            if positions > 0 {
-                let output = Output { values: &mut *values, row_stride: positions };
-                operator.genexec(workspace, UnitOf::Built(tile), &mut [output]);
-            }
+            let (unit, count) = factors.build(workspace, tile);
             let cells = &mut part[(tile.first_row - first_row) * cols + tile.first_col..];
-            workspace.built.spread(values, cells, tile.cols, cols);
-            workspace.output = buffer;
-            nonzeros += positions;
+            match unit {
+                UnitOf::Full(_) => operator.genexec(workspace, unit, &mut [Output { values: cells, row_stride: cols }]),
+                _ => spread_values(operator, workspace, tile, count, cells),
+            }
+            nonzeros += count;
         }
         nonzeros
     });
@@ -94,6 +90,18 @@ fn dense_values(operator: &Operator<'_>, dense: &Dense, rank: usize) -> MatrixBl
         return Csr::from_dense(&out).into();
     }
     out.into()
+}
+
+/// Writes the values of a tile's non-zeros to their cells, and zeros to the others.
+fn spread_values(operator: &Operator<'_>, workspace: &mut Workspace, tile: Tile, count: usize, cells: &mut [f64]) {
+    let mut buffer = std::mem::replace(&mut workspace.output, Buffer::zeroed(0));
+    let values = operator.reserve(&mut buffer, count);
+    if count > 0 {
+        let output = Output { values: &mut *values, row_stride: count };
+        operator.genexec(workspace, UnitOf::Built(tile), &mut [output]);
+    }
+    workspace.built.spread(values, cells, tile.cols, operator.binding.cols);
+    workspace.output = buffer;
 }
 
 /// The aggregate of all cells, most of which are zero.
@@ -148,10 +156,10 @@ fn right_mm_dense(operator: &Operator<'_>, dense: &Dense, rank: usize) -> Dense 
     operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
         let first_row = partition.block(block).first_row;
         for tile in partition.tiles_down(block) {
-            if factors.build(workspace, tile) > 0 {
+            let (unit, count) = factors.build(workspace, tile);
+            if count > 0 {
                 let values = &mut part[(tile.first_row - first_row) * rank..][..tile.rows * rank];
-                let output = Output { values, row_stride: rank };
-                operator.genexec(workspace, UnitOf::Built(tile), &mut [output]);
+                operator.genexec(workspace, unit, &mut [Output { values, row_stride: rank }]);
             }
         }
     });
@@ -186,9 +194,10 @@ fn left_mm_dense(accumulation: &Accumulation<'_>, dense: &Dense, rank: usize) ->
     let factors = DenseFactors::new(operator, dense);
     accumulation.over_blocks(partition.len(), |workspace, block, cells| {
         for tile in partition.tiles_down(block) {
-            if factors.build(workspace, tile) > 0 {
+            let (unit, count) = factors.build(workspace, tile);
+            if count > 0 {
                 let values = &mut cells[tile.first_col * rank..];
-                operator.genexec(workspace, UnitOf::Built(tile), &mut [Output { values, row_stride: rank }]);
+                operator.genexec(workspace, unit, &mut [Output { values, row_stride: rank }]);
             }
         }
     })
