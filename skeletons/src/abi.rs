@@ -116,6 +116,9 @@ pub struct Unit<'a> {
     pub sides: &'a [Side<'a>],
     /// The product of a row of U and one of V for each cell or position, in Outer plans that read them.
     pub products: &'a [f64],
+    /// How far behind the cells of a dense Outer unit those of the next one lie, around the end of the address space, in
+    /// X and its dense sides: code may ask for these ahead. 0 where no unit follows.
+    pub next_unit: usize,
 }
 
 /// An output of one unit.
@@ -208,6 +211,8 @@ pub struct RawUnit {
     pub sides: *const RawSide,
     /// Products of factors by cell or position.
     pub products: *const f64,
+    /// How far behind the unit's cells those of the next unit lie.
+    pub next_unit: usize,
     /// Outputs.
     pub outputs: *const RawOutput,
 }
@@ -302,6 +307,7 @@ impl<Owner: Send + Sync> Kernel for NativeKernel<Owner> {
             columns,
             sides: sides.as_ptr(),
             products: unit.products.as_ptr(),
+            next_unit: unit.next_unit,
             outputs: outputs.as_ptr(),
         };
         let entry = entry.expect("skeletons ask has_sparse_entry before they hand out sparse units");

@@ -46,14 +46,12 @@ impl<'a> Aggregation<'a> {
     /// Over the non-zeros of a dense main input; also says how many there are.
     pub(crate) fn over_nonzeros(&self, factors: &DenseFactors<'_>, partition: &DensePartition) -> (Total, usize) {
         let results = self.operator.run(vec![(); partition.len()], |workspace, block, ()| {
-            let (mut partial, mut nonzeros) = (self.start(), 0);
-            for tile in partition.tiles_down(block) {
-                let (unit, count) = factors.build(workspace, tile);
+            let mut partial = self.start();
+            let nonzeros = factors.for_each_unit(workspace, partition, block, |workspace, _, unit, count| {
                 if count > 0 {
                     self.unit(workspace, unit, &mut partial);
                 }
-                nonzeros += count;
-            }
+            });
             (partial, nonzeros)
         });
         let (partials, nonzeros): (Vec<Values>, Vec<usize>) = results.into_iter().unzip();

@@ -121,11 +121,11 @@ impl Operator<'_> {
             UnitOf::Tile(tile, visited) => {
                 let rows = unit.rows();
                 let numbers = visited.map_or(RowNumbers::From(tile.first_row), |visited| visited.numbers(rows));
-                self.run_tile(workspace, tile, numbers, &[], outputs);
+                self.run_tile(workspace, tile, numbers, (&[], 0), outputs);
             }
-            UnitOf::Full(tile) => {
+            UnitOf::Full(tile, next_unit) => {
                 let products = std::mem::take(&mut workspace.built.products);
-                self.run_tile(workspace, tile, RowNumbers::From(tile.first_row), &products, outputs);
+                self.run_tile(workspace, tile, RowNumbers::From(tile.first_row), (&products, next_unit), outputs);
                 workspace.built.products = products;
             }
             UnitOf::Segment(segment, visited) => {
@@ -146,7 +146,7 @@ impl Operator<'_> {
         workspace: &mut Workspace,
         tile: Tile,
         numbers: RowNumbers<'_>,
-        products: &[f64],
+        (products, next_unit): (&[f64], usize),
         outputs: &mut [Output<'_>],
     ) {
         let Workspace { scratch, laid_out, tally, .. } = workspace;
@@ -191,6 +191,7 @@ impl Operator<'_> {
             main,
             sides: &sides,
             products,
+            next_unit,
         };
         tally.add(tile.rows, tile.rows * tile.cols);
         let longest = self.longest_vector(tile.cols);
@@ -242,6 +243,7 @@ impl Operator<'_> {
             main: Main::Sparse { row_offsets: sparse.row_offsets, columns: sparse.columns, values: sparse.values },
             sides: &sides,
             products,
+            next_unit: 0,
         };
         tally.add(sparse.rows, count);
         let is_row = self.binding.plan.template() == TemplateType::Row;

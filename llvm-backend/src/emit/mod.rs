@@ -4,6 +4,7 @@
 //! all loads and stores carry the alignment of a double: wider alignment is a property of allocations, never an
 //! assumption of code.
 
+mod ahead;
 mod blocks;
 mod calls;
 mod elementwise;
@@ -26,7 +27,7 @@ use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::types::{FloatType, IntType, PointerType, VectorType};
 use inkwell::values::{FunctionValue, IntValue, VectorValue};
-use memory::SlotOffsets;
+use memory::{Literals, SlotOffsets};
 use std::collections::HashMap;
 use unit::{Fact, FactValue};
 
@@ -46,6 +47,7 @@ pub(crate) struct Emitter<'a, 'ctx> {
     prologue: BasicBlock<'ctx>,
     facts: HashMap<Fact, FactValue<'ctx>>,
     slots: SlotOffsets<'ctx>,
+    literals: Literals<'ctx>,
     called: &'a mut Vec<String>,
 }
 
@@ -100,6 +102,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
             prologue,
             facts: HashMap::new(),
             slots: SlotOffsets::default(),
+            literals: Literals::default(),
             called,
         };
         for step in &schedule.steps {

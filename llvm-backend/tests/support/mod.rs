@@ -4,7 +4,7 @@ pub(crate) mod generator;
 pub(crate) mod plans;
 pub(crate) mod reference;
 
-use fuseline_ir::cplan::{CInput, CNode, CNodeId, CPlan, FACTOR_U, FACTOR_V, Length, Shape, Variant, VerifiedCPlan};
+use fuseline_ir::cplan::{CInput, CNode, CNodeId, CPlan, FACTOR_U, FACTOR_V, Length, Shape, VerifiedCPlan};
 use fuseline_ir::memo::TemplateType;
 use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
 use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit};
@@ -216,6 +216,7 @@ impl UnitMemory {
             main,
             sides,
             products: &self.products,
+            next_unit: self.stride,
         }
     }
 
