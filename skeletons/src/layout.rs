@@ -108,7 +108,7 @@ impl<'a> Positions<'a> {
     }
 
     /// The number of each row, the index of its first position in `columns`, and its columns.
-    fn rows(self) -> impl DoubleEndedIterator<Item = (usize, usize, &'a [u32])> {
+    fn rows(self) -> impl Iterator<Item = (usize, usize, &'a [u32])> {
         let count = self.offsets.partition_point(|&offset| offset < self.end);
         let row = move |r: usize| {
             let first = self.offsets[r].max(self.start) - self.start;
@@ -126,18 +126,17 @@ pub(crate) fn gather_dense(dense: &Dense, positions: Positions<'_>, out: &mut [f
     }
 }
 
-/// Writes the cells of sparse side matrices for each position, from the last row to the first. Each output has [`LEAD`]
-/// values before that of the first position, which may hold anything.
+/// Writes the cells of sparse side matrices for each position, row by row. Each output has [`LEAD`] values before that of
+/// the first position.
 pub(crate) fn gather_sparse(sides: &mut [(&Csr, &mut [f64])], positions: Positions<'_>, marks: &mut Marks) {
     if sides.is_empty() {
         return;
     }
     let first_col = positions.first_col as u32;
-    for (i, first, columns) in positions.rows().rev() {
+    for (i, first, columns) in positions.rows() {
         let mut is_marked = false;
         for (csr, out) in &mut *sides {
             let row = positions.range_of(csr.row(i));
-            // What is not wanted goes to the last cell of the row before, which comes later.
             let cells = &mut out[LEAD + first - 1..LEAD + first + columns.len()];
             if Marks::pays(positions.cols, row.0.len(), columns.len()) {
                 if !is_marked {

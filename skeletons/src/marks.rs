@@ -1,7 +1,7 @@
 //! Where the columns of a sparse row meet those of rows of other matrices: without a search for each position, and without
 //! a branch that depends on where rows meet, as one for each position does in a merge.
 
-/// Values before the cells of a gathered row: the last of them takes what is not wanted.
+/// Values before the cells of gathered rows: the last of them may take what the first row does not want.
 pub(crate) const LEAD: usize = 8;
 
 /// The columns of one row at a time, each marked with its position.
@@ -52,7 +52,7 @@ impl Marks {
     }
 
     /// The cells of another row in the marked columns; its own columns count from `first_col`. `out` has one value before
-    /// that of the first position, which may hold anything.
+    /// that of the first position, which stays as it is.
     pub(crate) fn gather(&self, row: (&[u32], &[f64]), first_col: u32, out: &mut [f64]) {
         match first_col {
             0 => self.gather_columns(row, |j| j, out),
@@ -62,6 +62,7 @@ impl Marks {
 
     fn gather_columns(&self, (columns, values): (&[u32], &[f64]), column: impl Fn(u32) -> u32, out: &mut [f64]) {
         let last = self.marks.len().saturating_sub(1);
+        let before = out[0];
         out.fill(0.0);
         let ((groups, last_columns), (fours, last_values)) = (columns.as_chunks::<4>(), values.as_chunks::<4>());
         for (group, values) in groups.iter().zip(fours) {
@@ -72,6 +73,8 @@ impl Marks {
         for (&j, &value) in last_columns.iter().zip(last_values) {
             out[self.marks[column(j) as usize & last] as usize] = value;
         }
+        // What is not wanted went there.
+        out[0] = before;
     }
 }
 
@@ -93,6 +96,7 @@ mod tests {
             let mut out = vec![f64::NAN; expected.len() + 1];
             marks.mark(8, columns);
             marks.gather(side, 0, &mut out);
+            assert!(out[0].is_nan());
             assert_eq!(&out[1..], expected, "{columns:?}");
             let shifted: Vec<u32> = side.0.iter().map(|j| j + 5).collect();
             marks.gather((&shifted, side.1), 5, &mut out);

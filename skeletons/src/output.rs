@@ -5,6 +5,7 @@ use crate::transpose::transpose;
 use crate::visited::VisitedRows;
 use fuseline_ir::ops::AggOp;
 use fuseline_matrix::{BufferPool, Csr, Dense, MatrixBlock};
+use fuseline_vecprims::Tile;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -39,11 +40,12 @@ pub(crate) fn merge(env: &Execution<'_>, partials: Vec<Dense>, len: usize, agg: 
     let mut partials = partials.into_iter();
     let Some(mut merged) = partials.next() else { return accumulator(env.buffers, len, agg) };
     let others: Vec<Dense> = partials.collect();
+    // Squares and counts were taken before.
+    let merge = if matches!(agg, AggOp::SumSq | AggOp::Nnz) { AggOp::Sum } else { agg };
     let merge_part = |(part, cells): (usize, &mut [f64])| {
         for other in &others {
-            for (cell, &value) in cells.iter_mut().zip(&other.values()[part * MERGE_CELLS..]) {
-                *cell = agg.merge(*cell, value);
-            }
+            let values = Tile::new(&other.values()[part * MERGE_CELLS..], cells.len());
+            env.primitives.col_agg(merge, 1, cells.len(), values, cells);
         }
     };
     if len <= MERGE_CELLS || others.is_empty() {
