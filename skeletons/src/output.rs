@@ -40,12 +40,10 @@ pub(crate) fn merge(env: &Execution<'_>, partials: Vec<Dense>, len: usize, agg: 
     let mut partials = partials.into_iter();
     let Some(mut merged) = partials.next() else { return accumulator(env.buffers, len, agg) };
     let others: Vec<Dense> = partials.collect();
-    // Squares and counts were taken before.
-    let merge = if matches!(agg, AggOp::SumSq | AggOp::Nnz) { AggOp::Sum } else { agg };
     let merge_part = |(part, cells): (usize, &mut [f64])| {
         for other in &others {
             let values = Tile::new(&other.values()[part * MERGE_CELLS..], cells.len());
-            env.primitives.col_agg(merge, 1, cells.len(), values, cells);
+            env.primitives.col_agg(agg.of_partials(), 1, cells.len(), values, cells);
         }
     };
     if len <= MERGE_CELLS || others.is_empty() {
