@@ -2,7 +2,7 @@
 //! gathered by position, so that generated code never looks anything up.
 
 use crate::blocks::Tile;
-use crate::marks::{LEAD, Marks};
+use crate::marks::Marks;
 use crate::visited::RowNumbers;
 use fuseline_matrix::{Csr, Dense};
 
@@ -97,7 +97,7 @@ pub(crate) struct Positions<'a> {
     pub(crate) cols: usize,
 }
 
-impl<'a> Positions<'a> {
+impl Positions<'_> {
     /// The part of a row of another matrix in the columns that there may be.
     fn range_of<'r>(&self, (columns, values): (&'r [u32], &'r [f64])) -> (&'r [u32], &'r [f64]) {
         let count = |end: usize| columns.partition_point(|&j| (j as usize) < end);
@@ -107,37 +107,38 @@ impl<'a> Positions<'a> {
         (&columns[begin..end], &values[begin..end])
     }
 
-    /// The number of each row, the index of its first position in `columns`, and its columns.
-    fn rows(self) -> impl Iterator<Item = (usize, usize, &'a [u32])> {
-        let count = self.offsets.partition_point(|&offset| offset < self.end);
-        let row = move |r: usize| {
-            let first = self.offsets[r].max(self.start) - self.start;
-            let last = self.offsets[r + 1].clamp(self.start, self.end) - self.start;
-            (self.numbers.get(r), first, &self.columns[first..last.max(first)])
-        };
-        (0..count).map(row).filter(|(_, _, columns)| !columns.is_empty())
+    /// Visits each row's columns, with the index of the first of them in `columns`.
+    fn for_each_row(&self, mut visit: impl FnMut(usize, usize, &[u32])) {
+        for (r, bounds) in self.offsets.windows(2).enumerate() {
+            if bounds[0] >= self.end {
+                break;
+            }
+            let (first, last) = (bounds[0].max(self.start) - self.start, bounds[1].min(self.end) - self.start);
+            if first < last {
+                visit(self.numbers.get(r), first, &self.columns[first..last]);
+            }
+        }
     }
 }
 
 /// Writes the cell of a dense side matrix for each position.
 pub(crate) fn gather_dense(dense: &Dense, positions: Positions<'_>, out: &mut [f64]) {
-    for (i, first, columns) in positions.rows() {
+    positions.for_each_row(|i, first, columns| {
         gather_row(&dense.row(i)[positions.first_col..], columns, &mut out[first..]);
-    }
+    });
 }
 
-/// Writes the cells of sparse side matrices for each position, row by row. Each output has [`LEAD`] values before that of
-/// the first position.
+/// Writes the cells of sparse side matrices for each position, row by row. Each output has one value more than there are
+/// positions, which may hold anything.
 pub(crate) fn gather_sparse(sides: &mut [(&Csr, &mut [f64])], positions: Positions<'_>, marks: &mut Marks) {
     if sides.is_empty() {
         return;
     }
     let first_col = positions.first_col as u32;
-    for (i, first, columns) in positions.rows() {
+    positions.for_each_row(|i, first, columns| {
         let mut is_marked = false;
         for (csr, out) in &mut *sides {
-            let row = positions.range_of(csr.row(i));
-            let cells = &mut out[LEAD + first - 1..LEAD + first + columns.len()];
+            let (row, cells) = (positions.range_of(csr.row(i)), &mut out[first..=first + columns.len()]);
             if Marks::pays(positions.cols, row.0.len(), columns.len()) {
                 if !is_marked {
                     marks.mark(positions.cols, columns);
@@ -146,15 +147,12 @@ pub(crate) fn gather_sparse(sides: &mut [(&Csr, &mut [f64])], positions: Positio
                 marks.gather(row, first_col, cells);
             } else {
                 let mut cursor = RowCursor::new(row);
-                for (cell, &j) in cells[1..].iter_mut().zip(columns) {
+                for (cell, &j) in cells.iter_mut().zip(columns) {
                     *cell = cursor.value(first_col + j);
                 }
             }
         }
-        if is_marked {
-            marks.clear(columns);
-        }
-    }
+    });
 }
 
 /// The first of ascending columns between which none is missing.
@@ -174,9 +172,7 @@ fn gather_row(row: &[f64], columns: &[u32], out: &mut [f64]) {
 /// Writes the cell of a row vector for each position.
 pub(crate) fn gather_columns(vector: &[f64], positions: Positions<'_>, out: &mut [f64]) {
     let vector = &vector[positions.first_col..];
-    for (_, first, columns) in positions.rows() {
-        gather_row(vector, columns, &mut out[first..]);
-    }
+    positions.for_each_row(|_, first, columns| gather_row(vector, columns, &mut out[first..]));
 }
 
 #[cfg(test)]
@@ -214,10 +210,10 @@ mod tests {
                     side.get(row, main.columns()[p] as usize)
                 })
                 .collect();
-            let mut outs = [0, 1].map(|_| vec![f64::NAN; LEAD + end - start]);
+            let mut outs = [0, 1].map(|_| vec![f64::NAN; end - start + 1]);
             let mut sides: Vec<_> = outs.iter_mut().map(|out| (&side, &mut out[..])).collect();
             gather_sparse(&mut sides, positions, &mut Marks::default());
-            outs.iter().for_each(|out| assert_eq!(out[LEAD..], expected));
+            outs.iter().for_each(|out| assert_eq!(out[..end - start], expected));
             let mut out = vec![f64::NAN; end - start];
             gather_dense(&side.to_dense(), positions, &mut out);
             assert_eq!(out, expected);
@@ -232,9 +228,9 @@ mod tests {
         let expected = [0.0, 2.0, 3.0, 0.0];
         let positions =
             Positions { numbers, offsets: &offsets, start: 0, end: 4, columns: &columns, first_col: 3, cols: 4 };
-        let mut out = [f64::NAN; LEAD + 4];
+        let mut out = [f64::NAN; 5];
         gather_sparse(&mut [(&side, &mut out)], positions, &mut Marks::default());
-        assert_eq!(out[LEAD..], expected);
+        assert_eq!(out[..4], expected);
         out.fill(f64::NAN);
         gather_dense(&side.to_dense(), positions, &mut out[..4]);
         assert_eq!(out[..4], expected);
@@ -257,10 +253,10 @@ mod tests {
                 let (end, cols) = (wanted.len(), width as usize);
                 let positions =
                     Positions { numbers, offsets: &offsets, start: 0, end, columns: &wanted, first_col: 0, cols };
-                let mut out = vec![f64::NAN; LEAD + wanted.len()];
+                let mut out = vec![f64::NAN; wanted.len() + 1];
                 gather_sparse(&mut [(&side, &mut out)], positions, &mut marks);
                 let expected: Vec<f64> = wanted.iter().map(|&j| side.get(0, j as usize)).collect();
-                assert_eq!(out[LEAD..], expected, "{width} columns, every {step}th");
+                assert_eq!(out[..wanted.len()], expected, "{width} columns, every {step}th");
             }
         }
         assert_eq!(ways, [true; 2]);

@@ -1,14 +1,16 @@
 //! Where the columns of a sparse row meet those of rows of other matrices: without a search for each position, and without
 //! a branch that depends on where rows meet, as one for each position does in a merge.
 
-/// Values before the cells of gathered rows: the last of them may take what the first row does not want.
-pub(crate) const LEAD: usize = 8;
-
-/// The columns of one row at a time, each marked with its position.
+/// The columns of one row at a time, each marked with its position. Marks of earlier rows stay, and are told by their size.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
-    /// By column, a power of two of them: one more than the position for the columns of the row, 0 for others.
+    /// By column, a power of two of them: `before` and one more than the position for the columns of the row, at most
+    /// `before` for others.
     marks: Vec<u32>,
+    /// Positions of earlier rows.
+    before: u32,
+    /// Positions of the row.
+    positions: u32,
 }
 
 impl Marks {
@@ -24,57 +26,49 @@ impl Marks {
 
     /// Marks the columns of a row of a matrix of `width` columns.
     pub(crate) fn mark(&mut self, width: usize, columns: &[u32]) {
+        let count = columns.len() as u32;
+        self.before = self.before.wrapping_add(self.positions);
+        if self.before.checked_add(count).is_none_or(|end| end == u32::MAX) {
+            self.marks.fill(0);
+            self.before = 0;
+        }
+        self.positions = count;
         if self.marks.len() < width {
             self.marks.resize(width.next_power_of_two(), 0);
         }
-        self.write(columns, |position| position + 1);
-    }
-
-    /// Forgets the columns that were marked.
-    pub(crate) fn clear(&mut self, columns: &[u32]) {
-        self.write(columns, |_| 0);
-    }
-
-    fn write(&mut self, columns: &[u32], mark: impl Fn(u32) -> u32) {
         // Says that the check of the index is no work. Four at a time, since the compiler does not unroll the loop.
         let last = self.marks.len().saturating_sub(1);
         let (groups, rest) = columns.as_chunks::<4>();
-        let mut position = 0;
+        let mut mark = self.before + 1;
         for group in groups {
             for &j in group {
-                self.marks[j as usize & last] = mark(position);
-                position += 1;
+                self.marks[j as usize & last] = mark;
+                mark += 1;
             }
         }
-        for (&j, position) in rest.iter().zip(position..) {
-            self.marks[j as usize & last] = mark(position);
+        for (&j, mark) in rest.iter().zip(mark..) {
+            self.marks[j as usize & last] = mark;
         }
     }
 
-    /// The cells of another row in the marked columns; its own columns count from `first_col`. `out` has one value before
-    /// that of the first position, which stays as it is.
-    pub(crate) fn gather(&self, row: (&[u32], &[f64]), first_col: u32, out: &mut [f64]) {
-        match first_col {
-            0 => self.gather_columns(row, |j| j, out),
-            _ => self.gather_columns(row, |j| j - first_col, out),
-        }
-    }
-
-    fn gather_columns(&self, (columns, values): (&[u32], &[f64]), column: impl Fn(u32) -> u32, out: &mut [f64]) {
+    /// The cells of another row in the marked columns; its own columns count from `first_col`. `out` has one value more
+    /// than there are positions, which may hold anything.
+    pub(crate) fn gather(&self, (columns, values): (&[u32], &[f64]), first_col: u32, out: &mut [f64]) {
         let last = self.marks.len().saturating_sub(1);
-        let before = out[0];
+        let position = |j: u32| {
+            let mark = self.marks[(j - first_col) as usize & last];
+            mark.wrapping_sub(self.before + 1).min(self.positions) as usize
+        };
         out.fill(0.0);
         let ((groups, last_columns), (fours, last_values)) = (columns.as_chunks::<4>(), values.as_chunks::<4>());
         for (group, values) in groups.iter().zip(fours) {
             for (&j, &value) in group.iter().zip(values) {
-                out[self.marks[column(j) as usize & last] as usize] = value;
+                out[position(j)] = value;
             }
         }
         for (&j, &value) in last_columns.iter().zip(last_values) {
-            out[self.marks[column(j) as usize & last] as usize] = value;
+            out[position(j)] = value;
         }
-        // What is not wanted went there.
-        out[0] = before;
     }
 }
 
@@ -96,12 +90,22 @@ mod tests {
             let mut out = vec![f64::NAN; expected.len() + 1];
             marks.mark(8, columns);
             marks.gather(side, 0, &mut out);
-            assert!(out[0].is_nan());
-            assert_eq!(&out[1..], expected, "{columns:?}");
+            assert_eq!(&out[..expected.len()], expected, "{columns:?}");
             let shifted: Vec<u32> = side.0.iter().map(|j| j + 5).collect();
             marks.gather((&shifted, side.1), 5, &mut out);
-            assert_eq!(&out[1..], expected, "{columns:?}");
-            marks.clear(columns);
+            assert_eq!(&out[..expected.len()], expected, "{columns:?}");
         }
+    }
+
+    #[test]
+    fn marks_begin_anew_before_they_run_out() {
+        let mut marks = Marks { before: u32::MAX - 4, ..Marks::default() };
+        let mut out = [f64::NAN; 4];
+        marks.mark(8, &[1, 2, 5]);
+        marks.gather((&[1, 5], &[1.0, 2.0]), 0, &mut out);
+        assert_eq!(out[..3], [1.0, 0.0, 2.0]);
+        marks.mark(8, &[0, 2, 3]);
+        marks.gather((&[0, 1, 5], &[3.0, 4.0, 5.0]), 0, &mut out);
+        assert_eq!((&out[..3], marks.before), (&[3.0, 0.0, 0.0][..], 0));
     }
 }

@@ -8,7 +8,7 @@ use crate::built::BuiltRows;
 use crate::by_row::RowCopy;
 use crate::factors::sample;
 use crate::layout::{gather_columns, gather_dense, gather_sparse, scatter_tile};
-use crate::marks::{LEAD, Marks};
+use crate::marks::Marks;
 use crate::roles::{Role, needs_rows, reads_row_index};
 use crate::sparse_unit::SparseUnit;
 use crate::visited::{RowNumbers, VisitedRows};
@@ -208,7 +208,7 @@ impl Operator<'_> {
                 (Role::Cell, Cells::Dense(dense)) => {
                     gather_dense(dense, sparse.positions, self.reserve(buffer, count));
                 }
-                (Role::Cell, Cells::Sparse(csr)) => sparse_sides.push((csr, self.reserve(buffer, LEAD + count))),
+                (Role::Cell, Cells::Sparse(csr)) => sparse_sides.push((csr, self.reserve(buffer, count + 1))),
                 (Role::ColScalar, _) => {
                     gather_columns(side.values(), sparse.positions, self.reserve(buffer, count));
                 }
@@ -302,7 +302,6 @@ impl Operator<'_> {
         let by_position = |values: &'s [f64]| Side { values, row_stride: 0, cols: values.len(), transposed: &[] };
         let count = sparse.values.len();
         match side.role {
-            Role::Cell if matches!(side.cells, Cells::Sparse(_)) => by_position(&buffer[LEAD..LEAD + count]),
             Role::Cell | Role::ColScalar => by_position(&buffer[..count]),
             Role::FactorV => side_of_columns(side, sparse.first_col, sparse.cols),
             Role::FactorU if !self.reads_rows_of_u() => Side::EMPTY,

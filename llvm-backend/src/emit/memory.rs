@@ -4,8 +4,7 @@ use super::unit::Fact;
 use super::{Emit, Emitter};
 use crate::schedule::{Extent, Place, SLOT_ALIGNMENT, SlotClass};
 use fuseline_ir::cplan::{CNode, CNodeId};
-use inkwell::values::{BasicValueEnum, FloatValue, IntValue, PointerValue};
-use std::collections::HashMap;
+use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 
 /// A node's values in memory: row `r`, cell `c` at `pointer + r * row + c * col`.
 #[derive(Clone, Copy, Debug)]
@@ -23,13 +22,6 @@ pub(super) struct View<'ctx> {
 #[derive(Default)]
 pub(super) struct SlotOffsets<'ctx> {
     addresses: Vec<PointerValue<'ctx>>,
-}
-
-/// Where the plan's literals lie, once one was asked for.
-#[derive(Default)]
-pub(super) struct Literals<'ctx> {
-    table: Option<PointerValue<'ctx>>,
-    places: HashMap<CNodeId, u64>,
 }
 
 impl<'ctx> Emitter<'_, 'ctx> {
@@ -80,7 +72,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let zero = self.index(0);
         let view = |pointer, row, is_wide| View { pointer, row, is_wide, is_packed: false };
         Ok(match self.plan.nodes[id] {
-            CNode::Literal(_) => view(self.literal(id)?, zero, false),
+            CNode::Literal(bits) => view(self.literal(bits.get()), zero, false),
             CNode::Scalar(input) => {
                 let scalars = self.address(Fact::Scalars)?;
                 let index = self.index(input.as_u32().into());
@@ -162,32 +154,17 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(addresses)
     }
 
-    /// The address of a literal: all those of the plan lie in one table, since LLVM takes its time for each global.
-    fn literal(&mut self, id: CNodeId) -> Emit<PointerValue<'ctx>> {
-        if self.literals.places.is_empty() {
-            self.literals = self.literal_table();
-        }
-        let place = self.index(self.literals.places[&id]);
-        let table = self.literals.table.expect("the plan has a literal");
-        self.offset(table, place)
-    }
-
-    fn literal_table(&self) -> Literals<'ctx> {
-        let literals = self.plan.nodes.iter().filter_map(|(id, node)| match node {
-            CNode::Literal(bits) => Some((id, self.f64().const_float(bits.get()))),
-            _ => None,
-        });
-        let (ids, values): (Vec<CNodeId>, Vec<FloatValue<'ctx>>) = literals.unzip();
-        let table = self.f64().const_array(&values);
-        let global = self.module.add_global(table.get_type(), None, "literals");
-        global.set_initializer(&table);
+    /// The address of a constant in memory.
+    fn literal(&self, value: f64) -> PointerValue<'ctx> {
+        let global = self.module.add_global(self.f64(), None, "literal");
+        global.set_initializer(&self.f64().const_float(value));
         global.set_constant(true);
         global.set_linkage(inkwell::module::Linkage::Private);
-        Literals { table: Some(global.as_pointer_value()), places: ids.into_iter().zip(0..).collect() }
+        global.as_pointer_value()
     }
 
     /// Loads one double.
-    pub(super) fn load_scalar(&self, address: PointerValue<'ctx>) -> Emit<FloatValue<'ctx>> {
+    pub(super) fn load_scalar(&self, address: PointerValue<'ctx>) -> Emit<inkwell::values::FloatValue<'ctx>> {
         let value = self.builder.build_load(self.f64(), address, "")?;
         Ok(value.into_float_value())
     }

@@ -27,7 +27,7 @@ use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::types::{FloatType, IntType, PointerType, VectorType};
 use inkwell::values::{FunctionValue, IntValue, VectorValue};
-use memory::{Literals, SlotOffsets};
+use memory::SlotOffsets;
 use std::collections::HashMap;
 use unit::{Fact, FactValue};
 
@@ -47,7 +47,6 @@ pub(crate) struct Emitter<'a, 'ctx> {
     prologue: BasicBlock<'ctx>,
     facts: HashMap<Fact, FactValue<'ctx>>,
     slots: SlotOffsets<'ctx>,
-    literals: Literals<'ctx>,
     called: &'a mut Vec<String>,
 }
 
@@ -102,7 +101,6 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
             prologue,
             facts: HashMap::new(),
             slots: SlotOffsets::default(),
-            literals: Literals::default(),
             called,
         };
         for step in &schedule.steps {
