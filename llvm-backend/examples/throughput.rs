@@ -48,7 +48,7 @@ fn throughput(compiled: &CompiledCPlan, rows: usize, cols: usize) -> f64 {
     let side = |index: usize| Side { values: view(index), row_stride: cols, cols, transposed: &[] };
     let sides = [side(0), side(1), side(2)];
     let main = Main::Dense { values: view(0), row_stride: cols };
-    let unit = Unit { rows, cols, first_row: 0, first_col: 0, main, sides: &sides, products: &[] };
+    let unit = Unit { rows, cols, first_row: 0, first_col: 0, main, sides: &sides, products: &[], next_unit: 0 };
     let mut scratch = vec![0.0; compiled.kernel.scratch_len(rows, cols)];
     let mut result = [0.0];
     let repeat = (20_000_000 / cells).max(3);

@@ -153,10 +153,10 @@ fn within_limit(count: usize, limit: usize, what: &str) -> Result<(), BackendErr
     Err(BackendError::Limit { backend: NAME, what: format!("{count} {what}, of which {limit} are allowed") })
 }
 
-/// The entry points of a plan.
+/// The entry points of a plan, the one that is most likely needed first.
 pub(crate) fn entries(plan: &CPlan) -> Vec<Entry> {
     match plan.template() {
-        TemplateType::Outer => vec![Entry::Sparse],
+        TemplateType::Outer => vec![Entry::Sparse, Entry::Dense],
         _ if has_sparse_entry(plan) => vec![Entry::Dense, Entry::Sparse],
         _ => vec![Entry::Dense],
     }

@@ -43,6 +43,7 @@ struct LazyCode {
 pub(crate) struct LazyKernel {
     plan: VerifiedCPlan,
     scratch: ScratchNeed,
+    first: Arc<LazyCode>,
     dense: Option<Arc<LazyCode>>,
     sparse: Option<Arc<LazyCode>>,
     meanwhile: Option<Meanwhile>,
@@ -102,27 +103,25 @@ impl LazyKernel {
         let kernel = LazyKernel {
             plan: plan.clone(),
             scratch,
+            first: Arc::clone(&groups[0]),
             dense: code_of(Entry::Dense),
             sparse: code_of(Entry::Sparse),
             meanwhile: meanwhile.map(|kernel| Meanwhile { kernel, scratch: AtomicUsize::new(0) }),
             machinery: Arc::clone(machinery),
         };
         let later = groups.iter().skip(1).flat_map(|group| group.entries.iter().copied()).collect();
-        if let Some(first) = groups.first() {
-            kernel.request(first, later)?;
-        }
+        kernel.request(&kernel.first, later)?;
         Ok(kernel)
     }
 
     /// The code of the first entry point, once it is there.
     pub(crate) fn wait(&self) -> Result<&Code, BackendError> {
-        let first = self.first();
-        first.code.wait().as_ref().map_err(Clone::clone)
+        self.first.code.wait().as_ref().map_err(Clone::clone)
     }
 
     /// The code of the first entry point, if it is there.
     pub(crate) fn ready(&self) -> Option<&Code> {
-        self.first().code.get()?.as_ref().ok()
+        self.first.code.get()?.as_ref().ok()
     }
 
     /// Whether units need not wait for code.
@@ -134,10 +133,6 @@ impl LazyKernel {
     fn awaits_code(&self) -> bool {
         let is_awaited = |lazy: &Arc<LazyCode>| lazy.is_requested.load(Ordering::Acquire) && lazy.code.get().is_none();
         [&self.dense, &self.sparse].into_iter().flatten().any(is_awaited)
-    }
-
-    fn first(&self) -> &LazyCode {
-        self.dense.as_deref().or(self.sparse.as_deref()).expect("every plan has an entry point")
     }
 
     /// Finds the code of entry points in the store, or asks a thread for it. Emits and verifies `later` ones with them.

@@ -111,6 +111,7 @@ fn run(compiled: &CompiledCPlan, cells: usize) -> f64 {
         main: Main::Dense { values: &ones, row_stride: cells },
         sides: &[side; 3],
         products: &[],
+        next_unit: 0,
     };
     let mut scratch = vec![0.0; compiled.kernel.scratch_len(1, cells)];
     let mut result = [0.0];
@@ -132,6 +133,7 @@ fn run_sparse(compiled: &CompiledCPlan, positions: usize) -> f64 {
         main: Main::Sparse { row_offsets: &[0, positions], columns: &columns, values: &ones },
         sides: &[side; 3],
         products: &[],
+        next_unit: 0,
     };
     let mut scratch = vec![0.0; compiled.kernel.scratch_len(positions, 1)];
     let mut result = [0.0];

@@ -47,7 +47,8 @@ fn run(compiled: &CompiledCPlan, is_sparse: bool) -> f64 {
     } else {
         Main::Dense { values: &cells, row_stride: CELLS }
     };
-    let unit = Unit { rows: 1, cols: CELLS, first_row: 0, first_col: 0, main, sides: &[side; 2], products: &[] };
+    let unit =
+        Unit { rows: 1, cols: CELLS, first_row: 0, first_col: 0, main, sides: &[side; 2], products: &[], next_unit: 0 };
     let mut scratch = vec![0.0; compiled.kernel.scratch_len(CELLS, CELLS)];
     let mut result = [0.0];
     let mut outputs = [Output { values: &mut result, row_stride: 1 }];

@@ -129,7 +129,7 @@ fn values_per_row_among_nonzeros_take_one_loop() {
     let loops = |operations: usize| {
         let plan = cellwise_chain(OUTER_HEADER, "outer_product", operations);
         let compiled = with_prims(PrimMode::Shared).compile(&plan).unwrap();
-        assert_eq!(compiled.info.called_symbols, ["vect_mult_vv", "vect_plus_vv", "segment_full_sum"]);
+        assert_eq!(compiled.info.called_symbols[..3], ["vect_mult_vv", "vect_plus_vv", "segment_full_sum"]);
         compiled.info.llvm_ir.unwrap().matches("\nrows_done").count()
     };
     assert_eq!((loops(20), loops(500)), (1, 1));

@@ -13,6 +13,7 @@
 //! | Cell, MAgg | sparse | CSR rows | non-zeros, by position | gathered: one value per position / gathered / as dense |
 //! | Row | dense | tile of rows | dense rows | as Cell dense; whole vectors and matrices for `SideVector`, `VectMatMult` |
 //! | Row | sparse | CSR rows | CSR rows | the same |
+//! | Outer | dense | tile of X without zeros | dense rows | as Cell dense; U and V as below; `products` of both: row `r` at `r * cols` |
 //! | Outer | sparse | CSR rows | non-zeros of X | gathered / gathered / per row; U: rows of the unit, in `left_mm`; V: all of it; `products` of both |
 //!
 //! In sparse entries positions are relative to the unit: row `r` owns positions
@@ -21,7 +22,7 @@
 //! A side that is read by row begins at column 0 of the unit's first row: column `j` of row `r` (`SideRowScalar`), and a
 //! range of columns from `j` on (`SideRow`), lie at `r * row_stride + j`. Columns that no node reads may hold anything. A
 //! matrix of `VectMatMult` has `row_stride` = `cols`, a vector of `SideVector` has `row_stride` 0. Columns count from
-//! `first_col`, and V begins with the row of that column; `first_col` differs from 0 in sparse units of Outer alone.
+//! `first_col`, and V begins with the row of that column.
 //!
 //! `RowIndex` is `first_row + r` in row `r` of a unit, as a double. Units of plans that read it have consecutive rows; the
 //! rows of other units need only ascend, since whatever is read by row is laid out for the unit's rows.
@@ -46,9 +47,9 @@
 //! | Row `no_agg`, `no_agg_b1`, `no_agg_const` | writes row `r` at `r * row_stride` |
 //! | Row `col_agg`, `col_agg_b1r`, `col_agg_const`, `col_agg_t` | accumulates into cell `c`, rows in order |
 //! | Row `col_agg_b1`, `col_agg_b1_t` | accumulates the product of the short vector (length k) and the long vector (length n, as long as main); dense entry: short-major, cell (j, i) at `j * row_stride + i`; sparse entry: long-major, cell (i, j) at `i * row_stride + j` |
-//! | Outer `no_agg` | writes one value per position |
+//! | Outer `no_agg` | as Cell `no_agg` |
 //! | Outer `right_mm` | accumulates into row `r` at `r * row_stride`, length of the rank |
-//! | Outer `left_mm` | accumulates into row `columns[p]` at `columns[p] * row_stride`, length of the rank |
+//! | Outer `left_mm` | accumulates into row `c` (sparse entry: `columns[p]`) at `c * row_stride`, length of the rank |
 //!
 //! Each output of a Row `multi_agg` plan is treated as that of the variant which it is by itself
 //! ([`fuseline_ir::cplan::CPlan::output_variant`]), and has a row stride of its own.
@@ -113,8 +114,11 @@ pub struct Unit<'a> {
     pub main: Main<'a>,
     /// Side inputs by [`fuseline_ir::cplan::CInputId`] (the main input's entry and those of scalars are unused).
     pub sides: &'a [Side<'a>],
-    /// The product of a row of U and one of V for each position, in Outer plans that read them.
+    /// The product of a row of U and one of V for each cell or position, in Outer plans that read them.
     pub products: &'a [f64],
+    /// How far behind the cells of a dense Outer unit those of the next one lie, around the end of the address space, in
+    /// X and its dense sides: code may ask for these ahead. 0 where no unit follows.
+    pub next_unit: usize,
 }
 
 /// An output of one unit.
@@ -205,8 +209,10 @@ pub struct RawUnit {
     pub columns: *const u32,
     /// Side inputs by input id.
     pub sides: *const RawSide,
-    /// Products of factors by position.
+    /// Products of factors by cell or position.
     pub products: *const f64,
+    /// How far behind the unit's cells those of the next unit lie.
+    pub next_unit: usize,
     /// Outputs.
     pub outputs: *const RawOutput,
 }
@@ -301,6 +307,7 @@ impl<Owner: Send + Sync> Kernel for NativeKernel<Owner> {
             columns,
             sides: sides.as_ptr(),
             products: unit.products.as_ptr(),
+            next_unit: unit.next_unit,
             outputs: outputs.as_ptr(),
         };
         let entry = entry.expect("skeletons ask has_sparse_entry before they hand out sparse units");

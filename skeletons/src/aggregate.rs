@@ -46,14 +46,12 @@ impl<'a> Aggregation<'a> {
     /// Over the non-zeros of a dense main input; also says how many there are.
     pub(crate) fn over_nonzeros(&self, factors: &DenseFactors<'_>, partition: &DensePartition) -> (Total, usize) {
         let results = self.operator.run(vec![(); partition.len()], |workspace, block, ()| {
-            let (mut partial, mut nonzeros) = (self.start(), 0);
-            for tile in partition.tiles_down(block) {
-                let built = factors.build(workspace, tile);
-                if built > 0 {
-                    self.unit(workspace, UnitOf::Built(tile), &mut partial);
+            let mut partial = self.start();
+            let nonzeros = factors.for_each_unit(workspace, partition, block, |workspace, _, unit, count| {
+                if count > 0 {
+                    self.unit(workspace, unit, &mut partial);
                 }
-                nonzeros += built;
-            }
+            });
             (partial, nonzeros)
         });
         let (partials, nonzeros): (Vec<Values>, Vec<usize>) = results.into_iter().unzip();

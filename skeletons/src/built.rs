@@ -1,9 +1,7 @@
 //! CSR rows that a skeleton builds for a unit: the non-zeros of dense rows, or a range of columns of CSR rows.
 
 use crate::blocks::Tile;
-use fuseline_ir::ops::AggOp;
 use fuseline_matrix::Dense;
-use fuseline_vecprims::Primitives;
 use std::ops::Range;
 
 /// CSR rows that a skeleton builds for a unit, of some columns of the main input.
@@ -19,14 +17,11 @@ pub(crate) struct BuiltRows {
     pub(crate) values: Vec<f64>,
     /// The products of factors by position, where they are known already; else none.
     pub(crate) products: Vec<f64>,
-    /// Rows and columns of a tile without zeros, if offsets and columns are those of one.
-    full: Option<(usize, usize)>,
 }
 
 impl BuiltRows {
     /// Forgets all rows.
     pub(crate) fn clear(&mut self) {
-        self.full = None;
         self.numbers.clear();
         self.offsets.clear();
         self.offsets.push(0);
@@ -41,22 +36,10 @@ impl BuiltRows {
     }
 
     /// Builds the non-zeros of a tile of a dense matrix.
-    pub(crate) fn build(&mut self, primitives: &Primitives, dense: &Dense, tile: Tile) {
-        let Tile { first_row, rows, first_col, cols } = tile;
-        let cells = |row: usize| &dense.row(row)[first_col..first_col + cols];
-        let numbers = first_row..first_row + rows;
-        let all = fuseline_vecprims::Tile::new(&dense.values()[first_row * dense.cols() + first_col..], dense.cols());
-        let is_full = primitives.full_agg(AggOp::Nnz, rows, cols, all) == (rows * cols) as f64;
-        if is_full && self.full == Some((rows, cols)) {
-            self.numbers.clear();
-            self.values.clear();
-            self.products.clear();
-            self.numbers.extend(numbers.clone());
-            numbers.for_each(|row| self.values.extend_from_slice(cells(row)));
-        } else {
-            self.clear();
-            numbers.for_each(|row| self.push_dense(row, cells(row)));
-            self.full = is_full.then_some((rows, cols));
+    pub(crate) fn build(&mut self, dense: &Dense, tile: Tile) {
+        self.clear();
+        for row in tile.first_row..tile.first_row + tile.rows {
+            self.push_dense(row, &dense.row(row)[tile.first_col..tile.first_col + tile.cols]);
         }
     }
 
@@ -133,28 +116,5 @@ mod tests {
         assert_eq!((&built.values[..2], &built.values[3..]), (&[5.0, 6.0][..], &[2.0, 3.0][..]));
         assert!(built.values[2].is_nan());
         assert_eq!(built.rows(), 4);
-    }
-
-    /// Tiles without zeros share their offsets and columns, in any order of tiles with and without zeros.
-    #[test]
-    fn tiles_of_dense_cells_are_built_alike() {
-        let dense = Dense::from_fn(6, 7, |i, j| if i == 4 && j == 5 { 0.0 } else { (i * 7 + j + 1) as f64 });
-        let primitives = fuseline_vecprims::primitives(fuseline_vecprims::Isa::detect());
-        let mut built = BuiltRows::default();
-        for (first_row, rows, first_col, cols) in [(0, 2, 0, 3), (2, 2, 4, 3), (4, 2, 4, 3), (0, 2, 1, 3), (1, 3, 0, 2)]
-        {
-            built.build(primitives, &dense, Tile { first_row, rows, first_col, cols });
-            let (mut columns, mut values, mut offsets) = (Vec::new(), Vec::new(), vec![0]);
-            for i in first_row..first_row + rows {
-                let cells = (0..cols).map(|j| (j as u32, dense.row(i)[first_col + j])).filter(|cell| cell.1 != 0.0);
-                cells.for_each(|(j, value)| {
-                    columns.push(j);
-                    values.push(value);
-                });
-                offsets.push(values.len());
-            }
-            assert_eq!((&built.columns, &built.values, &built.offsets), (&columns, &values, &offsets));
-            assert!(built.numbers.iter().copied().eq(first_row..first_row + rows) && built.products.is_empty());
-        }
     }
 }

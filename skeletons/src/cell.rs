@@ -71,7 +71,7 @@ fn dense_cells(operator: &Operator<'_>) -> MatrixBlock {
     let binding = &operator.binding;
     let partition = cells_partition(operator);
     let mut out = Dense::uninit_in(operator.env.buffers, binding.rows, binding.cols);
-    let is_streamed = size_of_val(out.values()) >= STREAMED;
+    let is_streamed = is_streamed(&out);
     let lengths = (0..partition.len()).map(|block| partition.block(block)).map(|block| block.rows * block.cols);
     let parts = split_parts(out.values_mut(), lengths);
     operator.run(parts, |workspace, block, part| {
@@ -80,7 +80,7 @@ fn dense_cells(operator: &Operator<'_>) -> MatrixBlock {
             let offset = (tile.first_row - origin.first_row) * origin.cols + tile.first_col - origin.first_col;
             let cells = &mut part[offset..];
             if is_streamed {
-                stream_tile(operator, workspace, tile, TileMut::new(cells, origin.cols));
+                stream(operator, workspace, (tile, UnitOf::Tile(tile, None)), TileMut::new(cells, origin.cols));
             } else {
                 let output = Output { values: cells, row_stride: origin.cols };
                 operator.genexec(workspace, UnitOf::Tile(tile, None), &mut [output]);
@@ -90,12 +90,22 @@ fn dense_cells(operator: &Operator<'_>) -> MatrixBlock {
     out.into()
 }
 
-/// Computes a tile in the cache, and writes it past the cache.
-fn stream_tile(operator: &Operator<'_>, workspace: &mut Workspace, tile: Tile, out: TileMut<'_>) {
+/// Whether an output is written past the caches.
+pub(crate) fn is_streamed(out: &Dense) -> bool {
+    size_of_val(out.values()) >= STREAMED
+}
+
+/// Computes the unit of a tile in the cache, and writes it past the cache.
+pub(crate) fn stream(
+    operator: &Operator<'_>,
+    workspace: &mut Workspace,
+    (tile, unit): (Tile, UnitOf<'_>),
+    out: TileMut<'_>,
+) {
     let mut buffer = std::mem::replace(&mut workspace.output, Buffer::zeroed(0));
     let values = operator.reserve(&mut buffer, tile.rows * tile.cols);
     let output = Output { values: &mut *values, row_stride: tile.cols };
-    operator.genexec(workspace, UnitOf::Tile(tile, None), &mut [output]);
+    operator.genexec(workspace, unit, &mut [output]);
     let computed = fuseline_vecprims::Tile::new(values, tile.cols);
     operator.env.primitives.stream(tile.rows, tile.cols, computed, out);
     workspace.output = buffer;

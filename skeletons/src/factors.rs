@@ -2,11 +2,13 @@
 //! the product is computed as a small matrix product, else one dot product for each non-zero.
 
 use crate::binding::Binding;
-use crate::blocks::Tile;
+use crate::blocks::{DensePartition, Tile};
 use crate::operator::{Operator, Workspace};
 use crate::roles::index;
 use crate::sparse_unit::SparseUnit;
+use crate::work::UnitOf;
 use fuseline_ir::cplan::{FACTOR_U, FACTOR_V};
+use fuseline_ir::ops::AggOp;
 use fuseline_matrix::Dense;
 use fuseline_vecprims::{Panels, TileMut};
 
@@ -31,21 +33,52 @@ impl<'a> DenseFactors<'a> {
         DenseFactors { operator, dense, panels }
     }
 
-    /// Builds the rows of a tile with their products, and says how many non-zeros they have.
-    pub(crate) fn build(&self, workspace: &mut Workspace, tile: Tile) -> usize {
-        let built = &mut workspace.built;
-        built.build(self.operator.env.primitives, self.dense, tile);
-        let (positions, cells) = (built.values.len(), tile.rows * tile.cols);
+    /// Makes units of the non-zeros of the tiles of a block, with their products, and hands on each with the number of its
+    /// non-zeros; says how many all of them have.
+    pub(crate) fn for_each_unit(
+        &self,
+        workspace: &mut Workspace,
+        partition: &DensePartition,
+        block: usize,
+        mut visit: impl FnMut(&mut Workspace, Tile, UnitOf<'_>, usize),
+    ) -> usize {
+        let (mut tiles, mut nonzeros) = (partition.tiles_down(block).peekable(), 0);
+        while let Some(tile) = tiles.next() {
+            let distance = tiles.peek().map_or(0, |next| self.first_cell(*next).wrapping_sub(self.first_cell(tile)));
+            let (unit, count) = self.build(workspace, tile, distance);
+            visit(workspace, tile, unit, count);
+            nonzeros += count;
+        }
+        nonzeros
+    }
+
+    fn first_cell(&self, tile: Tile) -> usize {
+        tile.first_row * self.dense.cols() + tile.first_col
+    }
+
+    fn build(&self, workspace: &mut Workspace, tile: Tile, next_unit: usize) -> (UnitOf<'static>, usize) {
+        let (built, cells) = (&mut workspace.built, tile.rows * tile.cols);
+        let nonzeros = self.count_nonzeros(tile);
+        let is_full = nonzeros == cells;
+        if !is_full {
+            built.build(self.dense, tile);
+        }
+        built.products.clear();
         match &self.panels {
-            Some(panels) if positions * SAMPLE_CELLS >= cells => {
+            Some(panels) if nonzeros * SAMPLE_CELLS >= cells => {
                 self.multiply(panels, tile, &mut built.products);
-                if positions < cells {
+                if !is_full {
                     built.keep_products(tile.cols);
                 }
             }
             _ => {}
         }
-        positions
+        (if is_full { UnitOf::Full(tile, next_unit) } else { UnitOf::Built(tile) }, nonzeros)
+    }
+
+    fn count_nonzeros(&self, tile: Tile) -> usize {
+        let cells = fuseline_vecprims::Tile::new(&self.dense.values()[self.first_cell(tile)..], self.dense.cols());
+        self.operator.env.primitives.full_agg(AggOp::Nnz, tile.rows, tile.cols, cells) as usize
     }
 
     /// All products of the tile.

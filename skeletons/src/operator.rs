@@ -121,7 +121,12 @@ impl Operator<'_> {
             UnitOf::Tile(tile, visited) => {
                 let rows = unit.rows();
                 let numbers = visited.map_or(RowNumbers::From(tile.first_row), |visited| visited.numbers(rows));
-                self.run_tile(workspace, tile, numbers, outputs);
+                self.run_tile(workspace, tile, numbers, (&[], 0), outputs);
+            }
+            UnitOf::Full(tile, next_unit) => {
+                let products = std::mem::take(&mut workspace.built.products);
+                self.run_tile(workspace, tile, RowNumbers::From(tile.first_row), (&products, next_unit), outputs);
+                workspace.built.products = products;
             }
             UnitOf::Segment(segment, visited) => {
                 let run = [segment.start, segment.end];
@@ -136,7 +141,14 @@ impl Operator<'_> {
         }
     }
 
-    fn run_tile(&self, workspace: &mut Workspace, tile: Tile, numbers: RowNumbers<'_>, outputs: &mut [Output<'_>]) {
+    fn run_tile(
+        &self,
+        workspace: &mut Workspace,
+        tile: Tile,
+        numbers: RowNumbers<'_>,
+        (products, next_unit): (&[f64], usize),
+        outputs: &mut [Output<'_>],
+    ) {
         let Workspace { scratch, laid_out, tally, .. } = workspace;
         if let (MatrixBlock::Sparse(csr), true) = (&*self.binding.main, self.binding.reads_main) {
             let cells = self.reserve(&mut laid_out[0], tile.rows * tile.cols);
@@ -178,7 +190,8 @@ impl Operator<'_> {
             first_col: tile.first_col,
             main,
             sides: &sides,
-            products: &[],
+            products,
+            next_unit,
         };
         tally.add(tile.rows, tile.rows * tile.cols);
         let longest = self.longest_vector(tile.cols);
@@ -230,6 +243,7 @@ impl Operator<'_> {
             main: Main::Sparse { row_offsets: sparse.row_offsets, columns: sparse.columns, values: sparse.values },
             sides: &sides,
             products,
+            next_unit: 0,
         };
         tally.add(sparse.rows, count);
         let is_row = self.binding.plan.template() == TemplateType::Row;
@@ -289,11 +303,7 @@ impl Operator<'_> {
         let count = sparse.values.len();
         match side.role {
             Role::Cell | Role::ColScalar => by_position(&buffer[..count]),
-            // The unit's columns count from its first one, and so do the rows of V.
-            Role::FactorV => {
-                let values = &side.values()[sparse.first_col * side.cols..(sparse.first_col + sparse.cols) * side.cols];
-                Side { values, row_stride: side.cols, cols: side.cols, transposed: &[] }
-            }
+            Role::FactorV => side_of_columns(side, sparse.first_col, sparse.cols),
             Role::FactorU if !self.reads_rows_of_u() => Side::EMPTY,
             _ => side_of_rows(side, numbers, sparse.rows, buffer),
         }
@@ -326,9 +336,16 @@ impl Operator<'_> {
                 let values = &side.values()[tile.first_col..tile.first_col + tile.cols];
                 Side { values, row_stride: 0, cols: tile.cols, transposed: &[] }
             }
+            (Role::FactorV, _) => side_of_columns(side, tile.first_col, tile.cols),
             _ => side_of_rows(side, numbers, tile.rows, buffer),
         }
     }
+}
+
+/// The rows of V for a unit's columns: they count from its first one, too.
+fn side_of_columns<'s>(side: &'s SideInput<'_>, first_col: usize, cols: usize) -> Side<'s> {
+    let values = &side.values()[first_col * side.cols..(first_col + cols) * side.cols];
+    Side { values, row_stride: side.cols, cols: side.cols, transposed: &[] }
 }
 
 /// Side inputs that tiles and sparse units lay out alike.

@@ -8,6 +8,7 @@ use crate::accumulate::Accumulation;
 use crate::aggregate::Aggregation;
 use crate::binding::cells;
 use crate::blocks::{DensePartition, MAX_PARTIALS, MAX_UNIT_ROWS, SparsePartition, Tile, partial_count};
+use crate::cell::{is_streamed, stream};
 use crate::factors::DenseFactors;
 use crate::nonzeros::by_position;
 use crate::operator::{Operator, Workspace};
@@ -18,9 +19,11 @@ use crate::work::{UnitOf, Work};
 use fuseline_ir::cplan::OuterType;
 use fuseline_ir::ops::AggOp;
 use fuseline_matrix::{Buffer, Csr, Dense, MatrixBlock};
+use fuseline_vecprims::TileMut;
 
-/// The most non-zeros of a unit: their factors' rows stay in the cache.
+/// The most non-zeros of a unit, and the most values of their factors' rows, which stay in the second-level cache.
 const UNIT_POSITIONS: usize = 2048;
+const UNIT_FACTORS: usize = 1 << 16;
 /// Floating-point operations of a block, about: few enough that a small X makes work for several threads.
 const BLOCK_FLOPS: usize = 1 << 19;
 /// The least non-zeros of a unit, and the most units of a block.
@@ -56,7 +59,7 @@ pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<
 
 fn by_rows<'v>(visited: &'v VisitedRows<'_>, rank: usize) -> SparsePartition<'v> {
     let positions = (BLOCK_FLOPS / (2 * rank.max(1))).clamp(MIN_UNIT, MAX_UNITS * UNIT_POSITIONS);
-    let unit = positions.min(UNIT_POSITIONS);
+    let unit = positions.min((UNIT_FACTORS / rank.max(1)).clamp(MIN_UNIT, UNIT_POSITIONS));
     SparsePartition::rows(visited.offsets(), 1, true).with_units(unit, positions.div_ceil(unit))
 }
 
@@ -70,30 +73,38 @@ fn values(operator: &Operator<'_>, csr: &Csr, rank: usize) -> MatrixBlock {
 fn dense_values(operator: &Operator<'_>, dense: &Dense, rank: usize) -> MatrixBlock {
     let (rows, cols) = (dense.rows(), dense.cols());
     let mut out = Dense::uninit_in(operator.env.buffers, rows, cols);
+    let is_streamed = is_streamed(&out);
     let (factors, partition) = (DenseFactors::new(operator, dense), DensePartition::outer(rows, cols, rank));
     let lengths = (0..partition.len()).map(|block| partition.block(block).rows * cols);
     let nonzeros = operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
         let first_row = partition.block(block).first_row;
-        let mut nonzeros = 0;
-        for tile in partition.tiles_down(block) {
-            let positions = factors.build(workspace, tile);
-            let mut buffer = std::mem::replace(&mut workspace.output, Buffer::zeroed(0));
-            let values = operator.reserve(&mut buffer, positions);
-            if positions > 0 {
-                let output = Output { values: &mut *values, row_stride: positions };
-                operator.genexec(workspace, UnitOf::Built(tile), &mut [output]);
-            }
+        factors.for_each_unit(workspace, &partition, block, |workspace, tile, unit, count| {
             let cells = &mut part[(tile.first_row - first_row) * cols + tile.first_col..];
-            workspace.built.spread(values, cells, tile.cols, cols);
-            workspace.output = buffer;
-            nonzeros += positions;
-        }
-        nonzeros
+            match unit {
+                UnitOf::Full(..) if is_streamed => stream(operator, workspace, (tile, unit), TileMut::new(cells, cols)),
+                UnitOf::Full(..) => {
+                    operator.genexec(workspace, unit, &mut [Output { values: cells, row_stride: cols }]);
+                }
+                _ => spread_values(operator, workspace, tile, count, cells),
+            }
+        })
     });
     if MatrixBlock::prefers_sparse(rows, cols, nonzeros.into_iter().sum()) {
         return Csr::from_dense(&out).into();
     }
     out.into()
+}
+
+/// Writes the values of a tile's non-zeros to their cells, and zeros to the others.
+fn spread_values(operator: &Operator<'_>, workspace: &mut Workspace, tile: Tile, count: usize, cells: &mut [f64]) {
+    let mut buffer = std::mem::replace(&mut workspace.output, Buffer::zeroed(0));
+    let values = operator.reserve(&mut buffer, count);
+    if count > 0 {
+        let output = Output { values: &mut *values, row_stride: count };
+        operator.genexec(workspace, UnitOf::Built(tile), &mut [output]);
+    }
+    workspace.built.spread(values, cells, tile.cols, operator.binding.cols);
+    workspace.output = buffer;
 }
 
 /// The aggregate of all cells, most of which are zero.
@@ -147,13 +158,12 @@ fn right_mm_dense(operator: &Operator<'_>, dense: &Dense, rank: usize) -> Dense 
     let lengths = (0..partition.len()).map(|block| partition.block(block).rows * rank);
     operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
         let first_row = partition.block(block).first_row;
-        for tile in partition.tiles_down(block) {
-            if factors.build(workspace, tile) > 0 {
+        factors.for_each_unit(workspace, &partition, block, |workspace, tile, unit, count| {
+            if count > 0 {
                 let values = &mut part[(tile.first_row - first_row) * rank..][..tile.rows * rank];
-                let output = Output { values, row_stride: rank };
-                operator.genexec(workspace, UnitOf::Built(tile), &mut [output]);
+                operator.genexec(workspace, unit, &mut [Output { values, row_stride: rank }]);
             }
-        }
+        });
     });
     out
 }
@@ -185,12 +195,12 @@ fn left_mm_dense(accumulation: &Accumulation<'_>, dense: &Dense, rank: usize) ->
     let partition = DensePartition::outer_rows(rows, cols, rank, count);
     let factors = DenseFactors::new(operator, dense);
     accumulation.over_blocks(partition.len(), |workspace, block, cells| {
-        for tile in partition.tiles_down(block) {
-            if factors.build(workspace, tile) > 0 {
+        factors.for_each_unit(workspace, &partition, block, |workspace, tile, unit, count| {
+            if count > 0 {
                 let values = &mut cells[tile.first_col * rank..];
-                operator.genexec(workspace, UnitOf::Built(tile), &mut [Output { values, row_stride: rank }]);
+                operator.genexec(workspace, unit, &mut [Output { values, row_stride: rank }]);
             }
-        }
+        });
     })
 }
 

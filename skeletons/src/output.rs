@@ -5,6 +5,7 @@ use crate::transpose::transpose;
 use crate::visited::VisitedRows;
 use fuseline_ir::ops::AggOp;
 use fuseline_matrix::{BufferPool, Csr, Dense, MatrixBlock};
+use fuseline_vecprims::Tile;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -41,9 +42,8 @@ pub(crate) fn merge(env: &Execution<'_>, partials: Vec<Dense>, len: usize, agg: 
     let others: Vec<Dense> = partials.collect();
     let merge_part = |(part, cells): (usize, &mut [f64])| {
         for other in &others {
-            for (cell, &value) in cells.iter_mut().zip(&other.values()[part * MERGE_CELLS..]) {
-                *cell = agg.merge(*cell, value);
-            }
+            let values = Tile::new(&other.values()[part * MERGE_CELLS..], cells.len());
+            env.primitives.col_agg(agg.of_partials(), 1, cells.len(), values, cells);
         }
     };
     if len <= MERGE_CELLS || others.is_empty() {

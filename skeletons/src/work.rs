@@ -21,6 +21,9 @@ pub(crate) enum UnitOf<'a> {
     Segment(Segment, &'a VisitedRows<'a>),
     /// The rows in [`crate::operator::Workspace::built`], of a tile of the main input.
     Built(Tile),
+    /// A tile of a dense main input without zeros, whose factors' products are in [`crate::operator::Workspace::built`],
+    /// and [`crate::abi::Unit::next_unit`].
+    Full(Tile, usize),
     /// One cell that is zero, of a main input that nothing else is read beside.
     ZeroCell,
 }
@@ -64,7 +67,8 @@ impl UnitOf<'_> {
         match self {
             UnitOf::Tile(Tile { first_row, rows, .. }, _)
             | UnitOf::Segment(Segment { first_row, rows, .. }, _)
-            | UnitOf::Built(Tile { first_row, rows, .. }) => *first_row..*first_row + *rows,
+            | UnitOf::Built(Tile { first_row, rows, .. })
+            | UnitOf::Full(Tile { first_row, rows, .. }, _) => *first_row..*first_row + *rows,
             UnitOf::ZeroCell => 0..1,
         }
     }
@@ -72,7 +76,7 @@ impl UnitOf<'_> {
     /// The first column of the main input.
     pub(crate) fn first_col(&self) -> usize {
         match self {
-            UnitOf::Tile(tile, _) | UnitOf::Built(tile) => tile.first_col,
+            UnitOf::Tile(tile, _) | UnitOf::Built(tile) | UnitOf::Full(tile, _) => tile.first_col,
             UnitOf::Segment(..) | UnitOf::ZeroCell => 0,
         }
     }

@@ -72,6 +72,9 @@ macro_rules! for_each_family {
             VectMatMultFn VECT_MAT_MULT (rows: usize, len: usize, k: usize, a: *const f64, a_row: usize, bt: *const f64, bt_row: usize, out: *mut f64, out_row: usize) {
                 vect_mat_mult [] = product::vect_mat_mult::<V, N>((rows, len, k), Rows::new(a, a_row), Rows::new(bt, bt_row), out, out_row);
             }
+            MatMultAddFn MAT_MULT_ADD (rows: usize, len: usize, k: usize, a: *const f64, a_row: usize, b: *const f64, b_row: usize, out: *mut f64, out_row: usize) {
+                mat_mult_add [] = matrix::mat_mult_add::<V>((rows, len, k), Rows::new(a, a_row), Rows::new(b, b_row), out, out_row);
+            }
             OuterMultAddFn OUTER_MULT_ADD (rows: usize, n: usize, k: usize, a: *const f64, a_row: usize, b: *const f64, b_row: usize, acc: *mut f64, acc_row: usize) {
                 outer_mult_add [] = column::outer_mult_add::<V>((rows, n, k), Rows::new(a, a_row), Rows::new(b, b_row), acc, acc_row);
             }

@@ -56,6 +56,8 @@ pub enum Primitive {
     DotProduct,
     /// `vect_mat_mult`
     VectMatMult,
+    /// `mat_mult_add`
+    MatMultAdd,
     /// `outer_mult_add`
     OuterMultAdd,
     /// `segment_row_{agg}`
@@ -94,7 +96,16 @@ impl Primitive {
                 all.push(RowCumulative(op));
             }
         }
-        all.extend([Copy, Spread, DotProduct, VectMatMult, OuterMultAdd, SparseDotProduct, SparseVectMatMult]);
+        all.extend([
+            Copy,
+            Spread,
+            DotProduct,
+            VectMatMult,
+            MatMultAdd,
+            OuterMultAdd,
+            SparseDotProduct,
+            SparseVectMatMult,
+        ]);
         all.extend([SparseMatMultAdd, SparseOuterMultAdd, SampledProduct, TileMatMult]);
         all
     }
@@ -115,6 +126,7 @@ impl Primitive {
             Primitive::ColAgg(_) => COL_AGG,
             Primitive::DotProduct => DOT_PRODUCT,
             Primitive::VectMatMult => VECT_MAT_MULT,
+            Primitive::MatMultAdd => MAT_MULT_ADD,
             Primitive::OuterMultAdd => OUTER_MULT_ADD,
             Primitive::SegmentRowAgg(_) => SEGMENT_ROW_AGG,
             Primitive::SegmentFullAgg(_) => SEGMENT_FULL_AGG,
@@ -142,6 +154,7 @@ impl Primitive {
             Primitive::ColAgg(op) => table.col_agg[op as usize] as usize,
             Primitive::DotProduct => table.dot_product as usize,
             Primitive::VectMatMult => table.vect_mat_mult as usize,
+            Primitive::MatMultAdd => table.mat_mult_add as usize,
             Primitive::OuterMultAdd => table.outer_mult_add as usize,
             Primitive::SegmentRowAgg(op) => table.segment_row_agg[op as usize] as usize,
             Primitive::SegmentFullAgg(op) => table.segment_full_agg[op as usize] as usize,
@@ -181,6 +194,7 @@ impl fmt::Display for Primitive {
             Primitive::ColAgg(op) => write!(f, "col_{op}"),
             Primitive::DotProduct => f.write_str("dot_product"),
             Primitive::VectMatMult => f.write_str("vect_mat_mult"),
+            Primitive::MatMultAdd => f.write_str("mat_mult_add"),
             Primitive::OuterMultAdd => f.write_str("outer_mult_add"),
             Primitive::SegmentRowAgg(op) => write!(f, "segment_row_{op}"),
             Primitive::SegmentFullAgg(op) => write!(f, "segment_full_{op}"),

@@ -136,6 +136,15 @@ impl Primitives {
         unsafe { function(rows, len, k, a_values, a.row_stride, bt_values, bt.row_stride, out_values, out.row_stride) }
     }
 
+    /// Adds each row of `a` (`len` values) times `b`, of `len` rows of `k` values, to what `out` holds.
+    pub fn mat_mult_add(&self, rows: usize, len: usize, k: usize, a: Tile<'_>, b: Tile<'_>, mut out: TileMut<'_>) {
+        let (a_values, b_values) = (a.covering(rows, len), b.covering(len, k));
+        let out_values = out.covering(rows, k);
+        let function = self.mat_mult_add;
+        // SAFETY: the tiles cover the extents, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { function(rows, len, k, a_values, a.row_stride, b_values, b.row_stride, out_values, out.row_stride) }
+    }
+
     /// Adds the outer product of each row of `a` (`n` values) and the same row of `b` (`k` values) to the `k` rows of
     /// `acc`, rows in order.
     pub fn outer_mult_add(&self, rows: usize, n: usize, k: usize, a: Tile<'_>, b: Tile<'_>, mut acc: TileMut<'_>) {

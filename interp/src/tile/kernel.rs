@@ -135,7 +135,7 @@ impl<'a> Frame<'a> {
             CNode::SideVector(input) => {
                 Value::rows(Place::Side(input.index(), 0), 0, self.unit.sides[input.index()].cols)
             }
-            CNode::OuterProduct => Value::rows(Place::Products, 0, self.unit.products.len()),
+            CNode::OuterProduct => self.cells(Place::Products, self.unit.cols),
             CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => self.element_wise(node),
             CNode::RowAgg(op, operand) => self.row_agg(op, operand),
             CNode::RowCumulative(op, operand) => self.row_cumulative(op, operand),

@@ -6,7 +6,7 @@ use cranelift_entity::EntityRef;
 use fuseline_ir::cplan::{CNodeId, COutput, CellType, FACTOR_U, FACTOR_V, OuterType, RowType, Variant};
 use fuseline_ir::ops::AggOp;
 use fuseline_skeletons::abi::{Main, Output};
-use fuseline_vecprims::{CsrTile, TileMut};
+use fuseline_vecprims::TileMut;
 
 /// Writes an output that by itself has this variant.
 pub(crate) fn write(frame: &mut Frame<'_>, variant: Variant, declared: &COutput, output: &mut Output<'_>) {
@@ -86,20 +86,28 @@ fn copy_rows(tile: fuseline_vecprims::Tile<'_>, rows: usize, len: usize, output:
 fn outer(frame: &mut Frame<'_>, outer_type: OuterType, node: CNodeId, output: &mut Output<'_>) {
     let value = spread(frame, node);
     let (memory, primitives) = (frame.memory(), frame.kernel.primitives);
-    let Some(main) = memory.sparse_main() else { unreachable!("Outer plans run over non-zeros") };
-    let cells: CsrTile<'_> = with_values(main, memory.values(value));
-    let out = TileMut::new(output.values, output.row_stride);
-    match outer_type {
-        OuterType::NoAgg => out.values[..cells.values.len()].copy_from_slice(cells.values),
-        OuterType::RightMM => {
-            let v = memory.side(FACTOR_V.index());
-            primitives.sparse_mat_mult_add(cells, v.cols, matrix(v), out);
+    let (rows, cols) = (frame.unit.rows, frame.unit.cols);
+    let [u, v] = [FACTOR_U, FACTOR_V].map(|factor| memory.side(factor.index()));
+    let non_zeros = memory.sparse_main().map(|main| with_values(main, memory.values(value)));
+    let (weights, rank) = (memory.tile(value), v.cols);
+    match (outer_type, non_zeros) {
+        (OuterType::NoAgg, Some(cells)) => output.values[..cells.values.len()].copy_from_slice(cells.values),
+        (OuterType::NoAgg, None) => copy_rows(weights, rows, cols, output),
+        (OuterType::RightMM, Some(cells)) => {
+            primitives.sparse_mat_mult_add(cells, rank, matrix(v), TileMut::new(output.values, output.row_stride));
         }
-        OuterType::LeftMM => {
-            let u = memory.side(FACTOR_U.index());
-            primitives.sparse_outer_mult_add(cells, u.cols, matrix(u), out);
+        (OuterType::RightMM, None) => {
+            let out = TileMut::new(output.values, output.row_stride);
+            primitives.mat_mult_add(rows, cols, rank, weights, matrix(v), out);
         }
-        OuterType::FullAgg => unreachable!("full aggregates are handled with those of other templates"),
+        (OuterType::LeftMM, Some(cells)) => {
+            primitives.sparse_outer_mult_add(cells, rank, matrix(u), TileMut::new(output.values, output.row_stride));
+        }
+        (OuterType::LeftMM, None) => {
+            let out = TileMut::new(output.values, output.row_stride);
+            primitives.outer_mult_add(rows, rank, cols, matrix(u), weights, out);
+        }
+        (OuterType::FullAgg, _) => unreachable!("full aggregates are handled with those of other templates"),
     }
 }
 

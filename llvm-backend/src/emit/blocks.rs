@@ -6,9 +6,9 @@
 //! more, and short rows take as many steps as they have registers. Its first step belongs to the first accumulator of
 //! each reduction; accumulators move up by one after each step, and go full circle before the row ends.
 
+use super::ahead::Cache;
 use super::fused::{Loop, Row, Source};
 use super::reduce::LANES;
-use super::registers::Cache;
 use super::{Emit, Emitter};
 use fuseline_ir::cplan::CNodeId;
 use inkwell::IntPredicate;
@@ -53,7 +53,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.builder.build_conditional_branch(is_short, short, long)?;
 
         self.builder.position_at_end(short);
-        for (id, distance) in &this.asked_for {
+        for (id, distance) in &this.ahead.rows {
             if let Some(Source::Run(begin)) = row.sources.get(id) {
                 self.prefetch(self.address_beyond(*begin, *distance)?, Cache::First)?;
             }
@@ -248,6 +248,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         mask: Option<VectorValue<'ctx>>,
         (accumulators, part): (&mut [VectorValue<'ctx>], usize),
     ) -> Emit<()> {
+        self.ask_for_next_unit(this, row, cell)?;
         let values = self.compute(this, row, cell, mask)?;
         for (write, &begin) in this.writes.iter().zip(&row.writes) {
             let address = self.offset(begin, cell)?;

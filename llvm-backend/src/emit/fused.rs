@@ -1,5 +1,6 @@
 //! Fused loops: what they read, write and reduce, and the loop over rows. `blocks` has the loops within a row.
 
+use super::ahead::Ahead;
 use super::blocks::{add_incoming, registers};
 use super::memory::View;
 use super::unit::Fact;
@@ -62,9 +63,7 @@ pub(super) struct Loop<'a, 'ctx> {
     /// The lanes of a row that one register holds, where rows are vectors, which may be that short, and the loop has no
     /// other form for these.
     pub(super) short_rows: Option<VectorValue<'ctx>>,
-    /// The vectors that come from memory, where rows may be short: masked loads teach the hardware prefetchers nothing, so
-    /// code asks for later rows, this many values behind the current one.
-    pub(super) asked_for: Vec<(CNodeId, IntValue<'ctx>)>,
+    pub(super) ahead: Ahead<'ctx>,
     pub(super) inputs: Vec<(CNodeId, View<'ctx>)>,
     pub(super) constants: HashMap<CNodeId, Source<'ctx>>,
     pub(super) writes: Vec<Write<'ctx>>,
@@ -77,7 +76,7 @@ impl<'a, 'ctx> Loop<'a, 'ctx> {
     /// The loop with these writes instead of its own, and without reductions.
     pub(super) fn without_aggregates(&self, writes: Vec<Write<'ctx>>) -> Loop<'a, 'ctx> {
         let (inputs, constants) = (self.inputs.clone(), self.constants.clone());
-        Loop { inputs, constants, writes, asked_for: vec![], reductions: vec![], unit_reductions: 0, ..*self }
+        Loop { inputs, constants, writes, ahead: Ahead::default(), reductions: vec![], unit_reductions: 0, ..*self }
     }
 }
 
@@ -202,13 +201,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let (rows, length) = self.trip(fused, reductions.is_empty() && !finds_per_row)?;
         let has_short_form = matches!(fused.extent, Extent::Vector(_)) && !fused.has_narrow_form(self.plan);
         let short_rows = length.filter(|_| has_short_form).map(|length| self.lanes_before(length)).transpose()?;
-        let mut asked_for = Vec::new();
-        for &(id, view) in inputs.iter().filter(|_| has_short_form) {
-            if matches!(self.plan.nodes[id], CNode::Main | CNode::SideRow(..)) {
-                asked_for.push((id, self.rows_ahead(view.row)?));
-            }
-        }
-        Ok(Loop { fused, rows, length, short_rows, asked_for, inputs, constants, writes, reductions, unit_reductions })
+        let ahead = self.ahead(fused, &inputs, has_short_form)?;
+        Ok(Loop { fused, rows, length, short_rows, ahead, inputs, constants, writes, reductions, unit_reductions })
     }
 
     /// The values that the loop reads without computing them, in id order.

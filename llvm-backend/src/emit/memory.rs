@@ -78,7 +78,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 let index = self.index(input.as_u32().into());
                 view(self.offset(scalars, index)?, zero, false)
             }
-            CNode::OuterProduct => view(self.address(Fact::Products)?, zero, true),
+            CNode::OuterProduct if extent == Extent::Positions => view(self.address(Fact::Products)?, zero, true),
+            CNode::OuterProduct => view(self.address(Fact::Products)?, self.number(Fact::Cols)?, true),
             CNode::Main if extent == Extent::Positions => view(self.address(Fact::Main)?, zero, true),
             CNode::Main => view(self.address(Fact::Main)?, self.number(Fact::MainStride)?, true),
             CNode::SideCell(input) if extent == Extent::Cells => {

@@ -4,6 +4,7 @@
 //! all loads and stores carry the alignment of a double: wider alignment is a property of allocations, never an
 //! assumption of code.
 
+mod ahead;
 mod blocks;
 mod calls;
 mod column;

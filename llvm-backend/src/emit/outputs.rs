@@ -9,7 +9,7 @@ use fuseline_ir::cplan::{CInputId, CNodeId, FACTOR_U, FACTOR_V, RowType, Variant
 use fuseline_ir::ops::AggOp;
 use fuseline_vecprims::Primitive;
 
-impl Emitter<'_, '_> {
+impl<'ctx> Emitter<'_, 'ctx> {
     /// Calls what aggregates an output.
     pub(super) fn output_call(&mut self, index: usize) -> Emit<()> {
         let output = self.plan.outputs[index];
@@ -24,10 +24,8 @@ impl Emitter<'_, '_> {
                 Variant::Row(RowType::ColAggB1) => self.outer_sum(index, node, left),
                 _ => self.outer_sum(index, left, node),
             },
-            OutputKind::TimesFactor => self.factor_product(index, node, FACTOR_V, Primitive::SparseMatMultAdd),
-            OutputKind::TransposedTimesFactor => {
-                self.factor_product(index, node, FACTOR_U, Primitive::SparseOuterMultAdd)
-            }
+            OutputKind::TimesFactor => self.times_factor(index, node),
+            OutputKind::TransposedTimesFactor => self.transposed_times_factor(index, node),
             OutputKind::Store => {
                 unreachable!("outputs that are stored as they are belong to loops or are computed in place")
             }
@@ -97,16 +95,47 @@ impl Emitter<'_, '_> {
         self.call_primitive(Primitive::OuterMultAdd, &arguments.with_view(out))
     }
 
-    /// `W %*% V` or `t(W) %*% U`, with the node's values by position as W.
-    fn factor_product(&mut self, index: usize, node: CNodeId, factor: CInputId, primitive: Primitive) -> Emit<()> {
+    /// `W %*% V`, with the node's values as W.
+    fn times_factor(&mut self, index: usize, node: CNodeId) -> Emit<()> {
+        if self.schedule.extents[node] == Extent::Positions {
+            return self.sparse_factor_product(index, node, FACTOR_V, Primitive::SparseMatMultAdd);
+        }
+        let (rows, cols) = self.dimensions(Extent::Cells)?;
+        let rank = self.number(Fact::SideCols(FACTOR_V))?;
+        let arguments = Arguments::numbers([rows, cols, rank]).with_view(self.view(node)?);
+        let arguments = arguments.with_view(self.stored_matrix(FACTOR_V)?).with_view(self.factor_output(index)?);
+        self.call_primitive(Primitive::MatMultAdd, &arguments)
+    }
+
+    /// `t(W) %*% U`, with the node's values as W.
+    fn transposed_times_factor(&mut self, index: usize, node: CNodeId) -> Emit<()> {
+        if self.schedule.extents[node] == Extent::Positions {
+            return self.sparse_factor_product(index, node, FACTOR_U, Primitive::SparseOuterMultAdd);
+        }
+        let (rows, cols) = self.dimensions(Extent::Cells)?;
+        let rank = self.number(Fact::SideCols(FACTOR_U))?;
+        let arguments = Arguments::numbers([rows, rank, cols]).with_view(self.stored_matrix(FACTOR_U)?);
+        let arguments = arguments.with_view(self.view(node)?).with_view(self.factor_output(index)?);
+        self.call_primitive(Primitive::OuterMultAdd, &arguments)
+    }
+
+    fn sparse_factor_product(
+        &mut self,
+        index: usize,
+        node: CNodeId,
+        factor: CInputId,
+        primitive: Primitive,
+    ) -> Emit<()> {
         let weights = self.view(node)?;
-        let arguments = self
-            .sparse_rows()?
-            .with(weights.pointer)
-            .with(self.number(Fact::SideCols(factor))?)
-            .with_view(self.stored_matrix(factor)?)
-            .with(self.address(Fact::OutputValues(index))?)
-            .with(self.number(Fact::OutputStride(index))?);
+        let rank = self.number(Fact::SideCols(factor))?;
+        let arguments = self.sparse_rows()?.with(weights.pointer).with(rank);
+        let arguments = arguments.with_view(self.stored_matrix(factor)?).with_view(self.factor_output(index)?);
         self.call_primitive(primitive, &arguments)
+    }
+
+    /// The rows that products with a factor are added to.
+    fn factor_output(&mut self, index: usize) -> Emit<View<'ctx>> {
+        let (pointer, row) = (self.address(Fact::OutputValues(index))?, self.number(Fact::OutputStride(index))?);
+        Ok(View { pointer, row, is_wide: true, is_packed: false })
     }
 }

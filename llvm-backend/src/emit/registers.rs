@@ -9,13 +9,6 @@ use inkwell::{AddressSpace, IntPredicate};
 /// Alignment of every access.
 const ALIGNMENT: u32 = 8;
 
-/// A level of the caches, as LLVM counts locality.
-#[derive(Clone, Copy)]
-pub(super) enum Cache {
-    First = 3,
-    Second = 2,
-}
-
 impl<'ctx> Emitter<'_, 'ctx> {
     /// A value in every lane.
     pub(super) fn splat<V: BasicValue<'ctx>>(&self, value: V, register: VectorType<'ctx>) -> Emit<VectorValue<'ctx>> {
@@ -35,30 +28,6 @@ impl<'ctx> Emitter<'_, 'ctx> {
     pub(super) fn lanes_before(&self, end: IntValue<'ctx>) -> Emit<VectorValue<'ctx>> {
         let end = self.splat(end, self.i64().vec_type(self.lanes()))?;
         self.builder.build_int_compare(IntPredicate::ULT, self.lane_indexes(), end, "")
-    }
-
-    /// Asks for the cache line of an address, live or not, into this cache and those behind it.
-    pub(super) fn prefetch(&self, address: PointerValue<'ctx>, cache: Cache) -> Emit<()> {
-        let function = self.intrinsic_function("llvm.prefetch", &[self.pointer().into()]);
-        // To be read, to be kept, as data.
-        let hints = [0, cache as u64, 1].map(|hint| self.context.i32_type().const_int(hint, false).into());
-        self.builder.build_call(function, &[address.into(), hints[0], hints[1], hints[2]], "").map(|_| ())
-    }
-
-    /// Whole rows of about 2 KiB, in values.
-    pub(super) fn rows_ahead(&self, row: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
-        let one = self.index(1);
-        let is_zero = self.builder.build_int_compare(IntPredicate::EQ, row, self.index(0), "")?;
-        let divisor = self.builder.build_select(is_zero, one, row, "")?.into_int_value();
-        let rows = self.builder.build_int_unsigned_div(self.index(256), divisor, "")?;
-        let rows = self.builder.build_int_add(rows, one, "")?;
-        self.builder.build_int_mul(rows, row, "")
-    }
-
-    /// `base + index` doubles, which need not be live.
-    pub(super) fn address_beyond(&self, base: PointerValue<'ctx>, index: IntValue<'ctx>) -> Emit<PointerValue<'ctx>> {
-        // SAFETY: one index into doubles, which need not be in bounds: nothing is accessed.
-        unsafe { self.builder.build_gep(self.f64(), base, &[index], "") }
     }
 
     /// Loads consecutive doubles; zeros where masked out.

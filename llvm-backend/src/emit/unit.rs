@@ -23,6 +23,7 @@ pub(super) enum Fact {
     Columns,
     Sides,
     Products,
+    NextUnit,
     Outputs,
     SideValues(CInputId),
     SideStride(CInputId),
@@ -72,6 +73,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Fact::Columns => self.load_address(unit, offset_of!(RawUnit, columns)),
             Fact::Sides => self.load_address(unit, offset_of!(RawUnit, sides)),
             Fact::Products => self.load_address(unit, offset_of!(RawUnit, products)),
+            Fact::NextUnit => self.load_number(unit, offset_of!(RawUnit, next_unit)),
             Fact::Outputs => self.load_address(unit, offset_of!(RawUnit, outputs)),
             Fact::FirstOffset => {
                 let offsets = self.address(Fact::RowOffsets)?;

@@ -51,8 +51,8 @@ pub(crate) enum Extent {
 /// The extents of all nodes. Vectors that element-wise operations join have the same length, under one name.
 ///
 /// Among positions, values per row are repeated for each position of the row: no primitive combines the two, and rows
-/// may outnumber positions, by which scratch memory is measured. So are weights that are the same everywhere, since
-/// products with factors read one per position.
+/// may outnumber positions, by which scratch memory is measured. So are weights that are the same everywhere or for a
+/// row, since products with factors read one per cell or position.
 pub(crate) fn extents(plan: &CPlan, entry: Entry) -> SecondaryMap<CNodeId, Extent> {
     let is_row = plan.template() == TemplateType::Row;
     let per_row = if is_row || entry == Entry::Dense { Extent::Rows } else { Extent::Positions };
@@ -63,8 +63,7 @@ pub(crate) fn extents(plan: &CPlan, entry: Entry) -> SecondaryMap<CNodeId, Exten
             CNode::SideRowScalar(..) | CNode::RowIndex => per_row,
             CNode::RowAgg(..) | CNode::DotProduct(..) => Extent::Rows,
             CNode::Main if is_row => Extent::Vector(Length::Main),
-            CNode::Main | CNode::SideCell(_) | CNode::SideColScalar(_) => entry.cells(),
-            CNode::OuterProduct => Extent::Positions,
+            CNode::Main | CNode::SideCell(_) | CNode::SideColScalar(_) | CNode::OuterProduct => entry.cells(),
             CNode::SideRow(..) | CNode::SideVector(_) | CNode::VectMatMult(..) | CNode::Cbind(..) => {
                 vector(&shapes, id)
             }
@@ -75,8 +74,8 @@ pub(crate) fn extents(plan: &CPlan, entry: Entry) -> SecondaryMap<CNodeId, Exten
         };
     }
     for output in plan.outputs.iter().filter(|output| OutputKind::of(plan, output).takes_weights()) {
-        if extents[output.node] == Extent::One {
-            extents[output.node] = Extent::Positions;
+        if matches!(extents[output.node], Extent::One | Extent::Rows) {
+            extents[output.node] = entry.cells();
         }
     }
     unify(plan, &mut extents);

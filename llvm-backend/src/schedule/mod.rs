@@ -144,22 +144,22 @@ impl Scheduler<'_> {
         !node.operands().is_empty() || self.is_found_per_row(id)
     }
 
-    /// Whether loops find the node's value with each row: the number of the row, and among positions what is one value
-    /// for several of them.
+    /// Whether loops find the node's value with each row: the number of the row, and among cells or positions what is one
+    /// value for several of them.
     fn is_found_per_row(&self, id: CNodeId) -> bool {
         match self.plan.nodes[id] {
             CNode::RowIndex => true,
-            CNode::SideRowScalar(..) | CNode::Scalar(_) | CNode::Literal(_) => self.extents[id] == Extent::Positions,
+            CNode::SideRowScalar(..) | CNode::Scalar(_) | CNode::Literal(_) => self.extents[id] == self.entry.cells(),
             _ => false,
         }
     }
 
-    /// Whether no primitive computes the node: all of them take a value per position from at least one operand.
+    /// Whether no primitive computes the node: all of them take a value per cell or position from at least one operand.
     fn needs_loop(&self, id: CNodeId) -> bool {
         let operands = self.plan.nodes[id].operands();
-        let is_repeated = self.extents[id] == Extent::Positions
+        let is_repeated = self.extents[id] == self.entry.cells()
             && !operands.is_empty()
-            && operands.iter().all(|&operand| self.extents[operand] == Extent::One);
+            && operands.iter().all(|&operand| matches!(self.extents[operand], Extent::One | Extent::Rows));
         is_repeated || self.is_found_per_row(id)
     }
 

@@ -4,7 +4,7 @@ pub(crate) mod generator;
 pub(crate) mod plans;
 pub(crate) mod reference;
 
-use fuseline_ir::cplan::{CInput, CNode, CNodeId, CPlan, FACTOR_U, FACTOR_V, Length, Shape, Variant, VerifiedCPlan};
+use fuseline_ir::cplan::{CInput, CNode, CNodeId, CPlan, FACTOR_U, FACTOR_V, Length, Shape, VerifiedCPlan};
 use fuseline_ir::memo::TemplateType;
 use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
 use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit};
@@ -152,7 +152,7 @@ pub(crate) struct UnitMemory {
     /// Row offsets and columns of sparse rows.
     pub(crate) sparse: Option<(Vec<usize>, Vec<u32>)>,
     pub(crate) sides: Vec<SideMemory>,
-    /// One value per position.
+    /// One value per cell, or per position.
     pub(crate) products: Vec<f64>,
     pub(crate) scalars: Vec<f64>,
 }
@@ -195,7 +195,7 @@ impl UnitMemory {
             }
         }
         let scalars = values.vector(plan.inputs.len());
-        let products = values.vector(positions);
+        let products = values.vector(if is_sparse { positions } else { rows * cols });
         UnitMemory { rows, cols, stride, main, sparse, sides, products, scalars }
     }
 
@@ -216,6 +216,7 @@ impl UnitMemory {
             main,
             sides,
             products: &self.products,
+            next_unit: self.stride,
         }
     }
 
@@ -345,7 +346,7 @@ fn check(compiled: &CompiledCPlan, memory: &UnitMemory, expected: &Expected, wha
 pub(crate) fn check_all(plan: &VerifiedCPlan) {
     let has_entry = |is_sparse: &bool| match is_sparse {
         true => fuseline_skeletons::abi::has_sparse_entry(plan),
-        false => !matches!(plan.variant, Variant::Outer(_)),
+        false => true,
     };
     let memories: Vec<UnitMemory> = SIZES
         .into_iter()

@@ -178,7 +178,9 @@ impl Evaluator<'_> {
             CNode::SideRow(input, None) => row_of(input, 0..self.memory.sides[index(input)].cols),
             CNode::SideRow(input, Some((first, last))) => row_of(input, first as usize..last as usize),
             CNode::SideVector(input) => row_of(input, 0..self.memory.sides[index(input)].cols),
-            CNode::OuterProduct => Value::Scalar(self.memory.products[at.position.expect("Outer units are sparse")]),
+            CNode::OuterProduct => {
+                Value::Scalar(self.memory.products[at.position.unwrap_or(at.row * self.memory.cols + at.col)])
+            }
             CNode::Unary(op, a) => map([get(a)], |[a]| op.eval(a)),
             CNode::Binary(op, a, b) => map([get(a), get(b)], |[a, b]| op.eval(a, b)),
             CNode::Ternary(op, a, b, c) => map([get(a), get(b), get(c)], |[a, b, c]| op.eval(a, b, c)),
@@ -353,11 +355,10 @@ pub(crate) fn output_strides(plan: &CPlan, memory: &UnitMemory) -> Vec<usize> {
 pub(crate) fn output_lengths(plan: &CPlan, memory: &UnitMemory, strides: &[usize]) -> Vec<usize> {
     let per_position = memory.positions();
     let len = |(output, stride): (&COutput, &usize)| match plan.output_variant(output) {
-        Variant::Cell(CellType::NoAgg) if memory.sparse.is_some() => per_position,
-        Variant::Outer(OuterType::NoAgg) => per_position,
-        Variant::Cell(CellType::NoAgg) | Variant::Row(RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst) => {
-            memory.rows * stride
-        }
+        Variant::Cell(CellType::NoAgg) | Variant::Outer(OuterType::NoAgg) if memory.sparse.is_some() => per_position,
+        Variant::Cell(CellType::NoAgg)
+        | Variant::Outer(OuterType::NoAgg)
+        | Variant::Row(RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst) => memory.rows * stride,
         Variant::Cell(CellType::RowAgg) | Variant::Row(RowType::RowAgg) => memory.rows,
         Variant::Cell(CellType::ColAgg) | Variant::Row(RowType::ColAggT) => memory.cols,
         Variant::Row(RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst) => memory.length(plan, output.node),

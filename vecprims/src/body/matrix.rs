@@ -1,6 +1,7 @@
 //! Small dense matrix products (rule 6): every cell is one chain of fused multiply-adds, so that a block of cells stays in
 //! registers whatever the instruction set.
 
+use super::column::{ChunkBody, for_each_chunk, for_each_chunk_of, load, store};
 use super::product::Rows;
 use crate::panels::PANEL;
 use crate::vector::Vector;
@@ -85,5 +86,80 @@ impl Block {
                 }
             }
         }
+    }
+}
+
+/// `R` rows times a matrix, added to what the output holds: a chunk of these sums stays in registers while all rows of the
+/// matrix pass by.
+struct RowsTimesMatrix<const R: usize> {
+    len: usize,
+    a: Rows,
+    b: Rows,
+    out: *mut f64,
+    out_row: usize,
+}
+
+impl<V: Vector, const R: usize> ChunkBody<V> for RowsTimesMatrix<R> {
+    #[inline(always)]
+    unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
+        let rows: [*const f64; R] = self.a.pointers(0);
+        let out = |r: usize| self.out.wrapping_add(r * self.out_row + start);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut sums = [[V::splat(0.0); I]; R];
+            for r in 0..R {
+                for i in 0..I {
+                    sums[r][i] = load::<V, I, MASKED>(out(r), i, masks[i]);
+                }
+            }
+            for k in 0..self.len {
+                let mut right = [V::splat(0.0); I];
+                for i in 0..I {
+                    right[i] = load::<V, I, MASKED>(self.b.pointer(k).wrapping_add(start), i, masks[i]);
+                }
+                for r in 0..R {
+                    let left = V::splat(*rows[r].add(k));
+                    for i in 0..I {
+                        sums[r][i] = V::mul_add(left, right[i], sums[r][i]);
+                    }
+                }
+            }
+            for r in 0..R {
+                for i in 0..I {
+                    store::<V, I, MASKED>(sums[r][i], out(r), i, masks[i]);
+                }
+            }
+        }
+    }
+}
+
+/// `out[r, j] = fma(a[r, i], b[i, j], out[r, j])` for each `i` of `len` in order.
+#[inline(always)]
+pub(crate) unsafe fn mat_mult_add<V: Vector>(
+    (rows, len, k): (usize, usize, usize),
+    a: Rows,
+    b: Rows,
+    out: *mut f64,
+    out_row: usize,
+) {
+    let mut row = 0;
+    macro_rules! take {
+        ($rows:literal, $chunks:expr) => {{
+            let a = Rows::new(a.pointer(row), a.row);
+            let body = RowsTimesMatrix::<$rows> { len, a, b, out: out.wrapping_add(row * out_row), out_row };
+            // SAFETY: passed on to the caller.
+            unsafe { $chunks(k, &body) };
+            row += $rows;
+        }};
+    }
+    // AVX-512 has registers for two of eight rows, or four of four; narrower sets for one row.
+    while V::LANES == 8 && k <= 2 * V::LANES && row + 8 <= rows {
+        take!(8, for_each_chunk_of::<V, _, 2>);
+    }
+    while V::LANES == 8 && row + 4 <= rows {
+        take!(4, for_each_chunk_of::<V, _, 4>);
+    }
+    while row < rows {
+        take!(1, for_each_chunk::<V, _>);
     }
 }

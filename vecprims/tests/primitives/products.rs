@@ -93,6 +93,33 @@ fn tiles_of_products_are_chains_of_fused_additions() {
 }
 
 #[test]
+fn rows_times_matrices_are_chains_of_fused_additions() {
+    for &kind in Kind::ALL {
+        let mut generator = Generator::new(12);
+        let (a, b) = (generator.values(kind, 2000), generator.values(kind, 8000));
+        for (rows, len) in [(0, 3), (1, 0), (3, 1), (4, 7), (8, 20), (13, 33), (21, 10)] {
+            for k in [0, 1, 8, 10, 16, 17, 31, 32, 45, 100] {
+                let (a_row, b_row, out_row) = (len + 1, k + 2, k + 3);
+                let start: Vec<f64> = b.iter().rev().take(rows * out_row + 1).copied().collect();
+                let mut expected = start.clone();
+                for index in 0..rows {
+                    for column in 0..k {
+                        let cell = &mut expected[index * out_row + column];
+                        *cell = (0..len).fold(*cell, |sum, i| a[index * a_row + i].mul_add(b[i * b_row + column], sum));
+                    }
+                }
+                for table in all_primitives() {
+                    let mut out = start.clone();
+                    let out_tile = TileMut::new(&mut out, out_row);
+                    table.mat_mult_add(rows, len, k, Tile::new(&a, a_row), Tile::new(&b, b_row), out_tile);
+                    assert_same(&out, &expected, || format!("{rows} x {len} x {k} on {}", table.isa()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn outer_products_accumulate_rows_in_order() {
     cases(|rows, n, a, b| {
         let (k, a_row) = ([1, 2, 3, 4, 5, 10, 6, 7, 8][(rows + n) % 9], n + 1);
