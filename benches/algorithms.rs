@@ -227,15 +227,15 @@ fn measure(workload: &Workload, mode: Mode, variables: &Variables) -> Measured {
 }
 
 const HEADER: &str = "\
-| data | mode | first run, s | second run, s | optimize, s | codegen, s | DAGs | recompiled | CPlans | compiled | cache hits | operators fused |
-|---|---|---|---|---|---|---|---|---|---|---|---|
+| data | mode | first run, s | second run, s | optimize, s | codegen, s | DAGs | recompiled | CPlans | compiled | cache hits | with blocks | operators fused |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
 ";
 
 fn table_row(data: &str, mode: &str, row: &Measured) -> String {
     let statistics = &row.statistics;
     let fused: u64 = statistics.fused_operators.values().sum();
     format!(
-        "| {data} | {mode} | {:.3} | {:.3} | {:.3} | {:.3} | {} | {} | {} | {} | {} | {fused} |",
+        "| {data} | {mode} | {:.3} | {:.3} | {:.3} | {:.3} | {} | {} | {} | {} | {} | {} | {fused} |",
         row.first_seconds,
         row.second_seconds,
         statistics.optimize_seconds,
@@ -245,6 +245,7 @@ fn table_row(data: &str, mode: &str, row: &Measured) -> String {
         statistics.cplans,
         statistics.operators_compiled,
         statistics.plan_cache_hits,
+        statistics.plans_of_found_blocks,
     )
 }
 
@@ -259,7 +260,8 @@ of the same prepared script, on the same data, includes none. Runs wait for gene
 number is of the first run: seconds in the
 optimizer (*optimize*: rewrites, sizes, exploration, selection) and waiting for code (*codegen*), blocks optimized
 (*DAGs*), of these compiled again for other sizes (*recompiled*), fused operators constructed (*CPlans*), of these
-*compiled* and found in the plan cache (*cache hits*), and executions of fused operators (*operators fused*).
+*compiled* and found in the plan cache (*cache hits*), plans found with blocks that were compiled already for their
+sizes (*with blocks*), and executions of fused operators (*operators fused*).
 ",
         host::description()
     )

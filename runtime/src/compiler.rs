@@ -52,6 +52,8 @@ pub struct CompiledDag {
     pub dag: HopDag,
     /// What the cost model expects of its operators.
     pub predictions: Predictions,
+    /// The plans of its generated operators: found again with the block, none of them is looked up.
+    pub plans: u64,
 }
 
 /// Compiles blocks of one run.
@@ -95,7 +97,7 @@ impl<'a> DagCompiler<'a> {
         let (signature, sized) = loop {
             let signature = Signature::of(dag, variables, block.size_variables());
             if let Some(known) = block.with_signature(&signature) {
-                self.statistics.block_cache_hits += 1;
+                self.statistics.add_found_block(known.plans);
                 return Ok(known);
             }
             let sized = sized(dag, &environment(dag, variables, origins, block.size_variables()))?;
@@ -104,7 +106,7 @@ impl<'a> DagCompiler<'a> {
             }
         };
         if let Some(known) = block.with_sizes(&signature, &sized) {
-            self.statistics.block_cache_hits += 1;
+            self.statistics.add_found_block(known.plans);
             return Ok(known);
         }
         let sketch = |name: &str| Some((name.to_owned(), Arc::new(variables.get(name).and_then(sketch_of)?)));
@@ -174,7 +176,7 @@ pub fn compile_dag(
                 fused_by_hand(engine, &rewritten, observer)
             } else {
                 let predictions = options.model.predict(&options.context(&rewritten));
-                CompiledDag { dag: rewritten, predictions }
+                CompiledDag { dag: rewritten, predictions, plans: 0 }
             }
         }
         Some(policy) => {
@@ -196,7 +198,7 @@ fn fused_by_hand(engine: &Engine, dag: &HopDag, observer: &mut Observer<'_>) -> 
     observer(CompileStage::Fusion(Stage::Replaced(&dag)));
     let mut predictions = options.model.predict(&options.context(&dag));
     fused::predict(&options.model, &options.template_limits, &dag, &mut predictions);
-    CompiledDag { dag, predictions }
+    CompiledDag { dag, predictions, plans: 0 }
 }
 
 fn fuse(
@@ -246,9 +248,10 @@ fn fuse(
     for rejection in &report.rejected {
         *statistics.unsupported.entry(rejection.reason.clone()).or_default() += 1;
     }
+    let plans = operators.len() as u64;
     for operator in operators {
         let compiled = engine.plan_cache.operator(operator, engine.backend())?;
         observer(CompileStage::Operator(operator, &compiled));
     }
-    Ok(CompiledDag { dag: fused, predictions: report.predictions })
+    Ok(CompiledDag { dag: fused, predictions: report.predictions, plans })
 }

@@ -24,7 +24,7 @@ pub(crate) fn execute(
     statistics: &mut Statistics,
 ) -> Result<Variables, RuntimeError> {
     let start = Instant::now();
-    let CompiledDag { dag, predictions } = compiled;
+    let CompiledDag { dag, predictions, .. } = compiled;
     let mut executor = DagExecutor {
         engine,
         dag,

@@ -44,6 +44,8 @@ pub struct Statistics {
     pub operators_compiled: u64,
     /// CPlans found in the plan cache.
     pub plan_cache_hits: u64,
+    /// CPlans of blocks that were found compiled for their sizes: found without a look into the plan cache.
+    pub plans_of_found_blocks: u64,
     /// Entry points of operators whose machine code was generated.
     pub code_generated: u64,
     /// Entry points whose machine code was found in the code folder.
@@ -143,6 +145,20 @@ impl Statistics {
         self.codegen_seconds += (after.backend.waited - before.backend.waited).as_secs_f64();
     }
 
+    /// Counts an execution of a block that was compiled already for its sizes, with this many plans.
+    pub(crate) fn add_found_block(&mut self, plans: u64) {
+        self.block_cache_hits += 1;
+        self.plans_of_found_blocks += plans;
+    }
+
+    /// The CPlans that executions of blocks needed, and those among them that were found: in the plan cache, or with a
+    /// block that was compiled already for its sizes.
+    ///
+    /// This is what a system counts that compiles a block again for each execution: the rate in which plans are found.
+    pub fn plans_found(&self) -> (u64, u64) {
+        (self.cplans + self.plans_of_found_blocks, self.plan_cache_hits + self.plans_of_found_blocks)
+    }
+
     /// Adds the counts and times of another run.
     pub fn merge(&mut self, other: Statistics) {
         self.parse_seconds += other.parse_seconds;
@@ -161,6 +177,7 @@ impl Statistics {
         self.cplans += other.cplans;
         self.operators_compiled += other.operators_compiled;
         self.plan_cache_hits += other.plan_cache_hits;
+        self.plans_of_found_blocks += other.plans_of_found_blocks;
         self.code_generated += other.code_generated;
         self.code_restored += other.code_restored;
         self.code_bytes += other.code_bytes;
@@ -225,6 +242,12 @@ impl Statistics {
             format!("{} generated, {} restored, {} bytes", self.code_generated, self.code_restored, self.code_bytes),
         );
         line("plan cache hits", self.plan_cache_hits.to_string());
+        let (needed, found) = self.plans_found();
+        if needed > 0 {
+            let share = 100.0 * found as f64 / needed as f64;
+            let with_blocks = self.plans_of_found_blocks;
+            line("plans found", format!("{found} of {needed} ({share:.1} %), {with_blocks} with their blocks"));
+        }
         let per_call = self.genexec_cells.checked_div(self.genexec_calls).unwrap_or(0);
         line("genexec calls", format!("{} ({per_call} cells per call)", self.genexec_calls));
         if self.genexec_interpreted > 0 {

@@ -31,6 +31,7 @@ const COUNTS: &[&str] = &[
     "cplans",
     "operators_compiled",
     "plan_cache_hits",
+    "plans_of_found_blocks",
     "code_generated",
     "code_restored",
     "code_bytes",
@@ -119,6 +120,29 @@ fn fused_mode_runs_hand_coded_operators_alone() {
     }
     let fused = statistics["fused_operators"].as_object().expect("a table");
     assert!(fused.contains_key("tak2.full"), "{statistics:#}");
+}
+
+/// P189: a loop needs each plan once per iteration, and finds it with its block, or in the plan cache.
+#[test]
+fn plans_of_found_blocks_count_as_found() {
+    let text = |iterations: u32| {
+        format!(
+            "X = rand(rows=200, cols=10, seed=1)\ns = 0.0\n\
+             for (i in 1:{iterations}) {{ s = s + sum((X + i) * X * 2) }}\nprint(s > 0)"
+        )
+    };
+    let run = |iterations: u32, options: &[&str]| {
+        let finished = script(&text(iterations), &[&["--backend", "interp"], options].concat()).success();
+        finished.stderr
+    };
+    let counts = |iterations: u32| -> [u64; 3] {
+        let statistics: Value = serde_json::from_str(&run(iterations, &["--stats=json"])).expect("statistics");
+        ["operators_compiled", "plan_cache_hits", "plans_of_found_blocks"].map(|field| count(&statistics, field))
+    };
+    assert_eq!(counts(1), [1, 0, 0]);
+    assert_eq!(counts(20), [1, 0, 19]);
+    let told = run(20, &["--stats"]);
+    assert!(told.contains("19 of 20 (95.0 %), 19 with their blocks"), "{told}");
 }
 
 #[test]

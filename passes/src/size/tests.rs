@@ -74,6 +74,24 @@ fn a_dag_gets_sizes_and_non_zeros_of_its_variables() {
     assert_eq!(dag[filled].size, SizeInfo::dims(100, 10));
 }
 
+/// A table counts each of its pairs in one cell: the matrix that selects rows has one non-zero in each.
+#[test]
+fn tables_have_as_many_non_zeros_as_pairs() {
+    let mut dag = HopDag::new();
+    let positions = unknown_matrix(&mut dag, "positions");
+    let (one, rows, cols) = (dag.literal(Value::F64(1.0)), dag.literal(Value::I64(50)), dag.literal(Value::I64(1000)));
+    let names = vec!["dim1".to_owned(), "dim2".to_owned()];
+    let table = |names: &[String]| HopOp::Parameterized { function: Builtin::Table, names: names.to_vec() };
+    let sized = add(&mut dag, table(&names), &[positions, one, one, rows, cols]);
+    let small = add(&mut dag, table(&names), &[one, positions, one, one, rows]);
+    let open = add(&mut dag, table(&[]), &[one, positions, positions]);
+    assert_eq!(dag[sized].size, SizeInfo { nnz: None, ..SizeInfo::dims(50, 1000) });
+    propagate_dag(&mut dag, &[("positions", matrix(80, 1))].into_iter().collect()).expect("fits");
+    assert_eq!(dag[sized].size, SizeInfo::with_nnz(50, 1000, 80));
+    assert_eq!(dag[small].size, SizeInfo::with_nnz(1, 50, 50));
+    assert_eq!(dag[open].size, SizeInfo { rows: None, cols: None, nnz: Some(80) });
+}
+
 #[test]
 fn shapes_become_literals_so_that_generated_matrices_have_sizes() {
     // w = matrix(0, ncol(X), 1)

@@ -53,13 +53,24 @@ impl Context<'_> {
                     self.expect_number(position)?;
                 }
                 let dimension = |name| self.named(names, name).and_then(|input| self.dim_of(input));
-                matrix(SizeInfo { rows: dimension("dim1"), cols: dimension("dim2"), nnz: None })
+                let size = SizeInfo { rows: dimension("dim1"), cols: dimension("dim2"), nnz: None };
+                matrix(SizeInfo {
+                    nnz: self.table_pairs().map(|pairs| size.cells().unwrap_or(pairs).min(pairs)),
+                    ..size
+                })
             }
             Function::RowIndexMax | Function::RowIndexMin => {
                 self.expect_matrix(0)?;
                 matrix(SizeInfo { cols: Some(1), nnz: None, ..self.size(0) })
             }
         }
+    }
+
+    /// How many pairs of positions a table counts, each of which adds to one of its cells: as many as the cells of any
+    /// of its matrices.
+    fn table_pairs(&self) -> Option<u64> {
+        let matrices = (0..3).filter(|&position| !matches!(self.data_type(position), DataType::Scalar(_)));
+        matrices.filter_map(|position| self.size(position).cells()).next()
     }
 
     fn transform(&self, function: Function) -> Result<(DataType, SizeInfo), ShapeError> {
