@@ -94,20 +94,21 @@ fn slice_csr(context: &KernelContext<'_>, csr: &Csr, rows: Range<usize>, cols: R
     let blocks = row_ranges(rows.len(), block_rows(cells_per_row));
     let heights: Vec<usize> = blocks.iter().map(Range::len).collect();
     let rows_of = |block: usize| blocks[block].clone().map(|i| rows.start + i);
+    // Found once, not for each of many short rows.
+    let (row_offsets, all_columns, all_values) = (csr.row_offsets(), csr.columns(), csr.values());
     let inside = |i: usize| {
-        let (columns, values) = csr.row(i);
-        let start = columns.partition_point(|&j| (j as usize) < cols.start);
-        let end = columns.partition_point(|&j| (j as usize) < cols.end);
-        (&columns[start..end], &values[start..end])
+        let columns = &all_columns[row_offsets[i]..row_offsets[i + 1]];
+        let before = |end: usize| row_offsets[i] + columns.partition_point(|&j| (j as usize) < end);
+        before(cols.start)..before(cols.end)
     };
     let lengths = |block: usize, out: &mut [usize]| {
-        out.iter_mut().zip(rows_of(block)).for_each(|(length, i)| *length = inside(i).0.len());
+        out.iter_mut().zip(rows_of(block)).for_each(|(length, i)| *length = inside(i).len());
     };
     let fill = |block: usize, columns: &mut [u32], values: &mut [f64]| {
         let mut at = 0;
         for i in rows_of(block) {
-            for (&j, &value) in std::iter::zip(inside(i).0, inside(i).1) {
-                (columns[at], values[at]) = (j - cols.start as u32, value);
+            for position in inside(i) {
+                (columns[at], values[at]) = (all_columns[position] - cols.start as u32, all_values[position]);
                 at += 1;
             }
         }

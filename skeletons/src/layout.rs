@@ -129,8 +129,10 @@ impl Positions<'_> {
 
 /// Writes the cell of a dense side matrix for each position.
 pub(crate) fn gather_dense(dense: &Dense, positions: Positions<'_>, out: &mut [f64]) {
+    // Found once, not for each of many short rows.
+    let (values, cols) = (dense.values(), dense.cols());
     positions.for_each_row(|i, first, columns| {
-        gather_row(&dense.row(i)[positions.first_col..], columns, &mut out[first..]);
+        gather_row(&values[i * cols + positions.first_col..(i + 1) * cols], columns, &mut out[first..]);
     });
 }
 

@@ -264,7 +264,7 @@ impl Results {
 
 /// Seconds to store a non-zero, and to begin a row, given those for a non-zero of rows of few and of rows of many.
 fn stores(few: f64, many: f64) -> [f64; 2] {
-    let [rows_of_few, rows_of_many] = [kernels::SPARSE_STEP, kernels::DENSER_STEP].map(|step| kernels::row_share(step));
+    let [rows_of_few, rows_of_many] = [kernels::SPARSE_STEP, kernels::DENSER_STEP].map(kernels::row_share);
     let row = ((few - many) / (rows_of_few - rows_of_many)).max(0.0);
     [(many - row * rows_of_many).max(0.0), row]
 }
