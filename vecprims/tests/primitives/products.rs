@@ -63,6 +63,27 @@ fn vectors_times_matrices_are_dot_products_per_column() {
     });
 }
 
+/// Every number of rows and columns that products are computed by at once, and what is left of them.
+#[test]
+fn blocks_of_dot_products_are_those_of_single_rows() {
+    for &kind in Kind::ALL {
+        let mut generator = Generator::new(13);
+        let (a, b) = (generator.values(kind, 2700), generator.values(kind, 2700));
+        for len in [17, 24, 32, 33, 63, 64, 71, 100, 121, 200] {
+            for (rows, k) in (0..13).flat_map(|rows| (1..10).map(move |k| (rows, k))) {
+                let products = (0..rows * k).map(|p| dot(row(&a, p / k, len, len), row(&b, p % k, len, len)));
+                let expected: Vec<f64> = products.chain([UNTOUCHED]).collect();
+                for table in all_primitives() {
+                    let mut out = vec![UNTOUCHED; expected.len()];
+                    let out_tile = TileMut::new(&mut out, k);
+                    table.vect_mat_mult(rows, len, k, Tile::new(&a, len), Tile::new(&b, len), out_tile);
+                    assert_same(&out, &expected, || format!("vect_mat_mult on {}, {rows} x {len} x {k}", table.isa()));
+                }
+            }
+        }
+    }
+}
+
 /// Every number of rows and columns of a block of registers, and what is left of them.
 #[test]
 fn tiles_of_products_are_chains_of_fused_additions() {
