@@ -30,15 +30,13 @@ pub(crate) fn section(measured: &[Measured]) -> Vec<Part> {
 /// What keeps Row operators from the bounds that they miss.
 const ROWS: &str = "Row operators pass over each tile of X twice: from memory for the products, from the cache for what these \
     are accumulated into. In both passes they ask for the tile that follows, since the hardware prefetchers stop at every \
-    page of 4 KiB, and a thread has no more than 16 lines on their way that it asks for itself: so memory is nearly as busy as \
-    while X is only read, as long as the instructions take well less than the reading. With one column they do (2.7 of 4.8 \
-    ns for a row of 10 cells). With two columns they take 3.5 of 4.8 ns there, 1.4 of them the wait of each row's multiply-add \
-    for that of the row before it (rule 5 of the execution contract); at 1000 columns 200 of 470 ns, most of them loads of X, V \
-    and sums that together are larger than the first-level cache. Expression (2) does four columns: products and sums take \
-    30 of the 49 ns that a row of 100 cells and five of P is read in (each other row of 800 bytes straddles lines with every \
-    load), and 5 of 7 ns at 10 columns, before copies of P and what is element-wise. Sparse X of density 0.01 has 12 \
-    MB and stays in the last-level cache: to read it twice costs little more than to read it once, and Base calls the same \
-    primitives.";
+    page of 4 KiB; but a core has only some buffers for lines that it asks for itself, so that memory is as busy as while X is \
+    only read where the instructions take much less time than the reading: in rows of 1000 columns with one column of V. In \
+    narrow rows each row's multiply-adds wait for those of the row before it (rule 5 of the execution contract), with two \
+    columns the lanes of twice as many products merge, and in wide rows X, V and the sums are together larger than the \
+    first-level cache. Expression (2) has four columns: its products and sums alone are 16 operations for each cell, and rows \
+    of 100 cells straddle cache lines with every load in every other row. Sparse X of density 0.01 stays in the last-level \
+    cache: to read it twice costs little more than to read it once, and Base calls the same primitives.";
 
 fn contenders(measured: &[Measured]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
