@@ -4,8 +4,9 @@ use super::rounds::Sample;
 use crate::error::Error;
 use crate::options::{BackendKind, CompileOptions};
 use crate::session::Session;
+use fuseline_ir::ops::UnaryOp;
 use fuseline_passes::cost::BLOCK_CELLS;
-use fuseline_passes::machine::LINE_BYTES;
+use fuseline_passes::machine::{Bandwidth, LINE_BYTES};
 use fuseline_passes::program::ProgramOptions;
 use fuseline_runtime::{Mode, Statistics, Variables};
 
@@ -22,11 +23,21 @@ const TINY_BASIC: [(&str, &str); 4] =
     [("b(*)", "Y = X * i"), ("ua(C+)", "R = colSums(X)"), ("r(t)", "T = t(X)"), ("b(>)", "U = X > Y")];
 /// Those with a single value.
 const TINY_SCALAR: [(&str, &str); 2] = [("ua(RCmin)", "m = min(X)"), ("rix", "v = X[1, 1]")];
-/// Fused ones.
-const TINY_FUSED: [&str; 4] =
-    ["s = sum(X * X * (X + i))", "Y = X * i + X / 2", "R = colSums(X * X * i)", "m = max(abs(X - i))"];
+/// Fused ones, over cells and over rows.
+const TINY_FUSED: [&str; 8] = [
+    "s = sum(X * X * (X + i))",
+    "v = rowSums(X / (rowSums(X) + i))",
+    "Y = X * i + X / 2",
+    "S = X / (rowSums(X) + i)",
+    "R = colSums(X * X * i)",
+    "V = t(X) %*% (X / (rowSums(X) + i))",
+    "m = max(abs(X - i))",
+    "C = colSums(X / (rowMaxs(X) + i))",
+];
 const BY_ROWS: &str = "spoof(row)";
 const OUTER: &str = "spoof(outer)";
+const DOUBLE: &str = "b(*)";
+const EXPONENTIAL: &str = "u(exp)";
 /// Rows, columns, and non-zeros of each row of a sparse matrix.
 const MANY_ROWS: usize = 2000;
 const MANY_COLUMNS: usize = 1000;
@@ -39,6 +50,8 @@ const RANK: usize = 48;
 const LONG_ROWS: usize = 8000;
 const LONG: usize = 250;
 const COLUMNS: usize = 4;
+/// Rows of such a matrix that is written.
+const WRITTEN_ROWS: usize = 4000;
 /// Operators of one thread between those that threads share.
 const OTHERS: usize = 10;
 /// How often each operator over more than a few rows runs.
@@ -56,6 +69,8 @@ pub(super) struct Compiled {
     pub(super) start_scalar: Sample,
     /// Seconds to start a fused operator.
     pub(super) start_fused: Sample,
+    /// The same over rows.
+    pub(super) start_fused_rows: Sample,
     /// Seconds to share the work of a fused operator among threads.
     pub(super) start_parallel: Sample,
     /// Seconds of one thread for a row of [`SHORT`] values, with which there are two products.
@@ -70,11 +85,31 @@ pub(super) struct Compiled {
     pub(super) factors: Sample,
     /// Seconds of all threads for two products with a matrix of long rows and [`COLUMNS`] columns.
     pub(super) long_rows: Sample,
+    /// Seconds of all threads to double a matrix of long rows.
+    pub(super) doubled: Sample,
+    /// Seconds of all threads for the exponentials of a matrix of long rows.
+    pub(super) written: Sample,
     /// Seconds to compile a fused operator.
     pub(super) compile: Sample,
 }
 
 impl Compiled {
+    /// Bytes per second at which the doubles of long rows are written, which are read at so many.
+    pub(super) fn doubled_write(&self, read: f64) -> f64 {
+        let bytes = (8 * WRITTEN_ROWS * LONG) as f64;
+        bytes / (self.doubled.seconds() - bytes / read).max(bytes / read)
+    }
+
+    /// The share of writing the exponentials of long rows that computing them hides, at these bytes and floating-point
+    /// operations per second.
+    pub(super) fn hidden_write(&self, bandwidth: Bandwidth, functions: f64) -> f64 {
+        let cells = (WRITTEN_ROWS * LONG) as f64;
+        let [read, write] = [bandwidth.read, bandwidth.write].map(|rate| 8.0 * cells / rate);
+        let compute = UnaryOp::Exp.flops() * cells / functions;
+        let hideable = write.min(compute - read).max(f64::MIN_POSITIVE);
+        ((write + read.max(compute) - self.written.seconds()) / hideable).clamp(0.0, 1.0)
+    }
+
     /// Seconds to start a run: what two products with a row of few values take besides their operations, at this many of
     /// them per second.
     pub(super) fn run_seconds(&self, products: f64) -> f64 {
@@ -119,6 +154,7 @@ pub(super) struct CompiledRounds {
     basic: Vec<f64>,
     scalar: Vec<f64>,
     fused: Vec<f64>,
+    fused_rows: Vec<f64>,
     parallel: Vec<f64>,
     short_rows: Vec<f64>,
     cell_rows: Vec<f64>,
@@ -126,6 +162,8 @@ pub(super) struct CompiledRounds {
     two_visits: Vec<f64>,
     factors: Vec<f64>,
     long_rows: Vec<f64>,
+    doubled: Vec<f64>,
+    written: Vec<f64>,
     compile: Vec<f64>,
 }
 
@@ -143,7 +181,9 @@ impl CompiledRounds {
         };
         self.basic.push(mean(&TINY_BASIC)?);
         self.scalar.push(mean(&TINY_SCALAR)?);
-        self.fused.push(per_operator(&run(&gen_options, &after_others(&TINY_FUSED))?, FUSED)?);
+        let tiny = run(&options(Mode::GenFuseAll), &after_others(&TINY_FUSED))?;
+        self.fused.push(per_operator(&tiny, FUSED)?);
+        self.fused_rows.push(per_operator(&tiny, BY_ROWS)?);
         // Of what follows operators that run again and again are the difference.
         let tiny = run(&gen_options, &tiny_script())?;
         let start = per_operator(&tiny, FUSED)?;
@@ -167,6 +207,11 @@ impl CompiledRounds {
         let seconds = (per_operator(&factors, OUTER)? - start - parallel).max(0.0);
         self.factors.push(seconds * threads as f64 / (SIDE * FACTOR_NON_ZEROS) as f64);
         self.long_rows.push((by_rows(&long_rows_script())? - start - parallel).max(0.0));
+        let written = [("D = X * 2", DOUBLE, &mut self.doubled), ("D = exp(X)", EXPONENTIAL, &mut self.written)];
+        for (operator, name, seconds) in written {
+            let statistics = run(&options(Mode::Base), &written_script(operator))?;
+            seconds.push((per_operator(&statistics, name)? - start - parallel).max(0.0));
+        }
         self.compile.extend([&tiny, &chain].map(per_compilation));
         Ok(())
     }
@@ -178,6 +223,7 @@ impl CompiledRounds {
             start_basic: Sample::of(self.basic.clone()),
             start_scalar: Sample::of(self.scalar.clone()),
             start_fused: Sample::of(self.fused.clone()),
+            start_fused_rows: Sample::of(self.fused_rows.clone()),
             start_parallel: Sample::of(self.parallel.clone()),
             short_row: Sample::of(self.short_rows.clone()),
             cell_row: Sample::of(self.cell_rows.clone()),
@@ -185,6 +231,8 @@ impl CompiledRounds {
             two_visits: Sample::of(self.two_visits.clone()),
             factors: Sample::of(self.factors.clone()),
             long_rows: Sample::of(self.long_rows.clone()),
+            doubled: Sample::of(self.doubled.clone()),
+            written: Sample::of(self.written.clone()),
             compile: Sample::of(self.compile.clone()),
         }
     }
@@ -222,14 +270,14 @@ fn tiny_script() -> String {
     format!("X = rand(rows=4, cols=4, seed=1)\nfor (i in 1:{REPEATS}) {{\n  {}\n}}\n", TINY_FUSED[0])
 }
 
-/// Operators on a tiny matrix as scripts have them: a few after one that runs over some megabytes. What starting takes is
+/// Operators on a tiny matrix as scripts have them: a few after one, never fused, that runs over some megabytes. What starting takes is
 /// not in the caches then, which is several times as long as running the same operator again and again. Each is in a block
 /// of its own, so that none is fused with the others.
 fn after_others(operators: &[&str]) -> String {
     let blocks: String = operators.iter().map(|operator| format!("  if (i > 0) {{\n    {operator}\n  }}\n")).collect();
     format!(
         "X = rand(rows=4, cols=4, seed=1)\nZ = rand(rows=2000, cols=500, seed=2)\n\
-         for (i in 1:{REPEATS}) {{\n  if (i > 0) {{\n    other = sum(rowMaxs(abs(Z - i)))\n  }}\n{blocks}}}\n"
+         for (i in 1:{REPEATS}) {{\n  if (i > 0) {{\n    other = cumsum(Z)\n  }}\n{blocks}}}\n"
     )
 }
 
@@ -282,6 +330,11 @@ fn long_rows_script() -> String {
         "X = rand(rows={LONG_ROWS}, cols={LONG}, seed=1)\nV = rand(rows={LONG}, cols={COLUMNS}, seed=2)\n\
          for (i in 1:{FEW}) {{\n  V = t(X) %*% (X %*% V) / {LONG_ROWS}\n}}\n"
     )
+}
+
+/// Writes a matrix of long rows.
+fn written_script(operator: &str) -> String {
+    format!("X = rand(rows={WRITTEN_ROWS}, cols={LONG}, seed=1)\nfor (i in 1:{FEW}) {{\n  {operator}\n}}\n")
 }
 
 fn chain_script(x: &str, rows: usize, cols: usize) -> String {

@@ -12,7 +12,7 @@ use std::path::Path;
 use thiserror::Error;
 
 /// The version of the format.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// The machine that was calibrated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -131,11 +131,11 @@ mod tests {
     #[test]
     fn what_is_no_calibration_is_refused() {
         let file = MachineFile::new(Machine::default());
-        for broken in ["", "{", "[]", "{}", "null", r#"{"version": "one"}"#, r#"{"version": 5}"#] {
+        for broken in ["", "{", "[]", "{}", "null", r#"{"version": "one"}"#, r#"{"version": 6}"#] {
             assert!(matches!(MachineFile::parse(broken), Err(MachineFileError::Format(_))), "{broken}");
         }
-        let other = text(&file).replacen("\"version\":5", "\"version\":4", 1);
-        assert!(matches!(MachineFile::parse(&other), Err(MachineFileError::Version { found: 4 })));
+        let other = text(&file).replacen("\"version\":6", "\"version\":5", 1);
+        assert!(matches!(MachineFile::parse(&other), Err(MachineFileError::Version { found: 5 })));
         let unknown = text(&file).replacen("\"memory_budget\"", "\"colour\":1,\"memory_budget\"", 1);
         assert!(matches!(MachineFile::parse(&unknown), Err(MachineFileError::Format(_))));
         let missing = std::path::Path::new("/nowhere/machine.json");

@@ -28,7 +28,10 @@ const RANDOM_ROWS: usize = 128;
 /// Rows of the sparse matrix.
 const SPARSE_ROWS: usize = 16_384;
 /// Every so many-th cell of a sparse matrix is not zero.
-const SPARSE_STEP: usize = 97;
+pub(super) const SPARSE_STEP: usize = 97;
+/// The same of one with many in a row, and its rows.
+pub(super) const DENSER_STEP: usize = 7;
+const DENSER_ROWS: usize = 2048;
 /// Rows of the matrix that is filled in fresh memory, which is large enough to be mapped.
 const FRESH_ROWS: usize = 5120;
 /// Bytes of the smallest pages.
@@ -50,6 +53,7 @@ pub(super) struct Kernels {
     /// A dense matrix beyond the caches, a sparse one of its size, and a vector of as many rows as they have columns.
     dense: MatrixBlock,
     sparse: MatrixBlock,
+    denser: MatrixBlock,
     vector: MatrixBlock,
 }
 
@@ -77,7 +81,8 @@ impl Kernels {
             source: values(ROW),
             factors: [dense(PRODUCT, PRODUCT), dense(PRODUCT, PRODUCT)],
             dense: dense(SPARSE_ROWS, ROW),
-            sparse: sparse(SPARSE_ROWS, ROW),
+            sparse: sparse(SPARSE_ROWS, ROW, SPARSE_STEP),
+            denser: sparse(DENSER_ROWS, ROW, DENSER_STEP),
             vector: dense(ROW, 1),
         })
     }
@@ -93,7 +98,7 @@ impl Kernels {
         }
         probes.extend([self.functions(), self.quotients(), self.random(), self.transposition()]);
         probes.extend([self.products(), self.matrix_products()]);
-        probes.extend([self.visit(), self.store(), self.gather(), self.fresh_page()]);
+        probes.extend([self.visit(), self.store(), self.store_of_many(), self.gather(), self.fresh_page()]);
         probes
     }
 
@@ -221,34 +226,32 @@ impl Kernels {
 
     /// A sparse matrix times a vector that stays in cache.
     fn visit(&self) -> Probe<'_> {
-        self.by_non_zero("visit of a non-zero", move || {
+        by_non_zero("visit of a non-zero", &self.sparse, move || {
             black_box(operators::matmul(&self.context(&self.recycled), &self.sparse, &self.vector).ok());
         })
     }
 
     /// A sparse matrix times a number, which is a new sparse matrix.
     fn store(&self) -> Probe<'_> {
-        self.by_non_zero("store of a non-zero", move || {
-            let sparse = Operand::Matrix(&self.sparse);
-            black_box(
-                operators::binary(&self.context(&self.recycled), BinaryOp::Mult, sparse, Operand::Scalar(2.0)).ok(),
-            );
-        })
+        by_non_zero("store of a non-zero", &self.sparse, move || self.scale(&self.sparse))
+    }
+
+    /// The same of a matrix with many in a row.
+    fn store_of_many(&self) -> Probe<'_> {
+        by_non_zero("store of one of many", &self.denser, move || self.scale(&self.denser))
+    }
+
+    fn scale(&self, sparse: &MatrixBlock) {
+        let sparse = Operand::Matrix(sparse);
+        black_box(operators::binary(&self.context(&self.recycled), BinaryOp::Mult, sparse, Operand::Scalar(2.0)).ok());
     }
 
     /// A sparse matrix times a dense one, cell by cell, beyond the caches.
     fn gather(&self) -> Probe<'_> {
-        self.by_non_zero("store with a dense cell", move || {
+        by_non_zero("store with a dense cell", &self.sparse, move || {
             let [sparse, dense] = [&self.sparse, &self.dense].map(Operand::Matrix);
             black_box(operators::binary(&self.context(&self.recycled), BinaryOp::Mult, sparse, dense).ok());
         })
-    }
-
-    /// Nanoseconds for each non-zero.
-    fn by_non_zero<'a>(&self, name: &str, run: impl FnMut() + 'a) -> Probe<'a> {
-        let non_zeros = self.sparse.nnz() as f64;
-        let result = Box::new(move |seconds: f64| seconds / non_zeros * 1e9);
-        Probe { name: name.to_owned(), unit: "ns", result, run: Box::new(run) }
     }
 
     /// Filling a large matrix in memory of its own, by pages of 4096 bytes, however large those of its memory are.
@@ -262,18 +265,30 @@ impl Kernels {
     }
 }
 
+/// Nanoseconds for each non-zero of a matrix.
+fn by_non_zero<'a>(name: &str, sparse: &MatrixBlock, run: impl FnMut() + 'a) -> Probe<'a> {
+    let non_zeros = sparse.nnz() as f64;
+    let result = Box::new(move |seconds: f64| seconds / non_zeros * 1e9);
+    Probe { name: name.to_owned(), unit: "ns", result, run: Box::new(run) }
+}
+
+/// Rows for each non-zero of a sparse matrix.
+pub(super) fn row_share(step: usize) -> f64 {
+    step as f64 / ROW as f64
+}
+
 /// Passes over so many rows, so that a run is long enough for threads to meet.
 fn passes(rows: usize) -> usize {
     (4096 / rows).max(1)
 }
 
-/// A matrix with a non-zero in every so many-th cell.
-fn sparse(rows: usize, cols: usize) -> MatrixBlock {
+/// A matrix with a non-zero in every `step`-th cell.
+fn sparse(rows: usize, cols: usize, step: usize) -> MatrixBlock {
     let mut result = CsrRows::default();
     for row in 0..rows {
         let before = result.columns.len();
-        let first = (SPARSE_STEP - row * cols % SPARSE_STEP) % SPARSE_STEP;
-        for column in (first..cols).step_by(SPARSE_STEP) {
+        let first = (step - row * cols % step) % step;
+        for column in (first..cols).step_by(step) {
             result.columns.push(column as u32);
             result.values.push(0.5);
         }

@@ -162,11 +162,14 @@ impl Results {
         add("start of a basic operator", "us", compiled.start_basic.scaled(1e6));
         add("start of a basic operator with one value", "us", compiled.start_scalar.scaled(1e6));
         add("start of a fused operator", "us", compiled.start_fused.scaled(1e6));
+        add("start of a fused operator over rows", "us", compiled.start_fused_rows.scaled(1e6));
         add("start of threads", "us", compiled.start_parallel.scaled(1e6));
         add("two products with rows of one non-zero", "ns", compiled.sparse_row.scaled(1e9));
         add("two products with a non-zero of many", "ns", compiled.two_visits.scaled(1e9));
         add("a product of factors for a non-zero", "ns", compiled.factors.scaled(1e9));
         add("two products with long rows", "us", compiled.long_rows.scaled(1e6));
+        add("doubled values, written", "us", compiled.doubled.scaled(1e6));
+        add("exponentials, written", "us", compiled.written.scaled(1e6));
         add("compilation of a fused operator", "ms", compiled.compile.scaled(1e3));
     }
 
@@ -193,6 +196,8 @@ impl Results {
         };
         let mut levels: [Bandwidth; 4] =
             std::array::from_fn(|level| Bandwidth { read: rate("read", level), write: rate("write", level) });
+        // Operators find the memory of their outputs on other pages than the streams are on.
+        levels[2].write = levels[2].write.max(compiled.doubled_write(levels[2].read));
         for level in (0..3).rev() {
             levels[level].read = levels[level].read.max(levels[level + 1].read);
             levels[level].write = levels[level].write.max(levels[level + 1].write);
@@ -206,6 +211,7 @@ impl Results {
         let moved = 1.0 / per_thread("transposed cells") - 8.0 * threads as f64 / levels[2].write;
         let run = compiled.run_seconds(per_thread("products of rows"));
         let non_zero = seconds("visit of a non-zero");
+        let [store, store_row] = stores(shared_seconds("store of a non-zero"), shared_seconds("store of one of many"));
         let row = compiled.sparse_row_seconds(run, non_zero);
         Machine {
             caches: std::array::from_fn(|level| Cache {
@@ -225,18 +231,21 @@ impl Results {
             },
             lanes: Isa::detect().lanes(),
             overlap: compiled.overlap(levels[2].read, threads as f64 * per_thread("products of rows")),
+            hidden_write: compiled.hidden_write(levels[2], threads as f64 * per_thread("functions")),
             sparse: SparseAccess {
                 non_zero,
                 line: compiled.line_seconds(non_zero, row, run, per_thread("products of rows")),
                 again: compiled.again_seconds(non_zero),
                 gather: (shared_seconds("store with a dense cell") - shared_seconds("store of a non-zero")).max(0.0),
                 row,
-                store: (shared_seconds("store of a non-zero") - non_zero).max(0.0),
+                store: (store - non_zero).max(0.0),
+                store_row,
             },
             start: StartCosts {
                 basic: compiled.start_basic.seconds(),
                 scalar: compiled.start_scalar.seconds(),
                 fused: compiled.start_fused.seconds(),
+                fused_rows: compiled.start_fused_rows.seconds(),
                 parallel: compiled.start_parallel.seconds(),
                 run,
                 row: compiled.cell_row_seconds(),
@@ -251,6 +260,13 @@ impl Results {
             cluster: None,
         }
     }
+}
+
+/// Seconds to store a non-zero, and to begin a row, given those for a non-zero of rows of few and of rows of many.
+fn stores(few: f64, many: f64) -> [f64; 2] {
+    let [rows_of_few, rows_of_many] = [kernels::SPARSE_STEP, kernels::DENSER_STEP].map(kernels::row_share);
+    let row = ((few - many) / (rows_of_few - rows_of_many)).max(0.0);
+    [(many - row * rows_of_many).max(0.0), row]
 }
 
 impl Calibration {

@@ -55,6 +55,7 @@ impl CostModel {
             read: vector.inputs.iter().map(read).sum(),
             compute: vector.work.seconds(&self.machine, self.machine.threads as f64) / cluster.workers as f64,
             exposed: 0.0,
+            hidden: 0.0,
             once: 0.0,
         }
     }

@@ -10,7 +10,8 @@
 //! * Sparse matrices count with their stored bytes, a visit of each row and non-zero, and the dense cells fetched for
 //!   these; new ones with a store of each non-zero.
 //! * Row operators over long rows read a row in their first pass over it, and compute on in others: how much of either
-//!   the other hides is a fact of the machine.
+//!   the other hides is a fact of the machine. So is how much of writing computation hides where it takes longer than
+//!   reading.
 //! * Outer operators over dense cells multiply factors in tiles, at the rate of matrix products.
 //! * Sparse-safe Cell operators are scaled like Outer ones: the main input and the factors are read whole, while
 //!   computation and other inputs of its size scale with the main input's sparsity.
@@ -18,6 +19,7 @@
 
 mod constraints;
 mod prediction;
+mod product;
 mod sparsity;
 #[cfg(test)]
 mod tests;
@@ -39,7 +41,7 @@ pub use vector::{CostVector, InputRead, cost_vector};
 pub(crate) use vector::{multi_aggregate_vector, output_bytes, reads_values_alone, stored_non_zeros};
 pub use work::{Operation, Work};
 
-/// Up to this many cells an operator is the work of one thread.
+/// Up to this many cells an operator is the work of one thread; most basic ones up to twice as many.
 pub const BLOCK_CELLS: usize = 32_768;
 
 /// A basic operator (without template, one member) or fused operator, as a plan has it.
@@ -88,20 +90,23 @@ pub struct CostTerms {
     pub compute: f64,
     /// The part of the shorter of the two that the other does not hide.
     pub exposed: f64,
+    /// The part of the write that computing hides.
+    pub hidden: f64,
     /// The share of what is paid once.
     pub once: f64,
 }
 
 impl CostTerms {
     /// An operator on scalars, which takes no time to speak of.
-    pub const FREE: CostTerms = CostTerms { start: 0.0, write: 0.0, read: 0.0, compute: 0.0, exposed: 0.0, once: 0.0 };
+    pub const FREE: CostTerms =
+        CostTerms { start: 0.0, write: 0.0, read: 0.0, compute: 0.0, exposed: 0.0, hidden: 0.0, once: 0.0 };
 
     /// An operator that a constraint forbids.
     pub const FORBIDDEN: CostTerms = CostTerms { start: f64::INFINITY, ..CostTerms::FREE };
 
-    /// All of it: reads and computation overlap, but for what is exposed.
+    /// All of it: reads and computation overlap, but for what is exposed, and computation hides a part of the write.
     pub fn seconds(&self) -> f64 {
-        self.start + self.write + self.read.max(self.compute) + self.exposed + self.once
+        self.start + self.write - self.hidden + self.read.max(self.compute) + self.exposed + self.once
     }
 }
 
@@ -144,36 +149,39 @@ impl CostModel {
     ) -> CostTerms {
         let terms = match self.execution(context, template, vector) {
             None => return CostTerms::FORBIDDEN,
-            Some(ExecutionType::Local) => self.local_terms(template.is_some(), vector),
+            Some(ExecutionType::Local) => self.local_terms(template, vector),
             Some(ExecutionType::Distributed) => self.distributed_terms(vector),
         };
         let executions = self.executions.unwrap_or(f64::INFINITY);
         CostTerms { once: self.machine.first_time(template.is_some(), vector.output) / executions, ..terms }
     }
 
-    fn local_terms(&self, is_fused: bool, vector: &CostVector) -> CostTerms {
+    fn local_terms(&self, template: Option<TemplateType>, vector: &CostVector) -> CostTerms {
         let machine = &self.machine;
         let is_scalar = vector.inputs.is_empty() && vector.output <= vector::SCALAR_BYTES;
         if is_scalar {
             return CostTerms::FREE;
         }
-        let is_shared = vector.cells > BLOCK_CELLS as f64 && machine.threads > 1;
+        let is_shared = vector.cells > vector.block_cells && machine.threads > 1;
         let threads = if is_shared { machine.threads as f64 } else { 1.0 };
-        let gather = machine.sparse.gather / threads;
         let read = |input: &InputRead| {
             let whole = machine.read_part_time(input.bytes, input.bytes);
-            machine.read_part_time(input.touched, input.bytes).max(input.gathers * gather).min(whole)
+            let gathers = input.gathers * machine.gather_time(input.bytes) / threads;
+            machine.read_part_time(input.touched, input.bytes).max(gathers).min(whole)
         };
-        let own_start = match is_fused {
-            true => machine.start.fused,
-            false if vector.output <= vector::SCALAR_BYTES => machine.start.scalar,
-            false => machine.start.basic,
+        let own_start = match template {
+            Some(TemplateType::Row) => machine.start.fused_rows,
+            Some(_) => machine.start.fused,
+            None if vector.output <= vector::SCALAR_BYTES => machine.start.scalar,
+            None => machine.start.basic,
         };
         let start = own_start + if is_shared { machine.start.parallel } else { 0.0 };
         let read: f64 = vector.inputs.iter().map(read).sum();
         let compute = vector.work.seconds(machine, threads);
-        let exposed = if vector.has_long_rows { (1.0 - machine.overlap) * read.min(compute) } else { 0.0 };
-        CostTerms { start, write: machine.local_write_time(vector.output), read, compute, exposed, once: 0.0 }
+        let write = machine.local_write_time(vector.output);
+        let exposed = if vector.computes_apart { (1.0 - machine.overlap) * read.min(compute) } else { 0.0 };
+        let hidden = machine.hidden_write * write.min((compute - read).max(0.0));
+        CostTerms { start, write, read, compute, exposed, hidden, once: 0.0 }
     }
 
     /// The fewest seconds that any plan computes on an operator, given the smallest sparsity by size.

@@ -1,12 +1,13 @@
 //! The paper's cost vector: the output, the computation and the distinct inputs of one operator, counted from sizes.
 
+use super::product::{lines_of_wide_rows, product_blocks, reads_columns_apart, rows_met};
 use super::sparsity::{bytes_of, cells, driver_sparsity, iteration_space, sparse_driver, sparsity};
 use super::work::{Work, basic_class, cell_flops, cell_runs, flops, fused_class, goes_by_rows, runs};
 use super::{BLOCK_CELLS, Operator};
 use crate::machine::{LINE_BYTES, OperationClass};
 use crate::template::{Context, untransposed};
 use fuseline_ir::SizeInfo;
-use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::hop::{Hop, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::Direction;
 use smallvec::SmallVec;
@@ -29,11 +30,17 @@ const PART_ROWS: f64 = 6.0;
 /// While a processor computes on a row, the instructions that it looks ahead to do not reach beyond one of so many values.
 const LONG_ROW: u64 = 64;
 
-/// Blocks of a product of matrices have so many rows at least, however few columns.
-const PRODUCT_ROWS: f64 = 128.0;
+/// Cells of a block of most basic operators.
+const BASIC_BLOCK_CELLS: f64 = 65_536.0;
 
-/// Inner dimensions from which on threads share a product of few cells by parts of these.
-const LONG_INNER: u64 = 4096;
+/// The share of the beginning of a row, which is that of two products with it, for what takes one value of it.
+const BY_VALUE: f64 = 0.5;
+
+/// Rows of so many values are packed where a Row operator repeats a value for each of them.
+const PACKED_VALUES: f64 = 8.0;
+
+/// Rank up to which blocks of an Outer operator over non-zeros have as many of these as others have cells.
+const BLOCK_RANK: f64 = 8.0;
 
 /// Bytes of a scalar.
 pub(super) const SCALAR_BYTES: f64 = 8.0;
@@ -53,14 +60,22 @@ pub struct CostVector {
     pub driver: Option<HopId>,
     /// The cells that decide whether threads share the work.
     pub cells: f64,
-    /// Whether the operator passes over dense rows so long that the processor does not look ahead to the next one.
-    pub has_long_rows: bool,
+    /// Up to so many of them are the work of one thread.
+    pub block_cells: f64,
+    /// Whether reading and computing hide each other in part alone: the operator passes over dense rows so long that the
+    /// processor does not look ahead to the next one.
+    pub computes_apart: bool,
 }
 
 impl CostVector {
     /// Bytes read of all inputs.
     pub fn input(&self) -> f64 {
         self.inputs.iter().map(|read| read.touched).sum()
+    }
+
+    /// Counts the non-zeros that a basic operator stores.
+    fn count_stored(&mut self, context: &Context<'_>, root: HopId) {
+        self.work.count_stored(stored_non_zeros(context, root), stored_rows(context, root));
     }
 
     /// Counts the rows of a Cell operator or multi-aggregate over the cells of `space`. What skips the zeros of a driver
@@ -72,8 +87,17 @@ impl CostVector {
         let (rows, values) = space.known_dims().unwrap_or_default();
         self.work.runs = 0.0;
         self.work.rows = rows as f64;
-        self.work.row_values = values as f64;
+        self.work.fill_by_row(values as f64);
     }
+}
+
+/// The values of a row of an element-wise operator's result, if it reads one value for each row.
+fn values_beside_one(context: &Context<'_>, id: HopId) -> Option<f64> {
+    let hop = context.hop(id);
+    let is_by_cell = matches!(hop.op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_));
+    let cols = hop.size.cols.filter(|&cols| is_by_cell && cols > 1)?;
+    let is_column = |&id: &HopId| context.hop(id).is_matrix() && context.hop(id).size.cols == Some(1);
+    hop.inputs.iter().any(is_column).then_some(cols as f64)
 }
 
 /// How one input is read.
@@ -111,12 +135,21 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
     let mut vector =
         over_cells(context, &operator.members, &operator.inputs, &space, (driver, scale), output, is_tiled);
     match operator.template {
-        None => vector.work.stored = stored_non_zeros(context, operator.root),
+        None => {
+            vector.count_stored(context, operator.root);
+            if scale == 1.0 {
+                vector.block_cells = BASIC_BLOCK_CELLS;
+                values_beside_one(context, operator.root)
+                    .into_iter()
+                    .for_each(|values| vector.work.fill_by_row(values));
+            }
+        }
         Some(TemplateType::Cell) => vector.count_rows(context, &operator.members, &operator.inputs, &space),
         Some(_) => {}
     }
     if is_outer && !is_tiled {
         vector.work.lines = vector.work.non_zeros * factor_lines(context, operator);
+        vector.cells *= factor_rank(context, operator) / BLOCK_RANK;
     }
     if is_outer && is_left_product(context, operator.root) {
         let rank = context.hop(operator.root).size.cols.unwrap_or(0) as f64;
@@ -136,6 +169,12 @@ fn factor_lines(context: &Context<'_>, operator: &Operator) -> f64 {
     let fetched: f64 = factors.map(|hop| lines(context.hop(hop.inputs[0]).size.cols)).sum();
     let added = is_left_product(context, operator.root).then(|| lines(context.hop(operator.root).size.cols));
     fetched + added.unwrap_or(0.0)
+}
+
+/// The columns of the factors of an Outer operator.
+fn factor_rank(context: &Context<'_>, operator: &Operator) -> f64 {
+    let products = operator.members.iter().map(|&id| context.hop(id)).filter(|hop| hop.op == HopOp::MatMul);
+    products.filter_map(|hop| context.hop(hop.inputs[0]).size.cols).min().unwrap_or(0) as f64
 }
 
 /// Whether the operator is `t(W) %*% U`.
@@ -175,65 +214,98 @@ pub(crate) fn multi_aggregate_vector(
 fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> CostVector {
     let is_fused = operator.template.is_some();
     let mut work = Work::default();
+    // What belongs to one row keeps the loops over its cells from running on into the next one.
+    let by_row = operator.members.iter().find_map(|&id| values_beside_one(context, id));
+    let by_row = by_row.filter(|&values| values > PACKED_VALUES);
     for &id in &operator.members {
         // A transpose inside of an operator is read through.
         if operator.members.len() > 1 && matches!(context.hop(id).op, HopOp::Reorg(_)) {
             continue;
         }
         let class = if is_fused { fused_class(context, id) } else { basic_class(context, id) };
-        work.add(class, flops(context, id));
+        match by_row {
+            Some(values) if is_fused && is_element_wise(context, id, values) => {
+                work.add_by_row(class, flops(context, id), values);
+            }
+            _ => work.add(class, flops(context, id)),
+        }
         if class != OperationClass::MatrixProduct {
             work.runs += runs(context, id, is_fused);
         }
     }
     let inputs = matrices(context, &operator.inputs, |_| 1.0);
     let root = context.hop(operator.root);
+    // A product reads through a transpose.
+    let rows =
+        |id: HopId| stored_rows(context, if is_fused { id } else { untransposed(context.dag, id).unwrap_or(id) });
     if is_fused || !reads_values_alone(&root.op) {
         work.non_zeros = non_zeros(context, &inputs);
-        // A product with a vector starts a run for each row, and does no more.
-        let is_by_vector = !is_fused && root.op == HopOp::MatMul && root.size.cols == Some(1);
-        for read in inputs.iter().filter(|read| !is_by_vector && stored_rows(context, read.id) > 0.0) {
-            let again = passes(context, &operator.members, read.id) - 1.0;
-            work.sparse_rows += stored_rows(context, read.id);
-            work.non_zeros_again += again * stored_non_zeros(context, read.id);
+        for read in &inputs {
+            let (products, walks) = walks(context, &operator.members, read.id);
+            let non_zeros = stored_non_zeros(context, read.id);
+            // A product with several columns takes as long in a row that is in the nearest cache.
+            let whole = (products - 1.0).max(0.0);
+            work.non_zeros += whole * non_zeros;
+            work.non_zeros_again += (walks - 1.0 - whole).max(0.0) * non_zeros;
         }
+    }
+    let begun = match root.op {
+        // What gives one value for a row does nothing else with it.
+        HopOp::MatMul if !is_fused && root.size.cols == Some(1) => BY_VALUE,
+        HopOp::AggUnary(_, Direction::Row) if !is_fused => BY_VALUE,
+        HopOp::AggUnary(_, Direction::Full) if !is_fused => 0.0,
+        _ => 1.0,
+    };
+    work.sparse_rows = begun * inputs.iter().map(|read| rows(read.id)).sum::<f64>();
+    if let (false, HopOp::MatMul) = (is_fused, &root.op) {
+        let (begun, visited) = rows_met(context, root.inputs[0], root.inputs[1]);
+        work.sparse_rows += begun;
+        work.non_zeros += visited;
+        work.lines += stored_non_zeros(context, root.inputs[0]) * lines_of_wide_rows(context, root.inputs[1]);
     }
     let cells = if is_fused {
         inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES
     } else {
-        work.stored = stored_non_zeros(context, operator.root);
+        work.count_stored(stored_non_zeros(context, operator.root), stored_rows(context, operator.root));
         match basic_class(context, operator.root) {
             OperationClass::MatrixProduct => product_blocks(context, operator.root) * BLOCK_CELLS as f64,
             _ if root.op == HopOp::Index => output / SCALAR_BYTES,
             _ => inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES,
         }
     };
-    let has_long_rows = is_fused && inputs.iter().any(|read| is_dense_with_long_rows(context, read.id));
-    CostVector { output, work, inputs, sparsity: 1.0, driver: None, cells, has_long_rows }
+    let is_sparse = inputs.iter().any(|read| rows(read.id) > 0.0);
+    let is_product = basic_class(context, operator.root) == OperationClass::MatrixProduct;
+    let block_cells = if is_fused || is_sparse || is_product { BLOCK_CELLS as f64 } else { BASIC_BLOCK_CELLS };
+    let computes_apart = match is_fused {
+        true => inputs.iter().any(|read| is_dense_with_long_rows(context, read.id)),
+        false => reads_columns_apart(context, operator.root),
+    };
+    CostVector { output, work, inputs, sparsity: 1.0, driver: None, cells, block_cells, computes_apart }
 }
 
-/// How often an operator over rows walks through the non-zeros of an input: for each product with it and each aggregation
-/// of it.
-fn passes(context: &Context<'_>, members: &[HopId], input: HopId) -> f64 {
-    let walks = |id: &&HopId| {
-        let hop = context.hop(**id);
+/// Whether an operator computes rows of so many values cell by cell.
+fn is_element_wise(context: &Context<'_>, id: HopId, values: f64) -> bool {
+    let hop = context.hop(id);
+    matches!(hop.op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_))
+        && hop.size.cols.is_some_and(|cols| cols as f64 == values)
+}
+
+/// How often an operator over rows walks through the non-zeros of an input for a product with several columns, and for
+/// any product with it or aggregation of it.
+fn walks(context: &Context<'_>, members: &[HopId], input: HopId) -> (f64, f64) {
+    let walks = |hop: &&Hop| {
         let is_read = || hop.inputs.iter().any(|&read| untransposed(context.dag, read).unwrap_or(read) == input);
         matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..)) && is_read()
     };
-    members.iter().filter(walks).count().max(1) as f64
+    let is_wide = |hop: &&Hop| hop.op == HopOp::MatMul && hop.size.cols.is_some_and(|cols| cols > 1);
+    let walking = || members.iter().map(|&id| context.hop(id)).filter(walks);
+    (walking().filter(is_wide).count() as f64, walking().count() as f64)
 }
 
 /// Whether a matrix is dense, and its rows are long.
-fn is_dense_with_long_rows(context: &Context<'_>, id: HopId) -> bool {
+pub(super) fn is_dense_with_long_rows(context: &Context<'_>, id: HopId) -> bool {
     let size = &context.hop(id).size;
     size.cols.is_some_and(|cols| cols > LONG_ROW) && size.rows != Some(1) && stored_rows(context, id) == 0.0
-}
-
-/// The blocks of a product of matrices: of rows, or of a long inner dimension.
-fn product_blocks(context: &Context<'_>, id: HopId) -> f64 {
-    let hop = context.hop(id);
-    let inner = context.hop(hop.inputs[0]).size.cols.unwrap_or(0);
-    if inner >= LONG_INNER { f64::INFINITY } else { hop.size.rows.unwrap_or(0) as f64 / PRODUCT_ROWS }
 }
 
 /// Whether a basic operator runs over the stored values of a sparse matrix wherever these belong.
@@ -267,7 +339,9 @@ fn over_cells(
     }
     work.non_zeros = non_zeros(context, &inputs);
     work.sparse_rows = inputs.iter().map(|read| stored_rows(context, read.id)).sum();
-    CostVector { output, work, inputs, sparsity: scale, driver, cells: cells(space) * scale, has_long_rows: false }
+    let block_cells = BLOCK_CELLS as f64;
+    let cells = cells(space) * scale;
+    CostVector { output, work, inputs, sparsity: scale, driver, cells, block_cells, computes_apart: false }
 }
 
 /// The matrices among some inputs, each of which is read to a share.
@@ -286,7 +360,7 @@ fn non_zeros(context: &Context<'_>, inputs: &[InputRead]) -> f64 {
 }
 
 /// The rows of a matrix in a sparse format; zero for a dense one.
-fn stored_rows(context: &Context<'_>, id: HopId) -> f64 {
+pub(super) fn stored_rows(context: &Context<'_>, id: HopId) -> f64 {
     context.storage(id).rows
 }
 

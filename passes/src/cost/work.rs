@@ -9,29 +9,32 @@ use fuseline_ir::hop::{DataGenOp, HopDag, HopId, HopOp, NaryOp, ReorgOp};
 use fuseline_ir::ops::{BinaryOp, Direction, FloatOp, Lowering, Step};
 
 /// Up to this many columns (or rows) a product with a matrix runs row after row.
-const FEW_COLUMNS: u64 = 8;
+pub(super) const FEW_COLUMNS: u64 = 8;
 
 /// What an operator computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
     /// Floating-point operations, by the position of their class in [`OperationClass::ALL`].
     by_class: [f64; OperationClass::ALL.len()],
+    /// Those among them that fill registers with the values of one row alone, and how many values that are.
+    by_row: [f64; OperationClass::ALL.len()],
+    row_values: f64,
     /// Runs of values that products and aggregations start: one per row, or per cell of an outer product.
     pub runs: f64,
     /// Rows that an operator over cells goes through one by one; none where it takes the cells as one long row.
     pub rows: f64,
-    /// The values of each of these rows.
-    pub row_values: f64,
     /// Non-zeros visited.
     pub non_zeros: f64,
     /// Visits of these by further products with the same row, or aggregations of it.
     pub non_zeros_again: f64,
-    /// Cache lines of factors' rows that are fetched for non-zeros.
+    /// Cache lines of rows of factors, or of the right side of a product, that are fetched for non-zeros.
     pub lines: f64,
     /// Rows of sparse matrices that are begun.
     pub sparse_rows: f64,
     /// Non-zeros stored with a pattern of their own.
     pub stored: f64,
+    /// Rows that these are stored in.
+    pub stored_rows: f64,
 }
 
 impl Work {
@@ -50,16 +53,43 @@ impl Work {
         self.by_class[class as usize] += flops;
     }
 
+    /// Counts the non-zeros of a new pattern, and the rows that hold any.
+    pub(super) fn count_stored(&mut self, non_zeros: f64, rows: f64) {
+        self.stored = non_zeros;
+        self.stored_rows = rows.min(non_zeros);
+    }
+
+    /// Adds those of a class that fill registers with the values of one row alone, of so many.
+    pub(super) fn add_by_row(&mut self, class: OperationClass, flops: f64, row_values: f64) {
+        self.add(class, flops);
+        self.by_row[class as usize] += flops;
+        self.row_values = row_values;
+    }
+
+    /// Makes all operations so far ones that fill registers with the values of one row alone, of so many.
+    pub(super) fn fill_by_row(&mut self, row_values: f64) {
+        self.by_row = self.by_class;
+        self.row_values = row_values;
+    }
+
+    /// The values of one row that fill registers alone; zero where no operations go by rows.
+    pub fn row_values(&self) -> f64 {
+        self.row_values
+    }
+
     /// Seconds of this many threads of a machine.
     pub fn seconds(&self, machine: &Machine, threads: f64) -> f64 {
-        let flops = OperationClass::ALL.into_iter().map(|class| self.flops_of(class) / machine.compute.of(class));
-        let filled =
-            if self.rows > 0.0 { self.row_values / round_up(self.row_values, machine.lanes as f64) } else { 1.0 };
+        let unfilled = round_up(self.row_values, machine.lanes as f64) / self.row_values.max(1.0) - 1.0;
+        let flops = OperationClass::ALL.into_iter().map(|class| {
+            let by_row = self.by_row[class as usize] * unfilled.max(0.0);
+            (self.flops_of(class) + by_row) / machine.compute.of(class)
+        });
         let sparse = &machine.sparse;
         let visits = self.non_zeros * sparse.non_zero + self.non_zeros_again * sparse.again;
-        let visits = visits + self.lines * sparse.line + self.sparse_rows * sparse.row + self.stored * sparse.store;
+        let visits = visits + self.lines * sparse.line + self.sparse_rows * sparse.row;
+        let stores = self.stored * sparse.store + self.stored_rows * sparse.store_row;
         let starts = self.runs * machine.start.run + self.rows * machine.start.row;
-        (flops.sum::<f64>() / filled + visits + starts) / threads
+        (flops.sum::<f64>() + visits + stores + starts) / threads
     }
 }
 
@@ -164,6 +194,8 @@ fn flops_of(dag: &HopDag, id: HopId) -> f64 {
         HopOp::Nary(NaryOp::Min | NaryOp::Max | NaryOp::Plus) => hop.inputs.len() as f64 * output,
         HopOp::AggUnary(op, _) => op.flops() * input(),
         HopOp::MatMul => 2.0 * output * dag[hop.inputs[0]].size.cols.unwrap_or(0) as f64,
+        // A vector is copied.
+        HopOp::Reorg(ReorgOp::Transpose) if hop.size.rows == Some(1) || hop.size.cols == Some(1) => 0.0,
         HopOp::Nary(_) | HopOp::Cumulative(_) | HopOp::Reorg(_) | HopOp::DataGen(_) => output,
         // Copied row by row.
         HopOp::Index => hop.size.rows.unwrap_or(0) as f64,

@@ -116,12 +116,14 @@ pub struct SparseAccess {
     pub again: f64,
     /// Fetching a cache line of a factor's row for a non-zero, whose rows lie far apart.
     pub line: f64,
-    /// Fetching the cell of a dense matrix that belongs to a non-zero of another matrix.
+    /// Fetching the cell of a dense matrix in memory that belongs to a non-zero of another matrix.
     pub gather: f64,
     /// Beginning a row, however few non-zeros it has.
     pub row: f64,
-    /// Storing a non-zero of a new matrix whose pattern is not that of another one.
+    /// Storing a non-zero of a new matrix that a basic operator computes.
     pub store: f64,
+    /// Beginning a row of such a matrix.
+    pub store_row: f64,
 }
 
 /// Seconds to start an operator, however small.
@@ -131,8 +133,10 @@ pub struct StartCosts {
     pub basic: f64,
     /// A basic operator whose result is a single value, which needs no memory.
     pub scalar: f64,
-    /// A fused operator.
+    /// A fused operator over cells.
     pub fused: f64,
+    /// A fused operator over rows, which lays out what it needs for a row.
+    pub fused_rows: f64,
     /// Sharing the work of an operator among threads, where it is of several blocks: besides its start.
     pub parallel: f64,
     /// Within an operator, a run of values that a product or an aggregation takes in one by one: mostly a row. Adding up
@@ -177,6 +181,8 @@ pub struct Machine {
     /// The share of the shorter of reading and computing that Row operators over long rows hide behind the other, between 0
     /// and 1: they read a row in their first pass over it alone.
     pub overlap: f64,
+    /// The share of writing that computation hides where it takes longer than reading, between 0 and 1.
+    pub hidden_write: f64,
     /// Sparse formats.
     pub sparse: SparseAccess,
     /// What starting an operator takes.
@@ -202,8 +208,25 @@ impl Machine {
             compute: ComputeRates::uniform(flops),
             lanes: 1,
             overlap: 1.0,
-            sparse: SparseAccess { non_zero: 0.0, again: 0.0, line: 0.0, gather: 0.0, row: 0.0, store: 0.0 },
-            start: StartCosts { basic: 0.0, scalar: 0.0, fused: 0.0, parallel: 0.0, run: 0.0, row: 0.0 },
+            hidden_write: 0.0,
+            sparse: SparseAccess {
+                non_zero: 0.0,
+                again: 0.0,
+                line: 0.0,
+                gather: 0.0,
+                row: 0.0,
+                store: 0.0,
+                store_row: 0.0,
+            },
+            start: StartCosts {
+                basic: 0.0,
+                scalar: 0.0,
+                fused: 0.0,
+                fused_rows: 0.0,
+                parallel: 0.0,
+                run: 0.0,
+                row: 0.0,
+            },
             once: OneTimeCosts { compile: 0.0, fresh_page: 0.0 },
             threads: 1,
             memory_budget: None,
@@ -220,6 +243,11 @@ impl Machine {
     /// Seconds to read a part of a matrix, both in bytes, from the level that holds the matrix.
     pub fn read_part_time(&self, part: f64, matrix: f64) -> f64 {
         part / self.bandwidth(matrix).read
+    }
+
+    /// Seconds of one thread to fetch a cell of a dense matrix of this many bytes: the slower, the further away it is.
+    pub fn gather_time(&self, matrix: f64) -> f64 {
+        self.sparse.gather * self.memory.read / self.bandwidth(matrix).read
     }
 
     /// The fewest seconds in which a matrix of this many bytes is read, wherever the operator runs. Ascends.
@@ -251,7 +279,8 @@ impl Machine {
 
     /// The fewest seconds in which an operator starts, wherever it runs.
     pub fn start_time(&self) -> f64 {
-        let here = self.start.basic.min(self.start.scalar).min(self.start.fused);
+        let StartCosts { basic, scalar, fused, fused_rows, .. } = self.start;
+        let here = basic.min(scalar).min(fused).min(fused_rows);
         self.cluster.as_ref().map_or(here, |cluster| here.min(cluster.start))
     }
 
@@ -286,10 +315,10 @@ impl Machine {
         let is_rate = |rate: f64| rate.is_finite() && rate > 0.0;
         let is_cost = |cost: f64| cost.is_finite() && cost >= 0.0;
         let capacities = self.caches.map(|cache| cache.capacity);
-        let StartCosts { basic, scalar, fused, parallel, run, row } = self.start;
-        let starts = [basic, scalar, fused, parallel, run, row];
-        let SparseAccess { non_zero, again, line, gather, row: sparse_row, store } = self.sparse;
-        let sparse = [non_zero, again, line, gather, sparse_row, store];
+        let StartCosts { basic, scalar, fused, fused_rows, parallel, run, row } = self.start;
+        let starts = [basic, scalar, fused, fused_rows, parallel, run, row];
+        let SparseAccess { non_zero, again, line, gather, row: sparse_row, store, store_row } = self.sparse;
+        let sparse = [non_zero, again, line, gather, sparse_row, store, store_row];
         let once = [self.once.compile, self.once.fresh_page];
         rates.into_iter().chain(bandwidths.iter().flat_map(|level| [level.read, level.write])).all(is_rate)
             && bandwidths.windows(2).all(|pair| pair[0].read >= pair[1].read && pair[0].write >= pair[1].write)
@@ -297,7 +326,7 @@ impl Machine {
             && once.into_iter().chain(sparse).chain(starts).chain(capacities).all(is_cost)
             && self.threads > 0
             && self.lanes > 0
-            && (0.0..=1.0).contains(&self.overlap)
+            && [self.overlap, self.hidden_write].iter().all(|share| (0.0..=1.0).contains(share))
             && self.memory_budget.is_none_or(is_cost)
             && self.cluster.as_ref().is_none_or(Cluster::is_consistent)
     }
@@ -319,8 +348,25 @@ impl Default for Machine {
             compute: ComputeRates { random: 0.33e9, ..ComputeRates::uniform(4e9) },
             lanes: 1,
             overlap: 1.0,
-            sparse: SparseAccess { non_zero: 1e-9, again: 0.0, line: 0.0, gather: 2e-9, row: 0.0, store: 0.0 },
-            start: StartCosts { basic: 2e-6, scalar: 2e-6, fused: 2e-6, parallel: 0.0, run: 0.0, row: 0.0 },
+            hidden_write: 0.0,
+            sparse: SparseAccess {
+                non_zero: 1e-9,
+                again: 0.0,
+                line: 0.0,
+                gather: 2e-9,
+                row: 0.0,
+                store: 0.0,
+                store_row: 0.0,
+            },
+            start: StartCosts {
+                basic: 2e-6,
+                scalar: 2e-6,
+                fused: 2e-6,
+                fused_rows: 2e-6,
+                parallel: 0.0,
+                run: 0.0,
+                row: 0.0,
+            },
             once: OneTimeCosts { compile: 1e-3, fresh_page: 0.5e-6 },
             threads: 8,
             memory_budget: None,

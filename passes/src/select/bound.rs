@@ -9,6 +9,9 @@
 //!   its non-zeros are visited if it is sparse;
 //! - every group is computed once at least.
 //!
+//! Of a machine whose computation hides the share `h` of writes where it takes longer than reading, an operator spends
+//! `(1 - h) * (T_write + max(T_read, T_compute)) + h * max(T_write + T_read, T_compute)`, of which the same holds.
+//!
 //! Points that become true later only add to this: they separate more, and make more groups certain.
 //!
 //! The paper's bound has one term for the whole partition, in which the computation of one operator hides the reads of
@@ -27,8 +30,10 @@ use smallvec::SmallVec;
 /// Lower bounds of the plans of a partition.
 pub(crate) struct Bound<'a> {
     space: &'a SearchSpace<'a>,
-    /// Seconds by group: to start an operator there and to write its output.
+    /// Seconds by group: to start an operator there and to write its output, but for what computation may hide.
     write: Vec<f64>,
+    /// Seconds by group of writing that computation may hide.
+    hideable: Vec<f64>,
     /// Seconds by group, in whatever operator.
     compute: Vec<f64>,
     /// Seconds by group, in an operator that starts there.
@@ -59,6 +64,7 @@ struct Read {
 #[derive(Clone, Copy, Default)]
 struct Spent {
     write: f64,
+    hideable: f64,
     read: f64,
     compute: f64,
     /// The longer of read and computation of each operator that certainly starts.
@@ -66,8 +72,10 @@ struct Spent {
 }
 
 impl Spent {
-    fn seconds(&self) -> f64 {
-        self.write + self.read.max(self.compute).max(self.operators)
+    /// On a machine whose computation hides this share of writes.
+    fn seconds(&self, hidden: f64) -> f64 {
+        let longest = self.read.max(self.compute).max(self.operators);
+        self.write + (1.0 - hidden) * longest + (self.hideable + hidden * self.read).max(hidden * longest)
     }
 }
 
@@ -100,6 +108,10 @@ impl<'a> Bound<'a> {
         Bound {
             space,
             write: members.iter().map(|&id| least_seconds_to_write(space.model, context, id)).collect(),
+            hideable: members
+                .iter()
+                .map(|&id| machine.hidden_write * seconds_to_write(space.model, context, id))
+                .collect(),
             compute: members.iter().zip(&shares.containing).map(compute).collect(),
             compute_at_start: members.iter().zip(&shares.starting).map(compute).collect(),
             reads,
@@ -117,11 +129,12 @@ impl<'a> Bound<'a> {
             spent.compute += self.compute[group];
             if connections.certain.contains(group) {
                 spent.write += self.write[group];
+                spent.hideable += self.hideable[group];
             }
         }
         self.read_once(region, assignment, &connections, &mut spent);
         self.start_operators(region, assignment, &connections, &mut spent);
-        let seconds: f64 = spent.iter().map(Spent::seconds).sum();
+        let seconds: f64 = spent.iter().map(|spent| spent.seconds(self.space.model.machine.hidden_write)).sum();
         // A hair below, so that rounding never lifts it over the cost of a plan that attains it.
         seconds * (1.0 - ROUNDING)
     }
@@ -173,9 +186,13 @@ impl<'a> Bound<'a> {
     }
 }
 
-/// The fewest seconds to start an operator that materialises a value, and to write it.
+/// The fewest seconds to start an operator that materialises a value, and to write it, but for what computation may hide.
 pub(super) fn least_seconds_to_write(model: &CostModel, context: &Context<'_>, id: HopId) -> f64 {
-    model.machine.start_time() + model.machine.write_time(cost::output_bytes(context, id))
+    model.machine.start_time() + (1.0 - model.machine.hidden_write) * seconds_to_write(model, context, id)
+}
+
+fn seconds_to_write(model: &CostModel, context: &Context<'_>, id: HopId) -> f64 {
+    model.machine.write_time(cost::output_bytes(context, id))
 }
 
 /// The share of the cells of its operand that a product or an aggregate by itself visits.

@@ -73,7 +73,10 @@ fn the_longer_of_read_and_compute_counts() {
     let model = paper();
     // 8 MB: 0.25 ms to read, 0.5 ms to write; 1 MFLOP takes 0.1 ms, the 18 MFLOP of exp 1.8 ms.
     let terms = terms_of(&model, &d.dag, &[cheap], &[x]);
-    assert_eq!(terms, CostTerms { start: 0.0, write: 0.5e-3, read: 0.25e-3, compute: 0.1e-3, exposed: 0.0, once: 0.0 });
+    assert_eq!(
+        terms,
+        CostTerms { start: 0.0, write: 0.5e-3, read: 0.25e-3, compute: 0.1e-3, exposed: 0.0, ..CostTerms::FREE }
+    );
     assert_close(terms.seconds(), 0.75e-3);
     assert_close(terms_of(&model, &d.dag, &[dear], &[x]).seconds(), 0.5e-3 + 1.8e-3);
 }
@@ -313,7 +316,10 @@ fn threads_share_what_is_of_several_blocks() {
         let basic = terms_of(&model, &d.dag, &[product], &[x, y]).start;
         (terms_of(&model, &d.dag, &[product, sum], &[x, y]), basic)
     };
-    let ((one, basic), (several, basic_of_several)) = (terms(4096), terms(4097));
+    let ((one, basic), (several, _)) = (terms(4096), terms(4097));
+    // Blocks of basic operators hold twice as many cells.
+    let [(_, basic_of_one), (_, basic_of_several)] = [terms(8192), terms(8193)];
+    assert_close(basic_of_one, 3e-6);
     assert_close(one.start, 2e-6);
     assert_close(basic, 3e-6);
     assert_close(several.start, 10e-6);
@@ -349,6 +355,7 @@ fn basic_operators_on_sparse_matrices() {
     assert_eq!((work.non_zeros, work.flops()), (0.0, 1000.0));
     let vector = vector_of(&d.dag, None, &[product], &[x, y]);
     assert_eq!((vector.work.non_zeros, vector.work.stored, vector.work.flops()), (1000.0, 1000.0, 1000.0));
+    assert_eq!(vector.work.stored_rows, 1000.0);
     assert_close(vector.inputs[1].touched, 8e5 / 100.0);
 }
 

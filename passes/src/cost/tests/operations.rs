@@ -54,7 +54,7 @@ fn operators_over_cells_go_by_rows_where_rows_differ() {
     assert_eq!(flat.rows, 0.0);
     assert_close(flat.seconds(&machine, 1.0), 6000.0 / 10e9);
     for by_rows in [work(&[product, by_row], &[x, y]), work(&[scaled, weighted], &[x, w])] {
-        assert_eq!((by_rows.rows, by_rows.row_values, by_rows.runs), (1000.0, 3.0, 0.0));
+        assert_eq!((by_rows.rows, by_rows.row_values(), by_rows.runs), (1000.0, 3.0, 0.0));
         assert_close(by_rows.seconds(&machine, 1.0), 16_000.0 / 10e9 + 1e-6);
     }
     let limits = TemplateLimits::default();
@@ -129,6 +129,31 @@ fn a_second_product_visits_non_zeros_again() {
     assert_eq!((work.non_zeros, work.non_zeros_again, work.sparse_rows), (1000.0, 1000.0, 1000.0));
 }
 
+/// Not so if both have several columns.
+#[test]
+fn products_with_several_columns_visit_non_zeros_whole() {
+    let mut d = Dag::default();
+    let (x, v) = (d.sparse("X", 1000, 100, 1000), d.read("V", 100, 4));
+    let product = d.matmul(x, v);
+    let transposed = d.t(x);
+    let root = d.matmul(transposed, product);
+    let work = vector_of(&d.dag, Some(TemplateType::Row), &[product, transposed, root], &[x, v]).work;
+    assert_eq!((work.non_zeros, work.non_zeros_again), (2000.0, 0.0));
+}
+
+/// A basic product reads a long row and computes on it column by column; one row of results is added up.
+#[test]
+fn basic_products_compute_apart_from_reading() {
+    let apart = |rows: u64, inner: u64, cols: u64| {
+        let mut d = Dag::default();
+        let (x, y) = (d.read("X", rows, inner), d.read("Y", inner, cols));
+        let product = d.matmul(x, y);
+        vector_of(&d.dag, None, &[product], &[x, y]).computes_apart
+    };
+    assert!(apart(1000, 100, 4) && apart(1, 1000, 10));
+    assert!(!apart(1000, 100, 1) && !apart(1000, 10, 4) && !apart(1000, 100, 100));
+}
+
 /// Threads share products by rows, or by a long inner dimension.
 #[test]
 fn products_are_shared_by_rows() {
@@ -140,4 +165,125 @@ fn products_are_shared_by_rows() {
     };
     assert!(cells(128, 500) <= BLOCK_CELLS as f64 && cells(129, 500) > BLOCK_CELLS as f64);
     assert!(cells(100, 4096) > BLOCK_CELLS as f64);
+}
+
+/// Computing hides writing where it takes longer than reading: none of it in the paper's model (P116).
+#[test]
+fn computation_hides_writes() {
+    let mut d = Dag::default();
+    let x = d.read("X", 1000, 1000);
+    let (exponentials, doubled) = (d.op(UnaryOp::Exp, &[x]), d.plus(x, x));
+    let terms = |root: HopId, hidden_write: f64, flops: f64| {
+        let mut model = paper();
+        model.machine.hidden_write = hidden_write;
+        model.machine.compute = ComputeRates::uniform(flops);
+        terms_of(&model, &d.dag, &[root], &[x])
+    };
+    let shown = terms(exponentials, 0.0, 10e9);
+    assert!(shown.compute > shown.read + shown.write, "{shown:?}");
+    assert_close(shown.seconds(), shown.write + shown.compute);
+    assert_close(terms(exponentials, 0.5, 10e9).seconds(), 0.5 * shown.write + shown.compute);
+    assert_close(terms(exponentials, 1.0, 10e9).seconds(), shown.compute);
+    // Reading and writing take turns.
+    let read = terms(doubled, 1.0, 1e12);
+    assert_close(read.seconds(), read.write + read.read);
+    let between = terms(doubled, 1.0, 2e9);
+    assert!(between.compute > between.read && between.compute < between.read + between.write, "{between:?}");
+    assert_close(between.seconds(), between.write + between.read);
+}
+
+/// A value for each row keeps registers from being filled with the cells of several rows.
+#[test]
+fn values_for_each_row_leave_registers_unfilled() {
+    let mut d = Dag::default();
+    let (x, y, w) = (d.read("X", 1000, 10), d.read("Y", 1000, 10), d.read("w", 1000, 1));
+    let (beside, within) = (d.mult(x, w), d.mult(x, y));
+    let sums = d.op((AggOp::Sum, Direction::Row), &[x]);
+    let shares = d.op(BinaryOp::Div, &[x, sums]);
+    let total = d.sum(shares);
+    let row = vector_of(&d.dag, Some(TemplateType::Row), &[sums, shares, total], &[x]).work;
+    let basic = [(beside, w), (within, y)].map(|(root, other)| vector_of(&d.dag, None, &[root], &[x, other]).work);
+    let values = [basic[0], basic[1], row].map(|work| work.row_values());
+    assert_eq!(values, [10.0, 0.0, 10.0]);
+    let machine = Machine { lanes: 8, ..paper().machine };
+    assert_close(basic[0].seconds(&machine, 1.0), 16_000.0 / 10e9);
+    assert_close(basic[1].seconds(&machine, 1.0), 10_000.0 / 10e9);
+    // Sums go by rows anyway, so that the quotients alone are more.
+    let quotients = BinaryOp::Div.flops() * 1000.0 / 10e9;
+    let filled = Machine { lanes: 1, ..machine.clone() };
+    assert_close(row.seconds(&machine, 1.0) - row.seconds(&filled, 1.0), 6.0 * quotients);
+}
+
+/// Blocks of an Outer operator hold fewer non-zeros the wider its factors are.
+#[test]
+fn wide_factors_make_work_for_several_threads() {
+    let cells = |rank: u64| {
+        let mut d = Dag::default();
+        let (x, u, v) = (d.sparse("X", 500, 500, 25_000), d.read("U", 500, rank), d.read("V", 500, rank));
+        let transposed = d.t(v);
+        let product = d.matmul(u, transposed);
+        let weighted = d.mult(x, product);
+        let sum = d.sum(weighted);
+        let members = [transposed, product, weighted, sum];
+        vector_of(&d.dag, Some(TemplateType::Outer), &members, &[x, u, v]).cells
+    };
+    assert_eq!([8, 80].map(cells), [25_000.0, 250_000.0]);
+}
+
+/// Products read through transposes, and what gives a value for each row does nothing else with it.
+#[test]
+fn rows_of_sparse_matrices_are_begun_where_they_lie() {
+    let mut d = Dag::default();
+    let (x, w, v) = (d.sparse("X", 1000, 100, 2000), d.read("W", 1000, 4), d.read("v", 100, 1));
+    let transposed = d.t(x);
+    let (wide, by_vector) = (d.matmul(transposed, w), d.matmul(x, v));
+    let (sums, all) = (d.op((AggOp::Sum, Direction::Row), &[x]), d.sum(x));
+    let rows = |root: HopId, inputs: &[HopId]| vector_of(&d.dag, None, &[root], inputs).work.sparse_rows;
+    assert_eq!(rows(wide, &[transposed, w]), 1000.0);
+    assert_eq!([rows(by_vector, &[x, v]), rows(sums, &[x]), rows(all, &[x])], [500.0, 500.0, 0.0]);
+}
+
+/// The transpose of a vector is a copy of it.
+#[test]
+fn transposed_vectors_are_copied() {
+    let mut d = Dag::default();
+    let (v, x) = (d.read("v", 1000, 1), d.read("X", 100, 10));
+    let flops = [v, x].map(|input| {
+        let transposed = d.t(input);
+        vector_of(&d.dag, None, &[transposed], &[input]).work.flops()
+    });
+    assert_eq!(flops, [0.0, 1000.0]);
+}
+
+/// The nearer a matrix is, the sooner its cells are fetched.
+#[test]
+fn cells_are_gathered_from_where_a_matrix_lies() {
+    let mut machine = paper().machine;
+    machine.sparse.gather = 8e-9;
+    machine.caches[2].capacity = 1e6;
+    machine.caches[2].bandwidth.read *= 4.0;
+    assert_close(machine.gather_time(1e6), 2e-9);
+    assert_close(machine.gather_time(2e6), 8e-9);
+}
+
+/// Each non-zero on the left of a product begins a row of a sparse matrix on the right.
+#[test]
+fn products_of_sparse_matrices_begin_rows_for_non_zeros() {
+    let mut d = Dag::default();
+    let (x, y) = (d.sparse("X", 200, 100, 2000), d.sparse("Y", 100, 50, 500));
+    let product = d.matmul(x, y);
+    let work = vector_of(&d.dag, None, &[product], &[x, y]).work;
+    assert_eq!((work.sparse_rows, work.non_zeros), (200.0 + 100.0 + 2000.0, 2000.0 + 500.0 + 2000.0 * 5.0));
+}
+
+/// And fetches a row of a dense one, if that is wide.
+#[test]
+fn products_with_wide_rows_fetch_lines_for_non_zeros() {
+    let lines = |cols: u64| {
+        let mut d = Dag::default();
+        let (x, y) = (d.sparse("X", 200, 100, 2000), d.read("Y", 100, cols));
+        let product = d.matmul(x, y);
+        vector_of(&d.dag, None, &[product], &[x, y]).work.lines
+    };
+    assert_eq!([4, 80].map(lines), [0.0, 2000.0 * 11.0]);
 }
