@@ -201,6 +201,6 @@ fn ranges_are_checked_for_every_value() {
             "X = rand(rows=9, cols=9, seed=1)\nfor (i in 1:9) {{ a = 4 + i\n  print(i + sum(X[{range}] * 2)) }}\n"
         );
         let output = same(&text);
-        assert!(output.contains("Error: ") && output.contains("[9x9]"), "{output}");
+        assert!(output.contains("Error: ") && output.contains("lies outside of a 9 x 9 matrix"), "{output}");
     }
 }

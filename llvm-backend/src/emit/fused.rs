@@ -325,6 +325,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
             }
             CNode::SideRowScalar(..) => {
                 let view = self.input(id)?;
+                if over_rows {
+                    return Ok(Some(Source::Strided(view.pointer, view.row)));
+                }
                 let address = self.row_address(view.pointer, row, view.row)?;
                 Some(Source::Uniform(self.broadcast(address)?))
             }

@@ -217,14 +217,14 @@ fn reorganisations_tables_and_biases_become_operators() {
                 %12 = removeEmpty %3, margin=%11, select=%7 : f64[?x3]
                 %13 = literal 1 : i64
                 %14 = literal 1.0 : f64
-                %15 = table %7, %13, %14 : f64[?x?]
+                %15 = table %7, %13, %14 : f64[?x?, nnz=2]
                 %16 = literal 1.0 : f64
                 %17 = literal 2 : i64
                 %18 = literal 3 : i64
-                %19 = table %7, %7, %16, dim1=%17, dim2=%18 : f64[2x3]
+                %19 = table %7, %7, %16, dim1=%17, dim2=%18 : f64[2x3, nnz=2]
                 %20 = literal 2 : i64
                 %21 = literal 3 : i64
-                %22 = table %7, %7, %7, dim1=%20, dim2=%21 : f64[2x3]
+                %22 = table %7, %7, %7, dim1=%20, dim2=%21 : f64[2x3, nnz=2]
                 %23 = literal "<=" : str
                 %24 = t %7 : f64[1x2]
                 %25 = outer.le %7, %24 : f64[2x2]
