@@ -20,7 +20,7 @@ use std::collections::HashMap;
 /// When element-wise operations become inline loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PrimMode {
-    /// By cost: loops of up to 48 operations, unless an entry point would have more than 32 loops or 384 operations in
+    /// By cost: loops of up to 48 operations, unless an entry point would have more than 32 loops or 128 operations in
     /// them; in Row plans only where a loop fuses something, or repeats values of rows, which narrow rows make costly.
     #[default]
     Auto,
@@ -36,7 +36,7 @@ const OPERATIONS_PER_LOOP: usize = 48;
 /// The most loops of an entry point, and the most operations in them, where calls may replace them: half a millisecond
 /// of compile time for each operation is well spent on few of them.
 const MAX_INLINE_LOOPS: usize = 32;
-const MAX_INLINE_OPERATIONS: usize = 384;
+const MAX_INLINE_OPERATIONS: usize = 128;
 
 /// One step of an entry point.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -91,15 +91,6 @@ impl CostVector {
     }
 }
 
-/// The values of a row of an element-wise operator's result, if it reads one value for each row.
-fn values_beside_one(context: &Context<'_>, id: HopId) -> Option<f64> {
-    let hop = context.hop(id);
-    let is_by_cell = matches!(hop.op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_));
-    let cols = hop.size.cols.filter(|&cols| is_by_cell && cols > 1)?;
-    let is_column = |&id: &HopId| context.hop(id).is_matrix() && context.hop(id).size.cols == Some(1);
-    hop.inputs.iter().any(is_column).then_some(cols as f64)
-}
-
 /// How one input is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InputRead {
@@ -139,9 +130,9 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
             vector.count_stored(context, operator.root);
             if scale == 1.0 {
                 vector.block_cells = BASIC_BLOCK_CELLS;
-                values_beside_one(context, operator.root)
-                    .into_iter()
-                    .for_each(|values| vector.work.fill_by_row(values));
+                if let Some(values) = context.operation(operator.root).values_beside_one {
+                    vector.work.fill_by_row(values);
+                }
             }
         }
         Some(TemplateType::Cell) => vector.count_rows(context, &operator.members, &operator.inputs, &space),
@@ -215,7 +206,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
     let is_fused = operator.template.is_some();
     let mut work = Work::default();
     // What belongs to one row keeps the loops over its cells from running on into the next one.
-    let by_row = operator.members.iter().find_map(|&id| values_beside_one(context, id));
+    let by_row = operator.members.iter().find_map(|&id| context.operation(id).values_beside_one);
     let by_row = by_row.filter(|&values| values > PACKED_VALUES);
     for &id in &operator.members {
         // A transpose inside of an operator is read through.
@@ -240,7 +231,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
         |id: HopId| stored_rows(context, if is_fused { id } else { untransposed(context.dag, id).unwrap_or(id) });
     if is_fused || !reads_values_alone(&root.op) {
         work.non_zeros = non_zeros(context, &inputs);
-        for read in &inputs {
+        for read in inputs.iter().filter(|read| stored_rows(context, read.id) > 0.0) {
             let (products, walks) = walks(context, &operator.members, read.id);
             let non_zeros = stored_non_zeros(context, read.id);
             // A product with several columns takes as long in a row that is in the nearest cache.

@@ -104,11 +104,13 @@ pub struct Operation {
     class: OperationClass,
     dense_flops: f64,
     is_sequence: bool,
+    /// The values of a row of its result, if it is element-wise and reads one value for each row.
+    pub(super) values_beside_one: Option<f64>,
 }
 
 impl Default for Operation {
     fn default() -> Self {
-        Operation { class: OperationClass::Arithmetic, dense_flops: 0.0, is_sequence: false }
+        Operation { class: OperationClass::Arithmetic, dense_flops: 0.0, is_sequence: false, values_beside_one: None }
     }
 }
 
@@ -116,8 +118,22 @@ impl Operation {
     /// What there is to know of an operator.
     pub fn of(dag: &HopDag, id: HopId) -> Self {
         let is_sequence = matches!(dag[id].op, HopOp::DataGen(_)) && literal_sequence(dag, id).is_some();
-        Operation { class: class_of(dag, id), dense_flops: flops_of(dag, id), is_sequence }
+        Operation {
+            class: class_of(dag, id),
+            dense_flops: flops_of(dag, id),
+            is_sequence,
+            values_beside_one: values_beside_one(dag, id),
+        }
     }
+}
+
+/// The values of a row of an element-wise operator's result, if it reads one value for each row.
+fn values_beside_one(dag: &HopDag, id: HopId) -> Option<f64> {
+    let hop = &dag[id];
+    let is_by_cell = matches!(hop.op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_));
+    let cols = hop.size.cols.filter(|&cols| is_by_cell && cols > 1)?;
+    let is_column = |&id: &HopId| dag[id].is_matrix() && dag[id].size.cols == Some(1);
+    hop.inputs.iter().any(is_column).then_some(cols as f64)
 }
 
 /// The class of an operator as a member of a fused one.
