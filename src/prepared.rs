@@ -97,7 +97,7 @@ impl PreparedScript<'_> {
     ///
     /// # Errors
     /// An input that was never bound, or the first error of the script, with its place.
-    pub fn execute(&mut self, output: &mut dyn Write) -> Result<Outcome, Error> {
+    pub fn execute(&mut self, output: &mut (dyn Write + Send)) -> Result<Outcome, Error> {
         if let Some(name) = self.inputs.keys().find(|name| !self.bound.contains_key(*name)) {
             return Err(Error::UnboundInput(name.clone()));
         }

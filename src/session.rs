@@ -185,15 +185,21 @@ impl Session {
         Ok(Script { program, parse_seconds: start.elapsed().as_secs_f64() })
     }
 
-    /// Runs a script on these variables; what it prints goes to `output`.
+    /// Runs a script on these variables; what it prints goes to `output`, on a thread of the session: it must not wait for
+    /// another run of the same session.
     ///
     /// # Errors
     /// The first error of the script, with its place.
-    pub fn run(&self, script: &Script, variables: Variables, output: &mut dyn Write) -> Result<Outcome, Error> {
+    pub fn run(
+        &self,
+        script: &Script,
+        variables: Variables,
+        output: &mut (dyn Write + Send),
+    ) -> Result<Outcome, Error> {
         self.run_observed(script, variables, output, &mut |_| {})
     }
 
-    /// As [`Session::run`]; `observer` gets every stage of every compilation.
+    /// As [`Session::run`]; `observer` gets every stage of every compilation, where `output` gets what is printed.
     ///
     /// # Errors
     /// The first error of the script, with its place.
@@ -201,7 +207,7 @@ impl Session {
         &self,
         script: &Script,
         variables: Variables,
-        output: &mut dyn Write,
+        output: &mut (dyn Write + Send),
         observer: &mut Observer<'_>,
     ) -> Result<Outcome, Error> {
         self.run_compiled(script, &mut CompiledBlocks::default(), variables, output, observer)
@@ -213,7 +219,7 @@ impl Session {
         script: &Script,
         compiled: &mut CompiledBlocks,
         mut variables: Variables,
-        output: &mut dyn Write,
+        output: &mut (dyn Write + Send),
         observer: &mut Observer<'_>,
     ) -> Result<Outcome, Error> {
         let mut statistics = Statistics { parse_seconds: script.parse_seconds, ..Statistics::default() };
@@ -255,7 +261,7 @@ impl Session {
     pub fn compile_blocks(
         &self,
         script: &Script,
-        observer: &mut dyn FnMut(usize, CompileStage<'_>),
+        observer: &mut (dyn FnMut(usize, CompileStage<'_>) + Send),
     ) -> Result<(), Error> {
         let mut program = script.program.clone();
         propagate_sizes(&mut program, &SizeEnvironment::new(), &MetadataSizes)?;

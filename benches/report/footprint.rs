@@ -79,8 +79,9 @@ pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
         plot(&measured),
         Part::text(
             "Inlined code is one loop over a row, that runs through all of its instructions for each few cells: once it is \
-             larger than the cache, every line of it misses each time. Code that calls primitives grows by one call for each \
-             operation, which is made once for a tile of rows; the loops are those of the primitives and stay in the cache.",
+             larger than the cache, every line of it misses each time. Code that calls primitives makes one call for each \
+             operation and tile of rows; the loops are those of the primitives and stay in the cache. Many calls are lines of \
+             a table, which is no code.",
         ),
     ];
     parts.extend(misses_plot(&measured));

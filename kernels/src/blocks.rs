@@ -68,10 +68,16 @@ pub(crate) fn build_csr<S>(
         }
         result
     });
-    if blocks.len() <= 1 {
-        return Csr::from_blocks_in(context.buffers, cols, &blocks);
-    }
-    context.pool.install(|| Csr::from_blocks_in(context.buffers, cols, &blocks))
+    on_threads_for(context, blocks.len(), || Csr::from_blocks_in(context.buffers, cols, &blocks))
+}
+
+/// Work on so many blocks: inside of the pool, whose threads share it, where there are several.
+pub(crate) fn on_threads_for<T: Send>(
+    context: &KernelContext<'_>,
+    blocks: usize,
+    work: impl FnOnce() -> T + Send,
+) -> T {
+    if blocks <= 1 { work() } else { context.pool.install(work) }
 }
 
 /// Calls `each` with every run of `length` values, the last one maybe shorter, and its number.

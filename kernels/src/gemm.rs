@@ -5,6 +5,10 @@
 
 use fuseline_matrix::Dense;
 
+/// The inner dimension for which the crate passes over the product twice, which takes longer than one pass for three: so it
+/// gets a column of zeros more.
+const TWO_PASSES: usize = 2;
+
 /// A dense operand, or a part of one, by its strides in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strided<'a> {
@@ -31,6 +35,13 @@ impl<'a> Strided<'a> {
     pub(crate) fn starting_at(self, row: usize, col: usize) -> Self {
         let start = row * self.row_stride + col * self.col_stride;
         Strided { values: self.values.get(start..).unwrap_or_default(), ..self }
+    }
+
+    /// Rows of `cols` cells, each with a zero at its end.
+    fn padded(&self, rows: usize, cols: usize) -> Vec<f64> {
+        let cell = |row: usize, col: usize| self.values[row * self.row_stride + col * self.col_stride];
+        let row = |row: usize| (0..cols).map(move |col| cell(row, col)).chain([0.0]);
+        (0..rows).flat_map(row).collect()
     }
 
     /// Whether all cells of a `rows` x `cols` matrix lie within the values.
@@ -71,6 +82,12 @@ fn gemm(out: &mut [f64], out_stride: usize, extents: Extents, left: Strided<'_>,
         return;
     }
     assert!(left.holds(rows, inner) && right.holds(inner, cols), "operands cover the product");
+    if inner == TWO_PASSES {
+        let padded = inner + 1;
+        let (left, right) = (left.padded(rows, inner), right.transposed().padded(cols, inner));
+        let (left, right) = (Strided::rows(&left, padded), Strided::rows(&right, padded).transposed());
+        return gemm(out, out_stride, Extents { inner: padded, ..extents }, left, right, adds);
+    }
     // SAFETY: the first assertion says that the last cell written lies within `out`, the second that the last cell
     // read of either operand lies within its slice, and strides are not negative. `out` is a unique borrow, so it
     // overlaps neither operand.
@@ -96,5 +113,33 @@ fn gemm(out: &mut [f64], out_stride: usize, extents: Extents, left: Strided<'_>,
             false,
             gemm::Parallelism::None,
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Extents, Strided, gemm_add, gemm_into};
+    use fuseline_matrix::Dense;
+
+    /// Small whole numbers, so that every order of sums gives the same bits.
+    #[test]
+    fn products_of_every_small_inner_dimension() {
+        for (rows, cols) in [(1, 1), (3, 5), (17, 9)] {
+            for inner in 0..6 {
+                let left = Dense::from_fn(rows, inner, |i, k| (i * 7 + k * 3) as f64 - 8.0);
+                let right = Dense::from_fn(cols, inner, |j, k| (j * 5 + k * 11) as f64 - 9.0);
+                let cell = |i: usize, j: usize| (0..inner).map(|k| left.get(i, k) * right.get(j, k)).sum::<f64>();
+                let (extents, stride) = (Extents { rows, inner, cols }, cols + 2);
+                let mut out = vec![1.5; rows * stride];
+                let (a, b) = (Strided::of(&left), Strided::of(&right).transposed());
+                gemm_into(&mut out, stride, extents, a, b);
+                gemm_add(&mut out, stride, extents, a, b);
+                for (place, &value) in out.iter().enumerate() {
+                    let (i, j) = (place / stride, place % stride);
+                    let expected = if j < cols { 2.0 * cell(i, j) } else { 1.5 };
+                    assert_eq!(value, expected, "{rows} x {inner} x {cols} at {i}, {j}");
+                }
+            }
+        }
     }
 }

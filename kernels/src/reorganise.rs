@@ -1,6 +1,6 @@
 //! Transpose, indexing and binding: cells move, values do not change.
 
-use crate::blocks::{block_rows, for_each_block, row_ranges};
+use crate::blocks::{block_rows, for_each_block, on_threads_for, row_ranges};
 use crate::generate::checked_dims;
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
@@ -113,10 +113,7 @@ fn slice_csr(context: &KernelContext<'_>, csr: &Csr, rows: Range<usize>, cols: R
             }
         }
     };
-    if blocks.len() <= 1 {
-        return Csr::build_in(context.buffers, cols.len(), &heights, lengths, fill);
-    }
-    context.pool.install(|| Csr::build_in(context.buffers, cols.len(), &heights, lengths, fill))
+    on_threads_for(context, blocks.len(), || Csr::build_in(context.buffers, cols.len(), &heights, lengths, fill))
 }
 
 /// The matrix with these rows and columns (1-based, inclusive) replaced.

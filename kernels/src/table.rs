@@ -189,7 +189,7 @@ fn sparse(context: &KernelContext<'_>, mut entries: Vec<Entry>, rows: usize, col
     check_width(cols)?;
     // The sort is stable: entries of one cell stay in the order of positions.
     context.pool.install(|| entries.par_sort_by_key(|&(i, j, _)| (i, j)));
-    Ok(Csr::from_blocks(cols, &[rows_of(&entries, 0..rows)]))
+    Ok(Csr::from_blocks_in(context.buffers, cols, &[rows_of(&entries, 0..rows)]))
 }
 
 /// These rows of a table, from all their entries in order.

@@ -2,8 +2,8 @@
 //!
 //! A plan takes four steps. `schedule` decides which element-wise operations become one loop and which nodes call a
 //! shared vector primitive, and gives every value a place. `emit` writes that down as LLVM IR with explicit vectors:
-//! blocks of 32 lanes, 4 registers on AVX-512 and 8 on AVX2. `compiler` has LLVM generate an object file. `jit` links
-//! it into memory, where it lives until the plan is dropped.
+//! blocks of 32 lanes, 4 registers on AVX-512 and 8 on AVX2; calls become a table where there are many. `compiler` has
+//! LLVM generate an object file. `jit` links it into memory, where it lives until the plan is dropped.
 //!
 //! Plans with an entry point for dense and one for sparse units are compiled for dense ones; both are emitted and
 //! verified, but `kernel` has the sparse one generated when its first unit arrives. [`CompileInfo`] tells of what was

@@ -4,6 +4,8 @@ mod support;
 
 use fuseline_ir::cplan::{CNode, Variant, VerifiedCPlan};
 use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
+use fuseline_skeletons::backend::Backend;
 use std::collections::BTreeSet;
 use support::generator::random_plan;
 use support::{check_all, plan, plans};
@@ -54,6 +56,18 @@ fn outer_plans() {
 #[test]
 fn long_plans() {
     check(&plans::long_plans());
+}
+
+#[test]
+fn plans_of_many_calls() {
+    let plans = plans::plans_of_many_calls();
+    let options = LlvmOptions { prims: PrimMode::Shared, keep_ir: true, ..LlvmOptions::default() };
+    let backend = LlvmBackend::new(options).expect("tests run on machines with AVX2");
+    for text in &plans {
+        let info = backend.compile(&plan(text)).expect("it compiles").info;
+        assert!(info.llvm_ir.is_some_and(|ir| ir.contains("@calls")), "no table in\n{text}");
+    }
+    check(&plans);
 }
 
 #[test]

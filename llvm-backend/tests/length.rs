@@ -2,7 +2,7 @@
 
 use fuseline_ir::cplan::{VerifiedCPlan, parse};
 use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
-use fuseline_skeletons::backend::{Backend, BackendError};
+use fuseline_skeletons::backend::{Backend, BackendError, CompileInfo};
 
 fn plan(text: &str) -> VerifiedCPlan {
     parse(text).expect("the text is a plan").verify().expect("the plan is well-formed")
@@ -49,6 +49,57 @@ fn chains_of_calls_alternate_between_two_buffers() {
     assert_eq!(fused.kernel.scratch_len(10, 4), 16 + 3 * 40);
 }
 
+/// Machine code does not grow with them, nor do the texts of the calls.
+#[test]
+fn many_calls_become_a_table() {
+    let compile = |operations: usize| with_prims(PrimMode::Shared).compile(&chain(operations)).unwrap().info;
+    let calls = |info: &CompileInfo| info.llvm_ir.as_ref().unwrap().matches("call void @vect_mult_vs").count();
+    // Two calls more are those of the row sums.
+    let (few, many) = (compile(61), compile(62));
+    assert_eq!((calls(&few), calls(&many)), (61, 2));
+    assert!(!few.llvm_ir.unwrap().contains("@calls") && many.llvm_ir.unwrap().contains("@calls"));
+    let (long, longer) = (compile(500), compile(5000));
+    assert_eq!(longer.called_symbols, ["row_sum", "vect_mult_vs"]);
+    assert!(longer.llvm_ir.unwrap().contains("[5002 x [7 x i32]]"));
+    assert!(long.code_bytes.abs_diff(longer.code_bytes) < 16, "{} {}", long.code_bytes, longer.code_bytes);
+}
+
+/// Each of these matrices has a stride of its own, so no two calls are alike.
+#[test]
+fn different_calls_are_made_one_by_one() {
+    let sum = |matrices: usize| {
+        let inputs: String = (0..=matrices).map(|input| format!("in{input} = matrix\n")).collect();
+        let sides: String = (1..=matrices).map(|input| format!("%{input} = side_row in{input}\n")).collect();
+        let sums: String = (1..=matrices)
+            .map(|side| {
+                format!("%{} = plus %{}, %{side}\n", matrices + side, if side == 1 { 0 } else { matrices + side - 1 })
+            })
+            .collect();
+        plan(&format!(
+            "cplan row no_agg sparse_safe=false {{\n{inputs}%0 = main\n{sides}{sums}out %{}\n}}",
+            2 * matrices
+        ))
+    };
+    let text = with_prims(PrimMode::Shared).compile(&sum(100)).unwrap().info.llvm_ir.unwrap();
+    assert_eq!((text.matches("call void @vect_plus_vv").count(), text.contains("@calls")), (100, false));
+}
+
+/// Constants and scalars are cells behind one address each, however often they are read.
+#[test]
+fn calls_of_a_table_share_addresses() {
+    let mut text = "cplan row row_agg sparse_safe=false {\nin0 = matrix\nin1 = scalar\nin2 = scalar\n%0 = main
+      %1 = scalar in1\n%2 = scalar in2\n%3 = literal 0.5\n%4 = literal 0.5\n%5 = exp %0\n"
+        .to_owned();
+    for index in 0..90 {
+        text += &format!("%{} = mult %{}, %{}\n", index + 6, index + 5, 1 + index % 4);
+    }
+    let plan = plan(&format!("{text}%96 = row_agg.sum %95\nout %96\n}}"));
+    let text = with_prims(PrimMode::Shared).compile(&plan).unwrap().info.llvm_ir.unwrap();
+    assert_eq!(text.matches("= private constant double").count(), 1);
+    // Main rows, scalars, the constant, two buffers in turn, and the output.
+    assert!(text.contains("%bases = alloca [6 x ptr]"), "{text}");
+}
+
 /// Loops of at most 48 operations hand one value on, and alternate between two buffers too.
 #[test]
 fn long_chains_are_cut_into_loops() {
@@ -83,7 +134,30 @@ fn vectors_of_one_length_share_loops() {
     let text = compiled.info.llvm_ir.unwrap();
     let dense = text.split("define void @").find(|function| function.starts_with("genexec_dense")).unwrap();
     assert_eq!(dense.matches("call void @vect_copy").count(), 1);
-    assert_eq!(dense.matches("\nrows_done").count(), 2);
+    // Their rows are surely narrow, so there is no other form of the loops.
+    assert_eq!((dense.matches("\nrun_done").count(), dense.matches("\nrows_done").count()), (2, 0));
+}
+
+/// Loops over vectors of a length that the plan gives have those forms alone that will run.
+#[test]
+fn loops_of_known_length_have_one_form() {
+    let forms = |cells: usize, operations: &str| {
+        let text = format!(
+            "cplan row row_agg sparse_safe=false {{\nin0 = matrix\nin1 = matrix\n%0 = side_row in1[3:{}]\n{operations}\n}}",
+            3 + cells
+        );
+        let text = with_prims(PrimMode::Inlined).compile(&plan(&text)).unwrap().info.llvm_ir.unwrap();
+        ["pack", "run", "short", "block"].map(|block| text.contains(&format!("\n{block}:")))
+    };
+    let aggregate = "%1 = exp %0\n%2 = row_agg.sum %1\nout %2";
+    assert_eq!(forms(2, aggregate), [true, true, false, false]);
+    assert_eq!(forms(31, aggregate), [true, true, false, false]);
+    assert_eq!(forms(32, aggregate), [false, false, false, true]);
+    // Without an aggregate within the loop narrow rows take no other one than wide ones, but for those of one register.
+    let alone = "%1 = exp %0\n%2 = row_agg.var %1\nout %2";
+    assert_eq!(forms(2, alone), [false, false, false, false]);
+    assert_eq!(forms(31, alone), [false, false, false, false]);
+    assert_eq!(forms(100, alone), [false, false, false, true]);
 }
 
 /// Each row sum waits for the one before, so none share a loop.

@@ -43,7 +43,7 @@ pub enum CompileStage<'a> {
 }
 
 /// Gets every stage of every compilation.
-pub type Observer<'a> = dyn FnMut(CompileStage<'_>) + 'a;
+pub type Observer<'a> = dyn FnMut(CompileStage<'_>) + Send + 'a;
 
 /// A compiled block.
 #[derive(Debug)]

@@ -20,7 +20,7 @@ pub(crate) fn execute(
     engine: &Engine,
     compiled: &CompiledDag,
     variables: &Variables,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
     statistics: &mut Statistics,
 ) -> Result<Variables, RuntimeError> {
     let start = Instant::now();
@@ -45,7 +45,7 @@ struct DagExecutor<'a> {
     dag: &'a HopDag,
     predictions: &'a Predictions,
     variables: &'a Variables,
-    output: &'a mut dyn Write,
+    output: &'a mut (dyn Write + Send),
     statistics: &'a mut Statistics,
     values: SecondaryMap<HopId, Option<RuntimeValue>>,
     /// How many consumers, outputs and effects still need each operator.
@@ -127,6 +127,7 @@ impl DagExecutor<'_> {
         let inputs: Vec<&RuntimeValue> =
             evaluated_inputs(self.dag, hop).into_iter().filter_map(|input| self.values[input].as_ref()).collect();
         self.engine.check_interruption()?;
+        self.engine.threads.give_way();
         let value = memory::check(self.engine.options.memory_budget, hop, &inputs)
             .and_then(|()| {
                 memory::guarded(hop, || {

@@ -2,13 +2,13 @@
 
 use crate::error::RuntimeErrorKind;
 use crate::plan_cache::PlanCache;
+use crate::threads::Threads;
 use fuseline_kernels::{KernelContext, Primitives};
 use fuseline_matrix::BufferPool;
 use fuseline_passes::pipeline::OptimizerOptions;
 use fuseline_passes::rewrite::RewriteOptions;
 use fuseline_passes::select::SelectPolicy;
 use fuseline_skeletons::{Backend, Counters};
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -65,7 +65,7 @@ pub struct Engine {
     pub(crate) options: EngineOptions,
     pub(crate) backend: Box<dyn Backend>,
     pub(crate) primitives: &'static Primitives,
-    pub(crate) pool: Arc<ThreadPool>,
+    pub(crate) threads: Arc<Threads>,
     pub(crate) buffers: Arc<BufferPool>,
     pub(crate) plan_cache: PlanCache,
     pub(crate) counters: Counters,
@@ -83,24 +83,20 @@ impl Engine {
         primitives: &'static Primitives,
         plan_cache: PlanCache,
     ) -> Result<Self, rayon::ThreadPoolBuildError> {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(options.threads.max(1))
-            .thread_name(|index| format!("fuseline-{index}"))
-            .build()?;
-        let shared = (Arc::new(pool), BufferPool::new(options.idle_bytes));
+        let shared = (Arc::new(Threads::new(options.threads)?), BufferPool::new(options.idle_bytes));
         Ok(Engine::sharing(shared, options, backend, primitives, plan_cache))
     }
 
     /// An engine on these threads and this memory.
     fn sharing(
-        (pool, buffers): (Arc<ThreadPool>, Arc<BufferPool>),
+        (threads, buffers): (Arc<Threads>, Arc<BufferPool>),
         options: EngineOptions,
         backend: Box<dyn Backend>,
         primitives: &'static Primitives,
         plan_cache: PlanCache,
     ) -> Self {
         let (counters, interruption) = (Counters::default(), Arc::default());
-        Engine { options, backend, primitives, pool, buffers, plan_cache, counters, interruption }
+        Engine { options, backend, primitives, threads, buffers, plan_cache, counters, interruption }
     }
 
     /// An engine of another configuration that shares the memory, and for the same number of the threads, of this one.
@@ -118,7 +114,7 @@ impl Engine {
             let engine = Engine::new(options, backend, primitives, plan_cache)?;
             return Ok(Engine { buffers: Arc::clone(&self.buffers), ..engine });
         }
-        let shared = (Arc::clone(&self.pool), Arc::clone(&self.buffers));
+        let shared = (Arc::clone(&self.threads), Arc::clone(&self.buffers));
         Ok(Engine::sharing(shared, options, backend, primitives, plan_cache))
     }
 
@@ -159,7 +155,7 @@ impl Engine {
     /// What basic operators need.
     pub fn kernel_context(&self) -> KernelContext<'_> {
         KernelContext {
-            pool: &self.pool,
+            pool: self.threads.pool(),
             buffers: &self.buffers,
             primitives: self.primitives,
             strict_ieee: self.options.strict_ieee,

@@ -17,6 +17,7 @@ mod program_executor;
 mod scalars;
 mod sketches;
 mod statistics;
+mod threads;
 mod transform;
 mod value;
 

@@ -27,14 +27,15 @@ pub fn run_program(
     program: &Program,
     compiled: &mut CompiledBlocks,
     variables: &mut Variables,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
     statistics: &mut Statistics,
     observer: &mut Observer<'_>,
 ) -> Result<(), RuntimeError> {
     let before = Counts::of(engine);
     let mut executor =
         ProgramExecutor { program, compiler: DagCompiler::new(engine, compiled, observer), output, depth: 0 };
-    let result = executor.run_blocks(&program.body, &mut Frame { variables, origins: Origins::new() });
+    let result =
+        engine.threads.run(|| executor.run_blocks(&program.body, &mut Frame { variables, origins: Origins::new() }));
     statistics.merge(executor.compiler.into_statistics());
     statistics.add_counts(before, Counts::of(engine));
     result
@@ -82,7 +83,7 @@ impl Frame<'_> {
 struct ProgramExecutor<'a> {
     program: &'a Program,
     compiler: DagCompiler<'a>,
-    output: &'a mut dyn Write,
+    output: &'a mut (dyn Write + Send),
     depth: usize,
 }
 

@@ -62,8 +62,8 @@ pub(crate) struct Binding<'a> {
     pub(crate) sides: Vec<Option<SideInput<'a>>>,
     /// By input id.
     pub(crate) scalars: Vec<f64>,
-    /// Lengths of vector values, 0 for scalars.
-    lengths: SecondaryMap<CNodeId, usize>,
+    /// Lengths of vector values, none for scalars.
+    lengths: SecondaryMap<CNodeId, Option<usize>>,
     /// Whether the sparse entry runs over the non-zeros of the main input.
     pub(crate) sparse_entry: bool,
 }
@@ -139,20 +139,20 @@ impl<'a> Binding<'a> {
         })
     }
 
-    /// The length of a vector value.
-    pub(crate) fn length(&self, node: CNodeId) -> usize {
+    /// The length of a vector value; `None` for scalars.
+    pub(crate) fn vector_length(&self, node: CNodeId) -> Option<usize> {
         self.lengths[node]
     }
 
     /// The longest vector value, the main row included where it is read.
     pub(crate) fn longest_vector(&self) -> usize {
-        self.plan.nodes.keys().map(|node| self.lengths[node]).max().unwrap_or(1).max(1)
+        self.plan.nodes.keys().filter_map(|node| self.lengths[node]).max().unwrap_or(1).max(1)
     }
 
     /// The longest vector value of which there is one for each row, besides the main row.
     pub(crate) fn longest_computed_vector(&self) -> usize {
         let is_computed = |node: &CNode| !matches!(node, CNode::Main | CNode::SideVector(_));
-        let nodes = self.plan.nodes.iter().filter(|(_, node)| is_computed(node)).map(|(id, _)| self.lengths[id]);
+        let nodes = self.plan.nodes.iter().filter(|(_, node)| is_computed(node)).filter_map(|(id, _)| self.lengths[id]);
         let copies = self.sides.iter().flatten().filter(|side| side.role == Role::Row);
         nodes.chain(copies.map(|side| side.columns.row_stride())).max().unwrap_or(0)
     }
@@ -276,7 +276,7 @@ fn check_dimensions(plan: &CPlan, roles: &[Role], inputs: &[MatrixBlock]) -> Res
 }
 
 /// The lengths of all vector values, in this execution.
-fn vector_lengths(plan: &CPlan, inputs: &[MatrixBlock]) -> Result<SecondaryMap<CNodeId, usize>, SkeletonError> {
+fn vector_lengths(plan: &CPlan, inputs: &[MatrixBlock]) -> Result<SecondaryMap<CNodeId, Option<usize>>, SkeletonError> {
     let mut lengths: SecondaryMap<CNodeId, Option<usize>> = SecondaryMap::new();
     let is_row = plan.template() == TemplateType::Row;
     for (id, node) in &plan.nodes {
@@ -308,11 +308,7 @@ fn vector_lengths(plan: &CPlan, inputs: &[MatrixBlock]) -> Result<SecondaryMap<C
         };
         lengths[id] = length;
     }
-    let mut known = SecondaryMap::new();
-    for id in plan.nodes.keys() {
-        known[id] = lengths[id].unwrap_or(0);
-    }
-    Ok(known)
+    Ok(lengths)
 }
 
 /// The columns that a side input is read at by `SideRowScalar`.

@@ -33,9 +33,8 @@ impl RowOutput {
         let Variant::Row(row_type) = binding.plan.output_variant(output) else {
             unreachable!("outputs of Row plans have variants of Row")
         };
-        let is_vector = binding.plan.shapes().is_vector(output.node);
-        let node_len = if is_vector { binding.length(output.node) } else { 1 };
-        let left_len = output.left.map_or(0, |left| binding.length(left));
+        let node_len = binding.vector_length(output.node).unwrap_or(1);
+        let left_len = output.left.and_then(|left| binding.vector_length(left)).unwrap_or(0);
         cells(left_len, node_len)?;
         let (agg, is_long_major) = (output.agg.unwrap_or(AggOp::Sum), binding.sparse_entry);
         Ok(RowOutput { row_type, agg, node_len, left_len, is_long_major })

@@ -38,19 +38,19 @@ impl<'a> VisitedRows<'a> {
         VisitedRows { csr, offsets: Cow::Borrowed(csr.row_offsets()), numbers: None }
     }
 
-    /// The rows with positions, or all where hardly any has none. One comparison skips up to `SKIP_ROWS` others.
+    /// The rows with positions, or all where hardly any has none.
     pub(crate) fn nonempty(csr: &'a Csr, pool: &rayon::ThreadPool) -> Self {
         let (rows, all_offsets) = (csr.rows(), csr.row_offsets());
         let starts = || (0..rows).step_by(SCAN_ROWS).collect::<Vec<_>>().into_par_iter();
         let scanned = |first: usize| first..(first + SCAN_ROWS).min(rows);
         let is_short = rows <= SCAN_ROWS;
         // Counting takes no memory, and mostly nothing is left out.
-        let count = |first: usize| count_nonempty(all_offsets, scanned(first));
+        let count = |first: usize| nonempty_rows(all_offsets, scanned(first)).count();
         let len: usize = if is_short { count(0) } else { pool.install(|| starts().map(count).sum()) };
         if rows - len <= rows / ROWS_FOR_EMPTY {
             return VisitedRows::all(csr);
         }
-        let list = |first: usize| nonempty_rows(all_offsets, scanned(first));
+        let list = |first: usize| nonempty_rows(all_offsets, scanned(first)).collect::<Vec<_>>();
         let numbers = if is_short { list(0) } else { pool.install(|| starts().map(list).collect::<Vec<_>>()).concat() };
         let ends = numbers.iter().map(|&row| all_offsets[row + 1]);
         let offsets = std::iter::once(0).chain(ends).collect();
@@ -109,21 +109,13 @@ impl<'a> VisitedRows<'a> {
     }
 }
 
-fn count_nonempty(offsets: &[usize], rows: Range<usize>) -> usize {
-    offsets[rows.start..=rows.end].windows(2).filter(|bounds| bounds[0] < bounds[1]).count()
-}
-
-fn nonempty_rows(offsets: &[usize], rows: Range<usize>) -> Vec<usize> {
-    let mut numbers = Vec::new();
-    let mut row = rows.start;
-    while row < rows.end {
-        let end = (row + SKIP_ROWS).min(rows.end);
-        if offsets[row] < offsets[end] {
-            numbers.extend((row..end).filter(|&row| offsets[row] < offsets[row + 1]));
-        }
-        row = end;
-    }
-    numbers
+/// The numbers of the rows with positions. One comparison skips up to [`SKIP_ROWS`] others.
+fn nonempty_rows(offsets: &[usize], rows: Range<usize>) -> impl Iterator<Item = usize> + '_ {
+    let strips = rows.clone().step_by(SKIP_ROWS).map(move |first| first..(first + SKIP_ROWS).min(rows.end));
+    strips.filter(|strip| offsets[strip.start] < offsets[strip.end]).flat_map(|strip| {
+        let rows = strip.clone().zip(offsets[strip.start..=strip.end].windows(2));
+        rows.filter(|(_, bounds)| bounds[0] < bounds[1]).map(|(row, _)| row)
+    })
 }
 
 impl<'a> RowNumbers<'a> {

@@ -46,6 +46,10 @@ const MANY_NON_ZEROS: usize = 100;
 const SIDE: usize = 2000;
 const FACTOR_NON_ZEROS: usize = 20;
 const RANK: usize = 48;
+/// Rows, columns and non-zeros of each row of a sparse matrix that is multiplied with a dense one, cell by cell.
+const GATHERED_ROWS: usize = 5000;
+const GATHERED_COLUMNS: usize = 1000;
+const GATHERED: usize = 10;
 /// Rows and values of each of a matrix beyond the caches of a core, and columns that it is multiplied with.
 const LONG_ROWS: usize = 8000;
 const LONG: usize = 250;
@@ -81,6 +85,8 @@ pub(super) struct Compiled {
     pub(super) sparse_row: Sample,
     /// Seconds of one thread for a non-zero of rows with many, with which there are two products.
     pub(super) two_visits: Sample,
+    /// Seconds of one thread for a non-zero that is multiplied with a cell of a dense matrix, whose fetch hides the visit.
+    pub(super) gathered: Sample,
     /// Seconds of one thread for a non-zero that is multiplied with the product of rows of [`RANK`] values.
     pub(super) factors: Sample,
     /// Seconds of all threads for two products with a matrix of long rows and [`COLUMNS`] columns.
@@ -160,6 +166,7 @@ pub(super) struct CompiledRounds {
     cell_rows: Vec<f64>,
     sparse_rows: Vec<f64>,
     two_visits: Vec<f64>,
+    gathered: Vec<f64>,
     factors: Vec<f64>,
     long_rows: Vec<f64>,
     doubled: Vec<f64>,
@@ -203,13 +210,17 @@ impl CompiledRounds {
         self.sparse_rows.push(seconds * threads as f64 / rows as f64);
         let seconds = (by_rows(&many_non_zeros_script())? - start - parallel).max(0.0);
         self.two_visits.push(seconds * threads as f64 / (MANY_ROWS * MANY_NON_ZEROS) as f64);
-        let factors = run(&options(Mode::GenFuseAll), &factors_script())?;
+        let gathered = run_again(session, &options(Mode::GenFuseAll), &gathered_script())?;
+        let seconds = (per_operator(&gathered, FUSED)? - start - parallel).max(0.0);
+        self.gathered.push(seconds * threads as f64 / (GATHERED_ROWS * GATHERED) as f64);
+        let factors = run_again(session, &options(Mode::GenFuseAll), &factors_script())?;
         let seconds = (per_operator(&factors, OUTER)? - start - parallel).max(0.0);
         self.factors.push(seconds * threads as f64 / (SIDE * FACTOR_NON_ZEROS) as f64);
-        self.long_rows.push((by_rows(&long_rows_script())? - start - parallel).max(0.0));
+        let long_rows = run_again(session, &gen_options, &long_rows_script())?;
+        self.long_rows.push((per_operator(&long_rows, BY_ROWS)? - start - parallel).max(0.0));
         let written = [("D = X * 2", DOUBLE, &mut self.doubled), ("D = exp(X)", EXPONENTIAL, &mut self.written)];
         for (operator, name, seconds) in written {
-            let statistics = run(&options(Mode::Base), &written_script(operator))?;
+            let statistics = run_again(session, &options(Mode::Base), &written_script(operator))?;
             seconds.push((per_operator(&statistics, name)? - start - parallel).max(0.0));
         }
         self.compile.extend([&tiny, &chain].map(per_compilation));
@@ -229,6 +240,7 @@ impl CompiledRounds {
             cell_row: Sample::of(self.cell_rows.clone()),
             sparse_row: Sample::of(self.sparse_rows.clone()),
             two_visits: Sample::of(self.two_visits.clone()),
+            gathered: Sample::of(self.gathered.clone()),
             factors: Sample::of(self.factors.clone()),
             long_rows: Sample::of(self.long_rows.clone()),
             doubled: Sample::of(self.doubled.clone()),
@@ -250,9 +262,23 @@ fn options(mode: Mode) -> CompileOptions {
 }
 
 fn run(session: &Session, options: &CompileOptions, text: &str) -> Result<Statistics, Error> {
+    run_times(session, options, text, 1)
+}
+
+/// A second run of a script whose operators run a few times, in the memory of the first one.
+fn run_again(session: &Session, options: &CompileOptions, text: &str) -> Result<Statistics, Error> {
+    run_times(session, options, text, 2)
+}
+
+/// The last of so many runs, at least one.
+fn run_times(session: &Session, options: &CompileOptions, text: &str, times: usize) -> Result<Statistics, Error> {
     let session = session.reconfigured(options.clone())?;
     let script = session.compile_script("calibrate", text, &[])?;
-    Ok(session.run(&script, Variables::new(), &mut std::io::sink())?.statistics)
+    let run = || session.run(&script, Variables::new(), &mut std::io::sink());
+    for _ in 1..times {
+        run()?;
+    }
+    Ok(run()?.statistics)
 }
 
 /// Mean seconds of the operators of this name.
@@ -314,13 +340,26 @@ fn many_non_zeros_script() -> String {
     chain_script(&x, MANY_ROWS, MANY_COLUMNS)
 }
 
-/// The sum of the products of non-zeros and rows of factors.
+/// The sum of the products of non-zeros and cells of a dense matrix beyond the caches.
+fn gathered_script() -> String {
+    let sparsity = GATHERED as f64 / GATHERED_COLUMNS as f64;
+    format!(
+        "X = rand(rows={GATHERED_ROWS}, cols={GATHERED_COLUMNS}, sparsity={sparsity}, seed=1)\n\
+         Y = rand(rows={GATHERED_ROWS}, cols={GATHERED_COLUMNS}, seed=2)\n\
+         for (i in 1:{FEW}) {{\n  s = sum(X * Y)\n}}\n"
+    )
+}
+
+/// The sum of the products of non-zeros and rows of factors, twice after an operator that takes these from the nearest
+/// caches.
 fn factors_script() -> String {
     let sparsity = FACTOR_NON_ZEROS as f64 / SIDE as f64;
+    let again = "  if (i > 0) {\n    s = sum(X * (U %*% t(V)))\n  }\n";
     format!(
         "X = rand(rows={SIDE}, cols={SIDE}, sparsity={sparsity}, seed=1)\n\
          U = rand(rows={SIDE}, cols={RANK}, seed=2)\nV = rand(rows={SIDE}, cols={RANK}, seed=3)\n\
-         for (i in 1:{FEW}) {{\n  s = sum(X * (U %*% t(V)))\n}}\n"
+         Z = rand(rows=2000, cols=500, seed=4)\n\
+         for (i in 1:{FEW}) {{\n  if (i > 0) {{\n    other = cumsum(Z)\n  }}\n{again}{again}}}\n"
     )
 }
 

@@ -11,8 +11,8 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use thiserror::Error;
 
-/// The version of the format.
-const VERSION: u32 = 6;
+/// The version of the format, and of what its numbers mean.
+const VERSION: u32 = 7;
 
 /// The machine that was calibrated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -131,11 +131,13 @@ mod tests {
     #[test]
     fn what_is_no_calibration_is_refused() {
         let file = MachineFile::new(Machine::default());
-        for broken in ["", "{", "[]", "{}", "null", r#"{"version": "one"}"#, r#"{"version": 6}"#] {
+        let version_alone = format!("{{\"version\":{VERSION}}}");
+        for broken in ["", "{", "[]", "{}", "null", r#"{"version": "one"}"#, &version_alone] {
             assert!(matches!(MachineFile::parse(broken), Err(MachineFileError::Format(_))), "{broken}");
         }
-        let other = text(&file).replacen("\"version\":6", "\"version\":5", 1);
-        assert!(matches!(MachineFile::parse(&other), Err(MachineFileError::Version { found: 5 })));
+        let earlier = text(&MachineFile { version: VERSION - 1, ..file.clone() });
+        let refused = MachineFile::parse(&earlier);
+        assert!(matches!(refused, Err(MachineFileError::Version { found }) if found == u64::from(VERSION - 1)));
         let unknown = text(&file).replacen("\"memory_budget\"", "\"colour\":1,\"memory_budget\"", 1);
         assert!(matches!(MachineFile::parse(&unknown), Err(MachineFileError::Format(_))));
         let missing = std::path::Path::new("/nowhere/machine.json");

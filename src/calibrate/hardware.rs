@@ -8,9 +8,15 @@ pub(super) fn cache_bytes() -> [f64; 3] {
     std::array::from_fn(|level| cache(level + 1).unwrap_or(typical[level]))
 }
 
-/// The bytes of a matrix that an operator finds in a cache of this size, beside another input and its output.
-pub(super) fn usable_share(cache: f64) -> f64 {
+/// The bytes of a stream that stays in a cache of this size.
+pub(super) fn streamed_share(cache: f64) -> f64 {
     (cache / 3.0).floor()
+}
+
+/// The bytes of a matrix that an operator finds in a cache of this size, beside its other inputs and its output, and what
+/// the operators before it have left there.
+pub(super) fn usable_share(cache: f64) -> f64 {
+    (cache / 8.0).floor()
 }
 
 /// The size of the first core's data cache of a level.

@@ -1,6 +1,6 @@
 //! Rates of vector primitives and basic kernels, with one thread or several.
 
-use super::hardware::{cache_bytes, usable_share};
+use super::hardware::{cache_bytes, streamed_share};
 use super::{LEVELS, rounds::Probe};
 use crate::error::Error;
 use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
@@ -50,8 +50,7 @@ pub(super) struct Kernels {
     streams: Vec<Mutex<Buffer>>,
     source: Buffer,
     factors: [MatrixBlock; 2],
-    /// A dense matrix beyond the caches, a sparse one of its size, and a vector of as many rows as they have columns.
-    dense: MatrixBlock,
+    /// A sparse matrix, one with more non-zeros in a row, and a vector of as many rows as they have columns.
     sparse: MatrixBlock,
     denser: MatrixBlock,
     vector: MatrixBlock,
@@ -80,7 +79,6 @@ impl Kernels {
             streams: (0..threads).map(|_| Mutex::new(values(rows * ROW))).collect(),
             source: values(ROW),
             factors: [dense(PRODUCT, PRODUCT), dense(PRODUCT, PRODUCT)],
-            dense: dense(SPARSE_ROWS, ROW),
             sparse: sparse(SPARSE_ROWS, ROW, SPARSE_STEP),
             denser: sparse(DENSER_ROWS, ROW, DENSER_STEP),
             vector: dense(ROW, 1),
@@ -98,7 +96,7 @@ impl Kernels {
         }
         probes.extend([self.functions(), self.quotients(), self.random(), self.transposition()]);
         probes.extend([self.products(), self.matrix_products()]);
-        probes.extend([self.visit(), self.store(), self.store_of_many(), self.gather(), self.fresh_page()]);
+        probes.extend([self.visit(), self.store(), self.store_of_many(), self.fresh_page()]);
         probes
     }
 
@@ -109,9 +107,9 @@ impl Kernels {
     /// Rows of each thread's stream within a level: caches of a core hold a stream each, the others all of them.
     fn rows(&self, level: usize) -> usize {
         let bytes = match cache_bytes().get(level) {
-            Some(&cache) if level < 2 => usable_share(cache),
+            Some(&cache) if level < 2 => streamed_share(cache),
             // What other cores use, too, is not filled by one matrix.
-            Some(&cache) => usable_share(cache).min(SHARED_FACTOR * cache_bytes()[1]) / self.threads as f64,
+            Some(&cache) => streamed_share(cache).min(SHARED_FACTOR * cache_bytes()[1]) / self.threads as f64,
             None => f64::INFINITY,
         };
         let most = self.streams[0].lock().unwrap_or_else(PoisonError::into_inner).len() / ROW;
@@ -224,10 +222,10 @@ impl Kernels {
         })
     }
 
-    /// A sparse matrix times a vector that stays in cache.
+    /// A sparse matrix with many non-zeros in a row, whose beginning is none of theirs, times a vector that stays in cache.
     fn visit(&self) -> Probe<'_> {
-        by_non_zero("visit of a non-zero", &self.sparse, move || {
-            black_box(operators::matmul(&self.context(&self.recycled), &self.sparse, &self.vector).ok());
+        by_non_zero("visit of a non-zero", &self.denser, move || {
+            black_box(operators::matmul(&self.context(&self.recycled), &self.denser, &self.vector).ok());
         })
     }
 
@@ -244,14 +242,6 @@ impl Kernels {
     fn scale(&self, sparse: &MatrixBlock) {
         let sparse = Operand::Matrix(sparse);
         black_box(operators::binary(&self.context(&self.recycled), BinaryOp::Mult, sparse, Operand::Scalar(2.0)).ok());
-    }
-
-    /// A sparse matrix times a dense one, cell by cell, beyond the caches.
-    fn gather(&self) -> Probe<'_> {
-        by_non_zero("store with a dense cell", &self.sparse, move || {
-            let [sparse, dense] = [&self.sparse, &self.dense].map(Operand::Matrix);
-            black_box(operators::binary(&self.context(&self.recycled), BinaryOp::Mult, sparse, dense).ok());
-        })
     }
 
     /// Filling a large matrix in memory of its own, by pages of 4096 bytes, however large those of its memory are.

@@ -149,7 +149,7 @@ fn measure(workload: Workload) -> Measured {
     Measured { times, first, waiting, needs, workload }
 }
 
-fn run(workload: &Workload, script: &mut PreparedScript<'_>, output: &mut dyn std::io::Write) -> Outcome {
+fn run(workload: &Workload, script: &mut PreparedScript<'_>, output: &mut (dyn std::io::Write + Send)) -> Outcome {
     script.execute(output).unwrap_or_else(|error| panic!("{}: {error}", workload.name))
 }
 

@@ -54,8 +54,9 @@ struct Point {
 }
 
 pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
-    let (mut points, machine) = measure(scale, rounds);
-    let plans = plans::measure(rounds.min(5), &machine);
+    let mut calibrator = Calibrator::new().expect("this machine can be measured");
+    let (mut points, machine) = measure(scale, rounds, &mut calibrator);
+    let plans = plans::measure(rounds.min(5), calibrator.session(), &machine);
     points.extend(plans.iter().flat_map(plans::Measured::points));
     vec![
         Part::heading("The cost model against measurement"),
@@ -83,10 +84,9 @@ pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
 }
 
 /// Measures all operators and the machine in turn, then asks for the prices on that machine.
-fn measure(scale: Scale, rounds: usize) -> (Vec<Point>, Machine) {
+fn measure(scale: Scale, rounds: usize, calibrator: &mut Calibrator) -> (Vec<Point>, Machine) {
     let families = families(scale);
     let data: Vec<Data> = families.iter().map(|family| Data::generate(&family.data)).collect();
-    let mut calibrator = Calibrator::new().expect("this machine can be measured");
     let sessions = Sessions::on(calibrator.session(), &Machine::default());
     let mut scripts = Vec::new();
     for (family, data) in families.iter().zip(&data) {

@@ -32,12 +32,13 @@ pub(super) struct Measured {
     statistics: Vec<Statistics>,
 }
 
-/// On the data of the quick form, whatever the form: the section of the algorithms has them on more.
-pub(super) fn measure(rounds: usize, machine: &Machine) -> Vec<Measured> {
+/// On the threads of another session, and the data of the quick form, whatever the form: the section of the algorithms has
+/// them on more.
+pub(super) fn measure(rounds: usize, threads: &Session, machine: &Machine) -> Vec<Measured> {
     let session = |(name, mode): (&str, Mode)| {
         let defaults = CompileOptions { mode, backend: BackendKind::for_measurement(), ..CompileOptions::default() };
         let machine = if name == CALIBRATED { machine.clone() } else { defaults.machine.clone() };
-        Session::new(CompileOptions { machine, ..defaults }).expect("a session")
+        threads.reconfigured(CompileOptions { machine, ..defaults }).expect("a session")
     };
     let sessions = MODES.map(session);
     let mut measured = Vec::new();

@@ -12,7 +12,7 @@ use crate::{KernelContext, KernelError};
 use fuseline_matrix::MatrixBlock;
 use std::ops::Range;
 
-/// Products with at most this many columns on the right are memory-bound and run on vector primitives.
+/// Products `t(A) %*% B` with at most this many columns on the right are memory-bound and run on vector primitives.
 const SKINNY: usize = 8;
 
 fn check(left: (usize, usize), right: (usize, usize), fits: bool) -> Result<(), KernelError> {

@@ -7,6 +7,7 @@
 //! each reduction; accumulators move up by one after each step, and go full circle before the row ends.
 
 use super::ahead::Cache;
+use super::conditions::known;
 use super::fused::{Loop, Row, Source};
 use super::reduce::LANES;
 use super::{Emit, Emitter};
@@ -16,6 +17,9 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::values::{IntValue, PhiValue, PointerValue, VectorValue};
 use std::collections::HashMap;
 
+/// The accumulators at the end of a block, and the block.
+type End<'ctx> = (Vec<VectorValue<'ctx>>, BasicBlock<'ctx>);
+
 impl<'ctx> Emitter<'_, 'ctx> {
     /// All cells of a row; takes and gives the accumulators of the reductions, 32 lanes for each.
     pub(super) fn blocks(
@@ -24,13 +28,28 @@ impl<'ctx> Emitter<'_, 'ctx> {
         row: &Row<'ctx>,
         initial: &[VectorValue<'ctx>],
     ) -> Emit<Vec<VectorValue<'ctx>>> {
-        let done = self.new_block("row_done");
-        let mut ends = Vec::new();
-        if let Some(mask) = this.short_rows {
-            ends.push(self.short_row(this, row, mask, initial, done)?);
+        let Some(mask) = this.short_rows else {
+            let done = self.new_block("row_done");
+            let ends = self.long_row(this, row, initial, done)?;
+            return self.joined(&ends, done);
+        };
+        let fits = self.fits_register(row.length)?;
+        if known(fits) == Some(true) {
+            return self.short_row(this, row, mask, initial);
         }
+        let [short, long, done] = ["short", "long", "row_done"].map(|name| self.new_block(name));
+        self.builder.build_conditional_branch(fits, short, long)?;
+        self.builder.position_at_end(short);
+        let accumulators = self.short_row(this, row, mask, initial)?;
+        let mut ends = vec![(accumulators, self.current_block())];
+        self.builder.build_unconditional_branch(done)?;
+        self.builder.position_at_end(long);
         ends.extend(self.long_row(this, row, initial, done)?);
+        self.joined(&ends, done)
+    }
 
+    /// The accumulators at `done`, from the blocks that branch there.
+    fn joined(&self, ends: &[End<'ctx>], done: BasicBlock<'ctx>) -> Emit<Vec<VectorValue<'ctx>>> {
         self.builder.position_at_end(done);
         let (first, from) = &ends[0];
         let phis = self.phis(first, *from)?;
@@ -38,21 +57,20 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(registers(&phis))
     }
 
-    /// A row that one register holds, and a branch to `done`; what follows is for other rows.
+    /// Whether one register holds a row of this length.
+    fn fits_register(&self, length: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
+        let lanes = self.index(self.lanes().into());
+        self.builder.build_int_compare(IntPredicate::ULE, length, lanes, "")
+    }
+
+    /// A row that one register holds.
     fn short_row(
         &mut self,
         this: &Loop<'_, 'ctx>,
         row: &Row<'ctx>,
         mask: VectorValue<'ctx>,
         initial: &[VectorValue<'ctx>],
-        done: BasicBlock<'ctx>,
-    ) -> Emit<(Vec<VectorValue<'ctx>>, BasicBlock<'ctx>)> {
-        let [short, long] = ["short", "long"].map(|name| self.new_block(name));
-        let lanes = self.index(self.lanes().into());
-        let is_short = self.builder.build_int_compare(IntPredicate::ULE, row.length, lanes, "")?;
-        self.builder.build_conditional_branch(is_short, short, long)?;
-
-        self.builder.position_at_end(short);
+    ) -> Emit<Vec<VectorValue<'ctx>>> {
         for (id, distance) in &this.ahead.rows {
             if let Some(Source::Run(begin)) = row.sources.get(id) {
                 self.prefetch(self.address_beyond(*begin, *distance)?, Cache::First)?;
@@ -60,10 +78,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
         let mut accumulators = initial.to_vec();
         self.step(this, row, self.index(0), Some(mask), (&mut accumulators, 0))?;
-        let end = self.current_block();
-        self.builder.build_unconditional_branch(done)?;
-        self.builder.position_at_end(long);
-        Ok((accumulators, end))
+        Ok(accumulators)
     }
 
     /// All cells of a run that no reduction takes: register by register, the last perhaps under a mask. With each register
@@ -124,12 +139,16 @@ impl<'ctx> Emitter<'_, 'ctx> {
         row: &Row<'ctx>,
         initial: &[VectorValue<'ctx>],
         done: BasicBlock<'ctx>,
-    ) -> Emit<[(Vec<VectorValue<'ctx>>, BasicBlock<'ctx>); 2]> {
+    ) -> Emit<Vec<End<'ctx>>> {
         let zero = self.index(0);
         let whole = self.builder.build_and(row.length, self.index(!u64::from(LANES - 1)), "")?;
-        let [block, rest] = ["block", "rest"].map(|name| self.new_block(name));
         let before = self.current_block();
         let has_blocks = self.builder.build_int_compare(IntPredicate::NE, whole, zero, "")?;
+        if known(has_blocks) == Some(false) {
+            let rest = self.rest(this, row, zero, row.length, initial, done)?;
+            return Ok(vec![(initial.to_vec(), before), rest]);
+        }
+        let [block, rest] = ["block", "rest"].map(|name| self.new_block(name));
         self.builder.build_conditional_branch(has_blocks, block, rest)?;
 
         self.builder.position_at_end(block);
@@ -150,7 +169,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let remaining = self.builder.build_int_sub(row.length, whole, "")?;
         let without_rest = registers(&rest_phis);
         let (reduced, end) = self.rest(this, row, whole, remaining, &without_rest, done)?;
-        Ok([(without_rest, rest), (reduced, end)])
+        Ok(vec![(without_rest, rest), (reduced, end)])
     }
 
     /// 32 lanes from a cell of the row on.
@@ -330,25 +349,6 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 Ok(phi)
             })
             .collect()
-    }
-
-    /// One form of a loop where a condition holds, else another.
-    pub(super) fn either(
-        &mut self,
-        condition: IntValue<'ctx>,
-        narrow_form: impl FnOnce(&mut Self) -> Emit<()>,
-        wide_form: impl FnOnce(&mut Self) -> Emit<()>,
-    ) -> Emit<()> {
-        let [narrow, wide, done] = ["narrow", "wide", "loop_done"].map(|name| self.new_block(name));
-        self.builder.build_conditional_branch(condition, narrow, wide)?;
-        self.builder.position_at_end(narrow);
-        narrow_form(self)?;
-        self.builder.build_unconditional_branch(done)?;
-        self.builder.position_at_end(wide);
-        wide_form(self)?;
-        self.builder.build_unconditional_branch(done)?;
-        self.builder.position_at_end(done);
-        Ok(())
     }
 
     pub(super) fn new_block(&self, name: &str) -> BasicBlock<'ctx> {

@@ -1,6 +1,6 @@
-//! Calls of vector primitives for single nodes.
+//! Calls of vector primitives, and those that compute single nodes.
 
-use super::memory::View;
+use super::memory::{CellAddress, Operand, View};
 use super::unit::Fact;
 use super::{Emit, Emitter, set_nounwind};
 use crate::schedule::{Entry, Extent};
@@ -10,27 +10,64 @@ use fuseline_vecprims::{ArgKind, Form, Primitive};
 use inkwell::types::{BasicMetadataTypeEnum, FunctionType};
 use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerValue};
 
+/// An argument of a call.
+#[derive(Clone, Copy)]
+pub(super) enum Argument<'ctx> {
+    Number(IntValue<'ctx>),
+    Address(CellAddress<'ctx>),
+}
+
+impl<'ctx> From<IntValue<'ctx>> for Argument<'ctx> {
+    fn from(number: IntValue<'ctx>) -> Self {
+        Argument::Number(number)
+    }
+}
+
+impl<'ctx> From<CellAddress<'ctx>> for Argument<'ctx> {
+    fn from(address: CellAddress<'ctx>) -> Self {
+        Argument::Address(address)
+    }
+}
+
+impl<'ctx> From<PointerValue<'ctx>> for Argument<'ctx> {
+    fn from(pointer: PointerValue<'ctx>) -> Self {
+        Argument::Address(pointer.into())
+    }
+}
+
 /// Arguments of a call, in order.
 #[derive(Clone, Default)]
 pub(super) struct Arguments<'ctx> {
-    values: Vec<BasicMetadataValueEnum<'ctx>>,
+    pub(super) values: Vec<Argument<'ctx>>,
 }
 
 impl<'ctx> Arguments<'ctx> {
     /// A call that begins with these numbers.
     pub(super) fn numbers<const N: usize>(numbers: [IntValue<'ctx>; N]) -> Self {
-        Arguments { values: numbers.map(Into::into).to_vec() }
+        Arguments { values: numbers.map(Argument::Number).to_vec() }
     }
 
     /// Appends a number or an address.
-    pub(super) fn with(mut self, value: impl Into<BasicMetadataValueEnum<'ctx>>) -> Self {
+    pub(super) fn with(mut self, value: impl Into<Argument<'ctx>>) -> Self {
         self.values.push(value.into());
         self
     }
 
     /// Appends the address and the row stride of a view.
-    pub(super) fn with_view(self, view: View<'ctx>) -> Self {
+    pub(super) fn with_view<Pointer: Into<Argument<'ctx>>>(self, view: View<'ctx, Pointer>) -> Self {
         self.with(view.pointer).with(view.row)
+    }
+}
+
+/// A call that is not emitted yet.
+pub(super) struct Call<'ctx> {
+    pub(super) primitive: Primitive,
+    pub(super) arguments: Arguments<'ctx>,
+}
+
+impl<'ctx> Call<'ctx> {
+    fn new(primitive: Primitive, arguments: Arguments<'ctx>) -> Self {
+        Call { primitive, arguments }
     }
 }
 
@@ -47,8 +84,20 @@ impl<'ctx> Emitter<'_, 'ctx> {
         })
     }
 
+    /// Makes a call.
+    pub(super) fn make(&mut self, call: &Call<'ctx>) -> Emit<()> {
+        self.call_primitive(call.primitive, &call.arguments)
+    }
+
     /// Calls a primitive that serves a tile.
     pub(super) fn call_primitive(&mut self, primitive: Primitive, arguments: &Arguments<'ctx>) -> Emit<()> {
+        let argument = |argument: &Argument<'ctx>| -> Emit<BasicMetadataValueEnum<'ctx>> {
+            match *argument {
+                Argument::Number(number) => Ok(number.into()),
+                Argument::Address(address) => Ok(self.pointer_to(address)?.into()),
+            }
+        };
+        let values = arguments.values.iter().map(argument).collect::<Emit<Vec<_>>>()?;
         let kind = |kind: &ArgKind| -> BasicMetadataTypeEnum<'ctx> {
             match kind {
                 ArgKind::Usize => self.i64().into(),
@@ -58,12 +107,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let parameters: Vec<BasicMetadataTypeEnum<'ctx>> = primitive.signature().iter().map(kind).collect();
         let signature = self.context.void_type().fn_type(&parameters, false);
         let function = self.primitive(&primitive.to_string(), signature);
-        self.builder.build_call(function, &arguments.values, "").map(|_| ())
+        self.builder.build_call(function, &values, "").map(|_| ())
     }
 
-    /// Computes one node into its place.
-    pub(super) fn node_call(&mut self, id: CNodeId) -> Emit<()> {
-        match self.plan.nodes[id] {
+    /// The calls that compute one node into its place.
+    pub(super) fn calls_of(&mut self, id: CNodeId) -> Emit<Vec<Call<'ctx>>> {
+        let call = match self.plan.nodes[id] {
             CNode::Unary(op, a) => self.element_wise_call(id, &[a], |_| Primitive::Unary(op)),
             CNode::Binary(op, a, b) => self.element_wise_call(id, &[a, b], |views| {
                 let form = match (views[0].is_wide, views[1].is_wide) {
@@ -76,11 +125,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
             CNode::Ternary(op, a, b, c) => self.ternary_call(id, op, [a, b, c]),
             CNode::RowAgg(op, a) => self.row_aggregate(id, op, a),
             CNode::RowCumulative(op, a) => self.element_wise_call(id, &[a], |_| Primitive::RowCumulative(op)),
-            CNode::Cbind(a, b) => self.concatenation(id, [a, b]),
+            CNode::Cbind(a, b) => return self.concatenation(id, [a, b]),
             CNode::DotProduct(a, b) => self.dot_product(id, a, b),
             CNode::VectMatMult(a, input) => self.vector_matrix_product(id, a, input),
             ref node => unreachable!("{node:?} is no operation, so no step calls a primitive for it"),
-        }
+        };
+        Ok(vec![call?])
     }
 
     /// A call that lists row stride after pointer for every operand and the result.
@@ -88,20 +138,20 @@ impl<'ctx> Emitter<'_, 'ctx> {
         &mut self,
         id: CNodeId,
         operands: &[CNodeId],
-        primitive: impl FnOnce(&[View<'ctx>]) -> Primitive,
-    ) -> Emit<()> {
+        primitive: impl FnOnce(&[Operand<'ctx>]) -> Primitive,
+    ) -> Emit<Call<'ctx>> {
         let (rows, length, views, out) = self.element_wise_operands(id, operands)?;
         let arguments = views.iter().fold(Arguments::numbers([rows, length]), |all, &view| all.with_view(view));
-        self.call_primitive(primitive(&views), &arguments.with_view(out))
+        Ok(Call::new(primitive(&views), arguments.with_view(out)))
     }
 
     /// A call that lists row and column strides for every operand.
-    fn ternary_call(&mut self, id: CNodeId, op: TernaryOp, operands: [CNodeId; 3]) -> Emit<()> {
+    fn ternary_call(&mut self, id: CNodeId, op: TernaryOp, operands: [CNodeId; 3]) -> Emit<Call<'ctx>> {
         let (rows, length, views, out) = self.element_wise_operands(id, &operands)?;
         let arguments = views.iter().fold(Arguments::numbers([rows, length]), |all, &view| {
             all.with_view(view).with(self.index(view.is_wide.into()))
         });
-        self.call_primitive(Primitive::Ternary(op), &arguments.with_view(out))
+        Ok(Call::new(Primitive::Ternary(op), arguments.with_view(out)))
     }
 
     /// Rows, length, operands and result of an element-wise call.
@@ -111,13 +161,14 @@ impl<'ctx> Emitter<'_, 'ctx> {
         &mut self,
         id: CNodeId,
         operands: &[CNodeId],
-    ) -> Emit<(IntValue<'ctx>, IntValue<'ctx>, Vec<View<'ctx>>, View<'ctx>)> {
+    ) -> Emit<(IntValue<'ctx>, IntValue<'ctx>, Vec<Operand<'ctx>>, Operand<'ctx>)> {
         let extent = self.schedule.extents[id];
         let (mut rows, mut length) = self.dimensions(extent)?;
-        let mut out = self.view(id)?;
-        let mut views = operands.iter().map(|&operand| self.view(operand)).collect::<Emit<Vec<_>>>()?;
-        let is_run =
-            |(view, &operand): (&View<'ctx>, &CNodeId)| view.is_packed || self.schedule.extents[operand] == Extent::One;
+        let mut out = self.operand(id)?;
+        let mut views = operands.iter().map(|&operand| self.operand(operand)).collect::<Emit<Vec<_>>>()?;
+        let is_run = |(view, &operand): (&Operand<'ctx>, &CNodeId)| {
+            view.is_packed || self.schedule.extents[operand] == Extent::One
+        };
         if extent == Extent::Rows && views.iter().zip(operands).all(is_run) {
             (rows, length) = (length, rows);
             views.iter_mut().chain([&mut out]).for_each(|view| view.is_wide = view.is_packed);
@@ -141,70 +192,77 @@ impl<'ctx> Emitter<'_, 'ctx> {
             && matches!(self.schedule.extents[id], Extent::Vector(_))
     }
 
-    fn row_aggregate(&mut self, id: CNodeId, op: AggOp, a: CNodeId) -> Emit<()> {
-        let out = self.view(id)?;
+    fn row_aggregate(&mut self, id: CNodeId, op: AggOp, a: CNodeId) -> Emit<Call<'ctx>> {
+        let out = self.operand(id)?;
         if self.is_sparse_row(a) {
             let values = self.address(Fact::Main)?;
             return self.segment_row_aggregate(op, values, out);
         }
         let (rows, length) = self.dimensions(self.schedule.extents[a])?;
-        let arguments = Arguments::numbers([rows, length]).with_view(self.view(a)?).with_view(out);
-        self.call_primitive(Primitive::RowAgg(op), &arguments)
+        let arguments = Arguments::numbers([rows, length]).with_view(self.operand(a)?).with_view(out);
+        Ok(Call::new(Primitive::RowAgg(op), arguments))
     }
 
     /// Aggregates values by position over sparse rows.
-    pub(super) fn segment_row_aggregate(&mut self, op: AggOp, values: PointerValue<'ctx>, out: View<'ctx>) -> Emit<()> {
+    pub(super) fn segment_row_aggregate<Pointer: Into<Argument<'ctx>>>(
+        &mut self,
+        op: AggOp,
+        values: PointerValue<'ctx>,
+        out: View<'ctx, Pointer>,
+    ) -> Emit<Call<'ctx>> {
         let rows = self.number(Fact::Rows)?;
         let arguments = Arguments::numbers([rows])
             .with(self.address(Fact::RowOffsets)?)
             .with(values)
             .with(self.number(Fact::Cols)?)
             .with_view(out);
-        self.call_primitive(Primitive::SegmentRowAgg(op), &arguments)
+        Ok(Call::new(Primitive::SegmentRowAgg(op), arguments))
     }
 
     /// Copies of the parts, side by side.
-    fn concatenation(&mut self, id: CNodeId, parts: [CNodeId; 2]) -> Emit<()> {
+    fn concatenation(&mut self, id: CNodeId, parts: [CNodeId; 2]) -> Emit<Vec<Call<'ctx>>> {
         let mut out = self.view(id)?;
         let rows = self.number(Fact::Rows)?;
+        let mut copies = Vec::new();
         for part in parts {
             let (_, length) = self.dimensions(self.schedule.extents[part])?;
-            let arguments = Arguments::numbers([rows, length]).with_view(self.view(part)?).with_view(out);
-            self.call_primitive(Primitive::Copy, &arguments)?;
+            let arguments = Arguments::numbers([rows, length]).with_view(self.operand(part)?).with_view(out);
+            copies.push(Call::new(Primitive::Copy, arguments));
             out.pointer = self.offset(out.pointer, length)?;
         }
-        Ok(())
+        Ok(copies)
     }
 
-    fn dot_product(&mut self, id: CNodeId, a: CNodeId, b: CNodeId) -> Emit<()> {
-        let out = self.view(id)?;
+    fn dot_product(&mut self, id: CNodeId, a: CNodeId, b: CNodeId) -> Emit<Call<'ctx>> {
+        let out = self.operand(id)?;
         // A product commutes, and so does its fused addition.
         let (a, b) = if self.is_sparse_row(b) { (b, a) } else { (a, b) };
         if self.is_sparse_row(a) {
-            let arguments = self.sparse_rows()?.with(self.address(Fact::Main)?).with_view(self.view(b)?).with_view(out);
-            return self.call_primitive(Primitive::SparseDotProduct, &arguments);
+            let arguments =
+                self.sparse_rows()?.with(self.address(Fact::Main)?).with_view(self.operand(b)?).with_view(out);
+            return Ok(Call::new(Primitive::SparseDotProduct, arguments));
         }
         let (rows, length) = self.dimensions(self.schedule.extents[a])?;
         let arguments =
-            Arguments::numbers([rows, length]).with_view(self.view(a)?).with_view(self.view(b)?).with_view(out);
-        self.call_primitive(Primitive::DotProduct, &arguments)
+            Arguments::numbers([rows, length]).with_view(self.operand(a)?).with_view(self.operand(b)?).with_view(out);
+        Ok(Call::new(Primitive::DotProduct, arguments))
     }
 
-    fn vector_matrix_product(&mut self, id: CNodeId, a: CNodeId, input: CInputId) -> Emit<()> {
-        let out = self.view(id)?;
+    fn vector_matrix_product(&mut self, id: CNodeId, a: CNodeId, input: CInputId) -> Emit<Call<'ctx>> {
+        let out = self.operand(id)?;
         let columns = self.number(Fact::SideCols(input))?;
         if self.is_sparse_row(a) {
             let arguments = self.sparse_rows()?.with(self.address(Fact::Main)?).with(columns);
             let arguments = arguments.with_view(self.stored_matrix(input)?).with_view(out);
-            return self.call_primitive(Primitive::SparseVectMatMult, &arguments);
+            return Ok(Call::new(Primitive::SparseVectMatMult, arguments));
         }
         let (rows, length) = self.dimensions(self.schedule.extents[a])?;
         let arguments = Arguments::numbers([rows, length, columns])
-            .with_view(self.view(a)?)
+            .with_view(self.operand(a)?)
             .with(self.address(Fact::SideTransposed(input))?)
             .with(length)
             .with_view(out);
-        self.call_primitive(Primitive::VectMatMult, &arguments)
+        Ok(Call::new(Primitive::VectMatMult, arguments))
     }
 
     /// The rows of a side matrix, as stored.

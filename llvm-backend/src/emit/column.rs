@@ -5,7 +5,6 @@ use super::fused::Loop;
 use super::unit::Fact;
 use super::{Emit, Emitter};
 use crate::schedule::{Extent, FusedLoop};
-use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 
 impl<'ctx> Emitter<'_, 'ctx> {
@@ -22,15 +21,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
     pub(super) fn is_column(&mut self, this: &Loop<'_, 'ctx>) -> Emit<IntValue<'ctx>> {
         let read = this.inputs.iter().map(|(_, view)| view).filter(|view| view.is_wide);
         let written = this.writes.iter().map(|write| &write.view);
-        let strides: Vec<IntValue<'ctx>> = read.chain(written).map(|view| view.row).collect();
-        let one = self.index(1);
+        let strides = read.chain(written).map(|view| view.row);
         let cols = self.number(Fact::Cols)?;
-        let mut holds = self.builder.build_int_compare(IntPredicate::EQ, cols, one, "")?;
-        for stride in strides {
-            let is_gapless = self.builder.build_int_compare(IntPredicate::EQ, stride, one, "")?;
-            holds = self.builder.build_and(holds, is_gapless, "")?;
-        }
-        Ok(holds)
+        self.are_equal(strides.chain([cols]), self.index(1))
     }
 
     /// The loop as one run over the rows of the column.

@@ -6,7 +6,7 @@ use super::memory::View;
 use super::unit::Fact;
 use super::{Emit, Emitter};
 use crate::schedule::{Entry, Extent, FusedLoop, OutputKind};
-use fuseline_ir::cplan::{CNode, CNodeId};
+use fuseline_ir::cplan::{CNode, CNodeId, Length};
 use fuseline_ir::ops::AggOp;
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
@@ -60,8 +60,7 @@ pub(super) struct Loop<'a, 'ctx> {
     pub(super) rows: IntValue<'ctx>,
     /// Per row where rows are ragged.
     pub(super) length: Option<IntValue<'ctx>>,
-    /// The lanes of a row that one register holds, where rows are vectors, which may be that short, and the loop has no
-    /// other form for these.
+    /// The lanes of a row that one register holds, where the loop has a form for these.
     pub(super) short_rows: Option<VectorValue<'ctx>>,
     pub(super) ahead: Ahead<'ctx>,
     pub(super) inputs: Vec<(CNodeId, View<'ctx>)>,
@@ -199,10 +198,20 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
         let finds_per_row = fused.nodes.iter().any(|&id| self.plan.nodes[id].operands().is_empty());
         let (rows, length) = self.trip(fused, reductions.is_empty() && !finds_per_row)?;
-        let has_short_form = matches!(fused.extent, Extent::Vector(_)) && !fused.has_narrow_form(self.plan);
+        let has_short_form = self.has_short_form(fused);
         let short_rows = length.filter(|_| has_short_form).map(|length| self.lanes_before(length)).transpose()?;
         let ahead = self.ahead(fused, &inputs, has_short_form)?;
         Ok(Loop { fused, rows, length, short_rows, ahead, inputs, constants, writes, reductions, unit_reductions })
+    }
+
+    /// Whether the loop takes rows of a register at once. Where it has a form for narrow rows, only those of which it is
+    /// known that they are that short.
+    fn has_short_form(&self, fused: &FusedLoop) -> bool {
+        match fused.extent {
+            Extent::Vector(Length::Const(cells)) => cells <= self.lanes(),
+            Extent::Vector(_) => !fused.has_narrow_form(self.plan),
+            Extent::One | Extent::Rows | Extent::Cells | Extent::Positions => false,
+        }
     }
 
     /// The values that the loop reads without computing them, in id order.
@@ -320,11 +329,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 Some(Source::Uniform(self.splat(number, self.register())?))
             }
             CNode::Scalar(_) | CNode::Literal(_) => {
-                let view = self.input(id)?;
+                let view = self.input_view(id)?;
                 Some(Source::Uniform(self.broadcast(view.pointer)?))
             }
             CNode::SideRowScalar(..) => {
-                let view = self.input(id)?;
+                let view = self.input_view(id)?;
                 if over_rows {
                     return Ok(Some(Source::Strided(view.pointer, view.row)));
                 }

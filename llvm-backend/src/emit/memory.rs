@@ -8,8 +8,8 @@ use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 
 /// A node's values in memory: row `r`, cell `c` at `pointer + r * row + c * col`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct View<'ctx> {
-    pub(super) pointer: PointerValue<'ctx>,
+pub(super) struct View<'ctx, Pointer = PointerValue<'ctx>> {
+    pub(super) pointer: Pointer,
     /// Distance between rows.
     pub(super) row: IntValue<'ctx>,
     /// Whether there is more than one cell per row.
@@ -17,6 +17,22 @@ pub(super) struct View<'ctx> {
     /// Whether the values of consecutive rows are neighbours, for values per row.
     pub(super) is_packed: bool,
 }
+
+/// The address of a cell: so many cells behind one that several values may share, as all scalars do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CellAddress<'ctx> {
+    pub(super) base: PointerValue<'ctx>,
+    pub(super) cells: u32,
+}
+
+impl<'ctx> From<PointerValue<'ctx>> for CellAddress<'ctx> {
+    fn from(base: PointerValue<'ctx>) -> Self {
+        CellAddress { base, cells: 0 }
+    }
+}
+
+/// A node's values, as calls take them.
+pub(super) type Operand<'ctx> = View<'ctx, CellAddress<'ctx>>;
 
 /// Addresses of scratch slots, known once the prologue has measured them.
 #[derive(Default)]
@@ -58,26 +74,48 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.offset(base, offset)
     }
 
+    /// The address as one pointer.
+    pub(super) fn pointer_to(&self, address: CellAddress<'ctx>) -> Emit<PointerValue<'ctx>> {
+        match address.cells {
+            0 => Ok(address.base),
+            cells => self.offset(address.base, self.index(cells.into())),
+        }
+    }
+
+    fn pointed_to(&self, operand: Operand<'ctx>) -> Emit<View<'ctx>> {
+        let Operand { pointer, row, is_wide, is_packed } = operand;
+        Ok(View { pointer: self.pointer_to(pointer)?, row, is_wide, is_packed })
+    }
+
     /// Where a node's values are: an input of the unit, scratch memory, or the output.
     pub(super) fn view(&mut self, id: CNodeId) -> Emit<View<'ctx>> {
+        let operand = self.operand(id)?;
+        self.pointed_to(operand)
+    }
+
+    /// Where the values of an input or a constant are.
+    pub(super) fn input_view(&mut self, id: CNodeId) -> Emit<View<'ctx>> {
+        let input = self.input(id)?;
+        self.pointed_to(input)
+    }
+
+    /// Where a node's values are, for a call.
+    pub(super) fn operand(&mut self, id: CNodeId) -> Emit<Operand<'ctx>> {
         match self.schedule.places[id] {
-            Some(place) => self.placed(place, self.schedule.extents[id]),
+            Some(place) => self.computed(place, self.schedule.extents[id]),
             None => self.input(id),
         }
     }
 
-    /// Where the values of an input or a constant are.
-    pub(super) fn input(&mut self, id: CNodeId) -> Emit<View<'ctx>> {
+    fn input(&mut self, id: CNodeId) -> Emit<Operand<'ctx>> {
         let extent = self.schedule.extents[id];
         let zero = self.index(0);
-        let view = |pointer, row, is_wide| View { pointer, row, is_wide, is_packed: false };
+        let behind =
+            |base, cells, row, is_wide| View { pointer: CellAddress { base, cells }, row, is_wide, is_packed: false };
+        let view = |base, row, is_wide| behind(base, 0, row, is_wide);
         Ok(match self.plan.nodes[id] {
             CNode::Literal(bits) => view(self.literal(bits.get()), zero, false),
-            CNode::Scalar(input) => {
-                let scalars = self.address(Fact::Scalars)?;
-                let index = self.index(input.as_u32().into());
-                view(self.offset(scalars, index)?, zero, false)
-            }
+            CNode::Scalar(input) => behind(self.address(Fact::Scalars)?, input.as_u32(), zero, false),
             CNode::OuterProduct if extent == Extent::Positions => view(self.address(Fact::Products)?, zero, true),
             CNode::OuterProduct => view(self.address(Fact::Products)?, self.number(Fact::Cols)?, true),
             CNode::Main if extent == Extent::Positions => view(self.address(Fact::Main)?, zero, true),
@@ -89,29 +127,26 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 view(self.address(Fact::SideValues(input))?, zero, true)
             }
             CNode::SideRowScalar(input, column) => {
-                let values = self.address(Fact::SideValues(input))?;
-                let first = self.offset(values, self.index(column.into()))?;
-                view(first, self.number(Fact::SideStride(input))?, false)
+                behind(self.address(Fact::SideValues(input))?, column, self.number(Fact::SideStride(input))?, false)
             }
             CNode::SideRow(input, range) => {
-                let values = self.address(Fact::SideValues(input))?;
-                let first = self.index(range.map_or(0, |(first, _)| first).into());
-                view(self.offset(values, first)?, self.number(Fact::SideStride(input))?, true)
+                let first = range.map_or(0, |(first, _)| first);
+                behind(self.address(Fact::SideValues(input))?, first, self.number(Fact::SideStride(input))?, true)
             }
             ref node => unreachable!("{node:?} is computed, so the schedule gives it a place where it is read"),
         })
     }
 
     /// The values of a computed node.
-    pub(super) fn placed(&mut self, place: Place, extent: Extent) -> Emit<View<'ctx>> {
+    fn computed(&mut self, place: Place, extent: Extent) -> Emit<Operand<'ctx>> {
         let (_, length) = self.dimensions(extent)?;
         // The same number for every row.
         let row = if extent == Extent::One { self.index(0) } else { length };
         let (is_wide, is_packed) = (!matches!(extent, Extent::One | Extent::Rows), extent == Extent::Rows);
         Ok(match place {
-            Place::Slot(slot) => View { pointer: self.slot(slot)?, row, is_wide, is_packed },
+            Place::Slot(slot) => View { pointer: self.slot(slot)?.into(), row, is_wide, is_packed },
             Place::Output => {
-                let pointer = self.address(Fact::OutputValues(0))?;
+                let pointer = self.address(Fact::OutputValues(0))?.into();
                 let row = if is_packed { self.index(1) } else { self.number(Fact::OutputStride(0))? };
                 View { pointer, row, is_wide, is_packed }
             }
@@ -141,7 +176,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 let mut values = self.builder.build_int_mul(rows, length, "")?;
                 if slots[slot].class == SlotClass::NarrowTile {
                     let is_narrow = self.is_narrow(length)?;
-                    values = self.builder.build_select(is_narrow, values, self.index(0), "")?.into_int_value();
+                    values = self.or_zero(is_narrow, values)?;
                 }
                 let is_larger = self.builder.build_int_compare(inkwell::IntPredicate::UGT, values, size, "")?;
                 size = self.builder.build_select(is_larger, values, size, "")?.into_int_value();
@@ -154,12 +189,16 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(addresses)
     }
 
-    /// The address of a constant in memory.
-    fn literal(&self, value: f64) -> PointerValue<'ctx> {
+    /// The address of a constant in memory, one for equal bits.
+    fn literal(&mut self, value: f64) -> PointerValue<'ctx> {
+        if let Some(&known) = self.literals.get(&value.to_bits()) {
+            return known;
+        }
         let global = self.module.add_global(self.f64(), None, "literal");
         global.set_initializer(&self.f64().const_float(value));
         global.set_constant(true);
         global.set_linkage(inkwell::module::Linkage::Private);
+        self.literals.insert(value.to_bits(), global.as_pointer_value());
         global.as_pointer_value()
     }
 

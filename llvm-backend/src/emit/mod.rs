@@ -6,8 +6,10 @@
 
 mod ahead;
 mod blocks;
+mod call_table;
 mod calls;
 mod column;
+mod conditions;
 mod elementwise;
 mod fused;
 mod memory;
@@ -27,7 +29,7 @@ use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::types::{FloatType, IntType, PointerType, VectorType};
-use inkwell::values::{FunctionValue, IntValue, VectorValue};
+use inkwell::values::{FunctionValue, IntValue, PointerValue, VectorValue};
 use memory::SlotOffsets;
 use std::collections::HashMap;
 use unit::{Fact, FactValue};
@@ -48,6 +50,8 @@ pub(crate) struct Emitter<'a, 'ctx> {
     prologue: BasicBlock<'ctx>,
     facts: HashMap<Fact, FactValue<'ctx>>,
     slots: SlotOffsets<'ctx>,
+    /// Addresses of constants by their bits.
+    literals: HashMap<u64, PointerValue<'ctx>>,
     called: &'a mut Vec<String>,
 }
 
@@ -102,10 +106,12 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
             prologue,
             facts: HashMap::new(),
             slots: SlotOffsets::default(),
+            literals: HashMap::new(),
             called,
         };
-        for step in &schedule.steps {
-            emitter.schedule_step(step)?;
+        let are_calls = |step: &Step, next: &Step| matches!((step, next), (Step::Call(_), Step::Call(_)));
+        for steps in schedule.steps.chunk_by(are_calls) {
+            emitter.schedule_steps(steps)?;
         }
         emitter.builder.build_return(None)?;
         emitter.builder.position_at_end(prologue);
@@ -113,13 +119,18 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
         Ok(function)
     }
 
-    fn schedule_step(&mut self, step: &Step) -> Emit<()> {
-        match step {
-            Step::Loop(fused) => self.fused_loop(fused),
-            Step::Pack(id, extent) => self.pack(*id, *extent),
-            Step::Call(id) => self.node_call(*id),
-            Step::Output(index) => self.output_call(*index),
+    /// One step, or calls that follow each other.
+    fn schedule_steps(&mut self, steps: &[Step]) -> Emit<()> {
+        let mut calls = Vec::new();
+        for step in steps {
+            match step {
+                Step::Loop(fused) => return self.fused_loop(fused),
+                Step::Pack(id, extent) => return self.pack(*id, *extent),
+                Step::Output(index) => return self.output_call(*index),
+                Step::Call(id) => calls.extend(self.calls_of(*id)?),
+            }
         }
+        self.call_all(&calls)
     }
 
     /// Emits into the prologue, and returns to where it was.

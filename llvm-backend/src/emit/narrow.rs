@@ -25,17 +25,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let mut is_needed = self.is_narrow(length)?;
         if !is_per_row {
             let lies_apart = self.builder.build_int_compare(IntPredicate::NE, view.row, length, "")?;
-            is_needed = self.builder.build_and(is_needed, lies_apart, "")?;
+            is_needed = self.both(is_needed, lies_apart)?;
         }
-        let [pack, done] = ["pack", "packed"].map(|name| self.new_block(name));
-        self.builder.build_conditional_branch(is_needed, pack, done)?;
-        self.builder.position_at_end(pack);
         let primitive = if is_per_row { Primitive::Spread } else { Primitive::Copy };
         let arguments = Arguments::numbers([rows, length]).with_view(view).with(slot).with(length);
-        self.call_primitive(primitive, &arguments)?;
-        self.builder.build_unconditional_branch(done)?;
-        self.builder.position_at_end(done);
-        Ok(())
+        self.only_where(is_needed, ["pack", "packed"], |emitter| emitter.call_primitive(primitive, &arguments))
     }
 
     /// Whether the unit has narrow rows, and those that the loop reads and writes where they are follow each other.
@@ -44,14 +38,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let (_, length) = self.dimensions(extent)?;
         let read = this.inputs.iter().filter(|(id, _)| !self.schedule.packed.contains_key(&(*id, extent)));
         let written = this.writes.iter().filter(|write| write.merge.is_none());
-        let mut holds = self.is_narrow(length)?;
-        for row in read.map(|(_, view)| view.row).chain(written.map(|write| write.view.row)) {
-            if row != length {
-                let is_gapless = self.builder.build_int_compare(IntPredicate::EQ, row, length, "")?;
-                holds = self.builder.build_and(holds, is_gapless, "")?;
-            }
-        }
-        Ok(holds)
+        let strides = read.map(|(_, view)| view.row).chain(written.map(|write| write.view.row));
+        let (is_narrow, are_gapless) = (self.is_narrow(length)?, self.are_equal(strides, length)?);
+        self.both(is_narrow, are_gapless)
     }
 
     /// The loop as one run over the cells of the unit, then what it aggregates.

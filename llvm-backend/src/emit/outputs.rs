@@ -53,7 +53,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let one = self.index(1);
         let out = View { pointer: self.address(Fact::OutputValues(index))?, row: one, is_wide: false, is_packed: true };
         if self.schedule.extents[node] == Extent::Positions {
-            return self.segment_row_aggregate(agg, a.pointer, out);
+            let call = self.segment_row_aggregate(agg, a.pointer, out)?;
+            return self.make(&call);
         }
         let (rows, length) = self.dimensions(self.schedule.extents[node])?;
         let arguments = Arguments::numbers([rows, length]).with_view(a).with_view(out);

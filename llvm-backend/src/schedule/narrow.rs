@@ -7,7 +7,7 @@
 use super::slots::reads;
 use super::{Extent, FusedLoop, Step};
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::cplan::{CNode, CNodeId, CPlan};
+use fuseline_ir::cplan::{CNode, CNodeId, CPlan, Length};
 
 /// Rows are narrow if they have fewer cells than accumulators have lanes.
 pub(crate) const NARROW: u32 = 32;
@@ -18,13 +18,17 @@ impl FusedLoop {
         !(self.row_aggs.is_empty() && self.outputs.is_empty())
     }
 
-    /// Whether the loop has a form for narrow rows: it aggregates, or computes enough to be worth packing for. To repeat
-    /// a vector for each row is not.
+    /// Whether the loop has a form for narrow rows: its rows may be narrow, and it aggregates, or computes enough to be worth
+    /// packing for. To repeat a vector for each row is not.
     pub(crate) fn has_narrow_form(&self, plan: &CPlan) -> bool {
+        let may_be_narrow = match self.extent {
+            Extent::Vector(Length::Const(cells)) => cells < NARROW,
+            Extent::Vector(_) => true,
+            Extent::One | Extent::Rows | Extent::Cells | Extent::Positions => false,
+        };
         let mut operands = self.nodes.iter().flat_map(|&id| plan.nodes[id].operands());
         let repeats_vectors = operands.any(|id| matches!(plan.nodes[id], CNode::SideVector(_)));
-        matches!(self.extent, Extent::Vector(_))
-            && (self.has_aggregates() || (self.nodes.len() >= 2 && !repeats_vectors))
+        may_be_narrow && (self.has_aggregates() || (self.nodes.len() >= 2 && !repeats_vectors))
     }
 
     /// The values of the loop that it aggregates.

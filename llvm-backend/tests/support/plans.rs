@@ -100,6 +100,52 @@ pub(crate) fn long_plans() -> Vec<String> {
     .into()
 }
 
+/// More operations of many kinds than are called one by one, over rows that may be sparse and over dense ones.
+pub(crate) fn plans_of_many_calls() -> Vec<String> {
+    const ROUND: usize = 12;
+    const ROUNDS: usize = 10;
+    let plan = |takes_elements: bool| {
+        let mut body = "%0 = main\n%1 = side_vector in1\n%2 = side_row_scalar in2[4]\n%3 = side_row in3[2:7]
+          %4 = literal 2.0\n%5 = scalar in5\n%6 = vect_mat_mult %0, in4"
+            .to_owned();
+        let (mut scalar, mut vector) = (2, 6);
+        for round in 0..ROUNDS {
+            let n = 7 + ROUND * round;
+            let agg = ["sum", "var", "nnz"][round % 3];
+            let (of_main, of_row) = if takes_elements { ("mult", n) } else { ("dot_product", 0) };
+            // Rows of another length are calls of another kind.
+            let longer = match round {
+                0 => format!("cbind %{}, %{n}", n + 3),
+                _ => format!("mult %{}, %{}", n + 3, if takes_elements { 3 } else { n }),
+            };
+            let operations: [String; ROUND] = [
+                format!("{of_main} %0, %1"),
+                format!("row_agg.{agg} %{of_row}"),
+                format!("plusmult %{vector}, %3, %{scalar}"),
+                format!("min %{}, %{}", n + 2, 4 + round % 2),
+                longer,
+                format!("row_cumulative.sum %{}", n + 4),
+                format!("row_agg.max %{}", n + 5),
+                format!("dot_product %{}, %3", n + 3),
+                format!("plus %{}, %{}", n + 6, n + 1),
+                format!("minus %{}, %{}", n + 8, n + 7),
+                format!("abs %{}", n + 9),
+                format!("minus %{}, %3", n + 3),
+            ];
+            let numbered = operations.iter().enumerate().map(|(place, text)| format!("\n%{} = {text}", n + place));
+            body.extend(numbered);
+            (scalar, vector) = (n + 10, n + 11);
+        }
+        let least = 7 + ROUND * ROUNDS;
+        let last = least + 1;
+        row(
+            "row_agg",
+            &format!("{body}\n%{least} = row_agg.min %{vector}\n%{last} = plus %{scalar}, %{least}\nout %{last}"),
+        )
+    };
+    [false, true].map(plan).into()
+}
+
 fn row(variant: &str, body: &str) -> String {
     let inputs = "in0 = matrix\nin1 = matrix\nin2 = matrix\nin3 = matrix\nin4 = matrix\nin5 = scalar";
     format!("cplan row {variant} sparse_safe=false {{\n{inputs}\n{body}\n}}")

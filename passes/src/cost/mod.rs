@@ -9,7 +9,7 @@
 //!   work, and each row that a product or an aggregation takes in, which decides where rows are short.
 //! * Sparse matrices count with their stored bytes, a visit of each row and non-zero, and the dense cells fetched for
 //!   these; new ones with a store of each non-zero.
-//! * Row operators over long rows read a row in their first pass over it, and compute on in others: how much of either
+//! * Row operators over dense rows read a row in their first pass over it, and compute on it in others: how much of either
 //!   the other hides is a fact of the machine. So is how much of writing computation hides where it takes longer than
 //!   reading.
 //! * Outer operators over dense cells multiply factors in tiles, at the rate of matrix products.

@@ -1,33 +1,62 @@
 //! What tells products of matrices by themselves from other basic operators.
 
-use super::vector::{SCALAR_BYTES, is_dense_with_long_rows, stored_non_zeros, stored_rows};
-use super::work::{FEW_COLUMNS, basic_class};
+use super::sparsity::cells;
+use super::vector::{BASIC_BLOCK_CELLS, SCALAR_BYTES, stored_non_zeros, stored_rows};
+use super::work::FEW_COLUMNS;
 use crate::machine::{LINE_BYTES, OperationClass};
 use crate::template::{Context, untransposed};
-use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::hop::HopId;
 
 /// Blocks of a product of matrices have so many rows at least, however few columns.
 const PRODUCT_ROWS: f64 = 128.0;
 
+/// Cells that a transposition moves in the time in which a product packs one.
+const PACKED: f64 = 0.4;
+
+/// Private results of a product with a transposed sparse matrix, at most, and cells of these that are worth the
+/// transposition of a non-zero.
+const MOST_PARTS: f64 = 16.0;
+const TRANSPOSED: f64 = 16.0;
+
 /// Inner dimensions from which on threads share a product of few cells by parts of these.
 const LONG_INNER: u64 = 4096;
-
-/// Whether a basic product passes over each row with one column after the other, or adds up the rows.
-pub(super) fn reads_columns_apart(context: &Context<'_>, id: HopId) -> bool {
-    let hop = context.hop(id);
-    if hop.op != HopOp::MatMul || basic_class(context, id) != OperationClass::Product {
-        return false;
-    }
-    let has_columns = hop.size.cols.is_some_and(|cols| cols > 1);
-    let is_transposed = untransposed(context.dag, hop.inputs[0]).is_some();
-    has_columns && (hop.size.rows == Some(1) || !is_transposed && is_dense_with_long_rows(context, hop.inputs[0]))
-}
 
 /// The blocks of a product of matrices: of rows, or of a long inner dimension.
 pub(super) fn product_blocks(context: &Context<'_>, id: HopId) -> f64 {
     let hop = context.hop(id);
     let inner = context.hop(hop.inputs[0]).size.cols.unwrap_or(0);
     if inner >= LONG_INNER { f64::INFINITY } else { hop.size.rows.unwrap_or(0) as f64 / PRODUCT_ROWS }
+}
+
+/// The cells that a basic product of this class moves, in those that a transposition moves one by one in the same time.
+///
+/// A product of matrices packs both operands, and stores a result of few columns in parts of registers. A transposed sparse
+/// matrix adds to private results, which are merged, or is transposed where these have too many cells.
+pub(super) fn moved_cells(context: &Context<'_>, id: HopId, class: OperationClass) -> f64 {
+    let hop = context.hop(id);
+    if class == OperationClass::MatrixProduct {
+        let [left, right] = [hop.inputs[0], hop.inputs[1]].map(|input| context.hop(input).size);
+        let is_narrow = hop.size.cols.is_some_and(|cols| cols <= FEW_COLUMNS);
+        let stored = if is_narrow { cells(&hop.size) } else { 0.0 };
+        return PACKED * (cells(&left) + cells(&right) + stored);
+    }
+    match untransposed(context.dag, hop.inputs[0]) {
+        Some(left) if stored_rows(context, left) > 0.0 && stored_rows(context, hop.inputs[1]) == 0.0 => {
+            let (rows, non_zeros) = (stored_rows(context, left), stored_non_zeros(context, left));
+            let multiplied = non_zeros * hop.size.cols.unwrap_or(0) as f64;
+            let parts = (multiplied.max(cells(&hop.size)) / BASIC_BLOCK_CELLS).ceil().clamp(1.0, MOST_PARTS.min(rows));
+            let (filled, transposed) = (parts * cells(&hop.size), TRANSPOSED * non_zeros);
+            if filled > transposed {
+                transposed
+            } else if parts > 1.0 {
+                filled
+            } else {
+                // A single one is the result itself.
+                0.0
+            }
+        }
+        _ => 0.0,
+    }
 }
 
 /// The rows of a sparse matrix that the non-zeros of another one on its left begin in a product, and the non-zeros that they

@@ -1,6 +1,6 @@
 //! The paper's cost vector: the output, the computation and the distinct inputs of one operator, counted from sizes.
 
-use super::product::{lines_of_wide_rows, product_blocks, reads_columns_apart, rows_met};
+use super::product::{lines_of_wide_rows, moved_cells, product_blocks, rows_met};
 use super::sparsity::{bytes_of, cells, driver_sparsity, iteration_space, sparse_driver, sparsity};
 use super::work::{Work, basic_class, cell_flops, cell_runs, flops, fused_class, goes_by_rows, runs};
 use super::{BLOCK_CELLS, Operator};
@@ -27,11 +27,8 @@ const ROW_FLOPS: f64 = 128.0;
 /// Finding the part of a row that lies in a range takes as long as beginning so many rows.
 const PART_ROWS: f64 = 6.0;
 
-/// While a processor computes on a row, the instructions that it looks ahead to do not reach beyond one of so many values.
-const LONG_ROW: u64 = 64;
-
 /// Cells of a block of most basic operators.
-const BASIC_BLOCK_CELLS: f64 = 65_536.0;
+pub(super) const BASIC_BLOCK_CELLS: f64 = 65_536.0;
 
 /// The share of the beginning of a row, which is that of two products with it, for what takes one value of it.
 const BY_VALUE: f64 = 0.5;
@@ -62,8 +59,7 @@ pub struct CostVector {
     pub cells: f64,
     /// Up to so many of them are the work of one thread.
     pub block_cells: f64,
-    /// Whether reading and computing hide each other in part alone: the operator passes over dense rows so long that the
-    /// processor does not look ahead to the next one.
+    /// Whether reading and computing hide each other in part alone: the operator passes over dense rows more than once.
     pub computes_apart: bool,
 }
 
@@ -204,6 +200,7 @@ pub(crate) fn multi_aggregate_vector(
 /// A basic operator, or one over rows: every input is read whole.
 fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> CostVector {
     let is_fused = operator.template.is_some();
+    let basic = (!is_fused).then(|| basic_class(context, operator.root));
     let mut work = Work::default();
     // What belongs to one row keeps the loops over its cells from running on into the next one.
     let by_row = operator.members.iter().find_map(|&id| context.operation(id).values_beside_one);
@@ -213,7 +210,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
         if operator.members.len() > 1 && matches!(context.hop(id).op, HopOp::Reorg(_)) {
             continue;
         }
-        let class = if is_fused { fused_class(context, id) } else { basic_class(context, id) };
+        let class = basic.unwrap_or_else(|| fused_class(context, id));
         match by_row {
             Some(values) if is_fused && is_element_wise(context, id, values) => {
                 work.add_by_row(class, flops(context, id), values);
@@ -248,7 +245,8 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
         _ => 1.0,
     };
     work.sparse_rows = begun * inputs.iter().map(|read| rows(read.id)).sum::<f64>();
-    if let (false, HopOp::MatMul) = (is_fused, &root.op) {
+    if let (Some(class), HopOp::MatMul) = (basic, &root.op) {
+        work.moved = moved_cells(context, operator.root, class);
         let (begun, visited) = rows_met(context, root.inputs[0], root.inputs[1]);
         work.sparse_rows += begun;
         work.non_zeros += visited;
@@ -258,18 +256,22 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
         inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES
     } else {
         work.count_stored(stored_non_zeros(context, operator.root), stored_rows(context, operator.root));
-        match basic_class(context, operator.root) {
-            OperationClass::MatrixProduct => product_blocks(context, operator.root) * BLOCK_CELLS as f64,
+        match basic {
+            Some(OperationClass::MatrixProduct) => product_blocks(context, operator.root) * BLOCK_CELLS as f64,
             _ if root.op == HopOp::Index => output / SCALAR_BYTES,
             _ => inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES,
         }
     };
     let is_sparse = inputs.iter().any(|read| rows(read.id) > 0.0);
-    let is_product = basic_class(context, operator.root) == OperationClass::MatrixProduct;
+    let is_product = basic == Some(OperationClass::MatrixProduct);
     let block_cells = if is_fused || is_sparse || is_product { BLOCK_CELLS as f64 } else { BASIC_BLOCK_CELLS };
     let computes_apart = match is_fused {
-        true => inputs.iter().any(|read| is_dense_with_long_rows(context, read.id)),
-        false => reads_columns_apart(context, operator.root),
+        // The largest input stands for the main one.
+        true => inputs.iter().max_by(|one, other| one.bytes.total_cmp(&other.bytes)).is_some_and(|largest| {
+            context.hop(largest.id).size.rows != Some(1) && stored_rows(context, largest.id) == 0.0
+        }),
+        // It adds up the rows of the right side.
+        false => root.op == HopOp::MatMul && root.size.rows == Some(1) && root.size.cols != Some(1),
     };
     CostVector { output, work, inputs, sparsity: 1.0, driver: None, cells, block_cells, computes_apart }
 }
@@ -291,12 +293,6 @@ fn walks(context: &Context<'_>, members: &[HopId], input: HopId) -> (f64, f64) {
     let is_wide = |hop: &&Hop| hop.op == HopOp::MatMul && hop.size.cols.is_some_and(|cols| cols > 1);
     let walking = || members.iter().map(|&id| context.hop(id)).filter(walks);
     (walking().filter(is_wide).count() as f64, walking().count() as f64)
-}
-
-/// Whether a matrix is dense, and its rows are long.
-pub(super) fn is_dense_with_long_rows(context: &Context<'_>, id: HopId) -> bool {
-    let size = &context.hop(id).size;
-    size.cols.is_some_and(|cols| cols > LONG_ROW) && size.rows != Some(1) && stored_rows(context, id) == 0.0
 }
 
 /// Whether a basic operator runs over the stored values of a sparse matrix wherever these belong.

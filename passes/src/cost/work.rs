@@ -8,7 +8,7 @@ use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{DataGenOp, HopDag, HopId, HopOp, NaryOp, ReorgOp};
 use fuseline_ir::ops::{BinaryOp, Direction, FloatOp, Lowering, Step};
 
-/// Up to this many columns (or rows) a product with a matrix runs row after row.
+/// Up to this many columns a product with a transposed matrix runs row after row.
 pub(super) const FEW_COLUMNS: u64 = 8;
 
 /// What an operator computes.
@@ -35,6 +35,8 @@ pub struct Work {
     pub stored: f64,
     /// Rows that these are stored in.
     pub stored_rows: f64,
+    /// Cells that products move, apart from their operations.
+    pub moved: f64,
 }
 
 impl Work {
@@ -89,7 +91,8 @@ impl Work {
         let visits = visits + self.lines * sparse.line + self.sparse_rows * sparse.row;
         let stores = self.stored * sparse.store + self.stored_rows * sparse.store_row;
         let starts = self.runs * machine.start.run + self.rows * machine.start.row;
-        (flops.sum::<f64>() + visits + stores + starts) / threads
+        let moves = self.moved / machine.compute.of(OperationClass::Reorganization);
+        (flops.sum::<f64>() + moves + visits + stores + starts) / threads
     }
 }
 
@@ -182,13 +185,14 @@ fn is_square(dag: &HopDag, power: HopId) -> bool {
 /// The class of an operator by itself.
 pub(super) fn basic_class(context: &Context<'_>, id: HopId) -> OperationClass {
     let hop = context.hop(id);
-    let is_wide = |dimension: Option<u64>| dimension.is_none_or(|number| number > FEW_COLUMNS);
     let is_sparse = || hop.inputs.iter().any(|&input| sparsity(context, input) < 1.0);
+    let is_vector = || hop.size.rows == Some(1) || hop.size.cols == Some(1);
+    // A transposed matrix adds up the products of its rows with those of few columns.
+    let adds_rows =
+        || hop.size.cols.is_some_and(|cols| cols <= FEW_COLUMNS) && untransposed(context.dag, hop.inputs[0]).is_some();
     match hop.op {
-        HopOp::MatMul if is_wide(hop.size.rows) && is_wide(hop.size.cols) && !is_sparse() => {
-            OperationClass::MatrixProduct
-        }
-        HopOp::Index => OperationClass::Reorganization,
+        HopOp::MatMul if !is_vector() && !adds_rows() && !is_sparse() => OperationClass::MatrixProduct,
+        HopOp::Index | HopOp::Nary(NaryOp::Cbind) => OperationClass::Reorganization,
         _ => fused_class(context, id),
     }
 }
@@ -212,8 +216,9 @@ fn flops_of(dag: &HopDag, id: HopId) -> f64 {
         HopOp::MatMul => 2.0 * output * dag[hop.inputs[0]].size.cols.unwrap_or(0) as f64,
         // A vector is copied.
         HopOp::Reorg(ReorgOp::Transpose) if hop.size.rows == Some(1) || hop.size.cols == Some(1) => 0.0,
+        // Copied row by row, as an index is.
+        HopOp::Nary(NaryOp::Cbind) => hop.inputs.len() as f64 * hop.size.rows.unwrap_or(0) as f64,
         HopOp::Nary(_) | HopOp::Cumulative(_) | HopOp::Reorg(_) | HopOp::DataGen(_) => output,
-        // Copied row by row.
         HopOp::Index => hop.size.rows.unwrap_or(0) as f64,
         _ => 0.0,
     }
@@ -230,19 +235,14 @@ pub(super) fn flops(context: &Context<'_>, id: HopId) -> f64 {
     }
 }
 
-/// The runs that an operator by itself, or as a member of one over rows, starts: one per row that is multiplied, with
-/// each column where a basic operator does so, or aggregated. A matrix that is aggregated as a whole is a single run, unless the operator goes by rows.
+/// The runs that an operator by itself, or as a member of one over rows, starts: one per row that is multiplied or
+/// aggregated. A matrix that is aggregated as a whole is a single run, unless the operator goes by rows.
 pub(super) fn runs(context: &Context<'_>, id: HopId, is_by_rows: bool) -> f64 {
     let hop = context.hop(id);
     let rows = |id: HopId| context.hop(id).size.rows.unwrap_or(0) as f64;
     match hop.op {
         HopOp::MatMul if is_inner_product(context, id) => 0.0,
-        HopOp::MatMul => match untransposed(context.dag, hop.inputs[0]) {
-            Some(left) => rows(left),
-            // A basic operator computes the product of a dense row with each column by itself.
-            None if !is_by_rows && sparsity(context, hop.inputs[0]) == 1.0 => cells(&hop.size),
-            None => rows(hop.inputs[0]),
-        },
+        HopOp::MatMul => rows(untransposed(context.dag, hop.inputs[0]).unwrap_or(hop.inputs[0])),
         HopOp::AggUnary(_, Direction::Full) if !is_by_rows => 0.0,
         HopOp::AggUnary(..) => rows(hop.inputs[0]),
         _ => 0.0,
@@ -260,8 +260,13 @@ pub(super) fn cell_runs(context: &Context<'_>, id: HopId, space: &SizeInfo, scal
 }
 
 /// Whether a Cell or multi-aggregate operator over the cells of `space` goes row by row, since it aggregates by row or
-/// column, reads a value that belongs to one of them, or numbers its rows.
+/// column, reads a value that belongs to one of them, or numbers its rows. What aggregates nothing takes a single column
+/// as one run over its rows, and reads columns of wider matrices by their stride.
 pub(super) fn goes_by_rows(context: &Context<'_>, members: &[HopId], inputs: &[HopId], space: &SizeInfo) -> bool {
+    let aggregates = |&id: &HopId| matches!(context.hop(id).op, HopOp::AggUnary(..));
+    if space.cols == Some(1) && !members.iter().any(aggregates) {
+        return false;
+    }
     let is_other = |id: HopId| context.hop(id).is_matrix() && !context.hop(id).size.same_dims(space);
     let needs_rows = |id: HopId| match context.hop(id).op {
         HopOp::AggUnary(_, direction) => direction != Direction::Full,

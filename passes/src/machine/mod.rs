@@ -21,8 +21,8 @@ pub struct Bandwidth {
 /// A cache.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cache {
-    /// Bytes of a matrix up to which an operator finds it here: about a third of the cache, for two inputs and an
-    /// output.
+    /// Bytes of a matrix up to which an operator finds it here: a share of the cache, beside what else it touches and what
+    /// operators before it have left.
     pub capacity: f64,
     /// Its bandwidth.
     pub bandwidth: Bandwidth,
@@ -37,13 +37,15 @@ pub enum OperationClass {
     Division,
     /// `exp`, `log` and the like.
     Function,
-    /// Products inside of fused operators, and those of matrices with few columns: row after row.
+    /// Products inside of fused operators, and unfused ones with a vector, of a sparse matrix, or of a transposed matrix with
+    /// few columns: row after row.
     Product,
     /// Unfused products of two matrices, in blocks that stay in cache and registers.
     MatrixProduct,
     /// Drawing random values.
     Random,
-    /// Moving cells, or parts of rows, to other places one by one: transposing, indexing.
+    /// Moving cells, or parts of rows, to other places one by one: transposing, indexing, appending columns, and what
+    /// products pack and merge.
     Reorganization,
 }
 
@@ -178,8 +180,8 @@ pub struct Machine {
     /// Values that are computed at once: rows of fewer take as long as rows of so many, where operators over cells go
     /// row by row.
     pub lanes: usize,
-    /// The share of the shorter of reading and computing that Row operators over long rows hide behind the other, between 0
-    /// and 1: they read a row in their first pass over it alone.
+    /// The share of the shorter of reading and computing that Row operators over dense rows hide behind the other, between
+    /// 0 and 1: they read a row in their first pass over it alone.
     pub overlap: f64,
     /// The share of writing that computation hides where it takes longer than reading, between 0 and 1.
     pub hidden_write: f64,

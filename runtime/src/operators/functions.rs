@@ -15,7 +15,7 @@ impl Operator<'_> {
         &self,
         function: Function,
         names: &[String],
-        output: &mut dyn Write,
+        output: &mut (dyn Write + Send),
     ) -> Result<RuntimeValue, RuntimeError> {
         let done = || Ok(RuntimeValue::Scalar(Value::Bool(true)));
         let positional = self.inputs.len() - names.len();
@@ -34,7 +34,7 @@ impl Operator<'_> {
                 let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
                 Ok(Value::I64(since.map_or(0, |elapsed| elapsed.as_nanos() as i64)).into())
             }
-            Function::Read => files::read(&self.engine.pool, self.text(0)?, named(), self.hop.data_type),
+            Function::Read => files::read(self.engine.threads.pool(), self.text(0)?, named(), self.hop.data_type),
             Function::Write => {
                 files::write(self.inputs[0], self.text(1)?, named())?;
                 done()

@@ -41,7 +41,7 @@ pub(crate) fn run(
     hop: &Hop,
     inputs: &[&RuntimeValue],
     variables: &Variables,
-    output: &mut dyn Write,
+    output: &mut (dyn Write + Send),
     statistics: &mut Statistics,
 ) -> Result<RuntimeValue, RuntimeError> {
     let operator = Operator { engine, dag, hop, inputs };
@@ -220,7 +220,7 @@ impl Operator<'_> {
         let variant = compiled.plan.variant;
         *statistics.fused_operators.entry(format!("{} {}", variant.template(), variant.mnemonic())).or_default() += 1;
         let execution = Execution {
-            pool: &engine.pool,
+            pool: engine.threads.pool(),
             buffers: &engine.buffers,
             counters: &engine.counters,
             primitives: engine.kernel_context().primitives,

@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         }
         emitter.observe(&stage);
     };
-    let mut output = std::io::stdout().lock();
+    let mut output = std::io::stdout();
     let outcome = session.run_observed(&script, Variables::new(), &mut output, &mut observer)?;
     emitter.finish()?;
     if let Some(format) = arguments.stats {

@@ -4,6 +4,7 @@
 //! reasons: the caller must run on the instruction set of `V`, and the pointers, strides and lengths must describe
 //! live memory as the table of primitives says, with outputs that overlap no input.
 
+pub(crate) mod abreast;
 pub(crate) mod ahead;
 pub(crate) mod column;
 pub(crate) mod copy;

@@ -1,9 +1,9 @@
 //! Dot products (rules 3 and 6), several at a time so that one load serves several products.
 
+use super::abreast::{ROWS_PER_SHARE, ShortProducts};
 use super::ahead::{Ahead, Half};
 use super::narrow::{NarrowProduct, reduce_rows};
 use super::reduce::{Pending, Run, Sum, merge_registers};
-use super::upright;
 use crate::vector::{Merge, Vector};
 
 /// Accumulators of the products of `R` rows with `C` rows, 32 lanes in `N` registers each.
@@ -231,7 +231,9 @@ pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
                 _ => {}
             }
         }
-        let mut row = if k == 1 { 0 } else { upright_groups::<V>((rows, len, k), a, bt, out, out_row) };
+        if k > 1 && short_products::<V>((rows, len, k), a, bt, out, out_row) {
+            return;
+        }
         let run = Run::new::<N>(len);
         // The shapes fill half the registers of AVX-512; narrower sets have room for one product.
         let (rows_at_once, columns_at_once) = match (V::LANES, k) {
@@ -239,12 +241,9 @@ pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
             (8, _) => (2, 2),
             _ => (1, 1),
         };
-        let ahead = if row > 0 {
-            Ahead::none()
-        } else {
-            let groups = rows.div_ceil(rows_at_once) * k.div_ceil(columns_at_once);
-            Ahead::new(a, rows, Half::First, groups * (run.rounds + 1))
-        };
+        let groups = rows.div_ceil(rows_at_once) * k.div_ceil(columns_at_once);
+        let ahead = Ahead::new(a, rows, Half::First, groups * (run.rounds + 1));
+        let mut row = 0;
         let mut pending = Pending::new(|value| value);
         while V::LANES == 8 && k == 1 && row + 8 <= rows {
             let upper = products::<V, N, 4, 1>(a.pointers(row), bt.pointers(0), run, &ahead);
@@ -304,28 +303,27 @@ unsafe fn store_merged<V: Vector, const C: usize>(products: &[V], out: *mut f64,
     }
 }
 
-/// [`vect_mat_mult`] for whole groups of rows of at most 16 values; says how many rows that are.
+/// [`vect_mat_mult`] for rows of at most 16 values; says whether they are.
 #[inline(always)]
-unsafe fn upright_groups<V: Vector>(
+unsafe fn short_products<V: Vector>(
     (rows, len, k): (usize, usize, usize),
     a: Rows,
     bt: Rows,
     out: *mut f64,
     out_row: usize,
-) -> usize {
-    let groups = rows / V::LANES;
-    let ahead = Ahead::new(a, rows, Half::First, groups);
+) -> bool {
+    let ahead = &Ahead::new(a, rows, Half::First, rows.div_ceil(ROWS_PER_SHARE));
     macro_rules! of_length {
         ($($length:literal)*) => {
             match len {
                 // SAFETY: passed on to the caller.
-                $($length => unsafe { upright::products::<V, $length>((groups, k), a, bt, &ahead, out, out_row) },)*
-                _ => return 0,
+                $($length => unsafe { ShortProducts::<$length> { rows, a, bt, ahead, out, out_row }.run::<V>(k) },)*
+                _ => return false,
             }
         };
     }
     of_length!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
-    groups * V::LANES
+    true
 }
 
 /// [`vect_mat_mult`] for one column and rows in `T` registers.

@@ -1,55 +1,13 @@
-//! Aggregates of short rows, and their products with several columns: lanes are rows, so that they never merge. As many
-//! rows as a register has lanes are turned into columns, one in each register, and the tree of rule 3 runs over registers.
+//! Aggregates of short rows: lanes are rows, so that they never merge. As many rows as a register has lanes are turned into
+//! columns, one in each register, and the tree of rule 3 runs over registers.
 //!
-//! As in [`super::narrow`], lanes that no row reaches are left out, and one addition of `+0.0` stands for them. It also
-//! makes up for products being multiplications here: accumulators that start at `+0.0` differ from these in the sign of
-//! zeros alone.
+//! As in [`super::narrow`], lanes that no row reaches are left out, and one addition of `+0.0` stands for them.
 
-use super::ahead::Ahead;
 use super::column::prefetch_distance;
 use super::product::Rows;
-use super::reduce::{Aggregate, Sum};
-use crate::vector::{COLUMNS, Merge, Vector};
+use super::reduce::Aggregate;
+use crate::vector::{Merge, Vector};
 use fuseline_ir::ops::AggOp;
-
-/// The products of `groups` times `V::LANES` rows of `L` values, at most 16, with the `k` rows of `bt`:
-/// `out[r * out_row + c]`.
-#[inline(always)]
-pub(crate) unsafe fn products<V: Vector, const L: usize>(
-    (groups, k): (usize, usize),
-    a: Rows,
-    bt: Rows,
-    ahead: &Ahead,
-    out: *mut f64,
-    out_row: usize,
-) {
-    let distance = prefetch_distance(a.row);
-    for group in 0..groups {
-        let (rows, out) = (a.pointer(group * V::LANES), out.wrapping_add(group * V::LANES * out_row));
-        // SAFETY: passed on to the caller.
-        unsafe {
-            ahead.ask();
-            for line in 0..(V::LANES * L).div_ceil(8) {
-                V::prefetch(rows.wrapping_add(distance + 8 * line));
-            }
-            let columns = columns::<V, L>(rows, a.row);
-            let mut column = 0;
-            while column + COLUMNS <= k {
-                let mut products = [V::splat(0.0); COLUMNS];
-                for c in 0..COLUMNS {
-                    products[c] = product::<V, L>(&columns, bt.pointer(column + c));
-                }
-                V::store_columns(products, out.wrapping_add(column), out_row);
-                column += COLUMNS;
-            }
-            while column < k {
-                let product = product::<V, L>(&columns, bt.pointer(column));
-                V::store_column(product, out.wrapping_add(column), out_row);
-                column += 1;
-            }
-        }
-    }
-}
 
 /// The columns of a group of rows.
 #[inline(always)]
@@ -73,22 +31,9 @@ unsafe fn columns<V: Vector, const L: usize>(rows: *const f64, row: usize) -> [V
     }
 }
 
-/// The products of the rows with one column.
-#[inline(always)]
-unsafe fn product<V: Vector, const L: usize>(columns: &[V; L], factors: *const f64) -> V {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let mut cells = [V::splat(0.0); L];
-        for j in 0..L {
-            cells[j] = V::mul(columns[j], V::splat(*factors.add(j)));
-        }
-        V::add(merged::<V, Sum, L>(cells), V::splat(0.0))
-    }
-}
-
 /// Merges the lanes of rule 3, a register for each, from the 16th on.
 #[inline(always)]
-unsafe fn merged<V: Vector, M: Merge, const L: usize>(mut lanes: [V; L]) -> V {
+pub(super) unsafe fn merged<V: Vector, M: Merge, const L: usize>(mut lanes: [V; L]) -> V {
     let mut width = 8;
     while width > 0 {
         for j in 0..width {

@@ -1,6 +1,6 @@
 //! AVX2 with FMA: 4 lanes, predicated by registers of sign bits.
 
-use super::{BLOCK, COLUMNS, Merge, Vector, register_methods};
+use super::{BLOCK, Merge, Vector, register_methods};
 use std::arch::x86_64::*;
 use std::mem::transmute;
 
@@ -133,15 +133,5 @@ impl Vector for Avx2 {
         };
         fn load_column(values: *const f64, row: usize) -> Self = Avx2(_mm256_set_pd(
             *values.add(3 * row), *values.add(2 * row), *values.add(row), *values));
-        fn store_columns(columns: [Self; COLUMNS], values: *mut f64, row: usize) = {
-            for (r, cells) in turned(columns.map(|column| column.0)).into_iter().enumerate() {
-                _mm256_storeu_pd(values.add(r * row), cells.0);
-            }
-        };
-        fn store_column(column: Self, values: *mut f64, row: usize) = {
-            for (r, cell) in transmute::<__m256d, [f64; 4]>(column.0).into_iter().enumerate() {
-                *values.add(r * row) = cell;
-            }
-        };
     }
 }

@@ -1,6 +1,6 @@
 //! AVX-512: 8 lanes, predicated by mask registers.
 
-use super::{BLOCK, COLUMNS, Merge, Vector, register_methods};
+use super::{BLOCK, Merge, Vector, register_methods};
 use std::arch::x86_64::*;
 use std::mem::transmute;
 
@@ -160,25 +160,5 @@ impl Vector for Avx512 {
         };
         fn load_column(values: *const f64, row: usize) -> Self =
             Avx512(_mm512_i64gather_pd::<8>(_mm512_mullo_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(row as i64)), values));
-        fn store_columns(columns: [Self; COLUMNS], values: *mut f64, row: usize) = {
-            let [even, odd] = [_mm512_unpacklo_pd(columns[0].0, columns[1].0), _mm512_unpackhi_pd(columns[0].0, columns[1].0)];
-            let [right_even, right_odd] =
-                [_mm512_unpacklo_pd(columns[2].0, columns[3].0), _mm512_unpackhi_pd(columns[2].0, columns[3].0)];
-            for (r, (left, right)) in [(even, right_even), (odd, right_odd)].into_iter().enumerate() {
-                let [first, later] = [
-                    _mm512_permutex2var_pd(left, _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0), right),
-                    _mm512_permutex2var_pd(left, _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4), right),
-                ];
-                _mm256_storeu_pd(values.add(r * row), _mm512_castpd512_pd256(first));
-                _mm256_storeu_pd(values.add((r + 2) * row), _mm512_extractf64x4_pd::<1>(first));
-                _mm256_storeu_pd(values.add((r + 4) * row), _mm512_castpd512_pd256(later));
-                _mm256_storeu_pd(values.add((r + 6) * row), _mm512_extractf64x4_pd::<1>(later));
-            }
-        };
-        fn store_column(column: Self, values: *mut f64, row: usize) = {
-            for (r, cell) in transmute::<__m512d, [f64; 8]>(column.0).into_iter().enumerate() {
-                *values.add(r * row) = cell;
-            }
-        };
     }
 }

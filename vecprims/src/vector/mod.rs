@@ -18,9 +18,6 @@ pub(crate) use portable::Portable;
 /// Values that element-wise bodies hand to the scalar references at a time.
 pub(crate) const BLOCK: usize = 8;
 
-/// The columns that are stored at a time.
-pub(crate) const COLUMNS: usize = 4;
-
 /// How two accumulators become one.
 pub(crate) trait Merge {
     /// Merges lane by lane; `x` is the lane with the smaller number.
@@ -93,10 +90,6 @@ pub(crate) trait Vector: Copy {
     unsafe fn load_first_columns(values: *const f64, row: usize, count: usize) -> [Self; BLOCK];
     /// Loads one value of each of `LANES` rows.
     unsafe fn load_column(values: *const f64, row: usize) -> Self;
-    /// Stores `LANES` rows, `row` values apart, of columns side by side.
-    unsafe fn store_columns(columns: [Self; COLUMNS], values: *mut f64, row: usize);
-    /// Stores one value of each of `LANES` rows.
-    unsafe fn store_column(column: Self, values: *mut f64, row: usize);
 }
 
 /// Writes out the methods of an implementation: each is one expression over intrinsics.

@@ -1,6 +1,6 @@
 //! Two lanes in plain Rust: compiles to the registers that every processor of the target has (SSE2, NEON).
 
-use super::{BLOCK, COLUMNS, Merge, Vector, register_methods};
+use super::{BLOCK, Merge, Vector, register_methods};
 use fuseline_ir::ops::math;
 use std::ptr::{read_unaligned, write_unaligned};
 
@@ -95,14 +95,5 @@ impl Vector for Portable {
             columns
         };
         fn load_column(values: *const f64, row: usize) -> Self = Portable([*values, *values.add(row)]);
-        fn store_columns(columns: [Self; COLUMNS], values: *mut f64, row: usize) = {
-            for column in 0..COLUMNS {
-                Self::store_column(columns[column], values.add(column), row);
-            }
-        };
-        fn store_column(column: Self, values: *mut f64, row: usize) = {
-            *values = column.0[0];
-            *values.add(row) = column.0[1];
-        };
     }
 }

@@ -68,6 +68,19 @@ fn operators_over_cells_go_by_rows_where_rows_differ() {
     assert_eq!(both.work.rows, 1000.0);
 }
 
+/// A column of a wider matrix is read by its stride, unless the operator aggregates.
+#[test]
+fn a_single_column_is_one_run() {
+    let mut d = Dag::default();
+    let (x, y) = (d.read("X", 1000, 2), d.read("y", 1000, 1));
+    let [first, last] = [1.0, 1000.0].map(|value| d.number(value));
+    let column = d.op(HopOp::Index, &[x, first, last, first, first]);
+    let scaled = d.mult(column, y);
+    let total = d.sum(scaled);
+    let rows = |members: &[HopId]| vector_of(&d.dag, Some(TemplateType::Cell), members, &[x, y, first, last]).work.rows;
+    assert_eq!((rows(&[column, scaled]), rows(&[column, scaled, total])), (0.0, 1000.0));
+}
+
 /// An index copies a row at a time, and its result decides whether threads share that.
 #[test]
 fn an_index_is_priced_by_the_rows_of_its_result() {
@@ -83,6 +96,16 @@ fn an_index_is_priced_by_the_rows_of_its_result() {
     assert_close(terms_of(&model, &d.dag, &[part], &[x]).start, 1e-5);
 }
 
+/// Appended columns are copied by the parts of rows, however wide.
+#[test]
+fn appended_columns_are_priced_by_parts_of_rows() {
+    let mut d = Dag::default();
+    let (x, w) = (d.read("X", 1000, 50), d.read("w", 1000, 1));
+    let both = d.op(HopOp::Nary(fuseline_ir::hop::NaryOp::Cbind), &[x, w]);
+    let work = vector_of(&d.dag, None, &[both], &[x, w]).work;
+    assert_eq!((work.flops_of(OperationClass::Reorganization), work.flops()), (2000.0, 2000.0));
+}
+
 /// A basic operator with a single value needs no memory.
 #[test]
 fn single_values_have_a_start_of_their_own() {
@@ -95,9 +118,9 @@ fn single_values_have_a_start_of_their_own() {
     assert_eq!((start(total), start(doubled)), (1e-6, 3e-6));
 }
 
-/// What the longer of reading and computing does not hide of the other, where rows are long: P116 where it hides all.
+/// What the longer of reading and computing does not hide of the other, where rows are dense: P116 where it hides all.
 #[test]
-fn long_rows_are_read_before_they_are_computed_on() {
+fn rows_are_read_before_they_are_computed_on() {
     let terms = |cols: u64, overlap: f64| {
         let mut d = Dag::default();
         let (x, v) = (d.read("X", 1000, cols), d.read("v", cols, 1));
@@ -114,7 +137,6 @@ fn long_rows_are_read_before_they_are_computed_on() {
     assert_eq!(hidden.exposed, 0.0);
     assert_close(terms(100, 0.25).exposed, 0.75 * hidden.read.min(hidden.compute));
     assert_close(terms(100, 0.0).seconds(), hidden.write + hidden.read + hidden.compute);
-    assert_eq!(terms(10, 0.0).exposed, 0.0);
 }
 
 /// The second product finds the row of a sparse matrix in the nearest cache.
@@ -141,7 +163,7 @@ fn products_with_several_columns_visit_non_zeros_whole() {
     assert_eq!((work.non_zeros, work.non_zeros_again), (2000.0, 0.0));
 }
 
-/// A basic product reads a long row and computes on it column by column; one row of results is added up.
+/// One row of results is added up, row after row of the right side.
 #[test]
 fn basic_products_compute_apart_from_reading() {
     let apart = |rows: u64, inner: u64, cols: u64| {
@@ -150,8 +172,28 @@ fn basic_products_compute_apart_from_reading() {
         let product = d.matmul(x, y);
         vector_of(&d.dag, None, &[product], &[x, y]).computes_apart
     };
-    assert!(apart(1000, 100, 4) && apart(1, 1000, 10));
-    assert!(!apart(1000, 100, 1) && !apart(1000, 10, 4) && !apart(1000, 100, 100));
+    assert!(apart(1, 1000, 10));
+    assert!(!apart(1, 1000, 1) && !apart(1000, 100, 1) && !apart(1000, 100, 4));
+}
+
+/// Products of matrices pack what they read; transposed sparse ones merge private results, or are transposed.
+#[test]
+fn products_move_cells() {
+    let mut d = Dag::default();
+    let (x, v, y) = (d.read("X", 1000, 100), d.read("V", 100, 5), d.read("Y", 100, 50));
+    let moved = |dag: &HopDag, id: HopId| vector_of(dag, None, &[id], &dag[id].inputs).work.moved;
+    let (narrow, wide) = (d.matmul(x, v), d.matmul(x, y));
+    assert_close(moved(&d.dag, narrow), 0.4 * (100_000.0 + 500.0 + 5000.0));
+    assert_close(moved(&d.dag, wide), 0.4 * (100_000.0 + 5000.0));
+    let s = d.sparse("S", 2000, 2000, 40_000);
+    let transposed = d.t(s);
+    let [one, merged, wide] = [1, 10, 100].map(|cols| {
+        let factor = d.read(&format!("U{cols}"), 2000, cols);
+        d.matmul(transposed, factor)
+    });
+    assert_eq!(moved(&d.dag, one), 0.0);
+    assert_close(moved(&d.dag, merged), 7.0 * 20_000.0);
+    assert_close(moved(&d.dag, wide), 640_000.0);
 }
 
 /// Threads share products by rows, or by a long inner dimension.

@@ -94,7 +94,12 @@ impl Naive<'_> {
             |entry: &&MemoEntry| (entry.ttype == template, entry.references().count(), std::cmp::Reverse(**entry));
         match all.iter().max_by_key(key) {
             Some(best) if best.ttype == TemplateType::Outer => {
-                all.iter().filter(|entry| entry.ttype == TemplateType::Outer).copied().collect()
+                let outer = || all.iter().filter(|entry| entry.ttype == TemplateType::Outer);
+                let is_part = |one: &MemoEntry, of: &MemoEntry| {
+                    let (one, of) = (distinct(one), distinct(of));
+                    one.is_subset(&of) && one != of
+                };
+                outer().filter(|entry| !outer().any(|other| is_part(entry, other))).copied().collect()
             }
             best => best.copied().into_iter().collect(),
         }
@@ -211,7 +216,8 @@ fn distinct(entry: &MemoEntry) -> BTreeSet<HopId> {
 #[test]
 fn the_solver_equals_a_naive_one() {
     let (mut compared, mut decided) = (0, 0);
-    for seed in campaign(2_000) {
+    // An operator over 16,384 non-zeros that is the work of one thread, where one over 32,768 is that of several.
+    for seed in campaign(2_000).chain([63_077]) {
         let mut random = Random(seed);
         let operations = 3 + random.below(8);
         let dag = random_dag(&mut random, operations);

@@ -1,0 +1,116 @@
+//! The threads that work is shared among.
+
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Bytes of the stack of a thread: those that programs usually run on.
+const STACK_BYTES: usize = 8 << 20;
+
+/// A pool of threads, one of which may run a program.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    pool: ThreadPool,
+    has_program: AtomicBool,
+    /// Programs that run elsewhere meanwhile.
+    outside: AtomicUsize,
+}
+
+impl Threads {
+    /// So many threads, one at least.
+    ///
+    /// # Errors
+    /// The operating system refuses threads.
+    pub(crate) fn new(count: usize) -> Result<Threads, ThreadPoolBuildError> {
+        let builder = ThreadPoolBuilder::new().num_threads(count.max(1)).stack_size(STACK_BYTES);
+        let pool = builder.thread_name(|index| format!("fuseline-{index}")).build()?;
+        Ok(Threads { pool, has_program: AtomicBool::new(false), outside: AtomicUsize::new(0) })
+    }
+
+    /// Runs a program on one of the threads: an operator of a program outside has to wake one up, and the program to wait
+    /// for it, which takes as long as a small operator runs.
+    ///
+    /// Programs that come while one runs stay where they are. Threads that wait for a part of an operator take up any other
+    /// work meanwhile; that must not be a whole program.
+    pub(crate) fn run<T: Send>(&self, program: impl FnOnce() -> T + Send) -> T {
+        if self.has_program.swap(true, Ordering::Acquire) {
+            self.outside.fetch_add(1, Ordering::Relaxed);
+            let _end = AtEnd(|| _ = self.outside.fetch_sub(1, Ordering::Relaxed));
+            return program();
+        }
+        let _end = AtEnd(|| self.has_program.store(false, Ordering::Release));
+        self.pool.install(program)
+    }
+
+    /// Lets an operator of a program outside run, if one waits: the program on the pool may hold its only thread. Called
+    /// by programs before each of their operators.
+    pub(crate) fn give_way(&self) {
+        if self.outside.load(Ordering::Relaxed) > 0 {
+            self.pool.yield_now();
+        }
+    }
+
+    /// The threads.
+    pub(crate) fn pool(&self) -> &ThreadPool {
+        &self.pool
+    }
+}
+
+/// Does something at its end, even that by a panic.
+struct AtEnd<F: Fn()>(F);
+
+impl<F: Fn()> Drop for AtEnd<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Threads;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    fn is_inside(threads: &Threads) -> bool {
+        threads.pool().current_thread_index().is_some()
+    }
+
+    #[test]
+    fn one_program_at_a_time_runs_on_the_pool() {
+        let threads = Threads::new(2).expect("threads");
+        assert!(!is_inside(&threads));
+        let second = || std::thread::scope(|scope| scope.spawn(|| threads.run(|| is_inside(&threads))).join());
+        let (first, second) = threads.run(|| (is_inside(&threads), second().expect("it ends")));
+        assert!(first && !second);
+        assert!(threads.run(|| is_inside(&threads)), "the first one has ended");
+    }
+
+    /// The first program does not end before the second one, whose operator needs the only thread.
+    #[test]
+    fn operators_of_other_programs_get_the_only_thread() {
+        let threads = Threads::new(1).expect("threads");
+        let (has_begun, has_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !has_begun.load(Ordering::Acquire) {
+                    std::thread::yield_now();
+                }
+                assert!(threads.run(|| threads.pool().install(|| is_inside(&threads))));
+                has_ended.store(true, Ordering::Release);
+            });
+            threads.run(|| {
+                has_begun.store(true, Ordering::Release);
+                while !has_ended.load(Ordering::Acquire) {
+                    threads.give_way();
+                }
+            });
+        });
+    }
+
+    #[test]
+    fn a_program_that_panics_leaves_its_place() {
+        let threads = Threads::new(1).expect("threads");
+        let panicked = catch_unwind(AssertUnwindSafe(|| threads.run(|| panic!("on purpose"))));
+        assert!(panicked.is_err());
+        assert!(threads.run(|| is_inside(&threads)));
+    }
+}
