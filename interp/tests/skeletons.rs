@@ -284,18 +284,18 @@ fn dense_units_give_the_same_bits_for_all_formats() {
 fn results_over_non_zeros_are_stored_without_zeros() {
     let full = "%0 = main\n%1 = side_cell in1\n%2 = mult %0, %1\nout %2";
     let rows = "%0 = main\n%1 = side_row in1\n%2 = mult %0, %1\nout %2";
-    let scaled = "%0 = main\n%1 = row_agg.sum %0\n%2 = side_row in1[1:3]\n%3 = mult %1, %2\nout %3";
+    let scaled = "%0 = main\n%1 = row_agg.sum %0\n%2 = side_row in1[1:9]\n%3 = mult %1, %2\nout %3";
     let plans = [
-        (example("cell no_agg", true, &[FULL], full), 0.3),
-        (example("row no_agg", true, &[FULL], rows), 0.3),
-        (example("row no_agg_const", true, &[FULL], scaled), 0.004),
+        (example("cell no_agg", true, &[FULL], full), 0.3, 1),
+        (example("row no_agg", true, &[FULL], rows), 0.3, 1),
+        (example("row no_agg_const", true, &[FULL], scaled), 0.004, 9),
     ];
-    for (plan, density) in plans {
+    for (plan, density, most_of_each) in plans {
         let dense = inputs(&plan, 50, 60, density, Values::Integers);
         let blocks: Vec<MatrixBlock> = dense.iter().map(|dense| stored(dense, true)).collect();
         let MatrixBlock::Sparse(csr) = run(&plan, &blocks).0 else { panic!("a dense result of {}", plan.plan) };
         assert!(csr.values().iter().all(|&value| value != 0.0) && csr.nnz() > 0, "{}", plan.plan);
-        assert!(csr.nnz() <= blocks[0].nnz(), "{}", plan.plan);
+        assert!(csr.nnz() <= most_of_each * blocks[0].nnz(), "{}", plan.plan);
     }
 }
 

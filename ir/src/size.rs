@@ -16,6 +16,21 @@ pub struct SizeInfo {
     pub nnz: Option<u64>,
 }
 
+/// Matrices with a smaller share of non-zeros are stored sparse.
+pub const SPARSITY_TURN_POINT: f64 = 0.4;
+
+/// Up to so many cells a matrix that is made of zeros is stored dense: something is to be added to it.
+pub const MOST_DENSE_ZEROS: u64 = 1 << 20;
+
+/// Whether a matrix of this shape with so many non-zeros is stored sparse.
+///
+/// A row takes the place of two thirds of a non-zero, and the time of several where it has few: it counts as one. So a
+/// column is never stored sparse, and an indicator of four classes is not.
+#[inline]
+pub fn prefers_sparse(rows: f64, cols: f64, nnz: f64) -> bool {
+    nnz + rows < SPARSITY_TURN_POINT * rows * cols
+}
+
 impl SizeInfo {
     /// Nothing is known.
     pub const UNKNOWN: SizeInfo = SizeInfo { rows: None, cols: None, nnz: None };
@@ -53,6 +68,16 @@ impl SizeInfo {
         match (self.nnz, self.cells()) {
             (Some(nnz), Some(cells)) if cells > 0 => (nnz as f64 / cells as f64).min(1.0),
             _ => 1.0,
+        }
+    }
+
+    /// Whether a matrix of this size is stored sparse, as far as is known.
+    #[inline]
+    pub fn is_stored_sparse(&self) -> bool {
+        match (self.nnz, self.known_dims()) {
+            (Some(0), Some((rows, cols))) if rows.saturating_mul(cols) <= MOST_DENSE_ZEROS => false,
+            (Some(nnz), Some((rows, cols))) => prefers_sparse(rows as f64, cols as f64, nnz as f64),
+            _ => false,
         }
     }
 
@@ -103,5 +128,29 @@ impl fmt::Display for SizeInfo {
             write!(f, ", nnz={nnz}")?;
         }
         f.write_str("]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn narrow_matrices_are_dense_sooner() {
+        // Below 0.4 of the cells, if there are many of them in a row.
+        assert!(prefers_sparse(1000.0, 1000.0, 398_999.0) && !prefers_sparse(1000.0, 1000.0, 399_000.0));
+        // Indicators of five and of six classes.
+        assert!(!prefers_sparse(1000.0, 5.0, 1000.0) && prefers_sparse(1000.0, 6.0, 1000.0));
+        // One or two columns never are.
+        assert!(!prefers_sparse(1e9, 1.0, 0.0) && !prefers_sparse(1e9, 2.0, 0.0));
+        assert!(!prefers_sparse(0.0, 10.0, 0.0) && !prefers_sparse(10.0, 0.0, 0.0));
+    }
+
+    #[test]
+    fn few_zeros_and_unknown_numbers_of_non_zeros_count_as_dense() {
+        let stored_sparse = |rows, cols, nnz| SizeInfo { rows: Some(rows), cols: Some(cols), nnz }.is_stored_sparse();
+        assert!(!stored_sparse(1 << 10, 1 << 10, Some(0)) && stored_sparse(1 << 10, (1 << 10) + 1, Some(0)));
+        assert!(stored_sparse(1 << 10, 1 << 10, Some(1)) && !stored_sparse(1 << 10, 1 << 20, None));
+        assert!(!SizeInfo { rows: None, cols: Some(9), nnz: Some(0) }.is_stored_sparse());
     }
 }

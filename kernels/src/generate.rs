@@ -3,6 +3,7 @@
 use crate::blocks::{block_rows, for_each_block, map_parts, row_ranges};
 use crate::multiply_add::{progression, spread};
 use crate::{KernelContext, KernelError};
+use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::infer::seq_length;
 use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock};
 use rand::{Rng, RngExt, SeedableRng};
@@ -27,7 +28,7 @@ pub(crate) fn checked_dims(operation: &'static str, rows: i64, cols: i64) -> Res
 /// Dimensions that are negative or exceed the address space.
 pub fn fill(context: &KernelContext<'_>, value: f64, rows: i64, cols: i64) -> Result<MatrixBlock, KernelError> {
     let (rows, cols) = checked_dims("matrix", rows, cols)?;
-    if value == 0.0 && MatrixBlock::prefers_sparse(rows, cols, 0) && rows * cols > 1 << 20 {
+    if value == 0.0 && SizeInfo::with_nnz(rows as u64, cols as u64, 0).is_stored_sparse() {
         return Ok(Csr::empty(rows, cols).into());
     }
     let mut result = Dense::uninit_in(context.buffers, rows, cols);

@@ -6,9 +6,6 @@ use fuseline_ir::SizeInfo;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Matrices with a smaller share of non-zeros are kept sparse (with more than one column).
-pub const SPARSITY_TURN_POINT: f64 = 0.4;
-
 /// A matrix, dense or sparse; cheap to clone.
 #[derive(Clone, Debug)]
 pub enum MatrixBlock {
@@ -103,7 +100,7 @@ impl MatrixBlock {
 
     /// Whether a matrix of this shape and number of non-zeros should be stored sparse.
     pub fn prefers_sparse(rows: usize, cols: usize, nnz: usize) -> bool {
-        cols > 1 && (nnz as f64) < SPARSITY_TURN_POINT * (rows as f64) * (cols as f64)
+        fuseline_ir::size::prefers_sparse(rows as f64, cols as f64, nnz as f64)
     }
 
     /// The same matrix in the format that suits its density.

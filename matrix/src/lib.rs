@@ -13,7 +13,7 @@ mod memory;
 #[cfg(test)]
 mod tests;
 
-pub use block::{MatrixBlock, SPARSITY_TURN_POINT};
+pub use block::MatrixBlock;
 pub use buffer::{Buffer, BufferPool, PoolStatistics};
 pub use csr::{Csr, CsrError, CsrRows};
 pub use dense::Dense;

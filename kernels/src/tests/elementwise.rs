@@ -229,7 +229,7 @@ fn outer_operations_combine_columns_with_rows() {
 fn strict_arithmetic_keeps_what_zeros_would_annihilate() {
     let sparse: MatrixBlock = Csr::empty(2, 2).into();
     let infinite = dense(2, 2, &[f64::INFINITY; 4]);
-    let (row, column): (MatrixBlock, _) = (Csr::empty(1, 2).into(), dense(2, 1, &[f64::INFINITY; 2]));
+    let (row, column): (MatrixBlock, _) = (Csr::empty(1, 5).into(), dense(2, 1, &[f64::INFINITY; 2]));
     for strict in [false, true] {
         let results = alone(strict, |context| {
             [

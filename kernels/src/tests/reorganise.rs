@@ -56,7 +56,7 @@ fn diagonals_go_both_ways() {
         for (column_format, square_format) in both_formats(&column).iter().zip(&both_formats(&square)) {
             let matrix = run(|context| diagonal(context, column_format).unwrap());
             assert_cells(&matrix, n, n, |i, j| if i == j { column.get(i, 0) } else { 0.0 });
-            assert_eq!(matrix.is_sparse(), n > 2, "{n}");
+            assert_eq!(matrix.is_sparse(), n > 5, "{n}");
             if n != 1 {
                 let cells = run(|context| diagonal(context, square_format).unwrap());
                 let cols = if n == 0 { 0 } else { 1 };

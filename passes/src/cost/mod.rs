@@ -35,7 +35,7 @@ use fuseline_ir::memo::TemplateType;
 pub use constraints::ExecutionType;
 pub(crate) use constraints::prune_impossible;
 pub use prediction::Predictions;
-pub use sparsity::{DENSE_SPARSITY, Storage, UNKNOWN_DRIVER_SPARSITY, bytes, bytes_of};
+pub use sparsity::{Storage, UNKNOWN_DRIVER_SPARSITY, bytes, bytes_of};
 pub(crate) use sparsity::{driver_sparsity, inputs_by_cell, is_driver, iteration_space, sparse_driver, sparsity};
 pub use vector::{CostVector, InputRead, cost_vector};
 pub(crate) use vector::{multi_aggregate_vector, output_bytes, reads_values_alone, stored_non_zeros};

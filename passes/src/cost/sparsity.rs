@@ -5,9 +5,6 @@ use crate::zeros::{Zeros, is_sparse_safe, keeps_zeros};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp};
 
-/// Above this share of non-zeros matrices are dense.
-pub const DENSE_SPARSITY: f64 = 0.4;
-
 /// The share of non-zeros that an Outer operator is expected to visit where the number of non-zeros is unknown and data
 /// may be behind it.
 pub const UNKNOWN_DRIVER_SPARSITY: f64 = 0.1;
@@ -15,9 +12,8 @@ pub const UNKNOWN_DRIVER_SPARSITY: f64 = 0.1;
 /// Bytes of a matrix as stored: dense, or CSR when few cells are non-zero; 0 for scalars and where unknown.
 pub fn bytes(size: &SizeInfo) -> f64 {
     let Some(cells) = size.cells() else { return 0.0 };
-    let sparsity = size.sparsity();
-    if sparsity < DENSE_SPARSITY {
-        sparsity * cells as f64 * 12.0 + size.rows.unwrap_or(0) as f64 * 8.0
+    if size.is_stored_sparse() {
+        size.sparsity() * cells as f64 * 12.0 + size.rows.unwrap_or(0) as f64 * 8.0
     } else {
         cells as f64 * 8.0
     }
@@ -40,7 +36,7 @@ impl Storage {
     /// The storage of a value of this size.
     pub fn of(size: &SizeInfo) -> Self {
         let (bytes, sparsity) = (bytes(size), size.sparsity());
-        if sparsity < DENSE_SPARSITY {
+        if size.is_stored_sparse() {
             Storage { bytes, sparsity, non_zeros: cells(size) * sparsity, rows: size.rows.unwrap_or(0) as f64 }
         } else {
             Storage { bytes, sparsity: 1.0, non_zeros: 0.0, rows: 0.0 }

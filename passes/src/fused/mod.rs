@@ -16,7 +16,6 @@ mod tests;
 
 pub use price::predict;
 
-use crate::cost::DENSE_SPARSITY;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::hop::{FusedOp, Hop, HopDag, HopId, HopOp, Inputs, LossWeight, ProductWeight, ReorgOp};
 use fuseline_ir::ops::BinaryOp;
@@ -175,7 +174,7 @@ impl<'a> Fusion<'a> {
             FusedOp::WeightedSquaredLoss(LossWeight::PostNonZero)
                 | FusedOp::WeightedProduct(ProductWeight::MinusNonZero, _)
         );
-        !self.strict_ieee || driver.sparsity() >= DENSE_SPARSITY && !weighs_by_indicator
+        !self.strict_ieee || !driver.is_stored_sparse() && !weighs_by_indicator
     }
 
     fn finish(self) -> HopDag {

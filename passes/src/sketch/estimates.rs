@@ -1,11 +1,11 @@
 //! Estimates of the non-zeros of all operators of a DAG, from the sketches of its inputs.
 
 use super::Sketch;
-use crate::cost::DENSE_SPARSITY;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{DataGenOp, Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp};
 use fuseline_ir::ops::{AggOp, BinaryZero, Direction};
+use fuseline_ir::size::SPARSITY_TURN_POINT;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -50,12 +50,12 @@ impl SparsityEstimates {
 }
 
 fn is_sparse(hop: &Hop) -> bool {
-    hop.is_matrix() && hop.size.sparsity() < DENSE_SPARSITY
+    hop.is_matrix() && hop.size.is_stored_sparse()
 }
 
 /// Whether the operator draws random values for few of its cells. How many it will be is no bound, since chance decides.
 fn is_drawn_sparse(dag: &HopDag, hop: &Hop) -> bool {
-    drawn_share(dag, hop).is_some_and(|share| share < DENSE_SPARSITY)
+    drawn_share(dag, hop).is_some_and(|share| share < SPARSITY_TURN_POINT)
 }
 
 /// The share of its cells that an operator of random values draws, where the text tells.

@@ -96,15 +96,15 @@ fn formats_follow_from_names() {
 
 #[test]
 fn sparse_matrices_are_written_as_entries_and_read_as_sparse() {
-    let sparse: MatrixBlock = Csr::new(2, 4, vec![0, 1, 2], vec![3, 0], vec![0.5, 2.0]).unwrap().into();
+    let sparse: MatrixBlock = Csr::new(2, 6, vec![0, 1, 2], vec![3, 0], vec![0.5, 2.0]).unwrap().into();
     let written = write_matrix_to(&sparse, Path::new("a.mtx"), &none()).unwrap();
     assert_eq!(
         String::from_utf8(written).unwrap(),
-        "%%MatrixMarket matrix coordinate real general\n2 4 2\n1 4 0.5\n2 1 2\n"
+        "%%MatrixMarket matrix coordinate real general\n2 6 2\n1 4 0.5\n2 1 2\n"
     );
     for format in FORMATS {
         let bytes = write_matrix_to(&sparse, Path::new("a"), &in_format(format)).unwrap();
-        let described = Metadata { format: Some(format.to_owned()), ..dimensions(2, 4) };
+        let described = Metadata { format: Some(format.to_owned()), ..dimensions(2, 6) };
         let back = read("a", bytes, &described).unwrap();
         assert!(back.is_sparse() && back == sparse, "{format}");
     }
