@@ -10,6 +10,7 @@ use super::ahead::Cache;
 use super::conditions::known;
 use super::fused::{Loop, Row, Source};
 use super::reduce::LANES;
+use super::registers::Mask;
 use super::{Emit, Emitter};
 use fuseline_ir::cplan::CNodeId;
 use inkwell::IntPredicate;
@@ -68,7 +69,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         &mut self,
         this: &Loop<'_, 'ctx>,
         row: &Row<'ctx>,
-        mask: VectorValue<'ctx>,
+        mask: Mask<'ctx>,
         initial: &[VectorValue<'ctx>],
     ) -> Emit<Vec<VectorValue<'ctx>>> {
         for (id, distance) in &this.ahead.rows {
@@ -264,7 +265,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         this: &Loop<'_, 'ctx>,
         row: &Row<'ctx>,
         cell: IntValue<'ctx>,
-        mask: Option<VectorValue<'ctx>>,
+        mask: Option<Mask<'ctx>>,
         (accumulators, part): (&mut [VectorValue<'ctx>], usize),
     ) -> Emit<()> {
         self.ask_for_next_unit(this, row, cell)?;
@@ -292,7 +293,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         this: &Loop<'_, 'ctx>,
         row: &Row<'ctx>,
         cell: IntValue<'ctx>,
-        mask: Option<VectorValue<'ctx>>,
+        mask: Option<Mask<'ctx>>,
     ) -> Emit<HashMap<CNodeId, VectorValue<'ctx>>> {
         let mut values = HashMap::new();
         for (&id, source) in &row.sources {
@@ -319,7 +320,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         &mut self,
         source: &Source<'ctx>,
         cell: IntValue<'ctx>,
-        mask: Option<VectorValue<'ctx>>,
+        mask: Option<Mask<'ctx>>,
     ) -> Emit<VectorValue<'ctx>> {
         match *source {
             Source::Uniform(value) => Ok(value),

@@ -3,6 +3,7 @@
 use super::ahead::Ahead;
 use super::blocks::{add_incoming, registers};
 use super::memory::View;
+use super::registers::Mask;
 use super::unit::Fact;
 use super::{Emit, Emitter};
 use crate::schedule::{Entry, Extent, FusedLoop, OutputKind};
@@ -61,7 +62,7 @@ pub(super) struct Loop<'a, 'ctx> {
     /// Per row where rows are ragged.
     pub(super) length: Option<IntValue<'ctx>>,
     /// The lanes of a row that one register holds, where the loop has a form for these.
-    pub(super) short_rows: Option<VectorValue<'ctx>>,
+    pub(super) short_rows: Option<Mask<'ctx>>,
     pub(super) ahead: Ahead<'ctx>,
     pub(super) inputs: Vec<(CNodeId, View<'ctx>)>,
     pub(super) constants: HashMap<CNodeId, Source<'ctx>>,

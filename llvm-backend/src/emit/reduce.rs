@@ -1,5 +1,6 @@
 //! Reductions in registers: 32 lane accumulators and the fixed merge tree of the execution contract.
 
+use super::registers::Mask;
 use super::{Emit, Emitter};
 use fuseline_ir::ops::{AggOp, BinaryOp};
 use inkwell::values::{FloatValue, VectorValue};
@@ -19,7 +20,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         agg: AggOp,
         accumulator: VectorValue<'ctx>,
         value: VectorValue<'ctx>,
-        mask: Option<VectorValue<'ctx>>,
+        mask: Option<Mask<'ctx>>,
     ) -> Emit<VectorValue<'ctx>> {
         let next = match agg {
             AggOp::SumSq => self.fma(value, value, accumulator)?,
@@ -31,7 +32,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             AggOp::Var => unreachable!("schedules leave variances to the primitive"),
         };
         match mask {
-            Some(mask) => self.select(mask, next, accumulator),
+            Some(mask) => self.select(mask.lanes, next, accumulator),
             None => Ok(next),
         }
     }

@@ -9,6 +9,13 @@ use inkwell::{AddressSpace, IntPredicate};
 /// Alignment of every access.
 const ALIGNMENT: u32 = 8;
 
+/// The lanes of a register with which a run ends: those whose index is below their number.
+#[derive(Clone, Copy)]
+pub(super) struct Mask<'ctx> {
+    pub(super) lanes: VectorValue<'ctx>,
+    count: IntValue<'ctx>,
+}
+
 impl<'ctx> Emitter<'_, 'ctx> {
     /// A value in every lane.
     pub(super) fn splat<V: BasicValue<'ctx>>(&self, value: V, register: VectorType<'ctx>) -> Emit<VectorValue<'ctx>> {
@@ -25,16 +32,17 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     /// The lanes whose index is below the end.
-    pub(super) fn lanes_before(&self, end: IntValue<'ctx>) -> Emit<VectorValue<'ctx>> {
-        let end = self.splat(end, self.i64().vec_type(self.lanes()))?;
-        self.builder.build_int_compare(IntPredicate::ULT, self.lane_indexes(), end, "")
+    pub(super) fn lanes_before(&self, count: IntValue<'ctx>) -> Emit<Mask<'ctx>> {
+        let end = self.splat(count, self.i64().vec_type(self.lanes()))?;
+        let lanes = self.builder.build_int_compare(IntPredicate::ULT, self.lane_indexes(), end, "")?;
+        Ok(Mask { lanes, count })
     }
 
     /// Loads consecutive doubles; zeros where masked out.
     pub(super) fn load_register(
         &self,
         address: PointerValue<'ctx>,
-        mask: Option<VectorValue<'ctx>>,
+        mask: Option<Mask<'ctx>>,
     ) -> Emit<VectorValue<'ctx>> {
         let Some(mask) = mask else {
             let value = self.builder.build_load(self.register(), address, "")?;
@@ -44,20 +52,50 @@ impl<'ctx> Emitter<'_, 'ctx> {
         };
         let function = self.intrinsic_function("llvm.masked.load", &[self.register().into(), self.pointer().into()]);
         let zero = self.register().const_zero();
-        self.masked_access(function, &[address.into()], &[mask.into(), zero.into()])
+        self.masked_access(function, &[address.into()], &[mask.lanes.into(), zero.into()])
             .map(|call| call.expect("a load has a value"))
     }
 
     /// Stores consecutive doubles, except where masked out.
     pub(super) fn store_register(
-        &self,
+        &mut self,
         address: PointerValue<'ctx>,
         value: VectorValue<'ctx>,
-        mask: Option<VectorValue<'ctx>>,
+        mask: Option<Mask<'ctx>>,
     ) -> Emit<()> {
         let Some(mask) = mask else { return self.store(address, value.into()) };
+        if self.lanes() <= 4 {
+            return self.store_lanes(address, value, mask.count);
+        }
         let function = self.intrinsic_function("llvm.masked.store", &[self.register().into(), self.pointer().into()]);
-        self.masked_access(function, &[value.into(), address.into()], &[mask.into()]).map(|_| ())
+        self.masked_access(function, &[value.into(), address.into()], &[mask.lanes.into()]).map(|_| ())
+    }
+
+    /// Stores the first `count` lanes, or all of them, one by one: without registers of masks a masked store takes some
+    /// processors as long as a dozen others.
+    ///
+    /// The last lane goes first; lanes behind the last that counts go to its place, where it overwrites them. Where none
+    /// counts, they go to a place that nobody reads.
+    fn store_lanes(
+        &mut self,
+        address: PointerValue<'ctx>,
+        value: VectorValue<'ctx>,
+        count: IntValue<'ctx>,
+    ) -> Emit<()> {
+        let nowhere = self.register();
+        let nowhere = self.in_prologue(|emitter| emitter.builder.build_alloca(nowhere, "nowhere"))?;
+        let is_empty = self.builder.build_int_compare(IntPredicate::EQ, count, self.index(0), "")?;
+        let address = self.builder.build_select(is_empty, nowhere, address, "")?.into_pointer_value();
+        let last = self.builder.build_int_sub(count, self.index(1), "")?;
+        for lane in (0..self.lanes()).rev() {
+            let index = self.index(lane.into());
+            let is_within = self.builder.build_int_compare(IntPredicate::ULE, index, last, "")?;
+            let place = self.builder.build_select(is_within, index, last, "")?.into_int_value();
+            let lane = self.builder.build_extract_element(value, index, "")?;
+            let address = self.offset(address, place)?;
+            self.store(address, lane)?;
+        }
+        Ok(())
     }
 
     /// Loads doubles that lie a stride apart.
@@ -65,7 +103,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         &self,
         first: PointerValue<'ctx>,
         stride: IntValue<'ctx>,
-        mask: Option<VectorValue<'ctx>>,
+        mask: Option<Mask<'ctx>>,
     ) -> Emit<VectorValue<'ctx>> {
         let integers = self.i64().vec_type(self.lanes());
         let pointers = self.context.ptr_type(AddressSpace::default()).vec_type(self.lanes());
@@ -78,7 +116,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let addresses = self.builder.build_int_to_ptr(addresses, pointers, "")?;
         let every_lane =
             VectorType::const_vector(&vec![self.context.bool_type().const_all_ones(); self.lanes() as usize]);
-        let mask = mask.unwrap_or(every_lane);
+        let mask = mask.map_or(every_lane, |mask| mask.lanes);
         let function = self.intrinsic_function("llvm.masked.gather", &[self.register().into(), pointers.into()]);
         let zero = self.register().const_zero();
         self.masked_access(function, &[addresses.into()], &[mask.into(), zero.into()])

@@ -22,7 +22,7 @@ pub(crate) unsafe fn for_each_chunk<V: Vector, B: ChunkBody<V>>(len: usize, body
     unsafe { for_each_chunk_of::<V, B, 8>(len, body) }
 }
 
-/// As [`for_each_chunk`], with chunks of `W` registers, four or eight.
+/// As [`for_each_chunk`], with chunks of `W` registers: three, four or eight.
 #[inline(always)]
 pub(crate) unsafe fn for_each_chunk_of<V: Vector, B: ChunkBody<V>, const W: usize>(len: usize, body: &B) {
     let mut start = 0;
@@ -291,7 +291,7 @@ pub(crate) unsafe fn outer_mult_add<V: Vector>(
         }};
     }
     // The shapes fill half the registers of AVX-512: two registers by eight columns of `b`, four by four, or eight by two.
-    // Narrower sets have room for one column.
+    // Narrower sets have room for three by four, four by two, or eight by one.
     if V::LANES == 8 {
         while n <= 2 * V::LANES && left > 4 {
             match left {
@@ -306,6 +306,13 @@ pub(crate) unsafe fn outer_mult_add<V: Vector>(
         }
         while left >= 2 {
             take!(2, for_each_chunk::<V, _>);
+        }
+    } else {
+        while left >= 4 {
+            take!(4, for_each_chunk_of::<V, _, 3>);
+        }
+        while left >= 2 {
+            take!(2, for_each_chunk_of::<V, _, 4>);
         }
     }
     while left > 0 {

@@ -1,8 +1,15 @@
 //! Element-wise operations on tiles: the scalar reference, vectorised by the compiler over blocks of eight values.
 
+use super::copy::spread;
+use super::product::Rows;
 use crate::kernel::Elementwise;
 use crate::vector::{BLOCK, Vector};
 use std::ptr::{read_unaligned, write_unaligned};
+
+/// Rows of fewer values are narrow: masks take longer than their cells.
+const NARROW: usize = 16;
+/// Values repeated along rows at a time.
+const REPEATED: usize = 512;
 
 /// One operand of a tile.
 #[derive(Clone, Copy)]
@@ -42,6 +49,10 @@ pub(crate) unsafe fn tile<V: Vector, K: Elementwise<N>, const N: usize>(
 ) {
     let gapless = out_row == len && operands.iter().all(|o| o.row == if o.broadcast { 0 } else { len });
     let (rows, len) = if gapless { (1, rows * len) } else { (rows, len) };
+    if rows > 1 && len < NARROW && out_row == len && operands.iter().all(|o| o.broadcast || o.row == len) {
+        // SAFETY: passed on to the caller.
+        return unsafe { narrow::<V, K, N>(rows, len, operands, out) };
+    }
     for _ in 0..rows {
         // SAFETY: the caller's tile covers every row.
         unsafe { row::<V, K, N>(len, &operands, out) };
@@ -49,6 +60,35 @@ pub(crate) unsafe fn tile<V: Vector, K: Elementwise<N>, const N: usize>(
             operand.values = operand.values.wrapping_add(operand.row);
         }
         out = out.wrapping_add(out_row);
+    }
+}
+
+/// Applies the operation to a gapless tile of narrow rows: what belongs to a row is repeated along it beforehand, so that
+/// several rows run on as one.
+#[inline(always)]
+unsafe fn narrow<V: Vector, K: Elementwise<N>, const N: usize>(
+    rows: usize,
+    len: usize,
+    operands: [Operand; N],
+    out: *mut f64,
+) {
+    let mut repeated = [[0.0; REPEATED]; N];
+    let at_once = REPEATED / len.max(1);
+    for first in (0..rows).step_by(at_once) {
+        let count = at_once.min(rows - first);
+        let mut flat = operands;
+        for (operand, repeated) in flat.iter_mut().zip(&mut repeated) {
+            if operand.broadcast {
+                let values = Rows::new(operand.values.wrapping_add(first * operand.row), operand.row);
+                // SAFETY: `count` rows fit, and the caller's operand has a value for each.
+                unsafe { spread::<V>(count, len, values, repeated.as_mut_ptr(), len) };
+                *operand = Operand::cells(repeated.as_ptr(), 0);
+            } else {
+                *operand = Operand::cells(operand.values.wrapping_add(first * len), 0);
+            }
+        }
+        // SAFETY: the rows lie one after the other, in all operands and in the output.
+        unsafe { row::<V, K, N>(count * len, &flat, out.wrapping_add(first * len)) };
     }
 }
 

@@ -6,9 +6,6 @@ use super::product::Rows;
 use crate::panels::PANEL;
 use crate::vector::Vector;
 
-/// Registers beside each other in a block of cells.
-const ACROSS: usize = 3;
-
 /// `rows` x `cols` cells of the product of `a` (rows of `inner` values) with a matrix in panels.
 #[inline(always)]
 pub(crate) unsafe fn tile_mat_mult<V: Vector>(
@@ -18,32 +15,52 @@ pub(crate) unsafe fn tile_mat_mult<V: Vector>(
     out: *mut f64,
     out_row: usize,
 ) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        // AVX-512 has registers for eight rows of three; narrower sets for six of two.
+        if V::LANES == 8 {
+            blocks::<V, 8, 3>((rows, cols, inner), a, panels, out, out_row);
+        } else {
+            blocks::<V, 6, 2>((rows, cols, inner), a, panels, out, out_row);
+        }
+    }
+}
+
+/// The product in blocks of `R` rows and `J` registers across.
+#[inline(always)]
+unsafe fn blocks<V: Vector, const R: usize, const J: usize>(
+    (rows, cols, inner): (usize, usize, usize),
+    a: Rows,
+    panels: *const f64,
+    out: *mut f64,
+    out_row: usize,
+) {
     let mut first = 0;
     while first < cols {
         let panel = panels.wrapping_add(first / PANEL * PANEL * inner + first % PANEL);
-        let block = Block { a, inner, panel, width: (cols - first).min(ACROSS * V::LANES) };
+        let block = Block { a, inner, panel, width: (cols - first).min(J * V::LANES) };
         let out = out.wrapping_add(first);
         let mut row = 0;
         // SAFETY: passed on to the caller.
         unsafe {
-            while V::LANES == 8 && row + 8 <= rows {
-                block.cells::<V, 8>(row, out, out_row);
-                row += 8;
+            while row + R <= rows {
+                block.cells::<V, R, J>(row, out, out_row);
+                row += R;
             }
             while row + 4 <= rows {
-                block.cells::<V, 4>(row, out, out_row);
+                block.cells::<V, 4, J>(row, out, out_row);
                 row += 4;
             }
             while row < rows {
-                block.cells::<V, 1>(row, out, out_row);
+                block.cells::<V, 1, J>(row, out, out_row);
                 row += 1;
             }
         }
-        first += ACROSS * V::LANES;
+        first += J * V::LANES;
     }
 }
 
-/// Columns of the product that fill `ACROSS` registers, the last perhaps in part.
+/// Columns of the product that fill some registers, the last perhaps in part.
 #[derive(Clone, Copy)]
 struct Block {
     a: Rows,
@@ -53,29 +70,29 @@ struct Block {
 }
 
 impl Block {
-    /// Computes `R` rows from `row` on.
+    /// Computes `R` rows from `row` on, of `J` registers.
     #[inline(always)]
-    unsafe fn cells<V: Vector, const R: usize>(self, row: usize, out: *mut f64, out_row: usize) {
+    unsafe fn cells<V: Vector, const R: usize, const J: usize>(self, row: usize, out: *mut f64, out_row: usize) {
         let rows: [*const f64; R] = self.a.pointers(row);
         // SAFETY: passed on to the caller; panels are full, and the part of a register is masked where it is stored.
         unsafe {
-            let mut cells = [[V::splat(0.0); ACROSS]; R];
+            let mut cells = [[V::splat(0.0); J]; R];
             for k in 0..self.inner {
                 let values = self.panel.add(k * PANEL);
-                let mut right = [V::splat(0.0); ACROSS];
-                for j in 0..ACROSS {
+                let mut right = [V::splat(0.0); J];
+                for j in 0..J {
                     right[j] = V::load(values.add(j * V::LANES));
                 }
                 for r in 0..R {
                     let left = V::splat(*rows[r].add(k));
-                    for j in 0..ACROSS {
+                    for j in 0..J {
                         cells[r][j] = V::mul_add(left, right[j], cells[r][j]);
                     }
                 }
             }
             for r in 0..R {
                 let out = out.wrapping_add((row + r) * out_row);
-                for j in 0..ACROSS {
+                for j in 0..J {
                     let out = out.wrapping_add(j * V::LANES);
                     let width = self.width.saturating_sub(j * V::LANES);
                     if width >= V::LANES {

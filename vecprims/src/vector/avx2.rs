@@ -19,6 +19,32 @@ unsafe fn first_of_four(count: usize) -> __m256i {
     unsafe { _mm256_loadu_si256(MASKS.as_ptr().add(4 - count).cast()) }
 }
 
+/// The first lanes of a register: how many, and as sign bits.
+#[derive(Clone, Copy)]
+pub(crate) struct First {
+    count: usize,
+    bits: __m256i,
+}
+
+/// Stores the first `count` of 4 lanes, in halves: some processors take as long for one masked store as for a dozen others.
+#[inline(always)]
+unsafe fn store_first_of_four(register: __m256d, values: *mut f64, count: usize) {
+    // SAFETY: the caller's contract for `count` values.
+    unsafe {
+        let (low, high) = (_mm256_castpd256_pd128(register), _mm256_extractf128_pd::<1>(register));
+        match count {
+            0 => {}
+            1 => _mm_store_sd(values, low),
+            2 => _mm_storeu_pd(values, low),
+            3 => {
+                _mm_storeu_pd(values, low);
+                _mm_store_sd(values.add(2), high);
+            }
+            _ => _mm256_storeu_pd(values, register),
+        }
+    }
+}
+
 /// Merges lanes `l` and `l + 2`: two lanes of `x` become the lower half, those of `y` the upper half.
 #[inline(always)]
 unsafe fn merge_halves<M: Merge>(x: Avx2, y: Avx2) -> Avx2 {
@@ -60,7 +86,7 @@ unsafe fn reduce_four<M: Merge>(rows: [Avx2; 4]) -> [f64; 4] {
 }
 
 impl Vector for Avx2 {
-    type Mask = __m256i;
+    type Mask = First;
     type Narrow = super::Portable;
     const LANES: usize = 4;
 
@@ -70,13 +96,13 @@ impl Vector for Avx2 {
         fn store(register: Self, values: *mut f64) = _mm256_storeu_pd(values, register.0);
         fn stream(register: Self, values: *mut f64) = _mm256_stream_pd(values, register.0);
         fn end_stream() = _mm_sfence();
-        fn first(count: usize) -> __m256i = first_of_four(count);
-        fn load_first(values: *const f64, mask: __m256i) -> Self = Avx2(_mm256_maskload_pd(values, mask));
-        fn store_first(register: Self, values: *mut f64, mask: __m256i) =
-            _mm256_maskstore_pd(values, mask, register.0);
+        fn first(count: usize) -> First = First { count, bits: first_of_four(count) };
+        fn load_first(values: *const f64, mask: First) -> Self = Avx2(_mm256_maskload_pd(values, mask.bits));
+        fn store_first(register: Self, values: *mut f64, mask: First) =
+            store_first_of_four(register.0, values, mask.count);
         fn prefetch(values: *const f64) = _mm_prefetch::<_MM_HINT_T0>(values.cast());
-        fn select(mask: __m256i, yes: Self, no: Self) -> Self =
-            Avx2(_mm256_blendv_pd(no.0, yes.0, _mm256_castsi256_pd(mask)));
+        fn select(mask: First, yes: Self, no: Self) -> Self =
+            Avx2(_mm256_blendv_pd(no.0, yes.0, _mm256_castsi256_pd(mask.bits)));
         fn gather(values: *const f64, columns: *const u32) -> Self = {
             let columns = _mm256_cvtepu32_epi64(_mm_loadu_si128(columns.cast()));
             Avx2(_mm256_i64gather_pd::<8>(values, columns))
@@ -115,8 +141,8 @@ impl Vector for Avx2 {
         ]);
         fn store_block(block: [f64; BLOCK], values: *mut f64, count: usize) = {
             let [low, high] = transmute::<[f64; BLOCK], [__m256d; 2]>(block);
-            _mm256_maskstore_pd(values, first_of_four(count.min(4)), low);
-            _mm256_maskstore_pd(values.wrapping_add(4), first_of_four(count.max(4) - 4), high);
+            store_first_of_four(low, values, count.min(4));
+            store_first_of_four(high, values.wrapping_add(4), count.max(4) - 4);
         };
         fn load_columns(values: *const f64, row: usize) -> [Self; BLOCK] = {
             let rows = [0, 1, 2, 3].map(|r| _mm256_loadu_pd(values.wrapping_add(r * row)));

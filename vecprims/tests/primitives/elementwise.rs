@@ -107,3 +107,34 @@ fn ternary_primitives_are_their_references() {
         }
     });
 }
+
+/// Values that belong to rows are repeated along many short ones at a time.
+#[test]
+fn many_narrow_rows_with_a_value_each() {
+    let mut generator = Generator::new(3);
+    let [cells, scalars] = [10_300, 1_300].map(|count| generator.values(Kind::Special, count));
+    for len in 0..=17 {
+        for (rows, row) in [(600, 1), (601, 2), (33, 0)] {
+            for &op in &[BinaryOp::Minus, BinaryOp::Div, BinaryOp::Max] {
+                let at = |row: usize, column: usize| cells[row * len + column];
+                let check = |reference: &dyn Fn(usize, usize) -> f64, primitive: &dyn Fn(&Primitives, TileMut<'_>)| {
+                    check(rows, len, len, reference, primitive, || format!("{op}, values {row} apart"));
+                };
+                check(&|r, j| op.eval(at(r, j), scalars[r * row]), &|table, out| {
+                    let (a, b) = (Tile::new(&cells, len), Tile::new(&scalars, row));
+                    table.binary(op, Form::VectScalar, rows, len, a, b, out);
+                });
+                check(&|r, j| op.eval(scalars[r * row], at(r, j)), &|table, out| {
+                    let (a, b) = (Tile::new(&scalars, row), Tile::new(&cells, len));
+                    table.binary(op, Form::ScalarVect, rows, len, a, b, out);
+                });
+            }
+            let op = TernaryOp::PlusMult;
+            let reference = |r: usize, j: usize| op.eval(scalars[r * row], cells[r * len + j], scalars[r]);
+            let operands =
+                [Operand::scalars(&scalars, row), Operand::cells(&cells, len), Operand::scalars(&scalars, 1)];
+            let primitive = |table: &Primitives, out: TileMut<'_>| table.ternary(op, rows, len, operands, out);
+            check(rows, len, len, reference, primitive, || format!("{op}, values {row} apart"));
+        }
+    }
+}
