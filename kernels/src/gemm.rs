@@ -5,10 +5,6 @@
 
 use fuseline_matrix::Dense;
 
-/// The inner dimension for which the crate passes over the product twice, which takes longer than one pass for three: so it
-/// gets a column of zeros more.
-const TWO_PASSES: usize = 2;
-
 /// A dense operand, or a part of one, by its strides in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strided<'a> {
@@ -35,13 +31,6 @@ impl<'a> Strided<'a> {
     pub(crate) fn starting_at(self, row: usize, col: usize) -> Self {
         let start = row * self.row_stride + col * self.col_stride;
         Strided { values: self.values.get(start..).unwrap_or_default(), ..self }
-    }
-
-    /// Rows of `cols` cells, each with a zero at its end.
-    fn padded(&self, rows: usize, cols: usize) -> Vec<f64> {
-        let cell = |row: usize, col: usize| self.values[row * self.row_stride + col * self.col_stride];
-        let row = |row: usize| (0..cols).map(move |col| cell(row, col)).chain([0.0]);
-        (0..rows).flat_map(row).collect()
     }
 
     /// Whether all cells of a `rows` x `cols` matrix lie within the values.
@@ -82,12 +71,6 @@ fn gemm(out: &mut [f64], out_stride: usize, extents: Extents, left: Strided<'_>,
         return;
     }
     assert!(left.holds(rows, inner) && right.holds(inner, cols), "operands cover the product");
-    if inner == TWO_PASSES {
-        let padded = inner + 1;
-        let (left, right) = (left.padded(rows, inner), right.transposed().padded(cols, inner));
-        let (left, right) = (Strided::rows(&left, padded), Strided::rows(&right, padded).transposed());
-        return gemm(out, out_stride, Extents { inner: padded, ..extents }, left, right, adds);
-    }
     // SAFETY: the first assertion says that the last cell written lies within `out`, the second that the last cell
     // read of either operand lies within its slice, and strides are not negative. `out` is a unique borrow, so it
     // overlaps neither operand.

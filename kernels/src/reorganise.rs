@@ -197,15 +197,26 @@ pub fn bind_columns(context: &KernelContext<'_>, parts: &[&MatrixBlock]) -> Resu
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let step = block_rows(cols);
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
-        for (r, out_row) in out.chunks_exact_mut(cols.max(1)).enumerate() {
-            let mut offset = 0;
-            for part in &parts {
-                out_row[offset..offset + part.cols()].copy_from_slice(part.row(block * step + r));
-                offset += part.cols();
-            }
+        let mut offset = 0;
+        for part in &parts {
+            place_columns(out, cols, offset, &part.values()[block * step * part.cols()..], part.cols());
+            offset += part.cols();
         }
     });
     Ok(result.into())
+}
+
+/// Copies rows of `width` values to the rows of `out`, which have `cols`, from column `offset` on.
+fn place_columns(out: &mut [f64], cols: usize, offset: usize, values: &[f64], width: usize) {
+    match width {
+        0 => {}
+        // A call to copy each cell would take longer than the cell.
+        1 => out[offset..].iter_mut().step_by(cols).zip(values).for_each(|(cell, &value)| *cell = value),
+        _ => {
+            let rows = out.chunks_exact_mut(cols).zip(values.chunks_exact(width));
+            rows.for_each(|(row, values)| row[offset..offset + width].copy_from_slice(values));
+        }
+    }
 }
 
 /// The matrices below each other.

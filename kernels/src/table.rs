@@ -30,10 +30,15 @@ pub fn table(
     let dims = dims.map(|(rows, cols)| checked_dims("table", rows, cols)).transpose()?;
     let positions = Positions::new(rows, cols, weights)?;
     if let Some((height, width)) = dims
-        && MatrixBlock::prefers_sparse(height, width, positions.len)
         && positions.rows_ascend()
     {
-        return Ok(context.pool.install(|| positions.row_by_row(context, height, width))?.into());
+        return context.pool.install(|| {
+            Ok(if MatrixBlock::prefers_sparse(height, width, positions.len) {
+                positions.row_by_row(context, height, width)?.into()
+            } else {
+                MatrixBlock::from(positions.dense_row_by_row(context, height, width)?).in_best_format()
+            })
+        });
     }
     let entries = positions.entries(0..positions.len, dims.unwrap_or((usize::MAX, usize::MAX)))?;
     let (height, width) = match dims {
@@ -79,6 +84,12 @@ impl<'a> Cells<'a> {
             Cells::All(value) => *value,
         }
     }
+}
+
+/// Rows that follow each other, and the positions of their entries.
+struct Task {
+    rows: Range<usize>,
+    positions: Range<usize>,
 }
 
 /// The operands, position by position.
@@ -151,22 +162,51 @@ impl<'a> Positions<'a> {
         Ok(entries)
     }
 
-    /// The table of ascending rows. Each task has the rows from its first one to that of the next.
-    fn row_by_row(&self, context: &KernelContext<'_>, height: usize, width: usize) -> Result<Csr, KernelError> {
-        check_width(width)?;
+    /// All rows of a table of so many, where those of positions ascend.
+    fn rows_of_tasks(&self, height: usize) -> Result<Vec<Task>, KernelError> {
         let tasks = self.tasks()?;
         let begin =
             |task: usize| if task == 0 { 0 } else { tasks.get(task).map_or(height, |(row, _)| height.min(*row)) };
-        let block = |task: usize| {
-            let positions = tasks.get(task).map_or(0..0, |(_, positions)| positions.clone());
+        let positions = |task: usize| tasks.get(task).map_or(0..0, |(_, positions)| positions.clone());
+        let task = |task: usize| Task { rows: begin(task)..begin(task + 1), positions: positions(task) };
+        Ok((0..tasks.len().max(1)).map(task).collect())
+    }
+
+    /// The sparse table of ascending rows.
+    fn row_by_row(&self, context: &KernelContext<'_>, height: usize, width: usize) -> Result<Csr, KernelError> {
+        check_width(width)?;
+        let block = |Task { rows, positions }| {
             let mut entries = self.entries(positions, (height, width))?;
             // The sort is stable: entries of one cell stay in the order of positions.
             entries.sort_by_key(|&(i, j, _)| (i, j));
-            Ok(rows_of(&entries, begin(task)..begin(task + 1)))
+            Ok(rows_of(&entries, rows))
         };
-        let blocks: Vec<Result<CsrRows, KernelError>> = (0..tasks.len().max(1)).into_par_iter().map(block).collect();
+        let tasks = self.rows_of_tasks(height)?;
+        let blocks: Vec<Result<CsrRows, KernelError>> = tasks.into_par_iter().map(block).collect();
         let blocks: Vec<CsrRows> = blocks.into_iter().collect::<Result<_, _>>()?;
         Ok(Csr::from_blocks_in(context.buffers, width, &blocks))
+    }
+
+    /// The dense table of ascending rows.
+    fn dense_row_by_row(&self, context: &KernelContext<'_>, height: usize, width: usize) -> Result<Dense, KernelError> {
+        let mut result = Dense::uninit_in(context.buffers, height, width);
+        let (mut rest, mut blocks) = (result.values_mut(), Vec::new());
+        for Task { rows, positions } in self.rows_of_tasks(height)? {
+            let (block, later) = rest.split_at_mut(rows.len() * width);
+            rest = later;
+            blocks.push((block, rows.start, positions));
+        }
+        blocks.into_par_iter().try_for_each(|(block, first, positions)| {
+            block.fill(0.0);
+            for at in positions {
+                match self.entry(at)? {
+                    Some((i, j, weight)) if i < height && j < width => block[(i - first) * width + j] += weight,
+                    _ => {}
+                }
+            }
+            Ok::<(), KernelError>(())
+        })?;
+        Ok(result)
     }
 }
 

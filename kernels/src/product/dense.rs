@@ -16,10 +16,23 @@ const FEWEST_BLOCKS: usize = 4;
 /// Inner dimensions from here on are worth the merge of private parts.
 pub(super) const LONG_INNER: usize = 4096;
 
+/// Rows of at most so many values are short: with few columns each value times a register of the right is faster than blocks.
+/// Rows of two values are, whatever the columns: the library passes over the product twice.
+const SHORT: usize = 16;
+const SHORTEST: usize = 2;
+
+/// Whether rows of `inner` values are multiplied with `cols` columns one after the other.
+pub(super) fn is_short(inner: usize, cols: usize) -> bool {
+    (1..=SHORTEST).contains(&inner) || (1..=SHORT).contains(&inner) && cols <= SKINNY
+}
+
 pub(super) fn product(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
     match (left.rows(), right.cols()) {
         (1, _) if right.cols() > 1 => row_times_matrix(context, left, right),
         (_, 1) => times_vector(context, left, right.values()),
+        (_, cols) if is_short(left.cols(), cols) => {
+            short(context, left, &Dense::from_fn(cols, right.rows(), |j, k| right.get(k, j)))
+        }
         (rows, cols) => {
             let extents = Extents { rows, inner: left.cols(), cols };
             gemm(context, extents, Strided::of(left), Strided::of(right))
@@ -45,6 +58,19 @@ pub(super) fn gemm(context: &KernelContext<'_>, extents: Extents, left: Strided<
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
         let extents = Extents { rows: out.len() / cols.max(1), inner, cols };
         gemm_into(out, cols, extents, left.starting_at(block * step, 0), right);
+    });
+    result
+}
+
+/// A matrix of short rows times the transpose of another one.
+pub(super) fn short(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
+    let (rows, inner, cols) = (left.rows(), left.cols(), right.rows());
+    let mut result = Dense::uninit_in(context.buffers, rows, cols);
+    let step = block_rows(inner + cols);
+    for_each_block(context, result.values_mut(), step * cols, |block, out| {
+        let (start, rows) = (block * step * inner, out.len() / cols);
+        let (a, b) = (Tile::new(&left.values()[start..], inner), Tile::new(right.values(), inner));
+        context.primitives.vect_mat_mult(rows, inner, cols, a, b, TileMut::new(out, cols));
     });
     result
 }

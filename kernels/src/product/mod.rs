@@ -12,7 +12,8 @@ use crate::{KernelContext, KernelError};
 use fuseline_matrix::MatrixBlock;
 use std::ops::Range;
 
-/// Products `t(A) %*% B` with at most this many columns on the right are memory-bound and run on vector primitives.
+/// Products with at most this many columns on the right run on vector primitives: `t(A) %*% B`, which are memory-bound, and
+/// those of short rows.
 const SKINNY: usize = 8;
 
 fn check(left: (usize, usize), right: (usize, usize), fits: bool) -> Result<(), KernelError> {
@@ -89,6 +90,7 @@ pub fn matmul_transposed_right(
         (_, 1) => dense::times_vector(context, a, b.values()).into(),
         // A row times a transpose is the matrix times the row as a column.
         (1, cols) => dense::times_vector(context, b, a.values()).reshape(1, cols).into(),
+        (_, cols) if dense::is_short(a.cols(), cols) => dense::short(context, a, b).into(),
         (rows, cols) => {
             let extents = Extents { rows, inner: a.cols(), cols };
             dense::gemm(context, extents, Strided::of(a), Strided::of(b).transposed()).into()

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{KernelError, TransposedSide, matmul, matmul_transposed_left, matmul_transposed_right, transpose, tsmm};
 
-const EXTENTS: [(usize, usize, usize); 13] = [
+const EXTENTS: [(usize, usize, usize); 18] = [
     (0, 3, 2),
     (3, 0, 2),
     (2, 3, 0),
@@ -17,6 +17,12 @@ const EXTENTS: [(usize, usize, usize); 13] = [
     (1, 5000, 1),
     (700, 3, 130),
     (31, 37, 41),
+    // Rows that are multiplied one after the other.
+    (5000, 2, 2),
+    (3001, 10, 4),
+    (700, 2, 500),
+    (40, 16, 8),
+    (17, 1, 33),
 ];
 
 #[test]
@@ -90,7 +96,8 @@ fn products_with_the_own_transpose_equal_plain_loops_and_are_symmetric() {
 
 #[test]
 fn products_of_sparse_matrices_hold_no_zeros() {
-    let (left, right) = (dense(1, 2, &[1.0, 1.0]), dense(2, 3, &[1.0, 2.0, 0.0, -1.0, 0.0, 0.0]));
+    let (left, right) =
+        (dense(1, 2, &[1.0, 1.0]), dense(2, 6, &[1.0, 2.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0]));
     let [left, right] = [left, right].map(|block| MatrixBlock::from(Csr::from_dense(&block.to_dense())));
     let product = run(|context| matmul(context, &left, &right).unwrap());
     assert!(product.is_sparse() && product.nnz() == 1 && product.get(0, 1) == 2.0);

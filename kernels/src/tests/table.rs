@@ -74,7 +74,7 @@ fn ascending_rows_give_what_any_order_gives() {
         let weight = |at: usize| (at * 5 % 7) as f64 - 3.0;
         let column = |cell: &dyn Fn(usize) -> f64| MatrixBlock::from(Dense::from_fn(len, 1, |i, _| cell(i)));
         let back = |cell: &dyn Fn(usize) -> f64| column(&|at| cell(len - 1 - at));
-        for dims in [(len as i64, 20), (len as i64 - 5, 4), (2, 1_000_000)] {
+        for dims in [(len as i64, 20), (len as i64 - 5, 4), (len as i64, 1), (2, 1_000_000)] {
             let of = |columns: [MatrixBlock; 3]| {
                 let [rows, cols, weights] = columns.each_ref().map(Operand::Matrix);
                 run(|context| table(context, rows, cols, weights, Some(dims)).expect("a table"))

@@ -11,6 +11,10 @@ use fuseline_ir::ops::{BinaryOp, Direction, FloatOp, Lowering, Step};
 /// Up to this many columns a product with a transposed matrix runs row after row.
 pub(super) const FEW_COLUMNS: u64 = 8;
 
+/// Up to this many values of a row a product with few columns runs row after row; up to so many whatever the columns.
+const SHORT_ROWS: u64 = 16;
+const SHORTEST_ROWS: u64 = 2;
+
 /// What an operator computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
@@ -190,8 +194,14 @@ pub(super) fn basic_class(context: &Context<'_>, id: HopId) -> OperationClass {
     // A transposed matrix adds up the products of its rows with those of few columns.
     let adds_rows =
         || hop.size.cols.is_some_and(|cols| cols <= FEW_COLUMNS) && untransposed(context.dag, hop.inputs[0]).is_some();
+    let has_short_rows = || {
+        let inner = context.hop(hop.inputs[0]).size.cols.unwrap_or(0);
+        inner <= SHORTEST_ROWS || inner <= SHORT_ROWS && hop.size.cols.is_some_and(|cols| cols <= FEW_COLUMNS)
+    };
     match hop.op {
-        HopOp::MatMul if !is_vector() && !adds_rows() && !is_sparse() => OperationClass::MatrixProduct,
+        HopOp::MatMul if !is_vector() && !adds_rows() && !is_sparse() && !has_short_rows() => {
+            OperationClass::MatrixProduct
+        }
         HopOp::Index | HopOp::Nary(NaryOp::Cbind) => OperationClass::Reorganization,
         _ => fused_class(context, id),
     }
