@@ -1,6 +1,12 @@
 //! Rates of the compiler and of fused operators: scripts, and what the statistics say of their operators.
 
 use super::rounds::Sample;
+use super::scripts::{
+    COLUMNS, FACTOR_NON_ZEROS, FOUND_COLUMNS, GATHERED, GATHERED_ROWS, LONG, LONG_ROWS, MANY_NON_ZEROS, MANY_ROWS,
+    OPERATIONS, RANK, SHORT, SIDE, TINY_FUSED, WRITTEN_ROWS, after_others, arithmetic_script, block_script,
+    cell_rows_script, factors_script, found_script, gathered_script, half_cache_rows, long_rows_script,
+    many_non_zeros_script, short_rows_script, sparse_rows_script, tiny_script, written_script,
+};
 use crate::error::Error;
 use crate::options::{BackendKind, CompileOptions};
 use crate::session::Session;
@@ -10,12 +16,6 @@ use fuseline_passes::machine::{Bandwidth, LINE_BYTES};
 use fuseline_passes::program::ProgramOptions;
 use fuseline_runtime::{Mode, Statistics, Variables};
 
-/// Multiplications and additions of the polynomial of [`arithmetic_script`].
-const CHAIN: usize = 24;
-/// All operations per cell: the last product and the sum, too.
-const OPERATIONS: usize = CHAIN + 2;
-/// Columns of the matrix of short rows.
-const SHORT: usize = 8;
 /// The statistics' names of the operators that the scripts run.
 const FUSED: &str = "spoof(cell)";
 /// Basic operators on a tiny matrix, by name.
@@ -23,45 +23,12 @@ const TINY_BASIC: [(&str, &str); 4] =
     [("b(*)", "Y = X * i"), ("ua(C+)", "R = colSums(X)"), ("r(t)", "T = t(X)"), ("b(>)", "U = X > Y")];
 /// Those with a single value.
 const TINY_SCALAR: [(&str, &str); 2] = [("ua(RCmin)", "m = min(X)"), ("rix", "v = X[1, 1]")];
-/// Fused ones, over cells and over rows.
-const TINY_FUSED: [&str; 8] = [
-    "s = sum(X * X * (X + i))",
-    "v = rowSums(X / (rowSums(X) + i))",
-    "Y = X * i + X / 2",
-    "S = X / (rowSums(X) + i)",
-    "R = colSums(X * X * i)",
-    "V = t(X) %*% (X / (rowSums(X) + i))",
-    "m = max(abs(X - i))",
-    "C = colSums(X / (rowMaxs(X) + i))",
-];
 const BY_ROWS: &str = "spoof(row)";
 const OUTER: &str = "spoof(outer)";
 const DOUBLE: &str = "b(*)";
 const EXPONENTIAL: &str = "u(exp)";
-/// Rows, columns, and non-zeros of each row of a sparse matrix.
-const MANY_ROWS: usize = 2000;
-const MANY_COLUMNS: usize = 1000;
-const MANY_NON_ZEROS: usize = 100;
-/// Rows and columns of a sparse matrix, non-zeros of each row, and columns of the factors that it is multiplied with.
-const SIDE: usize = 2000;
-const FACTOR_NON_ZEROS: usize = 20;
-const RANK: usize = 48;
-/// Rows, columns and non-zeros of each row of a sparse matrix that is multiplied with a dense one, cell by cell.
-const GATHERED_ROWS: usize = 5000;
-const GATHERED_COLUMNS: usize = 1000;
-const GATHERED: usize = 10;
-/// Rows and values of each of a matrix beyond the caches of a core, and columns that it is multiplied with.
-const LONG_ROWS: usize = 8000;
-const LONG: usize = 250;
-const COLUMNS: usize = 4;
-/// Rows of such a matrix that is written.
-const WRITTEN_ROWS: usize = 4000;
 /// Operators of one thread between those that threads share.
 const OTHERS: usize = 10;
-/// How often each operator over more than a few rows runs.
-const FEW: usize = 10;
-/// How often each other one runs.
-const REPEATS: usize = 100;
 
 /// What scripts told.
 pub(super) struct Compiled {
@@ -91,6 +58,8 @@ pub(super) struct Compiled {
     pub(super) factors: Sample,
     /// Seconds of all threads for two products with a matrix of long rows and [`COLUMNS`] columns.
     pub(super) long_rows: Sample,
+    /// Seconds of all threads to read a matrix of [`half_cache_rows`].
+    pub(super) found: Sample,
     /// Seconds of all threads to double a matrix of long rows.
     pub(super) doubled: Sample,
     /// Seconds of all threads for the exponentials of a matrix of long rows.
@@ -100,6 +69,13 @@ pub(super) struct Compiled {
 }
 
 impl Compiled {
+    /// Bytes of a matrix from which on nothing of it is found in the cache that threads share: at most the `whole` cache.
+    /// Matrices of `capacity` are found whole. At the bandwidth of the cache and that of memory.
+    pub(super) fn reach(&self, [capacity, whole]: [f64; 2], bandwidths: [f64; 2]) -> f64 {
+        let bytes = (8 * half_cache_rows() * FOUND_COLUMNS) as f64;
+        reach((bytes, self.found.seconds()), capacity, bandwidths).min(whole.max(capacity))
+    }
+
     /// Bytes per second at which the doubles of long rows are written, which are read at so many.
     pub(super) fn doubled_write(&self, read: f64) -> f64 {
         let bytes = (8 * WRITTEN_ROWS * LONG) as f64;
@@ -169,6 +145,7 @@ pub(super) struct CompiledRounds {
     gathered: Vec<f64>,
     factors: Vec<f64>,
     long_rows: Vec<f64>,
+    found: Vec<f64>,
     doubled: Vec<f64>,
     written: Vec<f64>,
     compile: Vec<f64>,
@@ -218,6 +195,8 @@ impl CompiledRounds {
         self.factors.push(seconds * threads as f64 / (SIDE * FACTOR_NON_ZEROS) as f64);
         let long_rows = run_again(session, &gen_options, &long_rows_script())?;
         self.long_rows.push((per_operator(&long_rows, BY_ROWS)? - start - parallel).max(0.0));
+        let found = run_again(session, &gen_options, &found_script(half_cache_rows()))?;
+        self.found.push((per_operator(&found, FUSED)? - start - parallel).max(0.0));
         let written = [("D = X * 2", DOUBLE, &mut self.doubled), ("D = exp(X)", EXPONENTIAL, &mut self.written)];
         for (operator, name, seconds) in written {
             let statistics = run_again(session, &options(Mode::Base), &written_script(operator))?;
@@ -243,6 +222,7 @@ impl CompiledRounds {
             gathered: Sample::of(self.gathered.clone()),
             factors: Sample::of(self.factors.clone()),
             long_rows: Sample::of(self.long_rows.clone()),
+            found: Sample::of(self.found.clone()),
             doubled: Sample::of(self.doubled.clone()),
             written: Sample::of(self.written.clone()),
             compile: Sample::of(self.compile.clone()),
@@ -291,101 +271,27 @@ fn per_compilation(statistics: &Statistics) -> f64 {
     statistics.codegen_seconds / statistics.operators_compiled.max(1) as f64
 }
 
-/// A sum of products of tiny matrices.
-fn tiny_script() -> String {
-    format!("X = rand(rows=4, cols=4, seed=1)\nfor (i in 1:{REPEATS}) {{\n  {}\n}}\n", TINY_FUSED[0])
+/// Where the share of a matrix that a cache holds, which falls evenly from the capacity on, comes to nothing, given the
+/// seconds to read so many bytes; infinity if all of these were there.
+fn reach((bytes, seconds): (f64, f64), capacity: f64, [cache, memory]: [f64; 2]) -> f64 {
+    let [held, missed] = [bytes / cache, bytes / memory];
+    let missing = ((seconds - held) / (missed - held).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+    // What the share is at these bytes says where the line through it ends.
+    if missing > 0.0 { (capacity + (bytes - capacity) / missing).max(capacity) } else { f64::INFINITY }
 }
 
-/// Operators on a tiny matrix as scripts have them: a few after one, never fused, that runs over some megabytes. What starting takes is
-/// not in the caches then, which is several times as long as running the same operator again and again. Each is in a block
-/// of its own, so that none is fused with the others.
-fn after_others(operators: &[&str]) -> String {
-    let blocks: String = operators.iter().map(|operator| format!("  if (i > 0) {{\n    {operator}\n  }}\n")).collect();
-    format!(
-        "X = rand(rows=4, cols=4, seed=1)\nZ = rand(rows=2000, cols=500, seed=2)\n\
-         for (i in 1:{REPEATS}) {{\n  if (i > 0) {{\n    other = cumsum(Z)\n  }}\n{blocks}}}\n"
-    )
-}
+#[cfg(test)]
+mod tests {
+    use super::reach;
 
-/// A sum over so many blocks of cells, each time after others on tiny matrices that one thread does: meanwhile those that
-/// wait for work have gone to sleep, as they mostly have in scripts.
-fn block_script(blocks: usize, others: usize) -> String {
-    let rows = BLOCK_CELLS * blocks / 64;
-    let others = "  Z = Z %*% Z\n".repeat(others);
-    format!(
-        "X = rand(rows={rows}, cols=64, seed=1)\nZ = rand(rows=4, cols=4, max=0.25, seed=2)\n\
-         for (i in 1:{REPEATS}) {{\n{others}  s = sum(X * (X + i))\n}}\n"
-    )
-}
-
-/// Two products with a matrix of short rows, in one pass over them.
-fn short_rows_script(rows: usize) -> String {
-    chain_script(&format!("rand(rows={rows}, cols={SHORT}, seed=1)"), rows, SHORT)
-}
-
-/// Sums of the short rows of two matrices' product, cell by cell.
-fn cell_rows_script(rows: usize) -> String {
-    format!("X = rand(rows={rows}, cols={SHORT}, seed=1)\nfor (i in 1:{REPEATS}) {{\n  r = rowSums(X * (X + i))\n}}\n")
-}
-
-/// The products with rows of one non-zero on average.
-fn sparse_rows_script(rows: usize) -> String {
-    chain_script(&format!("rand(rows={rows}, cols=64, sparsity={}, seed=1)", 1.0 / 64.0), rows, 64)
-}
-
-/// The products with rows of many non-zeros.
-fn many_non_zeros_script() -> String {
-    let sparsity = MANY_NON_ZEROS as f64 / MANY_COLUMNS as f64;
-    let x = format!("rand(rows={MANY_ROWS}, cols={MANY_COLUMNS}, sparsity={sparsity}, seed=1)");
-    chain_script(&x, MANY_ROWS, MANY_COLUMNS)
-}
-
-/// The sum of the products of non-zeros and cells of a dense matrix beyond the caches.
-fn gathered_script() -> String {
-    let sparsity = GATHERED as f64 / GATHERED_COLUMNS as f64;
-    format!(
-        "X = rand(rows={GATHERED_ROWS}, cols={GATHERED_COLUMNS}, sparsity={sparsity}, seed=1)\n\
-         Y = rand(rows={GATHERED_ROWS}, cols={GATHERED_COLUMNS}, seed=2)\n\
-         for (i in 1:{FEW}) {{\n  s = sum(X * Y)\n}}\n"
-    )
-}
-
-/// The sum of the products of non-zeros and rows of factors, twice after an operator that takes these from the nearest
-/// caches.
-fn factors_script() -> String {
-    let sparsity = FACTOR_NON_ZEROS as f64 / SIDE as f64;
-    let again = "  if (i > 0) {\n    s = sum(X * (U %*% t(V)))\n  }\n";
-    format!(
-        "X = rand(rows={SIDE}, cols={SIDE}, sparsity={sparsity}, seed=1)\n\
-         U = rand(rows={SIDE}, cols={RANK}, seed=2)\nV = rand(rows={SIDE}, cols={RANK}, seed=3)\n\
-         Z = rand(rows=2000, cols=500, seed=4)\n\
-         for (i in 1:{FEW}) {{\n  if (i > 0) {{\n    other = cumsum(Z)\n  }}\n{again}{again}}}\n"
-    )
-}
-
-/// Products with long rows, and of these with the results.
-fn long_rows_script() -> String {
-    format!(
-        "X = rand(rows={LONG_ROWS}, cols={LONG}, seed=1)\nV = rand(rows={LONG}, cols={COLUMNS}, seed=2)\n\
-         for (i in 1:{FEW}) {{\n  V = t(X) %*% (X %*% V) / {LONG_ROWS}\n}}\n"
-    )
-}
-
-/// Writes a matrix of long rows.
-fn written_script(operator: &str) -> String {
-    format!("X = rand(rows={WRITTEN_ROWS}, cols={LONG}, seed=1)\nfor (i in 1:{FEW}) {{\n  {operator}\n}}\n")
-}
-
-fn chain_script(x: &str, rows: usize, cols: usize) -> String {
-    format!(
-        "X = {x}\nv = rand(rows={cols}, cols=1, seed=2)\n\
-         for (i in 1:{REPEATS}) {{\n  v = t(X) %*% (X %*% v) / {rows}\n}}\n"
-    )
-}
-
-/// The sum of a polynomial, by Horner's rule.
-fn arithmetic_script() -> String {
-    let rows = BLOCK_CELLS / 64;
-    let polynomial = (1..CHAIN / 2).fold("(X * 0.5 + 0.25)".to_owned(), |inner, _| format!("({inner} * X + 0.5)"));
-    format!("X = rand(rows={rows}, cols=64, seed=1)\nfor (i in 1:{REPEATS}) {{\n  s = sum({polynomial} * i)\n}}\n")
+    #[test]
+    fn reach_follows_from_the_share_that_was_found() {
+        let of = |seconds: f64| reach((16e6, seconds), 4e6, [80e9, 20e9]);
+        // All of it from the cache, half of it, nothing.
+        assert_eq!([of(0.1e-3), of(0.2e-3)], [f64::INFINITY; 2]);
+        assert!((of(0.5e-3) / 28e6 - 1.0).abs() < 1e-12);
+        assert!((of(0.8e-3) / 16e6 - 1.0).abs() < 1e-12 && of(5.0) == of(0.8e-3));
+        // A cache no faster than memory.
+        assert_eq!(reach((16e6, 1.0), 4e6, [20e9, 20e9]), 16e6);
+    }
 }

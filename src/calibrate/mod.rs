@@ -10,6 +10,7 @@ mod file;
 mod hardware;
 mod kernels;
 mod rounds;
+mod scripts;
 
 pub use file::{MachineFile, MachineFileError};
 pub use rounds::Sample;
@@ -169,6 +170,7 @@ impl Results {
         add("a non-zero with a dense cell", "ns", compiled.gathered.scaled(1e9));
         add("a product of factors for a non-zero", "ns", compiled.factors.scaled(1e9));
         add("two products with long rows", "us", compiled.long_rows.scaled(1e6));
+        add("a matrix of half the L3 cache, read", "us", compiled.found.scaled(1e6));
         add("doubled values, written", "us", compiled.doubled.scaled(1e6));
         add("exponentials, written", "us", compiled.written.scaled(1e6));
         add("compilation of a fused operator", "ms", compiled.compile.scaled(1e3));
@@ -215,10 +217,15 @@ impl Results {
         let [store, store_row] = stores(shared_seconds("store of a non-zero"), shared_seconds("store of one of many"));
         let row = compiled.sparse_row_seconds(run, non_zero);
         Machine {
-            caches: std::array::from_fn(|level| Cache {
+            caches: std::array::from_fn(|level| {
                 // Threads that share the work bring their second-level caches along.
-                capacity: usable_share(capacities[level]) * if level == 1 { threads as f64 } else { 1.0 },
-                bandwidth: levels[level],
+                let capacity = usable_share(capacities[level]) * if level == 1 { threads as f64 } else { 1.0 };
+                let reach = match level {
+                    2 => compiled.reach([capacity, capacities[2]], [levels[2].read, levels[3].read]),
+                    // Operators over some megabytes leave nothing in the caches of a core.
+                    _ => capacity,
+                };
+                Cache { capacity, reach, bandwidth: levels[level] }
             }),
             memory: levels[3],
             compute: ComputeRates {

@@ -15,6 +15,7 @@ use fuseline_passes::program::ProgramOptions;
 use operators::{Family, families};
 use statistics::{Pair, quantile, rank_correlation};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::time::Instant;
 
 /// The operators of a family take turns within a round until this many seconds have passed, or so many times.
@@ -58,6 +59,7 @@ pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
     let (mut points, machine) = measure(scale, rounds, &mut calibrator);
     let plans = plans::measure(rounds.min(5), calibrator.session(), &machine);
     points.extend(plans.iter().flat_map(plans::Measured::points));
+    write_points(&points).expect("the figures can be written");
     vec![
         Part::heading("The cost model against measurement"),
         Part::text(
@@ -81,6 +83,17 @@ pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
         ),
         plans::table(&plans),
     ]
+}
+
+/// Writes what the tables sum up, a line per operator, into the target folder.
+fn write_points(points: &[Point]) -> std::io::Result<()> {
+    let mut lines = "class\toperator\texpression\ton\tpredicted seconds\tmeasured seconds\n".to_owned();
+    for Point { class, operator, text, on, times } in points {
+        let Pair { predicted, measured } = times;
+        let text = text.replace('\n', "; ");
+        writeln!(lines, "{class}\t{operator}\t{text}\t{on}\t{predicted:e}\t{measured:e}").expect("a string grows");
+    }
+    std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/model.tsv"), lines)
 }
 
 /// Measures all operators and the machine in turn, then asks for the prices on that machine.

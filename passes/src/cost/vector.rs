@@ -109,9 +109,7 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
     }
     let space = iteration_space(context, &operator.members, operator.root);
     let is_outer = operator.template == Some(TemplateType::Outer);
-    let could_exploit = is_outer
-        || operator.inputs.iter().any(|&id| sparsity(context, id) < 1.0 && context.hop(id).size.same_dims(&space));
-    let driver = could_exploit
+    let driver = (is_outer || has_zeros_to_skip(context, &operator.inputs, &space))
         .then(|| sparse_driver(context, &operator.members, &[operator.root], &operator.inputs, &space))
         .flatten();
     let scale = match driver {
@@ -145,6 +143,12 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
         work.sparse_rows *= paid.clamp(2.0, MOST_RANGES) * PART_ROWS;
     }
     Some(vector)
+}
+
+/// Whether an operator over the cells of `space` may have something to skip: finding out which input's zeros these are takes
+/// longer.
+fn has_zeros_to_skip(context: &Context<'_>, inputs: &[HopId], space: &SizeInfo) -> bool {
+    inputs.iter().any(|&id| sparsity(context, id) < 1.0 && context.hop(id).size.same_dims(space))
 }
 
 /// The cache lines of factors that an Outer operator fetches for a non-zero: of the row of one that is not the row of the
@@ -190,7 +194,9 @@ pub(crate) fn multi_aggregate_vector(
         return whole_inputs(context, &operator, output);
     }
     let space = &iteration_space(context, members, roots[0]);
-    let driver = sparse_driver(context, members, roots, inputs, space);
+    let driver = has_zeros_to_skip(context, inputs, space)
+        .then(|| sparse_driver(context, members, roots, inputs, space))
+        .flatten();
     let scale = driver.map_or(1.0, |driver| sparsity(context, driver));
     let mut vector = over_cells(context, members, inputs, space, (driver, scale), output, false);
     vector.count_rows(context, members, inputs, space);

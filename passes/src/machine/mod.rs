@@ -24,8 +24,26 @@ pub struct Cache {
     /// Bytes of a matrix up to which an operator finds it here: a share of the cache, beside what else it touches and what
     /// operators before it have left.
     pub capacity: f64,
+    /// Bytes of a matrix from which on an operator finds nothing of it here; below, down to the capacity, it finds a share.
+    pub reach: f64,
     /// Its bandwidth.
     pub bandwidth: Bandwidth,
+}
+
+impl Cache {
+    /// The bandwidth of a matrix of this many bytes, of which this cache holds the share that it can and the levels behind
+    /// it the rest.
+    fn shared(&self, bytes: f64, outer: Bandwidth) -> Bandwidth {
+        if bytes <= self.capacity {
+            return self.bandwidth;
+        }
+        if bytes >= self.reach {
+            return outer;
+        }
+        let share = (self.reach - bytes) / (self.reach - self.capacity);
+        let mixed = |here: f64, behind: f64| 1.0 / (share / here + (1.0 - share) / behind);
+        Bandwidth { read: mixed(self.bandwidth.read, outer.read), write: mixed(self.bandwidth.write, outer.write) }
+    }
 }
 
 /// Classes of operations that run at different rates. Within a class the table of operations weighs them.
@@ -205,7 +223,7 @@ impl Machine {
     /// whose operators start at once: the machine of the paper's examples.
     pub fn plain(memory: Bandwidth, flops: f64) -> Self {
         Machine {
-            caches: [Cache { capacity: 0.0, bandwidth: memory }; 3],
+            caches: [Cache { capacity: 0.0, reach: 0.0, bandwidth: memory }; 3],
             memory,
             compute: ComputeRates::uniform(flops),
             lanes: 1,
@@ -236,10 +254,15 @@ impl Machine {
         }
     }
 
-    /// The bandwidth of the smallest level that holds a matrix of this many bytes.
+    /// The bandwidth at which a matrix of this many bytes moves: that of the smallest level that holds it, or of several
+    /// that hold a share each.
     pub fn bandwidth(&self, bytes: f64) -> Bandwidth {
-        let cache = self.caches.iter().find(|cache| bytes <= cache.capacity);
-        cache.map_or(self.memory, |cache| cache.bandwidth)
+        let holds_any = |cache: &Cache| bytes <= cache.capacity || bytes < cache.reach;
+        let Some(level) = self.caches.iter().position(holds_any) else {
+            return self.memory;
+        };
+        let outer = self.caches[level + 1..].iter().rev().fold(self.memory, |outer, cache| cache.shared(bytes, outer));
+        self.caches[level].shared(bytes, outer)
     }
 
     /// Seconds to read a part of a matrix, both in bytes, from the level that holds the matrix.
@@ -317,6 +340,7 @@ impl Machine {
         let is_rate = |rate: f64| rate.is_finite() && rate > 0.0;
         let is_cost = |cost: f64| cost.is_finite() && cost >= 0.0;
         let capacities = self.caches.map(|cache| cache.capacity);
+        let reaches = self.caches.map(|cache| cache.reach);
         let StartCosts { basic, scalar, fused, fused_rows, parallel, run, row } = self.start;
         let starts = [basic, scalar, fused, fused_rows, parallel, run, row];
         let SparseAccess { non_zero, again, line, gather, row: sparse_row, store, store_row } = self.sparse;
@@ -325,7 +349,7 @@ impl Machine {
         rates.into_iter().chain(bandwidths.iter().flat_map(|level| [level.read, level.write])).all(is_rate)
             && bandwidths.windows(2).all(|pair| pair[0].read >= pair[1].read && pair[0].write >= pair[1].write)
             && capacities.windows(2).all(|pair| pair[0] <= pair[1])
-            && once.into_iter().chain(sparse).chain(starts).chain(capacities).all(is_cost)
+            && once.into_iter().chain(sparse).chain(starts).chain(capacities).chain(reaches).all(is_cost)
             && self.threads > 0
             && self.lanes > 0
             && [self.overlap, self.hidden_write].iter().all(|share| (0.0..=1.0).contains(share))
@@ -342,6 +366,7 @@ impl Default for Machine {
     fn default() -> Self {
         let cache = |kibibytes: f64, read: f64| Cache {
             capacity: kibibytes * 1024.0,
+            reach: kibibytes * 1024.0,
             bandwidth: Bandwidth { read, write: read / 2.0 },
         };
         Machine {

@@ -20,10 +20,28 @@ fn small_matrices_move_at_the_speed_of_the_cache_that_holds_them() {
     assert_eq!(machine.read_part_time(1e3, 1e9), 1e3 / 32e9);
 }
 
+#[test]
+fn a_cache_holds_a_share_of_what_is_larger() {
+    let mut machine = Machine::default();
+    let capacity = machine.caches[2].capacity;
+    machine.caches[2].reach = 5.0 * capacity;
+    assert_eq!(machine.bandwidth(capacity).read, 48e9);
+    // Halfway: half of the bytes at 48 GB/s, half at 32.
+    let seconds = machine.read_time(3.0 * capacity);
+    assert!((seconds / (1.5 * capacity / 48e9 + 1.5 * capacity / 32e9) - 1.0).abs() < 1e-12);
+    assert_eq!(machine.bandwidth(5.0 * capacity).read, 32e9);
+    machine.caches[1].reach = machine.caches[2].reach;
+    let nearer = machine.bandwidth(3.0 * capacity);
+    assert!(nearer.read > machine.caches[2].bandwidth.read.min(machine.memory.read) && machine.is_consistent());
+}
+
 /// Bounds of plan selection price each matrix by itself: less of it never takes longer.
 #[test]
 fn times_ascend_with_the_bytes() {
-    for machine in [Machine::default(), Machine { cluster: Some(Cluster::for_tests()), ..Machine::default() }] {
+    let mut reaching = Machine::default();
+    reaching.caches.iter_mut().for_each(|cache| cache.reach = 50.0 * cache.capacity);
+    for machine in [Machine::default(), reaching, Machine { cluster: Some(Cluster::for_tests()), ..Machine::default() }]
+    {
         assert!(machine.is_consistent());
         let sizes: Vec<f64> = (0..400).map(|step| 1.1_f64.powi(step) - 1.0).collect();
         for pair in sizes.windows(2) {

@@ -303,6 +303,7 @@ fn cells_are_gathered_from_where_a_matrix_lies() {
     let mut machine = paper().machine;
     machine.sparse.gather = 8e-9;
     machine.caches[2].capacity = 1e6;
+    machine.caches[2].reach = 1e6;
     machine.caches[2].bandwidth.read *= 4.0;
     assert_close(machine.gather_time(1e6), 2e-9);
     assert_close(machine.gather_time(2e6), 8e-9);

@@ -23,6 +23,7 @@ pub(in crate::select) fn random_machine(random: &mut Random) -> Machine {
     let write = between(random, 1e8, 1e11);
     let cache = |capacity: f64, factor: f64| Cache {
         capacity,
+        reach: capacity,
         bandwidth: Bandwidth { read: memory * factor, write: write * factor },
     };
     let rate = between(random, 1e8, 1e11);

@@ -1,0 +1,159 @@
+//! The scripts that tell the rates of the compiler and of fused operators.
+
+use super::hardware::cache_bytes;
+use fuseline_passes::cost::BLOCK_CELLS;
+
+/// Multiplications and additions of the polynomial of [`arithmetic_script`].
+const CHAIN: usize = 24;
+/// All operations per cell: the last product and the sum, too.
+pub(super) const OPERATIONS: usize = CHAIN + 2;
+/// Columns of the matrix of short rows.
+pub(super) const SHORT: usize = 8;
+/// Fused operators on a tiny matrix, over cells and over rows.
+pub(super) const TINY_FUSED: [&str; 8] = [
+    "s = sum(X * X * (X + i))",
+    "v = rowSums(X / (rowSums(X) + i))",
+    "Y = X * i + X / 2",
+    "S = X / (rowSums(X) + i)",
+    "R = colSums(X * X * i)",
+    "V = t(X) %*% (X / (rowSums(X) + i))",
+    "m = max(abs(X - i))",
+    "C = colSums(X / (rowMaxs(X) + i))",
+];
+/// Rows, columns, and non-zeros of each row of a sparse matrix.
+pub(super) const MANY_ROWS: usize = 2000;
+const MANY_COLUMNS: usize = 1000;
+pub(super) const MANY_NON_ZEROS: usize = 100;
+/// Rows and columns of a sparse matrix, non-zeros of each row, and columns of the factors that it is multiplied with.
+pub(super) const SIDE: usize = 2000;
+pub(super) const FACTOR_NON_ZEROS: usize = 20;
+pub(super) const RANK: usize = 48;
+/// Rows, columns and non-zeros of each row of a sparse matrix that is multiplied with a dense one, cell by cell.
+pub(super) const GATHERED_ROWS: usize = 5000;
+const GATHERED_COLUMNS: usize = 1000;
+pub(super) const GATHERED: usize = 10;
+/// Rows and values of each of a matrix beyond the caches of a core, and columns that it is multiplied with.
+pub(super) const LONG_ROWS: usize = 8000;
+pub(super) const LONG: usize = 250;
+pub(super) const COLUMNS: usize = 4;
+/// Columns of a matrix that the cache which cores share holds in part.
+pub(super) const FOUND_COLUMNS: usize = 1000;
+/// Rows of a matrix that is written.
+pub(super) const WRITTEN_ROWS: usize = 4000;
+/// How often each operator over more than a few rows runs.
+const FEW: usize = 10;
+/// How often each other one runs.
+const REPEATS: usize = 100;
+
+/// A sum of products of tiny matrices.
+pub(super) fn tiny_script() -> String {
+    format!("X = rand(rows=4, cols=4, seed=1)\nfor (i in 1:{REPEATS}) {{\n  {}\n}}\n", TINY_FUSED[0])
+}
+
+/// Operators on a tiny matrix as scripts have them: a few after one, never fused, that runs over some megabytes. What
+/// starting takes is not in the caches then, which is several times as long as running the same operator again and again.
+/// Each is in a block of its own, so that none is fused with the others.
+pub(super) fn after_others(operators: &[&str]) -> String {
+    let blocks: String = operators.iter().map(|operator| format!("  if (i > 0) {{\n    {operator}\n  }}\n")).collect();
+    format!(
+        "X = rand(rows=4, cols=4, seed=1)\nZ = rand(rows=2000, cols=500, seed=2)\n\
+         for (i in 1:{REPEATS}) {{\n  if (i > 0) {{\n    other = cumsum(Z)\n  }}\n{blocks}}}\n"
+    )
+}
+
+/// A sum over so many blocks of cells, each time after others on tiny matrices that one thread does: meanwhile those that
+/// wait for work have gone to sleep, as they mostly have in scripts.
+pub(super) fn block_script(blocks: usize, others: usize) -> String {
+    let rows = BLOCK_CELLS * blocks / 64;
+    let others = "  Z = Z %*% Z\n".repeat(others);
+    format!(
+        "X = rand(rows={rows}, cols=64, seed=1)\nZ = rand(rows=4, cols=4, max=0.25, seed=2)\n\
+         for (i in 1:{REPEATS}) {{\n{others}  s = sum(X * (X + i))\n}}\n"
+    )
+}
+
+/// Two products with a matrix of short rows, in one pass over them.
+pub(super) fn short_rows_script(rows: usize) -> String {
+    chain_script(&format!("rand(rows={rows}, cols={SHORT}, seed=1)"), rows, SHORT)
+}
+
+/// Sums of the short rows of two matrices' product, cell by cell.
+pub(super) fn cell_rows_script(rows: usize) -> String {
+    format!("X = rand(rows={rows}, cols={SHORT}, seed=1)\nfor (i in 1:{REPEATS}) {{\n  r = rowSums(X * (X + i))\n}}\n")
+}
+
+/// The products with rows of one non-zero on average.
+pub(super) fn sparse_rows_script(rows: usize) -> String {
+    chain_script(&format!("rand(rows={rows}, cols=64, sparsity={}, seed=1)", 1.0 / 64.0), rows, 64)
+}
+
+/// The products with rows of many non-zeros.
+pub(super) fn many_non_zeros_script() -> String {
+    let sparsity = MANY_NON_ZEROS as f64 / MANY_COLUMNS as f64;
+    let x = format!("rand(rows={MANY_ROWS}, cols={MANY_COLUMNS}, sparsity={sparsity}, seed=1)");
+    chain_script(&x, MANY_ROWS, MANY_COLUMNS)
+}
+
+/// The sum of the products of non-zeros and cells of a dense matrix beyond the caches.
+pub(super) fn gathered_script() -> String {
+    let sparsity = GATHERED as f64 / GATHERED_COLUMNS as f64;
+    format!(
+        "X = rand(rows={GATHERED_ROWS}, cols={GATHERED_COLUMNS}, sparsity={sparsity}, seed=1)\n\
+         Y = rand(rows={GATHERED_ROWS}, cols={GATHERED_COLUMNS}, seed=2)\n\
+         for (i in 1:{FEW}) {{\n  s = sum(X * Y)\n}}\n"
+    )
+}
+
+/// The sum of the products of non-zeros and rows of factors, twice after an operator that takes these from the nearest
+/// caches.
+pub(super) fn factors_script() -> String {
+    let sparsity = FACTOR_NON_ZEROS as f64 / SIDE as f64;
+    let again = "  if (i > 0) {\n    s = sum(X * (U %*% t(V)))\n  }\n";
+    format!(
+        "X = rand(rows={SIDE}, cols={SIDE}, sparsity={sparsity}, seed=1)\n\
+         U = rand(rows={SIDE}, cols={RANK}, seed=2)\nV = rand(rows={SIDE}, cols={RANK}, seed=3)\n\
+         Z = rand(rows=2000, cols=500, seed=4)\n\
+         for (i in 1:{FEW}) {{\n  if (i > 0) {{\n    other = cumsum(Z)\n  }}\n{again}{again}}}\n"
+    )
+}
+
+/// Products with long rows, and of these with the results.
+pub(super) fn long_rows_script() -> String {
+    format!(
+        "X = rand(rows={LONG_ROWS}, cols={LONG}, seed=1)\nV = rand(rows={LONG}, cols={COLUMNS}, seed=2)\n\
+         for (i in 1:{FEW}) {{\n  V = t(X) %*% (X %*% V) / {LONG_ROWS}\n}}\n"
+    )
+}
+
+/// The rows of a matrix of half the cache that threads share, which is not measured beyond some size.
+pub(super) fn half_cache_rows() -> usize {
+    const MOST_BYTES: f64 = 64e6;
+    ((cache_bytes()[2] / 2.0).min(MOST_BYTES) / (8 * FOUND_COLUMNS) as f64).ceil() as usize
+}
+
+/// Reads a matrix that is found in a cache in part, after an operator that takes it from the nearest ones.
+pub(super) fn found_script(rows: usize) -> String {
+    format!(
+        "X = rand(rows={rows}, cols={FOUND_COLUMNS}, seed=1)\nZ = rand(rows=2000, cols=500, seed=4)\n\
+         for (i in 1:{FEW}) {{\n  if (i > 0) {{\n    other = cumsum(Z)\n  }}\n  if (i > 0) {{\n    s = sum(X * (X + i))\n  }}\n}}\n"
+    )
+}
+
+/// Writes a matrix of long rows.
+pub(super) fn written_script(operator: &str) -> String {
+    format!("X = rand(rows={WRITTEN_ROWS}, cols={LONG}, seed=1)\nfor (i in 1:{FEW}) {{\n  {operator}\n}}\n")
+}
+
+fn chain_script(x: &str, rows: usize, cols: usize) -> String {
+    format!(
+        "X = {x}\nv = rand(rows={cols}, cols=1, seed=2)\n\
+         for (i in 1:{REPEATS}) {{\n  v = t(X) %*% (X %*% v) / {rows}\n}}\n"
+    )
+}
+
+/// The sum of a polynomial, by Horner's rule.
+pub(super) fn arithmetic_script() -> String {
+    let rows = BLOCK_CELLS / 64;
+    let polynomial = (1..CHAIN / 2).fold("(X * 0.5 + 0.25)".to_owned(), |inner, _| format!("({inner} * X + 0.5)"));
+    format!("X = rand(rows={rows}, cols=64, seed=1)\nfor (i in 1:{REPEATS}) {{\n  s = sum({polynomial} * i)\n}}\n")
+}
