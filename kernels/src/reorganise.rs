@@ -4,6 +4,7 @@ use crate::blocks::{block_rows, for_each_block, on_threads_for, row_ranges};
 use crate::generate::checked_dims;
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
 
 /// Side of the square tiles of a dense transpose: 32 x 32 cells of source and result fit the first-level cache.
@@ -197,26 +198,14 @@ pub fn bind_columns(context: &KernelContext<'_>, parts: &[&MatrixBlock]) -> Resu
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let step = block_rows(cols);
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
-        let mut offset = 0;
+        let (rows, mut offset) = (out.len() / cols, 0);
         for part in &parts {
-            place_columns(out, cols, offset, &part.values()[block * step * part.cols()..], part.cols());
+            let tile = Tile::new(&part.values()[block * step * part.cols()..], part.cols());
+            context.primitives.copy(rows, part.cols(), tile, TileMut::new(&mut out[offset..], cols));
             offset += part.cols();
         }
     });
     Ok(result.into())
-}
-
-/// Copies rows of `width` values to the rows of `out`, which have `cols`, from column `offset` on.
-fn place_columns(out: &mut [f64], cols: usize, offset: usize, values: &[f64], width: usize) {
-    match width {
-        0 => {}
-        // A call to copy each cell would take longer than the cell.
-        1 => out[offset..].iter_mut().step_by(cols).zip(values).for_each(|(cell, &value)| *cell = value),
-        _ => {
-            let rows = out.chunks_exact_mut(cols).zip(values.chunks_exact(width));
-            rows.for_each(|(row, values)| row[offset..offset + width].copy_from_slice(values));
-        }
-    }
 }
 
 /// The matrices below each other.

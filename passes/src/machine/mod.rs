@@ -257,12 +257,7 @@ impl Machine {
     /// The bandwidth at which a matrix of this many bytes moves: that of the smallest level that holds it, or of several
     /// that hold a share each.
     pub fn bandwidth(&self, bytes: f64) -> Bandwidth {
-        let holds_any = |cache: &Cache| bytes <= cache.capacity || bytes < cache.reach;
-        let Some(level) = self.caches.iter().position(holds_any) else {
-            return self.memory;
-        };
-        let outer = self.caches[level + 1..].iter().rev().fold(self.memory, |outer, cache| cache.shared(bytes, outer));
-        self.caches[level].shared(bytes, outer)
+        self.caches.iter().rev().fold(self.memory, |outer, cache| cache.shared(bytes, outer))
     }
 
     /// Seconds to read a part of a matrix, both in bytes, from the level that holds the matrix.

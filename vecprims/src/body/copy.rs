@@ -117,6 +117,13 @@ pub(crate) unsafe fn copy<V: Vector>(rows: usize, len: usize, a: Rows, out: *mut
         if out_row == len && write_narrow::<V, _>(rows, len, &Cells { rows: a, ahead: prefetch_distance(a.row) }, out) {
             return;
         }
+        if len == 1 {
+            // A call to copy each value would take longer than the value.
+            for row in 0..rows {
+                *out.add(row * out_row) = *a.pointer(row);
+            }
+            return;
+        }
         for row in 0..rows {
             std::ptr::copy_nonoverlapping(a.pointer(row), out.wrapping_add(row * out_row), len);
         }
