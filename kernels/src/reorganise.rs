@@ -1,6 +1,6 @@
 //! Transpose, indexing and binding: cells move, values do not change.
 
-use crate::blocks::{block_rows, for_each_block, on_threads_for, row_ranges};
+use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block, on_threads_for, row_ranges};
 use crate::generate::checked_dims;
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
@@ -13,7 +13,10 @@ const TILE: usize = 32;
 /// The transpose.
 pub fn transpose(context: &KernelContext<'_>, matrix: &MatrixBlock) -> MatrixBlock {
     let dense = match matrix {
-        MatrixBlock::Sparse(csr) => return csr.transpose().into(),
+        MatrixBlock::Sparse(csr) => {
+            return on_threads_for(context, csr.nnz().div_ceil(BLOCK_CELLS), || csr.transpose_in(context.buffers))
+                .into();
+        }
         MatrixBlock::Dense(dense) => dense,
     };
     let (rows, cols) = (dense.rows(), dense.cols());

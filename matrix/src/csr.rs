@@ -1,6 +1,6 @@
 //! Sparse matrices in compressed sparse row format.
 
-use crate::buffer::BufferPool;
+use crate::buffer::{Buffer, BufferPool};
 use crate::dense::Dense;
 use crate::memory::Memory;
 use rayon::prelude::*;
@@ -16,11 +16,17 @@ use thiserror::Error;
 pub struct Csr {
     rows: usize,
     cols: usize,
-    row_offsets: Memory<usize>,
-    columns: Memory<u32>,
+    pattern: Arc<Pattern>,
     values: Memory<f64>,
     /// Whether zeros are stored, once that was asked: operators ask whenever they run.
     has_stored_zeros: OnceLock<bool>,
+}
+
+/// Where the stored positions are. Matrices that differ in nothing but values share it.
+#[derive(Clone, Debug, PartialEq)]
+struct Pattern {
+    row_offsets: Memory<usize>,
+    columns: Memory<u32>,
 }
 
 /// Numbered consecutive parts of these lengths.
@@ -43,11 +49,8 @@ fn each<P: Send>(parts: Vec<P>, work: impl Fn(P) + Send + Sync) {
 
 impl PartialEq for Csr {
     fn eq(&self, other: &Self) -> bool {
-        let parts = |csr: &Self| (csr.rows, csr.cols);
-        parts(self) == parts(other)
-            && self.row_offsets == other.row_offsets
-            && self.columns == other.columns
-            && self.values == other.values
+        let dims = |csr: &Self| (csr.rows, csr.cols);
+        dims(self) == dims(other) && self.pattern == other.pattern && self.values == other.values
     }
 }
 
@@ -105,8 +108,8 @@ impl Csr {
 
     /// This matrix, if its parts form one.
     fn checked(self) -> Result<Self, CsrError> {
-        let Csr { rows, cols, row_offsets, columns, values, .. } = &self;
-        let (rows, cols) = (*rows, *cols);
+        let (rows, cols, values) = (self.rows, self.cols, &self.values);
+        let Pattern { row_offsets, columns } = &*self.pattern;
         if u32::try_from(cols).is_err() {
             return Err(CsrError::TooManyColumns { cols });
         }
@@ -140,8 +143,18 @@ impl Csr {
         columns: Memory<u32>,
         values: Memory<f64>,
     ) -> Self {
-        let has_stored_zeros = OnceLock::new();
-        Csr { rows: row_offsets.len() - 1, cols, row_offsets, columns, values, has_stored_zeros }
+        let (rows, pattern) = (row_offsets.len() - 1, Arc::new(Pattern { row_offsets, columns }));
+        Csr { rows, cols, pattern, values, has_stored_zeros: OnceLock::new() }
+    }
+
+    /// A matrix with other values at the same positions, which both share.
+    ///
+    /// # Panics
+    /// The number of values is another one.
+    pub fn with_values(&self, values: Buffer) -> Self {
+        assert_eq!(values.len(), self.nnz(), "one value for each position");
+        let (pattern, values) = (Arc::clone(&self.pattern), Memory::from(values));
+        Csr { rows: self.rows, cols: self.cols, pattern, values, has_stored_zeros: OnceLock::new() }
     }
 
     /// A matrix of blocks of rows below each other, as threads build them. Inside of a rayon pool, its threads put them
@@ -264,16 +277,15 @@ impl Csr {
         Csr::new(rows, cols, row_offsets, columns, values)
     }
 
-    /// As a matrix of `sprs`, without copying what came from vectors.
+    /// As a matrix of `sprs`, without copying what came from vectors and is not shared.
     pub fn into_sprs(self) -> CsMatI<f64, u32, usize> {
-        let (row_offsets, columns, values) =
-            (self.row_offsets.into_vec(), self.columns.into_vec(), self.values.into_vec());
-        CsMatI::new((self.rows, self.cols), row_offsets, columns, values)
+        let Pattern { row_offsets, columns } = Arc::unwrap_or_clone(self.pattern);
+        CsMatI::new((self.rows, self.cols), row_offsets.into_vec(), columns.into_vec(), self.values.into_vec())
     }
 
     /// As a borrowed matrix of `sprs`.
     pub fn view(&self) -> sprs::CsMatViewI<'_, f64, u32, usize> {
-        sprs::CsMatViewI::new((self.rows, self.cols), &self.row_offsets, &self.columns, &self.values)
+        sprs::CsMatViewI::new((self.rows, self.cols), self.row_offsets(), self.columns(), &self.values)
     }
 
     /// Number of rows.
@@ -294,13 +306,13 @@ impl Csr {
     /// Row offsets, one more than rows.
     #[inline]
     pub fn row_offsets(&self) -> &[usize] {
-        &self.row_offsets
+        &self.pattern.row_offsets
     }
 
     /// Column of each position.
     #[inline]
     pub fn columns(&self) -> &[u32] {
-        &self.columns
+        &self.pattern.columns
     }
 
     /// Value of each position.
@@ -314,37 +326,13 @@ impl Csr {
     pub fn row(&self, i: usize) -> (&[u32], &[f64]) {
         let row_offsets = self.row_offsets();
         let range = row_offsets[i]..row_offsets[i + 1];
-        (&self.columns[range.clone()], &self.values[range])
+        (&self.columns()[range.clone()], &self.values[range])
     }
 
     /// The cell in row `i` and column `j`, by binary search: for tests and single lookups only.
     pub fn get(&self, i: usize, j: usize) -> f64 {
         let (columns, values) = self.row(i);
         u32::try_from(j).ok().and_then(|j| columns.binary_search(&j).ok()).map_or(0.0, |position| values[position])
-    }
-
-    /// The transpose, by counting sort in linear time.
-    pub fn transpose(&self) -> Csr {
-        let mut row_offsets = Memory::zeroed(self.cols + 1);
-        for &j in self.columns() {
-            row_offsets[j as usize + 1] += 1;
-        }
-        for j in 0..self.cols {
-            row_offsets[j + 1] += row_offsets[j];
-        }
-        let mut next = row_offsets.to_vec();
-        let (mut columns, mut values) = (Memory::zeroed(self.nnz()), Memory::zeroed(self.nnz()));
-        let (columns_out, values_out) = (&mut columns[..], &mut values[..]);
-        for i in 0..self.rows {
-            let (row_columns, row_values) = self.row(i);
-            for (&j, &value) in row_columns.iter().zip(row_values) {
-                let position = next[j as usize];
-                next[j as usize] += 1;
-                columns_out[position] = i as u32;
-                values_out[position] = value;
-            }
-        }
-        Csr::from_memory(self.rows, row_offsets, columns, values)
     }
 }
 

@@ -12,6 +12,7 @@ pub mod io;
 mod memory;
 #[cfg(test)]
 mod tests;
+mod transpose;
 
 pub use block::MatrixBlock;
 pub use buffer::{Buffer, BufferPool, PoolStatistics};

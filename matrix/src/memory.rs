@@ -169,6 +169,12 @@ impl<T: Pod> From<Vec<T>> for Memory<T> {
     }
 }
 
+impl From<Buffer> for Memory<f64> {
+    fn from(buffer: Buffer) -> Self {
+        Memory { len: buffer.len(), storage: Storage::Recycled(Box::new(buffer)) }
+    }
+}
+
 impl<T: Pod> Default for Memory<T> {
     fn default() -> Self {
         Vec::new().into()

@@ -1,6 +1,6 @@
 //! Formats convert into each other without loss, borrow from `ndarray` and `sprs` without copies, and recycle memory.
 
-use crate::{BufferPool, Csr, CsrError, Dense, MatrixBlock};
+use crate::{Buffer, BufferPool, Csr, CsrError, Dense, MatrixBlock};
 use ndarray::{Array2, ShapeBuilder, array};
 
 fn sample() -> Dense {
@@ -93,4 +93,35 @@ fn freed_memory_is_handed_out_again_within_the_limit() {
     let large = Dense::uninit_in(&pool, 1000, 1000);
     assert_eq!(large.values().len(), 1_000_000);
     assert_eq!(pool.statistics().fresh_bytes, 80_000 + 2 * 8_000_000, "beyond the limit memory goes back");
+}
+
+#[test]
+fn matrices_with_other_values_share_positions() {
+    let csr = Csr::from_dense(&sample());
+    let values: Vec<f64> = csr.values().iter().map(|value| value + 0.5).collect();
+    let other = csr.with_values(Buffer::from_vec(values));
+    assert_eq!(other.columns().as_ptr(), csr.columns().as_ptr());
+    assert_eq!((other.get(0, 3), other.get(0, 1)), (sample().get(0, 3) + 0.5, 0.0));
+    drop(csr);
+    assert_eq!(Csr::from_sprs(other.clone().into_sprs()).unwrap(), other, "shared positions are copied out");
+}
+
+#[test]
+fn transposes_are_the_same_on_every_number_of_threads() {
+    // Long and short columns, empty ones, and more non-zeros than a single range has.
+    for (rows, cols) in [(0, 3), (3, 0), (1, 70_001), (70_001, 1), (2003, 97), (97, 2003), (20_011, 11)] {
+        let is_stored = |i: usize, j: usize| j % 7 != 3 && (i * 7 + j * 5).is_multiple_of(j % 3 + 1);
+        let cell = |i: usize, j: usize| if is_stored(i, j) { (i * cols + j + 1) as f64 } else { 0.0 };
+        let csr = Csr::from_dense(&Dense::from_fn(rows, cols, cell));
+        let expected = Csr::from_dense(&Dense::from_fn(cols, rows, |i, j| cell(j, i)));
+        assert_eq!(csr.transpose(), expected);
+        for threads in [1, 2, 5] {
+            let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            // Memory that is handed out a second time is not clear.
+            let pool = BufferPool::new(1 << 30);
+            for _ in 0..2 {
+                assert_eq!(workers.install(|| csr.transpose_in(&pool)), expected, "{rows} x {cols}, {threads} threads");
+            }
+        }
+    }
 }
