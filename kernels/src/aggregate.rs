@@ -1,7 +1,9 @@
 //! Aggregations.
 
 use crate::KernelContext;
-use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block, map_parts, partial_ranges};
+use crate::blocks::{
+    BLOCK_CELLS, MAX_PARTIALS, balanced_ranges, block_rows, for_each_block, map_parts, partial_ranges,
+};
 use crate::variance::{variance_columns, variance_full};
 use fuseline_ir::ops::{AggOp, Direction};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
@@ -69,10 +71,18 @@ fn sparse_rows(context: &KernelContext<'_>, op: AggOp, csr: &Csr) -> Dense {
     result
 }
 
+/// Ranges of rows of which each has its own sums of the columns: these cost as much as the cells, or the non-zeros.
+pub(crate) fn ranges_to_sum(matrix: &MatrixBlock) -> Vec<Range<usize>> {
+    match matrix {
+        MatrixBlock::Dense(dense) => partial_ranges(dense.rows(), dense.cols()),
+        MatrixBlock::Sparse(csr) => balanced_ranges(csr, BLOCK_CELLS.max(csr.cols()), MAX_PARTIALS),
+    }
+}
+
 fn columns(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock) -> Dense {
     let (rows, cols) = matrix.dims();
     let sum_op = if op == AggOp::Mean { AggOp::Sum } else { op };
-    let partials = map_parts(context, partial_ranges(rows, cols), |range: Range<usize>| {
+    let partials = map_parts(context, ranges_to_sum(matrix), |range: Range<usize>| {
         let mut acc = vec![sum_op.neutral(); cols];
         match matrix {
             MatrixBlock::Dense(dense) => {

@@ -1,8 +1,8 @@
 //! Sample variances: two passes, the mean first and then the squared distances from it.
 
 use crate::KernelContext;
-use crate::aggregate::{aggregate_full, aggregate_vector};
-use crate::blocks::{BLOCK_CELLS, map_parts, partial_ranges};
+use crate::aggregate::{aggregate_full, aggregate_vector, ranges_to_sum};
+use crate::blocks::{BLOCK_CELLS, map_parts};
 use crate::product::accumulate;
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
@@ -42,7 +42,7 @@ pub(crate) fn variance_columns(context: &KernelContext<'_>, matrix: &MatrixBlock
     let (rows, cols) = matrix.dims();
     let means = aggregate_vector(context, AggOp::Mean, Direction::Col, matrix);
     let means = means.to_dense();
-    let mut sums = accumulate(context, partial_ranges(rows, cols), cols, |range, sums| match matrix {
+    let mut sums = accumulate(context, ranges_to_sum(matrix), cols, |range, sums| match matrix {
         MatrixBlock::Dense(dense) => {
             let tile = &dense.values()[range.start * cols..range.end * cols];
             add_dense(context, tile, means.values(), sums);
