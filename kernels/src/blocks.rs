@@ -31,8 +31,16 @@ pub(crate) fn row_ranges(rows: usize, step: usize) -> Vec<Range<usize>> {
 /// At most `most` ranges of rows, each with at least `weight` non-zeros (but the last one) and no row more than that takes,
 /// where a row counts as one more non-zero: rows of real data are skewed. A function of the pattern alone.
 pub(crate) fn balanced_ranges(csr: &Csr, weight: usize, most: usize) -> Vec<Range<usize>> {
-    let before = |row: usize| csr.row_offsets()[row] + row;
-    let rows = csr.rows();
+    ranges_by_weight(csr.rows(), |row| csr.row_offsets()[row] + row, weight, most)
+}
+
+/// At most `most` ranges of rows, each of at least this weight (but the last one), given the weight before each row.
+pub(crate) fn ranges_by_weight(
+    rows: usize,
+    before: impl Fn(usize) -> usize,
+    weight: usize,
+    most: usize,
+) -> Vec<Range<usize>> {
     let weight = weight.max(before(rows).div_ceil(most)).max(1);
     let mut ranges = Vec::new();
     let mut start = 0;

@@ -4,18 +4,23 @@
 //! the default meaning of zeros a zero annihilates in `*`, `&` and as a numerator whatever the other operand is; with
 //! `strict_ieee` only where the other operand is finite (and no zero, for a denominator).
 
+mod gather;
 mod outer;
+mod pattern;
 mod sparse;
 mod ternary;
+mod union;
 
 pub use outer::outer;
-pub(crate) use sparse::{RowReader, union_row, zeros_stay};
+pub(crate) use pattern::with_values;
+pub(crate) use sparse::{RowReader, zeros_stay};
 pub use ternary::ternary;
+pub(crate) use union::union_row;
 
 use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::{BinaryOp, UnaryOp, UnaryZero};
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Dense, MatrixBlock};
 use fuseline_vecprims::{Form, Tile, TileMut};
 use std::borrow::Cow;
 
@@ -23,9 +28,11 @@ use std::borrow::Cow;
 pub fn unary(context: &KernelContext<'_>, op: UnaryOp, matrix: &MatrixBlock) -> MatrixBlock {
     match matrix {
         MatrixBlock::Sparse(csr) if op.zero() == UnaryZero::Preserves => {
-            let mut values = vec![0.0; csr.nnz()];
-            map_run(context, op, csr.values(), &mut values);
-            MatrixBlock::from(with_values(csr, values)).in_best_format()
+            let result = pattern::over_pattern(context, csr, [], |values, [], out| {
+                let len = out.len();
+                context.primitives.unary(op, 1, len, values.tile, TileMut::new(out, len));
+            });
+            MatrixBlock::from(result).in_best_format()
         }
         matrix => {
             let dense = matrix.to_dense();
@@ -42,25 +49,6 @@ fn map_run(context: &KernelContext<'_>, op: UnaryOp, values: &[f64], out: &mut [
         let run = Tile::new(&values[start..start + len], len);
         context.primitives.unary(op, 1, len, run, TileMut::new(out, len));
     });
-}
-
-/// The pattern of `csr` with other values, without those that became zero.
-pub(crate) fn with_values(csr: &Csr, values: Vec<f64>) -> Csr {
-    if values.iter().all(|&value| value != 0.0) {
-        return Csr::from_parts(csr.rows(), csr.cols(), csr.row_offsets().to_vec(), csr.columns().to_vec(), values);
-    }
-    let mut row_offsets = vec![0];
-    let (mut columns, mut kept) = (Vec::new(), Vec::new());
-    for range in csr.row_offsets().windows(2).map(|pair| pair[0]..pair[1]) {
-        for (&column, &value) in csr.columns()[range.clone()].iter().zip(&values[range]) {
-            if value != 0.0 {
-                columns.push(column);
-                kept.push(value);
-            }
-        }
-        row_offsets.push(kept.len());
-    }
-    Csr::from_parts(csr.rows(), csr.cols(), row_offsets, columns, kept)
 }
 
 /// An operand as a dense tile source: values and strides.

@@ -1,10 +1,11 @@
 //! Element-wise operations over the non-zeros of sparse operands.
 
-use crate::blocks::{block_rows, build_csr, map_parts_with, row_ranges};
-use crate::{KernelContext, Operand, push_nonzero};
+use super::pattern::over_pattern;
+use super::union::union;
+use crate::{KernelContext, Operand};
 use fuseline_ir::ops::{BinaryOp, BinaryZero};
-use fuseline_matrix::{Csr, CsrRows, MatrixBlock};
-use fuseline_vecprims::{Form, Tile, TileMut};
+use fuseline_matrix::{Csr, MatrixBlock};
+use fuseline_vecprims::{Form, Operand as VectorOperand, TileMut};
 
 /// The operand as a sparse matrix of the size of the result.
 pub(super) fn sparse_of(operand: Operand<'_>, dims: (usize, usize)) -> Option<&Csr> {
@@ -27,10 +28,9 @@ pub(super) fn binary(
         return Some(union(context, op, a, b));
     }
     // The other operand's cells at the non-zeros are gathered, so that one vector operation serves all of them.
-    let evaluate = |x: &[f64], y: &[f64], out: &mut [f64]| {
-        let len = out.len();
-        let (x, y) = (Tile::new(x, len), Tile::new(y, len));
-        context.primitives.binary(op, Form::VectVect, 1, len, x, y, TileMut::new(out, len));
+    let evaluate = |x: VectorOperand<'_>, y: VectorOperand<'_>, out: &mut [f64]| {
+        let (len, form) = (out.len(), form(x, y));
+        context.primitives.binary(op, form, 1, len, x.tile, y.tile, TileMut::new(out, len));
     };
     if let Some(a) = a.filter(|_| zeros_stay(context, op, true, right)) {
         return Some(over_pattern(context, a, [right], |x, [y], out| evaluate(x, y, out)));
@@ -39,6 +39,15 @@ pub(super) fn binary(
         return Some(over_pattern(context, b, [left], |y, [x], out| evaluate(x, y, out)));
     }
     None
+}
+
+/// The form of an operation of which one operand has a value for each cell.
+fn form(x: VectorOperand<'_>, y: VectorOperand<'_>) -> Form {
+    match (x.scalar, y.scalar) {
+        (true, _) => Form::ScalarVect,
+        (_, true) => Form::VectScalar,
+        _ => Form::VectVect,
+    }
 }
 
 /// Whether the operation is zero wherever the sparse operand (the left one or not) is.
@@ -72,38 +81,6 @@ fn is_harmless(op: BinaryOp, other: Operand<'_>) -> bool {
             op != BinaryOp::Div && csr.values().iter().all(|&value| fits(value))
         }
     }
-}
-
-/// Evaluates at the non-zeros of `pattern`, given their values and the cells of the other operands there.
-pub(super) fn over_pattern<const N: usize>(
-    context: &KernelContext<'_>,
-    pattern: &Csr,
-    others: [Operand<'_>; N],
-    evaluate: impl Fn(&[f64], [&[f64]; N], &mut [f64]) + Sync,
-) -> Csr {
-    let (rows, cols) = (pattern.rows(), pattern.cols());
-    let step = block_rows(pattern.nnz().checked_div(rows).unwrap_or(0) + 1);
-    let readers = || others.map(|operand| RowReader::new(operand, (rows, cols)));
-    let blocks = map_parts_with(context, row_ranges(rows, step), readers, |readers, range| {
-        let mut cells = [const { Vec::new() }; N];
-        for (reader, cells) in readers.iter_mut().zip(&mut cells) {
-            range.clone().for_each(|i| reader.gather(i, pattern.row(i).0, cells));
-        }
-        let positions = pattern.row_offsets()[range.start]..pattern.row_offsets()[range.end];
-        let mut results = vec![0.0; positions.len()];
-        evaluate(&pattern.values()[positions.clone()], cells.each_ref().map(Vec::as_slice), &mut results);
-        let mut block = CsrRows::default();
-        for i in range {
-            let start = block.values.len();
-            let offset = pattern.row_offsets()[i] - positions.start;
-            for (&j, &result) in pattern.row(i).0.iter().zip(&results[offset..]) {
-                push_nonzero(&mut block, j, result);
-            }
-            block.lengths.push(block.values.len() - start);
-        }
-        block
-    });
-    Csr::from_blocks(cols, &blocks)
 }
 
 /// Reads cells of an operand by column, row after row.
@@ -143,38 +120,5 @@ impl<'a> RowReader<'a> {
                 own_columns.iter().for_each(|&j| self.scattered[j as usize] = 0.0);
             }
         }
-    }
-}
-
-/// Merges the patterns of two sparse matrices of one shape, for operations with `f(0, 0) = 0`.
-fn union(context: &KernelContext<'_>, op: BinaryOp, a: &Csr, b: &Csr) -> Csr {
-    let (rows, cols) = (a.rows(), a.cols());
-    let cost = (a.nnz() + b.nnz()).checked_div(rows).unwrap_or(0) + 1;
-    build_csr(
-        context,
-        (rows, cols),
-        cost,
-        || (),
-        |i, (), result| union_row(|x, y| op.eval(x, y), a.row(i), b.row(i), result),
-    )
-}
-
-/// Appends `f` of two sparse rows, where `f(0, 0) = 0`.
-pub(crate) fn union_row(
-    f: impl Fn(f64, f64) -> f64,
-    (a_columns, a_values): (&[u32], &[f64]),
-    (b_columns, b_values): (&[u32], &[f64]),
-    result: &mut CsrRows,
-) {
-    let (mut p, mut q) = (0, 0);
-    while p < a_columns.len() || q < b_columns.len() {
-        let a_column = a_columns.get(p).copied().unwrap_or(u32::MAX);
-        let b_column = b_columns.get(q).copied().unwrap_or(u32::MAX);
-        let j = a_column.min(b_column);
-        let x = if a_column == j { a_values[p] } else { 0.0 };
-        let y = if b_column == j { b_values[q] } else { 0.0 };
-        p += usize::from(a_column == j);
-        q += usize::from(b_column == j);
-        push_nonzero(result, j, f(x, y));
     }
 }

@@ -1,5 +1,6 @@
 //! Element-wise operations of three operands.
 
+use super::pattern::over_pattern;
 use super::{Source, broadcast, single_as_scalar, sparse};
 use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block};
 use crate::{KernelContext, KernelError, Operand};
@@ -57,16 +58,15 @@ fn over_nonzeros(
         let pattern = sparse::sparse_of(operands[position], dims)?;
         zeros_stay(op, operands, position).then_some((position, pattern))
     })?;
-    let evaluate = |sources: [&[f64]; 3], out: &mut [f64]| {
+    let evaluate = |sources: [VectorOperand<'_>; 3], out: &mut [f64]| {
         let len = out.len();
-        let sources = sources.map(|values| VectorOperand::cells(values, len));
         context.primitives.ternary(op, 1, len, sources, TileMut::new(out, len));
     };
     let [a, b, c] = operands;
     Some(match driver {
-        0 => sparse::over_pattern(context, pattern, [b, c], |x, [b, c], out| evaluate([x, b, c], out)),
-        1 => sparse::over_pattern(context, pattern, [a, c], |x, [a, c], out| evaluate([a, x, c], out)),
-        _ => sparse::over_pattern(context, pattern, [a, b], |x, [a, b], out| evaluate([a, b, x], out)),
+        0 => over_pattern(context, pattern, [b, c], |x, [b, c], out| evaluate([x, b, c], out)),
+        1 => over_pattern(context, pattern, [a, c], |x, [a, c], out| evaluate([a, x, c], out)),
+        _ => over_pattern(context, pattern, [a, b], |x, [a, b], out| evaluate([a, b, x], out)),
     })
 }
 

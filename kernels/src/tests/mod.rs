@@ -6,6 +6,7 @@ mod elementwise;
 mod fused;
 mod generate;
 mod linear_algebra;
+mod patterns;
 mod products;
 mod reorganise;
 mod select;

@@ -13,7 +13,7 @@ use crate::{KernelContext, KernelError, Operand};
 use cells::{Cells, Weight};
 use fuseline_ir::hop::{FusedOp, LossWeight, ProductWeight, Side};
 use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
 use tiles::{Block, Tiles};
@@ -210,7 +210,8 @@ fn squares_beside(tiles: &Tiles<'_>, rows: Range<usize>) -> f64 {
 /// The results cell by cell: m x n, with the zeros of the driver where only its non-zeros are visited.
 fn cell_by_cell(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
     if let Some(pattern) = tiles.pattern() {
-        return MatrixBlock::from(with_values(pattern, at_non_zeros(tiles, pattern, evaluate))).in_best_format();
+        return MatrixBlock::from(with_values(tiles.context, pattern, at_non_zeros(tiles, pattern, evaluate)))
+            .in_best_format();
     }
     let Extents { rows, cols, .. } = tiles.extents();
     let context = tiles.context;
@@ -231,8 +232,8 @@ fn cell_by_cell(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
 }
 
 /// The results at the non-zeros of the driver.
-fn at_non_zeros(tiles: &Tiles<'_>, pattern: &Csr, evaluate: &Evaluate<'_>) -> Vec<f64> {
-    let mut values = vec![0.0; pattern.nnz()];
+fn at_non_zeros(tiles: &Tiles<'_>, pattern: &Csr, evaluate: &Evaluate<'_>) -> Buffer {
+    let mut values = BufferPool::take_zeroed(tiles.context.buffers, pattern.nnz());
     let offsets = pattern.row_offsets();
     write(
         tiles,

@@ -1,0 +1,87 @@
+//! Cells of an operand at the non-zeros of a sparse matrix.
+
+use crate::Operand;
+use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_vecprims::Operand as VectorOperand;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// An operand that is read at the non-zeros of a sparse matrix.
+pub(super) enum Gather<'a> {
+    /// The same everywhere.
+    Scalar(f64),
+    /// A cell for each row.
+    Column(Cow<'a, Dense>),
+    /// A cell for each column.
+    Row(Cow<'a, Dense>),
+    /// A cell for each cell.
+    Dense(&'a Dense),
+    /// The same, mostly zeros.
+    Sparse(&'a Csr),
+}
+
+impl<'a> Gather<'a> {
+    /// The operand of an operation whose result has these dimensions.
+    pub(super) fn new(operand: Operand<'a>, dims: (usize, usize)) -> Self {
+        match operand {
+            Operand::Scalar(value) => Gather::Scalar(value),
+            Operand::Matrix(MatrixBlock::Dense(dense)) if (dense.rows(), dense.cols()) == dims => Gather::Dense(dense),
+            Operand::Matrix(MatrixBlock::Sparse(csr)) if (csr.rows(), csr.cols()) == dims => Gather::Sparse(csr),
+            Operand::Matrix(block) if block.dims() == (1, 1) => Gather::Scalar(block.get(0, 0)),
+            Operand::Matrix(block) if block.cols() == 1 => Gather::Column(block.to_dense()),
+            Operand::Matrix(block) => Gather::Row(block.to_dense()),
+        }
+    }
+
+    /// The cells at the non-zeros of these rows. Scratch that is scattered into holds zeros between uses.
+    pub(super) fn cells<'b>(
+        &'b self,
+        pattern: &Csr,
+        rows: Range<usize>,
+        cells: &'b mut Vec<f64>,
+        scattered: &mut Vec<f64>,
+    ) -> VectorOperand<'b> {
+        let offsets = &pattern.row_offsets()[rows.start..=rows.end];
+        let first = offsets[0];
+        let columns = &pattern.columns()[first..offsets[rows.len()]];
+        let len = columns.len();
+        if let Gather::Scalar(value) = self {
+            return VectorOperand::scalars(std::slice::from_ref(value), 0);
+        }
+        if cells.len() < len {
+            cells.resize(len, 0.0);
+        }
+        let out = &mut cells[..len];
+        let own = |row: usize| offsets[row] - first..offsets[row + 1] - first;
+        match self {
+            Gather::Scalar(_) => {}
+            Gather::Column(dense) => {
+                for (row, &value) in dense.values()[rows].iter().enumerate() {
+                    out[own(row)].fill(value);
+                }
+            }
+            Gather::Row(dense) => take(dense.values(), columns, out),
+            Gather::Dense(dense) => {
+                let values = &dense.values()[rows.start * dense.cols()..rows.end * dense.cols()];
+                for (row, cells) in values.chunks_exact(dense.cols().max(1)).enumerate() {
+                    take(cells, &columns[own(row)], &mut out[own(row)]);
+                }
+            }
+            Gather::Sparse(csr) => {
+                scattered.resize(csr.cols(), 0.0);
+                for (row, i) in rows.enumerate() {
+                    let (own_columns, values) = csr.row(i);
+                    own_columns.iter().zip(values).for_each(|(&j, &value)| scattered[j as usize] = value);
+                    take(scattered, &columns[own(row)], &mut out[own(row)]);
+                    own_columns.iter().for_each(|&j| scattered[j as usize] = 0.0);
+                }
+            }
+        }
+        VectorOperand::cells(out, len)
+    }
+}
+
+/// The cells in these columns.
+fn take(cells: &[f64], columns: &[u32], out: &mut [f64]) {
+    out.iter_mut().zip(columns).for_each(|(cell, &j)| *cell = cells[j as usize]);
+}

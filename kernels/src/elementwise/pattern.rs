@@ -1,0 +1,124 @@
+//! Operations at the non-zeros of a sparse matrix.
+//!
+//! Results are hardly ever zero, and then have the positions of the operand: these are shared, and nothing but values is
+//! written. Where a result is zero after all, the positions are copied without those of zeros.
+
+use super::gather::Gather;
+use crate::blocks::{BLOCK_CELLS, balanced_ranges, map_parts, map_parts_with, on_threads_for};
+use crate::{KernelContext, Operand};
+use fuseline_ir::ops::AggOp;
+use fuseline_matrix::{Buffer, BufferPool, Csr};
+use fuseline_vecprims::{Operand as VectorOperand, Tile};
+use std::ops::Range;
+
+/// Non-zeros that are evaluated at a time: cells, gathered cells and results stay in the first caches.
+const RUN: usize = 1 << 11;
+
+/// Evaluates at the non-zeros of `pattern`, given their values and the cells of the other operands there.
+pub(super) fn over_pattern<const N: usize>(
+    context: &KernelContext<'_>,
+    pattern: &Csr,
+    others: [Operand<'_>; N],
+    evaluate: impl Fn(VectorOperand<'_>, [VectorOperand<'_>; N], &mut [f64]) + Sync,
+) -> Csr {
+    let others = others.map(|operand| Gather::new(operand, (pattern.rows(), pattern.cols())));
+    let mut values = BufferPool::take(context.buffers, pattern.nnz());
+    let parts = split_by_rows(pattern, row_blocks(pattern), &mut values);
+    let scratch = || others.each_ref().map(|_| (Vec::new(), Vec::new()));
+    let have_zeros = map_parts_with(context, parts, scratch, |scratch, (range, out)| {
+        let first = pattern.row_offsets()[range.start];
+        let mut has_zeros = false;
+        for rows in (Runs { pattern, rest: range }) {
+            let positions = pattern.row_offsets()[rows.start]..pattern.row_offsets()[rows.end];
+            let out = &mut out[positions.start - first..positions.end - first];
+            let mut pairs = others.iter().zip(scratch.iter_mut());
+            let cells = std::array::from_fn(|_| {
+                let (other, (cells, scattered)) = pairs.next().expect("scratch for each operand");
+                other.cells(pattern, rows.clone(), cells, scattered)
+            });
+            evaluate(VectorOperand::cells(&pattern.values()[positions], 0), cells, out);
+            has_zeros |= contains_zero(context, out);
+        }
+        has_zeros
+    });
+    without_zeros(context, pattern.with_values(values), have_zeros.contains(&true))
+}
+
+/// The pattern with other values, without those that are zero.
+pub(crate) fn with_values(context: &KernelContext<'_>, pattern: &Csr, values: Buffer) -> Csr {
+    let have_zeros = map_parts(context, values.chunks(BLOCK_CELLS).collect(), |run| contains_zero(context, run));
+    without_zeros(context, pattern.with_values(values), have_zeros.contains(&true))
+}
+
+fn contains_zero(context: &KernelContext<'_>, run: &[f64]) -> bool {
+    context.primitives.full_agg(AggOp::Nnz, 1, run.len(), Tile::new(run, run.len())) < run.len() as f64
+}
+
+/// The matrix without stored zeros, if it has any.
+fn without_zeros(context: &KernelContext<'_>, csr: Csr, has_zeros: bool) -> Csr {
+    if !has_zeros {
+        return csr;
+    }
+    let blocks = row_blocks(&csr);
+    let heights: Vec<usize> = blocks.iter().map(Range::len).collect();
+    let (row_offsets, columns, values) = (csr.row_offsets(), csr.columns(), csr.values());
+    let lengths = |block: usize, out: &mut [usize]| {
+        for (length, ends) in out.iter_mut().zip(row_offsets[blocks[block].start..].windows(2)) {
+            *length = values[ends[0]..ends[1]].iter().filter(|value| **value != 0.0).count();
+        }
+    };
+    let fill = |block: usize, columns_out: &mut [u32], values_out: &mut [f64]| {
+        let positions = row_offsets[blocks[block].start]..row_offsets[blocks[block].end];
+        let (mut kept, most) = (0, values_out.len());
+        // What is not kept is overwritten by what follows: nobody could foretell a branch.
+        for (&column, &value) in columns[positions.clone()].iter().zip(&values[positions]) {
+            if kept == most {
+                break;
+            }
+            (columns_out[kept], values_out[kept]) = (column, value);
+            kept += usize::from(value != 0.0);
+        }
+    };
+    on_threads_for(context, blocks.len(), || Csr::build_in(context.buffers, csr.cols(), &heights, lengths, fill))
+}
+
+/// Blocks of rows with equal work.
+fn row_blocks(csr: &Csr) -> Vec<Range<usize>> {
+    balanced_ranges(csr, BLOCK_CELLS, usize::MAX)
+}
+
+/// The values of each block of rows.
+fn split_by_rows<'a>(
+    csr: &Csr,
+    blocks: Vec<Range<usize>>,
+    mut values: &'a mut [f64],
+) -> Vec<(Range<usize>, &'a mut [f64])> {
+    let cut = |rows: Range<usize>| {
+        let length = csr.row_offsets()[rows.end] - csr.row_offsets()[rows.start];
+        let (part, behind) = std::mem::take(&mut values).split_at_mut(length);
+        values = behind;
+        (rows, part)
+    };
+    blocks.into_iter().map(cut).collect()
+}
+
+/// Parts of a range of rows with about [`RUN`] non-zeros, or a single row with more.
+struct Runs<'a> {
+    pattern: &'a Csr,
+    rest: Range<usize>,
+}
+
+impl Iterator for Runs<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        let Range { start, end } = self.rest;
+        let offsets = &self.pattern.row_offsets()[start..=end];
+        let goal = offsets[0] + RUN;
+        // Bounds of the search: a run has at least one row.
+        let rows = offsets.get(2..).map_or(0, |offsets| offsets.partition_point(|&offset| offset <= goal)) + 1;
+        let run = start..(start + rows).min(end);
+        self.rest.start = run.end;
+        (!run.is_empty()).then_some(run)
+    }
+}

@@ -1,0 +1,158 @@
+//! Operations of two sparse matrices whose result is zero where both are.
+
+use crate::blocks::{BLOCK_CELLS, map_parts_with, on_threads_for, ranges_by_weight};
+use crate::{KernelContext, push_nonzero};
+use fuseline_ir::ops::{AggOp, BinaryOp};
+use fuseline_matrix::{Csr, CsrRows};
+use fuseline_vecprims::{Form, Tile, TileMut};
+use std::ops::Range;
+
+/// Positions that are merged before they are evaluated: they stay in the first caches.
+const RUN: usize = 1 << 11;
+
+/// The cells of two sparse matrices wherever one of them has a position, row after row, and the results there.
+#[derive(Default)]
+struct Merged {
+    columns: Vec<u32>,
+    left: Vec<f64>,
+    right: Vec<f64>,
+    results: Vec<f64>,
+}
+
+impl Merged {
+    /// Makes room for so many positions.
+    fn reserve(&mut self, count: usize) {
+        if self.columns.len() < count {
+            self.columns.resize(count, 0);
+            [&mut self.left, &mut self.right, &mut self.results].into_iter().for_each(|cells| cells.resize(count, 0.0));
+        }
+    }
+
+    /// Writes the cells of two rows from the one at `start` on; their number.
+    fn put(&mut self, start: usize, a: (&[u32], &[f64]), b: (&[u32], &[f64])) -> usize {
+        let end = start + a.0.len() + b.0.len();
+        let (columns, left) = (&mut self.columns[start..end], &mut self.left[start..end]);
+        let right = &mut self.right[start..end];
+        let (mut p, mut q, mut count) = (0, 0, 0);
+        // Nobody could foretell which row comes next: both are read, and those that take part advance.
+        while p < a.0.len() && q < b.0.len() {
+            let (a_column, b_column) = (a.0[p], b.0[q]);
+            let (has_a, has_b) = (a_column <= b_column, b_column <= a_column);
+            columns[count] = a_column.min(b_column);
+            left[count] = value_if(has_a, a.1[p]);
+            right[count] = value_if(has_b, b.1[q]);
+            p += usize::from(has_a);
+            q += usize::from(has_b);
+            count += 1;
+        }
+        let (columns, left, right) = (&mut columns[count..], &mut left[count..], &mut right[count..]);
+        if p < a.0.len() {
+            count + put_rest((&a.0[p..], &a.1[p..]), columns, left, right)
+        } else {
+            count + put_rest((&b.0[q..], &b.1[q..]), columns, right, left)
+        }
+    }
+
+    /// Appends the results at the first `count` positions, which are those of rows with these lengths; what is not zero.
+    fn evaluate(
+        &mut self,
+        context: &KernelContext<'_>,
+        op: BinaryOp,
+        count: usize,
+        lengths: &mut [usize],
+        block: &mut (Vec<u32>, Vec<f64>),
+    ) {
+        let (x, y) = (Tile::new(&self.left, count), Tile::new(&self.right, count));
+        context.primitives.binary(op, Form::VectVect, 1, count, x, y, TileMut::new(&mut self.results, count));
+        let nonzeros = context.primitives.full_agg(AggOp::Nnz, 1, count, Tile::new(&self.results, count));
+        let has_zeros = nonzeros < count as f64;
+        let kept = if has_zeros { drop_zeros(lengths, &mut self.columns, &mut self.results) } else { count };
+        block.0.extend_from_slice(&self.columns[..kept]);
+        block.1.extend_from_slice(&self.results[..kept]);
+    }
+}
+
+/// The value or, without a branch, zero.
+fn value_if(is_taken: bool, value: f64) -> f64 {
+    f64::from_bits(std::hint::select_unpredictable(is_taken, value.to_bits(), 0))
+}
+
+/// Writes what is left of one row where the other one has ended.
+fn put_rest(rest: (&[u32], &[f64]), columns: &mut [u32], own: &mut [f64], other: &mut [f64]) -> usize {
+    let len = rest.0.len();
+    columns[..len].copy_from_slice(rest.0);
+    own[..len].copy_from_slice(rest.1);
+    other[..len].fill(0.0);
+    len
+}
+
+/// Merges the patterns of two sparse matrices of one shape, for operations with `f(0, 0) = 0`.
+pub(super) fn union(context: &KernelContext<'_>, op: BinaryOp, a: &Csr, b: &Csr) -> Csr {
+    let before = |row: usize| a.row_offsets()[row] + b.row_offsets()[row] + row;
+    let ranges = ranges_by_weight(a.rows(), before, BLOCK_CELLS, usize::MAX);
+    let blocks =
+        map_parts_with(context, ranges, Merged::default, |merged, rows| union_rows(context, op, a, b, rows, merged));
+    on_threads_for(context, blocks.len(), || Csr::from_blocks_in(context.buffers, a.cols(), &blocks))
+}
+
+fn union_rows(
+    context: &KernelContext<'_>,
+    op: BinaryOp,
+    a: &Csr,
+    b: &Csr,
+    rows: Range<usize>,
+    merged: &mut Merged,
+) -> CsrRows {
+    let before = |row: usize| a.row_offsets()[row] + b.row_offsets()[row];
+    let most = before(rows.end) - before(rows.start);
+    let mut lengths = Vec::with_capacity(rows.len());
+    let mut block = (Vec::with_capacity(most), Vec::with_capacity(most));
+    let (mut count, mut first) = (0, 0);
+    for i in rows {
+        let (x, y) = (a.row(i), b.row(i));
+        merged.reserve(count + x.0.len() + y.0.len());
+        lengths.push(merged.put(count, x, y));
+        count += lengths[lengths.len() - 1];
+        if count >= RUN {
+            merged.evaluate(context, op, count, &mut lengths[first..], &mut block);
+            (count, first) = (0, lengths.len());
+        }
+    }
+    merged.evaluate(context, op, count, &mut lengths[first..], &mut block);
+    CsrRows { lengths, columns: block.0, values: block.1 }
+}
+
+/// Moves what is not zero to the front; its number.
+fn drop_zeros(lengths: &mut [usize], columns: &mut [u32], values: &mut [f64]) -> usize {
+    let (mut from, mut kept) = (0, 0);
+    for length in lengths {
+        let start = kept;
+        for position in from..from + *length {
+            (columns[kept], values[kept]) = (columns[position], values[position]);
+            kept += usize::from(values[kept] != 0.0);
+        }
+        from += *length;
+        *length = kept - start;
+    }
+    kept
+}
+
+/// Appends `f` of two sparse rows, where `f(0, 0) = 0`.
+pub(crate) fn union_row(
+    f: impl Fn(f64, f64) -> f64,
+    (a_columns, a_values): (&[u32], &[f64]),
+    (b_columns, b_values): (&[u32], &[f64]),
+    result: &mut CsrRows,
+) {
+    let (mut p, mut q) = (0, 0);
+    while p < a_columns.len() || q < b_columns.len() {
+        let a_column = a_columns.get(p).copied().unwrap_or(u32::MAX);
+        let b_column = b_columns.get(q).copied().unwrap_or(u32::MAX);
+        let j = a_column.min(b_column);
+        let x = if a_column == j { a_values[p] } else { 0.0 };
+        let y = if b_column == j { b_values[q] } else { 0.0 };
+        p += usize::from(a_column == j);
+        q += usize::from(b_column == j);
+        push_nonzero(result, j, f(x, y));
+    }
+}
