@@ -19,6 +19,18 @@ pub(crate) fn add_scaled_at(sums: &mut [f64], factor: f64, columns: &[u32], valu
     }
 }
 
+/// The sum of the values times the factors in these columns, but for factors of zero.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
+pub(crate) fn dot_nonzeros(factors: &[f64], columns: &[u32], values: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    for (&j, &value) in columns.iter().zip(values) {
+        let factor = factors[j as usize];
+        // Nobody could foretell a branch.
+        sum = std::hint::select_unpredictable(factor == 0.0, sum, value.mul_add(factor, sum));
+    }
+    sum
+}
+
 /// `from, from + by, ...`.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 pub(crate) fn progression(cells: &mut [f64], from: f64, by: f64) {

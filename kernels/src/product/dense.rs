@@ -6,6 +6,7 @@ use crate::blocks::{block_rows, for_each_block, partial_ranges};
 use crate::gemm::{Extents, Strided, gemm_into};
 use fuseline_matrix::Dense;
 use fuseline_vecprims::{Tile, TileMut};
+use std::ops::Range;
 
 /// Products of at most this many cells may be summed from private parts: 2 MiB each.
 pub(super) const PRIVATE_CELLS: usize = 1 << 18;
@@ -66,7 +67,7 @@ pub(super) fn gemm(context: &KernelContext<'_>, extents: Extents, left: Strided<
 pub(super) fn short(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
     let (rows, inner, cols) = (left.rows(), left.cols(), right.rows());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let step = block_rows(inner + cols);
+    let step = block_rows(rows, inner + cols);
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
         let (start, rows) = (block * step * inner, out.len() / cols);
         let (a, b) = (Tile::new(&left.values()[start..], inner), Tile::new(right.values(), inner));
@@ -79,7 +80,7 @@ pub(super) fn short(context: &KernelContext<'_>, left: &Dense, right: &Dense) ->
 pub(super) fn times_vector(context: &KernelContext<'_>, left: &Dense, right: &[f64]) -> Dense {
     let (rows, inner) = (left.rows(), left.cols());
     let mut result = Dense::uninit_in(context.buffers, rows, 1);
-    let step = block_rows(inner);
+    let step = block_rows(rows, inner);
     for_each_block(context, result.values_mut(), step, |block, out| {
         let start = block * step * inner;
         let tile = &left.values()[start..start + out.len() * inner];
@@ -89,14 +90,32 @@ pub(super) fn times_vector(context: &KernelContext<'_>, left: &Dense, right: &[f
     result
 }
 
-fn row_times_matrix(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
+/// A row, or a column in place of it, times a matrix: the sum of the rows of the right, each scaled.
+pub(super) fn row_times_matrix(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
     let (inner, cols) = (right.rows(), right.cols());
     let sums = accumulate(context, partial_ranges(inner, cols), cols, |range, acc| {
-        let tile = &right.values()[range.start * cols..range.end * cols];
-        let (a, b) = (Tile::new(tile, cols), Tile::new(&left.values()[range.clone()], 1));
-        context.primitives.outer_mult_add(range.len(), cols, 1, a, b, TileMut::new(acc, cols));
+        add_outer_products(context, (right.values(), cols), (left.values(), 1), range, acc);
     });
     Dense::from_vec(1, cols, sums)
+}
+
+/// Cells of a tile that stays in the cache while each column of the other matrix passes over it.
+const TILE_CELLS: usize = 4096;
+
+/// Adds the outer products of rows of one matrix, of `n` values, with those of another, of `k`: `k` rows of `n` sums.
+fn add_outer_products(
+    context: &KernelContext<'_>,
+    (long, n): (&[f64], usize),
+    (short, k): (&[f64], usize),
+    rows: Range<usize>,
+    sums: &mut [f64],
+) {
+    let tile_rows = (TILE_CELLS / n.max(1)).max(1);
+    for start in rows.clone().step_by(tile_rows) {
+        let end = (start + tile_rows).min(rows.end);
+        let (a, b) = (Tile::new(&long[start * n..end * n], n), Tile::new(&short[start * k..end * k], k));
+        context.primitives.outer_mult_add(end - start, n, k, a, b, TileMut::new(sums, n));
+    }
 }
 
 /// `t(left) %*% right` for few columns on the right: the sum over rows of outer products, accumulated with the long
@@ -105,14 +124,7 @@ pub(super) fn transposed_times_skinny(context: &KernelContext<'_>, left: &Dense,
     let (rows, n, k) = (left.rows(), left.cols(), right.cols());
     debug_assert!(k <= SKINNY, "{k} columns");
     let sums = accumulate(context, partial_ranges(rows, n), n * k, |range, acc| {
-        // Tiles that stay in cache while each column of the right passes over them.
-        let tile_rows = (4096 / n.max(1)).max(1);
-        for start in range.clone().step_by(tile_rows) {
-            let end = (start + tile_rows).min(range.end);
-            let a = Tile::new(&left.values()[start * n..end * n], n);
-            let b = Tile::new(&right.values()[start * k..end * k], k);
-            context.primitives.outer_mult_add(end - start, n, k, a, b, TileMut::new(acc, n));
-        }
+        add_outer_products(context, (left.values(), n), (right.values(), k), range, acc);
     });
     Dense::from_fn(n, k, |i, j| sums[j * n + i])
 }

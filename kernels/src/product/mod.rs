@@ -58,6 +58,10 @@ pub fn matmul_transposed_left(
         (MatrixBlock::Dense(left), MatrixBlock::Dense(right)) if right.cols() <= SKINNY => {
             dense::transposed_times_skinny(context, left, right).into()
         }
+        // A column that is transposed is a row.
+        (MatrixBlock::Dense(left), MatrixBlock::Dense(right)) if left.cols() == 1 => {
+            dense::row_times_matrix(context, left, right).into()
+        }
         (MatrixBlock::Dense(left), MatrixBlock::Dense(right)) => {
             let extents = Extents { rows: left.cols(), inner: left.rows(), cols: right.cols() };
             dense::gemm(context, extents, Strided::of(left).transposed(), Strided::of(right)).into()

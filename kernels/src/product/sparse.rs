@@ -2,7 +2,7 @@
 
 use super::accumulate;
 use crate::blocks::{block_rows, build_csr, for_each_block, partial_ranges};
-use crate::multiply_add::add_scaled_at;
+use crate::multiply_add::{add_scaled_at, dot_nonzeros};
 use crate::{KernelContext, push_nonzero};
 use fuseline_matrix::{Csr, CsrRows, Dense};
 use fuseline_vecprims::{CsrTile, Tile, TileMut};
@@ -38,7 +38,7 @@ pub(crate) fn rows_of<'a>(matrix: &'a Csr, range: &Range<usize>) -> CsrTile<'a> 
 pub(super) fn times_dense(context: &KernelContext<'_>, left: &Csr, right: &Dense) -> Dense {
     let (rows, cols) = (left.rows(), right.cols());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let step = block_rows((left.nnz().checked_div(rows).unwrap_or(0) + 1) * cols);
+    let step = block_rows(rows, (left.nnz().checked_div(rows).unwrap_or(0) + 1) * cols);
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
         let range = block * step..block * step + out.len() / cols.max(1);
         let tile = rows_of(left, &range);
@@ -56,7 +56,7 @@ pub(super) fn times_dense(context: &KernelContext<'_>, left: &Csr, right: &Dense
 pub(super) fn dense_times(context: &KernelContext<'_>, left: &Dense, right: &Csr) -> Dense {
     let (rows, cols) = (left.rows(), right.cols());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let step = block_rows(cols.max(left.cols()));
+    let step = block_rows(rows, cols.max(left.cols()));
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
         for (r, out) in out.chunks_exact_mut(cols.max(1)).enumerate() {
             out.fill(0.0);
@@ -73,7 +73,23 @@ pub(super) fn dense_times(context: &KernelContext<'_>, left: &Dense, right: &Csr
 
 /// The product of two sparse matrices.
 pub(super) fn times_sparse(context: &KernelContext<'_>, left: &Csr, right: &Csr) -> Csr {
-    row_by_row(context, left, right, |_| 0)
+    if right.cols() == 1 { times_sparse_column(context, left, right) } else { row_by_row(context, left, right, |_| 0) }
+}
+
+/// The product with a sparse column, which is spread out: its rows have a value or none.
+fn times_sparse_column(context: &KernelContext<'_>, left: &Csr, right: &Csr) -> Csr {
+    let column = right.to_dense();
+    let cost = left.nnz().div_ceil(left.rows().max(1)).max(1);
+    build_csr(
+        context,
+        (left.rows(), 1),
+        cost,
+        || (),
+        |i, (), result| {
+            let (columns, values) = left.row(i);
+            push_nonzero(result, 0, dot_nonzeros(column.values(), columns, values));
+        },
+    )
 }
 
 /// The upper triangle of `left %*% right`, where the product is symmetric.

@@ -46,6 +46,27 @@ fn products_equal_plain_loops() {
     }
 }
 
+/// What a zero of a sparse column meets does not count, whatever it is, as with more columns.
+#[test]
+fn sparse_columns_multiply_as_wider_matrices_do() {
+    let (rows, inner) = (700, 90);
+    let left = Dense::from_fn(rows, inner, |i, j| match (i * 31 + j * 17) % 7 {
+        0 => (i % 11) as f64 * 0.3 - 1.5,
+        1 if i % 100 == 3 && j % 2 == 1 => f64::INFINITY,
+        2 if i % 100 == 5 && j % 2 == 1 => f64::NAN,
+        _ => 0.0,
+    });
+    let left = MatrixBlock::from(Csr::from_dense(&left));
+    let column = |i: usize| if i.is_multiple_of(2) { 0.1 * i as f64 + 0.7 } else { 0.0 };
+    let one = MatrixBlock::from(Csr::from_dense(&Dense::from_fn(inner, 1, |i, _| column(i))));
+    let two =
+        MatrixBlock::from(Csr::from_dense(&Dense::from_fn(inner, 2, |i, j| if j == 0 { column(i) } else { 1.0 })));
+    let [one, two] = [one, two].map(|right| run(|context| matmul(context, &left, &right).unwrap()));
+    let cells = |block: &MatrixBlock| (0..rows).map(|i| block.get(i, 0).to_bits()).collect::<Vec<_>>();
+    assert_eq!(cells(&one), cells(&two));
+    assert!((0..rows).all(|i| one.get(i, 0).is_finite()));
+}
+
 /// So few that their transpose is worth its time.
 #[test]
 fn transposed_products_with_two_non_zeros_per_row_equal_plain_loops() {
