@@ -51,7 +51,7 @@ pub fn aggregate_vector(
 fn dense_rows(context: &KernelContext<'_>, op: AggOp, dense: &Dense) -> Dense {
     let cols = dense.cols();
     let mut result = Dense::uninit_in(context.buffers, dense.rows(), 1);
-    let step = block_rows(cols);
+    let step = block_rows(dense.rows(), cols);
     for_each_block(context, result.values_mut(), step, |block, out| {
         let start = block * step * cols;
         let tile = &dense.values()[start..start + out.len() * cols];
@@ -62,7 +62,7 @@ fn dense_rows(context: &KernelContext<'_>, op: AggOp, dense: &Dense) -> Dense {
 
 fn sparse_rows(context: &KernelContext<'_>, op: AggOp, csr: &Csr) -> Dense {
     let mut result = Dense::uninit_in(context.buffers, csr.rows(), 1);
-    let step = block_rows(csr.nnz().checked_div(csr.rows()).unwrap_or(0) + 1);
+    let step = block_rows(csr.rows(), csr.nnz().checked_div(csr.rows()).unwrap_or(0) + 1);
     for_each_block(context, result.values_mut(), step, |block, out| {
         let offsets = &csr.row_offsets()[block * step..=block * step + out.len()];
         let values = &csr.values()[offsets[0]..offsets[out.len()]];

@@ -12,15 +12,27 @@ pub(crate) const BLOCK_CELLS: usize = 1 << 16;
 /// The most private partial results of one operator.
 pub(crate) const MAX_PARTIALS: usize = 16;
 
-/// Rows of a block when each row costs `cells_per_row`: a function of the shape alone.
-pub(crate) fn block_rows(cells_per_row: usize) -> usize {
+/// The most rows of a block when each row costs `cells_per_row`.
+pub(crate) fn most_block_rows(cells_per_row: usize) -> usize {
     (BLOCK_CELLS / cells_per_row.max(1)).max(1)
 }
 
-/// At most [`MAX_PARTIALS`] ranges of rows, none with less than a block of work.
+/// The number of even blocks for so much work. While these are few it is a power of two, since so are most numbers of
+/// threads: of three blocks one of two threads would have two.
+fn even_blocks(work: usize, most_of_block: usize) -> usize {
+    let count = work.div_ceil(most_of_block).max(1);
+    if count < MAX_PARTIALS { count.next_power_of_two() } else { count }
+}
+
+/// Rows of even blocks when each row costs `cells_per_row`: a function of the shape alone.
+pub(crate) fn block_rows(rows: usize, cells_per_row: usize) -> usize {
+    rows.div_ceil(even_blocks(rows, most_block_rows(cells_per_row))).max(1)
+}
+
+/// At most [`MAX_PARTIALS`] even ranges of rows, several only of more than a block of work.
 pub(crate) fn partial_ranges(rows: usize, cells_per_row: usize) -> Vec<Range<usize>> {
-    let step = rows.div_ceil(MAX_PARTIALS).max(block_rows(cells_per_row));
-    row_ranges(rows, step)
+    let count = even_blocks(rows, most_block_rows(cells_per_row)).min(MAX_PARTIALS);
+    row_ranges(rows, rows.div_ceil(count))
 }
 
 /// Ranges of this many rows.
@@ -28,20 +40,20 @@ pub(crate) fn row_ranges(rows: usize, step: usize) -> Vec<Range<usize>> {
     (0..rows).step_by(step.max(1)).map(|start| start..(start + step).min(rows)).collect()
 }
 
-/// At most `most` ranges of rows, each with at least `weight` non-zeros (but the last one) and no row more than that takes,
-/// where a row counts as one more non-zero: rows of real data are skewed. A function of the pattern alone.
+/// At most `most` ranges of rows, each with about `weight` non-zeros and no row more than that takes, where a row counts as one more non-zero: rows of real data are skewed. A function of the pattern alone.
 pub(crate) fn balanced_ranges(csr: &Csr, weight: usize, most: usize) -> Vec<Range<usize>> {
     ranges_by_weight(csr.rows(), |row| csr.row_offsets()[row] + row, weight, most)
 }
 
-/// At most `most` ranges of rows, each of at least this weight (but the last one), given the weight before each row.
+/// At most `most` ranges of rows, each of about this weight, given the weight before each row.
 pub(crate) fn ranges_by_weight(
     rows: usize,
     before: impl Fn(usize) -> usize,
     weight: usize,
     most: usize,
 ) -> Vec<Range<usize>> {
-    let weight = weight.max(before(rows).div_ceil(most)).max(1);
+    let total = before(rows);
+    let weight = total.div_ceil(even_blocks(total, weight.max(1)).min(most)).max(1);
     let mut ranges = Vec::new();
     let mut start = 0;
     while start < rows {
@@ -66,7 +78,7 @@ pub(crate) fn build_csr<S>(
     scratch: impl Fn() -> S + Sync + Send,
     row: impl Fn(usize, &mut S, &mut CsrRows) + Sync,
 ) -> Csr {
-    let step = block_rows(cost);
+    let step = block_rows(rows, cost);
     let blocks = map_parts_with(context, row_ranges(rows, step), &scratch, |scratch, range| {
         let mut result = CsrRows::default();
         for i in range {

@@ -1,6 +1,6 @@
 //! Generation of matrices: `matrix`, `seq`, `rand`, and the expansion of vectors.
 
-use crate::blocks::{block_rows, for_each_block, map_parts, row_ranges};
+use crate::blocks::{for_each_block, map_parts, most_block_rows, row_ranges};
 use crate::multiply_add::{progression, spread};
 use crate::{KernelContext, KernelError};
 use fuseline_ir::SizeInfo;
@@ -138,7 +138,7 @@ pub fn rand(context: &KernelContext<'_>, parameters: &RandomParameters) -> Resul
         return Ok(rand_sparse(context, parameters, rows, cols).into());
     }
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let step = block_rows(cols);
+    let step = most_block_rows(cols);
     for_each_block(context, result.values_mut(), step * cols, |block, cells| {
         let mut generator = block_generator(parameters.seed, block);
         if parameters.density == Density::Uniform && parameters.sparsity >= 1.0 {
@@ -210,7 +210,7 @@ pub fn sample(range: i64, size: i64, replacement: bool, seed: u64) -> Result<Mat
 
 /// Draws the gaps between non-zeros, so that the cost follows the non-zeros.
 fn rand_sparse(context: &KernelContext<'_>, parameters: &RandomParameters, rows: usize, cols: usize) -> Csr {
-    let step = block_rows(((cols as f64 * parameters.sparsity) as usize).max(1));
+    let step = most_block_rows(((cols as f64 * parameters.sparsity) as usize).max(1));
     let ranges = row_ranges(rows, step).into_iter().enumerate().collect();
     let blocks = map_parts(context, ranges, |(block, range): (usize, Range<usize>)| {
         let mut generator = block_generator(parameters.seed, block);

@@ -75,7 +75,7 @@ pub fn index(
     Ok(match matrix {
         MatrixBlock::Dense(dense) => {
             let mut result = Dense::uninit_in(context.buffers, rows.len(), cols.len());
-            let (width, step) = (cols.len(), block_rows(cols.len()));
+            let (width, step) = (cols.len(), block_rows(rows.len(), cols.len()));
             for_each_block(context, result.values_mut(), step * width, |block, out| {
                 let first = rows.start + block * step;
                 if width == 1 {
@@ -95,7 +95,7 @@ pub fn index(
 
 fn slice_csr(context: &KernelContext<'_>, csr: &Csr, rows: Range<usize>, cols: Range<usize>) -> Csr {
     let cells_per_row = csr.nnz().div_ceil(csr.rows().max(1));
-    let blocks = row_ranges(rows.len(), block_rows(cells_per_row));
+    let blocks = row_ranges(rows.len(), block_rows(rows.len(), cells_per_row));
     let heights: Vec<usize> = blocks.iter().map(Range::len).collect();
     let rows_of = |block: usize| blocks[block].clone().map(|i| rows.start + i);
     // Found once, not for each of many short rows.
@@ -199,7 +199,7 @@ pub fn bind_columns(context: &KernelContext<'_>, parts: &[&MatrixBlock]) -> Resu
     }
     let parts: Vec<_> = parts.iter().map(|part| part.to_dense()).collect();
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let step = block_rows(cols);
+    let step = block_rows(rows, cols);
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
         let (rows, mut offset) = (out.len() / cols, 0);
         for part in &parts {

@@ -17,7 +17,7 @@ pub enum Extreme {
 /// it is among, the first NaN is; a row without columns has 0.
 pub fn row_index(context: &KernelContext<'_>, extreme: Extreme, matrix: &MatrixBlock) -> MatrixBlock {
     let mut result = Dense::uninit_in(context.buffers, matrix.rows(), 1);
-    let step = block_rows(matrix.cols());
+    let step = block_rows(matrix.rows(), matrix.cols());
     for_each_block(context, result.values_mut(), step, |block, out| {
         for (r, cell) in out.iter_mut().enumerate() {
             let column = extreme_of_row(extreme, matrix, block * step + r);

@@ -159,7 +159,7 @@ fn select_rows(context: &KernelContext<'_>, matrix: &MatrixBlock, rows: &[usize]
     match matrix {
         MatrixBlock::Dense(dense) => {
             let mut result = Dense::uninit_in(context.buffers, rows.len(), cols);
-            let step = block_rows(cols);
+            let step = block_rows(rows.len(), cols);
             for_each_block(context, result.values_mut(), step * cols, |block, out| {
                 for (out, &i) in out.chunks_exact_mut(cols).zip(&rows[block * step..]) {
                     out.copy_from_slice(dense.row(i));
@@ -184,7 +184,7 @@ fn select_columns(context: &KernelContext<'_>, matrix: &MatrixBlock, columns: &[
     match matrix {
         MatrixBlock::Dense(dense) => {
             let mut result = Dense::uninit_in(context.buffers, rows, width);
-            let step = block_rows(width);
+            let step = block_rows(rows, width);
             for_each_block(context, result.values_mut(), step * width, |block, out| {
                 for (r, out) in out.chunks_exact_mut(width).enumerate() {
                     let row = dense.row(block * step + r);

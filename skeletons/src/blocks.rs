@@ -15,8 +15,8 @@ const ROW_UNIT_CELLS: usize = 4096;
 const MIN_UNIT_ROWS: usize = 16;
 /// Cells of a unit of rows with long vectors computed for each of them: two of these vectors stay in the cache, too.
 const LONG_VECTOR_CELLS: usize = 2048;
-/// The units of a block.
-pub(crate) const UNITS_PER_BLOCK: usize = 4;
+/// The most cells of a block.
+const BLOCK_CELLS: usize = 4 * UNIT_CELLS;
 /// Columns of a tile of factors' products: their factors stay in the second-level cache while the rows of a block pass by.
 const FACTOR_VALUES: usize = 1 << 14;
 const FACTOR_PANELS: (usize, usize) = (2, 10);
@@ -59,29 +59,38 @@ pub(crate) struct DensePartition {
     tile_cols: usize,
 }
 
-/// Even parts of at most `limit`, in whole cache lines where there are several.
-fn even_part(total: usize, limit: usize) -> usize {
-    if total <= limit { total.max(1) } else { total.div_ceil(total.div_ceil(limit)).next_multiple_of(8).min(limit) }
+/// Columns of a cache line.
+const LINE: usize = 8;
+/// Rows that some primitives take at once.
+const ROWS_AT_ONCE: usize = 4;
+
+/// Even parts of at most `limit`, in multiples of `unit` where there are several.
+fn even_part(total: usize, limit: usize, unit: usize) -> usize {
+    if total <= limit { total.max(1) } else { total.div_ceil(total.div_ceil(limit)).next_multiple_of(unit).min(limit) }
+}
+
+/// The number of even blocks for so much work. While these are few it is a power of two, since so are most numbers of
+/// threads: of three blocks one of two threads would have two, of five one would have three.
+fn even_blocks(weight: usize, block_weight: usize) -> usize {
+    let count = weight.div_ceil(block_weight).max(1);
+    if count < MAX_PARTIALS { count.next_power_of_two() } else { count }
+}
+
+/// The rows of even blocks, and of their tiles, which have at most so many.
+fn even_rows(rows: usize, blocks: usize, most: usize) -> (usize, usize) {
+    let tile_rows = even_part(rows.div_ceil(blocks.max(1)), most, ROWS_AT_ONCE);
+    (rows.div_ceil(blocks.max(1)).max(1).next_multiple_of(tile_rows), tile_rows)
 }
 
 impl DensePartition {
     /// Tiles of about `UNIT_CELLS` cells in blocks of whole rows, or of whole columns where there is one row.
     pub(crate) fn cells(rows: usize, cols: usize) -> Self {
+        let blocks = even_blocks(rows.saturating_mul(cols), BLOCK_CELLS);
         if rows == 1 {
-            let width = UNIT_CELLS * UNITS_PER_BLOCK;
-            return DensePartition {
-                rows,
-                cols,
-                block_rows: 1,
-                block_cols: width,
-                tile_rows: 1,
-                tile_cols: UNIT_CELLS,
-            };
+            let block_cols = cols.div_ceil(blocks).max(1).next_multiple_of(LINE);
+            return DensePartition { rows, cols, block_rows: 1, block_cols, tile_rows: 1, tile_cols: UNIT_CELLS };
         }
-        let tile_cols = even_part(cols, UNIT_CELLS);
-        let tile_rows = (UNIT_CELLS / tile_cols).clamp(1, MAX_UNIT_ROWS);
-        let block_rows = (UNIT_CELLS * UNITS_PER_BLOCK / cols.max(1)).max(1).next_multiple_of(tile_rows);
-        DensePartition { rows, cols, block_rows, block_cols: cols.max(1), tile_rows, tile_cols }
+        DensePartition::row_blocks(rows, cols, blocks)
     }
 
     /// Tiles of about `UNIT_CELLS` cells of a product of factors of this rank, each of which begins a panel of columns;
@@ -89,7 +98,7 @@ impl DensePartition {
     pub(crate) fn outer(rows: usize, cols: usize, rank: usize) -> Self {
         let tile_cols = (FACTOR_VALUES / rank.max(1) / PANEL).clamp(FACTOR_PANELS.0, FACTOR_PANELS.1) * PANEL;
         let tile_rows = UNIT_CELLS / tile_cols / PRODUCT_ROWS * PRODUCT_ROWS;
-        let block_rows = (UNIT_CELLS * UNITS_PER_BLOCK / cols.max(1)).max(FACTOR_ROWS).next_multiple_of(tile_rows);
+        let block_rows = (BLOCK_CELLS / cols.max(1)).max(FACTOR_ROWS).next_multiple_of(tile_rows);
         DensePartition { rows, cols, block_rows, block_cols: cols.max(1), tile_rows, tile_cols }
     }
 
@@ -101,22 +110,21 @@ impl DensePartition {
 
     /// As [`Self::cells`], but with at most this many blocks, all of whole rows.
     pub(crate) fn row_blocks(rows: usize, cols: usize, count: usize) -> Self {
-        let tiles = DensePartition::cells(rows, cols);
-        let tile_cols = even_part(cols, UNIT_CELLS);
-        let block_rows = rows.div_ceil(count).max(1).next_multiple_of(tiles.tile_rows);
-        DensePartition { block_rows, block_cols: cols.max(1), tile_cols, ..tiles }
+        let tile_cols = even_part(cols, UNIT_CELLS, LINE);
+        let (block_rows, tile_rows) = even_rows(rows, count, (UNIT_CELLS / tile_cols).clamp(1, MAX_UNIT_ROWS));
+        DensePartition { rows, cols, block_rows, block_cols: cols.max(1), tile_rows, tile_cols }
     }
 
     /// As [`Self::cells`], but with this many blocks of whole columns.
     pub(crate) fn col_blocks(rows: usize, cols: usize, count: usize) -> Self {
-        let block_cols = cols.div_ceil(count).max(1).next_multiple_of(8);
-        let tile_cols = even_part(block_cols, UNIT_CELLS);
+        let block_cols = cols.div_ceil(count).max(1).next_multiple_of(LINE);
+        let tile_cols = even_part(block_cols, UNIT_CELLS, LINE);
         let tile_rows = (UNIT_CELLS / tile_cols).clamp(1, MAX_UNIT_ROWS);
         DensePartition { rows, cols, block_rows: rows.max(1), block_cols, tile_rows, tile_cols }
     }
 
     /// Tiles of whole rows, as many as fit when each holds vectors of up to `widest` cells, or fewer where long vectors are
-    /// computed for each row; at most `count` blocks.
+    /// computed for each row; in at most `count` blocks.
     pub(crate) fn whole_rows(
         rows: usize,
         cols: usize,
@@ -129,9 +137,8 @@ impl DensePartition {
             true => within(LONG_VECTOR_CELLS),
             false => within(ROW_UNIT_CELLS).max(within(UNIT_CELLS).min(MIN_UNIT_ROWS)),
         };
-        let tile_rows = tile_rows.clamp(1, MAX_UNIT_ROWS);
-        let block_rows = count.map_or(within(UNIT_CELLS * UNITS_PER_BLOCK), |count| rows.div_ceil(count));
-        let block_rows = block_rows.max(1).next_multiple_of(tile_rows);
+        let count = count.unwrap_or_else(|| even_blocks(rows.saturating_mul(widest), BLOCK_CELLS));
+        let (block_rows, tile_rows) = even_rows(rows, count, tile_rows.clamp(1, MAX_UNIT_ROWS));
         let cols_or_one = cols.max(1);
         DensePartition { rows, cols, block_rows, block_cols: cols_or_one, tile_rows, tile_cols: cols_or_one }
     }
@@ -212,27 +219,33 @@ pub(crate) struct SparsePartition<'a> {
 impl<'a> SparsePartition<'a> {
     /// Runs of positions, whatever their rows.
     pub(crate) fn positions(offsets: &'a [usize]) -> Self {
-        let block_weight = UNIT_CELLS * UNITS_PER_BLOCK;
         SparsePartition {
             offsets,
             by_rows: false,
             row_weight: 0,
             unit_weight: UNIT_CELLS,
-            block_weight,
+            block_weight: BLOCK_CELLS,
             cuts_rows: true,
         }
+        .even()
     }
 
     /// Whole rows, each weighing its positions and `row_weight`. Rows above the weight of a unit are cut if they may.
     pub(crate) fn rows(offsets: &'a [usize], row_weight: usize, cuts_rows: bool) -> Self {
         let row_weight = row_weight.max(1);
-        let block_weight = UNIT_CELLS * UNITS_PER_BLOCK;
-        SparsePartition { offsets, by_rows: true, row_weight, unit_weight: UNIT_CELLS, block_weight, cuts_rows }
+        let (unit_weight, block_weight) = (UNIT_CELLS, BLOCK_CELLS);
+        SparsePartition { offsets, by_rows: true, row_weight, unit_weight, block_weight, cuts_rows }.even()
     }
 
     /// The same with units of this weight in blocks of so many units.
     pub(crate) fn with_units(self, unit_weight: usize, per_block: usize) -> Self {
-        SparsePartition { unit_weight, block_weight: unit_weight * per_block, ..self }
+        SparsePartition { unit_weight, block_weight: unit_weight * per_block, ..self }.even()
+    }
+
+    /// The same with even blocks.
+    fn even(self) -> Self {
+        let count = even_blocks(self.total(), self.block_weight);
+        self.with_blocks(count)
     }
 
     /// The same with at most this many blocks.
@@ -316,83 +329,12 @@ impl<'a> SparsePartition<'a> {
 }
 
 /// The number of private accumulators of `len` cells that pay for work of this weight (cells or non-zeros): their
-/// memory stays below that of the input.
+/// memory stays below that of the input. A power of two.
 pub(crate) fn partial_count(weight: usize, len: usize) -> usize {
-    let pays = weight / len.saturating_mul(2).max(4 * UNIT_CELLS);
-    pays.clamp(1, MAX_PARTIALS)
+    let pays = weight / len.saturating_mul(2).max(1);
+    let most = pays.clamp(1, MAX_PARTIALS);
+    even_blocks(weight, BLOCK_CELLS).min(1 << most.ilog2())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Checks that the tiles of all blocks cover every cell once, within their blocks.
-    fn check_tiles(rows: usize, cols: usize, partition: &DensePartition) {
-        let mut seen = vec![0_u8; rows * cols];
-        for number in 0..partition.len() {
-            let block = partition.block(number);
-            for tile in partition.tiles(number) {
-                assert!(tile.first_row >= block.first_row && tile.first_col >= block.first_col);
-                assert!(tile.first_row + tile.rows <= block.first_row + block.rows);
-                assert!(tile.first_col + tile.cols <= block.first_col + block.cols);
-                assert!(tile.rows == 1 || tile.rows * tile.cols <= UNIT_CELLS);
-                for row in tile.first_row..tile.first_row + tile.rows {
-                    seen[row * cols + tile.first_col..][..tile.cols].iter_mut().for_each(|count| *count += 1);
-                }
-            }
-        }
-        assert!(seen.iter().all(|&count| count == 1), "{rows} x {cols}: {partition:?}");
-    }
-
-    #[test]
-    fn tiles_cover_every_cell_once() {
-        for (rows, cols) in [(0, 5), (5, 0), (1, 1), (1, 300_001), (9, 8193), (4097, 2), (5000, 1), (70, 1000)] {
-            check_tiles(rows, cols, &DensePartition::cells(rows, cols));
-            check_tiles(rows, cols, &DensePartition::row_blocks(rows, cols, 16));
-            check_tiles(rows, cols, &DensePartition::col_blocks(rows, cols, 7));
-            for rank in [0, 1, 100, 10_000] {
-                check_tiles(rows, cols, &DensePartition::outer(rows, cols, rank));
-            }
-            check_tiles(rows, cols, &DensePartition::whole_rows(rows, cols, cols, true, Some(3)));
-            check_tiles(rows, cols, &DensePartition::whole_rows(rows, cols, cols, false, None));
-            assert!(DensePartition::row_blocks(rows, cols, 16).len() <= 16);
-        }
-    }
-
-    #[test]
-    fn segments_cover_every_position_once_in_order() {
-        let lengths = [0, 3, 40_000, 0, 0, 8192, 1, 8191, 7, 200_000, 0];
-        let mut offsets = vec![0];
-        for length in lengths {
-            offsets.push(offsets[offsets.len() - 1] + length);
-        }
-        let partitions = [
-            SparsePartition::positions(&offsets),
-            SparsePartition::rows(&offsets, 1, true),
-            SparsePartition::rows(&offsets, 1, false),
-            SparsePartition::rows(&offsets, 900, false).with_blocks(4),
-            SparsePartition::rows(&offsets, 1, true).with_units(4096, 3),
-        ];
-        for partition in partitions {
-            let mut next = 0;
-            for block in 0..partition.len() {
-                assert_eq!(partition.block_positions(block).start, next);
-                partition.for_each_segment(block, |segment| {
-                    assert_eq!(segment.start, next);
-                    assert!(segment.start >= offsets[segment.first_row]);
-                    assert!(segment.start == segment.end || segment.start < offsets[segment.first_row + segment.rows]);
-                    assert!(segment.rows == 1 || segment.end == offsets[segment.first_row + segment.rows]);
-                    next = segment.end;
-                });
-            }
-            assert_eq!(next, offsets[lengths.len()]);
-        }
-    }
-
-    #[test]
-    fn private_accumulators_are_few_and_smaller_than_the_input() {
-        assert_eq!(partial_count(100, 10), 1);
-        assert_eq!(partial_count(1 << 30, 10), MAX_PARTIALS);
-        assert!(partial_count(1 << 24, 1 << 21) * (1 << 21) <= 1 << 24);
-    }
-}
+mod tests;

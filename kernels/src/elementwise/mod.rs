@@ -17,7 +17,7 @@ pub(crate) use sparse::{RowReader, zeros_stay};
 pub use ternary::ternary;
 pub(crate) use union::union_row;
 
-use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block};
+use crate::blocks::{block_rows, for_each_block};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::{BinaryOp, UnaryOp, UnaryZero};
 use fuseline_matrix::{Dense, MatrixBlock};
@@ -44,8 +44,9 @@ pub fn unary(context: &KernelContext<'_>, op: UnaryOp, matrix: &MatrixBlock) -> 
 }
 
 fn map_run(context: &KernelContext<'_>, op: UnaryOp, values: &[f64], out: &mut [f64]) {
-    for_each_block(context, out, BLOCK_CELLS, |block, out| {
-        let (start, len) = (block * BLOCK_CELLS, out.len());
+    let length = block_rows(out.len(), 1);
+    for_each_block(context, out, length, |block, out| {
+        let (start, len) = (block * length, out.len());
         let run = Tile::new(&values[start..start + len], len);
         context.primitives.unary(op, 1, len, run, TileMut::new(out, len));
     });
@@ -165,7 +166,7 @@ pub fn binary(
     let flat = |source: &Source<'_>| source.is_contiguous(cols) || source.is_constant();
     // Equal shapes and scalars are one long run, however narrow the matrix is.
     let (height, width) = if flat(&a) && flat(&b) { (1, rows * cols) } else { (rows, cols) };
-    let chunk = if height == 1 { BLOCK_CELLS } else { block_rows(width) * width };
+    let chunk = if height == 1 { block_rows(width, 1) } else { block_rows(height, width) * width };
     for_each_block(context, result.values_mut(), chunk, |block, out| {
         let first = block * chunk;
         let (tile_rows, len) = if height == 1 { (1, out.len()) } else { (out.len() / width, width) };

@@ -33,7 +33,7 @@ pub fn outer(
     }
     let (u, v) = (column.to_dense(), row.to_dense());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let step = block_rows(cols);
+    let step = block_rows(rows, cols);
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
         let tile_rows = out.len() / cols.max(1);
         let (a, b) = (Tile::new(&u.values()[block * step..], 1), Tile::new(v.values(), 0));

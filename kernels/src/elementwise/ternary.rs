@@ -27,7 +27,7 @@ pub fn ternary(
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     // Equal shapes and scalars are long runs, however narrow the matrix is.
     let is_flat = [&a, &b, &c].into_iter().all(|source| source.is_contiguous(cols) || source.is_constant());
-    let step = if is_flat { 1 } else { block_rows(cols) };
+    let step = if is_flat { 1 } else { block_rows(rows, cols) };
     let len = if is_flat { BLOCK_CELLS } else { cols };
     for_each_block(context, result.values_mut(), step * len, |block, out| {
         let (first, len) = (block * step, len.min(out.len()));

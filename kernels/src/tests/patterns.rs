@@ -110,7 +110,7 @@ fn operands_of_every_shape_are_read_at_the_non_zeros() {
                 let (a, b) = (Operand::Matrix(&x), Operand::Matrix(&format));
                 let cell = |i, j| other.get(if other_rows == 1 { 0 } else { i }, if other_cols == 1 { 0 } else { j });
                 let expected = |i, j| if block.get(i, j) == 0.0 { 0.0 } else { block.get(i, j) * cell(i, j) };
-                assert_stored(&run(|c| binary(c, BinaryOp::Mult, a, b).unwrap()), &expected);
+                assert_stored(&run(|c| binary(c, BinaryOp::Mult, a, b).unwrap()), expected);
                 // Of two sparse matrices, the zeros of the left one annihilate.
                 let drives = format.is_sparse() && format.dims() == (rows, cols);
                 let expected = |i, j| if drives && cell(i, j) == 0.0 { 0.0 } else { expected(i, j) };
