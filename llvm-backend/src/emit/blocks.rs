@@ -90,6 +90,17 @@ impl<'ctx> Emitter<'_, 'ctx> {
         row: &Row<'ctx>,
         asked_for: &[(PointerValue<'ctx>, IntValue<'ctx>)],
     ) -> Emit<()> {
+        self.run_from(this, row, self.index(0), asked_for)
+    }
+
+    /// The same from a cell on.
+    fn run_from(
+        &mut self,
+        this: &Loop<'_, 'ctx>,
+        row: &Row<'ctx>,
+        start: IntValue<'ctx>,
+        asked_for: &[(PointerValue<'ctx>, IntValue<'ctx>)],
+    ) -> Emit<()> {
         let (zero, lanes) = (self.index(0), self.index(self.lanes().into()));
         let before = self.current_block();
         let [head, whole, rest, part, done] =
@@ -98,7 +109,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
         self.builder.position_at_end(head);
         let index = self.builder.build_phi(self.i64(), "cell")?;
-        index.add_incoming(&[(&zero, before)]);
+        index.add_incoming(&[(&start, before)]);
         let cell = index.as_basic_value().into_int_value();
         let mut asked = Vec::new();
         for (first, _) in asked_for {
@@ -199,6 +210,15 @@ impl<'ctx> Emitter<'_, 'ctx> {
         initial: &[VectorValue<'ctx>],
         done: BasicBlock<'ctx>,
     ) -> Emit<(Vec<VectorValue<'ctx>>, BasicBlock<'ctx>)> {
+        // Without registers of masks a part of a register takes much longer than a whole one.
+        if initial.is_empty() && self.lanes() <= 4 {
+            match remaining.get_zero_extended_constant() {
+                Some(remaining) => self.known_rest(this, row, whole, remaining)?,
+                None => self.run_from(this, row, whole, &[])?,
+            }
+            self.builder.build_unconditional_branch(done)?;
+            return Ok((Vec::new(), self.current_block()));
+        }
         let before = self.current_block();
         let [step, turned] = ["step", "turned"].map(|name| self.new_block(name));
         let has_rest = self.builder.build_int_compare(IntPredicate::NE, remaining, self.index(0), "")?;
@@ -227,6 +247,24 @@ impl<'ctx> Emitter<'_, 'ctx> {
             return Ok((reduced, turned));
         }
         self.full_circle((next, reduced, step), done).map(|accumulators| (accumulators, turned))
+    }
+
+    /// So many remaining cells that no reduction takes, without a loop.
+    fn known_rest(
+        &mut self,
+        this: &Loop<'_, 'ctx>,
+        row: &Row<'ctx>,
+        whole: IntValue<'ctx>,
+        remaining: u64,
+    ) -> Emit<()> {
+        let lanes = u64::from(self.lanes());
+        for lane in (0..remaining).step_by(self.lanes() as usize) {
+            let cell = self.builder.build_int_add(whole, self.index(lane), "")?;
+            let left = self.index(remaining - lane);
+            let mask = if remaining - lane < lanes { Some(self.lanes_before(left)?) } else { None };
+            self.step(this, row, cell, mask, (&mut [], 0))?;
+        }
+        Ok(())
     }
 
     /// Moves accumulators until they are where they began, then branches to `done`.
