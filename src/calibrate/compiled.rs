@@ -1,17 +1,20 @@
 //! Rates of the compiler and of fused operators: scripts, and what the statistics say of their operators.
 
+use super::hardware::cache_bytes;
 use super::rounds::Sample;
 use super::scripts::{
-    COLUMNS, FACTOR_NON_ZEROS, FOUND_COLUMNS, GATHERED, GATHERED_ROWS, LONG, LONG_ROWS, MANY_NON_ZEROS, MANY_ROWS,
-    OPERATIONS, RANK, SHORT, SIDE, TINY_FUSED, WRITTEN_ROWS, after_others, arithmetic_script, block_script,
-    cell_rows_script, factors_script, found_script, gathered_script, half_cache_rows, long_rows_script,
-    many_non_zeros_script, short_rows_script, sparse_rows_script, tiny_script, written_script,
+    COLUMNS, FACTOR_NON_ZEROS, FEW_NON_ZEROS, FOUND_COLUMNS, GATHERED, GATHERED_ROWS, LONG, LONG_ROWS, MANY_NON_ZEROS,
+    MANY_ROWS, NARROW, OPERATIONS, RANK, ROW_OPERATIONS, SHORT, SIDE, TALL, TINY, TINY_CELLS, TINY_ROWS, WRITTEN_ROWS,
+    after_others, arithmetic_rows_script, arithmetic_script, block_script, cell_rows_script, factors_script,
+    found_script, gathered_script, half_cache_rows, long_rows_script, many_non_zeros_script, short_rows_script,
+    sparse_rows_script, tiny_script, written_script,
 };
 use crate::error::Error;
 use crate::options::{BackendKind, CompileOptions};
 use crate::session::Session;
 use fuseline_ir::ops::UnaryOp;
 use fuseline_passes::cost::BLOCK_CELLS;
+use fuseline_passes::cost::IN_REGISTERS;
 use fuseline_passes::machine::{Bandwidth, LINE_BYTES};
 use fuseline_passes::program::ProgramOptions;
 use fuseline_runtime::{Mode, Statistics, Variables};
@@ -27,6 +30,8 @@ const BY_ROWS: &str = "spoof(row)";
 const OUTER: &str = "spoof(outer)";
 const DOUBLE: &str = "b(*)";
 const EXPONENTIAL: &str = "u(exp)";
+/// How often a script runs after its first run.
+const RUNS: usize = 5;
 /// Operators of one thread between those that threads share.
 const OTHERS: usize = 10;
 
@@ -44,15 +49,19 @@ pub(super) struct Compiled {
     pub(super) start_fused_rows: Sample,
     /// Seconds to share the work of a fused operator among threads.
     pub(super) start_parallel: Sample,
+    /// Seconds of one thread for a row of [`LONG`] cells, each of which takes [`ROW_OPERATIONS`].
+    pub(super) arithmetic_rows: Sample,
+    /// The same for a row of [`NARROW`] cells.
+    pub(super) narrow_rows: Sample,
     /// Seconds of one thread for a row of [`SHORT`] values, with which there are two products.
     pub(super) short_row: Sample,
     /// Seconds of one thread to sum up a row of [`SHORT`] cells, each of which takes two operations.
     pub(super) cell_row: Sample,
-    /// The same as of a short row for a row of a sparse matrix with about one non-zero.
+    /// The same as of a short row for a row of a sparse matrix with about [`FEW_NON_ZEROS`].
     pub(super) sparse_row: Sample,
     /// Seconds of one thread for a non-zero of rows with many, with which there are two products.
     pub(super) two_visits: Sample,
-    /// Seconds of one thread for a non-zero that is multiplied with a cell of a dense matrix, whose fetch hides the visit.
+    /// Seconds of one thread for a non-zero that is multiplied with a cell of a dense matrix.
     pub(super) gathered: Sample,
     /// Seconds of one thread for a non-zero that is multiplied with the product of rows of [`RANK`] values.
     pub(super) factors: Sample,
@@ -60,7 +69,7 @@ pub(super) struct Compiled {
     pub(super) long_rows: Sample,
     /// Seconds of all threads to read a matrix of [`half_cache_rows`].
     pub(super) found: Sample,
-    /// Seconds of all threads to double a matrix of long rows.
+    /// Seconds of all threads to double a matrix of [`half_cache_rows`].
     pub(super) doubled: Sample,
     /// Seconds of all threads for the exponentials of a matrix of long rows.
     pub(super) written: Sample,
@@ -72,20 +81,23 @@ impl Compiled {
     /// Bytes of a matrix from which on nothing of it is found in the cache that threads share: at most the `whole` cache.
     /// Matrices of `capacity` are found whole. At the bandwidth of the cache and that of memory.
     pub(super) fn reach(&self, [capacity, whole]: [f64; 2], bandwidths: [f64; 2]) -> f64 {
-        let bytes = (8 * half_cache_rows() * FOUND_COLUMNS) as f64;
+        let bytes = found_bytes();
         reach((bytes, self.found.seconds()), capacity, bandwidths).min(whole.max(capacity))
     }
 
-    /// Bytes per second at which the doubles of long rows are written, which are read at so many.
-    pub(super) fn doubled_write(&self, read: f64) -> f64 {
-        let bytes = (8 * WRITTEN_ROWS * LONG) as f64;
-        bytes / (self.doubled.seconds() - bytes / read).max(bytes / read)
+    /// The same of a matrix that is written, given the bandwidths at which it is, and the seconds to read as many bytes. What
+    /// is written stays in the cache until others need the room: at most twice as much as there is.
+    pub(super) fn write_reach(&self, [capacity, whole]: [f64; 2], bandwidths: [f64; 2], read: f64) -> f64 {
+        let bytes = found_bytes();
+        let seconds = (self.doubled.seconds() - read).max(0.0);
+        reach((bytes, seconds), capacity, bandwidths).min(2.0 * whole.max(capacity))
     }
 
-    /// The share of writing the exponentials of long rows that computing them hides, at these bytes and floating-point
-    /// operations per second.
-    pub(super) fn hidden_write(&self, bandwidth: Bandwidth, functions: f64) -> f64 {
+    /// The share of writing the exponentials of long rows that computing them hides, given the bandwidth of matrices of so
+    /// many bytes, and floating-point operations per second.
+    pub(super) fn hidden_write(&self, moved: &dyn Fn(f64) -> Bandwidth, functions: f64) -> f64 {
         let cells = (WRITTEN_ROWS * LONG) as f64;
+        let bandwidth = moved(8.0 * cells);
         let [read, write] = [bandwidth.read, bandwidth.write].map(|rate| 8.0 * cells / rate);
         let compute = UnaryOp::Exp.flops() * cells / functions;
         let hideable = write.min(compute - read).max(f64::MIN_POSITIVE);
@@ -95,7 +107,20 @@ impl Compiled {
     /// Seconds to start a run: what two products with a row of few values take besides their operations, at this many of
     /// them per second.
     pub(super) fn run_seconds(&self, products: f64) -> f64 {
-        ((self.short_row.seconds() - (4 * SHORT) as f64 / products) / 2.0).max(0.0)
+        let operations = (4 * SHORT) as f64 * IN_REGISTERS;
+        ((self.short_row.seconds() - operations / products) / 2.0).max(0.0)
+    }
+
+    /// Floating-point operations per second of one thread on rows, two of which start a run: at most those of chains.
+    pub(super) fn row_arithmetic(&self, run: f64) -> f64 {
+        let seconds = (self.arithmetic_rows.seconds() - 2.0 * run).max(f64::MIN_POSITIVE);
+        ((ROW_OPERATIONS * LONG) as f64 / seconds).min(self.arithmetic.rate())
+    }
+
+    /// Seconds of an operation on a narrow row besides its floating-point operations, of so many per second, and runs.
+    pub(super) fn narrow_seconds(&self, run: f64) -> f64 {
+        let operations = (ROW_OPERATIONS * NARROW) as f64 / self.row_arithmetic(run);
+        ((self.narrow_rows.seconds() - 2.0 * run - operations) / ROW_OPERATIONS as f64).max(0.0)
     }
 
     /// Seconds of a row of cells besides its operations, the sum among them.
@@ -108,10 +133,11 @@ impl Compiled {
         (self.two_visits.seconds() - non_zero).clamp(0.0, non_zero)
     }
 
-    /// The share of the shorter of reading long rows, at so many bytes per second, and computing on them, at so many
-    /// products per second of all threads, that the other hides.
-    pub(super) fn overlap(&self, read: f64, products: f64) -> f64 {
-        let read = (8 * LONG_ROWS * LONG) as f64 / read;
+    /// The share of the shorter of reading long rows, given the bandwidth of matrices of so many bytes, and computing on
+    /// them, at so many products per second of all threads, that the other hides.
+    pub(super) fn overlap(&self, moved: &dyn Fn(f64) -> Bandwidth, products: f64) -> f64 {
+        let bytes = (8 * LONG_ROWS * LONG) as f64;
+        let read = bytes / moved(bytes).read;
         let compute = (4 * LONG_ROWS * LONG * COLUMNS) as f64 / products;
         ((read + compute - self.long_rows.seconds()) / read.min(compute)).clamp(0.0, 1.0)
     }
@@ -120,12 +146,20 @@ impl Compiled {
     /// beginning of a row, the run and its operations, at this many per second.
     pub(super) fn line_seconds(&self, non_zero: f64, row: f64, run: f64, products: f64) -> f64 {
         let known = non_zero + row / FACTOR_NON_ZEROS as f64 + run + (2 * RANK) as f64 / products;
-        (self.factors.seconds() - known).max(0.0) / (RANK as f64 * 8.0 / LINE_BYTES + 1.0)
+        let beyond = 1.0 - cache_bytes()[1] / (8 * SIDE * RANK) as f64;
+        (self.factors.seconds() - known).max(0.0) / (RANK as f64 * 8.0 / LINE_BYTES + 1.0) / beyond.clamp(0.5, 1.0)
     }
 
-    /// Seconds to begin a row of a sparse matrix: what two products with a row of hardly any non-zero take.
+    /// Seconds to fetch a cell of a dense matrix for a non-zero: what its product takes besides its visit and its share of
+    /// the beginning of a row.
+    pub(super) fn gather_seconds(&self, non_zero: f64, row: f64) -> f64 {
+        (self.gathered.seconds() - non_zero - row / GATHERED as f64).max(0.0)
+    }
+
+    /// Seconds to begin a row of a sparse matrix: what two products with a row of few non-zeros take besides these.
     pub(super) fn sparse_row_seconds(&self, run: f64, non_zero: f64) -> f64 {
-        (self.sparse_row.seconds() - 2.0 * run - non_zero - self.again_seconds(non_zero)).max(0.0)
+        let visits = FEW_NON_ZEROS as f64 * (non_zero + self.again_seconds(non_zero));
+        (self.sparse_row.seconds() - 2.0 * run - visits).max(0.0)
     }
 }
 
@@ -138,6 +172,8 @@ pub(super) struct CompiledRounds {
     fused: Vec<f64>,
     fused_rows: Vec<f64>,
     parallel: Vec<f64>,
+    arithmetic_rows: Vec<f64>,
+    narrow_rows: Vec<f64>,
     short_rows: Vec<f64>,
     cell_rows: Vec<f64>,
     sparse_rows: Vec<f64>,
@@ -157,17 +193,19 @@ impl CompiledRounds {
         let run = |options: &CompileOptions, text: &str| run(session, options, text);
         let gen_options = options(Mode::Gen);
         let threads = gen_options.threads();
-        let texts: Vec<&str> = TINY_BASIC.iter().chain(&TINY_SCALAR).map(|&(_, text)| text).collect();
-        let tiny = run(&options(Mode::Base), &after_others(&texts))?;
-        let mean = |operators: &[(&'static str, &str)]| {
+        let basic = |operators: &[(&'static str, &str)]| {
+            let texts: Vec<&str> = operators.iter().map(|&(_, text)| text).collect();
+            let tiny = run(&options(Mode::Base), &after_others(&texts, TINY))?;
             let seconds = operators.iter().map(|&(name, _)| per_operator(&tiny, name));
             Ok::<f64, Error>(seconds.sum::<Result<f64, Error>>()? / operators.len() as f64)
         };
-        self.basic.push(mean(&TINY_BASIC)?);
-        self.scalar.push(mean(&TINY_SCALAR)?);
-        let tiny = run(&options(Mode::GenFuseAll), &after_others(&TINY_FUSED))?;
-        self.fused.push(per_operator(&tiny, FUSED)?);
-        self.fused_rows.push(per_operator(&tiny, BY_ROWS)?);
+        self.basic.push(basic(&TINY_BASIC)?);
+        self.scalar.push(basic(&TINY_SCALAR)?);
+        let fused = |texts: &[&str], dims, name| {
+            per_operator(&run(&options(Mode::GenFuseAll), &after_others(texts, dims))?, name)
+        };
+        self.fused.push(fused(&TINY_CELLS, TINY, FUSED)?);
+        self.fused_rows.push(fused(&TINY_ROWS, TALL, BY_ROWS)?);
         // Of what follows operators that run again and again are the difference.
         let tiny = run(&gen_options, &tiny_script())?;
         let start = per_operator(&tiny, FUSED)?;
@@ -178,6 +216,10 @@ impl CompiledRounds {
         let seconds = (per_operator(&chain, FUSED)? - start).max(1e-9);
         self.rates.push((OPERATIONS * BLOCK_CELLS) as f64 / seconds);
         let by_rows = |script: &str| per_operator(&run(&gen_options, script)?, BY_ROWS);
+        for (cols, seconds) in [(LONG, &mut self.arithmetic_rows), (NARROW, &mut self.narrow_rows)] {
+            let rows = BLOCK_CELLS / cols;
+            seconds.push((by_rows(&arithmetic_rows_script(rows, cols))? - start).max(0.0) / rows as f64);
+        }
         let rows = BLOCK_CELLS / SHORT;
         self.short_rows.push((by_rows(&short_rows_script(rows))? - start).max(0.0) / rows as f64);
         let cells = run(&options(Mode::GenFuseAll), &cell_rows_script(rows))?;
@@ -187,19 +229,21 @@ impl CompiledRounds {
         self.sparse_rows.push(seconds * threads as f64 / rows as f64);
         let seconds = (by_rows(&many_non_zeros_script())? - start - parallel).max(0.0);
         self.two_visits.push(seconds * threads as f64 / (MANY_ROWS * MANY_NON_ZEROS) as f64);
-        let gathered = run_again(session, &options(Mode::GenFuseAll), &gathered_script())?;
+        let gathered = run(&options(Mode::GenFuseAll), &gathered_script())?;
         let seconds = (per_operator(&gathered, FUSED)? - start - parallel).max(0.0);
         self.gathered.push(seconds * threads as f64 / (GATHERED_ROWS * GATHERED) as f64);
-        let factors = run_again(session, &options(Mode::GenFuseAll), &factors_script())?;
+        let factors = run(&options(Mode::GenFuseAll), &factors_script())?;
         let seconds = (per_operator(&factors, OUTER)? - start - parallel).max(0.0);
         self.factors.push(seconds * threads as f64 / (SIDE * FACTOR_NON_ZEROS) as f64);
-        let long_rows = run_again(session, &gen_options, &long_rows_script())?;
+        let long_rows = run(&gen_options, &long_rows_script())?;
         self.long_rows.push((per_operator(&long_rows, BY_ROWS)? - start - parallel).max(0.0));
-        let found = run_again(session, &gen_options, &found_script(half_cache_rows()))?;
+        let found = run(&gen_options, &found_script(half_cache_rows()))?;
         self.found.push((per_operator(&found, FUSED)? - start - parallel).max(0.0));
-        let written = [("D = X * 2", DOUBLE, &mut self.doubled), ("D = exp(X)", EXPONENTIAL, &mut self.written)];
-        for (operator, name, seconds) in written {
-            let statistics = run_again(session, &options(Mode::Base), &written_script(operator))?;
+        let doubled = written_script(half_cache_rows(), FOUND_COLUMNS, "D = X * 2");
+        let exponentials = written_script(WRITTEN_ROWS, LONG, "D = exp(X)");
+        let written = [(doubled, DOUBLE, &mut self.doubled), (exponentials, EXPONENTIAL, &mut self.written)];
+        for (script, name, seconds) in written {
+            let statistics = run(&options(Mode::Base), &script)?;
             seconds.push((per_operator(&statistics, name)? - start - parallel).max(0.0));
         }
         self.compile.extend([&tiny, &chain].map(per_compilation));
@@ -215,6 +259,8 @@ impl CompiledRounds {
             start_fused: Sample::of(self.fused.clone()),
             start_fused_rows: Sample::of(self.fused_rows.clone()),
             start_parallel: Sample::of(self.parallel.clone()),
+            arithmetic_rows: Sample::of(self.arithmetic_rows.clone()),
+            narrow_rows: Sample::of(self.narrow_rows.clone()),
             short_row: Sample::of(self.short_rows.clone()),
             cell_row: Sample::of(self.cell_rows.clone()),
             sparse_row: Sample::of(self.sparse_rows.clone()),
@@ -241,34 +287,39 @@ fn options(mode: Mode) -> CompileOptions {
     }
 }
 
-fn run(session: &Session, options: &CompileOptions, text: &str) -> Result<Statistics, Error> {
-    run_times(session, options, text, 1)
+/// The first run of a script, and the others, which find the memory and the code of the first one.
+struct Runs {
+    first: Statistics,
+    others: Vec<Statistics>,
 }
 
-/// A second run of a script whose operators run a few times, in the memory of the first one.
-fn run_again(session: &Session, options: &CompileOptions, text: &str) -> Result<Statistics, Error> {
-    run_times(session, options, text, 2)
-}
-
-/// The last of so many runs, at least one.
-fn run_times(session: &Session, options: &CompileOptions, text: &str, times: usize) -> Result<Statistics, Error> {
+fn run(session: &Session, options: &CompileOptions, text: &str) -> Result<Runs, Error> {
     let session = session.reconfigured(options.clone())?;
     let script = session.compile_script("calibrate", text, &[])?;
-    let run = || session.run(&script, Variables::new(), &mut std::io::sink());
-    for _ in 1..times {
-        run()?;
-    }
-    Ok(run()?.statistics)
+    let run = || Ok(session.run(&script, Variables::new(), &mut std::io::sink())?.statistics);
+    let first = run()?;
+    let others = (0..RUNS).map(|_| run()).collect::<Result<_, Error>>()?;
+    Ok(Runs { first, others })
 }
 
-/// Mean seconds of the operators of this name.
-fn per_operator(statistics: &Statistics, name: &'static str) -> Result<f64, Error> {
-    let hitter = statistics.heavy_hitters.get(name).ok_or(Error::NotMeasured(name))?;
-    Ok(hitter.seconds / hitter.count as f64)
+/// Mean seconds of the operators of this name in the median run: what interrupts a run now and then counts for nothing.
+fn per_operator(runs: &Runs, name: &'static str) -> Result<f64, Error> {
+    let of_run = |statistics: &Statistics| {
+        let hitter = statistics.heavy_hitters.get(name).ok_or(Error::NotMeasured(name))?;
+        Ok(hitter.seconds / hitter.count as f64)
+    };
+    let seconds = runs.others.iter().map(of_run).collect::<Result<Vec<f64>, Error>>()?;
+    Ok(Sample::of(seconds).median)
 }
 
-fn per_compilation(statistics: &Statistics) -> f64 {
+fn per_compilation(runs: &Runs) -> f64 {
+    let statistics = &runs.first;
     statistics.codegen_seconds / statistics.operators_compiled.max(1) as f64
+}
+
+/// Bytes of a matrix of [`half_cache_rows`].
+pub(super) fn found_bytes() -> f64 {
+    (8 * half_cache_rows() * FOUND_COLUMNS) as f64
 }
 
 /// Where the share of a matrix that a cache holds, which falls evenly from the capacity on, comes to nothing, given the

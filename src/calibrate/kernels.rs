@@ -4,7 +4,7 @@ use super::hardware::{cache_bytes, streamed_share};
 use super::{LEVELS, rounds::Probe};
 use crate::error::Error;
 use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
-use fuseline_kernels::{self as operators, Density, KernelContext, Operand, Primitives, RandomParameters};
+use fuseline_kernels::{self as operators, Density, KernelContext, Primitives, RandomParameters};
 use fuseline_matrix::{Buffer, BufferPool, Csr, CsrRows, Dense, MatrixBlock};
 use fuseline_vecprims::{Form, Isa, Tile, TileMut, primitives};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -17,14 +17,16 @@ const ROW: usize = 1024;
 const MEMORY_BYTES: f64 = 192e6;
 /// The most bytes that are streamed, however large the caches are.
 const MOST_BYTES: f64 = 1e9;
-/// Rows and columns of the factors of a matrix product, and of the matrix that is transposed.
+/// Rows and columns of the factors of a matrix product.
 const PRODUCT: usize = 1000;
+/// Those of the matrix that is transposed.
+const TRANSPOSED: usize = 500;
 /// Bytes that count as being in the cache that threads share, in second-level caches.
 const SHARED_FACTOR: f64 = 8.0;
 /// The functions that stand for all: those that scripts use most.
 const FUNCTIONS: [UnaryOp; 3] = [UnaryOp::Exp, UnaryOp::Log, UnaryOp::Sigmoid];
-/// Rows of the random matrix, which stays in the caches.
-const RANDOM_ROWS: usize = 128;
+/// Rows of the random matrix, enough of them for threads to share evenly.
+const RANDOM_ROWS: usize = 512;
 /// Rows of the sparse matrix.
 const SPARSE_ROWS: usize = 16_384;
 /// Every so many-th cell of a sparse matrix is not zero.
@@ -50,6 +52,7 @@ pub(super) struct Kernels {
     streams: Vec<Mutex<Buffer>>,
     source: Buffer,
     factors: [MatrixBlock; 2],
+    transposed: MatrixBlock,
     /// A sparse matrix, one with more non-zeros in a row, and a vector of as many rows as they have columns.
     sparse: MatrixBlock,
     denser: MatrixBlock,
@@ -79,6 +82,7 @@ impl Kernels {
             streams: (0..threads).map(|_| Mutex::new(values(rows * ROW))).collect(),
             source: values(ROW),
             factors: [dense(PRODUCT, PRODUCT), dense(PRODUCT, PRODUCT)],
+            transposed: dense(TRANSPOSED, TRANSPOSED),
             sparse: sparse(SPARSE_ROWS, ROW, SPARSE_STEP),
             denser: sparse(DENSER_ROWS, ROW, DENSER_STEP),
             vector: dense(ROW, 1),
@@ -175,15 +179,14 @@ impl Kernels {
     }
 
     fn transposition(&self) -> Probe<'_> {
-        let [matrix, _] = &self.factors;
-        Probe::rate("transposed cells", "G/s", (PRODUCT * PRODUCT) as f64, move || {
-            black_box(operators::transpose(&self.context(&self.recycled), matrix));
+        Probe::rate("transposed cells", "G/s", (TRANSPOSED * TRANSPOSED) as f64, move || {
+            black_box(operators::transpose(&self.context(&self.recycled), &self.transposed));
         })
     }
 
     /// Rows times a matrix of few columns, and their transposition times the result, as operators of the Row template do.
     fn products(&self) -> Probe<'_> {
-        let (rows, len, cols) = (16, 64, 4);
+        let (rows, len, cols) = (8, 256, 4);
         let passes = passes(1);
         let flops = (4 * self.threads * passes * rows * len * cols) as f64;
         Probe::rate("products of rows", "GFLOP/s", flops, move || {
@@ -229,19 +232,18 @@ impl Kernels {
         })
     }
 
-    /// A sparse matrix times a number, which is a new sparse matrix.
+    /// The transpose of a sparse matrix, which is a new sparse matrix.
     fn store(&self) -> Probe<'_> {
-        by_non_zero("store of a non-zero", &self.sparse, move || self.scale(&self.sparse))
+        by_non_zero("store of a non-zero", &self.sparse, move || self.transpose(&self.sparse))
     }
 
     /// The same of a matrix with many in a row.
     fn store_of_many(&self) -> Probe<'_> {
-        by_non_zero("store of one of many", &self.denser, move || self.scale(&self.denser))
+        by_non_zero("store of one of many", &self.denser, move || self.transpose(&self.denser))
     }
 
-    fn scale(&self, sparse: &MatrixBlock) {
-        let sparse = Operand::Matrix(sparse);
-        black_box(operators::binary(&self.context(&self.recycled), BinaryOp::Mult, sparse, Operand::Scalar(2.0)).ok());
+    fn transpose(&self, sparse: &MatrixBlock) {
+        black_box(operators::transpose(&self.context(&self.recycled), sparse));
     }
 
     /// Filling a large matrix in memory of its own, by pages of 4096 bytes, however large those of its memory are.

@@ -18,7 +18,7 @@ pub use rounds::Sample;
 use crate::error::Error;
 use crate::options::{CompileOptions, machine_threads};
 use crate::session::Session;
-use compiled::CompiledRounds;
+use compiled::{CompiledRounds, found_bytes};
 use fuseline_passes::machine::{
     Bandwidth, Cache, ComputeRates, Machine, OneTimeCosts, PAGE_BYTES, SparseAccess, StartCosts,
 };
@@ -157,6 +157,8 @@ impl Results {
             self.measurements.push(Measurement { name: name.into(), unit, one_thread, all_threads });
         };
         add_both("arithmetic of fused operators", "GFLOP/s", Some(compiled.arithmetic.scaled(1e-9)), None);
+        add_both("arithmetic on rows", "ns", Some(compiled.arithmetic_rows.scaled(1e9)), None);
+        add_both("arithmetic on narrow rows", "ns", Some(compiled.narrow_rows.scaled(1e9)), None);
         add_both("two products with short rows", "ns", Some(compiled.short_row.scaled(1e9)), None);
         add_both("sums of short rows of cells", "ns", Some(compiled.cell_row.scaled(1e9)), None);
         let mut add = |name: &str, unit: &'static str, sample: Sample| add_both(name, unit, None, Some(sample));
@@ -165,7 +167,7 @@ impl Results {
         add("start of a fused operator", "us", compiled.start_fused.scaled(1e6));
         add("start of a fused operator over rows", "us", compiled.start_fused_rows.scaled(1e6));
         add("start of threads", "us", compiled.start_parallel.scaled(1e6));
-        add("two products with rows of one non-zero", "ns", compiled.sparse_row.scaled(1e9));
+        add("two products with rows of few non-zeros", "ns", compiled.sparse_row.scaled(1e9));
         add("two products with a non-zero of many", "ns", compiled.two_visits.scaled(1e9));
         add("a non-zero with a dense cell", "ns", compiled.gathered.scaled(1e9));
         add("a product of factors for a non-zero", "ns", compiled.factors.scaled(1e9));
@@ -199,52 +201,58 @@ impl Results {
         };
         let mut levels: [Bandwidth; 4] =
             std::array::from_fn(|level| Bandwidth { read: rate("read", level), write: rate("write", level) });
-        // Operators find the memory of their outputs on other pages than the streams are on.
-        levels[2].write = levels[2].write.max(compiled.doubled_write(levels[2].read));
+        let sizes = cache_bytes();
+        // Threads that share the work bring their second-level caches along.
+        let capacity = |level: usize| usable_share(sizes[level]) * if level == 1 { threads as f64 } else { 1.0 };
+        let capacities = [capacity(2), sizes[2]];
+        let reach = compiled.reach(capacities, [levels[2].read, levels[3].read]);
         for level in (0..3).rev() {
             levels[level].read = levels[level].read.max(levels[level + 1].read);
             levels[level].write = levels[level].write.max(levels[level + 1].write);
         }
-        let capacities = cache_bytes();
+        let shared = Cache { size: sizes[2], capacity: capacity(2), reach, write_reach: reach, bandwidth: levels[2] };
+        let read = found_bytes() / shared.shared(found_bytes(), levels[3]).read;
+        let write_reach = compiled.write_reach(capacities, [levels[2].write, levels[3].write], read);
+        let shared = Cache { write_reach, ..shared };
+        let moved = |bytes: f64| shared.shared(bytes, levels[3]);
         let per_thread = |name: &str| 1e9 * self.all_threads(name) / threads as f64;
         let seconds = |name: &str| self.one_thread(name) * 1e-9;
         // What goes to memory is the work of all threads, which slow each other down.
         let shared_seconds = |name: &str| self.all_threads(name) * threads as f64 * 1e-9;
         // The write is priced by its bytes.
-        let moved = 1.0 / per_thread("transposed cells") - 8.0 * threads as f64 / levels[2].write;
+        let besides_write = |name: &str| (1.0 / per_thread(name) - 8.0 * threads as f64 / levels[2].write).max(1e-12);
         let run = compiled.run_seconds(per_thread("products of rows"));
         let non_zero = seconds("visit of a non-zero");
         let [store, store_row] = stores(shared_seconds("store of a non-zero"), shared_seconds("store of one of many"));
         let row = compiled.sparse_row_seconds(run, non_zero);
         Machine {
-            caches: std::array::from_fn(|level| {
-                // Threads that share the work bring their second-level caches along.
-                let capacity = usable_share(capacities[level]) * if level == 1 { threads as f64 } else { 1.0 };
-                let reach = match level {
-                    2 => compiled.reach([capacity, capacities[2]], [levels[2].read, levels[3].read]),
-                    // Operators over some megabytes leave nothing in the caches of a core.
-                    _ => capacity,
-                };
-                Cache { capacity, reach, bandwidth: levels[level] }
+            caches: std::array::from_fn(|level| match level {
+                2 => shared,
+                // Operators over some megabytes leave nothing in the caches of a core.
+                _ => {
+                    let (size, reach, write_reach) = (sizes[level], capacity(level), capacity(level));
+                    Cache { size, capacity: capacity(level), reach, write_reach, bandwidth: levels[level] }
+                }
             }),
             memory: levels[3],
             compute: ComputeRates {
                 arithmetic: compiled.arithmetic.rate(),
+                row_arithmetic: compiled.row_arithmetic(run),
                 division: per_thread("quotients"),
                 function: per_thread("functions"),
                 product: per_thread("products of rows"),
                 matrix_product: per_thread("matrix products"),
-                random: per_thread("random values"),
-                reorganization: 1.0 / moved.max(1e-12),
+                random: 1.0 / besides_write("random values"),
+                reorganization: 1.0 / besides_write("transposed cells"),
             },
             lanes: Isa::detect().lanes(),
-            overlap: compiled.overlap(levels[2].read, threads as f64 * per_thread("products of rows")),
-            hidden_write: compiled.hidden_write(levels[2], threads as f64 * per_thread("functions")),
+            overlap: compiled.overlap(&moved, threads as f64 * per_thread("products of rows")),
+            hidden_write: compiled.hidden_write(&moved, threads as f64 * per_thread("functions")),
             sparse: SparseAccess {
                 non_zero,
                 line: compiled.line_seconds(non_zero, row, run, per_thread("products of rows")),
                 again: compiled.again_seconds(non_zero),
-                gather: compiled.gathered.seconds(),
+                gather: compiled.gather_seconds(non_zero, row),
                 row,
                 store: (store - non_zero).max(0.0),
                 store_row,
@@ -257,6 +265,7 @@ impl Results {
                 parallel: compiled.start_parallel.seconds(),
                 run,
                 row: compiled.cell_row_seconds(),
+                narrow: compiled.narrow_seconds(run),
             },
             once: OneTimeCosts {
                 compile: compiled.compile.seconds(),

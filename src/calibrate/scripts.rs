@@ -9,23 +9,28 @@ const CHAIN: usize = 24;
 pub(super) const OPERATIONS: usize = CHAIN + 2;
 /// Columns of the matrix of short rows.
 pub(super) const SHORT: usize = 8;
-/// Fused operators on a tiny matrix, over cells and over rows.
-pub(super) const TINY_FUSED: [&str; 8] = [
-    "s = sum(X * X * (X + i))",
+/// Fused operators on a tiny matrix, over cells.
+pub(super) const TINY_CELLS: [&str; 4] =
+    ["s = sum(X * X * (X + i))", "Y = X * i + X / 2", "R = colSums(X * X * i)", "m = max(abs(X - i))"];
+/// The same over rows, of which there are some.
+pub(super) const TINY_ROWS: [&str; 4] = [
     "v = rowSums(X / (rowSums(X) + i))",
-    "Y = X * i + X / 2",
     "S = X / (rowSums(X) + i)",
-    "R = colSums(X * X * i)",
     "V = t(X) %*% (X / (rowSums(X) + i))",
-    "m = max(abs(X - i))",
     "C = colSums(X / (rowMaxs(X) + i))",
 ];
+/// Dimensions of tiny matrices.
+pub(super) const TINY: [usize; 2] = [4, 4];
+pub(super) const TALL: [usize; 2] = [100, 8];
+/// Columns, and non-zeros of a row on average, of a sparse matrix of short rows.
+const FEW_COLUMNS: usize = 64;
+pub(super) const FEW_NON_ZEROS: usize = 5;
 /// Rows, columns, and non-zeros of each row of a sparse matrix.
 pub(super) const MANY_ROWS: usize = 2000;
 const MANY_COLUMNS: usize = 1000;
 pub(super) const MANY_NON_ZEROS: usize = 100;
 /// Rows and columns of a sparse matrix, non-zeros of each row, and columns of the factors that it is multiplied with.
-pub(super) const SIDE: usize = 2000;
+pub(super) const SIDE: usize = 4000;
 pub(super) const FACTOR_NON_ZEROS: usize = 20;
 pub(super) const RANK: usize = 48;
 /// Rows, columns and non-zeros of each row of a sparse matrix that is multiplied with a dense one, cell by cell.
@@ -38,26 +43,32 @@ pub(super) const LONG: usize = 250;
 pub(super) const COLUMNS: usize = 4;
 /// Columns of a matrix that the cache which cores share holds in part.
 pub(super) const FOUND_COLUMNS: usize = 1000;
+/// How often it is read after another operator.
+const AGAIN: usize = 5;
 /// Rows of a matrix that is written.
 pub(super) const WRITTEN_ROWS: usize = 4000;
+/// Columns of a matrix of narrow rows, which are no whole registers.
+pub(super) const NARROW: usize = 10;
+/// Operations of [`arithmetic_rows_script`] on a cell.
+pub(super) const ROW_OPERATIONS: usize = 3;
 /// How often each operator over more than a few rows runs.
-const FEW: usize = 10;
+const FEW: usize = 4;
 /// How often each other one runs.
-const REPEATS: usize = 100;
+const REPEATS: usize = 20;
 
 /// A sum of products of tiny matrices.
 pub(super) fn tiny_script() -> String {
-    format!("X = rand(rows=4, cols=4, seed=1)\nfor (i in 1:{REPEATS}) {{\n  {}\n}}\n", TINY_FUSED[0])
+    format!("X = rand(rows=4, cols=4, seed=1)\nfor (i in 1:{REPEATS}) {{\n  {}\n}}\n", TINY_CELLS[0])
 }
 
-/// Operators on a tiny matrix as scripts have them: a few after one, never fused, that runs over some megabytes. What
+/// Operators on a tiny matrix of these dimensions as scripts have them: a few, twice each, after one, never fused, that runs over some megabytes. What
 /// starting takes is not in the caches then, which is several times as long as running the same operator again and again.
 /// Each is in a block of its own, so that none is fused with the others.
-pub(super) fn after_others(operators: &[&str]) -> String {
+pub(super) fn after_others(operators: &[&str], [rows, cols]: [usize; 2]) -> String {
     let blocks: String = operators.iter().map(|operator| format!("  if (i > 0) {{\n    {operator}\n  }}\n")).collect();
     format!(
-        "X = rand(rows=4, cols=4, seed=1)\nZ = rand(rows=2000, cols=500, seed=2)\n\
-         for (i in 1:{REPEATS}) {{\n  if (i > 0) {{\n    other = cumsum(Z)\n  }}\n{blocks}}}\n"
+        "X = rand(rows={rows}, cols={cols}, seed=1)\nZ = rand(rows=2000, cols=500, seed=2)\n\
+         for (i in 1:{REPEATS}) {{\n  if (i > 0) {{\n    other = cumsum(Z)\n  }}\n{blocks}{blocks}}}\n"
     )
 }
 
@@ -82,9 +93,10 @@ pub(super) fn cell_rows_script(rows: usize) -> String {
     format!("X = rand(rows={rows}, cols={SHORT}, seed=1)\nfor (i in 1:{REPEATS}) {{\n  r = rowSums(X * (X + i))\n}}\n")
 }
 
-/// The products with rows of one non-zero on average.
+/// The products with rows of few non-zeros.
 pub(super) fn sparse_rows_script(rows: usize) -> String {
-    chain_script(&format!("rand(rows={rows}, cols=64, sparsity={}, seed=1)", 1.0 / 64.0), rows, 64)
+    let sparsity = FEW_NON_ZEROS as f64 / FEW_COLUMNS as f64;
+    chain_script(&format!("rand(rows={rows}, cols={FEW_COLUMNS}, sparsity={sparsity}, seed=1)"), rows, FEW_COLUMNS)
 }
 
 /// The products with rows of many non-zeros.
@@ -94,13 +106,14 @@ pub(super) fn many_non_zeros_script() -> String {
     chain_script(&x, MANY_ROWS, MANY_COLUMNS)
 }
 
-/// The sum of the products of non-zeros and cells of a dense matrix beyond the caches.
+/// The sum of the products of non-zeros and cells of a dense matrix beyond the caches, each time after an operator that
+/// reads all of it, so that the cells of the time before are gone.
 pub(super) fn gathered_script() -> String {
     let sparsity = GATHERED as f64 / GATHERED_COLUMNS as f64;
     format!(
         "X = rand(rows={GATHERED_ROWS}, cols={GATHERED_COLUMNS}, sparsity={sparsity}, seed=1)\n\
          Y = rand(rows={GATHERED_ROWS}, cols={GATHERED_COLUMNS}, seed=2)\n\
-         for (i in 1:{FEW}) {{\n  s = sum(X * Y)\n}}\n"
+         for (i in 1:{FEW}) {{\n  other = rowMaxs(Y)\n  if (i > 0) {{\n    s = sum(X * Y)\n  }}\n}}\n"
     )
 }
 
@@ -131,17 +144,26 @@ pub(super) fn half_cache_rows() -> usize {
     ((cache_bytes()[2] / 2.0).min(MOST_BYTES) / (8 * FOUND_COLUMNS) as f64).ceil() as usize
 }
 
-/// Reads a matrix that is found in a cache in part, after an operator that takes it from the nearest ones.
+/// Reads a matrix that is found in a cache in part, a few times after an operator over some megabytes.
 pub(super) fn found_script(rows: usize) -> String {
+    let again = "  if (i > 0) {\n    s = sum(X * (X + i))\n  }\n".repeat(AGAIN);
     format!(
         "X = rand(rows={rows}, cols={FOUND_COLUMNS}, seed=1)\nZ = rand(rows=2000, cols=500, seed=4)\n\
-         for (i in 1:{FEW}) {{\n  if (i > 0) {{\n    other = cumsum(Z)\n  }}\n  if (i > 0) {{\n    s = sum(X * (X + i))\n  }}\n}}\n"
+         for (i in 1:{FEW}) {{\n  if (i > 0) {{\n    other = cumsum(Z)\n  }}\n{again}}}\n"
     )
 }
 
 /// Writes a matrix of long rows.
-pub(super) fn written_script(operator: &str) -> String {
-    format!("X = rand(rows={WRITTEN_ROWS}, cols={LONG}, seed=1)\nfor (i in 1:{FEW}) {{\n  {operator}\n}}\n")
+pub(super) fn written_script(rows: usize, cols: usize, operator: &str) -> String {
+    format!("X = rand(rows={rows}, cols={cols}, seed=1)\nfor (i in 1:{FEW}) {{\n  {operator}\n}}\n")
+}
+
+/// Operations on rows one after the other, in the caches of a core.
+pub(super) fn arithmetic_rows_script(rows: usize, cols: usize) -> String {
+    format!(
+        "X = rand(rows={rows}, cols={cols}, seed=1)\n\
+         for (i in 1:{REPEATS}) {{\n  v = colSums(X * (rowMaxs(X) + i))\n}}\n"
+    )
 }
 
 fn chain_script(x: &str, rows: usize, cols: usize) -> String {

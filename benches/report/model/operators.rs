@@ -115,7 +115,7 @@ fn over_rows((rows, cols): (usize, usize)) -> Family {
             "R = t(X) %*% (X %*% v)",
             "R = t(X) %*% (w * (X %*% v))",
             "R = t(X) %*% (X %*% V)",
-            "R = t(X) %*% (W * (X %*% V) - W * rowSums(W * (X %*% V)))",
+            "Q = W * (X %*% V)\nR = t(X) %*% (Q - W * rowSums(Q))",
             "R = t(X) %*% (exp(W) / rowSums(exp(W)))",
             "R = X / rowSums(X)",
             "R = colSums(X / rowSums(X))",

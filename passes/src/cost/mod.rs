@@ -18,6 +18,7 @@
 //! * A value of fewer cells inside of a Cell operator is computed once per cell of the main input.
 
 mod constraints;
+mod outer;
 mod prediction;
 mod product;
 mod sparsity;
@@ -38,8 +39,8 @@ pub use prediction::Predictions;
 pub use sparsity::{Storage, UNKNOWN_DRIVER_SPARSITY, bytes, bytes_of};
 pub(crate) use sparsity::{driver_sparsity, inputs_by_cell, is_driver, iteration_space, sparse_driver, sparsity};
 pub use vector::{CostVector, InputRead, cost_vector};
-pub(crate) use vector::{multi_aggregate_vector, output_bytes, reads_values_alone, stored_non_zeros};
-pub use work::{Operation, Work};
+pub(crate) use vector::{least_visits, multi_aggregate_vector, output_bytes, stored_non_zeros};
+pub use work::{IN_REGISTERS, Operation, Work};
 
 /// Up to this many cells an operator is the work of one thread; most basic ones up to twice as many.
 pub const BLOCK_CELLS: usize = 32_768;
@@ -164,10 +165,11 @@ impl CostModel {
         }
         let is_shared = vector.cells > vector.block_cells && machine.threads > 1;
         let threads = if is_shared { machine.threads as f64 } else { 1.0 };
-        let read = |input: &InputRead| {
-            let whole = machine.read_part_time(input.bytes, input.bytes);
+        let read = |input: &InputRead| machine.read_part_time(input.touched, input.bytes);
+        // Cells that are fetched one by one take no longer than all of them in a row; the loop over the non-zeros waits.
+        let waits = |input: &InputRead| {
             let gathers = input.gathers * machine.gather_time(input.bytes) / threads;
-            machine.read_part_time(input.touched, input.bytes).max(gathers).min(whole)
+            (gathers.min(machine.read_part_time(input.bytes, input.bytes)) - read(input)).max(0.0)
         };
         let own_start = match template {
             Some(TemplateType::Row) => machine.start.fused_rows,
@@ -176,8 +178,9 @@ impl CostModel {
             None => machine.start.basic,
         };
         let start = own_start + if is_shared { machine.start.parallel } else { 0.0 };
-        let read: f64 = vector.inputs.iter().map(read).sum();
-        let compute = vector.work.seconds(machine, threads);
+        let read: f64 = vector.inputs.iter().map(&read).sum();
+        let waits: f64 = vector.inputs.iter().map(waits).sum();
+        let compute = vector.work.seconds(machine, threads) + waits;
         let write = machine.local_write_time(vector.output);
         let exposed = if vector.computes_apart { (1.0 - machine.overlap) * read.min(compute) } else { 0.0 };
         let hidden = machine.hidden_write * write.min((compute - read).max(0.0));

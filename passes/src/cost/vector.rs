@@ -1,10 +1,14 @@
 //! The paper's cost vector: the output, the computation and the distinct inputs of one operator, counted from sizes.
 
+use super::outer::count_factors;
 use super::product::{lines_of_wide_rows, moved_cells, product_blocks, rows_met};
 use super::sparsity::{bytes_of, cells, driver_sparsity, iteration_space, sparse_driver, sparsity};
-use super::work::{Work, basic_class, cell_flops, cell_runs, flops, fused_class, goes_by_rows, runs};
+use super::work::{
+    Work, basic_class, cell_flops, cell_runs, flops, fused_class, goes_by_rows, has_short_rows, narrow_rows,
+    product_share, row_class, runs, takes_short_rows,
+};
 use super::{BLOCK_CELLS, Operator};
-use crate::machine::{LINE_BYTES, OperationClass};
+use crate::machine::OperationClass;
 use crate::template::{Context, untransposed};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{Hop, HopId, HopOp};
@@ -15,29 +19,29 @@ use smallvec::SmallVec;
 /// From this share of cells on, Outer operators compute the products of factors in tiles.
 const TILED_SPARSITY: f64 = 1.0 / 3.0;
 
-/// Ranges of columns of a sparse matrix, each of which meets all rows, in which Outer operators compute `t(W) %*% U`: from
-/// two, for rows of few non-zeros, to these.
-const MOST_RANGES: f64 = 16.0;
-
-/// Multiplications of a factor's values in the time in which the Outer skeleton visits a non-zero, or finds the part of a
-/// row that lies in a range: it makes as many ranges as the non-zeros of a row pay for.
-const VISIT_FLOPS: f64 = 8.0;
-const ROW_FLOPS: f64 = 128.0;
-
-/// Finding the part of a row that lies in a range takes as long as beginning so many rows.
-const PART_ROWS: f64 = 6.0;
-
 /// Cells of a block of most basic operators.
 pub(super) const BASIC_BLOCK_CELLS: f64 = 65_536.0;
 
-/// The share of the beginning of a row, which is that of two products with it, for what takes one value of it.
-const BY_VALUE: f64 = 0.5;
+/// The share of the beginning of a row, which is that of two products with it, for one product or aggregation.
+const ONCE: f64 = 0.75;
+
+/// The same for an aggregation that asks for values alone.
+const BY_VALUES: f64 = 0.5;
+
+/// The share of the time of a cache line for one that a primitive over many rows asks for ahead.
+const AHEAD: f64 = 0.3;
 
 /// Rows of so many values are packed where a Row operator repeats a value for each of them.
 const PACKED_VALUES: f64 = 8.0;
 
-/// Rank up to which blocks of an Outer operator over non-zeros have as many of these as others have cells.
-const BLOCK_RANK: f64 = 8.0;
+/// Cells that a transposition moves in the time in which a cell of a narrow row of an output is stored.
+const NARROW_OUTPUT: f64 = 0.5;
+
+/// The share of starting a run for one of several short rows that a basic operator takes side by side.
+const UPRIGHT: f64 = 0.4;
+
+/// Cells that a transposition moves in the time in which a value is repeated for a cell of its narrow row.
+const REPEATED: f64 = 0.8;
 
 /// Bytes of a scalar.
 pub(super) const SCALAR_BYTES: f64 = 8.0;
@@ -69,9 +73,21 @@ impl CostVector {
         self.inputs.iter().map(|read| read.touched).sum()
     }
 
-    /// Counts the non-zeros that a basic operator stores.
+    /// Counts the non-zeros that a basic operator over cells stores with a new pattern. With one sparse input the pattern is
+    /// that of the driver; of two sparse ones the other leaves out some of the driver's.
     fn count_stored(&mut self, context: &Context<'_>, root: HopId) {
-        self.work.count_stored(stored_non_zeros(context, root), stored_rows(context, root));
+        let is_sparse = |read: &&InputRead| stored_rows(context, read.id) > 0.0;
+        let stored = match (self.driver, self.inputs.iter().filter(is_sparse).count()) {
+            (Some(_), 1) => {
+                let share = visits_of_pattern(self.inputs.len());
+                self.work.sparse_rows *= share;
+                self.work.non_zeros *= share;
+                return;
+            }
+            (Some(driver), _) => driver,
+            (None, _) => root,
+        };
+        self.work.count_stored(stored_non_zeros(context, stored), stored_rows(context, stored));
     }
 
     /// Counts the rows of a Cell operator or multi-aggregate over the cells of `space`. What skips the zeros of a driver
@@ -126,6 +142,8 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
                 vector.block_cells = BASIC_BLOCK_CELLS;
                 if let Some(values) = context.operation(operator.root).values_beside_one {
                     vector.work.fill_by_row(values);
+                    // The value of a narrow row is repeated.
+                    vector.work.moved = if values <= PACKED_VALUES { REPEATED * cells(&space) } else { 0.0 };
                 }
             }
         }
@@ -133,14 +151,7 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
         Some(_) => {}
     }
     if is_outer && !is_tiled {
-        vector.work.lines = vector.work.non_zeros * factor_lines(context, operator);
-        vector.cells *= factor_rank(context, operator) / BLOCK_RANK;
-    }
-    if is_outer && is_left_product(context, operator.root) {
-        let rank = context.hop(operator.root).size.cols.unwrap_or(0) as f64;
-        let work = &mut vector.work;
-        let paid = work.non_zeros * (rank + VISIT_FLOPS) / (ROW_FLOPS * work.sparse_rows.max(1.0));
-        work.sparse_rows *= paid.clamp(2.0, MOST_RANGES) * PART_ROWS;
+        count_factors(context, operator, &space, &mut vector);
     }
     Some(vector)
 }
@@ -149,29 +160,6 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
 /// longer.
 fn has_zeros_to_skip(context: &Context<'_>, inputs: &[HopId], space: &SizeInfo) -> bool {
     inputs.iter().any(|&id| sparsity(context, id) < 1.0 && context.hop(id).size.same_dims(space))
-}
-
-/// The cache lines of factors that an Outer operator fetches for a non-zero: of the row of one that is not the row of the
-/// main input, and of the row of `t(W) %*% U` that the non-zero is added to.
-fn factor_lines(context: &Context<'_>, operator: &Operator) -> f64 {
-    let lines = |rank: Option<u64>| rank.unwrap_or(0) as f64 * SCALAR_BYTES / LINE_BYTES + 1.0;
-    let factors = operator.members.iter().filter(|&&id| id != operator.root).map(|&id| context.hop(id));
-    let factors = factors.filter(|hop| hop.op == HopOp::MatMul);
-    let fetched: f64 = factors.map(|hop| lines(context.hop(hop.inputs[0]).size.cols)).sum();
-    let added = is_left_product(context, operator.root).then(|| lines(context.hop(operator.root).size.cols));
-    fetched + added.unwrap_or(0.0)
-}
-
-/// The columns of the factors of an Outer operator.
-fn factor_rank(context: &Context<'_>, operator: &Operator) -> f64 {
-    let products = operator.members.iter().map(|&id| context.hop(id)).filter(|hop| hop.op == HopOp::MatMul);
-    products.filter_map(|hop| context.hop(hop.inputs[0]).size.cols).min().unwrap_or(0) as f64
-}
-
-/// Whether the operator is `t(W) %*% U`.
-fn is_left_product(context: &Context<'_>, id: HopId) -> bool {
-    let hop = context.hop(id);
-    hop.op == HopOp::MatMul && untransposed(context.dag, hop.inputs[0]).is_some()
 }
 
 /// Bytes that the operator with this root writes.
@@ -216,19 +204,26 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
         if operator.members.len() > 1 && matches!(context.hop(id).op, HopOp::Reorg(_)) {
             continue;
         }
-        let class = basic.unwrap_or_else(|| fused_class(context, id));
+        let class = basic.unwrap_or_else(|| row_class(context, id));
+        let flops = flops(context, id);
+        work.in_registers += if product_share(context, id, class) < 1.0 { flops } else { 0.0 };
         match by_row {
-            Some(values) if is_fused && is_element_wise(context, id, values) => {
-                work.add_by_row(class, flops(context, id), values);
-            }
-            _ => work.add(class, flops(context, id)),
+            Some(values) if is_fused && is_element_wise(context, id, values) => work.add_by_row(class, flops, values),
+            _ => work.add(class, flops),
+        }
+        if is_fused {
+            work.narrow += narrow_rows(context, id);
         }
         if class != OperationClass::MatrixProduct {
-            work.runs += runs(context, id, is_fused);
+            let upright = if !is_fused && takes_short_rows(context, id) { UPRIGHT } else { 1.0 };
+            work.runs += upright * runs(context, id, is_fused);
         }
     }
     let inputs = matrices(context, &operator.inputs, |_| 1.0);
     let root = context.hop(operator.root);
+    if is_fused && has_short_rows(&root.size) && root.size.cols != Some(1) && root.size.rows != Some(1) {
+        work.moved += NARROW_OUTPUT * cells(&root.size);
+    }
     // A product reads through a transpose.
     let rows =
         |id: HopId| stored_rows(context, if is_fused { id } else { untransposed(context.dag, id).unwrap_or(id) });
@@ -244,10 +239,9 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
         }
     }
     let begun = match root.op {
-        // What gives one value for a row does nothing else with it.
-        HopOp::MatMul if !is_fused && root.size.cols == Some(1) => BY_VALUE,
-        HopOp::AggUnary(_, Direction::Row) if !is_fused => BY_VALUE,
-        HopOp::AggUnary(_, Direction::Full) if !is_fused => 0.0,
+        HopOp::AggUnary(_, Direction::Full | Direction::Col) if !is_fused => 0.0,
+        HopOp::AggUnary(..) if !is_fused => BY_VALUES,
+        HopOp::MatMul if !is_fused => ONCE,
         _ => 1.0,
     };
     work.sparse_rows = begun * inputs.iter().map(|read| rows(read.id)).sum::<f64>();
@@ -256,7 +250,9 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
         let (begun, visited) = rows_met(context, root.inputs[0], root.inputs[1]);
         work.sparse_rows += begun;
         work.non_zeros += visited;
-        work.lines += stored_non_zeros(context, root.inputs[0]) * lines_of_wide_rows(context, root.inputs[1]);
+        let right = root.inputs[1];
+        work.lines = AHEAD * stored_non_zeros(context, root.inputs[0]) * lines_of_wide_rows(context, right);
+        work.line_bytes = bytes_of(context, right);
     }
     let cells = if is_fused {
         inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES
@@ -302,8 +298,28 @@ fn walks(context: &Context<'_>, members: &[HopId], input: HopId) -> (f64, f64) {
 }
 
 /// Whether a basic operator runs over the stored values of a sparse matrix wherever these belong.
-pub(crate) fn reads_values_alone(op: &HopOp) -> bool {
+fn reads_values_alone(op: &HopOp) -> bool {
     matches!(op, HopOp::AggUnary(_, Direction::Full | Direction::Row))
+}
+
+/// The share of visits of non-zeros that any operator in which this one is a member takes at least.
+pub(crate) fn least_visits(context: &Context<'_>, id: HopId) -> f64 {
+    let hop = context.hop(id);
+    match hop.op {
+        HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => {
+            let is_first = |&(place, input): &(usize, &HopId)| !hop.inputs[..place].contains(input);
+            let distinct = hop.inputs.iter().enumerate().filter(is_first);
+            visits_of_pattern(distinct.filter(|&(_, &input)| context.hop(input).is_matrix()).count())
+        }
+        ref op if reads_values_alone(op) => 0.0,
+        _ => 1.0,
+    }
+}
+
+/// The share of visits of non-zeros, and of beginnings of rows, that a basic operator over one sparse matrix among so many
+/// takes: alone, its values are one run.
+fn visits_of_pattern(matrices: usize) -> f64 {
+    if matrices > 1 { ONCE } else { 0.0 }
 }
 
 /// An operator over the cells of `space` that a driver is not zero at, a share `scale` of them; products of factors are

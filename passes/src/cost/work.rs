@@ -3,6 +3,7 @@
 
 use super::sparsity::{cells, sparsity};
 use crate::machine::{Machine, OperationClass};
+use crate::sketch::drawn_share;
 use crate::template::{Context, is_inner_product, literal_sequence, untransposed};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{DataGenOp, HopDag, HopId, HopOp, NaryOp, ReorgOp};
@@ -15,6 +16,13 @@ pub(super) const FEW_COLUMNS: u64 = 8;
 const SHORT_ROWS: u64 = 16;
 const SHORTEST_ROWS: u64 = 2;
 
+/// The share of the operations of a product with a matrix's own transpose that are computed: those of blocks on and above
+/// the diagonal.
+const SYMMETRIC: f64 = 0.8;
+
+/// The share of the time of operations for those of products with rows of few values: both factors stay in registers.
+pub const IN_REGISTERS: f64 = 0.5;
+
 /// What an operator computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
@@ -23,16 +31,22 @@ pub struct Work {
     /// Those among them that fill registers with the values of one row alone, and how many values that are.
     by_row: [f64; OperationClass::ALL.len()],
     row_values: f64,
+    /// Operations of products whose factors both stay in registers.
+    pub in_registers: f64,
     /// Runs of values that products and aggregations start: one per row, or per cell of an outer product.
     pub runs: f64,
     /// Rows that an operator over cells goes through one by one; none where it takes the cells as one long row.
     pub rows: f64,
+    /// Operations of an operator over rows on rows of few values, other than products.
+    pub narrow: f64,
     /// Non-zeros visited.
     pub non_zeros: f64,
     /// Visits of these by further products with the same row, or aggregations of it.
     pub non_zeros_again: f64,
     /// Cache lines of rows of factors, or of the right side of a product, that are fetched for non-zeros.
     pub lines: f64,
+    /// The bytes of that factor, or right side.
+    pub line_bytes: f64,
     /// Rows of sparse matrices that are begun.
     pub sparse_rows: f64,
     /// Non-zeros stored with a pattern of their own.
@@ -90,13 +104,14 @@ impl Work {
             let by_row = self.by_row[class as usize] * unfilled.max(0.0);
             (self.flops_of(class) + by_row) / machine.compute.of(class)
         });
+        let saved = (1.0 - IN_REGISTERS) * self.in_registers / machine.compute.product;
         let sparse = &machine.sparse;
         let visits = self.non_zeros * sparse.non_zero + self.non_zeros_again * sparse.again;
-        let visits = visits + self.lines * sparse.line + self.sparse_rows * sparse.row;
+        let visits = visits + self.lines * machine.line_time(self.line_bytes) + self.sparse_rows * sparse.row;
         let stores = self.stored * sparse.store + self.stored_rows * sparse.store_row;
-        let starts = self.runs * machine.start.run + self.rows * machine.start.row;
+        let starts = self.runs * machine.start.run + self.rows * machine.start.row + self.narrow * machine.start.narrow;
         let moves = self.moved / machine.compute.of(OperationClass::Reorganization);
-        (flops.sum::<f64>() + moves + visits + stores + starts) / threads
+        (flops.sum::<f64>() - saved + moves + visits + stores + starts) / threads
     }
 }
 
@@ -111,13 +126,21 @@ pub struct Operation {
     class: OperationClass,
     dense_flops: f64,
     is_sequence: bool,
+    /// What an operation takes where it is one of a product row after row.
+    product_share: f64,
     /// The values of a row of its result, if it is element-wise and reads one value for each row.
     pub(super) values_beside_one: Option<f64>,
 }
 
 impl Default for Operation {
     fn default() -> Self {
-        Operation { class: OperationClass::Arithmetic, dense_flops: 0.0, is_sequence: false, values_beside_one: None }
+        Operation {
+            class: OperationClass::Arithmetic,
+            dense_flops: 0.0,
+            is_sequence: false,
+            product_share: 1.0,
+            values_beside_one: None,
+        }
     }
 }
 
@@ -129,9 +152,41 @@ impl Operation {
             class: class_of(dag, id),
             dense_flops: flops_of(dag, id),
             is_sequence,
+            product_share: if multiplies_short_rows(dag, id) { IN_REGISTERS } else { 1.0 },
             values_beside_one: values_beside_one(dag, id),
         }
     }
+}
+
+/// The rows that a member of an operator over rows takes one by one, if these are short; products do not count.
+pub(super) fn narrow_rows(context: &Context<'_>, id: HopId) -> f64 {
+    let hop = context.hop(id);
+    let size = match hop.op {
+        HopOp::AggUnary(..) => context.hop(hop.inputs[0]).size,
+        HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => hop.size,
+        _ => return 0.0,
+    };
+    if size.cols != Some(1) && has_short_rows(&size) { size.rows.unwrap_or(0) as f64 } else { 0.0 }
+}
+
+/// Whether a product or an aggregation of rows takes in those of a dense matrix, which are short.
+pub(super) fn takes_short_rows(context: &Context<'_>, id: HopId) -> bool {
+    let hop = context.hop(id);
+    let is_product = || context.operation(id).product_share < 1.0 && untransposed(context.dag, hop.inputs[0]).is_none();
+    matches!(hop.op, HopOp::AggUnary(_, Direction::Row)) && has_short_rows(&context.hop(hop.inputs[0]).size)
+        || is_product()
+}
+
+/// Whether a matrix is dense with rows of few values.
+pub(super) fn has_short_rows(size: &SizeInfo) -> bool {
+    size.cols.is_some_and(|cols| cols <= SHORT_ROWS) && !size.is_stored_sparse()
+}
+
+/// Whether an operator is a product with the rows of a dense matrix, which are short.
+fn multiplies_short_rows(dag: &HopDag, id: HopId) -> bool {
+    let hop = &dag[id];
+    let is_short = |left: HopId| has_short_rows(&dag[untransposed(dag, left).unwrap_or(left)].size);
+    hop.op == HopOp::MatMul && is_short(hop.inputs[0])
 }
 
 /// The values of a row of an element-wise operator's result, if it reads one value for each row.
@@ -146,6 +201,14 @@ fn values_beside_one(dag: &HopDag, id: HopId) -> Option<f64> {
 /// The class of an operator as a member of a fused one.
 pub(super) fn fused_class(context: &Context<'_>, id: HopId) -> OperationClass {
     context.operation(id).class
+}
+
+/// The class of an operator as a member of one over rows.
+pub(super) fn row_class(context: &Context<'_>, id: HopId) -> OperationClass {
+    match fused_class(context, id) {
+        OperationClass::Arithmetic => OperationClass::RowArithmetic,
+        class => class,
+    }
 }
 
 fn class_of(dag: &HopDag, id: HopId) -> OperationClass {
@@ -180,6 +243,14 @@ fn lowered_class(lowering: Lowering) -> OperationClass {
     }
 }
 
+/// Whether a product of matrices is that of one with its own transpose, half of which is copied.
+fn is_symmetric(dag: &HopDag, product: HopId) -> bool {
+    let hop = &dag[product];
+    let [left, right] = [hop.inputs[0], hop.inputs[1]];
+    let is_transposed = untransposed(dag, left) == Some(right) || untransposed(dag, right) == Some(left);
+    is_transposed && hop.size.cols.is_some_and(|cols| cols > FEW_COLUMNS)
+}
+
 /// Whether a power is a square, which is a multiplication.
 fn is_square(dag: &HopDag, power: HopId) -> bool {
     let exponent = dag[power].inputs[1];
@@ -207,6 +278,11 @@ pub(super) fn basic_class(context: &Context<'_>, id: HopId) -> OperationClass {
     }
 }
 
+/// The share of the time of operations of this class that those of an operator take.
+pub(super) fn product_share(context: &Context<'_>, id: HopId, class: OperationClass) -> f64 {
+    if class == OperationClass::Product { context.operation(id).product_share } else { 1.0 }
+}
+
 /// Floating-point operations of an operator by itself on dense operands.
 pub(super) fn dense_flops(context: &Context<'_>, id: HopId) -> f64 {
     context.operation(id).dense_flops
@@ -223,11 +299,16 @@ fn flops_of(dag: &HopDag, id: HopId) -> f64 {
         HopOp::Ternary(op) if hop.is_matrix() => op.flops() * output,
         HopOp::Nary(NaryOp::Min | NaryOp::Max | NaryOp::Plus) => hop.inputs.len() as f64 * output,
         HopOp::AggUnary(op, _) => op.flops() * input(),
-        HopOp::MatMul => 2.0 * output * dag[hop.inputs[0]].size.cols.unwrap_or(0) as f64,
+        HopOp::MatMul => {
+            let share = if is_symmetric(dag, id) { SYMMETRIC } else { 1.0 };
+            share * 2.0 * output * dag[hop.inputs[0]].size.cols.unwrap_or(0) as f64
+        }
         // A vector is copied.
         HopOp::Reorg(ReorgOp::Transpose) if hop.size.rows == Some(1) || hop.size.cols == Some(1) => 0.0,
         // Copied row by row, as an index is.
         HopOp::Nary(NaryOp::Cbind) => hop.inputs.len() as f64 * hop.size.rows.unwrap_or(0) as f64,
+        // Whether a cell is zero is drawn, too.
+        HopOp::DataGen(DataGenOp::Rand) if drawn_share(dag, hop).is_some_and(|share| share < 1.0) => 2.0 * output,
         HopOp::Nary(_) | HopOp::Cumulative(_) | HopOp::Reorg(_) | HopOp::DataGen(_) => output,
         HopOp::Index => hop.size.rows.unwrap_or(0) as f64,
         _ => 0.0,
@@ -320,8 +401,8 @@ pub(super) fn least_seconds(
         _ => least(id),
     };
     let flops = dense_flops(context, id) * scale;
-    [fused_class(context, id), basic_class(context, id)]
+    [fused_class(context, id), row_class(context, id), basic_class(context, id)]
         .into_iter()
-        .map(|class| machine.compute_time(class, flops))
+        .map(|class| machine.compute_time(class, flops * product_share(context, id, class)))
         .fold(f64::INFINITY, f64::min)
 }

@@ -3,54 +3,21 @@
 //! A [`Machine`] is a value: plans are functions of the program, the sizes and this value alone. [`Machine::default`]
 //! is a stated, typical machine; `fuseline calibrate` measures the one at hand.
 
+mod cache;
 mod cluster;
 
+pub use cache::{Bandwidth, Cache};
 pub use cluster::Cluster;
 
 use serde::{Deserialize, Serialize};
-
-/// Rates at which bytes move between the processor and one level of the memory hierarchy, in bytes per second.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Bandwidth {
-    /// Reads.
-    pub read: f64,
-    /// Writes, the read of each written cache line included.
-    pub write: f64,
-}
-
-/// A cache.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cache {
-    /// Bytes of a matrix up to which an operator finds it here: a share of the cache, beside what else it touches and what
-    /// operators before it have left.
-    pub capacity: f64,
-    /// Bytes of a matrix from which on an operator finds nothing of it here; below, down to the capacity, it finds a share.
-    pub reach: f64,
-    /// Its bandwidth.
-    pub bandwidth: Bandwidth,
-}
-
-impl Cache {
-    /// The bandwidth of a matrix of this many bytes, of which this cache holds the share that it can and the levels behind
-    /// it the rest.
-    fn shared(&self, bytes: f64, outer: Bandwidth) -> Bandwidth {
-        if bytes <= self.capacity {
-            return self.bandwidth;
-        }
-        if bytes >= self.reach {
-            return outer;
-        }
-        let share = (self.reach - bytes) / (self.reach - self.capacity);
-        let mixed = |here: f64, behind: f64| 1.0 / (share / here + (1.0 - share) / behind);
-        Bandwidth { read: mixed(self.bandwidth.read, outer.read), write: mixed(self.bandwidth.write, outer.write) }
-    }
-}
 
 /// Classes of operations that run at different rates. Within a class the table of operations weighs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum OperationClass {
     /// What processors have fast instructions for.
     Arithmetic,
+    /// The same in Row operators, most of whose operations run one by one over a row in the nearest cache.
+    RowArithmetic,
     /// Quotients and square roots, which are the work of the same unit.
     Division,
     /// `exp`, `log` and the like.
@@ -69,8 +36,9 @@ pub enum OperationClass {
 
 impl OperationClass {
     /// All of them, by index.
-    pub const ALL: [OperationClass; 7] = [
+    pub const ALL: [OperationClass; 8] = [
         OperationClass::Arithmetic,
+        OperationClass::RowArithmetic,
         OperationClass::Division,
         OperationClass::Function,
         OperationClass::Product,
@@ -85,6 +53,8 @@ impl OperationClass {
 pub struct ComputeRates {
     /// Of [`OperationClass::Arithmetic`].
     pub arithmetic: f64,
+    /// Of [`OperationClass::RowArithmetic`].
+    pub row_arithmetic: f64,
     /// Of [`OperationClass::Division`], in the flops of the table of operations.
     pub division: f64,
     /// Of [`OperationClass::Function`], in the flops of the table of operations.
@@ -104,6 +74,7 @@ impl ComputeRates {
     pub fn uniform(rate: f64) -> Self {
         ComputeRates {
             arithmetic: rate,
+            row_arithmetic: rate,
             division: rate,
             function: rate,
             product: rate,
@@ -117,6 +88,7 @@ impl ComputeRates {
     pub fn of(&self, class: OperationClass) -> f64 {
         match class {
             OperationClass::Arithmetic => self.arithmetic,
+            OperationClass::RowArithmetic => self.row_arithmetic,
             OperationClass::Division => self.division,
             OperationClass::Function => self.function,
             OperationClass::Product => self.product,
@@ -134,9 +106,9 @@ pub struct SparseAccess {
     pub non_zero: f64,
     /// Visiting it once more, while its row is in the nearest cache.
     pub again: f64,
-    /// Fetching a cache line of a factor's row for a non-zero, whose rows lie far apart.
+    /// Fetching a cache line of a factor's row for a non-zero, whose rows lie far apart: beyond the second-level cache.
     pub line: f64,
-    /// Fetching the cell of a dense matrix in memory that belongs to a non-zero of another matrix.
+    /// Fetching the cell of a dense matrix in memory that belongs to a non-zero of another matrix, besides the visit.
     pub gather: f64,
     /// Beginning a row, however few non-zeros it has.
     pub row: f64,
@@ -165,6 +137,9 @@ pub struct StartCosts {
     pub run: f64,
     /// A row of a fused operator over cells that goes row by row. In seconds of one thread.
     pub row: f64,
+    /// An element-wise operation or aggregation of a fused operator over rows of few values, for each row: besides its
+    /// operations on these. In seconds of one thread.
+    pub narrow: f64,
 }
 
 /// What is paid once, in seconds: not part of what an operator takes each time it runs.
@@ -178,6 +153,9 @@ pub struct OneTimeCosts {
 
 /// Bytes of a cache line.
 pub const LINE_BYTES: f64 = 64.0;
+
+/// A line from the second-level cache takes this share of the time of one from beyond.
+const NEAR_LINE: f64 = 0.3;
 
 /// Bytes of a page of memory.
 pub const PAGE_BYTES: f64 = 4096.0;
@@ -223,7 +201,7 @@ impl Machine {
     /// whose operators start at once: the machine of the paper's examples.
     pub fn plain(memory: Bandwidth, flops: f64) -> Self {
         Machine {
-            caches: [Cache { capacity: 0.0, reach: 0.0, bandwidth: memory }; 3],
+            caches: [Cache { size: 0.0, capacity: 0.0, reach: 0.0, write_reach: 0.0, bandwidth: memory }; 3],
             memory,
             compute: ComputeRates::uniform(flops),
             lanes: 1,
@@ -246,6 +224,7 @@ impl Machine {
                 parallel: 0.0,
                 run: 0.0,
                 row: 0.0,
+                narrow: 0.0,
             },
             once: OneTimeCosts { compile: 0.0, fresh_page: 0.0 },
             threads: 1,
@@ -258,6 +237,13 @@ impl Machine {
     /// that hold a share each.
     pub fn bandwidth(&self, bytes: f64) -> Bandwidth {
         self.caches.iter().rev().fold(self.memory, |outer, cache| cache.shared(bytes, outer))
+    }
+
+    /// Seconds of one thread to fetch a cache line of a factor of this many bytes for a non-zero: the more often from the
+    /// second-level cache the smaller it is.
+    pub fn line_time(&self, factor: f64) -> f64 {
+        let near = self.caches[1].size / factor.max(1.0);
+        self.sparse.line * (1.0 - near).max(NEAR_LINE)
     }
 
     /// Seconds to read a part of a matrix, both in bytes, from the level that holds the matrix.
@@ -335,16 +321,17 @@ impl Machine {
         let is_rate = |rate: f64| rate.is_finite() && rate > 0.0;
         let is_cost = |cost: f64| cost.is_finite() && cost >= 0.0;
         let capacities = self.caches.map(|cache| cache.capacity);
-        let reaches = self.caches.map(|cache| cache.reach);
-        let StartCosts { basic, scalar, fused, fused_rows, parallel, run, row } = self.start;
-        let starts = [basic, scalar, fused, fused_rows, parallel, run, row];
+        let reaches = self.caches.map(|cache| cache.reach.max(cache.write_reach));
+        let sizes = self.caches.map(|cache| cache.size);
+        let StartCosts { basic, scalar, fused, fused_rows, parallel, run, row, narrow } = self.start;
+        let starts = [basic, scalar, fused, fused_rows, parallel, run, row, narrow];
         let SparseAccess { non_zero, again, line, gather, row: sparse_row, store, store_row } = self.sparse;
         let sparse = [non_zero, again, line, gather, sparse_row, store, store_row];
         let once = [self.once.compile, self.once.fresh_page];
         rates.into_iter().chain(bandwidths.iter().flat_map(|level| [level.read, level.write])).all(is_rate)
             && bandwidths.windows(2).all(|pair| pair[0].read >= pair[1].read && pair[0].write >= pair[1].write)
             && capacities.windows(2).all(|pair| pair[0] <= pair[1])
-            && once.into_iter().chain(sparse).chain(starts).chain(capacities).chain(reaches).all(is_cost)
+            && once.into_iter().chain(sparse).chain(starts).chain(capacities).chain(reaches).chain(sizes).all(is_cost)
             && self.threads > 0
             && self.lanes > 0
             && [self.overlap, self.hidden_write].iter().all(|share| (0.0..=1.0).contains(share))
@@ -360,8 +347,10 @@ impl Machine {
 impl Default for Machine {
     fn default() -> Self {
         let cache = |kibibytes: f64, read: f64| Cache {
+            size: 2048.0 * kibibytes,
             capacity: kibibytes * 1024.0,
             reach: kibibytes * 1024.0,
+            write_reach: kibibytes * 1024.0,
             bandwidth: Bandwidth { read, write: read / 2.0 },
         };
         Machine {
@@ -388,6 +377,7 @@ impl Default for Machine {
                 parallel: 0.0,
                 run: 0.0,
                 row: 0.0,
+                narrow: 0.0,
             },
             once: OneTimeCosts { compile: 1e-3, fresh_page: 0.5e-6 },
             threads: 8,

@@ -39,7 +39,10 @@ fn a_cache_holds_a_share_of_what_is_larger() {
 #[test]
 fn times_ascend_with_the_bytes() {
     let mut reaching = Machine::default();
-    reaching.caches.iter_mut().for_each(|cache| cache.reach = 50.0 * cache.capacity);
+    reaching.caches.iter_mut().for_each(|cache| {
+        cache.reach = 50.0 * cache.capacity;
+        cache.write_reach = 70.0 * cache.capacity;
+    });
     for machine in [Machine::default(), reaching, Machine { cluster: Some(Cluster::for_tests()), ..Machine::default() }]
     {
         assert!(machine.is_consistent());
@@ -95,4 +98,27 @@ impl Cluster {
             start: 0.0,
         }
     }
+}
+
+/// A factor that fits the cache of a core leaves a share of what a line from beyond takes.
+#[test]
+fn lines_of_small_factors_are_near() {
+    let mut machine = Machine::default();
+    machine.sparse.line = 1e-9;
+    machine.caches[1].size = 1e6;
+    let near = machine.line_time(0.5e6);
+    assert!((near - 0.3e-9).abs() < 1e-18 && machine.line_time(1e6) == near && machine.line_time(0.0) == near);
+    assert!((machine.line_time(4e6) - 0.75e-9).abs() < 1e-18);
+}
+
+/// What is written is found further than what is read.
+#[test]
+fn writes_have_a_reach_of_their_own() {
+    let mut machine = Machine::default();
+    let capacity = machine.caches[2].capacity;
+    machine.caches[2].write_reach = 3.0 * capacity;
+    let bandwidth = machine.bandwidth(2.0 * capacity);
+    assert_eq!(bandwidth.read, machine.memory.read);
+    let seconds = machine.local_write_time(2.0 * capacity);
+    assert!((seconds / (capacity / 24e9 + capacity / 16e9) - 1.0).abs() < 1e-12);
 }

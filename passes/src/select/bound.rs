@@ -96,10 +96,8 @@ impl<'a> Bound<'a> {
                 group: members.binary_search(&value).ok(),
                 point: space.partition.points.binary_search(&InterestingPoint { consumer, producer: value }).ok(),
                 seconds: read(value, shares.containing[reader]),
-                visit: match cost::reads_values_alone(&context.hop(consumer).op) {
-                    true => 0.0,
-                    false => machine.visit_time(cost::stored_non_zeros(context, value) * shares.containing[reader]),
-                },
+                visit: cost::least_visits(context, consumer)
+                    * machine.visit_time(cost::stored_non_zeros(context, value) * shares.containing[reader]),
                 seconds_at_start: read(value, shares.starting[reader]),
             }));
         }

@@ -59,7 +59,7 @@ fn is_drawn_sparse(dag: &HopDag, hop: &Hop) -> bool {
 }
 
 /// The share of its cells that an operator of random values draws, where the text tells.
-fn drawn_share(dag: &HopDag, hop: &Hop) -> Option<f64> {
+pub(crate) fn drawn_share(dag: &HopDag, hop: &Hop) -> Option<f64> {
     if hop.op != HopOp::DataGen(DataGenOp::Rand) {
         return None;
     }

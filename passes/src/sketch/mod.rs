@@ -16,6 +16,7 @@ mod operations;
 mod tests;
 
 pub use counts::Counts;
+pub(crate) use estimates::drawn_share;
 pub use estimates::{InputSketches, SparsityEstimates, inputs_worth_a_sketch};
 
 /// How the non-zeros of a matrix are spread over its rows and columns.

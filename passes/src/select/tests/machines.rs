@@ -22,15 +22,22 @@ pub(in crate::select) fn random_machine(random: &mut Random) -> Machine {
     let memory = between(random, 1e9, 1e11);
     let write = between(random, 1e8, 1e11);
     let cache = |capacity: f64, factor: f64| Cache {
+        size: 4.0 * capacity,
         capacity,
-        reach: capacity,
+        reach: 2.0 * capacity,
+        write_reach: 3.0 * capacity,
         bandwidth: Bandwidth { read: memory * factor, write: write * factor },
     };
     let rate = between(random, 1e8, 1e11);
     let machine = Machine {
         caches: [cache(1e4, 4.0), cache(1e6, 3.0), cache(between(random, 1e6, 1e8), 2.0)],
         memory: Bandwidth { read: memory, write },
-        compute: ComputeRates { function: rate / 4.0, matrix_product: rate * 8.0, ..ComputeRates::uniform(rate) },
+        compute: ComputeRates {
+            row_arithmetic: rate / 2.0,
+            function: rate / 4.0,
+            matrix_product: rate * 8.0,
+            ..ComputeRates::uniform(rate)
+        },
         sparse: SparseAccess {
             non_zero: random.below(3) as f64 * 1e-9,
             again: random.below(3) as f64 * 1e-9,
@@ -48,6 +55,7 @@ pub(in crate::select) fn random_machine(random: &mut Random) -> Machine {
             parallel: random.below(3) as f64 * 1e-5,
             run: random.below(3) as f64 * 1e-8,
             row: random.below(3) as f64 * 1e-8,
+            narrow: random.below(3) as f64 * 1e-9,
         },
         once: OneTimeCosts { compile: 1e-3, fresh_page: 1e-7 },
         overlap: random.below(3) as f64 / 2.0,
