@@ -43,9 +43,22 @@ impl Times {
 
 /// Times all contenders in so many rounds, in every second one backwards, so that none always runs behind the same other.
 pub(crate) fn in_turn(contenders: &mut [Contender<'_>], rounds: usize) -> Vec<Times> {
+    in_turn_with(contenders, rounds, 0, || ())
+}
+
+/// The same with something else that runs so many times between rounds, evenly.
+pub(crate) fn in_turn_with(
+    contenders: &mut [Contender<'_>],
+    rounds: usize,
+    pauses: usize,
+    mut pause: impl FnMut(),
+) -> Vec<Times> {
     let mut times: Vec<Times> =
         contenders.iter().map(|contender| Times { name: contender.name.clone(), seconds: Vec::new() }).collect();
     for round in 0..rounds {
+        for _ in round * pauses / rounds..(round + 1) * pauses / rounds {
+            pause();
+        }
         let mut time = |(contender, times): (&mut Contender<'_>, &mut Times)| {
             let start = Instant::now();
             (contender.run)();

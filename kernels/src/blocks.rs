@@ -40,7 +40,8 @@ pub(crate) fn row_ranges(rows: usize, step: usize) -> Vec<Range<usize>> {
     (0..rows).step_by(step.max(1)).map(|start| start..(start + step).min(rows)).collect()
 }
 
-/// At most `most` ranges of rows, each with about `weight` non-zeros and no row more than that takes, where a row counts as one more non-zero: rows of real data are skewed. A function of the pattern alone.
+/// At most `most` ranges of rows, each with about `weight` non-zeros and no row more than that takes, where a row counts as
+/// one more non-zero: rows of real data are skewed. A function of the pattern alone.
 pub(crate) fn balanced_ranges(csr: &Csr, weight: usize, most: usize) -> Vec<Range<usize>> {
     ranges_by_weight(csr.rows(), |row| csr.row_offsets()[row] + row, weight, most)
 }

@@ -33,7 +33,9 @@ const EXPONENTIAL: &str = "u(exp)";
 /// How often a script runs after its first run.
 const RUNS: usize = 5;
 /// Operators of one thread between those that threads share.
-const OTHERS: usize = 10;
+const OTHERS: usize = 2;
+/// How often operators with a single value run in a row: scripts have several of them after what takes long.
+const SCALARS: usize = 3;
 
 /// What scripts told.
 pub(super) struct Compiled {
@@ -193,16 +195,16 @@ impl CompiledRounds {
         let run = |options: &CompileOptions, text: &str| run(session, options, text);
         let gen_options = options(Mode::Gen);
         let threads = gen_options.threads();
-        let basic = |operators: &[(&'static str, &str)]| {
+        let basic = |operators: &[(&'static str, &str)], times: usize| {
             let texts: Vec<&str> = operators.iter().map(|&(_, text)| text).collect();
-            let tiny = run(&options(Mode::Base), &after_others(&texts, TINY))?;
+            let tiny = run(&options(Mode::Base), &after_others(&texts, TINY, times))?;
             let seconds = operators.iter().map(|&(name, _)| per_operator(&tiny, name));
             Ok::<f64, Error>(seconds.sum::<Result<f64, Error>>()? / operators.len() as f64)
         };
-        self.basic.push(basic(&TINY_BASIC)?);
-        self.scalar.push(basic(&TINY_SCALAR)?);
+        self.basic.push(basic(&TINY_BASIC, 1)?);
+        self.scalar.push(basic(&TINY_SCALAR, SCALARS)?);
         let fused = |texts: &[&str], dims, name| {
-            per_operator(&run(&options(Mode::GenFuseAll), &after_others(texts, dims))?, name)
+            per_operator(&run(&options(Mode::GenFuseAll), &after_others(texts, dims, 1))?, name)
         };
         self.fused.push(fused(&TINY_CELLS, TINY, FUSED)?);
         self.fused_rows.push(fused(&TINY_ROWS, TALL, BY_ROWS)?);

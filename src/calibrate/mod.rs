@@ -60,8 +60,8 @@ pub struct Calibration {
     pub measurements: Vec<Measurement>,
 }
 
-/// Measures this machine in so many rounds, at least one. [`ROUNDS`] take some ten seconds, in which nothing else should
-/// run.
+/// Measures this machine in so many rounds, at least one. [`ROUNDS`] take some twenty seconds, in which nothing else
+/// should run.
 ///
 /// # Errors
 /// The backend cannot serve on this machine, or there are no threads.
@@ -113,6 +113,12 @@ impl Calibrator {
     pub fn round(&mut self) -> Result<(), Error> {
         self.kernel_rounds.add(&mut probes(&self.kernels));
         self.compiled.add(&self.session)
+    }
+
+    /// Forgets the rounds so far: what is measured from here on is held against the machine as it is from here on.
+    pub fn forget(&mut self) {
+        self.kernel_rounds.forget();
+        self.compiled = CompiledRounds::default();
     }
 
     /// What the rounds found, of which there was at least one.

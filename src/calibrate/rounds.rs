@@ -102,6 +102,11 @@ impl Rounds {
         }
     }
 
+    /// Forgets the rounds so far, but for how often each probe runs.
+    pub(super) fn forget(&mut self) {
+        self.values.iter_mut().for_each(Vec::clear);
+    }
+
     /// What each probe gave in all rounds, at least one.
     pub(super) fn samples(&self) -> Vec<Sample> {
         self.values.iter().cloned().map(Sample::of).collect()
@@ -135,7 +140,11 @@ mod tests {
         rounds.add(&mut probes);
         rounds.add(&mut probes);
         assert_eq!(rounds.samples().len(), 2);
+        rounds.forget();
+        rounds.add(&mut probes);
+        assert_eq!(rounds.samples().len(), 2);
+        assert!(rounds.samples().iter().all(|sample| sample.spread == 0.0));
         drop(probes);
-        assert_eq!(order.into_inner().into_iter().collect::<String>(), "aabbabab");
+        assert_eq!(order.into_inner().into_iter().collect::<String>(), "aabbababab");
     }
 }

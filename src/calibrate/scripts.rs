@@ -61,14 +61,15 @@ pub(super) fn tiny_script() -> String {
     format!("X = rand(rows=4, cols=4, seed=1)\nfor (i in 1:{REPEATS}) {{\n  {}\n}}\n", TINY_CELLS[0])
 }
 
-/// Operators on a tiny matrix of these dimensions as scripts have them: a few, twice each, after one, never fused, that runs over some megabytes. What
-/// starting takes is not in the caches then, which is several times as long as running the same operator again and again.
-/// Each is in a block of its own, so that none is fused with the others.
-pub(super) fn after_others(operators: &[&str], [rows, cols]: [usize; 2]) -> String {
+/// Operators on a tiny matrix of these dimensions as scripts have them: a few, each so many times, after one, never fused,
+/// that runs over some megabytes. What starting takes is not in the caches then, which is several times as long as running
+/// the same operator again and again. Each is in a block of its own, so that none is fused with the others.
+pub(super) fn after_others(operators: &[&str], [rows, cols]: [usize; 2], times: usize) -> String {
     let blocks: String = operators.iter().map(|operator| format!("  if (i > 0) {{\n    {operator}\n  }}\n")).collect();
     format!(
         "X = rand(rows={rows}, cols={cols}, seed=1)\nZ = rand(rows=2000, cols=500, seed=2)\n\
-         for (i in 1:{REPEATS}) {{\n  if (i > 0) {{\n    other = cumsum(Z)\n  }}\n{blocks}{blocks}}}\n"
+         for (i in 1:{REPEATS}) {{\n  if (i > 0) {{\n    other = cumsum(Z)\n  }}\n{}}}\n",
+        blocks.repeat(times)
     )
 }
 

@@ -57,7 +57,7 @@ struct Point {
 pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
     let mut calibrator = Calibrator::new().expect("this machine can be measured");
     let (mut points, machine) = measure(scale, rounds, &mut calibrator);
-    let plans = plans::measure(rounds.min(5), calibrator.session(), &machine);
+    let plans = plans::measure(rounds.min(5), &mut calibrator, &machine);
     points.extend(plans.iter().flat_map(plans::Measured::points));
     write_points(&points).expect("the figures can be written");
     vec![
@@ -176,11 +176,19 @@ fn in_turn(scripts: &mut [Script<'_>], other: &mut PreparedScript<'_>, round: us
     }
     let start = Instant::now();
     for turn in 0..MOST_TURNS {
-        for (number, script) in scripts.iter_mut().enumerate() {
-            if (turn + number).is_multiple_of(FEW) {
+        let mut number = turn;
+        let mut visit = |script: &mut Script<'_>| {
+            if number.is_multiple_of(FEW) {
                 run(other);
             }
+            number += 1;
             script.turn(round);
+        };
+        // Every second time backwards, so that none always runs after the same one.
+        if turn % 2 == 0 {
+            scripts.iter_mut().for_each(&mut visit)
+        } else {
+            scripts.iter_mut().rev().for_each(&mut visit)
         }
         if start.elapsed().as_secs_f64() > LEAST_SECONDS {
             break;

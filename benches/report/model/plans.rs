@@ -5,8 +5,9 @@ use super::Point;
 use super::statistics::{Pair, quantile};
 use crate::algorithms;
 use crate::document::{Part, time};
-use crate::rounds::{Contender, Times, in_turn};
+use crate::rounds::{Contender, Times, in_turn_with};
 use crate::workloads::Scale;
+use fuseline::calibrate::Calibrator;
 use fuseline::{BackendKind, CompileOptions, Machine, Mode, PreparedScript, Session, Statistics};
 use std::time::Instant;
 
@@ -23,6 +24,8 @@ const MODES: [(&str, Mode); 5] = [
 /// Short algorithms run in more rounds, until their first plan has taken so many seconds, or in so many rounds.
 const LEAST_SECONDS: f64 = 0.2;
 const MOST_ROUNDS: usize = 25;
+/// In turn with so many rounds of calibration.
+const CALIBRATIONS: usize = 2;
 
 /// What was measured of an algorithm.
 pub(super) struct Measured {
@@ -30,36 +33,59 @@ pub(super) struct Measured {
     times: Vec<Times>,
     /// Of the rounds with the plans for the calibrated machine.
     statistics: Vec<Statistics>,
+    /// Of a run on the machine as it was calibrated in turn with these rounds.
+    predicted: Statistics,
 }
 
-/// On the threads of another session, and the data of the quick form, whatever the form: the section of the algorithms has
-/// them on more.
-pub(super) fn measure(rounds: usize, threads: &Session, machine: &Machine) -> Vec<Measured> {
-    let session = |(name, mode): (&str, Mode)| {
-        let defaults = CompileOptions { mode, backend: BackendKind::for_measurement(), ..CompileOptions::default() };
-        let machine = if name == CALIBRATED { machine.clone() } else { defaults.machine.clone() };
-        threads.reconfigured(CompileOptions { machine, ..defaults }).expect("a session")
-    };
-    let sessions = MODES.map(session);
+/// Runs the algorithms with the plans for a machine, and calibrates it anew in turn with them: on the data of the quick
+/// form, whatever the form, since the section of the algorithms has them on more.
+pub(super) fn measure(rounds: usize, calibrator: &mut Calibrator, machine: &Machine) -> Vec<Measured> {
+    let sessions = MODES.map(|(name, mode)| {
+        let machine = if name == CALIBRATED { machine.clone() } else { Machine::default() };
+        session(calibrator, mode, machine)
+    });
     let mut measured = Vec::new();
+    calibrator.forget();
     algorithms::each(Scale::Quick, |name, prepare| {
         eprintln!("cost model, {name}");
-        let mut scripts = sessions.each_ref().map(prepare);
-        scripts.iter_mut().for_each(|script| _ = run(script));
-        let start = Instant::now();
-        run(&mut scripts[0]);
-        let enough = (LEAST_SECONDS / start.elapsed().as_secs_f64()).ceil() as usize;
-        let rounds = enough.clamp(rounds, MOST_ROUNDS);
-        let mut statistics = Vec::new();
-        let [calibrated, others @ ..] = &mut scripts;
-        let others = MODES[1..].iter().zip(others);
-        let mut contenders = vec![Contender::new(CALIBRATED, || statistics.push(run(calibrated)))];
-        contenders.extend(others.map(|((name, _), script)| Contender::new(*name, || _ = run(script))));
-        let times = in_turn(&mut contenders, rounds);
-        drop(contenders);
-        measured.push(Measured { name: name.to_owned(), times, statistics });
+        let scripts = sessions.each_ref().map(prepare);
+        let (times, statistics) = alternate(scripts, rounds, calibrator);
+        measured.push(Measured { name: name.to_owned(), times, statistics, predicted: Statistics::default() });
+    });
+    let session = session(calibrator, Mode::Gen, calibrator.finish().machine);
+    let mut unpredicted = measured.iter_mut();
+    algorithms::each(Scale::Quick, |_, prepare| {
+        unpredicted.next().expect("the same algorithms").predicted = run(&mut prepare(&session));
     });
     measured
+}
+
+/// A session on the threads of the calibration.
+fn session(calibrator: &Calibrator, mode: Mode, machine: Machine) -> Session {
+    let backend = BackendKind::for_measurement();
+    let options = CompileOptions { mode, machine, backend, ..CompileOptions::default() };
+    calibrator.session().reconfigured(options).expect("a session")
+}
+
+/// Runs the scripts of [`MODES`] in turn, and keeps the statistics of the first.
+fn alternate(
+    mut scripts: [PreparedScript<'_>; MODES.len()],
+    rounds: usize,
+    calibrator: &mut Calibrator,
+) -> (Vec<Times>, Vec<Statistics>) {
+    scripts.iter_mut().for_each(|script| _ = run(script));
+    let start = Instant::now();
+    run(&mut scripts[0]);
+    let enough = (LEAST_SECONDS / start.elapsed().as_secs_f64()).ceil() as usize;
+    let mut statistics = Vec::new();
+    let [calibrated, others @ ..] = &mut scripts;
+    let others = MODES[1..].iter().zip(others);
+    let mut contenders = vec![Contender::new(CALIBRATED, || statistics.push(run(calibrated)))];
+    contenders.extend(others.map(|((name, _), script)| Contender::new(*name, || _ = run(script))));
+    let pause = || calibrator.round().expect("this machine can be measured");
+    let times = in_turn_with(&mut contenders, enough.clamp(rounds, MOST_ROUNDS), CALIBRATIONS, pause);
+    drop(contenders);
+    (times, statistics)
 }
 
 fn run(script: &mut PreparedScript<'_>) -> Statistics {
@@ -67,9 +93,13 @@ fn run(script: &mut PreparedScript<'_>) -> Statistics {
 }
 
 impl Measured {
-    /// The operators, those of one name together, as they ran in the rounds in which the machine did little else.
+    /// The operators, those of one name together, as they ran in the rounds in which the machine did little else. Those of
+    /// which the plan for the machine as it was meanwhile has other ones are left out.
     pub(super) fn points(&self) -> impl Iterator<Item = Point> {
-        let priced = self.statistics[0].heavy_hitters.iter().filter(|(_, hitter)| hitter.predicted_seconds > 0.0);
+        let priced = self.predicted.heavy_hitters.iter().filter(|(operator, hitter)| {
+            let measured = self.statistics[0].heavy_hitters.get(*operator);
+            hitter.predicted > 0 && measured.is_some_and(|measured| measured.predicted == hitter.predicted)
+        });
         let seconds = |operator: &str| {
             let of_round = |statistics: &Statistics| statistics.heavy_hitters[operator].seconds_of_predicted;
             quantile(self.statistics.iter().map(of_round), 0.25)

@@ -39,7 +39,7 @@ pub use prediction::Predictions;
 pub use sparsity::{Storage, UNKNOWN_DRIVER_SPARSITY, bytes, bytes_of};
 pub(crate) use sparsity::{driver_sparsity, inputs_by_cell, is_driver, iteration_space, sparse_driver, sparsity};
 pub use vector::{CostVector, InputRead, cost_vector};
-pub(crate) use vector::{least_visits, multi_aggregate_vector, output_bytes, stored_non_zeros};
+pub(crate) use vector::{least_read, least_visits, multi_aggregate_vector, output_bytes, stored_non_zeros};
 pub use work::{IN_REGISTERS, Operation, Work};
 
 /// Up to this many cells an operator is the work of one thread; most basic ones up to twice as many.

@@ -1,10 +1,9 @@
 //! What tells Outer operators over non-zeros from other ones over cells: factors, of which they fetch a row for each
 //! non-zero, and sums of `t(W) %*% U`, which non-zeros of one row add to rows far apart.
 
-use super::BLOCK_CELLS;
-use super::Operator;
 use super::sparsity::cells;
 use super::vector::{CostVector, SCALAR_BYTES};
+use super::{BLOCK_CELLS, Operator};
 use crate::machine::LINE_BYTES;
 use crate::template::{Context, untransposed};
 use fuseline_ir::SizeInfo;
@@ -41,6 +40,7 @@ pub(super) fn count_factors(context: &Context<'_>, operator: &Operator, space: &
     work.lines = work.non_zeros * lines(context, operator);
     work.line_bytes = rank * SCALAR_BYTES * space.cols.unwrap_or(0) as f64;
     vector.cells *= rank / BLOCK_RANK;
+    let rows = work.sparse_rows;
     work.sparse_rows *= BEGUN;
     if !is_left_product(context, operator.root) {
         return;
@@ -49,7 +49,6 @@ pub(super) fn count_factors(context: &Context<'_>, operator: &Operator, space: &
     let multiplied = work.non_zeros * rank;
     let is_private = sums <= PRIVATE_CELLS && multiplied >= PRIVATE_SUMS * (2.0 * sums).max(BLOCK_CELLS as f64);
     if !is_private {
-        let rows = work.sparse_rows / BEGUN;
         let paid = work.non_zeros * (rank + VISIT_FLOPS) / (ROW_FLOPS * rows.max(1.0));
         work.sparse_rows += rows * paid.clamp(2.0, MOST_RANGES) * PART_ROWS;
     }

@@ -219,8 +219,9 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
             work.runs += upright * runs(context, id, is_fused);
         }
     }
-    let inputs = matrices(context, &operator.inputs, |_| 1.0);
     let root = context.hop(operator.root);
+    let share = |id: HopId| if is_fused { 1.0 } else { least_read(context, operator.root, id) };
+    let inputs = matrices(context, &operator.inputs, share);
     if is_fused && has_short_rows(&root.size) && root.size.cols != Some(1) && root.size.rows != Some(1) {
         work.moved += NARROW_OUTPUT * cells(&root.size);
     }
@@ -239,7 +240,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
         }
     }
     let begun = match root.op {
-        HopOp::AggUnary(_, Direction::Full | Direction::Col) if !is_fused => 0.0,
+        HopOp::AggUnary(_, Direction::Full | Direction::Col) | HopOp::Reorg(_) if !is_fused => 0.0,
         HopOp::AggUnary(..) if !is_fused => BY_VALUES,
         HopOp::MatMul if !is_fused => ONCE,
         _ => 1.0,
@@ -300,6 +301,13 @@ fn walks(context: &Context<'_>, members: &[HopId], input: HopId) -> (f64, f64) {
 /// Whether a basic operator runs over the stored values of a sparse matrix wherever these belong.
 fn reads_values_alone(op: &HopOp) -> bool {
     matches!(op, HopOp::AggUnary(_, Direction::Full | Direction::Row))
+}
+
+/// The share of the bytes of an input that any operator in which this one is a member reads at least: of a sparse matrix the
+/// values, where it asks for nothing else.
+pub(crate) fn least_read(context: &Context<'_>, id: HopId, input: HopId) -> f64 {
+    let values = stored_non_zeros(context, input) * SCALAR_BYTES;
+    if values > 0.0 && reads_values_alone(&context.hop(id).op) { values / bytes_of(context, input) } else { 1.0 }
 }
 
 /// The share of visits of non-zeros that any operator in which this one is a member takes at least.

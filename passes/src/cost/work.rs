@@ -182,11 +182,15 @@ pub(super) fn has_short_rows(size: &SizeInfo) -> bool {
     size.cols.is_some_and(|cols| cols <= SHORT_ROWS) && !size.is_stored_sparse()
 }
 
-/// Whether an operator is a product with the rows of a dense matrix, which are short.
+/// Whether an operator is a product of few columns with the rows of a dense matrix, which are short.
 fn multiplies_short_rows(dag: &HopDag, id: HopId) -> bool {
     let hop = &dag[id];
     let is_short = |left: HopId| has_short_rows(&dag[untransposed(dag, left).unwrap_or(left)].size);
-    hop.op == HopOp::MatMul && is_short(hop.inputs[0])
+    hop.op == HopOp::MatMul && has_few_columns(&hop.size) && is_short(hop.inputs[0])
+}
+
+fn has_few_columns(size: &SizeInfo) -> bool {
+    size.cols.is_some_and(|cols| cols <= FEW_COLUMNS)
 }
 
 /// The values of a row of an element-wise operator's result, if it reads one value for each row.
@@ -248,7 +252,7 @@ fn is_symmetric(dag: &HopDag, product: HopId) -> bool {
     let hop = &dag[product];
     let [left, right] = [hop.inputs[0], hop.inputs[1]];
     let is_transposed = untransposed(dag, left) == Some(right) || untransposed(dag, right) == Some(left);
-    is_transposed && hop.size.cols.is_some_and(|cols| cols > FEW_COLUMNS)
+    is_transposed && hop.size.cols.is_some() && !has_few_columns(&hop.size)
 }
 
 /// Whether a power is a square, which is a multiplication.
@@ -263,11 +267,10 @@ pub(super) fn basic_class(context: &Context<'_>, id: HopId) -> OperationClass {
     let is_sparse = || hop.inputs.iter().any(|&input| sparsity(context, input) < 1.0);
     let is_vector = || hop.size.rows == Some(1) || hop.size.cols == Some(1);
     // A transposed matrix adds up the products of its rows with those of few columns.
-    let adds_rows =
-        || hop.size.cols.is_some_and(|cols| cols <= FEW_COLUMNS) && untransposed(context.dag, hop.inputs[0]).is_some();
+    let adds_rows = || has_few_columns(&hop.size) && untransposed(context.dag, hop.inputs[0]).is_some();
     let has_short_rows = || {
         let inner = context.hop(hop.inputs[0]).size.cols.unwrap_or(0);
-        inner <= SHORTEST_ROWS || inner <= SHORT_ROWS && hop.size.cols.is_some_and(|cols| cols <= FEW_COLUMNS)
+        inner <= SHORTEST_ROWS || inner <= SHORT_ROWS && has_few_columns(&hop.size)
     };
     match hop.op {
         HopOp::MatMul if !is_vector() && !adds_rows() && !is_sparse() && !has_short_rows() => {

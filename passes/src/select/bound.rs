@@ -90,15 +90,18 @@ impl<'a> Bound<'a> {
         let read = |value: HopId, share: f64| machine.read_time(cost::bytes_of(context, value) * share);
         let mut reads: Vec<Read> = Vec::new();
         for (reader, &consumer) in members.iter().enumerate() {
-            reads.extend(context.hop(consumer).inputs.iter().map(|&value| Read {
-                value,
-                reader,
-                group: members.binary_search(&value).ok(),
-                point: space.partition.points.binary_search(&InterestingPoint { consumer, producer: value }).ok(),
-                seconds: read(value, shares.containing[reader]),
-                visit: cost::least_visits(context, consumer)
-                    * machine.visit_time(cost::stored_non_zeros(context, value) * shares.containing[reader]),
-                seconds_at_start: read(value, shares.starting[reader]),
+            reads.extend(context.hop(consumer).inputs.iter().map(|&value| {
+                let least = cost::least_read(context, consumer, value);
+                Read {
+                    value,
+                    reader,
+                    group: members.binary_search(&value).ok(),
+                    point: space.partition.points.binary_search(&InterestingPoint { consumer, producer: value }).ok(),
+                    seconds: read(value, least * shares.containing[reader]),
+                    visit: cost::least_visits(context, consumer)
+                        * machine.visit_time(cost::stored_non_zeros(context, value) * shares.containing[reader]),
+                    seconds_at_start: read(value, least * shares.starting[reader]),
+                }
             }));
         }
         let mut by_value: Vec<usize> = (0..reads.len()).collect();

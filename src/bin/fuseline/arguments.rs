@@ -28,7 +28,7 @@ pub(crate) enum Command {
     Opt(OptArguments),
     /// Check a script without running it
     Check(CheckArguments),
-    /// Measure this machine for the cost model, some ten seconds; later runs plan for it
+    /// Measure this machine for the cost model, some twenty seconds; later runs plan for it
     Calibrate(CalibrateArguments),
     /// Convert a matrix from one file format to another
     Convert(ConvertArguments),
