@@ -4,7 +4,9 @@
 //!
 //! The code of the rest is one register wide, so that a loop's operations are emitted for one block and one register
 //! more, and short rows take as many steps as they have registers. Its first step belongs to the first accumulator of
-//! each reduction; accumulators move up by one after each step, and go full circle before the row ends.
+//! each reduction; accumulators move up by one after each step, and go full circle before the row ends. Where a few
+//! operations are reduced row by row the moves would take longer than these: there each whole register of the rest has
+//! code of its own, and the part of one at the end, whose accumulator depends on how many these are, is computed first.
 
 use super::ahead::Cache;
 use super::conditions::known;
@@ -157,8 +159,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let before = self.current_block();
         let has_blocks = self.builder.build_int_compare(IntPredicate::NE, whole, zero, "")?;
         if known(has_blocks) == Some(false) {
-            let rest = self.rest(this, row, zero, row.length, initial, done)?;
-            return Ok(vec![(initial.to_vec(), before), rest]);
+            return self.rest(this, row, zero, row.length, initial, done);
         }
         let [block, rest] = ["block", "rest"].map(|name| self.new_block(name));
         self.builder.build_conditional_branch(has_blocks, block, rest)?;
@@ -179,9 +180,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let rest_phis = self.phis(initial, before)?;
         add_incoming(&rest_phis, &reduced, block);
         let remaining = self.builder.build_int_sub(row.length, whole, "")?;
-        let without_rest = registers(&rest_phis);
-        let (reduced, end) = self.rest(this, row, whole, remaining, &without_rest, done)?;
-        Ok(vec![(without_rest, rest), (reduced, end)])
+        self.rest(this, row, whole, remaining, &registers(&rest_phis), done)
     }
 
     /// 32 lanes from a cell of the row on.
@@ -200,7 +199,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(accumulators)
     }
 
-    /// The remaining cells, fewer than 32, and a branch to `done` from here and from the block that it returns.
+    /// The remaining cells, fewer than 32, and branches to `done` with the accumulators there.
     fn rest(
         &mut self,
         this: &Loop<'_, 'ctx>,
@@ -209,22 +208,92 @@ impl<'ctx> Emitter<'_, 'ctx> {
         remaining: IntValue<'ctx>,
         initial: &[VectorValue<'ctx>],
         done: BasicBlock<'ctx>,
-    ) -> Emit<(Vec<VectorValue<'ctx>>, BasicBlock<'ctx>)> {
+    ) -> Emit<Vec<End<'ctx>>> {
         // Without registers of masks a part of a register takes much longer than a whole one.
-        if initial.is_empty() && self.lanes() <= 4 {
-            match remaining.get_zero_extended_constant() {
-                Some(remaining) => self.known_rest(this, row, whole, remaining)?,
-                None => self.run_from(this, row, whole, &[])?,
-            }
+        let avoids_masks = initial.is_empty() && self.lanes() <= 4;
+        if let Some(remaining) = remaining.get_zero_extended_constant()
+            && (avoids_masks || this.last_lanes.is_some())
+        {
+            let reduced = self.known_rest(this, row, whole, remaining, initial)?;
             self.builder.build_unconditional_branch(done)?;
-            return Ok((Vec::new(), self.current_block()));
+            return Ok(vec![(reduced, self.current_block())]);
+        }
+        if avoids_masks {
+            self.run_from(this, row, whole, &[])?;
+            self.builder.build_unconditional_branch(done)?;
+            return Ok(vec![(Vec::new(), self.current_block())]);
         }
         let before = self.current_block();
-        let [step, turned] = ["step", "turned"].map(|name| self.new_block(name));
+        let step = self.new_block("step");
         let has_rest = self.builder.build_int_compare(IntPredicate::NE, remaining, self.index(0), "")?;
         self.builder.build_conditional_branch(has_rest, step, done)?;
-
         self.builder.position_at_end(step);
+        let mut ends = vec![(initial.to_vec(), before)];
+        match this.last_lanes {
+            Some(last) => ends.extend(self.unrolled_rest(this, row, (whole, remaining, last), initial, done)?),
+            None => ends.push(self.rolled_rest(this, row, (whole, remaining), (initial, before), done)?),
+        }
+        Ok(ends)
+    }
+
+    /// The remaining cells, at least one, each whole register with code of its own, after the part of one at the end; branches
+    /// to `done`.
+    fn unrolled_rest(
+        &mut self,
+        this: &Loop<'_, 'ctx>,
+        row: &Row<'ctx>,
+        (whole, remaining, last): (IntValue<'ctx>, IntValue<'ctx>, Mask<'ctx>),
+        initial: &[VectorValue<'ctx>],
+        done: BasicBlock<'ctx>,
+    ) -> Emit<Vec<End<'ctx>>> {
+        let registers = self.builder.build_int_sub(remaining, last.count, "")?;
+        let cell = self.builder.build_int_add(whole, registers, "")?;
+        let last_values = self.store_step(this, row, cell, Some(last))?;
+        let mut reduced = initial.to_vec();
+        let mut ends = Vec::new();
+        for part in 0..self.parts() {
+            let lane = self.index((part as u32 * self.lanes()).into());
+            if part + 1 < self.parts() {
+                let [register, end] = ["register", "part"].map(|name| self.new_block(name));
+                let is_whole = self.builder.build_int_compare(IntPredicate::UGT, registers, lane, "")?;
+                self.builder.build_conditional_branch(is_whole, register, end)?;
+                self.builder.position_at_end(end);
+                ends.push((self.last_part(this, &last_values, last, (&reduced, part))?, end));
+                self.builder.build_unconditional_branch(done)?;
+                self.builder.position_at_end(register);
+                let cell = self.builder.build_int_add(whole, lane, "")?;
+                self.step(this, row, cell, None, (&mut reduced, part))?;
+            } else {
+                ends.push((self.last_part(this, &last_values, last, (&reduced, part))?, self.current_block()));
+                self.builder.build_unconditional_branch(done)?;
+            }
+        }
+        Ok(ends)
+    }
+
+    /// The accumulators after the part of a register at the end of a row.
+    fn last_part(
+        &mut self,
+        this: &Loop<'_, 'ctx>,
+        values: &HashMap<CNodeId, VectorValue<'ctx>>,
+        mask: Mask<'ctx>,
+        (accumulators, part): (&[VectorValue<'ctx>], usize),
+    ) -> Emit<Vec<VectorValue<'ctx>>> {
+        let mut reduced = accumulators.to_vec();
+        self.reduce_step(this, values, Some(mask), (&mut reduced, part))?;
+        Ok(reduced)
+    }
+
+    /// The remaining cells, at least one, register by register in a loop; branches to `done`.
+    fn rolled_rest(
+        &mut self,
+        this: &Loop<'_, 'ctx>,
+        row: &Row<'ctx>,
+        (whole, remaining): (IntValue<'ctx>, IntValue<'ctx>),
+        (initial, before): (&[VectorValue<'ctx>], BasicBlock<'ctx>),
+        done: BasicBlock<'ctx>,
+    ) -> Emit<End<'ctx>> {
+        let (step, turned) = (self.current_block(), self.new_block("turned"));
         let index = self.builder.build_phi(self.i64(), "lane")?;
         index.add_incoming(&[(&self.index(0), before)]);
         let phis = self.phis(initial, before)?;
@@ -249,22 +318,24 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.full_circle((next, reduced, step), done).map(|accumulators| (accumulators, turned))
     }
 
-    /// So many remaining cells that no reduction takes, without a loop.
+    /// So many remaining cells, without a loop.
     fn known_rest(
         &mut self,
         this: &Loop<'_, 'ctx>,
         row: &Row<'ctx>,
         whole: IntValue<'ctx>,
         remaining: u64,
-    ) -> Emit<()> {
+        initial: &[VectorValue<'ctx>],
+    ) -> Emit<Vec<VectorValue<'ctx>>> {
         let lanes = u64::from(self.lanes());
-        for lane in (0..remaining).step_by(self.lanes() as usize) {
+        let mut reduced = initial.to_vec();
+        for (part, lane) in (0..remaining).step_by(self.lanes() as usize).enumerate() {
             let cell = self.builder.build_int_add(whole, self.index(lane), "")?;
             let left = self.index(remaining - lane);
             let mask = if remaining - lane < lanes { Some(self.lanes_before(left)?) } else { None };
-            self.step(this, row, cell, mask, (&mut [], 0))?;
+            self.step(this, row, cell, mask, (&mut reduced, part))?;
         }
-        Ok(())
+        Ok(reduced)
     }
 
     /// Moves accumulators until they are where they began, then branches to `done`.
@@ -304,8 +375,20 @@ impl<'ctx> Emitter<'_, 'ctx> {
         row: &Row<'ctx>,
         cell: IntValue<'ctx>,
         mask: Option<Mask<'ctx>>,
-        (accumulators, part): (&mut [VectorValue<'ctx>], usize),
+        accumulators: (&mut [VectorValue<'ctx>], usize),
     ) -> Emit<()> {
+        let values = self.store_step(this, row, cell, mask)?;
+        self.reduce_step(this, &values, mask, accumulators)
+    }
+
+    /// One register of cells: their values, of which those that the loop writes are stored.
+    fn store_step(
+        &mut self,
+        this: &Loop<'_, 'ctx>,
+        row: &Row<'ctx>,
+        cell: IntValue<'ctx>,
+        mask: Option<Mask<'ctx>>,
+    ) -> Emit<HashMap<CNodeId, VectorValue<'ctx>>> {
         self.ask_for_next_unit(this, row, cell)?;
         let values = self.compute(this, row, cell, mask)?;
         for (write, &begin) in this.writes.iter().zip(&row.writes) {
@@ -317,6 +400,17 @@ impl<'ctx> Emitter<'_, 'ctx> {
             }
             self.store_register(address, value, mask)?;
         }
+        Ok(values)
+    }
+
+    /// Takes the values of one register of cells into one register of each reduction's accumulators.
+    fn reduce_step(
+        &mut self,
+        this: &Loop<'_, 'ctx>,
+        values: &HashMap<CNodeId, VectorValue<'ctx>>,
+        mask: Option<Mask<'ctx>>,
+        (accumulators, part): (&mut [VectorValue<'ctx>], usize),
+    ) -> Emit<()> {
         let parts = self.parts();
         for (index, reduction) in this.reductions.iter().enumerate() {
             let register = &mut accumulators[index * parts + part];

@@ -38,6 +38,10 @@ pub(super) enum Target {
     UnitOutput(usize),
 }
 
+/// A loop computes little if it has so many operations at most, each of so many floating-point operations.
+const LITTLE_NODES: usize = 6;
+const LITTLE_FLOPS: f64 = 4.0;
+
 /// A reduction of the loop; its registers are carried from block to block.
 #[derive(Clone, Copy)]
 pub(super) struct Reduction {
@@ -63,6 +67,8 @@ pub(super) struct Loop<'a, 'ctx> {
     pub(super) length: Option<IntValue<'ctx>>,
     /// The lanes of a row that one register holds, where the loop has a form for these.
     pub(super) short_rows: Option<Mask<'ctx>>,
+    /// The lanes of the last register of a row, if that is a part of one, where the rest of a row has code of its own.
+    pub(super) last_lanes: Option<Mask<'ctx>>,
     pub(super) ahead: Ahead<'ctx>,
     pub(super) inputs: Vec<(CNodeId, View<'ctx>)>,
     pub(super) constants: HashMap<CNodeId, Source<'ctx>>,
@@ -76,7 +82,8 @@ impl<'a, 'ctx> Loop<'a, 'ctx> {
     /// The loop with these writes instead of its own, and without reductions.
     pub(super) fn without_aggregates(&self, writes: Vec<Write<'ctx>>) -> Loop<'a, 'ctx> {
         let (inputs, constants) = (self.inputs.clone(), self.constants.clone());
-        Loop { inputs, constants, writes, ahead: Ahead::default(), reductions: vec![], unit_reductions: 0, ..*self }
+        let (ahead, last_lanes, reductions) = (Ahead::default(), None, vec![]);
+        Loop { inputs, constants, writes, ahead, last_lanes, reductions, unit_reductions: 0, ..*self }
     }
 }
 
@@ -201,8 +208,23 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let (rows, length) = self.trip(fused, reductions.is_empty() && !finds_per_row)?;
         let has_short_form = self.has_short_form(fused);
         let short_rows = length.filter(|_| has_short_form).map(|length| self.lanes_before(length)).transpose()?;
+        let reduces_rows = reductions.len() > unit_reductions;
+        let has_last_lanes = length.filter(|_| reduces_rows && self.computes_little(fused));
+        let last_lanes = has_last_lanes.map(|length| self.lanes_of_last(length)).transpose()?;
         let ahead = self.ahead(fused, &inputs, has_short_form)?;
-        Ok(Loop { fused, rows, length, short_rows, ahead, inputs, constants, writes, reductions, unit_reductions })
+        Ok(Loop {
+            fused,
+            rows,
+            length,
+            short_rows,
+            last_lanes,
+            ahead,
+            inputs,
+            constants,
+            writes,
+            reductions,
+            unit_reductions,
+        })
     }
 
     /// Whether the loop takes rows of a register at once. Where it has a form for narrow rows, only those of which it is
@@ -213,6 +235,23 @@ impl<'ctx> Emitter<'_, 'ctx> {
             Extent::Vector(_) => !fused.has_narrow_form(self.plan),
             Extent::One | Extent::Rows | Extent::Cells | Extent::Positions => false,
         }
+    }
+
+    /// Whether the loop computes so little that code of its own for each register of a row's rest is worth its size.
+    fn computes_little(&self, fused: &FusedLoop) -> bool {
+        let is_little = |&id: &CNodeId| match &self.plan.nodes[id] {
+            CNode::Unary(op, _) => op.flops() <= LITTLE_FLOPS,
+            CNode::Binary(op, ..) => op.flops() <= LITTLE_FLOPS,
+            CNode::Ternary(op, ..) => op.flops() <= LITTLE_FLOPS,
+            _ => true,
+        };
+        fused.nodes.len() <= LITTLE_NODES && fused.nodes.iter().all(is_little)
+    }
+
+    /// The lanes of the last register of a row of this length; none where that is a whole one.
+    fn lanes_of_last(&self, length: IntValue<'ctx>) -> Emit<Mask<'ctx>> {
+        let rest = self.builder.build_and(length, self.index(u64::from(self.lanes()) - 1), "")?;
+        self.lanes_before(rest)
     }
 
     /// The values that the loop reads without computing them, in id order.

@@ -13,7 +13,7 @@ const ALIGNMENT: u32 = 8;
 #[derive(Clone, Copy)]
 pub(super) struct Mask<'ctx> {
     pub(super) lanes: VectorValue<'ctx>,
-    count: IntValue<'ctx>,
+    pub(super) count: IntValue<'ctx>,
 }
 
 impl<'ctx> Emitter<'_, 'ctx> {
@@ -31,10 +31,10 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.splat(value, self.register())
     }
 
-    /// The lanes whose index is below the end.
+    /// The lanes whose index is below the end, which is no negative number: signed comparisons are cheaper on AVX2.
     pub(super) fn lanes_before(&self, count: IntValue<'ctx>) -> Emit<Mask<'ctx>> {
         let end = self.splat(count, self.i64().vec_type(self.lanes()))?;
-        let lanes = self.builder.build_int_compare(IntPredicate::ULT, self.lane_indexes(), end, "")?;
+        let lanes = self.builder.build_int_compare(IntPredicate::SLT, self.lane_indexes(), end, "")?;
         Ok(Mask { lanes, count })
     }
 

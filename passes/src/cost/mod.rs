@@ -166,10 +166,11 @@ impl CostModel {
         let is_shared = vector.cells > vector.block_cells && machine.threads > 1;
         let threads = if is_shared { machine.threads as f64 } else { 1.0 };
         let read = |input: &InputRead| machine.read_part_time(input.touched, input.bytes);
-        // Cells that are fetched one by one take no longer than all of them in a row; the loop over the non-zeros waits.
+        // Cells that are fetched one by one take no longer than all of them in a row from memory; the loop over the non-zeros
+        // waits.
         let waits = |input: &InputRead| {
             let gathers = input.gathers * machine.gather_time(input.bytes) / threads;
-            (gathers.min(machine.read_part_time(input.bytes, input.bytes)) - read(input)).max(0.0)
+            (gathers.min(input.bytes / machine.memory.read) - read(input)).max(0.0)
         };
         let own_start = match template {
             Some(TemplateType::Row) => machine.start.fused_rows,

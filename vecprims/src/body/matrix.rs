@@ -169,12 +169,18 @@ pub(crate) unsafe fn mat_mult_add<V: Vector>(
             row += $rows;
         }};
     }
-    // AVX-512 has registers for two of eight rows, or four of four; narrower sets for one row.
+    // AVX-512 has registers for two of eight rows, or four of four; narrower sets for two of six.
     while V::LANES == 8 && k <= 2 * V::LANES && row + 8 <= rows {
         take!(8, for_each_chunk_of::<V, _, 2>);
     }
     while V::LANES == 8 && row + 4 <= rows {
         take!(4, for_each_chunk_of::<V, _, 4>);
+    }
+    while V::LANES < 8 && row + 6 <= rows {
+        take!(6, for_each_chunk_of::<V, _, 2>);
+    }
+    while V::LANES < 8 && row + 2 <= rows {
+        take!(2, for_each_chunk_of::<V, _, 4>);
     }
     while row < rows {
         take!(1, for_each_chunk::<V, _>);
