@@ -19,7 +19,7 @@ const HELP: &str = "\
   build [--release]                  the fuseline program
   lint                               formatting, clippy and documentation, warnings denied
   bench [--full]                     the benchmark report in minutes, or in full into docs/benchmarks.md
-  bench report [--full] PART...      parts of it: machine, operators, patterns, footprint, algorithms, or (parts of) workloads' names
+  bench report [--full] PART...      parts of it: machine, operators, patterns, footprint, model, algorithms, or (parts of) workloads' names
   bench optimizer [--quick]          the optimizer in numbers, into docs/optimizer.md unless quick
   bench algorithms [NAME]            the script library in every mode, into docs/algorithms.md
   fuzz TARGET [-- ARGUMENTS]         a fuzz target of fuzz/, with arguments for libFuzzer (-runs=N)

@@ -66,7 +66,7 @@ pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
             "What the cost model predicts of operators, planning for this machine as it is calibrated in turn with them, \
              beside what they take, compiled beforehand: expressions of every template over \
              shapes, densities and ranks, fused as far as possible, basic operators, and the operators of the algorithms, those \
-             of one name together. As in programs, operators run after others: those over the same matrices in turn, and after \
+             of one name together, in turn with a calibration of their own. As in programs, operators run after others: those over the same matrices in turn, and after \
              every few of them one over some megabytes, so that code and small matrices are mostly not in the nearest caches. \
              The median of the turns counts, and of the rounds, as in calibration, the lower quartile. *ratio* is predicted over \
              measured time; the error is its distance from 1.",
@@ -186,9 +186,9 @@ fn in_turn(scripts: &mut [Script<'_>], other: &mut PreparedScript<'_>, round: us
         };
         // Every second time backwards, so that none always runs after the same one.
         if turn % 2 == 0 {
-            scripts.iter_mut().for_each(&mut visit)
+            scripts.iter_mut().for_each(&mut visit);
         } else {
-            scripts.iter_mut().rev().for_each(&mut visit)
+            scripts.iter_mut().rev().for_each(&mut visit);
         }
         if start.elapsed().as_secs_f64() > LEAST_SECONDS {
             break;

@@ -118,7 +118,7 @@ pub(crate) struct Size {
 
 /// The units of every plan: empty ones, rows of every number of registers, several blocks, and special values so rare
 /// that most sums stay numbers, and so frequent that few do.
-const SIZES: [Size; 16] = {
+const SIZES: [Size; 19] = {
     const fn size(rows: usize, cols: usize, special: u64) -> Size {
         Size { rows, cols, special }
     }
@@ -129,7 +129,10 @@ const SIZES: [Size; 16] = {
         size(4, 3, 0),
         size(2, 8, 0),
         size(5, 10, 0),
+        size(3, 15, 0),
         size(4, 17, 0),
+        size(3, 23, 0),
+        size(2, 27, 0),
         size(4, 31, 0),
         size(19, 4, 0),
         size(26, 11, 20),
