@@ -64,12 +64,13 @@ pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
         Part::heading("The cost model against measurement"),
         Part::text(
             "What the cost model predicts of operators, planning for this machine as it is calibrated in turn with them, \
-             beside what they take, compiled beforehand: expressions of every template over \
-             shapes, densities and ranks, fused as far as possible, basic operators, and the operators of the algorithms, those \
-             of one name together, in turn with a calibration of their own. As in programs, operators run after others: those over the same matrices in turn, and after \
-             every few of them one over some megabytes, so that code and small matrices are mostly not in the nearest caches. \
-             The median of the turns counts, and of the rounds, as in calibration, the lower quartile. *ratio* is predicted over \
-             measured time; the error is its distance from 1.",
+             beside what they take, compiled beforehand: expressions of every template over shapes, densities and ranks, \
+             fused as far as possible, basic operators, and the operators of the algorithms, those of one name together, \
+             in turn with a calibration of their own. As in programs, operators run after others: those over the same \
+             matrices in turn, forwards and backwards, and after every few of them one over some megabytes, so that code \
+             and small matrices are mostly not in the nearest caches. The median of the turns counts, and of the rounds, \
+             as in calibration, the lower quartile. *ratio* is predicted over measured time; the error is its distance \
+             from 1.",
         ),
         fit(&points),
         scatter::plot(&points),

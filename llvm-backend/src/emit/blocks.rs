@@ -248,40 +248,29 @@ impl<'ctx> Emitter<'_, 'ctx> {
     ) -> Emit<Vec<End<'ctx>>> {
         let registers = self.builder.build_int_sub(remaining, last.count, "")?;
         let cell = self.builder.build_int_add(whole, registers, "")?;
-        let last_values = self.store_step(this, row, cell, Some(last))?;
+        let values = self.store_step(this, row, cell, Some(last))?;
         let mut reduced = initial.to_vec();
         let mut ends = Vec::new();
         for part in 0..self.parts() {
             let lane = self.index((part as u32 * self.lanes()).into());
-            if part + 1 < self.parts() {
-                let [register, end] = ["register", "part"].map(|name| self.new_block(name));
+            let register = (part + 1 < self.parts()).then(|| self.new_block("register"));
+            if let Some(register) = register {
+                let end = self.new_block("part");
                 let is_whole = self.builder.build_int_compare(IntPredicate::UGT, registers, lane, "")?;
                 self.builder.build_conditional_branch(is_whole, register, end)?;
                 self.builder.position_at_end(end);
-                ends.push((self.last_part(this, &last_values, last, (&reduced, part))?, end));
-                self.builder.build_unconditional_branch(done)?;
+            }
+            let mut with_last = reduced.clone();
+            self.reduce_step(this, &values, Some(last), (&mut with_last, part))?;
+            ends.push((with_last, self.current_block()));
+            self.builder.build_unconditional_branch(done)?;
+            if let Some(register) = register {
                 self.builder.position_at_end(register);
                 let cell = self.builder.build_int_add(whole, lane, "")?;
                 self.step(this, row, cell, None, (&mut reduced, part))?;
-            } else {
-                ends.push((self.last_part(this, &last_values, last, (&reduced, part))?, self.current_block()));
-                self.builder.build_unconditional_branch(done)?;
             }
         }
         Ok(ends)
-    }
-
-    /// The accumulators after the part of a register at the end of a row.
-    fn last_part(
-        &mut self,
-        this: &Loop<'_, 'ctx>,
-        values: &HashMap<CNodeId, VectorValue<'ctx>>,
-        mask: Mask<'ctx>,
-        (accumulators, part): (&[VectorValue<'ctx>], usize),
-    ) -> Emit<Vec<VectorValue<'ctx>>> {
-        let mut reduced = accumulators.to_vec();
-        self.reduce_step(this, values, Some(mask), (&mut reduced, part))?;
-        Ok(reduced)
     }
 
     /// The remaining cells, at least one, register by register in a loop; branches to `done`.
