@@ -43,6 +43,28 @@ fn dense_and_sparse_inputs_take_turns() {
     assert_eq!(first.matrix("Y").unwrap().to_dense(), second.matrix("Y").unwrap().to_dense());
 }
 
+/// Narrow rows, none of which fills a cache line: what is written past the caches has the cells of what goes through them.
+#[test]
+fn results_larger_than_the_caches() {
+    let session = session();
+    let inputs = [X, ("v", DataType::Matrix)];
+    let text = "Y = (X - v) * 2\ns = (X - v) * 2 + 1";
+    let mut script = session.prepare_script("<text>", text, &interface(&inputs, &["Y", "s"])).unwrap();
+    for (rows, cols) in [(1_200_001, 7), (8_500_001, 1)] {
+        let value = |row: usize, col: usize| ((row * 7 + col) % 1000) as f64;
+        let shift = |row: usize| (row % 13) as f64;
+        script.bind("X", Dense::from_fn(rows, cols, value)).unwrap();
+        script.bind("v", Dense::from_fn(rows, 1, |row, _| shift(row))).unwrap();
+        let outcome = script.execute(&mut std::io::sink()).unwrap();
+        for (name, plus) in [("Y", 0.0), ("s", 1.0)] {
+            let result = outcome.matrix(name).unwrap().to_dense();
+            assert!(size_of_val(result.values()) > 64 << 20);
+            let expected = Dense::from_fn(rows, cols, |row, col| (value(row, col) - shift(row)) * 2.0 + plus);
+            assert!(*result == expected, "{name}, {rows} x {cols}");
+        }
+    }
+}
+
 #[test]
 fn what_is_bound_takes_the_place_of_files() {
     let session = session();

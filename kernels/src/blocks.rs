@@ -2,6 +2,8 @@
 //! A single block is done by the thread that asks for it: handing it over takes longer than most such blocks.
 
 use crate::KernelContext;
+pub(crate) use fuseline_matrix::blocks::MAX_PARTIALS;
+use fuseline_matrix::blocks::even_blocks;
 use fuseline_matrix::{Csr, CsrRows};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -9,19 +11,9 @@ use std::ops::Range;
 /// Cells per block of work: large enough to amortise scheduling, small enough to balance.
 pub(crate) const BLOCK_CELLS: usize = 1 << 16;
 
-/// The most private partial results of one operator.
-pub(crate) const MAX_PARTIALS: usize = 16;
-
 /// The most rows of a block when each row costs `cells_per_row`.
 pub(crate) fn most_block_rows(cells_per_row: usize) -> usize {
     (BLOCK_CELLS / cells_per_row.max(1)).max(1)
-}
-
-/// The number of even blocks for so much work. While these are few it is a power of two, since so are most numbers of
-/// threads: of three blocks one of two threads would have two.
-fn even_blocks(work: usize, most_of_block: usize) -> usize {
-    let count = work.div_ceil(most_of_block).max(1);
-    if count < MAX_PARTIALS { count.next_power_of_two() } else { count }
 }
 
 /// Rows of even blocks when each row costs `cells_per_row`: a function of the shape alone.

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod block;
+pub mod blocks;
 mod buffer;
 mod csr;
 mod dense;

@@ -3,6 +3,8 @@
 //! All boundaries follow from the shape of the data and the plan, never from the number of threads, so that results are
 //! the same bits for every number of threads.
 
+pub(crate) use fuseline_matrix::blocks::MAX_PARTIALS;
+use fuseline_matrix::blocks::even_blocks;
 use fuseline_vecprims::PANEL;
 use std::ops::Range;
 
@@ -24,8 +26,6 @@ const FACTOR_PANELS: (usize, usize) = (2, 10);
 const PRODUCT_ROWS: usize = 8;
 /// The least rows of a block that meet the same columns' factors.
 const FACTOR_ROWS: usize = 128;
-/// The most private partial outputs.
-pub(crate) const MAX_PARTIALS: usize = 16;
 /// The most rows of a unit: bounds what is laid out per row.
 pub(crate) const MAX_UNIT_ROWS: usize = 4096;
 
@@ -67,13 +67,6 @@ const ROWS_AT_ONCE: usize = 4;
 /// Even parts of at most `limit`, in multiples of `unit` where there are several.
 fn even_part(total: usize, limit: usize, unit: usize) -> usize {
     if total <= limit { total.max(1) } else { total.div_ceil(total.div_ceil(limit)).next_multiple_of(unit).min(limit) }
-}
-
-/// The number of even blocks for so much work. While these are few it is a power of two, since so are most numbers of
-/// threads: of three blocks one of two threads would have two, of five one would have three.
-fn even_blocks(weight: usize, block_weight: usize) -> usize {
-    let count = weight.div_ceil(block_weight).max(1);
-    if count < MAX_PARTIALS { count.next_power_of_two() } else { count }
 }
 
 /// The rows of even blocks, and of their tiles, which have at most so many.

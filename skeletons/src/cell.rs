@@ -6,22 +6,18 @@ use crate::SkeletonError;
 use crate::abi::Output;
 use crate::accumulate::Accumulation;
 use crate::aggregate::Aggregation;
-use crate::blocks::{DensePartition, Tile, partial_count};
+use crate::blocks::{DensePartition, partial_count};
 use crate::nonzeros;
-use crate::operator::{Operator, Workspace};
+use crate::operator::Operator;
 use crate::output::split_parts;
 use crate::work::{UnitOf, Work};
+use crate::write::Write;
 use fuseline_ir::cplan::CellType;
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Buffer, Dense, MatrixBlock};
-use fuseline_vecprims::TileMut;
+use fuseline_matrix::{Dense, MatrixBlock};
 
 /// With this many columns, blocks of columns aggregate columns without private accumulators.
 const WIDE: usize = 8192;
-
-/// Bytes from which on an output is written past the caches, where it would not stay anyway: its lines are not read before
-/// they are written.
-const STREAMED: usize = 64 << 20;
 
 /// Executes a Cell plan.
 pub(crate) fn execute(operator: &Operator<'_>, cell_type: CellType) -> Result<MatrixBlock, SkeletonError> {
@@ -71,44 +67,18 @@ fn dense_cells(operator: &Operator<'_>) -> MatrixBlock {
     let binding = &operator.binding;
     let partition = cells_partition(operator);
     let mut out = Dense::uninit_in(operator.env.buffers, binding.rows, binding.cols);
-    let is_streamed = is_streamed(&out);
+    let write = Write::to(operator, &out);
     let lengths = (0..partition.len()).map(|block| partition.block(block)).map(|block| block.rows * block.cols);
     let parts = split_parts(out.values_mut(), lengths);
     operator.run(parts, |workspace, block, part| {
         let origin = partition.block(block);
         for tile in partition.tiles(block) {
             let offset = (tile.first_row - origin.first_row) * origin.cols + tile.first_col - origin.first_col;
-            let cells = &mut part[offset..];
-            if is_streamed {
-                stream(operator, workspace, (tile, UnitOf::Tile(tile, None)), TileMut::new(cells, origin.cols));
-            } else {
-                let output = Output { values: cells, row_stride: origin.cols };
-                operator.genexec(workspace, UnitOf::Tile(tile, None), &mut [output]);
-            }
+            let output = Output { values: &mut part[offset..], row_stride: origin.cols };
+            write.unit(operator, workspace, UnitOf::Tile(tile, None), [tile.rows, tile.cols], output);
         }
     });
     out.into()
-}
-
-/// Whether an output is written past the caches.
-pub(crate) fn is_streamed(out: &Dense) -> bool {
-    size_of_val(out.values()) >= STREAMED
-}
-
-/// Computes the unit of a tile in the cache, and writes it past the cache.
-pub(crate) fn stream(
-    operator: &Operator<'_>,
-    workspace: &mut Workspace,
-    (tile, unit): (Tile, UnitOf<'_>),
-    out: TileMut<'_>,
-) {
-    let mut buffer = std::mem::replace(&mut workspace.output, Buffer::zeroed(0));
-    let values = operator.reserve(&mut buffer, tile.rows * tile.cols);
-    let output = Output { values: &mut *values, row_stride: tile.cols };
-    operator.genexec(workspace, unit, &mut [output]);
-    let computed = fuseline_vecprims::Tile::new(values, tile.cols);
-    operator.env.primitives.stream(tile.rows, tile.cols, computed, out);
-    workspace.output = buffer;
 }
 
 fn dense_rows(operator: &Operator<'_>, agg: AggOp) -> MatrixBlock {

@@ -39,6 +39,7 @@ mod sparse_unit;
 mod transpose;
 mod visited;
 mod work;
+mod write;
 mod zeros;
 
 pub use backend::{Backend, BackendActivity, BackendError, CodeStore, CompileInfo, CompiledCPlan};

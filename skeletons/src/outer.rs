@@ -8,7 +8,6 @@ use crate::accumulate::Accumulation;
 use crate::aggregate::Aggregation;
 use crate::binding::cells;
 use crate::blocks::{DensePartition, MAX_PARTIALS, MAX_UNIT_ROWS, SparsePartition, Tile, partial_count};
-use crate::cell::{is_streamed, stream};
 use crate::factors::DenseFactors;
 use crate::nonzeros::by_position;
 use crate::operator::{Operator, Workspace};
@@ -16,10 +15,10 @@ use crate::output::{expand_rows, split_parts, with_pattern};
 use crate::roles::reads_row_index;
 use crate::visited::VisitedRows;
 use crate::work::{UnitOf, Work};
+use crate::write::Write;
 use fuseline_ir::cplan::OuterType;
 use fuseline_ir::ops::AggOp;
 use fuseline_matrix::{Buffer, Csr, Dense, MatrixBlock};
-use fuseline_vecprims::TileMut;
 
 /// The most non-zeros of a unit, and the most values of their factors' rows, which stay in the second-level cache.
 const UNIT_POSITIONS: usize = 2048;
@@ -73,7 +72,7 @@ fn values(operator: &Operator<'_>, csr: &Csr, rank: usize) -> MatrixBlock {
 fn dense_values(operator: &Operator<'_>, dense: &Dense, rank: usize) -> MatrixBlock {
     let (rows, cols) = (dense.rows(), dense.cols());
     let mut out = Dense::uninit_in(operator.env.buffers, rows, cols);
-    let is_streamed = is_streamed(&out);
+    let write = Write::to(operator, &out);
     let (factors, partition) = (DenseFactors::new(operator, dense), DensePartition::outer(rows, cols, rank));
     let lengths = (0..partition.len()).map(|block| partition.block(block).rows * cols);
     let nonzeros = operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
@@ -81,9 +80,9 @@ fn dense_values(operator: &Operator<'_>, dense: &Dense, rank: usize) -> MatrixBl
         factors.for_each_unit(workspace, &partition, block, |workspace, tile, unit, count| {
             let cells = &mut part[(tile.first_row - first_row) * cols + tile.first_col..];
             match unit {
-                UnitOf::Full(..) if is_streamed => stream(operator, workspace, (tile, unit), TileMut::new(cells, cols)),
                 UnitOf::Full(..) => {
-                    operator.genexec(workspace, unit, &mut [Output { values: cells, row_stride: cols }]);
+                    let output = Output { values: cells, row_stride: cols };
+                    write.unit(operator, workspace, unit, [tile.rows, tile.cols], output);
                 }
                 _ => spread_values(operator, workspace, tile, count, cells),
             }

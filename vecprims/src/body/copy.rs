@@ -147,9 +147,12 @@ pub(crate) unsafe fn spread<V: Vector>(rows: usize, len: usize, a: Rows, out: *m
     }
 }
 
-/// Copies each row past the caches: the lines of `out` are written as a whole, and so need not be read before.
+/// Copies each row past the caches: the lines of `out` are written as a whole, and so need not be read before. Rows
+/// without gaps are one run, so that narrow ones share their lines.
 #[inline(always)]
 pub(crate) unsafe fn stream<V: Vector>(rows: usize, len: usize, a: Rows, out: *mut f64, out_row: usize) {
+    let is_one_run = out_row == len && a.row == len;
+    let (rows, len) = if is_one_run { (1, rows * len) } else { (rows, len) };
     for row in 0..rows {
         let (a, out) = (a.pointer(row), out.wrapping_add(row * out_row));
         let before = out.align_offset(V::LANES * size_of::<f64>()).min(len);

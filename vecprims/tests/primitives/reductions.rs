@@ -79,7 +79,7 @@ fn cumulative_aggregates_go_along_the_row() {
 fn rows_are_copied_and_values_of_rows_repeated() {
     cases(|rows, len, stride, values| {
         // Rows that follow each other without a gap, and others; one row may serve for all.
-        for (a_row, out_row) in [(stride, len), (stride, len + 2), (0, len)] {
+        for (a_row, out_row) in [(stride, len), (len, len), (stride, len + 2), (0, len)] {
             let tile = Tile::new(values, a_row);
             let start = vec![UNTOUCHED; rows * out_row + 5];
             let (mut copied, mut repeated) = (start.clone(), start.clone());
