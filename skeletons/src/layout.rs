@@ -2,7 +2,7 @@
 //! gathered by position, so that generated code never looks anything up.
 
 use crate::blocks::Tile;
-use crate::marks::Marks;
+use crate::dense_row::DenseRow;
 use crate::visited::RowNumbers;
 use fuseline_matrix::{Csr, Dense};
 
@@ -136,28 +136,17 @@ pub(crate) fn gather_dense(dense: &Dense, positions: Positions<'_>, out: &mut [f
     });
 }
 
-/// Writes the cells of sparse side matrices for each position, row by row. Each output has one value more than there are
-/// positions, which may hold anything.
-pub(crate) fn gather_sparse(sides: &mut [(&Csr, &mut [f64])], positions: Positions<'_>, marks: &mut Marks) {
-    if sides.is_empty() {
-        return;
-    }
-    let first_col = positions.first_col as u32;
+/// Writes the cells of a sparse matrix for each position, row by row.
+pub(crate) fn gather_sparse(csr: &Csr, positions: Positions<'_>, dense_row: &mut DenseRow, out: &mut [f64]) {
+    let (first_col, width) = (positions.first_col as u32, positions.cols);
     positions.for_each_row(|i, first, columns| {
-        let mut is_marked = false;
-        for (csr, out) in &mut *sides {
-            let (row, cells) = (positions.range_of(csr.row(i)), &mut out[first..=first + columns.len()]);
-            if Marks::pays(positions.cols, row.0.len(), columns.len()) {
-                if !is_marked {
-                    marks.mark(positions.cols, columns);
-                    is_marked = true;
-                }
-                marks.gather(row, first_col, cells);
-            } else {
-                let mut cursor = RowCursor::new(row);
-                for (cell, &j) in cells.iter_mut().zip(columns) {
-                    *cell = cursor.value(first_col + j);
-                }
+        let (row, cells) = (positions.range_of(csr.row(i)), &mut out[first..first + columns.len()]);
+        if DenseRow::pays(width, row.0.len(), columns.len()) {
+            dense_row.gather((first_col, width), row, columns, cells);
+        } else {
+            let mut cursor = RowCursor::new(row);
+            for (cell, &j) in cells.iter_mut().zip(columns) {
+                *cell = cursor.value(first_col + j);
             }
         }
     });
@@ -222,11 +211,10 @@ mod tests {
                     side.get(row, main.columns()[p] as usize)
                 })
                 .collect();
-            let mut outs = [0, 1].map(|_| vec![f64::NAN; end - start + 1]);
-            let mut sides: Vec<_> = outs.iter_mut().map(|out| (&side, &mut out[..])).collect();
-            gather_sparse(&mut sides, positions, &mut Marks::default());
-            outs.iter().for_each(|out| assert_eq!(out[..end - start], expected));
             let mut out = vec![f64::NAN; end - start];
+            gather_sparse(&side, positions, &mut DenseRow::default(), &mut out);
+            assert_eq!(out, expected);
+            out.fill(f64::NAN);
             gather_dense(&side.to_dense(), positions, &mut out);
             assert_eq!(out, expected);
         }
@@ -240,35 +228,35 @@ mod tests {
         let expected = [0.0, 2.0, 3.0, 0.0];
         let positions =
             Positions { numbers, offsets: &offsets, start: 0, end: 4, columns: &columns, first_col: 3, cols: 4 };
-        let mut out = [f64::NAN; 5];
-        gather_sparse(&mut [(&side, &mut out)], positions, &mut Marks::default());
-        assert_eq!(out[..4], expected);
+        let mut out = [f64::NAN; 4];
+        gather_sparse(&side, positions, &mut DenseRow::default(), &mut out);
+        assert_eq!(out, expected);
         out.fill(f64::NAN);
-        gather_dense(&side.to_dense(), positions, &mut out[..4]);
-        assert_eq!(out[..4], expected);
-        gather_columns(&[9.0, 9.0, 9.0, 0.0, 1.0, 2.0, 3.0], positions, &mut out[..4]);
-        assert_eq!(out[..4], [0.0, 1.0, 2.0, 2.0]);
+        gather_dense(&side.to_dense(), positions, &mut out);
+        assert_eq!(out, expected);
+        gather_columns(&[9.0, 9.0, 9.0, 0.0, 1.0, 2.0, 3.0], positions, &mut out);
+        assert_eq!(out, [0.0, 1.0, 2.0, 2.0]);
     }
 
     /// Rows of any density and width are looked up in whole, whichever way is taken.
     #[test]
     fn rows_are_passed_or_searched() {
-        let mut marks = Marks::default();
+        let mut dense_row = DenseRow::default();
         let mut ways = [false; 2];
         for (width, step) in [(64, 1), (64, 7), (1 << 16, 3), (1 << 17, 3), (300, 299)] {
             let columns: Vec<u32> = (0..width).step_by(step as usize).collect();
             let values: Vec<f64> = columns.iter().map(|&j| f64::from(j) + 1.0).collect();
             let side = Csr::new(1, width as usize, vec![0, columns.len()], columns, values).unwrap();
             for wanted in [vec![0], vec![width - 1], (0..width).collect::<Vec<u32>>()] {
-                ways[usize::from(Marks::pays(side.cols(), side.nnz(), wanted.len()))] = true;
+                ways[usize::from(DenseRow::pays(side.cols(), side.nnz(), wanted.len()))] = true;
                 let (offsets, numbers) = ([0, wanted.len()], RowNumbers::From(0));
                 let (end, cols) = (wanted.len(), width as usize);
                 let positions =
                     Positions { numbers, offsets: &offsets, start: 0, end, columns: &wanted, first_col: 0, cols };
-                let mut out = vec![f64::NAN; wanted.len() + 1];
-                gather_sparse(&mut [(&side, &mut out)], positions, &mut marks);
+                let mut out = vec![f64::NAN; wanted.len()];
+                gather_sparse(&side, positions, &mut dense_row, &mut out);
                 let expected: Vec<f64> = wanted.iter().map(|&j| side.get(0, j as usize)).collect();
-                assert_eq!(out[..wanted.len()], expected, "{width} columns, every {step}th");
+                assert_eq!(out, expected, "{width} columns, every {step}th");
             }
         }
         assert_eq!(ways, [true; 2]);

@@ -6,9 +6,9 @@ use crate::binding::{Binding, Cells, SideInput};
 use crate::blocks::Tile;
 use crate::built::BuiltRows;
 use crate::by_row::RowCopy;
+use crate::dense_row::DenseRow;
 use crate::factors::sample;
 use crate::layout::{gather_columns, gather_dense, gather_sparse, scatter_tile};
-use crate::marks::Marks;
 use crate::roles::{Role, needs_rows, reads_row_index};
 use crate::sparse_unit::SparseUnit;
 use crate::visited::{RowNumbers, VisitedRows};
@@ -38,8 +38,8 @@ pub(crate) struct Workspace {
     scratch: Buffer,
     /// By input id: what is copied, scattered or gathered for the current unit.
     laid_out: Vec<Buffer>,
-    /// The columns of a row in which sparse side inputs are read.
-    marks: Marks,
+    /// For rows of sparse side inputs.
+    dense_row: DenseRow,
     /// Products of factors by position.
     products: Buffer,
     /// Output of a unit that does not go to its final place at once.
@@ -199,16 +199,17 @@ impl Operator<'_> {
     }
 
     fn run_sparse(&self, workspace: &mut Workspace, sparse: SparseUnit<'_>, outputs: &mut [Output<'_>]) {
-        let Workspace { scratch, laid_out, marks, products, tally, .. } = workspace;
+        let Workspace { scratch, laid_out, dense_row, products, tally, .. } = workspace;
         let (count, numbers) = (sparse.values.len(), sparse.row_numbers());
-        let mut sparse_sides: SmallVec<[(&Csr, &mut [f64]); INLINE]> = SmallVec::new();
         for (side, buffer) in self.binding.sides.iter().zip(laid_out.iter_mut()) {
             let Some(side) = side else { continue };
             match (side.role, &side.cells) {
                 (Role::Cell, Cells::Dense(dense)) => {
                     gather_dense(dense, sparse.positions, self.reserve(buffer, count));
                 }
-                (Role::Cell, Cells::Sparse(csr)) => sparse_sides.push((csr, self.reserve(buffer, count + 1))),
+                (Role::Cell, Cells::Sparse(csr)) => {
+                    gather_sparse(csr, sparse.positions, dense_row, self.reserve(buffer, count));
+                }
                 (Role::ColScalar, _) => {
                     gather_columns(side.values(), sparse.positions, self.reserve(buffer, count));
                 }
@@ -216,8 +217,6 @@ impl Operator<'_> {
                 _ => self.copy_rows(side, numbers, sparse.rows, buffer),
             }
         }
-        gather_sparse(&mut sparse_sides, sparse.positions, marks);
-        drop(sparse_sides);
         let sides: SmallVec<[Side<'_>; INLINE]> = self
             .binding
             .sides
@@ -372,7 +371,7 @@ impl Workspace {
         Workspace {
             scratch: empty(),
             laid_out: (0..inputs).map(|_| empty()).collect(),
-            marks: Marks::default(),
+            dense_row: DenseRow::default(),
             products: empty(),
             output: empty(),
             built: BuiltRows::default(),

@@ -1,0 +1,111 @@
+//! Where the columns of a sparse row meet those of rows of other matrices: without a search for each position, and without
+//! a branch that depends on where rows meet, as one for each position does in a merge.
+
+/// A row that is zero but while it holds the cells of a sparse one.
+#[derive(Debug, Default)]
+pub(crate) struct DenseRow {
+    /// By the last bits of a column: [`FEW`] or [`MANY`] cells.
+    cells: Vec<f64>,
+}
+
+/// How many columns are told apart: what is fixed for the compiler needs no check of an index, which takes as long as the
+/// look-up itself.
+const FEW: usize = 1 << 12;
+/// So that cells stay in the second-level cache.
+const MANY: usize = 1 << 16;
+
+impl DenseRow {
+    /// Passing a position, as a share of what a search for one takes.
+    const SEARCH_POSITIONS: usize = 4;
+
+    /// Whether passing a row of so many columns and positions is faster than to search it `wanted` times.
+    pub(crate) fn pays(columns: usize, positions: usize, wanted: usize) -> bool {
+        columns <= MANY && positions <= wanted.saturating_mul(DenseRow::SEARCH_POSITIONS)
+    }
+
+    /// The cells of a sparse row in some columns, which count from `first_col`, as all of both do, among `width` that follow
+    /// each other.
+    pub(crate) fn gather(
+        &mut self,
+        (first_col, width): (u32, usize),
+        row: (&[u32], &[f64]),
+        columns: &[u32],
+        out: &mut [f64],
+    ) {
+        if self.cells.is_empty() || width > self.cells.len() {
+            self.cells = vec![0.0; if width <= FEW { FEW } else { MANY }];
+        }
+        match self.cells.first_chunk_mut::<MANY>() {
+            Some(cells) => gather(cells, row, (first_col, columns), out),
+            None => {
+                let cells = self.cells.first_chunk_mut::<FEW>().expect("few or many");
+                gather(cells, row, (first_col, columns), out);
+            }
+        }
+    }
+}
+
+/// Writes a row to cells, reads some of them, and clears what was written. Four at a time, since the compiler does not
+/// unroll such loops.
+fn gather<const N: usize>(
+    cells: &mut [f64; N],
+    (row, values): (&[u32], &[f64]),
+    (first_col, columns): (u32, &[u32]),
+    out: &mut [f64],
+) {
+    let ((fours, rest), (fours_of_values, rest_of_values)) = (row.as_chunks::<4>(), values.as_chunks::<4>());
+    for (columns, values) in fours.iter().zip(fours_of_values) {
+        for (&j, &value) in columns.iter().zip(values) {
+            cells[j as usize % N] = value;
+        }
+    }
+    for (&j, &value) in rest.iter().zip(rest_of_values) {
+        cells[j as usize % N] = value;
+    }
+    let ((wanted, last_wanted), (outs, last_outs)) = (columns.as_chunks::<4>(), out.as_chunks_mut::<4>());
+    for (columns, out) in wanted.iter().zip(outs) {
+        for (&j, out) in columns.iter().zip(out) {
+            *out = cells[(first_col + j) as usize % N];
+        }
+    }
+    for (&j, out) in last_wanted.iter().zip(last_outs) {
+        *out = cells[(first_col + j) as usize % N];
+    }
+    for columns in fours {
+        for &j in columns {
+            cells[j as usize % N] = 0.0;
+        }
+    }
+    for &j in rest {
+        cells[j as usize % N] = 0.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_looked_up_one_after_the_other() {
+        let mut dense = DenseRow::default();
+        let side = (&[0, 3, 4, 5, 7][..], &[1.0, -0.0, f64::NAN, 5.0, 4.0][..]);
+        for (columns, expected) in [
+            (&[0, 1, 2, 6, 7][..], &[1.0, 0.0, 0.0, 0.0, 4.0][..]),
+            (&[2, 3], &[0.0, -0.0]),
+            (&[], &[]),
+            (&[1, 2], &[0.0, 0.0]),
+            (&[4], &[f64::NAN]),
+            (&[0, 1, 2, 3, 4, 5, 6, 7], &[1.0, 0.0, 0.0, -0.0, f64::NAN, 5.0, 0.0, 4.0]),
+        ] {
+            // Wherever columns begin, and whatever was there before them.
+            for (first_col, width) in [(0, 8), (5, 8), (70_000, FEW), (FEW as u32 - 4, FEW + 1), (u32::MAX - 8, MANY)] {
+                let shifted: Vec<u32> = side.0.iter().map(|j| j + first_col).collect();
+                let mut out = vec![7.0; expected.len()];
+                dense.gather((first_col, width), (&shifted, side.1), columns, &mut out);
+                let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<u64>>();
+                assert_eq!(bits(&out), bits(expected), "{columns:?} from {first_col} on");
+                assert!(dense.cells.iter().all(|cell| cell.to_bits() == 0), "cleared");
+            }
+        }
+    }
+}
