@@ -4,7 +4,7 @@ use crate::abi::Output;
 use crate::operator::{Operator, Workspace};
 use crate::work::UnitOf;
 use fuseline_matrix::{Buffer, Dense};
-use fuseline_vecprims::{Tile, TileMut};
+use fuseline_vecprims::{Isa, Tile, TileMut};
 
 /// Bytes from which on an output is written past the caches, where it would not stay anyway: its lines are not read before
 /// they are written.
@@ -25,8 +25,13 @@ pub(crate) enum Write {
 impl Write {
     /// The way to all cells of `out`.
     pub(crate) fn to(operator: &Operator<'_>, out: &Dense) -> Write {
-        let writes_lines = operator.env.primitives.isa().lanes() * size_of::<f64>() >= LINE;
-        if writes_lines && size_of_val(out.values()) >= STREAMED { Write::Past } else { Write::Through }
+        Write::of(operator.env.primitives.isa(), size_of_val(out.values()))
+    }
+
+    /// The way to so many bytes with the registers of this instruction set.
+    fn of(isa: Isa, bytes: usize) -> Write {
+        let writes_lines = isa.lanes() * size_of::<f64>() >= LINE;
+        if writes_lines && bytes >= STREAMED { Write::Past } else { Write::Through }
     }
 
     /// Computes a unit that gives `rows` x `cols` cells of `out`.
@@ -48,5 +53,17 @@ impl Write {
         let out_cells = TileMut::new(out.values, out.row_stride);
         operator.env.primitives.stream(rows, cols, Tile::new(values, cols), out_cells);
         workspace.output = buffer;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_outputs_are_written_past_the_caches_by_whole_lines() {
+        let ways = |bytes| [Isa::Avx512, Isa::Avx2, Isa::Portable].map(|isa| Write::of(isa, bytes));
+        assert_eq!(ways(STREAMED), [Write::Past, Write::Through, Write::Through]);
+        assert_eq!(ways(STREAMED - 1), [Write::Through; 3]);
     }
 }
