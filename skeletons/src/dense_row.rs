@@ -11,7 +11,7 @@ pub(crate) struct DenseRow {
 /// How many columns are told apart: what is fixed for the compiler needs no check of an index, which takes as long as the
 /// look-up itself.
 const FEW: usize = 1 << 12;
-/// So that cells stay in the second-level cache.
+/// With more, the lines that two rows touch no longer stay in the second-level cache.
 const MANY: usize = 1 << 16;
 
 impl DenseRow {
@@ -23,8 +23,8 @@ impl DenseRow {
         columns <= MANY && positions <= wanted.saturating_mul(DenseRow::SEARCH_POSITIONS)
     }
 
-    /// The cells of a sparse row in some columns, which count from `first_col`, as all of both do, among `width` that follow
-    /// each other.
+    /// Writes the cells of a sparse row in some columns to `out`. These count from `first_col`, those of the row from 0; all
+    /// lie among the `width` columns from `first_col` on.
     pub(crate) fn gather(
         &mut self,
         (first_col, width): (u32, usize),
