@@ -21,6 +21,7 @@ pub const TARGETS: &[(&str, Entry)] = &[
     ("npz", npz),
     ("libsvm", libsvm),
     ("binary", binary),
+    ("blocks", blocks),
     ("mtd", mtd),
     ("dml", dml),
     ("hop", hop),
@@ -126,6 +127,15 @@ pub fn binary(bytes: &[u8]) {
         }
         _ => read("fuzz.bin", bytes, &Metadata::default()),
     }
+}
+
+/// Binary blocks of SystemDS; the first three bytes are the dimensions and the side of blocks.
+pub fn blocks(bytes: &[u8]) {
+    let [rows, cols, side, bytes @ ..] = bytes else { return };
+    let number = |byte: &u8| Some(u64::from(*byte));
+    let [rows, cols, side] = [rows, cols, side].map(number);
+    let arguments = Metadata { rows, cols, rows_in_block: side, cols_in_block: side, ..Metadata::default() };
+    read("fuzz.bin", bytes, &arguments);
 }
 
 /// A file with the header of a small matrix, which is right up to the length of the file, and this content.

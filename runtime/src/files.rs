@@ -38,6 +38,8 @@ fn metadata<'a>(named: impl Iterator<Item = (&'a str, &'a RuntimeValue)>) -> Res
             "rows" => metadata.rows = count()?,
             "cols" => metadata.cols = count()?,
             "nnz" => metadata.nnz = count()?,
+            "rows_in_block" => metadata.rows_in_block = count()?,
+            "cols_in_block" => metadata.cols_in_block = count()?,
             "header" => metadata.header = truth()?,
             "fill" => metadata.fill = truth()?,
             "default" => metadata.default = Some(value.as_f64().ok_or_else(|| wrong("a number"))?),

@@ -133,3 +133,26 @@ fn convert_says_what_is_wrong() {
     assert_eq!(message(&["b.csv", "c", "--from", "arff"]), unknown);
     assert!(message(&["b.csv"]).contains("<OUT>"));
 }
+
+/// A file that SystemDS wrote, by its name or as the part of a directory.
+#[test]
+fn binary_blocks_of_systemds_are_read_and_converted() {
+    let blocks = include_bytes!("../../matrix/src/io/tests/blocks/plain.bin");
+    let metadata = "{\"data_type\": \"matrix\", \"value_type\": \"double\", \"rows\": 6, \"cols\": 9, \"rows_in_block\": 4, \
+        \"cols_in_block\": 4, \"nnz\": 23, \"format\": \"binary\", \"author\": \"x\"}";
+    let folder = Folder::new();
+    folder.write("x", blocks);
+    folder.write("x.mtd", metadata);
+    std::fs::create_dir(folder.path("parts")).unwrap();
+    folder.write("parts/0-m-00000", blocks);
+    let text = "X = read(\"x\")\nP = read(\"parts\", format=\"binary\", rows=6, cols=9, rows_in_block=4, cols_in_block=4)\n\
+        print(as.scalar(X[1, 5]) + \" \" + as.scalar(P[4, 4]) + \" \" + sum(replace(target=X - P, pattern=NaN, replacement=0)))\n";
+    assert_eq!(folder.script(text, &[]).quiet(), "0.5 44.0 0.0\n");
+    assert_eq!(folder.run(&["convert", "x", "x.csv"]).quiet(), "");
+    assert!(folder.read("x.csv").starts_with("11,12,13,14,0.5,0,-1.5,0,0\n21,"), "{}", folder.read("x.csv"));
+    let message = folder.script("print(sum(read(\"parts\", format=\"binary\", rows=6, cols=9)))", &[]).message();
+    assert!(
+        message.contains("parts/0-m-00000: byte 126: a block of 4 x 4 cells stands where one of 6 x 9"),
+        "{message}"
+    );
+}

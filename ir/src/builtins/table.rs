@@ -178,6 +178,8 @@ pub(super) const BUILTINS: &[Builtin] = &[
             optional("rows"),
             optional("cols"),
             optional("nnz"),
+            optional("rows_in_block"),
+            optional("cols_in_block"),
             optional("header"),
             optional("sep"),
             optional("fill"),

@@ -19,7 +19,8 @@ pub enum Format {
     Npy,
     /// An archive with one NumPy array; can only be read.
     Npz,
-    /// The buffers of a dense or sparse matrix behind a header: Fuseline's own, not Hadoop's.
+    /// The buffers of a dense or sparse matrix behind a header: Fuseline's own. SystemDS' binary blocks, which have the
+    /// same name, can be read, too.
     Binary,
 }
 

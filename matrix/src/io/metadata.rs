@@ -34,6 +34,12 @@ pub struct Metadata {
     /// Non-zeros.
     #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
     pub nnz: Option<u64>,
+    /// Binary blocks of SystemDS: the rows of a block, 1000 unless given.
+    #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
+    pub rows_in_block: Option<u64>,
+    /// Binary blocks of SystemDS: the columns of a block, 1000 unless given.
+    #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
+    pub cols_in_block: Option<u64>,
     /// A [`Format`] by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
@@ -128,6 +134,8 @@ impl Metadata {
             rows: self.rows.or(other.rows),
             cols: self.cols.or(other.cols),
             nnz: self.nnz.or(other.nnz),
+            rows_in_block: self.rows_in_block.or(other.rows_in_block),
+            cols_in_block: self.cols_in_block.or(other.cols_in_block),
             format: self.format.or(other.format),
             header: self.header.or(other.header),
             sep: self.sep.or(other.sep),

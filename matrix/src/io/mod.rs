@@ -11,6 +11,7 @@ mod entries;
 mod error;
 mod format;
 mod frame;
+mod hadoop;
 mod libsvm;
 mod lines;
 mod matrix_market;
@@ -22,6 +23,7 @@ mod number;
 mod output;
 mod parts;
 mod scalar;
+mod sequence_file;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -75,12 +77,15 @@ fn read_source(source: &mut Source<'_>, metadata: &Metadata) -> Result<MatrixBlo
     let path = source.path;
     metadata.check_matrix(path)?;
     let format = metadata.format_of(path)?;
-    if !format.has_parts() {
+    let is_hadoop = format == Format::Binary
+        && source.starts_with(sequence_file::MAGIC).map_err(|error| source.unreadable(error))?;
+    if !format.has_parts() && !is_hadoop {
         source.check_single()?;
     }
     let block = match format {
         Format::Binary => {
-            let (block, nonzeros) = binary::read(source, metadata)?;
+            let read = if is_hadoop { hadoop::read } else { binary::read };
+            let (block, nonzeros) = read(source, metadata)?;
             return finish(path, metadata, block, nonzeros);
         }
         Format::Csv => csv::read(source, metadata)?,

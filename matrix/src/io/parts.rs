@@ -14,11 +14,14 @@ pub(super) struct Parts {
     file: Option<File>,
     /// Whether a line may go on, which ends with its file.
     is_within_line: bool,
-    /// Files compressed by gzip may follow each other as they are.
-    is_gzip: bool,
+    /// What the first file that is not empty begins with.
+    start: Vec<u8>,
 }
 
 impl Parts {
+    /// Bytes that are known of the beginning.
+    pub(super) const START: usize = 4;
+
     /// The part files of a directory: all but hidden ones, checksums, and markers such as `_SUCCESS`. None if there are
     /// none.
     ///
@@ -36,11 +39,16 @@ impl Parts {
             }
         }
         paths.sort();
-        let Some(first) = paths.first() else { return Ok(None) };
-        let mut start = Vec::new();
-        let read = open(first)?.take(GZIP.len() as u64).read_to_end(&mut start);
-        read.map_err(|source| IoError::system("read", first, source))?;
-        Ok(Some(Parts { paths, opened: 0, file: None, is_within_line: false, is_gzip: start == GZIP }))
+        if paths.is_empty() {
+            return Ok(None);
+        }
+        let start = start_of(&paths)?;
+        Ok(Some(Parts { paths, opened: 0, file: None, is_within_line: false, start }))
+    }
+
+    /// The files.
+    pub(super) fn paths(&self) -> &[PathBuf] {
+        &self.paths
     }
 
     /// Bytes of all files.
@@ -48,8 +56,8 @@ impl Parts {
         self.paths.iter().filter_map(|path| path.metadata().ok()).map(|metadata| metadata.len()).sum()
     }
 
-    pub(super) fn is_gzip(&self) -> bool {
-        self.is_gzip
+    pub(super) fn starts_with(&self, magic: &[u8]) -> bool {
+        self.start.starts_with(magic)
     }
 
     /// Begins again with the first file.
@@ -67,7 +75,8 @@ impl Read for Parts {
             if let Some(file) = &mut self.file {
                 let length = file.read(buffer)?;
                 if length > 0 {
-                    self.is_within_line = !self.is_gzip && buffer[length - 1] != b'\n';
+                    // Files compressed by gzip may follow each other as they are.
+                    self.is_within_line = !self.starts_with(&GZIP) && buffer[length - 1] != b'\n';
                     return Ok(length);
                 }
                 self.file = None;
@@ -81,4 +90,17 @@ impl Read for Parts {
             self.opened += 1;
         }
     }
+}
+
+/// The first bytes of the first file that is not empty; none where all are.
+fn start_of(paths: &[PathBuf]) -> Result<Vec<u8>, IoError> {
+    let mut start = Vec::new();
+    for path in paths {
+        let read = open(path)?.take(Parts::START as u64).read_to_end(&mut start);
+        read.map_err(|source| IoError::system("read", path, source))?;
+        if !start.is_empty() {
+            break;
+        }
+    }
+    Ok(start)
 }

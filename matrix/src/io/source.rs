@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Memory for what a file merely declares, and for data that is compressed beyond belief.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,10 +152,19 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn starts_with(&mut self, magic: &[u8]) -> io::Result<bool> {
+    /// The part files of a directory, if it is one.
+    pub(super) fn parts(&self) -> Option<&[PathBuf]> {
+        match &self.stored {
+            Stored::Parts(parts) => Some(parts.paths()),
+            Stored::File(_) | Stored::Bytes(_) => None,
+        }
+    }
+
+    /// Whether the file, or the first part that is not empty, begins with these bytes, at most [`Parts::START`] ones.
+    pub(super) fn starts_with(&mut self, magic: &[u8]) -> io::Result<bool> {
         if let Stored::Parts(parts) = &mut self.stored {
             parts.rewind();
-            return Ok(magic == GZIP && parts.is_gzip());
+            return Ok(parts.starts_with(magic));
         }
         let mut start = Vec::new();
         (&mut self.stored).take(magic.len() as u64).read_to_end(&mut start)?;
@@ -200,6 +209,11 @@ pub(super) struct Inflated<R> {
 impl<R: Read> Inflated<R> {
     pub(super) fn new(reader: R, limit: u64) -> Self {
         Inflated { reader, left: limit }
+    }
+
+    /// Bytes that may still come.
+    pub(super) fn left(&self) -> u64 {
+        self.left
     }
 }
 

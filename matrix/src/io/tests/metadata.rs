@@ -19,6 +19,8 @@ fn fields_are_read_as_systemds_writes_them() {
         rows: Some(3),
         cols: Some(2),
         nnz: None,
+        rows_in_block: Some(1000),
+        cols_in_block: Some(1000),
         format: Some("csv".into()),
         header: Some(true),
         sep: Some(";".into()),

@@ -2,6 +2,7 @@
 
 mod csv;
 mod frames;
+mod hadoop;
 mod libsvm;
 mod limits;
 mod matrix_market;
