@@ -1,4 +1,4 @@
-//! Binary blocks of SystemML and SystemDS: SequenceFiles of blocks, each behind its position in the grid of blocks.
+//! Binary blocks of SystemML and SystemDS: `SequenceFile`s of blocks, each behind its position in the grid of blocks.
 //!
 //! A block is empty, a list of cells (ultra-sparse), rows of positions (sparse) or dense. Blocks come in any order, in
 //! one file or the parts of a directory; a block that is missing is zero. Dimensions stand in the metadata.

@@ -1,4 +1,4 @@
-//! Hadoop's SequenceFiles: a header with the classes of keys and values, then records of a key and a value each.
+//! Hadoop's `SequenceFile`s: a header with the classes of keys and values, then records of a key and a value each.
 //!
 //! Values may be compressed one by one with zlib, as Hadoop's `DefaultCodec` and `DeflateCodec` do. Numbers are
 //! big-endian. What a record declares is never trusted for memory: keys are short, and values are handed on as readers.
