@@ -2,6 +2,7 @@
 
 use fuseline_ir::hop::{DataGenOp, HopDag, HopId, HopOp, NaryOp, ReorgOp};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
+use fuseline_ir::program::{Predicate, Program, StatementBlock};
 use fuseline_ir::{SizeInfo, Value};
 
 /// Builds DAGs with inferred sizes.
@@ -287,4 +288,33 @@ fn random_operation(d: &mut Dag, random: &mut Random, a: HopId, b: HopId, c: Hop
         _ => (HopOp::Outer(random.pick(BinaryOp::ALL)), vec![a, b]),
     };
     d.dag.add(op, &inputs, None).ok()
+}
+
+/// A program of so many loops, each in the body of the one before. Every level counts in a variable of its own, adds that
+/// to a common sum, and writes a variable that nothing reads.
+pub(crate) fn nested_loops(depth: usize) -> Program {
+    let start = |name: &str| {
+        let mut dag = HopDag::new();
+        let zero = dag.literal(Value::F64(0.0));
+        dag.write(name, zero);
+        StatementBlock::Basic(dag)
+    };
+    let inner = (0..depth).rev().fold(Vec::new(), |inner, level| {
+        let counter = format!("i{level}");
+        let mut condition = HopDag::new();
+        let (count, two) = (condition.read_scalar(&counter), condition.literal(Value::F64(2.0)));
+        let holds = condition.add(HopOp::Binary(BinaryOp::Less), &[count, two], None).expect("two numbers");
+        condition.write(Predicate::VALUE, holds);
+        let mut step = HopDag::new();
+        let (count, sum, one) = (step.read_scalar(&counter), step.read_scalar("sum"), step.literal(Value::F64(1.0)));
+        let next = step.add(HopOp::Binary(BinaryOp::Plus), &[count, one], None).expect("two numbers");
+        let total = step.add(HopOp::Binary(BinaryOp::Plus), &[sum, count], None).expect("two numbers");
+        step.write(&counter, next);
+        step.write("sum", total);
+        step.write(&format!("unread{level}"), total);
+        let body = [start(&format!("i{}", level + 1))].into_iter().chain(inner).chain([StatementBlock::Basic(step)]);
+        let predicate = Predicate { prelude: Vec::new(), dag: condition };
+        vec![StatementBlock::While { predicate, body: body.collect(), span: None }]
+    });
+    Program { body: [start("sum"), start("i0")].into_iter().chain(inner).collect(), ..Program::default() }
 }

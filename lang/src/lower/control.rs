@@ -2,7 +2,7 @@
 
 use super::bind::type_name;
 use super::blocks::Blocks;
-use super::scope::merge;
+use super::scope::{Changes, Variable, merge};
 use super::{Lowered, Lowerer, parfor};
 use crate::ast::{Expression, ExpressionKind, LoopOrder, LoopRange, Name, Statement, StatementKind};
 use crate::diagnostic::Diagnostic;
@@ -55,14 +55,19 @@ impl Lowerer<'_> {
         else_statements: &[Statement],
     ) -> Lowered<()> {
         let predicate = self.predicate(condition, "a condition");
-        let before = self.scope.clone();
-        let then_body = self.body(then_statements);
-        let after_then = std::mem::replace(&mut self.scope, before);
-        let else_body = self.body(else_statements);
-        self.scope = after_then.join(std::mem::take(&mut self.scope));
+        let (then_body, after_then) = self.branch(then_statements);
+        let (else_body, after_else) = self.branch(else_statements);
+        self.scope.join(&after_then, &after_else);
         let predicate = predicate?;
         self.blocks.push(StatementBlock::If { predicate, then_body, else_body, span: Some(span) });
         Ok(())
+    }
+
+    /// The blocks of a branch, and what it changes of what is known here.
+    fn branch(&mut self, statements: &[Statement]) -> (Vec<StatementBlock>, Changes) {
+        let start = self.scope.begin_branch();
+        let body = self.body(statements);
+        (body, self.scope.end_branch(start))
     }
 
     pub(super) fn while_statement(&mut self, span: Span, condition: &Expression, body: &[Statement]) -> Lowered<()> {
@@ -115,23 +120,22 @@ impl Lowerer<'_> {
     /// loop is lowered again with the common type of both. What was learnt of a loop is kept, so that loops within
     /// loops need few rounds altogether.
     fn fixed_point<T>(&mut self, span: Span, assigned: &BTreeSet<String>, mut lower: impl FnMut(&mut Self) -> T) -> T {
-        let entry = self.scope.clone();
+        let known = |name: &String| (name.clone(), self.scope.variable(name));
+        let entry: Vec<(String, Option<Variable>)> = assigned.iter().map(known).collect();
         loop {
             let errors = self.errors.len();
-            self.scope = entry.clone();
-            for name in assigned {
+            for (name, before) in &entry {
                 // An earlier iteration may have assigned what no statement before the loop did.
-                let before = entry.get(name).unwrap_or(DataType::Unknown);
+                let data_type = before.map_or(DataType::Unknown, |before| before.data_type);
                 let learnt = self.unstable.get(&span).and_then(|types| types.get(name)).copied();
-                self.scope.set(name, learnt.map_or(before, |learnt| merge(before, learnt)));
+                let data_type = learnt.map_or(data_type, |learnt| merge(data_type, learnt));
+                self.scope.change(name, Some(Variable { data_type, is_certain: is_certain(*before) }));
             }
-            let may_be_missing = |name: &&String| entry.is_assigned(name) != Some(true);
-            assigned.iter().filter(may_be_missing).for_each(|name| self.scope.set_uncertain(name));
-            let head = self.scope.clone();
+            let head: Vec<Option<DataType>> = entry.iter().map(|(name, _)| self.scope.get(name)).collect();
             let result = lower(self);
             let mut is_stable = true;
-            for name in assigned {
-                let (Some(before), Some(after)) = (head.get(name), self.scope.get(name)) else {
+            for ((name, _), before) in entry.iter().zip(&head) {
+                let (Some(before), Some(after)) = (*before, self.scope.get(name)) else {
                     continue;
                 };
                 if merge(before, after) != before {
@@ -140,17 +144,22 @@ impl Lowerer<'_> {
                 }
             }
             if is_stable {
-                for name in assigned.iter().filter(|name| entry.get(name).is_some()) {
-                    // The loop may not run at all; for others only an iteration assigns them.
-                    let before = head.get(name).unwrap_or(DataType::Unknown);
-                    self.scope.set(name, before);
+                for ((name, before), head) in entry.iter().zip(head) {
+                    // The loop may not run at all; what had no value before has the type that an iteration gives it.
+                    let at_end = if before.is_some() { head } else { self.scope.get(name) };
+                    let variable = at_end.map(|data_type| Variable { data_type, is_certain: is_certain(*before) });
+                    self.scope.change(name, variable);
                 }
-                assigned.iter().filter(may_be_missing).for_each(|name| self.scope.set_uncertain(name));
                 return result;
             }
             self.errors.truncate(errors);
         }
     }
+}
+
+/// Whether a variable of which this is known surely has a value.
+fn is_certain(variable: Option<Variable>) -> bool {
+    variable.is_some_and(|variable| variable.is_certain)
 }
 
 /// The type of a loop variable: an integer where start and increment are.
@@ -164,23 +173,26 @@ fn counter_type(from: &Predicate, by: Option<&Predicate>) -> DataType {
 
 /// The variables that statements assign, on any path.
 pub(super) fn assigned_in(statements: &[Statement]) -> BTreeSet<String> {
-    statements.iter().flat_map(assigned_by).collect()
+    let mut assigned = BTreeSet::new();
+    statements.iter().for_each(|statement| collect_assigned(statement, &mut assigned));
+    assigned
 }
 
-/// The variables that a statement assigns, on any path.
-pub(super) fn assigned_by(statement: &Statement) -> BTreeSet<String> {
+/// Adds the variables that a statement assigns, on any path.
+fn collect_assigned(statement: &Statement, assigned: &mut BTreeSet<String>) {
     match &statement.kind {
-        StatementKind::Assign { target, .. } => BTreeSet::from([target.name.text.clone()]),
-        StatementKind::MultiAssign { targets, .. } => targets.iter().map(|target| target.name.text.clone()).collect(),
-        StatementKind::Call(_) => BTreeSet::new(),
-        StatementKind::If { then_body, else_body, .. } => {
-            then_body.iter().chain(else_body).flat_map(assigned_by).collect()
+        StatementKind::Assign { target, .. } => _ = assigned.insert(target.name.text.clone()),
+        StatementKind::MultiAssign { targets, .. } => {
+            assigned.extend(targets.iter().map(|target| target.name.text.clone()));
         }
-        StatementKind::While { body, .. } => assigned_in(body),
+        StatementKind::Call(_) => {}
+        StatementKind::If { then_body, else_body, .. } => {
+            then_body.iter().chain(else_body).for_each(|statement| collect_assigned(statement, assigned));
+        }
+        StatementKind::While { body, .. } => body.iter().for_each(|statement| collect_assigned(statement, assigned)),
         StatementKind::For { variable, body, .. } => {
-            let mut assigned = assigned_in(body);
             assigned.insert(variable.text.clone());
-            assigned
+            body.iter().for_each(|statement| collect_assigned(statement, assigned));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Statements other than control flow.
 
-use super::control::assigned_by;
+use super::control::assigned_in;
 use super::{Lowered, Lowerer};
 use crate::ast::{Call, Expression, ExpressionKind, Infix, Name, Ranges, Statement, StatementKind, Target};
 use crate::diagnostic::Diagnostic;
@@ -14,7 +14,7 @@ impl Lowerer<'_> {
         for statement in statements {
             if self.statement(statement).is_err() {
                 // So that later uses of these variables are not reported as well.
-                for name in assigned_by(statement) {
+                for name in assigned_in(std::slice::from_ref(statement)) {
                     self.scope.set(&name, DataType::Unknown);
                     self.blocks.values.remove(&name);
                 }

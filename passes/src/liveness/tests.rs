@@ -1,6 +1,7 @@
 //! Which outputs survive.
 
 use super::*;
+use crate::testing::nested_loops;
 use fuseline_ir::program;
 
 /// The outputs of all blocks that are left, in order of the text form.
@@ -66,4 +67,17 @@ fn a_loop_keeps_what_its_next_iteration_reads() {
     assert!(kept.contains(&"after".to_owned()));
     let kept = outputs(LOOP, &["temporary"]);
     assert_eq!(kept.iter().filter(|name| *name == "temporary").count(), 2, "it may leave the loop at once: {kept:?}");
+}
+
+#[test]
+fn work_does_not_multiply_with_each_level_of_loops() {
+    let visits = |depth: usize| {
+        let mut program = nested_loops(depth);
+        let visits = remove(&mut program, &BTreeSet::from(["sum".to_owned()]));
+        assert!(!program.to_string().contains("unread"), "{program}");
+        visits
+    };
+    let (some, twice) = (visits(30), visits(60));
+    assert!(some <= 30 * 16, "{some} blocks for 30 levels");
+    assert!(twice <= 2 * some, "{some} blocks for 30 levels, {twice} for 60");
 }

@@ -6,6 +6,7 @@
 //! its loop. None of the passes changes the order of effects or of errors.
 
 mod inline;
+mod mentions;
 mod motion;
 mod sequence;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod tests;
 mod variables;
 
 pub use inline::inline_functions;
+pub(crate) use mentions::{Mentions, Place};
 pub use motion::move_invariants;
 pub(crate) use sequence::Sequence;
 

@@ -4,70 +4,110 @@
 //! have values. Only aggregates move: their results are small, and what fusion made of their inputs goes with them. A
 //! matrix that is as large as its inputs is better computed again, within a fused operator.
 
-use super::variables::{Names, bodies_mut, collect_assigned, define, predicates_mut};
+use super::variables::{Assigned, Names, bodies_mut, predicates_mut};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Inputs, ReorgOp};
 use fuseline_ir::program::{Program, StatementBlock};
 use fuseline_ir::types::DataType;
+use std::collections::HashMap;
 
 /// Moves invariant aggregates out of all loops. Types of all DAGs must be known as far as they can be.
 pub fn move_invariants(program: &mut Program) {
-    let mut motion = Motion { moved: 0 };
-    motion.within(&mut program.body, Names::new());
+    let mut motion = Motion { moved: 0, defined: Names::new() };
+    motion.within(&mut program.body);
     for function in program.functions.values_mut() {
-        let parameters = function.parameters.iter().map(|parameter| parameter.name.clone()).collect();
-        motion.within(&mut function.body, parameters);
+        motion.defined = function.parameters.iter().map(|parameter| parameter.name.clone()).collect();
+        motion.within(&mut function.body);
     }
 }
 
 struct Motion {
     /// The number of values moved, which names them.
     moved: usize,
+    /// The variables that surely have a value.
+    defined: Names,
 }
 
 impl Motion {
-    /// `defined` are the variables that surely have a value before the blocks.
-    fn within(&mut self, blocks: &mut Vec<StatementBlock>, mut defined: Names) {
+    /// Moves what is invariant in loops of blocks; returns what the blocks assign.
+    fn within(&mut self, blocks: &mut Vec<StatementBlock>) -> Assigned {
+        let mut assigned = Assigned::default();
+        let mut defined = Vec::new();
         let mut result = Vec::new();
         for mut block in std::mem::take(blocks) {
-            let mut inside = defined.clone();
-            for predicate in predicates_mut(&mut block) {
-                self.within(&mut predicate.prelude, inside.clone());
-                predicate.prelude.iter().for_each(|block| define(block, &mut inside));
-            }
-            bodies_mut(&mut block).into_iter().for_each(|body| self.within(body, inside.clone()));
+            let of_block = self.within_block(&mut block);
             if matches!(block, StatementBlock::While { .. } | StatementBlock::For { .. }) {
-                let before = self.out_of(&mut block, &defined);
+                let before = self.out_of(&mut block, &of_block.perhaps);
                 if !before.is_empty() {
                     let before = StatementBlock::Basic(before);
-                    define(&before, &mut defined);
+                    let moved = Assigned::by(&before);
+                    self.define(&moved.surely, &mut defined);
+                    assigned.then(moved);
                     result.push(before);
                 }
             }
-            define(&block, &mut defined);
+            self.define(&of_block.surely, &mut defined);
+            assigned.then(of_block);
             result.push(block);
         }
         *blocks = result;
+        self.forget(&defined);
+        assigned
     }
 
-    /// Takes what is invariant out of a loop; returns what computes it before.
-    fn out_of(&mut self, block: &mut StatementBlock, defined: &Names) -> HopDag {
-        let mut assigned = Names::new();
-        collect_assigned(std::slice::from_ref(block), &mut assigned);
-        let is_invariant = |name: &str| defined.contains(name) && !assigned.contains(name);
+    /// [`Motion::within`] the parts of a block.
+    fn within_block(&mut self, block: &mut StatementBlock) -> Assigned {
+        let mut assigned = Assigned::by(block);
+        let mut defined = Vec::new();
+        for predicate in predicates_mut(block) {
+            let prelude = self.within(&mut predicate.prelude);
+            self.define(&prelude.surely, &mut defined);
+            assigned.then(prelude);
+        }
+        match block {
+            StatementBlock::Basic(_) | StatementBlock::Call(_) => {}
+            StatementBlock::If { then_body, else_body, .. } => {
+                let (then_body, else_body) = (self.within(then_body), self.within(else_body));
+                assigned.then(then_body.or(else_body));
+            }
+            StatementBlock::While { body, .. } | StatementBlock::For { body, .. } => {
+                let body = self.within(body);
+                assigned.then(body.or(Assigned::default()));
+            }
+        }
+        self.forget(&defined);
+        assigned
+    }
+
+    /// Says that variables have values, and adds those of which that was not known.
+    fn define(&mut self, names: &Names, new: &mut Vec<String>) {
+        for name in names {
+            if self.defined.insert(name.clone()) {
+                new.push(name.clone());
+            }
+        }
+    }
+
+    fn forget(&mut self, names: &[String]) {
+        names.iter().for_each(|name| _ = self.defined.remove(name));
+    }
+
+    /// Takes what is invariant out of a loop that assigns these variables; returns what computes it before.
+    fn out_of(&mut self, block: &mut StatementBlock, assigned: &Names) -> HopDag {
         let mut before = HopDag::new();
         for body in bodies_mut(block) {
             for block in body {
                 if let StatementBlock::Basic(dag) = block {
-                    self.out_of_dag(dag, &is_invariant, &mut before);
+                    self.out_of_dag(dag, assigned, &mut before);
                 }
             }
         }
         before
     }
 
-    fn out_of_dag(&mut self, dag: &mut HopDag, is_invariant: &dyn Fn(&str) -> bool, before: &mut HopDag) {
-        let invariant = invariant_operators(dag, is_invariant);
+    fn out_of_dag(&mut self, dag: &mut HopDag, assigned: &Names, before: &mut HopDag) {
+        let is_invariant = |name: &str| self.defined.contains(name) && !assigned.contains(name);
+        let invariant = invariant_operators(dag, &is_invariant);
         let movable: Vec<HopId> =
             dag.hops.iter().filter(|(id, hop)| invariant[*id] && is_small(dag, hop)).map(|(id, _)| id).collect();
         let copies = copy(dag, &movable, before);
@@ -140,11 +180,17 @@ fn copy(dag: &HopDag, roots: &[HopId], target: &mut HopDag) -> SecondaryMap<HopI
             hop.inputs.iter().for_each(|&input| needed[input] = true);
         }
     }
+    let mut reads: HashMap<String, HopId> = HashMap::new();
+    if !roots.is_empty() {
+        reads.extend(target.reads().map(|(id, name)| (name.to_owned(), id)));
+    }
     let mut copies = SecondaryMap::new();
     for (id, hop) in dag.hops.iter().filter(|(id, _)| needed[*id]) {
-        let is_same_read = |known: &Hop| matches!(hop.op, HopOp::Read(_)) && known.op == hop.op;
-        let known = target.hops.iter().find(|(_, known)| is_same_read(known)).map(|(known, _)| known);
-        copies[id] = Some(known.unwrap_or_else(|| {
+        let known = match &hop.op {
+            HopOp::Read(name) => reads.get(name),
+            _ => None,
+        };
+        copies[id] = Some(known.copied().unwrap_or_else(|| {
             let inputs = hop.inputs.iter().filter_map(|&input| copies[input]).collect();
             target.push(Hop { inputs, ..hop.clone() })
         }));

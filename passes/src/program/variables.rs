@@ -1,4 +1,4 @@
-//! The parts of blocks, the variables that these assign, and those that surely have a value.
+//! The parts of blocks, the variables that these assign.
 
 use fuseline_ir::hop::HopDag;
 use fuseline_ir::program::{Predicate, Program, StatementBlock};
@@ -7,25 +7,40 @@ use std::collections::BTreeSet;
 /// Names of variables.
 pub(super) type Names = BTreeSet<String>;
 
-/// Adds every variable that blocks may assign: also loop variables, and what statements before predicates assign.
-pub(super) fn collect_assigned(blocks: &[StatementBlock], assigned: &mut Names) {
-    for block in blocks {
-        for predicate in predicates(block) {
-            collect_assigned(&predicate.prelude, assigned);
-        }
-        match block {
-            StatementBlock::Basic(dag) => assigned.extend(dag.outputs.iter().map(|output| output.name.clone())),
-            StatementBlock::Call(call) => assigned.extend(call.targets.iter().flatten().cloned()),
-            StatementBlock::If { then_body, else_body, .. } => {
-                collect_assigned(then_body, assigned);
-                collect_assigned(else_body, assigned);
+/// The variables that blocks assign.
+#[derive(Debug, Default)]
+pub(super) struct Assigned {
+    /// Those that surely have a value afterwards.
+    pub(super) surely: Names,
+    /// All that may be assigned: also loop variables, and what statements before predicates assign.
+    pub(super) perhaps: Names,
+}
+
+impl Assigned {
+    /// What a block itself assigns, whatever its parts assign.
+    pub(super) fn by(block: &StatementBlock) -> Assigned {
+        let names = match block {
+            StatementBlock::Basic(dag) => dag.outputs.iter().map(|output| output.name.clone()).collect(),
+            StatementBlock::Call(call) => call.targets.iter().flatten().cloned().collect(),
+            StatementBlock::For { variable, .. } => {
+                return Assigned { surely: Names::new(), perhaps: Names::from([variable.clone()]) };
             }
-            StatementBlock::While { body, .. } => collect_assigned(body, assigned),
-            StatementBlock::For { variable, body, .. } => {
-                assigned.insert(variable.clone());
-                collect_assigned(body, assigned);
-            }
-        }
+            StatementBlock::If { .. } | StatementBlock::While { .. } => Names::new(),
+        };
+        Assigned { surely: names.clone(), perhaps: names }
+    }
+
+    /// Adds what is assigned next.
+    pub(super) fn then(&mut self, next: Assigned) {
+        self.surely.extend(next.surely);
+        self.perhaps.extend(next.perhaps);
+    }
+
+    /// What is assigned where either the one or the other runs.
+    pub(super) fn or(mut self, other: Assigned) -> Assigned {
+        self.surely.retain(|name| other.surely.contains(name));
+        self.perhaps.extend(other.perhaps);
+        self
     }
 }
 
@@ -53,25 +68,6 @@ pub(super) fn bodies_mut(block: &mut StatementBlock) -> Vec<&mut Vec<StatementBl
         StatementBlock::Basic(_) | StatementBlock::Call(_) => Vec::new(),
         StatementBlock::If { then_body, else_body, .. } => vec![then_body, else_body],
         StatementBlock::While { body, .. } | StatementBlock::For { body, .. } => vec![body],
-    }
-}
-
-/// Adds the variables that surely have a value after a block, given those before.
-pub(super) fn define(block: &StatementBlock, defined: &mut Names) {
-    for predicate in predicates(block) {
-        predicate.prelude.iter().for_each(|block| define(block, defined));
-    }
-    match block {
-        StatementBlock::Basic(dag) => defined.extend(dag.outputs.iter().map(|output| output.name.clone())),
-        StatementBlock::Call(call) => defined.extend(call.targets.iter().flatten().cloned()),
-        StatementBlock::If { then_body, else_body, .. } => {
-            let mut otherwise = defined.clone();
-            then_body.iter().for_each(|block| define(block, defined));
-            else_body.iter().for_each(|block| define(block, &mut otherwise));
-            defined.retain(|name| otherwise.contains(name));
-        }
-        // A loop may not run at all.
-        StatementBlock::While { .. } | StatementBlock::For { .. } => {}
     }
 }
 

@@ -7,7 +7,7 @@ use super::rules::{FAMILIES, Guard, Rule};
 use super::{RewriteOptions, Scope};
 use egg::{Applier, ENodeOrVar, Id, Language, Pattern, PatternAst, Rewrite, Subst, Symbol, Var};
 use foldhash::HashSet;
-use fuseline_ir::hop::HopDag;
+use fuseline_ir::hop::{HopDag, HopOp};
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, OnceLock};
 
@@ -17,20 +17,27 @@ struct Entry {
     always_pays: bool,
     left: String,
     right: String,
+    /// The operations of either side.
+    left_operations: Vec<Symbol>,
+    right_operations: Vec<Symbol>,
     rewrites: OnceLock<Vec<Rewrite<Node, FactsAnalysis>>>,
 }
 
 /// Every pattern of every rule: the tables never change.
 static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
-    let entry = |rule, always_pays, (left, right)| Entry { rule, always_pays, left, right, rewrites: OnceLock::new() };
     let entries = |rule: &'static Rule, always_pays| {
-        rule.instances().into_iter().map(move |sides| entry(rule, always_pays, sides))
+        rule.instances().into_iter().map(move |(left, right)| Entry::new(rule, always_pays, left, right))
     };
     let all = FAMILIES.iter().flat_map(|family| family.rules.iter().map(|rule| (rule, family.always_pays)));
     all.flat_map(|(rule, always_pays)| entries(rule, always_pays)).collect()
 });
 
 impl Entry {
+    fn new(rule: &'static Rule, always_pays: bool, left: String, right: String) -> Entry {
+        let (left_operations, right_operations) = (operations(&left), operations(&right));
+        Entry { rule, always_pays, left, right, left_operations, right_operations, rewrites: OnceLock::new() }
+    }
+
     fn is_allowed(&self, options: &RewriteOptions, scope: Scope) -> bool {
         self.rule.is_allowed(options) && (scope == Scope::All || self.always_pays)
     }
@@ -47,17 +54,17 @@ pub(super) fn rewrites(
     options: &RewriteOptions,
     scope: Scope,
 ) -> Vec<&'static Rewrite<Node, FactsAnalysis>> {
-    let mnemonics = dag.hops.values().map(|hop| mnemonic(&hop.op).replace(' ', ":"));
-    let mut occurring: HashSet<String> = mnemonics.collect();
+    let mut occurring: HashSet<Symbol> = HashSet::default();
+    occurring.extend(dag.hops.values().filter(|hop| !hop.inputs.is_empty()).map(|hop| operation(&hop.op)));
     let mut candidates: Vec<&Entry> = ENTRIES.iter().filter(|entry| entry.is_allowed(options, scope)).collect();
     let mut found: Vec<&Entry> = Vec::new();
     loop {
-        let may_match = |entry: &&Entry| operations(&entry.left).all(|operation| occurring.contains(operation));
+        let may_match = |entry: &&Entry| entry.left_operations.iter().all(|operation| occurring.contains(operation));
         let (matching, rest): (Vec<&Entry>, Vec<&Entry>) = candidates.into_iter().partition(may_match);
         if matching.is_empty() {
             break;
         }
-        occurring.extend(matching.iter().flat_map(|entry| operations(&entry.right)).map(str::to_owned));
+        occurring.extend(matching.iter().flat_map(|entry| &entry.right_operations));
         found.extend(matching);
         candidates = rest;
     }
@@ -67,8 +74,14 @@ pub(super) fn rewrites(
 }
 
 /// The operations that a pattern names.
-fn operations(pattern: &str) -> impl Iterator<Item = &str> {
-    pattern.split('(').skip(1).map(|rest| rest.split(&[' ', ')']).next().unwrap_or_default())
+fn operations(pattern: &str) -> Vec<Symbol> {
+    let names = pattern.split('(').skip(1).map(|rest| rest.split(&[' ', ')']).next().unwrap_or_default());
+    names.map(Symbol::from).collect()
+}
+
+/// An operation as patterns name it.
+fn operation(op: &HopOp) -> Symbol {
+    Symbol::from(mnemonic(op).replace(' ', ":"))
 }
 
 /// The rewrites of one pattern under these guards: one for each commuted form. They are named by the rule and that form,

@@ -3,7 +3,8 @@
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::Span;
 use fuseline_ir::types::{DataType, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// What is known of the value of a variable.
 #[derive(Clone, Debug)]
@@ -102,6 +103,23 @@ impl SizeEnvironment {
     /// Every variable with its facts, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &VariableFacts)> {
         self.variables.iter().map(|(name, facts)| (name.as_str(), facts))
+    }
+
+    /// Forgets a variable.
+    pub(super) fn take(&mut self, name: &str) -> Option<VariableFacts> {
+        self.variables.remove(name)
+    }
+
+    /// What is known of these variables alone.
+    pub(super) fn part(&self, names: &BTreeSet<Rc<str>>) -> SizeEnvironment {
+        let known = |name: &Rc<str>| Some((name.to_string(), self.variables.get(&**name)?.clone()));
+        SizeEnvironment { variables: names.iter().filter_map(known).collect(), is_unreachable: self.is_unreachable }
+    }
+
+    /// Replaces what was known of some variables by what a part says of them.
+    pub(super) fn update(&mut self, part: SizeEnvironment) {
+        self.variables.extend(part.variables);
+        self.is_unreachable = part.is_unreachable;
     }
 
     /// Says that the program ends before this point: nothing is asked of what follows, and where paths join, the other

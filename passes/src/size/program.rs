@@ -1,7 +1,7 @@
 //! Size propagation across the blocks of a program and through its functions.
 //!
 //! Every step maps blocks and what holds before them to blocks with sizes and what holds after them. A loop repeats
-//! that until what holds before its body no longer changes; branches join. A function is analysed once per signature,
+//! that until what holds before its body no longer changes, and its body gets sizes after that; branches join. A function is analysed once per signature,
 //! the facts of its arguments; its blocks then get the sizes that hold for all of its calls. Nothing is asked of what
 //! follows a `stop` that surely runs.
 //!
@@ -10,11 +10,12 @@
 use super::dag::{Literals, propagate};
 use super::environment::{FileSizes, NoFiles, OneSided, SizeEnvironment, VariableFacts};
 use super::error::ValidationError;
-use crate::program::Sequence;
+use crate::program::{Mentions, Place, Sequence};
 use fuseline_ir::hop::{Function as Builtin, HopDag, HopOp};
 use fuseline_ir::program::{Call, Function, Parameter, Predicate, Program, StatementBlock};
 use fuseline_ir::types::{DataType, ScalarType, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// A function that is called with more different signatures than this is analysed for unknown sizes.
 const MAX_SIGNATURES: usize = 16;
@@ -41,20 +42,29 @@ pub fn propagate_sizes(
 /// # Errors
 /// Shapes or types do not fit; the program is then unchanged.
 pub fn propagate_constants(program: &mut Program, inputs: &SizeEnvironment) -> Result<(), ValidationError> {
-    walk(program, &mut inputs.clone(), &NoFiles, Literals::Everywhere)
+    walk(program, &mut inputs.clone(), &NoFiles, Literals::Everywhere)?;
+    Ok(())
 }
 
-fn walk(program: &mut Program, environment: &mut SizeEnvironment, files: &dyn FileSizes, wanted: Literals) -> Step<()> {
-    let mut walk = Walk { functions: &program.functions, files, wanted, signatures: BTreeMap::new() };
+/// Gives the blocks of a program sizes, and returns how often it looked at a DAG for that.
+pub(super) fn walk(
+    program: &mut Program,
+    environment: &mut SizeEnvironment,
+    files: &dyn FileSizes,
+    wanted: Literals,
+) -> Step<usize> {
+    let mut walk = Walk::new(program, files, wanted);
     let body = walk.blocks(&program.body, environment)?;
     let mut functions = program.functions.clone();
     for (name, function) in &mut functions {
         if let Some(mut parameters) = walk.of_all_calls(name) {
+            walk.heads.clear();
             function.body = walk.blocks(&program.functions[name].body, &mut parameters)?;
         }
     }
+    let visits = walk.visits;
     (program.body, program.functions) = (body, functions);
-    Ok(())
+    Ok(visits)
 }
 
 /// One way in which a function is called.
@@ -68,61 +78,101 @@ struct Walk<'a> {
     functions: &'a BTreeMap<String, Function>,
     files: &'a dyn FileSizes,
     wanted: Literals,
+    mentions: Mentions,
     signatures: BTreeMap<String, Vec<Signature>>,
+    /// For each loop what held before its body in every iteration so far, of the variables that it mentions.
+    heads: HashMap<Place, SizeEnvironment>,
+    /// Whether only what holds after blocks is asked for, not the blocks with sizes.
+    is_solving: bool,
+    /// Last-level blocks that were looked at.
+    visits: usize,
 }
 
 type Step<T> = Result<T, ValidationError>;
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(program: &'a Program, files: &'a dyn FileSizes, wanted: Literals) -> Self {
+        Walk {
+            functions: &program.functions,
+            files,
+            wanted,
+            mentions: Mentions::of_program(program),
+            signatures: BTreeMap::new(),
+            heads: HashMap::new(),
+            is_solving: false,
+            visits: 0,
+        }
+    }
+
     fn blocks(&mut self, blocks: &[StatementBlock], environment: &mut SizeEnvironment) -> Step<Vec<StatementBlock>> {
         let mut sequence = Sequence::default();
         for block in blocks {
             if environment.is_unreachable() {
                 sequence.push(block.clone());
-                continue;
-            }
-            match (block, self.wanted) {
-                (StatementBlock::If { predicate, then_body, else_body, .. }, Literals::Everywhere) => {
-                    let mut scope = environment.clone();
-                    let (decision, value) = self.predicate(predicate, &mut scope)?;
-                    let Some(holds) = truth(&value) else {
-                        sequence.push(self.block(block, environment)?);
-                        continue;
-                    };
-                    *environment = scope;
-                    let chosen = self.blocks(if holds { then_body } else { else_body }, environment)?;
-                    sequence.splice(decision.prelude);
-                    sequence.splice(chosen);
-                }
-                _ => sequence.push(self.block(block, environment)?),
+            } else {
+                self.block(block, environment, &mut sequence)?;
             }
         }
         Ok(sequence.finish())
     }
 
-    fn block(&mut self, block: &StatementBlock, environment: &mut SizeEnvironment) -> Step<StatementBlock> {
-        Ok(match block {
+    /// Appends what becomes of a block to a sequence.
+    fn block(
+        &mut self,
+        block: &StatementBlock,
+        environment: &mut SizeEnvironment,
+        sequence: &mut Sequence,
+    ) -> Step<()> {
+        match block {
             StatementBlock::Basic(dag) => {
                 let sized = self.dag(dag, environment)?;
                 if stops(dag) {
                     environment.end();
                 }
-                StatementBlock::Basic(sized)
+                sequence.push(StatementBlock::Basic(sized));
             }
-            StatementBlock::Call(call) => StatementBlock::Call(self.call(call, environment)?),
+            StatementBlock::Call(call) => sequence.push(StatementBlock::Call(self.call(call, environment)?)),
+            _ => {
+                let mut scope = environment.part(&self.mentions.of(block));
+                self.nested(block, &mut scope, sequence)?;
+                environment.update(scope);
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends what becomes of a loop or a branch to a sequence.
+    fn nested(
+        &mut self,
+        block: &StatementBlock,
+        environment: &mut SizeEnvironment,
+        sequence: &mut Sequence,
+    ) -> Step<()> {
+        match block {
+            StatementBlock::Basic(_) | StatementBlock::Call(_) => sequence.push(block.clone()),
             StatementBlock::If { predicate, then_body, else_body, span } => {
                 let (predicate, value) = self.predicate(predicate, environment)?;
-                let (then_body, else_body) = self.branches(&value, then_body, else_body, environment)?;
-                StatementBlock::If { predicate, then_body, else_body, span: *span }
+                match (truth(&value), self.wanted) {
+                    (Some(holds), Literals::Everywhere) => {
+                        let chosen = self.blocks(if holds { then_body } else { else_body }, environment)?;
+                        sequence.splice(predicate.prelude);
+                        sequence.splice(chosen);
+                    }
+                    (decision, _) => {
+                        let (then_body, else_body) = self.branches(decision, then_body, else_body, environment)?;
+                        sequence.push(StatementBlock::If { predicate, then_body, else_body, span: *span });
+                    }
+                }
             }
             StatementBlock::While { predicate, body, span } => {
-                let (predicate, body) = repeat(environment, self.one_sided(), |before_body, environment| {
-                    let (predicate, _) = self.predicate(predicate, environment)?;
-                    // The loop ends after its condition, which may have run function calls, was evaluated.
-                    *before_body = environment.clone();
-                    Ok((predicate, self.blocks(body, environment)?))
+                self.repeat(block, environment, &mut |walk, environment| {
+                    walk.predicate(predicate, environment)?;
+                    walk.blocks(body, environment)
                 })?;
-                StatementBlock::While { predicate, body, span: *span }
+                // The loop ends after its condition, which may have run function calls, was evaluated.
+                let (predicate, _) = self.predicate(predicate, environment)?;
+                let body = self.body(body, environment.clone())?;
+                sequence.push(StatementBlock::While { predicate, body, span: *span });
             }
             StatementBlock::For { variable, from, to, by, body, parallel, span } => {
                 let (from, first) = self.predicate(from, environment)?;
@@ -130,14 +180,58 @@ impl Walk<'_> {
                 let by = by.as_ref().map(|by| self.predicate(by, environment)).transpose()?;
                 let (by, step) = by.map_or((None, None), |(by, step)| (Some(by), Some(step)));
                 let counter = VariableFacts::of_type(counter_type(&first, step.as_ref()));
-                let body = repeat(environment, self.one_sided(), |_, environment| {
+                self.repeat(block, environment, &mut |walk, environment| {
                     environment.set(variable, counter.clone());
-                    self.blocks(body, environment)
+                    walk.blocks(body, environment)
                 })?;
+                let mut inside = environment.clone();
+                inside.set(variable, counter);
+                let body = self.body(body, inside)?;
                 let (variable, parallel, span) = (variable.clone(), *parallel, *span);
-                StatementBlock::For { variable, from, to, by, body, parallel, span }
+                sequence.push(StatementBlock::For { variable, from, to, by, body, parallel, span });
             }
-        })
+        }
+        Ok(())
+    }
+
+    /// Walks a loop's body until what holds before it holds after it as well, and leaves that in `environment`.
+    ///
+    /// A loop within loops is met once for each of their iterations, with less known each time. It goes on from what
+    /// held before its body so far, and there is nothing to do where that holds for what it is met with too: so the work
+    /// does not multiply with each level.
+    fn repeat(
+        &mut self,
+        block: &StatementBlock,
+        environment: &mut SizeEnvironment,
+        iterate: &mut dyn FnMut(&mut Self, &mut SizeEnvironment) -> Step<Vec<StatementBlock>>,
+    ) -> Step<()> {
+        let known = self.heads.get(&Place::from(block));
+        let entry = std::mem::take(environment);
+        let mut head = match known {
+            Some(known) => known.clone().join_repetition(entry, self.one_sided()),
+            None => entry,
+        };
+        if known != Some(&head) {
+            let is_solving = std::mem::replace(&mut self.is_solving, true);
+            loop {
+                let mut after = head.clone();
+                iterate(self, &mut after)?;
+                let joined = head.clone().join_repetition(after, self.one_sided());
+                if joined == head {
+                    break;
+                }
+                head = joined;
+            }
+            self.is_solving = is_solving;
+            self.heads.insert(Place::from(block), head.clone());
+        }
+        *environment = head;
+        Ok(())
+    }
+
+    /// The body of a loop with the sizes that hold in all iterations, if they are asked for.
+    fn body(&mut self, body: &[StatementBlock], mut environment: SizeEnvironment) -> Step<Vec<StatementBlock>> {
+        if self.is_solving { Ok(Vec::new()) } else { self.blocks(body, &mut environment) }
     }
 
     fn one_sided(&self) -> OneSided {
@@ -148,6 +242,7 @@ impl Walk<'_> {
     }
 
     fn dag(&mut self, dag: &HopDag, environment: &mut SizeEnvironment) -> Step<HopDag> {
+        self.visits += 1;
         propagate(dag, environment, self.files, self.wanted)
     }
 
@@ -158,21 +253,19 @@ impl Walk<'_> {
         environment: &mut SizeEnvironment,
     ) -> Step<(Predicate, VariableFacts)> {
         let prelude = self.blocks(&predicate.prelude, environment)?;
-        let mut scope = environment.clone();
-        let dag = self.dag(&predicate.dag, &mut scope)?;
-        let unknown = || VariableFacts::of_type(DataType::Unknown);
-        let value = scope.get(Predicate::VALUE).cloned().unwrap_or_else(unknown);
-        Ok((Predicate { prelude, dag }, value))
+        let dag = self.dag(&predicate.dag, environment)?;
+        let value = environment.take(Predicate::VALUE);
+        Ok((Predicate { prelude, dag }, value.unwrap_or_else(|| VariableFacts::of_type(DataType::Unknown))))
     }
 
     fn branches(
         &mut self,
-        condition: &VariableFacts,
+        decision: Option<bool>,
         then_body: &[StatementBlock],
         else_body: &[StatementBlock],
         environment: &mut SizeEnvironment,
     ) -> Step<(Vec<StatementBlock>, Vec<StatementBlock>)> {
-        match truth(condition) {
+        match decision {
             Some(false) => Ok((then_body.to_vec(), self.blocks(else_body, environment)?)),
             Some(true) => Ok((self.blocks(then_body, environment)?, else_body.to_vec())),
             None => {
@@ -186,7 +279,8 @@ impl Walk<'_> {
     }
 
     fn call(&mut self, call: &Call, environment: &mut SizeEnvironment) -> Step<Call> {
-        let mut scope = environment.clone();
+        let reads: BTreeSet<Rc<str>> = call.arguments.reads().map(|(_, name)| Rc::from(name)).collect();
+        let mut scope = environment.part(&reads);
         let arguments = self.dag(&call.arguments, &mut scope)?;
         let given = |name: &str| {
             let is_given = arguments.outputs.iter().any(|output| output.name == name);
@@ -227,7 +321,11 @@ impl Walk<'_> {
         let index = signatures.len();
         signatures.push(Signature { parameters: parameters.clone(), results: None });
         let mut scope = parameters;
+        // What holds in its loops holds for these arguments alone.
+        let heads = std::mem::take(&mut self.heads);
+        let is_solving = std::mem::replace(&mut self.is_solving, true);
         self.blocks(&function.body, &mut scope)?;
+        (self.heads, self.is_solving) = (heads, is_solving);
         let result = |result: &Parameter| {
             let facts = scope.get(&result.name).cloned();
             declared(result, facts.unwrap_or(VariableFacts::of_type(result.data_type)))
@@ -254,27 +352,6 @@ fn stops(dag: &HopDag) -> bool {
 /// What a condition decides, if that is known.
 fn truth(condition: &VariableFacts) -> Option<bool> {
     condition.value.as_ref().and_then(Value::as_f64).map(|number| number != 0.0)
-}
-
-/// Repeats a loop's body until what holds before it holds after it as well, and leaves in `environment` what holds
-/// after the loop. The body gets what holds where the loop may end, to change it, and what it works on.
-fn repeat<T>(
-    environment: &mut SizeEnvironment,
-    only_once: OneSided,
-    mut body: impl FnMut(&mut SizeEnvironment, &mut SizeEnvironment) -> Step<T>,
-) -> Step<T> {
-    let mut before = environment.clone();
-    loop {
-        let mut at_end = before.clone();
-        let mut after = before.clone();
-        let result = body(&mut at_end, &mut after)?;
-        let joined = before.clone().join_repetition(after, only_once);
-        if joined == before {
-            *environment = at_end;
-            return Ok(result);
-        }
-        before = joined;
-    }
 }
 
 /// The type of a loop variable: an integer when its first value and increment are.

@@ -1,6 +1,8 @@
 //! Tests of size propagation.
 
+use super::dag::Literals;
 use super::*;
+use crate::testing::nested_loops;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{DataGenOp, Function as Builtin, HopDag, HopId, HopOp, ReorgOp, ShapeOp, Span};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
@@ -398,4 +400,17 @@ fn files_have_sizes() {
     let end = propagate_sizes(&mut program, &SizeEnvironment::new(), &OneFile).expect("fits");
     assert_eq!(size_of(&end, "X"), "[50x4, nnz=120]");
     assert_eq!(size_of(&end, "Y"), "[8x?]");
+}
+
+#[test]
+fn work_does_not_multiply_with_each_level_of_loops() {
+    for wanted in [Literals::OfSizes, Literals::Everywhere] {
+        let visits = |depth: usize| {
+            let mut program = nested_loops(depth);
+            super::program::walk(&mut program, &mut SizeEnvironment::new(), &NoFiles, wanted).expect("fits")
+        };
+        let (some, twice) = (visits(30), visits(60));
+        assert!(some <= 30 * 16, "{some} DAGs for 30 levels");
+        assert!(twice <= 2 * some, "{some} DAGs for 30 levels, {twice} for 60");
+    }
 }
