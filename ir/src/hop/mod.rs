@@ -11,6 +11,7 @@ use cranelift_entity::{EntitySet, PrimaryMap, entity_impl};
 use smallvec::SmallVec;
 
 mod expression;
+mod failure;
 mod fused;
 pub mod infer;
 mod numeric;

@@ -135,21 +135,14 @@ fn invariant_operators(dag: &HopDag, is_invariant: &dyn Fn(&str) -> bool) -> Sec
     invariant
 }
 
-/// Whether an operation on these inputs gives a value, whatever they hold.
+/// Whether an operation on these inputs gives a value, whatever they hold, and needs no more memory than they do.
 fn cannot_fail(dag: &HopDag, op: &HopOp, inputs: &[HopId]) -> bool {
-    let is_number = |id: HopId| dag[id].data_type != DataType::STR && dag[id].data_type.is_scalar();
-    let is_matrix = |id: HopId| dag[id].is_matrix();
-    match (op, inputs) {
-        (HopOp::Literal(_), _) => true,
-        (HopOp::Unary(_), [x]) => is_matrix(*x) || is_number(*x),
-        (HopOp::Binary(_), [x, y]) => {
-            let same = x == y || dag[*x].size.same_dims(&dag[*y].size);
-            [x, y].iter().all(|id| is_matrix(**id) || is_number(**id)) && (same || is_number(*x) || is_number(*y))
-        }
-        (HopOp::AggUnary(..) | HopOp::Reorg(ReorgOp::Transpose), [x]) => is_matrix(*x),
+    let is_modest = match (op, inputs) {
         (HopOp::MatMul, [x, y]) => is_tall_gram(dag, *x, *y),
-        _ => false,
-    }
+        (HopOp::Reorg(op), _) => *op == ReorgOp::Transpose,
+        (op, _) => matches!(op, HopOp::Literal(_) | HopOp::Unary(_) | HopOp::Binary(_) | HopOp::AggUnary(..)),
+    };
+    is_modest && !dag.may_fail(op, inputs)
 }
 
 /// Whether the result is small against the inputs, and costs a pass over them.

@@ -43,7 +43,7 @@ impl Entry {
     }
 
     fn rewrites(&self) -> &[Rewrite<Node, FactsAnalysis>] {
-        self.rewrites.get_or_init(|| compile_pattern(self.rule, self.rule.when, &self.left, &self.right))
+        self.rewrites.get_or_init(|| compile_pattern(self.rule, self.rule.when, Errors::Stay, &self.left, &self.right))
     }
 }
 
@@ -89,6 +89,7 @@ fn operation(op: &HopOp) -> Symbol {
 pub(super) fn compile_pattern(
     rule: &Rule,
     guards: &[Guard],
+    errors: Errors,
     left: &str,
     right: &str,
 ) -> Vec<Rewrite<Node, FactsAnalysis>> {
@@ -96,7 +97,9 @@ pub(super) fn compile_pattern(
         let name = format!("{}{SEPARATOR}{left}", rule.name);
         let left = Pattern::new(left);
         let condition = Condition::new(&left.vars(), guards);
-        let rewrite = Rewrite::new(name, left, CheckedApplier { right: parse(right).ast, condition });
+        let right = parse(right).ast;
+        let dropped = (errors == Errors::Stay).then(|| Dropped::between(&left.ast, &right));
+        let rewrite = Rewrite::new(name, left, CheckedApplier { right, condition, dropped });
         rewrite.expect("every variable of a right side occurs on the left")
     };
     commuted(&parse(left).ast).into_iter().map(rewrite).collect()
@@ -157,10 +160,65 @@ fn without_names(pattern: &PatternAst<Node>) -> String {
     tokens.join(" ")
 }
 
+/// What becomes of an operator that may fail, and that a rule would do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Errors {
+    /// It stays, and so does its error.
+    Stay,
+    /// It goes where the guards of the rule let it: for tests of these.
+    #[cfg(test)]
+    MayGo,
+}
+
+/// What the left side of a rule computes and the right side does without: it must not be able to fail.
+struct Dropped {
+    variables: Vec<Var>,
+    /// The left side, where it has operations that the right side lacks.
+    operations: Option<PatternAst<Node>>,
+}
+
+impl Dropped {
+    fn between(left: &PatternAst<Node>, right: &PatternAst<Node>) -> Self {
+        let of_right: Vec<Var> = Pattern::new(right.clone()).vars();
+        let variables = Pattern::new(left.clone()).vars().into_iter().filter(|var| !of_right.contains(var)).collect();
+        let is_kept = |node: &ENodeOrVar<Node>| match node {
+            ENodeOrVar::ENode(node) => {
+                right.iter().any(|other| matches!(other, ENodeOrVar::ENode(other) if other.matches(node)))
+            }
+            ENodeOrVar::Var(_) => true,
+        };
+        let operations = (!left.iter().all(is_kept)).then(|| left.clone());
+        Dropped { variables, operations }
+    }
+
+    fn may_fail(&self, egraph: &EGraph, subst: &Subst) -> bool {
+        let is_missing = |var: &Var| egraph[subst[*var]].data.may_be_missing;
+        self.variables.iter().any(is_missing) || self.operations.as_ref().is_some_and(|left| fails(egraph, left, subst))
+    }
+}
+
+/// Whether an operation of a pattern that matches may fail.
+fn fails(egraph: &EGraph, pattern: &PatternAst<Node>, subst: &Subst) -> bool {
+    let mut classes: Vec<Id> = Vec::with_capacity(pattern.len());
+    for node in pattern.iter() {
+        let class = match node {
+            ENodeOrVar::Var(var) => Some(subst[*var]),
+            ENodeOrVar::ENode(node) => egraph.lookup(node.clone().map_children(|child| classes[usize::from(child)])),
+        };
+        let Some(class) = class else { return true };
+        if matches!(node, ENodeOrVar::ENode(_)) && egraph[class].data.may_fail {
+            return true;
+        }
+        classes.push(class);
+    }
+    false
+}
+
 /// Makes the right side where the guards hold and its type and shape are those of the left.
 struct CheckedApplier {
     right: PatternAst<Node>,
     condition: Condition,
+    dropped: Option<Dropped>,
 }
 
 impl Applier<Node, FactsAnalysis> for CheckedApplier {
@@ -172,7 +230,8 @@ impl Applier<Node, FactsAnalysis> for CheckedApplier {
         _searcher: Option<&PatternAst<Node>>,
         _rule: Symbol,
     ) -> Vec<Id> {
-        if egraph[class].data.is_settled() || !self.condition.holds(egraph, class, subst) {
+        let loses_error = || self.dropped.as_ref().is_some_and(|dropped| dropped.may_fail(egraph, subst));
+        if egraph[class].data.is_settled() || !self.condition.holds(egraph, class, subst) || loses_error() {
             return Vec::new();
         }
         let made = egraph.add_instantiation(&self.right, subst);

@@ -68,6 +68,10 @@ pub(super) struct Facts {
     pub(super) is_fill: bool,
     /// Whether all cells are 0 or 1.
     pub(super) is_indicator: bool,
+    /// Whether the operator may fail when it runs.
+    pub(super) may_fail: bool,
+    /// Whether it, or an operator on the way to its value, may fail.
+    pub(super) may_be_missing: bool,
     pub(super) span: Option<Span>,
 }
 
@@ -78,17 +82,28 @@ impl Facts {
         constant: None,
         is_fill: false,
         is_indicator: false,
+        may_fail: true,
+        may_be_missing: true,
         span: None,
     };
 
-    /// The facts of an operator of the input.
-    pub(super) fn of(hop: &Hop) -> Self {
+    /// The facts of an operator of the input. Whether it may be missing, its inputs say.
+    pub(super) fn of(dag: &HopDag, hop: &Hop) -> Self {
         let constant = match &hop.op {
             HopOp::Literal(value) => Some(value.clone()),
             _ => None,
         };
-        let is_indicator = is_indicator(&hop.op, hop.data_type);
-        Facts { data_type: hop.data_type, size: hop.size, constant, is_fill: false, is_indicator, span: hop.span }
+        let may_fail = dag.may_fail(&hop.op, &hop.inputs);
+        Facts {
+            data_type: hop.data_type,
+            size: hop.size,
+            constant,
+            is_fill: false,
+            is_indicator: is_indicator(&hop.op, hop.data_type),
+            may_fail,
+            may_be_missing: may_fail,
+            span: hop.span,
+        }
     }
 
     /// Whether no rule finds anything simpler. What the rules make of such values only adds to them: all empty matrices
@@ -140,7 +155,9 @@ impl Analysis<Node> for FactsAnalysis {
         let facts = egraph.analysis.given.take().unwrap_or_else(|| infer_facts(egraph, node));
         let is_constant = |input: &Id| egraph[*input].data.constant.is_some();
         let is_fill = *node.operator.op() == HopOp::DataGen(DataGenOp::Matrix) && node.inputs.iter().all(is_constant);
-        Facts { is_fill, ..facts }
+        let is_missing = |input: &Id| egraph[*input].data.may_be_missing;
+        let may_be_missing = facts.may_be_missing || node.inputs.iter().any(is_missing);
+        Facts { is_fill, may_be_missing, ..facts }
     }
 
     fn merge(&mut self, a: &mut Facts, b: Facts) -> DidMerge {
@@ -151,6 +168,9 @@ impl Analysis<Node> for FactsAnalysis {
             | keep_first(&mut a.constant, b.constant)
             | egg::merge_max(&mut a.is_fill, b.is_fill)
             | egg::merge_max(&mut a.is_indicator, b.is_indicator)
+            // Equal forms fail alike: what one of them proves holds for all.
+            | egg::merge_min(&mut a.may_fail, b.may_fail)
+            | egg::merge_min(&mut a.may_be_missing, b.may_be_missing)
             | egg::merge_option(&mut a.span, b.span, earlier)
     }
 
@@ -195,7 +215,8 @@ fn infer_facts(egraph: &EGraph, node: &Node) -> Facts {
     if let HopOp::Literal(value) = op {
         let data_type = DataType::Scalar(value.scalar_type());
         let is_indicator = is_indicator(op, data_type);
-        return Facts { data_type, constant: Some(value.clone()), is_indicator, ..Facts::UNKNOWN };
+        let constant = Some(value.clone());
+        return Facts { data_type, constant, is_indicator, may_fail: false, may_be_missing: false, ..Facts::UNKNOWN };
     }
     if !op.is_pure() || matches!(op, HopOp::Read(_) | HopOp::Parameterized { .. } | HopOp::SpoofOp { .. }) {
         // Only the input knows the types and sizes of these.
@@ -213,7 +234,9 @@ fn infer_facts(egraph: &EGraph, node: &Node) -> Facts {
     let constants: Option<Vec<&Value>> = node.inputs.iter().map(|&id| egraph[id].data.constant.as_ref()).collect();
     let constant = constants.filter(|inputs| !inputs.is_empty()).and_then(|inputs| fold(op, data_type, &inputs));
     let constant = constant.or_else(|| count(egraph, node).map(Value::I64));
-    Facts { data_type, size, constant, is_fill: false, is_indicator: is_indicator(op, data_type), span: None }
+    let may_fail = scratch.may_fail(op, &inputs);
+    let is_indicator = is_indicator(op, data_type);
+    Facts { data_type, size, constant, is_fill: false, is_indicator, may_fail, may_be_missing: may_fail, span: None }
 }
 
 /// Whether an operation gives 0 or 1 in every cell.
@@ -226,12 +249,12 @@ fn is_indicator(op: &HopOp, data_type: DataType) -> bool {
         }
 }
 
-/// The number of rows, columns or cells that an operator asks for, where it is known.
+/// The number of rows, columns or cells that an operator asks for, where it is known, and surely is there to be counted.
 fn count(egraph: &EGraph, node: &Node) -> Option<i64> {
     let (HopOp::Shape(shape), [input]) = (node.operator.op(), &node.inputs[..]) else { return None };
     let facts = &egraph[*input].data;
     let count = match shape {
-        _ if !facts.data_type.is_matrix() => None,
+        _ if !facts.data_type.is_matrix() || facts.may_be_missing => None,
         ShapeOp::Nrow => facts.size.rows,
         ShapeOp::Ncol => facts.size.cols,
         ShapeOp::Length => facts.size.cells(),

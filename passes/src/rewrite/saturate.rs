@@ -12,7 +12,7 @@ use super::{RewriteOptions, Scope};
 use cranelift_entity::SecondaryMap;
 use egg::{Id, Language, Runner};
 use foldhash::HashMap;
-use fuseline_ir::hop::{Hop, HopDag, HopId};
+use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp};
 use std::time::Duration;
 
 /// How often each rule found something new.
@@ -20,7 +20,7 @@ pub(super) type Applied = Vec<(&'static str, usize)>;
 
 /// All that the rules know of a DAG, and how often each found something new; no alternatives where none did.
 pub(super) fn saturate(dag: &HopDag, options: &RewriteOptions, scope: Scope) -> (Option<Alternatives>, Applied) {
-    let (mut egraph, classes) = load(dag);
+    let (mut egraph, classes) = load(dag, scope);
     let mut applied = match scope {
         Scope::All => chains::add(dag, &mut egraph, &classes, options),
         Scope::AlwaysPaying => Applied::new(),
@@ -45,12 +45,15 @@ fn applied_rules(runner: &Runner<Node, FactsAnalysis>) -> Applied {
 }
 
 /// The e-graph of a DAG, and the class of every operator.
-fn load(dag: &HopDag) -> (EGraph, SecondaryMap<HopId, Id>) {
+fn load(dag: &HopDag, scope: Scope) -> (EGraph, SecondaryMap<HopId, Id>) {
     let mut egraph = EGraph::new(FactsAnalysis::default());
     let mut classes = SecondaryMap::with_default(Id::from(0));
     for (id, hop) in &dag.hops {
         let node = node(id, hop, |input| classes[input]);
-        classes[id] = add_given(&mut egraph, node, Facts::of(hop));
+        let mut facts = Facts::of(dag, hop);
+        // Whether what an earlier block computes is there is known when this block runs, not before.
+        facts.may_be_missing |= scope == Scope::AlwaysPaying && matches!(hop.op, HopOp::Read(_));
+        classes[id] = add_given(&mut egraph, node, facts);
     }
     egraph.rebuild();
     (egraph, classes)

@@ -50,6 +50,7 @@ pub(super) fn propagate(
         wanted,
         result: HopDag::new(),
         constants: SecondaryMap::new(),
+        may_be_missing: SecondaryMap::new(),
         literals: Vec::new(),
     };
     let mut new_ids = SecondaryMap::with_default(HopId::from_u32(0));
@@ -57,7 +58,7 @@ pub(super) fn propagate(
         let inputs: Inputs = hop.inputs.iter().map(|&input| new_ids[input]).collect();
         new_ids[id] = propagation.operator(hop, inputs)?;
     }
-    let Propagation { mut result, constants, .. } = propagation;
+    let Propagation { mut result, constants, may_be_missing, .. } = propagation;
     let output = |output: &HopOutput| HopOutput { name: output.name.clone(), hop: new_ids[output.hop] };
     result.outputs = dag.outputs.iter().map(output).collect();
     result.effects = dag.effects.iter().map(|&effect| new_ids[effect]).collect();
@@ -72,7 +73,9 @@ pub(super) fn propagate(
             HopOp::Read(name) => environment.get(name).and_then(|facts| facts.origin),
             _ => None,
         };
-        let facts = VariableFacts { data_type: hop.data_type, size: hop.size, value, origin: origin.or(hop.span) };
+        let &Hop { data_type, size, span, .. } = hop;
+        let may_be_missing = may_be_missing[output.hop];
+        let facts = VariableFacts { data_type, size, value, may_be_missing, origin: origin.or(span) };
         environment.set(&output.name, facts);
     }
     Ok(result)
@@ -85,6 +88,8 @@ struct Propagation<'a> {
     result: HopDag,
     /// Values of scalars that are known, of operators of the result.
     constants: SecondaryMap<HopId, Option<Value>>,
+    /// Whether operators of the result, or what they need, may fail. What is computed before a block runs is there.
+    may_be_missing: SecondaryMap<HopId, bool>,
     /// Literals that replaced other scalars.
     literals: Vec<HopId>,
 }
@@ -106,21 +111,29 @@ impl Propagation<'_> {
         if let (HopOp::Shape(shape), Some(&input)) = (op, inputs.first())
             && let Some(count) = shape_fact(*shape, &self.result[input].size)
         {
-            return Ok(self.push_literal(Value::I64(count), hop));
+            let count = Value::I64(count);
+            if !self.may_be_missing[input] {
+                return Ok(self.push_literal(count, hop));
+            }
+            return Ok(self.push(Hop { inputs, data_type, size, ..hop.clone() }, Some(count)));
         }
         let data_type = if data_type == DataType::Unknown { hop.data_type } else { data_type };
         let constants: Option<Vec<&Value>> = inputs.iter().map(|&input| self.constants[input].as_ref()).collect();
         let constant = constants.filter(|_| op.is_pure() && !inputs.is_empty());
         let constant = constant.and_then(|values| fold(op, data_type, &values));
-        if let (Some(value), Literals::Everywhere) = (&constant, self.wanted) {
+        let is_there = !inputs.iter().any(|&input| self.may_be_missing[input]);
+        if let (Some(value), Literals::Everywhere, true) = (&constant, self.wanted, is_there) {
             return Ok(self.push_literal(value.clone(), hop));
         }
         Ok(self.push(Hop { op: op.clone(), inputs, data_type, size, span: hop.span }, constant))
     }
 
     fn push(&mut self, hop: Hop, constant: Option<Value>) -> HopId {
+        let is_missing = |input: &HopId| self.may_be_missing[*input];
+        let may_be_missing = hop.inputs.iter().any(is_missing) || self.result.may_fail(&hop.op, &hop.inputs);
         let id = self.result.push(hop);
         self.constants[id] = constant;
+        self.may_be_missing[id] = may_be_missing;
         id
     }
 
@@ -138,13 +151,17 @@ impl Propagation<'_> {
 
     fn variable(&mut self, name: &str, hop: &Hop) -> HopId {
         match self.environment.get(name) {
-            Some(VariableFacts { value: Some(value), .. }) if self.wanted == Literals::Everywhere => {
+            Some(VariableFacts { value: Some(value), may_be_missing: false, .. })
+                if self.wanted == Literals::Everywhere =>
+            {
                 self.push_literal(value.clone(), hop)
             }
             Some(facts) => {
                 let known = facts.data_type != DataType::Unknown;
                 let data_type = if known { facts.data_type } else { hop.data_type };
-                self.push(Hop { data_type, size: facts.size, ..hop.clone() }, facts.value.clone())
+                let read = self.push(Hop { data_type, size: facts.size, ..hop.clone() }, facts.value.clone());
+                self.may_be_missing[read] = facts.may_be_missing && self.wanted == Literals::Everywhere;
+                read
             }
             None => self.push(hop.clone(), None),
         }
@@ -224,9 +241,8 @@ impl Propagation<'_> {
 
     /// The literal of a scalar that is known.
     fn as_literal(&mut self, id: HopId) -> HopId {
-        let Some(value) = self.constants[id].clone().filter(|_| self.result.literal_value(id).is_none()) else {
-            return id;
-        };
+        let is_open = self.result.literal_value(id).is_none() && !self.may_be_missing[id];
+        let Some(value) = self.constants[id].clone().filter(|_| is_open) else { return id };
         let same = |literal: &&HopId| self.result.literal_value(**literal).is_some_and(|other| other.same_bits(&value));
         if let Some(&literal) = self.literals.iter().find(same) {
             return literal;

@@ -15,6 +15,8 @@ pub struct VariableFacts {
     pub size: SizeInfo,
     /// The value of a scalar that is known.
     pub value: Option<Value>,
+    /// Whether computing the value may fail, so that the variable may have none.
+    pub may_be_missing: bool,
     /// Where the variable got its value, for messages; not part of equality.
     pub origin: Option<Span>,
 }
@@ -22,7 +24,7 @@ pub struct VariableFacts {
 impl VariableFacts {
     /// Nothing but the type is known.
     pub fn of_type(data_type: DataType) -> Self {
-        VariableFacts { data_type, size: SizeInfo::UNKNOWN, value: None, origin: None }
+        VariableFacts { data_type, size: SizeInfo::UNKNOWN, value: None, may_be_missing: false, origin: None }
     }
 
     /// A matrix of this size.
@@ -49,13 +51,16 @@ impl VariableFacts {
         let value = self.value.clone().filter(|_| same_value(self.value.as_ref(), other.value.as_ref()));
         let data_type = if self.data_type == other.data_type { self.data_type } else { DataType::Unknown };
         let origin = self.origin.filter(|_| self.origin == other.origin);
-        VariableFacts { data_type, size, value, origin }
+        VariableFacts { data_type, size, value, may_be_missing: self.may_be_missing || other.may_be_missing, origin }
     }
 
     fn one_sided(&self, only_once: OneSided) -> Self {
         match only_once {
             OneSided::KeepsSize => VariableFacts { value: None, ..self.clone() },
-            OneSided::KeepsType => VariableFacts { origin: self.origin, ..VariableFacts::of_type(self.data_type) },
+            OneSided::KeepsType => {
+                let &VariableFacts { data_type, may_be_missing, origin, .. } = self;
+                VariableFacts { may_be_missing, origin, ..VariableFacts::of_type(data_type) }
+            }
         }
     }
 }
@@ -72,6 +77,7 @@ impl PartialEq for VariableFacts {
     fn eq(&self, other: &Self) -> bool {
         self.data_type == other.data_type
             && self.size == other.size
+            && self.may_be_missing == other.may_be_missing
             && same_value(self.value.as_ref(), other.value.as_ref())
     }
 }

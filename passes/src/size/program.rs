@@ -349,9 +349,9 @@ fn stops(dag: &HopDag) -> bool {
     dag.effects.iter().any(|&effect| matches!(dag[effect].op, HopOp::Parameterized { function: Builtin::Stop, .. }))
 }
 
-/// What a condition decides, if that is known.
+/// What a condition decides, if that is known and computing it cannot fail.
 fn truth(condition: &VariableFacts) -> Option<bool> {
-    condition.value.as_ref().and_then(Value::as_f64).map(|number| number != 0.0)
+    condition.value.as_ref().filter(|_| !condition.may_be_missing).and_then(Value::as_f64).map(|number| number != 0.0)
 }
 
 /// The type of a loop variable: an integer when its first value and increment are.
@@ -373,7 +373,7 @@ fn declared(parameter: &Parameter, facts: VariableFacts) -> VariableFacts {
             VariableFacts { data_type: DataType::F64, value, ..facts }
         }
         (DataType::Matrix, DataType::Unknown) => VariableFacts { data_type: DataType::Matrix, ..facts },
-        (declared, _) => VariableFacts::of_type(declared),
+        (declared, _) => VariableFacts { may_be_missing: facts.may_be_missing, ..VariableFacts::of_type(declared) },
     }
 }
 

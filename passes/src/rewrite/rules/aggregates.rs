@@ -153,8 +153,10 @@ pub(super) const RULES: &[Rule] = &[
         changes: &[Change::AggregationOrder],
         when: &[Guard::Text("rows", "rows"), Guard::Text("columns", "cols")],
         patterns: &[
-            ("(sum.full (removeEmpty:margin ?X ?m))", "(sum.full ?X)"),
-            ("(sumsq.full (removeEmpty:margin ?X ?m))", "(sumsq.full ?X)"),
+            ("(sum.full (removeEmpty:margin ?X ?rows))", "(sum.full ?X)"),
+            ("(sum.full (removeEmpty:margin ?X ?columns))", "(sum.full ?X)"),
+            ("(sumsq.full (removeEmpty:margin ?X ?rows))", "(sumsq.full ?X)"),
+            ("(sumsq.full (removeEmpty:margin ?X ?columns))", "(sumsq.full ?X)"),
             ("(sum.col (removeEmpty:margin ?X ?rows))", "(sum.col ?X)"),
             ("(sum.row (removeEmpty:margin ?X ?columns))", "(sum.row ?X)"),
         ],

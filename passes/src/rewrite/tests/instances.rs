@@ -107,7 +107,7 @@ pub(super) struct Patterns {
 
 impl Patterns {
     pub(super) fn new(rule: &Rule, left: &str, right: &str) -> Self {
-        let guarded = compile::compile_pattern(rule, rule.when, left, right);
+        let guarded = compile::compile_pattern(rule, rule.when, compile::Errors::Stay, left, right);
         Patterns { left: compile::parse(left), right: compile::parse(right), guarded }
     }
 
@@ -233,7 +233,7 @@ impl Instance {
             for hop in dag.hops.values() {
                 let operator = super::super::operator::Operator::pure(&hop.op);
                 let inputs: SmallVec<[Id; 3]> = hop.inputs.iter().map(|id| classes[id.as_u32() as usize]).collect();
-                classes.push(add_given(&mut egraph, Node { operator, inputs }, Facts::of(hop)));
+                classes.push(add_given(&mut egraph, Node { operator, inputs }, Facts::of(&dag, hop)));
             }
             egraph.rebuild();
             let root = egraph.find(classes[root.as_u32() as usize]);
