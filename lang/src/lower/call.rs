@@ -1,20 +1,25 @@
-//! Calls of user functions: bound, and hoisted to stand between blocks.
+//! Calls of user functions and of the clock: bound, and hoisted to stand between blocks.
 
 use super::bind::{Callable, type_name};
 use super::function::{Signature, convert};
 use super::{Lowered, Lowerer};
 use crate::ast::{Call, Expression, ExpressionKind, ParameterDefinition};
 use crate::diagnostic::Diagnostic;
-use fuseline_ir::hop::{CastOp, HopId, HopOp, Span};
+use fuseline_ir::hop::{CastOp, Function, HopId, HopOp, Span};
 use fuseline_ir::program::{self, StatementBlock};
 use fuseline_ir::types::DataType;
 
 impl<'a> Lowerer<'a> {
-    /// Emits the calls of user functions within expressions, innermost first, as blocks of their own.
+    /// Emits the calls of user functions and of the clock within expressions, innermost first, as blocks of their own.
     pub(super) fn hoist(&mut self, expressions: &[&Expression]) -> Lowered<()> {
         for expression in self.calls_within(expressions) {
             let ExpressionKind::Call(call) = &expression.kind else { continue };
-            let Some(signature) = self.user_function(call) else { continue };
+            let Some(signature) = self.user_function(call) else {
+                if is_clock(call) {
+                    self.read_clock(expression.span)?;
+                }
+                continue;
+            };
             if signature.result_count() == 0 {
                 let error = Diagnostic::new(expression.span, format!("`{}` gives no result", signature.shown));
                 return self.report(self.defined_at(error.here("used as a value"), signature));
@@ -23,6 +28,18 @@ impl<'a> Lowerer<'a> {
             self.call(call, expression.span, vec![Some(target.clone())])?;
             self.hoisted.insert(expression.span, target);
         }
+        Ok(())
+    }
+
+    /// Emits `time()` as a block of its own: what stands before it is computed before it, what stands after it after.
+    fn read_clock(&mut self, span: Span) -> Lowered<()> {
+        let target = self.temporary(span).text;
+        self.blocks.cut();
+        let time = self.add(HopOp::Parameterized { function: Function::Time, names: Vec::new() }, &[], span)?;
+        self.scope.set(&target, DataType::I64);
+        self.blocks.assign(&target, time);
+        self.blocks.cut();
+        self.hoisted.insert(span, target);
         Ok(())
     }
 
@@ -129,4 +146,9 @@ impl<'a> Lowerer<'a> {
         let Some(ExpressionKind::ScriptArgument(name)) = tested else { return false };
         call.namespace.is_none() && call.function.text == "ifdef" && self.arguments.contains_key(name)
     }
+}
+
+/// Whether a call that is none of a user function is `time()`.
+fn is_clock(call: &Call) -> bool {
+    call.namespace.is_none() && call.function.text == "time" && call.arguments.is_empty()
 }

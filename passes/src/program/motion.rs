@@ -3,17 +3,20 @@
 //! What moves cannot fail and has no effects, so that it does not matter whether the loop runs at all; its inputs surely
 //! have values. Only aggregates move: their results are small, and what fusion made of their inputs goes with them. A
 //! matrix that is as large as its inputs is better computed again, within a fused operator.
+//!
+//! Nothing moves out of a loop in which the clock is read: it measures what stands around it.
 
-use super::variables::{Assigned, Names, bodies_mut, predicates_mut};
+use super::variables::{Assigned, Names, bodies_mut, predicates, predicates_mut};
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Inputs, ReorgOp};
+use fuseline_ir::hop::{Function, Hop, HopDag, HopId, HopOp, Inputs, ReorgOp};
 use fuseline_ir::program::{Program, StatementBlock};
 use fuseline_ir::types::DataType;
 use std::collections::HashMap;
 
 /// Moves invariant aggregates out of all loops. Types of all DAGs must be known as far as they can be.
 pub fn move_invariants(program: &mut Program) {
-    let mut motion = Motion { moved: 0, defined: Names::new() };
+    let clocks = clock_readers(program);
+    let mut motion = Motion { moved: 0, defined: Names::new(), clocks };
     motion.within(&mut program.body);
     for function in program.functions.values_mut() {
         motion.defined = function.parameters.iter().map(|parameter| parameter.name.clone()).collect();
@@ -26,6 +29,8 @@ struct Motion {
     moved: usize,
     /// The variables that surely have a value.
     defined: Names,
+    /// The functions in which the clock is read.
+    clocks: Names,
 }
 
 impl Motion {
@@ -36,7 +41,8 @@ impl Motion {
         let mut result = Vec::new();
         for mut block in std::mem::take(blocks) {
             let of_block = self.within_block(&mut block);
-            if matches!(block, StatementBlock::While { .. } | StatementBlock::For { .. }) {
+            let is_loop = matches!(block, StatementBlock::While { .. } | StatementBlock::For { .. });
+            if is_loop && !reads_clock(std::slice::from_ref(&block), &self.clocks) {
                 let before = self.out_of(&mut block, &of_block.perhaps);
                 if !before.is_empty() {
                     let before = StatementBlock::Basic(before);
@@ -119,6 +125,37 @@ impl Motion {
             dag.hops[id] = Hop { op: HopOp::Read(name), inputs: Inputs::new(), ..dag[id].clone() };
         }
     }
+}
+
+/// The functions in which the clock is read, by themselves or by what they call.
+fn clock_readers(program: &Program) -> Names {
+    let mut clocks = Names::new();
+    loop {
+        let readers = program.functions.values().filter(|function| reads_clock(&function.body, &clocks));
+        let readers: Names = readers.map(|function| function.name.clone()).collect();
+        if readers.len() == clocks.len() {
+            return clocks;
+        }
+        clocks = readers;
+    }
+}
+
+/// Whether the clock is read in blocks, where these functions read it.
+fn reads_clock(blocks: &[StatementBlock], clocks: &Names) -> bool {
+    let is_clock = |hop: &Hop| matches!(hop.op, HopOp::Parameterized { function: Function::Time, .. });
+    let asks = |dag: &HopDag| dag.hops.values().any(is_clock);
+    blocks.iter().any(|block| {
+        let in_predicates = predicates(block).into_iter().any(|it| asks(&it.dag) || reads_clock(&it.prelude, clocks));
+        in_predicates
+            || match block {
+                StatementBlock::Basic(dag) => asks(dag),
+                StatementBlock::Call(call) => clocks.contains(&call.function) || asks(&call.arguments),
+                StatementBlock::If { then_body, else_body, .. } => {
+                    reads_clock(then_body, clocks) || reads_clock(else_body, clocks)
+                }
+                StatementBlock::While { body, .. } | StatementBlock::For { body, .. } => reads_clock(body, clocks),
+            }
+    })
 }
 
 /// For every operator, whether it computes the same in every iteration and cannot fail.
