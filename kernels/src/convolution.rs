@@ -1,6 +1,6 @@
 //! Convolution and pooling of images. An image is a row: channel by channel, row by row within each.
 
-use crate::gemm::{Extents, Strided, gemm_into};
+use crate::gemm::{Extents, Strided, gemm_add, gemm_into};
 use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::infer::window_count;
 use fuseline_matrix::{Dense, MatrixBlock};
@@ -43,7 +43,18 @@ struct Layout {
 }
 
 impl Layout {
-    fn new(operation: &'static str, windows: &Windows, images: &MatrixBlock) -> Result<Self, KernelError> {
+    /// The windows over images of so many cells.
+    fn new(operation: &'static str, windows: &Windows, cells: usize) -> Result<Self, KernelError> {
+        let layout = Self::of(operation, windows)?;
+        if layout.image_cells() == cells {
+            return Ok(layout);
+        }
+        let Layout { channels, image: [height, width], .. } = layout;
+        let problem = format!("images of {channels} x {height} x {width} do not have {cells} columns");
+        Err(KernelError::Argument { operation, problem })
+    }
+
+    fn of(operation: &'static str, windows: &Windows) -> Result<Self, KernelError> {
         let argument = |problem: String| KernelError::Argument { operation, problem };
         let natural = |value: i64, what: &str| {
             usize::try_from(value).map_err(|_| argument(format!("{value} is no number of {what}")))
@@ -53,10 +64,9 @@ impl Layout {
         let (image, window) = (pair(windows.image, "rows or columns")?, pair(windows.window, "rows or columns")?);
         let (stride, padding) = (pair(windows.stride, "cells")?, pair(windows.padding, "cells")?);
         let cells = channels.checked_mul(image[0]).and_then(|cells| cells.checked_mul(image[1]));
-        if cells != Some(images.cols()) {
+        if cells.is_none() {
             let [height, width] = image;
-            let problem = format!("images of {channels} x {height} x {width} do not have {} columns", images.cols());
-            return Err(argument(problem));
+            return Err(argument(format!("there are no images of {channels} x {height} x {width}")));
         }
         let count = |axis: usize| {
             let [image, window] = [image[axis], window[axis]].map(|extent| extent as u64);
@@ -66,6 +76,10 @@ impl Layout {
         };
         let count = [count(0)?, count(1)?];
         Ok(Layout { channels, image, window, stride, padding, count })
+    }
+
+    fn image_cells(&self) -> usize {
+        self.channels * self.image[0] * self.image[1]
     }
 
     fn windows(&self) -> usize {
@@ -83,6 +97,33 @@ impl Layout {
     fn channel<'a>(&self, image: &'a [f64], channel: usize) -> &'a [f64] {
         let cells = self.image[0] * self.image[1];
         &image[channel * cells..(channel + 1) * cells]
+    }
+
+    /// The positions within a channel of the cells of a window, row by row, without the padding.
+    fn window_positions(&self, window: usize) -> impl Iterator<Item = usize> {
+        let place = [window / self.count[1], window % self.count[1]];
+        let [height, width] = self.window;
+        let inside = (0..height).flat_map(move |i| (0..width).map(move |j| [i, j]));
+        inside.filter_map(move |cell| self.position(place, cell))
+    }
+
+    /// The sums of what an unfolded image holds of each cell of the image.
+    fn fold(&self, unfolded: &[f64], image: &mut [f64]) {
+        image.fill(0.0);
+        let [height, width] = self.window;
+        let mut rows = unfolded.chunks_exact(self.windows().max(1));
+        for channel in 0..self.channels {
+            let first = channel * self.image[0] * self.image[1];
+            for (i, j) in (0..height).flat_map(|i| (0..width).map(move |j| (i, j))) {
+                let Some(row) = rows.next() else { return };
+                for (window, value) in row.iter().enumerate() {
+                    let place = [window / self.count[1], window % self.count[1]];
+                    if let Some(position) = self.position(place, [i, j]) {
+                        image[first + position] += value;
+                    }
+                }
+            }
+        }
     }
 
     /// The image with one row per cell of a window (of each channel) and one column per window.
@@ -113,17 +154,13 @@ pub fn conv2d(
     filters: &MatrixBlock,
     windows: &Windows,
 ) -> Result<MatrixBlock, KernelError> {
-    let layout = Layout::new("conv2d", windows, images)?;
-    let inner = layout.channels * layout.window[0] * layout.window[1];
-    if filters.cols() != inner {
-        let ([height, width], actual) = (layout.window, filters.cols());
-        let problem = format!("filters of {} x {height} x {width} do not have {actual} columns", layout.channels);
-        return Err(KernelError::Argument { operation: "conv2d", problem });
-    }
+    let layout = Layout::new("conv2d", windows, images.cols())?;
+    check_filters("conv2d", filters, &layout)?;
+    let inner = filters.cols();
     let extents = Extents { rows: filters.rows(), inner, cols: layout.windows() };
     let filters = filters.to_dense();
     let unfolded = || Dense::zeros(inner, layout.windows());
-    let convolve = |unfolded: &mut Dense, image: &[f64], out: &mut [f64]| {
+    let convolve = |unfolded: &mut Dense, _: usize, image: &[f64], out: &mut [f64]| {
         layout.unfold(image, unfolded.values_mut());
         gemm_into(out, extents.cols, extents, Strided::of(&filters), Strided::of(unfolded));
     };
@@ -141,15 +178,12 @@ pub fn pool(
     windows: &Windows,
 ) -> Result<MatrixBlock, KernelError> {
     let operation = if pooling == Pooling::Max { "max_pool" } else { "avg_pool" };
-    let layout = Layout::new(operation, windows, images)?;
+    let layout = Layout::new(operation, windows, images.cols())?;
     let [height, width] = layout.window;
-    let reduce = |(): &mut (), image: &[f64], out: &mut [f64]| {
+    let reduce = |(): &mut (), _: usize, image: &[f64], out: &mut [f64]| {
         for (at, out) in out.iter_mut().enumerate() {
             let cells = layout.channel(image, at / layout.windows());
-            let window = at % layout.windows();
-            let place = [window / layout.count[1], window % layout.count[1]];
-            let inside = (0..height).flat_map(|i| (0..width).map(move |j| [i, j]));
-            let values = inside.filter_map(|cell| layout.position(place, cell)).map(|position| cells[position]);
+            let values = layout.window_positions(at % layout.windows()).map(|position| cells[position]);
             *out = match pooling {
                 Pooling::Max => values.fold(f64::NEG_INFINITY, fuseline_ir::ops::math::max),
                 Pooling::Mean => values.sum::<f64>() / (height * width) as f64,
@@ -159,19 +193,158 @@ pub fn pool(
     Ok(map_images(context, images, layout.channels * layout.windows(), || (), reduce).into())
 }
 
-/// A row of `width` cells for each image. Each is computed by one thread, with scratch space of that thread.
+/// The gradient of a convolution by its filters (f x c*i*j), for the n images and the gradient by its result (n x f*p*q).
+///
+/// # Errors
+/// As [`conv2d`], for gradients that do not fit the filters.
+pub fn conv2d_backward_filter(
+    context: &KernelContext<'_>,
+    images: &MatrixBlock,
+    gradient: &MatrixBlock,
+    filters: i64,
+    windows: &Windows,
+) -> Result<MatrixBlock, KernelError> {
+    let operation = "conv2d_backward_filter";
+    let layout = Layout::new(operation, windows, images.cols())?;
+    let filters = usize::try_from(filters)
+        .map_err(|_| KernelError::Argument { operation, problem: format!("{filters} is no number of filters") })?;
+    check_gradient(operation, gradient, images.rows(), filters, &layout)?;
+    let cells = layout.channels * layout.window[0] * layout.window[1];
+    let extents = Extents { rows: filters, inner: layout.windows(), cols: cells };
+    let (images, gradient) = (images.to_dense(), gradient.to_dense());
+    // At most so many partial sums, whatever the number of threads.
+    let step = images.rows().div_ceil(MAX_PARTS).max(1);
+    let part = |part: usize| {
+        let (mut sum, mut unfolded) = (Dense::zeros(filters, cells), Dense::zeros(cells, layout.windows()));
+        for i in part * step..((part + 1) * step).min(images.rows()) {
+            layout.unfold(images.row(i), unfolded.values_mut());
+            let left = Strided::rows(gradient.row(i), layout.windows());
+            gemm_add(sum.values_mut(), cells, extents, left, Strided::of(&unfolded).transposed());
+        }
+        sum
+    };
+    let parts: Vec<Dense> =
+        context.pool.install(|| (0..images.rows().div_ceil(step)).into_par_iter().map(part).collect());
+    let mut result = Dense::zeros(filters, cells);
+    for part in &parts {
+        result.values_mut().iter_mut().zip(part.values()).for_each(|(sum, value)| *sum += value);
+    }
+    Ok(result.into())
+}
+
+/// The gradient of a convolution by its images (n x c*h*w), for the filters (f x c*i*j) and the gradient by its result
+/// (n x f*p*q).
+///
+/// # Errors
+/// As [`conv2d`], for gradients that do not fit the filters.
+pub fn conv2d_backward_data(
+    context: &KernelContext<'_>,
+    filters: &MatrixBlock,
+    gradient: &MatrixBlock,
+    windows: &Windows,
+) -> Result<MatrixBlock, KernelError> {
+    let operation = "conv2d_backward_data";
+    let layout = Layout::of(operation, windows)?;
+    check_filters(operation, filters, &layout)?;
+    check_gradient(operation, gradient, gradient.rows(), filters.rows(), &layout)?;
+    let filters = filters.to_dense();
+    let extents = Extents { rows: filters.cols(), inner: filters.rows(), cols: layout.windows() };
+    let unfolded = || Dense::zeros(extents.rows, extents.cols);
+    let spread = |unfolded: &mut Dense, _: usize, gradient: &[f64], image: &mut [f64]| {
+        let right = Strided::rows(gradient, extents.cols);
+        gemm_into(unfolded.values_mut(), extents.cols, extents, Strided::of(&filters).transposed(), right);
+        layout.fold(unfolded.values(), image);
+    };
+    Ok(map_images(context, gradient, layout.image_cells(), unfolded, spread).into())
+}
+
+/// The gradient of [`pool`] by its images (n x c*h*w), for the gradient by its result (n x c*p*q). That of a maximum goes
+/// to the first cell of its window that is the largest (the first NaN, where there is one), that of a mean to all alike.
+///
+/// # Errors
+/// As [`pool`], for gradients that do not fit the windows.
+pub fn pool_backward(
+    context: &KernelContext<'_>,
+    pooling: Pooling,
+    images: &MatrixBlock,
+    gradient: &MatrixBlock,
+    windows: &Windows,
+) -> Result<MatrixBlock, KernelError> {
+    let operation = if pooling == Pooling::Max { "max_pool_backward" } else { "avg_pool_backward" };
+    let layout = Layout::new(operation, windows, images.cols())?;
+    check_gradient(operation, gradient, images.rows(), layout.channels, &layout)?;
+    let images = images.to_dense();
+    let share = 1.0 / (layout.window[0] * layout.window[1]) as f64;
+    let spread = |(): &mut (), i: usize, gradient: &[f64], out: &mut [f64]| {
+        out.fill(0.0);
+        for (at, value) in gradient.iter().enumerate() {
+            let (channel, window) = (at / layout.windows(), at % layout.windows());
+            let first = channel * layout.image[0] * layout.image[1];
+            let positions = layout.window_positions(window);
+            match pooling {
+                Pooling::Mean => positions.for_each(|position| out[first + position] += value * share),
+                Pooling::Max => {
+                    let cells = layout.channel(images.row(i), channel);
+                    if let Some(position) = largest_of(cells, positions) {
+                        out[first + position] += value;
+                    }
+                }
+            }
+        }
+    };
+    Ok(map_images(context, gradient, layout.image_cells(), || (), spread).into())
+}
+
+/// The first of these positions whose cell is the largest, or NaN.
+fn largest_of(cells: &[f64], positions: impl Iterator<Item = usize>) -> Option<usize> {
+    positions.reduce(|best, position| {
+        let (best_cell, cell) = (cells[best], cells[position]);
+        if cell > best_cell || cell.is_nan() && !best_cell.is_nan() { position } else { best }
+    })
+}
+
+/// Partial sums of images, at most.
+const MAX_PARTS: usize = 16;
+
+/// Whether a gradient has a row for each image, and a cell for each window of each plane (filter or channel).
+fn check_gradient(
+    operation: &'static str,
+    gradient: &MatrixBlock,
+    images: usize,
+    planes: usize,
+    layout: &Layout,
+) -> Result<(), KernelError> {
+    let cells = planes.checked_mul(layout.windows());
+    if gradient.rows() == images && Some(gradient.cols()) == cells {
+        return Ok(());
+    }
+    let ((rows, cols), [height, width]) = (gradient.dims(), layout.count);
+    let problem = format!("a gradient of {rows} x {cols} does not fit {images} images with {planes} x {height} x {width} windows");
+    Err(KernelError::Argument { operation, problem })
+}
+
+fn check_filters(operation: &'static str, filters: &MatrixBlock, layout: &Layout) -> Result<(), KernelError> {
+    if filters.cols() == layout.channels * layout.window[0] * layout.window[1] {
+        return Ok(());
+    }
+    let ([height, width], actual) = (layout.window, filters.cols());
+    let problem = format!("filters of {} x {height} x {width} do not have {actual} columns", layout.channels);
+    Err(KernelError::Argument { operation, problem })
+}
+
+/// A row of `width` cells for each image, of its number and its cells. Each is computed by one thread, with scratch space of that thread.
 fn map_images<S>(
     context: &KernelContext<'_>,
     images: &MatrixBlock,
     width: usize,
     scratch: impl Fn() -> S + Sync + Send,
-    map: impl Fn(&mut S, &[f64], &mut [f64]) + Sync,
+    map: impl Fn(&mut S, usize, &[f64], &mut [f64]) + Sync,
 ) -> Dense {
     let cells = images.to_dense();
     let mut result = Dense::uninit_in(context.buffers, images.rows(), width);
     context.pool.install(|| {
         let rows = result.values_mut().par_chunks_mut(width.max(1)).enumerate();
-        rows.for_each_init(&scratch, |scratch, (i, out)| map(scratch, cells.row(i), out));
+        rows.for_each_init(&scratch, |scratch, (i, out)| map(scratch, i, cells.row(i), out));
     });
     result
 }

@@ -9,6 +9,7 @@ mod convolution;
 mod cumulative;
 mod diagonal;
 mod elementwise;
+mod fourier;
 mod fused;
 mod gemm;
 mod generate;
@@ -26,24 +27,27 @@ mod triangle;
 mod variance;
 
 pub use aggregate::{aggregate_full, aggregate_vector};
-pub use convolution::{Pooling, Windows, conv2d, pool};
+pub use convolution::{
+    Pooling, Windows, conv2d, conv2d_backward_data, conv2d_backward_filter, pool, pool_backward,
+};
 pub use cumulative::{cumulative, cumulative_sum_product};
 pub use diagonal::diagonal;
 pub use elementwise::{binary, nary, outer, ternary, unary};
+pub use fourier::{ComplexMatrix, Transform, fourier};
 pub use fused::{FusedValue, fused};
 pub use generate::{Density, RandomParameters, expand, fill, rand, reshape, sample, seq};
 pub use linear_algebra::{
-    LuFactors, QrFactors, SymmetricEigen, ThinSvd, cholesky, determinant, eigen, inverse, lu, qr, solve, svd,
+    EigenPairs, LuFactors, QrFactors, ThinSvd, cholesky, determinant, eigen, inverse, lu, matrix_root, qr, solve, svd,
 };
 pub use product::{TransposedSide, matmul, matmul_transposed_left, matmul_transposed_right, tsmm};
 pub use reorganise::{bind_columns, bind_rows, index, left_index, transpose};
 pub use row_index::{Extreme, row_index};
 pub use select::{Margin, order, order_index, remove_empty, reverse_rows, roll};
 pub use statistics::{
-    Distribution, GroupFunction, distribution_function, grouped_aggregate, inter_quartile_mean, median, quantile,
+    Distribution, GroupFunction, count_distinct, distribution_function, grouped_aggregate, inter_quartile_mean, median, quantile,
     quantile_function, quantiles, unique,
 };
-pub use table::table;
+pub use table::{TableDims, table};
 pub use triangle::{Triangle, triangle};
 
 use fuseline_matrix::{BufferPool, CsrRows, MatrixBlock};

@@ -13,15 +13,16 @@ pub enum Extreme {
     Max,
 }
 
-/// For each row the 1-based column of its extreme, the last of equals: m x 1. As NaN is the extreme of any cells that
-/// it is among, the first NaN is; a row without columns has 0.
+/// For each row the 1-based column of its extreme, the last of equals: m x 1. NaN is passed over; a row of NaN alone
+/// has 1, and a row without columns 0.
 pub fn row_index(context: &KernelContext<'_>, extreme: Extreme, matrix: &MatrixBlock) -> MatrixBlock {
     let mut result = Dense::uninit_in(context.buffers, matrix.rows(), 1);
     let step = block_rows(matrix.rows(), matrix.cols());
     for_each_block(context, result.values_mut(), step, |block, out| {
         for (r, cell) in out.iter_mut().enumerate() {
             let column = extreme_of_row(extreme, matrix, block * step + r);
-            *cell = column.map_or(0.0, |column| (column + 1) as f64);
+            let without_number = matrix.cols().min(1);
+            *cell = column.map_or(without_number, |column| column + 1) as f64;
         }
     });
     result.into()
@@ -44,13 +45,10 @@ fn extreme_of_row(extreme: Extreme, matrix: &MatrixBlock, i: usize) -> Option<us
     }
 }
 
-/// The key of the last extreme among cells, by ascending keys.
+/// The key of the last extreme among the numbers of cells by ascending keys.
 fn last_extreme(extreme: Extreme, cells: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
     let mut best: Option<(usize, f64)> = None;
-    for (j, value) in cells {
-        if value.is_nan() {
-            return Some(j);
-        }
+    for (j, value) in cells.filter(|(_, value)| !value.is_nan()) {
         let is_better = best.is_none_or(|(_, best)| match extreme {
             Extreme::Min => value <= best,
             Extreme::Max => value >= best,

@@ -13,22 +13,35 @@ type Entry = (usize, usize, f64);
 /// Positions that one task looks at.
 const TASK: usize = 1 << 16;
 
+/// The dimensions that a table is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableDims {
+    /// Rows.
+    pub rows: i64,
+    /// Columns.
+    pub cols: i64,
+    /// Whether values below 1 are an error; else they count nowhere, like those beyond the last row or column.
+    pub refuses_small: bool,
+}
+
 /// A matrix whose cell (a, b) is the sum of the weights at the positions where `rows` is a and `cols` is b. Scalars
 /// stand for the same value everywhere. Fractions are cut off; a position with a NaN counts nowhere. With `dims` the
-/// table has that many rows and columns, and what lies beyond counts nowhere; else it is as large as the values say.
+/// table has that many rows and columns, and what lies outside counts nowhere; else it is as large as the values say.
 /// Cells are summed in the order of positions.
 ///
 /// # Errors
-/// Operands of different sizes or without a matrix, values below 1, or dimensions that cannot be.
+/// Operands of different sizes or without a matrix, values below 1 where these do not count nowhere, or dimensions
+/// that cannot be.
 pub fn table(
     context: &KernelContext<'_>,
     rows: Operand<'_>,
     cols: Operand<'_>,
     weights: Operand<'_>,
-    dims: Option<(i64, i64)>,
+    dims: Option<TableDims>,
 ) -> Result<MatrixBlock, KernelError> {
-    let dims = dims.map(|(rows, cols)| checked_dims("table", rows, cols)).transpose()?;
-    let positions = Positions::new(rows, cols, weights)?;
+    let refuses_small = dims.is_none_or(|dims| dims.refuses_small);
+    let dims = dims.map(|dims| checked_dims("table", dims.rows, dims.cols)).transpose()?;
+    let positions = Positions::new(rows, cols, weights, refuses_small, dims)?;
     if let Some((height, width)) = dims
         && positions.rows_ascend()
     {
@@ -40,7 +53,7 @@ pub fn table(
             })
         });
     }
-    let entries = positions.entries(0..positions.len, dims.unwrap_or((usize::MAX, usize::MAX)))?;
+    let entries = positions.entries(0..positions.len)?;
     let (height, width) = match dims {
         Some(dims) => dims,
         None => {
@@ -98,10 +111,19 @@ struct Positions<'a> {
     cols: Cells<'a>,
     weights: Cells<'a>,
     len: usize,
+    refuses_small: bool,
+    /// The dimensions of the table, where they are given.
+    dims: Option<(usize, usize)>,
 }
 
 impl<'a> Positions<'a> {
-    fn new(rows: Operand<'a>, cols: Operand<'a>, weights: Operand<'a>) -> Result<Self, KernelError> {
+    fn new(
+        rows: Operand<'a>,
+        cols: Operand<'a>,
+        weights: Operand<'a>,
+        refuses_small: bool,
+        table_dims: Option<(usize, usize)>,
+    ) -> Result<Self, KernelError> {
         let mut dims = None;
         for operand in [rows, cols, weights] {
             let Operand::Matrix(block) = operand else { continue };
@@ -116,7 +138,7 @@ impl<'a> Positions<'a> {
         }
         let (height, width) = dims.ok_or_else(|| argument("one of the operands must be a matrix".to_owned()))?;
         let [rows, cols, weights] = [rows, cols, weights].map(Cells::new);
-        Ok(Positions { rows, cols, weights, len: height * width })
+        Ok(Positions { rows, cols, weights, len: height * width, refuses_small, dims: table_dims })
     }
 
     /// The entry at a position, if it counts.
@@ -125,16 +147,23 @@ impl<'a> Positions<'a> {
         if row.is_nan() || col.is_nan() || weight.is_nan() {
             return Ok(None);
         }
+        if let Some((height, width)) = self.dims {
+            let is_outside = |value: f64, extent: usize| value < 1.0 && !self.refuses_small || value >= extent as f64 + 1.0;
+            if is_outside(row, height) || is_outside(col, width) {
+                return Ok(None);
+            }
+        }
         Ok(Some((position(row)?, position(col)?, weight)))
     }
 
-    /// Whether rows never fall, as those of `seq(1, n)`.
+    /// Whether rows are positions that never fall, as those of `seq(1, n)`.
     fn rows_ascend(&self) -> bool {
         match &self.rows {
             Cells::Each(dense) => {
-                dense.values().is_sorted() && dense.values().first().is_none_or(|first| !first.is_nan())
+                let values = dense.values();
+                values.is_sorted() && [values.first(), values.last()].into_iter().flatten().all(|&end| is_position(end))
             }
-            Cells::All(value) => !value.is_nan(),
+            Cells::All(value) => is_position(*value),
         }
     }
 
@@ -153,11 +182,11 @@ impl<'a> Positions<'a> {
         Ok(tasks)
     }
 
-    /// The entries at these positions within a table of that size, in their order.
-    fn entries(&self, positions: Range<usize>, (height, width): (usize, usize)) -> Result<Vec<Entry>, KernelError> {
+    /// The entries at these positions that count, in their order.
+    fn entries(&self, positions: Range<usize>) -> Result<Vec<Entry>, KernelError> {
         let mut entries = Vec::with_capacity(positions.len());
         for position in positions {
-            entries.extend(self.entry(position)?.filter(|&(i, j, _)| i < height && j < width));
+            entries.extend(self.entry(position)?);
         }
         Ok(entries)
     }
@@ -176,7 +205,7 @@ impl<'a> Positions<'a> {
     fn row_by_row(&self, context: &KernelContext<'_>, height: usize, width: usize) -> Result<Csr, KernelError> {
         check_width(width)?;
         let block = |Task { rows, positions }| {
-            let mut entries = self.entries(positions, (height, width))?;
+            let mut entries = self.entries(positions)?;
             // The sort is stable: entries of one cell stay in the order of positions.
             entries.sort_by_key(|&(i, j, _)| (i, j));
             Ok(rows_of(&entries, rows))
@@ -199,9 +228,8 @@ impl<'a> Positions<'a> {
         blocks.into_par_iter().try_for_each(|(block, first, positions)| {
             block.fill(0.0);
             for at in positions {
-                match self.entry(at)? {
-                    Some((i, j, weight)) if i < height && j < width => block[(i - first) * width + j] += weight,
-                    _ => {}
+                if let Some((i, j, weight)) = self.entry(at)? {
+                    block[(i - first) * width + j] += weight;
                 }
             }
             Ok::<(), KernelError>(())
@@ -210,9 +238,14 @@ impl<'a> Positions<'a> {
     }
 }
 
+/// Whether a value names a row or column of some table.
+fn is_position(value: f64) -> bool {
+    (1.0..9.0e15).contains(&value)
+}
+
 /// The 0-based position that a value names.
 fn position(value: f64) -> Result<usize, KernelError> {
-    if !(1.0..9.0e15).contains(&value) {
+    if !is_position(value) {
         return Err(argument(format!("{value} is no row or column of a table")));
     }
     Ok(value as usize - 1)

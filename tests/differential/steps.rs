@@ -233,7 +233,7 @@ impl Generator {
     /// A numeric function that the oracle knows.
     fn numeric(&mut self, tally: &mut Tally) -> Option<usize> {
         let is_vector = |(rows, cols): (usize, usize)| rows * cols > 0 && (rows == 1 || cols == 1);
-        let (function, inputs, names): (NumericFunction, Vec<usize>, &[&str]) = match self.random.random_range(0..7) {
+        let (function, inputs, names): (NumericFunction, Vec<usize>, &[&str]) = match self.random.random_range(0..9) {
             0 => {
                 let shift = self.random.random_range(-3..=3);
                 (NumericFunction::Roll, vec![self.any_matrix()?, self.literal(Value::I64(shift))], &[])
@@ -250,17 +250,57 @@ impl Generator {
                 let probability = self.random.random_range(0.0..=1.0);
                 (NumericFunction::Quantile, vec![self.matrix_of(is_vector)?, self.number(probability)], &[])
             }
+            6 => {
+                let function = *[NumericFunction::Unique, NumericFunction::CountDistinct].choose(&mut self.random)?;
+                let direction = Direction::ALL.choose(&mut self.random)?;
+                (function, vec![self.any_matrix()?, self.literal(Value::Str(direction.to_string()))], &[])
+            }
+            7 => return self.windows(),
             _ => {
                 let (groups, four) = (self.categories(tally)?, self.literal(Value::I64(4)));
                 let rows = self.dims_of(groups)?.0;
                 let target = self.matrix_of(|dims| dims.0 == rows)?;
-                let function = *["sum", "count", "mean", "variance"].choose(&mut self.random)?;
+                let function = *["sum", "count", "mean", "variance", "min", "max"].choose(&mut self.random)?;
                 let function = self.literal(Value::Str(function.to_owned()));
                 (NumericFunction::GroupedAggregate, vec![target, groups, function, four], &["fn", "ngroups"])
             }
         };
         let names = names.iter().map(|&name| name.to_owned()).collect();
         self.add(HopOp::Parameterized { function: Function::Numeric(function), names }, &inputs)
+    }
+
+    /// A convolution of rows as images of height 1, a pool of them, or a gradient of either by its own result.
+    fn windows(&mut self) -> Option<usize> {
+        // The oracle looks at every window for every cell.
+        let images = self.matrix_of(|(rows, cols)| (1..400).contains(&(rows * cols)))?;
+        let width = self.dims_of(images)?.1;
+        let filters = self.matrix_of(|(rows, cols)| (1..40).contains(&(rows * cols)) && cols <= width)?;
+        let (count, window) = self.dims_of(filters)?;
+        let (stride, padding) = (self.random.random_range(1..=2), self.random.random_range(0..=1));
+        let layout: Vec<usize> = [1, 1, width, 1, window, 1, stride, 0, padding]
+            .map(|extent| self.literal(Value::I64(extent as i64)))
+            .to_vec();
+        let call = |this: &mut Self, function: NumericFunction, inputs: &[usize]| {
+            let op = HopOp::Parameterized { function: Function::Numeric(function), names: Vec::new() };
+            this.add(op, &[inputs, &layout].concat())
+        };
+        if self.random.random_bool(0.5) {
+            let result = call(self, NumericFunction::Conv2d, &[images, filters])?;
+            let count = self.literal(Value::I64(count as i64));
+            if self.random.random_bool(0.5) {
+                call(self, NumericFunction::Conv2dBackwardFilter, &[images, result, count])
+            } else {
+                call(self, NumericFunction::Conv2dBackwardData, &[filters, result])
+            }
+        } else {
+            let (pool, backward) = *[
+                (NumericFunction::MaxPool, NumericFunction::MaxPoolBackward),
+                (NumericFunction::AvgPool, NumericFunction::AvgPoolBackward),
+            ]
+            .choose(&mut self.random)?;
+            let result = call(self, pool, &[images])?;
+            call(self, backward, &[images, result])
+        }
     }
 
     /// An operation on scalars, or between scalars and matrices.

@@ -133,7 +133,7 @@ impl Evaluation<'_> {
         if is_certain { Ok(false) } else { Err(self.undecided()) }
     }
 
-    /// Sums of weights by the values of two vectors. What is not a number, or lies beyond given dimensions, counts
+    /// Sums of weights by the values of two vectors. What is not a number, or lies outside of given dimensions, counts
     /// nowhere.
     fn table(&self, names: &[String]) -> Result<OracleMatrix, OracleError> {
         let (a, b, weights) = (self.operand(0)?, self.operand(1)?, self.operand(2)?);
@@ -144,9 +144,10 @@ impl Evaluation<'_> {
         let (rows, cols) = dims.ok_or_else(|| self.error("there is no vector"))?;
         let dimension = |name| self.named(names, name).map(|position| self.count(position)).transpose();
         let limits = (dimension("dim1")?, dimension("dim2")?);
+        let ignores_small = limits.0.is_some() && self.flag(names, "ignore", true)?;
         let category = |cell: OracleCell| match cell.truncated() {
             cell if cell.is_tainted() => Err(self.undecided()),
-            cell if cell.value().is_nan() => Ok(None),
+            cell if cell.value().is_nan() || cell.value() < 1.0 && ignores_small => Ok(None),
             cell if cell.value() >= 1.0 => Ok(Some(cell.value() as usize - 1)),
             _ => Err(self.error("categories start at 1")),
         };
@@ -165,24 +166,21 @@ impl Evaluation<'_> {
         }))
     }
 
-    /// Per row the 1-based column of the cell that no other is better than, the last of equals; NaN is better than
-    /// any number. 0 for a row without columns.
+    /// Per row the 1-based column of the number that no other is better than, the last of equals; NaN is passed over.
+    /// 1 for a row of NaN alone, 0 for a row without columns.
     fn row_index(&self, is_better: impl Fn(f64, f64) -> bool) -> Result<OracleMatrix, OracleError> {
         let matrix = self.matrix(0)?;
         Ok(OracleMatrix::from_fn(matrix.rows, 1, |i, _| {
             let row = || (0..matrix.cols).map(|j| matrix.get(i, j));
-            let mut best = 0;
-            for (j, cell) in row().enumerate() {
-                let (value, so_far) = (cell.value(), matrix.get(i, best).value());
-                if is_better(value, so_far) || value.is_nan() && !so_far.is_nan() {
-                    best = j;
+            let mut best: Option<usize> = None;
+            for (j, cell) in row().enumerate().filter(|(_, cell)| !cell.value().is_nan()) {
+                if best.is_none_or(|best| is_better(cell.value(), matrix.get(i, best).value())) {
+                    best = Some(j);
                 }
             }
-            // The order of NaN and numbers is not specified.
+            let best = best.unwrap_or(0);
             let is_unstable = |(j, cell): (usize, OracleCell)| {
-                cell.is_tainted()
-                    || cell.value().is_nan()
-                    || j != best && may_differ_in_order(cell, matrix.get(i, best))
+                cell.is_tainted() || j != best && may_differ_in_order(cell, matrix.get(i, best))
             };
             let result = if matrix.cols == 0 { 0.0 } else { (best + 1) as f64 };
             OracleCell::given(result).with_taint(row().enumerate().any(is_unstable))

@@ -9,6 +9,7 @@ mod chain;
 mod double_double;
 mod evaluate;
 mod functions;
+mod image;
 mod numeric;
 mod reorganise;
 mod rules;

@@ -1,13 +1,13 @@
 //! Numeric functions by their definitions. Decompositions, distributions and random numbers have no evaluation here:
 //! tests check them by what defines them.
 
-use super::aggregate::{aggregate, dot};
+use super::aggregate::aggregate;
 use super::cell::OracleCell;
 use super::evaluate::{Evaluation, OracleError};
 use super::rules::may_differ_in_order;
 use super::value::{OracleMatrix, OracleValue};
 use fuseline_ir::hop::NumericFunction;
-use fuseline_ir::ops::{AggOp, BinaryOp};
+use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
 use std::cmp::Ordering;
 
 impl Evaluation<'_> {
@@ -21,8 +21,13 @@ impl Evaluation<'_> {
             NumericFunction::Quantile => self.quantile(names)?,
             NumericFunction::Median => OracleValue::Scalar(self.median(names)?),
             NumericFunction::GroupedAggregate => OracleValue::Matrix(self.grouped_aggregate(names)?),
+            NumericFunction::CountDistinct => self.count_distinct()?,
             NumericFunction::Conv2d => OracleValue::Matrix(self.convolution()?),
+            NumericFunction::Conv2dBackwardFilter => OracleValue::Matrix(self.convolution_by_filters()?),
+            NumericFunction::Conv2dBackwardData => OracleValue::Matrix(self.convolution_by_images()?),
             NumericFunction::MaxPool | NumericFunction::AvgPool => OracleValue::Matrix(self.pool(function)?),
+            NumericFunction::MaxPoolBackward => OracleValue::Matrix(self.max_pool_by_images()?),
+            NumericFunction::AvgPoolBackward => OracleValue::Matrix(self.mean_pool_by_images()?),
             _ => return Err(self.unsupported()),
         })
     }
@@ -59,20 +64,57 @@ impl Evaluation<'_> {
         }))
     }
 
-    /// The values of given cells; of others it is not certain which are equal.
-    fn unique(&self) -> Result<OracleMatrix, OracleError> {
-        let cells = &self.matrix(0)?.cells;
-        if cells.iter().any(|cell| cell.is_tainted() || cell.radius() != 0.0) {
+    /// The distinct values of all cells, or of each row or column, in order of first appearance. Cells are given: of
+    /// others it is not certain which are equal.
+    fn distinct(&self, direction: Direction) -> Result<Vec<Vec<f64>>, OracleError> {
+        let matrix = self.matrix(0)?;
+        if matrix.cells.iter().any(|cell| cell.is_tainted() || cell.radius() != 0.0) {
             return Err(self.undecided());
         }
-        let mut values: Vec<f64> = Vec::new();
-        for value in cells.iter().map(OracleCell::value) {
-            if !values.iter().any(|&known| known == value || known.is_nan() && value.is_nan()) {
-                values.push(value);
+        let count = match direction {
+            Direction::Full => 1,
+            Direction::Row => matrix.rows,
+            Direction::Col => matrix.cols,
+        };
+        let mut lines = vec![Vec::<f64>::new(); count];
+        for (at, value) in matrix.cells.iter().map(OracleCell::value).enumerate() {
+            let line = match direction {
+                Direction::Full => &mut lines[0],
+                Direction::Row => &mut lines[at / matrix.cols],
+                Direction::Col => &mut lines[at % matrix.cols],
+            };
+            if !line.iter().any(|&known| known == value || known.is_nan() && value.is_nan()) {
+                line.push(value);
             }
         }
-        values.sort_by(|x, y| ascending(*x, *y));
-        Ok(OracleMatrix::from_fn(values.len(), 1, |i, _| OracleCell::given(values[i])))
+        Ok(lines)
+    }
+
+    fn direction(&self, position: usize) -> Result<Direction, OracleError> {
+        self.text(position)?.parse().map_err(|problem: String| self.error(problem))
+    }
+
+    fn unique(&self) -> Result<OracleMatrix, OracleError> {
+        let direction = self.direction(1)?;
+        let mut lines = self.distinct(direction)?;
+        lines.iter_mut().for_each(|line| line.sort_by(|x, y| ascending(*x, *y)));
+        let longest = lines.iter().map(Vec::len).max().unwrap_or(0);
+        let cell = |line: usize, at: usize| OracleCell::given(lines[line].get(at).copied().unwrap_or(0.0));
+        Ok(match direction {
+            Direction::Row => OracleMatrix::from_fn(lines.len(), longest, cell),
+            _ => OracleMatrix::from_fn(longest, lines.len(), |at, line| cell(line, at)),
+        })
+    }
+
+    fn count_distinct(&self) -> Result<OracleValue, OracleError> {
+        let direction = self.direction(1)?;
+        let counts = self.distinct(direction)?;
+        let count = |line: usize| OracleCell::given(counts[line].len() as f64);
+        Ok(match direction {
+            Direction::Full => OracleValue::Scalar(count(0)),
+            Direction::Row => OracleValue::Matrix(OracleMatrix::from_fn(counts.len(), 1, |i, _| count(i))),
+            Direction::Col => OracleValue::Matrix(OracleMatrix::from_fn(1, counts.len(), |_, j| count(j))),
+        })
     }
 
     /// The cells of a vector as often as their weights say, in order; tainted where the order is not certain.
@@ -98,19 +140,26 @@ impl Evaluation<'_> {
 
     fn quantile(&self, names: &[String]) -> Result<OracleValue, OracleError> {
         let cells = self.sorted(names)?;
-        let at = |probability: OracleCell| {
-            let position = (probability.value() * cells.len() as f64).ceil().max(1.0) as usize;
-            match cells.get(position - 1) {
-                Some(cell) if probability.radius() == 0.0 && (0.0..=1.0).contains(&probability.value()) => Ok(*cell),
-                _ => Err(self.undecided()),
+        let position = |probability: OracleCell| {
+            if probability.radius() == 0.0 && (0.0..=1.0).contains(&probability.value()) {
+                Ok((probability.value() * cells.len() as f64).ceil() as usize)
+            } else {
+                Err(self.undecided())
             }
         };
         match self.input(1) {
             OracleValue::Matrix(probabilities) => {
-                let cells: Vec<OracleCell> = probabilities.cells.iter().map(|&p| at(p)).collect::<Result<_, _>>()?;
+                let at = |&p: &OracleCell| Ok(cells[position(p)?.max(1) - 1]);
+                let cells: Vec<OracleCell> = probabilities.cells.iter().map(at).collect::<Result<_, _>>()?;
                 Ok(OracleValue::Matrix(OracleMatrix { rows: cells.len(), cols: 1, cells }))
             }
-            _ => Ok(OracleValue::Scalar(at(self.scalar(1)?)?)),
+            // Halfway to the next cell where the number of cells is even, except at both ends.
+            _ => Ok(OracleValue::Scalar(match position(self.scalar(1)?)? {
+                0 => cells[0],
+                last if last == cells.len() => cells[last - 1],
+                place if cells.len() % 2 == 1 => cells[place - 1],
+                place => halfway(cells[place - 1], cells[place]),
+            })),
         }
     }
 
@@ -119,10 +168,7 @@ impl Evaluation<'_> {
         let middle = cells.len() / 2;
         Ok(match cells.len() % 2 {
             1 => cells[middle],
-            _ => {
-                let sum = OracleCell::binary(BinaryOp::Plus, cells[middle - 1], cells[middle]);
-                OracleCell::binary(BinaryOp::Mult, sum, OracleCell::given(0.5))
-            }
+            _ => halfway(cells[middle - 1], cells[middle]),
         })
     }
 
@@ -135,6 +181,8 @@ impl Evaluation<'_> {
             "mean" => AggOp::Mean,
             "variance" => AggOp::Var,
             "count" => AggOp::Nnz,
+            "min" => AggOp::Min,
+            "max" => AggOp::Max,
             _ => return Err(self.unsupported()),
         };
         if self.named(names, "weights").is_some() || groups.len() != matrix.rows {
@@ -155,79 +203,11 @@ impl Evaluation<'_> {
             }
         }))
     }
-
-    /// The windows of images, whose extents stand from this position on.
-    fn windows(&self, first: usize) -> Result<Windows<'_>, OracleError> {
-        let mut counts = [0; 9];
-        for (at, count) in counts.iter_mut().enumerate() {
-            *count = self.count(first + at)?;
-        }
-        let [channels, height, width, window_height, window_width, down, across, above, left] = counts;
-        let (image, window) = ([height, width], [window_height, window_width]);
-        let (stride, padding) = ([down, across], [above, left]);
-        let fits = (0..2).all(|axis| window[axis] <= image[axis] + 2 * padding[axis] && stride[axis] > 0);
-        let images = self.matrix(0)?;
-        if fits && images.cols == channels * height * width {
-            Ok(Windows { images, channels, image, window, stride, padding })
-        } else {
-            Err(self.error("the windows do not fit"))
-        }
-    }
-
-    fn convolution(&self) -> Result<OracleMatrix, OracleError> {
-        let (windows, filters) = (self.windows(2)?, self.matrix(1)?);
-        let [rows, cols] = windows.count();
-        Ok(OracleMatrix::from_fn(windows.images.rows, filters.rows * rows * cols, |n, at| {
-            let (filter, place) = (at / (rows * cols), [at / cols % rows, at % cols]);
-            let cells = (0..windows.channels).flat_map(|channel| windows.cells(n, channel, place));
-            let cells = cells.map(|cell| cell.unwrap_or(OracleCell::given(0.0)));
-            dot(cells.enumerate().map(|(k, cell)| (cell, filters.get(filter, k))))
-        }))
-    }
-
-    fn pool(&self, function: NumericFunction) -> Result<OracleMatrix, OracleError> {
-        let windows = self.windows(1)?;
-        let [rows, cols] = windows.count();
-        Ok(OracleMatrix::from_fn(windows.images.rows, windows.channels * rows * cols, |n, at| {
-            let cells = windows.cells(n, at / (rows * cols), [at / cols % rows, at % cols]);
-            match function {
-                NumericFunction::MaxPool => aggregate(AggOp::Max, cells.iter().flatten().copied()),
-                _ => aggregate(AggOp::Mean, cells.iter().map(|cell| cell.unwrap_or(OracleCell::given(0.0)))),
-            }
-        }))
-    }
 }
 
-/// Windows over images of several channels; pairs are of rows and columns.
-struct Windows<'a> {
-    images: &'a OracleMatrix,
-    channels: usize,
-    image: [usize; 2],
-    window: [usize; 2],
-    stride: [usize; 2],
-    padding: [usize; 2],
-}
-
-impl Windows<'_> {
-    fn count(&self) -> [usize; 2] {
-        let count =
-            |axis: usize| (self.image[axis] + 2 * self.padding[axis] - self.window[axis]) / self.stride[axis] + 1;
-        [count(0), count(1)]
-    }
-
-    /// The cells of a window of a channel of an image: `None` in the padding.
-    fn cells(&self, n: usize, channel: usize, place: [usize; 2]) -> Vec<Option<OracleCell>> {
-        let [height, width] = self.image;
-        let within = |axis: usize, offset: usize| {
-            let position = (place[axis] * self.stride[axis] + offset).checked_sub(self.padding[axis])?;
-            Some(position).filter(|position| *position < self.image[axis])
-        };
-        let places = (0..self.window[0]).flat_map(|i| (0..self.window[1]).map(move |j| (i, j)));
-        let cell = |(i, j): (usize, usize)| {
-            Some(self.images.get(n, (channel * height + within(0, i)?) * width + within(1, j)?))
-        };
-        places.map(cell).collect()
-    }
+/// The mean of two cells.
+fn halfway(x: OracleCell, y: OracleCell) -> OracleCell {
+    OracleCell::binary(BinaryOp::Mult, OracleCell::binary(BinaryOp::Plus, x, y), OracleCell::given(0.5))
 }
 
 /// NaN last.

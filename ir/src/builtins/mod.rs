@@ -48,8 +48,17 @@ impl Presence {
 pub struct Parameter {
     /// The name, as named arguments spell it.
     pub name: &'static str,
+    /// Other names that named arguments may spell.
+    pub aliases: &'static [&'static str],
     /// What happens when it is left out.
     pub presence: Presence,
+}
+
+impl Parameter {
+    /// All names that named arguments may spell.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(self.name).chain(self.aliases.iter().copied())
+    }
 }
 
 /// What a call of a builtin function becomes.
@@ -94,6 +103,8 @@ pub enum Lowering {
     Numeric(NumericFunction),
     /// A function that the front end composes of operators.
     Composed(Composed),
+    /// `replace`, whose numbers may be written as texts.
+    Replace,
     /// A contingency table, with weights, dimensions or both after the first two arguments.
     Table,
     /// `list`: any number of arguments, of which the last may have any names.
@@ -110,6 +121,7 @@ impl Lowering {
         match self {
             Lowering::Function(function) => function.results(),
             Lowering::Numeric(function) => function.results(),
+            Lowering::Composed(Composed::Fourier { .. }) => 2,
             _ => 1,
         }
     }
@@ -144,15 +156,19 @@ pub fn all() -> impl Iterator<Item = &'static Builtin> {
 }
 
 const fn required(name: &'static str) -> Parameter {
-    Parameter { name, presence: Presence::Required }
+    with_default(name, Presence::Required)
 }
 
 const fn optional(name: &'static str) -> Parameter {
-    Parameter { name, presence: Presence::Optional }
+    with_default(name, Presence::Optional)
 }
 
 const fn with_default(name: &'static str, presence: Presence) -> Parameter {
-    Parameter { name, presence }
+    Parameter { name, aliases: &[], presence }
+}
+
+const fn optional_also(name: &'static str, aliases: &'static [&'static str]) -> Parameter {
+    Parameter { name, aliases, presence: Presence::Optional }
 }
 
 const fn row(name: &'static str, parameters: &'static [Parameter], lowering: Lowering) -> Builtin {
@@ -175,8 +191,8 @@ mod tests {
     #[test]
     fn parameters_are_unique_and_required_ones_come_first() {
         for builtin in all() {
-            let names: BTreeSet<_> = builtin.parameters.iter().map(|parameter| parameter.name).collect();
-            assert_eq!(names.len(), builtin.parameters.len(), "{}", builtin.name);
+            let names: Vec<_> = builtin.parameters.iter().flat_map(Parameter::names).collect();
+            assert_eq!(names.len(), names.iter().collect::<BTreeSet<_>>().len(), "{}", builtin.name);
             let required = builtin.parameters.iter().map(|parameter| parameter.presence == Presence::Required);
             assert!(required.is_sorted_by(|earlier, later| earlier >= later), "{}", builtin.name);
         }

@@ -2,10 +2,19 @@
 
 use super::{Builtin, Lowering, Parameter, Presence, optional, required, row, with_default};
 use crate::hop::NumericFunction;
+use crate::ops::Direction;
 
 /// A function that the front end composes of other operators, so that it fuses like them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Composed {
+    /// The argument as it is: how a matrix is stored is not a script's to say.
+    Unchanged,
+    /// The mean of all cells, with or without weights.
+    Mean,
+    /// Partial sums along each row.
+    RowCumulativeSum,
+    /// A comparison of two operands, named by the text of the last argument.
+    Comparison,
     /// Quantiles, with or without weights in the middle.
     Quantile,
     /// A central moment, with or without weights in the middle.
@@ -16,7 +25,7 @@ pub enum Composed {
     Correlation,
     /// The Euclidean distances of all pairs of rows.
     Distances,
-    /// The symmetric square root of a symmetric positive semi-definite matrix.
+    /// The square root of a matrix, by a named strategy.
     MatrixRoot,
     /// Whether a value occurs in a matrix.
     Contains,
@@ -26,15 +35,25 @@ pub enum Composed {
     Expansion,
     /// Random integers, whose third argument may be the seed.
     Sample,
-    /// The distinct values of a whole matrix.
+    /// The distinct values of a matrix, or of each of its rows or columns.
     Unique,
+    /// How many distinct values a matrix has, or each of its rows or columns; a direction that is fixed, or named by an
+    /// argument.
+    CountDistinct(Option<Direction>),
+    /// The discrete Fourier transform or its inverse.
+    Fourier {
+        /// Whether it is the inverse.
+        is_inverse: bool,
+        /// Whether each row is transformed by itself, else both dimensions are.
+        by_row: bool,
+    },
     /// A distribution function, of a distribution that is fixed or named by an argument.
     DistributionFunction(Option<DistributionName>),
     /// The inverse of a distribution function.
     QuantileFunction(Option<DistributionName>),
-    /// A 2-D convolution; shapes are lists of numbers.
-    Convolution,
-    /// The maximum or mean over windows of images.
+    /// A 2-D convolution, or a gradient of it; shapes are lists of numbers.
+    Convolution(NumericFunction),
+    /// The maximum or mean over windows of images, or a gradient of it.
     Pool(NumericFunction),
 }
 
@@ -92,6 +111,16 @@ impl DistributionName {
 
 const TARGET: &[Parameter] = &[required("target")];
 const WEIGHTED: &[Parameter] = &[required("target"), optional("weights")];
+const DISTINCT: &[Parameter] = &[required("target"), with_default("dir", Presence::Str("rc"))];
+const MOMENT: &[Parameter] = &[required("target"), required("weights_or_k"), optional("k")];
+const AGGREGATE: &[Parameter] = &[
+    required("target"),
+    required("groups"),
+    required("fn"),
+    optional("weights"),
+    optional("ngroups"),
+    optional("order"),
+];
 const TRIANGLE: &[Parameter] =
     &[required("target"), with_default("diag", Presence::Bool(false)), with_default("values", Presence::Bool(false))];
 const LOWER_TAIL: Parameter = with_default("lower.tail", Presence::Bool(true));
@@ -110,7 +139,19 @@ const ANY_DISTRIBUTION: [Parameter; 8] = [
 ];
 const STRIDE: Parameter = optional("stride");
 const PADDING: Parameter = optional("padding");
-const POOL: &[Parameter] = &[required("input"), required("input_shape"), required("pool_size"), STRIDE, PADDING];
+const INPUT_SHAPE: Parameter = required("input_shape");
+const FILTER_SHAPE: Parameter = required("filter_shape");
+const POOL_SIZE: Parameter = required("pool_size");
+const POOL: &[Parameter] = &[required("input"), INPUT_SHAPE, POOL_SIZE, STRIDE, PADDING];
+const POOL_BACKWARD: &[Parameter] =
+    &[required("input"), required("dout"), INPUT_SHAPE, POOL_SIZE, STRIDE, PADDING];
+const FOURIER: &[Parameter] = &[required("real")];
+const INVERSE_FOURIER: &[Parameter] = &[required("real"), optional("imaginary")];
+
+/// A convolution of two matrices, or a gradient of it.
+const fn convolution(first: &'static str, second: &'static str) -> [Parameter; 6] {
+    [required(first), required(second), INPUT_SHAPE, FILTER_SHAPE, STRIDE, PADDING]
+}
 
 const fn numeric(name: &'static str, parameters: &'static [Parameter], function: NumericFunction) -> Builtin {
     row(name, parameters, Lowering::Numeric(function))
@@ -141,29 +182,27 @@ pub(super) const NUMERIC: &[Builtin] = &[
     numeric("svd", TARGET, NumericFunction::Svd),
     numeric("lu", TARGET, NumericFunction::Lu),
     numeric("qr", TARGET, NumericFunction::Qr),
-    composed("sqrtMatrix", TARGET, Composed::MatrixRoot),
+    composed("sqrtMatrix", &[required("A"), with_default("S", Presence::Str("DML"))], Composed::MatrixRoot),
+    numeric("sqrtMatrixJava", TARGET, NumericFunction::MatrixRoot),
     composed("quantile", &[required("target"), required("weights_or_p"), optional("p")], Composed::Quantile),
     numeric("median", WEIGHTED, NumericFunction::Median),
     numeric("interQuartileMean", WEIGHTED, NumericFunction::InterQuartileMean),
     numeric("iqm", WEIGHTED, NumericFunction::InterQuartileMean),
-    composed("moment", &[required("target"), required("weights_or_k"), optional("k")], Composed::Moment),
+    composed("moment", MOMENT, Composed::Moment),
+    composed("centralMoment", MOMENT, Composed::Moment),
     composed("cov", &[required("x"), required("y"), optional("weights")], Composed::Covariance),
     composed("cor", TARGET, Composed::Correlation),
     composed("dist", TARGET, Composed::Distances),
-    numeric(
-        "aggregate",
-        &[
-            required("target"),
-            required("groups"),
-            required("fn"),
-            optional("weights"),
-            optional("ngroups"),
-            optional("order"),
-        ],
-        NumericFunction::GroupedAggregate,
-    ),
+    numeric("aggregate", AGGREGATE, NumericFunction::GroupedAggregate),
+    numeric("groupedAggregate", AGGREGATE, NumericFunction::GroupedAggregate),
     composed("contains", &[required("target"), required("pattern")], Composed::Contains),
-    composed("unique", &[required("target"), with_default("dir", Presence::Str("rc"))], Composed::Unique),
+    composed("unique", DISTINCT, Composed::Unique),
+    composed("countDistinct", DISTINCT, Composed::CountDistinct(None)),
+    composed("rowCountDistinct", TARGET, Composed::CountDistinct(Some(Direction::Row))),
+    composed("colCountDistinct", TARGET, Composed::CountDistinct(Some(Direction::Col))),
+    composed("countDistinctApprox", DISTINCT, Composed::CountDistinct(None)),
+    composed("rowCountDistinctApprox", TARGET, Composed::CountDistinct(Some(Direction::Row))),
+    composed("colCountDistinctApprox", TARGET, Composed::CountDistinct(Some(Direction::Col))),
     composed("toOneHot", &[required("X"), required("numClasses")], Composed::OneHot),
     composed(
         "rexpand",
@@ -197,14 +236,32 @@ pub(super) const NUMERIC: &[Builtin] = &[
     icdf("qchisq", &[required("target"), required("df")], DistributionName::ChiSquared),
     icdf("qt", &[required("target"), required("df")], DistributionName::StudentT),
     icdf("qf", &[required("target"), required("df1"), required("df2")], DistributionName::FisherF),
+    composed("conv2d", &CONV2D, Composed::Convolution(NumericFunction::Conv2d)),
     composed(
-        "conv2d",
-        &[required("input"), required("filter"), required("input_shape"), required("filter_shape"), STRIDE, PADDING],
-        Composed::Convolution,
+        "conv2d_backward_filter",
+        &convolution("input", "dout"),
+        Composed::Convolution(NumericFunction::Conv2dBackwardFilter),
+    ),
+    composed(
+        "conv2d_backward_data",
+        &convolution("filter", "dout"),
+        Composed::Convolution(NumericFunction::Conv2dBackwardData),
     ),
     composed("max_pool", POOL, Composed::Pool(NumericFunction::MaxPool)),
     composed("avg_pool", POOL, Composed::Pool(NumericFunction::AvgPool)),
+    composed("max_pool_backward", POOL_BACKWARD, Composed::Pool(NumericFunction::MaxPoolBackward)),
+    composed("avg_pool_backward", POOL_BACKWARD, Composed::Pool(NumericFunction::AvgPoolBackward)),
+    composed("fft", FOURIER, Composed::Fourier { is_inverse: false, by_row: false }),
+    composed("fft_linearized", FOURIER, Composed::Fourier { is_inverse: false, by_row: true }),
+    composed("ifft", INVERSE_FOURIER, Composed::Fourier { is_inverse: true, by_row: false }),
+    composed("ifft_linearized", INVERSE_FOURIER, Composed::Fourier { is_inverse: true, by_row: true }),
 ];
+
+/// A convolution with a bias, which is taken and not added: scripts add it with `bias_add`.
+const CONV2D: [Parameter; 7] = {
+    let [input, filter, input_shape, filter_shape, stride, padding] = convolution("input", "filter");
+    [input, filter, input_shape, filter_shape, stride, padding, optional("bias")]
+};
 
 /// Any distribution, with a choice of the tail.
 const CDF: [Parameter; 9] = {

@@ -1,6 +1,6 @@
 //! The table of builtin functions.
 
-use super::{Builtin, Lowering, Parameter, Presence, optional, required, row, with_default};
+use super::{Builtin, Composed, Lowering, Parameter, Presence, optional, optional_also, required, row, with_default};
 use crate::hop::{CastOp, DataGenOp, Function, NaryOp, ReorgOp, ShapeOp};
 use crate::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 
@@ -21,6 +21,19 @@ const fn cast(name: &'static str, op: CastOp) -> Builtin {
 }
 
 const TARGET: &[Parameter] = &[required("target")];
+
+const WEIGHTED: &[Parameter] = &[required("target"), optional("weights")];
+
+const OPERATION: &[Parameter] = &[required("left"), required("right"), required("op")];
+
+const TABLE: &[Parameter] = &[
+    required("A"),
+    required("B"),
+    optional("weights"),
+    optional_also("dim1", &["odim1", "rows"]),
+    optional_also("dim2", &["odim2", "cols"]),
+    optional("outputEmptyBlocks"),
+];
 
 const TRANSFORM: &[Parameter] = &[required("target"), required("spec"), required("meta")];
 
@@ -71,20 +84,25 @@ pub(super) const BUILTINS: &[Builtin] = &[
     row(
         "replace",
         &[required("target"), required("pattern"), required("replacement")],
-        Lowering::Ternary(TernaryOp::Replace),
+        Lowering::Replace,
     ),
     row("bias_add", &[required("input"), required("bias")], Lowering::Bias(BinaryOp::Plus)),
     row("bias_multiply", &[required("input"), required("bias")], Lowering::Bias(BinaryOp::Mult)),
-    row("outer", &[required("left"), required("right"), required("op")], Lowering::Outer),
+    row("outer", OPERATION, Lowering::Outer),
+    row("ppred", OPERATION, Lowering::Composed(Composed::Comparison)),
     row("log", &[required("target"), optional("base")], Lowering::Log),
     aggregate("sum", AggOp::Sum, Direction::Full),
-    aggregate("mean", AggOp::Mean, Direction::Full),
-    aggregate("avg", AggOp::Mean, Direction::Full),
+    row("compress", TARGET, Lowering::Composed(Composed::Unchanged)),
+    row("decompress", TARGET, Lowering::Composed(Composed::Unchanged)),
+    row("mean", WEIGHTED, Lowering::Composed(Composed::Mean)),
+    row("avg", WEIGHTED, Lowering::Composed(Composed::Mean)),
     aggregate("prod", AggOp::Prod, Direction::Full),
     aggregate("var", AggOp::Var, Direction::Full),
     row("sd", TARGET, Lowering::Deviation(Direction::Full)),
     variadic("min", TARGET, Lowering::AggregateOrNary(AggOp::Min, NaryOp::Min)),
     variadic("max", TARGET, Lowering::AggregateOrNary(AggOp::Max, NaryOp::Max)),
+    variadic("pmin", TARGET, Lowering::AggregateOrNary(AggOp::Min, NaryOp::Min)),
+    variadic("pmax", TARGET, Lowering::AggregateOrNary(AggOp::Max, NaryOp::Max)),
     aggregate("rowSums", AggOp::Sum, Direction::Row),
     aggregate("rowMeans", AggOp::Mean, Direction::Row),
     aggregate("rowMins", AggOp::Min, Direction::Row),
@@ -103,7 +121,9 @@ pub(super) const BUILTINS: &[Builtin] = &[
     row("cumprod", TARGET, Lowering::Cumulative(AggOp::Prod)),
     row("cummin", TARGET, Lowering::Cumulative(AggOp::Min)),
     row("cummax", TARGET, Lowering::Cumulative(AggOp::Max)),
+    row("rowcumsum", TARGET, Lowering::Composed(Composed::RowCumulativeSum)),
     row("trace", TARGET, Lowering::Trace),
+    row("tr", TARGET, Lowering::Trace),
     row("nrow", TARGET, Lowering::Shape(ShapeOp::Nrow)),
     row("ncol", TARGET, Lowering::Shape(ShapeOp::Ncol)),
     row("length", TARGET, Lowering::Shape(ShapeOp::Length)),
@@ -131,18 +151,17 @@ pub(super) const BUILTINS: &[Builtin] = &[
         &[required("target"), required("margin"), optional("select"), optional("empty.return")],
         Lowering::Function(Function::RemoveEmpty),
     ),
-    row(
-        "table",
-        &[required("A"), required("B"), optional("weights"), optional("dim1"), optional("dim2")],
-        Lowering::Table,
-    ),
+    row("table", TABLE, Lowering::Table),
+    row("ctable", TABLE, Lowering::Table),
     row("rowIndexMax", TARGET, Lowering::Function(Function::RowIndexMax)),
     row("rowIndexMin", TARGET, Lowering::Function(Function::RowIndexMin)),
     cast("as.scalar", CastOp::AsScalar),
+    cast("castAsScalar", CastOp::AsScalar),
     cast("as.matrix", CastOp::AsMatrix),
     cast("as.double", CastOp::AsDouble),
     cast("as.integer", CastOp::AsInteger),
     cast("as.logical", CastOp::AsLogical),
+    cast("as.boolean", CastOp::AsLogical),
     cast("as.list", CastOp::AsList),
     cast("as.frame", CastOp::AsFrame),
     row("print", TARGET, Lowering::Function(Function::Print)),

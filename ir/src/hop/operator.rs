@@ -131,7 +131,8 @@ pub enum Function {
     /// `empty.return` (TRUE: one empty row or column where nothing stays).
     RemoveEmpty,
     /// A contingency table: cell (a, b) sums the weights of the positions with these values. Inputs: a, b, weights
-    /// (vectors or scalars), then the dimensions `dim1`, `dim2`.
+    /// (vectors or scalars), then the dimensions `dim1`, `dim2` and `ignore` (TRUE: with dimensions, values below 1
+    /// count nowhere, like those beyond the last).
     Table,
     /// For each row the 1-based column of its largest cell, the last of equals.
     RowIndexMax,
@@ -281,6 +282,14 @@ mnemonics!(NumericFunction {
     Conv2d = "conv2d",
     MaxPool = "max_pool",
     AvgPool = "avg_pool",
+    Conv2dBackwardFilter = "conv2d_backward_filter",
+    Conv2dBackwardData = "conv2d_backward_data",
+    MaxPoolBackward = "max_pool_backward",
+    AvgPoolBackward = "avg_pool_backward",
+    CountDistinct = "countDistinct",
+    Fourier = "fft",
+    InverseFourier = "ifft",
+    MatrixRoot = "sqrtMatrix",
 });
 
 impl Function {

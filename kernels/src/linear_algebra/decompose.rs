@@ -1,40 +1,10 @@
-//! Decompositions with several factors: eigenvalues, singular values, LU.
+//! Decompositions with several factors: singular values, LU.
 
-use super::{argument, dense, square, symmetric, view};
+use super::{argument, dense, square, view};
 use crate::KernelError;
 use crate::multiply_add::add_scaled;
-use faer::{MatRef, Side};
+use faer::MatRef;
 use fuseline_matrix::{Dense, MatrixBlock};
-
-/// The eigendecomposition `vectors %*% diag(values) %*% t(vectors)` of a symmetric matrix.
-#[derive(Clone, Debug)]
-pub struct SymmetricEigen {
-    /// The eigenvalues, ascending: n x 1.
-    pub values: MatrixBlock,
-    /// The eigenvectors, one per column, of length 1 and orthogonal: n x n.
-    pub vectors: MatrixBlock,
-}
-
-/// The eigenvalues and eigenvectors of a symmetric matrix. Of the two signs of a vector it takes the one that makes the
-/// cell of largest magnitude positive (the first of equals).
-///
-/// # Errors
-/// The matrix is not square, not symmetric, or holds what is not finite.
-pub fn eigen(matrix: &MatrixBlock) -> Result<SymmetricEigen, KernelError> {
-    let rows = symmetric("eigen", matrix)?;
-    if rows == 0 {
-        return Ok(SymmetricEigen { values: Dense::zeros(0, 1).into(), vectors: Dense::zeros(0, 0).into() });
-    }
-    check_finite("eigen", matrix)?;
-    let failed = |_| argument("eigen", "the iteration does not converge".to_owned());
-    let decomposed = view(&matrix.to_dense()).self_adjoint_eigen(Side::Lower).map_err(failed)?;
-    let (vectors, values) = (decomposed.U(), decomposed.S());
-    let signs = signs(vectors);
-    Ok(SymmetricEigen {
-        values: Dense::from_fn(rows, 1, |i, _| values[i]).into(),
-        vectors: Dense::from_fn(rows, rows, |i, j| signs[j] * vectors[(i, j)]).into(),
-    })
-}
 
 /// The thin singular value decomposition `left %*% values %*% t(right)` of an m x n matrix, with k = min(m, n).
 #[derive(Clone, Debug)]
@@ -135,13 +105,13 @@ pub(super) fn eliminate(matrix: &Dense) -> (Vec<usize>, Vec<f64>) {
     (origin, cells)
 }
 
-fn check_finite(operation: &'static str, matrix: &MatrixBlock) -> Result<(), KernelError> {
+pub(super) fn check_finite(operation: &'static str, matrix: &MatrixBlock) -> Result<(), KernelError> {
     let is_finite = matrix.to_dense().values().iter().all(|cell| cell.is_finite());
     if is_finite { Ok(()) } else { Err(argument(operation, "the matrix holds cells that are not finite".to_owned())) }
 }
 
 /// Per column the sign of its cell of largest magnitude, the first of equals.
-fn signs(vectors: MatRef<'_, f64>) -> Vec<f64> {
+pub(super) fn signs(vectors: MatRef<'_, f64>) -> Vec<f64> {
     let sign = |j: usize| {
         let larger = |best: f64, i: usize| {
             let cell = vectors[(i, j)];

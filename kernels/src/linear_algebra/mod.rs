@@ -3,10 +3,14 @@
 //! Signs that a decomposition leaves open are fixed, so that results can be compared: see [`eigen`] and [`svd`].
 
 mod decompose;
+mod eigen;
 mod householder;
+mod root;
 
-pub use decompose::{LuFactors, SymmetricEigen, ThinSvd, eigen, lu, svd};
+pub use decompose::{LuFactors, ThinSvd, lu, svd};
+pub use eigen::{EigenPairs, eigen};
 pub use householder::{QrFactors, qr};
+pub use root::matrix_root;
 
 use crate::KernelError;
 use decompose::eliminate;
@@ -115,21 +119,36 @@ const SYMMETRY: f64 = 1e-10;
 /// The number of rows of a symmetric matrix.
 fn symmetric(operation: &'static str, matrix: &MatrixBlock) -> Result<usize, KernelError> {
     let rows = square(operation, matrix)?;
-    let cells = matrix.to_dense();
-    let tolerance = SYMMETRY * cells.values().iter().fold(0.0_f64, |largest, cell| largest.max(cell.abs()));
-    for i in 0..rows {
-        for j in 0..i {
-            let (below, above) = (cells.get(i, j), cells.get(j, i));
-            if (below - above).abs() > tolerance {
-                let (row, col) = (i + 1, j + 1);
-                let problem = format!(
-                    "the matrix is not symmetric: cell ({row}, {col}) is {below}, cell ({col}, {row}) is {above}"
-                );
-                return Err(argument(operation, problem));
-            }
+    match asymmetry(&matrix.to_dense()) {
+        None => Ok(rows),
+        Some(Asymmetry { row, col, below, above }) => {
+            let (row, col) = (row + 1, col + 1);
+            let problem = format!(
+                "the matrix is not symmetric: cell ({row}, {col}) is {below}, cell ({col}, {row}) is {above}"
+            );
+            Err(argument(operation, problem))
         }
     }
-    Ok(rows)
+}
+
+fn is_symmetric(square: &Dense) -> bool {
+    asymmetry(square).is_none()
+}
+
+/// Cells opposite each other that differ.
+struct Asymmetry {
+    row: usize,
+    col: usize,
+    below: f64,
+    above: f64,
+}
+
+/// The first two cells of a square matrix opposite each other that differ by more than rounding.
+fn asymmetry(square: &Dense) -> Option<Asymmetry> {
+    let tolerance = SYMMETRY * square.values().iter().fold(0.0_f64, |largest, cell| largest.max(cell.abs()));
+    let places = (0..square.rows()).flat_map(|row| (0..row).map(move |col| (row, col)));
+    let pairs = places.map(|(row, col)| Asymmetry { row, col, below: square.get(row, col), above: square.get(col, row) });
+    pairs.into_iter().find(|pair| (pair.below - pair.above).abs() > tolerance)
 }
 
 /// The decomposition of a square matrix that has an inverse.

@@ -16,13 +16,18 @@ pub enum GroupFunction {
     Mean,
     /// The sample variance.
     Variance,
-    /// The central moment of this order.
+    /// The central moment of this order; NaN without rows.
     CentralMoment(u32),
+    /// The smallest cell.
+    Min,
+    /// The largest cell.
+    Max,
 }
 
 /// For each group and each column of `target` (n x k), the aggregate of the cells in the rows of the group: g x k.
 /// `groups` (n cells) holds the group of each row, from 1 on. With `count` there are that many groups, and what lies
-/// beyond counts nowhere; else g is the largest group. Groups without rows give 0.
+/// beyond counts nowhere; else g is the largest group. Groups without rows give 0,
+/// save as moments.
 ///
 /// # Errors
 /// Lengths that differ, cells that name no group, or a number of groups that cannot be.
@@ -63,7 +68,13 @@ pub fn grouped_aggregate(
         GroupFunction::Sum => entries.sum(|value, _, _| value),
         GroupFunction::Mean => means(),
         GroupFunction::Variance => per_total(deviations(2), 1.0),
-        GroupFunction::CentralMoment(order) => per_total(deviations(order as i32), 0.0),
+        GroupFunction::CentralMoment(order) => {
+            let mut moments = per_total(deviations(order as i32), 0.0);
+            moments.iter_mut().zip(&totals).filter(|(_, total)| **total == 0.0).for_each(|(moment, _)| *moment = f64::NAN);
+            moments
+        }
+        GroupFunction::Min => entries.extremes(|value, so_far| value < so_far),
+        GroupFunction::Max => entries.extremes(|value, so_far| value > so_far),
     };
     Ok(MatrixBlock::from(Dense::from_vec(count, cols, result)).in_best_format())
 }
@@ -102,5 +113,22 @@ impl Entries<'_> {
             }
         }
         sums
+    }
+
+    /// Per group and column the cell of positive weight that is further out than all others, 0 where there is none; NaN
+    /// where there is one.
+    fn extremes(&self, is_further: impl Fn(f64, f64) -> bool) -> Vec<f64> {
+        let mut best: Vec<Option<f64>> = vec![None; self.count * self.cols];
+        for (i, (&group, &weight)) in self.groups.iter().zip(self.weights).enumerate() {
+            if group < self.count && weight > 0.0 {
+                for j in 0..self.cols {
+                    let (value, best) = (self.cells[i * self.cols + j], &mut best[group * self.cols + j]);
+                    if best.is_none_or(|best| value.is_nan() || is_further(value, best)) {
+                        *best = Some(value);
+                    }
+                }
+            }
+        }
+        best.into_iter().map(Option::unwrap_or_default).collect()
     }
 }

@@ -1,12 +1,14 @@
 //! Statistics of vectors: order statistics, groups, and probability distributions.
 
+mod distinct;
 mod distribution;
 mod group;
 mod order;
 
+pub use distinct::{count_distinct, unique};
 pub use distribution::{Distribution, distribution_function, quantile_function};
 pub use group::{GroupFunction, grouped_aggregate};
-pub use order::{inter_quartile_mean, median, quantile, quantiles, unique};
+pub use order::{inter_quartile_mean, median, quantile, quantiles};
 
 use crate::KernelError;
 use fuseline_matrix::MatrixBlock;

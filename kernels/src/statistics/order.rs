@@ -38,28 +38,39 @@ impl Sorted {
         last
     }
 
-    fn quantile(&self, probability: f64) -> Result<f64, KernelError> {
+    /// The position of a quantile, from 0 (for the probability 0) on.
+    fn position(&self, probability: f64) -> Result<f64, KernelError> {
         if !(0.0..=1.0).contains(&probability) {
             return Err(argument("quantile", format!("{probability} is no probability")));
         }
-        Ok(self.at((probability * self.total).ceil().max(1.0)))
+        Ok((probability * self.total).ceil())
+    }
+
+    /// The value at a position from 1 on; where the total weight is even, the mean of it and of the one that follows.
+    fn between(&self, position: f64) -> f64 {
+        let value = self.at(position);
+        if self.total % 2.0 == 0.0 && position < self.total { 0.5 * (value + self.at(position + 1.0)) } else { value }
     }
 }
 
-fn ascending(x: f64, y: f64) -> std::cmp::Ordering {
+/// Numbers before NaN.
+pub(super) fn ascending(x: f64, y: f64) -> std::cmp::Ordering {
     x.partial_cmp(&y).unwrap_or_else(|| x.is_nan().cmp(&y.is_nan()))
 }
 
 /// The `probability`-quantile of a vector of total weight n: the value at position `ceil(probability * n)` in
-/// ascending order.
+/// ascending order, or, where n is even, the mean of it and of the one that follows; of the probability 0 the first.
 ///
 /// # Errors
 /// A matrix that is no vector, no values, weights that do not fit, or a probability outside of 0 to 1.
 pub fn quantile(values: &MatrixBlock, weights: Option<&MatrixBlock>, probability: f64) -> Result<f64, KernelError> {
-    Sorted::new("quantile", values, weights)?.quantile(probability)
+    let sorted = Sorted::new("quantile", values, weights)?;
+    let position = sorted.position(probability)?;
+    Ok(if position == 0.0 { sorted.at(1.0) } else { sorted.between(position) })
 }
 
-/// The quantiles for the k cells of a vector of probabilities: k x 1.
+/// The quantiles for the k cells of a vector of probabilities: k x 1. They are cells, not means of two: of each
+/// probability p the value at position `ceil(p * n)`.
 ///
 /// # Errors
 /// As [`quantile`].
@@ -70,7 +81,8 @@ pub fn quantiles(
 ) -> Result<MatrixBlock, KernelError> {
     let sorted = Sorted::new("quantile", values, weights)?;
     let probabilities = cells("quantile", probabilities)?;
-    let results = probabilities.iter().map(|&p| sorted.quantile(p)).collect::<Result<Vec<_>, _>>()?;
+    let quantile = |&p: &f64| Ok(sorted.at(sorted.position(p)?.max(1.0)));
+    let results = probabilities.iter().map(quantile).collect::<Result<Vec<_>, _>>()?;
     Ok(Dense::from_vec(results.len(), 1, results).into())
 }
 
@@ -80,9 +92,7 @@ pub fn quantiles(
 /// A matrix that is no vector, no values, or weights that do not fit.
 pub fn median(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<f64, KernelError> {
     let sorted = Sorted::new("median", values, weights)?;
-    let position = (0.5 * sorted.total).ceil();
-    let lower = sorted.at(position);
-    Ok(if sorted.total % 2.0 == 0.0 { 0.5 * (lower + sorted.at(position + 1.0)) } else { lower })
+    Ok(sorted.between((0.5 * sorted.total).ceil()))
 }
 
 /// The mean of the middle half of a vector: of the values between the quartiles, where a quartile that falls inside of
@@ -102,13 +112,4 @@ pub fn inter_quartile_mean(values: &MatrixBlock, weights: Option<&MatrixBlock>) 
         reached += weight;
     }
     Ok(sum / (last - first))
-}
-
-/// The distinct values of a matrix in ascending order, as a column; NaN, once, at the end.
-pub fn unique(matrix: &MatrixBlock) -> MatrixBlock {
-    // A zero has no sign of its own here.
-    let mut values: Vec<f64> = matrix.to_dense().values().iter().map(|&value| value + 0.0).collect();
-    values.sort_by(|x, y| ascending(*x, *y));
-    values.dedup_by(|x, y| x == y || x.is_nan() && y.is_nan());
-    Dense::from_vec(values.len(), 1, values).into()
 }

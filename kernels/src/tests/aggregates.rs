@@ -142,13 +142,13 @@ fn row_indexes_name_the_last_extreme() {
             for block in [matrix(rows, cols, 3, 2), special_matrix(rows, cols, 1), special_matrix(rows, cols, 2)] {
                 let expected = |i: usize| {
                     let row: Vec<f64> = (0..cols).map(|j| block.get(i, j)).collect();
-                    let mut best = 0;
-                    for j in 1..cols {
-                        if !row[best].is_nan() && (row[j].is_nan() || is_better(&row[j], &row[best])) {
-                            best = j;
+                    let mut best: Option<usize> = None;
+                    for j in (0..cols).filter(|&j| !row[j].is_nan()) {
+                        if best.is_none_or(|best| is_better(&row[j], &row[best])) {
+                            best = Some(j);
                         }
                     }
-                    if cols == 0 { 0.0 } else { (best + 1) as f64 }
+                    if cols == 0 { 0.0 } else { (best.unwrap_or(0) + 1) as f64 }
                 };
                 for format in both_formats(&block) {
                     let result = run(|context| row_index(context, extreme, &format));

@@ -1,7 +1,7 @@
 //! Convolution and pooling by their definitions.
 
 use super::*;
-use crate::{Pooling, Windows, conv2d, pool};
+use crate::{Pooling, Windows, conv2d, conv2d_backward_data, conv2d_backward_filter, pool, pool_backward};
 
 /// Windows of many shapes over images of many shapes.
 fn layouts() -> Vec<Windows> {
@@ -88,6 +88,100 @@ fn pools_reduce_windows() {
             });
         }
     }
+}
+
+/// A matrix with a one in a single cell.
+fn unit(rows: usize, cols: usize, at: usize) -> MatrixBlock {
+    Dense::from_fn(rows, cols, |i, j| f64::from(u8::from(i * cols + j == at))).into()
+}
+
+/// A convolution is linear in its images and in its filters: its gradients are its values for one cell at a time.
+#[test]
+fn gradients_of_convolutions_follow_from_their_values() {
+    for windows in layouts() {
+        let channels = windows.channels as usize;
+        let (width, size) = (windows.image[0] * windows.image[1], windows.window[0] * windows.window[1]);
+        let images = matrix(3, channels * width as usize, 7, 1);
+        let filters = matrix(2, channels * size as usize, 8, 2);
+        let [rows, cols] = counts(&windows);
+        let gradient = matrix(3, 2 * rows * cols, 9, 3);
+        let inner = |values: &MatrixBlock| -> f64 {
+            let (values, gradient) = (values.to_dense(), gradient.to_dense());
+            values.values().iter().zip(gradient.values()).map(|(x, y)| x * y).sum()
+        };
+        for format in 0..2 {
+            let [images, filters, gradient] = [&images, &filters, &gradient].map(|x| both_formats(x)[format].clone());
+            let result =
+                run(|context| conv2d_backward_filter(context, &images, &gradient, 2, &windows).unwrap());
+            assert_cells(&result, 2, filters.cols(), |i, j| {
+                let unit = unit(2, filters.cols(), i * filters.cols() + j);
+                inner(&alone(false, |context| conv2d(context, &images, &unit, &windows).unwrap()))
+            });
+            let result = run(|context| conv2d_backward_data(context, &filters, &gradient, &windows).unwrap());
+            assert_cells(&result, 3, images.cols(), |i, j| {
+                let unit = unit(3, images.cols(), i * images.cols() + j);
+                inner(&alone(false, |context| conv2d(context, &unit, &filters, &windows).unwrap()))
+            });
+        }
+    }
+}
+
+#[test]
+fn gradients_of_pools_go_to_the_cells_of_windows() {
+    for windows in layouts() {
+        let channels = windows.channels as usize;
+        let images = matrix(3, channels * (windows.image[0] * windows.image[1]) as usize, 7, 1);
+        let [rows, cols] = counts(&windows);
+        let gradient = matrix(3, channels * rows * cols, 9, 3);
+        // Numbers of the cells stand for where they are.
+        let numbers: MatrixBlock = Dense::from_fn(3, images.cols(), |_, j| j as f64).into();
+        let sum = |n: usize, column: usize, share: &dyn Fn(&[Option<f64>], &[Option<f64>]) -> f64| -> f64 {
+            let windows_of = (0..channels * rows * cols).map(|at| {
+                let (channel, place) = (at / (rows * cols), [at / cols % rows, at % cols]);
+                let places = window_cells(&numbers, &windows, n, channel, place);
+                let mine: Vec<Option<f64>> = places.iter().map(|p| p.filter(|p| *p == column as f64)).collect();
+                (at, mine, window_cells(&images, &windows, n, channel, place))
+            });
+            windows_of.map(|(at, mine, cells)| share(&mine, &cells) * gradient.get(n, at)).sum()
+        };
+        let mean = |mine: &[Option<f64>], _: &[Option<f64>]| mine.iter().flatten().count() as f64 / mine.len() as f64;
+        let max = |mine: &[Option<f64>], cells: &[Option<f64>]| {
+            let largest = cells.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
+            let first = cells.iter().position(|cell| *cell == Some(largest));
+            f64::from(u8::from(first.is_some_and(|first| mine[first].is_some())))
+        };
+        for format in 0..2 {
+            let [images, gradient] = [&images, &gradient].map(|x| both_formats(x)[format].clone());
+            let backward = |pooling| run(|context| pool_backward(context, pooling, &images, &gradient, &windows).unwrap());
+            assert_cells(&backward(Pooling::Mean), 3, images.cols(), |n, column| sum(n, column, &mean));
+            assert_cells(&backward(Pooling::Max), 3, images.cols(), |n, column| sum(n, column, &max));
+        }
+    }
+    let windows = Windows { channels: 1, image: [1, 3], window: [1, 3], stride: [1, 1], padding: [0, 0] };
+    let (images, gradient) = (dense(1, 3, &[1.0, f64::NAN, 7.0]), dense(1, 1, &[2.0]));
+    let result = alone(false, |c| pool_backward(c, Pooling::Max, &images, &gradient, &windows).unwrap());
+    assert_cells(&result, 1, 3, |_, j| [0.0, 2.0, 0.0][j]);
+}
+
+#[test]
+fn gradients_that_do_not_fit_are_refused() {
+    let windows = Windows { channels: 1, image: [2, 2], window: [2, 2], stride: [1, 1], padding: [0, 0] };
+    let (images, filters) = (matrix(3, 4, 7, 1), matrix(2, 4, 7, 1));
+    alone(false, |context| {
+        let error = conv2d_backward_filter(context, &images, &matrix(3, 3, 7, 1), 2, &windows).unwrap_err();
+        let expected = "conv2d_backward_filter: a gradient of 3 x 3 does not fit 3 images with 2 x 1 x 1 windows";
+        assert_eq!(error.to_string(), expected);
+        let error = conv2d_backward_filter(context, &images, &matrix(3, 2, 7, 1), -2, &windows).unwrap_err();
+        assert_eq!(error.to_string(), "conv2d_backward_filter: -2 is no number of filters");
+        let error = conv2d_backward_data(context, &filters, &matrix(3, 3, 7, 1), &windows).unwrap_err();
+        let expected = "conv2d_backward_data: a gradient of 3 x 3 does not fit 3 images with 2 x 1 x 1 windows";
+        assert_eq!(error.to_string(), expected);
+        let error = pool_backward(context, Pooling::Max, &images, &matrix(2, 1, 7, 1), &windows).unwrap_err();
+        let expected = "max_pool_backward: a gradient of 2 x 1 does not fit 3 images with 1 x 1 x 1 windows";
+        assert_eq!(error.to_string(), expected);
+        let none = conv2d_backward_filter(context, &matrix(0, 4, 7, 1), &matrix(0, 2, 7, 1), 2, &windows).unwrap();
+        assert_cells(&none, 2, 4, |_, _| 0.0);
+    });
 }
 
 #[test]

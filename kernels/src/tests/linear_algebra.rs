@@ -1,7 +1,7 @@
 //! Solvers and decompositions, checked by what defines them: residuals, orthogonality, triangles, known values.
 
 use super::*;
-use crate::{cholesky, determinant, eigen, inverse, lu, qr, solve, svd};
+use crate::{cholesky, determinant, eigen, inverse, lu, matrix_root, qr, solve, svd};
 use fuseline_matrix::Dense;
 
 /// Numbers between -1 and 1 without a pattern.
@@ -131,9 +131,77 @@ fn eigenvalues_ascend_and_vectors_are_orthonormal() {
     let half = 0.5_f64.sqrt();
     let vectors = owned(&result.vectors);
     assert!((vectors.get(0, 1) - half).abs() < 1e-14 && (vectors.get(1, 1) - half).abs() < 1e-14);
-    let message = |cells: &[f64]| eigen(&dense(2, 2, cells)).unwrap_err().to_string();
-    assert!(message(&[1.0, 2.0, 3.0, 4.0]).starts_with("eigen: the matrix is not symmetric"));
-    assert_eq!(message(&[f64::NAN, 1.0, 1.0, 4.0]), "eigen: the matrix holds cells that are not finite");
+    let message = |block: &MatrixBlock| eigen(block).unwrap_err().to_string();
+    let expected = "eigen: the matrix holds cells that are not finite";
+    assert_eq!(message(&dense(2, 2, &[f64::NAN, 1.0, 1.0, 4.0])), expected);
+    assert_eq!(message(&dense(1, 2, &[1.0; 2])), "eigen: a 1 x 2 matrix is not square");
+}
+
+/// `A V = V D` for the block diagonal D of the values, where pairs of equal ones may be those of a rotation.
+#[test]
+fn any_square_matrix_has_real_and_imaginary_parts_of_eigenvectors() {
+    for rows in [2, 3, 5, 24, 61] {
+        for format in both_formats(&noise(rows, rows, 10).into()) {
+            let (matrix, result) = (owned(&format), eigen(&format).unwrap());
+            let (values, vectors) = (owned(&result.values), owned(&result.vectors));
+            assert!(values.values().is_sorted(), "{:?}", values.values());
+            let image = product(&matrix, &vectors);
+            let column = |of: &Dense, j: usize| (0..rows).map(|i| of.get(i, j)).collect::<Vec<f64>>();
+            let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
+            let mut j = 0;
+            while j < rows {
+                let (value, real) = (values.get(j, 0), column(&vectors, j));
+                let (width, imaginary, part) = if j + 1 < rows && values.get(j + 1, 0) == value {
+                    let imaginary = column(&vectors, j + 1);
+                    // A (x + y i) = (a + b i) (x + y i): the part b follows from A y = b x + a y.
+                    let turned: Vec<f64> = (0..rows).map(|i| image.get(i, j + 1) - value * imaginary[i]).collect();
+                    let part = dot(&turned, &real) / dot(&real, &real);
+                    assert!(part > 0.0, "the imaginary part {part}");
+                    (2, imaginary, part)
+                } else {
+                    (1, vec![0.0; rows], 0.0)
+                };
+                assert!((dot(&real, &real) + dot(&imaginary, &imaginary) - 1.0).abs() < 1e-12);
+                for i in 0..rows {
+                    let expected = value * real[i] - part * imaginary[i];
+                    assert!((image.get(i, j) - expected).abs() < 1e-11, "{rows}: column {j}");
+                }
+                let largest = (0..rows).map(|i| (real[i].hypot(imaginary[i]), i)).fold((0.0, 0), |best, next| {
+                    if next.0 > best.0 * (1.0 + 1e-12) { next } else { best }
+                });
+                assert!(real[largest.1] > 0.0 && imaginary[largest.1].abs() < 1e-12);
+                j += width;
+            }
+        }
+    }
+    // A rotation, and a matrix with one eigenvector only.
+    let turn = eigen(&dense(2, 2, &[0.0, 1.0, -1.0, 0.0])).unwrap();
+    assert_close(&owned(&turn.values), &Dense::zeros(2, 1), 1.0);
+    let shear = eigen(&dense(2, 2, &[2.0, 1.0, 0.0, 2.0])).unwrap();
+    assert_close(&owned(&shear.values), &Dense::from_vec(2, 1, vec![2.0, 2.0]), 1.0);
+}
+
+#[test]
+fn the_square_of_a_root_is_the_matrix() {
+    let shifted = |rows: usize| {
+        let noise = noise(rows, rows, 11);
+        Dense::from_fn(rows, rows, |i, j| noise.get(i, j) + if i == j { rows as f64 } else { 0.0 })
+    };
+    let turn = Dense::from_vec(2, 2, vec![0.0, 1.0, -1.0, 0.0]);
+    let shear = Dense::from_vec(2, 2, vec![4.0, 1.0, 0.0, 4.0]);
+    let projection = Dense::from_vec(2, 2, vec![0.0, 1.0, 0.0, 1.0]);
+    let rank_one = Dense::from_vec(2, 2, vec![1.0, 2.0, 2.0, 4.0]);
+    for matrix in [positive_definite(7, 12), shifted(9), turn, shear, projection, rank_one, Dense::zeros(3, 3)] {
+        let root = owned(&matrix_root(&matrix.clone().into()).unwrap());
+        assert_close(&product(&root, &root), &matrix, 100.0);
+    }
+    assert_eq!(matrix_root(&dense(0, 0, &[])).unwrap().dims(), (0, 0));
+    let message = |cells: &[f64]| matrix_root(&dense(2, 2, cells)).unwrap_err().to_string();
+    assert_eq!(message(&[-4.0, 0.0, 0.0, 1.0]), "sqrtMatrix: the matrix has the eigenvalue -4, and so no real root");
+    let none = "sqrtMatrix: the matrix has no real root, or none that can be found";
+    assert_eq!(message(&[0.0, 1.0, 0.0, 0.0]), none);
+    assert_eq!(message(&[-1.0, 1.0, 0.0, -2.0]), none);
+    assert_eq!(message(&[f64::NAN; 4]), "sqrtMatrix: the matrix holds cells that are not finite");
 }
 
 #[test]

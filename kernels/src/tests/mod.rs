@@ -3,6 +3,7 @@
 mod aggregates;
 mod convolution;
 mod elementwise;
+mod fourier;
 mod fused;
 mod generate;
 mod linear_algebra;

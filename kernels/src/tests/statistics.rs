@@ -1,8 +1,9 @@
 //! Order statistics, groups and distributions: known values, and plain definitions.
 
 use super::*;
+use fuseline_ir::ops::Direction;
 use crate::{
-    Distribution, GroupFunction, distribution_function, grouped_aggregate, inter_quartile_mean, median, quantile,
+    Distribution, GroupFunction, count_distinct, distribution_function, grouped_aggregate, inter_quartile_mean, median, quantile,
     quantile_function, quantiles, unique,
 };
 
@@ -23,8 +24,21 @@ fn quantiles_are_cells_at_positions() {
     assert_eq!([at(0.0), at(0.2), at(0.21), at(0.5), at(0.8), at(0.81), at(1.0)], [1.0, 1.0, 3.0, 5.0, 7.0, 9.0, 9.0]);
     let several = quantiles(&dense(1, 5, &[9.0, 1.0, 5.0, 3.0, 7.0]), None, &column(&[0.5, 0.1])).unwrap();
     assert_cells(&several, 2, 1, |i, _| [5.0, 1.0][i]);
-    assert_eq!(quantile(&column(&[f64::NAN, 2.0]), None, 0.5).unwrap(), 2.0);
+    assert_eq!(quantile(&column(&[f64::NAN, 2.0, 1.0]), None, 0.5).unwrap(), 2.0);
     assert!(quantile(&column(&[f64::NAN, 2.0]), None, 1.0).unwrap().is_nan());
+}
+
+#[test]
+fn a_single_quantile_of_an_even_number_lies_between_two_cells() {
+    let ten = column(&(1..=10).map(f64::from).collect::<Vec<_>>());
+    let at = |p| quantile(&ten, None, p).unwrap();
+    assert_eq!([at(0.0), at(0.05), at(0.25), at(0.3), at(0.31), at(0.9), at(0.95), at(1.0)], [
+        1.0, 1.5, 3.5, 3.5, 4.5, 9.5, 10.0, 10.0
+    ]);
+    let several = quantiles(&ten, None, &column(&[0.0, 0.05, 0.25, 1.0])).unwrap();
+    assert_cells(&several, 4, 1, |i, _| [1.0, 1.0, 3.0, 10.0][i]);
+    let weighted = quantile(&column(&[3.0, 1.0, 2.0]), Some(&column(&[2.0, 1.0, 1.0])), 0.5).unwrap();
+    assert_eq!(weighted, 2.5);
 }
 
 #[test]
@@ -72,10 +86,24 @@ fn order_statistics_refuse_what_has_none() {
 
 #[test]
 fn distinct_values_ascend() {
-    let result = unique(&dense(2, 4, &[3.0, -0.0, f64::NAN, 1.0, 0.0, 3.0, f64::NAN, f64::NEG_INFINITY]));
+    let cells = [3.0, -0.0, f64::NAN, 1.0, 0.0, 3.0, f64::NAN, f64::NEG_INFINITY];
+    let result = unique(&dense(2, 4, &cells), Direction::Full);
     assert_cells(&result, 5, 1, |i, _| [f64::NEG_INFINITY, 0.0, 1.0, 3.0, f64::NAN][i]);
     assert_eq!(result.get(1, 0).to_bits(), 0);
-    assert_eq!(unique(&dense(0, 1, &[])).dims(), (0, 1));
+    assert_eq!(unique(&dense(0, 1, &[]), Direction::Full).dims(), (0, 1));
+    let matrix = dense(3, 3, &[2.0, 1.0, 2.0, 0.0, -0.0, 0.0, f64::NAN, 5.0, f64::NAN]);
+    for format in both_formats(&matrix) {
+        let rows = [[1.0, 2.0], [0.0, 0.0], [5.0, f64::NAN]];
+        assert_cells(&unique(&format, Direction::Row), 3, 2, |i, j| rows[i][j]);
+        let columns = [[0.0, 2.0, f64::NAN], [0.0, 1.0, 5.0], [0.0, 2.0, f64::NAN]];
+        assert_cells(&unique(&format, Direction::Col), 3, 3, |i, j| columns[j][i]);
+        assert_cells(&count_distinct(&format, Direction::Full), 1, 1, |_, _| 5.0);
+        assert_cells(&count_distinct(&format, Direction::Row), 3, 1, |i, _| [2.0, 1.0, 2.0][i]);
+        assert_cells(&count_distinct(&format, Direction::Col), 1, 3, |_, _| 3.0);
+    }
+    assert_cells(&count_distinct(&dense(0, 2, &[]), Direction::Full), 1, 1, |_, _| 0.0);
+    assert_cells(&count_distinct(&dense(0, 2, &[]), Direction::Col), 1, 2, |_, _| 0.0);
+    assert_eq!(unique(&dense(2, 0, &[]), Direction::Row).dims(), (2, 0));
 }
 
 #[test]
@@ -90,8 +118,10 @@ fn groups_are_aggregated_column_by_column() {
     assert_cells(&result(GroupFunction::Mean, None, Some(1)), 1, 2, |_, j| [2.5, 25.0][j]);
     assert_cells(&result(GroupFunction::Variance, None, Some(2)), 2, 2, |i, j| [4.5, 0.0][i] * [1.0, 100.0][j]);
     assert_cells(&result(GroupFunction::CentralMoment(2), None, Some(2)), 2, 2, |i, j| {
-        [2.25, 0.0][i] * [1.0, 100.0][j]
+        [2.25, f64::NAN][i] * [1.0, 100.0][j]
     });
+    assert_cells(&result(GroupFunction::Min, None, Some(3)), 3, 2, |i, j| [1.0, 0.0, 2.0][i] * [1.0, 10.0][j]);
+    assert_cells(&result(GroupFunction::Max, None, Some(3)), 3, 2, |i, j| [4.0, 0.0, 16.0][i] * [1.0, 10.0][j]);
     let weights = column(&[3.0, 1.0, 1.0, 0.0, 1.0]);
     assert_cells(&result(GroupFunction::Sum, Some(&weights), None), 3, 2, |i, j| [7.0, 0.0, 18.0][i] * [1.0, 10.0][j]);
     assert_cells(&result(GroupFunction::Mean, Some(&weights), None), 3, 2, |i, j| [1.75, 0.0, 9.0][i] * [1.0, 10.0][j]);

@@ -1,7 +1,12 @@
 //! Contingency tables.
 
 use super::*;
-use crate::{KernelError, table};
+use crate::{KernelError, TableDims, table};
+
+/// The dimensions of a table in which what lies outside counts nowhere.
+fn dims(rows: i64, cols: i64) -> Option<TableDims> {
+    Some(TableDims { rows, cols, refuses_small: false })
+}
 
 fn codes(len: usize, most: usize, seed: usize) -> MatrixBlock {
     Dense::from_fn(len, 1, |i, _| (hash(i, 0, seed) % most + 1) as f64).into()
@@ -25,7 +30,7 @@ fn tables_count_and_sum_weights() {
             assert_cells(&counts, rows, cols, |i, j| sum(i, j, &|_| 1.0));
             let sums = run(|context| table(context, a, b, w, None).unwrap());
             assert_cells(&sums, rows, cols, |i, j| sum(i, j, &|k| weights.get(k, 0)));
-            let cut = run(|context| table(context, a, b, w, Some((2, 1001))).unwrap());
+            let cut = run(|context| table(context, a, b, w, dims(2, 1001)).unwrap());
             assert_cells(&cut, 2, 1001, |i, j| sum(i, j, &|k| weights.get(k, 0)));
         }
     }
@@ -60,8 +65,29 @@ fn missing_values_count_nowhere_and_other_values_below_one_are_refused() {
         let short = dense(3, 1, &[1.0; 3]);
         let misfit = table(context, a, Operand::Matrix(&short), one, None);
         assert!(matches!(misfit, Err(KernelError::Shapes { .. })));
-        assert!(table(context, one, one, one, None).is_err() && table(context, a, a, one, Some((-1, 2))).is_err());
+        assert!(table(context, one, one, one, None).is_err() && table(context, a, a, one, dims(-1, 2)).is_err());
     });
+}
+
+#[test]
+fn what_lies_outside_of_given_dimensions_counts_nowhere() {
+    let rows = [1.0, 0.0, -3.0, 0.5, 3.0, f64::INFINITY, 2.0, 2.9, f64::NAN, 2.0];
+    let cols = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.99, 3.0, 1.0, 0.0];
+    let count = |order: &[usize]| {
+        let column = |cells: &[f64; 10]| dense(10, 1, &order.iter().map(|&at| cells[at]).collect::<Vec<_>>());
+        let (rows, cols) = (column(&rows), column(&cols));
+        let result = run(|context| {
+            table(context, Operand::Matrix(&rows), Operand::Matrix(&cols), Operand::Scalar(1.0), dims(2, 2)).unwrap()
+        });
+        assert_cells(&result, 2, 2, |i, j| if i == j { 1.0 } else { 0.0 });
+    };
+    count(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    // Rows that ascend.
+    count(&[2, 1, 3, 0, 6, 7, 9, 4, 5, 8]);
+    let strict = Some(TableDims { rows: 2, cols: 2, refuses_small: true });
+    let (zero, one) = (dense(1, 1, &[0.0]), Operand::Scalar(1.0));
+    let error = alone(false, |context| table(context, Operand::Matrix(&zero), one, one, strict).unwrap_err());
+    assert_eq!(error.to_string(), "table: 0 is no row or column of a table");
 }
 
 /// Rows that ascend take another path than the same entries in another order.
@@ -74,13 +100,13 @@ fn ascending_rows_give_what_any_order_gives() {
         let weight = |at: usize| (at * 5 % 7) as f64 - 3.0;
         let column = |cell: &dyn Fn(usize) -> f64| MatrixBlock::from(Dense::from_fn(len, 1, |i, _| cell(i)));
         let back = |cell: &dyn Fn(usize) -> f64| column(&|at| cell(len - 1 - at));
-        for dims in [(len as i64, 20), (len as i64 - 5, 4), (len as i64, 1), (2, 1_000_000)] {
+        for (height, width) in [(len as i64, 20), (len as i64 - 5, 4), (len as i64, 1), (2, 1_000_000)] {
             let of = |columns: [MatrixBlock; 3]| {
                 let [rows, cols, weights] = columns.each_ref().map(Operand::Matrix);
-                run(|context| table(context, rows, cols, weights, Some(dims)).expect("a table"))
+                run(|context| table(context, rows, cols, weights, dims(height, width)).expect("a table"))
             };
             let expected = of([back(&row), back(&col), back(&weight)]);
-            assert_eq!(of([column(&row), column(&col), column(&weight)]), expected, "{dims:?}");
+            assert_eq!(of([column(&row), column(&col), column(&weight)]), expected, "{height} x {width}");
         }
     }
 }

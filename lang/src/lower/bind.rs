@@ -13,6 +13,8 @@ use fuseline_ir::types::{DataType, Value};
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     pub(super) name: String,
+    /// Other names of builtin functions' parameters.
+    aliases: &'static [&'static str],
     pub(super) is_required: bool,
     /// The declaration, as a help text shows it.
     text: String,
@@ -33,10 +35,17 @@ pub(super) struct Bound<'e> {
     pub(super) rest: Vec<&'e Expression>,
 }
 
+impl Slot {
+    fn is_named(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+}
+
 impl Callable {
     pub(super) fn of_builtin(builtin: &Builtin) -> Self {
         let slot = |parameter: &fuseline_ir::builtins::Parameter| Slot {
             name: parameter.name.to_owned(),
+            aliases: parameter.aliases,
             is_required: parameter.presence == Presence::Required,
             text: match (parameter.presence, parameter.presence.default_value()) {
                 (Presence::Required, _) => parameter.name.to_owned(),
@@ -58,6 +67,7 @@ impl Callable {
             let default = parameter.default.as_ref().map(|value| format!(" = {}", written(value, sources)));
             Slot {
                 name: parameter.name.text.clone(),
+                aliases: &[],
                 is_required: parameter.default.is_none(),
                 text: declared + &default.unwrap_or_default(),
             }
@@ -112,7 +122,7 @@ impl Callable {
 
     fn named_slot(&self, argument: &Argument) -> Result<usize, Diagnostic> {
         let Some(name) = &argument.name else { unreachable!("the caller looked for a name") };
-        self.slots.iter().position(|slot| slot.name == name.text).ok_or_else(|| {
+        self.slots.iter().position(|slot| slot.is_named(&name.text)).ok_or_else(|| {
             let known = self.slots.iter().map(|slot| slot.name.as_str());
             let error = self.error(name.span, format!("`{}` has no parameter `{}`", self.name, name.text));
             error.here("unknown").maybe_help(suggest::nearest(&name.text, known))

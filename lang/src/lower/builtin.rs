@@ -56,6 +56,7 @@ impl Lowerer<'_> {
             Lowering::Function(function) => self.function_call(&call, function),
             Lowering::Numeric(function) => self.numeric_call(&call, function),
             Lowering::Composed(function) => self.composed(&call, function),
+            Lowering::Replace => self.replace(&call),
             Lowering::Table => self.table(&call),
             Lowering::IfDef => self.ifdef(&call),
             Lowering::Exists => self.exists(&call),

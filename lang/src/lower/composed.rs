@@ -6,12 +6,16 @@ use super::{Lowered, Lowerer};
 use crate::diagnostic::Diagnostic;
 use fuseline_ir::builtins::Composed;
 use fuseline_ir::hop::{DataGenOp, Function, HopId, HopOp, NumericFunction, ReorgOp, ShapeOp, Span};
-use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
+use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 use fuseline_ir::types::{DataType, Value};
 
 impl Lowerer<'_> {
     pub(super) fn composed(&mut self, call: &Bind<'_>, function: Composed) -> Lowered<HopId> {
         match function {
+            Composed::Unchanged => self.required_argument(call, 0),
+            Composed::Mean => self.mean(call),
+            Composed::RowCumulativeSum => self.row_cumulative_sum(call),
+            Composed::Comparison => self.comparison(call),
             Composed::Quantile => self.quantile(call),
             Composed::Moment => self.moment(call),
             Composed::Covariance => self.covariance(call),
@@ -23,9 +27,11 @@ impl Lowerer<'_> {
             Composed::Expansion => self.expansion(call),
             Composed::Sample => self.sample(call),
             Composed::Unique => self.unique(call),
+            Composed::CountDistinct(direction) => self.count_distinct(call, direction),
+            Composed::Fourier { is_inverse, by_row } => self.fourier(call, is_inverse, by_row),
             Composed::DistributionFunction(name) => self.distribution_function(call, name),
             Composed::QuantileFunction(name) => self.quantile_function(call, name),
-            Composed::Convolution => self.convolution(call),
+            Composed::Convolution(function) => self.convolution(call, function),
             Composed::Pool(function) => self.pool(call, function),
         }
     }
@@ -100,6 +106,33 @@ impl Lowerer<'_> {
         self.binary_op(BinaryOp::Minus, values, mean, span)
     }
 
+    fn mean(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
+        let target = self.required_argument(call, 0)?;
+        let Some(weights) = self.argument_or_default(call, 1)? else {
+            return self.add(HopOp::AggUnary(AggOp::Mean, Direction::Full), &[target], call.span);
+        };
+        let sum = self.weighted_sum(target, Some(weights), call.span)?;
+        let count = self.sum(weights, call.span)?;
+        self.binary_op(BinaryOp::Div, sum, count, call.span)
+    }
+
+    fn row_cumulative_sum(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
+        let target = self.required_argument(call, 0)?;
+        let transposed = self.transpose(target, call.span)?;
+        let sums = self.add(HopOp::Cumulative(AggOp::Sum), &[transposed], call.span)?;
+        self.transpose(sums, call.span)
+    }
+
+    /// `ppred(x, y, "<")`.
+    fn comparison(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
+        let text = self.constant_text(call, 2, &["<", "<=", ">", ">=", "==", "!="])?;
+        let (left, right) = (self.required_argument(call, 0)?, self.required_argument(call, 1)?);
+        match BinaryOp::ALL.iter().find(|op| op.dml() == Some(text.as_str())) {
+            Some(&op) => self.binary_op(op, left, right, call.span),
+            None => unreachable!("every comparison is an operation"),
+        }
+    }
+
     fn moment(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
         let span = call.span;
         let (target, weights, order) = self.weights_in_the_middle(call)?;
@@ -155,18 +188,11 @@ impl Lowerer<'_> {
         self.unary_op(UnaryOp::Sqrt, squared, span)
     }
 
-    /// `V %*% diag(sqrt(w)) %*% t(V)` of the eigendecomposition.
+    /// `sqrtMatrix(A, S)`, whose strategy makes no difference: there is one.
     fn matrix_root(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
-        let span = call.span;
         let matrix = self.required_argument(call, 0)?;
-        let eigen = self.numeric(NumericFunction::Eigen, Vec::new(), &[matrix], span)?;
-        let values = self.add(HopOp::Item(0), &[eigen], span)?;
-        let vectors = self.add(HopOp::Item(1), &[eigen], span)?;
-        let roots = self.unary_op(UnaryOp::Sqrt, values, span)?;
-        let row = self.transpose(roots, span)?;
-        let scaled = self.binary_op(BinaryOp::Mult, vectors, row, span)?;
-        let transposed = self.transpose(vectors, span)?;
-        self.add(HopOp::MatMul, &[scaled, transposed], span)
+        self.constant_text(call, 1, &["DML", "COMMON"])?;
+        self.numeric(NumericFunction::MatrixRoot, Vec::new(), &[matrix], call.span)
     }
 
     /// Whether any cell equals the pattern, where NaN equals NaN.
@@ -193,37 +219,32 @@ impl Lowerer<'_> {
         self.binary_op(BinaryOp::Greater, count.unwrap_or(zero), zero, span)
     }
 
-    fn one_hot(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
-        let (target, width) = (self.required_argument(call, 0)?, self.required_argument(call, 1)?);
-        self.expanded(target, width, true, call.span)
-    }
-
     /// A contingency table of positions and cells, either in the rows.
-    fn expanded(&mut self, vector: HopId, extent: HopId, positions_in_rows: bool, span: Span) -> Lowered<HopId> {
+    fn expanded(&mut self, vector: HopId, extent: HopId, positions_in_rows: bool, span: Span) -> Lowered<Vec<HopId>> {
         let one = self.literal(Value::I64(1), span);
         let count = self.extent(vector, ShapeOp::Nrow, span)?;
         let positions = self.add(HopOp::DataGen(DataGenOp::Seq), &[one, count, one], span)?;
         let weight = self.literal(Value::F64(1.0), span);
-        let inputs = match positions_in_rows {
-            true => [positions, vector, weight, count, extent],
-            false => [vector, positions, weight, extent, count],
-        };
-        let names = ["dim1", "dim2"].map(str::to_owned).to_vec();
-        self.add(HopOp::Parameterized { function: Function::Table, names }, &inputs, span)
+        Ok(if positions_in_rows {
+            vec![positions, vector, weight, count, extent]
+        } else {
+            vec![vector, positions, weight, extent, count]
+        })
+    }
+
+    fn one_hot(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
+        let (target, width) = (self.required_argument(call, 0)?, self.required_argument(call, 1)?);
+        let inputs = self.expanded(target, width, true, call.span)?;
+        self.add(table_of(&["dim1", "dim2"]), &inputs, call.span)
     }
 
     fn expansion(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
-        let span = call.span;
-        let (mut target, extent) = (self.required_argument(call, 0)?, self.required_argument(call, 1)?);
+        let (target, extent) = (self.required_argument(call, 0)?, self.required_argument(call, 1)?);
         let direction = self.constant_text(call, 2, &["rows", "cols"])?;
-        if self.constant_flag(call, 4)? {
-            // What is not a number counts nowhere.
-            let zero = self.literal(Value::F64(0.0), span);
-            let names_nothing = self.binary_op(BinaryOp::LessEqual, target, zero, span)?;
-            let nan = self.literal(Value::F64(f64::NAN), span);
-            target = self.add(HopOp::Ternary(TernaryOp::IfElse), &[names_nothing, nan, target], span)?;
-        }
-        self.expanded(target, extent, direction == "cols", span)
+        let ignore = self.required_argument(call, 4)?;
+        let mut inputs = self.expanded(target, extent, direction == "cols", call.span)?;
+        inputs.push(ignore);
+        self.add(table_of(&["dim1", "dim2", "ignore"]), &inputs, call.span)
     }
 
     /// `sample(range, size)`, then replacement, seed, or both.
@@ -242,8 +263,36 @@ impl Lowerer<'_> {
 
     fn unique(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
         let target = self.required_argument(call, 0)?;
-        self.constant_text(call, 1, &["rc"])?;
-        self.numeric(NumericFunction::Unique, Vec::new(), &[target], call.span)
+        let direction = self.direction(call, 1)?;
+        let direction = self.literal(Value::Str(direction.to_string()), call.span);
+        self.numeric(NumericFunction::Unique, Vec::new(), &[target, direction], call.span)
+    }
+
+    fn count_distinct(&mut self, call: &Bind<'_>, direction: Option<Direction>) -> Lowered<HopId> {
+        let target = self.required_argument(call, 0)?;
+        let direction = direction.map_or_else(|| self.direction(call, 1), Ok)?;
+        let direction = self.literal(Value::Str(direction.to_string()), call.span);
+        self.numeric(NumericFunction::CountDistinct, Vec::new(), &[target, direction], call.span)
+    }
+
+    /// The direction that a parameter names, as DML writes it.
+    fn direction(&mut self, call: &Bind<'_>, position: usize) -> Lowered<Direction> {
+        Ok(match self.constant_text(call, position, &["rc", "r", "c"])?.as_str() {
+            "r" => Direction::Row,
+            "c" => Direction::Col,
+            _ => Direction::Full,
+        })
+    }
+
+    fn fourier(&mut self, call: &Bind<'_>, is_inverse: bool, by_row: bool) -> Lowered<HopId> {
+        let mut inputs = vec![self.required_argument(call, 0)?, self.literal(Value::Bool(by_row), call.span)];
+        let mut names = Vec::new();
+        if is_inverse && let Some(imaginary) = self.argument_or_default(call, 1)? {
+            inputs.push(imaginary);
+            names.push("imaginary".to_owned());
+        }
+        let function = if is_inverse { NumericFunction::InverseFourier } else { NumericFunction::Fourier };
+        self.numeric(function, names, &inputs, call.span)
     }
 
     /// The constant text of a parameter, one of those that are known.
@@ -278,4 +327,10 @@ impl Lowerer<'_> {
             }
         }
     }
+}
+
+/// A contingency table, whose last inputs have these names.
+pub(super) fn table_of(names: &[&str]) -> HopOp {
+    let names = names.iter().map(|&name| name.to_owned()).collect();
+    HopOp::Parameterized { function: Function::Table, names }
 }

@@ -7,22 +7,31 @@ use fuseline_ir::hop::{Function, HopId, HopOp, NumericFunction};
 use fuseline_ir::types::Value;
 
 impl Lowerer<'_> {
-    /// `conv2d(input, filter, input_shape=[N,C,H,W], filter_shape=[F,C,h,w], stride=[..], padding=[..])`.
-    pub(super) fn convolution(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
-        let (images, filters) = (self.required_argument(call, 0)?, self.required_argument(call, 1)?);
+    /// `conv2d(input, filter, input_shape=[N,C,H,W], filter_shape=[F,C,h,w], stride=[..], padding=[..])`, or a gradient of
+    /// it.
+    pub(super) fn convolution(&mut self, call: &Bind<'_>, function: NumericFunction) -> Lowered<HopId> {
+        let mut inputs = vec![self.required_argument(call, 0)?, self.required_argument(call, 1)?];
         let image = self.numbers(call, 2, 4, None)?;
-        let window = self.numbers(call, 3, 4, None)?;
+        let filter = self.numbers(call, 3, 4, None)?;
         let (stride, padding) = (self.numbers(call, 4, 2, Some(1))?, self.numbers(call, 5, 2, Some(0))?);
-        let inputs = [&[images, filters][..], &image[1..], &window[2..], &stride, &padding].concat();
-        self.numeric(NumericFunction::Conv2d, Vec::new(), &inputs, call.span)
+        if function == NumericFunction::Conv2dBackwardFilter {
+            inputs.push(filter[0]);
+        }
+        inputs.extend([&image[1..], &filter[2..], &stride, &padding].concat());
+        self.numeric(function, Vec::new(), &inputs, call.span)
     }
 
-    /// `max_pool(input, input_shape=[N,C,H,W], pool_size=[h,w], stride=[..], padding=[..])`.
+    /// `max_pool(input, input_shape=[N,C,H,W], pool_size=[h,w], stride=[..], padding=[..])`, or a gradient of it, by its
+    /// result as the second argument.
     pub(super) fn pool(&mut self, call: &Bind<'_>, function: NumericFunction) -> Lowered<HopId> {
-        let images = self.required_argument(call, 0)?;
-        let (image, window) = (self.numbers(call, 1, 4, None)?, self.numbers(call, 2, 2, None)?);
-        let (stride, padding) = (self.numbers(call, 3, 2, Some(1))?, self.numbers(call, 4, 2, Some(0))?);
-        let inputs = [&[images][..], &image[1..], &window, &stride, &padding].concat();
+        let matrices = (0..2).filter(|&position| function.takes_matrix(position)).count();
+        let mut inputs: Vec<HopId> =
+            (0..matrices).map(|position| self.required_argument(call, position)).collect::<Lowered<_>>()?;
+        let image = self.numbers(call, matrices, 4, None)?;
+        let window = self.numbers(call, matrices + 1, 2, None)?;
+        let stride = self.numbers(call, matrices + 2, 2, Some(1))?;
+        let padding = self.numbers(call, matrices + 3, 2, Some(0))?;
+        inputs.extend([&image[1..], &window, &stride, &padding].concat());
         self.numeric(function, Vec::new(), &inputs, call.span)
     }
 

@@ -19,9 +19,11 @@ mod list;
 mod numeric;
 mod parameterized;
 mod parfor;
+mod replace;
 mod resolve;
 mod scope;
 mod statement;
+mod table;
 #[cfg(test)]
 mod tests;
 

@@ -40,7 +40,7 @@ impl Lowerer<'_> {
     fn check_group_function(&mut self, call: &Bind<'_>) -> Lowered<()> {
         let Some(argument) = call.bound.slots[2] else { return Ok(()) };
         let function = self.expression(argument)?;
-        let known = ["count", "sum", "mean", "variance", "centralmoment"];
+        let known = ["count", "sum", "mean", "variance", "min", "max", "centralmoment"];
         match self.blocks.dag.literal_value(function) {
             Some(Value::Str(name)) if !known.contains(&name.as_str()) => {
                 let message = format!("`aggregate` has no function `{name}`");

@@ -2,7 +2,6 @@
 
 use super::builtin::Bind;
 use super::{Lowered, Lowerer};
-use crate::ast::Expression;
 use crate::diagnostic::Diagnostic;
 use fuseline_ir::hop::{Function, Hop, HopId, HopOp};
 use fuseline_ir::size::SizeInfo;
@@ -135,37 +134,6 @@ impl Lowerer<'_> {
         let given = call.builtin.parameters.iter().zip(&call.bound.slots).filter(|(_, slot)| slot.is_some());
         let parameter = given.map(|(parameter, _)| parameter.name).nth(wrong).unwrap_or_default();
         self.matrix_for_scalar(call.builtin.name, parameter, place)
-    }
-
-    /// `table(A, B)`, then weights, the two dimensions, or all three.
-    pub(super) fn table(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
-        let [Some(rows), Some(cols), weights, first, second] = call.bound.slots[..] else {
-            unreachable!("the first two parameters are required")
-        };
-        let (weights, dims): (Option<&Expression>, Option<[&Expression; 2]>) = match (weights, first, second) {
-            (weights, Some(first), Some(second)) => (weights, Some([first, second])),
-            (Some(first), Some(second), None) => (None, Some([first, second])),
-            (weights, None, None) => (weights, None),
-            (_, Some(alone), None) | (_, None, Some(alone)) => {
-                let error = Diagnostic::new(alone.span, "`table` needs both dimensions or none").here("alone");
-                return self.report(error.help("write `table(A, B, rows, columns)`"));
-            }
-        };
-        let mut inputs = vec![self.expression(rows)?, self.expression(cols)?];
-        inputs.push(match weights {
-            Some(weights) => self.expression(weights)?,
-            None => self.literal(Value::F64(1.0), call.span),
-        });
-        let mut names = Vec::new();
-        for (name, dimension) in ["dim1", "dim2"].into_iter().zip(dims.into_iter().flatten()) {
-            let input = self.expression(dimension)?;
-            if self.blocks.dag[input].is_matrix() {
-                return self.matrix_for_scalar(call.builtin.name, name, dimension.span);
-            }
-            inputs.push(input);
-            names.push(name.to_owned());
-        }
-        self.add(HopOp::Parameterized { function: Function::Table, names }, &inputs, call.span)
     }
 }
 

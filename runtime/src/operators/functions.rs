@@ -6,7 +6,7 @@ use crate::files;
 use crate::value::RuntimeValue;
 use fuseline_ir::Value;
 use fuseline_ir::hop::Function;
-use fuseline_kernels::{self as kernels, Extreme, Margin};
+use fuseline_kernels::{self as kernels, Extreme, Margin, TableDims};
 use fuseline_matrix::MatrixBlock;
 use std::io::Write;
 
@@ -94,7 +94,10 @@ impl Operator<'_> {
 
     fn table(&self, names: &[String]) -> Result<MatrixBlock, RuntimeError> {
         let dims = match (self.named(names, "dim1"), self.named(names, "dim2")) {
-            (Some(rows), Some(cols)) => Some((self.integer(rows)?, self.integer(cols)?)),
+            (Some(rows), Some(cols)) => {
+                let refuses_small = !self.flag(names, "ignore", true)?;
+                Some(TableDims { rows: self.integer(rows)?, cols: self.integer(cols)?, refuses_small })
+            }
             _ => None,
         };
         let (rows, cols, weights) = (self.operand(0)?, self.operand(1)?, self.operand(2)?);

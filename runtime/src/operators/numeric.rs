@@ -7,7 +7,8 @@ use crate::value::{List, RuntimeValue};
 use fuseline_ir::Value;
 use fuseline_ir::builtins::DistributionName;
 use fuseline_ir::hop::NumericFunction;
-use fuseline_kernels::{self as kernels, Distribution, GroupFunction, Pooling, Triangle, Windows};
+use fuseline_ir::ops::Direction;
+use fuseline_kernels::{self as kernels, Distribution, GroupFunction, Pooling, Transform, Triangle, Windows};
 use fuseline_matrix::MatrixBlock;
 
 impl Operator<'_> {
@@ -41,7 +42,19 @@ impl Operator<'_> {
             },
             NumericFunction::Median => kernels::median(self.matrix(0)?, weights()?)?.into(),
             NumericFunction::InterQuartileMean => kernels::inter_quartile_mean(self.matrix(0)?, weights()?)?.into(),
-            NumericFunction::Unique => kernels::unique(self.matrix(0)?).into(),
+            NumericFunction::MatrixRoot => kernels::matrix_root(self.matrix(0)?)?.into(),
+            NumericFunction::Unique => kernels::unique(self.matrix(0)?, self.direction(1)?).into(),
+            NumericFunction::CountDistinct => match self.direction(1)? {
+                Direction::Full => kernels::count_distinct(self.matrix(0)?, Direction::Full).get(0, 0).into(),
+                direction => kernels::count_distinct(self.matrix(0)?, direction).into(),
+            },
+            NumericFunction::Fourier | NumericFunction::InverseFourier => {
+                let imaginary = self.named(names, "imaginary").map(|position| self.matrix(position)).transpose()?;
+                let is_inverse = function == NumericFunction::InverseFourier;
+                let transform = Transform { by_row: self.number(1)? != 0.0, is_inverse };
+                let result = kernels::fourier(&context, self.matrix(0)?, imaginary, transform)?;
+                results([result.real, result.imaginary])
+            }
             NumericFunction::GroupedAggregate => self.grouped_aggregate(names, weights()?)?.into(),
             NumericFunction::Sample => {
                 let replacement = self.number(2)? != 0.0;
@@ -65,6 +78,15 @@ impl Operator<'_> {
             NumericFunction::Conv2d => {
                 kernels::conv2d(&context, self.matrix(0)?, self.matrix(1)?, &self.windows(2)?)?.into()
             }
+            NumericFunction::Conv2dBackwardFilter => {
+                let (images, gradient, filters) = (self.matrix(0)?, self.matrix(1)?, self.integer(2)?);
+                kernels::conv2d_backward_filter(&context, images, gradient, filters, &self.windows(3)?)?.into()
+            }
+            NumericFunction::Conv2dBackwardData => {
+                kernels::conv2d_backward_data(&context, self.matrix(0)?, self.matrix(1)?, &self.windows(2)?)?.into()
+            }
+            NumericFunction::MaxPoolBackward => self.pool_backward(Pooling::Max)?.into(),
+            NumericFunction::AvgPoolBackward => self.pool_backward(Pooling::Mean)?.into(),
             NumericFunction::MaxPool => {
                 kernels::pool(&context, Pooling::Max, self.matrix(0)?, &self.windows(1)?)?.into()
             }
@@ -74,12 +96,25 @@ impl Operator<'_> {
         })
     }
 
+    fn pool_backward(&self, pooling: Pooling) -> Result<MatrixBlock, RuntimeError> {
+        let (images, gradient) = (self.matrix(0)?, self.matrix(1)?);
+        let context = self.engine.kernel_context();
+        Ok(kernels::pool_backward(&context, pooling, images, gradient, &self.windows(2)?)?)
+    }
+
+    /// The direction that an input names.
+    fn direction(&self, position: usize) -> Result<Direction, RuntimeError> {
+        self.text(position)?.parse().map_err(|_| self.type_error(position, "a direction"))
+    }
+
     fn grouped_aggregate(&self, names: &[String], weights: Option<&MatrixBlock>) -> Result<MatrixBlock, RuntimeError> {
         let function = match self.named(names, "fn").map(|position| self.text(position)).transpose()? {
             Some("count") => GroupFunction::Count,
             Some("sum") => GroupFunction::Sum,
             Some("mean") => GroupFunction::Mean,
             Some("variance") => GroupFunction::Variance,
+            Some("min") => GroupFunction::Min,
+            Some("max") => GroupFunction::Max,
             Some("centralmoment") => GroupFunction::CentralMoment(self.moment_order(names)?),
             other => {
                 let (operation, expected) = ("aggregate".to_owned(), "the name of a function as `fn`");

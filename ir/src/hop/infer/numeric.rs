@@ -2,6 +2,7 @@
 
 use super::{Context, SCALAR, ShapeError};
 use crate::hop::{HopId, NumericFunction};
+use crate::ops::Direction;
 use crate::size::SizeInfo;
 use crate::types::{DataType, Value};
 
@@ -25,7 +26,7 @@ impl Context<'_> {
         let matrix = |size: SizeInfo| Ok((DataType::Matrix, size));
         match function {
             NumericFunction::Solve => self.solve(),
-            NumericFunction::Inverse | NumericFunction::Cholesky => {
+            NumericFunction::Inverse | NumericFunction::Cholesky | NumericFunction::MatrixRoot => {
                 let rows = self.square()?;
                 matrix(SizeInfo { rows, cols: rows, nnz: None })
             }
@@ -38,7 +39,23 @@ impl Context<'_> {
                 _ => Ok((DataType::Unknown, SCALAR)),
             },
             NumericFunction::Median | NumericFunction::InterQuartileMean => Ok((DataType::F64, SCALAR)),
-            NumericFunction::Unique => matrix(SizeInfo { rows: None, cols: Some(1), nnz: None }),
+            NumericFunction::Unique => matrix(match self.direction(1) {
+                Some(Direction::Full) => SizeInfo { cols: Some(1), ..SizeInfo::UNKNOWN },
+                Some(Direction::Row) => SizeInfo { rows: self.size(0).rows, ..SizeInfo::UNKNOWN },
+                Some(Direction::Col) => SizeInfo { cols: self.size(0).cols, ..SizeInfo::UNKNOWN },
+                None => SizeInfo::UNKNOWN,
+            }),
+            NumericFunction::CountDistinct => Ok(match self.direction(1) {
+                Some(Direction::Full) => (DataType::F64, SCALAR),
+                Some(Direction::Row) => {
+                    (DataType::Matrix, SizeInfo { rows: self.size(0).rows, cols: Some(1), nnz: None })
+                }
+                Some(Direction::Col) => {
+                    (DataType::Matrix, SizeInfo { rows: Some(1), cols: self.size(0).cols, nnz: None })
+                }
+                None => (DataType::Unknown, SCALAR),
+            }),
+            NumericFunction::Fourier | NumericFunction::InverseFourier => self.fourier(names),
             NumericFunction::GroupedAggregate => matrix(self.grouped(names)),
             NumericFunction::Sample => matrix(SizeInfo { rows: self.literal_dim(1), cols: Some(1), nnz: None }),
             NumericFunction::Roll => matrix(self.size(0)),
@@ -55,6 +72,15 @@ impl Context<'_> {
             }),
             NumericFunction::Conv2d => {
                 matrix(SizeInfo { rows: self.size(0).rows, cols: self.output_cells(2, self.size(1).rows), nnz: None })
+            }
+            NumericFunction::Conv2dBackwardFilter => {
+                let cells = self.product_of(&[3, 6, 7]);
+                matrix(SizeInfo { rows: self.literal_dim(2), cols: cells, nnz: None })
+            }
+            NumericFunction::Conv2dBackwardData
+            | NumericFunction::MaxPoolBackward
+            | NumericFunction::AvgPoolBackward => {
+                matrix(SizeInfo { rows: self.size(1).rows, cols: self.product_of(&[2, 3, 4]), nnz: None })
             }
             NumericFunction::MaxPool | NumericFunction::AvgPool => {
                 let channels = self.literal_dim(1);
@@ -75,7 +101,9 @@ impl Context<'_> {
             (NumericFunction::Svd, 0) => dims(size.rows, rank),
             (NumericFunction::Svd, 1) => SizeInfo { nnz: rank, ..dims(rank, rank) },
             (NumericFunction::Svd, _) => dims(size.cols, rank),
-            (NumericFunction::Qr, _) => dims(size.rows, size.cols),
+            (NumericFunction::Qr | NumericFunction::Fourier | NumericFunction::InverseFourier, _) => {
+                dims(size.rows, size.cols)
+            }
             _ => SizeInfo::UNKNOWN,
         }
     }
@@ -86,6 +114,33 @@ impl Context<'_> {
             return Err(self.dimensions(0, 1, "the numbers of rows must be equal"));
         }
         Ok((DataType::Matrix, SizeInfo { rows: matrix.cols, cols: sides.cols, nnz: None }))
+    }
+
+    /// The real and the imaginary part must have the same shape.
+    fn fourier(&self, names: &[String]) -> Result<(DataType, SizeInfo), ShapeError> {
+        if self.named(names, "imaginary").is_some() {
+            let imaginary = self.inputs.len() - 1;
+            self.expect_matrix(imaginary)?;
+            let (left, right) = (self.size(0), self.size(imaginary));
+            let differ = |left: Option<u64>, right: Option<u64>| left.zip(right).is_some_and(|(left, right)| left != right);
+            if differ(left.rows, right.rows) || differ(left.cols, right.cols) {
+                return Err(self.dimensions(0, imaginary, "real and imaginary part must have the same size"));
+            }
+        }
+        Ok((DataType::List, SCALAR))
+    }
+
+    /// The direction that an input names.
+    fn direction(&self, position: usize) -> Option<Direction> {
+        match self.dag.literal_value(self.inputs[position]) {
+            Some(Value::Str(text)) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// The product of inputs that are known numbers.
+    fn product_of(&self, positions: &[usize]) -> Option<u64> {
+        positions.iter().try_fold(1_u64, |product, &position| product.checked_mul(self.literal_dim(position)?))
     }
 
     /// The number of rows of an input that must be square.
