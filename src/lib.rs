@@ -16,6 +16,7 @@
 
 pub mod calibrate;
 mod error;
+mod evaluator;
 pub mod explain;
 mod expression;
 pub mod generate;

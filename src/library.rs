@@ -39,6 +39,10 @@ impl Library for ScriptLibrary<'_> {
         Ok(embedded.map(|(name, text)| source(&Path::new("<library>").join(format!("{name}.dml")), text)))
     }
 
+    fn folders(&self) -> &[PathBuf] {
+        self.folders
+    }
+
     fn names(&self) -> Vec<String> {
         let files = self.folders.iter().filter_map(|folder| folder.read_dir().ok()).flatten().flatten();
         let in_folders = files.filter_map(|file| {

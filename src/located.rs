@@ -18,7 +18,9 @@ pub(crate) fn located(error: RuntimeError, program: &Program) -> Error {
         return Error::Interrupted;
     }
     let Some(span) = error.span else { return Error::Execution(error) };
-    let ErrorContext { inputs, calls } = *error.context;
+    let ErrorContext { inputs, calls, sources } = *error.context;
+    let evaluated = sources.map(|sources| Program { sources, ..Program::default() });
+    let program = evaluated.as_ref().unwrap_or(program);
     let diagnostic = match error.kind {
         RuntimeErrorKind::Sizes(error) => misfit(&error, span, program),
         kind => {
@@ -96,10 +98,9 @@ fn shape(input: &InputOrigin) -> String {
 /// those that were made.
 fn chain(span: Span, calls: &[CallSite], program: &Program) -> Vec<CallSite> {
     let mut chain = Vec::new();
-    let inlined = |chain: &mut Vec<CallSite>, mut place: Option<Span>| {
-        while let Some(inlined) = place.and_then(|span| program.inlined_call(span)) {
+    let inlined = |chain: &mut Vec<CallSite>, place: Option<Span>| {
+        for inlined in place.map(|span| program.inlined_calls(span)).unwrap_or_default() {
             chain.push(CallSite { function: inlined.function.clone(), span: inlined.call });
-            place = inlined.call;
         }
     };
     inlined(&mut chain, Some(span));

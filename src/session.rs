@@ -1,20 +1,21 @@
 //! Sessions: the library's entry point, which the command line uses too.
 
 use crate::error::Error;
+use crate::evaluator::ScriptEvaluator;
 use crate::library::ScriptLibrary;
 use crate::located::{invalid, located};
 use crate::options::CompileOptions;
 use fuseline_ir::DataType;
 use fuseline_ir::hop::HopDag;
 use fuseline_ir::program::{Predicate, Program, StatementBlock};
-use fuseline_lang::{Argument, ParseOptions};
+use fuseline_lang::{Argument, Diagnostics, ParseOptions};
 use fuseline_matrix::MatrixBlock;
 use fuseline_passes::liveness::{assigned_variables, remove_dead_outputs};
 use fuseline_passes::program::simplify_program;
 use fuseline_passes::size::{SizeEnvironment, VariableFacts, propagate_dag, propagate_sizes};
 use fuseline_runtime::{
-    CompileStage, CompiledBlocks, Engine, MetadataSizes, Observer, PlanCache, RuntimeValue, Statistics, Variables,
-    compile_dag, run_program,
+    CompileStage, CompiledBlocks, Engine, Executable, MetadataSizes, Observer, PlanCache, RuntimeValue, Statistics,
+    Variables, compile_dag, run_program,
 };
 use fuseline_vecprims::primitives;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,9 +43,12 @@ impl Interrupter {
 }
 
 /// A script that passed all checks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Script {
     program: Program,
+    warnings: Diagnostics,
+    /// The values of `$name` and `$1`, which functions that a text names may need at run time.
+    arguments: BTreeMap<String, Argument>,
     parse_seconds: f64,
 }
 
@@ -59,6 +63,11 @@ impl Script {
     /// The program.
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// What is likely not meant as it is written.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
     }
 }
 
@@ -161,11 +170,16 @@ impl Session {
         outputs: Option<&BTreeSet<String>>,
     ) -> Result<Script, Error> {
         let start = Instant::now();
-        let arguments =
+        let arguments: BTreeMap<String, Argument> =
             arguments.iter().map(|(name, value)| ((*name).to_owned(), Argument::from_text(value))).collect();
         let library = &ScriptLibrary { folders: &self.options.library_folders };
-        let options = ParseOptions { arguments, inputs: inputs.clone(), library, ..ParseOptions::from_files() };
-        let mut program = fuseline_lang::parse(name, text, &options).map_err(Error::Script)?;
+        let options = ParseOptions {
+            arguments: arguments.clone(),
+            inputs: inputs.clone(),
+            library,
+            ..ParseOptions::from_files()
+        };
+        let (program, warnings) = fuseline_lang::parse_with_warnings(name, text, &options).map_err(Error::Script)?;
         let assigned = assigned_variables(&program);
         let missing = outputs.and_then(|outputs| {
             outputs.iter().find(|output| !assigned.contains(*output) && !inputs.contains_key(*output))
@@ -174,15 +188,24 @@ impl Session {
             return Err(Error::NoSuchOutput(missing.clone()));
         }
         let results = outputs.unwrap_or(&assigned);
-        remove_dead_outputs(&mut program, results);
         let types = inputs.iter().map(|(name, data_type)| (name.as_str(), VariableFacts::of_type(*data_type)));
-        let types: SizeEnvironment = types.collect();
-        propagate_sizes(&mut program.clone(), &types, &MetadataSizes).map_err(|error| invalid(error, &program))?;
+        let program = self.simplified(program, &types.collect(), results)?;
+        Ok(Script { program, warnings, arguments, parse_seconds: start.elapsed().as_secs_f64() })
+    }
+
+    /// A program that starts with variables of these types, checked and simplified; these are its results.
+    pub(crate) fn simplified(
+        &self,
+        mut program: Program,
+        types: &SizeEnvironment,
+        results: &BTreeSet<String>,
+    ) -> Result<Program, Error> {
+        remove_dead_outputs(&mut program, results);
+        propagate_sizes(&mut program.clone(), types, &MetadataSizes).map_err(|error| invalid(error, &program))?;
         let mut simplified = program.clone();
-        simplify_program(&mut simplified, &types, results, self.options.program, &self.options.rewrite_options())
+        simplify_program(&mut simplified, types, results, self.options.program, &self.options.rewrite_options())
             .map_err(|error| invalid(error, &program))?;
-        let program = simplified;
-        Ok(Script { program, parse_seconds: start.elapsed().as_secs_f64() })
+        Ok(simplified)
     }
 
     /// Runs a script on these variables; what it prints goes to `output`, on a thread of the session: it must not wait for
@@ -223,7 +246,9 @@ impl Session {
         observer: &mut Observer<'_>,
     ) -> Result<Outcome, Error> {
         let mut statistics = Statistics { parse_seconds: script.parse_seconds, ..Statistics::default() };
-        run_program(&self.engine, &script.program, compiled, &mut variables, output, &mut statistics, observer)
+        let evaluator = &ScriptEvaluator { session: self, arguments: &script.arguments };
+        let executable = Executable { program: &script.program, evaluator };
+        run_program(&self.engine, executable, compiled, &mut variables, output, &mut statistics, observer)
             .map_err(|error| located(error, &script.program))?;
         Ok(Outcome { variables, statistics })
     }
@@ -234,7 +259,7 @@ impl Session {
     /// Sizes that do not fit, or an operator that fails.
     pub fn run_dag(&self, dag: &HopDag, variables: Variables) -> Result<Outcome, Error> {
         let program = Program { body: vec![StatementBlock::Basic(dag.clone())], ..Program::default() };
-        let script = Script { program, parse_seconds: 0.0 };
+        let script = Script { program, ..Script::default() };
         self.run(&script, variables, &mut std::io::sink())
     }
 

@@ -72,6 +72,17 @@ impl DataType {
     pub fn is_scalar(self) -> bool {
         matches!(self, DataType::Scalar(_))
     }
+
+    /// Whether this is a scalar other than a text.
+    pub fn is_number(self) -> bool {
+        self.is_scalar() && self != DataType::STR
+    }
+
+    /// What is known of the value of a variable that is declared as this type: declarations convert no numbers, so that
+    /// any number may be one of any type.
+    pub fn declared(self) -> DataType {
+        if self.is_number() { DataType::F64 } else { self }
+    }
 }
 
 impl fmt::Display for DataType {

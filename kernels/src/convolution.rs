@@ -319,7 +319,9 @@ fn check_gradient(
         return Ok(());
     }
     let ((rows, cols), [height, width]) = (gradient.dims(), layout.count);
-    let problem = format!("a gradient of {rows} x {cols} does not fit {images} images with {planes} x {height} x {width} windows");
+    let problem = format!(
+        "a gradient of {rows} x {cols} does not fit {images} images with {planes} x {height} x {width} windows"
+    );
     Err(KernelError::Argument { operation, problem })
 }
 

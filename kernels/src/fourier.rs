@@ -58,9 +58,7 @@ pub fn fourier(
 fn complex_cells(real: &MatrixBlock, imaginary: Option<&MatrixBlock>) -> Vec<c64> {
     let real = real.to_dense();
     match imaginary.map(MatrixBlock::to_dense) {
-        Some(imaginary) => {
-            real.values().iter().zip(imaginary.values()).map(|(&re, &im)| c64::new(re, im)).collect()
-        }
+        Some(imaginary) => real.values().iter().zip(imaginary.values()).map(|(&re, &im)| c64::new(re, im)).collect(),
         None => real.values().iter().map(|&re| c64::new(re, 0.0)).collect(),
     }
 }

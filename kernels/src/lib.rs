@@ -27,9 +27,7 @@ mod triangle;
 mod variance;
 
 pub use aggregate::{aggregate_full, aggregate_vector};
-pub use convolution::{
-    Pooling, Windows, conv2d, conv2d_backward_data, conv2d_backward_filter, pool, pool_backward,
-};
+pub use convolution::{Pooling, Windows, conv2d, conv2d_backward_data, conv2d_backward_filter, pool, pool_backward};
 pub use cumulative::{cumulative, cumulative_sum_product};
 pub use diagonal::diagonal;
 pub use elementwise::{binary, nary, outer, ternary, unary};
@@ -44,8 +42,8 @@ pub use reorganise::{bind_columns, bind_rows, index, left_index, transpose};
 pub use row_index::{Extreme, row_index};
 pub use select::{Margin, order, order_index, remove_empty, reverse_rows, roll};
 pub use statistics::{
-    Distribution, GroupFunction, count_distinct, distribution_function, grouped_aggregate, inter_quartile_mean, median, quantile,
-    quantile_function, quantiles, unique,
+    Distribution, GroupFunction, count_distinct, distribution_function, grouped_aggregate, inter_quartile_mean, median,
+    quantile, quantile_function, quantiles, unique,
 };
 pub use table::{TableDims, table};
 pub use triangle::{Triangle, triangle};

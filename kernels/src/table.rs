@@ -148,7 +148,8 @@ impl<'a> Positions<'a> {
             return Ok(None);
         }
         if let Some((height, width)) = self.dims {
-            let is_outside = |value: f64, extent: usize| value < 1.0 && !self.refuses_small || value >= extent as f64 + 1.0;
+            let is_outside =
+                |value: f64, extent: usize| value < 1.0 && !self.refuses_small || value >= extent as f64 + 1.0;
             if is_outside(row, height) || is_outside(col, width) {
                 return Ok(None);
             }

@@ -1,5 +1,6 @@
 //! The syntax tree: what the parser hands to the lowering. It knows names and places, but no meaning.
 
+use crate::diagnostic::Diagnostic;
 use fuseline_ir::hop::Span;
 use fuseline_ir::ops::BinaryOp;
 use fuseline_ir::types::{DataType, Value};
@@ -18,6 +19,8 @@ pub(crate) struct Script {
     pub(crate) imports: Vec<Import>,
     pub(crate) functions: Vec<FunctionDefinition>,
     pub(crate) statements: Vec<Statement>,
+    /// What is likely not meant as it is written.
+    pub(crate) warnings: Vec<Diagnostic>,
 }
 
 /// `source("path") as namespace`.
@@ -100,14 +103,14 @@ pub(crate) struct Target {
 }
 
 /// The rows and columns of an index.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ranges {
     pub(crate) rows: Range,
     pub(crate) cols: Range,
 }
 
 /// One dimension of an index.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Range {
     /// Nothing is written: all of it.
     All,
@@ -137,7 +140,7 @@ impl Range {
 }
 
 /// An expression, its place, and the number of operators on its longest path, which the parser limits.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Expression {
     pub(crate) kind: ExpressionKind,
     pub(crate) span: Span,
@@ -160,14 +163,14 @@ pub(crate) enum Infix {
 }
 
 /// An argument of a call.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Argument {
     pub(crate) name: Option<Name>,
     pub(crate) value: Expression,
 }
 
 /// A call of a builtin or user function.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) namespace: Option<Name>,
     pub(crate) function: Name,
@@ -175,7 +178,7 @@ pub(crate) struct Call {
 }
 
 /// The kinds of expressions.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum ExpressionKind {
     Literal(Value),
     Variable(String),

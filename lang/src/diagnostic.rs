@@ -6,9 +6,20 @@ use fuseline_ir::program::Source;
 use std::fmt;
 use std::ops::Range;
 
-/// An error in a script.
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The script cannot be compiled or run.
+    Error,
+    /// The script is likely not meant as it is written.
+    Warning,
+}
+
+/// An error in a script, or a warning about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
     /// Where.
     pub span: Span,
     /// What is wrong, in one sentence without a full stop.
@@ -20,9 +31,14 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// A message at a place.
+    /// An error at a place.
     pub fn new(span: Span, message: impl Into<String>) -> Self {
-        Diagnostic { span, message: message.into(), labels: Vec::new(), help: None }
+        Diagnostic { severity: Severity::Error, span, message: message.into(), labels: Vec::new(), help: None }
+    }
+
+    /// A warning at a place.
+    pub fn warning(span: Span, message: impl Into<String>) -> Self {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::new(span, message) }
     }
 
     /// Adds a remark at the place of the error.
@@ -60,12 +76,12 @@ impl Diagnostic {
         let in_range =
             |span: &Span| sources.get(span.source as usize).is_some_and(|s| span.end as usize <= s.text.len());
         if !in_range(&self.span) || !self.labels.iter().all(|(span, _)| in_range(span)) {
-            return format!("Error: {}\n", self.message);
+            return format!("{}: {}\n", self.severity.word(), self.message);
         }
         let place = |span: Span| (sources[span.source as usize].name.clone(), range(span));
         let config = Config::default().with_color(color).with_index_type(IndexType::Byte);
         let mut report =
-            Report::build(ReportKind::Error, place(self.span)).with_config(config).with_message(&self.message);
+            Report::build(self.severity.kind(), place(self.span)).with_config(config).with_message(&self.message);
         // In the order of the text, the file of the error first: the renderer groups neighbours.
         let mut labels: Vec<(Span, &str)> = self.labels.iter().map(|(span, remark)| (*span, remark.as_str())).collect();
         if labels.is_empty() {
@@ -82,7 +98,23 @@ impl Diagnostic {
         let mut buffer = Vec::new();
         match report.finish().write(ariadne::sources(texts), &mut buffer) {
             Ok(()) => trim_lines(&String::from_utf8_lossy(&buffer)),
-            Err(_) => format!("Error: {}\n", self.message),
+            Err(_) => format!("{}: {}\n", self.severity.word(), self.message),
+        }
+    }
+}
+
+impl Severity {
+    fn kind(self) -> ReportKind<'static> {
+        match self {
+            Severity::Error => ReportKind::Error,
+            Severity::Warning => ReportKind::Warning,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Severity::Error => "Error",
+            Severity::Warning => "Warning",
         }
     }
 }
@@ -96,7 +128,7 @@ fn trim_lines(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// The errors of a script and of the files that it sources, with their texts.
+/// The errors or the warnings of a script and of the files that it sources, with their texts.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
     /// The texts that spans refer to.

@@ -20,11 +20,11 @@ mod token;
 mod walk;
 
 pub use argument::Argument;
-pub use diagnostic::{Diagnostic, Diagnostics};
+pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use library::{Library, NoLibrary};
 
 use fuseline_ir::DataType;
-use fuseline_ir::program::Program;
+use fuseline_ir::program::{Evaluation, Program, Source};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -37,8 +37,8 @@ pub struct ParseOptions<'a> {
     /// The types of variables that have values before the script runs. A statement that reads one of them from a file,
     /// `X = read(...)`, is left out.
     pub inputs: BTreeMap<String, DataType>,
-    /// Reads a file for `source("...")`, whose path is relative to the script's name where the script wrote it so; and
-    /// the `.mtd` file beside the data file of a `read`, which tells scalars from matrices.
+    /// Reads a file for `source("...")`, whose path is looked for beside the file that sources it, in the folders of the
+    /// library, and as it is; and the `.mtd` file beside the data file of a `read`, which tells scalars from matrices.
     pub loader: &'a dyn Fn(&Path) -> io::Result<String>,
     /// Where functions come from that the script calls, but neither defines nor finds among the builtin ones.
     pub library: &'a dyn Library,
@@ -60,18 +60,54 @@ impl fmt::Debug for ParseOptions<'_> {
 
 /// Translates a script into a program.
 ///
-/// `source_name` is the script's path as the user gave it, or a name such as `<text>`; `source("...")` is relative to
-/// its folder. An argument is substituted for every `$name` as a literal.
+/// `source_name` is the script's path as the user gave it, or a name such as `<text>`; `source("...")` looks in
+/// its folder first. An argument is substituted for every `$name` as a literal.
 ///
 /// # Errors
 /// All errors that were found, in the order of the texts. Names and types are not checked in a file that does not parse.
 pub fn parse(source_name: &str, text: &str, options: &ParseOptions<'_>) -> Result<Program, Diagnostics> {
+    parse_with_warnings(source_name, text, options).map(|(program, _)| program)
+}
+
+/// As [`parse()`], with what is likely not meant as it is written.
+///
+/// # Errors
+/// Those of [`parse()`].
+pub fn parse_with_warnings(
+    source_name: &str,
+    text: &str,
+    options: &ParseOptions<'_>,
+) -> Result<(Program, Diagnostics), Diagnostics> {
     let mut loaded = load::load(source_name, text, options);
     let mut errors = std::mem::take(&mut loaded.errors);
     let program = lower::lower(&loaded, options, &mut errors);
+    let load::Loaded { sources, files, .. } = loaded;
+    if errors.is_empty() {
+        let warnings = files.into_iter().flat_map(|file| file.script.warnings).collect();
+        let program = Program { sources: sources.clone(), ..program };
+        return Ok((program, Diagnostics { sources, errors: warnings }));
+    }
+    errors.sort_by_key(|error| (error.span.source, error.span.start));
+    Err(Diagnostics { sources, errors })
+}
+
+/// A program that calls what a text names, within a script that runs: its arguments are the variables of the evaluation,
+/// and it leaves its result as [`Evaluation::VALUE`]. `sources` are those of the program that makes the call; those of
+/// the result begin with them.
+///
+/// # Errors
+/// There is no such function, or it does not take these arguments.
+pub fn parse_evaluation(
+    sources: &[Source],
+    evaluation: &Evaluation,
+    options: &ParseOptions<'_>,
+) -> Result<Program, Diagnostics> {
+    let function = ast::Name { text: evaluation.function.clone(), span: evaluation.place };
+    let mut loaded = load::reload(sources, &function, options);
+    let mut errors = std::mem::take(&mut loaded.errors);
+    let program = lower::lower_evaluation(&loaded, evaluation, options, &mut errors);
     if errors.is_empty() {
         return Ok(Program { sources: loaded.sources, ..program });
     }
-    errors.sort_by_key(|error| (error.span.source, error.span.start));
     Err(Diagnostics { sources: loaded.sources, errors })
 }

@@ -2,6 +2,7 @@
 
 use fuseline_ir::program::Source;
 use std::io;
+use std::path::PathBuf;
 
 /// Finds the files of library functions.
 ///
@@ -14,6 +15,11 @@ pub trait Library {
     /// # Errors
     /// The file is there, but cannot be read.
     fn find(&self, function: &str) -> io::Result<Option<Source>>;
+
+    /// The folders that sourced files are looked for in, too.
+    fn folders(&self) -> &[PathBuf] {
+        &[]
+    }
 
     /// The functions that there are, to suggest one for a misspelt name.
     fn names(&self) -> Vec<String>;

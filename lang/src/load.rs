@@ -1,15 +1,19 @@
 //! A script, all files that it sources, and the library files of functions that it calls, parsed.
 
-use crate::ParseOptions;
 use crate::ast::{Name, Script};
 use crate::diagnostic::Diagnostic;
 use crate::parser;
 use crate::walk::calls_of;
+use crate::{Library, ParseOptions};
 use fuseline_ir::builtins;
 use fuseline_ir::program::Source;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+
+/// What some editors put before a text in UTF-8.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// A parsed file.
 #[derive(Debug)]
@@ -51,13 +55,64 @@ pub(crate) struct Loaded {
 pub(crate) fn load(name: &str, text: &str, options: &ParseOptions<'_>) -> Loaded {
     let mut loaded = Loaded::default();
     loaded.add(PathBuf::from(name), text, String::new());
-    let mut next = 0;
-    while next < loaded.files.len() {
-        loaded.import_all(next, options);
-        loaded.add_called(next, options);
-        next += 1;
+    loaded.complete(0, options);
+    loaded
+}
+
+/// The files of a program again, in the same order, and that of a function which is now called as well.
+pub(crate) fn reload(sources: &[Source], function: &Name, options: &ParseOptions<'_>) -> Loaded {
+    let known = |name: &str| sources.iter().find(|source| source.name == name);
+    let loader = |path: &Path| match known(&path.display().to_string()) {
+        Some(source) => Ok(source.text.to_string()),
+        None => (options.loader)(path),
+    };
+    let library = KnownLibrary { sources, library: options.library };
+    let options = ParseOptions {
+        arguments: options.arguments.clone(),
+        inputs: options.inputs.clone(),
+        loader: &loader,
+        library: &library,
+    };
+    let Some(script) = sources.first() else { return Loaded::default() };
+    let mut loaded = load(&script.name, &script.text, &options);
+    // Those of functions that other texts named.
+    while let Some(source) = sources.get(loaded.sources.len()) {
+        let function_of = Path::new(&source.name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let count = loaded.sources.len();
+        let name = Name { text: function_of.unwrap_or_default(), span: function.span };
+        loaded.add_function(&name, &options);
+        if loaded.sources.len() == count {
+            break;
+        }
+    }
+    let is_own = |file: &File| file.script.functions.iter().any(|own| own.name.text == function.text);
+    let is_known = loaded.files.get(function.span.source as usize).is_some_and(is_own);
+    if !is_known && !function.text.contains("::") && builtins::find(&function.text).is_none() {
+        loaded.add_function(function, &options);
     }
     loaded
+}
+
+/// The library that a program was loaded from, with the texts that it had then.
+struct KnownLibrary<'a> {
+    sources: &'a [Source],
+    library: &'a dyn Library,
+}
+
+impl Library for KnownLibrary<'_> {
+    fn find(&self, function: &str) -> io::Result<Option<Source>> {
+        let found = self.library.find(function)?;
+        let known = |found: &Source| self.sources.iter().find(|source| source.name == found.name).cloned();
+        Ok(found.map(|found| known(&found).unwrap_or(found)))
+    }
+
+    fn folders(&self) -> &[PathBuf] {
+        self.library.folders()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.library.names()
+    }
 }
 
 impl Loaded {
@@ -69,7 +124,7 @@ impl Loaded {
     fn add(&mut self, path: PathBuf, text: &str, prefix: String) {
         let number = self.sources.len() as u32;
         let is_too_long = u32::try_from(text.len()).is_err();
-        let text = if is_too_long { "" } else { text };
+        let text = if is_too_long { "" } else { text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text) };
         self.sources.push(Source { name: path.display().to_string(), text: Arc::from(text) });
         let errors_before = self.errors.len();
         if is_too_long {
@@ -81,6 +136,25 @@ impl Loaded {
         self.files.push(File { script, prefix, imports: BTreeMap::new(), is_whole, path });
     }
 
+    /// Adds what the files from this one on source and call.
+    fn complete(&mut self, mut next: usize, options: &ParseOptions<'_>) {
+        while next < self.files.len() {
+            self.import_all(next, options);
+            self.add_called(next, options);
+            next += 1;
+        }
+    }
+
+    /// Adds the library's file of a function, unless it was looked for before.
+    fn add_function(&mut self, function: &Name, options: &ParseOptions<'_>) {
+        if !self.library.contains_key(&function.text) {
+            let next = self.files.len();
+            let file = self.add_library_file(function, options);
+            self.library.insert(function.text.clone(), file);
+            self.complete(next, options);
+        }
+    }
+
     fn import_all(&mut self, file: usize, options: &ParseOptions<'_>) {
         let imports = std::mem::take(&mut self.files[file].script.imports);
         for import in imports {
@@ -90,22 +164,47 @@ impl Loaded {
                 self.errors.push(Diagnostic::new(import.namespace.span, message).here("again here"));
                 continue;
             }
-            let path = resolve(&self.files[file].path, &import.path);
-            let known = self.files.iter().find(|other| other.path == path).map(|other| other.prefix.clone());
-            let prefix = known.or_else(|| match (options.loader)(&path) {
-                Ok(text) => {
+            let prefix = match self.find(&self.files[file].path, &import.path, options) {
+                Found::Known(prefix) => Some(prefix),
+                Found::Text(path, text) => {
                     let prefix = format!("{}{namespace}::", self.files[file].prefix);
                     self.add(path, &text, prefix.clone());
                     Some(prefix)
                 }
-                Err(error) => {
-                    let message = format!("cannot read `{}`: {error}", path.display());
-                    self.errors.push(Diagnostic::new(import.span, message).here("sourced here"));
+                Found::Failed(message, help) => {
+                    let error = Diagnostic::new(import.span, message).here("sourced here");
+                    self.errors.push(error.maybe_help(help));
                     None
                 }
-            });
+            };
             self.files[file].imports.insert(namespace, prefix);
         }
+    }
+
+    /// The file of this path: beside the file that sources it, in a folder of the library, or in the working directory.
+    fn find(&self, from: &Path, path: &Path, options: &ParseOptions<'_>) -> Found {
+        let beside = from.parent().unwrap_or(Path::new(""));
+        let folders = options.library.folders().iter().map(PathBuf::as_path);
+        let mut places: Vec<PathBuf> = Vec::new();
+        for folder in std::iter::once(beside).chain(folders).chain([Path::new("")]) {
+            let place = normalised(&folder.join(path));
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        for place in &places {
+            if let Some(known) = self.files.iter().find(|known| known.path == *place) {
+                return Found::Known(known.prefix.clone());
+            }
+            match (options.loader)(place) {
+                Ok(text) => return Found::Text(place.clone(), text),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Found::Failed(format!("cannot read `{}`: {error}", place.display()), None),
+            }
+        }
+        let looked: Vec<String> = places.iter().map(|place| format!("`{}`", place.display())).collect();
+        let message = format!("there is no file `{}`", path.display());
+        Found::Failed(message, Some(format!("looked for {}", looked.join(", "))))
     }
 
     /// Adds the library files of the functions that a file calls, but neither it nor DML itself has.
@@ -113,11 +212,11 @@ impl Loaded {
         let script = &self.files[file].script;
         let own: BTreeSet<&str> = script.functions.iter().map(|function| function.name.text.as_str()).collect();
         let mut wanted: BTreeMap<String, Name> = BTreeMap::new();
-        for call in calls_of(script).into_iter().filter(|call| call.namespace.is_none()) {
-            let name = &call.function;
+        let calls = calls_of(script).into_iter().filter(|call| call.namespace.is_none());
+        for name in calls.map(|call| call.evaluated_name().unwrap_or_else(|| call.function.clone())) {
             let is_known = own.contains(name.text.as_str()) || builtins::find(&name.text).is_some();
             if !is_known && !self.library.contains_key(&name.text) {
-                wanted.entry(name.text.clone()).or_insert_with(|| name.clone());
+                wanted.entry(name.text.clone()).or_insert(name);
             }
         }
         for (function, place) in wanted {
@@ -144,18 +243,27 @@ impl Loaded {
     }
 }
 
-/// A path relative to the folder of the file that names it, without `.` and `..` where possible.
-fn resolve(from: &Path, path: &Path) -> PathBuf {
-    let joined = from.parent().unwrap_or(Path::new("")).join(path);
-    let mut resolved = PathBuf::new();
-    for component in joined.components() {
+/// What came of looking for a file.
+enum Found {
+    /// A file that is loaded, with the prefix of its functions.
+    Known(String),
+    /// A file that is not loaded yet, and its text.
+    Text(PathBuf, String),
+    /// An error message, and how to mend it.
+    Failed(String, Option<String>),
+}
+
+/// A path without `.` and `..` where possible.
+fn normalised(path: &Path) -> PathBuf {
+    let mut normalised = PathBuf::new();
+    for component in path.components() {
         match component {
             Component::CurDir => {}
-            Component::ParentDir if matches!(resolved.components().next_back(), Some(Component::Normal(_))) => {
-                resolved.pop();
+            Component::ParentDir if matches!(normalised.components().next_back(), Some(Component::Normal(_))) => {
+                normalised.pop();
             }
-            other => resolved.push(other),
+            other => normalised.push(other),
         }
     }
-    resolved
+    normalised
 }

@@ -22,6 +22,7 @@ pub(crate) enum LexicalError {
 #[logos(skip r"[ \t\r\f]+")]
 #[logos(skip(r"#[^\n]*", allow_greedy = true))]
 pub(crate) enum Token {
+    /// Kept as [`Lexeme::line_end`] by the lexer below.
     #[token("\n")]
     Newline,
     /// Skipped by the lexer below.
@@ -136,27 +137,45 @@ pub(crate) struct NumberLiteral {
     pub(crate) integer: Option<i64>,
 }
 
-/// A token and its place.
-pub(crate) type Spanned = (Token, Span);
+/// A token, its place, and where the line before it ended if it is the first of its line.
+#[derive(Clone, Debug)]
+pub(crate) struct Lexeme {
+    pub(crate) token: Token,
+    pub(crate) span: Span,
+    pub(crate) line_end: Option<Span>,
+}
+
+impl Lexeme {
+    /// Whether it is the first token of its line.
+    pub(crate) fn starts_line(&self) -> bool {
+        self.line_end.is_some()
+    }
+}
 
 /// The tokens of a text, ending with [`Token::End`]; what is no token is reported.
-pub(crate) fn tokenize(source: u32, text: &str, errors: &mut Vec<Diagnostic>) -> Vec<Spanned> {
+pub(crate) fn tokenize(source: u32, text: &str, errors: &mut Vec<Diagnostic>) -> Vec<Lexeme> {
     let span = |start: usize, end: usize| Span { source, start: start as u32, end: end as u32 };
     let mut tokens = Vec::new();
+    let mut line_end = None;
     let mut lexer = Token::lexer(text);
     while let Some(token) = lexer.next() {
         let range = lexer.span();
         let here = span(range.start, range.end);
-        match token {
-            Ok(Token::Comment) => {}
-            Ok(token) => tokens.push((token, here)),
+        let token = match token {
+            Ok(Token::Comment) => continue,
+            Ok(Token::Newline) => {
+                line_end.get_or_insert(here);
+                continue;
+            }
+            Ok(token) => token,
             Err(error) => {
                 errors.push(lexical_diagnostic(error, here, lexer.slice()));
-                tokens.push((Token::Invalid, here));
+                Token::Invalid
             }
-        }
+        };
+        tokens.push(Lexeme { token, span: here, line_end: line_end.take() });
     }
-    tokens.push((Token::End, span(text.len(), text.len())));
+    tokens.push(Lexeme { token: Token::End, span: span(text.len(), text.len()), line_end });
     tokens
 }
 

@@ -3,6 +3,14 @@
 use crate::ast::{Call, Expression, ExpressionKind, Ranges, Script, Statement, StatementKind, Target};
 
 impl Expression {
+    /// The call that it is, if it is one.
+    pub(crate) fn as_call(&self) -> Option<&Call> {
+        match &self.kind {
+            ExpressionKind::Call(call) => Some(call),
+            _ => None,
+        }
+    }
+
     /// The operands, arguments and indexes, from left to right.
     pub(crate) fn children(&self) -> Vec<&Expression> {
         match &self.kind {

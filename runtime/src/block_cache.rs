@@ -8,6 +8,7 @@
 use crate::compiler::CompiledDag;
 use crate::value::{RuntimeValue, Variables};
 use fuseline_ir::hop::{Hop, HopDag, HopOp};
+use fuseline_ir::program::{Evaluation, Program};
 use fuseline_ir::{DataType, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -21,6 +22,9 @@ const KEPT_PER_BLOCK: usize = 16;
 pub struct CompiledBlocks {
     /// By the address of the block's DAG: the program must neither change nor move between runs.
     pub(crate) blocks: HashMap<usize, BlockCache>,
+    /// The programs of calls of what texts name, whose blocks are among these; `None` for what needs the values of
+    /// constants, and has further programs. They are kept as long as this, so that no address becomes another block's.
+    pub(crate) evaluated: Vec<(Evaluation, Option<Arc<Program>>)>,
 }
 
 /// The compilations of one block.

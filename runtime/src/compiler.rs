@@ -5,7 +5,7 @@
 //! depend on values (`matrix(0, n, 1)`, `X[a:b, ]`), these go into the sizes of the DAG, and what is compiled is that
 //! sized DAG and nothing else.
 
-use crate::block_cache::{BlockCache, CompiledBlocks, Signature};
+use crate::block_cache::{BlockCache, Signature};
 use crate::engine::{Engine, Mode};
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::plan_cache::CacheAnswer;
@@ -66,8 +66,12 @@ pub(crate) struct DagCompiler<'a> {
 
 impl<'a> DagCompiler<'a> {
     /// A compiler that starts from the blocks of earlier runs of the same program.
-    pub(crate) fn new(engine: &'a Engine, compiled: &'a mut CompiledBlocks, observer: &'a mut Observer<'a>) -> Self {
-        DagCompiler { engine, blocks: &mut compiled.blocks, statistics: Statistics::default(), observer }
+    pub(crate) fn new(
+        engine: &'a Engine,
+        blocks: &'a mut HashMap<usize, BlockCache>,
+        observer: &'a mut Observer<'a>,
+    ) -> Self {
+        DagCompiler { engine, blocks, statistics: Statistics::default(), observer }
     }
 
     pub(crate) fn engine(&self) -> &'a Engine {

@@ -1,8 +1,10 @@
 //! What can go wrong while a program runs.
 
+use crate::operators::FormatError;
 use crate::program_executor::Origins;
 use crate::transform::TransformError;
 use fuseline_ir::hop::Span;
+use fuseline_ir::program::{InlinedCall, Program, Source};
 use fuseline_kernels::KernelError;
 use fuseline_matrix::FrameError;
 use fuseline_matrix::io::IoError;
@@ -30,6 +32,9 @@ pub struct ErrorContext {
     pub inputs: Vec<InputOrigin>,
     /// The calls of functions that led there, the innermost first.
     pub calls: Vec<CallSite>,
+    /// The texts that places refer to, where they are not those of the script: those of a call of what a text names. No
+    /// place is then part of an inlined call.
+    pub sources: Option<Vec<Source>>,
 }
 
 /// A call of a function.
@@ -73,6 +78,9 @@ pub enum RuntimeErrorKind {
     /// A list without such an element.
     #[error(transparent)]
     List(#[from] ListError),
+    /// A format that cannot be filled with the values printed.
+    #[error(transparent)]
+    Format(#[from] FormatError),
     /// Operands of an operator on frames that do not fit.
     #[error(transparent)]
     Frame(#[from] FrameError),
@@ -107,6 +115,9 @@ pub enum RuntimeErrorKind {
         /// The limit.
         limit: usize,
     },
+    /// What a text names cannot be called.
+    #[error("{0}")]
+    Evaluation(String),
     /// A `for` loop that does not end.
     #[error("the range of the for loop does not end: from {from} to {to} by {by}")]
     Range {
@@ -203,9 +214,32 @@ impl RuntimeError {
         self
     }
 
-    /// The same error, within this call.
-    pub(crate) fn called(mut self, function: &str, span: Option<Span>) -> Self {
-        self.context.calls.push(CallSite { function: function.to_owned(), span });
+    /// The same error, within this call in a program.
+    pub(crate) fn called(mut self, function: &str, span: Option<Span>, program: &Program) -> Self {
+        let call = CallSite { function: function.to_owned(), span };
+        match self.context.sources {
+            Some(_) => self.context.calls.extend(written(call, program)),
+            None => self.context.calls.push(call),
+        }
+        self
+    }
+
+    /// The same error of a program that was made for a call of what a text names, with places in the program's sources.
+    pub(crate) fn evaluated(mut self, program: &Program) -> Self {
+        if self.context.sources.is_some() {
+            return self;
+        }
+        let written_at = |place: &mut Option<Span>| *place = place.map(|span| program.written_at(span));
+        let inner = self.span.map(|span| inlined(span, program)).unwrap_or_default();
+        let calls = std::mem::take(&mut self.context.calls).into_iter().flat_map(|call| written(call, program));
+        self.context.calls = inner.into_iter().chain(calls).collect();
+        written_at(&mut self.span);
+        self.context.inputs.iter_mut().for_each(|input| written_at(&mut input.span));
+        if let RuntimeErrorKind::Sizes(error) = &mut self.kind {
+            written_at(&mut error.span);
+            error.inputs.iter_mut().for_each(|input| written_at(&mut input.span));
+        }
+        self.context.sources = Some(program.sources.clone());
         self
     }
 
@@ -228,6 +262,22 @@ impl RuntimeError {
         }
         self
     }
+}
+
+/// A call where it is written, and those in whose place its function stands.
+fn written(call: CallSite, program: &Program) -> Vec<CallSite> {
+    let inlined = call.span.map(|span| inlined(span, program)).unwrap_or_default();
+    let span = call.span.map(|span| program.written_at(span));
+    std::iter::once(CallSite { span, ..call }).chain(inlined).collect()
+}
+
+/// The calls in whose place stands what a span is part of, where they are written.
+fn inlined(span: Span, program: &Program) -> Vec<CallSite> {
+    let site = |call: &InlinedCall| CallSite {
+        function: call.function.clone(),
+        span: call.call.map(|span| program.written_at(span)),
+    };
+    program.inlined_calls(span).into_iter().map(site).collect()
 }
 
 impl fmt::Display for RuntimeError {

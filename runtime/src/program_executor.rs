@@ -5,17 +5,27 @@ use crate::compiler::{DagCompiler, Observer};
 use crate::dag_executor;
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
+use crate::evaluation::{Evaluations, Evaluator, evaluation_of};
 use crate::scalars;
 use crate::statistics::{Counts, Statistics};
 use crate::value::{RuntimeValue, Variables};
 use fuseline_ir::hop::{CastOp, HopDag, HopOp, Span};
-use fuseline_ir::program::{Call, Parameter, Predicate, Program, StatementBlock};
+use fuseline_ir::program::{Call, Evaluation, Parameter, Predicate, Program, StatementBlock};
 use fuseline_ir::{DataType, ScalarType, Value};
 use std::collections::HashMap;
 use std::io::Write;
 
 /// The deepest nesting of function calls.
 const CALL_DEPTH: usize = 200;
+
+/// What runs: a program, and what makes programs of the calls in it whose function a text names.
+#[derive(Clone, Copy)]
+pub struct Executable<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// For its calls of what texts name.
+    pub evaluator: &'a dyn Evaluator,
+}
 
 /// Runs a program: variables are its inputs before and its results after. `compiled` keeps its blocks for later runs of
 /// the same program.
@@ -24,7 +34,7 @@ const CALL_DEPTH: usize = 200;
 /// The first error of the program, at its place in the script.
 pub fn run_program(
     engine: &Engine,
-    program: &Program,
+    executable: Executable<'_>,
     compiled: &mut CompiledBlocks,
     variables: &mut Variables,
     output: &mut (dyn Write + Send),
@@ -32,10 +42,15 @@ pub fn run_program(
     observer: &mut Observer<'_>,
 ) -> Result<(), RuntimeError> {
     let before = Counts::of(engine);
-    let mut executor =
-        ProgramExecutor { program, compiler: DagCompiler::new(engine, compiled, observer), output, depth: 0 };
-    let result =
-        engine.threads.run(|| executor.run_blocks(&program.body, &mut Frame { variables, origins: Origins::new() }));
+    let Executable { program, evaluator } = executable;
+    let mut executor = ProgramExecutor {
+        evaluations: Evaluations::new(evaluator, &mut compiled.evaluated),
+        compiler: DagCompiler::new(engine, &mut compiled.blocks, observer),
+        output,
+        depth: 0,
+    };
+    let frame = &mut Frame { program, variables, origins: Origins::new() };
+    let result = engine.threads.run(|| executor.run_blocks(&program.body, frame));
     statistics.merge(executor.compiler.into_statistics());
     statistics.add_counts(before, Counts::of(engine));
     result
@@ -46,6 +61,8 @@ pub(crate) type Origins = HashMap<String, Span>;
 
 /// The variables of the script or of one call of a function.
 struct Frame<'v> {
+    /// The program that the code is part of.
+    program: &'v Program,
     variables: &'v mut Variables,
     origins: Origins,
 }
@@ -80,8 +97,14 @@ impl Frame<'_> {
     }
 }
 
+impl std::fmt::Debug for Executable<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Executable").field("program", self.program).finish_non_exhaustive()
+    }
+}
+
 struct ProgramExecutor<'a> {
-    program: &'a Program,
+    evaluations: Evaluations<'a>,
     compiler: DagCompiler<'a>,
     output: &'a mut (dyn Write + Send),
     depth: usize,
@@ -170,8 +193,11 @@ impl ProgramExecutor<'_> {
         if self.depth >= CALL_DEPTH {
             return Err(RuntimeErrorKind::CallDepth { limit: CALL_DEPTH }.at(call.span));
         }
+        if call.is_evaluation() {
+            return self.run_evaluation(call, frame);
+        }
         let missing = || RuntimeErrorKind::Internal(format!("the function `{}` is not defined", call.function));
-        let function = self.program.functions.get(&call.function).ok_or_else(|| missing().at(call.span))?;
+        let function = frame.program.functions.get(&call.function).ok_or_else(|| missing().at(call.span))?;
         let mut locals = self.run_dag(&call.arguments, frame)?;
         let origins = frame.origins_of(&call.arguments);
         let origins = origins.filter_map(|(name, origin)| Some((name.to_owned(), origin?))).collect();
@@ -181,9 +207,10 @@ impl ProgramExecutor<'_> {
             }
         }
         self.depth += 1;
-        let outcome = self.run_blocks(&function.body, &mut Frame { variables: &mut locals, origins });
+        let inner = &mut Frame { program: frame.program, variables: &mut locals, origins };
+        let outcome = self.run_blocks(&function.body, inner);
         self.depth -= 1;
-        outcome.map_err(|error| error.called(&call.function, call.span))?;
+        outcome.map_err(|error| error.called(&call.function, call.span, frame.program))?;
         for (result, target) in function.results.iter().zip(&call.targets) {
             let value = locals.remove(&result.name);
             let value = value.ok_or_else(|| RuntimeErrorKind::Undefined(result.name.clone()).at(call.span))?;
@@ -194,10 +221,39 @@ impl ProgramExecutor<'_> {
         }
         Ok(())
     }
+
+    /// A call of what a text names, by a program that is made for it.
+    fn run_evaluation(&mut self, call: &Call, frame: &mut Frame<'_>) -> Result<(), RuntimeError> {
+        let missing = || RuntimeErrorKind::Internal("a call of what a text names has no place".to_owned());
+        let place = call.span.map(|span| frame.program.written_at(span)).ok_or_else(missing)?;
+        let values = self.run_dag(&call.arguments, frame)?;
+        let (evaluation, mut locals) = evaluation_of(call, place, values).map_err(|error| error.or_at(call.span))?;
+        let function = evaluation.function.clone();
+        let program = self.evaluations.program(evaluation, &locals, &frame.program.sources);
+        let program = program.map_err(|error| RuntimeError { span: call.span, ..error })?;
+        self.depth += 1;
+        let inner = &mut Frame { program: &program, variables: &mut locals, origins: Origins::new() };
+        let outcome = self.run_blocks(&program.body, inner);
+        self.depth -= 1;
+        outcome.map_err(|error| error.evaluated(&program))?;
+        if let Some(target) = call.targets.iter().flatten().next() {
+            let nothing = || RuntimeErrorKind::Evaluation(format!("`{function}` gives no result")).at(call.span);
+            let value = locals.remove(Evaluation::VALUE).ok_or_else(nothing)?;
+            frame.variables.insert(target.clone(), value);
+            frame.origins.extend(call.span.map(|span| (target.clone(), span)));
+        }
+        Ok(())
+    }
 }
 
-/// A value as the declared type of a parameter or result; scalars convert, matrices and scalars do not.
+/// A value as the declared type of a parameter or result: texts are read as numbers and numbers written as texts where
+/// these are declared, and numbers stay what they are.
 fn declared(parameter: &Parameter, value: RuntimeValue, span: Option<Span>) -> Result<RuntimeValue, RuntimeError> {
+    let actual = value.data_type();
+    let is_number = parameter.data_type.is_number() && actual.is_number();
+    if is_number || [actual, DataType::Unknown].contains(&parameter.data_type) {
+        return Ok(value);
+    }
     let cast = match parameter.data_type {
         DataType::Scalar(ScalarType::F64) => Some(CastOp::AsDouble),
         DataType::Scalar(ScalarType::I64) => Some(CastOp::AsInteger),
@@ -211,7 +267,6 @@ fn declared(parameter: &Parameter, value: RuntimeValue, span: Option<Span>) -> R
         (RuntimeValue::Scalar(scalar), None) if parameter.data_type.is_scalar() => {
             Some(RuntimeValue::Scalar(Value::Str(scalar.to_string())))
         }
-        _ if [value.data_type(), DataType::Unknown].contains(&parameter.data_type) => return Ok(value),
         _ => None,
     };
     converted.ok_or_else(|| {

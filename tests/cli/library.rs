@@ -17,8 +17,8 @@ fn folder(script: &str) -> Folder {
 fn folders_are_searched_in_the_order_of_the_command_line() {
     let folder = folder("print(thrice(1))\n");
     let run = |libraries: &[&str]| folder.run(&[&["run", "script.dml"], libraries].concat());
-    assert_eq!(run(&["--lib", "first", "--lib", "second"]).quiet(), "3.0\n");
-    assert_eq!(run(&["--lib", "second", "--lib", "first"]).quiet(), "201.0\n");
+    assert_eq!(run(&["--lib", "first", "--lib", "second"]).quiet(), "3\n");
+    assert_eq!(run(&["--lib", "second", "--lib", "first"]).quiet(), "201\n");
     assert!(run(&["--lib", "first"]).message().contains("there is no function `thrice`"));
     assert_eq!(folder.run(&["check", "script.dml", "--lib", "second"]).quiet(), "");
     let explained = folder.run(&["explain", "script.dml", "--lib", "second", "--stage", "hops"]);

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod calibrate;
+mod check;
 mod command;
 mod errors;
 mod explain;

@@ -102,9 +102,8 @@ impl Evaluation<'_> {
         let size = windows.window[0] * windows.window[1];
         Ok(OracleMatrix::from_fn(filters, windows.channels * size, |filter, k| {
             let offset = [k % size / windows.window[1], k % windows.window[1]];
-            let pairs = (0..images.rows).flat_map(|n| {
-                windows.places(filter).map(|(at, place)| (n, at, place)).collect::<Vec<_>>()
-            });
+            let pairs = (0..images.rows)
+                .flat_map(|n| windows.places(filter).map(|(at, place)| (n, at, place)).collect::<Vec<_>>());
             dot(pairs.map(|(n, at, place)| {
                 (gradient.get(n, at), cell_or_zero(images, n, windows.column(k / size, place, offset)))
             }))

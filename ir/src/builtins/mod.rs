@@ -107,8 +107,15 @@ pub enum Lowering {
     Replace,
     /// A contingency table, with weights, dimensions or both after the first two arguments.
     Table,
+    /// `print`: a value, or values in the places of a format.
+    Print,
     /// `list`: any number of arguments, of which the last may have any names.
     List,
+    /// `eval` and `evalList`: the first result, or a list of all results, of a function that a text names.
+    Evaluation {
+        /// Whether all results are wanted.
+        all_results: bool,
+    },
     /// `ifdef`: a script argument, or a default where it was not passed.
     IfDef,
     /// `exists`: whether a variable has a value.
@@ -128,7 +135,8 @@ impl Lowering {
 
     /// Whether a call has a value; the others are statements.
     pub fn has_value(self) -> bool {
-        !matches!(self, Lowering::Function(Function::Print | Function::Stop | Function::Assert | Function::Write))
+        let is_effect = |function| matches!(function, Function::Stop | Function::Assert | Function::Write);
+        !matches!(self, Lowering::Print) && !matches!(self, Lowering::Function(function) if is_effect(function))
     }
 }
 
@@ -169,6 +177,11 @@ const fn with_default(name: &'static str, presence: Presence) -> Parameter {
 
 const fn optional_also(name: &'static str, aliases: &'static [&'static str]) -> Parameter {
     Parameter { name, aliases, presence: Presence::Optional }
+}
+
+/// The target of a function that is a script of SystemDS, where a parameter has this name.
+const fn target_of_script(name: &'static str) -> Parameter {
+    Parameter { name, aliases: &["target"], presence: Presence::Required }
 }
 
 const fn row(name: &'static str, parameters: &'static [Parameter], lowering: Lowering) -> Builtin {

@@ -13,7 +13,7 @@ pub fn not_yet() -> impl Iterator<Item = &'static str> {
 const NOT_YET: &str = "
     als alsDS apply_pipeline arima atan2 bivar cast.logical confusionMatrix
     correctTypos cox cspline csplineCG csplineDS cvlm dbscan decisionTree
-    detectSchema discoverFD dmv dropInvalidLength dropInvalidType evalList frameSort garch
+    detectSchema discoverFD dmv dropInvalidLength dropInvalidType frameSort garch
     getAccuracy getNames gmm gmmPredict gnmf gridSearch hospitalResidencyMatch hyperband img_brightness
     img_crop img_cutout img_invert img_mirror img_posterize img_rotate img_sample_pairing img_shear img_transform
     img_translate imputeByFD imputeByMean imputeByMedian imputeByMode interQuantile intersect invcumulative km knn

@@ -1,6 +1,6 @@
 //! The table of builtin functions of linear algebra, statistics and images.
 
-use super::{Builtin, Lowering, Parameter, Presence, optional, required, row, with_default};
+use super::{Builtin, Lowering, Parameter, Presence, optional, required, row, target_of_script, with_default};
 use crate::hop::NumericFunction;
 use crate::ops::Direction;
 
@@ -143,8 +143,7 @@ const INPUT_SHAPE: Parameter = required("input_shape");
 const FILTER_SHAPE: Parameter = required("filter_shape");
 const POOL_SIZE: Parameter = required("pool_size");
 const POOL: &[Parameter] = &[required("input"), INPUT_SHAPE, POOL_SIZE, STRIDE, PADDING];
-const POOL_BACKWARD: &[Parameter] =
-    &[required("input"), required("dout"), INPUT_SHAPE, POOL_SIZE, STRIDE, PADDING];
+const POOL_BACKWARD: &[Parameter] = &[required("input"), required("dout"), INPUT_SHAPE, POOL_SIZE, STRIDE, PADDING];
 const FOURIER: &[Parameter] = &[required("real")];
 const INVERSE_FOURIER: &[Parameter] = &[required("real"), optional("imaginary")];
 
@@ -182,7 +181,7 @@ pub(super) const NUMERIC: &[Builtin] = &[
     numeric("svd", TARGET, NumericFunction::Svd),
     numeric("lu", TARGET, NumericFunction::Lu),
     numeric("qr", TARGET, NumericFunction::Qr),
-    composed("sqrtMatrix", &[required("A"), with_default("S", Presence::Str("DML"))], Composed::MatrixRoot),
+    composed("sqrtMatrix", &[target_of_script("A"), with_default("S", Presence::Str("DML"))], Composed::MatrixRoot),
     numeric("sqrtMatrixJava", TARGET, NumericFunction::MatrixRoot),
     composed("quantile", &[required("target"), required("weights_or_p"), optional("p")], Composed::Quantile),
     numeric("median", WEIGHTED, NumericFunction::Median),
@@ -191,8 +190,8 @@ pub(super) const NUMERIC: &[Builtin] = &[
     composed("moment", MOMENT, Composed::Moment),
     composed("centralMoment", MOMENT, Composed::Moment),
     composed("cov", &[required("x"), required("y"), optional("weights")], Composed::Covariance),
-    composed("cor", TARGET, Composed::Correlation),
-    composed("dist", TARGET, Composed::Distances),
+    composed("cor", &[target_of_script("X")], Composed::Correlation),
+    composed("dist", &[target_of_script("X")], Composed::Distances),
     numeric("aggregate", AGGREGATE, NumericFunction::GroupedAggregate),
     numeric("groupedAggregate", AGGREGATE, NumericFunction::GroupedAggregate),
     composed("contains", &[required("target"), required("pattern")], Composed::Contains),

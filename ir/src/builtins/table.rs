@@ -1,6 +1,9 @@
 //! The table of builtin functions.
 
-use super::{Builtin, Composed, Lowering, Parameter, Presence, optional, optional_also, required, row, with_default};
+use super::{
+    Builtin, Composed, Lowering, Parameter, Presence, optional, optional_also, required, row, target_of_script,
+    with_default,
+};
 use crate::hop::{CastOp, DataGenOp, Function, NaryOp, ReorgOp, ShapeOp};
 use crate::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 
@@ -53,7 +56,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
     unary("abs", UnaryOp::Abs),
     unary("sqrt", UnaryOp::Sqrt),
     unary("exp", UnaryOp::Exp),
-    unary("sigmoid", UnaryOp::Sigmoid),
+    row("sigmoid", &[target_of_script("X")], Lowering::Unary(UnaryOp::Sigmoid)),
     unary("round", UnaryOp::Round),
     unary("floor", UnaryOp::Floor),
     unary("ceil", UnaryOp::Ceil),
@@ -81,11 +84,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
     row("bitwShiftL", &[required("left"), required("right")], Lowering::Binary(BinaryOp::BitwShiftL)),
     row("bitwShiftR", &[required("left"), required("right")], Lowering::Binary(BinaryOp::BitwShiftR)),
     row("ifelse", &[required("test"), required("yes"), required("no")], Lowering::Ternary(TernaryOp::IfElse)),
-    row(
-        "replace",
-        &[required("target"), required("pattern"), required("replacement")],
-        Lowering::Replace,
-    ),
+    row("replace", &[required("target"), required("pattern"), required("replacement")], Lowering::Replace),
     row("bias_add", &[required("input"), required("bias")], Lowering::Bias(BinaryOp::Plus)),
     row("bias_multiply", &[required("input"), required("bias")], Lowering::Bias(BinaryOp::Mult)),
     row("outer", OPERATION, Lowering::Outer),
@@ -164,7 +163,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
     cast("as.boolean", CastOp::AsLogical),
     cast("as.list", CastOp::AsList),
     cast("as.frame", CastOp::AsFrame),
-    row("print", TARGET, Lowering::Function(Function::Print)),
+    variadic("print", TARGET, Lowering::Print),
     row("stop", &[required("message")], Lowering::Function(Function::Stop)),
     row("assert", &[required("condition")], Lowering::Function(Function::Assert)),
     row(
@@ -181,6 +180,8 @@ pub(super) const BUILTINS: &[Builtin] = &[
         Lowering::Function(Function::ToString),
     ),
     variadic("list", &[], Lowering::List),
+    variadic("eval", &[required("function")], Lowering::Evaluation { all_results: false }),
+    variadic("evalList", &[required("function")], Lowering::Evaluation { all_results: true }),
     row("remove", &[required("target"), required("index")], Lowering::Function(Function::Remove)),
     row("typeof", TARGET, Lowering::Function(Function::TypeOf)),
     row("transformencode", &[required("target"), required("spec")], Lowering::Function(Function::TransformEncode)),

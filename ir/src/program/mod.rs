@@ -9,12 +9,14 @@ use crate::types::DataType;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+mod evaluation;
 mod parse;
 mod print;
 #[cfg(test)]
 mod tests;
 mod verify;
 
+pub use evaluation::{EvaluatedArgument, Evaluation};
 pub use parse::parse;
 
 /// A source text.
@@ -55,6 +57,25 @@ impl Program {
     /// The call that a span is part of, if it is part of one in whose place the function's body stands.
     pub fn inlined_call(&self, span: Span) -> Option<&InlinedCall> {
         self.inlined.get((span.source as usize).checked_sub(self.sources.len())?)
+    }
+
+    /// The calls that a span is part of, in whose place the function's body stands; the innermost first.
+    pub fn inlined_calls(&self, span: Span) -> Vec<&InlinedCall> {
+        std::iter::successors(self.inlined_call(span), |inner| self.inlined_call(inner.call?)).collect()
+    }
+
+    /// Removes the functions that no call reaches.
+    pub fn remove_unreached_functions(&mut self) {
+        let mut reached = BTreeMap::new();
+        let mut pending = Vec::new();
+        called_functions(&self.body, &mut pending);
+        while let Some(name) = pending.pop() {
+            if let Some(function) = self.functions.remove(&name) {
+                called_functions(&function.body, &mut pending);
+                reached.insert(name, function);
+            }
+        }
+        self.functions = reached;
     }
 
     /// The span in the text where it was written.
@@ -162,4 +183,35 @@ pub struct Call {
     pub targets: Vec<Option<String>>,
     /// Where it was written.
     pub span: Option<Span>,
+}
+
+/// Adds the names of the functions that blocks call.
+fn called_functions(blocks: &[StatementBlock], names: &mut Vec<String>) {
+    for block in blocks {
+        for predicate in block.predicates() {
+            called_functions(&predicate.prelude, names);
+        }
+        match block {
+            StatementBlock::Basic(_) => {}
+            StatementBlock::Call(call) => names.push(call.function.clone()),
+            StatementBlock::If { then_body, else_body, .. } => {
+                called_functions(then_body, names);
+                called_functions(else_body, names);
+            }
+            StatementBlock::While { body, .. } | StatementBlock::For { body, .. } => called_functions(body, names),
+        }
+    }
+}
+
+impl StatementBlock {
+    /// The predicates of a block, in the order in which they are evaluated.
+    pub fn predicates(&self) -> Vec<&Predicate> {
+        match self {
+            StatementBlock::Basic(_) | StatementBlock::Call(_) => Vec::new(),
+            StatementBlock::If { predicate, .. } | StatementBlock::While { predicate, .. } => vec![predicate],
+            StatementBlock::For { from, to, by, .. } => {
+                [Some(from), Some(to), by.as_ref()].into_iter().flatten().collect()
+            }
+        }
+    }
 }

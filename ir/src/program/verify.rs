@@ -82,6 +82,13 @@ impl Verifier<'_> {
 
     fn call(&mut self, entity: &str, call: &Call) {
         self.dag(entity, &call.arguments);
+        if call.is_evaluation() {
+            let is_named = call.arguments.outputs.iter().any(|argument| argument.name == Call::EVALUATED);
+            self.errors.check(is_named, entity, format!("the argument {} is missing", Call::EVALUATED));
+            let count = call.targets.len();
+            self.errors.check(count == 1, entity, format!("what a text names has one target, not {count}"));
+            return;
+        }
         let Some(function) = self.program.functions.get(&call.function) else {
             self.errors.push(entity, format!("the function {} does not exist", call.function));
             return;

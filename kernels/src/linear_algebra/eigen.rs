@@ -83,9 +83,12 @@ fn general_eigen(cells: &Dense) -> Result<EigenPairs, KernelError> {
 
 /// The vector with length 1, whose cell of largest magnitude (the first of equals) is real and positive.
 fn normalised(vector: Vec<c64>) -> Vec<c64> {
-    let largest = vector.iter().fold(c64::new(0.0, 0.0), |best, &cell| {
-        if cell.norm_sqr() > best.norm_sqr() { cell } else { best }
-    });
+    let largest = vector.iter().fold(
+        c64::new(0.0, 0.0),
+        |best, &cell| {
+            if cell.norm_sqr() > best.norm_sqr() { cell } else { best }
+        },
+    );
     let length = vector.iter().map(c64::norm_sqr).sum::<f64>().sqrt();
     let scale = c64::new(largest.re, -largest.im) / (largest.norm_sqr().sqrt() * length);
     vector.into_iter().map(|cell| cell * scale).collect()

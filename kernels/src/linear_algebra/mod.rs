@@ -123,9 +123,8 @@ fn symmetric(operation: &'static str, matrix: &MatrixBlock) -> Result<usize, Ker
         None => Ok(rows),
         Some(Asymmetry { row, col, below, above }) => {
             let (row, col) = (row + 1, col + 1);
-            let problem = format!(
-                "the matrix is not symmetric: cell ({row}, {col}) is {below}, cell ({col}, {row}) is {above}"
-            );
+            let problem =
+                format!("the matrix is not symmetric: cell ({row}, {col}) is {below}, cell ({col}, {row}) is {above}");
             Err(argument(operation, problem))
         }
     }
@@ -147,7 +146,8 @@ struct Asymmetry {
 fn asymmetry(square: &Dense) -> Option<Asymmetry> {
     let tolerance = SYMMETRY * square.values().iter().fold(0.0_f64, |largest, cell| largest.max(cell.abs()));
     let places = (0..square.rows()).flat_map(|row| (0..row).map(move |col| (row, col)));
-    let pairs = places.map(|(row, col)| Asymmetry { row, col, below: square.get(row, col), above: square.get(col, row) });
+    let pairs =
+        places.map(|(row, col)| Asymmetry { row, col, below: square.get(row, col), above: square.get(col, row) });
     pairs.into_iter().find(|pair| (pair.below - pair.above).abs() > tolerance)
 }
 

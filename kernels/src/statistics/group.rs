@@ -70,7 +70,11 @@ pub fn grouped_aggregate(
         GroupFunction::Variance => per_total(deviations(2), 1.0),
         GroupFunction::CentralMoment(order) => {
             let mut moments = per_total(deviations(order as i32), 0.0);
-            moments.iter_mut().zip(&totals).filter(|(_, total)| **total == 0.0).for_each(|(moment, _)| *moment = f64::NAN);
+            moments
+                .iter_mut()
+                .zip(&totals)
+                .filter(|(_, total)| **total == 0.0)
+                .for_each(|(moment, _)| *moment = f64::NAN);
             moments
         }
         GroupFunction::Min => entries.extremes(|value, so_far| value < so_far),

@@ -111,8 +111,7 @@ fn gradients_of_convolutions_follow_from_their_values() {
         };
         for format in 0..2 {
             let [images, filters, gradient] = [&images, &filters, &gradient].map(|x| both_formats(x)[format].clone());
-            let result =
-                run(|context| conv2d_backward_filter(context, &images, &gradient, 2, &windows).unwrap());
+            let result = run(|context| conv2d_backward_filter(context, &images, &gradient, 2, &windows).unwrap());
             assert_cells(&result, 2, filters.cols(), |i, j| {
                 let unit = unit(2, filters.cols(), i * filters.cols() + j);
                 inner(&alone(false, |context| conv2d(context, &images, &unit, &windows).unwrap()))
@@ -152,7 +151,8 @@ fn gradients_of_pools_go_to_the_cells_of_windows() {
         };
         for format in 0..2 {
             let [images, gradient] = [&images, &gradient].map(|x| both_formats(x)[format].clone());
-            let backward = |pooling| run(|context| pool_backward(context, pooling, &images, &gradient, &windows).unwrap());
+            let backward =
+                |pooling| run(|context| pool_backward(context, pooling, &images, &gradient, &windows).unwrap());
             assert_cells(&backward(Pooling::Mean), 3, images.cols(), |n, column| sum(n, column, &mean));
             assert_cells(&backward(Pooling::Max), 3, images.cols(), |n, column| sum(n, column, &max));
         }

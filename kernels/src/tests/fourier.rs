@@ -23,7 +23,9 @@ fn by_definition(real: &MatrixBlock, imaginary: &MatrixBlock, transform: Transfo
 
 #[test]
 fn transforms_follow_the_definition() {
-    for (rows, cols) in [(1, 1), (1, 2), (1, 8), (4, 1), (2, 4), (1, 3), (5, 7), (6, 10), (16, 32), (1, 100), (0, 3), (2, 0)] {
+    for (rows, cols) in
+        [(1, 1), (1, 2), (1, 8), (4, 1), (2, 4), (1, 3), (5, 7), (6, 10), (16, 32), (1, 100), (0, 3), (2, 0)]
+    {
         let (real, imaginary) = (matrix(rows, cols, 1, 1), matrix(rows, cols, 2, 2));
         for (by_row, is_inverse) in [(false, false), (false, true), (true, false), (true, true)] {
             let transform = Transform { by_row, is_inverse };

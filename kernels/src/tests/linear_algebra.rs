@@ -166,9 +166,9 @@ fn any_square_matrix_has_real_and_imaginary_parts_of_eigenvectors() {
                     let expected = value * real[i] - part * imaginary[i];
                     assert!((image.get(i, j) - expected).abs() < 1e-11, "{rows}: column {j}");
                 }
-                let largest = (0..rows).map(|i| (real[i].hypot(imaginary[i]), i)).fold((0.0, 0), |best, next| {
-                    if next.0 > best.0 * (1.0 + 1e-12) { next } else { best }
-                });
+                let largest = (0..rows)
+                    .map(|i| (real[i].hypot(imaginary[i]), i))
+                    .fold((0.0, 0), |best, next| if next.0 > best.0 * (1.0 + 1e-12) { next } else { best });
                 assert!(real[largest.1] > 0.0 && imaginary[largest.1].abs() < 1e-12);
                 j += width;
             }

@@ -1,11 +1,11 @@
 //! Order statistics, groups and distributions: known values, and plain definitions.
 
 use super::*;
-use fuseline_ir::ops::Direction;
 use crate::{
-    Distribution, GroupFunction, count_distinct, distribution_function, grouped_aggregate, inter_quartile_mean, median, quantile,
-    quantile_function, quantiles, unique,
+    Distribution, GroupFunction, count_distinct, distribution_function, grouped_aggregate, inter_quartile_mean, median,
+    quantile, quantile_function, quantiles, unique,
 };
+use fuseline_ir::ops::Direction;
 
 fn column(cells: &[f64]) -> MatrixBlock {
     dense(cells.len(), 1, cells)
@@ -32,9 +32,10 @@ fn quantiles_are_cells_at_positions() {
 fn a_single_quantile_of_an_even_number_lies_between_two_cells() {
     let ten = column(&(1..=10).map(f64::from).collect::<Vec<_>>());
     let at = |p| quantile(&ten, None, p).unwrap();
-    assert_eq!([at(0.0), at(0.05), at(0.25), at(0.3), at(0.31), at(0.9), at(0.95), at(1.0)], [
-        1.0, 1.5, 3.5, 3.5, 4.5, 9.5, 10.0, 10.0
-    ]);
+    assert_eq!(
+        [at(0.0), at(0.05), at(0.25), at(0.3), at(0.31), at(0.9), at(0.95), at(1.0)],
+        [1.0, 1.5, 3.5, 3.5, 4.5, 9.5, 10.0, 10.0]
+    );
     let several = quantiles(&ten, None, &column(&[0.0, 0.05, 0.25, 1.0])).unwrap();
     assert_cells(&several, 4, 1, |i, _| [1.0, 1.0, 3.0, 10.0][i]);
     let weighted = quantile(&column(&[3.0, 1.0, 2.0]), Some(&column(&[2.0, 1.0, 1.0])), 0.5).unwrap();

@@ -58,14 +58,16 @@ impl Lowerer<'_> {
             Lowering::Composed(function) => self.composed(&call, function),
             Lowering::Replace => self.replace(&call),
             Lowering::Table => self.table(&call),
+            Lowering::Print => self.print(&call),
             Lowering::IfDef => self.ifdef(&call),
             Lowering::Exists => self.exists(&call),
+            Lowering::Evaluation { .. } => unreachable!("calls of what a text names are lowered before"),
             Lowering::List => unreachable!("lists are lowered above: their arguments bind to no parameters"),
         }
     }
 
     /// The arguments that were given, in the order of the parameters, then those beyond.
-    fn inputs(&mut self, call: &Bind<'_>) -> Lowered<Vec<HopId>> {
+    pub(super) fn inputs(&mut self, call: &Bind<'_>) -> Lowered<Vec<HopId>> {
         let given = call.bound.slots.iter().flatten().chain(&call.bound.rest);
         given.map(|argument| self.expression(argument)).collect()
     }

@@ -1,11 +1,11 @@
 //! Calls of user functions and of the clock: bound, and hoisted to stand between blocks.
 
 use super::bind::{Callable, type_name};
-use super::function::{Signature, convert};
+use super::function::Signature;
 use super::{Lowered, Lowerer};
-use crate::ast::{Call, Expression, ExpressionKind, ParameterDefinition};
+use crate::ast::{Call, Expression, ExpressionKind};
 use crate::diagnostic::Diagnostic;
-use fuseline_ir::hop::{CastOp, Function, HopId, HopOp, Span};
+use fuseline_ir::hop::{Function, HopOp, Span};
 use fuseline_ir::program::{self, StatementBlock};
 use fuseline_ir::types::DataType;
 
@@ -13,20 +13,14 @@ impl<'a> Lowerer<'a> {
     /// Emits the calls of user functions and of the clock within expressions, innermost first, as blocks of their own.
     pub(super) fn hoist(&mut self, expressions: &[&Expression]) -> Lowered<()> {
         for expression in self.calls_within(expressions) {
-            let ExpressionKind::Call(call) = &expression.kind else { continue };
-            let Some(signature) = self.user_function(call) else {
-                if is_clock(call) {
-                    self.read_clock(expression.span)?;
-                }
-                continue;
-            };
-            if signature.result_count() == 0 {
-                let error = Diagnostic::new(expression.span, format!("`{}` gives no result", signature.shown));
-                return self.report(self.defined_at(error.here("used as a value"), signature));
+            let Some(call) = expression.as_call() else { continue };
+            if let Some(all_results) = self.wants_all_results(call) {
+                self.hoist_evaluation(call, all_results, expression.span)?;
+            } else if self.user_function(call).is_some() {
+                self.hoist_call(call, expression.span)?;
+            } else if is_clock(call) {
+                self.read_clock(expression.span)?;
             }
-            let target = self.temporary(expression.span).text;
-            self.call(call, expression.span, vec![Some(target.clone())])?;
-            self.hoisted.insert(expression.span, target);
         }
         Ok(())
     }
@@ -39,6 +33,19 @@ impl<'a> Lowerer<'a> {
         self.scope.set(&target, DataType::I64);
         self.blocks.assign(&target, time);
         self.blocks.cut();
+        self.hoisted.insert(span, target);
+        Ok(())
+    }
+
+    /// Emits a call of a user function for its first result.
+    pub(super) fn hoist_call(&mut self, call: &Call, span: Span) -> Lowered<()> {
+        let Some(signature) = self.user_function(call) else { return self.unknown_function(call) };
+        if signature.result_count() == 0 {
+            let error = Diagnostic::new(span, format!("`{}` gives no result", signature.shown));
+            return self.report(self.defined_at(error.here("used as a value"), signature));
+        }
+        let target = self.temporary(span).text;
+        self.call(call, span, vec![Some(target.clone())])?;
         self.hoisted.insert(span, target);
         Ok(())
     }
@@ -57,21 +64,13 @@ impl<'a> Lowerer<'a> {
             Err(error) => return self.report(error),
         };
         self.blocks.cut();
-        for (parameter, argument) in signature.definition.parameters.iter().zip(&bound.slots) {
-            let value = match argument {
-                Some(argument) => {
-                    let value = self.expression(argument)?;
-                    let what = format!("the argument `{}` of `{}`", parameter.name.text, signature.shown);
-                    self.convert(value, parameter.data_type, argument.span, &what)?
-                }
-                None => self.default_of_call(signature, parameter)?,
-            };
-            self.blocks.dag.write(&parameter.name.text, value);
+        for (parameter, value) in self.arguments(signature, &bound)? {
+            self.blocks.dag.write(&parameter, value);
         }
         let arguments = self.blocks.take_dag();
         for (target, result) in targets.iter().zip(&signature.definition.results) {
             if let Some(target) = target {
-                self.scope.set(target, result.data_type);
+                self.scope.set(target, result.data_type.declared());
             }
         }
         targets.resize(signature.result_count(), None);
@@ -80,49 +79,31 @@ impl<'a> Lowerer<'a> {
         Ok(())
     }
 
-    /// What is wrong with a default was reported where it is written.
-    fn default_of_call(&mut self, signature: &Signature<'a>, parameter: &ParameterDefinition) -> Lowered<HopId> {
-        let errors = self.errors.len();
-        let value = self.default_value(signature, parameter);
-        self.errors.truncate(errors);
-        value
-    }
-
-    /// The value as one of the declared type: numbers convert among each other, and what is unknown is left to run
-    /// time.
-    pub(super) fn convert(&mut self, value: HopId, declared: DataType, span: Span, what: &str) -> Lowered<HopId> {
-        let actual = self.blocks.dag[value].data_type;
-        if actual == declared || actual == DataType::Unknown || declared == DataType::Unknown {
-            return Ok(value);
+    /// Says so where a value of a type cannot be one of the declared type: any number is one of any type of numbers, and
+    /// what is unknown is left to run time.
+    pub(super) fn check_declared(
+        &mut self,
+        actual: DataType,
+        declared: DataType,
+        span: Span,
+        what: &str,
+    ) -> Lowered<()> {
+        let is_open = [actual, declared].contains(&DataType::Unknown);
+        if is_open || actual == declared || (actual.is_number() && declared.is_number()) {
+            return Ok(());
         }
-        if let Some(literal) =
-            self.blocks.dag.literal_value(value).cloned().and_then(|literal| convert(literal, declared))
-        {
-            return Ok(self.literal(literal, span));
-        }
-        let cast = match declared {
-            DataType::F64 => Some(CastOp::AsDouble),
-            DataType::I64 => Some(CastOp::AsInteger),
-            DataType::BOOL => Some(CastOp::AsLogical),
+        let (expected, found) = (type_name(declared), type_name(actual));
+        let error = Diagnostic::new(span, format!("{what} is declared as {expected}, not {found}")).here(found);
+        let help = match (actual, declared) {
+            (DataType::Matrix, declared) if declared.is_number() => Some("as.scalar"),
+            (actual, DataType::Matrix) if actual.is_number() => Some("as.matrix"),
             _ => None,
         };
-        match cast.filter(|_| actual.is_scalar() && actual != DataType::STR) {
-            Some(cast) => self.add(HopOp::Cast(cast), &[value], span),
-            None => {
-                let (expected, found) = (type_name(declared), type_name(actual));
-                let error = Diagnostic::new(span, format!("{what} is declared as {expected}, not {found}")).here(found);
-                let help = match (actual, declared) {
-                    (DataType::Matrix, DataType::F64 | DataType::I64 | DataType::BOOL) => Some("as.scalar"),
-                    (DataType::F64 | DataType::I64 | DataType::BOOL, DataType::Matrix) => Some("as.matrix"),
-                    _ => None,
-                };
-                self.report(error.maybe_help(help.map(|function| format!("convert it with `{function}(...)`"))))
-            }
-        }
+        self.report(error.maybe_help(help.map(|function| format!("convert it with `{function}(...)`"))))
     }
 
     /// All calls within expressions, innermost and leftmost first.
-    fn calls_within<'e>(&self, expressions: &[&'e Expression]) -> Vec<&'e Expression> {
+    pub(super) fn calls_within<'e>(&self, expressions: &[&'e Expression]) -> Vec<&'e Expression> {
         // Each node before its children, right to left; reversed below. A stack of our own: chains may be long.
         let mut calls = Vec::new();
         let mut pending: Vec<&Expression> = expressions.to_vec();

@@ -92,7 +92,8 @@ impl Lowerer<'_> {
         order: LoopOrder,
     ) -> Lowered<()> {
         if order == LoopOrder::Checked {
-            self.errors.extend(parfor::dependencies(variable, range, statements));
+            let is_shared = |name: &str| self.scope.get(name).is_some();
+            self.errors.extend(parfor::dependencies(variable, range, statements, &is_shared));
         }
         let parallel = order != LoopOrder::Sequential;
         let from = self.predicate(&range.from, "the start of a loop");

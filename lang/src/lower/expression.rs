@@ -1,5 +1,6 @@
 //! Expressions to operators of the current DAG. Calls of user functions within them were hoisted before.
 
+use super::evaluation::Evaluated;
 use super::function::{named_constant, negated};
 use super::{Lowered, Lowerer};
 use crate::ast::{Call, Expression, ExpressionKind, Infix, Prefix, Range, Ranges};
@@ -58,7 +59,8 @@ impl Lowerer<'_> {
 
     /// The current value of a variable, read once per DAG.
     pub(super) fn read_variable(&mut self, name: &str, span: Span) -> Lowered<HopId> {
-        if let Some(value) = self.blocks.values.get(name) {
+        let variable = self.renamed.get(name).map_or(name, String::as_str).to_owned();
+        if let Some(value) = self.blocks.values.get(&variable) {
             return Ok(*value);
         }
         let Some(data_type) = self.scope.get(name) else {
@@ -67,10 +69,10 @@ impl Lowerer<'_> {
                 None => self.undefined(name, span),
             };
         };
-        let op = HopOp::Read(name.to_owned());
+        let op = HopOp::Read(variable.clone());
         let hop = Hop { op, inputs: Inputs::new(), data_type, size: SizeInfo::UNKNOWN, span: Some(span) };
         let id = self.blocks.dag.push(hop);
-        self.blocks.values.insert(name.to_owned(), id);
+        self.blocks.values.insert(variable, id);
         Ok(id)
     }
 
@@ -138,9 +140,11 @@ impl Lowerer<'_> {
         if let Some(variable) = self.hoisted.get(&span).cloned() {
             return self.read_variable(&variable, span);
         }
-        if let Some(signature) = self.user_function(call) {
-            let message = format!("a default cannot call `{}`, which is written in DML", signature.shown);
-            return self.report(Diagnostic::new(span, message).here("in a default"));
+        if let Some(all_results) = self.wants_all_results(call) {
+            return match self.evaluated(call, all_results)? {
+                Evaluated::Plain(plain) => self.call_value(&plain, span),
+                Evaluated::AtRunTime => unreachable!("what is known at run time alone was hoisted"),
+            };
         }
         let Some(builtin) = self.builtin_function(call) else {
             return self.unknown_function(call);

@@ -4,7 +4,7 @@ use super::{Lowered, Lowerer};
 use crate::ast::{FunctionDefinition, ParameterDefinition};
 use crate::diagnostic::Diagnostic;
 use crate::load::{File, Loaded};
-use fuseline_ir::hop::{HopId, Span};
+use fuseline_ir::hop::Span;
 use fuseline_ir::program::{self, Parameter, Program};
 use fuseline_ir::types::{DataType, Value};
 use std::collections::BTreeMap;
@@ -18,13 +18,18 @@ pub(super) struct Signature<'a> {
     pub(super) shown: String,
     pub(super) definition: &'a FunctionDefinition,
     /// Where it is defined.
-    file: &'a File,
+    pub(super) file: &'a File,
 }
 
 impl Signature<'_> {
     /// The place of the definition.
     pub(super) fn span(&self) -> Span {
         self.definition.span
+    }
+
+    /// Whether the only parameter is a list.
+    pub(super) fn takes_one_list(&self) -> bool {
+        matches!(self.definition.parameters.as_slice(), [parameter] if parameter.data_type == DataType::List)
     }
 
     pub(super) fn result_count(&self) -> usize {
@@ -80,19 +85,6 @@ pub(super) fn negated(value: &Value) -> Option<Value> {
     }
 }
 
-/// The value as one of the declared type, where numbers convert among each other.
-pub(super) fn convert(value: Value, declared: DataType) -> Option<Value> {
-    match (declared, value) {
-        (DataType::F64, value) => value.as_f64().map(Value::F64),
-        (DataType::I64, Value::F64(value)) => (value.abs() < 9.0e18).then_some(Value::I64(value as i64)),
-        (DataType::I64, Value::Bool(value)) => Some(Value::I64(i64::from(value))),
-        (DataType::BOOL, Value::I64(value)) => Some(Value::Bool(value != 0)),
-        (DataType::BOOL, Value::F64(value)) => Some(Value::Bool(value != 0.0)),
-        (DataType::Unknown, value) => Some(value),
-        (declared, value) => (DataType::Scalar(value.scalar_type()) == declared).then_some(value),
-    }
-}
-
 impl<'a> Lowerer<'a> {
     /// Lowers the bodies of the file's functions.
     pub(super) fn functions(&mut self, program: &mut Program) {
@@ -112,7 +104,7 @@ impl<'a> Lowerer<'a> {
     fn function(&mut self, definition: &FunctionDefinition, name: String) -> program::Function {
         self.scope = super::Scope::default();
         for parameter in &definition.parameters {
-            self.scope.set(&parameter.name.text, parameter.data_type);
+            self.scope.set(&parameter.name.text, parameter.data_type.declared());
         }
         let body = self.in_body(|lowerer| {
             lowerer.statements(&definition.body);
@@ -131,47 +123,14 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// Reports what is wrong with the defaults of parameters, whether or not a call needs them.
-    fn check_defaults(&mut self, signature: &Signature<'a>) {
-        for parameter in &signature.definition.parameters {
-            self.in_body(|lowerer| {
-                let _ = lowerer.default_value(signature, parameter);
-            });
-        }
-    }
-
-    /// The value of a parameter that a call leaves out, in the caller's DAG. A default sees no variables, and its
-    /// functions are those of the file that defines it.
-    pub(super) fn default_value(
-        &mut self,
-        signature: &Signature<'a>,
-        parameter: &ParameterDefinition,
-    ) -> Lowered<HopId> {
-        let Some(default) = &parameter.default else { return Err(super::Reported) };
-        let file = std::mem::replace(&mut self.file, signature.file);
-        let scope = std::mem::take(&mut self.scope);
-        let values = std::mem::take(&mut self.blocks.values);
-        let what = format!("the default of `{}`", parameter.name.text);
-        let value = self.expression(default);
-        let converted = value.and_then(|value| self.convert(value, parameter.data_type, default.span, &what));
-        (self.file, self.scope, self.blocks.values) = (file, scope, values);
-        converted
-    }
-
-    /// Converts a result to its declared type.
+    /// Checks that a result has a value, and one of its declared type.
     fn result(&mut self, result: &ParameterDefinition) -> Lowered<()> {
         let name = &result.name;
         let Some(actual) = self.scope.get(&name.text) else {
             let error = Diagnostic::new(name.span, format!("the result `{}` is never assigned", name.text));
             return self.report(error.here("declared here").help("assign it on every path through the function"));
         };
-        if actual == result.data_type || actual == DataType::Unknown {
-            return Ok(());
-        }
-        let value = self.read_variable(&name.text, name.span)?;
-        let converted = self.convert(value, result.data_type, name.span, &format!("the result `{}`", name.text))?;
-        self.blocks.assign(&name.text, converted);
-        Ok(())
+        self.check_declared(actual, result.data_type, name.span, &format!("the result `{}`", name.text))
     }
 }
 

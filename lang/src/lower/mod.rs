@@ -10,7 +10,9 @@ mod builtin;
 mod call;
 mod composed;
 mod control;
+mod default;
 mod distribution;
+mod evaluation;
 mod expression;
 mod function;
 mod image;
@@ -33,6 +35,7 @@ use crate::diagnostic::Diagnostic;
 use crate::load::{File, Loaded};
 use crate::{Library, ParseOptions};
 use blocks::Blocks;
+pub(crate) use evaluation::lower_evaluation;
 use function::Signature;
 use fuseline_ir::hop::Span;
 use fuseline_ir::program::Program;
@@ -83,6 +86,10 @@ struct Lowerer<'a> {
     /// The variables that hold the results of hoisted calls, by the place of the call.
     hoisted: HashMap<Span, String>,
     temporaries: usize,
+    /// The variables that stand for others: for the parameters that a default sees.
+    renamed: BTreeMap<String, String>,
+    /// The defaults that are being evaluated.
+    defaults: Vec<Span>,
     /// The types of variables whose type changes from one iteration to the next, by the place of the loop.
     unstable: HashMap<Span, BTreeMap<String, DataType>>,
 }
@@ -107,6 +114,8 @@ impl<'a> Lowerer<'a> {
             blocks: Blocks::default(),
             hoisted: HashMap::new(),
             temporaries: 0,
+            renamed: BTreeMap::new(),
+            defaults: Vec::new(),
             unstable: HashMap::new(),
         }
     }

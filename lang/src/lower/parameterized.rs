@@ -35,6 +35,13 @@ impl Lowerer<'_> {
         Ok(id)
     }
 
+    /// `print(value)`, or `print(format, values...)`.
+    pub(super) fn print(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
+        let inputs = self.inputs(call)?;
+        self.check_function(call, Function::Print, &inputs, &[])?;
+        self.add(HopOp::Parameterized { function: Function::Print, names: Vec::new() }, &inputs, call.span)
+    }
+
     /// Gives a `read` the type and the dimensions that its arguments state; the type may also stand in a `.mtd` file.
     fn declare_read(&mut self, call: &Bind<'_>, id: HopId) -> Lowered<()> {
         let description = self.description_of_file(id);
@@ -104,8 +111,9 @@ impl Lowerer<'_> {
         inputs: &[HopId],
         names: &[String],
     ) -> Lowered<()> {
-        let printed = inputs.first().map(|&input| self.blocks.dag[input].data_type);
-        if let (Function::Print, Some(DataType::List | DataType::Frame)) = (function, printed) {
+        let is_collection =
+            |&input: &HopId| matches!(self.blocks.dag[input].data_type, DataType::List | DataType::Frame);
+        if function == Function::Print && inputs.iter().any(is_collection) {
             let error =
                 Diagnostic::new(call.span, "`print` prints scalars and texts, not lists or frames").here("here");
             return self.report(error.help("convert it with `toString(...)`"));

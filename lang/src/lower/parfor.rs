@@ -1,6 +1,6 @@
 //! Whether the iterations of a `parfor` are independent of each other.
 //!
-//! An iteration may assign variables of its own, add to a variable with `+=`, and write ranges of a matrix or list
+//! What no statement before the loop assigns is each iteration's own. An iteration may assign variables, add to a variable with `+=`, and write ranges of a matrix or list
 //! that no other iteration touches. Two ranges never meet when they lie apart in one dimension in all iterations, or
 //! when they move alike in one dimension, linear in the loop variable, by more than they span together. Nothing is
 //! assumed of other indexes.
@@ -13,8 +13,13 @@ use fuseline_ir::hop::Span;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The first dependency of each variable.
-pub(super) fn dependencies(variable: &Name, range: &LoopRange, body: &[Statement]) -> Vec<Diagnostic> {
+/// The first dependency of each variable. `is_shared` says of a variable whether it may have a value before the loop.
+pub(super) fn dependencies(
+    variable: &Name,
+    range: &LoopRange,
+    body: &[Statement],
+    is_shared: &dyn Fn(&str) -> bool,
+) -> Vec<Diagnostic> {
     let mut analysis = Analysis {
         variable: &variable.text,
         step: constant_step(range),
@@ -27,7 +32,7 @@ pub(super) fn dependencies(variable: &Name, range: &LoopRange, body: &[Statement
     };
     analysis.walk(body, &mut BTreeSet::from([variable.text.clone()]));
     let accesses = std::mem::take(&mut analysis.accesses);
-    for (name, accesses) in &accesses {
+    for (name, accesses) in accesses.iter().filter(|(name, _)| is_shared(name)) {
         if let Some(place) = analysis.conflict(accesses) {
             analysis.report(name, place);
         }
@@ -137,7 +142,7 @@ impl<'a> Analysis<'a> {
                     self.walk(body, &mut inner);
                     if range.by.is_none() {
                         // It runs at least once, upwards or downwards.
-                        own.insert(variable.text.clone());
+                        *own = inner;
                     }
                 }
             }

@@ -53,7 +53,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// The type of an expression whose calls were hoisted, lowered for this alone.
-    fn type_of(&mut self, expression: &Expression) -> DataType {
+    pub(super) fn type_of(&mut self, expression: &Expression) -> DataType {
         let (outer, errors) = (std::mem::take(&mut self.blocks), self.errors.len());
         let value = self.expression(expression);
         let data_type = value.map_or(DataType::Unknown, |value| self.blocks.dag[value].data_type);

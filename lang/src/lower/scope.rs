@@ -1,6 +1,6 @@
 //! The variables that may be assigned at a point of a script, and their types.
 
-use fuseline_ir::types::{DataType, ScalarType};
+use fuseline_ir::types::DataType;
 use std::collections::BTreeMap;
 
 /// What is known of a variable that some path to a point assigns.
@@ -14,7 +14,7 @@ pub(super) struct Variable {
 
 /// The variables that some path to a point assigns. What a branch changes is noted, so that it can be taken back and
 /// joined with what another one changes by as many steps as there are changes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     variables: BTreeMap<String, Variable>,
     /// Within branches, the variables that were changed and what was known of them before.
@@ -103,10 +103,9 @@ impl Scope {
 /// The type of a variable that one path gives the one and another path the other type. Numbers of several types are
 /// doubles: that is the type of what is computed from them.
 pub(super) fn merge(left: DataType, right: DataType) -> DataType {
-    let is_number = |data_type: DataType| data_type.is_scalar() && data_type != DataType::Scalar(ScalarType::Str);
     if left == right {
         left
-    } else if is_number(left) && is_number(right) {
+    } else if left.is_number() && right.is_number() {
         DataType::F64
     } else {
         DataType::Unknown

@@ -1,6 +1,7 @@
 //! Statements other than control flow.
 
 use super::control::assigned_in;
+use super::evaluation::Evaluated;
 use super::{Lowered, Lowerer};
 use crate::ast::{Call, Expression, ExpressionKind, Infix, Name, Ranges, Statement, StatementKind, Target};
 use crate::diagnostic::Diagnostic;
@@ -141,20 +142,32 @@ impl Lowerer<'_> {
             unreachable!("the parser admits only calls as statements")
         };
         let arguments: Vec<&Expression> = call.arguments.iter().map(|argument| &argument.value).collect();
-        if self.user_function(call).is_some() {
+        if let Some(all_results) = self.wants_all_results(call) {
             self.hoist(&arguments)?;
-            return self.call(call, expression.span, Vec::new());
+            return match self.evaluated(call, all_results)? {
+                Evaluated::Plain(plain) => self.effect(&plain, &[], expression.span),
+                Evaluated::AtRunTime => self.evaluate(call, all_results, expression.span, None),
+            };
+        }
+        self.effect(call, &arguments, expression.span)
+    }
+
+    /// A call for its effects, of which these arguments are still to be hoisted.
+    fn effect(&mut self, call: &Call, arguments: &[&Expression], span: Span) -> Lowered<()> {
+        if self.user_function(call).is_some() {
+            self.hoist(arguments)?;
+            return self.call(call, span, Vec::new());
         }
         let Some(builtin) = self.builtin_function(call) else {
             return self.unknown_function(call);
         };
         if builtin.lowering.has_value() {
             let message = format!("the value of `{}` is not used", builtin.name);
-            let error = Diagnostic::new(expression.span, message).here("its value goes nowhere");
+            let error = Diagnostic::new(span, message).here("its value goes nowhere");
             return self.report(error.help("assign it to a variable, or print it"));
         }
-        self.hoist(&arguments)?;
-        let effect = self.builtin(builtin, call, expression.span)?;
+        self.hoist(arguments)?;
+        let effect = self.builtin(builtin, call, span)?;
         self.blocks.dag.effects.push(effect);
         if matches!(self.blocks.dag[effect].op, HopOp::Parameterized { function: Function::Write, .. }) {
             // Within a block reads of files come before its effects: what is read after this write is another block's.

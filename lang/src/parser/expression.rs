@@ -68,10 +68,11 @@ impl Parser<'_> {
     /// An expression of operators that bind at least as tightly as `weakest`.
     fn operators(&mut self, weakest: Precedence) -> Parsed<Expression> {
         let mut left = self.operand()?;
-        while let Some((op, precedence)) = infix(self.peek_continuation()).filter(|(_, at)| *at >= weakest) {
-            self.skip_newlines();
+        while let Some((op, precedence)) = infix(self.peek()).filter(|(_, at)| *at >= weakest) {
+            if self.follows_line_end() && prefix(self.peek()).is_some() {
+                self.warn_of_continuation();
+            }
             self.advance();
-            self.skip_newlines();
             let right = self.nested(|parser| match precedence {
                 // To the right: the exponent may hold another power, or a sign.
                 Precedence::Power => parser.operators(Precedence::Power),
@@ -91,7 +92,6 @@ impl Parser<'_> {
     fn operand(&mut self) -> Parsed<Expression> {
         let Some((op, precedence)) = prefix(self.peek()) else { return self.indexed() };
         let start = self.advance().1;
-        self.skip_newlines();
         let value = self.nested(|parser| parser.operators(precedence))?;
         let (span, depth) = (join(start, value.span), value.depth);
         self.node(ExpressionKind::Prefix(op, Box::new(value)), span, depth)
@@ -100,7 +100,7 @@ impl Parser<'_> {
     fn indexed(&mut self) -> Parsed<Expression> {
         let mut base = self.primary()?;
         let mut indexes = 0;
-        while *self.peek() == Token::OpenBracket {
+        while self.opens_index() {
             indexes += 1;
             if indexes > MAX_NESTING {
                 return self.fail(Diagnostic::new(base.span, format!("more than {MAX_NESTING} indexes in a row")));
@@ -177,6 +177,7 @@ impl Parser<'_> {
     }
 
     fn variable_or_call(&mut self) -> Parsed<Expression> {
+        let may_end = self.position != self.call_at;
         let mut function = self.expect_name("a name")?;
         let mut namespace = None;
         if self.accept(&Token::DoubleColon) {
@@ -186,42 +187,14 @@ impl Parser<'_> {
         if namespace.is_none() && *self.peek() != Token::OpenParenthesis {
             return self.node(ExpressionKind::Variable(function.text), function.span, 0);
         }
+        if may_end && namespace.is_none() && self.follows_line_end() {
+            self.warn_of_continuation();
+        }
         let start = namespace.as_ref().map_or(function.span, |name: &Name| name.span);
         let (arguments, end) = self.nested(Self::arguments)?;
         let depth = arguments.iter().map(|argument| argument.value.depth).max().unwrap_or(0);
-        let mut call = Call { namespace, function, arguments };
-        if call.namespace.is_none() && call.function.text == "eval" {
-            call = self.evaluated(call)?;
-        }
+        let call = Call { namespace, function, arguments };
         self.node(ExpressionKind::Call(call), join(start, end), depth)
-    }
-
-    /// The call that `eval("function", arguments)` or `eval("function", list(arguments))` stands for.
-    fn evaluated(&mut self, eval: Call) -> Parsed<Call> {
-        let place = eval.function.span;
-        let mut arguments = eval.arguments.into_iter();
-        let name = arguments.next().filter(|argument| argument.name.is_none()).map(|argument| argument.value);
-        let Some(Expression { kind: ExpressionKind::Literal(Value::Str(name)), span, .. }) = name else {
-            let error = Diagnostic::new(place, "`eval` needs the name of the function as a constant text");
-            return self
-                .fail(error.here("here").help("write `eval(\"function\", ...)`, or branch over the names with `if`"));
-        };
-        let (namespace, function) = match name.split_once("::") {
-            Some((namespace, function)) => (Some(Name { text: namespace.to_owned(), span }), function),
-            None => (None, name.as_str()),
-        };
-        let function = Name { text: function.to_owned(), span };
-        let mut arguments: Vec<Argument> = arguments.collect();
-        let is_list = |argument: &Argument| match &argument.value.kind {
-            ExpressionKind::Call(call) => call.namespace.is_none() && call.function.text == "list",
-            _ => false,
-        };
-        if arguments.len() == 1 && arguments[0].name.is_none() && is_list(&arguments[0]) {
-            let list = arguments.remove(0).value.kind;
-            let ExpressionKind::Call(list) = list else { unreachable!("the argument was looked at before") };
-            arguments = list.arguments;
-        }
-        Ok(Call { namespace, function, arguments })
     }
 
     /// `(value, name=value, ...)`, with the place of the closing parenthesis.
@@ -229,7 +202,7 @@ impl Parser<'_> {
         self.expect(&Token::OpenParenthesis, "before the arguments")?;
         let mut arguments = Vec::new();
         while *self.peek() != Token::CloseParenthesis {
-            let is_named = matches!(self.peek(), Token::Name(_)) && *self.peek_second() == Token::Assign;
+            let is_named = matches!(self.peek(), Token::Name(_)) && *self.peek_ahead(1) == Token::Assign;
             let name = if is_named { Some(self.expect_name("a name")?) } else { None };
             if is_named {
                 self.advance();
@@ -239,6 +212,8 @@ impl Parser<'_> {
                 break;
             }
         }
+        // A `;` may end the last argument, like a statement.
+        self.skip_separators();
         let end = self.expect(&Token::CloseParenthesis, "after the arguments")?;
         Ok((arguments, end))
     }

@@ -28,18 +28,13 @@ impl Parser<'_> {
     pub(super) fn function_definition(&mut self) -> Parsed<FunctionDefinition> {
         let name = self.expect_identifier("the name of the function")?;
         self.advance();
-        self.skip_newlines();
         self.expect(&Token::Function, "")?;
-        self.skip_newlines();
         let parameters = self.declarations("parameter")?;
-        self.skip_newlines();
         let mut results = Vec::new();
         if self.accept(&Token::Return) {
-            self.skip_newlines();
             results = self.declarations("result")?;
         }
-        let end = self.tokens[self.position.saturating_sub(1)].1;
-        self.skip_newlines();
+        let end = self.before();
         let body = self.nested(Self::braces)?;
         Ok(FunctionDefinition { span: join(name.span, end), name, parameters, results, body })
     }
@@ -74,6 +69,9 @@ impl Parser<'_> {
     fn data_type(&mut self, what: &str) -> Parsed<DataType> {
         let name = self.expect_name(&format!("the type of the {what}"))?;
         let is_named = |known: &str| known.eq_ignore_ascii_case(&name.text);
+        if name.text.eq_ignore_ascii_case("scalar") {
+            return self.scalar_type();
+        }
         let Some((_, data_type)) = TYPES.iter().find(|(known, _)| is_named(known)) else {
             return self.unknown_type(&name);
         };
@@ -85,10 +83,25 @@ impl Parser<'_> {
         Ok(*data_type)
     }
 
-    /// The type in brackets; only that of matrices says anything.
+    /// The type in brackets of `Scalar[...]`.
+    fn scalar_type(&mut self) -> Parsed<DataType> {
+        self.expect(&Token::OpenBracket, "and the type of the scalar")?;
+        let name = self.expect_name("the type of the scalar")?;
+        let is_named = |known: &str| known.eq_ignore_ascii_case(&name.text);
+        let known = TYPES.iter().filter(|(_, data_type)| data_type.is_scalar() || *data_type == DataType::Unknown);
+        let Some((_, data_type)) = known.clone().find(|(known, _)| is_named(known)) else {
+            let names: Vec<&str> = known.map(|(name, _)| *name).collect();
+            let error = Diagnostic::new(name.span, format!("there is no scalar of the type `{}`", name.text));
+            return self.fail(error.help(format!("the types of scalars are {}", names.join(", "))));
+        };
+        self.expect(&Token::CloseBracket, "after the type of the scalar")?;
+        Ok(*data_type)
+    }
+
+    /// The type in brackets, which tells nothing of the container but what is not supported.
     fn element_type(&mut self, container: DataType) -> Parsed<()> {
         let element = self.expect_name("the type of the elements")?;
-        if container.is_matrix() && !element.text.eq_ignore_ascii_case("double") {
+        if container.is_matrix() && element.text.eq_ignore_ascii_case("string") {
             let message = format!("matrices of `{}` are not supported", element.text);
             return self.fail(Diagnostic::new(element.span, message).help("write `Matrix[Double]`"));
         }

@@ -1,8 +1,10 @@
 //! The parser: statements by recursive descent, expressions by precedence climbing, both over the lexer's tokens.
 //!
-//! A statement ends with its line, except within brackets, and before and after an operator. After an error the parser goes on
-//! with the next statement, so that one run reports several. Nesting and operator chains are limited, so that no text
-//! exhausts the stack, neither here nor in what walks the tree later.
+//! Line ends mean nothing: a statement ends where the next token cannot continue it. Three things look at them all the
+//! same: `[a, b]` at the start of a line and followed by `=` begins a statement, where a line that could be one of its own
+//! continues the one before there is a warning, and after an error the parser goes on with the next line, so that one run
+//! reports several. Nesting and operator chains are limited, so that no text exhausts the stack, neither here nor in what
+//! walks the tree later.
 
 mod expression;
 mod function;
@@ -12,7 +14,7 @@ mod tests;
 
 use crate::ast::{Expression, ExpressionKind, Name, Script};
 use crate::diagnostic::Diagnostic;
-use crate::token::{Spanned, Token, tokenize};
+use crate::token::{Lexeme, Token, tokenize};
 use fuseline_ir::hop::Span;
 use std::path::PathBuf;
 
@@ -37,6 +39,7 @@ pub(crate) fn parse(source: u32, text: &str, errors: &mut Vec<Diagnostic>) -> Sc
         position: 0,
         brackets: 0,
         nesting: 0,
+        call_at: usize::MAX,
         errors,
         folder: PathBuf::new(),
         script: Script::default(),
@@ -46,11 +49,13 @@ pub(crate) fn parse(source: u32, text: &str, errors: &mut Vec<Diagnostic>) -> Sc
 }
 
 struct Parser<'a> {
-    tokens: &'a [Spanned],
+    tokens: &'a [Lexeme],
     position: usize,
-    /// Open parentheses and brackets, within which line ends mean nothing.
+    /// Open parentheses and brackets, within which no statement can end.
     brackets: u32,
     nesting: u32,
+    /// The position of a name that cannot end its statement: it must be that of a function, and be called.
+    call_at: usize,
     errors: &'a mut Vec<Diagnostic>,
     /// The folder of `setwd`.
     folder: PathBuf,
@@ -58,52 +63,49 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// The position of the next token that means something here.
-    fn significant(&self) -> usize {
-        let mut position = self.position;
-        while self.brackets > 0 && self.tokens[position].0 == Token::Newline {
-            position += 1;
-        }
-        position
+    fn next(&self) -> &Lexeme {
+        &self.tokens[self.position]
     }
 
     fn peek(&self) -> &Token {
-        &self.tokens[self.significant()].0
+        &self.next().token
     }
 
-    /// The next token; over line ends when it is an operator that continues the expression before them.
-    fn peek_continuation(&self) -> &Token {
-        let mut ahead = self.tokens[self.significant()..].iter().map(|(token, _)| token);
-        let next = ahead.find(|token| **token != Token::Newline).unwrap_or(&Token::End);
-        if expression::is_infix(next) { next } else { self.peek() }
-    }
-
-    /// The token after the next one.
-    fn peek_second(&self) -> &Token {
-        let second = (self.significant() + 1).min(self.tokens.len() - 1);
-        &self.tokens[second].0
+    /// The token so many places ahead.
+    fn peek_ahead(&self, places: usize) -> &Token {
+        let position = (self.position + places).min(self.tokens.len() - 1);
+        &self.tokens[position].token
     }
 
     /// The place of the next token.
     fn here(&self) -> Span {
-        self.tokens[self.significant()].1
+        self.next().span
+    }
+
+    /// The place of the token before.
+    fn before(&self) -> Span {
+        self.tokens[self.position.saturating_sub(1)].span
+    }
+
+    /// Whether the next token is the first of its line, where the statement could end before it.
+    fn follows_line_end(&self) -> bool {
+        self.brackets == 0 && self.next().starts_line()
     }
 
     /// Takes the next token; the end of the script stays.
-    fn advance(&mut self) -> Spanned {
-        self.position = self.significant();
-        let token = self.tokens[self.position].clone();
-        match token.0 {
+    fn advance(&mut self) -> (Token, Span) {
+        let Lexeme { token, span, .. } = self.next().clone();
+        match token {
             Token::OpenParenthesis | Token::OpenBracket => self.brackets += 1,
             Token::CloseParenthesis | Token::CloseBracket => {
                 self.brackets = self.brackets.saturating_sub(1);
             }
             _ => {}
         }
-        if token.0 != Token::End {
+        if token != Token::End {
             self.position += 1;
         }
-        token
+        (token, span)
     }
 
     fn accept(&mut self, token: &Token) -> bool {
@@ -153,9 +155,22 @@ impl Parser<'_> {
         if *self.peek() == Token::Invalid {
             return Err(Abandoned);
         }
-        let found = self.peek().describe();
-        let error = Diagnostic::new(self.here(), format!("expected {expected}, found {found}"));
+        let (place, found) = match self.next().line_end {
+            // What comes next is fine where it stands: something is missing before.
+            Some(line_end) if self.brackets == 0 && self.starts_statement() => (line_end, Token::Newline.describe()),
+            _ => (self.here(), self.peek().describe()),
+        };
+        let error = Diagnostic::new(place, format!("expected {expected}, found {found}"));
         self.fail(error.here("here"))
+    }
+
+    /// Warns of a line that continues the statement before it, but looks like one of its own.
+    fn warn_of_continuation(&mut self) {
+        let token = self.peek().describe();
+        let message = format!("this line continues the statement before it: {token} does not begin a statement");
+        let help = format!("end the line before with {token}, or with `;` if the statement ends there");
+        let warning = Diagnostic::warning(self.here(), message).here("continues the line before").help(help);
+        self.script.warnings.push(warning);
     }
 
     /// Runs a parser one level deeper, unless that is too deep.
@@ -180,32 +195,30 @@ impl Parser<'_> {
         Ok(Expression { kind, span, depth })
     }
 
-    fn skip_newlines(&mut self) {
-        while *self.peek() == Token::Newline {
-            self.advance();
-        }
-    }
-
     fn skip_separators(&mut self) {
-        while matches!(self.peek(), Token::Newline | Token::Semicolon) {
+        while *self.peek() == Token::Semicolon {
             self.advance();
         }
     }
 
-    /// Goes to the end of a statement with an error: of its line, or of the block that opens on it.
-    fn recover(&mut self) {
+    /// Goes to the end of a statement with an error, which began at a position: to the next line, or to the one after the
+    /// block that opens on this one.
+    fn recover(&mut self, start: usize) {
+        let begin = if self.starts_statement() { start } else { self.position };
         self.brackets = 0;
         let mut open_braces = 0_u32;
         if self.errors.len() >= MAX_ERRORS {
             self.position = self.tokens.len() - 1;
         }
         loop {
+            let is_next_line = self.next().starts_line() && self.position > begin;
             match self.peek() {
                 Token::End => return,
-                Token::Newline | Token::Semicolon if open_braces == 0 => return,
-                Token::CloseBrace if open_braces == 0 => return,
+                Token::Semicolon | Token::CloseBrace if open_braces == 0 => return,
                 Token::CloseBrace => open_braces -= 1,
                 Token::OpenBrace => open_braces += 1,
+                Token::Else => {}
+                _ if is_next_line && open_braces == 0 => return,
                 _ => {}
             }
             self.position += 1;

@@ -31,9 +31,10 @@ impl Parser<'_> {
     }
 
     fn top_level_statement(&mut self) {
+        let start = self.position;
         let is_definition = matches!(self.peek(), Token::Name(_))
-            && matches!(self.peek_second(), Token::Assign | Token::Arrow)
-            && self.is_function_keyword(2);
+            && matches!(self.peek_ahead(1), Token::Assign | Token::Arrow)
+            && *self.peek_ahead(2) == Token::Function;
         let parsed = if is_definition {
             self.function_definition().map(|function| self.script.functions.push(function))
         } else if *self.peek() == Token::Source {
@@ -44,22 +45,58 @@ impl Parser<'_> {
             self.statement().map(|statement| self.script.statements.push(statement))
         };
         if parsed.and_then(|()| self.end_of_statement()).is_err() {
-            self.recover();
+            self.recover(start);
         }
     }
 
-    /// Whether the token so many places ahead, line ends not counted, is `function`.
-    pub(super) fn is_function_keyword(&self, ahead: usize) -> bool {
-        let mut rest = self.tokens[self.position..].iter().map(|(token, _)| token).skip(ahead);
-        rest.find(|token| **token != Token::Newline) == Some(&Token::Function)
-    }
-
+    /// What cannot continue a statement ends it; on its line that must be the next one.
     fn end_of_statement(&mut self) -> Parsed<()> {
         match self.peek() {
-            Token::Newline | Token::Semicolon | Token::CloseBrace | Token::End => Ok(()),
+            Token::Semicolon | Token::CloseBrace | Token::End => Ok(()),
             Token::Else => self.lonely_else(),
+            _ if self.next().starts_line() || self.starts_statement() => Ok(()),
             _ => self.unexpected("the end of the statement"),
         }
+    }
+
+    /// Whether a statement, or a definition, begins with the next token.
+    pub(super) fn starts_statement(&self) -> bool {
+        match self.peek() {
+            Token::If | Token::While | Token::For | Token::Parfor | Token::Source => true,
+            Token::OpenBracket => self.is_multi_assignment(),
+            Token::Name(_) => matches!(
+                self.peek_ahead(1),
+                Token::Assign
+                    | Token::Arrow
+                    | Token::PlusAssign
+                    | Token::OpenBracket
+                    | Token::OpenParenthesis
+                    | Token::DoubleColon
+            ),
+            _ => false,
+        }
+    }
+
+    /// Whether the next bracket closes before an assignment.
+    fn is_multi_assignment(&self) -> bool {
+        let mut open = 0_usize;
+        for (position, lexeme) in self.tokens.iter().enumerate().skip(self.position) {
+            match lexeme.token {
+                Token::OpenBracket => open += 1,
+                Token::CloseBracket => open -= 1,
+                Token::End => return false,
+                _ => {}
+            }
+            if open == 0 {
+                return matches!(self.tokens[position + 1].token, Token::Assign | Token::Arrow);
+            }
+        }
+        false
+    }
+
+    /// Whether the next token opens an index of what stands before it, and not a statement of its own.
+    pub(super) fn opens_index(&self) -> bool {
+        *self.peek() == Token::OpenBracket && !(self.follows_line_end() && self.is_multi_assignment())
     }
 
     fn lonely_else<T>(&mut self) -> Parsed<T> {
@@ -68,7 +105,7 @@ impl Parser<'_> {
     }
 
     fn is_set_working_folder(&self) -> bool {
-        matches!(self.peek(), Token::Name(name) if name == "setwd") && *self.peek_second() == Token::OpenParenthesis
+        matches!(self.peek(), Token::Name(name) if name == "setwd") && *self.peek_ahead(1) == Token::OpenParenthesis
     }
 
     /// `setwd("folder")`: files of later `source` statements are relative to it.
@@ -103,7 +140,6 @@ impl Parser<'_> {
 
     /// `{ statements }`, or one statement.
     pub(super) fn block(&mut self) -> Parsed<Vec<Statement>> {
-        self.skip_newlines();
         if *self.peek() != Token::OpenBrace {
             return Ok(vec![self.nested(Self::statement)?]);
         }
@@ -126,9 +162,10 @@ impl Parser<'_> {
                 }
                 _ => {}
             }
+            let start = self.position;
             match self.statement().and_then(|statement| self.end_of_statement().map(|()| statement)) {
                 Ok(statement) => statements.push(statement),
-                Err(_) => self.recover(),
+                Err(_) => self.recover(start),
             }
         }
     }
@@ -141,7 +178,7 @@ impl Parser<'_> {
             Token::For | Token::Parfor => self.for_statement()?,
             Token::OpenBracket => self.multi_assignment()?,
             Token::Name(_) if self.is_set_working_folder() => return self.misplaced("`setwd`"),
-            Token::Name(_) => match self.peek_second() {
+            Token::Name(_) => match self.peek_ahead(1) {
                 Token::Assign | Token::Arrow | Token::PlusAssign | Token::OpenBracket => self.assignment()?,
                 token if is_infix(token) => return self.operator_after_name(),
                 _ => self.call_statement()?,
@@ -154,8 +191,7 @@ impl Parser<'_> {
             token if is_infix(token) => return self.leading_operator(),
             _ => return self.unexpected("a statement"),
         };
-        let end = self.tokens[self.position.saturating_sub(1)].1;
-        Ok(Statement { kind, span: join(start, end) })
+        Ok(Statement { kind, span: join(start, self.before()) })
     }
 
     fn misplaced<T>(&mut self, what: &str) -> Parsed<T> {
@@ -199,7 +235,6 @@ impl Parser<'_> {
             return self.unexpected("`=`");
         }
         self.advance();
-        self.skip_newlines();
         if *self.peek() == Token::Function {
             return self.misplaced("a function definition");
         }
@@ -217,7 +252,7 @@ impl Parser<'_> {
             return self.unexpected("`=`");
         }
         self.advance();
-        self.skip_newlines();
+        self.call_at = self.position;
         let call = self.expression()?;
         match call.kind {
             ExpressionKind::Call(_) => Ok(StatementKind::MultiAssign { targets, call }),
@@ -226,6 +261,7 @@ impl Parser<'_> {
     }
 
     fn call_statement(&mut self) -> Parsed<StatementKind> {
+        self.call_at = self.position;
         let call = self.expression()?;
         if let ExpressionKind::Call(_) = call.kind {
             return Ok(StatementKind::Call(call));

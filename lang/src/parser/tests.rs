@@ -3,6 +3,7 @@
 use super::parse;
 use crate::ast::{Expression, ExpressionKind, Infix, Prefix, Range, Script, StatementKind};
 use crate::diagnostic::Diagnostic;
+use crate::token::tokenize;
 
 fn parsed(text: &str) -> (Script, Vec<Diagnostic>) {
     let mut errors = Vec::new();
@@ -117,8 +118,6 @@ fn operands_of_every_form() {
         ("X[1,][,c]", "X[1,][,c]"),
         ("[1, a + b, \"c\"]", "[1, (a + b), c]"),
         ("f(shape=[])", "f(shape=[])"),
-        ("eval(\"f\", a, n=1)", "f(a, n=1)"),
-        ("eval(\"ns::f\", list(a, n=1))", "ns::f(a, n=1)"),
         ("a\n  + b\n\n  # comment\n  * c", "(a + (b * c))"),
         ("'two\nlines'", "two\nlines"),
         ("ns::f(a, n=1)", "ns::f(a, n=1)"),
@@ -131,15 +130,18 @@ fn operands_of_every_form() {
     }
 }
 
+/// How many statements a text has, which must parse.
+fn count(text: &str) -> usize {
+    let (script, errors) = parsed(text);
+    assert!(errors.is_empty(), "{text:?}: {errors:?}");
+    script.statements.len()
+}
+
 #[test]
-fn a_statement_ends_with_its_line_but_not_within_brackets_or_after_an_operator() {
-    let count = |text: &str| {
-        let (script, errors) = parsed(text);
-        assert!(errors.is_empty(), "{text:?}: {errors:?}");
-        script.statements.len()
-    };
+fn a_statement_ends_where_the_next_token_cannot_continue_it() {
     assert_eq!(count("a = 1\nb = 2"), 2);
     assert_eq!(count("a = 1; b = 2;"), 2);
+    assert_eq!(count("a = 1 b = 2 print(a); [c] = f(b) if (c) d = 1 else d = 2 e[1,] = 3"), 6);
     assert_eq!(count("a =\n 1 +\n\n 2 *\n - 3"), 1);
     assert_eq!(count("a = (1\n + 2\n)\nb = f(1,\n 2\n)"), 2);
     assert_eq!(count("a = X[1,\n 2]"), 1);
@@ -153,6 +155,59 @@ fn a_statement_ends_with_its_line_but_not_within_brackets_or_after_an_operator()
     assert_eq!(count("[a, b] = f(x)\n[c] = f(x)"), 2);
     assert_eq!(count("x <- 3\nx[1,] <- 4"), 2);
     assert_eq!(count("\r\n a = 1\r\n;;\n"), 1);
+}
+
+#[test]
+fn a_statement_may_break_between_any_two_tokens() {
+    let text = "f=function(Matrix[Double] X,Double e=1e-3)return(Matrix[Double] Y,Double z){Y=X[1,2:3]z=-e^2}\
+        [a,b]=f(x,e=2)c=ns::g(a)d[1,]<-c%*%t(c)[1,2]for(i in 1:3,check=0){d+=i}parfor(i in seq(1,3))d=i;\
+        while(!a&b)print(\"a\")if(a)b=1 else if(b){c=2}else c=[1,2][1]";
+    let (whole, errors) = parsed(text);
+    assert!(errors.is_empty(), "{errors:?}");
+    let mut no_errors = Vec::new();
+    let tokens = tokenize(0, text, &mut no_errors);
+    for token in &tokens[1..tokens.len() - 1] {
+        let (before, after) = text.split_at(token.span.start as usize);
+        let broken = format!("{before}\n{after}");
+        let (script, errors) = parsed(&broken);
+        assert!(errors.is_empty(), "{broken}: {errors:?}");
+        assert_eq!(script.statements.len(), whole.statements.len(), "{broken}");
+    }
+}
+
+#[test]
+fn names_in_brackets_begin_a_statement_at_the_start_of_a_line_before_an_assignment_and_else_are_an_index() {
+    assert_eq!(count("[x, y] = f\n(u, v)"), 1);
+    assert_eq!(count("[x, y]\n= f(u)"), 1);
+    assert_eq!(count("a = X\n[1, 2]"), 1);
+    assert_eq!(count("a = X\n[b, c] = f(u)"), 2);
+    assert_eq!(count("a = X\n[b[1, 2], c] <- f(u)"), 2);
+    assert_eq!(count("a = f(X\n[1, 2])\n[2]"), 1);
+    assert_eq!(count("a\n[1, 2] = 3"), 1);
+}
+
+#[test]
+fn a_semicolon_may_end_the_last_argument() {
+    assert_eq!(count("a = f(1, n=2;)"), 1);
+    assert_eq!(count("print(\"a\";);"), 1);
+    assert!(!parsed("a = f(1; 2)").1.is_empty());
+}
+
+#[test]
+fn lines_that_look_like_statements_but_continue_one_are_warned_of() {
+    const NONE: [u32; 0] = [];
+    let warned = |text: &str| {
+        let (script, errors) = parsed(text);
+        assert!(errors.is_empty(), "{text:?}: {errors:?}");
+        script.warnings.iter().map(|warning| warning.span.start).collect::<Vec<_>>()
+    };
+    assert_eq!(warned("a = b\n- 1\nc = d\n  + e"), [6, 18]);
+    assert_eq!(warned("a = f\n(b)"), [6]);
+    // Nothing could have ended there, or the line cannot be taken for a statement.
+    assert_eq!(warned("a = (b\n- 1)\n"), NONE);
+    assert_eq!(warned("a = b -\n1 *\n-2"), NONE);
+    assert_eq!(warned("a = b\n* 1"), NONE);
+    assert_eq!(warned("print\n(1)\n[x, y] = f\n(u, v)\nz = ns::g\n(1)"), NONE);
 }
 
 #[test]

@@ -180,10 +180,12 @@ fn is_quiet(dag: &HopDag) -> bool {
     dag.effects.is_empty() && !dag.hops.values().any(|hop| is_loud(&hop.op))
 }
 
-/// Whether arguments and results have the declared types, so that nothing is converted or checked at run time.
+/// Whether arguments and results surely have the declared types, so that nothing is checked at run time.
 fn passes_types(call: &Call, function: &Function) -> bool {
     let fits = |parameter: &Parameter, actual: Option<DataType>| {
-        parameter.data_type == DataType::Unknown || actual == Some(parameter.data_type)
+        let declared = parameter.data_type;
+        let is_number = declared.is_number() && actual.is_some_and(DataType::is_number);
+        declared == DataType::Unknown || is_number || actual == Some(declared)
     };
     let argument = |name: &str| {
         let output = call.arguments.outputs.iter().find(|output| output.name == name)?;
@@ -207,7 +209,7 @@ fn results(call: &Call, function: &Function, local: impl Fn(&str) -> String) -> 
     for (result, target) in function.results.iter().zip(&call.targets) {
         if let Some(target) = target {
             let hop = dag.read_matrix(&local(&result.name), Default::default());
-            dag.hops[hop].data_type = result.data_type;
+            dag.hops[hop].data_type = result.data_type.declared();
             dag.hops[hop].span = call.span;
             dag.write(target, hop);
         }

@@ -13,7 +13,7 @@ use super::error::ValidationError;
 use crate::program::{Mentions, Place, Sequence};
 use fuseline_ir::hop::{Function as Builtin, HopDag, HopOp};
 use fuseline_ir::program::{Call, Function, Parameter, Predicate, Program, StatementBlock};
-use fuseline_ir::types::{DataType, ScalarType, Value};
+use fuseline_ir::types::{DataType, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -289,7 +289,7 @@ impl<'a> Walk<'a> {
         if let Some(function) = self.functions.get(&call.function) {
             let parameters = function.parameters.iter().map(|parameter| {
                 let facts = given(&parameter.name).cloned();
-                let facts = facts.unwrap_or(VariableFacts::of_type(parameter.data_type));
+                let facts = facts.unwrap_or_else(|| unknown(parameter));
                 (parameter.name.clone(), declared(parameter, facts))
             });
             let results = self.results(&call.function, function, parameters.collect())?;
@@ -309,13 +309,13 @@ impl<'a> Walk<'a> {
     /// What is known of the results of a function on these arguments.
     fn results(&mut self, name: &str, function: &Function, parameters: SizeEnvironment) -> Step<Vec<VariableFacts>> {
         let signatures = self.signatures.entry(name.to_owned()).or_default();
-        let unknown = || function.results.iter().map(|result| VariableFacts::of_type(result.data_type)).collect();
+        let nothing = || function.results.iter().map(unknown).collect();
         if let Some(known) = signatures.iter().find(|signature| signature.parameters == parameters) {
-            return Ok(known.results.clone().unwrap_or_else(unknown));
+            return Ok(known.results.clone().unwrap_or_else(nothing));
         }
         let is_last = signatures.len() == MAX_SIGNATURES;
         if signatures.len() > MAX_SIGNATURES {
-            return Ok(signatures[MAX_SIGNATURES].results.clone().unwrap_or_else(unknown));
+            return Ok(signatures[MAX_SIGNATURES].results.clone().unwrap_or_else(nothing));
         }
         let parameters = if is_last { without_sizes(function) } else { parameters };
         let index = signatures.len();
@@ -328,7 +328,7 @@ impl<'a> Walk<'a> {
         (self.heads, self.is_solving) = (heads, is_solving);
         let result = |result: &Parameter| {
             let facts = scope.get(&result.name).cloned();
-            declared(result, facts.unwrap_or(VariableFacts::of_type(result.data_type)))
+            declared(result, facts.unwrap_or_else(|| unknown(result)))
         };
         let results: Vec<VariableFacts> = function.results.iter().map(result).collect();
         if let Some(signatures) = self.signatures.get_mut(name) {
@@ -363,21 +363,23 @@ fn counter_type(first: &VariableFacts, step: Option<&VariableFacts>) -> DataType
     }
 }
 
-/// Facts under the declared type of a parameter or result: integers pass as doubles.
+/// What is known of a parameter or result by its declaration alone.
+fn unknown(parameter: &Parameter) -> VariableFacts {
+    VariableFacts::of_type(parameter.data_type.declared())
+}
+
+/// Facts under the declared type of a parameter or result, which converts no numbers.
 fn declared(parameter: &Parameter, facts: VariableFacts) -> VariableFacts {
     match (parameter.data_type, facts.data_type) {
         (DataType::Unknown, _) => facts,
         (declared, actual) if declared == actual => facts,
-        (DataType::Scalar(ScalarType::F64), DataType::Scalar(ScalarType::I64 | ScalarType::Bool)) => {
-            let value = facts.value.as_ref().and_then(Value::as_f64).map(Value::F64);
-            VariableFacts { data_type: DataType::F64, value, ..facts }
-        }
+        (declared, actual) if declared.is_number() && actual.is_number() => facts,
         (DataType::Matrix, DataType::Unknown) => VariableFacts { data_type: DataType::Matrix, ..facts },
-        (declared, _) => VariableFacts { may_be_missing: facts.may_be_missing, ..VariableFacts::of_type(declared) },
+        _ => VariableFacts { may_be_missing: facts.may_be_missing, ..unknown(parameter) },
     }
 }
 
 fn without_sizes(function: &Function) -> SizeEnvironment {
     let parameters = function.parameters.iter();
-    parameters.map(|parameter| (parameter.name.clone(), VariableFacts::of_type(parameter.data_type))).collect()
+    parameters.map(|parameter| (parameter.name.clone(), unknown(parameter))).collect()
 }

@@ -1,5 +1,6 @@
 //! Functions with effects or named arguments.
 
+use super::format::formatted;
 use super::{Operator, text};
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::files;
@@ -23,7 +24,7 @@ impl Operator<'_> {
         let context = self.engine.kernel_context();
         match function {
             Function::Print => {
-                writeln!(output, "{}", text::of_value(self.inputs[0]))?;
+                writeln!(output, "{}", self.printed()?)?;
                 done()
             }
             Function::Stop => Err(RuntimeErrorKind::Stop(text::of_value(self.inputs[0])).into()),
@@ -51,6 +52,19 @@ impl Operator<'_> {
                 self.frame_function(function)
             }
         }
+    }
+
+    /// A value, or values in the places of a format.
+    fn printed(&self) -> Result<String, RuntimeError> {
+        if let [value] = self.inputs {
+            return Ok(text::of_value(value));
+        }
+        let scalar = |position: usize| match self.inputs[position] {
+            RuntimeValue::Scalar(value) => Ok(value),
+            _ => Err(self.type_error(position, "scalars and texts")),
+        };
+        let values = (1..self.inputs.len()).map(scalar).collect::<Result<Vec<_>, _>>()?;
+        Ok(formatted(self.text(0)?, &values)?)
     }
 
     /// The position of the input of this name.

@@ -1,5 +1,6 @@
 //! Runs one operator on its evaluated inputs.
 
+mod format;
 mod frames;
 mod functions;
 mod fused;
@@ -9,6 +10,7 @@ mod numeric;
 mod product;
 mod text;
 
+pub use format::FormatError;
 pub(crate) use product::evaluated_inputs as inputs_of_product;
 
 use crate::engine::Engine;

@@ -3,6 +3,7 @@
 use crate::arguments::CheckArguments;
 use crate::{Failure, run};
 use fuseline::{BackendKind, CompileOptions, Session};
+use std::io::IsTerminal;
 
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let session = Session::new(CompileOptions {
@@ -10,5 +11,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         library_folders: arguments.script.library_folders()?,
         ..CompileOptions::default()
     })?;
-    run::compile(&session, &arguments.script).map(|_| ())
+    let script = run::compile(&session, &arguments.script)?;
+    eprint!("{}", script.warnings().render(std::io::stderr().is_terminal()));
+    Ok(())
 }

@@ -122,7 +122,8 @@ impl Context<'_> {
             let imaginary = self.inputs.len() - 1;
             self.expect_matrix(imaginary)?;
             let (left, right) = (self.size(0), self.size(imaginary));
-            let differ = |left: Option<u64>, right: Option<u64>| left.zip(right).is_some_and(|(left, right)| left != right);
+            let differ =
+                |left: Option<u64>, right: Option<u64>| left.zip(right).is_some_and(|(left, right)| left != right);
             if differ(left.rows, right.rows) || differ(left.cols, right.cols) {
                 return Err(self.dimensions(0, imaginary, "real and imaginary part must have the same size"));
             }

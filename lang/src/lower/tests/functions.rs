@@ -54,8 +54,7 @@ fn namespaces_are_files() {
           }
           call "a::f" -> x {
             %0 = literal 3 : i64
-            %1 = literal 3.0 : f64
-            write "x" %1
+            write "x" %0
           }
         }
     "#]],
@@ -63,7 +62,7 @@ fn namespaces_are_files() {
 }
 
 #[test]
-fn results_and_arguments_take_their_declared_types() {
+fn results_and_arguments_are_not_converted_to_their_declared_types() {
     check(
         "f = function(Double x, Integer n = 2.0) return (Integer y, Double z) {\n  y = x * n\n  z = n\n}\nk = 3\n[a, b] = f(k, 2.5)\nX = matrix(0, rows=2, cols=2)\n[X[1, 1], c] = f(nrow(X))",
         &expect![[r#"
@@ -71,12 +70,10 @@ fn results_and_arguments_take_their_declared_types() {
               function f(x: f64, n: i64) -> (y: i64, z: f64) {
                 block {
                   %0 = read "x" : f64
-                  %1 = read "n" : i64
+                  %1 = read "n" : f64
                   %2 = mult %0, %1 : f64
-                  %3 = as.integer %2 : i64
-                  %4 = as.double %1 : f64
-                  write "y" %3
-                  write "z" %4
+                  write "y" %2
+                  write "z" %1
                 }
               }
               block {
@@ -85,11 +82,9 @@ fn results_and_arguments_take_their_declared_types() {
               }
               call f -> a, b {
                 %0 = read "k" : i64
-                %1 = as.double %0 : f64
-                %2 = literal 2.5 : f64
-                %3 = literal 2 : i64
-                write "x" %1
-                write "n" %3
+                %1 = literal 2.5 : f64
+                write "x" %0
+                write "n" %1
               }
               block {
                 %0 = literal 0 : i64
@@ -101,17 +96,15 @@ fn results_and_arguments_take_their_declared_types() {
               call f -> _t1, c {
                 %0 = read "X" : f64[?x?]
                 %1 = nrow %0 : i64
-                %2 = as.double %1 : f64
-                %3 = literal 2.0 : f64
-                %4 = literal 2 : i64
-                write "x" %2
-                write "n" %4
+                %2 = literal 2.0 : f64
+                write "x" %1
+                write "n" %2
               }
               block {
                 %0 = read "X" : f64[?x?]
                 %1 = literal 1 : i64
                 %2 = literal 1 : i64
-                %3 = read "_t1" : i64
+                %3 = read "_t1" : f64
                 %4 = leftindex %0, %3, %1, %1, %2, %2 : f64[?x?]
                 write "X" %4
               }

@@ -1,0 +1,46 @@
+//! `fuseline check`: what it accepts, and what it warns of.
+
+use crate::command::Folder;
+
+#[test]
+fn lines_that_continue_a_statement_but_do_not_look_so_are_warned_of() {
+    let folder = Folder::with("script.dml", "a = 3\n- 1\nprint(a)\n");
+    let checked = folder.run(&["check", "script.dml"]).success();
+    assert!(checked.stderr.starts_with("Warning: this line continues the statement before it"), "{}", checked.stderr);
+    assert!(checked.stderr.contains("script.dml:2:1"), "{}", checked.stderr);
+    assert_eq!(folder.run(&["run", "script.dml"]).quiet(), "2\n");
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_script() {
+    let folder = Folder::with("script.dml", "\u{feff}source(\"f.dml\") as f\nprint(f::one())\n");
+    folder.write("f.dml", "\u{feff}one = function() return (Double y) { y = 1 }\n");
+    assert_eq!(folder.run(&["check", "script.dml"]).quiet(), "");
+    assert_eq!(folder.run(&["run", "script.dml"]).quiet(), "1\n");
+    folder.write("script.dml", "\u{feff}x = y\n");
+    assert!(folder.run(&["check", "script.dml"]).message().contains("script.dml:1:5"));
+}
+
+#[test]
+fn sourced_files_are_looked_for_beside_the_file_then_in_libraries_then_in_the_working_folder() {
+    let folder = Folder::new();
+    for name in ["scripts", "root", "root/nn", "root/nn/layers", "nn"] {
+        std::fs::create_dir(folder.path(name)).expect("the folder is ours");
+    }
+    let function = |value: &str| format!("f = function() return (String y) {{ y = \"{value}\" }}\n");
+    folder.write("scripts/script.dml", "source(\"nn/a.dml\") as a\nprint(a::f())\n");
+    folder
+        .write("root/nn/a.dml", "source(\"nn/layers/b.dml\") as b\nf = function() return (String y) { y = b::f() }\n");
+    folder.write("root/nn/layers/b.dml", function("library"));
+    let run = |options: &[&str]| folder.run(&[&["run", "scripts/script.dml"], options].concat());
+    assert_eq!(run(&["--lib", "root"]).quiet(), "library\n");
+    let message = run(&[]).message();
+    assert!(message.contains("there is no file `nn/a.dml`"), "{message}");
+    assert!(message.contains("looked for `scripts/nn/a.dml`, `nn/a.dml`"), "{message}");
+    folder.write("nn/a.dml", function("working folder"));
+    assert_eq!(run(&[]).quiet(), "working folder\n");
+    assert_eq!(run(&["--lib", "root"]).quiet(), "library\n");
+    std::fs::create_dir(folder.path("scripts/nn")).expect("the folder is ours");
+    folder.write("scripts/nn/a.dml", function("beside"));
+    assert_eq!(run(&["--lib", "root"]).quiet(), "beside\n");
+}
