@@ -14,9 +14,12 @@ macro_rules! files {
 }
 
 files! {
-    "alsCG" "alsPredict" "alsTopkPredict" "autoencoder_2layer" "glm" "glmBinomial" "glmLikelihood" "glmPredict" "kmeans"
-    "kmeansPredict" "l2svm" "l2svmPredict" "lm" "lmCG" "lmDS" "lmPredict" "msvm" "msvmPredict" "multiLogReg"
-    "multiLogRegPredict" "pageRank" "pca" "pcaInverse" "pcaTransform" "pnmf" "scale" "scaleApply"
+    "alsCG" "alsPredict" "alsTopkPredict" "auc" "autoencoder_2layer" "confusionMatrix" "f1Score" "getAccuracy" "glm"
+    "glmBinomial" "glmLikelihood" "glmPredict" "imputeByMean" "imputeByMeanApply" "imputeByMedian"
+    "imputeByMedianApply" "imputeByMode" "imputeByModeApply" "kmeans" "kmeansPredict" "l2svm" "l2svmPredict" "lm"
+    "lmCG" "lmDS" "lmPredict" "logSumExp" "mae" "mape" "mcc" "mse" "msmape" "msvm" "msvmPredict" "multiLogReg"
+    "multiLogRegPredict" "normalize" "normalizeApply" "nrmse" "pageRank" "pca" "pcaInverse" "pcaTransform" "pnmf"
+    "psnr" "rmse" "scale" "scaleApply" "scaleMinMax" "skewness" "smape" "softmax"
 }
 
 /// Looks in folders first, then among the files of `algorithms/`.

@@ -7,6 +7,8 @@ mod execution;
 mod generated;
 #[path = "algorithms/odd_inputs.rs"]
 mod odd_inputs;
+#[path = "algorithms/parameters.rs"]
+mod parameters;
 #[path = "algorithms/real_data.rs"]
 mod real_data;
 #[path = "algorithms/reference.rs"]

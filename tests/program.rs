@@ -65,7 +65,7 @@ fn constants_through_functions_and_recursion() {
         \x20 if (n > 0) { [rest, m] = power(base, n - 1); result = base * rest }\n\
         \x20 if (negate) { result = -result }\n}\n\
         [a, n] = power(2, 5)\n[b, m] = power(3.0, 3, TRUE)\nprint(a + \" \" + n + \" \" + b + \" \" + m)\n";
-    assert_eq!(same(text), "32.0 5 -27.0 3\n");
+    assert_eq!(same(text), "32 5 -27.0 3\n");
 }
 
 #[test]

@@ -39,8 +39,14 @@ pub fn fourier(
 ) -> Result<ComplexMatrix, KernelError> {
     let (rows, cols) = real.dims();
     if let Some(other) = imaginary.filter(|imaginary| imaginary.dims() != real.dims()) {
-        let (operation, rule) = ("fft".to_owned(), "real and imaginary part must have the same size");
-        return Err(KernelError::Shapes { operation, left: real.dims(), right: other.dims(), rule });
+        let operation = if transform.is_inverse { "ifft" } else { "fft" };
+        let rule = "real and imaginary part must have the same size";
+        return Err(KernelError::Shapes {
+            operation: operation.to_owned(),
+            left: real.dims(),
+            right: other.dims(),
+            rule,
+        });
     }
     let mut cells = complex_cells(real, imaginary);
     context.pool.install(|| {

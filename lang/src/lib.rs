@@ -15,6 +15,7 @@ mod lower;
 #[cfg(test)]
 mod messages;
 mod parser;
+mod second_names;
 mod suggest;
 mod token;
 mod walk;

@@ -3,6 +3,7 @@
 use crate::ast::{Name, Script};
 use crate::diagnostic::Diagnostic;
 use crate::parser;
+use crate::second_names::{SecondName, second_names};
 use crate::walk::calls_of;
 use crate::{Library, ParseOptions};
 use fuseline_ir::builtins;
@@ -14,6 +15,8 @@ use std::sync::Arc;
 
 /// What some editors put before a text in UTF-8.
 const BYTE_ORDER_MARK: char = '\u{feff}';
+/// What ends the prefix of a library file.
+pub(crate) const LIBRARY_MARK: &str = ".dml::";
 
 /// A parsed file.
 #[derive(Debug)]
@@ -27,6 +30,8 @@ pub(crate) struct File {
     /// Whether it parsed without errors; else functions may be missing.
     pub(crate) is_whole: bool,
     pub(crate) path: PathBuf,
+    /// Of the parameters of a library file's entry.
+    pub(crate) second_names: Vec<SecondName>,
 }
 
 /// What a library has for a function.
@@ -133,7 +138,20 @@ impl Loaded {
         }
         let script = parser::parse(number, text, &mut self.errors);
         let is_whole = self.errors.len() == errors_before;
-        self.files.push(File { script, prefix, imports: BTreeMap::new(), is_whole, path });
+        let second_names = self.second_names(number, text, &prefix);
+        self.files.push(File { script, prefix, imports: BTreeMap::new(), is_whole, path, second_names });
+    }
+
+    /// The second names that a library file declares.
+    fn second_names(&mut self, number: u32, text: &str, prefix: &str) -> Vec<SecondName> {
+        if !prefix.ends_with(LIBRARY_MARK) {
+            return Vec::new();
+        }
+        second_names(number, text).unwrap_or_else(|span| {
+            let error = Diagnostic::new(span, "this declares no second name of a parameter");
+            self.errors.push(error.help("write `second = first`, separated by commas"));
+            Vec::new()
+        })
     }
 
     /// Adds what the files from this one on source and call.
@@ -230,7 +248,7 @@ impl Loaded {
             Ok(None) => LibraryFile::Missing,
             Ok(Some(source)) => {
                 // No namespace has a dot.
-                let prefix = format!("{}.dml::", function.text);
+                let prefix = format!("{}{LIBRARY_MARK}", function.text);
                 self.add(PathBuf::from(source.name), &source.text, prefix.clone());
                 LibraryFile::Loaded(prefix)
             }

@@ -11,7 +11,7 @@ const ALGORITHMS: &[(&str, &str)] = &[
     (
         "l2svm",
         "y = X %*% cos(seq(1, ncol(X))) > 0
-         w = l2svm(X=X, Y=y, intercept=TRUE, tol=1e-12, reg=1, maxIter=100, verbose=TRUE)
+         w = l2svm(X=X, Y=y, intercept=TRUE, epsilon=1e-12, reg=1, maxIterations=100, verbose=TRUE)
          print('weights: ' + sum(abs(w)))
          [scores, column] = l2svmPredict(X=X, W=w)
          print('right: ' + sum((scores > 0) == y))",
@@ -19,7 +19,7 @@ const ALGORITHMS: &[(&str, &str)] = &[
     (
         "msvm",
         "y = 1 + (X[, 1] > 0) + (X[, 2] > 0.3)
-         W = msvm(X=X, Y=y, intercept=TRUE, tol=1e-12, reg=1, maxIter=100)
+         W = msvm(X=X, Y=y, intercept=TRUE, epsilon=1e-12, reg=1, maxIterations=100)
          print('weights: ' + sum(abs(W)))
          [scores, class] = msvmPredict(X=X, W=W)
          print('classes: ' + sum(class))",
@@ -27,7 +27,7 @@ const ALGORITHMS: &[(&str, &str)] = &[
     (
         "multiLogReg",
         "y = 1 + (X[, 1] > 0) + (X[, 2] > 0.3)
-         B = multiLogReg(X=X, Y=y, intercept=2, tol=1e-9, reg=1, maxIter=50, verbose=TRUE)
+         B = multiLogReg(X=X, Y=y, icpt=2, tol=1e-9, reg=1, maxi=50, verbose=TRUE)
          print('coefficients: ' + sum(abs(B)))
          [P, class, accuracy] = multiLogRegPredict(X=X, B=B, Y=y)
          print('accuracy: ' + accuracy)",
@@ -35,21 +35,21 @@ const ALGORITHMS: &[(&str, &str)] = &[
     (
         "glm",
         "y = X %*% cos(seq(1, ncol(X))) + sin(31 * seq(1, nrow(X))) > 0
-         B = glm(X=X, Y=y, dfam=2, link=3, intercept=1, reg=0.001, tol=1e-12, verbose=FALSE)
+         B = glm(X=X, Y=y, dfam=2, link=3, icpt=1, reg=0.001, tol=1e-12, verbose=FALSE)
          print('coefficients: ' + sum(abs(B)))
          M = glmPredict(X=X, B=B, dfam=2, link=3, verbose=FALSE)
          print('right: ' + sum((M[, 1] > 0.5) == y))",
     ),
     (
         "kmeans",
-        "[C, Y] = kmeans(X=X, k=5, runs=2, maxIter=30, seed=3)
+        "[C, Y] = kmeans(X=X, k=5, runs=2, max_iter=30, seed=3)
          print('centroids: ' + sum(abs(C)))
          print('clusters: ' + sum(Y))
          print('predicted: ' + sum(kmeansPredict(X=X, C=C) == Y))",
     ),
     (
         "alsCG",
-        "[U, V] = alsCG(X=X, rank=3, regType='wL2', reg=0.01, maxIter=5, threshold=0, verbose=TRUE)
+        "[U, V] = alsCG(X=X, rank=3, regType='wL2', reg=0.01, maxi=5, thr=0, verbose=TRUE)
          print('loss: ' + sum((X != 0) * (U %*% V - X) ^ 2))
          T = alsPredict(userIDs=seq(1, 5), I=X, L=U, R=V)
          print('unknown: ' + sum(abs(T)))",
@@ -59,17 +59,17 @@ const ALGORITHMS: &[(&str, &str)] = &[
         "W1 = matrix(sin(seq(1, 4 * ncol(X))), rows=4, cols=ncol(X))
          W2 = matrix(sin(seq(1, 8)), rows=2, cols=4)
          W4 = matrix(sin(seq(1, 4 * ncol(X))), rows=ncol(X), cols=4)
-         [A1, b1, A2, b2, A3, b3, A4, b4, H] = autoencoder_2layer(X=X, numHidden1=4, numHidden2=2, epochs=1,
-             batchSize=64, step=0.01, W1=W1, W2=W2, W3=t(W2), W4=W4, Order=sin(seq(1, nrow(X))))
+         [A1, b1, A2, b2, A3, b3, A4, b4, H] = autoencoder_2layer(X=X, num_hidden1=4, num_hidden2=2, max_epochs=1,
+             batch_size=64, step=0.01, W1_rand=W1, W2_rand=W2, W3_rand=t(W2), W4_rand=W4, order_rand=sin(seq(1, nrow(X))))
          print('weights: ' + (sum(abs(A1)) + sum(abs(A4))))
          print('hidden: ' + sum(abs(H)))",
     ),
     (
         "lm",
         "y = X %*% cos(seq(1, ncol(X))) + sin(31 * seq(1, nrow(X)))
-         B = lm(X=X, y=y, intercept=2, reg=0.1, verbose=FALSE)
+         B = lm(X=X, y=y, icpt=2, reg=0.1, verbose=FALSE)
          print('coefficients: ' + sum(abs(B)))
-         G = lmCG(X=X, y=y, intercept=2, reg=0.1, tol=1e-12, verbose=TRUE)
+         G = lmCG(X=X, y=y, icpt=2, reg=0.1, tol=1e-12, verbose=TRUE)
          print('by conjugate gradients: ' + sum(abs(G)))
          print('predicted: ' + sum(abs(lmPredict(X=X, B=B))))",
     ),
@@ -81,7 +81,7 @@ const ALGORITHMS: &[(&str, &str)] = &[
     ),
     (
         "pnmf",
-        "[W, H] = pnmf(X=X, rank=4, maxIter=5, verbose=TRUE, seed=7)
+        "[W, H] = pnmf(X=X, rnk=4, maxi=5, verbose=TRUE, seed=7)
          print('factors: ' + (sum(W ^ 2) + sum(H ^ 2)))",
     ),
     (
@@ -89,7 +89,7 @@ const ALGORITHMS: &[(&str, &str)] = &[
         "G = t(X) %*% X
          G = G / colSums(G)
          n = ncol(G)
-         p = pageRank(G=G, p=matrix(1 / n, rows=n, cols=1), e=matrix(1 / n, rows=n, cols=1), maxIter=30)
+         p = pageRank(G=G, p=matrix(1 / n, rows=n, cols=1), e=matrix(1 / n, rows=n, cols=1), max_iter=30)
          print('ranks: ' + sum(abs(p - 1 / n)))
          print('sum: ' + sum(p))",
     ),

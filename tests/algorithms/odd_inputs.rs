@@ -44,7 +44,7 @@ fn l2svm_needs_two_classes() {
 fn l2svm_takes_one_column_and_constant_columns() {
     prints(
         "X = seq(1, 12)
-         w = l2svm(X=X, Y=X > 6, intercept=TRUE, tol=1e-12, reg=1e-6, maxIter=1000)
+         w = l2svm(X=X, Y=X > 6, intercept=TRUE, epsilon=1e-12, reg=1e-6, maxIterations=1000)
          print('right ' + (sum((X * as.scalar(w[1, 1]) + as.scalar(w[2, 1]) > 0) == (X > 6)) == 12))",
         &["right TRUE"],
     );
@@ -90,7 +90,7 @@ fn multi_log_reg_takes_constant_columns_and_missing_values() {
     prints(
         &with_x(
             "X[3, 3] = NaN
-             B = multiLogReg(X=X, Y=1 + (X[, 1] > 6), intercept=2, reg=0.1, verbose=FALSE)
+             B = multiLogReg(X=X, Y=1 + (X[, 1] > 6), icpt=2, reg=0.1, verbose=FALSE)
              [P, class, accuracy] = multiLogRegPredict(X=X, B=B, Y=1 + (X[, 1] > 6))
              print('rows ' + nrow(B) + ', right ' + (accuracy == 100) + ', sums ' + (max(abs(rowSums(P) - 1)) < 1e-12))",
         ),
@@ -113,7 +113,7 @@ fn glm_takes_constant_columns_next_to_an_intercept() {
     prints(
         &with_x(
             "y = 2 + 3 * X[, 1]
-             b = glm(X=X, Y=y, intercept=1, reg=1e-6, tol=1e-14, verbose=FALSE)
+             b = glm(X=X, Y=y, icpt=1, reg=1e-6, tol=1e-14, verbose=FALSE)
              M = glmPredict(X=X, B=b, verbose=FALSE)
              print('close ' + (max(abs(M - y)) < 1e-4))",
         ),
@@ -133,7 +133,7 @@ fn kmeans_takes_more_clusters_than_distinct_rows() {
     stops(
         "X = removeEmpty(target=matrix('0 1 2 3', rows=4, cols=1), margin='rows')
          [C, Y] = kmeans(X=X, k=nrow(X) - 3)",
-        "kmeans: k, runs and maxIter must be positive",
+        "kmeans: k, runs and max_iter must be positive",
     );
 }
 
@@ -146,7 +146,7 @@ fn kmeans_takes_one_column_and_one_cluster() {
 fn als_takes_rows_and_columns_without_known_cells() {
     prints(
         "X = matrix('1 0 2  0 0 0  3 0 4', rows=3, cols=3)
-         [U, V] = alsCG(X=X, rank=2, reg=0.001, maxIter=100, threshold=1e-12, verbose=FALSE)
+         [U, V] = alsCG(X=X, rank=2, reg=0.001, maxi=100, thr=1e-12, verbose=FALSE)
          print('close ' + (max(abs((X != 0) * (U %*% V - X))) < 0.01))",
         &["close TRUE"],
     );
@@ -161,8 +161,8 @@ fn als_takes_rows_and_columns_without_known_cells() {
 fn linear_regression_takes_one_column_and_fewer_rows_than_columns() {
     prints(
         "x = seq(1, 9)
-         B = lm(X=x, y=2 * x + 1, intercept=1, reg=0, verbose=FALSE)
-         G = lmCG(X=x, y=2 * x + 1, intercept=1, reg=0, tol=1e-14, maxIter=20, verbose=FALSE)
+         B = lm(X=x, y=2 * x + 1, icpt=1, reg=0, verbose=FALSE)
+         G = lmCG(X=x, y=2 * x + 1, icpt=1, reg=0, tol=1e-14, maxi=20, verbose=FALSE)
          expected = matrix('2 1', rows=2, cols=1)
          print('close ' + (max(abs(B - expected)) < 1e-9) + ' ' + (max(abs(G - expected)) < 1e-9))",
         &["close TRUE TRUE"],
@@ -189,7 +189,7 @@ fn pca_takes_all_components_at_most() {
 fn pnmf_takes_rows_and_columns_of_zeros() {
     prints(
         "X = matrix('1 0 2  0 0 0  3 0 4', rows=3, cols=3)
-         [W, H] = pnmf(X=X, rank=2, maxIter=200, verbose=FALSE)
+         [W, H] = pnmf(X=X, rnk=2, maxi=200, verbose=FALSE)
          print('finite ' + (sum(W) + sum(H) < Inf) + ', not negative ' + (min(W) >= 0 & min(H) >= 0))",
         &["finite TRUE, not negative TRUE"],
     );
@@ -199,7 +199,7 @@ fn pnmf_takes_rows_and_columns_of_zeros() {
 fn page_rank_draws_first_ranks_and_takes_one_page() {
     prints(
         "G = matrix(0.25, rows=4, cols=4)
-         p = pageRank(G=G, e=matrix(0.25, rows=4, cols=1), seed=5, maxIter=10)
+         p = pageRank(G=G, e=matrix(0.25, rows=4, cols=1), seed=5, max_iter=10)
          print('equal ' + (max(p) - min(p) < 1e-12))
          p = pageRank(G=as.matrix(1), p=as.matrix(0), e=as.matrix(1), seed=5)
          print('one page ' + (as.scalar(p) > 0 & as.scalar(p) < 1))",

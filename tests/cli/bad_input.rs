@@ -215,8 +215,8 @@ fn arguments_that_are_missing_or_wrong() {
 /// What is planned says so, instead of doing something else.
 #[test]
 fn what_is_not_there_yet_says_so() {
-    let message = script("A = fft(matrix(1, rows=2, cols=2))\nprint(sum(A))\n", &[]);
-    assert_message(&message.message(), &["the builtin function `fft` is not supported yet", "script.dml:1:5"]);
+    let message = script("A = arima(matrix(1, rows=2, cols=2))\nprint(sum(A))\n", &[]);
+    assert_message(&message.message(), &["the builtin function `arima` is not supported yet", "script.dml:1:5"]);
 }
 
 #[test]

@@ -57,9 +57,8 @@ pub(super) fn workloads(scale: Scale, rounds: usize) -> Vec<Workload> {
             labelled(&format!("dense, {rows} x 10{note}{shortened}"), rows, 10, "1", classes)
         };
         let workload = |name, on, script: &str, needs, paper_hits| {
-            // More iterations would show the same, in five times the time.
-            let script =
-                if shortened.is_empty() { script.to_owned() } else { script.replace("maxIter=20", "maxIter=4") };
+            // More iterations would show the same, in five times the time. Their limit is the one argument of 20.
+            let script = if shortened.is_empty() { script.to_owned() } else { script.replace("=20,", "=4,") };
             Workload { rounds, ..workload(name, on, &script, Some(needs), paper_hits) }
         };
         all.extend([
@@ -113,21 +112,19 @@ fn kmeans_needs(outer: f64, _: f64) -> Needs {
 }
 
 const L2SVM: &str =
-    "M = l2svm(X=X, Y=Y, intercept=FALSE, reg=0.001, tol=1e-12, maxIter=20, maxInnerIter=1000, verbose=FALSE)";
-const MLOGREG: &str =
-    "M = multiLogReg(X=X, Y=Y, intercept=0, reg=0.001, tol=1e-12, maxIter=20, maxInnerIter=10, verbose=FALSE)";
-const GLM: &str =
-    "M = glm(X=X, Y=Y, dfam=2, link=3, yneg=1, reg=0.001, tol=1e-12, maxIter=20, maxInnerIter=10, verbose=FALSE)";
-const KMEANS: &str = "[M, Z] = kmeans(X=X, k=5, runs=1, maxIter=20, tol=1e-12, seed=1, verbose=FALSE)";
-const ALS_CG: &str = "[M, V] = alsCG(X=X, rank=20, regType='wL2', reg=0.001, maxIter=20, check=TRUE, threshold=1e-12)";
+    "M = l2svm(X=X, Y=Y, intercept=FALSE, reg=0.001, epsilon=1e-12, maxIterations=20, maxii=1000, verbose=FALSE)";
+const MLOGREG: &str = "M = multiLogReg(X=X, Y=Y, icpt=0, reg=0.001, tol=1e-12, maxi=20, maxii=10, verbose=FALSE)";
+const GLM: &str = "M = glm(X=X, Y=Y, dfam=2, link=3, yneg=1, reg=0.001, tol=1e-12, moi=20, mii=10, verbose=FALSE)";
+const KMEANS: &str = "[M, Z] = kmeans(X=X, k=5, runs=1, max_iter=20, eps=1e-12, seed=1, is_verbose=FALSE)";
+const ALS_CG: &str = "[M, V] = alsCG(X=X, rank=20, regType='wL2', reg=0.001, maxi=20, check=TRUE, thr=1e-12)";
 /// The weights to start from are part of the script, since the algorithm draws others at random.
 const AUTOENCODER: &str = "W1 = rand(rows=500, cols=ncol(X), min=-1, max=1, seed=1)
     W2 = rand(rows=2, cols=500, min=-1, max=1, seed=2)
     W3 = rand(rows=500, cols=2, min=-1, max=1, seed=3)
     W4 = rand(rows=ncol(X), cols=500, min=-1, max=1, seed=4)
     places = rand(rows=nrow(X), cols=1, min=0, max=1, seed=5)
-    [M, b1, V2, b2, V3, b3, V4, b4, H] = autoencoder_2layer(X=X, numHidden1=500, numHidden2=2, epochs=1, batchSize=512,
-        W1=W1, W2=W2, W3=W3, W4=W4, Order=places)";
+    [M, b1, V2, b2, V3, b3, V4, b4, H] = autoencoder_2layer(X=X, num_hidden1=500, num_hidden2=2, max_epochs=1, batch_size=512,
+        W1_rand=W1, W2_rand=W2, W3_rand=W3, W4_rand=W4, order_rand=places)";
 
 /// Data in words and its script: labels follow from linear scores with some noise.
 fn labelled(on: &str, rows: usize, cols: usize, sparsity: &str, classes: usize) -> (String, String) {

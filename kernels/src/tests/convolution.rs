@@ -125,6 +125,9 @@ fn gradients_of_convolutions_follow_from_their_values() {
     }
 }
 
+/// The share of a window's gradient that goes to a cell: from the cells of the window that are this one, and all of them.
+type Share<'a> = &'a dyn Fn(&[Option<f64>], &[Option<f64>]) -> f64;
+
 #[test]
 fn gradients_of_pools_go_to_the_cells_of_windows() {
     for windows in layouts() {
@@ -134,7 +137,7 @@ fn gradients_of_pools_go_to_the_cells_of_windows() {
         let gradient = matrix(3, channels * rows * cols, 9, 3);
         // Numbers of the cells stand for where they are.
         let numbers: MatrixBlock = Dense::from_fn(3, images.cols(), |_, j| j as f64).into();
-        let sum = |n: usize, column: usize, share: &dyn Fn(&[Option<f64>], &[Option<f64>]) -> f64| -> f64 {
+        let sum = |n: usize, column: usize, share: Share<'_>| -> f64 {
             let windows_of = (0..channels * rows * cols).map(|at| {
                 let (channel, place) = (at / (rows * cols), [at / cols % rows, at % cols]);
                 let places = window_cells(&numbers, &windows, n, channel, place);

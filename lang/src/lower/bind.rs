@@ -13,8 +13,8 @@ use fuseline_ir::types::{DataType, Value};
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     pub(super) name: String,
-    /// Other names of builtin functions' parameters.
-    aliases: &'static [&'static str],
+    /// Other names by which a call may give it.
+    second_names: Vec<String>,
     pub(super) is_required: bool,
     /// The declaration, as a help text shows it.
     text: String,
@@ -37,7 +37,7 @@ pub(super) struct Bound<'e> {
 
 impl Slot {
     fn is_named(&self, name: &str) -> bool {
-        self.name == name || self.aliases.contains(&name)
+        self.name == name || self.second_names.iter().any(|second| second == name)
     }
 }
 
@@ -45,7 +45,7 @@ impl Callable {
     pub(super) fn of_builtin(builtin: &Builtin) -> Self {
         let slot = |parameter: &fuseline_ir::builtins::Parameter| Slot {
             name: parameter.name.to_owned(),
-            aliases: parameter.aliases,
+            second_names: parameter.aliases.iter().map(|&name| name.to_owned()).collect(),
             is_required: parameter.presence == Presence::Required,
             text: match (parameter.presence, parameter.presence.default_value()) {
                 (Presence::Required, _) => parameter.name.to_owned(),
@@ -67,7 +67,7 @@ impl Callable {
             let default = parameter.default.as_ref().map(|value| format!(" = {}", written(value, sources)));
             Slot {
                 name: parameter.name.text.clone(),
-                aliases: &[],
+                second_names: signature.second_names(&parameter.name.text),
                 is_required: parameter.default.is_none(),
                 text: declared + &default.unwrap_or_default(),
             }

@@ -3,7 +3,7 @@
 use super::{Lowered, Lowerer};
 use crate::ast::{FunctionDefinition, ParameterDefinition};
 use crate::diagnostic::Diagnostic;
-use crate::load::{File, Loaded};
+use crate::load::{File, LIBRARY_MARK, Loaded};
 use fuseline_ir::hop::Span;
 use fuseline_ir::program::{self, Parameter, Program};
 use fuseline_ir::types::{DataType, Value};
@@ -32,6 +32,13 @@ impl Signature<'_> {
         matches!(self.definition.parameters.as_slice(), [parameter] if parameter.data_type == DataType::List)
     }
 
+    /// What a call may write in place of a parameter's name.
+    pub(super) fn second_names(&self, parameter: &str) -> Vec<String> {
+        let is_entry = is_entry(self.file, &self.definition.name.text);
+        let all = self.file.second_names.iter().filter(|second| is_entry && second.parameter == parameter);
+        all.map(|second| second.name.clone()).collect()
+    }
+
     pub(super) fn result_count(&self) -> usize {
         self.definition.results.len()
     }
@@ -41,6 +48,7 @@ impl Signature<'_> {
 pub(super) fn signatures<'a>(loaded: &'a Loaded, errors: &mut Vec<Diagnostic>) -> BTreeMap<String, Signature<'a>> {
     let mut signatures: BTreeMap<String, Signature<'a>> = BTreeMap::new();
     for file in &loaded.files {
+        check_second_names(file, errors);
         for definition in &file.script.functions {
             let name = format!("{}{}", file.prefix, definition.name.text);
             if let Some(first) = signatures.get(&name) {
@@ -57,9 +65,34 @@ pub(super) fn signatures<'a>(loaded: &'a Loaded, errors: &mut Vec<Diagnostic>) -
 
 /// `a::f` for a function of a sourced file; library functions have no namespace, and entries no mark of their kind.
 fn shown(file: &File, function: &str) -> String {
-    let Some(library) = file.prefix.strip_suffix(".dml::") else { return format!("{}{function}", file.prefix) };
-    let entry = ENTRIES.iter().find_map(|kind| function.strip_prefix(kind)).filter(|entry| *entry == library);
-    entry.unwrap_or(function).to_owned()
+    match file.prefix.strip_suffix(LIBRARY_MARK) {
+        None => format!("{}{function}", file.prefix),
+        Some(library) if is_entry(file, function) => library.to_owned(),
+        Some(_) => function.to_owned(),
+    }
+}
+
+/// Whether calls from other files reach this function of a library file.
+fn is_entry(file: &File, function: &str) -> bool {
+    let library = file.prefix.strip_suffix(LIBRARY_MARK);
+    library.is_some_and(|library| ENTRIES.iter().any(|kind| function.strip_prefix(kind) == Some(library)))
+}
+
+/// Reports second names of what is no parameter, and those that are parameters themselves.
+fn check_second_names(file: &File, errors: &mut Vec<Diagnostic>) {
+    let entries = file.script.functions.iter().filter(|function| is_entry(file, &function.name.text));
+    let parameters: Vec<&str> =
+        entries.flat_map(|entry| &entry.parameters).map(|parameter| parameter.name.text.as_str()).collect();
+    for second in file.second_names.iter().filter(|_| file.is_whole) {
+        if !parameters.contains(&second.parameter.as_str()) {
+            let message =
+                format!("`{}` is a second name of `{}`, which is no parameter", second.name, second.parameter);
+            errors.push(Diagnostic::new(second.span, message));
+        } else if parameters.contains(&second.name.as_str()) {
+            let message = format!("`{}` is a parameter, and no second name", second.name);
+            errors.push(Diagnostic::new(second.span, message));
+        }
+    }
 }
 
 /// What stands before the name of a library function in its file, by the kind of its first argument: matrix, scalar,

@@ -74,7 +74,7 @@ pub(super) fn formatted(format: &str, values: &[&Value]) -> Result<String, Forma
         let place = Place::parse(&mut rest)?;
         match place.conversion {
             'n' => text.push('\n'),
-            '%' => text.push_str(&place.padded("", "%".to_owned())),
+            '%' => text.push_str(&place.padded("", "%")),
             _ => {
                 let position = place.position.unwrap_or_else(|| {
                     next += 1;
@@ -109,7 +109,8 @@ impl Place {
         place.flags(rest);
         let mut width = count(rest)?;
         if rest.next_if_eq(&'$').is_some() {
-            place.position = width.take();
+            // A zero before it was taken for a flag.
+            place.position = Some(width.take().unwrap_or(0));
             place.flags(rest);
             width = count(rest)?;
         }
@@ -136,13 +137,13 @@ impl Place {
     fn value(&self, value: &Value) -> Result<String, FormatError> {
         match self.conversion {
             'd' => self.integer(value).map(|number| self.number(number < 0, number.unsigned_abs().to_string())),
-            'x' => self.integer(value).map(|number| self.padded("", format!("{number:x}"))),
-            'X' => self.integer(value).map(|number| self.padded("", format!("{number:X}"))),
+            'x' => self.integer(value).map(|number| self.padded("", &format!("{number:x}"))),
+            'X' => self.integer(value).map(|number| self.padded("", &format!("{number:X}"))),
             'f' | 'e' | 'E' | 'g' | 'G' => self.real(value),
-            's' => Ok(self.text(value.to_string())),
-            'S' => Ok(self.text(value.to_string().to_uppercase())),
-            'b' => Ok(self.text((*value != Value::Bool(false)).to_string())),
-            'B' => Ok(self.text((*value != Value::Bool(false)).to_string().to_uppercase())),
+            's' => Ok(self.text(&value.to_string())),
+            'S' => Ok(self.text(&value.to_string().to_uppercase())),
+            'b' => Ok(self.text(&(*value != Value::Bool(false)).to_string())),
+            'B' => Ok(self.text(&(*value != Value::Bool(false)).to_string().to_uppercase())),
             other => Err(FormatError::Conversion(other)),
         }
     }
@@ -167,7 +168,7 @@ impl Place {
             Value::Bool(_) | Value::Str(_) => return Err(self.type_error("a number", value)),
         };
         if !number.is_finite() {
-            return Ok(self.padded("", Value::F64(number).to_string()));
+            return Ok(self.padded("", &Value::F64(number).to_string()));
         }
         let (is_negative, size) = (number.is_sign_negative(), number.abs());
         let precision = self.precision.unwrap_or(6);
@@ -182,21 +183,24 @@ impl Place {
 
     /// A number of these digits with its sign.
     fn number(&self, is_negative: bool, digits: String) -> String {
-        let sign = match is_negative {
-            true => "-",
-            false if self.plus => "+",
-            false if self.blank => " ",
-            false => "",
+        let sign = if is_negative {
+            "-"
+        } else if self.plus {
+            "+"
+        } else if self.blank {
+            " "
+        } else {
+            ""
         };
-        self.padded(sign, if self.groups { grouped(&digits) } else { digits })
+        self.padded(sign, &if self.groups { grouped(&digits) } else { digits })
     }
 
-    fn text(&self, text: String) -> String {
-        let text = self.precision.map_or(text.clone(), |most| text.chars().take(most).collect());
-        Place { zeros: false, width: self.width, left: self.left, ..Place::default() }.padded("", text)
+    fn text(&self, text: &str) -> String {
+        let text: String = text.chars().take(self.precision.unwrap_or(usize::MAX)).collect();
+        Place { zeros: false, width: self.width, left: self.left, ..Place::default() }.padded("", &text)
     }
 
-    fn padded(&self, sign: &str, text: String) -> String {
+    fn padded(&self, sign: &str, text: &str) -> String {
         let missing = self.width.saturating_sub(sign.chars().count() + text.chars().count());
         match (self.left, self.zeros) {
             (true, _) => format!("{sign}{text}{:missing$}", ""),

@@ -20,27 +20,35 @@ fn effects_keep_their_order() {
                 %7 = literal "scalar" : str
                 %8 = literal "int" : str
                 %9 = fread %6, data_type=%7, value_type=%8 : i64
-                %10 = time : i64
-                %11 = literal "rows " : str
-                %12 = nrow %5 : i64
-                %13 = concat %11, %12 : str
-                %14 = literal " " : str
-                %15 = concat %13, %14 : str
-                %16 = concat %15, %9 : str
-                %17 = print %16 : bool
-                %18 = literal 0 : i64
-                %19 = gt %9, %18 : bool
-                %20 = assert %19 : bool
-                %21 = literal "out.csv" : str
-                %22 = literal "csv" : str
-                %23 = literal "," : str
-                %24 = fwrite %5, %21, format=%22, sep=%23 : bool
                 write "X" %5
                 write "n" %9
-                write "t0" %10
-                effect %17
-                effect %20
-                effect %24
+              }
+              block {
+                %0 = time : i64
+                write "_t1" %0
+              }
+              block {
+                %0 = read "_t1" : i64
+                %1 = literal "rows " : str
+                %2 = read "X" : f64[?x?]
+                %3 = nrow %2 : i64
+                %4 = concat %1, %3 : str
+                %5 = literal " " : str
+                %6 = concat %4, %5 : str
+                %7 = read "n" : i64
+                %8 = concat %6, %7 : str
+                %9 = print %8 : bool
+                %10 = literal 0 : i64
+                %11 = gt %7, %10 : bool
+                %12 = assert %11 : bool
+                %13 = literal "out.csv" : str
+                %14 = literal "csv" : str
+                %15 = literal "," : str
+                %16 = fwrite %2, %13, format=%14, sep=%15 : bool
+                write "t0" %0
+                effect %9
+                effect %12
+                effect %16
               }
               block {
                 %0 = read "X" : f64[?x?]

@@ -143,6 +143,13 @@ impl Library for Pair {
             "pong" => {
                 "s_pong = function(Double x, Integer n) return (Double y) { y = x\n if (n > 0) y = ping(as.matrix(x), n - 1) }"
             }
+            "renamed" => {
+                "# Twice.\n#\n# SECOND NAMES\n#   old = x\n\ns_renamed = function(Double x, Double old_too = 1)\n\
+                 return (Double y) { y = inner(x=x) }\ninner = function(Double x) return (Double y) { y = 2 * x }"
+            }
+            "misnamed" => "# SECOND NAMES\n#   old = new\ns_misnamed = function(Double x) return (Double y) { y = x }",
+            "named" => "# SECOND NAMES\n#   x = y\ns_named = function(Double x, Double y) return (Double z) { z = x }",
+            "unnamed" => "# SECOND NAMES\n#   x\ns_unnamed = function(Double x) return (Double z) { z = x }",
             "empty" => "other = function() return (Double y) { y = 1 }",
             "locked" => return Err(std::io::Error::other("no permission")),
             _ => return Ok(None),
@@ -168,6 +175,22 @@ fn library_files_are_loaded_when_they_are_called() {
     assert_eq!(sources, ["script.dml", "lib/ping.dml", "lib/pong.dml"]);
     program.verify().expect("every call gives every argument");
     assert!(with_library("x = 1").expect("calls nothing").functions.is_empty());
+}
+
+#[test]
+fn second_names_bind_like_first_names() {
+    assert!(with_library("x = renamed(old=1)").is_ok());
+    let message = |text: &str| with_library(text).expect_err(text).to_string();
+    let twice = message("x = renamed(old=1, x=2)");
+    assert!(twice.contains("the parameter `x` of `renamed` is given twice"), "{twice}");
+    let twice = message("x = renamed(1, old=2)");
+    assert!(twice.contains("the parameter `x` of `renamed` is given twice"), "{twice}");
+    let misnamed = message("x = misnamed(1)");
+    assert!(misnamed.contains("`old` is a second name of `new`, which is no parameter"), "{misnamed}");
+    let named = message("x = named(1, 2)");
+    assert!(named.contains("`x` is a parameter, and no second name"), "{named}");
+    let unnamed = message("x = unnamed(1)");
+    assert!(unnamed.contains("this declares no second name of a parameter"), "{unnamed}");
 }
 
 #[test]
