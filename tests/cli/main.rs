@@ -16,3 +16,4 @@ mod plan_cache;
 mod readme;
 mod run;
 mod statistics;
+mod systemds;

@@ -1,6 +1,7 @@
 //! `./x test` and `./x lint`: every check of the repository, the main run of the tests last.
 
 use crate::cargo::{Cargo, check};
+use crate::oracles;
 use anyhow::{Context, Result, bail};
 
 /// What `./x test` was asked for.
@@ -34,6 +35,9 @@ impl Options {
 
 /// Runs all checks, or with a filter the tests that it names. Later steps run even if earlier ones fail.
 pub(crate) fn run(cargo: &Cargo, options: &Options) -> Result<()> {
+    if options.long {
+        oracles::install()?;
+    }
     if options.filter.is_some() {
         return run_tests(cargo, options, "tests", &cargo.with_features(&["--workspace"]));
     }
@@ -68,7 +72,7 @@ fn run_tests(cargo: &Cargo, options: &Options, what: &str, selection: &[&str]) -
     let mut command = cargo.command(&[runner, selection].concat());
     command.args(&options.filter);
     if options.long {
-        command.env("FUSELINE_LONG", "1");
+        command.env("FUSELINE_LONG", "1").env("FUSELINE_ORACLES", oracles::folder());
     }
     if let Some(seed) = options.seed {
         command.env("FUSELINE_SEED", seed.to_string());

@@ -28,9 +28,6 @@ const VERSION: u32 = 1;
 const DOUBLES: u16 = 1;
 const CHECKSUM: usize = LENGTH - 4;
 
-/// Files of the `binary` format of SystemML and SystemDS are Hadoop's, and begin with this.
-const HADOOP_MAGIC: &[u8] = b"SEQ";
-
 /// How cells are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
@@ -96,11 +93,6 @@ impl Header {
     /// # Errors
     /// The byte and what is wrong there.
     pub(super) fn decode(start: &[u8], file_length: u64) -> Result<Self, (usize, String)> {
-        if start.starts_with(HADOOP_MAGIC) {
-            let problem = "the file is in Hadoop's format, as SystemML and SystemDS write `binary`; \
-                have them write csv or text instead";
-            return Err((0, problem.to_owned()));
-        }
         if !start.starts_with(&MAGIC[..start.len().min(MAGIC.len())]) {
             return Err((0, "the file does not begin as binary matrices of Fuseline do".to_owned()));
         }

@@ -7,7 +7,6 @@ use crate::error::RuntimeError;
 use crate::value::{List, RuntimeValue};
 use fuseline_ir::Value;
 use fuseline_matrix::{Column, Frame, MatrixBlock};
-use std::fmt::Write;
 
 /// How a value is laid out.
 #[derive(Clone, Debug)]
@@ -32,8 +31,6 @@ impl Default for Layout<'_> {
     }
 }
 
-/// Digits after the point that are shown at most, unless more are asked for.
-const MOST_DIGITS: usize = 3;
 /// More than any double has.
 const DIGIT_LIMIT: i64 = 1100;
 
@@ -151,36 +148,16 @@ impl Layout<'_> {
             return Value::F64(number).to_string();
         }
         let number = if number == 0.0 { 0.0 } else { number };
-        let least = usize::try_from(self.decimal).unwrap_or(0);
-        let most = least.max(MOST_DIGITS);
-        // The shortest digits that read back, as far as they go; else those of the exact value.
-        let mut text = number.to_string();
-        if digits_after_point(&text) > most {
-            text = format!("{number:.most$}");
-            while digits_after_point(&text) > least && text.ends_with('0') {
-                text.pop();
-            }
+        let digits = usize::try_from(self.decimal).unwrap_or(0);
+        // The shortest digits that read back, where they are no more; else those of the exact value.
+        let shortest = number.to_string();
+        let (whole, fraction) = shortest.split_once('.').unwrap_or((&shortest, ""));
+        match fraction.len() {
+            _ if digits == 0 && fraction.is_empty() => whole.to_owned(),
+            length if length <= digits => format!("{whole}.{fraction:0<digits$}"),
+            _ => format!("{number:.digits$}"),
         }
-        pad(&mut text, least);
-        text
     }
-}
-
-fn digits_after_point(text: &str) -> usize {
-    text.split_once('.').map_or(0, |(_, digits)| digits.len())
-}
-
-/// Appends zeros up to this many digits after the point, and drops a point without digits.
-fn pad(text: &mut String, least: usize) {
-    let digits = digits_after_point(text);
-    if digits == 0 && text.ends_with('.') {
-        text.pop();
-    }
-    if digits == 0 && least > 0 {
-        text.push('.');
-    }
-    let missing = least.saturating_sub(digits);
-    write!(text, "{:0<missing$}", "").expect("strings take writes");
 }
 
 #[cfg(test)]
@@ -200,7 +177,9 @@ mod tests {
             (-0.0001, 3, "-0.000"),
             (-0.0, 3, "0.000"),
             (1.23456, 5, "1.23456"),
-            (1.23456, 1, "1.235"),
+            (1.23456, 1, "1.2"),
+            (-2.25, 1, "-2.2"),
+            (0.875, 1, "0.9"),
             (1.5, 1, "1.5"),
             (2.0, 1, "2.0"),
             (2.0, 0, "2"),

@@ -32,6 +32,12 @@ pub(crate) enum Command {
     Calibrate(CalibrateArguments),
     /// Convert a matrix from one file format to another
     Convert(ConvertArguments),
+    /// Run a DML script with the command line of SystemDS: -f, -args, -nvargs, -stats, -explain
+    Systemds {
+        /// SystemDS' arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+        arguments: Vec<String>,
+    },
     /// Generate synthetic data: random matrices, features with labels, look-alikes of known data sets
     Generate(GenerateArguments),
 }

@@ -12,6 +12,7 @@ mod interrupt;
 mod opt;
 mod run;
 mod size;
+mod systemds;
 
 use arguments::{Cli, Command};
 use clap::Parser;
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::check(arguments),
         Command::Calibrate(arguments) => calibrate::calibrate(arguments),
         Command::Convert(arguments) => convert::convert(arguments),
+        Command::Systemds { arguments } => systemds::translated(arguments).and_then(|arguments| run::run(&arguments)),
         Command::Generate(arguments) => generate::generate(arguments),
     };
     match result {

@@ -135,7 +135,6 @@ fn wrong_headers_are_located() {
     refuses(dense[..5].to_vec(), 5, "ends within its header");
     refuses(dense[..127].to_vec(), 127, "ends within its header");
     refuses(b"1,2\n3,4\n".to_vec(), 0, "does not begin as binary matrices of Fuseline do");
-    refuses(b"SEQ\x06\x19org.apache".to_vec(), 0, "the file is in Hadoop's format");
     refuses(with_field(&dense, 8, &[2]), 8, "version 2");
     refuses(with_field(&dense, 12, &[2]), 12, "the layout 2 is not known");
     refuses(with_field(&dense, 14, &[2]), 14, "contradicts itself");

@@ -1,0 +1,12 @@
+//! Oracles that nobody here wrote: SystemDS, R, and reference data of the NIST. `./x test --long` installs and asks them.
+
+#[path = "oracles/compare.rs"]
+mod compare;
+#[path = "oracles/environment.rs"]
+mod environment;
+#[path = "oracles/peer.rs"]
+mod peer;
+#[path = "oracles/templates.rs"]
+mod templates;
+#[path = "oracles/values.rs"]
+mod values;

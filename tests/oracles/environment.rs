@@ -1,0 +1,28 @@
+//! Where the oracles are: in a Python environment that `./x test --long` makes, besides Java and R on the machine.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Whether the long forms of tests are asked for. Oracles take minutes and packages of a gigabyte.
+pub(crate) fn is_long() -> bool {
+    std::env::var("FUSELINE_LONG").is_ok_and(|value| value != "0")
+}
+
+/// The folder of the Python environment.
+pub(crate) fn folder() -> PathBuf {
+    std::env::var_os("FUSELINE_ORACLES")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/oracles"), PathBuf::from)
+}
+
+/// Runs a driver of `tests/oracles/drivers` with an argument.
+///
+/// # Panics
+/// It fails, or the environment is not there.
+pub(crate) fn run_python(driver: &str, argument: &Path) {
+    let python = folder().join("bin/python");
+    assert!(python.exists(), "{} is missing: ./x test --long installs the oracles", python.display());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracles/drivers").join(driver);
+    let output = Command::new(&python).arg(&script).arg(argument).output().expect("python starts");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{driver} failed:\n{messages}");
+}
