@@ -35,8 +35,15 @@ impl<'a> Evaluations<'a> {
         values: &Variables,
         sources: &[Source],
     ) -> Result<Arc<Program>, RuntimeError> {
-        if let Ok(program) = self.found(&evaluation, sources) {
-            return Ok(program);
+        match self.known(&evaluation) {
+            Some(Some(program)) => return Ok(program),
+            // It failed before without constants.
+            Some(None) => {}
+            None => {
+                if let Ok(program) = self.make(&evaluation, sources) {
+                    return Ok(program);
+                }
+            }
         }
         let elements = evaluation.elements.iter_mut().flatten();
         for argument in evaluation.arguments.iter_mut().chain(elements) {
@@ -45,20 +52,18 @@ impl<'a> Evaluations<'a> {
                 _ => None,
             };
         }
-        self.found(&evaluation, sources)
+        match self.known(&evaluation).flatten() {
+            Some(program) => Ok(program),
+            None => self.make(&evaluation, sources),
+        }
     }
 
-    fn found(&mut self, evaluation: &Evaluation, sources: &[Source]) -> Result<Arc<Program>, RuntimeError> {
-        let known = self.kept.iter().find(|(known, _)| known == evaluation).map(|(_, program)| program.clone());
-        if let Some(Some(program)) = known {
-            return Ok(program);
-        }
-        let made = match known {
-            // It failed before without constants; that error is of no use.
-            Some(None) if !evaluation.has_constants() => return Err(RuntimeErrorKind::Evaluation(String::new()).into()),
-            _ => self.evaluator.program(evaluation, sources),
-        };
-        let program = made.map(Arc::new);
+    fn known(&self, evaluation: &Evaluation) -> Option<Option<Arc<Program>>> {
+        self.kept.iter().find(|(known, _)| known == evaluation).map(|(_, program)| program.clone())
+    }
+
+    fn make(&mut self, evaluation: &Evaluation, sources: &[Source]) -> Result<Arc<Program>, RuntimeError> {
+        let program = self.evaluator.program(evaluation, sources).map(Arc::new);
         self.kept.push((evaluation.clone(), program.as_ref().ok().cloned()));
         program.map_err(|error| RuntimeErrorKind::Evaluation(error.to_string()).at(Some(evaluation.place)))
     }

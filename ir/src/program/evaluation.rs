@@ -40,11 +40,6 @@ impl Evaluation {
     /// The variable that takes the result; none where the function has no result.
     pub const VALUE: &'static str = "_value";
 
-    /// Whether values are part of the call.
-    pub fn has_constants(&self) -> bool {
-        self.variables().any(|argument| argument.constant.is_some())
-    }
-
     /// The variables of arguments and elements.
     pub fn variables(&self) -> impl Iterator<Item = &EvaluatedArgument> {
         self.arguments.iter().chain(self.elements.iter().flatten())

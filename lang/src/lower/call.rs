@@ -130,6 +130,6 @@ impl<'a> Lowerer<'a> {
 }
 
 /// Whether a call that is none of a user function is `time()`.
-fn is_clock(call: &Call) -> bool {
+pub(super) fn is_clock(call: &Call) -> bool {
     call.namespace.is_none() && call.function.text == "time" && call.arguments.is_empty()
 }

@@ -5,6 +5,7 @@
 //! variables, so that the call can be hoisted.
 
 use super::bind::Bound;
+use super::call::is_clock;
 use super::function::Signature;
 use super::scope::Scope;
 use super::{Lowered, Lowerer, Reported};
@@ -128,10 +129,10 @@ impl<'a> Lowerer<'a> {
         result
     }
 
-    /// Whether any of these expressions calls a function that is written in DML.
+    /// Whether any of these expressions calls what must stand between blocks.
     fn has_to_hoist(&mut self, expressions: &[&Expression]) -> bool {
         let calls = self.calls_within(expressions).into_iter();
         let mut calls = calls.filter_map(Expression::as_call);
-        calls.any(|call| self.user_function(call).is_some() || self.wants_all_results(call).is_some())
+        calls.any(|call| self.user_function(call).is_some() || self.wants_all_results(call).is_some() || is_clock(call))
     }
 }
