@@ -60,6 +60,15 @@ fn architecture_decisions_are_indexed() {
     report("links of docs/adr/README.md that lead nowhere", linked.difference(&files));
 }
 
+#[test]
+fn items_of_the_paper_are_explained_where_they_are_cited() {
+    let page = Path::new("docs/paper.md");
+    let (explained, citing): (Vec<_>, Vec<_>) = text_files().into_iter().partition(|(path, _)| path.ends_with(page));
+    let (explained, cited) = (items_of_the_paper(&explained), items_of_the_paper(&citing));
+    report("items of the paper that docs/paper.md does not explain", cited.difference(&explained));
+    report("items of docs/paper.md that nothing cites", explained.difference(&cited));
+}
+
 fn report(what: &str, findings: impl Iterator<Item = impl AsRef<str>>) {
     let findings: Vec<String> = findings.map(|finding| format!("  {}\n", finding.as_ref())).collect();
     assert!(findings.is_empty(), "{what}:\n{}", findings.concat());
@@ -67,6 +76,18 @@ fn report(what: &str, findings: impl Iterator<Item = impl AsRef<str>>) {
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The words of texts that are `P`, three digits and perhaps a letter: items of the paper.
+fn items_of_the_paper(files: &[(PathBuf, String)]) -> BTreeSet<String> {
+    let words = files.iter().flat_map(|(_, text)| text.split(|character: char| !character.is_ascii_alphanumeric()));
+    let is_item = |word: &&str| {
+        let digits =
+            word.strip_prefix('P').map(|rest| rest.trim_end_matches(|letter: char| letter.is_ascii_lowercase()));
+        word.len() <= 5
+            && digits.is_some_and(|digits| digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    words.filter(is_item).map(str::to_owned).collect()
 }
 
 /// `file:line: text` for each line that holds one of the needles.
