@@ -1,6 +1,6 @@
 //! Convolution and pooling of images. An image is a row: channel by channel, row by row within each.
 
-use crate::gemm::{Extents, Strided, gemm_add, gemm_into};
+use crate::gemm::{Extents, Output, Strided, gemm_add, gemm_into};
 use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::infer::window_count;
 use fuseline_matrix::{Dense, MatrixBlock};
@@ -162,7 +162,8 @@ pub fn conv2d(
     let unfolded = || Dense::zeros(inner, layout.windows());
     let convolve = |unfolded: &mut Dense, _: usize, image: &[f64], out: &mut [f64]| {
         layout.unfold(image, unfolded.values_mut());
-        gemm_into(out, extents.cols, extents, Strided::of(&filters), Strided::of(unfolded));
+        let out = Output::new(out, extents.cols);
+        gemm_into(context.primitives, out, extents, Strided::of(&filters), Strided::of(unfolded));
     };
     Ok(map_images(context, images, extents.rows * extents.cols, unfolded, convolve).into())
 }
@@ -219,7 +220,8 @@ pub fn conv2d_backward_filter(
         for i in part * step..((part + 1) * step).min(images.rows()) {
             layout.unfold(images.row(i), unfolded.values_mut());
             let left = Strided::rows(gradient.row(i), layout.windows());
-            gemm_add(sum.values_mut(), cells, extents, left, Strided::of(&unfolded).transposed());
+            let (sum, right) = (Output::new(sum.values_mut(), cells), Strided::of(&unfolded).transposed());
+            gemm_add(context.primitives, sum, extents, left, right);
         }
         sum
     };
@@ -252,7 +254,8 @@ pub fn conv2d_backward_data(
     let unfolded = || Dense::zeros(extents.rows, extents.cols);
     let spread = |unfolded: &mut Dense, _: usize, gradient: &[f64], image: &mut [f64]| {
         let right = Strided::rows(gradient, extents.cols);
-        gemm_into(unfolded.values_mut(), extents.cols, extents, Strided::of(&filters).transposed(), right);
+        let (out, left) = (Output::new(unfolded.values_mut(), extents.cols), Strided::of(&filters).transposed());
+        gemm_into(context.primitives, out, extents, left, right);
         layout.fold(unfolded.values(), image);
     };
     Ok(map_images(context, gradient, layout.image_cells(), unfolded, spread).into())

@@ -1,9 +1,30 @@
-//! The general dense matrix product, on the `gemm` crate.
+//! The general dense matrix product: the `gemm` crate for blocks, and vector primitives for what that crate would sum in an
+//! order of the machine's.
 //!
-//! The crate is called on one thread for each fixed block of the product, so that the bits do not depend on the number
-//! of threads.
+//! The bits of a product follow from its shape alone. The inner dimension is cut into slabs; within a slab each cell is one
+//! chain of fused multiply-adds from `+0.0` on, in order, and the slabs of a cell are added up in order. For slabs of at most
+//! [`SLAB`] values the crate sums so on every processor: its blocks of the inner dimension are of 512 values or more,
+//! whatever the caches. It does not for inner dimensions of one or two, for single rows and columns, and for up to 256 cells
+//! whose operands both lie along the inner dimension, which it sums in lanes of the registers at hand; and without
+//! fused multiply-adds in hardware it rounds twice. These products run on primitives. The crate is called on one
+//! thread for each block of the product.
 
 use fuseline_matrix::Dense;
+use fuseline_vecprims::{Primitives, Tile, TileMut};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Values of the inner dimension that are summed at most before the sum is added to the output.
+const SLAB: usize = 512;
+
+/// Products of at most so many cells run on primitives.
+const FEW_CELLS: usize = 256;
+
+/// Inner dimensions up to this run on primitives.
+const SHORTEST: usize = 2;
+
+/// Sums on the way to the output take at most about so many cells.
+const SCRATCH_CELLS: usize = 4096;
 
 /// A dense operand, or a part of one, by its strides in memory.
 #[derive(Clone, Copy, Debug)]
@@ -33,10 +54,29 @@ impl<'a> Strided<'a> {
         Strided { values: self.values.get(start..).unwrap_or_default(), ..self }
     }
 
+    /// A `rows` x `cols` matrix whose rows lie in order, copied where they do not.
+    fn in_rows(self, rows: usize, cols: usize) -> RowByRow<'a> {
+        if self.col_stride == 1 {
+            return RowByRow { values: Cow::Borrowed(self.values), stride: self.row_stride };
+        }
+        let mut values = vec![0.0; rows * cols];
+        for col in 0..cols {
+            let cells = self.values[col * self.col_stride..].iter().step_by(self.row_stride.max(1));
+            values[col..].iter_mut().step_by(cols).zip(cells).for_each(|(to, &from)| *to = from);
+        }
+        RowByRow { values: values.into(), stride: cols }
+    }
+
     /// Whether all cells of a `rows` x `cols` matrix lie within the values.
     fn holds(&self, rows: usize, cols: usize) -> bool {
         rows == 0 || cols == 0 || (rows - 1) * self.row_stride + (cols - 1) * self.col_stride < self.values.len()
     }
+}
+
+/// Rows of a matrix, `stride` values apart, each in order.
+struct RowByRow<'a> {
+    values: Cow<'a, [f64]>,
+    stride: usize,
 }
 
 /// Dimensions of a product: `rows` x `inner` times `inner` x `cols`.
@@ -47,29 +87,130 @@ pub(crate) struct Extents {
     pub(crate) cols: usize,
 }
 
-/// Writes `left %*% right` to `out`, whose rows are `out_stride` values apart.
-pub(crate) fn gemm_into(out: &mut [f64], out_stride: usize, extents: Extents, left: Strided<'_>, right: Strided<'_>) {
-    gemm(out, out_stride, extents, left, right, false);
+/// A place for a product: rows of values, `stride` apart.
+#[derive(Debug)]
+pub(crate) struct Output<'a> {
+    values: &'a mut [f64],
+    stride: usize,
 }
 
-/// Adds `left %*% right` to `out`, whose rows are `out_stride` values apart.
-pub(crate) fn gemm_add(out: &mut [f64], out_stride: usize, extents: Extents, left: Strided<'_>, right: Strided<'_>) {
-    gemm(out, out_stride, extents, left, right, true);
+impl<'a> Output<'a> {
+    pub(crate) fn new(values: &'a mut [f64], stride: usize) -> Self {
+        Output { values, stride }
+    }
 }
 
-fn gemm(out: &mut [f64], out_stride: usize, extents: Extents, left: Strided<'_>, right: Strided<'_>, adds: bool) {
+/// Writes `left %*% right` to `out`.
+pub(crate) fn gemm_into(
+    primitives: &Primitives,
+    mut out: Output<'_>,
+    extents: Extents,
+    left: Strided<'_>,
+    right: Strided<'_>,
+) {
+    if extents.inner == 0 {
+        out.values.chunks_mut(out.stride.max(1)).take(extents.rows).for_each(|row| row[..extents.cols].fill(0.0));
+    }
+    slab_by_slab(primitives, &mut out, extents, (left, right), false);
+}
+
+/// Adds `left %*% right` to what `out` holds.
+pub(crate) fn gemm_add(
+    primitives: &Primitives,
+    mut out: Output<'_>,
+    extents: Extents,
+    left: Strided<'_>,
+    right: Strided<'_>,
+) {
+    slab_by_slab(primitives, &mut out, extents, (left, right), true);
+}
+
+/// The product of each slab is written or added in turn.
+fn slab_by_slab(
+    primitives: &Primitives,
+    out: &mut Output<'_>,
+    extents: Extents,
+    (left, right): (Strided<'_>, Strided<'_>),
+    adds: bool,
+) {
     let Extents { rows, inner, cols } = extents;
     if rows == 0 || cols == 0 {
         return;
     }
-    assert!(out_stride >= cols && (rows - 1) * out_stride + cols <= out.len(), "the output covers the product");
-    if inner == 0 {
-        if adds {
-            return;
+    assert!(out.stride >= cols && (rows - 1) * out.stride + cols <= out.values.len(), "the output covers the product");
+    assert!(left.holds(rows, inner) && right.holds(inner, cols), "operands cover the product");
+    let on_primitives = is_left_to_primitives(extents);
+    for slab in slabs(inner) {
+        let (adds, extents) = (adds || slab.start > 0, Extents { rows, inner: slab.len(), cols });
+        let (left, right) = (left.starting_at(0, slab.start), right.starting_at(slab.start, 0));
+        if on_primitives {
+            with_primitives(primitives, out, extents, (left, right), adds);
+        } else {
+            with_library(out, extents, (left, right), adds);
         }
-        out.chunks_mut(out_stride).take(rows).for_each(|row| row[..cols].fill(0.0));
-        return;
     }
+}
+
+/// Even slabs, so that none of many is of one or two values.
+fn slabs(inner: usize) -> impl Iterator<Item = Range<usize>> {
+    let count = inner.div_ceil(SLAB);
+    let start = move |slab: usize| (inner / count) * slab + (inner % count).min(slab);
+    (0..count).map(move |slab| start(slab)..start(slab + 1))
+}
+
+/// Whether the library would not sum each cell in order.
+fn is_left_to_primitives(Extents { rows, inner, cols }: Extents) -> bool {
+    rows == 1 || cols == 1 || inner <= SHORTEST || rows * cols <= FEW_CELLS || !library_fuses()
+}
+
+#[cfg(target_arch = "x86_64")]
+fn library_fuses() -> bool {
+    is_x86_feature_detected!("fma")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn library_fuses() -> bool {
+    cfg!(target_arch = "aarch64")
+}
+
+/// The product of one slab, on vector primitives.
+fn with_primitives(
+    primitives: &Primitives,
+    out: &mut Output<'_>,
+    Extents { rows, inner, cols }: Extents,
+    (left, right): (Strided<'_>, Strided<'_>),
+    adds: bool,
+) {
+    let (left, right) = (left.in_rows(rows, inner), right.in_rows(inner, cols));
+    let step = if adds { (SCRATCH_CELLS / cols).max(1) } else { rows };
+    let mut sums = vec![0.0; if adds { step.min(rows) * cols } else { 0 }];
+    for first in (0..rows).step_by(step) {
+        let count = step.min(rows - first);
+        let left = Tile::new(&left.values[first * left.stride..], left.stride);
+        let right = Tile::new(&right.values, right.stride);
+        let (out, stride) = (&mut out.values[first * out.stride..], out.stride);
+        if !adds {
+            out.chunks_mut(stride).take(count).for_each(|row| row[..cols].fill(0.0));
+            primitives.mat_mult_add(count, inner, cols, left, right, TileMut::new(out, stride));
+            continue;
+        }
+        let sums = &mut sums[..count * cols];
+        sums.fill(0.0);
+        primitives.mat_mult_add(count, inner, cols, left, right, TileMut::new(sums, cols));
+        for (out, sums) in out.chunks_mut(stride).zip(sums.chunks(cols)) {
+            out.iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);
+        }
+    }
+}
+
+/// The product of one slab, by the library.
+fn with_library(
+    out: &mut Output<'_>,
+    Extents { rows, inner, cols }: Extents,
+    (left, right): (Strided<'_>, Strided<'_>),
+    adds: bool,
+) {
+    assert!(out.stride >= cols && (rows - 1) * out.stride + cols <= out.values.len(), "the output covers the product");
     assert!(left.holds(rows, inner) && right.holds(inner, cols), "operands cover the product");
     // SAFETY: the first assertion says that the last cell written lies within `out`, the second that the last cell
     // read of either operand lies within its slice, and strides are not negative. `out` is a unique borrow, so it
@@ -79,9 +220,9 @@ fn gemm(out: &mut [f64], out_stride: usize, extents: Extents, left: Strided<'_>,
             rows,
             cols,
             inner,
-            out.as_mut_ptr(),
+            out.values.as_mut_ptr(),
             1,
-            out_stride as isize,
+            out.stride as isize,
             adds,
             left.values.as_ptr(),
             left.col_stride as isize,
@@ -101,28 +242,79 @@ fn gemm(out: &mut [f64], out_stride: usize, extents: Extents, left: Strided<'_>,
 
 #[cfg(test)]
 mod tests {
-    use super::{Extents, Strided, gemm_add, gemm_into};
+    use super::{Extents, Output, SLAB, Strided, gemm_add, gemm_into, slabs};
+    use crate::tests::hash;
     use fuseline_matrix::Dense;
+    use fuseline_vecprims::{Isa, primitives};
 
-    /// Small whole numbers, so that every order of sums gives the same bits.
-    #[test]
-    fn products_of_every_small_inner_dimension() {
-        for (rows, cols) in [(1, 1), (3, 5), (17, 9)] {
-            for inner in 0..6 {
-                let left = Dense::from_fn(rows, inner, |i, k| (i * 7 + k * 3) as f64 - 8.0);
-                let right = Dense::from_fn(cols, inner, |j, k| (j * 5 + k * 11) as f64 - 9.0);
-                let cell = |i: usize, j: usize| (0..inner).map(|k| left.get(i, k) * right.get(j, k)).sum::<f64>();
-                let (extents, stride) = (Extents { rows, inner, cols }, cols + 2);
+    /// A cell of a product as its contract has it: chains of fused multiply-adds, slab by slab.
+    fn cell(before: Option<f64>, inner: usize, left: impl Fn(usize) -> f64, right: impl Fn(usize) -> f64) -> f64 {
+        let sums = slabs(inner).map(|slab| slab.fold(0.0, |sum, k| left(k).mul_add(right(k), sum)));
+        before.into_iter().chain(sums).reduce(|sum, slab| sum + slab).unwrap_or(0.0)
+    }
+
+    /// Numbers with digits in all places, so that every order of sums gives other bits.
+    fn noise(rows: usize, cols: usize, seed: usize) -> Dense {
+        Dense::from_fn(rows, cols, |i, j| (hash(i, j, seed) as f64).mul_add(1.0 / 30_001.0, -1.0))
+    }
+
+    /// A matrix as it is, or the transpose of its transpose.
+    fn strided<'a>(matrix: &'a Dense, transpose: &'a Dense, is_transposed: bool) -> Strided<'a> {
+        if is_transposed { Strided::of(transpose).transposed() } else { Strided::of(matrix) }
+    }
+
+    fn check(Extents { rows, inner, cols }: Extents) {
+        let (left, right) = (noise(rows, inner, 1), noise(inner, cols, 2));
+        let (left_back, right_back) =
+            (Dense::from_fn(inner, rows, |k, i| left.get(i, k)), Dense::from_fn(cols, inner, |j, k| right.get(k, j)));
+        let (extents, stride) = (Extents { rows, inner, cols }, cols + 2);
+        for isa in Isa::available() {
+            for (transposed_left, transposed_right) in [(false, false), (false, true), (true, false), (true, true)] {
+                let a = strided(&left, &left_back, transposed_left);
+                let b = strided(&right, &right_back, transposed_right);
                 let mut out = vec![1.5; rows * stride];
-                let (a, b) = (Strided::of(&left), Strided::of(&right).transposed());
-                gemm_into(&mut out, stride, extents, a, b);
-                gemm_add(&mut out, stride, extents, a, b);
-                for (place, &value) in out.iter().enumerate() {
-                    let (i, j) = (place / stride, place % stride);
-                    let expected = if j < cols { 2.0 * cell(i, j) } else { 1.5 };
-                    assert_eq!(value, expected, "{rows} x {inner} x {cols} at {i}, {j}");
-                }
+                gemm_into(primitives(isa), Output::new(&mut out, stride), extents, a, b);
+                let once = |i: usize, j: usize| cell(None, inner, |k| left.get(i, k), |k| right.get(k, j));
+                let twice = |i, j| cell(Some(once(i, j)), inner, |k| left.get(i, k), |k| right.get(k, j));
+                let assert_cells = |out: &[f64], expected: &dyn Fn(usize, usize) -> f64| {
+                    for (place, &value) in out.iter().enumerate() {
+                        let (i, j) = (place / stride, place % stride);
+                        let expected = if j < cols { expected(i, j) } else { 1.5 };
+                        let place = format!("{rows} x {inner} x {cols} at {i}, {j} ({transposed_left}, {transposed_right})");
+                        assert_eq!(value.to_bits(), expected.to_bits(), "{isa}: {place}: {value} is not {expected}");
+                    }
+                };
+                assert_cells(&out, &once);
+                gemm_add(primitives(isa), Output::new(&mut out, stride), extents, a, b);
+                assert_cells(&out, &twice);
             }
+        }
+    }
+
+    /// Each way through the library and past it: single rows and columns, outer products, few cells and more of them,
+    /// whole blocks of registers and parts of them, one slab and several.
+    #[test]
+    fn every_cell_is_summed_in_order_slab_by_slab() {
+        let cells = [(1, 1), (1, 40), (40, 1), (2, 2), (3, 5), (12, 10), (16, 16), (17, 16), (24, 24), (33, 70), (70, 9)];
+        for (rows, cols) in cells {
+            for inner in [0, 1, 2, 3, 7, 64, 129, SLAB, SLAB + 1, 2 * SLAB + 3] {
+                check(Extents { rows, inner, cols });
+            }
+        }
+        for (rows, cols) in [(300, 2), (2, 300), (200, 130)] {
+            for inner in [2, 5, SLAB, SLAB + 77] {
+                check(Extents { rows, inner, cols });
+            }
+        }
+    }
+
+    #[test]
+    fn slabs_are_even() {
+        for inner in [0, 1, 512, 513, 1000, 1025, 100_000] {
+            let lengths: Vec<usize> = slabs(inner).map(|slab| slab.len()).collect();
+            assert_eq!(lengths.iter().sum::<usize>(), inner);
+            assert!(lengths.iter().all(|&length| length <= SLAB && length + 1 >= lengths[0]), "{inner}: {lengths:?}");
+            assert!(lengths.len() < 2 || lengths.iter().all(|&length| length > 2));
         }
     }
 }

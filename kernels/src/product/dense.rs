@@ -3,7 +3,7 @@
 use super::{SKINNY, accumulate};
 use crate::KernelContext;
 use crate::blocks::{block_rows, for_each_block, partial_ranges};
-use crate::gemm::{Extents, Strided, gemm_into};
+use crate::gemm::{Extents, Output, Strided, gemm_into};
 use fuseline_matrix::Dense;
 use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
@@ -47,7 +47,8 @@ pub(super) fn gemm(context: &KernelContext<'_>, extents: Extents, left: Strided<
     if rows * cols <= PRIVATE_CELLS && inner >= LONG_INNER {
         let sums = accumulate(context, partial_ranges(inner, rows + cols), rows * cols, |range, acc| {
             let extents = Extents { rows, inner: range.len(), cols };
-            gemm_into(acc, cols, extents, left.starting_at(0, range.start), right.starting_at(range.start, 0));
+            let (left, right) = (left.starting_at(0, range.start), right.starting_at(range.start, 0));
+            gemm_into(context.primitives, Output::new(acc, cols), extents, left, right);
         });
         return Dense::from_vec(rows, cols, sums);
     }
@@ -58,7 +59,8 @@ pub(super) fn gemm(context: &KernelContext<'_>, extents: Extents, left: Strided<
     let step = ((1 << 18) / cols.max(1)).clamp(64, 1024).min(few);
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
         let extents = Extents { rows: out.len() / cols.max(1), inner, cols };
-        gemm_into(out, cols, extents, left.starting_at(block * step, 0), right);
+        let left = left.starting_at(block * step, 0);
+        gemm_into(context.primitives, Output::new(out, cols), extents, left, right);
     });
     result
 }

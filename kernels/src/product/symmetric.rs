@@ -4,7 +4,7 @@ use super::dense::{LONG_INNER, PRIVATE_CELLS, times_vector, transposed_times_ski
 use super::{SKINNY, accumulate, sparse};
 use crate::KernelContext;
 use crate::blocks::{build_csr, for_each_block, partial_ranges};
-use crate::gemm::{Extents, Strided, gemm_into};
+use crate::gemm::{Extents, Output, Strided, gemm_into};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 
 /// Which operand of a product of a matrix with itself is transposed.
@@ -41,7 +41,8 @@ fn upper_and_mirror(context: &KernelContext<'_>, n: usize, inner: usize, left: S
     // Each block of rows begins at its diagonal block.
     let block_of = |out: &mut [f64], rows: usize, first: usize, start: usize, inner: usize| {
         let extents = Extents { rows, inner, cols: n - first };
-        gemm_into(&mut out[first..], n, extents, left.starting_at(first, start), right.starting_at(start, first));
+        let (left, right) = (left.starting_at(first, start), right.starting_at(start, first));
+        gemm_into(context.primitives, Output::new(&mut out[first..], n), extents, left, right);
     };
     let mut result = if n * n <= PRIVATE_CELLS && inner >= LONG_INNER {
         let sums = accumulate(context, partial_ranges(inner, n), n * n, |range, acc| {

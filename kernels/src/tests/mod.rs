@@ -62,7 +62,7 @@ impl Bits for f64 {
 }
 
 /// A number without a pattern, below 2^16.
-fn hash(i: usize, j: usize, seed: usize) -> usize {
+pub(crate) fn hash(i: usize, j: usize, seed: usize) -> usize {
     (i * 31 + j * 17 + seed * 7 + (i * j) % 13 + 1) * 2_654_435_761 % 4_294_967_296 / 65_536
 }
 

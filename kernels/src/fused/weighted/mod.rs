@@ -7,7 +7,7 @@ mod tiles;
 use super::{FusedValue, Inputs, check};
 use crate::blocks::map_parts_with;
 use crate::elementwise::{binary, with_values};
-use crate::gemm::{Extents, Strided, gemm_add};
+use crate::gemm::{Extents, Output, Strided, gemm_add};
 use crate::product::accumulate;
 use crate::{KernelContext, KernelError, Operand};
 use cells::{Cells, Weight};
@@ -266,8 +266,9 @@ fn times_v(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
             }
             Block::Dense { rows, cols, values } => {
                 let extents = Extents { rows: rows.len(), inner: cols.len(), cols: rank };
-                let (out, tile) = (&mut out[(rows.start - first) * rank..], Strided::rows(values, cols.len()));
-                gemm_add(out, rank, extents, tile, Strided::of(v).starting_at(cols.start, 0));
+                let out = Output::new(&mut out[(rows.start - first) * rank..], rank);
+                let (tile, v) = (Strided::rows(values, cols.len()), Strided::of(v).starting_at(cols.start, 0));
+                gemm_add(context.primitives, out, extents, tile, v);
             }
         },
     );
@@ -287,8 +288,8 @@ fn times_u(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
             Block::Dense { rows, cols, values } => {
                 let extents = Extents { rows: cols.len(), inner: rows.len(), cols: rank };
                 let tile = Strided::rows(values, cols.len()).transposed();
-                let acc = &mut acc[cols.start * rank..];
-                gemm_add(acc, rank, extents, tile, Strided::of(u).starting_at(rows.start, 0));
+                let (acc, u) = (Output::new(&mut acc[cols.start * rank..], rank), Strided::of(u).starting_at(rows.start, 0));
+                gemm_add(context.primitives, acc, extents, tile, u);
             }
         });
     });

@@ -4,7 +4,7 @@ use super::cells::Cells;
 use super::check;
 use crate::blocks::{BLOCK_CELLS, MAX_PARTIALS, balanced_ranges, partial_ranges};
 use crate::elementwise::RowReader;
-use crate::gemm::{Extents, Strided, gemm_into};
+use crate::gemm::{Extents, Output, Strided, gemm_into};
 use crate::product::sparse::rows_of;
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
@@ -189,7 +189,8 @@ impl<'a> Tiles<'a> {
         products.resize(rows.len() * len, 0.0);
         let (u, v) = (Strided::of(&self.u), Strided::of(&self.v).transposed());
         let extents = Extents { rows: rows.len(), inner: self.u.cols(), cols: len };
-        gemm_into(products, len, extents, u.starting_at(rows.start, 0), v.starting_at(0, cols.start));
+        let (left, right) = (u.starting_at(rows.start, 0), v.starting_at(0, cols.start));
+        gemm_into(primitives, Output::new(products, len), extents, left, right);
         let driver = cells_of(self.driver, &rows, &cols, driver);
         let other = self.other.map_or(Tile::new(&[], 0), |block| cells_of(block, &rows, &cols, other));
         let step = (PIECE / len).max(1);
