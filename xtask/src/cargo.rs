@@ -12,17 +12,24 @@ const FEATURE_VARIABLE: &str = "FUSELINE_LLVM_FEATURE";
 pub(crate) struct Cargo {
     /// Arguments that choose the version of LLVM.
     features: &'static [&'static str],
+    /// The same choice as a feature of the crate that binds LLVM.
+    backend_feature: &'static str,
 }
 
 impl Cargo {
     /// Reads [`FEATURE_VARIABLE`]; unset means LLVM 22, the default feature.
     pub(crate) fn from_environment() -> Result<Self> {
-        let features: &[_] = match std::env::var(FEATURE_VARIABLE).as_deref() {
-            Err(_) | Ok("llvm22") => &[],
-            Ok("llvm19") => &["--no-default-features", "--features", "llvm19"],
+        let (features, backend_feature): (&[_], _) = match std::env::var(FEATURE_VARIABLE).as_deref() {
+            Err(_) | Ok("llvm22") => (&[], "fuseline-llvm-backend/default"),
+            Ok("llvm19") => (&["--no-default-features", "--features", "llvm19"], "fuseline-llvm-backend/llvm19"),
             Ok(other) => bail!("{FEATURE_VARIABLE} is llvm22 or llvm19, not {other}"),
         };
-        Ok(Cargo { features })
+        Ok(Cargo { features, backend_feature })
+    }
+
+    /// The feature by which the crate that binds LLVM is built where `fuseline` itself goes without it.
+    pub(crate) fn backend_feature(&self) -> &'static str {
+        self.backend_feature
     }
 
     /// Puts the feature arguments behind a cargo command's own.

@@ -5,6 +5,7 @@ mod fuzz;
 mod main_job;
 mod oracles;
 mod test;
+mod timing;
 
 use anyhow::{Result, bail};
 use cargo::Cargo;

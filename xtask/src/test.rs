@@ -1,8 +1,10 @@
 //! `./x test` and `./x lint`: every check of the repository, the main run of the tests last.
 
-use crate::cargo::{Cargo, check};
+use crate::cargo::{Cargo, check, root};
 use crate::oracles;
+use crate::timing::Timing;
 use anyhow::{Context, Result, bail};
+use std::fs;
 
 /// What `./x test` was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,41 +35,67 @@ impl Options {
     }
 }
 
-/// Runs all checks, or with a filter the tests that it names. Later steps run even if earlier ones fail.
+/// Runs all checks, or with a filter the tests that it names, and prints how long each took. Later steps run even if
+/// earlier ones fail.
 pub(crate) fn run(cargo: &Cargo, options: &Options) -> Result<()> {
+    let mut timing = Timing::begin();
+    let result = run_steps(cargo, options, &mut timing);
+    eprint!("{}", timing.report());
+    result
+}
+
+fn run_steps(cargo: &Cargo, options: &Options, timing: &mut Timing) -> Result<()> {
     if options.long {
-        oracles::install()?;
+        timing.step("oracles", oracles::install)?;
     }
     if options.filter.is_some() {
-        return run_tests(cargo, options, "tests", &cargo.with_features(&["--workspace"]));
+        return run_tests(cargo, options, timing, "tests", &cargo.with_features(&["--workspace"]));
     }
+    let documentation_tests = cargo.with_features(&["test", "--quiet", "--workspace", "--doc"]);
     let steps = [
-        lint(cargo),
-        cargo.run("documentation tests", &cargo.with_features(&["test", "--quiet", "--workspace", "--doc"])),
-        run_tests(cargo, options, "tests without LLVM", &["--package", "fuseline", "--no-default-features"]),
-        run_tests(cargo, options, "tests", &cargo.with_features(&["--workspace"])),
+        run_lint(cargo, timing),
+        timing.step("documentation tests", || cargo.run("documentation tests", &documentation_tests)),
+        run_tests(cargo, options, timing, "tests without LLVM", &without_llvm(cargo)),
+        run_tests(cargo, options, timing, "tests", &cargo.with_features(&["--workspace"])),
     ];
     all(steps)
 }
 
+/// Selects the tests of the package `fuseline` without LLVM. For nextest the whole workspace is named, and the crate that
+/// binds LLVM keeps its version, so that every other crate is built as it is for the tests with LLVM: once.
+fn without_llvm(cargo: &Cargo) -> Vec<&'static str> {
+    if has_nextest(cargo) {
+        let selection = ["--workspace", "--no-default-features", "--features", cargo.backend_feature()];
+        [&selection[..], &["--filterset", "package(fuseline)"]].concat()
+    } else {
+        vec!["--package", "fuseline", "--no-default-features"]
+    }
+}
+
 /// Formatting, clippy and documentation, with warnings denied.
 pub(crate) fn lint(cargo: &Cargo) -> Result<()> {
+    run_lint(cargo, &mut Timing::begin())
+}
+
+fn run_lint(cargo: &Cargo, timing: &mut Timing) -> Result<()> {
+    let formatting = ["fmt", "--all", "--check", "--", "--files-with-diff"];
     let clippy = cargo.with_features(&["clippy", "--quiet", "--workspace", "--all-targets"]);
+    let clippy = [&clippy[..], &["--", "-D", "warnings"]].concat();
     let mut documentation = cargo.command(&cargo.with_features(&["doc", "--quiet", "--workspace", "--no-deps"]));
     documentation.env("RUSTDOCFLAGS", "-D warnings");
     all([
-        cargo.run("formatting (cargo fmt mends it)", &["fmt", "--all", "--check", "--", "--files-with-diff"]),
-        cargo.run("clippy", &[&clippy[..], &["--", "-D", "warnings"]].concat()),
-        check("documentation", documentation),
+        timing.step("formatting", || cargo.run("formatting (cargo fmt mends it)", &formatting)),
+        timing.step("clippy", || cargo.run("clippy", &clippy)),
+        timing.step("documentation", || check("documentation", documentation)),
     ])
 }
 
 /// Runs the tests of a selection of packages, by nextest where it is installed.
-fn run_tests(cargo: &Cargo, options: &Options, what: &str, selection: &[&str]) -> Result<()> {
-    let runner: &[&str] = match (cargo.has_subcommand("nextest"), options.long) {
-        (true, false) => &["nextest", "run"],
-        (true, true) => &["nextest", "run", "--profile", "long"],
-        (false, _) => &["test", "--no-fail-fast", "--lib", "--bins", "--tests"],
+fn run_tests(cargo: &Cargo, options: &Options, timing: &mut Timing, what: &str, selection: &[&str]) -> Result<()> {
+    let profile = if options.long { "long" } else { "default" };
+    let runner: &[&str] = match has_nextest(cargo) {
+        true => &["nextest", "run", "--profile", profile],
+        false => &["test", "--no-fail-fast", "--lib", "--bins", "--tests"],
     };
     let mut command = cargo.command(&[runner, selection].concat());
     command.args(&options.filter);
@@ -77,7 +105,17 @@ fn run_tests(cargo: &Cargo, options: &Options, what: &str, selection: &[&str]) -
     if let Some(seed) = options.seed {
         command.env("FUSELINE_SEED", seed.to_string());
     }
-    check(what, command)
+    let report = root().join("target/nextest").join(profile).join("junit.xml");
+    let _ = fs::remove_file(&report); // a run that stops before its tests leaves an old one, if there is one
+    let result = timing.step(what, || check(what, command));
+    match fs::read_to_string(&report) {
+        Ok(text) => all([result, timing.add_suites(what, &text)]),
+        Err(_) => result,
+    }
+}
+
+fn has_nextest(cargo: &Cargo) -> bool {
+    cargo.has_subcommand("nextest")
 }
 
 /// Succeeds if all did; else names all that failed.
