@@ -3,12 +3,13 @@
 //! Four levels, each printable, parsable and testable alone: [`program`] (statement blocks), [`hop`] (operator DAGs
 //! with sizes), [`cplan`] (fused operators, independent of backends); LLVM IR is the fourth and lives in the backend.
 //! Beside them: [`ops`], the one table of element-wise operations, [`memo`], the paper's memo table of partial fusion
-//! plans (section 3.1), and [`builtins`], the signatures of DML's functions.
+//! plans (section 3.1), [`builtins`], the signatures of DML's functions, and [`cell_function`], what `map` applies.
 //!
 //! This crate knows no other: no e-graph, no LLVM, no threads, no matrix contents.
 #![forbid(unsafe_code)]
 
 pub mod builtins;
+pub mod cell_function;
 pub mod cplan;
 pub mod hop;
 pub mod memo;

@@ -38,7 +38,7 @@ pub use linear_algebra::{
     EigenPairs, LuFactors, QrFactors, ThinSvd, cholesky, determinant, eigen, inverse, lu, matrix_root, qr, solve, svd,
 };
 pub use product::{TransposedSide, matmul, matmul_transposed_left, matmul_transposed_right, tsmm};
-pub use reorganise::{bind_columns, bind_rows, index, left_index, transpose};
+pub use reorganise::{bind_columns, bind_rows, index, left_index, replace_range, transpose};
 pub use row_index::{Extreme, row_index};
 pub use select::{Margin, order, order_index, remove_empty, reverse_rows, roll};
 pub use statistics::{

@@ -6,6 +6,7 @@ use crate::{KernelContext, KernelError, Operand};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Side of the square tiles of a dense transpose: 32 x 32 cells of source and result fit the first-level cache.
 const TILE: usize = 32;
@@ -131,6 +132,23 @@ pub fn left_index(
     rows: (i64, i64),
     cols: (i64, i64),
 ) -> Result<MatrixBlock, KernelError> {
+    let mut result = matrix.clone();
+    replace_range(context, &mut result, replacement, rows, cols)?;
+    Ok(result.in_best_format())
+}
+
+/// Replaces these rows and columns (1-based, inclusive): in place where the matrix is dense and has no other holder, else
+/// in a copy. The matrix is dense afterwards.
+///
+/// # Errors
+/// The range lies outside of the matrix, or the replacement has another size; the matrix is then unchanged.
+pub fn replace_range(
+    context: &KernelContext<'_>,
+    matrix: &mut MatrixBlock,
+    replacement: Operand<'_>,
+    rows: (i64, i64),
+    cols: (i64, i64),
+) -> Result<(), KernelError> {
     let (rows, cols) = checked_ranges(matrix, rows, cols)?;
     if let Operand::Matrix(block) = replacement
         && block.dims() != (rows.len(), cols.len())
@@ -142,22 +160,47 @@ pub fn left_index(
             rule: "the replacement must have the size of the range",
         });
     }
-    let mut result = Dense::uninit_in(context.buffers, matrix.rows(), matrix.cols());
-    result.values_mut().copy_from_slice(matrix.to_dense().values());
-    let width = matrix.cols();
+    let mut dense = own_dense(context, matrix);
+    let out = Arc::make_mut(&mut dense);
+    let width = out.cols();
     let source = match replacement {
         Operand::Matrix(block) => Some(block.to_dense()),
         Operand::Scalar(_) => None,
     };
     for (i, row) in rows.enumerate() {
-        let out = &mut result.values_mut()[row * width..(row + 1) * width][cols.clone()];
+        let out = &mut out.values_mut()[row * width..(row + 1) * width][cols.clone()];
         match (&source, replacement) {
             (Some(dense), _) => out.copy_from_slice(dense.row(i)),
             (None, Operand::Scalar(value)) => out.fill(value),
             (None, Operand::Matrix(_)) => {}
         }
     }
-    Ok(MatrixBlock::from(result).in_best_format())
+    *matrix = MatrixBlock::Dense(dense);
+    Ok(())
+}
+
+/// The cells of a matrix, of which they are taken where they are dense and nobody else holds them.
+fn own_dense(context: &KernelContext<'_>, matrix: &mut MatrixBlock) -> Arc<Dense> {
+    let (rows, cols) = matrix.dims();
+    match matrix {
+        MatrixBlock::Dense(dense) => {
+            if Arc::get_mut(dense).is_some() {
+                return std::mem::replace(dense, Arc::new(Dense::zeros(0, 0)));
+            }
+            let mut copy = Dense::uninit_in(context.buffers, rows, cols);
+            copy.values_mut().copy_from_slice(dense.values());
+            Arc::new(copy)
+        }
+        MatrixBlock::Sparse(csr) => {
+            let mut copy = Dense::zeros_in(context.buffers, rows, cols);
+            for row in 0..rows {
+                let (columns, values) = csr.row(row);
+                let out = &mut copy.values_mut()[row * cols..(row + 1) * cols];
+                columns.iter().zip(values).for_each(|(&column, &value)| out[column as usize] = value);
+            }
+            Arc::new(copy)
+        }
+    }
 }
 
 fn bind_error(operation: &str, left: &MatrixBlock, right: &MatrixBlock, rule: &'static str) -> KernelError {

@@ -10,30 +10,49 @@ use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{Function, Hop, HopDag, HopId, HopOp, Inputs};
+use fuseline_matrix::MatrixBlock;
 use fuseline_passes::cost::Predictions;
 use fuseline_passes::size::InputOrigin;
 use std::io::Write;
 use std::time::Instant;
 
-/// Runs a DAG on these variables; returns the variables that it assigns.
+/// What becomes of the values that a DAG computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Destination {
+    /// They go elsewhere: to a condition or to a function.
+    Elsewhere,
+    /// The variables take them, so that a variable whose matrix the DAG updates may give it away.
+    Variables {
+        /// Whether this happens again and again: a matrix that is updated then stays dense, for the next update.
+        repeats: bool,
+    },
+}
+
+/// Runs a DAG on these variables; returns the variables that it assigns. After an error, variables that were to be
+/// assigned may have lost their values.
 pub(crate) fn execute(
     engine: &Engine,
     compiled: &CompiledDag,
-    variables: &Variables,
+    variables: &mut Variables,
+    destination: Destination,
     output: &mut (dyn Write + Send),
     statistics: &mut Statistics,
 ) -> Result<Variables, RuntimeError> {
     let start = Instant::now();
     let CompiledDag { dag, predictions, .. } = compiled;
+    let uses = remaining_uses(dag);
+    let given = if destination == Destination::Elsewhere { Vec::new() } else { given_away(dag, &uses) };
     let mut executor = DagExecutor {
         engine,
         dag,
         predictions,
         variables,
+        destination,
+        given,
         output,
         statistics,
         values: SecondaryMap::new(),
-        uses: remaining_uses(dag),
+        uses,
     };
     let result = executor.run();
     statistics.execute_seconds += start.elapsed().as_secs_f64();
@@ -44,7 +63,10 @@ struct DagExecutor<'a> {
     engine: &'a Engine,
     dag: &'a HopDag,
     predictions: &'a Predictions,
-    variables: &'a Variables,
+    variables: &'a mut Variables,
+    destination: Destination,
+    /// The variables' values that these operators take, rather than copy.
+    given: Vec<HopId>,
     output: &'a mut (dyn Write + Send),
     statistics: &'a mut Statistics,
     values: SecondaryMap<HopId, Option<RuntimeValue>>,
@@ -72,6 +94,18 @@ fn remaining_uses(dag: &HopDag) -> SecondaryMap<HopId, u32> {
         }
     }
     uses
+}
+
+/// The reads of variables that an update of a range takes and that the DAG assigns anew: a variable gives its matrix away,
+/// so that the update, where it is the last to need it and nothing else holds it, happens in place.
+fn given_away(dag: &HopDag, uses: &SecondaryMap<HopId, u32>) -> Vec<HopId> {
+    let is_given = |&read: &HopId| {
+        let HopOp::Read(name) = &dag[read].op else { return false };
+        let is_assigned = dag.outputs.iter().any(|output| output.name == *name && output.hop != read);
+        is_assigned && dag.reads().filter(|(id, other)| *other == name.as_str() && uses[*id] > 0).count() == 1
+    };
+    let updates = dag.hops.iter().filter(|(id, hop)| hop.op == HopOp::LeftIndex && uses[*id] > 0);
+    updates.map(|(_, hop)| hop.inputs[0]).filter(is_given).collect()
 }
 
 impl DagExecutor<'_> {
@@ -111,7 +145,10 @@ impl DagExecutor<'_> {
                 evaluated_inputs(self.dag, hop).into_iter().filter(|&input| self.values[input].is_none()).collect();
             if missing.is_empty() {
                 stack.pop();
-                let value = self.run_operator(id)?;
+                let value = match self.updated(id) {
+                    Some(updated) => updated?,
+                    None => self.run_operator(id)?,
+                };
                 self.values[id] = Some(value);
                 self.release_inputs(id);
             } else {
@@ -121,8 +158,46 @@ impl DagExecutor<'_> {
         Ok(())
     }
 
+    /// The result of an operator that replaces a range of a matrix which nothing needs after it: the matrix itself, updated in
+    /// place where nothing else holds it. `None` for other operators.
+    fn updated(&mut self, id: HopId) -> Option<Result<RuntimeValue, RuntimeError>> {
+        let hop = &self.dag[id];
+        let matrix = *hop.inputs.first()?;
+        let is_last = hop.op == HopOp::LeftIndex && self.uses[matrix] == 1;
+        let Some(RuntimeValue::Matrix(_)) = self.values[matrix].as_ref().filter(|_| is_last) else { return None };
+        let Some(RuntimeValue::Matrix(mut block)) = self.values[matrix].take() else { return None };
+        let result = self.update(id, &mut block);
+        if result.is_err() {
+            self.values[matrix] = Some(RuntimeValue::Matrix(block));
+            return Some(result.map(|()| false.into()).map_err(|error| self.at_operator(error, hop)));
+        }
+        let stays_dense = self.destination == Destination::Variables { repeats: true };
+        Some(Ok(if stays_dense { block } else { block.in_best_format() }.into()))
+    }
+
+    fn update(&mut self, id: HopId, block: &mut MatrixBlock) -> Result<(), RuntimeError> {
+        let hop = &self.dag[id];
+        let start = Instant::now();
+        let others: Vec<&RuntimeValue> = hop.inputs[1..].iter().filter_map(|&input| self.values[input].as_ref()).collect();
+        self.engine.check_interruption()?;
+        self.engine.threads.give_way();
+        memory::guarded(hop, || operators::update(self.engine, self.dag, hop, block, &others))?;
+        self.statistics.record(&hop.op.label(), start.elapsed(), self.predictions[id]);
+        Ok(())
+    }
+
+    fn at_operator(&self, error: RuntimeError, hop: &Hop) -> RuntimeError {
+        error.or_at(hop.span).with_inputs(|| self.input_origins(hop))
+    }
+
     fn run_operator(&mut self, id: HopId) -> Result<RuntimeValue, RuntimeError> {
         let hop = &self.dag[id];
+        if let HopOp::Read(name) = &hop.op
+            && self.given.contains(&id)
+            && let Some(value) = self.variables.remove(name)
+        {
+            return Ok(value);
+        }
         let start = Instant::now();
         let inputs: Vec<&RuntimeValue> =
             evaluated_inputs(self.dag, hop).into_iter().filter_map(|input| self.values[input].as_ref()).collect();
@@ -134,7 +209,7 @@ impl DagExecutor<'_> {
                     operators::run(self.engine, self.dag, hop, &inputs, self.variables, self.output, self.statistics)
                 })
             })
-            .map_err(|error| error.or_at(hop.span).with_inputs(|| self.input_origins(hop)))?;
+            .map_err(|error| self.at_operator(error, hop))?;
         if !matches!(hop.op, HopOp::Read(_) | HopOp::Literal(_)) {
             self.statistics.record(&hop.op.label(), start.elapsed(), self.predictions[id]);
         }

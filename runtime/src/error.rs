@@ -1,7 +1,9 @@
 //! What can go wrong while a program runs.
 
+use crate::map::MapError;
 use crate::operators::FormatError;
 use crate::program_executor::Origins;
+use crate::tokenize::TokenizeError;
 use crate::transform::TransformError;
 use fuseline_ir::hop::Span;
 use fuseline_ir::program::{InlinedCall, Program, Source};
@@ -87,6 +89,12 @@ pub enum RuntimeErrorKind {
     /// A frame that cannot be transformed as specified.
     #[error(transparent)]
     Transform(#[from] TransformError),
+    /// A function of cells that cannot be applied.
+    #[error(transparent)]
+    Map(#[from] MapError),
+    /// Texts that cannot be cut into tokens.
+    #[error(transparent)]
+    Tokenize(#[from] TokenizeError),
     /// A file that cannot be read or written.
     #[error(transparent)]
     File(#[from] IoError),
@@ -127,6 +135,21 @@ pub enum RuntimeErrorKind {
         to: f64,
         /// Increment.
         by: f64,
+    },
+    /// A `for` loop whose steps numbers are too far apart for.
+    #[error(
+        "the range of the for loop cannot be counted, from {from} to {to} by {by}: numbers near {largest} are further \
+         apart than its steps (integers are exact up to 2^53, 9007199254740992)"
+    )]
+    RangeTooFine {
+        /// First value.
+        from: f64,
+        /// Last value.
+        to: f64,
+        /// Increment.
+        by: f64,
+        /// The larger of the ends.
+        largest: f64,
     },
     /// An operator that needs more memory than the budget.
     #[error("{operation} needs {}, the memory budget is {}", bytes_text(*.needed), bytes_text(*.budget))]

@@ -2,7 +2,7 @@
 
 use crate::block_cache::CompiledBlocks;
 use crate::compiler::{DagCompiler, Observer};
-use crate::dag_executor;
+use crate::dag_executor::{self, Destination};
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::evaluation::{Evaluations, Evaluator, evaluation_of};
@@ -12,7 +12,7 @@ use crate::value::{RuntimeValue, Variables};
 use fuseline_ir::hop::{CastOp, HopDag, HopOp, Span};
 use fuseline_ir::program::{Call, Evaluation, Parameter, Predicate, Program, StatementBlock};
 use fuseline_ir::{DataType, ScalarType, Value};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 
 /// The deepest nesting of function calls.
@@ -49,7 +49,7 @@ pub fn run_program(
         output,
         depth: 0,
     };
-    let frame = &mut Frame { program, variables, origins: Origins::new() };
+    let frame = &mut Frame::new(program, variables, Origins::new());
     let result = engine.threads.run(|| executor.run_blocks(&program.body, frame));
     statistics.merge(executor.compiler.into_statistics());
     statistics.add_counts(before, Counts::of(engine));
@@ -65,9 +65,39 @@ struct Frame<'v> {
     program: &'v Program,
     variables: &'v mut Variables,
     origins: Origins,
+    /// How many loops the code is in.
+    loops: usize,
+    /// Variables whose matrices loops have updated, which stay dense there.
+    updated: BTreeSet<String>,
 }
 
-impl Frame<'_> {
+impl<'v> Frame<'v> {
+    fn new(program: &'v Program, variables: &'v mut Variables, origins: Origins) -> Self {
+        Frame { program, variables, origins, loops: 0, updated: BTreeSet::new() }
+    }
+
+    /// Notes the variables that a DAG has updated in a loop.
+    fn note_updates(&mut self, dag: &HopDag) {
+        for output in dag.outputs.iter().filter(|output| dag[output.hop].op == HopOp::LeftIndex) {
+            if !self.updated.contains(&output.name) {
+                self.updated.insert(output.name.clone());
+            }
+        }
+    }
+
+    /// Brings the matrices that a loop has updated into the format that suits them, once it ends.
+    fn leave_loop(&mut self) {
+        self.loops -= 1;
+        if self.loops > 0 {
+            return;
+        }
+        for name in std::mem::take(&mut self.updated) {
+            if let Some(RuntimeValue::Matrix(block)) = self.variables.get_mut(&name) {
+                *block = block.clone().in_best_format();
+            }
+        }
+    }
+
     /// Where the value of each output of a DAG comes from: where it was computed, or where the variable that it copies
     /// got it.
     fn origins_of<'d>(&self, dag: &'d HopDag) -> impl Iterator<Item = (&'d str, Option<Span>)> {
@@ -119,8 +149,12 @@ impl ProgramExecutor<'_> {
         self.compiler.engine().check_interruption()?;
         match block {
             StatementBlock::Basic(dag) => {
-                let results = self.run_dag(dag, frame)?;
+                let repeats = frame.loops > 0;
+                let results = self.run_dag(dag, frame, Destination::Variables { repeats })?;
                 frame.assign(dag, results);
+                if repeats {
+                    frame.note_updates(dag);
+                }
                 Ok(())
             }
             StatementBlock::Call(call) => self.run_call(call, frame),
@@ -129,9 +163,11 @@ impl ProgramExecutor<'_> {
                 self.run_blocks(if holds { then_body } else { else_body }, frame)
             }
             StatementBlock::While { predicate, body, span } => {
+                frame.loops += 1;
                 while self.run_condition(predicate, frame, *span)? {
                     self.run_blocks(body, frame)?;
                 }
+                frame.leave_loop();
                 Ok(())
             }
             StatementBlock::For { variable, from, to, by, body, span, .. } => {
@@ -150,27 +186,34 @@ impl ProgramExecutor<'_> {
         body: &[StatementBlock],
         frame: &mut Frame<'_>,
     ) -> Result<(), RuntimeError> {
+        frame.loops += 1;
         for step in 0..range.steps {
             // Even where the body is empty.
             self.compiler.engine().check_interruption()?;
             frame.variables.insert(variable.to_owned(), RuntimeValue::Scalar(range.value(step)));
             self.run_blocks(body, frame)?;
         }
+        frame.leave_loop();
         Ok(())
     }
 
-    fn run_dag(&mut self, dag: &HopDag, frame: &Frame<'_>) -> Result<Variables, RuntimeError> {
+    fn run_dag(
+        &mut self,
+        dag: &HopDag,
+        frame: &mut Frame<'_>,
+        destination: Destination,
+    ) -> Result<Variables, RuntimeError> {
         let compiled = self.compiler.compile(dag, frame.variables, &frame.origins)?;
         let engine = self.compiler.engine();
         let statistics = self.compiler.statistics_mut();
-        dag_executor::execute(engine, &compiled, frame.variables, self.output, statistics)
+        dag_executor::execute(engine, &compiled, frame.variables, destination, self.output, statistics)
             .map_err(|error| error.with_origins(&frame.origins))
     }
 
     fn run_predicate(&mut self, predicate: &Predicate, frame: &mut Frame<'_>) -> Result<RuntimeValue, RuntimeError> {
         self.run_blocks(&predicate.prelude, frame)?;
         let missing = || RuntimeErrorKind::Internal("a predicate without a value".to_owned());
-        let mut results = self.run_dag(&predicate.dag, frame)?;
+        let mut results = self.run_dag(&predicate.dag, frame, Destination::Elsewhere)?;
         Ok(results.remove(Predicate::VALUE).ok_or_else(missing)?)
     }
 
@@ -198,7 +241,7 @@ impl ProgramExecutor<'_> {
         }
         let missing = || RuntimeErrorKind::Internal(format!("the function `{}` is not defined", call.function));
         let function = frame.program.functions.get(&call.function).ok_or_else(|| missing().at(call.span))?;
-        let mut locals = self.run_dag(&call.arguments, frame)?;
+        let mut locals = self.run_dag(&call.arguments, frame, Destination::Elsewhere)?;
         let origins = frame.origins_of(&call.arguments);
         let origins = origins.filter_map(|(name, origin)| Some((name.to_owned(), origin?))).collect();
         for parameter in &function.parameters {
@@ -207,7 +250,7 @@ impl ProgramExecutor<'_> {
             }
         }
         self.depth += 1;
-        let inner = &mut Frame { program: frame.program, variables: &mut locals, origins };
+        let inner = &mut Frame::new(frame.program, &mut locals, origins);
         let outcome = self.run_blocks(&function.body, inner);
         self.depth -= 1;
         outcome.map_err(|error| error.called(&call.function, call.span, frame.program))?;
@@ -226,13 +269,13 @@ impl ProgramExecutor<'_> {
     fn run_evaluation(&mut self, call: &Call, frame: &mut Frame<'_>) -> Result<(), RuntimeError> {
         let missing = || RuntimeErrorKind::Internal("a call of what a text names has no place".to_owned());
         let place = call.span.map(|span| frame.program.written_at(span)).ok_or_else(missing)?;
-        let values = self.run_dag(&call.arguments, frame)?;
+        let values = self.run_dag(&call.arguments, frame, Destination::Elsewhere)?;
         let (evaluation, mut locals) = evaluation_of(call, place, values).map_err(|error| error.or_at(call.span))?;
         let function = evaluation.function.clone();
         let program = self.evaluations.program(evaluation, &locals, &frame.program.sources);
         let program = program.map_err(|error| RuntimeError { span: call.span, ..error })?;
         self.depth += 1;
-        let inner = &mut Frame { program: &program, variables: &mut locals, origins: Origins::new() };
+        let inner = &mut Frame::new(&program, &mut locals, Origins::new());
         let outcome = self.run_blocks(&program.body, inner);
         self.depth -= 1;
         outcome.map_err(|error| error.evaluated(&program))?;
@@ -317,6 +360,12 @@ impl LoopRange {
         let (from, to) = (number(from)?, number(to)?);
         let by = by.map(number).transpose()?.unwrap_or(if from > to { -1.0 } else { 1.0 });
         let steps = fuseline_ir::hop::infer::seq_length(from, to, by);
+        let ends = [from, to, by].iter().all(|number| number.is_finite()) && by != 0.0;
+        let largest = from.abs().max(to.abs());
+        // Half of the distance of the doubles beyond the largest power of two.
+        if ends && by.abs() < largest * (f64::EPSILON / 2.0) {
+            return Err(RuntimeErrorKind::RangeTooFine { from, to, by, largest }.at(span));
+        }
         let steps = steps.ok_or_else(|| RuntimeErrorKind::Range { from, to, by }.at(span))?;
         Ok(LoopRange { from, by, steps, integer })
     }

@@ -28,6 +28,7 @@ impl Evaluation<'_> {
             | Function::TransformEncode
             | Function::TransformApply
             | Function::TransformDecode
+            | Function::Frame(_)
             | Function::TypeOf => Err(self.unsupported()),
         }
     }

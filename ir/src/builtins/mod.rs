@@ -3,11 +3,12 @@
 //! A row names the parameters in order, says which may be left out, and what the call becomes. Functions of DML that
 //! are not supported yet have their names in [`not_yet()`], so that a script that uses one gets an honest message.
 
+mod frames;
 mod not_yet;
 mod numeric;
 mod table;
 
-use crate::hop::{CastOp, DataGenOp, Function, NaryOp, NumericFunction, ReorgOp, ShapeOp};
+use crate::hop::{CastOp, DataGenOp, FrameFunction, Function, NaryOp, NumericFunction, ReorgOp, ShapeOp};
 use crate::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use crate::types::Value;
 pub use not_yet::{is_not_yet, not_yet};
@@ -101,6 +102,8 @@ pub enum Lowering {
     /// A function of matrices and numbers: leading parameters are inputs by position, with defaults where they have ones,
     /// and the others named inputs.
     Numeric(NumericFunction),
+    /// A function of frames: leading parameters are inputs by position, the others named inputs.
+    Frame(FrameFunction),
     /// A function that the front end composes of operators.
     Composed(Composed),
     /// `replace`, whose numbers may be written as texts.
@@ -160,7 +163,7 @@ pub fn find(name: &str) -> Option<&'static Builtin> {
 
 /// All supported functions.
 pub fn all() -> impl Iterator<Item = &'static Builtin> {
-    table::BUILTINS.iter().chain(numeric::NUMERIC)
+    table::BUILTINS.iter().chain(numeric::NUMERIC).chain(frames::FRAMES)
 }
 
 const fn required(name: &'static str) -> Parameter {

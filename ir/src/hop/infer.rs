@@ -280,7 +280,7 @@ impl Context<'_> {
             // A single list of matrices is bound as these.
             Some(DataType::List) if self.inputs.len() == 1 => return Ok((DataType::Matrix, SizeInfo::UNKNOWN)),
             Some(DataType::List) if op == NaryOp::Cbind => return Ok((DataType::List, SizeInfo::UNKNOWN)),
-            Some(DataType::Frame) => return self.bind_frames(),
+            _ if self.binds_a_frame() => return self.bind_frames(),
             Some(DataType::Unknown) => return Ok((DataType::Unknown, SizeInfo::UNKNOWN)),
             _ => {}
         }
@@ -312,8 +312,18 @@ impl Context<'_> {
         Ok((DataType::Matrix, result.ok_or_else(arity_error)?))
     }
 
+    fn binds_a_frame(&self) -> bool {
+        (0..self.inputs.len()).any(|position| self.data_type(position) == DataType::Frame)
+    }
+
+    /// Frames and matrices, which become frames.
     fn bind_frames(&self) -> Result<(DataType, SizeInfo), ShapeError> {
-        (1..self.inputs.len()).try_for_each(|position| self.expect_type(position, DataType::Frame, "a frame"))?;
+        for position in 0..self.inputs.len() {
+            match self.data_type(position) {
+                DataType::Frame | DataType::Matrix | DataType::Unknown => {}
+                _ => return Err(self.type_error(position, "a frame or a matrix")),
+            }
+        }
         Ok((DataType::Frame, SizeInfo::UNKNOWN))
     }
 

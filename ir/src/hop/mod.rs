@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 
 mod expression;
 mod failure;
+mod frame;
 mod fused;
 pub mod infer;
 mod numeric;
@@ -25,6 +26,7 @@ mod verify;
 pub use crate::memo::TemplateType;
 pub use expression::Expression;
 pub use fused::{ChainWeight, FusedOp, LossWeight, OuterAggregate, ProductWeight, Side};
+pub use frame::FrameFunction;
 pub use numeric::NumericFunction;
 pub use operator::{CastOp, DataGenOp, Function, HopOp, NaryOp, OperatorId, ReorgOp, ShapeOp};
 pub use parse::parse;

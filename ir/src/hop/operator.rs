@@ -1,6 +1,6 @@
 //! The kinds of high-level operators.
 
-use super::{FusedOp, NumericFunction};
+use super::{FrameFunction, FusedOp, NumericFunction};
 use crate::memo::TemplateType;
 use crate::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use crate::types::Value;
@@ -127,7 +127,7 @@ pub enum Function {
     TypeOf,
     /// Rows sorted by a column. Inputs: matrix, then `by` (1), `decreasing` (FALSE), `index.return` (FALSE).
     Order,
-    /// A matrix without its empty rows or columns. Inputs: matrix, then `margin`, `select` (a vector of what stays),
+    /// A matrix or frame without its empty rows or columns. Inputs: matrix, then `margin`, `select` (a vector of what stays),
     /// `empty.return` (TRUE: one empty row or column where nothing stays).
     RemoveEmpty,
     /// A contingency table: cell (a, b) sums the weights of the positions with these values. Inputs: a, b, weights
@@ -140,6 +140,8 @@ pub enum Function {
     RowIndexMin,
     /// A function of matrices and numbers.
     Numeric(NumericFunction),
+    /// A function of frames.
+    Frame(FrameFunction),
 }
 
 /// What a high-level operator computes.
@@ -200,9 +202,9 @@ pub enum HopOp {
     },
 }
 
-/// Text names of the variants of an operator, of which one kind may wrap another that has names of its own.
+/// Text names of the variants of an operator, of which some may wrap other kinds that have names of their own.
 macro_rules! mnemonics {
-    ($type:ident { $($variant:ident = $mnemonic:literal),* $(,)? } $(+ $wrapper:ident($inner:ident))?) => {
+    ($type:ident { $($variant:ident = $mnemonic:literal),* $(,)? } $(+ $wrapper:ident($inner:ident))*) => {
         impl $type {
             /// Every variant, save those of a kind within.
             pub const ALL: &[$type] = &[$($type::$variant),*];
@@ -211,14 +213,14 @@ macro_rules! mnemonics {
             pub fn mnemonic(self) -> &'static str {
                 match self {
                     $($type::$variant => $mnemonic,)*
-                    $($type::$wrapper(inner) => inner.mnemonic(),)?
+                    $($type::$wrapper(inner) => inner.mnemonic(),)*
                 }
             }
 
             /// The variant with this mnemonic.
             pub fn from_mnemonic(mnemonic: &str) -> Option<Self> {
                 let found = Self::ALL.iter().copied().find(|op| op.mnemonic() == mnemonic);
-                $(let found = found.or_else(|| $inner::from_mnemonic(mnemonic).map($type::$wrapper));)?
+                $(let found = found.or_else(|| $inner::from_mnemonic(mnemonic).map($type::$wrapper));)*
                 found
             }
         }
@@ -257,7 +259,18 @@ mnemonics!(Function {
     Table = "table",
     RowIndexMax = "rowIndexMax",
     RowIndexMin = "rowIndexMin",
-} + Numeric(NumericFunction));
+} + Numeric(NumericFunction) + Frame(FrameFunction));
+mnemonics!(FrameFunction {
+    Make = "frame",
+    ColumnNames = "colnames",
+    Map = "map",
+    Tokenize = "tokenize",
+    DetectSchema = "detectSchema",
+    DropInvalidType = "dropInvalidType",
+    DropInvalidLength = "dropInvalidLength",
+    Replicate = "freplicate",
+    Compare = "compare",
+});
 mnemonics!(NumericFunction {
     Solve = "solve",
     Inverse = "inv",
@@ -297,6 +310,7 @@ impl Function {
     pub fn positional_inputs(self) -> usize {
         match self {
             Function::Numeric(function) => function.positional_inputs(),
+            Function::Frame(function) => function.positional_inputs(),
             Function::Time | Function::List => 0,
             Function::Read | Function::Print | Function::Stop | Function::Assert | Function::ToString => 1,
             Function::TypeOf => 1,

@@ -5,7 +5,7 @@ use super::{Lowered, Lowerer};
 use crate::ast::{Call, Expression, ExpressionKind};
 use crate::diagnostic::Diagnostic;
 use fuseline_ir::builtins::{Builtin, Lowering};
-use fuseline_ir::hop::{DataGenOp, HopId, HopOp, NaryOp, ReorgOp, ShapeOp, Span};
+use fuseline_ir::hop::{CastOp, DataGenOp, HopId, HopOp, NaryOp, ReorgOp, ShapeOp, Span};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use fuseline_ir::types::{DataType, Value};
 
@@ -55,6 +55,7 @@ impl Lowerer<'_> {
             Lowering::DataGen(op) => self.data_gen(&call, op),
             Lowering::Function(function) => self.function_call(&call, function),
             Lowering::Numeric(function) => self.numeric_call(&call, function),
+            Lowering::Frame(function) => self.frame_call(&call, function),
             Lowering::Composed(function) => self.composed(&call, function),
             Lowering::Replace => self.replace(&call),
             Lowering::Table => self.table(&call),
@@ -158,8 +159,11 @@ impl Lowerer<'_> {
         let is_matrix = op == DataGenOp::Matrix;
         let count = if is_matrix { 3 } else { call.builtin.parameters.len() };
         for (position, parameter) in call.builtin.parameters.iter().enumerate().take(count) {
-            if let Some(input) = self.argument_or_default(call, position)? {
+            if let Some(mut input) = self.argument_or_default(call, position)? {
                 let may_be_matrix = is_matrix && position == 0;
+                if may_be_matrix && self.blocks.dag[input].data_type == DataType::List {
+                    input = self.add(HopOp::Cast(CastOp::AsMatrix), &[input], call.span)?;
+                }
                 if !may_be_matrix && self.blocks.dag[input].is_matrix() {
                     let place = call.bound.slots[position].map_or(call.span, |argument| argument.span);
                     return self.matrix_for_scalar(call.builtin.name, parameter.name, place);

@@ -5,7 +5,8 @@ use super::function::Signature;
 use super::{Lowered, Lowerer};
 use crate::ast::{Call, Expression, ExpressionKind};
 use crate::diagnostic::Diagnostic;
-use fuseline_ir::hop::{Function, HopOp, Span};
+use fuseline_ir::builtins::Lowering;
+use fuseline_ir::hop::{CastOp, Function, HopOp, Span};
 use fuseline_ir::program::{self, StatementBlock};
 use fuseline_ir::types::DataType;
 
@@ -20,8 +21,35 @@ impl<'a> Lowerer<'a> {
                 self.hoist_call(call, expression.span)?;
             } else if is_clock(call) {
                 self.read_clock(expression.span)?;
+            } else if self.takes_out_a_value(call) {
+                self.take_out(expression)?;
             }
         }
+        Ok(())
+    }
+
+    /// Whether a call takes a value out of a list, or makes a matrix of a frame: of a type or a size that the run tells.
+    fn takes_out_a_value(&mut self, call: &Call) -> bool {
+        let Some(builtin) = self.builtin_function(call) else { return false };
+        let argument = call.arguments.first().map(|argument| &argument.value);
+        match (builtin.lowering, argument) {
+            (Lowering::Function(Function::TransformApply), _) => true,
+            (Lowering::Cast(CastOp::AsMatrix), Some(argument)) => {
+                matches!(self.type_of(argument), DataType::List | DataType::Frame)
+            }
+            (Lowering::Cast(CastOp::AsScalar), Some(argument)) => self.type_of(argument) == DataType::List,
+            _ => false,
+        }
+    }
+
+    /// Ends a block with a value, so that its size is known to the block in which it is used, which then fuses.
+    fn take_out(&mut self, expression: &Expression) -> Lowered<()> {
+        let target = self.temporary(expression.span).text;
+        let value = self.expression(expression)?;
+        self.scope.set(&target, self.blocks.dag[value].data_type);
+        self.blocks.assign(&target, value);
+        self.blocks.cut();
+        self.hoisted.insert(expression.span, target);
         Ok(())
     }
 

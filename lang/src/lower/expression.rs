@@ -117,7 +117,10 @@ impl Lowerer<'_> {
             Infix::Elementwise(BinaryOp::Plus) if self.is_text(left) || self.is_text(right) => {
                 return self.concatenation(left, right, span);
             }
-            Infix::Elementwise(op) => HopOp::Binary(op),
+            Infix::Elementwise(op) => match self.frame_comparison(op, [left, right], span) {
+                Some(compared) => return compared,
+                None => HopOp::Binary(op),
+            },
         };
         self.add(op, &[left, right], span)
     }

@@ -14,6 +14,7 @@ mod default;
 mod distribution;
 mod evaluation;
 mod expression;
+mod frame;
 mod function;
 mod image;
 mod linear;

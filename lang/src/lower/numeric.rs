@@ -4,7 +4,7 @@ use super::builtin::Bind;
 use super::{Lowered, Lowerer};
 use crate::ast::{Call, Ranges, Target};
 use crate::diagnostic::Diagnostic;
-use fuseline_ir::builtins::Builtin;
+use fuseline_ir::builtins::{Builtin, Lowering};
 use fuseline_ir::hop::{Function, HopId, HopOp, NumericFunction, Span};
 use fuseline_ir::types::Value;
 
@@ -83,6 +83,10 @@ impl Lowerer<'_> {
                     self.assign_range(&target.name, base, bounds, item, target.span)?;
                 }
             }
+        }
+        if builtin.lowering == Lowering::Function(Function::TransformEncode) {
+            // What follows is compiled for the size of the matrix, which the run tells.
+            self.blocks.cut();
         }
         Ok(())
     }

@@ -127,6 +127,7 @@ impl Lowerer<'_> {
             Function::Table => position < function.positional_inputs(),
             Function::List => true,
             Function::Numeric(function) => function.takes_matrix(position),
+            Function::Frame(function) => function.takes_matrix(position),
             Function::TransformDecode => position == 0,
             Function::Read | Function::Print | Function::Stop | Function::Assert | Function::Time => false,
             Function::Remove | Function::TransformEncode | Function::TransformApply | Function::TypeOf => false,

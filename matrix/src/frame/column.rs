@@ -100,7 +100,7 @@ impl Column {
 
     /// The cells of all parts, one after the other: of the type that all have, of doubles where all are numbers, else
     /// of texts.
-    pub(super) fn concatenated(parts: &[&Column]) -> Column {
+    pub fn concatenated(parts: &[&Column]) -> Column {
         let parts: Vec<&Column> = parts.iter().copied().filter(|part| !part.is_empty()).collect();
         let cells = || parts.iter().flat_map(|part| (0..part.len()).map(move |row| part.get(row)));
         let types: Vec<ScalarType> = parts.iter().map(|part| part.scalar_type()).collect();

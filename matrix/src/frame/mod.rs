@@ -1,5 +1,6 @@
 //! Frames: tables whose columns have scalar types of their own, such as a CSV file with texts.
 
+mod cells;
 mod column;
 #[cfg(test)]
 mod tests;

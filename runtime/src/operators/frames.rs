@@ -7,19 +7,26 @@ use crate::value::{List, RuntimeValue};
 use fuseline_ir::hop::{CastOp, Function, HopOp, NaryOp, ShapeOp};
 use fuseline_ir::{ScalarType, Value};
 use fuseline_matrix::{Column, Frame};
+use std::borrow::Cow;
 
 type Result<T> = std::result::Result<T, RuntimeError>;
 
 impl Operator<'_> {
-    fn frame(&self, position: usize) -> Result<&Frame> {
+    pub(super) fn frame(&self, position: usize) -> Result<&Frame> {
         match self.inputs[position] {
             RuntimeValue::Frame(frame) => Ok(frame),
             _ => Err(self.type_error(position, "a frame")),
         }
     }
 
-    /// An operation whose first input is a frame; `None` for others.
+    /// An operation whose first input is a frame, or that binds one to others; `None` for others.
     pub(super) fn frame_operation(&self) -> Option<Result<RuntimeValue>> {
+        let is_frame = |input: &&RuntimeValue| matches!(input, RuntimeValue::Frame(_));
+        if let HopOp::Nary(op) = self.hop.op
+            && self.inputs.iter().any(is_frame)
+        {
+            return Some(self.bind_frames(op));
+        }
         let RuntimeValue::Frame(frame) = self.inputs.first()? else { return None };
         Some(match &self.hop.op {
             HopOp::Index => self.ranges(1).and_then(|(rows, cols)| Ok(frame.slice(rows, cols)?.into())),
@@ -30,7 +37,6 @@ impl Operator<'_> {
                 ShapeOp::Length => (frame.rows() * frame.cols()) as i64,
             })
             .into()),
-            HopOp::Nary(op) => self.bind_frames(*op),
             HopOp::Cast(op) => self.cast_frame(*op, frame),
             _ => return None,
         })
@@ -52,7 +58,12 @@ impl Operator<'_> {
     }
 
     fn bind_frames(&self, op: NaryOp) -> Result<RuntimeValue> {
-        let frames = (0..self.inputs.len()).map(|position| self.frame(position)).collect::<Result<Vec<_>>>()?;
+        let frame = |position: usize| match self.inputs[position] {
+            RuntimeValue::Matrix(block) => Ok(Cow::Owned(Frame::from_matrix(block))),
+            _ => self.frame(position).map(Cow::Borrowed),
+        };
+        let frames = (0..self.inputs.len()).map(frame).collect::<Result<Vec<_>>>()?;
+        let frames: Vec<&Frame> = frames.iter().map(Cow::as_ref).collect();
         match op {
             NaryOp::Cbind => Ok(Frame::bind_columns(&frames)?.into()),
             NaryOp::Rbind => Ok(Frame::bind_rows(&frames)?.into()),
@@ -118,7 +129,7 @@ impl Operator<'_> {
     }
 }
 
-fn single_cell(value: &Value) -> Column {
+pub(super) fn single_cell(value: &Value) -> Column {
     match value {
         Value::F64(cell) => Column::F64(vec![*cell]),
         Value::I64(cell) => Column::I64(vec![*cell]),

@@ -41,12 +41,13 @@ impl Operator<'_> {
                 done()
             }
             Function::Order => self.order(names).map(RuntimeValue::Matrix),
-            Function::RemoveEmpty => self.remove_empty(names).map(RuntimeValue::Matrix),
+            Function::RemoveEmpty => self.remove_empty(names),
             Function::Table => self.table(names).map(RuntimeValue::Matrix),
             Function::RowIndexMax => Ok(kernels::row_index(&context, Extreme::Max, self.matrix(0)?).into()),
             Function::RowIndexMin => Ok(kernels::row_index(&context, Extreme::Min, self.matrix(0)?).into()),
             Function::List => Ok(self.list(names)),
             Function::Numeric(function) => self.numeric(function, names),
+            Function::Frame(function) => self.function_of_frames(function, names),
             Function::Remove => self.remove_element(),
             Function::TransformEncode | Function::TransformApply | Function::TransformDecode | Function::TypeOf => {
                 self.frame_function(function)
@@ -74,7 +75,7 @@ impl Operator<'_> {
     }
 
     /// A named truth value.
-    fn flag(&self, names: &[String], name: &str, default: bool) -> Result<bool, RuntimeError> {
+    pub(super) fn flag(&self, names: &[String], name: &str, default: bool) -> Result<bool, RuntimeError> {
         self.named(names, name).map_or(Ok(default), |position| Ok(self.number(position)? != 0.0))
     }
 
@@ -91,19 +92,28 @@ impl Operator<'_> {
         Ok(order(&self.engine.kernel_context(), self.matrix(0)?, &by, decreasing)?)
     }
 
-    fn remove_empty(&self, names: &[String]) -> Result<MatrixBlock, RuntimeError> {
-        let margin = match self.named(names, "margin").map(|position| self.text(position)).transpose()? {
-            Some("rows") => Margin::Rows,
-            Some("cols") => Margin::Cols,
+    /// Rows or columns, by the text of `margin`.
+    pub(super) fn margin(&self, names: &[String]) -> Result<Margin, RuntimeError> {
+        match self.named(names, "margin").map(|position| self.text(position)).transpose()? {
+            Some("rows") => Ok(Margin::Rows),
+            Some("cols") => Ok(Margin::Cols),
             other => {
                 let (operation, expected) = ("removeEmpty".to_owned(), "\"rows\" or \"cols\" as `margin`");
                 let actual = other.map_or("none".to_owned(), |text| format!("{text:?}"));
-                return Err(RuntimeErrorKind::Type { operation, expected, actual }.into());
+                Err(RuntimeErrorKind::Type { operation, expected, actual }.into())
             }
-        };
+        }
+    }
+
+    fn remove_empty(&self, names: &[String]) -> Result<RuntimeValue, RuntimeError> {
+        if let RuntimeValue::Frame(frame) = self.inputs[0] {
+            return self.remove_empty_of_frame(frame, names);
+        }
+        let margin = self.margin(names)?;
         let select = self.named(names, "select").map(|position| self.matrix(position)).transpose()?;
         let keeps_one = self.flag(names, "empty.return", true)?;
-        Ok(kernels::remove_empty(&self.engine.kernel_context(), self.matrix(0)?, margin, select, keeps_one)?)
+        let context = self.engine.kernel_context();
+        Ok(kernels::remove_empty(&context, self.matrix(0)?, margin, select, keeps_one)?.into())
     }
 
     fn table(&self, names: &[String]) -> Result<MatrixBlock, RuntimeError> {

@@ -1,6 +1,7 @@
 //! Runs one operator on its evaluated inputs.
 
 mod format;
+mod frame_functions;
 mod frames;
 mod functions;
 mod fused;
@@ -58,6 +59,19 @@ pub(crate) fn run(
         HopOp::SpoofOp { operator: id, .. } => operator.fused(*id, statistics),
         _ => operator.matrix_operation(),
     }
+}
+
+/// Replaces a range of a matrix; `inputs` are the replacement and the bounds.
+pub(crate) fn update(
+    engine: &Engine,
+    dag: &HopDag,
+    hop: &Hop,
+    matrix: &mut MatrixBlock,
+    inputs: &[&RuntimeValue],
+) -> Result<(), RuntimeError> {
+    let operator = Operator { engine, dag, hop, inputs };
+    let (replacement, rows, cols) = (operator.operand(0)?, operator.range(1)?, operator.range(3)?);
+    Ok(kernels::replace_range(&engine.kernel_context(), matrix, replacement, rows, cols)?)
 }
 
 impl Operator<'_> {

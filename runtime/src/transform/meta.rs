@@ -46,6 +46,11 @@ pub(crate) fn from_frame(frame: &Frame, specification: &Specification) -> Result
     learnt.collect()
 }
 
+/// The two parts of an entry.
+pub(crate) fn split_entry(entry: &str) -> Option<(&str, &str)> {
+    entry.rsplit_once(SEPARATOR)
+}
+
 impl Learnt {
     fn entries(&self) -> Vec<String> {
         let replacement = self.replacement.iter().map(|value| format!("{SEPARATOR}{value}"));
@@ -64,7 +69,7 @@ impl Learnt {
 
     fn add_entry(&mut self, entry: &str) -> Result<(), String> {
         let unexpected = || format!("has the unexpected entry `{entry}`");
-        let (first, second) = entry.rsplit_once(SEPARATOR).ok_or_else(unexpected)?;
+        let (first, second) = split_entry(entry).ok_or_else(unexpected)?;
         if first.is_empty() {
             self.replacement = Some(second.to_owned());
             return Ok(());

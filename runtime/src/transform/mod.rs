@@ -17,7 +17,7 @@ mod tests;
 
 pub(crate) use encode::{decode, encode};
 pub(crate) use learn::learn;
-pub(crate) use meta::{from_frame, to_frame};
+pub(crate) use meta::{from_frame, split_entry, to_frame};
 pub(crate) use spec::Specification;
 
 use fuseline_matrix::{Column, Frame};

@@ -1,7 +1,7 @@
 //! Types and sizes of functions: those with effects or named arguments.
 
 use super::{Context, SCALAR, ShapeError};
-use crate::hop::{Function, HopId};
+use crate::hop::{FrameFunction, Function, HopId};
 use crate::size::SizeInfo;
 use crate::types::{DataType, Value};
 
@@ -12,6 +12,7 @@ impl Context<'_> {
             Function::Read => matrix(SizeInfo::UNKNOWN),
             Function::ToString => Ok((DataType::STR, SCALAR)),
             Function::Numeric(function) => self.numeric(function, names),
+            Function::Frame(function) => self.frame_function(function, names),
             Function::List => Ok((DataType::List, SCALAR)),
             Function::Remove => {
                 self.expect_type(0, DataType::List, "a list")?;
@@ -35,6 +36,8 @@ impl Context<'_> {
                     Some(None) => matrix(SizeInfo { cols: None, nnz: None, ..self.size(0) }),
                 }
             }
+            Function::RemoveEmpty if self.data_type(0) == DataType::Frame => Ok((DataType::Frame, SCALAR)),
+            Function::RemoveEmpty if self.data_type(0) == DataType::Unknown => Ok((DataType::Unknown, SCALAR)),
             Function::RemoveEmpty => {
                 self.expect_matrix(0)?;
                 let size = SizeInfo { nnz: self.size(0).nnz, ..SizeInfo::UNKNOWN };
@@ -88,6 +91,40 @@ impl Context<'_> {
             // Every row of the frame becomes one of the matrix.
             _ => (DataType::Matrix, SizeInfo::UNKNOWN),
         })
+    }
+
+    /// A function whose value is a frame.
+    fn frame_function(
+        &self,
+        function: FrameFunction,
+        names: &[String],
+    ) -> Result<(DataType, SizeInfo), ShapeError> {
+        self.arity(function.positional_inputs() + names.len())?;
+        match function {
+            FrameFunction::Make => (1..3).try_for_each(|position| self.expect_scalar(position))?,
+            FrameFunction::Map => {
+                match self.data_type(0) {
+                    DataType::Matrix | DataType::Frame | DataType::Unknown => {}
+                    _ => return Err(self.type_error(0, "a frame or a matrix")),
+                }
+                self.expect_type(1, DataType::STR, "a text")?;
+            }
+            FrameFunction::ColumnNames | FrameFunction::DetectSchema => {
+                self.expect_type(0, DataType::Frame, "a frame")?;
+            }
+            FrameFunction::Tokenize => {
+                self.expect_type(0, DataType::Frame, "a frame")?;
+                self.expect_type(1, DataType::STR, "a text")?;
+            }
+            FrameFunction::DropInvalidLength => {
+                self.expect_type(0, DataType::Frame, "a frame")?;
+                self.expect_matrix(1)?;
+            }
+            FrameFunction::DropInvalidType | FrameFunction::Replicate | FrameFunction::Compare => {
+                (0..2).try_for_each(|position| self.expect_type(position, DataType::Frame, "a frame"))?;
+            }
+        }
+        Ok((DataType::Frame, SCALAR))
     }
 
     /// The input that was passed under this name.

@@ -1,0 +1,150 @@
+//! What cells of frames hold: the types that suit them, and which of them are empty.
+
+use super::{Column, Frame, FrameError};
+use fuseline_ir::{ScalarType, Value};
+
+impl Frame {
+    /// The columns at these positions, from 0, in this order.
+    ///
+    /// # Panics
+    /// There is no such column.
+    pub fn select_columns(&self, columns: &[usize]) -> Self {
+        let names = columns.iter().map(|&column| self.names[column].clone()).collect();
+        Self::of_rows(self.rows, columns.iter().map(|&column| self.columns[column].clone()).collect(), names)
+    }
+
+    /// A frame of one row of texts, with the names of the columns of this one.
+    pub fn row_of_texts(&self, texts: impl IntoIterator<Item = String>) -> Self {
+        let columns = texts.into_iter().map(|text| Column::Str(vec![text])).collect();
+        Self::of_rows(1, columns, self.names.clone())
+    }
+
+    /// The rows that have a cell which is not empty.
+    pub fn nonempty_rows(&self) -> Vec<bool> {
+        let has_cell = |row: usize| self.columns.iter().any(|column| !column.is_empty_cell(row));
+        (0..self.rows).map(has_cell).collect()
+    }
+
+    /// The columns that have a cell which is not empty.
+    pub fn nonempty_columns(&self) -> Vec<bool> {
+        let has_cell = |column: &Column| (0..self.rows).any(|row| !column.is_empty_cell(row));
+        self.columns.iter().map(has_cell).collect()
+    }
+
+    /// The frame with the cells missing that do not suit these types.
+    ///
+    /// # Errors
+    /// There are not as many types as columns.
+    pub fn without_invalid_types(&self, types: &[ScalarType]) -> Result<Self, FrameError> {
+        self.check_count(types.len())?;
+        let kept = |column: &Column, at: usize| column.keeping(|row| column.suits(row, types[at]));
+        Ok(self.with_columns(kept))
+    }
+
+    /// The frame with the cells missing whose texts have more characters than these; a negative length keeps all.
+    ///
+    /// # Errors
+    /// There are not as many lengths as columns.
+    pub fn without_long_cells(&self, lengths: &[f64]) -> Result<Self, FrameError> {
+        self.check_count(lengths.len())?;
+        let fits = |column: &Column, row: usize, most: f64| most < 0.0 || column.text(row).chars().count() as f64 <= most;
+        let kept = |column: &Column, at: usize| column.keeping(|row| fits(column, row, lengths[at]));
+        Ok(self.with_columns(kept))
+    }
+
+    fn with_columns(&self, column: impl Fn(&Column, usize) -> Column) -> Self {
+        let columns = self.columns.iter().enumerate().map(|(at, old)| column(old, at)).collect();
+        Self::of_rows(self.rows, columns, self.names.clone())
+    }
+
+    fn check_count(&self, count: usize) -> Result<(), FrameError> {
+        let cols = self.cols();
+        if count == cols { Ok(()) } else { Err(FrameError::Bind { left: cols, right: count, of: "columns" }) }
+    }
+}
+
+impl Column {
+    /// Whether a cell is missing or zero: an empty text, or a text or number that says zero, or FALSE.
+    fn is_empty_cell(&self, row: usize) -> bool {
+        match self {
+            Column::Str(cells) => cells[row].is_empty() || self.number(row) == Some(0.0),
+            Column::Bool(cells) => !cells[row],
+            Column::F64(cells) => cells[row] == 0.0 || cells[row].is_nan(),
+            Column::I64(cells) => cells[row] == 0,
+        }
+    }
+
+    /// The narrowest type that suits every cell that is not missing; that of texts where there is none.
+    pub fn detected_type(&self) -> ScalarType {
+        let Column::Str(cells) = self else { return self.scalar_type() };
+        let present: Vec<usize> = (0..cells.len()).filter(|&row| !cells[row].is_empty()).collect();
+        let suits_all = |scalar: &ScalarType| present.iter().all(|&row| self.suits(row, *scalar));
+        let narrow = [ScalarType::Bool, ScalarType::I64, ScalarType::F64];
+        match present.is_empty() {
+            true => ScalarType::Str,
+            false => narrow.into_iter().find(suits_all).unwrap_or(ScalarType::Str),
+        }
+    }
+
+    /// Whether a cell is a value of a type.
+    fn suits(&self, row: usize, scalar: ScalarType) -> bool {
+        let Column::Str(cells) = self else {
+            return match (self.get(row), scalar) {
+                (_, ScalarType::Str | ScalarType::F64) => true,
+                (Value::F64(number), ScalarType::I64) => number.fract() == 0.0,
+                (Value::Bool(_) | Value::I64(_) | Value::Str(_), ScalarType::I64) => true,
+                (value, ScalarType::Bool) => matches!(value.as_f64(), Some(0.0 | 1.0)),
+            };
+        };
+        let text = cells[row].trim();
+        match scalar {
+            ScalarType::Str => true,
+            ScalarType::Bool => text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false"),
+            ScalarType::I64 => text.parse::<i64>().is_ok(),
+            ScalarType::F64 => text.parse::<f64>().is_ok(),
+        }
+    }
+
+    /// The column with the other cells missing: empty texts, or NaN, for which a column of integers or truth values becomes
+    /// one of doubles.
+    fn keeping(&self, keeps: impl Fn(usize) -> bool) -> Column {
+        let dropped: Vec<bool> = (0..self.len()).map(|row| !keeps(row)).collect();
+        if !dropped.contains(&true) {
+            return self.clone();
+        }
+        match self {
+            Column::Str(cells) => {
+                let cell = |(cell, &drops): (&String, &bool)| if drops { String::new() } else { cell.clone() };
+                Column::Str(cells.iter().zip(&dropped).map(cell).collect())
+            }
+            _ => {
+                let cell = |row: usize| if dropped[row] { None } else { self.number(row) };
+                Column::F64((0..self.len()).map(|row| cell(row).unwrap_or(f64::NAN)).collect())
+            }
+        }
+    }
+
+    /// The cells as values of a type; `None` where one is none.
+    pub fn converted(&self, scalar: ScalarType) -> Option<Column> {
+        let rows = 0..self.len();
+        if self.scalar_type() == scalar {
+            return Some(self.clone());
+        }
+        Some(match scalar {
+            ScalarType::Str => Column::Str(rows.map(|row| self.text(row)).collect()),
+            ScalarType::F64 => Column::F64(rows.map(|row| self.number(row)).collect::<Option<_>>()?),
+            ScalarType::I64 => {
+                let integer = |row: usize| Some(self.number(row)?).filter(|number| number.fract() == 0.0);
+                Column::I64(rows.map(|row| integer(row).map(|number| number as i64)).collect::<Option<_>>()?)
+            }
+            ScalarType::Bool => {
+                let truth = |row: usize| match self.text(row).to_ascii_lowercase().as_str() {
+                    "true" => Some(true),
+                    "false" => Some(false),
+                    _ => self.number(row).map(|number| number != 0.0),
+                };
+                Column::Bool(rows.map(truth).collect::<Option<_>>()?)
+            }
+        })
+    }
+}

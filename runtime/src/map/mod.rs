@@ -1,0 +1,170 @@
+//! `map`: a function of cells, applied to a frame.
+
+mod evaluate;
+mod methods;
+mod pattern;
+mod stem;
+#[cfg(test)]
+mod tests;
+
+use evaluate::{Cell, Evaluation};
+pub(crate) use pattern::Patterns;
+use fuseline_ir::Value;
+use fuseline_ir::cell_function::{self, CellFunction, CellFunctionError};
+use fuseline_matrix::{Column, Frame};
+use thiserror::Error;
+
+/// What a function is applied to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// Each cell; or each pair of cells of a column, where the function has two parameters.
+    Cells,
+    /// The cells of each row, for a new row.
+    Rows,
+    /// The cells of each column, for a new column.
+    Columns,
+}
+
+/// A function that cannot be applied to a frame.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum MapError {
+    /// A text that is no function.
+    #[error("`map` cannot apply its function: {0}")]
+    Function(#[from] CellFunctionError),
+    /// A cell to which the function cannot be applied.
+    #[error("`map` cannot apply {function:?} to {place}: {problem}")]
+    Cell {
+        /// The function.
+        function: String,
+        /// Where the cell is.
+        place: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A frame of a shape that the function is not for.
+    #[error("{0}")]
+    Shape(String),
+}
+
+/// The frame of texts that a function gives for a frame. Columns keep their names where the function is of cells.
+///
+/// # Errors
+/// The text is no function, or it cannot be applied to a cell.
+pub(crate) fn map(frame: &Frame, text: &str, over: Over) -> Result<Frame, MapError> {
+    let function = cell_function::parse(text)?;
+    let mut mapping = Mapping { text, function: &function, evaluation: Evaluation::default() };
+    match over {
+        Over::Cells if function.parameters.len() == 2 => mapping.pairs(frame),
+        _ if function.parameters.len() == 2 => {
+            Err(MapError::Shape("a function of two cells has no margin: it is for pairs of the cells of a column".into()))
+        }
+        Over::Cells => mapping.cells(frame),
+        Over::Rows => mapping.rows(frame),
+        Over::Columns => mapping.columns(frame),
+    }
+}
+
+struct Mapping<'a> {
+    text: &'a str,
+    function: &'a CellFunction,
+    evaluation: Evaluation,
+}
+
+impl Mapping<'_> {
+    fn apply(&mut self, arguments: &[Cell], place: impl Fn() -> String) -> Result<Cell, MapError> {
+        let failed = |problem| MapError::Cell { function: self.text.to_owned(), place: place(), problem };
+        self.evaluation.value(&self.function.body, arguments).map_err(failed)
+    }
+
+    /// The text of a single value.
+    fn text(&mut self, arguments: &[Cell], place: impl Fn() -> String) -> Result<String, MapError> {
+        match self.apply(arguments, &place)? {
+            Cell::Texts(_) => {
+                let problem = "it gives several texts, where each cell is one".to_owned();
+                Err(MapError::Cell { function: self.text.to_owned(), place: place(), problem })
+            }
+            value => Ok(value.to_string()),
+        }
+    }
+
+    fn several(&mut self, texts: Vec<String>, place: impl Fn() -> String) -> Result<Vec<String>, MapError> {
+        match self.apply(&[Cell::Texts(texts)], &place)? {
+            Cell::Texts(texts) => Ok(texts),
+            _ => {
+                let problem = "it gives no `new String[]{...}`".to_owned();
+                Err(MapError::Cell { function: self.text.to_owned(), place: place(), problem })
+            }
+        }
+    }
+
+    fn cells(&mut self, frame: &Frame) -> Result<Frame, MapError> {
+        let mut columns = Vec::with_capacity(frame.cols());
+        for (column, name) in frame.columns().iter().zip(frame.names()) {
+            let cell = |row: usize| {
+                let place = || format!("row {} of the column `{name}`, {:?}", row + 1, cell_text(column, row));
+                self.text(&[Cell::Text(cell_text(column, row))], place)
+            };
+            columns.push(Column::Str((0..column.len()).map(cell).collect::<Result<_, _>>()?));
+        }
+        frame_of(columns, frame.names().to_vec())
+    }
+
+    /// A square of what the function gives for each cell and a later one, above the diagonal; zeros elsewhere.
+    fn pairs(&mut self, frame: &Frame) -> Result<Frame, MapError> {
+        let [column] = frame.columns() else {
+            let message = format!("a function of two cells is for a frame of one column, not of {}", frame.cols());
+            return Err(MapError::Shape(message));
+        };
+        let cells: Vec<Cell> = (0..column.len()).map(|row| Cell::Text(cell_text(column, row))).collect();
+        let mut columns = Vec::with_capacity(cells.len());
+        for later in 0..cells.len() {
+            let mut texts = vec!["0.0".to_owned(); cells.len()];
+            for (earlier, text) in texts.iter_mut().enumerate().take(later) {
+                let place = || format!("the rows {} and {}", earlier + 1, later + 1);
+                *text = self.text(&[cells[earlier].clone(), cells[later].clone()], place)?;
+            }
+            columns.push(Column::Str(texts));
+        }
+        frame_of(columns, Vec::new())
+    }
+
+    fn rows(&mut self, frame: &Frame) -> Result<Frame, MapError> {
+        let mut columns: Vec<Vec<String>> = Vec::new();
+        for row in 0..frame.rows() {
+            let texts = frame.columns().iter().map(|column| cell_text(column, row)).collect();
+            let new = self.several(texts, || format!("row {}", row + 1))?;
+            if row == 0 {
+                columns.resize(new.len(), Vec::new());
+            }
+            if new.len() != columns.len() {
+                let (first, other) = (columns.len(), new.len());
+                let message = format!("`map` gives {first} cells for the first row and {other} for row {}", row + 1);
+                return Err(MapError::Shape(message));
+            }
+            columns.iter_mut().zip(new).for_each(|(column, cell)| column.push(cell));
+        }
+        frame_of(columns.into_iter().map(Column::Str).collect(), Vec::new())
+    }
+
+    fn columns(&mut self, frame: &Frame) -> Result<Frame, MapError> {
+        let mut columns = Vec::with_capacity(frame.cols());
+        for (column, name) in frame.columns().iter().zip(frame.names()) {
+            let texts = (0..column.len()).map(|row| cell_text(column, row)).collect();
+            columns.push(Column::Str(self.several(texts, || format!("the column `{name}`"))?));
+        }
+        frame_of(columns, frame.names().to_vec())
+    }
+}
+
+fn frame_of(columns: Vec<Column>, names: Vec<String>) -> Result<Frame, MapError> {
+    Frame::new(columns, names).map_err(|error| MapError::Shape(error.to_string()))
+}
+
+/// The text that a function sees: a double that is an integer is written as one.
+pub(crate) fn cell_text(column: &Column, row: usize) -> String {
+    match column.get(row) {
+        Value::F64(number) if number.fract() == 0.0 && number.abs() < 1e15 => (number as i64).to_string(),
+        _ => column.text(row),
+    }
+}

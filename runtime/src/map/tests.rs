@@ -1,0 +1,121 @@
+//! Functions of cells: what each gives, and what is said of those that cannot be applied.
+
+use super::stem::stem;
+use super::*;
+
+fn texts(cells: &[&str]) -> Frame {
+    Frame::new(vec![Column::Str(cells.iter().map(|&cell| cell.to_owned()).collect())], Vec::new()).expect("a column")
+}
+
+fn applied(function: &str, cell: &str) -> Result<String, String> {
+    let frame = map(&texts(&[cell]), function, Over::Cells).map_err(|error| error.to_string())?;
+    Ok(frame.columns()[0].text(0))
+}
+
+#[test]
+fn functions_give_what_java_gives() {
+    let cases = [
+        ("x -> x.toLowerCase()", "A.b C", "a.b c"),
+        ("x -> x.toUpperCase() + x.length()", "ab", "AB2"),
+        ("x -> x.trim().isEmpty() ? \"none\" : x", "  ", "none"),
+        ("x->x.split(\",\")[0].equals(\"op\")", "op,1", "true"),
+        ("x -> x.split(\",\").length", "a,,b,,", "3"),
+        ("x -> x.split(\"x*\")[1]", "abc", "b"),
+        ("x -> x.replaceAll(\"[.]\", \"\")", "a.b.c", "abc"),
+        (r#"x -> x.replaceAll("[^a-zA-Z\s]", " ")"#, "a1 b-c", "a  b c"),
+        (r#"x -> x.replaceAll("[^\p{Alnum}]+", " ").replaceAll("[\s]+", " ")"#, "a--b \t c9", "a b c9"),
+        (r#"x -> x.replaceAll("\P{Digit}", "")"#, "a1b22", "122"),
+        (r#"x -> x.replaceAll("(a)(b)", "$2$1\\$")"#, "cab", "cba$"),
+        ("x -> x.replaceFirst(\"a\", \"b\")", "aaa", "baa"),
+        ("x -> x.matches(\"a|ab\")", "ab", "true"),
+        ("d -> d.replace(\"True\",\"1\")", "True.", "1."),
+        ("x -> x.substring(1, 3) + x.charAt(0) + x.substring(3)", "täxt", "äxtt"),
+        ("x -> x.indexOf(\"x\") * 10 + x.lastIndexOf(\"q\")", "täxt", "19"),
+        ("x -> x.startsWith(\"a\") && !x.endsWith(\"a\")", "ab", "true"),
+        ("x -> x.contains(\"b\") | x.equalsIgnoreCase(\"AC\")", "ac", "true"),
+        ("x -> x.repeat(2).concat(\"!\")", "ab", "abab!"),
+        ("s -> UtilFunctions.splitRecodeEntry(s)[0]", "a·b·3", "a·b"),
+        ("s -> Integer.valueOf(UtilFunctions.splitRecodeEntry(s)[1])", "ab·3", "3"),
+        ("s -> UtilFunctions.getAsciiAtIdx(s, 2)", "abc", "98"),
+        ("s -> UtilFunctions.getAsciiAtIdx(s, 0)", "abc", "0"),
+        ("x -> UtilFunctions.toDouble(x) * 2", "1.5", "3.0"),
+        ("x -> Integer.parseInt(x) / 2", "-7", "-3"),
+        ("x -> Integer.parseInt(x) % 2 == -1", "-7", "true"),
+        ("x -> Long.valueOf(x) / 2.0", "7", "3.5"),
+        ("x -> Math.abs(-2.5) + Math.max(1, 2) + Math.min(1.5, 2)", "", "6.0"),
+        ("x -> Math.round(2.5) + Math.pow(2, 3) + Math.sqrt(4) + Math.floor(1.5) + Math.ceil(1.5)", "", "16.0"),
+        ("x -> 1 < 2 & 2 >= 2 & !(3 != 3)", "", "true"),
+        ("x -> String.valueOf(-x.length())", "abc", "-3"),
+        ("x -> true || x.charAt(9).isEmpty() ? 'y' : 'n'", "", "y"),
+        ("x -> PorterStemmer.stem(x)", "relational", "relat"),
+    ];
+    for (function, cell, expected) in cases {
+        assert_eq!(applied(function, cell).as_deref(), Ok(expected), "{function} of {cell:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_applied_names_the_cell() {
+    let cases = [
+        ("x -> Integer.valueOf(x)", "1.5", "to row 1 of the column `C1`, \"1.5\": \"1.5\" is no integer"),
+        ("x -> x.charAt(3)", "abc", "there is no character 3 of 3, counted from 0"),
+        ("x -> x.substring(2, 1)", "abc", "there is no character 1 of 3"),
+        ("x -> x.split(\",\")[1]", "abc", "there is no text 1 of 1, counted from 0"),
+        ("x -> x.replaceAll(\"(?=a)\", \"\")", "abc", "is not supported"),
+        ("x -> x.replaceAll(\"a\", \"$1\")", "abc", "has no group 1"),
+        ("x -> x.replaceAll(\"\\p{Greek}\", \"\")", "abc", "names the unknown class Greek"),
+        ("x -> x == \"abc\"", "abc", "texts are compared with `equals(...)`"),
+        ("x -> x ? 1 : 2", "abc", "a truth value is needed, not a text"),
+        ("x -> 1 / 0", "", "an integer is divided by zero"),
+        ("x -> 9223372036854775807 + 1", "", "an integer overflows"),
+        ("x -> x.repeat(100000000)", "abc", "the repeated text is longer"),
+        ("x -> x.split(\"b\")", "abc", "it gives several texts"),
+        ("x -> UtilFunctions.splitRecodeEntry(x)[0]", "abc", "\"abc\" is no entry of a code"),
+    ];
+    for (function, cell, expected) in cases {
+        let message = applied(function, cell).expect_err(function);
+        assert!(message.contains(expected), "{function}: {message}");
+    }
+}
+
+#[test]
+fn rows_columns_and_pairs_are_functions_of_several_texts() {
+    let frame = Frame::bind_columns(&[&texts(&["a b", "a"]), &texts(&["a c d", "b"])]).expect("equal rows");
+    let rates = "x -> new String[]{String.valueOf(UtilFunctions.getWordErrorRate(x[0], x[1])), x[0]}";
+    let rows = map(&frame, rates, Over::Rows).expect("rows");
+    assert_eq!([rows.columns()[0].text(0), rows.columns()[1].text(1)], ["0.6666666666666666", "a"]);
+    let columns = map(&frame, "x -> new String[]{x[1], x[0]}", Over::Columns).expect("columns");
+    assert_eq!([columns.columns()[0].text(0), columns.columns()[1].text(1)], ["a", "a c d"]);
+    let similar = map(&texts(&["abc", "abd", "aabbcc"]), "(x, y) -> UtilFunctions.jaccardSim(x, y)", Over::Cells);
+    let matrix = similar.expect("pairs").to_matrix().expect("numbers");
+    assert_eq!(matrix.values(), [0.0, 0.5, 1.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0]);
+    let wrong = map(&frame, "(x, y) -> x", Over::Cells).expect_err("two columns").to_string();
+    assert_eq!(wrong, "a function of two cells is for a frame of one column, not of 2");
+    let wrong = map(&texts(&["a,b", "a"]), "x -> new String[]{x[0], x[1]}", Over::Rows).expect_err("one text");
+    assert!(wrong.to_string().contains("to row 1: there is no text 1 of 1"), "{wrong}");
+}
+
+#[test]
+fn integral_doubles_are_integers_to_functions() {
+    let frame = Frame::new(vec![Column::F64(vec![1.0, 2.5])], Vec::new()).expect("a column");
+    let lengths = map(&frame, "x -> x.length()", Over::Cells).expect("lengths");
+    assert_eq!([lengths.columns()[0].text(0), lengths.columns()[0].text(1)], ["1", "3"]);
+}
+
+/// Words with the stems that the paper gives for them, by the step that they illustrate.
+#[test]
+fn stems_are_those_of_the_paper() {
+    let pairs = "caresses caress ponies poni ties ti caress caress cats cat feed feed agreed agre plastered plaster \
+        bled bled motoring motor sing sing conflated conflat troubled troubl sized size hopping hop tanned tan \
+        falling fall hissing hiss fizzed fizz failing fail filing file happy happi sky sky relational relat \
+        conditional condit rational ration digitizer digit radicalli radic differentli differ vietnamization vietnam \
+        operator oper feudalism feudal decisiveness decis hopefulness hope sensitiviti sensit triplicate triplic \
+        formalize formal electrical electr goodness good revival reviv allowance allow adjustable adjust \
+        replacement replac adoption adopt communism commun effective effect probate probat rate rate cease ceas \
+        controll control roll roll generalizations gener oscillators oscil as as say sai";
+    let words: Vec<&str> = pairs.split_whitespace().collect();
+    for pair in words.chunks(2) {
+        assert_eq!(stem(pair[0]), pair[1]);
+    }
+    assert_eq!(stem(&"y".repeat(100_000)).len(), 100_000);
+}

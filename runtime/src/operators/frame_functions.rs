@@ -1,0 +1,212 @@
+//! Functions whose values are frames.
+
+use super::Operator;
+use super::frames::single_cell;
+use crate::error::{RuntimeError, RuntimeErrorKind};
+use crate::map::{self, Over};
+use crate::tokenize::tokenize;
+use crate::value::RuntimeValue;
+use fuseline_ir::hop::FrameFunction;
+use fuseline_ir::ops::BinaryOp;
+use fuseline_ir::{ScalarType, Value};
+use fuseline_kernels::{KernelError, Margin};
+use fuseline_matrix::{Column, Frame, FrameError};
+use std::cmp::Ordering;
+
+type Result<T> = std::result::Result<T, RuntimeError>;
+
+impl Operator<'_> {
+    pub(super) fn function_of_frames(&self, function: FrameFunction, names: &[String]) -> Result<RuntimeValue> {
+        Ok(match function {
+            FrameFunction::Make => self.made_frame(names)?,
+            FrameFunction::ColumnNames => {
+                let frame = self.frame(0)?;
+                frame.row_of_texts(frame.names().iter().cloned())
+            }
+            FrameFunction::Map => self.mapped(names)?,
+            FrameFunction::Tokenize => {
+                let most = self.named(names, "max_tokens").map_or(Ok(i64::MAX), |position| self.integer(position))?;
+                tokenize(self.frame(0)?, self.text(1)?, usize::try_from(most).unwrap_or(0))?
+            }
+            FrameFunction::DetectSchema => {
+                let frame = self.frame(0)?;
+                frame.row_of_texts(frame.columns().iter().map(|column| column.detected_type().schema_name().to_owned()))
+            }
+            FrameFunction::DropInvalidType => {
+                let types = self.frame(1)?.columns().iter().map(|column| scalar_type(&first_text(column)));
+                self.frame(0)?.without_invalid_types(&types.collect::<Result<Vec<_>>>()?)?
+            }
+            FrameFunction::DropInvalidLength => self.frame(0)?.without_long_cells(self.matrix(1)?.to_dense().values())?,
+            FrameFunction::Replicate => self.replicated()?,
+            FrameFunction::Compare => self.compared()?,
+        }
+        .into())
+    }
+
+    /// `frame(data, rows, cols, schema)`.
+    fn made_frame(&self, names: &[String]) -> Result<Frame> {
+        let (rows, cols) = (self.extent(1)?, self.extent(2)?);
+        let cells = self.cells_of_frame(0)?;
+        let cell = |row: usize, col: usize| match cells.len() {
+            1 => &cells[0],
+            count if count == cols => &cells[col],
+            _ => &cells[row * cols + col],
+        };
+        if cells.len() != 1 && cells.len() != cols && Some(cells.len()) != rows.checked_mul(cols) {
+            let problem = format!("{} cells do not fill a frame {rows} x {cols}, nor one of its rows", cells.len());
+            return Err(self.argument_error(problem));
+        }
+        let types = match self.named(names, "schema") {
+            None => vec![ScalarType::Str; cols],
+            Some(position) => {
+                self.cells_of_frame(position)?.iter().map(|name| scalar_type(name)).collect::<Result<Vec<_>>>()?
+            }
+        };
+        if types.len() != cols {
+            return Err(self.argument_error(format!("a schema of {} types for {cols} columns", types.len())));
+        }
+        let column = |col: usize| {
+            let texts = Column::Str((0..rows).map(|row| cell(row, col).clone()).collect());
+            let wrong = || self.argument_error(format!("a cell of column {} is no {}", col + 1, types[col].schema_name()));
+            texts.converted(types[col]).ok_or_else(wrong)
+        };
+        Ok(Frame::new((0..cols).map(column).collect::<Result<_>>()?, Vec::new())?)
+    }
+
+    fn argument_error(&self, problem: String) -> RuntimeError {
+        KernelError::Argument { operation: "frame", problem }.into()
+    }
+
+    fn extent(&self, position: usize) -> Result<usize> {
+        usize::try_from(self.integer(position)?).map_err(|_| self.type_error(position, "a number of rows or columns"))
+    }
+
+    /// The texts of a scalar or of a list of scalars.
+    fn cells_of_frame(&self, position: usize) -> Result<Vec<String>> {
+        let text = |value: &RuntimeValue| match value {
+            RuntimeValue::Scalar(Value::Str(text)) => Ok(text.clone()),
+            RuntimeValue::Scalar(value) => Ok(map::cell_text(&single_cell(value), 0)),
+            _ => Err(self.type_error(position, "a scalar or a list of scalars")),
+        };
+        match self.inputs[position] {
+            RuntimeValue::List(list) => list.elements.iter().map(|element| text(&element.value)).collect(),
+            value => Ok(vec![text(value)?]),
+        }
+    }
+
+    /// `map(target, function, margin)`.
+    fn mapped(&self, names: &[String]) -> Result<Frame> {
+        let margin = self.named(names, "margin").map_or(Ok(0.0), |position| self.number(position))?;
+        let over = match margin {
+            0.0 => Over::Cells,
+            1.0 => Over::Rows,
+            2.0 => Over::Columns,
+            _ => {
+                let problem = format!("there is no margin {margin}: 0 is for cells, 1 for rows, 2 for columns");
+                return Err(KernelError::Argument { operation: "map", problem }.into());
+            }
+        };
+        let made;
+        let frame = match self.inputs[0] {
+            RuntimeValue::Matrix(block) => {
+                made = Frame::from_matrix(block);
+                &made
+            }
+            _ => self.frame(0)?,
+        };
+        Ok(map::map(frame, self.text(1)?, over)?)
+    }
+
+    /// The second frame, of one row, as often as the first has rows.
+    fn replicated(&self) -> Result<Frame> {
+        let (frame, row) = (self.frame(0)?, self.frame(1)?);
+        if row.rows() != 1 {
+            return Err(self.type_error(1, "a frame of one row"));
+        }
+        if row.cols() != frame.cols() {
+            return Err(FrameError::Bind { left: frame.cols(), right: row.cols(), of: "columns" }.into());
+        }
+        let rows = row.select_rows(&vec![0; frame.rows()]);
+        Ok(Frame::new(rows.columns().to_vec(), frame.names().to_vec())?)
+    }
+
+    /// Cells as numbers where both are, else as texts.
+    fn compared(&self) -> Result<Frame> {
+        let (left, right, op) = (self.frame(0)?, self.frame(1)?, self.text(2)?);
+        let (size, other) = ((left.rows(), left.cols()), (right.rows(), right.cols()));
+        if size != other {
+            let (left, right, of) =
+                if size.0 == other.0 { (size.1, other.1, "columns") } else { (size.0, other.0, "rows") };
+            return Err(FrameError::Bind { left, right, of }.into());
+        }
+        let known = BinaryOp::ALL.iter().copied().find(|known| known.dml() == Some(op));
+        let op = known.ok_or_else(|| RuntimeErrorKind::Internal(format!("frames have no comparison {op}")))?;
+        let column = |(left, right): (&Column, &Column)| {
+            Column::Bool((0..left.len()).map(|row| holds(op, compare(left, right, row))).collect())
+        };
+        let columns = left.columns().iter().zip(right.columns()).map(column).collect();
+        Ok(Frame::new(columns, left.names().to_vec())?)
+    }
+
+    /// `removeEmpty` of a frame.
+    pub(super) fn remove_empty_of_frame(&self, frame: &Frame, names: &[String]) -> Result<RuntimeValue> {
+        let margin = self.margin(names)?;
+        let extent = if margin == Margin::Rows { frame.rows() } else { frame.cols() };
+        let stays = match self.named(names, "select") {
+            Some(position) => {
+                let select = self.matrix(position)?;
+                if select.rows() * select.cols() != extent || select.rows().min(select.cols()) > 1 {
+                    return Err(self.type_error(position, "a vector with a cell for each row or column as `select`"));
+                }
+                select.to_dense().values().iter().map(|&cell| cell != 0.0).collect()
+            }
+            None if margin == Margin::Rows => frame.nonempty_rows(),
+            None => frame.nonempty_columns(),
+        };
+        let kept: Vec<usize> = (0..extent).filter(|&at| stays[at]).collect();
+        let keeps_one = kept.is_empty() && self.flag(names, "empty.return", true)?;
+        if keeps_one {
+            let (rows, cols) = if margin == Margin::Rows { (1, frame.cols()) } else { (frame.rows(), 1) };
+            let column = || Column::Str(vec![String::new(); rows]);
+            return Ok(Frame::new((0..cols).map(|_| column()).collect(), frame.names().to_vec())?.into());
+        }
+        Ok(if margin == Margin::Rows { frame.select_rows(&kept) } else { frame.select_columns(&kept) }.into())
+    }
+}
+
+fn first_text(column: &Column) -> String {
+    if column.is_empty() { String::new() } else { column.text(0) }
+}
+
+/// The type of cells that a schema names.
+fn scalar_type(name: &str) -> Result<ScalarType> {
+    match name.to_ascii_uppercase().as_str() {
+        "FP64" | "FP32" | "DOUBLE" => Ok(ScalarType::F64),
+        "INT64" | "INT32" | "INT" | "INTEGER" => Ok(ScalarType::I64),
+        "BOOLEAN" => Ok(ScalarType::Bool),
+        "STRING" | "CHARACTER" => Ok(ScalarType::Str),
+        _ => {
+            let problem = format!("there is no type {name:?} of cells: they are FP64, INT64, BOOLEAN and STRING");
+            Err(KernelError::Argument { operation: "schema", problem }.into())
+        }
+    }
+}
+
+fn compare(left: &Column, right: &Column, row: usize) -> Option<Ordering> {
+    match (left.number(row), right.number(row)) {
+        (Some(left), Some(right)) if !left.is_nan() && !right.is_nan() => left.partial_cmp(&right),
+        _ => Some(left.text(row).cmp(&right.text(row))),
+    }
+}
+
+fn holds(op: BinaryOp, ordering: Option<Ordering>) -> bool {
+    let Some(ordering) = ordering else { return op == BinaryOp::NotEqual };
+    match op {
+        BinaryOp::Equal => ordering.is_eq(),
+        BinaryOp::NotEqual => ordering.is_ne(),
+        BinaryOp::Less => ordering.is_lt(),
+        BinaryOp::LessEqual => ordering.is_le(),
+        BinaryOp::Greater => ordering.is_gt(),
+        _ => ordering.is_ge(),
+    }
+}
