@@ -9,7 +9,7 @@ use fuseline_ir::DataType;
 use fuseline_ir::hop::HopDag;
 use fuseline_ir::program::{Predicate, Program, StatementBlock};
 use fuseline_lang::{Argument, Diagnostics, ParseOptions};
-use fuseline_matrix::MatrixBlock;
+use fuseline_matrix::{MatrixBlock, StopFlag};
 use fuseline_passes::liveness::{assigned_variables, remove_dead_outputs};
 use fuseline_passes::program::simplify_program;
 use fuseline_passes::size::{SizeEnvironment, VariableFacts, propagate_dag, propagate_sizes};
@@ -20,8 +20,6 @@ use fuseline_runtime::{
 use fuseline_vecprims::primitives;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// A compiler and run time with its threads, memory and compiled operators.
@@ -33,12 +31,13 @@ pub struct Session {
 
 /// Ends a run of a session from another thread, such as the handler of a signal.
 #[derive(Clone, Debug)]
-pub struct Interrupter(Arc<AtomicBool>);
+pub struct Interrupter(StopFlag);
 
 impl Interrupter {
-    /// Ends the run that is under way, or else the next one, before its next operator, with [`Error::Interrupted`].
+    /// Ends the run that is under way, or else the next one, at its next block of work, with [`Error::Interrupted`]; of
+    /// several runs at a time, at least one.
     pub fn interrupt(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.raise();
     }
 }
 
@@ -123,8 +122,8 @@ impl Session {
         Ok(Session { options, engine })
     }
 
-    /// A session of another configuration that shares the memory, and for the same number of the threads, of this one.
-    /// Compiled operators are not shared.
+    /// A session of another configuration that shares the memory and the interrupter, where it has the same budget of
+    /// memory, and for the same number of them the threads, of this one. Compiled operators are not shared.
     ///
     /// # Errors
     /// The backend cannot serve on this machine, or there are no threads.
@@ -137,7 +136,7 @@ impl Session {
 
     /// What interrupts the runs of this session from another thread.
     pub fn interrupter(&self) -> Interrupter {
-        Interrupter(Arc::clone(self.engine.interruption()))
+        Interrupter(self.engine.interruption().clone())
     }
 
     /// The configuration.

@@ -131,9 +131,30 @@ impl fmt::Display for SizeInfo {
     }
 }
 
+/// A number of bytes as people read it: `17 bytes`, `7.6 MiB`.
+pub fn bytes_text(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut amount = bytes as f64;
+    let mut text = if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") };
+    for unit in UNITS {
+        if amount < 1024.0 {
+            break;
+        }
+        amount /= 1024.0;
+        text = format!("{amount:.1} {unit}");
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_as_people_read_them() {
+        let texts = [0, 1, 1023, 1024, 8_000_000, u64::MAX].map(bytes_text);
+        assert_eq!(texts, ["0 bytes", "1 byte", "1023 bytes", "1.0 KiB", "7.6 MiB", "16.0 EiB"]);
+    }
 
     #[test]
     fn narrow_matrices_are_dense_sooner() {

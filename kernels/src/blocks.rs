@@ -1,9 +1,11 @@
 //! Blocks of work, shared among threads: of what sizes they are, a function of shapes and patterns alone, and how they run.
-//! A single block is done by the thread that asks for it: handing it over takes longer than most such blocks.
+//! A single block is done by the thread that asks for it: handing it over takes longer than most such blocks. Before each
+//! block somebody may ask to stop.
 
 use crate::KernelContext;
 pub(crate) use fuseline_matrix::blocks::MAX_PARTIALS;
 use fuseline_matrix::blocks::even_blocks;
+use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Csr, CsrRows};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -100,6 +102,10 @@ pub(crate) fn for_each_block<T: Send>(
     length: usize,
     each: impl Fn(usize, &mut [T]) + Sync,
 ) {
+    let each = |block: usize, values: &mut [T]| {
+        check_stop();
+        each(block, values);
+    };
     if values.len() <= length {
         return values.chunks_mut(length.max(1)).enumerate().for_each(|(block, values)| each(block, values));
     }
@@ -123,6 +129,10 @@ pub(crate) fn map_parts_with<P: Send, S, T: Send>(
     scratch: impl Fn() -> S + Sync + Send,
     each: impl Fn(&mut S, P) -> T + Sync + Send,
 ) -> Vec<T> {
+    let each = |scratch: &mut S, part: P| {
+        check_stop();
+        each(scratch, part)
+    };
     if parts.len() <= 1 {
         return parts.into_iter().map(|part| each(&mut scratch(), part)).collect();
     }

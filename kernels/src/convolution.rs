@@ -3,6 +3,7 @@
 use crate::gemm::{Extents, Output, Strided, gemm_add, gemm_into};
 use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::infer::window_count;
+use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Dense, MatrixBlock};
 use rayon::prelude::*;
 
@@ -218,6 +219,7 @@ pub fn conv2d_backward_filter(
     let part = |part: usize| {
         let (mut sum, mut unfolded) = (Dense::zeros(filters, cells), Dense::zeros(cells, layout.windows()));
         for i in part * step..((part + 1) * step).min(images.rows()) {
+            check_stop();
             layout.unfold(images.row(i), unfolded.values_mut());
             let left = Strided::rows(gradient.row(i), layout.windows());
             let (sum, right) = (Output::new(sum.values_mut(), cells), Strided::of(&unfolded).transposed());
@@ -349,7 +351,10 @@ fn map_images<S>(
     let mut result = Dense::uninit_in(context.buffers, images.rows(), width);
     context.pool.install(|| {
         let rows = result.values_mut().par_chunks_mut(width.max(1)).enumerate();
-        rows.for_each_init(&scratch, |scratch, (i, out)| map(scratch, i, cells.row(i), out));
+        rows.for_each_init(&scratch, |scratch, (i, out)| {
+            check_stop();
+            map(scratch, i, cells.row(i), out);
+        });
     });
     result
 }

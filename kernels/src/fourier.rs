@@ -5,6 +5,7 @@
 use crate::{KernelContext, KernelError};
 use faer::c64;
 use fuseline_ir::ops::math;
+use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Dense, MatrixBlock};
 use rayon::prelude::*;
 
@@ -81,6 +82,7 @@ fn transform_rows(cells: &mut [c64], length: usize, is_inverse: bool) {
     }
     let plan = Plan::new(length);
     cells.par_chunks_mut(length).for_each(|row| {
+        check_stop();
         if is_inverse {
             // Real and imaginary part exchanged before and after turn the transform around.
             row.iter_mut().for_each(|cell| *cell = c64::new(cell.im, cell.re));

@@ -2,7 +2,8 @@
 
 use crate::generate::checked_dims;
 use crate::{KernelContext, KernelError, Operand};
-use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock};
+use fuseline_matrix::run_context::check_stop;
+use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock, StopFlag};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -186,7 +187,9 @@ impl<'a> Positions<'a> {
     /// The entries at these positions that count, in their order.
     fn entries(&self, positions: Range<usize>) -> Result<Vec<Entry>, KernelError> {
         let mut entries = Vec::with_capacity(positions.len());
+        let stop = StopFlag::current();
         for position in positions {
+            stop.check();
             entries.extend(self.entry(position)?);
         }
         Ok(entries)
@@ -206,6 +209,7 @@ impl<'a> Positions<'a> {
     fn row_by_row(&self, context: &KernelContext<'_>, height: usize, width: usize) -> Result<Csr, KernelError> {
         check_width(width)?;
         let block = |Task { rows, positions }| {
+            check_stop();
             let mut entries = self.entries(positions)?;
             // The sort is stable: entries of one cell stay in the order of positions.
             entries.sort_by_key(|&(i, j, _)| (i, j));
@@ -227,6 +231,7 @@ impl<'a> Positions<'a> {
             blocks.push((block, rows.start, positions));
         }
         blocks.into_par_iter().try_for_each(|(block, first, positions)| {
+            check_stop();
             block.fill(0.0);
             for at in positions {
                 if let Some((i, j, weight)) = self.entry(at)? {
@@ -262,7 +267,12 @@ fn check_width(cols: usize) -> Result<(), KernelError> {
 fn sparse(context: &KernelContext<'_>, mut entries: Vec<Entry>, rows: usize, cols: usize) -> Result<Csr, KernelError> {
     check_width(cols)?;
     // The sort is stable: entries of one cell stay in the order of positions.
-    context.pool.install(|| entries.par_sort_by_key(|&(i, j, _)| (i, j)));
+    let stop = StopFlag::current();
+    let place = |&(i, j, _): &Entry| {
+        stop.check();
+        (i, j)
+    };
+    context.pool.install(|| entries.par_sort_by_key(place));
     Ok(Csr::from_blocks_in(context.buffers, cols, &[rows_of(&entries, 0..rows)]))
 }
 

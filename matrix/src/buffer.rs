@@ -4,6 +4,7 @@
 //! Alignment to 64 bytes doubles the throughput of cached vector code; it is a property of our allocations, never an
 //! assumption of code.
 
+use crate::budget::Budget;
 use crate::memory::Memory;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -92,6 +93,8 @@ pub struct PoolStatistics {
 /// Recycles the memory of dense matrices, up to a limit of idle bytes.
 #[derive(Debug)]
 pub struct BufferPool {
+    /// What all memory of the runs that use the pool is reserved from, that of idle buffers included.
+    budget: Arc<Budget>,
     free: Mutex<FreeLists>,
     limit: usize,
     buffers: AtomicU64,
@@ -106,9 +109,15 @@ struct FreeLists {
 }
 
 impl BufferPool {
-    /// A pool that keeps at most this many idle bytes.
+    /// A pool that keeps at most this many idle bytes, beside a budget that refuses nothing.
     pub fn new(limit_bytes: usize) -> Arc<Self> {
+        BufferPool::within(Budget::unlimited(), limit_bytes)
+    }
+
+    /// A pool that keeps at most this many idle bytes, beside a budget.
+    pub fn within(budget: Arc<Budget>, limit_bytes: usize) -> Arc<Self> {
         Arc::new(BufferPool {
+            budget,
             free: Mutex::default(),
             limit: limit_bytes,
             buffers: AtomicU64::new(0),
@@ -129,6 +138,17 @@ impl BufferPool {
             memory.fill(0.0);
         }
         Buffer { memory, pool: Some(Arc::clone(pool)) }
+    }
+
+    /// The budget of the runs that use the pool.
+    pub fn budget(&self) -> &Arc<Budget> {
+        &self.budget
+    }
+
+    /// Gives all idle memory back to the system.
+    pub fn give_up(&self) {
+        // Dropped without the lock.
+        drop(std::mem::take(&mut *self.free.lock().unwrap_or_else(PoisonError::into_inner)));
     }
 
     /// Counts since the pool was made.

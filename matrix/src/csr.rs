@@ -1,8 +1,11 @@
 //! Sparse matrices in compressed sparse row format.
 
+use crate::budget::MemoryKind;
 use crate::buffer::{Buffer, BufferPool};
 use crate::dense::Dense;
+use crate::growing::Growing;
 use crate::memory::Memory;
+use crate::run_context::{StopFlag, check_stop};
 use rayon::prelude::*;
 use sprs::CsMatI;
 use std::sync::{Arc, OnceLock};
@@ -42,7 +45,10 @@ fn split<T>(mut rest: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<(us
 /// Does something with each part: on the threads of the rayon pool that this runs in, if any.
 fn each<P: Send>(parts: Vec<P>, work: impl Fn(P) + Send + Sync) {
     match rayon::current_thread_index() {
-        Some(_) => parts.into_par_iter().for_each(work),
+        Some(_) => parts.into_par_iter().for_each(|part| {
+            check_stop();
+            work(part);
+        }),
         None => parts.into_iter().for_each(work),
     }
 }
@@ -218,10 +224,13 @@ impl Csr {
     /// The non-zeros of a dense matrix.
     pub fn from_dense(dense: &Dense) -> Self {
         let nnz = dense.count_nonzeros();
-        let (mut columns, mut values) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
-        let mut row_offsets = Vec::with_capacity(dense.rows() + 1);
+        let mut columns = Growing::with_capacity(MemoryKind::Matrix, nnz);
+        let mut values = Growing::with_capacity(MemoryKind::Matrix, nnz);
+        let mut row_offsets = Growing::with_capacity(MemoryKind::Matrix, dense.rows() + 1);
         row_offsets.push(0);
+        let stop = StopFlag::current();
         for i in 0..dense.rows() {
+            stop.check();
             for (j, &value) in dense.row(i).iter().enumerate() {
                 if value != 0.0 {
                     columns.push(j as u32);
@@ -256,7 +265,9 @@ impl Csr {
     /// All cells.
     pub fn to_dense(&self) -> Dense {
         let mut dense = Dense::zeros(self.rows, self.cols);
+        let stop = StopFlag::current();
         for i in 0..self.rows {
+            stop.check();
             let (columns, values) = self.row(i);
             let row = &mut dense.values_mut()[i * self.cols..(i + 1) * self.cols];
             for (&j, &value) in columns.iter().zip(values) {

@@ -5,19 +5,25 @@
 
 mod block;
 pub mod blocks;
+mod budget;
 mod buffer;
 mod csr;
 mod dense;
 mod frame;
+mod growing;
 pub mod io;
 mod memory;
+pub mod run_context;
 #[cfg(test)]
 mod tests;
 mod transpose;
 
 pub use block::MatrixBlock;
+pub use budget::{Budget, Exhausted, MemoryKind, Reservation};
 pub use buffer::{Buffer, BufferPool, PoolStatistics};
 pub use csr::{Csr, CsrError, CsrRows};
 pub use dense::Dense;
 pub use frame::{Column, Frame, FrameError};
-pub use memory::{AllocationFailure, zeros};
+pub use growing::TextBuffer;
+pub use memory::{AllocationFailure, Refusal, zeros};
+pub use run_context::{RunContext, StopFlag};

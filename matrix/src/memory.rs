@@ -4,40 +4,87 @@
 //! pages takes several times as long as copying the values. Huge pages leave hardly more than the clearing. They are also
 //! read faster, even in the cache, since there are addresses of fewer pages to look up.
 
+use crate::budget::{Exhausted, MemoryKind, Reservation};
 use crate::buffer::{Buffer, BufferPool};
+use crate::growing::Growing;
+use crate::run_context::{count, give_up_idle, reserve};
 use aligned_vec::{AVec, ConstAlign};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use fuseline_ir::size::bytes_text;
 use memmap2::MmapMut;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// Memory that the system refuses. Where so much is asked for there is nobody to return an error to: this is the payload of
-/// an unwinding, to be caught where an operator is run.
+/// Memory that is refused. Where so much is asked for there is nobody to return an error to: this is the payload of an
+/// unwinding, to be caught where an operator is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllocationFailure {
     /// The bytes that were asked for; `u64::MAX` where these are more.
     pub bytes: u64,
+    /// Who refuses them.
+    pub refusal: Refusal,
+}
+
+impl fmt::Display for AllocationFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = bytes_text(self.bytes);
+        match self.refusal {
+            Refusal::System => write!(f, "{bytes}, which the system refuses"),
+            Refusal::Budget(Exhausted { held: 0, limit }) => {
+                write!(f, "{bytes}, the memory budget is {}", bytes_text(limit))
+            }
+            Refusal::Budget(Exhausted { held, limit }) => {
+                write!(f, "{bytes} beside {} in use, the memory budget is {}", bytes_text(held), bytes_text(limit))
+            }
+        }
+    }
+}
+
+/// Who refuses memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The system.
+    System,
+    /// The budget, which has not so much left.
+    Budget(Exhausted),
 }
 
 impl AllocationFailure {
-    /// Unwinds, without the message of a panic.
-    fn raise<T>(len: usize) -> ! {
+    /// The system refuses so many values.
+    pub(crate) fn of_system<T>(len: usize) -> Self {
         let bytes = len.checked_mul(size_of::<T>()).map_or(u64::MAX, |bytes| bytes as u64);
-        std::panic::resume_unwind(Box::new(AllocationFailure { bytes }))
+        AllocationFailure { bytes, refusal: Refusal::System }
+    }
+
+    /// Unwinds, without the message of a panic.
+    pub(crate) fn unwind(self) -> ! {
+        std::panic::resume_unwind(Box::new(self))
+    }
+
+    /// Unwinds where the system refuses so many values.
+    pub(crate) fn raise<T>(len: usize) -> ! {
+        AllocationFailure::of_system::<T>(len).unwind()
     }
 }
 
-/// A vector of this many zeros, for results whose size the data decide. Unwinds with [`AllocationFailure`] where the system
-/// refuses the memory.
+/// A vector of this many zeros, for results whose size the data decide. Unwinds with [`AllocationFailure`] where the memory
+/// is refused.
 pub fn zeros(len: usize) -> Vec<f64> {
-    let mut values = Vec::new();
-    if values.try_reserve_exact(len).is_err() {
-        AllocationFailure::raise::<f64>(len);
+    Growing::filled(MemoryKind::Scratch, len, 0.0).into_vec()
+}
+
+/// Runs of fewer bytes are not reserved one by one: together they are small beside any budget.
+pub(crate) const SMALLEST_RESERVED: usize = 1 << 20;
+
+/// Reserves the memory of so many values, unless they are few. Unwinds with [`AllocationFailure`] where so much is not left.
+pub(crate) fn reserve_for<T>(kind: MemoryKind, len: usize) -> Option<Reservation> {
+    match len.checked_mul(size_of::<T>()) {
+        Some(bytes) if bytes < SMALLEST_RESERVED => None,
+        Some(bytes) => reserve(kind, bytes as u64),
+        None => AllocationFailure::raise::<T>(len),
     }
-    values.resize(len, 0.0);
-    values
 }
 
 /// Bytes of a huge page. Where they are larger, or there are none, runs lie on small ones.
@@ -101,29 +148,40 @@ pub(crate) struct Memory<T> {
     storage: Storage<T>,
     /// At most that of the storage.
     len: usize,
+    /// Where the storage is large, and was allocated in a run.
+    _reservation: Option<Reservation>,
 }
 
 impl<T: Pod> Memory<T> {
-    /// A run of zeros. Large runs cost nothing before they are written. Unwinds with [`AllocationFailure`] where the system
-    /// refuses the memory.
+    /// A run of zeros. Large runs cost nothing before they are written. Unwinds with [`AllocationFailure`] where the memory
+    /// is refused.
     pub(crate) fn zeroed(len: usize) -> Self {
-        Self::try_zeroed(len).unwrap_or_else(|| AllocationFailure::raise::<T>(len))
-    }
-
-    /// A run of zeros, or none where the system refuses that much memory.
-    pub(crate) fn try_zeroed(len: usize) -> Option<Self> {
-        match len.checked_mul(size_of::<T>()) {
-            Some(bytes) if bytes < SMALLEST_MAPPED => Some(Self::on_heap(len)),
-            bytes => Some(Memory { storage: Storage::Pages(Pages::try_new(bytes?)?, PhantomData), len }),
+        let reservation = reserve_for::<T>(MemoryKind::Matrix, len);
+        Memory {
+            _reservation: reservation,
+            ..Self::allocated(len).unwrap_or_else(|| AllocationFailure::raise::<T>(len))
         }
     }
 
-    /// A run of unspecified content from a pool. Unwinds with [`AllocationFailure`] where the system refuses the memory.
+    /// A run of zeros that is not reserved, or none where the system refuses that much memory.
+    fn allocated(len: usize) -> Option<Self> {
+        let bytes = len.checked_mul(size_of::<T>())?;
+        if bytes < SMALLEST_MAPPED {
+            return Some(Self::on_heap(len));
+        }
+        let pages = Pages::try_new(bytes).or_else(|| {
+            give_up_idle();
+            Pages::try_new(bytes)
+        });
+        Some(Memory { storage: Storage::Pages(pages?, PhantomData), len, _reservation: None })
+    }
+
+    /// A run of unspecified content from a pool. Unwinds with [`AllocationFailure`] where the memory is refused.
     pub(crate) fn recycled(pool: &Arc<BufferPool>, len: usize) -> Self {
         match len.checked_mul(size_of::<T>()) {
             Some(bytes) => {
                 let buffer = BufferPool::take(pool, bytes.div_ceil(size_of::<f64>()));
-                Memory { storage: Storage::Recycled(Box::new(buffer)), len }
+                Memory { storage: Storage::Recycled(Box::new(buffer)), len, _reservation: None }
             }
             None => AllocationFailure::raise::<T>(len),
         }
@@ -132,7 +190,12 @@ impl<T: Pod> Memory<T> {
     fn on_heap(len: usize) -> Self {
         let mut values = AVec::new(64);
         values.resize(len, T::zeroed());
-        Memory { storage: Storage::Heap(values), len }
+        Memory { storage: Storage::Heap(values), len, _reservation: None }
+    }
+
+    /// The values of a vector, whose memory is reserved already.
+    pub(crate) fn of_reserved(values: Vec<T>, reservation: Option<Reservation>) -> Self {
+        Memory { len: values.len(), storage: Storage::Vector(values), _reservation: reservation }
     }
 
     /// The number of values that fit.
@@ -165,13 +228,15 @@ impl<T: Pod> Memory<T> {
 
 impl<T: Pod> From<Vec<T>> for Memory<T> {
     fn from(values: Vec<T>) -> Self {
-        Memory { len: values.len(), storage: Storage::Vector(values) }
+        let bytes = values.capacity() * size_of::<T>();
+        let reservation = if bytes < SMALLEST_RESERVED { None } else { count(MemoryKind::Matrix, bytes as u64) };
+        Memory::of_reserved(values, reservation)
     }
 }
 
 impl From<Buffer> for Memory<f64> {
     fn from(buffer: Buffer) -> Self {
-        Memory { len: buffer.len(), storage: Storage::Recycled(Box::new(buffer)) }
+        Memory { len: buffer.len(), storage: Storage::Recycled(Box::new(buffer)), _reservation: None }
     }
 }
 
@@ -219,6 +284,7 @@ impl<T: Pod + fmt::Debug> fmt::Debug for Memory<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run_context::{Abort, caught};
 
     /// Lengths on both sides of where pages begin.
     const LENGTHS: [usize; 6] =
@@ -258,16 +324,15 @@ mod tests {
     #[test]
     fn what_the_system_refuses_unwinds_with_the_bytes() {
         for (len, bytes) in [(1 << 50, 1 << 53), (usize::MAX, u64::MAX)] {
-            let failures = [
-                std::panic::catch_unwind(|| drop(Memory::<f64>::zeroed(len))),
-                std::panic::catch_unwind(|| drop(zeros(len))),
-            ];
-            for failure in failures {
-                let payload = failure.expect_err("there is not that much memory");
-                assert_eq!(payload.downcast_ref(), Some(&AllocationFailure { bytes }));
-            }
+            let refused = caught(|| drop(Memory::<f64>::zeroed(len))).expect_err("there is not that much memory");
+            assert_eq!(refused, Abort::Memory(AllocationFailure { bytes, refusal: Refusal::System }));
         }
+    }
+
+    #[test]
+    fn vectors_of_zeros_are_refused_alike() {
         assert_eq!(zeros(3), [0.0; 3]);
+        assert!(caught(|| drop(zeros(1 << 50))).is_err() && caught(|| drop(zeros(usize::MAX))).is_err());
     }
 
     #[test]
@@ -276,13 +341,6 @@ mod tests {
             let memory = Memory::<f64>::zeroed(len);
             assert_eq!((memory.as_ptr().addr() % HUGE_PAGE, memory.capacity()), (0, len));
         }
-    }
-
-    #[test]
-    fn memory_that_no_machine_has_is_refused() {
-        assert!(Memory::<f64>::try_zeroed(usize::MAX).is_none());
-        assert!(Memory::<f64>::try_zeroed(1 << 59).is_none());
-        assert_eq!(Memory::<f64>::try_zeroed(7).map(|memory| memory.len()), Some(7));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::buffer::BufferPool;
 use crate::csr::Csr;
 use crate::memory::Memory;
+use crate::run_context::StopFlag;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,7 +41,9 @@ impl Piece {
         let (mut rows_out, mut values_out) =
             (Memory::<u32>::recycled(pool, position), Memory::<f64>::recycled(pool, position));
         let (rows, cells) = (&mut rows_out[..], &mut values_out[..]);
+        let stop = StopFlag::current();
         for i in range {
+            stop.check();
             let row = row_offsets[i]..row_offsets[i + 1];
             for (&j, &value) in columns[row.clone()].iter().zip(&values[row]) {
                 let end = &mut ends[j as usize + 1];

@@ -10,7 +10,7 @@ use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{Function, Hop, HopDag, HopId, HopOp, Inputs};
-use fuseline_matrix::MatrixBlock;
+use fuseline_matrix::{MatrixBlock, Reservation};
 use fuseline_passes::cost::Predictions;
 use fuseline_passes::size::InputOrigin;
 use std::io::Write;
@@ -52,6 +52,7 @@ pub(crate) fn execute(
         output,
         statistics,
         values: SecondaryMap::new(),
+        texts: SecondaryMap::new(),
         uses,
     };
     let result = executor.run();
@@ -70,6 +71,8 @@ struct DagExecutor<'a> {
     output: &'a mut (dyn Write + Send),
     statistics: &'a mut Statistics,
     values: SecondaryMap<HopId, Option<RuntimeValue>>,
+    /// The memory of values that are long texts.
+    texts: SecondaryMap<HopId, Option<Reservation>>,
     /// How many consumers, outputs and effects still need each operator.
     uses: SecondaryMap<HopId, u32>,
 }
@@ -125,7 +128,10 @@ impl DagExecutor<'_> {
         }
         let mut results = Variables::new();
         for output in &self.dag.outputs {
-            let value = self.values[output.hop].clone();
+            self.uses[output.hop] -= 1;
+            let is_last = self.uses[output.hop] == 0;
+            let value = &mut self.values[output.hop];
+            let value = if is_last { value.take() } else { value.as_ref().map(memory::copied) };
             let missing = || RuntimeErrorKind::Internal(format!("the output {} has no value", output.name));
             results.insert(output.name.clone(), value.ok_or_else(missing)?);
         }
@@ -149,6 +155,7 @@ impl DagExecutor<'_> {
                     Some(updated) => updated?,
                     None => self.run_operator(id)?,
                 };
+                self.texts[id] = memory::of_text(&value);
                 self.values[id] = Some(value);
                 self.release_inputs(id);
             } else {
@@ -181,7 +188,7 @@ impl DagExecutor<'_> {
         let others: Vec<&RuntimeValue> = hop.inputs[1..].iter().filter_map(|&input| self.values[input].as_ref()).collect();
         self.engine.check_interruption()?;
         self.engine.threads.give_way();
-        memory::guarded(hop, || operators::update(self.engine, self.dag, hop, block, &others))?;
+        memory::guarded(self.engine, hop, || operators::update(self.engine, self.dag, hop, block, &others))?;
         self.statistics.record(&hop.op.label(), start.elapsed(), self.predictions[id]);
         Ok(())
     }
@@ -205,7 +212,7 @@ impl DagExecutor<'_> {
         self.engine.threads.give_way();
         let value = memory::check(self.engine.options.memory_budget, hop, &inputs)
             .and_then(|()| {
-                memory::guarded(hop, || {
+                memory::guarded(self.engine, hop, || {
                     operators::run(self.engine, self.dag, hop, &inputs, self.variables, self.output, self.statistics)
                 })
             })
@@ -233,6 +240,7 @@ impl DagExecutor<'_> {
             self.uses[input] -= 1;
             if self.uses[input] == 0 {
                 self.values[input] = None;
+                self.texts[input] = None;
             }
         }
     }

@@ -4,13 +4,12 @@ use crate::error::RuntimeErrorKind;
 use crate::plan_cache::PlanCache;
 use crate::threads::Threads;
 use fuseline_kernels::{KernelContext, Primitives};
-use fuseline_matrix::BufferPool;
+use fuseline_matrix::{Budget, BufferPool, RunContext, StopFlag};
 use fuseline_passes::pipeline::OptimizerOptions;
 use fuseline_passes::rewrite::RewriteOptions;
 use fuseline_passes::select::SelectPolicy;
 use fuseline_skeletons::{Backend, Counters};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How operators are fused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -43,7 +42,7 @@ pub struct EngineOptions {
     pub threads: usize,
     /// Idle bytes that the buffer pool keeps.
     pub idle_bytes: usize,
-    /// Bytes that the inputs and the output of one operator may take.
+    /// Bytes that runs may take at a time.
     pub memory_budget: u64,
 }
 
@@ -69,7 +68,6 @@ pub struct Engine {
     pub(crate) buffers: Arc<BufferPool>,
     pub(crate) plan_cache: PlanCache,
     pub(crate) counters: Counters,
-    pub(crate) interruption: Arc<AtomicBool>,
 }
 
 impl Engine {
@@ -83,23 +81,25 @@ impl Engine {
         primitives: &'static Primitives,
         plan_cache: PlanCache,
     ) -> Result<Self, rayon::ThreadPoolBuildError> {
-        let shared = (Arc::new(Threads::new(options.threads)?), BufferPool::new(options.idle_bytes));
-        Ok(Engine::sharing(shared, options, backend, primitives, plan_cache))
+        let buffers = BufferPool::within(Budget::new(options.memory_budget), options.idle_bytes);
+        let threads = Threads::new(options.threads, RunContext::new(buffers, StopFlag::default()))?;
+        Ok(Engine::on(Arc::new(threads), options, backend, primitives, plan_cache))
     }
 
-    /// An engine on these threads and this memory.
-    fn sharing(
-        (threads, buffers): (Arc<Threads>, Arc<BufferPool>),
+    /// An engine on these threads and their memory.
+    fn on(
+        threads: Arc<Threads>,
         options: EngineOptions,
         backend: Box<dyn Backend>,
         primitives: &'static Primitives,
         plan_cache: PlanCache,
     ) -> Self {
-        let (counters, interruption) = (Counters::default(), Arc::default());
-        Engine { options, backend, primitives, threads, buffers, plan_cache, counters, interruption }
+        let (buffers, counters) = (Arc::clone(threads.context().buffers()), Counters::default());
+        Engine { options, backend, primitives, threads, buffers, plan_cache, counters }
     }
 
-    /// An engine of another configuration that shares the memory, and for the same number of the threads, of this one.
+    /// An engine of another configuration that shares the memory and the request to stop, where that has the same budget,
+    /// and for the same number of them the threads, of this one.
     ///
     /// # Errors
     /// The operating system refuses threads.
@@ -110,26 +110,25 @@ impl Engine {
         primitives: &'static Primitives,
         plan_cache: PlanCache,
     ) -> Result<Self, rayon::ThreadPoolBuildError> {
-        if options.threads.max(1) != self.options.threads.max(1) {
-            let engine = Engine::new(options, backend, primitives, plan_cache)?;
-            return Ok(Engine { buffers: Arc::clone(&self.buffers), ..engine });
+        if options.memory_budget != self.options.memory_budget {
+            return Engine::new(options, backend, primitives, plan_cache);
         }
-        let shared = (Arc::clone(&self.threads), Arc::clone(&self.buffers));
-        Ok(Engine::sharing(shared, options, backend, primitives, plan_cache))
+        let threads = if options.threads.max(1) == self.options.threads.max(1) {
+            Arc::clone(&self.threads)
+        } else {
+            Arc::new(Threads::new(options.threads, self.threads.context().clone())?)
+        };
+        Ok(Engine::on(threads, options, backend, primitives, plan_cache))
     }
 
-    /// The flag that ends the run that finds it set, before its next operator; that run clears it.
-    pub fn interruption(&self) -> &Arc<AtomicBool> {
-        &self.interruption
+    /// What ends the run that finds it raised, at its next block of work; that run lowers it.
+    pub fn interruption(&self) -> &StopFlag {
+        self.threads.context().stop()
     }
 
     /// Ends the run when it was interrupted.
     pub(crate) fn check_interruption(&self) -> Result<(), RuntimeErrorKind> {
-        if self.interruption.load(Ordering::Relaxed) {
-            self.interruption.store(false, Ordering::Relaxed);
-            return Err(RuntimeErrorKind::Interrupted);
-        }
-        Ok(())
+        if self.interruption().take() { Err(RuntimeErrorKind::Interrupted) } else { Ok(()) }
     }
 
     /// The configuration.

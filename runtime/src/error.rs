@@ -8,8 +8,8 @@ use crate::transform::TransformError;
 use fuseline_ir::hop::Span;
 use fuseline_ir::program::{InlinedCall, Program, Source};
 use fuseline_kernels::KernelError;
-use fuseline_matrix::FrameError;
 use fuseline_matrix::io::IoError;
+use fuseline_matrix::{AllocationFailure, FrameError};
 use fuseline_passes::memory::bytes_text;
 use fuseline_passes::size::{InputOrigin, ValidationError};
 use fuseline_skeletons::{BackendError, SkeletonError};
@@ -161,13 +161,13 @@ pub enum RuntimeErrorKind {
         /// Bytes that there may be.
         budget: u64,
     },
-    /// An operator that needs more memory than the system gives.
-    #[error("{operation} needs {}, which the system refuses", bytes_text(*.bytes))]
+    /// An operator that needs more memory than the system, or what is left of the budget, gives.
+    #[error("{operation} needs {failure}")]
     Refused {
         /// The operation.
         operation: String,
-        /// Bytes that it asked for.
-        bytes: u64,
+        /// What it asked for.
+        failure: AllocationFailure,
     },
     /// The run was interrupted from outside.
     #[error("interrupted")]

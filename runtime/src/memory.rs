@@ -1,13 +1,14 @@
-//! The memory that an operator will need, checked against the budget before anything is allocated; and what the system
-//! refuses all the same.
+//! The memory that an operator will need, checked against the budget before anything is allocated; what is refused all the
+//! same; and the memory of texts.
 
+use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::value::RuntimeValue;
-use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, Inputs, infer};
-use fuseline_matrix::{AllocationFailure, MatrixBlock};
+use fuseline_ir::{SizeInfo, Value};
+use fuseline_matrix::run_context::{self, Abort, caught};
+use fuseline_matrix::{MatrixBlock, MemoryKind, Reservation, TextBuffer};
 use fuseline_passes::memory::matrix_bytes;
-use std::panic::AssertUnwindSafe;
 
 /// Refuses an operator whose inputs and output surely take more than the budget.
 ///
@@ -25,13 +26,46 @@ pub(crate) fn check(budget: u64, hop: &Hop, inputs: &[&RuntimeValue]) -> Result<
     Ok(())
 }
 
-/// Runs an operator; an allocation that the system refuses ends it with an error.
-pub(crate) fn guarded<T>(hop: &Hop, run: impl FnOnce() -> Result<T, RuntimeError>) -> Result<T, RuntimeError> {
-    // What the operator was writing is dropped with it, and what it shares with others is behind locks that expect this.
-    std::panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
-        let Some(&AllocationFailure { bytes }) = payload.downcast_ref() else { std::panic::resume_unwind(payload) };
-        Err(RuntimeErrorKind::Refused { operation: infer::operation_name(&hop.op), bytes }.into())
-    })
+/// Runs an operator; what is refused or asked for meanwhile ends it with an error.
+pub(crate) fn guarded<T>(
+    engine: &Engine,
+    hop: &Hop,
+    run: impl FnOnce() -> Result<T, RuntimeError>,
+) -> Result<T, RuntimeError> {
+    caught(run).unwrap_or_else(|abort| Err(error_of(engine, infer::operation_name(&hop.op), abort)))
+}
+
+/// The error of what ended an operation.
+pub(crate) fn error_of(engine: &Engine, operation: String, abort: Abort) -> RuntimeError {
+    match abort {
+        Abort::Memory(failure) => RuntimeErrorKind::Refused { operation, failure }.into(),
+        Abort::Stopped => {
+            engine.interruption().take();
+            RuntimeErrorKind::Interrupted.into()
+        }
+    }
+}
+
+/// What is smaller is not reserved one by one.
+pub(crate) const SMALLEST_RESERVED: u64 = 1 << 20;
+
+/// Counts the memory of a long text, which is its value's own, for as long as the value is kept. Whoever makes one asks
+/// for the memory beforehand.
+pub(crate) fn of_text(value: &RuntimeValue) -> Option<Reservation> {
+    match value {
+        RuntimeValue::Scalar(Value::Str(text)) if text.len() as u64 >= SMALLEST_RESERVED => {
+            run_context::count(MemoryKind::Text, text.len() as u64)
+        }
+        _ => None,
+    }
+}
+
+/// A copy of a value. Unwinds where there is no memory for a copy of a text; all others share theirs.
+pub(crate) fn copied(value: &RuntimeValue) -> RuntimeValue {
+    match value {
+        RuntimeValue::Scalar(Value::Str(text)) => Value::Str(TextBuffer::of_parts(&[text]).into_string()).into(),
+        other => other.clone(),
+    }
 }
 
 /// The distinct matrices among the inputs.

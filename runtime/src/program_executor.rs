@@ -6,12 +6,14 @@ use crate::dag_executor::{self, Destination};
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::evaluation::{Evaluations, Evaluator, evaluation_of};
+use crate::memory;
 use crate::scalars;
 use crate::statistics::{Counts, Statistics};
 use crate::value::{RuntimeValue, Variables};
 use fuseline_ir::hop::{CastOp, HopDag, HopOp, Span};
 use fuseline_ir::program::{Call, Evaluation, Parameter, Predicate, Program, StatementBlock};
 use fuseline_ir::{DataType, ScalarType, Value};
+use fuseline_matrix::Reservation;
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 
@@ -41,6 +43,7 @@ pub fn run_program(
     statistics: &mut Statistics,
     observer: &mut Observer<'_>,
 ) -> Result<(), RuntimeError> {
+    engine.buffers.budget().restart_peaks();
     let before = Counts::of(engine);
     let Executable { program, evaluator } = executable;
     let mut executor = ProgramExecutor {
@@ -51,8 +54,10 @@ pub fn run_program(
     };
     let frame = &mut Frame::new(program, variables, Origins::new());
     let result = engine.threads.run(|| executor.run_blocks(&program.body, frame));
+    let result = result.unwrap_or_else(|abort| Err(memory::error_of(engine, "the program".to_owned(), abort)));
     statistics.merge(executor.compiler.into_statistics());
     statistics.add_counts(before, Counts::of(engine));
+    statistics.add_peaks(engine.buffers.budget());
     result
 }
 
@@ -65,6 +70,8 @@ struct Frame<'v> {
     program: &'v Program,
     variables: &'v mut Variables,
     origins: Origins,
+    /// The memory of variables that are long texts.
+    texts: HashMap<String, Reservation>,
     /// How many loops the code is in.
     loops: usize,
     /// Variables whose matrices loops have updated, which stay dense there.
@@ -73,7 +80,22 @@ struct Frame<'v> {
 
 impl<'v> Frame<'v> {
     fn new(program: &'v Program, variables: &'v mut Variables, origins: Origins) -> Self {
-        Frame { program, variables, origins, loops: 0, updated: BTreeSet::new() }
+        let texts =
+            variables.iter().filter_map(|(name, value)| Some((name.clone(), memory::of_text(value)?))).collect();
+        Frame { program, variables, origins, texts, loops: 0, updated: BTreeSet::new() }
+    }
+
+    fn set(&mut self, name: &str, value: RuntimeValue) {
+        self.hold_text(name, &value);
+        self.variables.insert(name.to_owned(), value);
+    }
+
+    fn hold_text(&mut self, name: &str, value: &RuntimeValue) {
+        match memory::of_text(value) {
+            Some(held) => _ = self.texts.insert(name.to_owned(), held),
+            None if self.texts.is_empty() => {}
+            None => _ = self.texts.remove(name),
+        }
     }
 
     /// Notes the variables that a DAG has updated in a loop.
@@ -122,6 +144,9 @@ impl<'v> Frame<'v> {
                 Some(known) => *known = origin,
                 None => _ = self.origins.insert(name.to_owned(), origin),
             }
+        }
+        for (name, value) in &results {
+            self.hold_text(name, value);
         }
         self.variables.extend(results);
     }
@@ -190,7 +215,7 @@ impl ProgramExecutor<'_> {
         for step in 0..range.steps {
             // Even where the body is empty.
             self.compiler.engine().check_interruption()?;
-            frame.variables.insert(variable.to_owned(), RuntimeValue::Scalar(range.value(step)));
+            frame.set(variable, RuntimeValue::Scalar(range.value(step)));
             self.run_blocks(body, frame)?;
         }
         frame.leave_loop();
@@ -258,7 +283,7 @@ impl ProgramExecutor<'_> {
             let value = locals.remove(&result.name);
             let value = value.ok_or_else(|| RuntimeErrorKind::Undefined(result.name.clone()).at(call.span))?;
             if let Some(target) = target {
-                frame.variables.insert(target.clone(), declared(result, value, call.span)?);
+                frame.set(target, declared(result, value, call.span)?);
                 frame.origins.extend(call.span.map(|span| (target.clone(), span)));
             }
         }
@@ -282,7 +307,7 @@ impl ProgramExecutor<'_> {
         if let Some(target) = call.targets.iter().flatten().next() {
             let nothing = || RuntimeErrorKind::Evaluation(format!("`{function}` gives no result")).at(call.span);
             let value = locals.remove(Evaluation::VALUE).ok_or_else(nothing)?;
-            frame.variables.insert(target.clone(), value);
+            frame.set(target, value);
             frame.origins.extend(call.span.map(|span| (target.clone(), span)));
         }
         Ok(())

@@ -5,6 +5,8 @@ use fuseline_ir::hop::CastOp;
 use fuseline_ir::hop::infer::scalar_binary_type;
 use fuseline_ir::ops::{BinaryOp, TernaryOp, UnaryOp};
 use fuseline_ir::{ScalarType, Value};
+use fuseline_matrix::TextBuffer;
+use std::borrow::Cow;
 
 /// A number as a value of this type.
 fn typed(scalar_type: ScalarType, number: f64) -> Value {
@@ -31,7 +33,10 @@ pub(crate) fn unary(op: UnaryOp, value: &Value) -> Option<Value> {
 /// `op` of two scalars; texts may be compared and concatenated with `+`.
 pub(crate) fn binary(op: BinaryOp, left: &Value, right: &Value) -> Option<Value> {
     if let (Value::Str(_), _) | (_, Value::Str(_)) = (left, right) {
-        return text_binary(op, &left.to_string(), &right.to_string());
+        return match op {
+            BinaryOp::Plus => Some(concatenated(left, right)),
+            _ => text_binary(op, &text_of(left), &text_of(right)),
+        };
     }
     let result_type = scalar_binary_type(op, left.scalar_type(), right.scalar_type());
     if let (Value::I64(x), Value::I64(y), ScalarType::I64) = (left, right, result_type)
@@ -45,9 +50,21 @@ pub(crate) fn binary(op: BinaryOp, left: &Value, right: &Value) -> Option<Value>
     Some(if result_type == ScalarType::I64 && !fits { Value::F64(number) } else { typed(result_type, number) })
 }
 
+/// The text of a scalar.
+pub(crate) fn text_of(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Str(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
+/// One text behind the other. Unwinds where there is no memory for both.
+pub(crate) fn concatenated(left: &Value, right: &Value) -> Value {
+    Value::Str(TextBuffer::of_parts(&[&text_of(left), &text_of(right)]).into_string())
+}
+
 fn text_binary(op: BinaryOp, left: &str, right: &str) -> Option<Value> {
     Some(match op {
-        BinaryOp::Plus => Value::Str(format!("{left}{right}")),
         BinaryOp::Equal => Value::Bool(left == right),
         BinaryOp::NotEqual => Value::Bool(left != right),
         BinaryOp::Less => Value::Bool(left < right),

@@ -1,6 +1,8 @@
 //! Counters and times of a run (`--stats`).
 
 use crate::engine::Engine;
+use fuseline_matrix::Budget;
+use fuseline_passes::memory::bytes_text;
 use fuseline_skeletons::BackendActivity;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -64,6 +66,10 @@ pub struct Statistics {
     pub bytes_allocated: u64,
     /// Bytes of fresh memory among them.
     pub bytes_fresh: u64,
+    /// The most bytes that were reserved at a time.
+    pub memory_peak: u64,
+    /// The most bytes that were reserved at a time for each kind of memory.
+    pub memory_peaks: BTreeMap<String, u64>,
     /// Fused operators executed, by template and variant.
     pub fused_operators: BTreeMap<String, u64>,
     /// CPlans that the backend refused, with its reasons; their operators ran unfused.
@@ -131,6 +137,15 @@ impl Counts {
 }
 
 impl Statistics {
+    /// Takes over how much memory was reserved since a run began.
+    pub(crate) fn add_peaks(&mut self, budget: &Budget) {
+        self.memory_peak = self.memory_peak.max(budget.peak());
+        for (kind, bytes) in budget.peaks().filter(|(_, bytes)| *bytes > 0) {
+            let peak = self.memory_peaks.entry(kind.to_string()).or_default();
+            *peak = bytes.max(*peak);
+        }
+    }
+
     /// Adds what an engine counted between two moments.
     pub(crate) fn add_counts(&mut self, before: Counts, after: Counts) {
         self.genexec_calls += after.calls - before.calls;
@@ -187,6 +202,11 @@ impl Statistics {
         self.genexec_interpreted += other.genexec_interpreted;
         self.bytes_allocated += other.bytes_allocated;
         self.bytes_fresh += other.bytes_fresh;
+        self.memory_peak = self.memory_peak.max(other.memory_peak);
+        for (kind, bytes) in other.memory_peaks {
+            let peak = self.memory_peaks.entry(kind).or_default();
+            *peak = bytes.max(*peak);
+        }
         for (name, count) in other.fused_operators {
             *self.fused_operators.entry(name).or_default() += count;
         }
@@ -254,6 +274,10 @@ impl Statistics {
             line("interpreted meanwhile", format!("{} calls", self.genexec_interpreted));
         }
         line("bytes allocated", format!("{} ({} fresh)", self.bytes_allocated, self.bytes_fresh));
+        let peaks: Vec<String> =
+            self.memory_peaks.iter().map(|(kind, bytes)| format!("{kind} {}", bytes_text(*bytes))).collect();
+        let by_kind = if peaks.is_empty() { String::new() } else { format!(" ({})", peaks.join(", ")) };
+        line("memory reserved at most", format!("{}{by_kind}", bytes_text(self.memory_peak)));
         for (name, count) in &self.fused_operators {
             line("fused operator", format!("{name} x {count}"));
         }

@@ -1,5 +1,7 @@
 //! The threads that work is shared among.
 
+use fuseline_matrix::RunContext;
+use fuseline_matrix::run_context::Abort;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -10,20 +12,29 @@ const STACK_BYTES: usize = 8 << 20;
 #[derive(Debug)]
 pub(crate) struct Threads {
     pool: ThreadPool,
+    /// What programs and their operators are held to.
+    context: RunContext,
     has_program: AtomicBool,
     /// Programs that run elsewhere meanwhile.
     outside: AtomicUsize,
 }
 
 impl Threads {
-    /// So many threads, one at least.
+    /// So many threads, one at least, in this context.
     ///
     /// # Errors
     /// The operating system refuses threads.
-    pub(crate) fn new(count: usize) -> Result<Threads, ThreadPoolBuildError> {
+    pub(crate) fn new(count: usize, context: RunContext) -> Result<Threads, ThreadPoolBuildError> {
         let builder = ThreadPoolBuilder::new().num_threads(count.max(1)).stack_size(STACK_BYTES);
+        let of_threads = context.clone();
+        let builder = builder.start_handler(move |_| of_threads.stay());
         let pool = builder.thread_name(|index| format!("fuseline-{index}")).build()?;
-        Ok(Threads { pool, has_program: AtomicBool::new(false), outside: AtomicUsize::new(0) })
+        Ok(Threads { pool, context, has_program: AtomicBool::new(false), outside: AtomicUsize::new(0) })
+    }
+
+    /// What programs and their operators are held to.
+    pub(crate) fn context(&self) -> &RunContext {
+        &self.context
     }
 
     /// Runs a program on one of the threads: an operator of a program outside has to wake one up, and the program to wait
@@ -31,14 +42,17 @@ impl Threads {
     ///
     /// Programs that come while one runs stay where they are. Threads that wait for a part of an operator take up any other
     /// work meanwhile; that must not be a whole program.
-    pub(crate) fn run<T: Send>(&self, program: impl FnOnce() -> T + Send) -> T {
+    ///
+    /// # Errors
+    /// Memory that is refused, or a request to stop, outside of operators.
+    pub(crate) fn run<T: Send>(&self, program: impl FnOnce() -> T + Send) -> Result<T, Abort> {
         if self.has_program.swap(true, Ordering::Acquire) {
             self.outside.fetch_add(1, Ordering::Relaxed);
             let _end = AtEnd(|| _ = self.outside.fetch_sub(1, Ordering::Relaxed));
-            return program();
+            return self.context.run(program);
         }
         let _end = AtEnd(|| self.has_program.store(false, Ordering::Release));
-        self.pool.install(program)
+        self.pool.install(|| self.context.run(program))
     }
 
     /// Lets an operator of a program outside run, if one waits: the program on the pool may hold its only thread. Called
@@ -67,8 +81,14 @@ impl<F: Fn()> Drop for AtEnd<F> {
 #[cfg(test)]
 mod tests {
     use super::Threads;
+    use fuseline_matrix::run_context::check_stop;
+    use fuseline_matrix::{BufferPool, RunContext, StopFlag};
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::atomic::{AtomicBool, Ordering};
+
+    fn threads(count: usize) -> Threads {
+        Threads::new(count, RunContext::new(BufferPool::new(0), StopFlag::default())).expect("threads")
+    }
 
     fn is_inside(threads: &Threads) -> bool {
         threads.pool().current_thread_index().is_some()
@@ -76,41 +96,55 @@ mod tests {
 
     #[test]
     fn one_program_at_a_time_runs_on_the_pool() {
-        let threads = Threads::new(2).expect("threads");
+        let threads = threads(2);
         assert!(!is_inside(&threads));
         let second = || std::thread::scope(|scope| scope.spawn(|| threads.run(|| is_inside(&threads))).join());
-        let (first, second) = threads.run(|| (is_inside(&threads), second().expect("it ends")));
-        assert!(first && !second);
-        assert!(threads.run(|| is_inside(&threads)), "the first one has ended");
+        let both = threads.run(|| (is_inside(&threads), second().expect("it ends")));
+        assert_eq!(both, Ok((true, Ok(false))));
+        assert_eq!(threads.run(|| is_inside(&threads)), Ok(true), "the first one has ended");
     }
 
     /// The first program does not end before the second one, whose operator needs the only thread.
     #[test]
     fn operators_of_other_programs_get_the_only_thread() {
-        let threads = Threads::new(1).expect("threads");
+        let threads = threads(1);
         let (has_begun, has_ended) = (AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !has_begun.load(Ordering::Acquire) {
                     std::thread::yield_now();
                 }
-                assert!(threads.run(|| threads.pool().install(|| is_inside(&threads))));
+                assert_eq!(threads.run(|| threads.pool().install(|| is_inside(&threads))), Ok(true));
                 has_ended.store(true, Ordering::Release);
             });
-            threads.run(|| {
+            let first = threads.run(|| {
                 has_begun.store(true, Ordering::Release);
                 while !has_ended.load(Ordering::Acquire) {
                     threads.give_way();
                 }
             });
+            assert_eq!(first, Ok(()));
         });
     }
 
     #[test]
     fn a_program_that_panics_leaves_its_place() {
-        let threads = Threads::new(1).expect("threads");
+        let threads = threads(1);
         let panicked = catch_unwind(AssertUnwindSafe(|| threads.run(|| panic!("on purpose"))));
         assert!(panicked.is_err());
-        assert!(threads.run(|| is_inside(&threads)));
+        assert_eq!(threads.run(|| is_inside(&threads)), Ok(true));
+    }
+
+    /// Wherever a program runs, it and the threads that work for it hear the request.
+    #[test]
+    fn requests_to_stop_are_heard_in_the_pool_and_outside() {
+        let threads = threads(2);
+        let work = || rayon::join(check_stop, check_stop);
+        threads.context().stop().raise();
+        assert!(threads.run(work).is_err());
+        let outside = || std::thread::scope(|scope| scope.spawn(|| threads.run(check_stop)).join()).expect("it ends");
+        assert!(threads.run(outside).expect("it waits").is_err());
+        assert!(threads.context().stop().take());
+        assert!(threads.run(work).is_ok());
     }
 }

@@ -41,6 +41,20 @@ impl List {
     }
 }
 
+/// Lists in lists may be nested deeper than any stack: what nobody else has is dropped without recursion.
+impl Drop for List {
+    fn drop(&mut self) {
+        let mut pending = std::mem::take(&mut self.elements);
+        while let Some(element) = pending.pop() {
+            if let RuntimeValue::List(inner) = element.value
+                && let Some(mut inner) = Arc::into_inner(inner)
+            {
+                pending.append(&mut inner.elements);
+            }
+        }
+    }
+}
+
 impl From<List> for RuntimeValue {
     fn from(list: List) -> Self {
         RuntimeValue::List(Arc::new(list))

@@ -17,7 +17,7 @@ use crate::zeros::ZeroValues;
 use fuseline_ir::cplan::{CellType, OuterType, Variant};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Buffer, BufferPool, Csr, MatrixBlock};
+use fuseline_matrix::{Buffer, BufferPool, Csr, MatrixBlock, StopFlag};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
@@ -31,6 +31,8 @@ pub(crate) struct Operator<'a> {
     pub(crate) env: &'a Execution<'a>,
     /// Columns of the grid that dense tiles are cut from: those of the main input, or all its cells in one row.
     pub(crate) grid_cols: usize,
+    /// Looked at before every unit.
+    pub(crate) stop: StopFlag,
 }
 
 /// The memory of a thread while it runs blocks.
@@ -117,6 +119,7 @@ impl Operator<'_> {
 
     /// Lays a unit out and runs the plan on it.
     pub(crate) fn genexec(&self, workspace: &mut Workspace, unit: UnitOf<'_>, outputs: &mut [Output<'_>]) {
+        self.stop.check();
         match unit {
             UnitOf::Tile(tile, visited) => {
                 let rows = unit.rows();

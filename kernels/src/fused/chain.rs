@@ -6,6 +6,7 @@ use crate::blocks::{BLOCK_CELLS, MAX_PARTIALS, balanced_ranges, partial_ranges};
 use crate::product::{accumulate, sparse::rows_of};
 use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::ChainWeight;
+use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{Tile, TileMut};
 
@@ -62,6 +63,7 @@ fn dense_chain(
     accumulate(context, partial_ranges(rows, cols), cols, |range, acc| {
         let mut inner = vec![0.0; tile_rows];
         for start in range.clone().step_by(tile_rows) {
+            check_stop();
             let end = (start + tile_rows).min(range.end);
             let (inner, tile) = (&mut inner[..end - start], Tile::new(&x.values()[start * cols..end * cols], cols));
             context.primitives.dot_product(end - start, cols, tile, Tile::new(v, 0), TileMut::new(inner, 1));
@@ -80,6 +82,7 @@ fn sparse_chain(context: &KernelContext<'_>, x: &Csr, v: &[f64], weigh: impl Fn(
     accumulate(context, ranges, cols, |range, acc| {
         let mut inner = vec![0.0; tile_rows];
         for start in range.clone().step_by(tile_rows) {
+            check_stop();
             let end = (start + tile_rows).min(range.end);
             let (inner, tile) = (&mut inner[..end - start], rows_of(x, &(start..end)));
             context.primitives.sparse_dot_product(tile, Tile::new(v, 0), TileMut::new(inner, 1));

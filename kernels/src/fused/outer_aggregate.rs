@@ -6,6 +6,7 @@ use crate::blocks::BLOCK_CELLS;
 use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::OuterAggregate;
 use fuseline_ir::ops::{BinaryOp, Direction};
+use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Dense, MatrixBlock};
 use rayon::prelude::*;
 use std::cmp::Ordering;
@@ -144,7 +145,10 @@ fn last_columns(
 fn for_each_value(context: &KernelContext<'_>, values: &[f64], result: impl Fn(f64) -> usize + Sync) -> Vec<f64> {
     let step = BLOCK_CELLS >> 4;
     context.pool.install(|| {
-        let results = values.par_chunks(step).flat_map_iter(|run| run.iter().map(|&x| result(x) as f64));
+        let results = values.par_chunks(step).flat_map_iter(|run| {
+            check_stop();
+            run.iter().map(|&x| result(x) as f64)
+        });
         results.collect()
     })
 }

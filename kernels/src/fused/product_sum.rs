@@ -6,6 +6,7 @@ use crate::elementwise::{RowReader, zeros_stay};
 use crate::product::{accumulate, sparse::rows_of};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
+use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{CsrTile, Form, Primitives, Tile, TileMut};
 use std::ops::Range;
@@ -104,6 +105,7 @@ fn dense_columns(context: &KernelContext<'_>, factors: &[&Dense]) -> Vec<f64> {
     accumulate(context, partial_ranges(rows, cols), cols, |range, acc| {
         let (mut pair, mut products) = (vec![0.0; tile_rows * cols], vec![0.0; tile_rows * cols]);
         for start in range.clone().step_by(tile_rows) {
+            check_stop();
             let end = (start + tile_rows).min(range.end);
             let runs: Vec<&[f64]> = factors.iter().map(|factor| &factor.values()[start * cols..end * cols]).collect();
             let (pair, products) = (&mut pair[..runs[0].len()], &mut products[..runs[0].len()]);
@@ -208,6 +210,7 @@ fn sparse_columns(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_
     accumulate(context, ranges, cols, |range, acc| {
         let (mut gather, mut values) = (Gather::new(driver, others), Vec::new());
         for start in range.clone().step_by(tile_rows) {
+            check_stop();
             gather.rows(context.primitives, start..(start + tile_rows).min(range.end), |tile, x, y| {
                 values.resize(x.len(), 0.0);
                 multiply(context.primitives, x, y, &mut values);

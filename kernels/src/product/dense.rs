@@ -5,6 +5,7 @@ use crate::KernelContext;
 use crate::blocks::{block_rows, for_each_block, partial_ranges};
 use crate::gemm::{Extents, Output, Strided, gemm_into};
 use fuseline_matrix::Dense;
+use fuseline_matrix::run_context::check_stop;
 use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
 
@@ -114,6 +115,7 @@ fn add_outer_products(
 ) {
     let tile_rows = (TILE_CELLS / n.max(1)).max(1);
     for start in rows.clone().step_by(tile_rows) {
+        check_stop();
         let end = (start + tile_rows).min(rows.end);
         let (a, b) = (Tile::new(&long[start * n..end * n], n), Tile::new(&short[start * k..end * k], k));
         context.primitives.outer_mult_add(end - start, n, k, a, b, TileMut::new(sums, n));

@@ -9,7 +9,7 @@ pub use symmetric::{TransposedSide, tsmm};
 use crate::blocks::map_parts;
 use crate::gemm::{Extents, Strided};
 use crate::{KernelContext, KernelError};
-use fuseline_matrix::MatrixBlock;
+use fuseline_matrix::{MatrixBlock, zeros};
 use std::ops::Range;
 
 /// Products with at most this many columns on the right run on vector primitives: `t(A) %*% B`, which are memory-bound, and
@@ -110,12 +110,12 @@ pub(crate) fn accumulate(
     add: impl Fn(Range<usize>, &mut [f64]) + Sync,
 ) -> Vec<f64> {
     let partials = map_parts(context, ranges, |range| {
-        let mut acc = vec![0.0; len];
+        let mut acc = zeros(len);
         add(range, &mut acc);
         acc
     });
     let mut partials = partials.into_iter();
-    let mut sums = partials.next().unwrap_or_else(|| vec![0.0; len]);
+    let mut sums = partials.next().unwrap_or_else(|| zeros(len));
     for partial in partials {
         for (sum, value) in sums.iter_mut().zip(partial) {
             *sum += value;

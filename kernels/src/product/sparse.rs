@@ -4,12 +4,16 @@ use super::accumulate;
 use crate::blocks::{block_rows, build_csr, for_each_block, partial_ranges};
 use crate::multiply_add::{add_scaled_at, dot_nonzeros};
 use crate::{KernelContext, push_nonzero};
+use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Csr, CsrRows, Dense};
 use fuseline_vecprims::{CsrTile, Tile, TileMut};
 use std::ops::Range;
 
 /// Cells of results that are filled and added in the time in which a non-zero finds its place in a transpose.
 const TRANSPOSE_CELLS: usize = 16;
+
+/// Rows that are added before somebody may stop that.
+const STEP: usize = 1024;
 
 /// `t(left) %*% right`.
 pub(super) fn transposed_times_dense(context: &KernelContext<'_>, left: &Csr, right: &Dense) -> Dense {
@@ -21,8 +25,12 @@ pub(super) fn transposed_times_dense(context: &KernelContext<'_>, left: &Csr, ri
         return times_dense(context, &left.transpose(), right);
     }
     let sums = accumulate(context, ranges, n * k, |range, acc| {
-        let b = Tile::new(&right.values()[range.start * k..range.end * k], k);
-        context.primitives.sparse_outer_mult_add(rows_of(left, &range), k, b, TileMut::new(acc, k));
+        for start in range.clone().step_by(STEP) {
+            check_stop();
+            let rows = start..(start + STEP).min(range.end);
+            let b = Tile::new(&right.values()[rows.start * k..rows.end * k], k);
+            context.primitives.sparse_outer_mult_add(rows_of(left, &rows), k, b, TileMut::new(acc, k));
+        }
     });
     Dense::from_vec(n, k, sums)
 }

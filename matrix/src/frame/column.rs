@@ -32,6 +32,16 @@ impl Column {
         self.len() == 0
     }
 
+    /// The memory of the cells in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Column::F64(cells) => size_of_val(&cells[..]),
+            Column::I64(cells) => size_of_val(&cells[..]),
+            Column::Bool(cells) => size_of_val(&cells[..]),
+            Column::Str(cells) => size_of_val(&cells[..]) + cells.iter().map(String::len).sum::<usize>(),
+        }
+    }
+
     /// The type of the cells.
     pub fn scalar_type(&self) -> ScalarType {
         match self {

@@ -7,17 +7,27 @@ mod tests;
 
 pub use column::Column;
 
+use crate::budget::{MemoryKind, Reservation};
+use crate::run_context::count;
 use crate::{Dense, MatrixBlock};
 use fuseline_ir::ScalarType;
 use std::ops::Range;
 use thiserror::Error;
 
 /// A table of named columns of equal lengths.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Frame {
     rows: usize,
     names: Vec<String>,
     columns: Vec<Column>,
+    /// The memory of the columns.
+    _reservation: Option<Reservation>,
+}
+
+impl PartialEq for Frame {
+    fn eq(&self, other: &Self) -> bool {
+        (self.rows, &self.names, &self.columns) == (other.rows, &other.names, &other.columns)
+    }
 }
 
 /// Columns that do not fit together, or that are no numbers where numbers are needed. Positions are 1-based.
@@ -91,7 +101,8 @@ impl Frame {
     fn of_rows(rows: usize, columns: Vec<Column>, mut names: Vec<String>) -> Self {
         names.truncate(columns.len());
         names.extend((names.len()..columns.len()).map(|position| format!("C{}", position + 1)));
-        Frame { rows, names, columns }
+        let bytes = columns.iter().map(Column::bytes).sum::<usize>();
+        Frame { rows, names, columns, _reservation: count(MemoryKind::Frame, bytes as u64) }
     }
 
     /// A frame of doubles.

@@ -71,7 +71,7 @@ impl File<'_> {
 
     /// Values and how many of them are not zero.
     fn values(&self, offset: u64, count: usize) -> Result<(Memory<f64>, usize), IoError> {
-        let mut values: Memory<f64> = self.memory(count)?;
+        let mut values = Memory::<f64>::zeroed(count);
         let counts: Result<Vec<usize>, IoError> = values
             .par_chunks_mut(CHUNK)
             .enumerate()
@@ -85,7 +85,7 @@ impl File<'_> {
     }
 
     fn row_offsets(&self, header: &Header, nnz: usize) -> Result<Memory<usize>, IoError> {
-        let mut row_offsets = self.memory(self.to_usize(header.rows)? + 1)?;
+        let mut row_offsets = Memory::<usize>::zeroed(self.to_usize(header.rows)? + 1);
         let are_sorted: Result<Vec<bool>, IoError> = row_offsets
             .par_chunks_mut(CHUNK)
             .enumerate()
@@ -110,7 +110,7 @@ impl File<'_> {
 
     /// Column indexes, checked row by row.
     fn columns(&self, header: &Header, row_offsets: &[usize]) -> Result<Memory<u32>, IoError> {
-        let mut columns: Memory<u32> = self.memory(row_offsets[row_offsets.len() - 1])?;
+        let mut columns = Memory::<u32>::zeroed(row_offsets[row_offsets.len() - 1]);
         let wrong_rows: Result<Vec<Option<usize>>, IoError> = rows_of_chunks(row_offsets, &mut columns)
             .into_par_iter()
             .map(|(first_row, columns)| {
@@ -137,10 +137,6 @@ impl File<'_> {
         self.content
             .read_exact_at(cast_slice_mut(buffer), offset)
             .map_err(|source| IoError::system("read", self.path, source))
-    }
-
-    fn memory<T: Pod>(&self, count: usize) -> Result<Memory<T>, IoError> {
-        Memory::try_zeroed(count).ok_or_else(|| IoError::description(self.path, "the matrix does not fit into memory"))
     }
 
     fn to_usize(&self, number: u64) -> Result<usize, IoError> {

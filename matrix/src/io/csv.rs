@@ -9,7 +9,9 @@ use super::metadata::Metadata;
 use super::number::{leading_number, parse_number, write_number};
 use super::source::Source;
 use crate::block::MatrixBlock;
+use crate::budget::MemoryKind;
 use crate::dense::Dense;
+use crate::growing::Growing;
 use std::borrow::Cow;
 use std::io::Write;
 
@@ -31,12 +33,12 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<Matri
     };
     let cols = format.cols.unwrap_or_else(|| format.count_cells(first));
     format.cols = Some(cols);
-    let (mut rows, mut values) = (0, Vec::new());
+    let (mut rows, mut values) = (0, Growing::new(MemoryKind::Matrix));
     let result = lines.parse_blocks(
         |lines| format.parse(lines),
         |_, _, block: Rows| {
             rows += block.rows;
-            values.extend(block.values);
+            values.append(block.values);
             Ok(())
         },
     );
@@ -50,7 +52,7 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<Matri
         other => other,
     })?;
     metadata.check_dimensions(path, rows as u64, cols as u64)?;
-    Ok(Dense::from_vec(rows, cols, values).into())
+    Ok(Dense::from_memory(rows, cols, values.into()).into())
 }
 
 /// Takes the names of columns.

@@ -2,7 +2,10 @@
 
 use super::error::IoError;
 use super::source::Source;
+use crate::budget::MemoryKind;
 use crate::csr::Csr;
+use crate::growing::Growing;
+use crate::run_context::{StopFlag, check_stop};
 
 /// A cell of a matrix, 0-based.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,14 +43,17 @@ pub(super) fn matrix_of(
     duplicates: Duplicates,
 ) -> Result<Csr, IoError> {
     source.check_rows(rows as u64, entries.len())?;
-    let too_large = || IoError::description(source.path, format!("a matrix of {rows} rows does not fit into memory"));
-    let starts = row_starts(rows, entries).ok_or_else(too_large)?;
-    let mut sorted = by_rows(starts.clone(), entries);
-    let (mut row_offsets, mut next) = (starts, 0);
-    let (mut columns, mut values) = (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
-    for row in 0..rows {
-        let row_entries = &mut sorted[next..row_offsets[row + 1]];
-        next = row_offsets[row + 1];
+    let stop = StopFlag::current();
+    // Where each row ends when the entries are sorted by rows, then where it ends without zeros.
+    let mut ends = row_starts(rows, entries);
+    let mut sorted = by_rows(&mut ends, entries);
+    let mut next = 0;
+    let mut columns = Growing::with_capacity(MemoryKind::Matrix, entries.len());
+    let mut values = Growing::with_capacity(MemoryKind::Matrix, entries.len());
+    for (row, end) in ends[..rows].iter_mut().enumerate() {
+        stop.check();
+        let row_entries = &mut sorted[next..*end];
+        next = *end;
         if !row_entries.is_sorted_by(|left, right| left.0 < right.0) {
             // Stable: equal columns stay in the order of the file.
             row_entries.sort_by_key(|&(column, _)| column);
@@ -64,33 +70,42 @@ pub(super) fn matrix_of(
                 values.push(value);
             }
         }
-        row_offsets[row + 1] = values.len();
+        *end = values.len();
     }
-    Csr::new(rows, cols as usize, row_offsets, columns, values)
+    let mut row_offsets = ends.into_vec();
+    row_offsets.rotate_right(1);
+    row_offsets[0] = 0;
+    Csr::new(rows, cols as usize, row_offsets, columns.into_vec(), values.into_vec())
         .map_err(|error| IoError::description(source.path, error.to_string()))
 }
 
-/// Where each row begins when entries are sorted by rows, and their number at the end; none without the memory.
-fn row_starts(rows: usize, entries: &[Entry]) -> Option<Vec<usize>> {
-    let mut starts = Vec::new();
-    starts.try_reserve_exact(rows.checked_add(1)?).ok()?;
-    starts.resize(rows + 1, 0);
-    for entry in entries {
-        starts[entry.row as usize + 1] += 1;
+/// Entries that are looked at before somebody may stop that.
+const STEP: usize = 1 << 16;
+
+/// Where each row begins when entries are sorted by rows, and their number at the end.
+fn row_starts(rows: usize, entries: &[Entry]) -> Growing<usize> {
+    let mut starts = Growing::filled(MemoryKind::Matrix, rows.saturating_add(1), 0);
+    for entries in entries.chunks(STEP) {
+        check_stop();
+        entries.iter().for_each(|entry| starts[entry.row as usize + 1] += 1);
     }
     for row in 0..rows {
         starts[row + 1] += starts[row];
     }
-    Some(starts)
+    starts
 }
 
-/// Column and value of each entry, sorted by rows, otherwise in the order of the file.
-fn by_rows(mut next: Vec<usize>, entries: &[Entry]) -> Vec<(u32, f64)> {
-    let mut sorted = vec![(0, 0.0); entries.len()];
-    for entry in entries {
-        let position = &mut next[entry.row as usize];
-        sorted[*position] = (entry.column, entry.value);
-        *position += 1;
+/// Column and value of each entry, sorted by rows, otherwise in the order of the file. What says where the next entry of a
+/// row goes says in the end where the row ends.
+fn by_rows(next: &mut [usize], entries: &[Entry]) -> Growing<(u32, f64)> {
+    let mut sorted = Growing::filled(MemoryKind::File, entries.len(), (0, 0.0));
+    for entries in entries.chunks(STEP) {
+        check_stop();
+        for entry in entries {
+            let position = &mut next[entry.row as usize];
+            sorted[*position] = (entry.column, entry.value);
+            *position += 1;
+        }
     }
     sorted
 }

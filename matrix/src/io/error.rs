@@ -1,5 +1,8 @@
 //! Errors of readers and writers, each with its place.
 
+use crate::memory::AllocationFailure;
+use crate::run_context::{Abort, Stopped, caught};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -16,6 +19,16 @@ pub enum IoError {
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// Memory that is refused.
+    #[error("cannot {action} {}: that needs {failure}", path.display())]
+    Memory {
+        /// `read` or `write`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What was asked for.
+        failure: AllocationFailure,
     },
     /// A directory where a file is needed.
     #[error("{} is a directory, not a file", path.display())]
@@ -72,6 +85,18 @@ impl IoError {
     pub(crate) fn description(path: &Path, problem: impl Into<String>) -> Self {
         IoError::Description { path: path.to_owned(), problem: problem.into() }
     }
+}
+
+/// Reads or writes a file; memory that is refused meanwhile is an error. A request to stop goes on.
+pub(super) fn within_memory<T>(
+    action: &'static str,
+    path: &Path,
+    work: impl FnOnce() -> Result<T, IoError>,
+) -> Result<T, IoError> {
+    caught(work).unwrap_or_else(|abort| match abort {
+        Abort::Memory(failure) => Err(IoError::Memory { action, path: path.to_owned(), failure }),
+        Abort::Stopped => resume_unwind(Box::new(Stopped)),
+    })
 }
 
 /// What is wrong within a line.

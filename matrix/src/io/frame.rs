@@ -1,16 +1,44 @@
 //! Frames: CSV files whose columns have types of their own.
 
-use super::error::{IoError, Problem, shown};
+use super::error::{IoError, Problem, shown, within_memory};
 use super::format::{Format, is_gzip_name};
 use super::metadata::Metadata;
 use super::number::{parse_number, write_number};
 use super::output::Output;
 use super::source::{Limits, Source};
+use crate::budget::MemoryKind;
 use crate::frame::{Column, Frame};
+use crate::growing::Tally;
 use csv::{ByteRecord, ReaderBuilder, Terminator, Writer, WriterBuilder};
 use fuseline_ir::ScalarType;
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::path::Path;
+
+/// A reader that reserves the memory of the record that is being read: nothing else bounds its length.
+struct Unfinished<R> {
+    reader: R,
+    held: Tally,
+}
+
+impl<R: Read> Unfinished<R> {
+    fn new(reader: R) -> Self {
+        Unfinished { reader, held: Tally::new(MemoryKind::File) }
+    }
+
+    /// The record is complete.
+    fn finish(&mut self) {
+        self.held.clear();
+    }
+}
+
+impl<R: Read> Read for Unfinished<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.reader.read(buffer)?;
+        // Twice: what holds the record doubles when it is full.
+        self.held.add(2 * length);
+        Ok(length)
+    }
+}
 
 /// Reads a frame from CSV; `arguments` override the metadata beside the file.
 ///
@@ -21,6 +49,10 @@ use std::path::Path;
 /// A missing or unreadable file, rows of several lengths, cells that are not of their column's type, sizes that
 /// contradict the data.
 pub fn read_frame(path: &Path, arguments: &Metadata) -> Result<Frame, IoError> {
+    within_memory("read", path, || read(path, arguments))
+}
+
+fn read(path: &Path, arguments: &Metadata) -> Result<Frame, IoError> {
     let mut source = Source::of_file(path, Limits::default())?;
     let metadata = arguments.clone().or(Metadata::beside(path)?.unwrap_or_default());
     check_format(path, &metadata)?;
@@ -28,7 +60,7 @@ pub fn read_frame(path: &Path, arguments: &Metadata) -> Result<Frame, IoError> {
         .delimiter(metadata.separator(path)?)
         .has_headers(metadata.header == Some(true))
         .flexible(true)
-        .from_reader(source.content()?);
+        .from_reader(Unfinished::new(source.content()?));
     let broken = |error: csv::Error| broken(path, error);
     let names = match metadata.header {
         Some(true) => reader.byte_headers().map_err(broken)?.iter().map(text).collect(),
@@ -36,8 +68,10 @@ pub fn read_frame(path: &Path, arguments: &Metadata) -> Result<Frame, IoError> {
     };
     let mut columns: Option<Columns<'_>> = None;
     let mut record = ByteRecord::new();
-    let mut rows = 0;
+    let (mut rows, mut held) = (0, Tally::new(MemoryKind::Frame));
     while reader.read_byte_record(&mut record).map_err(broken)? {
+        reader.get_mut().finish();
+        held.add(record.as_slice().len() + record.len() * size_of::<String>());
         let columns = match &mut columns {
             Some(columns) => columns,
             None => columns.insert(Columns::new(path, &metadata, record.len())?),

@@ -9,7 +9,10 @@ use super::metadata::Metadata;
 use super::sequence_file::{Record, SequenceFile, ValueError};
 use super::source::Source;
 use crate::block::MatrixBlock;
+use crate::budget::{MemoryKind, Reservation};
 use crate::dense::Dense;
+use crate::growing::Growing;
+use crate::run_context::{check_stop, reserve};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read};
@@ -42,7 +45,11 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<(Matr
         Some((rows, cols)) => dense(source.path, rows, cols, blocks)?.into(),
         None => {
             let dimensions = check_dimensions(source, grid.rows, grid.cols)?;
-            let entries: Vec<Entry> = blocks.into_iter().flat_map(Block::into_entries).collect();
+            let mut entries = Growing::new(MemoryKind::File);
+            for block in blocks {
+                check_stop();
+                entries.append(block.into_entries());
+            }
             matrix_of(source, dimensions, &entries, Duplicates::Refuse)?.into()
         }
     };
@@ -63,6 +70,8 @@ struct Block {
     first_col: u64,
     cols: usize,
     content: Content,
+    /// The memory of the content.
+    _held: Option<Reservation>,
 }
 
 enum Content {
@@ -70,6 +79,15 @@ enum Content {
     Dense(Vec<f64>),
     /// Cells, with their rows and columns within the block.
     Sparse(Vec<Entry>),
+}
+
+impl Content {
+    fn bytes(&self) -> usize {
+        match self {
+            Content::Dense(cells) => size_of_val(&cells[..]),
+            Content::Sparse(entries) => size_of_val(&entries[..]),
+        }
+    }
 }
 
 /// How the content of a block is stored.
@@ -129,7 +147,8 @@ impl Grid {
             let rows = self.block_rows.min(self.rows - first_row);
             let cols = self.block_cols.min(self.cols - first_col);
             let content = file.value(&record, |value| read_content(value, rows, cols))?;
-            blocks.push(Block { first_row, first_col, cols: cols as usize, content });
+            let held = reserve(MemoryKind::File, content.bytes() as u64);
+            blocks.push(Block { first_row, first_col, cols: cols as usize, content, _held: held });
         }
         Ok(blocks)
     }
@@ -172,7 +191,7 @@ impl Block {
 
     /// The cells that are not zero, with their rows and columns in the whole matrix.
     fn into_entries(self) -> Vec<Entry> {
-        let Block { first_row, first_col, cols, content } = self;
+        let Block { first_row, first_col, cols, content, .. } = self;
         let entries = match content {
             Content::Sparse(entries) => entries,
             Content::Dense(cells) => {
@@ -194,6 +213,7 @@ fn dense(path: &Path, rows: usize, cols: usize, blocks: Vec<Block>) -> Result<De
     let mut matrix = Dense::zeros(rows, cols);
     let values = matrix.values_mut();
     for block in blocks {
+        check_stop();
         let first = block.first_row as usize * cols + block.first_col as usize;
         match block.content {
             Content::Dense(cells) => {

@@ -9,7 +9,10 @@ use super::metadata::Metadata;
 use super::number::{Fields, parse_count, parse_number, write_number};
 use super::source::Source;
 use crate::block::MatrixBlock;
+use crate::budget::MemoryKind;
 use crate::csr::Csr;
+use crate::growing::Growing;
+use crate::run_context::StopFlag;
 use std::io::Write;
 
 /// Rows: labels, and features one row after the other.
@@ -21,6 +24,14 @@ struct Rows {
     values: Vec<f64>,
 }
 
+/// The rows of all blocks.
+struct AllRows {
+    labels: Growing<f64>,
+    lengths: Growing<usize>,
+    columns: Growing<u32>,
+    values: Growing<f64>,
+}
+
 /// Reads a matrix of as many columns as the metadata says (the label's included), or else as the largest index asks.
 pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<MatrixBlock, IoError> {
     let path = source.path;
@@ -29,14 +40,19 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<Matri
     }
     let last_feature = metadata.cols.map_or(u64::from(u32::MAX) - 1, |cols| cols - 1);
     check_dimensions(source, 0, last_feature + 1)?;
-    let mut all = Rows::default();
+    let mut all = AllRows {
+        labels: Growing::new(MemoryKind::File),
+        lengths: Growing::new(MemoryKind::File),
+        columns: Growing::new(MemoryKind::File),
+        values: Growing::new(MemoryKind::File),
+    };
     LineReader::new(source)?.parse_blocks(
         |lines| parse(lines, last_feature),
         |_, _, block| {
-            all.labels.extend(block.labels);
-            all.lengths.extend(block.lengths);
-            all.columns.extend(block.columns);
-            all.values.extend(block.values);
+            all.labels.append(block.labels);
+            all.lengths.append(block.lengths);
+            all.columns.append(block.columns);
+            all.values.append(block.values);
             Ok(())
         },
     )?;
@@ -85,13 +101,15 @@ fn feature(field: &[u8], last_feature: u64) -> Result<(u64, f64), String> {
     }
 }
 
-fn with_labels(rows: &Rows, cols: usize) -> Result<Csr, crate::csr::CsrError> {
+fn with_labels(rows: &AllRows, cols: usize) -> Result<Csr, crate::csr::CsrError> {
     let size = rows.columns.len() + rows.labels.len();
-    let (mut columns, mut values) = (Vec::with_capacity(size), Vec::with_capacity(size));
-    let mut row_offsets = Vec::with_capacity(rows.labels.len() + 1);
+    let mut columns = Growing::with_capacity(MemoryKind::Matrix, size);
+    let mut values = Growing::with_capacity(MemoryKind::Matrix, size);
+    let mut row_offsets = Growing::with_capacity(MemoryKind::Matrix, rows.labels.len() + 1);
     row_offsets.push(0);
-    let mut start = 0;
-    for (&label, &length) in rows.labels.iter().zip(&rows.lengths) {
+    let (mut start, stop) = (0, StopFlag::current());
+    for (&label, &length) in rows.labels.iter().zip(&*rows.lengths) {
+        stop.check();
         columns.extend_from_slice(&rows.columns[start..start + length]);
         values.extend_from_slice(&rows.values[start..start + length]);
         start += length;
@@ -101,7 +119,7 @@ fn with_labels(rows: &Rows, cols: usize) -> Result<Csr, crate::csr::CsrError> {
         }
         row_offsets.push(values.len());
     }
-    Csr::new(rows.labels.len(), cols, row_offsets, columns, values)
+    Csr::new(rows.labels.len(), cols, row_offsets.into_vec(), columns.into_vec(), values.into_vec())
 }
 
 /// Writes a matrix whose last column holds the labels.

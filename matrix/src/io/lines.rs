@@ -6,6 +6,9 @@
 use super::IoError;
 use super::error::Problem;
 use super::source::Source;
+use crate::budget::MemoryKind;
+use crate::growing::Growing;
+use crate::run_context::check_stop;
 use rayon::prelude::*;
 use std::io::Read;
 use std::path::Path;
@@ -15,6 +18,9 @@ const BLOCK: usize = 1 << 17;
 
 /// Blocks per thread that are held at a time.
 const BLOCKS_PER_THREAD: usize = 8;
+
+/// Room that reading to an end asks for beyond it.
+pub(super) const PROBED: usize = 64;
 
 const UTF_8_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 const UTF_16_MARKS: [&[u8]; 2] = [&[0xff, 0xfe], &[0xfe, 0xff]];
@@ -56,6 +62,9 @@ fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
+/// The bytes of a block.
+type Block = Growing<u8>;
+
 /// A parsed block: the number of its lines and its content, or the line and the problem in it.
 type Parsed<T> = Result<(u64, T), (u64, Problem)>;
 
@@ -64,7 +73,7 @@ pub(super) struct LineReader<'a> {
     path: &'a Path,
     reader: Box<dyn Read + Send + 'a>,
     /// Bytes from `start` are read but not taken.
-    buffer: Vec<u8>,
+    buffer: Growing<u8>,
     start: usize,
     at_end: bool,
     /// The number of lines taken so far.
@@ -83,7 +92,7 @@ impl<'a> LineReader<'a> {
     fn in_blocks(source: &'a mut Source<'_>, block_size: usize) -> Result<Self, IoError> {
         let path = source.path;
         let reader = source.content()?;
-        let (buffer, start, at_end, lines, failure) = (Vec::new(), 0, false, 0, None);
+        let (buffer, start, at_end, lines, failure) = (Growing::new(MemoryKind::File), 0, false, 0, None);
         let mut lines = LineReader { path, reader, buffer, start, at_end, lines, block_size, failure };
         lines.read_more(block_size.max(UTF_8_MARK.len()))?;
         if UTF_16_MARKS.iter().any(|mark| lines.buffer.starts_with(mark)) {
@@ -130,7 +139,8 @@ impl<'a> LineReader<'a> {
         parse: impl Fn(&mut Lines<'_>) -> Result<T, Problem> + Sync,
         mut take: impl FnMut(u64, &[u8], T) -> Result<(), IoError> + Send,
     ) -> Result<(), IoError> {
-        let parse_block = |block: Vec<u8>| -> (Vec<u8>, Parsed<T>) {
+        let parse_block = |block: Block| -> (Block, Parsed<T>) {
+            check_stop();
             let mut lines = Lines::of(&block);
             let parsed = parse(&mut lines).map_err(|problem| (lines.number, problem));
             let parsed = parsed.map(|content| (lines.number, content));
@@ -159,7 +169,7 @@ impl<'a> LineReader<'a> {
 
     fn take_all<T>(
         &mut self,
-        blocks: Vec<(Vec<u8>, Parsed<T>)>,
+        blocks: Vec<(Block, Parsed<T>)>,
         take: &mut impl FnMut(u64, &[u8], T) -> Result<(), IoError>,
     ) -> Result<(), IoError> {
         for (block, parsed) in blocks {
@@ -177,7 +187,7 @@ impl<'a> LineReader<'a> {
 
     /// At most this many blocks; none at the end. Blocks before one that cannot be read come first, since an error in
     /// them does too.
-    fn next_batch(&mut self, size: usize) -> Result<Vec<Vec<u8>>, IoError> {
+    fn next_batch(&mut self, size: usize) -> Result<Vec<Block>, IoError> {
         let mut batch = Vec::new();
         while batch.len() < size && self.failure.is_none() {
             match self.next_block() {
@@ -193,7 +203,7 @@ impl<'a> LineReader<'a> {
     }
 
     /// The whole lines in the next `block_size` bytes, or one line that is longer.
-    fn next_block(&mut self) -> Result<Option<Vec<u8>>, IoError> {
+    fn next_block(&mut self) -> Result<Option<Block>, IoError> {
         let pending = self.buffer.len() - self.start;
         self.read_more(self.block_size.saturating_sub(pending))?;
         let in_block = &self.buffer[self.start..self.buffer.len().min(self.start + self.block_size)];
@@ -206,7 +216,8 @@ impl<'a> LineReader<'a> {
                 Some(end) => self.buffer.len().min(end + 1),
             },
         };
-        let block = self.buffer[self.start..end].to_vec();
+        let mut block = Block::new(MemoryKind::File);
+        block.extend_from_slice(&self.buffer[self.start..end]);
         self.start = end;
         Ok(Some(block))
     }
@@ -232,10 +243,11 @@ impl<'a> LineReader<'a> {
             return Ok(());
         }
         if self.start > self.buffer.len() / 2 {
-            self.buffer.drain(..self.start);
+            self.buffer.vec_mut().drain(..self.start);
             self.start = 0;
         }
-        let read = (&mut self.reader).take(bytes as u64).read_to_end(&mut self.buffer);
+        self.buffer.reserve(bytes + PROBED);
+        let read = (&mut self.reader).take(bytes as u64).read_to_end(self.buffer.vec_mut());
         let length = read.map_err(|source| IoError::system("read", self.path, source))?;
         self.at_end = length < bytes;
         Ok(())
@@ -262,7 +274,7 @@ mod tests {
                     assert!(together.is_empty() || together.ends_with(b"\n"), "{text:?} {size}");
                     let newlines = memchr::memchr_iter(b'\n', &block[..block.len() - 1]).count();
                     assert!(block.len() <= size || newlines == 0, "{text:?} {size} {block:?}");
-                    together.extend(block);
+                    together.extend_from_slice(&block);
                 }
                 assert_eq!(together, text.as_bytes(), "{text:?} {size}");
             }

@@ -11,7 +11,9 @@ use super::number::{Fields, parse_count, write_number};
 use super::source::Source;
 use super::{text, transposed};
 use crate::block::MatrixBlock;
+use crate::budget::MemoryKind;
 use crate::dense::Dense;
+use crate::growing::Growing;
 use std::io::Write;
 
 /// What the banner says.
@@ -175,8 +177,8 @@ fn items<T: Send>(
     lines: &mut LineReader<'_>,
     count: u64,
     parse: impl Fn(&mut Fields<'_>) -> Result<T, Problem> + Sync,
-) -> Result<Vec<T>, IoError> {
-    let mut all = Vec::new();
+) -> Result<Growing<T>, IoError> {
+    let mut all = Growing::new(MemoryKind::File);
     let path = lines.path();
     let parse_lines = |lines: &mut Lines<'_>| {
         let mut items = Vec::new();
@@ -195,7 +197,7 @@ fn items<T: Send>(
             let surplus = item_lines.skip(left as usize).map(|(_, number)| number).next();
             return Err(IoError::content(path, surplus.unwrap_or(before + 1), problem));
         }
-        all.extend(items);
+        all.append(items);
         Ok(())
     })?;
     if (all.len() as u64) < count {
@@ -236,7 +238,7 @@ fn value(fields: &mut Fields<'_>, field: Field) -> Result<f64, Problem> {
 }
 
 /// The entries of the whole matrix.
-fn mirrored(mut entries: Vec<Entry>, symmetry: Symmetry) -> Vec<Entry> {
+fn mirrored(mut entries: Growing<Entry>, symmetry: Symmetry) -> Growing<Entry> {
     let sign = match symmetry {
         Symmetry::General => return entries,
         Symmetry::Symmetric => 1.0,

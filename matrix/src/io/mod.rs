@@ -25,6 +25,7 @@ mod parts;
 mod scalar;
 mod sequence_file;
 mod source;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -39,6 +40,8 @@ pub use source::Limits;
 
 use crate::block::MatrixBlock;
 use crate::dense::Dense;
+use crate::run_context::check_stop;
+use error::within_memory;
 use source::Source;
 use std::io::Write;
 use std::path::Path;
@@ -57,7 +60,7 @@ pub fn read_matrix(path: &Path, arguments: &Metadata) -> Result<MatrixBlock, IoE
     let limits = if is_vouched { Limits::NONE } else { Limits::default() };
     let mut source = Source::of_file(path, limits)?;
     let metadata = arguments.clone().or(Metadata::beside(path)?.unwrap_or_default());
-    read_source(&mut source, &metadata)
+    within_memory("read", path, || read_source(&mut source, &metadata))
 }
 
 /// Reads a matrix from the bytes of a file of this name, as [`read_matrix`] would within these limits.
@@ -70,7 +73,7 @@ pub fn read_matrix_from(
     metadata: &Metadata,
     limits: Limits,
 ) -> Result<MatrixBlock, IoError> {
-    read_source(&mut Source::of_bytes(name, bytes, limits), metadata)
+    within_memory("read", name, || read_source(&mut Source::of_bytes(name, bytes, limits), metadata))
 }
 
 fn read_source(source: &mut Source<'_>, metadata: &Metadata) -> Result<MatrixBlock, IoError> {
@@ -113,6 +116,10 @@ fn finish(path: &Path, metadata: &Metadata, block: MatrixBlock, nonzeros: usize)
 /// # Errors
 /// The file cannot be written, or the format can only be read.
 pub fn write_matrix(block: &MatrixBlock, path: &Path, arguments: &Metadata) -> Result<(), IoError> {
+    within_memory("write", path, || write_file(block, path, arguments))
+}
+
+fn write_file(block: &MatrixBlock, path: &Path, arguments: &Metadata) -> Result<(), IoError> {
     let format = arguments.format_of(path)?;
     check_writable(block, path, arguments, format)?;
     let nonzeros = block.nnz();
@@ -189,6 +196,7 @@ fn transposed(rows: usize, cols: usize, cells: &[f64]) -> Dense {
     let mut matrix = Dense::zeros(rows, cols);
     let values = matrix.values_mut();
     for first_row in (0..rows).step_by(TILE) {
+        check_stop();
         for first_col in (0..cols).step_by(TILE) {
             for row in first_row..rows.min(first_row + TILE) {
                 for col in first_col..cols.min(first_col + TILE) {

@@ -8,7 +8,9 @@ use super::npy_header::{ByteOrder, ElementType, Header, Order};
 use super::source::Source;
 use super::transposed;
 use crate::block::MatrixBlock;
+use crate::budget::MemoryKind;
 use crate::dense::Dense;
+use crate::growing::Growing;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
@@ -41,7 +43,7 @@ pub(super) fn read_array(path: &Path, content: &mut dyn Read, metadata: &Metadat
     }
     let (rows, cols) = (rows as usize, cols as usize);
     let matrix = match header.order {
-        Order::RowMajor => Dense::from_vec(rows, cols, values),
+        Order::RowMajor => Dense::from_memory(rows, cols, values.into()),
         Order::ColumnMajor => transposed(rows, cols, &values),
     };
     Ok(matrix.into())
@@ -121,14 +123,15 @@ fn read_values(
     element: ElementType,
     byte_order: ByteOrder,
     count: usize,
-) -> Result<Vec<f64>, IoError> {
+) -> Result<Growing<f64>, IoError> {
     let size = element.size();
     let mut buffer = vec![0; CHUNK.min(count) * size];
-    let mut values = Vec::new();
+    let mut values = Growing::new(MemoryKind::Matrix);
     while values.len() < count {
         let expected = CHUNK.min(count - values.len());
         let chunk = bytes.fill(&mut buffer[..expected * size])?;
-        element.append(chunk, byte_order, &mut values);
+        values.reserve(expected);
+        element.append(chunk, byte_order, values.vec_mut());
         if chunk.len() < expected * size {
             let problem = format!("the header promises {count} values, the file ends after {}", values.len());
             return Err(bytes.error(problem));

@@ -4,6 +4,7 @@
 //! stays until then, and a write that fails or is interrupted leaves nothing behind.
 
 use super::error::IoError;
+use crate::run_context::check_stop;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::fs::{File, OpenOptions};
@@ -21,8 +22,23 @@ pub struct Output {
 
 #[derive(Debug)]
 enum Content {
-    Plain(BufWriter<File>),
-    Compressed(GzEncoder<BufWriter<File>>),
+    Plain(BufWriter<Blocks>),
+    Compressed(GzEncoder<BufWriter<Blocks>>),
+}
+
+/// A file that is written block by block; before each of them somebody may ask to stop.
+#[derive(Debug)]
+struct Blocks(File);
+
+impl Write for Blocks {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        check_stop();
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 impl Output {
@@ -39,7 +55,7 @@ impl Output {
             std::fs::create_dir_all(parent).map_err(|source| IoError::system("create", parent, source))?;
         }
         let (file, names) = open(path).map_err(|source| IoError::system("create", path, source))?;
-        let file = BufWriter::with_capacity(1 << 16, file);
+        let file = BufWriter::with_capacity(1 << 16, Blocks(file));
         let content = if is_compressed {
             Content::Compressed(GzEncoder::new(file, Compression::default()))
         } else {

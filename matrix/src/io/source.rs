@@ -1,9 +1,13 @@
 //! What is read: files or bytes, plain or compressed by gzip, and what they may cost.
 
 use super::IoError;
+use super::lines::PROBED;
 use super::parts::Parts;
+use super::stream::Stream;
+use crate::budget::MemoryKind;
+use crate::growing::Growing;
+use crate::run_context::check_stop;
 use flate2::read::MultiGzDecoder;
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
@@ -37,17 +41,20 @@ const INFLATION: u64 = 200;
 /// The file format gzip begins with these bytes; no text format does.
 pub(super) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// A file, the parts of a directory, or bytes in their place.
+/// A file, what comes through a pipe or a device, the parts of a directory, or bytes in their place.
 enum Stored<'a> {
     File(File),
+    Stream(Stream),
     Parts(Parts),
     Bytes(Cursor<&'a [u8]>),
 }
 
 impl Read for Stored<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        check_stop();
         match self {
             Stored::File(file) => file.read(buffer),
+            Stored::Stream(stream) => stream.read(buffer),
             Stored::Parts(parts) => parts.read(buffer),
             Stored::Bytes(bytes) => bytes.read(buffer),
         }
@@ -58,7 +65,7 @@ impl Seek for Stored<'_> {
     fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
         match self {
             Stored::File(file) => file.seek(position),
-            Stored::Parts(_) => Err(io::ErrorKind::NotSeekable.into()),
+            Stored::Stream(_) | Stored::Parts(_) => Err(io::ErrorKind::NotSeekable.into()),
             Stored::Bytes(bytes) => bytes.seek(position),
         }
     }
@@ -82,9 +89,15 @@ impl<'a> Source<'a> {
             };
             return Ok(Source { path, length: parts.length(), stored: Stored::Parts(parts), limits });
         }
-        let file = open(path)?;
-        let length = file.metadata().map_or(0, |metadata| metadata.len());
-        Ok(Source { path, stored: Stored::File(file), length, limits })
+        let stored = match open(path)? {
+            Opened::File(file) => Stored::File(file),
+            Opened::Stream(stream) => Stored::Stream(stream),
+        };
+        let length = match &stored {
+            Stored::File(file) => file.metadata().map_or(0, |metadata| metadata.len()),
+            _ => 0,
+        };
+        Ok(Source { path, stored, length, limits })
     }
 
     pub(super) fn of_bytes(path: &'a Path, bytes: &'a [u8], limits: Limits) -> Self {
@@ -126,16 +139,18 @@ impl<'a> Source<'a> {
 
     /// The content for readers that go to several places at once.
     pub(super) fn at_rest(&mut self) -> Result<AtRest<'_>, IoError> {
-        if self.starts_with(&GZIP).map_err(|error| self.unreadable(error))? {
-            let mut bytes = Vec::new();
-            let read = self.content()?.read_to_end(&mut bytes);
+        let is_gzip = self.starts_with(&GZIP).map_err(|error| self.unreadable(error))?;
+        if is_gzip || matches!(self.stored, Stored::Stream(_)) {
+            let mut bytes = Growing::new(MemoryKind::File);
+            let read = read_all(&mut *self.content()?, &mut bytes);
             read.map_err(|error| self.unreadable(error))?;
-            return Ok(AtRest::Bytes(bytes.into()));
+            return Ok(AtRest::Read(bytes));
         }
         Ok(match &self.stored {
             Stored::File(file) => AtRest::File(file, self.length),
             Stored::Parts(_) => return Err(IoError::Directory { path: self.path.to_owned() }),
-            Stored::Bytes(bytes) => AtRest::Bytes(Cow::Borrowed(bytes.get_ref())),
+            Stored::Bytes(bytes) => AtRest::Bytes(bytes.get_ref()),
+            Stored::Stream(_) => AtRest::Bytes(&[]),
         })
     }
 
@@ -148,7 +163,7 @@ impl<'a> Source<'a> {
     pub(super) fn check_single(&self) -> Result<(), IoError> {
         match self.stored {
             Stored::Parts(_) => Err(IoError::Directory { path: self.path.to_owned() }),
-            Stored::File(_) | Stored::Bytes(_) => Ok(()),
+            Stored::File(_) | Stored::Stream(_) | Stored::Bytes(_) => Ok(()),
         }
     }
 
@@ -156,7 +171,7 @@ impl<'a> Source<'a> {
     pub(super) fn parts(&self) -> Option<&[PathBuf]> {
         match &self.stored {
             Stored::Parts(parts) => Some(parts.paths()),
-            Stored::File(_) | Stored::Bytes(_) => None,
+            Stored::File(_) | Stored::Stream(_) | Stored::Bytes(_) => None,
         }
     }
 
@@ -165,6 +180,9 @@ impl<'a> Source<'a> {
         if let Stored::Parts(parts) = &mut self.stored {
             parts.rewind();
             return Ok(parts.starts_with(magic));
+        }
+        if let Stored::Stream(stream) = &mut self.stored {
+            return stream.starts_with(magic);
         }
         let mut start = Vec::new();
         (&mut self.stored).take(magic.len() as u64).read_to_end(&mut start)?;
@@ -176,7 +194,8 @@ impl<'a> Source<'a> {
 /// Content that is read from any place, by several threads.
 pub(super) enum AtRest<'a> {
     File(&'a File, u64),
-    Bytes(Cow<'a, [u8]>),
+    Bytes(&'a [u8]),
+    Read(Growing<u8>),
 }
 
 impl AtRest<'_> {
@@ -185,18 +204,20 @@ impl AtRest<'_> {
         match self {
             AtRest::File(_, length) => *length,
             AtRest::Bytes(bytes) => bytes.len() as u64,
+            AtRest::Read(bytes) => bytes.len() as u64,
         }
     }
 
     /// Fills the buffer with the bytes from this one on.
     pub(super) fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        match self {
-            AtRest::File(file, _) => file.read_exact_at(buffer, offset),
-            AtRest::Bytes(bytes) => {
-                let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
-                Read::read_exact(&mut &*rest, buffer)
-            }
-        }
+        check_stop();
+        let bytes = match self {
+            AtRest::File(file, _) => return file.read_exact_at(buffer, offset),
+            AtRest::Bytes(bytes) => bytes,
+            AtRest::Read(bytes) => &bytes[..],
+        };
+        let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
+        Read::read_exact(&mut &*rest, buffer)
     }
 }
 
@@ -228,13 +249,45 @@ impl<R: Read> Read for Inflated<R> {
     }
 }
 
-/// Opens a file, with a clear error for directories.
-pub(super) fn open(path: &Path) -> Result<File, IoError> {
-    let file = File::open(path).map_err(|source| IoError::system("open", path, source))?;
-    match file.metadata() {
-        Ok(metadata) if metadata.is_dir() => Err(IoError::Directory { path: path.to_owned() }),
-        _ => Ok(file),
+/// Bytes that are read at a time where all are.
+const READ_AT_ONCE: u64 = 1 << 20;
+
+/// Reads all that comes, within the budget.
+fn read_all(reader: &mut dyn Read, bytes: &mut Growing<u8>) -> io::Result<()> {
+    loop {
+        bytes.reserve(READ_AT_ONCE as usize + PROBED);
+        if reader.take(READ_AT_ONCE).read_to_end(bytes.vec_mut())? == 0 {
+            return Ok(());
+        }
     }
+}
+
+/// A file that is read.
+pub(super) enum Opened {
+    File(File),
+    Stream(Stream),
+}
+
+impl Read for Opened {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Opened::File(file) => file.read(buffer),
+            Opened::Stream(stream) => stream.read(buffer),
+        }
+    }
+}
+
+/// Opens a file, with a clear error for directories.
+pub(super) fn open(path: &Path) -> Result<Opened, IoError> {
+    let failed = |source| IoError::system("open", path, source);
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(IoError::Directory { path: path.to_owned() });
+    }
+    if metadata.is_file() {
+        return File::open(path).map(Opened::File).map_err(failed);
+    }
+    Stream::open(path).map(Opened::Stream).map_err(failed)
 }
 
 /// The whole content of a short file.

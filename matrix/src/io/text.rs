@@ -7,6 +7,8 @@ use super::metadata::Metadata;
 use super::number::{Fields, write_number};
 use super::source::Source;
 use crate::block::MatrixBlock;
+use crate::budget::MemoryKind;
+use crate::growing::Growing;
 use std::io::Write;
 
 pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<MatrixBlock, IoError> {
@@ -15,11 +17,11 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<Matri
         return Err(IoError::description(source.path, problem));
     };
     let dimensions = check_dimensions(source, rows, cols)?;
-    let mut entries = Vec::new();
+    let mut entries = Growing::new(MemoryKind::File);
     LineReader::new(source)?.parse_blocks(
         |lines| parse(lines, rows, cols),
         |_, _, block| {
-            entries.extend(block);
+            entries.append(block);
             Ok(())
         },
     )?;

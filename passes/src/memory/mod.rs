@@ -4,6 +4,7 @@
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{Hop, HopDag, HopId};
+pub use fuseline_ir::size::bytes_text;
 use fuseline_ir::types::DataType;
 
 /// A matrix is held sparse when less than this share of its cells is not zero.
@@ -65,21 +66,6 @@ pub fn matrix_bytes(size: &SizeInfo) -> Option<u64> {
     }
 }
 
-/// A number of bytes as people read it: `17 bytes`, `7.6 MiB`.
-pub fn bytes_text(bytes: u64) -> String {
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let mut amount = bytes as f64;
-    let mut text = if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") };
-    for unit in UNITS {
-        if amount < 1024.0 {
-            break;
-        }
-        amount /= 1024.0;
-        text = format!("{amount:.1} {unit}");
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,12 +78,6 @@ mod tests {
         assert_eq!(matrix_bytes(&SizeInfo::with_nnz(100, 10, 399)), Some(12 * 399 + 8 * 101));
         assert_eq!(matrix_bytes(&SizeInfo::UNKNOWN), None);
         assert_eq!(matrix_bytes(&SizeInfo::dims(u64::MAX, 2)), Some(u64::MAX));
-    }
-
-    #[test]
-    fn bytes_as_people_read_them() {
-        let texts = [0, 1, 1023, 1024, 8_000_000, u64::MAX].map(bytes_text);
-        assert_eq!(texts, ["0 bytes", "1 byte", "1023 bytes", "1.0 KiB", "7.6 MiB", "16.0 EiB"]);
     }
 
     #[test]

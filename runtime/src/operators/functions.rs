@@ -9,6 +9,7 @@ use fuseline_ir::Value;
 use fuseline_ir::hop::Function;
 use fuseline_kernels::{self as kernels, Extreme, Margin, TableDims};
 use fuseline_matrix::MatrixBlock;
+use std::borrow::Cow;
 use std::io::Write;
 
 impl Operator<'_> {
@@ -27,7 +28,7 @@ impl Operator<'_> {
                 writeln!(output, "{}", self.printed()?)?;
                 done()
             }
-            Function::Stop => Err(RuntimeErrorKind::Stop(text::of_value(self.inputs[0])).into()),
+            Function::Stop => Err(RuntimeErrorKind::Stop(text::of_value(self.inputs[0]).into_owned()).into()),
             Function::Assert if self.number(0)? != 0.0 => done(),
             Function::Assert => Err(RuntimeErrorKind::Assert.into()),
             Function::ToString => Ok(self.laid_out(names)?.into()),
@@ -56,7 +57,7 @@ impl Operator<'_> {
     }
 
     /// A value, or values in the places of a format.
-    fn printed(&self) -> Result<String, RuntimeError> {
+    fn printed(&self) -> Result<Cow<'_, str>, RuntimeError> {
         if let [value] = self.inputs {
             return Ok(text::of_value(value));
         }
@@ -65,7 +66,7 @@ impl Operator<'_> {
             _ => Err(self.type_error(position, "scalars and texts")),
         };
         let values = (1..self.inputs.len()).map(scalar).collect::<Result<Vec<_>, _>>()?;
-        Ok(formatted(self.text(0)?, &values)?)
+        Ok(formatted(self.text(0)?, &values)?.into())
     }
 
     /// The position of the input of this name.

@@ -16,6 +16,7 @@ pub(crate) use product::evaluated_inputs as inputs_of_product;
 
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
+use crate::memory::copied;
 use crate::program_executor::describe;
 use crate::scalars;
 use crate::statistics::Statistics;
@@ -50,7 +51,7 @@ pub(crate) fn run(
     let operator = Operator { engine, dag, hop, inputs };
     match &hop.op {
         HopOp::Read(name) => {
-            variables.get(name).cloned().ok_or_else(|| RuntimeErrorKind::Undefined(name.clone()).into())
+            variables.get(name).map(copied).ok_or_else(|| RuntimeErrorKind::Undefined(name.clone()).into())
         }
         HopOp::Literal(value) => Ok(RuntimeValue::Scalar(value.clone())),
         HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) | HopOp::Concat => operator.element_wise(),
@@ -150,7 +151,7 @@ impl Operator<'_> {
             HopOp::Unary(op) => scalars::unary(*op, values[0]),
             HopOp::Binary(op) => scalars::binary(*op, values[0], values[1]),
             HopOp::Ternary(op) => scalars::ternary(*op, values[0], values[1], values[2]),
-            _ => Some(Value::Str(format!("{}{}", values[0], values[1]))),
+            _ => Some(scalars::concatenated(values[0], values[1])),
         };
         result.ok_or_else(|| self.type_error(0, "numbers"))
     }

@@ -3,17 +3,20 @@
 use super::Operator;
 use super::generate::seed;
 use crate::error::{RuntimeError, RuntimeErrorKind};
+use crate::memory::SMALLEST_RESERVED;
 use crate::value::{List, RuntimeValue};
 use fuseline_ir::Value;
 use fuseline_ir::builtins::DistributionName;
 use fuseline_ir::hop::NumericFunction;
 use fuseline_ir::ops::Direction;
 use fuseline_kernels::{self as kernels, Distribution, GroupFunction, Pooling, Transform, Triangle, Windows};
-use fuseline_matrix::MatrixBlock;
+use fuseline_matrix::run_context::reserve;
+use fuseline_matrix::{MatrixBlock, MemoryKind, Reservation};
 
 impl Operator<'_> {
     pub(super) fn numeric(&self, function: NumericFunction, names: &[String]) -> Result<RuntimeValue, RuntimeError> {
         let context = self.engine.kernel_context();
+        let _scratch = self.scratch(function);
         let weights = || self.named(names, "weights").map(|position| self.matrix(position)).transpose();
         Ok(match function {
             NumericFunction::Solve => kernels::solve(self.matrix(0)?, self.matrix(1)?)?.into(),
@@ -94,6 +97,19 @@ impl Operator<'_> {
                 kernels::pool(&context, Pooling::Mean, self.matrix(0)?, &self.windows(1)?)?.into()
             }
         })
+    }
+
+    /// What the library of decompositions allocates besides the result, reserved: copies of the matrix.
+    fn scratch(&self, function: NumericFunction) -> Option<Reservation> {
+        let copies = match function {
+            NumericFunction::Inverse | NumericFunction::Determinant | NumericFunction::Cholesky => 2,
+            NumericFunction::Solve | NumericFunction::Lu | NumericFunction::Qr => 3,
+            NumericFunction::Eigen | NumericFunction::Svd | NumericFunction::MatrixRoot => 5,
+            _ => return None,
+        };
+        let (rows, cols) = self.matrix(0).ok()?.dims();
+        let bytes = (size_of::<f64>() as u64).saturating_mul(rows as u64).saturating_mul(cols as u64);
+        if bytes < SMALLEST_RESERVED { None } else { reserve(MemoryKind::Scratch, bytes.saturating_mul(copies)) }
     }
 
     fn pool_backward(&self, pooling: Pooling) -> Result<MatrixBlock, RuntimeError> {

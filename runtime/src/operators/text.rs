@@ -4,9 +4,12 @@
 
 use super::Operator;
 use crate::error::RuntimeError;
+use crate::scalars::text_of;
 use crate::value::{List, RuntimeValue};
 use fuseline_ir::Value;
-use fuseline_matrix::{Column, Frame, MatrixBlock};
+use fuseline_matrix::run_context::check_stop;
+use fuseline_matrix::{Column, Frame, MatrixBlock, TextBuffer};
+use std::borrow::Cow;
 
 /// How a value is laid out.
 #[derive(Clone, Debug)]
@@ -53,27 +56,35 @@ impl Operator<'_> {
                 _ => {}
             }
         }
-        Ok(Value::Str(layout.value(self.inputs[0])))
+        let mut text = TextBuffer::default();
+        layout.value(&mut text, self.inputs[0]);
+        Ok(Value::Str(text.into_string()))
     }
 }
 
 /// A value as `print` shows it.
-pub(super) fn of_value(value: &RuntimeValue) -> String {
-    Layout::default().value(value)
+pub(super) fn of_value(value: &RuntimeValue) -> Cow<'_, str> {
+    if let RuntimeValue::Scalar(scalar) = value {
+        return text_of(scalar);
+    }
+    let mut text = TextBuffer::default();
+    Layout::default().value(&mut text, value);
+    text.into_string().into()
 }
 
 impl Layout<'_> {
-    fn value(&self, value: &RuntimeValue) -> String {
+    fn value(&self, text: &mut TextBuffer, value: &RuntimeValue) {
         match value {
-            RuntimeValue::Scalar(scalar) => scalar.to_string(),
-            RuntimeValue::Matrix(block) if self.sparse => self.non_zeros(block),
-            RuntimeValue::Matrix(block) => self.matrix(block),
-            RuntimeValue::Frame(frame) => self.frame(frame),
-            RuntimeValue::List(list) => self.list(list),
+            RuntimeValue::Scalar(scalar) => text.push_str(&text_of(scalar)),
+            RuntimeValue::Matrix(block) if self.sparse => self.non_zeros(text, block),
+            RuntimeValue::Matrix(block) => self.matrix(text, block),
+            RuntimeValue::Frame(frame) => self.frame(text, frame),
+            RuntimeValue::List(list) => self.list(text, list),
         }
     }
 
-    fn line(&self, text: &mut String, cells: impl Iterator<Item = String>) {
+    fn line(&self, text: &mut TextBuffer, cells: impl Iterator<Item = String>) {
+        check_stop();
         for (position, cell) in cells.enumerate() {
             if position > 0 {
                 text.push_str(self.separator);
@@ -83,38 +94,33 @@ impl Layout<'_> {
         text.push_str(self.line_end);
     }
 
-    fn matrix(&self, block: &MatrixBlock) -> String {
-        let mut text = String::new();
+    fn matrix(&self, text: &mut TextBuffer, block: &MatrixBlock) {
         let cols = block.cols().min(self.cols);
         for i in 0..block.rows().min(self.rows) {
-            self.line(&mut text, (0..cols).map(|j| self.number(block.get(i, j))));
+            self.line(text, (0..cols).map(|j| self.number(block.get(i, j))));
         }
-        text
     }
 
-    fn non_zeros(&self, block: &MatrixBlock) -> String {
-        let mut text = String::new();
+    fn non_zeros(&self, text: &mut TextBuffer, block: &MatrixBlock) {
         for i in 0..block.rows().min(self.rows) {
             for j in (0..block.cols().min(self.cols)).filter(|&j| block.get(i, j) != 0.0) {
                 let position = [(i + 1).to_string(), (j + 1).to_string()];
-                self.line(&mut text, position.into_iter().chain([self.number(block.get(i, j))]));
+                self.line(text, position.into_iter().chain([self.number(block.get(i, j))]));
             }
         }
-        text
     }
 
-    fn frame(&self, frame: &Frame) -> String {
-        let mut text = format!("# FRAME: nrow = {}, ncol = {}{}", frame.rows(), frame.cols(), self.line_end);
+    fn frame(&self, text: &mut TextBuffer, frame: &Frame) {
+        text.push_str(&format!("# FRAME: nrow = {}, ncol = {}{}", frame.rows(), frame.cols(), self.line_end));
         let cols = frame.cols().min(self.cols);
         for header in [frame.names().to_vec(), frame.schema().map(|of| of.schema_name().to_owned()).collect()] {
-            text.push('#');
+            text.push_str("#");
             text.push_str(self.separator);
-            self.line(&mut text, header.into_iter().take(cols));
+            self.line(text, header.into_iter().take(cols));
         }
         for i in 0..frame.rows().min(self.rows) {
-            self.line(&mut text, frame.columns()[..cols].iter().map(|column| self.cell(column, i)));
+            self.line(text, frame.columns()[..cols].iter().map(|column| self.cell(column, i)));
         }
-        text
     }
 
     fn cell(&self, column: &Column, row: usize) -> String {
@@ -125,21 +131,32 @@ impl Layout<'_> {
         }
     }
 
-    fn list(&self, list: &List) -> String {
-        let mut text = "List containing:\n[".to_owned();
-        for (position, element) in list.elements.iter().enumerate() {
+    /// Lists in lists may be nested deeper than any stack.
+    fn list(&self, text: &mut TextBuffer, list: &List) {
+        const START: &str = "List containing:\n[";
+        text.push_str(START);
+        let mut open = vec![list.elements.iter().enumerate()];
+        while let Some(elements) = open.last_mut() {
+            let Some((position, element)) = elements.next() else {
+                text.push_str("]");
+                open.pop();
+                continue;
+            };
             if position > 0 {
                 text.push_str(", ");
             }
-            text.push_str(match element.value {
-                RuntimeValue::Matrix(_) => "\nMatrix:\n",
-                RuntimeValue::Frame(_) => "\n",
-                RuntimeValue::Scalar(_) | RuntimeValue::List(_) => "",
-            });
-            text.push_str(&self.value(&element.value));
+            match &element.value {
+                RuntimeValue::List(inner) => {
+                    text.push_str(START);
+                    open.push(inner.elements.iter().enumerate());
+                    continue;
+                }
+                RuntimeValue::Matrix(_) => text.push_str("\nMatrix:\n"),
+                RuntimeValue::Frame(_) => text.push_str("\n"),
+                RuntimeValue::Scalar(_) => {}
+            }
+            self.value(text, &element.value);
         }
-        text.push(']');
-        text
     }
 
     /// A number of a matrix: rounded half to even, without an exponent, and without a sign for zero.

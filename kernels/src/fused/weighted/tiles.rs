@@ -7,6 +7,7 @@ use crate::elementwise::RowReader;
 use crate::gemm::{Extents, Output, Strided, gemm_into};
 use crate::product::sparse::rows_of;
 use crate::{KernelContext, KernelError, Operand};
+use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{CsrTile, Tile};
 use std::borrow::Cow;
@@ -135,6 +136,7 @@ impl<'a> Tiles<'a> {
             let average = csr.nnz().checked_div(csr.rows()).unwrap_or(0) + 1;
             let step = (PIECE / average).max(1);
             for start in rows.clone().step_by(step) {
+                check_stop();
                 self.non_zeros(csr, start..(start + step).min(rows.end), scratch, evaluate, consume);
             }
             return;
@@ -143,6 +145,7 @@ impl<'a> Tiles<'a> {
         for top in rows.clone().step_by(self.tile_rows()) {
             let tile_rows = top..(top + self.tile_rows()).min(rows.end);
             for left in (0..cols).step_by(TILE_COLS) {
+                check_stop();
                 let tile_cols = left..(left + TILE_COLS).min(cols);
                 self.tile(tile_rows.clone(), tile_cols, scratch, evaluate, consume);
             }

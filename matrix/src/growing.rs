@@ -1,0 +1,252 @@
+//! Vectors and texts that grow within the budget: for what has its size from data.
+
+use crate::budget::{MemoryKind, Reservation};
+use crate::memory::{AllocationFailure, Memory, SMALLEST_RESERVED};
+use crate::run_context::{reserve, try_reserve};
+use bytemuck::Pod;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+/// A vector that reserves its memory before it grows, once it is large. Whatever makes it grow unwinds with
+/// [`AllocationFailure`] where the memory is refused.
+#[derive(Debug)]
+pub(crate) struct Growing<T> {
+    kind: MemoryKind,
+    values: Vec<T>,
+    /// Of the whole capacity, where that is large.
+    reservation: Option<Reservation>,
+}
+
+impl<T> Growing<T> {
+    /// No values.
+    pub(crate) fn new(kind: MemoryKind) -> Self {
+        Growing { kind, values: Vec::new(), reservation: None }
+    }
+
+    /// No values, and room for so many.
+    pub(crate) fn with_capacity(kind: MemoryKind, len: usize) -> Self {
+        let mut growing = Growing::new(kind);
+        growing.reserve(len);
+        growing
+    }
+
+    /// So many equal values.
+    pub(crate) fn filled(kind: MemoryKind, len: usize, value: T) -> Self
+    where
+        T: Clone,
+    {
+        let mut growing = Growing::with_capacity(kind, len);
+        growing.values.resize(len, value);
+        growing
+    }
+
+    /// Makes room for so many values more, and for twice as many as there was for, if there is so much memory.
+    #[inline]
+    pub(crate) fn reserve(&mut self, additional: usize) {
+        let needed = self.values.len().saturating_add(additional);
+        if needed > self.values.capacity() {
+            self.grow(needed);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, needed: usize) {
+        let doubled = needed.max(self.values.capacity().saturating_mul(2));
+        let grown = self.try_grow(doubled).or_else(|_| self.try_grow(needed));
+        grown.unwrap_or_else(|failure| failure.unwind());
+    }
+
+    fn try_grow(&mut self, capacity: usize) -> Result<(), AllocationFailure> {
+        let failure = || AllocationFailure::of_system::<T>(capacity);
+        let bytes = capacity.checked_mul(size_of::<T>()).ok_or_else(failure)?;
+        let more = if bytes < SMALLEST_RESERVED {
+            None
+        } else {
+            let held = self.reservation.as_ref().map_or(0, Reservation::bytes);
+            try_reserve(self.kind, (bytes as u64).saturating_sub(held))?
+        };
+        self.values.try_reserve_exact(capacity - self.values.len()).map_err(|_| failure())?;
+        match (&mut self.reservation, more) {
+            (Some(held), Some(more)) => held.absorb(more),
+            (held, more) => *held = held.take().or(more),
+        }
+        Ok(())
+    }
+
+    pub(crate) fn push(&mut self, value: T) {
+        self.reserve(1);
+        self.values.push(value);
+    }
+
+    /// Appends the values of a vector, which may be taken over as it is.
+    pub(crate) fn append(&mut self, mut values: Vec<T>) {
+        self.reserve(values.len());
+        self.values.append(&mut values);
+    }
+
+    pub(crate) fn extend_from_slice(&mut self, values: &[T])
+    where
+        T: Clone,
+    {
+        self.reserve(values.len());
+        self.values.extend_from_slice(values);
+    }
+
+    /// The vector, for those who write no more to it than there is room for.
+    pub(crate) fn vec_mut(&mut self) -> &mut Vec<T> {
+        &mut self.values
+    }
+
+    /// The values, no longer reserved.
+    pub(crate) fn into_vec(self) -> Vec<T> {
+        self.values
+    }
+}
+
+impl<T> Deref for Growing<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        &self.values
+    }
+}
+
+impl<T> DerefMut for Growing<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+}
+
+impl<T: Pod> From<Growing<T>> for Memory<T> {
+    fn from(growing: Growing<T>) -> Self {
+        Memory::of_reserved(growing.values, growing.reservation)
+    }
+}
+
+/// Memory that others allocate bit by bit, reserved as it grows.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    kind: MemoryKind,
+    /// Bytes that are not reserved yet.
+    pending: usize,
+    held: Vec<Reservation>,
+}
+
+impl Tally {
+    pub(crate) fn new(kind: MemoryKind) -> Self {
+        Tally { kind, pending: 0, held: Vec::new() }
+    }
+
+    /// So many bytes more. Unwinds with [`AllocationFailure`] where these are refused.
+    pub(crate) fn add(&mut self, bytes: usize) {
+        self.pending += bytes;
+        if self.pending >= SMALLEST_RESERVED {
+            self.held.extend(reserve(self.kind, std::mem::take(&mut self.pending) as u64));
+        }
+    }
+
+    /// All of them are free again.
+    pub(crate) fn clear(&mut self) {
+        self.pending = 0;
+        self.held.clear();
+    }
+}
+
+/// A text under construction. What makes it grow unwinds with [`AllocationFailure`] where the memory is refused.
+#[derive(Debug)]
+pub struct TextBuffer(Growing<u8>);
+
+impl Default for TextBuffer {
+    fn default() -> Self {
+        TextBuffer(Growing::new(MemoryKind::Text))
+    }
+}
+
+impl TextBuffer {
+    /// The parts of a text, one after the other.
+    pub fn of_parts(parts: &[&str]) -> Self {
+        let bytes = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(part.len()));
+        let mut text = TextBuffer(Growing::with_capacity(MemoryKind::Text, bytes));
+        parts.iter().for_each(|part| text.push_str(part));
+        text
+    }
+
+    /// Appends a text.
+    pub fn push_str(&mut self, text: &str) {
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    /// The text, no longer reserved.
+    pub fn into_string(self) -> String {
+        String::from_utf8(self.0.into_vec()).expect("texts one after the other are a text")
+    }
+}
+
+impl fmt::Write for TextBuffer {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.push_str(text);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::{Budget, Exhausted};
+    use crate::memory::Refusal;
+    use crate::run_context::{Abort, RunContext, StopFlag, caught};
+    use crate::{BufferPool, Dense};
+
+    const MIB: usize = 1 << 20;
+
+    fn context(limit: usize) -> RunContext {
+        RunContext::new(BufferPool::within(Budget::new(limit as u64), 0), StopFlag::default())
+    }
+
+    #[test]
+    fn vectors_reserve_their_capacity_and_hand_it_on() {
+        let context = context(20 * MIB);
+        let matrix = context.run(|| {
+            let mut values = Growing::new(MemoryKind::Matrix);
+            (0..MIB).for_each(|value| values.push(value as f64));
+            Dense::from_memory(1, MIB, values.into())
+        });
+        let held = context.buffers().budget().held() as usize;
+        assert!((8 * MIB..=16 * MIB).contains(&held), "{held}");
+        assert_eq!(matrix.expect("it fits").get(0, MIB - 1), (MIB - 1) as f64);
+        assert_eq!(context.buffers().budget().held(), 0);
+    }
+
+    /// Up to the last value that fits, although there is no room for twice as many.
+    #[test]
+    fn growth_ends_at_the_limit() {
+        let context = context(3 * MIB);
+        let filled = |len: usize| {
+            context.run(|| {
+                let mut bytes = Growing::new(MemoryKind::File);
+                (0..len).for_each(|_| bytes.push(0_u8));
+            })
+        };
+        assert_eq!(filled(3 * MIB), Ok(()));
+        let refused = filled(3 * MIB + 1);
+        let exhausted = Exhausted { held: 3 * MIB as u64, limit: 3 * MIB as u64 };
+        let failure = AllocationFailure { bytes: 1, refusal: Refusal::Budget(exhausted) };
+        assert_eq!(refused, Err(Abort::Memory(failure)));
+        assert_eq!(context.buffers().budget().held(), 0);
+    }
+
+    #[test]
+    fn what_no_machine_holds_is_refused() {
+        let refused = caught(|| Growing::<u64>::with_capacity(MemoryKind::File, usize::MAX / 16).len());
+        assert!(matches!(refused, Err(Abort::Memory(AllocationFailure { refusal: Refusal::System, .. }))));
+        let overflow = caught(|| Growing::<u64>::with_capacity(MemoryKind::File, usize::MAX).len());
+        assert!(matches!(overflow, Err(Abort::Memory(AllocationFailure { bytes: u64::MAX, .. }))));
+    }
+
+    #[test]
+    fn texts_are_put_together() {
+        assert_eq!(TextBuffer::of_parts(&["a", "", "bc"]).into_string(), "abc");
+        let text = "x".repeat(MIB);
+        assert!(context(3 * MIB).run(|| TextBuffer::of_parts(&[&text, &text]).into_string().len()).is_ok());
+        assert!(context(MIB).run(|| TextBuffer::of_parts(&[&text, &text]).into_string().len()).is_err());
+    }
+}

@@ -1,0 +1,258 @@
+//! What the operators of a run are held to: the memory that they may take, and a request to stop.
+//!
+//! Whoever allocates a matrix or works on a block of one has no engine at hand, and none is handed down to it: the threads
+//! that run operators have a context, and what they call finds it there. Without one, memory is limited by the system alone
+//! and nothing stops. Both a refusal and the request unwind, since they are met where nobody could return an error; whoever
+//! runs operators makes errors of them ([`caught`]).
+
+use crate::budget::{MemoryKind, Reservation};
+use crate::buffer::BufferPool;
+use crate::memory::{AllocationFailure, Refusal};
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A request to stop: the payload of an unwinding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped;
+
+/// Whether to stop. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct StopFlag(Arc<AtomicBool>);
+
+impl StopFlag {
+    /// The flag of the thread's context; one that nobody raises where there is none.
+    pub fn current() -> Self {
+        with_current(|context| context.map(|context| context.stop.clone())).unwrap_or_default()
+    }
+
+    /// Asks to stop.
+    pub fn raise(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether there is a request, which is then forgotten.
+    pub fn take(&self) -> bool {
+        self.is_raised() && self.0.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether there is a request.
+    #[inline]
+    pub fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Unwinds with [`Stopped`], without the message of a panic, where there is a request. Called for every block of work.
+    #[inline]
+    pub fn check(&self) {
+        if self.is_raised() {
+            unwind();
+        }
+    }
+}
+
+/// What a run is held to.
+#[derive(Clone, Debug)]
+pub struct RunContext {
+    buffers: Arc<BufferPool>,
+    stop: StopFlag,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<RunContext>> = const { RefCell::new(None) };
+}
+
+fn with_current<T>(read: impl FnOnce(Option<&RunContext>) -> T) -> T {
+    CURRENT.with_borrow(|current| read(current.as_ref()))
+}
+
+impl RunContext {
+    /// Runs that take memory from the budget of this pool, and end when the flag is raised.
+    pub fn new(buffers: Arc<BufferPool>, stop: StopFlag) -> Self {
+        RunContext { buffers, stop }
+    }
+
+    /// The memory.
+    pub fn buffers(&self) -> &Arc<BufferPool> {
+        &self.buffers
+    }
+
+    /// The request to stop.
+    pub fn stop(&self) -> &StopFlag {
+        &self.stop
+    }
+
+    /// Makes this the thread's context for good.
+    pub fn stay(&self) {
+        CURRENT.set(Some(self.clone()));
+    }
+
+    /// Does something in this context, and ends it with what was refused or asked for.
+    ///
+    /// # Errors
+    /// Memory that is refused, or a request to stop.
+    pub fn run<T>(&self, work: impl FnOnce() -> T) -> Result<T, Abort> {
+        let _restored = Restore(CURRENT.replace(Some(self.clone())));
+        caught(work)
+    }
+
+    /// Takes bytes out of the budget; idle buffers are given up before that fails.
+    fn reserve(&self, kind: MemoryKind, bytes: u64) -> Result<Reservation, AllocationFailure> {
+        let budget = self.buffers.budget();
+        let reserved = budget.reserve(kind, bytes).or_else(|_| {
+            self.buffers.give_up();
+            budget.reserve(kind, bytes)
+        });
+        reserved.map_err(|exhausted| AllocationFailure { bytes, refusal: Refusal::Budget(exhausted) })
+    }
+}
+
+/// Gives the thread its former context back, even after a panic.
+struct Restore(Option<RunContext>);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.take());
+    }
+}
+
+/// Why work ended that could not return an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Abort {
+    /// Memory was refused.
+    Memory(AllocationFailure),
+    /// Somebody asked for it.
+    Stopped,
+}
+
+/// Does something, and returns what ended it. Other panics go on.
+///
+/// # Errors
+/// Memory that is refused, or a request to stop.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Abort> {
+    // What was being written is dropped with the work, and what it shares with others is behind locks that expect this.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+        if payload.is::<Stopped>() {
+            return Abort::Stopped;
+        }
+        match payload.downcast_ref() {
+            Some(&failure) => Abort::Memory(failure),
+            None => resume_unwind(payload),
+        }
+    })
+}
+
+/// Takes bytes out of the budget of the thread's context; nothing where there is none.
+///
+/// # Errors
+/// So many are not left.
+pub(crate) fn try_reserve(kind: MemoryKind, bytes: u64) -> Result<Option<Reservation>, AllocationFailure> {
+    with_current(|context| context.map(|context| context.reserve(kind, bytes)).transpose())
+}
+
+/// Takes bytes out of the budget of the thread's context; nothing where there is none. Unwinds with [`AllocationFailure`]
+/// where so many are not left.
+pub fn reserve(kind: MemoryKind, bytes: u64) -> Option<Reservation> {
+    try_reserve(kind, bytes).unwrap_or_else(|failure| failure.unwind())
+}
+
+/// Counts memory that is there already: it is not refused, but what follows may be.
+pub fn count(kind: MemoryKind, bytes: u64) -> Option<Reservation> {
+    with_current(|context| context.map(|context| context.buffers.budget().count(kind, bytes)))
+}
+
+/// Gives up the idle buffers of the thread's context.
+pub(crate) fn give_up_idle() {
+    with_current(|context| context.map(|context| context.buffers.give_up()));
+}
+
+/// Unwinds with [`Stopped`] where the thread's context has a request to stop. Called for every block of work; loops of short
+/// steps keep [`StopFlag::current`].
+pub fn check_stop() {
+    let is_raised = with_current(|context| context.is_some_and(|context| context.stop.is_raised()));
+    if is_raised {
+        unwind();
+    }
+}
+
+/// Unwinds, unless the thread does so already: then what it leaves is being tidied up.
+#[cold]
+fn unwind() {
+    if !std::thread::panicking() {
+        resume_unwind(Box::new(Stopped));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::{Budget, Exhausted};
+    use crate::{Buffer, Dense};
+
+    const MIB: u64 = 1 << 20;
+
+    fn context(limit: u64) -> RunContext {
+        RunContext::new(BufferPool::within(Budget::new(limit), 64 << 20), StopFlag::default())
+    }
+
+    #[test]
+    fn matrices_are_reserved_where_a_context_is() {
+        let context = context(3 * MIB);
+        let budget = Arc::clone(context.buffers().budget());
+        let matrix = context.run(|| Dense::zeros(256, 1024)).expect("it fits");
+        assert_eq!(budget.held(), 2 * MIB);
+        let refused = context.run(|| matrix.clone()).expect_err("two do not fit");
+        let refusal = Refusal::Budget(Exhausted { held: 2 * MIB, limit: 3 * MIB });
+        assert_eq!(refused, Abort::Memory(AllocationFailure { bytes: 2 * MIB, refusal }));
+        drop(matrix);
+        assert_eq!(budget.held(), 0);
+        assert_eq!(Dense::zeros(256, 1024).cols(), 1024, "outside of the context nothing is reserved");
+        assert_eq!(budget.held(), 0);
+    }
+
+    #[test]
+    fn idle_buffers_count_until_they_are_given_up() {
+        let context = context(3 * MIB);
+        let (budget, pool) = (context.buffers().budget(), context.buffers());
+        context.run(|| drop(BufferPool::take(pool, 1 << 18))).expect("it fits");
+        assert_eq!(budget.held(), 2 * MIB);
+        let larger = context.run(|| Buffer::zeroed(3 << 17)).expect("the idle buffer goes");
+        assert_eq!((budget.held(), larger.len()), (3 * MIB, 3 << 17));
+    }
+
+    #[test]
+    fn a_request_ends_work_once() {
+        let context = context(MIB);
+        assert_eq!(context.run(|| check_stop()), Ok(()));
+        context.stop().raise();
+        assert_eq!(context.run(|| check_stop()), Err(Abort::Stopped));
+        assert_eq!(context.run(|| StopFlag::current().check()), Err(Abort::Stopped));
+        check_stop();
+        assert!(context.stop().take() && !context.stop().take());
+        assert_eq!(context.run(|| check_stop()), Ok(()));
+    }
+
+    #[test]
+    fn other_panics_leave_the_thread_without_the_context() {
+        let context = context(MIB);
+        context.stop().raise();
+        let panicked = catch_unwind(AssertUnwindSafe(|| context.run(|| resume_unwind(Box::new("on purpose")))));
+        assert!(panicked.is_err());
+        check_stop();
+    }
+
+    /// Threads of a pool hand an unwinding on to the one that waits for them.
+    #[test]
+    fn requests_pass_through_pools_of_threads() {
+        let context = context(MIB);
+        let on_start = context.clone();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).start_handler(move |_| on_start.stay()).build();
+        let pool = pool.expect("threads");
+        context.stop().raise();
+        let ended = caught(|| pool.install(|| rayon::join(|| check_stop(), || check_stop())));
+        assert_eq!(ended.map(|_| ()), Err(Abort::Stopped));
+        assert!(context.stop().take());
+        pool.install(|| check_stop());
+    }
+}
