@@ -49,13 +49,16 @@ pub struct Script {
     /// The values of `$name` and `$1`, which functions that a text names may need at run time.
     arguments: BTreeMap<String, Argument>,
     parse_seconds: f64,
+    /// Whether nobody looks at the variables after a run.
+    is_for_effects: bool,
 }
 
 impl Script {
     /// The script for its effects alone: what it prints and writes. Variables that nothing reads are not computed, and
-    /// [`Outcome::variables`] lacks them.
+    /// there are no [`Outcome::variables`].
     pub fn for_effects(mut self) -> Self {
         remove_dead_outputs(&mut self.program, &BTreeSet::new());
+        self.is_for_effects = true;
         self
     }
 
@@ -80,6 +83,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Gives all NaN of the variables the same bits: those that kernels leave depend on the instruction set.
+    pub(crate) fn unify_nan(&mut self) {
+        self.variables.values_mut().for_each(RuntimeValue::unify_nan);
+    }
+
     /// A matrix that the script computed.
     ///
     /// # Errors
@@ -189,7 +197,8 @@ impl Session {
         let results = outputs.unwrap_or(&assigned);
         let types = inputs.iter().map(|(name, data_type)| (name.as_str(), VariableFacts::of_type(*data_type)));
         let program = self.simplified(program, &types.collect(), results)?;
-        Ok(Script { program, warnings, arguments, parse_seconds: start.elapsed().as_secs_f64() })
+        let parse_seconds = start.elapsed().as_secs_f64();
+        Ok(Script { program, warnings, arguments, parse_seconds, is_for_effects: false })
     }
 
     /// A program that starts with variables of these types, checked and simplified; these are its results.
@@ -232,7 +241,12 @@ impl Session {
         output: &mut (dyn Write + Send),
         observer: &mut Observer<'_>,
     ) -> Result<Outcome, Error> {
-        self.run_compiled(script, &mut CompiledBlocks::default(), variables, output, observer)
+        let mut outcome = self.run_compiled(script, &mut CompiledBlocks::default(), variables, output, observer)?;
+        if script.is_for_effects {
+            outcome.variables.clear();
+        }
+        outcome.unify_nan();
+        Ok(outcome)
     }
 
     /// Runs a script with the blocks that earlier runs of it compiled.

@@ -113,3 +113,40 @@ fn what_a_script_prints_goes_to_the_callers_output() {
     script.bind("name", RuntimeValue::from("world")).unwrap().execute(&mut output).unwrap();
     assert_eq!(String::from_utf8(output).unwrap(), "hello world\n");
 }
+
+/// Processors give NaN a sign by the instruction, and by the order of its operands.
+#[test]
+fn every_nan_that_a_caller_gets_has_the_same_bits() {
+    let session = session();
+    let nan = f64::NAN.to_bits();
+    let text = "R = sqrt(-X) * X\nS = cbind(R, X)\ns = sum(R)\nL = list(R, list(s))";
+    let interface = interface(&[X], &["R", "S", "s", "L"]);
+    let mut script = session.prepare_script("<text>", text, &interface).unwrap();
+    let (x, sparse) = (Dense::from_vec(2, 2, vec![1.0, -f64::NAN, f64::NAN, -4.0]), [0.0, 9.0, 0.0, 0.0, 0.0, 0.0]);
+    let sparse = Dense::from_vec(6, 1, sparse.to_vec());
+    for input in [RuntimeValue::from(x), RuntimeValue::from(Csr::from_dense(&sparse))] {
+        let outcome = script.bind("X", input).unwrap().execute(&mut std::io::sink()).unwrap();
+        let mut count = 0;
+        let mut left: Vec<&RuntimeValue> = outcome.variables.values().collect();
+        while let Some(value) = left.pop() {
+            let cells = match value {
+                RuntimeValue::List(list) => {
+                    left.extend(list.elements.iter().map(|element| &element.value));
+                    continue;
+                }
+                RuntimeValue::Matrix(block) => block.to_dense().values().to_vec(),
+                value => vec![value.as_f64().expect("a number")],
+            };
+            for cell in cells.into_iter().filter(|cell| cell.is_nan()) {
+                assert_eq!(cell.to_bits(), nan);
+                count += 1;
+            }
+        }
+        assert!(count >= 5, "{count} cells are NaN");
+    }
+    let builder = fuseline::Builder::new();
+    let negative = builder.matrix(Dense::from_vec(1, 2, vec![-f64::NAN, -1.0]));
+    let values = session.evaluate(&[&negative.multiply(&negative).unwrap()]).unwrap();
+    let RuntimeValue::Matrix(block) = &values[0] else { panic!("a matrix, not {values:?}") };
+    assert_eq!(block.get(0, 0).to_bits(), nan);
+}

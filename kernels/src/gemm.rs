@@ -280,7 +280,8 @@ mod tests {
                     for (place, &value) in out.iter().enumerate() {
                         let (i, j) = (place / stride, place % stride);
                         let expected = if j < cols { expected(i, j) } else { 1.5 };
-                        let place = format!("{rows} x {inner} x {cols} at {i}, {j} ({transposed_left}, {transposed_right})");
+                        let place =
+                            format!("{rows} x {inner} x {cols} at {i}, {j} ({transposed_left}, {transposed_right})");
                         assert_eq!(value.to_bits(), expected.to_bits(), "{isa}: {place}: {value} is not {expected}");
                     }
                 };
@@ -295,7 +296,8 @@ mod tests {
     /// whole blocks of registers and parts of them, one slab and several.
     #[test]
     fn every_cell_is_summed_in_order_slab_by_slab() {
-        let cells = [(1, 1), (1, 40), (40, 1), (2, 2), (3, 5), (12, 10), (16, 16), (17, 16), (24, 24), (33, 70), (70, 9)];
+        let cells =
+            [(1, 1), (1, 40), (40, 1), (2, 2), (3, 5), (12, 10), (16, 16), (17, 16), (24, 24), (33, 70), (70, 9)];
         for (rows, cols) in cells {
             for inner in [0, 1, 2, 3, 7, 64, 129, SLAB, SLAB + 1, 2 * SLAB + 3] {
                 check(Extents { rows, inner, cols });

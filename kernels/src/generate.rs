@@ -5,6 +5,7 @@ use crate::multiply_add::{progression, spread};
 use crate::{KernelContext, KernelError};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::infer::seq_length;
+use fuseline_ir::ops::math;
 use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -162,8 +163,8 @@ fn draw(generator: &mut impl Rng, parameters: &RandomParameters) -> f64 {
         Density::Uniform => generator.random::<f64>().mul_add(parameters.max - parameters.min, parameters.min),
         Density::Normal => {
             // Box-Muller; one of the pair suffices.
-            let radius = (-2.0 * (1.0 - generator.random::<f64>()).ln()).sqrt();
-            radius * (std::f64::consts::TAU * generator.random::<f64>()).cos()
+            let radius = (-2.0 * math::log(1.0 - generator.random::<f64>())).sqrt();
+            radius * math::cos(std::f64::consts::TAU * generator.random::<f64>())
         }
         Density::Poisson(mean) => draw_poisson(generator, mean),
     }
@@ -175,7 +176,7 @@ fn draw_poisson(generator: &mut impl Rng, mean: f64) -> f64 {
     const PART: f64 = 500.0;
     let (mut count, mut rest) = (0_u64, mean);
     while rest > 0.0 {
-        let limit = (-rest.min(PART)).exp();
+        let limit = math::exp(-rest.min(PART));
         let mut product = 1.0 - generator.random::<f64>();
         while product > limit {
             count += 1;
@@ -241,5 +242,5 @@ fn gap(generator: &mut impl Rng, sparsity: f64) -> usize {
     if sparsity >= 1.0 {
         return 0;
     }
-    ((1.0 - generator.random::<f64>()).ln() / (-sparsity).ln_1p()) as usize
+    (math::log(1.0 - generator.random::<f64>()) / math::log1p(-sparsity)) as usize
 }

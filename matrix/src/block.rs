@@ -3,6 +3,7 @@
 use crate::csr::Csr;
 use crate::dense::Dense;
 use fuseline_ir::SizeInfo;
+use fuseline_ir::ops::math::with_one_nan;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -103,6 +104,17 @@ impl MatrixBlock {
         fuseline_ir::size::prefers_sparse(rows as f64, cols as f64, nnz as f64)
     }
 
+    /// Puts one and the same NaN into all cells that are NaN.
+    pub fn unify_nan(&mut self) {
+        match self {
+            MatrixBlock::Dense(dense) if has_other_nan(dense.values()) => {
+                replace_nan(Arc::make_mut(dense).values_mut())
+            }
+            MatrixBlock::Sparse(csr) if has_other_nan(csr.values()) => replace_nan(Arc::make_mut(csr).values_mut()),
+            MatrixBlock::Dense(_) | MatrixBlock::Sparse(_) => {}
+        }
+    }
+
     /// The same matrix in the format that suits its density.
     pub fn in_best_format(self) -> Self {
         let nonzeros = self.nnz();
@@ -118,6 +130,18 @@ impl MatrixBlock {
             _ => self,
         }
     }
+}
+
+/// Values that are looked at before the search may end.
+const SEARCHED: usize = 4096;
+
+fn has_other_nan(values: &[f64]) -> bool {
+    let differs = |&value: &f64| with_one_nan(value).to_bits() != value.to_bits();
+    values.chunks(SEARCHED).any(|chunk| chunk.iter().fold(false, |found, value| found | differs(value)))
+}
+
+fn replace_nan(values: &mut [f64]) {
+    values.iter_mut().for_each(|value| *value = with_one_nan(*value));
 }
 
 impl From<Dense> for MatrixBlock {

@@ -332,6 +332,11 @@ impl Csr {
         &self.values
     }
 
+    /// Value of each position, to be replaced by others that are not zero either.
+    pub(crate) fn values_mut(&mut self) -> &mut [f64] {
+        &mut self.values
+    }
+
     /// Columns and values of row `i`.
     #[inline]
     pub fn row(&self, i: usize) -> (&[u32], &[f64]) {

@@ -125,3 +125,21 @@ fn transposes_are_the_same_on_every_number_of_threads() {
         }
     }
 }
+
+#[test]
+fn one_nan_takes_the_place_of_all() {
+    let other = f64::from_bits(0xfff8_0000_0000_0123);
+    let dense: MatrixBlock = Dense::from_fn(3, 5000, |i, j| if (i, j) == (2, 4000) { other } else { j as f64 }).into();
+    let sparse: MatrixBlock = Csr::new(2, 3, vec![0, 1, 2], vec![0, 2], vec![1.5, other]).unwrap().into();
+    for (block, (row, col)) in [(dense, (2, 4000)), (sparse, (1, 2))] {
+        let mut unified = block.clone();
+        unified.unify_nan();
+        assert_eq!(unified.get(row, col).to_bits(), f64::NAN.to_bits());
+        assert_eq!(block.get(row, col).to_bits(), other.to_bits(), "who shares the cells keeps them");
+        assert_eq!(unified.get(0, 0), block.get(0, 0));
+        let MatrixBlock::Dense(before) = &unified.clone() else { continue };
+        unified.unify_nan();
+        let MatrixBlock::Dense(after) = &unified else { panic!("a dense matrix stays dense") };
+        assert!(std::sync::Arc::ptr_eq(before, after), "nothing is copied where nothing changes");
+    }
+}

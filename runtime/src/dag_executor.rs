@@ -185,7 +185,8 @@ impl DagExecutor<'_> {
     fn update(&mut self, id: HopId, block: &mut MatrixBlock) -> Result<(), RuntimeError> {
         let hop = &self.dag[id];
         let start = Instant::now();
-        let others: Vec<&RuntimeValue> = hop.inputs[1..].iter().filter_map(|&input| self.values[input].as_ref()).collect();
+        let others: Vec<&RuntimeValue> =
+            hop.inputs[1..].iter().filter_map(|&input| self.values[input].as_ref()).collect();
         self.engine.check_interruption()?;
         self.engine.threads.give_way();
         memory::guarded(self.engine, hop, || operators::update(self.engine, self.dag, hop, block, &others))?;

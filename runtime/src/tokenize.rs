@@ -111,7 +111,8 @@ pub(crate) fn tokenize(frame: &Frame, specification: &str, most: usize) -> Resul
     let (mut columns, rows) = if specification.format_wide {
         (wide(&documents, &specification, most)?, vec![1; documents.len()])
     } else {
-        let entries = documents.iter().map(|tokens| entries(tokens, &specification, most)).collect::<Result<Vec<_>, _>>()?;
+        let entries =
+            documents.iter().map(|tokens| entries(tokens, &specification, most)).collect::<Result<Vec<_>, _>>()?;
         let rows: Vec<usize> = entries.iter().map(|entries| entries.first.len()).collect();
         (long(&entries), rows)
     };
@@ -190,9 +191,9 @@ fn long(documents: &[Entries]) -> Vec<Column> {
 /// A row for each document: its first tokens, or the counts of all classes.
 fn wide(documents: &[Vec<Token>], specification: &Specification, most: usize) -> Result<Vec<Column>, TokenizeError> {
     match specification.out {
-        Output::Count => {
-            Err(TokenizeError::Specification("counts of tokens have no wide format: leave `format_wide` out".to_owned()))
-        }
+        Output::Count => Err(TokenizeError::Specification(
+            "counts of tokens have no wide format: leave `format_wide` out".to_owned(),
+        )),
         Output::Position => {
             let longest = documents.iter().map(Vec::len).max().unwrap_or(0);
             let width = if most == usize::MAX { longest } else { checked_width(most)? };
@@ -210,14 +211,18 @@ fn wide(documents: &[Vec<Token>], specification: &Specification, most: usize) ->
 fn checked_width(width: usize) -> Result<usize, TokenizeError> {
     match width <= MAX_WIDTH {
         true => Ok(width),
-        false => Err(TokenizeError::Specification(format!("a wide result has at most {MAX_WIDTH} columns, not {width}"))),
+        false => {
+            Err(TokenizeError::Specification(format!("a wide result has at most {MAX_WIDTH} columns, not {width}")))
+        }
     }
 }
 
 fn features(specification: &Specification) -> Result<usize, TokenizeError> {
     match specification.out_params.num_features {
         Some(features) if features > 0 => checked_width(features),
-        _ => Err(TokenizeError::Specification("`hash` needs `out_params: {num_features: ...}` of at least 1".to_owned())),
+        _ => {
+            Err(TokenizeError::Specification("`hash` needs `out_params: {num_features: ...}` of at least 1".to_owned()))
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What variables hold at run time.
 
+use fuseline_ir::ops::math::with_one_nan;
 use fuseline_ir::{DataType, SizeInfo, Value};
 use fuseline_matrix::{Csr, Dense, Frame, MatrixBlock};
 use std::collections::BTreeMap;
@@ -89,6 +90,23 @@ impl RuntimeValue {
             RuntimeValue::Matrix(block) if block.dims() == (1, 1) => Some(block.get(0, 0)),
             RuntimeValue::Matrix(_) | RuntimeValue::List(_) | RuntimeValue::Frame(_) => None,
             RuntimeValue::Scalar(value) => value.as_f64(),
+        }
+    }
+
+    /// Gives all NaN within a value that leaves the engine the same bits.
+    pub fn unify_nan(&mut self) {
+        // Lists may be nested deeply.
+        let mut left = vec![self];
+        while let Some(value) = left.pop() {
+            match value {
+                RuntimeValue::Matrix(block) => block.unify_nan(),
+                RuntimeValue::Scalar(Value::F64(number)) => *number = with_one_nan(*number),
+                RuntimeValue::List(list) => {
+                    left.extend(Arc::make_mut(list).elements.iter_mut().map(|element| &mut element.value));
+                }
+                // Numbers of frames are copies of what was read or computed before.
+                RuntimeValue::Scalar(_) | RuntimeValue::Frame(_) => {}
+            }
         }
     }
 }

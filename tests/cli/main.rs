@@ -12,6 +12,7 @@ mod generate;
 mod interrupt;
 mod l2svm;
 mod library;
+mod machines;
 mod plan_cache;
 mod readme;
 mod run;

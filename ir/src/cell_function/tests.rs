@@ -56,7 +56,9 @@ fn wrong_functions_are_refused_by_name() {
 fn long_functions_are_refused() {
     let chain = |terms: usize| format!("x -> {}", vec!["1"; terms].join(" + "));
     assert!(parse(&chain(900)).is_ok());
-    for text in [chain(100_000), format!("x -> x{}", ".trim()".repeat(100_000)), format!("x -> {}1", "!".repeat(100_000))] {
+    for text in
+        [chain(100_000), format!("x -> x{}", ".trim()".repeat(100_000)), format!("x -> {}1", "!".repeat(100_000))]
+    {
         assert!(parse(&text).expect_err("too long").to_string().contains("more than 2000 tokens"));
     }
 }

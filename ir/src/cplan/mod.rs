@@ -9,6 +9,7 @@
 //! non-zeros); each node computes its value for the whole unit before the next node does.
 
 use crate::memo::TemplateType;
+use crate::ops::math::with_one_nan;
 use crate::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 use cranelift_entity::{PrimaryMap, entity_impl};
 use std::fmt;
@@ -48,7 +49,7 @@ pub struct Bits(u64);
 impl Bits {
     /// Wraps a value; every NaN becomes the same.
     pub fn new(value: f64) -> Self {
-        Bits(if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() })
+        Bits(with_one_nan(value).to_bits())
     }
 
     /// The value.

@@ -25,8 +25,8 @@ mod verify;
 
 pub use crate::memo::TemplateType;
 pub use expression::Expression;
-pub use fused::{ChainWeight, FusedOp, LossWeight, OuterAggregate, ProductWeight, Side};
 pub use frame::FrameFunction;
+pub use fused::{ChainWeight, FusedOp, LossWeight, OuterAggregate, ProductWeight, Side};
 pub use numeric::NumericFunction;
 pub use operator::{CastOp, DataGenOp, Function, HopOp, NaryOp, OperatorId, ReorgOp, ShapeOp};
 pub use parse::parse;

@@ -1,7 +1,7 @@
 //! Eigenvalues and eigenvectors, of symmetric matrices and of any others.
 
 use super::decompose::{check_finite, signs};
-use super::{argument, is_symmetric, square, view};
+use super::{argument, is_symmetric, lanes_of, square};
 use crate::KernelError;
 use faer::{Side, c64};
 use fuseline_matrix::{Dense, MatrixBlock};
@@ -42,19 +42,20 @@ fn failed<E>(_: E) -> KernelError {
 
 fn symmetric_eigen(cells: &Dense) -> Result<EigenPairs, KernelError> {
     let rows = cells.rows();
-    let decomposed = view(cells).self_adjoint_eigen(Side::Lower).map_err(failed)?;
+    let decomposed = lanes_of(cells).self_adjoint_eigen(Side::Lower).map_err(failed)?;
     let (vectors, values) = (decomposed.U(), decomposed.S());
     let signs = signs(vectors);
     Ok(EigenPairs {
-        values: Dense::from_fn(rows, 1, |i, _| values[i]).into(),
-        vectors: Dense::from_fn(rows, rows, |i, j| signs[j] * vectors[(i, j)]).into(),
+        values: Dense::from_fn(rows, 1, |i, _| values[i].0).into(),
+        vectors: Dense::from_fn(rows, rows, |i, j| signs[j] * vectors[(i, j)].0).into(),
     })
 }
 
 fn general_eigen(cells: &Dense) -> Result<EigenPairs, KernelError> {
     let rows = cells.rows();
-    let decomposed = view(cells).eigen().map_err(failed)?;
-    let (all_vectors, all_values) = (decomposed.U(), decomposed.S());
+    let decomposed = lanes_of(cells).eigen().map_err(failed)?;
+    let (all_vectors, values) = (decomposed.U(), decomposed.S());
+    let all_values: Vec<c64> = (0..rows).map(|j| c64::new(values[j].re.0, values[j].im.0)).collect();
     // Of a pair the one with the positive imaginary part stands for both.
     let mut order: Vec<usize> = (0..rows).filter(|&j| all_values[j].im >= 0.0).collect();
     order.sort_by(|&i, &j| {
@@ -64,7 +65,8 @@ fn general_eigen(cells: &Dense) -> Result<EigenPairs, KernelError> {
     let (mut values, mut columns) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     for j in order {
         let value = all_values[j];
-        let vector = normalised((0..rows).map(|i| all_vectors[(i, j)]).collect());
+        let vector =
+            normalised((0..rows).map(|i| c64::new(all_vectors[(i, j)].re.0, all_vectors[(i, j)].im.0)).collect());
         values.push(value.re);
         columns.push(vector.iter().map(|cell| cell.re).collect::<Vec<f64>>());
         if value.im > 0.0 {

@@ -1,6 +1,7 @@
 //! The QR decomposition in the form that DML returns: the vectors of the Householder reflections, not their product.
 
 use crate::multiply_add::add_scaled;
+use fuseline_ir::ops::math;
 use fuseline_matrix::{Dense, MatrixBlock};
 
 /// The QR decomposition of an m x n matrix, with k = min(m, n): the product of the reflections
@@ -21,7 +22,7 @@ pub fn qr(matrix: &MatrixBlock) -> QrFactors {
     let (rows, cols) = matrix.dims();
     let mut reflectors = Dense::zeros(rows, cols);
     for j in 0..rows.min(cols) {
-        let length = (j..rows).fold(0.0_f64, |length, i| length.hypot(triangle.get(i, j)));
+        let length = length((j..rows).map(|i| triangle.get(i, j)));
         if length == 0.0 {
             continue;
         }
@@ -36,6 +37,15 @@ pub fn qr(matrix: &MatrixBlock) -> QrFactors {
         }
     }
     QrFactors { reflectors: reflectors.into(), triangle: triangle.into() }
+}
+
+/// The length of a vector, without overflow on the way to it.
+fn length(vector: impl Iterator<Item = f64> + Clone) -> f64 {
+    let largest = vector.clone().fold(0.0, |largest, cell| math::max(largest, cell.abs()));
+    if largest == 0.0 || largest.is_infinite() {
+        return largest;
+    }
+    largest * vector.fold(0.0_f64, |sum, cell| (cell / largest).mul_add(cell / largest, sum)).sqrt()
 }
 
 /// Applies the reflection of a vector, which starts at row `j`, to the columns after `j`.

@@ -1,22 +1,29 @@
-//! Solvers and decompositions of small and medium matrices, through `faer`, on dense copies and on one thread.
+//! Solvers and decompositions of small and medium matrices, on dense copies and on one thread.
 //!
+//! Eliminations are ours, with the products of this crate; eigenvalues, singular values and least squares go through
+//! `faer` with registers of one width (`lanes`), so that no result depends on the machine.
 //! Signs that a decomposition leaves open are fixed, so that results can be compared: see [`eigen`] and [`svd`].
 
+mod cholesky;
 mod decompose;
 mod eigen;
 mod householder;
+mod lanes;
+mod lu;
 mod root;
 
+pub use cholesky::cholesky;
 pub use decompose::{LuFactors, ThinSvd, lu, svd};
 pub use eigen::{EigenPairs, eigen};
 pub use householder::{QrFactors, qr};
 pub use root::matrix_root;
 
 use crate::KernelError;
-use decompose::eliminate;
-use faer::linalg::solvers::{DenseSolveCore, PartialPivLu, Solve, SolveLstsq};
-use faer::{MatRef, Side};
+use faer::linalg::solvers::SolveLstsq;
+use faer::{Mat, MatRef};
 use fuseline_matrix::{Dense, MatrixBlock};
+use lanes::Lane;
+use lu::Elimination;
 
 /// The solution x (n x k) of `a %*% x = b` for a square `a` (n x n), by LU decomposition with partial pivoting; for an
 /// `a` with more rows than columns (m x n), the least-squares solution, by QR decomposition.
@@ -37,17 +44,15 @@ pub fn solve(a: &MatrixBlock, b: &MatrixBlock) -> Result<MatrixBlock, KernelErro
         return Ok(Dense::zeros(cols, b.cols()).into());
     }
     let (a, b) = (a.to_dense(), b.to_dense());
-    let solution = if rows == cols {
-        regular_lu("solve", &a)?.solve(view(&b))
-    } else {
-        let decomposed = view(&a).qr();
-        let triangle = decomposed.thin_R();
-        if (0..cols).any(|i| triangle[(i, i)] == 0.0) {
-            return Err(argument("solve", "the columns of the matrix are linearly dependent".to_owned()));
-        }
-        decomposed.solve_lstsq(view(&b))
-    };
-    Ok(dense(solution.as_ref()))
+    if rows == cols {
+        return Ok(regular("solve", &a)?.solve(&b).into());
+    }
+    let decomposed = lanes_of(&a).qr();
+    let triangle = decomposed.thin_R();
+    if (0..cols).any(|i| triangle[(i, i)].0 == 0.0) {
+        return Err(argument("solve", "the columns of the matrix are linearly dependent".to_owned()));
+    }
+    Ok(dense(decomposed.solve_lstsq(lanes_of(&b)).as_ref()).into())
 }
 
 /// The inverse of a square matrix, by LU decomposition with partial pivoting.
@@ -55,10 +60,12 @@ pub fn solve(a: &MatrixBlock, b: &MatrixBlock) -> Result<MatrixBlock, KernelErro
 /// # Errors
 /// The matrix is not square, or singular.
 pub fn inverse(matrix: &MatrixBlock) -> Result<MatrixBlock, KernelError> {
-    if square("inv", matrix)? == 0 {
+    let rows = square("inv", matrix)?;
+    if rows == 0 {
         return Ok(matrix.clone());
     }
-    Ok(dense(regular_lu("inv", &matrix.to_dense())?.inverse().as_ref()))
+    let identity = Dense::from_fn(rows, rows, |i, j| f64::from(u8::from(i == j)));
+    Ok(regular("inv", &matrix.to_dense())?.solve(&identity).into())
 }
 
 /// The determinant of a square matrix; 1 without rows.
@@ -66,39 +73,14 @@ pub fn inverse(matrix: &MatrixBlock) -> Result<MatrixBlock, KernelError> {
 /// # Errors
 /// The matrix is not square.
 pub fn determinant(matrix: &MatrixBlock) -> Result<f64, KernelError> {
-    let rows = square("det", matrix)?;
-    if rows == 0 {
-        return Ok(1.0);
-    }
+    square("det", matrix)?;
     let matrix = matrix.to_dense();
-    let determinant = view(&matrix).determinant();
-    let is_finite = || matrix.values().iter().all(|cell| cell.is_finite());
-    if determinant.is_nan() && is_finite() {
-        // A pivot of zero, which faer divides by.
-        let (_, factors) = eliminate(&matrix);
-        if (0..rows).any(|i| factors[i * rows + i] == 0.0) {
-            return Ok(0.0);
-        }
+    let eliminated = Elimination::of(&matrix);
+    // Beside a pivot of zero others may have overflowed.
+    if eliminated.is_singular() && matrix.values().iter().all(|cell| cell.is_finite()) {
+        return Ok(0.0);
     }
-    Ok(determinant)
-}
-
-/// The lower triangular L with `matrix = L %*% t(L)`, of a symmetric positive definite matrix.
-///
-/// # Errors
-/// The matrix is not square, not symmetric, or not positive definite.
-pub fn cholesky(matrix: &MatrixBlock) -> Result<MatrixBlock, KernelError> {
-    let rows = symmetric("cholesky", matrix)?;
-    if rows == 0 {
-        return Ok(matrix.clone());
-    }
-    let failed = |_| argument("cholesky", "the matrix is not positive definite".to_owned());
-    let decomposed = view(&matrix.to_dense()).llt(Side::Lower).map_err(failed)?;
-    let lower = decomposed.L();
-    if (0..rows).any(|i| !lower[(i, i)].is_finite()) {
-        return Err(argument("cholesky", "the matrix is not positive definite".to_owned()));
-    }
-    Ok(dense(lower))
+    Ok(eliminated.determinant())
 }
 
 fn argument(operation: &'static str, problem: String) -> KernelError {
@@ -151,20 +133,20 @@ fn asymmetry(square: &Dense) -> Option<Asymmetry> {
     pairs.into_iter().find(|pair| (pair.below - pair.above).abs() > tolerance)
 }
 
-/// The decomposition of a square matrix that has an inverse.
-fn regular_lu(operation: &'static str, matrix: &Dense) -> Result<PartialPivLu<f64>, KernelError> {
-    let decomposed = view(matrix).partial_piv_lu();
-    let upper = decomposed.U();
-    if (0..matrix.rows()).any(|i| upper[(i, i)] == 0.0) {
+/// The elimination of a square matrix that has an inverse.
+fn regular(operation: &'static str, matrix: &Dense) -> Result<Elimination, KernelError> {
+    let eliminated = Elimination::of(matrix);
+    if eliminated.is_singular() {
         return Err(argument(operation, "the matrix is singular".to_owned()));
     }
-    Ok(decomposed)
+    Ok(eliminated)
 }
 
-fn view(matrix: &Dense) -> MatRef<'_, f64> {
-    MatRef::from_row_major_slice(matrix.values(), matrix.rows(), matrix.cols())
+/// A copy for `faer`.
+fn lanes_of(matrix: &Dense) -> Mat<Lane> {
+    Mat::from_fn(matrix.rows(), matrix.cols(), |i, j| Lane::new(matrix.get(i, j)))
 }
 
-fn dense(matrix: MatRef<'_, f64>) -> MatrixBlock {
-    Dense::from_fn(matrix.nrows(), matrix.ncols(), |i, j| matrix[(i, j)]).into()
+fn dense(matrix: MatRef<'_, Lane>) -> Dense {
+    Dense::from_fn(matrix.nrows(), matrix.ncols(), |i, j| matrix[(i, j)].0)
 }

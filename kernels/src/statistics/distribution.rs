@@ -2,7 +2,7 @@
 
 use super::argument;
 use crate::{KernelContext, KernelError};
-use fuseline_ir::ops::math::normal_cdf;
+use fuseline_ir::ops::math::{self, normal_cdf};
 use fuseline_matrix::{Dense, MatrixBlock};
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::{gamma_lr, gamma_ur};
@@ -87,7 +87,7 @@ impl Distribution {
             Distribution::StudentT { freedom } => tail_of_t(freedom, x),
             _ if x <= 0.0 => 0.0,
             _ if x == f64::INFINITY => 1.0,
-            Distribution::Exponential { rate } => -(-rate * x).exp_m1(),
+            Distribution::Exponential { rate } => -math::expm1(-rate * x),
             Distribution::ChiSquared { freedom } => gamma_lr(0.5 * freedom, half(x)),
             Distribution::FisherF { numerator, denominator } => {
                 let scaled = numerator * x;
@@ -105,7 +105,7 @@ impl Distribution {
             Distribution::StudentT { freedom } => tail_of_t(freedom, x),
             _ if x <= 0.0 => 1.0,
             _ if x == f64::INFINITY => 0.0,
-            Distribution::Exponential { rate } => (-rate * x).exp(),
+            Distribution::Exponential { rate } => math::exp(-rate * x),
             Distribution::ChiSquared { freedom } => gamma_ur(0.5 * freedom, half(x)),
             Distribution::FisherF { numerator, denominator } => {
                 let scaled = numerator * x;
@@ -122,7 +122,7 @@ impl Distribution {
                 deviation.mul_add(standard.symmetric_quantile(probability), mean)
             }
             Distribution::StudentT { .. } => self.symmetric_quantile(probability),
-            Distribution::Exponential { rate } => -(-probability).ln_1p() / rate,
+            Distribution::Exponential { rate } => -math::log1p(-probability) / rate,
             Distribution::ChiSquared { .. } | Distribution::FisherF { .. } => self.positive_quantile(probability),
         }
     }

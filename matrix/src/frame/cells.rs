@@ -47,7 +47,8 @@ impl Frame {
     /// There are not as many lengths as columns.
     pub fn without_long_cells(&self, lengths: &[f64]) -> Result<Self, FrameError> {
         self.check_count(lengths.len())?;
-        let fits = |column: &Column, row: usize, most: f64| most < 0.0 || column.text(row).chars().count() as f64 <= most;
+        let fits =
+            |column: &Column, row: usize, most: f64| most < 0.0 || column.text(row).chars().count() as f64 <= most;
         let kept = |column: &Column, at: usize| column.keeping(|row| fits(column, row, lengths[at]));
         Ok(self.with_columns(kept))
     }

@@ -14,6 +14,7 @@ use crate::csr::{Csr, are_columns};
 use crate::dense::Dense;
 use crate::memory::Memory;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use fuseline_ir::ops::math::with_one_nan;
 use rayon::prelude::*;
 use std::io::{self, Write};
 use std::path::Path;
@@ -165,7 +166,7 @@ pub(super) fn write(block: &MatrixBlock, nonzeros: usize, out: &mut impl Write) 
     match block {
         MatrixBlock::Dense(dense) => {
             write_header(Layout::Dense, block, nonzeros, out)?;
-            write_numbers(dense.values(), |value| value.to_bits().to_le(), out)
+            write_numbers(dense.values(), |value| with_one_nan(value).to_bits().to_le(), out)
         }
         MatrixBlock::Sparse(csr) if csr.has_stored_zeros() => write(&csr.without_stored_zeros().into(), nonzeros, out),
         MatrixBlock::Sparse(csr) => {
@@ -174,7 +175,7 @@ pub(super) fn write(block: &MatrixBlock, nonzeros: usize, out: &mut impl Write) 
             write_padding(header.row_offsets + (csr.row_offsets().len() * 8) as u64, header.columns, out)?;
             write_numbers(csr.columns(), u32::to_le, out)?;
             write_padding(header.columns + (csr.columns().len() * 4) as u64, header.values, out)?;
-            write_numbers(csr.values(), |value| value.to_bits().to_le(), out)
+            write_numbers(csr.values(), |value| with_one_nan(value).to_bits().to_le(), out)
         }
     }
 }

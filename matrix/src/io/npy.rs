@@ -11,6 +11,7 @@ use crate::block::MatrixBlock;
 use crate::budget::MemoryKind;
 use crate::dense::Dense;
 use crate::growing::Growing;
+use fuseline_ir::ops::math::with_one_nan;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
@@ -154,7 +155,7 @@ pub(super) fn write(block: &MatrixBlock, out: &mut impl Write) -> io::Result<()>
     out.write_all(&length.to_le_bytes())?;
     out.write_all(header.as_bytes())?;
     for value in block.to_dense().values() {
-        out.write_all(&value.to_le_bytes())?;
+        out.write_all(&with_one_nan(*value).to_le_bytes())?;
     }
     Ok(())
 }

@@ -251,9 +251,7 @@ fn call(function: StaticFunction, operands: &[Cell]) -> Result<Cell, Problem> {
             first.as_text()?;
             Cell::Integer(character.map_or(0, |character| i64::from(u32::from(character))))
         }
-        StaticFunction::JaccardSimilarity => {
-            Cell::Double(jaccard_similarity(first.as_text()?, operands[1].as_text()?))
-        }
+        StaticFunction::JaccardSimilarity => Cell::Double(jaccard_similarity(first.as_text()?, operands[1].as_text()?)),
         StaticFunction::WordErrorRate => Cell::Double(word_error_rate(first.as_text()?, operands[1].as_text()?)),
         StaticFunction::Stem => Cell::Text(stem::stem(first.as_text()?)),
     })

@@ -8,10 +8,10 @@ mod stem;
 mod tests;
 
 use evaluate::{Cell, Evaluation};
-pub(crate) use pattern::Patterns;
 use fuseline_ir::Value;
 use fuseline_ir::cell_function::{self, CellFunction, CellFunctionError};
 use fuseline_matrix::{Column, Frame};
+pub(crate) use pattern::Patterns;
 use thiserror::Error;
 
 /// What a function is applied to.
@@ -56,9 +56,9 @@ pub(crate) fn map(frame: &Frame, text: &str, over: Over) -> Result<Frame, MapErr
     let mut mapping = Mapping { text, function: &function, evaluation: Evaluation::default() };
     match over {
         Over::Cells if function.parameters.len() == 2 => mapping.pairs(frame),
-        _ if function.parameters.len() == 2 => {
-            Err(MapError::Shape("a function of two cells has no margin: it is for pairs of the cells of a column".into()))
-        }
+        _ if function.parameters.len() == 2 => Err(MapError::Shape(
+            "a function of two cells has no margin: it is for pairs of the cells of a column".into(),
+        )),
         Over::Cells => mapping.cells(frame),
         Over::Rows => mapping.rows(frame),
         Over::Columns => mapping.columns(frame),

@@ -54,10 +54,13 @@ impl Patterns {
         }
         let limit = if most == usize::MAX { 0 } else { most };
         let filled = |captures: &Captures<'_>| {
-            parts.iter().map(|part| match part {
-                Ok(text) => text.as_str(),
-                Err(group) => captures.get(*group).map_or("", |found| found.as_str()),
-            }).collect::<String>()
+            parts
+                .iter()
+                .map(|part| match part {
+                    Ok(text) => text.as_str(),
+                    Err(group) => captures.get(*group).map_or("", |found| found.as_str()),
+                })
+                .collect::<String>()
         };
         Ok(regex.replacen(text, limit, filled).into_owned())
     }
@@ -109,7 +112,8 @@ fn translated(pattern: &str) -> Result<String, Problem> {
             continue;
         }
         // What is escaped is no bracket.
-        let length = next.len_utf8() + if next == '\\' { rest[1..].chars().next().map_or(0, char::len_utf8) } else { 0 };
+        let length =
+            next.len_utf8() + if next == '\\' { rest[1..].chars().next().map_or(0, char::len_utf8) } else { 0 };
         is_in_brackets = match next {
             '[' => true,
             ']' => false,

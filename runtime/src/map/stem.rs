@@ -29,15 +29,8 @@ const SECOND: &[Rule] = &[
 ];
 
 /// Step 3, as step 2.
-const THIRD: &[Rule] = &[
-    ("icate", "ic"),
-    ("ative", ""),
-    ("alize", "al"),
-    ("iciti", "ic"),
-    ("ical", "ic"),
-    ("ful", ""),
-    ("ness", ""),
-];
+const THIRD: &[Rule] =
+    &[("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", "")];
 
 /// Step 4, where the stem before the suffix has a measure above 1.
 const FOURTH: &[&str] = &[

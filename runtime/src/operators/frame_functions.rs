@@ -36,7 +36,9 @@ impl Operator<'_> {
                 let types = self.frame(1)?.columns().iter().map(|column| scalar_type(&first_text(column)));
                 self.frame(0)?.without_invalid_types(&types.collect::<Result<Vec<_>>>()?)?
             }
-            FrameFunction::DropInvalidLength => self.frame(0)?.without_long_cells(self.matrix(1)?.to_dense().values())?,
+            FrameFunction::DropInvalidLength => {
+                self.frame(0)?.without_long_cells(self.matrix(1)?.to_dense().values())?
+            }
             FrameFunction::Replicate => self.replicated()?,
             FrameFunction::Compare => self.compared()?,
         }
@@ -67,7 +69,8 @@ impl Operator<'_> {
         }
         let column = |col: usize| {
             let texts = Column::Str((0..rows).map(|row| cell(row, col).clone()).collect());
-            let wrong = || self.argument_error(format!("a cell of column {} is no {}", col + 1, types[col].schema_name()));
+            let wrong =
+                || self.argument_error(format!("a cell of column {} is no {}", col + 1, types[col].schema_name()));
             texts.converted(types[col]).ok_or_else(wrong)
         };
         Ok(Frame::new((0..cols).map(column).collect::<Result<_>>()?, Vec::new())?)

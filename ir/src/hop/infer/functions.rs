@@ -94,11 +94,7 @@ impl Context<'_> {
     }
 
     /// A function whose value is a frame.
-    fn frame_function(
-        &self,
-        function: FrameFunction,
-        names: &[String],
-    ) -> Result<(DataType, SizeInfo), ShapeError> {
+    fn frame_function(&self, function: FrameFunction, names: &[String]) -> Result<(DataType, SizeInfo), ShapeError> {
         self.arity(function.positional_inputs() + names.len())?;
         match function {
             FrameFunction::Make => (1..3).try_for_each(|position| self.expect_scalar(position))?,

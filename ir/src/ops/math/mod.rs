@@ -37,6 +37,16 @@ pub fn max(x: f64, y: f64) -> f64 {
     select((x > y) | x.is_nan(), x, y)
 }
 
+/// The bits of the NaN that stands for every other one outside of kernels.
+const ONE_NAN: u64 = 0x7ff8_0000_0000_0000;
+
+/// The value; of NaN always the same one. Sign and payload of a NaN depend on the instructions that made it and on the
+/// order of their operands, so that no value leaves for a file or a caller without this.
+#[inline(always)]
+pub fn with_one_nan(x: f64) -> f64 {
+    if x.is_nan() { f64::from_bits(ONE_NAN) } else { x }
+}
+
 /// 1.0 for true and 0.0 for false.
 #[inline(always)]
 pub fn indicator(condition: bool) -> f64 {

@@ -288,7 +288,8 @@ fn times_u(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
             Block::Dense { rows, cols, values } => {
                 let extents = Extents { rows: cols.len(), inner: rows.len(), cols: rank };
                 let tile = Strided::rows(values, cols.len()).transposed();
-                let (acc, u) = (Output::new(&mut acc[cols.start * rank..], rank), Strided::of(u).starting_at(rows.start, 0));
+                let (acc, u) =
+                    (Output::new(&mut acc[cols.start * rank..], rank), Strided::of(u).starting_at(rows.start, 0));
                 gemm_add(context.primitives, acc, extents, tile, u);
             }
         });

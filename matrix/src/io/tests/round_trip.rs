@@ -165,3 +165,21 @@ fn missing_files_and_directories_are_told_apart() {
     let missing = read_matrix(&folder.path().join("nothing"), &none());
     assert!(matches!(missing, Err(IoError::System { action: "open", .. })));
 }
+
+#[test]
+fn every_nan_is_written_with_the_same_bits() {
+    let other = f64::from_bits(0xfff8_0000_0000_0123);
+    let blocks: [MatrixBlock; 2] = [
+        Dense::from_vec(1, 3, vec![other, 2.0, f64::NAN]).into(),
+        Csr::new(1, 9, vec![0, 2], vec![3, 8], vec![-f64::NAN, other]).unwrap().into(),
+    ];
+    for (block, format) in blocks.iter().flat_map(|block| FORMATS.map(|format| (block, format))) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        write_matrix(block, &path, &in_format(format)).unwrap();
+        let back = read_matrix(&path, &none()).unwrap();
+        let cells: Vec<f64> = (0..block.cols()).map(|j| back.get(0, j)).filter(|cell| cell.is_nan()).collect();
+        assert_eq!(cells.len(), 2, "{format}");
+        assert!(cells.iter().all(|cell| cell.to_bits() == f64::NAN.to_bits()), "{format}: {cells:?}");
+    }
+}

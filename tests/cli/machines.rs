@@ -1,0 +1,130 @@
+//! No result depends on the machine: what scripts write natively and under Valgrind, which hides AVX-512 and shows other
+//! caches, is the same byte by byte.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Files by name, with what was printed as one of them.
+type Written = BTreeMap<String, Vec<u8>>;
+
+/// Runs a script of `tests/cli/machines` in a folder of its own, natively or under Valgrind.
+fn written(script: &str, options: &[&str], under_valgrind: bool) -> Written {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/machines").join(script);
+    let mut command =
+        if under_valgrind { Command::new("valgrind") } else { Command::new(env!("CARGO_BIN_EXE_fuseline")) };
+    if under_valgrind {
+        command.args(["--tool=none", "--quiet"]).arg(env!("CARGO_BIN_EXE_fuseline"));
+    }
+    command.current_dir(&folder).arg("run").arg(path).args(options).args(["--plan-cache", "off"]);
+    let output = command.env("XDG_CACHE_HOME", "/dev/null").output().expect("the program starts");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{script} {options:?}, Valgrind: {under_valgrind}:\n{messages}");
+    let mut files = Written::from([("what was printed".to_owned(), output.stdout)]);
+    for entry in fs::read_dir(&folder).expect("the folder is there") {
+        let entry = entry.expect("the folder can be listed");
+        let name = entry.file_name().into_string().expect("a plain name");
+        files.insert(name, fs::read(entry.path()).expect("a file"));
+    }
+    files
+}
+
+/// Whether the long forms of tests are asked for.
+fn is_long() -> bool {
+    std::env::var("FUSELINE_LONG").is_ok_and(|value| value != "0")
+}
+
+fn has_valgrind() -> bool {
+    let status = Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// As [`compare`], in the long tests, which install Valgrind: each run under it takes some ten seconds.
+fn compare_at_length(script: &str, files: usize, options: &[&str]) {
+    if is_long() {
+        assert!(has_valgrind(), "Valgrind is missing: ./x test --long installs it");
+        compare(script, files, options);
+    }
+}
+
+/// Asserts that a script writes at least so many files, and the same ones under Valgrind.
+fn compare(script: &str, files: usize, options: &[&str]) {
+    if !has_valgrind() {
+        println!("{script}: left out, there is no Valgrind here");
+        return;
+    }
+    let (native, hidden) = (written(script, options, false), written(script, options, true));
+    assert!(native.len() > files, "{script} writes at least {files} files, not {}", native.len() - 1);
+    assert_eq!(native.keys().collect::<Vec<_>>(), hidden.keys().collect::<Vec<_>>());
+    let differing: Vec<&String> = native.keys().filter(|name| native[*name] != hidden[*name]).collect();
+    assert!(differing.is_empty(), "{script} {options:?}: other bytes under Valgrind: {differing:?}");
+}
+
+/// Interprets fused operators: starting LLVM under Valgrind takes its time.
+const INTERPRETED: &[&str] = &["--backend", "interp", "--threads", "2"];
+
+#[test]
+fn products() {
+    compare("products.dml", 50, INTERPRETED);
+}
+
+#[test]
+fn decompositions() {
+    compare_at_length("decompositions.dml", 80, INTERPRETED);
+}
+
+#[test]
+fn elementary_functions() {
+    compare_at_length("functions.dml", 20, INTERPRETED);
+}
+
+#[test]
+fn random_numbers() {
+    compare_at_length("random.dml", 6, INTERPRETED);
+}
+
+#[test]
+fn layers() {
+    compare_at_length("layers.dml", 5, INTERPRETED);
+}
+
+#[test]
+fn statistics() {
+    compare_at_length("statistics.dml", 7, INTERPRETED);
+}
+
+#[test]
+fn interpreted_operators() {
+    compare_at_length("fused.dml", 15, INTERPRETED);
+}
+
+#[test]
+fn the_bits_of_nan() {
+    compare("nan.dml", 8, INTERPRETED);
+}
+
+#[test]
+fn unfused_operators() {
+    compare_at_length("fused.dml", 15, &["--mode", "base", "--threads", "1"]);
+    compare_at_length("nan.dml", 8, &["--mode", "base"]);
+}
+
+#[test]
+fn hand_coded_operators() {
+    compare_at_length("fused.dml", 15, &["--mode", "fused"]);
+}
+
+#[cfg(any(feature = "llvm22", feature = "llvm19"))]
+#[test]
+fn compiled_operators() {
+    for script in ["fused.dml", "nan.dml"] {
+        let files = if script == "nan.dml" { 8 } else { 15 };
+        compare_at_length(script, files, &["--backend", "llvm", "--threads", "2"]);
+        assert!(
+            written(script, &["--backend", "llvm"], false) == written(script, &["--backend", "interp"], false),
+            "{script}: other bytes with the interpreter"
+        );
+    }
+}
