@@ -4,8 +4,14 @@
 mod compare;
 #[path = "oracles/environment.rs"]
 mod environment;
+#[path = "oracles/library.rs"]
+mod library;
 #[path = "oracles/peer.rs"]
 mod peer;
+#[path = "oracles/r.rs"]
+mod r;
+#[path = "oracles/r_templates.rs"]
+mod r_templates;
 #[path = "oracles/templates.rs"]
 mod templates;
 #[path = "oracles/values.rs"]

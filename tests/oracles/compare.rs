@@ -2,10 +2,6 @@
 
 use fuseline::Dense;
 
-/// How much cells may differ, relative to the larger one or to 1. Both systems compute in doubles, in different orders;
-/// on the small matrices of the calls only the functions of linear algebra lose more than a few digits.
-const TOLERANCE: f64 = 1e-9;
-
 /// An answer, or the message of a refusal.
 pub(crate) type Answer = Result<Value, String>;
 
@@ -22,29 +18,30 @@ impl Value {
     }
 }
 
-/// Why two answers differ; none where they agree, or where there is nothing to agree with.
-pub(crate) fn difference(ours: &Answer, theirs: &Answer) -> Option<String> {
+/// Why two answers differ; none where they agree, or where there is nothing to agree with. Cells may differ by `tolerance`,
+/// relative to the larger one or to 1.
+pub(crate) fn difference(ours: &Answer, theirs: &Answer, tolerance: f64) -> Option<String> {
     match (ours, theirs) {
         (_, Err(_)) => None,
         (Err(message), Ok(_)) => Some(format!("refused: {}", message.lines().next().unwrap_or_default())),
-        (Ok(Value::Matrix(ours)), Ok(Value::Matrix(theirs))) => difference_of_matrices(ours, theirs),
+        (Ok(Value::Matrix(ours)), Ok(Value::Matrix(theirs))) => difference_of_matrices(ours, theirs, tolerance),
         (Ok(Value::Text(ours)), Ok(Value::Text(theirs))) if ours.trim_end() == theirs.trim_end() => None,
         (Ok(ours), Ok(theirs)) => Some(format!("{ours:?}, not {theirs:?}")),
     }
 }
 
-fn difference_of_matrices(ours: &Dense, theirs: &Dense) -> Option<String> {
+fn difference_of_matrices(ours: &Dense, theirs: &Dense, tolerance: f64) -> Option<String> {
     if (ours.rows(), ours.cols()) != (theirs.rows(), theirs.cols()) {
         return Some(format!("{} x {}, not {} x {}", ours.rows(), ours.cols(), theirs.rows(), theirs.cols()));
     }
     let mut cells = ours.values().iter().zip(theirs.values()).enumerate();
-    let (at, (ours, theirs)) = cells.find(|(_, (ours, theirs))| !are_close(**ours, **theirs))?;
+    let (at, (ours, theirs)) = cells.find(|(_, (ours, theirs))| !are_close(**ours, **theirs, tolerance))?;
     Some(format!("cell {at} is {ours}, not {theirs}"))
 }
 
-fn are_close(ours: f64, theirs: f64) -> bool {
+fn are_close(ours: f64, theirs: f64, tolerance: f64) -> bool {
     let scale = ours.abs().max(theirs.abs()).max(1.0);
-    ours == theirs || ours.is_nan() && theirs.is_nan() || (ours - theirs).abs() <= TOLERANCE * scale
+    ours == theirs || ours.is_nan() && theirs.is_nan() || (ours - theirs).abs() <= tolerance * scale
 }
 
 /// The matrix of a CSV file without a header, or its text where that is none.

@@ -19,10 +19,16 @@ pub(crate) fn folder() -> PathBuf {
 /// # Panics
 /// It fails, or the environment is not there.
 pub(crate) fn run_python(driver: &str, argument: &Path) {
+    run_python_in(Path::new(env!("CARGO_MANIFEST_DIR")), driver, argument);
+}
+
+/// Does the same in another working directory.
+pub(crate) fn run_python_in(directory: &Path, driver: &str, argument: &Path) {
     let python = folder().join("bin/python");
     assert!(python.exists(), "{} is missing: ./x test --long installs the oracles", python.display());
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracles/drivers").join(driver);
-    let output = Command::new(&python).arg(&script).arg(argument).output().expect("python starts");
+    let output = Command::new(&python).arg(&script).arg(argument).current_dir(directory).output();
+    let output = output.expect("python starts");
     let messages = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{driver} failed:\n{messages}");
 }

@@ -3,10 +3,12 @@
 //! What no statement before the loop assigns is each iteration's own. An iteration may assign variables, add to a variable with `+=`, and write ranges of a matrix or list
 //! that no other iteration touches. Two ranges never meet when they lie apart in one dimension in all iterations, or
 //! when they move alike in one dimension, linear in the loop variable, by more than they span together. Nothing is
-//! assumed of other indexes.
+//! assumed of other indexes. A loop within that promises independent iterations (`check=0`) is not looked into.
 
 use super::linear::Polynomial;
-use crate::ast::{Call, Expression, ExpressionKind, LoopRange, Name, Range, Ranges, Statement, StatementKind, Target};
+use crate::ast::{
+    Call, Expression, ExpressionKind, LoopOrder, LoopRange, Name, Range, Ranges, Statement, StatementKind, Target,
+};
 use crate::diagnostic::Diagnostic;
 use crate::lower::control::assigned_in;
 use fuseline_ir::hop::Span;
@@ -133,6 +135,8 @@ impl<'a> Analysis<'a> {
                     *own = then_own.intersection(&else_own).cloned().collect();
                 }
                 StatementKind::While { body, .. } => self.walk(body, &mut own.clone()),
+                // The script vouches for what it does.
+                StatementKind::For { order: LoopOrder::Promised, .. } => {}
                 StatementKind::For { variable, range, body, .. } => {
                     let mut inner = own.clone();
                     if inner.insert(variable.text.clone()) {

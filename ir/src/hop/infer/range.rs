@@ -25,7 +25,8 @@ impl Affine {
         let hop = &dag[id];
         let known = match hop.op {
             HopOp::Binary(op @ (BinaryOp::Plus | BinaryOp::Minus | BinaryOp::Mult)) if depth > 0 => {
-                let operand = |position: usize| Affine::of(dag, hop.inputs[position], depth - 1);
+                // A leaf that stands for an operator has no operands.
+                let operand = |position: usize| Affine::of(dag, *hop.inputs.get(position)?, depth - 1);
                 operand(0).zip(operand(1)).and_then(|(left, right)| left.combined(op, &right))
             }
             _ => None,

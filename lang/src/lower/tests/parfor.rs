@@ -56,6 +56,12 @@ fn ranges_that_move_with_the_loop_are_disjoint() {
 }
 
 #[test]
+fn inner_loops_that_promise_independence_are_believed() {
+    check("parfor (j in 1:9) X[1, i] = as.scalar(X[1, j])", &["X"]);
+    check("parfor (j in 1:9, check=0) X[1, i] = as.scalar(X[1, j])", &[]);
+}
+
+#[test]
 fn inner_loops_span_their_range() {
     check("for (j in 1:10) X[i, j] = j", &[]);
     check("for (j in 1:10) X[j, i] = j", &[]);
