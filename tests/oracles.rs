@@ -1,11 +1,15 @@
 //! Oracles that nobody here wrote: SystemDS, R, and reference data of the NIST. `./x test --long` installs and asks them.
 
+#[path = "oracles/blocks.rs"]
+mod blocks;
 #[path = "oracles/compare.rs"]
 mod compare;
 #[path = "oracles/environment.rs"]
 mod environment;
 #[path = "oracles/library.rs"]
 mod library;
+#[path = "oracles/nist.rs"]
+mod nist;
 #[path = "oracles/peer.rs"]
 mod peer;
 #[path = "oracles/r.rs"]

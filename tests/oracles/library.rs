@@ -19,19 +19,50 @@ const PEER: &str = include_str!("drivers/library/peer.txt");
 const TOLERANCE: f64 = 1e-6;
 
 /// Drivers whose results over our library are others than SystemDS', with the reason.
-const DIFFERENCES_OF_OURS: &[(&str, &str)] = &[
-    ("alsTopkPredict", "SystemDS 3.4 keeps the best item alone after the first, where it means to leave it out"),
-    ("autoencoder_2layer", "SystemDS 3.4 steps along the biases where it means to follow their gradients"),
-];
+const DIFFERENCES_OF_OURS: &[(&str, &str)] =
+    &[("alsTopkPredict", "SystemDS 3.4 names the best item K times (ADR 0026)"), ("autoencoder_2layer", AUTOENCODER)];
 
 /// Drivers whose results over SystemDS' library are others in our runtime, with the reason.
-const DIFFERENCES_OF_PEER: &[(&str, &str)] = &[];
+const DIFFERENCES_OF_PEER: &[(&str, &str)] = &[
+    ("autoencoder_2layer", AUTOENCODER),
+    ("ema", "calls a Java function by `map`"),
+    (
+        "incSliceLine",
+        "a branch that does not run has a range outside of an empty matrix, which is refused before it runs",
+    ),
+    ("km", "calls `table` of a row and a column, whose cells SystemDS reads beside each other"),
+    ("raJoin.sort", "calls `outer` with a matrix in place of the row"),
+    ("sliceLineExtract", "a full stop stands behind a statement"),
+];
+
+const AUTOENCODER: &str = "SystemDS 3.4 has other values in the hidden layers than its script says, even without a step; \
+                           tanh of the products by hand is what ours gives";
 
 /// The statements of a driver, by name.
 #[derive(Clone)]
 struct Driver {
     name: String,
     script: String,
+}
+
+/// Scripts of our library that others call.
+const INTERNAL: &[&str] = &["glmBinomial", "glmLikelihood"];
+
+/// Holds without the oracle.
+#[test]
+fn every_function_of_our_library_has_a_driver() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("algorithms");
+    let names = fs::read_dir(folder).expect("the library is a folder").map(|entry| {
+        let path = entry.expect("entries are readable").path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        (name, path.extension().is_some_and(|extension| extension == "dml"))
+    });
+    let missing: Vec<String> = names
+        .filter(|(name, is_script)| *is_script && !INTERNAL.contains(&name.as_str()))
+        .map(|(name, _)| name)
+        .filter(|name| !OURS.contains(&format!("{name}(")))
+        .collect();
+    assert!(missing.is_empty(), "no driver calls {missing:?}");
 }
 
 #[test]
@@ -43,14 +74,14 @@ fn drivers_give_what_systemds_gives() {
     let library = folder.path().join("library");
     run_python("extract_library.py", &library);
     let theirs = folder.path().join("theirs");
-    let drivers = [drivers(OURS), drivers(PEER)].concat();
-    write_drivers(&theirs, &drivers);
+    let all = [drivers(OURS), drivers(PEER)].concat();
+    write_drivers(&theirs, &all);
     run_python_in(&library, "run_systemds.py", &theirs);
 
     let libraries = ["scripts/builtin", "scripts", ""].map(|path| library.join(path));
     let failures = [
         compare("ours", &drivers(OURS), &theirs, &[], DIFFERENCES_OF_OURS),
-        compare("SystemDS'", &drivers, &theirs, &libraries, DIFFERENCES_OF_PEER),
+        compare("SystemDS'", &all, &theirs, &libraries, DIFFERENCES_OF_PEER),
     ];
     let failures = failures.concat();
     assert!(failures.is_empty(), "{} runs differ:\n{}", failures.len(), failures.join("\n"));

