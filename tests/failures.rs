@@ -2,7 +2,7 @@
 //! value goes, with the message of the plain evaluation.
 
 use fuseline::{BackendKind, CompileOptions, Mode, ProgramOptions, Session, Variables};
-use fuseline_ir::hop::{CastOp, DataGenOp, Function, HopDag, HopOp, NumericFunction, ReorgOp};
+use fuseline_ir::hop::{CastOp, DataGenOp, FrameFunction, Function, HopDag, HopOp, NumericFunction, ReorgOp};
 use fuseline_ir::program::StatementBlock;
 use std::collections::BTreeSet;
 
@@ -71,6 +71,13 @@ const MATRICES: &[&str] = &[
     "avg_pool_backward(T, T, input_shape=[1,1,three,3], pool_size=[2,2])",
     "sqrtMatrixJava(T)",
     "inverse_transform(X, T)",
+    "as.matrix(map(F, \"x -> x.charAt(9)\"))",
+    "as.matrix(frame(list(1, 2), rows=three, cols=three))",
+    "as.matrix(tokenize(target=F, spec=\"{nonsense\"))",
+    "as.matrix(dropInvalidType(F, as.frame(X)))",
+    "as.matrix(dropInvalidLength(F, matrix(1, rows=1, cols=three)))",
+    "as.matrix(freplicate(F, F))",
+    "as.matrix(F == F[1, ])",
 ];
 
 /// Functions of several results, and statements, as expressions.
@@ -206,7 +213,7 @@ const EXCUSED: &[(&str, &str)] = &[
     ("fwrite print stop assert", "effects, which nothing removes"),
     ("expand", "of bias_add, whose vector is checked by the same rule as the other shapes"),
     (
-        "fft countDistinct qr unique lower.tri upper.tri typeof",
+        "fft countDistinct qr unique lower.tri upper.tri typeof colnames detectSchema",
         "every value that passes the checks of types has a result",
     ),
 ];
@@ -226,6 +233,7 @@ fn collect_operators(dag: &HopDag, tried: &mut BTreeSet<String>) {
 /// The names of all operators that ask for more than types and dimensions, by [`HopDag::may_fail`] on no inputs.
 fn operators_that_may_fail() -> impl Iterator<Item = String> {
     let functions = Function::ALL.iter().copied().chain(NumericFunction::ALL.iter().map(|&op| Function::Numeric(op)));
+    let functions = functions.chain(FrameFunction::ALL.iter().map(|&op| Function::Frame(op)));
     let functions = functions.map(|function| HopOp::Parameterized { function, names: Vec::new() });
     let casts = CastOp::ALL.iter().map(|&op| HopOp::Cast(op));
     let reorganisations = ReorgOp::ALL.iter().map(|&op| HopOp::Reorg(op));

@@ -204,3 +204,62 @@ fn ranges_are_checked_for_every_value() {
         assert!(output.contains("Error: ") && output.contains("lies outside of a 9 x 9 matrix"), "{output}");
     }
 }
+
+/// A matrix that a loop updates is copied at most once: where something else holds it, too.
+#[test]
+fn ranges_are_updated_in_place() {
+    const MATRIX: u64 = 1000 * 100 * 8;
+    let bytes = |before: &str, loops: &str| {
+        let text = format!("X = matrix(0, rows=1000, cols=100)\nv = matrix(1, rows=1, cols=100)\n{before}\n{loops}");
+        let runs = [Mode::Base, Mode::Gen].map(|mode| {
+            let (output, statistics) = run(&text, mode, ProgramOptions::default());
+            statistics.unwrap_or_else(|| panic!("{output}")).bytes_allocated
+        });
+        runs.into_iter().max().unwrap_or_default()
+    };
+    let rows = "for (i in 1:1000) X[i, ] = v\nprint(sum(X))";
+    let cells = "i = 0\nwhile (i < 2000) { i = i + 1; if (i <= 1000) X[i, 7] = i }\nprint(sum(X))";
+    let several =
+        "for (i in 1:500) { for (j in 1:2) X[2 * i - j + 1, ] = v; X[i, 1:2] = matrix(i, 1, 2) }\nprint(sum(X))";
+    let own = "for (i in 1:999) X[i + 1, ] = X[i, ] + v\nprint(sum(X))";
+    for (loops, of_rows) in [(rows, 0), (cells, 0), (several, MATRIX / 50), (own, 2 * MATRIX)] {
+        let alone = bytes("", loops);
+        assert!(alone < 2 * MATRIX + of_rows, "{alone} of {MATRIX}: {loops}");
+        for holder in ["Y = X\nprint(sum(Y))", "L = list(X)", "L = list(list(a=X), 2)"] {
+            let held = bytes(
+                holder,
+                &format!("{loops}\n{}", if holder.starts_with('Y') { "print(sum(Y))" } else { "print(length(L))" }),
+            );
+            assert!(held < 3 * MATRIX + of_rows, "{held} of {MATRIX}: {holder}, {loops}");
+        }
+    }
+    let called =
+        "f = function(Matrix[Double] A, Double n) return (Matrix[Double] A) { for (i in 1:n) A[i, ] = A[i, ] * 0 + i }";
+    let calls = format!("{called}\nB = f(X, 1000)\nprint(sum(X) + sum(B))");
+    assert!(bytes("", &calls) < 6 * MATRIX, "{}", bytes("", &calls));
+}
+
+/// What is taken out of a list, or made of a frame, has a size for the block that uses it, which then fuses.
+#[test]
+fn what_comes_out_of_lists_and_frames_fuses() {
+    let scripts = [
+        "f = function(List[Unknown] L) return (Double s) { s = sum(as.matrix(L[1]) * as.matrix(L[\"b\"]) + 1) }
+         print(f(list(R, b=R + 1)))",
+        "L = list(R, 2)
+         for (i in 1:2) { X = as.matrix(L[1]); print(sum(X * X * as.scalar(L[2]))) }",
+        "[X, M] = transformencode(target=as.frame(R), spec=\"{}\")
+         print(sum(X * X + 1))",
+        "F = as.frame(R)
+         [X, M] = transformencode(target=F, spec=\"{}\")
+         print(sum(transformapply(target=F, spec=\"{}\", meta=M) * X + 1))",
+        "F = as.frame(R)
+         print(sum(as.matrix(F) ^ 2 + as.matrix(F)))",
+    ];
+    for script in scripts {
+        let text = &format!("R = round(rand(rows=1000, cols=100, min=-5, max=5, seed=1))\n{script}\n");
+        let (output, statistics) = run(text, Mode::Gen, ProgramOptions::default());
+        let statistics = statistics.unwrap_or_else(|| panic!("{output}"));
+        assert!(!statistics.fused_operators.is_empty(), "{text}");
+        assert_eq!(same(text), output);
+    }
+}

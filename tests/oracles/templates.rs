@@ -361,6 +361,7 @@ pub(crate) const CALLS: &[&str] = &[
 pub(crate) const NOT_CALLED: &[(&str, &str)] = &[
     ("print stop assert read write time exists ifdef eval evalList", "no functions of values alone"),
     ("as.frame typeof transformencode transformapply transformdecode", "of frames"),
+    ("frame colnames map tokenize detectSchema dropInvalidType dropInvalidLength freplicate", "of frames"),
     ("Rand iqm inverse as.boolean castAsScalar tr ctable ppred centralMoment groupedAggregate", "other names"),
     ("compress decompress", "change nothing that can be seen"),
     ("countDistinct rowCountDistinct colCountDistinct", "of sketches there, exact here"),

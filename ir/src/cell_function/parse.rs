@@ -94,7 +94,7 @@ impl Parser<'_> {
         let is_function = self.tokens.iter().any(|(token, _)| *token == Token::Sign("->"));
         if !is_function {
             let called: String = self.text.chars().take_while(|next| *next != '(').collect();
-            return Err(self.error(format!("`map` has no function `{}` of a whole frame", called.trim())));
+            return Err(self.error(format!("there is no function `{}` of a whole frame", called.trim())));
         }
         let mut parameters = Vec::new();
         if self.has("(") {

@@ -29,7 +29,7 @@ fn wrong_functions_are_refused_by_name() {
     let cases = [
         ("x -> x.shout()", "texts have no method `shout`, at character 8"),
         ("x -> UtilFunctions.guess(x)", "there is no function `UtilFunctions.guess`, at character 6"),
-        ("UtilFunctions.patterns(0.8,NA)", "`map` has no function `UtilFunctions.patterns` of a whole frame"),
+        ("UtilFunctions.patterns(0.8,NA)", "there is no function `UtilFunctions.patterns` of a whole frame"),
         ("x -> y", "`y` is no parameter of the function, at character 6"),
         ("x -> x.substring()", "`substring` takes 1 or 2 arguments, not 0, at character 17"),
         ("x -> x.length() +", "a value is missing, at character 18"),

@@ -13,7 +13,7 @@ fn unknown_names_suggest_known_ones() {
             "x = rowSum(matrix(1, rows=2, cols=2))",
             "x = rowsums(matrix(1, rows=2, cols=2))",
             "x = eigen(matrix(1, rows=3, cols=3))",
-            "x = frobnicate(3)",
+            "x = quuxquuxqu(3)",
             "x = $tol + $1",
             "x = lib::f(3)",
             "if (TRUE) { x = 1 }\ny = x + z",
@@ -77,10 +77,10 @@ fn unknown_names_suggest_known_ones() {
                │                     ╰───────────────── used here
             ───╯
 
-            Error: there is no function `frobnicate`
+            Error: there is no function `quuxquuxqu`
                ╭─[ test.dml:1:5 ]
                │
-             1 │ x = frobnicate(3)
+             1 │ x = quuxquuxqu(3)
                │     ─────┬────
                │          ╰────── not found
             ───╯

@@ -25,8 +25,11 @@ impl Operator<'_> {
             }
             FrameFunction::Map => self.mapped(names)?,
             FrameFunction::Tokenize => {
-                let most = self.named(names, "max_tokens").map_or(Ok(i64::MAX), |position| self.integer(position))?;
-                tokenize(self.frame(0)?, self.text(1)?, usize::try_from(most).unwrap_or(0))?
+                let most = match self.named(names, "max_tokens") {
+                    Some(position) => self.extent(position)?,
+                    None => usize::MAX,
+                };
+                tokenize(self.frame(0)?, self.text(1)?, most)?
             }
             FrameFunction::DetectSchema => {
                 let frame = self.frame(0)?;
@@ -81,7 +84,7 @@ impl Operator<'_> {
     }
 
     fn extent(&self, position: usize) -> Result<usize> {
-        usize::try_from(self.integer(position)?).map_err(|_| self.type_error(position, "a number of rows or columns"))
+        usize::try_from(self.integer(position)?).map_err(|_| self.type_error(position, "a count that is not negative"))
     }
 
     /// The texts of a scalar or of a list of scalars.
