@@ -31,13 +31,14 @@ pub use error::Error;
 pub use explain::{ExplainStage, StageCollector, StagePrinter};
 pub use expression::{Builder, Expr};
 pub use fuseline_ir as ir;
-pub use fuseline_lang::Argument;
+pub use fuseline_lang::{Argument, read_script};
 pub use fuseline_matrix::{Column, Csr, Dense, Frame, MatrixBlock, io};
 pub use fuseline_passes::machine::Machine;
 pub use fuseline_passes::program::ProgramOptions;
 pub use fuseline_passes::select::Enumeration;
 pub use fuseline_runtime::{
-    CodeFolder, CodeFolderError, CompileStage, List, ListElement, Mode, RuntimeValue, Statistics, Variables,
+    CodeFolder, CodeFolderError, CompileStage, List, ListElement, MOST_THREADS, Mode, RuntimeValue, Statistics,
+    Variables,
 };
 pub use options::{BackendKind, CompileOptions, CpuFeatures, LlvmLevel, Primitives};
 pub use prepared::{PreparedScript, ScriptInterface};

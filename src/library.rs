@@ -1,7 +1,7 @@
 //! The functions written in DML that every script may call: those of the user's folders, then those of `algorithms/`.
 
 use fuseline_ir::program::Source;
-use fuseline_lang::Library;
+use fuseline_lang::{Library, read_script_text};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Library for ScriptLibrary<'_> {
     fn find(&self, function: &str) -> io::Result<Option<Source>> {
         for folder in self.folders {
             let path = folder.join(format!("{function}.dml"));
-            match std::fs::read_to_string(&path) {
+            match read_script_text(&path) {
                 Ok(text) => return Ok(Some(source(&path, &text))),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),

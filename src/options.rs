@@ -111,7 +111,7 @@ pub struct CompileOptions {
     /// Rewrites as if numbers were real: partial results may cancel or overflow that did not as written, or the reverse,
     /// and what NaN and infinities give is open. Without effect under `strict_ieee`.
     pub algebraic: bool,
-    /// Threads; 0 takes all of the machine. Results do not depend on it.
+    /// Threads; 0 takes all of the machine, [`MOST_THREADS`](crate::MOST_THREADS) is the most. Results do not depend on it.
     pub threads: usize,
     /// Bytes that the inputs and the output of one operator may take; an operator that surely needs more is refused, and
     /// plans avoid operators that might. `None` refuses by the memory of this machine, or of the container, and leaves

@@ -121,7 +121,7 @@ impl Session {
     /// A session.
     ///
     /// # Errors
-    /// The backend cannot serve on this machine, or there are no threads.
+    /// The backend cannot serve on this machine, or there are no threads, or not that many.
     pub fn new(options: CompileOptions) -> Result<Self, Error> {
         let backend = options.backend()?;
         let cache = if options.plan_cache { PlanCache::default() } else { PlanCache::disabled() };

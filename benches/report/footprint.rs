@@ -209,7 +209,7 @@ fn table(measured: &[Measured]) -> Part {
         columns.map(|(((times, compiled), compile), misses)| {
             // Each further cache line of the longest vector needs one more line per buffer; rows of this length are not
             // narrow, whose tiles are no buffers.
-            let buffers = (compiled.kernel.scratch_len(1, 72) - compiled.kernel.scratch_len(1, 64)) / 8;
+            let buffers = (compiled.scratch_len(1, 72) - compiled.scratch_len(1, 64)) / 8;
             vec![
                 row.operations.to_string(),
                 row.rows.to_string(),

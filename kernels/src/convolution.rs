@@ -76,6 +76,13 @@ impl Layout {
             windows.map(|count| count as usize).ok_or_else(|| argument(problem()))
         };
         let count = [count(0)?, count(1)?];
+        // An unfolded image has a row for each cell of a window, and a column for each window.
+        let unfolded = [window[0], window[1], count[0], count[1], size_of::<f64>()];
+        let bytes = unfolded.into_iter().try_fold(channels.max(1), usize::checked_mul);
+        if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+            let [[i, j], [p, q]] = [window, count];
+            return Err(argument(format!("{p} x {q} windows of {i} x {j} do not fit into memory")));
+        }
         Ok(Layout { channels, image, window, stride, padding, count })
     }
 

@@ -1,6 +1,6 @@
 //! Diagonals, in both directions.
 
-use crate::generate::checked_dims;
+use crate::generate::{check_sparse_cols, checked_dims};
 use crate::{KernelContext, KernelError};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 
@@ -22,6 +22,7 @@ pub fn diagonal(context: &KernelContext<'_>, matrix: &MatrixBlock) -> Result<Mat
 fn to_matrix(column: &MatrixBlock) -> Result<MatrixBlock, KernelError> {
     let n = column.rows();
     checked_dims("diag", n as i64, n as i64)?;
+    check_sparse_cols("diag", n)?;
     let (mut row_offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
     for (i, &value) in column.to_dense().values().iter().enumerate() {
         if value != 0.0 {

@@ -69,7 +69,7 @@ impl<'a> Strided<'a> {
 
     /// Whether all cells of a `rows` x `cols` matrix lie within the values.
     fn holds(&self, rows: usize, cols: usize) -> bool {
-        rows == 0 || cols == 0 || (rows - 1) * self.row_stride + (cols - 1) * self.col_stride < self.values.len()
+        rows == 0 || cols == 0 || lies_within(self.values.len(), (rows, self.row_stride), (cols, self.col_stride))
     }
 }
 
@@ -77,6 +77,12 @@ impl<'a> Strided<'a> {
 struct RowByRow<'a> {
     values: Cow<'a, [f64]>,
     stride: usize,
+}
+
+/// Whether the last of so many rows and columns, at these distances, lies within `available` values.
+fn lies_within(available: usize, (rows, row_stride): (usize, usize), (cols, col_stride): (usize, usize)) -> bool {
+    let (last_row, last_col) = ((rows - 1).checked_mul(row_stride), (cols - 1).checked_mul(col_stride));
+    last_row.zip(last_col).and_then(|(row, col)| row.checked_add(col)).is_some_and(|last| last < available)
 }
 
 /// Dimensions of a product: `rows` x `inner` times `inner` x `cols`.
@@ -97,6 +103,11 @@ pub(crate) struct Output<'a> {
 impl<'a> Output<'a> {
     pub(crate) fn new(values: &'a mut [f64], stride: usize) -> Self {
         Output { values, stride }
+    }
+
+    /// Whether a `rows` x `cols` product, neither of them 0, lies within the values and no two of its cells are the same.
+    fn covers(&self, rows: usize, cols: usize) -> bool {
+        self.stride >= cols && lies_within(self.values.len(), (rows, self.stride), (cols, 1))
     }
 }
 
@@ -137,7 +148,7 @@ fn slab_by_slab(
     if rows == 0 || cols == 0 {
         return;
     }
-    assert!(out.stride >= cols && (rows - 1) * out.stride + cols <= out.values.len(), "the output covers the product");
+    assert!(out.covers(rows, cols), "the output covers the product");
     assert!(left.holds(rows, inner) && right.holds(inner, cols), "operands cover the product");
     let on_primitives = is_left_to_primitives(extents);
     for slab in slabs(inner) {
@@ -210,7 +221,7 @@ fn with_library(
     (left, right): (Strided<'_>, Strided<'_>),
     adds: bool,
 ) {
-    assert!(out.stride >= cols && (rows - 1) * out.stride + cols <= out.values.len(), "the output covers the product");
+    assert!(out.covers(rows, cols), "the output covers the product");
     assert!(left.holds(rows, inner) && right.holds(inner, cols), "operands cover the product");
     // SAFETY: the first assertion says that the last cell written lies within `out`, the second that the last cell
     // read of either operand lies within its slice, and strides are not negative. `out` is a unique borrow, so it

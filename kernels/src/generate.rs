@@ -23,6 +23,17 @@ pub(crate) fn checked_dims(operation: &'static str, rows: i64, cols: i64) -> Res
     }
 }
 
+/// Checks that the columns of a sparse matrix can be numbered.
+pub(crate) fn check_sparse_cols(operation: &'static str, cols: usize) -> Result<(), KernelError> {
+    match u32::try_from(cols) {
+        Ok(_) => Ok(()),
+        Err(_) => {
+            let problem = format!("a sparse matrix has at most {} columns, not {cols}", u32::MAX);
+            Err(KernelError::Argument { operation, problem })
+        }
+    }
+}
+
 /// A matrix whose every cell is `value`.
 ///
 /// # Errors
@@ -136,6 +147,7 @@ pub fn rand(context: &KernelContext<'_>, parameters: &RandomParameters) -> Resul
     }
     let expected_nnz = (rows as f64 * cols as f64 * parameters.sparsity) as usize;
     if MatrixBlock::prefers_sparse(rows, cols, expected_nnz) {
+        check_sparse_cols("rand", cols)?;
         return Ok(rand_sparse(context, parameters, rows, cols).into());
     }
     let mut result = Dense::uninit_in(context.buffers, rows, cols);

@@ -1,7 +1,7 @@
 //! Transpose, indexing and binding: cells move, values do not change.
 
 use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block, on_threads_for, row_ranges};
-use crate::generate::checked_dims;
+use crate::generate::{check_sparse_cols, checked_dims};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{Tile, TileMut};
@@ -14,6 +14,10 @@ const TILE: usize = 32;
 /// The transpose.
 pub fn transpose(context: &KernelContext<'_>, matrix: &MatrixBlock) -> MatrixBlock {
     let dense = match matrix {
+        // Columns that cannot be numbered are not stored by number.
+        MatrixBlock::Sparse(csr) if csr.nnz() > 0 && u32::try_from(csr.rows()).is_err() => {
+            return transpose(context, &csr.to_dense().into());
+        }
         MatrixBlock::Sparse(csr) => {
             return on_threads_for(context, csr.nnz().div_ceil(BLOCK_CELLS), || csr.transpose_in(context.buffers))
                 .into();
@@ -223,9 +227,10 @@ pub fn bind_columns(context: &KernelContext<'_>, parts: &[&MatrixBlock]) -> Resu
     if let Some(part) = parts.iter().find(|part| part.rows() != first.rows()) {
         return Err(bind_error("cbind", first, part, "cbind needs equal numbers of rows"));
     }
-    let cols: usize = parts.iter().map(|part| part.cols()).sum();
+    let cols = parts.iter().fold(0, |cols: usize, part| cols.saturating_add(part.cols()));
     let (rows, _) = checked_dims("cbind", first.rows() as i64, cols as i64)?;
     if binds_sparse(parts, rows, cols) {
+        check_sparse_cols("cbind", cols)?;
         let parts: Vec<_> = parts.iter().map(|part| part.to_csr()).collect();
         let (mut row_offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
         for i in 0..rows {
@@ -263,7 +268,7 @@ pub fn bind_rows(context: &KernelContext<'_>, parts: &[&MatrixBlock]) -> Result<
     if let Some(part) = parts.iter().find(|part| part.cols() != first.cols()) {
         return Err(bind_error("rbind", first, part, "rbind needs equal numbers of columns"));
     }
-    let rows: usize = parts.iter().map(|part| part.rows()).sum();
+    let rows = parts.iter().fold(0, |rows: usize, part| rows.saturating_add(part.rows()));
     let (rows, cols) = checked_dims("rbind", rows as i64, first.cols() as i64)?;
     if binds_sparse(parts, rows, cols) {
         let (mut row_offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());

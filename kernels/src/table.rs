@@ -1,6 +1,6 @@
 //! Contingency tables.
 
-use crate::generate::checked_dims;
+use crate::generate::{check_sparse_cols, checked_dims};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock, StopFlag};
@@ -207,7 +207,7 @@ impl<'a> Positions<'a> {
 
     /// The sparse table of ascending rows.
     fn row_by_row(&self, context: &KernelContext<'_>, height: usize, width: usize) -> Result<Csr, KernelError> {
-        check_width(width)?;
+        check_sparse_cols("table", width)?;
         let block = |Task { rows, positions }| {
             check_stop();
             let mut entries = self.entries(positions)?;
@@ -257,15 +257,8 @@ fn position(value: f64) -> Result<usize, KernelError> {
     Ok(value as usize - 1)
 }
 
-fn check_width(cols: usize) -> Result<(), KernelError> {
-    match u32::try_from(cols) {
-        Ok(_) => Ok(()),
-        Err(_) => Err(argument(format!("a sparse table has at most {} columns, not {cols}", u32::MAX))),
-    }
-}
-
 fn sparse(context: &KernelContext<'_>, mut entries: Vec<Entry>, rows: usize, cols: usize) -> Result<Csr, KernelError> {
-    check_width(cols)?;
+    check_sparse_cols("table", cols)?;
     // The sort is stable: entries of one cell stay in the order of positions.
     let stop = StopFlag::current();
     let place = |&(i, j, _): &Entry| {

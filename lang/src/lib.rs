@@ -9,6 +9,7 @@
 mod argument;
 mod ast;
 mod diagnostic;
+mod files;
 mod library;
 mod load;
 mod lower;
@@ -22,6 +23,7 @@ mod walk;
 
 pub use argument::Argument;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use files::{read_script, read_script_text};
 pub use library::{Library, NoLibrary};
 
 use fuseline_ir::DataType;
@@ -48,7 +50,7 @@ pub struct ParseOptions<'a> {
 impl ParseOptions<'_> {
     /// No arguments, files from the file system, and no library.
     pub fn from_files() -> Self {
-        let loader = &|path: &Path| std::fs::read_to_string(path);
+        let loader = &|path: &Path| read_script_text(path);
         ParseOptions { arguments: BTreeMap::new(), inputs: BTreeMap::new(), loader, library: &NoLibrary }
     }
 }

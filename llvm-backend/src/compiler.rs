@@ -50,6 +50,20 @@ pub(crate) fn internal(message: impl Into<String>) -> BackendError {
     BackendError::Internal { backend: NAME, message: message.into() }
 }
 
+/// Bytes that LLVM may take for a plan, many times what it takes for the largest that are allowed.
+const RESERVE: usize = 64 << 20;
+
+/// Makes sure that there is memory for LLVM, which ends the process where it is refused any: it has an error handler for
+/// that, but none from which a compilation could go on. Another thread may still be faster.
+pub(crate) fn reserve() -> Result<(), BackendError> {
+    let refused = |_| BackendError::Memory { backend: NAME, bytes: RESERVE as u64 };
+    let mut memory = Vec::<u8>::new();
+    memory.try_reserve_exact(RESERVE).map_err(refused)?;
+    // What nobody looks at need not be allocated.
+    std::hint::black_box(&memory);
+    Ok(())
+}
+
 /// What a compile thread keeps: its emitters of machine code.
 pub(crate) struct Worker {
     options: LlvmOptions,
@@ -64,6 +78,7 @@ impl Worker {
 
     /// Generates code for entry points of a plan, and makes sure that the `later` ones are well-formed, too.
     pub(crate) fn compile(&mut self, plan: &CPlan, now: &[Entry], later: &[Entry]) -> Result<ObjectCode, BackendError> {
+        reserve()?;
         let prims = self.options.prims;
         let object = self.generate_together(plan, &schedules(plan, now, prims)?)?;
         if !later.is_empty() {

@@ -5,13 +5,13 @@
 //! an interpreter to run units meanwhile, nobody waits for either: by the execution contract the results are the same
 //! bits, so a kernel may change from one to the other between any two units.
 
-use crate::compiler::{ObjectCode, entries, internal, schedules};
+use crate::compiler::{ObjectCode, Worker, entries, internal, schedules};
 use crate::jit::{self, Jit, LinkedCode};
 use crate::machinery::{KeyedStore, Machinery};
 use crate::schedule::{Entry, ScratchNeed};
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_skeletons::abi::{Context, Kernel, Main, NativeKernel, Output, Unit};
-use fuseline_skeletons::backend::BackendError;
+use fuseline_skeletons::backend::{BackendError, CompiledCPlan};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -52,25 +52,38 @@ pub(crate) struct LazyKernel {
 
 /// Runs units whose code is on its way.
 struct Meanwhile {
-    kernel: Arc<dyn Kernel>,
+    compiled: CompiledCPlan,
     /// The most scratch that it would have needed for any unit so far.
     scratch: AtomicUsize,
 }
 
 impl Meanwhile {
+    /// Another compilation of the same plan.
+    fn new(compiled: CompiledCPlan, plan: &VerifiedCPlan) -> Result<Meanwhile, BackendError> {
+        if compiled.plan() != plan {
+            return Err(internal("the interpreter gave another plan than it got"));
+        }
+        Ok(Meanwhile { compiled, scratch: AtomicUsize::new(0) })
+    }
+
     fn genexec(&self, context: &mut Context<'_>, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
         let needed = self.scratch.load(Ordering::Relaxed);
         if context.scratch.len() >= needed {
-            return self.kernel.genexec(context, unit, outputs);
+            return self.run(context, unit, outputs);
         }
         // The unit was prepared before it was known that it has no code: the first of its entry point.
         let mut scratch = vec![0.0; needed];
         let mut context = Context { scalars: context.scalars, scratch: &mut scratch };
-        self.kernel.genexec(&mut context, unit, outputs);
+        self.run(&mut context, unit, outputs);
+    }
+
+    fn run(&self, context: &mut Context<'_>, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
+        // SAFETY: the plan is the same, so what was laid out for this kernel fits that one; there is scratch for both.
+        unsafe { self.compiled.genexec(context, unit, outputs) }
     }
 
     fn scratch_len(&self, rows_or_positions: usize, max_vector: usize) -> usize {
-        let needed = self.kernel.scratch_len(rows_or_positions, max_vector);
+        let needed = self.compiled.scratch_len(rows_or_positions, max_vector);
         if needed > self.scratch.load(Ordering::Relaxed) {
             self.scratch.fetch_max(needed, Ordering::Relaxed);
         }
@@ -92,7 +105,7 @@ impl LazyKernel {
     pub(crate) fn start(
         plan: &VerifiedCPlan,
         machinery: &Arc<Machinery>,
-        meanwhile: Option<Arc<dyn Kernel>>,
+        meanwhile: Option<CompiledCPlan>,
     ) -> Result<LazyKernel, BackendError> {
         let scheduled = schedules(plan, &entries(plan), machinery.options.prims)?;
         let scratch = ScratchNeed::largest(scheduled.iter().map(|schedule| ScratchNeed::new(&schedule.slots)));
@@ -106,7 +119,7 @@ impl LazyKernel {
             first: Arc::clone(&groups[0]),
             dense: code_of(Entry::Dense),
             sparse: code_of(Entry::Sparse),
-            meanwhile: meanwhile.map(|kernel| Meanwhile { kernel, scratch: AtomicUsize::new(0) }),
+            meanwhile: meanwhile.map(|compiled| Meanwhile::new(compiled, plan)).transpose()?,
             machinery: Arc::clone(machinery),
         };
         let later = groups.iter().skip(1).flat_map(|group| group.entries.iter().copied()).collect();
@@ -129,9 +142,10 @@ impl LazyKernel {
         self.meanwhile.is_some()
     }
 
-    /// Whether code is on its way.
+    /// Whether code is on its way, or will not come.
     fn awaits_code(&self) -> bool {
-        let is_awaited = |lazy: &Arc<LazyCode>| lazy.is_requested.load(Ordering::Acquire) && lazy.code.get().is_none();
+        let is_missing = |lazy: &Arc<LazyCode>| lazy.code.get().is_none_or(Result::is_err);
+        let is_awaited = |lazy: &Arc<LazyCode>| lazy.is_requested.load(Ordering::Acquire) && is_missing(lazy);
         [&self.dense, &self.sparse].into_iter().flatten().any(is_awaited)
     }
 
@@ -149,9 +163,10 @@ impl LazyKernel {
             return Ok(true);
         }
         // None of what the job holds leads to the threads: they must not have to wait for themselves.
-        let (plan, lazy, scratch) = (self.plan.clone(), Arc::clone(lazy), self.scratch);
+        let (plan, requested, scratch) = (self.plan.clone(), lazy, self.scratch);
+        let lazy = Arc::clone(requested);
         let (jit, store, activity) = (Arc::clone(jit), store.clone(), Arc::clone(activity));
-        threads.submit(Box::new(move |worker| {
+        let job = Box::new(move |worker: &mut Worker| {
             let generate = || -> Result<Code, BackendError> {
                 let object = worker.compile(&plan, &lazy.entries, &later)?;
                 if let Some(store) = store {
@@ -164,7 +179,11 @@ impl LazyKernel {
             let code = catch_unwind(AssertUnwindSafe(generate));
             let code = code.unwrap_or_else(|_| Err(internal(format!("a panic while compiling\n{}", &*plan))));
             let _ = lazy.code.set(code);
-        }))?;
+        });
+        threads.submit(job).inspect_err(|error| {
+            // Nobody shall wait for what nobody does.
+            let _ = requested.code.set(Err(error.clone()));
+        })?;
         Ok(true)
     }
 
@@ -183,7 +202,7 @@ impl LazyKernel {
             Some(code) => code,
             None => {
                 let start = Instant::now();
-                let is_first = self.request(lazy, Vec::new()).unwrap_or_else(|error| panic!("{error}"));
+                let is_first = self.request(lazy, Vec::new()).unwrap_or_else(|error| error.unwind());
                 if self.meanwhile.is_some() && lazy.code.get().is_none() {
                     return None;
                 }
@@ -194,7 +213,12 @@ impl LazyKernel {
                 code
             }
         };
-        Some(code.as_ref().unwrap_or_else(|error| panic!("verified code must generate: {error}")))
+        match code {
+            Ok(code) => Some(code),
+            // What can be interpreted needs no code.
+            Err(BackendError::Memory { .. }) if self.meanwhile.is_some() => None,
+            Err(error) => error.unwind(),
+        }
     }
 }
 
@@ -248,7 +272,8 @@ impl Kernel for LazyKernel {
     /// Runs one unit. The first dense or sparse one may wait for its code, or not find it yet.
     ///
     /// # Panics
-    /// Where the code of an entry point that was emitted and verified can't be generated: a bug of LLVM or of ours.
+    /// Where the code of an entry point that was emitted and verified can't be generated: a bug of LLVM or of ours. Unwinds
+    /// where the system refuses the memory for generating it, and nothing interprets the unit.
     fn genexec(&self, context: &mut Context<'_>, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
         let entry = match unit.main {
             Main::Dense { .. } => Entry::Dense,

@@ -110,7 +110,8 @@ impl LlvmBackend {
         LlvmBackend { threads, ..self }
     }
 
-    /// The same with a store of code, which is looked up before code is generated. Where texts are kept it is not.
+    /// The same with a store of code, which is looked up before code is generated. Where texts are kept it is not. What the
+    /// store finds is run: it is trusted as [`CodeStore`] says.
     pub fn with_store(self, store: Arc<dyn CodeStore>) -> LlvmBackend {
         LlvmBackend { store: Some(store), ..self }
     }
@@ -138,7 +139,7 @@ impl LlvmBackend {
     fn start(&self, plan: &VerifiedCPlan) -> Result<LazyKernel, BackendError> {
         let interpreter = self.interpreter.as_ref().filter(|_| !self.options.keeps_text());
         let meanwhile = interpreter.map(|interpreter| interpreter.compile(plan)).transpose()?;
-        LazyKernel::start(plan, self.machinery()?, meanwhile.map(|compiled| compiled.kernel))
+        LazyKernel::start(plan, self.machinery()?, meanwhile)
     }
 
     /// What is known of a plan when its compilation need not be waited for any longer.
@@ -172,7 +173,7 @@ impl Backend for LlvmBackend {
             // Its code is waited for before the time is taken.
             let info = self.finish(&kernel)?;
             let info = CompileInfo { duration: start.elapsed(), ..info };
-            Ok(CompiledCPlan { plan: plan.clone(), kernel: Arc::new(kernel), info })
+            Ok(CompiledCPlan::new(plan.clone(), Arc::new(kernel), info))
         };
         kernels.into_iter().zip(plans).map(finish).collect()
     }

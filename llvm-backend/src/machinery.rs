@@ -1,7 +1,7 @@
 //! What all plans of a backend share: the compile threads, the linker, and the store of code. Made when the first plan
 //! comes, so that a program that compiles none does not pay for it.
 
-use crate::compiler::{ObjectCode, code_bytes, internal};
+use crate::compiler::{ObjectCode, code_bytes, internal, reserve};
 use crate::jit::Jit;
 use crate::schedule::Entry;
 use crate::target::Target;
@@ -29,6 +29,7 @@ impl Machinery {
         store: Option<Arc<dyn CodeStore>>,
         activity: Arc<Activity>,
     ) -> Result<Machinery, BackendError> {
+        reserve()?;
         let target = Target::new(options.isa).ok_or_else(|| internal("a target that was there is gone"))?;
         let jit = Jit::new(fuseline_vecprims::symbols(options.isa).into_iter().collect()).map_err(internal)?;
         // Texts are made together with code.

@@ -4,9 +4,9 @@
 //! There are as many as there is work for, up to a limit. They end with their owner, who waits for what they are doing,
 //! not for what they have yet to begin.
 
-use crate::LlvmOptions;
-use crate::compiler::{Worker, internal};
+use crate::compiler::Worker;
 use crate::target::Target;
+use crate::{LlvmOptions, NAME};
 use fuseline_skeletons::backend::BackendError;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -66,7 +66,9 @@ impl CompileThreads {
         if lacks_thread && threads.len() < self.limit {
             match self.start() {
                 Ok(thread) => threads.push(thread),
-                Err(error) if threads.is_empty() => return Err(internal(error.to_string())),
+                Err(_) if threads.is_empty() => {
+                    return Err(BackendError::Memory { backend: NAME, bytes: STACK_BYTES as u64 });
+                }
                 // Those that there are will come to it.
                 Err(_) => {}
             }

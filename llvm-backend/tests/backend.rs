@@ -113,10 +113,11 @@ fn run(compiled: &CompiledCPlan, cells: usize) -> f64 {
         products: &[],
         next_unit: 0,
     };
-    let mut scratch = vec![0.0; compiled.kernel.scratch_len(1, cells)];
+    let mut scratch = vec![0.0; compiled.scratch_len(1, cells)];
     let mut result = [0.0];
     let mut outputs = [Output { values: &mut result, row_stride: 1 }];
-    compiled.kernel.genexec(&mut Context { scalars: &[0.0; 3], scratch: &mut scratch }, &unit, &mut outputs);
+    // SAFETY: the operands have the extents that the plan reads and writes.
+    unsafe { compiled.genexec(&mut Context { scalars: &[0.0; 3], scratch: &mut scratch }, &unit, &mut outputs) };
     result[0]
 }
 
@@ -135,10 +136,11 @@ fn run_sparse(compiled: &CompiledCPlan, positions: usize) -> f64 {
         products: &[],
         next_unit: 0,
     };
-    let mut scratch = vec![0.0; compiled.kernel.scratch_len(positions, 1)];
+    let mut scratch = vec![0.0; compiled.scratch_len(positions, 1)];
     let mut result = [0.0];
     let mut outputs = [Output { values: &mut result, row_stride: 1 }];
-    compiled.kernel.genexec(&mut Context { scalars: &[0.0; 3], scratch: &mut scratch }, &unit, &mut outputs);
+    // SAFETY: the operands have the extents that the plan reads and writes.
+    unsafe { compiled.genexec(&mut Context { scalars: &[0.0; 3], scratch: &mut scratch }, &unit, &mut outputs) };
     result[0]
 }
 
@@ -148,9 +150,9 @@ fn sparse_units_bring_their_code_into_being() {
     let plan = plan(SUM_OF_PRODUCTS);
     let both = with_prims(PrimMode::Auto).compile(&plan).unwrap();
     let dense = backend(LlvmOptions::default()).compile(&plan).unwrap();
-    assert!(dense.kernel.has_sparse_entry());
+    assert!(dense.has_sparse_entry());
     assert!(dense.info.code_bytes * 3 < both.info.code_bytes * 2, "{} {}", dense.info.code_bytes, both.info.code_bytes);
-    let debug = |compiled: &CompiledCPlan| format!("{:?}", compiled.kernel);
+    let debug = |compiled: &CompiledCPlan| format!("{compiled:?}");
     assert!(debug(&dense).contains("<uninit>") && !debug(&both).contains("<uninit>"), "{dense:?} {both:?}");
     std::thread::scope(|scope| {
         for positions in [10, 100, 1000, 0] {

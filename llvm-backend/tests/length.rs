@@ -40,13 +40,13 @@ fn auto_inlines_chains_up_to_a_length() {
 fn chains_of_calls_alternate_between_two_buffers() {
     for operations in [60, 500] {
         let compiled = with_prims(PrimMode::Shared).compile(&chain(operations)).unwrap();
-        assert_eq!(compiled.kernel.scratch_len(10, 1000), 2 * 10 * 1000 + 16);
+        assert_eq!(compiled.scratch_len(10, 1000), 2 * 10 * 1000 + 16);
     }
     let fused = with_prims(PrimMode::Inlined).compile(&chain(20)).unwrap();
     // For narrow rows, of at most 31 cells, the loop has a tile each for the main rows, the repeated row sums, and what it
     // aggregates.
-    assert_eq!(fused.kernel.scratch_len(10, 1000), 16 + 3 * 312);
-    assert_eq!(fused.kernel.scratch_len(10, 4), 16 + 3 * 40);
+    assert_eq!(fused.scratch_len(10, 1000), 16 + 3 * 312);
+    assert_eq!(fused.scratch_len(10, 4), 16 + 3 * 40);
 }
 
 /// Machine code does not grow with them, nor do the texts of the calls.
@@ -106,7 +106,7 @@ fn long_chains_are_cut_into_loops() {
     let loops_and_buffers = |operations: usize| {
         let compiled = with_prims(PrimMode::Auto).compile(&chain(operations)).unwrap();
         // Tiles of narrow rows do not grow with rows beyond these.
-        let buffers = (compiled.kernel.scratch_len(1, 72) - compiled.kernel.scratch_len(1, 64)) / 8;
+        let buffers = (compiled.scratch_len(1, 72) - compiled.scratch_len(1, 64)) / 8;
         (compiled.info.llvm_ir.unwrap().matches("\nrows_done").count(), buffers)
     };
     assert_eq!([48, 49, 97, 128].map(loops_and_buffers), [(1, 0), (2, 1), (3, 2), (3, 2)]);

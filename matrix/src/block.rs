@@ -123,7 +123,9 @@ impl MatrixBlock {
 
     /// The same matrix in the format that suits its number of non-zeros.
     pub(crate) fn in_format_for(self, nonzeros: usize) -> Self {
-        let wants_sparse = MatrixBlock::prefers_sparse(self.rows(), self.cols(), nonzeros);
+        // What cannot be numbered is not stored by number.
+        let wants_sparse =
+            MatrixBlock::prefers_sparse(self.rows(), self.cols(), nonzeros) && u32::try_from(self.cols()).is_ok();
         match (&self, wants_sparse) {
             (MatrixBlock::Dense(dense), true) => Csr::from_dense(dense).into(),
             (MatrixBlock::Sparse(csr), false) => csr.to_dense().into(),

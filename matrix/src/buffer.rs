@@ -162,7 +162,7 @@ impl BufferPool {
 
     /// A buffer of this length, and whether it is fresh (all zeros).
     fn find(&self, len: usize) -> (Memory<f64>, bool) {
-        let bytes = (len * size_of::<f64>()) as u64;
+        let bytes = len.saturating_mul(size_of::<f64>()) as u64;
         self.buffers.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         if len >= SMALLEST_RECYCLED

@@ -106,43 +106,46 @@ impl Csr {
         columns: Vec<u32>,
         values: Vec<f64>,
     ) -> Result<Self, CsrError> {
-        if row_offsets.len().checked_sub(1) != Some(rows) {
-            return Err(CsrError::Offsets);
-        }
-        Csr::from_memory(cols, row_offsets.into(), columns.into(), values.into()).checked()
-    }
-
-    /// This matrix, if its parts form one.
-    fn checked(self) -> Result<Self, CsrError> {
-        let (rows, cols, values) = (self.rows, self.cols, &self.values);
-        let Pattern { row_offsets, columns } = &*self.pattern;
         if u32::try_from(cols).is_err() {
             return Err(CsrError::TooManyColumns { cols });
         }
-        let bounds_fit = row_offsets.first() == Some(&0)
+        Csr::checked(rows, cols, row_offsets, columns, values)
+    }
+
+    /// A matrix from its parts, if they form one. There may be more columns than can be numbered, without non-zeros.
+    fn checked(
+        rows: usize,
+        cols: usize,
+        row_offsets: Vec<usize>,
+        columns: Vec<u32>,
+        values: Vec<f64>,
+    ) -> Result<Self, CsrError> {
+        let bounds_fit = row_offsets.len().checked_sub(1) == Some(rows)
+            && row_offsets.first() == Some(&0)
             && row_offsets.last() == Some(&values.len())
             && columns.len() == values.len()
             && row_offsets.is_sorted();
         if !bounds_fit {
             return Err(CsrError::Offsets);
         }
-        for row in 0..rows {
-            if !are_columns(self.row(row).0, cols) {
-                return Err(CsrError::Columns { row, cols });
-            }
+        match first_misfit(&row_offsets, &columns, cols) {
+            Some(row) => Err(CsrError::Columns { row, cols }),
+            None => Ok(Csr::from_memory(cols, row_offsets.into(), columns.into(), values.into())),
         }
-        Ok(self)
     }
 
-    /// A matrix from parts that our own operations built.
+    /// A matrix from parts that an operation built, which therefore form one.
+    ///
+    /// # Panics
+    /// They do not: [`Csr::new`] tells why.
     pub fn from_parts(rows: usize, cols: usize, row_offsets: Vec<usize>, columns: Vec<u32>, values: Vec<f64>) -> Self {
-        debug_assert_eq!(row_offsets.len(), rows + 1);
-        let matrix = Csr::from_memory(cols, row_offsets.into(), columns.into(), values.into());
-        debug_assert!(matrix.clone().checked().is_ok(), "operations build well-formed matrices");
-        matrix
+        match Csr::checked(rows, cols, row_offsets, columns, values) {
+            Ok(matrix) => matrix,
+            Err(error) => panic!("{error}"),
+        }
     }
 
-    /// A matrix from parts that were checked.
+    /// A matrix from parts that were checked, or that are right by the way in which they were made.
     pub(crate) fn from_memory(
         cols: usize,
         row_offsets: Memory<usize>,
@@ -165,11 +168,17 @@ impl Csr {
 
     /// A matrix of blocks of rows below each other, as threads build them. Inside of a rayon pool, its threads put them
     /// together.
+    ///
+    /// # Panics
+    /// The blocks do not form a matrix.
     pub fn from_blocks(cols: usize, blocks: &[CsrRows]) -> Self {
         Csr::from_blocks_in(&BufferPool::new(0), cols, blocks)
     }
 
     /// The same in memory of a pool.
+    ///
+    /// # Panics
+    /// The blocks do not form a matrix.
     pub fn from_blocks_in(pool: &Arc<BufferPool>, cols: usize, blocks: &[CsrRows]) -> Self {
         let heights: Vec<usize> = blocks.iter().map(|block| block.lengths.len()).collect();
         let lengths = |block: usize, out: &mut [usize]| out.copy_from_slice(&blocks[block].lengths);
@@ -181,6 +190,9 @@ impl Csr {
 
     /// A matrix of blocks of rows of these heights, in memory of a pool: `lengths(block, out)` writes the non-zeros of each
     /// row of a block, then `fill(block, columns, values)` these themselves. Inside of a rayon pool, its threads do so.
+    ///
+    /// # Panics
+    /// The columns of a row do not ascend, or do not stay below `cols`.
     pub fn build_in(
         pool: &Arc<BufferPool>,
         cols: usize,
@@ -188,41 +200,49 @@ impl Csr {
         lengths: impl Fn(usize, &mut [usize]) + Send + Sync,
         fill: impl Fn(usize, &mut [u32], &mut [f64]) + Send + Sync,
     ) -> Self {
-        let rows = heights.iter().sum::<usize>();
-        let mut row_offsets = Memory::<usize>::recycled(pool, rows + 1);
+        let rows = heights.iter().fold(0, |rows: usize, &height| rows.saturating_add(height));
+        let mut row_offsets = Memory::<usize>::recycled(pool, rows.saturating_add(1));
         row_offsets[0] = 0;
         let parts = split(&mut row_offsets[1..], heights.iter().copied());
         each(parts, |(block, out)| lengths(block, out));
         let mut position = 0;
         for offset in &mut row_offsets[1..] {
-            position += *offset;
+            position = usize::saturating_add(position, *offset);
             *offset = position;
         }
         let mut row = 0;
-        let counts: Vec<usize> = heights
+        // The offsets of each block, that of the row behind it included.
+        let offsets: Vec<&[usize]> = heights
             .iter()
             .map(|height| {
-                let before = row_offsets[row];
+                let first = row;
                 row += height;
-                row_offsets[row] - before
+                &row_offsets[first..=row]
             })
             .collect();
+        let counts = || offsets.iter().map(|offsets| offsets[offsets.len() - 1] - offsets[0]);
         let (mut columns, mut values) = (Memory::recycled(pool, position), Memory::recycled(pool, position));
-        let parts = split(&mut columns, counts.iter().copied()).into_iter();
-        let parts = parts.zip(split(&mut values, counts.iter().copied())).collect();
-        each(parts, |((block, columns), (_, values))| fill(block, columns, values));
-        let matrix = Csr::from_memory(cols, row_offsets, columns, values);
-        debug_assert!(matrix.clone().checked().is_ok(), "operations build well-formed matrices");
-        matrix
+        let parts = split(&mut columns, counts()).into_iter().zip(split(&mut values, counts())).collect();
+        each(parts, |((block, columns), (_, values))| {
+            fill(block, columns, values);
+            // What was just written is still in the cache.
+            let misfit = first_misfit(offsets[block], columns, cols);
+            assert!(misfit.is_none(), "the columns of a row ascend and stay below {cols}");
+        });
+        Csr::from_memory(cols, row_offsets, columns, values)
     }
 
     /// A matrix without non-zeros.
     pub fn empty(rows: usize, cols: usize) -> Self {
-        Csr::from_memory(cols, Memory::zeroed(rows + 1), Memory::default(), Memory::default())
+        Csr::from_memory(cols, Memory::zeroed(rows.saturating_add(1)), Memory::default(), Memory::default())
     }
 
     /// The non-zeros of a dense matrix.
+    ///
+    /// # Panics
+    /// It has more columns than 32-bit indexes tell apart.
     pub fn from_dense(dense: &Dense) -> Self {
+        assert!(u32::try_from(dense.cols()).is_ok(), "{}", CsrError::TooManyColumns { cols: dense.cols() });
         let nnz = dense.count_nonzeros();
         let mut columns = Growing::with_capacity(MemoryKind::Matrix, nnz);
         let mut values = Growing::with_capacity(MemoryKind::Matrix, nnz);
@@ -350,6 +370,12 @@ impl Csr {
         let (columns, values) = self.row(i);
         u32::try_from(j).ok().and_then(|j| columns.binary_search(&j).ok()).map_or(0.0, |position| values[position])
     }
+}
+
+/// The first of these rows whose columns are not those of a row. Offsets count from that of the first row.
+fn first_misfit(row_offsets: &[usize], columns: &[u32], cols: usize) -> Option<usize> {
+    let start = row_offsets[0];
+    row_offsets.windows(2).position(|row| !are_columns(&columns[row[0] - start..row[1] - start], cols))
 }
 
 /// Whether these may be the columns of a row: ascending strictly, below the number of columns.

@@ -1,7 +1,7 @@
 //! Dense matrices, row after row.
 
 use crate::buffer::{Buffer, BufferPool};
-use crate::memory::Memory;
+use crate::memory::{AllocationFailure, Memory};
 use ndarray::{Array2, ArrayView2};
 use std::sync::Arc;
 
@@ -13,20 +13,27 @@ pub struct Dense {
     values: Buffer,
 }
 
+/// The number of cells of a matrix that is to be made. Unwinds with [`AllocationFailure`] where that is more than can be
+/// counted.
+fn cells(rows: usize, cols: usize) -> usize {
+    rows.checked_mul(cols).unwrap_or_else(|| AllocationFailure::raise::<f64>(usize::MAX))
+}
+
 impl Dense {
-    /// A matrix of zeros.
+    /// A matrix of zeros. Unwinds with [`AllocationFailure`] where the system refuses the memory, as do all that make a
+    /// matrix.
     pub fn zeros(rows: usize, cols: usize) -> Self {
-        Dense { rows, cols, values: Buffer::zeroed(rows * cols) }
+        Dense { rows, cols, values: Buffer::zeroed(cells(rows, cols)) }
     }
 
     /// A matrix of zeros with recycled memory.
     pub fn zeros_in(pool: &Arc<BufferPool>, rows: usize, cols: usize) -> Self {
-        Dense { rows, cols, values: BufferPool::take_zeroed(pool, rows * cols) }
+        Dense { rows, cols, values: BufferPool::take_zeroed(pool, cells(rows, cols)) }
     }
 
     /// A matrix of unspecified content with recycled memory, to be written once.
     pub fn uninit_in(pool: &Arc<BufferPool>, rows: usize, cols: usize) -> Self {
-        Dense { rows, cols, values: BufferPool::take(pool, rows * cols) }
+        Dense { rows, cols, values: BufferPool::take(pool, cells(rows, cols)) }
     }
 
     /// A matrix of these values, row after row, without copying.
@@ -34,11 +41,13 @@ impl Dense {
     /// # Panics
     /// The number of values is not `rows * cols`.
     pub fn from_vec(rows: usize, cols: usize, values: Vec<f64>) -> Self {
-        assert_eq!(values.len(), rows * cols, "a {rows} x {cols} matrix has {} cells", rows * cols);
+        let len = values.len();
+        assert!(rows.checked_mul(cols) == Some(len), "a {rows} x {cols} matrix does not have {len} cells");
         Dense { rows, cols, values: Buffer::from_vec(values) }
     }
 
     pub(crate) fn from_memory(rows: usize, cols: usize, values: Memory<f64>) -> Self {
+        debug_assert_eq!(rows.checked_mul(cols), Some(values.len()));
         Dense { rows, cols, values: values.into() }
     }
 
@@ -116,7 +125,8 @@ impl Dense {
     /// # Panics
     /// The number of cells differs.
     pub fn reshape(self, rows: usize, cols: usize) -> Self {
-        assert_eq!(self.values.len(), rows * cols, "reshaping keeps the number of cells");
+        let len = self.values.len();
+        assert!(rows.checked_mul(cols) == Some(len), "a {rows} x {cols} matrix does not have {len} cells");
         Dense { rows, cols, ..self }
     }
 }

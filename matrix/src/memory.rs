@@ -59,7 +59,7 @@ impl AllocationFailure {
     }
 
     /// Unwinds, without the message of a panic.
-    pub(crate) fn unwind(self) -> ! {
+    pub fn unwind(self) -> ! {
         std::panic::resume_unwind(Box::new(self))
     }
 

@@ -1,6 +1,6 @@
 //! Formats convert into each other without loss, borrow from `ndarray` and `sprs` without copies, and recycle memory.
 
-use crate::{Buffer, BufferPool, Csr, CsrError, Dense, MatrixBlock};
+use crate::{AllocationFailure, Buffer, BufferPool, Csr, CsrError, CsrRows, Dense, MatrixBlock, Refusal};
 use ndarray::{Array2, ShapeBuilder, array};
 
 fn sample() -> Dense {
@@ -141,5 +141,89 @@ fn one_nan_takes_the_place_of_all() {
         unified.unify_nan();
         let MatrixBlock::Dense(after) = &unified else { panic!("a dense matrix stays dense") };
         assert!(std::sync::Arc::ptr_eq(before, after), "nothing is copied where nothing changes");
+    }
+}
+
+/// Whether this panics with a message that contains the text.
+fn refuses<T>(make: impl FnOnce() -> T, expected: &str) -> bool {
+    let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(make()))).err();
+    let message =
+        payload.as_ref().map(|payload| match (payload.downcast_ref::<String>(), payload.downcast_ref::<&str>()) {
+            (Some(text), _) => text.as_str(),
+            (_, Some(text)) => text,
+            _ => "",
+        });
+    message.is_some_and(|message| message.contains(expected))
+}
+
+#[test]
+fn parts_that_form_no_sparse_matrix_are_refused_in_any_build() {
+    let misfits = [
+        (vec![0, 1], vec![2], vec![1.0]),
+        (vec![0, 1], vec![u32::MAX], vec![1.0]),
+        (vec![0, 2], vec![1, 0], vec![1.0, 2.0]),
+        (vec![0, 2], vec![1, 1], vec![1.0, 2.0]),
+        (vec![0, 1], vec![0], vec![]),
+        (vec![0, usize::MAX], vec![], vec![]),
+        (vec![1, 0], vec![], vec![]),
+        (vec![], vec![], vec![]),
+    ];
+    for (offsets, columns, values) in misfits {
+        let error =
+            Csr::new(1, 2, offsets.clone(), columns.clone(), values.clone()).expect_err("no matrix").to_string();
+        assert!(refuses(move || Csr::from_parts(1, 2, offsets, columns, values), &error), "{error}");
+    }
+    assert!(refuses(|| Csr::from_parts(usize::MAX, 2, vec![], vec![], vec![]), "row offsets"));
+}
+
+#[test]
+fn blocks_that_form_no_sparse_matrix_are_refused_in_any_build() {
+    let block = |lengths: &[usize], columns: &[u32]| CsrRows {
+        lengths: lengths.to_vec(),
+        columns: columns.to_vec(),
+        values: vec![1.0; columns.len()],
+    };
+    let good = block(&[0, 2, 1], &[0, 1, 1]);
+    assert_eq!(Csr::from_blocks(2, &[good.clone(), good.clone()]).nnz(), 6);
+    for bad in [block(&[1], &[2]), block(&[2], &[1, 0]), block(&[1, 2], &[0, 1, 1])] {
+        assert!(refuses(|| Csr::from_blocks(2, &[good.clone(), bad]), "ascend and stay below 2"));
+    }
+    // Lengths that contradict the cells, and such whose sum wraps.
+    for lengths in [&[1][..], &[3], &[usize::MAX, 3], &[usize::MAX]] {
+        let bad = block(lengths, &[0, 1]);
+        assert!(std::panic::catch_unwind(|| Csr::from_blocks(2, &[bad])).is_err(), "{lengths:?}");
+    }
+    let pool = BufferPool::new(0);
+    let build = || Csr::build_in(&pool, 2, &[usize::MAX, 3], |_, lengths| lengths.fill(0), |_, _, _| {});
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(build)).is_err());
+}
+
+#[test]
+fn dimensions_that_wrap_are_refused() {
+    let pool = BufferPool::new(0);
+    for (rows, cols) in [(1 << 33, 1 << 31), (1 << 63, 2), (usize::MAX, usize::MAX)] {
+        assert!(refuses(|| Dense::from_vec(rows, cols, vec![]), "does not have 0 cells"));
+        assert!(refuses(|| Dense::zeros(1, 0).reshape(rows, cols), "does not have 0 cells"));
+        let made: [&dyn Fn() -> Dense; 4] = [
+            &|| Dense::zeros(rows, cols),
+            &|| Dense::zeros_in(&pool, rows, cols),
+            &|| Dense::uninit_in(&pool, rows, cols),
+            &|| Dense::from_fn(rows, cols, |_, _| 0.0),
+        ];
+        for make in made {
+            let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(make)).expect_err("too many cells");
+            assert_eq!(payload.downcast_ref(), Some(&AllocationFailure { bytes: u64::MAX, refusal: Refusal::System }));
+        }
+    }
+    let rows = std::panic::catch_unwind(|| Csr::empty(usize::MAX, 2)).expect_err("too many rows");
+    assert_eq!(rows.downcast_ref(), Some(&AllocationFailure { bytes: u64::MAX, refusal: Refusal::System }));
+}
+
+#[test]
+fn more_columns_than_can_be_numbered_are_only_for_zeros() {
+    let wide = 5_000_000_000;
+    assert_eq!(Csr::new(0, wide, vec![0], vec![], vec![]), Err(CsrError::TooManyColumns { cols: wide }));
+    for zeros in [Csr::empty(2, wide), Csr::from_parts(2, wide, vec![0; 3], vec![], vec![])] {
+        assert_eq!((zeros.cols(), zeros.nnz()), (wide, 0));
     }
 }

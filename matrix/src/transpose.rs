@@ -1,7 +1,7 @@
 //! The transpose of a sparse matrix, by counting sorts of ranges of rows.
 
 use crate::buffer::BufferPool;
-use crate::csr::Csr;
+use crate::csr::{Csr, CsrError};
 use crate::memory::Memory;
 use crate::run_context::StopFlag;
 use rayon::prelude::*;
@@ -26,7 +26,7 @@ impl Piece {
         let (row_offsets, columns, values) = (csr.row_offsets(), csr.columns(), csr.values());
         let positions = row_offsets[range.start]..row_offsets[range.end];
         // At first, each cell counts the column before its own, and each ends as the beginning of the next column.
-        let mut offsets = Memory::<usize>::recycled(pool, csr.cols() + 1);
+        let mut offsets = Memory::<usize>::recycled(pool, csr.cols().saturating_add(1));
         offsets.fill(0);
         let ends = &mut offsets[..];
         for &j in &columns[positions.clone()] {
@@ -61,15 +61,23 @@ impl Piece {
 
 impl Csr {
     /// The transpose, in linear time.
+    ///
+    /// # Panics
+    /// There are non-zeros, and more rows than 32-bit indexes tell apart.
     pub fn transpose(&self) -> Csr {
         self.transpose_in(&BufferPool::new(0))
     }
 
     /// The same in memory of a pool. Inside of a rayon pool, its threads share the work.
+    ///
+    /// # Panics
+    /// There are non-zeros, and more rows than 32-bit indexes tell apart.
     pub fn transpose_in(&self, pool: &Arc<BufferPool>) -> Csr {
+        let cols = self.rows();
+        assert!(self.nnz() == 0 || u32::try_from(cols).is_ok(), "{}", CsrError::TooManyColumns { cols });
         // Nothing is computed, so that the result is the same however many ranges there are.
         let threads = rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads());
-        let most = self.nnz() / SMALLEST_RANGE.max(SHORTEST_RUN * self.cols());
+        let most = self.nnz() / SMALLEST_RANGE.max(self.cols().saturating_mul(SHORTEST_RUN));
         let ranges = self.even_ranges(most.clamp(1, threads));
         if ranges.len() == 1 {
             let Piece { offsets, rows, values } = Piece::new(pool, self, 0..self.rows());

@@ -6,18 +6,21 @@
 //! evict take turns. Whatever is wrong with an entry or with the folder, nothing is found then and nothing is kept, and
 //! code is generated as if there were no folder.
 //!
-//! The checksum finds damage, not intent: who can write an entry can have any code run. Therefore the folder must belong
-//! to the user, and nobody else may write to it.
+//! The checksum finds damage, not intent: who can write an entry can have any code run. Therefore the folder, and every
+//! entry, must belong to the user, and nobody else may write to it. The folder stays open, so that what is checked is what
+//! is used, whatever takes its name meanwhile (see `private_folder`).
 
+mod private_folder;
 #[cfg(test)]
 mod tests;
 
 use fuseline_skeletons::CodeStore;
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use private_folder::PrivateFolder;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
-use tempfile::NamedTempFile;
 use thiserror::Error;
 
 /// What an entry starts with: the format and its version.
@@ -30,8 +33,8 @@ const HEADER: usize = 8 + 8 + 8 + blake3::OUT_LEN;
 const CAPACITY: u64 = 64 << 20;
 const LARGEST_ENTRY: u64 = 4 << 20;
 
-/// How names of entries, and of files that shall become entries, end and begin.
-const EXTENSION: &str = "code";
+/// How names of entries end, and names of files that shall become entries begin.
+const EXTENSION: &str = ".code";
 const TEMPORARY: &str = ".new-";
 
 /// The file whose lock those hold who evict.
@@ -43,10 +46,12 @@ const AGE: Duration = Duration::from_secs(3600);
 /// A folder of generated code.
 #[derive(Debug)]
 pub struct CodeFolder {
-    path: PathBuf,
+    folder: PrivateFolder,
     capacity: u64,
     /// The bytes of a hash that names show; fewer in tests, so that keys collide.
     name_bytes: usize,
+    /// Temporary files so far.
+    written: AtomicU64,
 }
 
 /// Why a folder cannot keep code.
@@ -70,29 +75,22 @@ impl CodeFolder {
     /// # Errors
     /// There can be no such folder, or others than the user could put code into it.
     pub fn open(path: &Path) -> Result<Self, CodeFolderError> {
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(path)?;
-        // What is checked shall be what is used, whatever becomes of links on the way.
-        let path = fs::canonicalize(path)?;
-        check_privacy(&path)?;
-        Ok(CodeFolder { path, capacity: CAPACITY, name_bytes: blake3::OUT_LEN })
+        let folder = PrivateFolder::open(path)?;
+        let opened = CodeFolder { folder, capacity: CAPACITY, name_bytes: blake3::OUT_LEN, written: AtomicU64::new(0) };
+        // A folder that nothing can be written to is told at once.
+        let (name, _) = opened.temporary()?;
+        opened.folder.remove(&name)?;
+        Ok(opened)
     }
 
-    fn path_of(&self, key: &str) -> PathBuf {
+    fn name_of(&self, key: &str) -> String {
         let hash = blake3::hash(key.as_bytes());
         let name: String = hash.as_bytes()[..self.name_bytes].iter().map(|byte| format!("{byte:02x}")).collect();
-        self.path.join(name).with_extension(EXTENSION)
+        format!("{name}{EXTENSION}")
     }
 
     fn read(&self, key: &str) -> io::Result<Option<Vec<u8>>> {
-        let path = self.path_of(key);
-        if !fs::symlink_metadata(&path)?.is_file() {
-            return Ok(None);
-        }
-        let file = File::open(path)?;
+        let Some(file) = self.folder.read(&self.name_of(key))? else { return Ok(None) };
         let mut entry = Vec::new();
         (&file).take(LARGEST_ENTRY + 1).read_to_end(&mut entry)?;
         let code = decode(&entry, key).map(<[u8]>::to_vec);
@@ -107,30 +105,42 @@ impl CodeFolder {
         if entry.len() as u64 > LARGEST_ENTRY {
             return Ok(());
         }
-        let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(&self.path)?;
-        file.write_all(&entry)?;
-        file.persist(self.path_of(key))?;
-        Ok(())
+        let (name, mut file) = self.temporary()?;
+        let written = file.write_all(&entry).and_then(|()| self.folder.rename(&name, &self.name_of(key)));
+        if written.is_err() {
+            let _ = self.folder.remove(&name);
+        }
+        written
+    }
+
+    /// A new file that shall become an entry.
+    fn temporary(&self) -> io::Result<(String, File)> {
+        loop {
+            let number = self.written.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{TEMPORARY}{}-{number}", std::process::id());
+            match self.folder.create(&name) {
+                Ok(file) => return Ok((name, file)),
+                // Another handle of this process, or one that was killed and had its number.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Removes the entries that were not used for longest until a quarter of the capacity is free, where all of them
     /// exceed it, and what writers left behind that were killed.
     fn evict(&self) -> io::Result<()> {
-        let lock = File::options().create(true).write(true).truncate(false).open(self.path.join(LOCK))?;
+        let lock = self.folder.open_lock(LOCK)?;
         if lock.try_lock().is_err() {
             // Somebody else is at it.
             return Ok(());
         }
         let mut entries = Vec::new();
-        for file in fs::read_dir(&self.path)? {
-            let file = file?;
-            // Files may vanish at any time.
-            let Ok(metadata) = file.metadata() else { continue };
-            let (path, used) = (file.path(), metadata.modified()?);
-            if path.extension().is_some_and(|extension| extension == EXTENSION) {
-                entries.push((used, path, metadata.len()));
-            } else if file.file_name().to_string_lossy().starts_with(TEMPORARY) && is_old(used) {
-                let _ = fs::remove_file(path);
+        for file in self.folder.files()? {
+            if file.name.ends_with(EXTENSION) {
+                entries.push((file.modified, file.name, file.bytes));
+            } else if file.name.starts_with(TEMPORARY) && is_old(file.modified) {
+                let _ = self.folder.remove(&file.name);
             }
         }
         let mut bytes: u64 = entries.iter().map(|(_, _, bytes)| bytes).sum();
@@ -138,11 +148,11 @@ impl CodeFolder {
             return Ok(());
         }
         entries.sort();
-        for (_, path, freed) in entries {
+        for (_, name, freed) in entries {
             if bytes <= self.capacity / 4 * 3 {
                 break;
             }
-            let _ = fs::remove_file(path);
+            let _ = self.folder.remove(&name);
             bytes -= freed;
         }
         Ok(())
@@ -190,25 +200,6 @@ fn decode<'a>(entry: &'a [u8], key: &str) -> Option<&'a [u8]> {
 
 fn checksum(lengths: &[u8], key: &[u8], code: &[u8]) -> blake3::Hash {
     blake3::Hasher::new().update(lengths).update(key).update(code).finalize()
-}
-
-/// Refuses a folder that is not the user's, or that others may write to.
-fn check_privacy(path: &Path) -> Result<(), CodeFolderError> {
-    // Whatever the user creates belongs to the user.
-    let probe = NamedTempFile::with_prefix_in(TEMPORARY, path)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let (folder, own) = (fs::metadata(path)?, probe.as_file().metadata()?);
-        if folder.uid() != own.uid() {
-            return Err(CodeFolderError::Foreign);
-        }
-        if folder.mode() & 0o022 != 0 {
-            return Err(CodeFolderError::Writable);
-        }
-    }
-    drop(probe);
-    Ok(())
 }
 
 fn is_old(time: SystemTime) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::error::RuntimeErrorKind;
 use crate::plan_cache::PlanCache;
-use crate::threads::Threads;
+use crate::threads::{Threads, ThreadsError};
 use fuseline_kernels::{KernelContext, Primitives};
 use fuseline_matrix::{Budget, BufferPool, RunContext, StopFlag};
 use fuseline_passes::pipeline::OptimizerOptions;
@@ -80,7 +80,7 @@ impl Engine {
         backend: Box<dyn Backend>,
         primitives: &'static Primitives,
         plan_cache: PlanCache,
-    ) -> Result<Self, rayon::ThreadPoolBuildError> {
+    ) -> Result<Self, ThreadsError> {
         let buffers = BufferPool::within(Budget::new(options.memory_budget), options.idle_bytes);
         let threads = Threads::new(options.threads, RunContext::new(buffers, StopFlag::default()))?;
         Ok(Engine::on(Arc::new(threads), options, backend, primitives, plan_cache))
@@ -109,7 +109,7 @@ impl Engine {
         backend: Box<dyn Backend>,
         primitives: &'static Primitives,
         plan_cache: PlanCache,
-    ) -> Result<Self, rayon::ThreadPoolBuildError> {
+    ) -> Result<Self, ThreadsError> {
         if options.memory_budget != self.options.memory_budget {
             return Engine::new(options, backend, primitives, plan_cache);
         }

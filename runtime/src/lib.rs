@@ -36,6 +36,7 @@ pub use operators::FormatError;
 pub use plan_cache::{CacheAnswer, PlanCache};
 pub use program_executor::{Executable, run_program};
 pub use statistics::{HeavyHitter, Statistics};
+pub use threads::{MOST_THREADS, ThreadsError};
 pub use tokenize::TokenizeError;
 pub use transform::TransformError;
 pub use value::{List, ListElement, RuntimeValue, Variables};

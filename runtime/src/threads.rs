@@ -2,11 +2,31 @@
 
 use fuseline_matrix::RunContext;
 use fuseline_matrix::run_context::Abort;
-use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use thiserror::Error;
 
 /// Bytes of the stack of a thread: those that programs usually run on.
 const STACK_BYTES: usize = 8 << 20;
+
+/// The most threads of a pool. Each has its stack and its signal stack: with many more than processors they mostly look for
+/// work at each other, and in the end the mappings of the process run out in the middle of starting one, which ends it.
+pub const MOST_THREADS: usize = 1024;
+
+/// Why there are no threads.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ThreadsError {
+    /// More than can be served.
+    #[error("{count} are more than {MOST_THREADS}")]
+    TooMany {
+        /// How many were asked for.
+        count: usize,
+    },
+    /// The operating system refuses them.
+    #[error("{0}")]
+    Refused(#[from] rayon::ThreadPoolBuildError),
+}
 
 /// A pool of threads, one of which may run a program.
 #[derive(Debug)]
@@ -23,8 +43,11 @@ impl Threads {
     /// So many threads, one at least, in this context.
     ///
     /// # Errors
-    /// The operating system refuses threads.
-    pub(crate) fn new(count: usize, context: RunContext) -> Result<Threads, ThreadPoolBuildError> {
+    /// They are too many, or the operating system refuses them.
+    pub(crate) fn new(count: usize, context: RunContext) -> Result<Threads, ThreadsError> {
+        if count > MOST_THREADS {
+            return Err(ThreadsError::TooMany { count });
+        }
         let builder = ThreadPoolBuilder::new().num_threads(count.max(1)).stack_size(STACK_BYTES);
         let of_threads = context.clone();
         let builder = builder.start_handler(move |_| of_threads.stay());
@@ -125,6 +148,15 @@ mod tests {
             });
             assert_eq!(first, Ok(()));
         });
+    }
+
+    #[test]
+    fn more_threads_than_any_machine_has_are_refused() {
+        for count in [super::MOST_THREADS + 1, 1_000_000, usize::MAX] {
+            let context = RunContext::new(BufferPool::new(0), StopFlag::default());
+            let error = Threads::new(count, context).expect_err("too many").to_string();
+            assert_eq!(error, format!("{count} are more than 1024"));
+        }
     }
 
     #[test]

@@ -149,7 +149,8 @@ pub trait Kernel: Send + Sync + std::fmt::Debug {
     /// most `max_vector` cells.
     fn scratch_len(&self, rows_or_positions: usize, max_vector: usize) -> usize;
 
-    /// Runs the plan on one unit. `outputs` has one entry per output of the plan.
+    /// Runs the plan on one unit. `outputs` has one entry per output of the plan. Skeletons alone call this, through a
+    /// [`CompiledCPlan`](crate::CompiledCPlan): what they hand out has the extents that the plan reads and writes.
     fn genexec(&self, context: &mut Context<'_>, unit: &Unit<'_>, outputs: &mut [Output<'_>]);
 }
 
@@ -244,7 +245,8 @@ impl<Owner: Send + Sync> NativeKernel<Owner> {
     ///
     /// # Safety
     /// Each entry point must implement the genexec of one verified plan as the module says, must not unwind, and must
-    /// stay mapped as long as `owner` lives.
+    /// stay mapped as long as `owner` lives. The kernel must be given away as that of a
+    /// [`CompiledCPlan`](crate::CompiledCPlan) of the same plan alone, or behind one, since it runs whatever unit it gets.
     pub unsafe fn new(
         dense: Option<GenExec>,
         sparse: Option<GenExec>,
@@ -311,8 +313,9 @@ impl<Owner: Send + Sync> Kernel for NativeKernel<Owner> {
             outputs: outputs.as_ptr(),
         };
         let entry = entry.expect("skeletons ask has_sparse_entry before they hand out sparse units");
-        // SAFETY: `new`'s contract says that the entry implements its plan's genexec and is mapped while `owner`
-        // lives, which `self` holds; the slices above describe live memory, and the skeleton sized them for the plan.
+        // SAFETY: `new`'s contract says that the entry implements its plan's genexec, is mapped while `owner` lives, which
+        // `self` holds, and is reached through a `CompiledCPlan` of this plan alone. So the unit is one of `execute`, which
+        // sized the slices above for the plan, or of somebody who vouched for them.
         unsafe { entry(&raw const raw_context, &raw const raw_unit) }
     }
 }

@@ -1,7 +1,8 @@
 //! What turns CPlans into executable kernels.
 
-use crate::abi::Kernel;
+use crate::abi::{Context, Kernel, Output, Unit};
 use fuseline_ir::cplan::VerifiedCPlan;
+use fuseline_matrix::{AllocationFailure, Refusal};
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
@@ -25,6 +26,14 @@ pub enum BackendError {
         backend: &'static str,
         /// Which limit.
         what: String,
+    },
+    /// The system refuses the memory that compiling a plan may take; treated as `Unsupported`.
+    #[error("the {backend} backend needs {bytes} bytes to compile a plan, which the system refuses")]
+    Memory {
+        /// The backend.
+        backend: &'static str,
+        /// The bytes.
+        bytes: u64,
     },
     /// A bug.
     #[error("internal error of the {backend} backend: {message}")]
@@ -51,15 +60,68 @@ pub struct CompileInfo {
     pub assembly: Option<String>,
 }
 
-/// A plan ready to run.
+impl BackendError {
+    /// Unwinds with this error where a unit that has begun cannot go on.
+    ///
+    /// # Panics
+    /// Always: memory that the system refuses ends the operator with an error, everything else is a bug.
+    pub fn unwind(&self) -> ! {
+        match *self {
+            BackendError::Memory { bytes, .. } => AllocationFailure { bytes, refusal: Refusal::System }.unwind(),
+            _ => panic!("verified code must generate: {self}"),
+        }
+    }
+}
+
+/// A plan ready to run. Its kernel runs through [`execute`](crate::execute) alone, which hands out units that fit the plan:
+/// native kernels rely on that.
+///
+/// ```compile_fail,E0616
+/// fn out_of_reach(compiled: &fuseline_skeletons::CompiledCPlan) -> &dyn fuseline_skeletons::abi::Kernel {
+///     &*compiled.kernel
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct CompiledCPlan {
-    /// The plan.
-    pub plan: VerifiedCPlan,
-    /// Its genexec.
-    pub kernel: Arc<dyn Kernel>,
+    plan: VerifiedCPlan,
+    kernel: Arc<dyn Kernel>,
     /// Facts about its compilation.
     pub info: CompileInfo,
+}
+
+impl CompiledCPlan {
+    /// A plan with its genexec.
+    pub fn new(plan: VerifiedCPlan, kernel: Arc<dyn Kernel>, info: CompileInfo) -> Self {
+        CompiledCPlan { plan, kernel, info }
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &VerifiedCPlan {
+        &self.plan
+    }
+
+    /// Whether there is an entry for units with a sparse main input: [`Kernel::has_sparse_entry`].
+    pub fn has_sparse_entry(&self) -> bool {
+        self.kernel.has_sparse_entry()
+    }
+
+    /// The scratch values that a unit needs: [`Kernel::scratch_len`].
+    pub fn scratch_len(&self, rows_or_positions: usize, max_vector: usize) -> usize {
+        self.kernel.scratch_len(rows_or_positions, max_vector)
+    }
+
+    /// Runs the plan on one unit.
+    ///
+    /// # Safety
+    /// Context, unit and outputs must have the extents that the plan reads and writes, as [`crate::abi`] says.
+    pub unsafe fn genexec(&self, context: &mut Context<'_>, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
+        self.kernel.genexec(context, unit, outputs);
+    }
+
+    /// The kernel, for those who lay units out.
+    pub(crate) fn kernel(&self) -> &dyn Kernel {
+        &*self.kernel
+    }
 }
 
 /// A code generator or interpreter for CPlans.
@@ -70,8 +132,8 @@ pub trait Backend: Send + Sync + std::fmt::Debug {
     /// Compiles a plan.
     ///
     /// # Errors
-    /// [`BackendError::Unsupported`] and [`BackendError::Limit`] leave the plan's operators unfused; the others are
-    /// bugs.
+    /// [`BackendError::Unsupported`], [`BackendError::Limit`] and [`BackendError::Memory`] leave the plan's operators
+    /// unfused; the others are bugs.
     fn compile(&self, plan: &VerifiedCPlan) -> Result<CompiledCPlan, BackendError>;
 
     /// Compiles several plans, if it can at the same time; the results are in the order of the plans.
@@ -100,7 +162,8 @@ pub struct BackendActivity {
     pub waited: Duration,
 }
 
-/// Keeps generated code for other processes. Whatever is wrong with what it keeps, it finds nothing then.
+/// Keeps generated code for other processes. What it finds is run: a store must give back nothing but what was stored
+/// under the key, by this user. Whatever is wrong with what it keeps, it finds nothing then.
 pub trait CodeStore: Send + Sync + std::fmt::Debug {
     /// The code that was stored under exactly this key.
     fn load(&self, key: &str) -> Option<Vec<u8>>;

@@ -75,7 +75,7 @@ impl<'a> Binding<'a> {
         scalars: &[f64],
         strict_ieee: bool,
     ) -> Result<Self, SkeletonError> {
-        let plan: &CPlan = &compiled.plan;
+        let plan: &CPlan = compiled.plan();
         count_inputs(plan, inputs, scalars)?;
         let roles = roles(plan)?;
         let main = match &inputs[0] {
@@ -87,7 +87,7 @@ impl<'a> Binding<'a> {
         let (rows, cols) = main.dims();
         check_dimensions(plan, &roles, inputs)?;
         let lengths = vector_lengths(plan, inputs)?;
-        let kernel = &*compiled.kernel;
+        let kernel = compiled.kernel();
         let reads_main = plan.nodes.values().any(|node| matches!(node, CNode::Main));
         let reads_products = plan.nodes.values().any(|node| matches!(node, CNode::OuterProduct));
         let sparse_entry = match plan.template() {

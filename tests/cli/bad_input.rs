@@ -28,6 +28,16 @@ fn scripts_that_cannot_be_read() {
     assert_eq!(run("a.dml", b"x = 1\nprint(\"\xff\")\n"), "error: a.dml:2:8: the file is not UTF-8 text\n");
     let folder = Folder::new();
     assert_eq!(folder.run(&["run", "."]).message(), "error: . is a directory, not a file\n");
+    #[cfg(unix)]
+    for command in [&["run", "/dev/zero"][..], &["check", "/dev/zero"], &["opt", "/dev/zero", "--emit", "plan"]] {
+        let expected = "error: cannot read /dev/zero: it is longer than 64 MB, which no script is\n";
+        assert_eq!(folder.run(command).message(), expected);
+    }
+    #[cfg(unix)]
+    {
+        let message = script("source(\"/dev/zero\") as endless\n", &[]).message();
+        assert_message(&message, &["script.dml:1:", "/dev/zero", "longer than 64 MB"]);
+    }
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl CsrTile<'_> {
 
     /// The number of positions that the rows own.
     pub fn positions(&self) -> usize {
-        self.row_offsets.last().map_or(0, |last| last - self.row_offsets[0])
+        self.row_offsets.last().map_or(0, |last| last.saturating_sub(self.row_offsets[0]))
     }
 
     /// Checks that the offsets increase and that there is a value for each position.

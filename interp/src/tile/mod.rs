@@ -50,6 +50,6 @@ impl Backend for InterpBackend {
         }
         let kernel = Arc::new(InterpKernel::new(plan, primitives(self.isa)));
         let info = CompileInfo { duration: start.elapsed(), ..CompileInfo::default() };
-        Ok(CompiledCPlan { plan: plan.clone(), kernel, info })
+        Ok(CompiledCPlan::new(plan.clone(), kernel, info))
     }
 }

@@ -302,14 +302,14 @@ impl Expected {
 
 /// Compares a kernel with the reference on one unit, and checks that it writes nothing else.
 fn check(compiled: &CompiledCPlan, memory: &UnitMemory, expected: &Expected, what: &str) {
-    let plan: &CPlan = &compiled.plan;
+    let plan: &CPlan = compiled.plan();
     let padded = |cells: &Vec<f64>| [&[CANARY; 8], &cells[..], &[CANARY; 8]].concat();
     let mut outputs: Vec<Vec<f64>> = expected.before.iter().map(padded).collect();
     let is_row = plan.template() == TemplateType::Row;
     let longest = plan.nodes.keys().map(|id| memory.length(plan, id)).fold(memory.cols, usize::max).max(1);
     let scratch_len = match (memory.sparse.is_some(), is_row) {
-        (true, false) => compiled.kernel.scratch_len(memory.positions().max(memory.rows), 1),
-        _ => compiled.kernel.scratch_len(memory.rows, longest),
+        (true, false) => compiled.scratch_len(memory.positions().max(memory.rows), 1),
+        _ => compiled.scratch_len(memory.rows, longest),
     };
     let mut scratch = vec![CANARY; scratch_len + 16];
     {
@@ -332,7 +332,8 @@ fn check(compiled: &CompiledCPlan, memory: &UnitMemory, expected: &Expected, wha
             })
             .collect();
         let mut context = Context { scalars: &memory.scalars, scratch: &mut scratch[8..8 + scratch_len] };
-        compiled.kernel.genexec(&mut context, &memory.unit(&sides), &mut views);
+        // SAFETY: the operands have the extents that the plan reads and writes.
+        unsafe { compiled.genexec(&mut context, &memory.unit(&sides), &mut views) };
     }
     let what = format!("{what}: {} x {} (positions {})\n{plan}", memory.rows, memory.cols, memory.positions());
     assert!(scratch[..8].iter().chain(&scratch[8 + scratch_len..]).all(|&cell| cell == CANARY), "scratch of {what}");

@@ -9,7 +9,7 @@ pub use column::Column;
 
 use crate::budget::{MemoryKind, Reservation};
 use crate::run_context::count;
-use crate::{Dense, MatrixBlock};
+use crate::{Dense, MatrixBlock, zeros};
 use fuseline_ir::ScalarType;
 use std::ops::Range;
 use thiserror::Error;
@@ -116,7 +116,7 @@ impl Frame {
     /// # Errors
     /// A text that is no number.
     pub fn to_matrix(&self) -> Result<Dense, FrameError> {
-        let mut values = vec![0.0; self.rows * self.cols()];
+        let mut values = zeros(self.rows.saturating_mul(self.cols()));
         for (j, column) in self.columns.iter().enumerate() {
             for i in 0..self.rows {
                 let no_number =

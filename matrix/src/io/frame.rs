@@ -185,9 +185,8 @@ pub fn write_frame(frame: &Frame, path: &Path, arguments: &Metadata) -> Result<(
     let mut writer = WriterBuilder::new().delimiter(separator).terminator(Terminator::Any(b'\n')).from_writer(&mut out);
     write_rows(frame, has_header, &mut writer).map_err(|error| failed(error.into()))?;
     drop(writer);
-    out.finish().map_err(failed)?;
     let schema: Vec<&str> = frame.schema().map(ScalarType::schema_name).collect();
-    Metadata {
+    let metadata = Metadata {
         data_type: Some("frame".to_owned()),
         rows: Some(frame.rows() as u64),
         cols: Some(frame.cols() as u64),
@@ -197,8 +196,8 @@ pub fn write_frame(frame: &Frame, path: &Path, arguments: &Metadata) -> Result<(
         schema: Some(schema.join(",")),
         description: arguments.description.clone(),
         ..Metadata::default()
-    }
-    .write_beside(path)
+    };
+    out.finish_with(&metadata, path)
 }
 
 fn write_rows(frame: &Frame, has_header: bool, writer: &mut Writer<impl Write>) -> csv::Result<()> {

@@ -2,9 +2,11 @@
 
 use super::error::{IoError, shown};
 use super::format::{Format, is_tab_separated};
+use super::output::Output;
 use super::source::read_short;
 use fuseline_ir::ScalarType;
 use serde::{Deserialize, Deserializer, Serialize};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Metadata files that programs write have some hundred bytes.
@@ -119,11 +121,38 @@ impl Metadata {
         })
     }
 
-    pub(super) fn write_beside(&self, path: &Path) -> Result<(), IoError> {
+    /// The file beside a data file, written but for its name.
+    pub(super) fn prepared(&self, path: &Path) -> Result<Output, IoError> {
         let beside = Self::path_beside(path);
+        let mut out = Output::create(&beside, false)?;
         let mut json = serde_json::to_string_pretty(self).unwrap_or_default();
         json.push('\n');
-        std::fs::write(&beside, json).map_err(|source| IoError::system("write", &beside, source))
+        out.write_all(json.as_bytes()).map_err(|source| IoError::system("write", &beside, source))?;
+        Ok(out)
+    }
+
+    /// What these and other facts agree on.
+    pub(super) fn common(&self, other: &Metadata) -> Metadata {
+        fn same<T: Clone + PartialEq>(one: &Option<T>, other: &Option<T>) -> Option<T> {
+            one.clone().filter(|_| one == other)
+        }
+        Metadata {
+            data_type: same(&self.data_type, &other.data_type),
+            value_type: same(&self.value_type, &other.value_type),
+            rows: same(&self.rows, &other.rows),
+            cols: same(&self.cols, &other.cols),
+            nnz: same(&self.nnz, &other.nnz),
+            rows_in_block: same(&self.rows_in_block, &other.rows_in_block),
+            cols_in_block: same(&self.cols_in_block, &other.cols_in_block),
+            format: same(&self.format, &other.format),
+            header: same(&self.header, &other.header),
+            sep: same(&self.sep, &other.sep),
+            fill: same(&self.fill, &other.fill),
+            default: same(&self.default, &other.default),
+            na_strings: same(&self.na_strings, &other.na_strings),
+            schema: same(&self.schema, &other.schema),
+            description: same(&self.description, &other.description),
+        }
     }
 
     /// These facts, completed by others where absent.

@@ -26,6 +26,7 @@ mod scalar;
 mod sequence_file;
 mod source;
 mod stream;
+mod temporary;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -125,10 +126,9 @@ fn write_file(block: &MatrixBlock, path: &Path, arguments: &Metadata) -> Result<
     let nonzeros = block.nnz();
     let mut out = Output::create(path, format::is_gzip_name(path))?;
     write_cells(block, nonzeros, &mut out, format, path, arguments)
-        .and_then(|()| out.finish())
         .map_err(|source| IoError::system("write", path, source))?;
     let is_csv = format == Format::Csv;
-    Metadata {
+    let metadata = Metadata {
         data_type: Some("matrix".to_owned()),
         value_type: Some("double".to_owned()),
         rows: Some(block.rows() as u64),
@@ -139,8 +139,8 @@ fn write_file(block: &MatrixBlock, path: &Path, arguments: &Metadata) -> Result<
         sep: is_csv.then(|| arguments.separator_text(path).to_owned()),
         description: arguments.description.clone(),
         ..Metadata::default()
-    }
-    .write_beside(path)
+    };
+    out.finish_with(&metadata, path)
 }
 
 /// Writes a matrix to bytes, as [`write_matrix`] does to a file of this name.

@@ -1,23 +1,26 @@
 //! Files being written, plain or compressed by gzip.
 //!
 //! A file grows under a temporary name beside its target, whose name it takes when it is complete: what was there before
-//! stays until then, and a write that fails or is interrupted leaves nothing behind.
+//! stays until then, and a write that fails or is interrupted leaves nothing behind. What a killed run leaves behind is
+//! removed by the next one that writes the same file: see `temporary`.
 
 use super::error::IoError;
+use super::metadata::Metadata;
+use super::temporary::Temporary;
 use crate::run_context::check_stop;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tempfile::{NamedTempFile, TempPath};
 
 /// A new file.
 #[derive(Debug)]
 pub struct Output {
+    /// The temporary file and the name to take; none for a device, which is written as it is. Dropped before the content,
+    /// whose open file tells others that the temporary one is in use.
+    names: Option<(Temporary, PathBuf)>,
     content: Content,
-    /// The temporary name and the one to take; none for a device, which is written as it is.
-    names: Option<(TempPath, PathBuf)>,
 }
 
 #[derive(Debug)]
@@ -61,7 +64,7 @@ impl Output {
         } else {
             Content::Plain(file)
         };
-        Ok(Output { content, names })
+        Ok(Output { names, content })
     }
 
     /// Writes what is still held back, and gives the file its name.
@@ -69,19 +72,57 @@ impl Output {
     /// # Errors
     /// Writing fails; what was at that name before is still there.
     pub fn finish(self) -> io::Result<()> {
-        match self.content {
-            Content::Plain(mut file) => file.flush()?,
-            Content::Compressed(encoder) => encoder.finish()?.flush()?,
+        let Output { names, content } = self;
+        let mut file = match content {
+            Content::Plain(file) => file,
+            Content::Compressed(encoder) => encoder.finish()?,
+        };
+        file.flush()?;
+        names.map_or(Ok(()), |(temporary, target)| temporary.take_name(&target))
+    }
+
+    /// The same with the metadata of the file, which take their place beside it. A run that is killed between the two
+    /// leaves a file that can be read, the old or the new one: beside it stands then what is true of both. A device has no
+    /// metadata.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub(super) fn finish_with(self, metadata: &Metadata, path: &Path) -> Result<(), IoError> {
+        let failed = |source| IoError::system("write", path, source);
+        if self.names.is_none() {
+            return self.finish().map_err(failed);
         }
-        match self.names {
-            Some((temporary, path)) => temporary.persist(path).map_err(|error| error.error),
-            None => Ok(()),
+        // Metadata that cannot be read describe nothing.
+        let old = if path.exists() { Metadata::beside(path).ok().flatten() } else { None };
+        let new = metadata.prepared(path)?;
+        match old {
+            Some(old) => {
+                let common = old.common(metadata);
+                if common != old {
+                    common.prepared(path)?.finish_beside(path)?;
+                }
+                self.finish().map_err(failed)?;
+                new.finish_beside(path)
+            }
+            // Nothing is there, or what is there needs no metadata to be read: the new file does not go without.
+            None if !path.exists() => {
+                new.finish_beside(path)?;
+                self.finish().map_err(failed)
+            }
+            None => {
+                self.finish().map_err(failed)?;
+                new.finish_beside(path)
+            }
         }
+    }
+
+    fn finish_beside(self, path: &Path) -> Result<(), IoError> {
+        self.finish().map_err(|source| IoError::system("write", &Metadata::path_beside(path), source))
     }
 }
 
 /// Opens a temporary file for a new or regular file, behind symbolic links; anything else itself.
-fn open(path: &Path) -> io::Result<(File, Option<(TempPath, PathBuf)>)> {
+fn open(path: &Path) -> io::Result<(File, Option<(Temporary, PathBuf)>)> {
     let existing = std::fs::metadata(path).ok();
     if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
         return Ok((OpenOptions::new().write(true).open(path)?, None));
@@ -91,24 +132,11 @@ fn open(path: &Path) -> io::Result<(File, Option<(TempPath, PathBuf)>)> {
         OpenOptions::new().write(true).open(path)?;
     }
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let (file, temporary) = temporary(folder)?.into_parts();
+    let (file, temporary) = Temporary::beside(&target)?;
     if let Some(metadata) = existing {
         file.set_permissions(metadata.permissions())?;
     }
     Ok((file, Some((temporary, target))))
-}
-
-/// A temporary file with the permissions of any new file.
-fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".fuseline-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
 }
 
 impl Write for Output {

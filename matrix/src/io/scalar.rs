@@ -47,19 +47,19 @@ fn parse(bytes: &[u8], scalar_type: ScalarType) -> Option<Value> {
 /// The file cannot be written.
 pub fn write_scalar(value: &Value, path: &Path, arguments: &Metadata) -> Result<(), IoError> {
     let mut out = Output::create(path, false)?;
-    writeln!(out, "{value}").and_then(|()| out.finish()).map_err(|source| IoError::system("write", path, source))?;
+    writeln!(out, "{value}").map_err(|source| IoError::system("write", path, source))?;
     let value_type = match value.scalar_type() {
         ScalarType::F64 => "double",
         ScalarType::I64 => "int",
         ScalarType::Bool => "boolean",
         ScalarType::Str => "string",
     };
-    Metadata {
+    let metadata = Metadata {
         data_type: Some("scalar".to_owned()),
         value_type: Some(value_type.to_owned()),
         format: Some("text".to_owned()),
         description: arguments.description.clone(),
         ..Metadata::default()
-    }
-    .write_beside(path)
+    };
+    out.finish_with(&metadata, path)
 }

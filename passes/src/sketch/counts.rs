@@ -5,6 +5,9 @@ use std::sync::Arc;
 /// Rounds of spreading what exceeds the limit: each round fills more rows, and few are enough.
 const ROUNDS: usize = 16;
 
+/// The longest list that equal counts are spelt out for.
+const MOST_SPELT_OUT: usize = 1 << 24;
+
 /// One count for each row, or for each column. Cheap to clone.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Counts {
@@ -94,6 +97,10 @@ impl Counts {
     /// Counts in proportion to these that sum up to `total`, none above `limit`: what exceeds it goes to the others.
     pub(super) fn scaled_to(&self, total: f64, limit: f64) -> Counts {
         let mut scale = total / self.sum().max(f64::MIN_POSITIVE);
+        if let Counts::Uniform { length, count } = *self {
+            // None takes more than the others, and there may be more of them than can be counted one by one.
+            return Counts::uniform(length, if count == 0.0 { 0.0 } else { (count * scale).min(limit) });
+        }
         for _ in 0..ROUNDS {
             let (mut full, mut rest) = (0.0, 0.0);
             for count in self.iter() {
@@ -113,6 +120,10 @@ impl Counts {
         match (self, other) {
             (Counts::Uniform { length, count }, Counts::Uniform { length: more, count: others }) if count == others => {
                 Counts::uniform(length + more, *count)
+            }
+            (Counts::Uniform { .. }, _) | (_, Counts::Uniform { .. }) if self.len() + other.len() > MOST_SPELT_OUT => {
+                let length = self.len() + other.len();
+                Counts::uniform(length, (self.sum() + other.sum()) / length as f64)
             }
             _ => self.iter().chain(other.iter()).collect::<Vec<_>>().into(),
         }
@@ -136,5 +147,24 @@ impl Counts {
 
     fn iter(&self) -> impl Iterator<Item = f64> + '_ {
         (0..self.len()).map(|position| self.at(position))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counts;
+
+    /// More than could be counted one by one, or spelt out.
+    #[test]
+    fn equal_counts_of_any_number_are_scaled_and_joined_at_once() {
+        let (many, few) = (Counts::uniform(1 << 53, 2.0), Counts::from(vec![1.0, 3.0]));
+        let scaled = many.scaled_to((1_u64 << 52) as f64, 5.0);
+        assert_eq!((scaled.len(), scaled.at(7)), (1 << 53, 0.5));
+        assert_eq!(many.scaled_to(1e300, 5.0).at(0), 5.0);
+        assert_eq!(Counts::uniform(1 << 53, 0.0).scaled_to(9.0, 5.0).at(0), 0.0);
+        for joined in [many.chain(&few), few.chain(&many), many.chain(&Counts::uniform(1 << 52, 1.0))] {
+            assert!(matches!(joined, Counts::Uniform { .. }) && joined.len() > 1 << 53, "{joined:?}");
+        }
+        assert_eq!(few.chain(&Counts::uniform(1, 9.0)), Counts::from(vec![1.0, 3.0, 9.0]));
     }
 }

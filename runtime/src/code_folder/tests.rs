@@ -5,6 +5,8 @@
 use super::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use std::fs;
+use std::path::PathBuf;
 use tempfile::TempDir;
 
 fn is_long() -> bool {
@@ -13,13 +15,22 @@ fn is_long() -> bool {
 
 struct Opened {
     folder: TempDir,
+    path: PathBuf,
     store: CodeFolder,
 }
 
 fn opened() -> Opened {
     let folder = tempfile::tempdir().expect("there is room for a folder");
-    let store = CodeFolder::open(&folder.path().join("made/as/needed")).expect("the folder is ours");
-    Opened { folder, store }
+    let path = folder.path().join("made/as/needed");
+    let store = CodeFolder::open(&path).expect("the folder is ours");
+    Opened { folder, path, store }
+}
+
+impl Opened {
+    /// The file of a key's entry.
+    fn path_of(&self, number: usize) -> PathBuf {
+        self.path.join(self.store.name_of(&key(number)))
+    }
 }
 
 fn key(number: usize) -> String {
@@ -31,8 +42,8 @@ fn code(number: usize) -> Vec<u8> {
 }
 
 /// The only entry of a folder.
-fn entry(store: &CodeFolder) -> PathBuf {
-    let files = fs::read_dir(&store.path).expect("the folder is there");
+fn entry(folder: &Path) -> PathBuf {
+    let files = fs::read_dir(folder).expect("the folder is there");
     let mut entries: Vec<PathBuf> = files.map(|file| file.expect("readable").path()).collect();
     entries.retain(|path| path.extension().is_some());
     assert_eq!(entries.len(), 1, "{entries:?}");
@@ -41,10 +52,10 @@ fn entry(store: &CodeFolder) -> PathBuf {
 
 #[test]
 fn what_is_stored_is_found_under_its_key_alone() {
-    let Opened { folder, store } = opened();
+    let Opened { folder, path, store } = opened();
     store.store(&key(1), &code(1));
     store.store(&key(2), b"");
-    let again = CodeFolder::open(&store.path).expect("the folder is ours");
+    let again = CodeFolder::open(&path).expect("the folder is ours");
     assert_eq!((again.load(&key(1)), again.load(&key(2)), again.load(&key(3))), (Some(code(1)), Some(vec![]), None));
     store.store(&key(1), &code(7));
     assert_eq!(again.load(&key(1)), Some(code(7)));
@@ -83,9 +94,9 @@ fn no_damage_goes_unnoticed() {
 
 #[test]
 fn damaged_files_are_replaced() {
-    let Opened { store, folder: _folder } = opened();
+    let Opened { store, path, folder: _folder } = opened();
     store.store(&key(1), &code(1));
-    let path = entry(&store);
+    let path = entry(&path);
     let intact = fs::read(&path).expect("readable");
     for length in (0..intact.len()).step_by(7) {
         fs::write(&path, &intact[..length]).expect("ours");
@@ -98,7 +109,7 @@ fn damaged_files_are_replaced() {
 /// Names of one byte: most keys share their file with others.
 #[test]
 fn keys_whose_hashes_collide_are_told_apart() {
-    let Opened { store, folder: _folder } = opened();
+    let Opened { store, folder: _folder, .. } = opened();
     let store = CodeFolder { name_bytes: 1, ..store };
     let random = &mut Pcg64Mcg::seed_from_u64(1);
     let (mut found, mut lost) = (0, 0);
@@ -124,11 +135,11 @@ fn keys_whose_hashes_collide_are_told_apart() {
 /// Threads with handles of their own, as processes have, that look up, store and evict.
 #[test]
 fn readers_writers_and_evicters_do_not_disturb_each_other() {
-    let Opened { store, folder: _folder } = opened();
+    let Opened { path, folder: _folder, .. } = opened();
     let turns = if is_long() { 10_000 } else { 300 };
     let hits: usize = std::thread::scope(|scope| {
         let work = |seed| {
-            let store = CodeFolder { capacity: 4_000, ..CodeFolder::open(&store.path).expect("the folder is ours") };
+            let store = CodeFolder { capacity: 4_000, ..CodeFolder::open(&path).expect("the folder is ours") };
             let random = &mut Pcg64Mcg::seed_from_u64(seed);
             let mut hits = 0;
             for _ in 0..turns {
@@ -159,16 +170,17 @@ fn age(path: &Path, seconds: u64) {
 
 #[test]
 fn the_entries_that_were_not_used_for_longest_make_room() {
-    let Opened { store, folder: _folder } = opened();
+    let opened = opened();
     for number in 0..10 {
-        store.store(&key(number), &code(0));
-        age(&store.path_of(&key(number)), 10_000 * (10 - number as u64));
+        opened.store.store(&key(number), &code(0));
+        age(&opened.path_of(number), 10_000 * (10 - number as u64));
     }
-    let bytes = fs::metadata(entry_of(&store, 0)).expect("there").len();
+    let bytes = fs::metadata(opened.path_of(0)).expect("there").len();
     // Key 0 is the oldest until it is used.
-    assert!(store.load(&key(0)).is_some());
+    assert!(opened.store.load(&key(0)).is_some());
+    let Opened { store, path, folder: _folder } = opened;
     let store = CodeFolder { capacity: 8 * bytes, ..store };
-    let (left, fresh) = (store.path.join(format!("{TEMPORARY}killed")), store.path.join(format!("{TEMPORARY}writing")));
+    let (left, fresh) = (path.join(format!("{TEMPORARY}killed")), path.join(format!("{TEMPORARY}writing")));
     for path in [&left, &fresh] {
         fs::write(path, "a part of an entry").expect("ours");
     }
@@ -179,15 +191,12 @@ fn the_entries_that_were_not_used_for_longest_make_room() {
     assert!(!left.exists() && fresh.exists());
 }
 
-fn entry_of(store: &CodeFolder, number: usize) -> PathBuf {
-    store.path_of(&key(number))
-}
-
 /// Entries that cannot be written or read, and a folder that vanishes.
 #[test]
 fn nothing_is_found_where_nothing_can_be_kept() {
-    let Opened { store, folder } = opened();
-    fs::create_dir(entry_of(&store, 1)).expect("ours");
+    let opened = opened();
+    fs::create_dir(opened.path_of(1)).expect("ours");
+    let Opened { store, folder, .. } = opened;
     store.store(&key(1), &code(1));
     assert_eq!(store.load(&key(1)), None);
     store.store(&key(2), &vec![0; LARGEST_ENTRY as usize]);
@@ -201,13 +210,13 @@ fn nothing_is_found_where_nothing_can_be_kept() {
 #[cfg(unix)]
 #[test]
 fn links_are_no_entries_and_pipes_block_nobody() {
-    let Opened { store, folder: _folder } = opened();
-    store.store(&key(1), &code(1));
-    std::os::unix::fs::symlink(entry_of(&store, 1), entry_of(&store, 2)).expect("ours");
-    assert_eq!(store.load(&key(2)), None);
-    let made = std::process::Command::new("mkfifo").arg(entry_of(&store, 3)).status().expect("mkfifo runs");
+    let opened = opened();
+    opened.store.store(&key(1), &code(1));
+    std::os::unix::fs::symlink(opened.path_of(1), opened.path_of(2)).expect("ours");
+    assert_eq!(opened.store.load(&key(2)), None);
+    let made = std::process::Command::new("mkfifo").arg(opened.path_of(3)).status().expect("mkfifo runs");
     assert!(made.success());
-    assert_eq!(store.load(&key(3)), None);
+    assert_eq!(opened.store.load(&key(3)), None);
 }
 
 #[cfg(unix)]
@@ -228,8 +237,9 @@ fn folders_that_others_could_write_to_are_refused() {
             assert_eq!((opened.is_ok(), is_refused), (is_private, !is_private), "{mode:o}: {opened:?}");
         }
     }
-    let made = CodeFolder::open(&folder.path().join("new")).expect("ours").path;
-    assert_eq!(fs::metadata(made).expect("there").mode() & 0o777, 0o700);
+    let new = folder.path().join("new");
+    CodeFolder::open(&new).expect("ours");
+    assert_eq!(fs::metadata(new).expect("there").mode() & 0o777, 0o700);
     let file = folder.path().join("file");
     fs::write(&file, "").expect("ours");
     assert!(matches!(CodeFolder::open(&file), Err(CodeFolderError::Io(_))));
@@ -239,4 +249,47 @@ fn folders_that_others_could_write_to_are_refused() {
     if chown(&shared, Some(65_534), None).is_ok() {
         assert!(matches!(CodeFolder::open(&shared), Err(CodeFolderError::Foreign)));
     }
+}
+
+/// An entry of the right form for which somebody else could have cared.
+#[cfg(unix)]
+#[test]
+fn entries_that_others_could_have_written_are_not_found() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let opened = opened();
+    let (store, path) = (&opened.store, opened.path_of(1));
+    for (mode, is_private) in [(0o600, true), (0o644, true), (0o620, false), (0o602, false), (0o666, false)] {
+        store.store(&key(1), &code(1));
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("ours");
+        assert_eq!(store.load(&key(1)).is_some(), is_private, "{mode:o}");
+    }
+    store.store(&key(1), &code(1));
+    assert!(store.load(&key(1)).is_some());
+    // Only the superuser can give a file away, and only the superuser could still read it.
+    if chown(&path, Some(65_534), None).is_ok() {
+        assert_eq!(store.load(&key(1)), None);
+    }
+}
+
+/// What takes the place of the folder while it is open has no part in anything.
+#[cfg(unix)]
+#[test]
+fn a_folder_that_takes_the_place_of_the_open_one_is_not_looked_at() {
+    let opened = opened();
+    opened.store.store(&key(1), &code(1));
+    let (path, moved) = (&opened.path, opened.folder.path().join("moved"));
+    fs::rename(path, &moved).expect("ours");
+    let planted = CodeFolder::open(path).expect("ours");
+    for number in 1..4 {
+        planted.store(&key(number), &code(77));
+    }
+    assert_eq!(opened.store.load(&key(1)), Some(code(1)));
+    assert_eq!(opened.store.load(&key(2)), None);
+    opened.store.store(&key(3), &code(3));
+    assert_eq!((opened.store.load(&key(3)), planted.load(&key(3))), (Some(code(3)), Some(code(77))));
+    assert!(moved.join(opened.store.name_of(&key(3))).exists());
+    // Nor is what a link leads to.
+    fs::rename(path, opened.folder.path().join("planted")).expect("ours");
+    std::os::unix::fs::symlink(opened.folder.path().join("planted"), path).expect("ours");
+    assert_eq!(opened.store.load(&key(2)), None);
 }

@@ -234,7 +234,7 @@ impl Operator<'_> {
                 _ => numbers.push(self.number(position)?),
             }
         }
-        let variant = compiled.plan.variant;
+        let variant = compiled.plan().variant;
         *statistics.fused_operators.entry(format!("{} {}", variant.template(), variant.mnemonic())).or_default() += 1;
         let execution = Execution {
             pool: engine.threads.pool(),

@@ -64,7 +64,7 @@ impl Backend for Recorder {
         assert!(!self.panics, "a backend that panics");
         match &*self.failure.lock().unwrap() {
             Some(failure) => Err(failure.clone()),
-            None => Ok(CompiledCPlan { plan: plan.clone(), kernel: Arc::new(NoKernel), info: CompileInfo::default() }),
+            None => Ok(CompiledCPlan::new(plan.clone(), Arc::new(NoKernel), CompileInfo::default())),
         }
     }
 
@@ -130,7 +130,7 @@ fn the_least_recently_used_operator_is_compiled_again() {
     look_up(&cache, &backend, &[plan(1), plan(3)]);
     for (operator, compilations) in [(0, 3), (2, 3), (1, 4), (1, 4)] {
         let compiled = cache.operator(OperatorId::from_u32(operator), &backend).expect("it compiles");
-        assert_eq!(compiled.plan, cache.plan(OperatorId::from_u32(operator)));
+        assert_eq!(*compiled.plan(), cache.plan(OperatorId::from_u32(operator)));
         assert_eq!(backend.sizes().len(), compilations, "operator {operator}");
     }
 }

@@ -1,5 +1,6 @@
 //! The user's cache folder, and the code that is kept there (`--plan-cache`).
 
+use crate::standard_error::tell;
 use fuseline::CodeFolder;
 use std::path::{Path, PathBuf};
 
@@ -44,5 +45,6 @@ impl PlanCache {
 
 fn usable(path: &Path) -> bool {
     let folder = CodeFolder::open(path);
-    folder.inspect_err(|error| eprintln!("warning: --plan-cache {}: {error}; no code is kept", path.display())).is_ok()
+    let warn = |error: &_| tell(&format!("warning: --plan-cache {}: {error}; no code is kept\n", path.display()));
+    folder.inspect_err(warn).is_ok()
 }

@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::arguments::CalibrateArguments;
 use crate::cache::cache_folder;
+use crate::standard_error::tell;
 use fuseline::Machine;
 use fuseline::calibrate::MachineFile;
 use fuseline::io::Output;
@@ -41,10 +42,10 @@ fn machine_of(path: &Path) -> Option<Machine> {
     machine
         .inspect_err(|error| {
             let path = path.display();
-            eprintln!(
+            tell(&format!(
                 "warning: {path} is ignored: {error}; `fuseline calibrate` measures this machine, `--machine default` \
-                 plans for a typical one"
-            );
+                 plans for a typical one\n"
+            ));
         })
         .ok()
 }

@@ -1,9 +1,8 @@
 //! `fuseline check`.
 
 use crate::arguments::CheckArguments;
-use crate::{Failure, run};
+use crate::{Failure, run, standard_error};
 use fuseline::{BackendKind, CompileOptions, Session};
-use std::io::IsTerminal;
 
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let session = Session::new(CompileOptions {
@@ -12,6 +11,5 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         ..CompileOptions::default()
     })?;
     let script = run::compile(&session, &arguments.script)?;
-    eprint!("{}", script.warnings().render(std::io::stderr().is_terminal()));
-    Ok(())
+    standard_error::print(&script.warnings().render(standard_error::shows_colors()))
 }

@@ -20,6 +20,9 @@ pub(crate) fn generate(arguments: &GenerateArguments) -> Result<(), Failure> {
     for path in [out].into_iter().chain(labels) {
         check_format(path)?;
     }
+    if arguments.threads > fuseline::MOST_THREADS {
+        return Err(format!("--threads {}: at most {} threads", arguments.threads, fuseline::MOST_THREADS).into());
+    }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.threads).build();
     let pool = pool.map_err(|error| format!("cannot start threads: {error}"))?;
     let specification = specification(arguments);

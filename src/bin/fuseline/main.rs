@@ -12,12 +12,12 @@ mod interrupt;
 mod opt;
 mod run;
 mod size;
+mod standard_error;
 mod systemds;
 
 use arguments::{Cli, Command};
 use clap::Parser;
 use fuseline::Error;
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// A failure as the user sees it.
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprint!("{}", failure.render(std::io::stderr().is_terminal()));
+            standard_error::tell(&failure.render(standard_error::shows_colors()));
             failure.exit_code()
         }
     }
@@ -91,7 +91,7 @@ pub(crate) fn read_source(path: &str) -> Result<String, Failure> {
     if std::path::Path::new(path).is_dir() {
         return Err(format!("{path} is a directory, not a file").into());
     }
-    let bytes = std::fs::read(path).map_err(|error| format!("cannot read {path}: {error}"))?;
+    let bytes = fuseline::read_script(path.as_ref()).map_err(|error| format!("cannot read {path}: {error}"))?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
         let line = valid.matches('\n').count() + 1;

@@ -2,7 +2,7 @@
 
 use crate::arguments::{RunArguments, ScriptArguments, StatsFormat};
 use crate::interrupt::end_on_signal;
-use crate::{Failure, read_source};
+use crate::{Failure, read_source, standard_error};
 use fuseline::{CompileOptions, CompileStage, Script, Session, StagePrinter, Statistics, Variables};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -29,18 +29,23 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let script = compile(&session, &arguments.script)?;
     // Until here nothing is left behind by a signal that just kills.
     end_on_signal(&session)?;
-    let mut printer = arguments.explain.map(StagePrinter::new);
+    let (mut printer, mut printed) = (arguments.explain.map(StagePrinter::new), Ok(()));
     let mut emitter = CodeEmitter::new(arguments)?;
     let mut observer = |stage: CompileStage<'_>| {
         if let Some(printer) = &mut printer {
             printer.observe(&stage);
-            eprint!("{}", printer.take());
+            let text = printer.take();
+            // A stream that failed once is not tried again.
+            if printed.is_ok() {
+                printed = standard_error::print(&text);
+            }
         }
         emitter.observe(&stage);
     };
     let mut output = std::io::stdout();
     let outcome = session.run_observed(&script, Variables::new(), &mut output, &mut observer)?;
     emitter.finish()?;
+    printed?;
     if let Some(format) = arguments.stats {
         print_statistics(&outcome.statistics, format)?;
     }
@@ -48,14 +53,10 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
 }
 
 fn print_statistics(statistics: &Statistics, format: StatsFormat) -> Result<(), Failure> {
-    match format {
-        StatsFormat::Text => eprint!("{}", statistics.to_text()),
-        StatsFormat::Json => {
-            let json = serde_json::to_string_pretty(statistics).map_err(|error| error.to_string())?;
-            eprintln!("{json}");
-        }
-    }
-    Ok(())
+    standard_error::print(&match format {
+        StatsFormat::Text => statistics.to_text(),
+        StatsFormat::Json => serde_json::to_string_pretty(statistics).map_err(|error| error.to_string())? + "\n",
+    })
 }
 
 /// Writes the code of each operator to a file of its own.

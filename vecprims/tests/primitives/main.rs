@@ -2,6 +2,7 @@
 
 mod data;
 mod elementwise;
+mod extents;
 mod naive;
 mod products;
 mod reductions;

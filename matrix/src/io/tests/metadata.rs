@@ -171,3 +171,42 @@ fn scalars_of_other_types_are_refused() {
     let (_folder, path) = beside("s", "7\n", "{\"data_type\": \"SCALAR\", \"value_type\": \"INT64\"}");
     assert!(read_scalar(&path, &none()).unwrap().same_bits(&fuseline_ir::Value::I64(7)));
 }
+
+/// What a run leaves that ends between the renaming of the metadata and that of the file: here because that fails.
+#[test]
+fn what_stands_beside_a_file_is_true_of_the_old_and_the_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.csv");
+    let csv =
+        |rows, cols, header| Metadata { format: Some("csv".into()), header: Some(header), ..dimensions(rows, cols) };
+    write_matrix(&Dense::from_fn(2, 3, |_, _| 1.0).into(), &path, &csv(2, 3, false)).unwrap();
+    let mut out = Output::create(&path, false).unwrap();
+    out.write_all(b"1\n2\n3\n4\n").unwrap();
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("in the way"), "").unwrap();
+    assert!(out.finish_with(&csv(4, 1, false), &path).is_err());
+    let between = Metadata::beside(&path).unwrap().unwrap();
+    assert_eq!((between.rows, between.cols, between.nnz), (None, None, None));
+    assert_eq!((between.format.as_deref(), between.header), (Some("csv"), Some(false)));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no temporary file is left");
+}
+
+/// A new file is not there before its metadata are.
+#[test]
+fn metadata_come_before_a_new_file_and_devices_have_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.data");
+    let described = Metadata { format: Some("csv".into()), ..dimensions(1, 1) };
+    let mut out = Output::create(&path, false).unwrap();
+    out.write_all(b"1\n").unwrap();
+    fs::create_dir(Metadata::path_beside(&path)).unwrap();
+    assert!(out.finish_with(&described, &path).is_err());
+    assert!(!path.exists());
+    #[cfg(unix)]
+    {
+        let null = Path::new("/dev/null");
+        Output::create(null, false).unwrap().finish_with(&described, null).unwrap();
+        assert!(!Metadata::path_beside(null).exists());
+    }
+}
