@@ -113,9 +113,9 @@ pub struct CompileOptions {
     pub algebraic: bool,
     /// Threads; 0 takes all of the machine, [`MOST_THREADS`](crate::MOST_THREADS) is the most. Results do not depend on it.
     pub threads: usize,
-    /// Bytes that the inputs and the output of one operator may take; an operator that surely needs more is refused, and
-    /// plans avoid operators that might. `None` refuses by the memory of this machine, or of the container, and leaves
-    /// plans to the budget of `machine`.
+    /// Bytes that runs may hold at a time; an operator that needs more than is left is refused, and plans avoid operators
+    /// whose inputs and output might take more. `None` refuses by the memory of this machine, or of the container, and
+    /// leaves plans to the budget of `machine`.
     pub memory_budget: Option<u64>,
     /// The machine that plans are made for, this one unless told otherwise. Results depend on it.
     pub machine: Machine,

@@ -176,6 +176,17 @@ impl Session {
         inputs: &BTreeMap<String, DataType>,
         outputs: Option<&BTreeSet<String>>,
     ) -> Result<Script, Error> {
+        on_own_stack(|| self.compile_here(name, text, arguments, inputs, outputs))
+    }
+
+    fn compile_here(
+        &self,
+        name: &str,
+        text: &str,
+        arguments: &[(&str, &str)],
+        inputs: &BTreeMap<String, DataType>,
+        outputs: Option<&BTreeSet<String>>,
+    ) -> Result<Script, Error> {
         let start = Instant::now();
         let arguments: BTreeMap<String, Argument> =
             arguments.iter().map(|(name, value)| ((*name).to_owned(), Argument::from_text(value))).collect();
@@ -301,18 +312,32 @@ impl Session {
         script: &Script,
         observer: &mut (dyn FnMut(usize, CompileStage<'_>) + Send),
     ) -> Result<(), Error> {
-        let mut program = script.program.clone();
-        propagate_sizes(&mut program, &SizeEnvironment::new(), &MetadataSizes)?;
-        let mut dags = Vec::new();
-        collect_dags(&program.body, &mut dags);
-        for function in program.functions.values() {
-            collect_dags(&function.body, &mut dags);
-        }
-        for (number, dag) in dags.into_iter().enumerate() {
-            self.compile_sized(dag, &mut |stage| observer(number, stage))?;
-        }
-        Ok(())
+        on_own_stack(|| {
+            let mut program = script.program.clone();
+            propagate_sizes(&mut program, &SizeEnvironment::new(), &MetadataSizes)?;
+            let mut dags = Vec::new();
+            collect_dags(&program.body, &mut dags);
+            for function in program.functions.values() {
+                collect_dags(&function.body, &mut dags);
+            }
+            for (number, dag) in dags.into_iter().enumerate() {
+                self.compile_sized(dag, &mut |stage| observer(number, stage))?;
+            }
+            Ok(())
+        })
     }
+}
+
+/// Bytes of the stack that scripts are compiled on: those that programs usually run on. The caller may have fewer.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Does something that is as deep as a script is nested.
+fn on_own_stack<T: Send>(work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("fuseline-compile".to_owned()).stack_size(STACK_BYTES);
+        let thread = thread.spawn_scoped(scope, work).map_err(|error| Error::Threads(error.to_string()))?;
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// The DAGs of blocks, in program order.

@@ -1,12 +1,11 @@
 //! Blocks of work, shared among threads: of what sizes they are, a function of shapes and patterns alone, and how they run.
-//! A single block is done by the thread that asks for it: handing it over takes longer than most such blocks. Before each
-//! block somebody may ask to stop.
+//! A single block is done by the thread that asks for it: handing it over takes longer than most such blocks. After a request
+//! to stop the blocks that are left are skipped, and who waits for them unwinds: once, since that takes as long as many blocks.
 
 use crate::KernelContext;
 pub(crate) use fuseline_matrix::blocks::MAX_PARTIALS;
 use fuseline_matrix::blocks::even_blocks;
-use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Csr, CsrRows};
+use fuseline_matrix::{Csr, CsrRows, StopFlag};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -102,15 +101,19 @@ pub(crate) fn for_each_block<T: Send>(
     length: usize,
     each: impl Fn(usize, &mut [T]) + Sync,
 ) {
+    let stop = StopFlag::current();
     let each = |block: usize, values: &mut [T]| {
-        check_stop();
-        each(block, values);
+        if !stop.is_raised() {
+            each(block, values);
+        }
     };
     if values.len() <= length {
+        stop.check();
         return values.chunks_mut(length.max(1)).enumerate().for_each(|(block, values)| each(block, values));
     }
     let blocks = values.par_chunks_mut(length.max(1)).enumerate();
     context.pool.install(|| blocks.for_each(|(block, values)| each(block, values)));
+    stop.check();
 }
 
 /// What `each` makes of every part, in the order of the parts.
@@ -129,12 +132,13 @@ pub(crate) fn map_parts_with<P: Send, S, T: Send>(
     scratch: impl Fn() -> S + Sync + Send,
     each: impl Fn(&mut S, P) -> T + Sync + Send,
 ) -> Vec<T> {
-    let each = |scratch: &mut S, part: P| {
-        check_stop();
-        each(scratch, part)
-    };
+    let stop = StopFlag::current();
     if parts.len() <= 1 {
+        stop.check();
         return parts.into_iter().map(|part| each(&mut scratch(), part)).collect();
     }
-    context.pool.install(|| parts.into_par_iter().map_init(&scratch, each).collect())
+    let each = |scratch: &mut S, part: P| (!stop.is_raised()).then(|| each(scratch, part));
+    let results = context.pool.install(|| parts.into_par_iter().map_init(&scratch, each).while_some().collect());
+    stop.check();
+    results
 }

@@ -10,6 +10,7 @@
 //! thread for each block of the product.
 
 use fuseline_matrix::Dense;
+use fuseline_matrix::run_context::check_stop;
 use fuseline_vecprims::{Primitives, Tile, TileMut};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -152,6 +153,7 @@ fn slab_by_slab(
     assert!(left.holds(rows, inner) && right.holds(inner, cols), "operands cover the product");
     let on_primitives = is_left_to_primitives(extents);
     for slab in slabs(inner) {
+        check_stop();
         let (adds, extents) = (adds || slab.start > 0, Extents { rows, inner: slab.len(), cols });
         let (left, right) = (left.starting_at(0, slab.start), right.starting_at(slab.start, 0));
         if on_primitives {

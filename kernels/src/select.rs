@@ -66,12 +66,16 @@ fn sorted_rows(
     let keys = by.iter().map(|&column| key(matrix, column)).collect::<Result<Vec<_>, _>>()?;
     let mut rows: Vec<usize> = (0..matrix.rows()).collect();
     let stop = StopFlag::current();
+    // After a request to stop all rows are equal, which ends the sorting soon.
     let compare = |&x: &usize, &y: &usize| {
-        stop.check();
+        if stop.is_raised() {
+            return Ordering::Equal;
+        }
         let orders = keys.iter().map(|key| compare_keys(key[x], key[y], decreasing));
         orders.fold(Ordering::Equal, Ordering::then)
     };
     context.pool.install(|| rows.par_sort_by(compare));
+    stop.check();
     Ok(rows)
 }
 

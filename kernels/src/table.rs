@@ -261,11 +261,10 @@ fn sparse(context: &KernelContext<'_>, mut entries: Vec<Entry>, rows: usize, col
     check_sparse_cols("table", cols)?;
     // The sort is stable: entries of one cell stay in the order of positions.
     let stop = StopFlag::current();
-    let place = |&(i, j, _): &Entry| {
-        stop.check();
-        (i, j)
-    };
+    // After a request to stop all are in one place, which ends the sorting soon.
+    let place = |&(i, j, _): &Entry| if stop.is_raised() { (0, 0) } else { (i, j) };
     context.pool.install(|| entries.par_sort_by_key(place));
+    stop.check();
     Ok(Csr::from_blocks_in(context.buffers, cols, &[rows_of(&entries, 0..rows)]))
 }
 

@@ -5,7 +5,7 @@ use crate::buffer::{Buffer, BufferPool};
 use crate::dense::Dense;
 use crate::growing::Growing;
 use crate::memory::Memory;
-use crate::run_context::{StopFlag, check_stop};
+use crate::run_context::StopFlag;
 use rayon::prelude::*;
 use sprs::CsMatI;
 use std::sync::{Arc, OnceLock};
@@ -45,10 +45,11 @@ fn split<T>(mut rest: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<(us
 /// Does something with each part: on the threads of the rayon pool that this runs in, if any.
 fn each<P: Send>(parts: Vec<P>, work: impl Fn(P) + Send + Sync) {
     match rayon::current_thread_index() {
-        Some(_) => parts.into_par_iter().for_each(|part| {
-            check_stop();
-            work(part);
-        }),
+        Some(_) => {
+            let stop = StopFlag::current();
+            parts.into_par_iter().filter(|_| !stop.is_raised()).for_each(work);
+            stop.check();
+        }
         None => parts.into_iter().for_each(work),
     }
 }

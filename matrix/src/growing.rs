@@ -78,7 +78,7 @@ impl<T> Growing<T> {
         self.values.push(value);
     }
 
-    /// Appends the values of a vector, which may be taken over as it is.
+    /// Appends the values of a vector.
     pub(crate) fn append(&mut self, mut values: Vec<T>) {
         self.reserve(values.len());
         self.values.append(&mut values);

@@ -164,3 +164,20 @@ impl From<&str> for RuntimeValue {
         RuntimeValue::Scalar(Value::Str(value.to_owned()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Deeper than the stack of any thread would hold.
+    #[test]
+    fn lists_in_lists_are_dropped_without_recursion() {
+        let nested =
+            |depth: usize, inner: RuntimeValue| (0..depth).fold(inner, |inner, _| List::unnamed([inner]).into());
+        let shared = nested(1000, RuntimeValue::from(1.0));
+        let deep = nested(250_000, shared.clone());
+        drop(deep);
+        let RuntimeValue::List(list) = &shared else { panic!("a list") };
+        assert_eq!((Arc::strong_count(list), list.elements.len()), (1, 1), "what others have stays");
+    }
+}

@@ -69,17 +69,22 @@ impl Operator<'_> {
         let idle: Mutex<Vec<Workspace>> = Mutex::default();
         let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
         let task = |(block, state)| {
+            if self.stop.is_raised() {
+                return None;
+            }
             let recycled = lock().pop();
             let mut workspace = recycled.unwrap_or_else(|| Workspace::new(self.binding.sides.len()));
             let result = each(&mut workspace, block, state);
             lock().push(workspace);
-            result
+            Some(result)
         };
         let results = if states.len() <= 1 {
-            states.into_iter().enumerate().map(task).collect()
+            states.into_iter().enumerate().filter_map(task).collect()
         } else {
-            self.env.pool.install(|| states.into_par_iter().enumerate().map(task).collect())
+            self.env.pool.install(|| states.into_par_iter().enumerate().map(task).while_some().collect())
         };
+        // Once for all blocks that were skipped: unwinding takes as long as many of them.
+        self.stop.check();
         for workspace in idle.into_inner().unwrap_or_else(PoisonError::into_inner) {
             self.env.counters.add(workspace.tally.calls, workspace.tally.rows, workspace.tally.cells);
         }

@@ -44,3 +44,25 @@ fn sourced_files_are_looked_for_beside_the_file_then_in_libraries_then_in_the_wo
     folder.write("scripts/nn/a.dml", function("beside"));
     assert_eq!(run(&["--lib", "root"]).quiet(), "beside\n");
 }
+
+/// Two hundred blocks within each other, and a long program: neither is refused, and no level costs what all those above
+/// it do together, or this would never end.
+#[test]
+fn deep_and_long_programs_are_checked_and_run() {
+    let levels = 200;
+    for (open, expected) in [
+        ("while (i < #) { i = i + 1\n", "200\n"),
+        ("for (j# in 1:1) { i = i + 1\n", "200\n"),
+        ("if (i < 1000) { i = i + 1\n", "200\n"),
+    ] {
+        let opened: String = (1..=levels).map(|level: usize| open.replace('#', &level.to_string())).collect();
+        let text = format!("i = 0\n{opened}i = i + 0\n{}print(i)\n", "}\n".repeat(levels));
+        let folder = Folder::with("script.dml", &text);
+        assert_eq!(folder.run(&["check", "script.dml"]).quiet(), "");
+        assert_eq!(folder.run(&["run", "script.dml", "--backend", "interp"]).quiet(), expected, "{open}");
+    }
+    let text: String = (0..20_000).map(|i| format!("x{} = {i} + 1\n", i % 50)).collect();
+    let folder = Folder::with("script.dml", &(text + "print(x49)\n"));
+    assert_eq!(folder.run(&["check", "script.dml"]).quiet(), "");
+    assert_eq!(folder.run(&["run", "script.dml", "--backend", "interp"]).quiet(), "20000\n");
+}

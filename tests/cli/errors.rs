@@ -129,7 +129,7 @@ fn the_budget_can_be_set() {
     assert_contains(&message, &["--mem", "512m or 16g"]);
 }
 
-/// What may turn out small is tried; if it is not, the system refuses the memory.
+/// What may turn out small is tried; if it is not, the budget refuses the memory, or where that has so much, the system.
 #[test]
 fn memory_that_the_system_refuses_is_an_error() {
     for text in [
@@ -137,7 +137,9 @@ fn memory_that_the_system_refuses_is_an_error() {
         "groups = matrix(1e14, rows=3, cols=1)\nprint(nrow(aggregate(target=groups, groups=groups, fn=\"sum\")))\n",
     ] {
         for mode in ["base", "gen"] {
-            let message = script(text, &["--mode", mode, "--backend", "interp"]).message();
+            let options = ["--mode", mode, "--backend", "interp"];
+            assert_contains(&script(text, &options).message(), &["the memory budget is", "script.dml:"]);
+            let message = script(text, &[&options[..], &["--mem", "100000000g"]].concat()).message();
             assert_contains(&message, &["which the system refuses", "script.dml:"]);
         }
     }

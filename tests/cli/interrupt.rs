@@ -2,8 +2,11 @@
 #![cfg(unix)]
 
 use crate::command::Folder;
-use std::io::{BufRead, BufReader, Read};
+use fuseline::{CompileOptions, Error, Session, Variables};
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Starts a script in a folder and waits for its first line.
 fn start(folder: &Folder, text: &str) -> Child {
@@ -23,9 +26,14 @@ fn start(folder: &Folder, text: &str) -> Child {
 }
 
 /// Sends a signal, and returns the exit status and what stands on standard error.
-fn interrupt(mut child: Child, signal: &str) -> (Option<i32>, String) {
+fn interrupt(child: Child, signal: &str) -> (Option<i32>, String) {
     let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("there is kill");
     assert!(sent.success());
+    interrupted(child)
+}
+
+/// The exit status and what stands on standard error.
+fn interrupted(mut child: Child) -> (Option<i32>, String) {
     let status = child.wait().expect("it ends");
     let mut message = String::new();
     child.stderr.take().expect("it is piped").read_to_string(&mut message).expect("messages are UTF-8");
@@ -65,4 +73,99 @@ fn no_unfinished_files_stay_behind() {
     if folder.path("x.csv").exists() {
         assert_eq!(folder.read("x.csv").lines().count(), 20000);
     }
+}
+
+/// Work that takes far longer than a test waits.
+const LONG_WORK: &[&str] = &[
+    "X = rand(rows=8000, cols=8000, seed=1)\nprint(sum(X %*% X))\n",
+    "X = rand(rows=1000000, cols=50, seed=1)\nwhile (TRUE) { print(sum(exp(X) * sin(X))) }\n",
+    "X = rand(rows=20000000, cols=1, seed=1)\nwhile (TRUE) { print(sum(order(target=X, by=1))) }\n",
+    "X = rand(rows=8000, cols=8000, seed=1)\nprint(length(toString(X, rows=8000, cols=8000)))\n",
+];
+
+/// Seconds after which a run counts as hanging.
+const HANGING: u64 = 20;
+
+/// Interrupts a run that does this, after so many milliseconds.
+fn interrupt_after(folder: &Folder, text: &str, milliseconds: u64) {
+    let mut child = start(folder, &format!("print(\"started\")\nwhile (TRUE) {{\n{text}}}\n"));
+    std::thread::sleep(Duration::from_millis(milliseconds));
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("there is kill");
+    assert!(sent.success());
+    let start = Instant::now();
+    while child.try_wait().expect("ours").is_none() {
+        if start.elapsed() > Duration::from_secs(HANGING) {
+            child.kill().expect("ours");
+            panic!("it hangs: {text}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(interrupted(child), (Some(130), "interrupted\n".to_owned()), "{text}");
+}
+
+/// Within one operator, whatever it is at.
+#[test]
+fn operators_end_in_their_middle() {
+    for round in 0..5 {
+        for text in LONG_WORK {
+            interrupt_after(&Folder::new(), text, 50 + 170 * round);
+        }
+    }
+}
+
+/// A pipe that nobody opens for writing, and one in which nothing comes any more.
+#[test]
+fn reads_of_pipes_end() {
+    let read = "X = read(\"pipe\", format=\"csv\")\nprint(sum(X))\n";
+    for has_writer in [false, true] {
+        let folder = Folder::new();
+        let pipe = folder.path("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().expect("there is mkfifo").success());
+        let writer = has_writer.then(|| OpenOptions::new().read(true).write(true).open(&pipe).expect("both ends"));
+        if let Some(mut writer) = writer.as_ref() {
+            writer.write_all(b"1,2\n").expect("there is room");
+        }
+        interrupt_after(&folder, read, 200);
+    }
+}
+
+#[test]
+fn pipes_are_read_to_their_end() {
+    let folder = Folder::new();
+    let pipe = folder.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("there is mkfifo").success());
+    let text = "X = read(\"pipe\", format=\"csv\")\nprint(sum(X))\n";
+    let writer = std::thread::spawn(move || {
+        let mut pipe = OpenOptions::new().write(true).open(pipe).expect("it is read");
+        for _ in 0..3 {
+            pipe.write_all(b"1,2\n3,4\n").expect("it is read");
+            std::thread::sleep(Duration::from_millis(80));
+        }
+    });
+    assert_eq!(folder.script(text, &["--backend", "interp"]).quiet(), "30.0\n");
+    writer.join().expect("it wrote");
+}
+
+/// A session that was interrupted runs on.
+#[test]
+fn the_next_run_is_not_interrupted() {
+    let session = Session::new(CompileOptions::default()).expect("a session");
+    let text = "s = 0.0\nfor (i in 1:n) { s = s + sum(exp(rand(rows=2000, cols=500, seed=i))) }\n";
+    let run = |count: &str| {
+        let script =
+            session.compile_script("a.dml", &text.replace("1:n", &format!("1:{count}")), &[]).expect("a script");
+        session.run(&script, Variables::new(), &mut std::io::sink())
+    };
+    let before = session.engine().buffers().budget().held();
+    for _ in 0..3 {
+        std::thread::scope(|scope| {
+            let long = scope.spawn(|| run("1000000"));
+            std::thread::sleep(Duration::from_millis(100));
+            session.interrupter().interrupt();
+            assert!(matches!(long.join().expect("no panic"), Err(Error::Interrupted)));
+        });
+        assert!(run("2").is_ok());
+    }
+    session.engine().buffers().give_up();
+    assert_eq!(session.engine().buffers().budget().held(), before, "all memory is back");
 }

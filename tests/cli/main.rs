@@ -14,6 +14,7 @@ mod l2svm;
 mod library;
 mod limits;
 mod machines;
+mod memory;
 mod plan_cache;
 mod readme;
 mod run;

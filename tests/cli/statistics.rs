@@ -41,8 +41,9 @@ const COUNTS: &[&str] = &[
     "genexec_interpreted",
     "bytes_allocated",
     "bytes_fresh",
+    "memory_peak",
 ];
-const TABLES: &[&str] = &["fused_operators", "unsupported", "heavy_hitters"];
+const TABLES: &[&str] = &["memory_peaks", "fused_operators", "unsupported", "heavy_hitters"];
 
 #[test]
 fn statistics_are_json_with_these_fields() {

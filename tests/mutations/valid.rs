@@ -48,16 +48,16 @@ fn root() -> PathBuf {
 /// All programs, in order.
 pub(crate) fn programs() -> Vec<Program> {
     let folders = ["tests/language/features", "tests/mutations/programs"];
-    let mut programs: Vec<Program> = folders.iter().flat_map(|folder| programs_of(root().join(folder))).collect();
+    let mut programs: Vec<Program> = folders.iter().flat_map(|folder| programs_of(&root().join(folder))).collect();
     // Paths that only hold where the repository lies are of no use to a process in another folder.
     programs.retain(|program| !program.text.contains("tests/language"));
     programs.sort_by(|one, other| one.path.cmp(&other.path));
     programs
 }
 
-fn programs_of(folder: PathBuf) -> impl Iterator<Item = Program> {
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    entries.map(|entry| {
+fn programs_of(folder: &Path) -> Vec<Program> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let program = |entry: std::io::Result<std::fs::DirEntry>| {
         let path = entry.expect("folders can be read").path();
         let text = std::fs::read_to_string(&path).expect("programs are text");
         let arguments = text
@@ -72,7 +72,8 @@ fn programs_of(folder: PathBuf) -> impl Iterator<Item = Program> {
         // What the program prints stands behind it.
         let program = text.split_once("\n#> ").map_or(text.as_str(), |(program, _)| program);
         Program { path: path.display().to_string(), text: format!("{program}\n"), arguments }
-    })
+    };
+    entries.map(program).collect()
 }
 
 /// How programs are run: in every mode, and on the backends of this build.

@@ -73,7 +73,7 @@ pub(crate) fn llvm(input: &Input<'_>) -> Result<String, String> {
         writeln!(text, "{name}:").expect("strings take writes");
         let mut observe = |stage: CompileStage<'_>| {
             let CompileStage::Operator(operator, compiled) = stage else { return };
-            let variant = compiled.plan.variant;
+            let variant = compiled.plan().variant;
             let symbols = compiled.info.called_symbols.join(" ");
             writeln!(text, "  {} {}: {symbols}", variant.template(), variant.mnemonic()).expect("strings take writes");
             if !seen.contains(&operator) {

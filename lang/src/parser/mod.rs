@@ -18,8 +18,8 @@ use crate::token::{Lexeme, Token, tokenize};
 use fuseline_ir::hop::Span;
 use std::path::PathBuf;
 
-/// Brackets, blocks and prefix operators within each other.
-const MAX_NESTING: u32 = 200;
+/// Brackets, blocks and prefix operators within each other: 200 blocks with expressions in the innermost one.
+const MAX_NESTING: u32 = 250;
 /// Operators on the longest path of one expression.
 const MAX_DEPTH: u32 = 2000;
 /// Errors after which the parser gives up.

@@ -1,7 +1,7 @@
 //! Errors of readers and writers, each with its place.
 
 use crate::memory::AllocationFailure;
-use crate::run_context::{Abort, Stopped, caught};
+use crate::run_context::{Abort, Stopped, caught, check_stop};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -93,7 +93,12 @@ pub(super) fn within_memory<T>(
     path: &Path,
     work: impl FnOnce() -> Result<T, IoError>,
 ) -> Result<T, IoError> {
-    caught(work).unwrap_or_else(|abort| match abort {
+    let heard = || {
+        let result = work();
+        check_stop();
+        result
+    };
+    caught(heard).unwrap_or_else(|abort| match abort {
         Abort::Memory(failure) => Err(IoError::Memory { action, path: path.to_owned(), failure }),
         Abort::Stopped => resume_unwind(Box::new(Stopped)),
     })

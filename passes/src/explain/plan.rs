@@ -55,6 +55,7 @@ fn partition(plan: &PartitionPlan) -> PartitionReport {
         costed: plan.stats.costed(),
         skipped: plan.stats.skipped(),
         exhausted: plan.stats.exhausted > 0,
+        found_by: plan.found_by.name().to_owned(),
     }
 }
 

@@ -59,6 +59,8 @@ pub struct PartitionReport {
     pub skipped: u64,
     /// Whether the search ended at its limit.
     pub exhausted: bool,
+    /// Which search found the plan: the exact solver, enumeration, or the heuristics.
+    pub found_by: String,
 }
 
 /// An interesting point with its decision.

@@ -66,7 +66,10 @@ fn partition_text(text: &mut String, number: usize, partition: &PartitionReport,
         (Proof::AtLeast { .. }, Proof::Optimal) => "proven optimal with what multi-aggregates merge".to_owned(),
         (proof, _) => proof_text(partition.seconds, proof),
     };
-    let end = if partition.exhausted { ", ended at the limit" } else { "" };
+    let end = match partition.exhausted {
+        true => format!(", ended at the limit: the plan is that of the {}", partition.found_by),
+        false => String::new(),
+    };
     let plans = match (partition.costed, partition.skipped) {
         (0, _) => String::new(),
         (costed, 0) => format!(", {} costed", counted(costed, "plan")),

@@ -69,6 +69,8 @@ struct Search<'a> {
     explored: usize,
     /// Forms for which the budget of plan selection ended early.
     exhausted: u32,
+    /// Groups that plan selection visited for all forms so far.
+    visits: u64,
 }
 
 /// So many forms may use up the whole budget of plan selection: the one that rewriting prefers, and the one as written.
@@ -80,14 +82,22 @@ const LEAST_PLANS: u64 = 64;
 
 impl<'a> Search<'a> {
     fn new(forms: &'a Forms, options: &'a OptimizerOptions) -> Self {
-        Search { forms, options, priced: Vec::new(), names: Vec::new(), best: 0, explored: 0, exhausted: 0 }
+        Search { forms, options, priced: Vec::new(), names: Vec::new(), best: 0, explored: 0, exhausted: 0, visits: 0 }
     }
 
     /// How far plan selection looks at the next form.
     fn limits(&self) -> SearchLimits {
         let limits = &self.options.search_limits;
         let quarters = self.exhausted.saturating_sub(FULL_BUDGETS - 1).min(u64::BITS / 2 - 1);
-        SearchLimits { plans: (limits.plans >> (2 * quarters)).max(LEAST_PLANS).min(limits.plans), ..limits.clone() }
+        let plans = (limits.plans >> (2 * quarters)).max(LEAST_PLANS).min(limits.plans);
+        SearchLimits { plans, visits: limits.visits.min(self.visits_left()), ..limits.clone() }
+    }
+
+    /// Visits per operator that the next form may use: half of what the forms before it left to all others.
+    fn visits_left(&self) -> u64 {
+        let operators = self.priced.iter().map(|priced| priced.form.dag.hops.len()).max().unwrap_or(1).max(1) as u64;
+        let all = self.options.search_limits.visits.saturating_mul(FULL_BUDGETS.into());
+        all.saturating_sub(self.visits / operators) / 2
     }
 
     /// Fuses and prices a form, unless it is one that was priced; whether it is the best so far.
@@ -98,6 +108,7 @@ impl<'a> Search<'a> {
         let context = self.options.context(&form.dag);
         let planned = plan_within(&context, self.options, &self.limits());
         self.exhausted += u32::from(planned.plan.stats().exhausted > 0);
+        self.visits += planned.plan.visits;
         let price = Price::of(&context, &planned.plan, self.options, form.cost);
         let is_best = self.priced.get(self.best).is_none_or(|best| price.beats(&best.price));
         if is_best {
@@ -168,7 +179,7 @@ impl<'a> Search<'a> {
         let tried = tried.collect();
         let Priced { form, planned, .. } = self.priced.swap_remove(self.best);
         let report = self.forms.report().of_result(&form.dag, form.cost);
-        let report = RewriteReport { tried, chosen: self.best, explored: self.explored, ..report };
+        let report = RewriteReport { tried, chosen: self.best, explored: self.explored, visits: self.visits, ..report };
         Chosen { dag: form.dag, planned, report }
     }
 }

@@ -90,6 +90,67 @@ fn forms_share_the_budget() {
     assert_eq!(plans, [20_000, 20_000, 5_000, 1_250, 312, LEAST_PLANS]);
 }
 
+/// `Yi = t(X) %*% (X * wi); zi = rowSums(Yi / sum(Yi))` for each of so many columns, and the sum of all: one partition in
+/// which nearly every operator has an interesting point.
+fn normalized_products(parts: usize) -> HopDag {
+    let mut d = Dag::default();
+    let x = d.read("X", 10_000, 100);
+    let transposed = d.t(x);
+    let mut total = None;
+    for part in 0..parts {
+        let weights = d.read(&format!("w{part}"), 10_000, 1);
+        let weighted = d.mult(x, weights);
+        let product = d.matmul(transposed, weighted);
+        let sum = d.sum(product);
+        let normalized = d.op(BinaryOp::Div, &[product, sum]);
+        let rows = d.op((AggOp::Sum, Direction::Row), &[normalized]);
+        total = Some(total.map_or(rows, |total| d.plus(total, rows)));
+    }
+    d.write("z", total.expect("there are parts"));
+    d.dag
+}
+
+/// `Z = Z * abs(Z) + 1` and `Z = Z / sum(Z)` by turns.
+fn normalizations(parts: usize) -> HopDag {
+    let mut d = Dag::default();
+    let mut z = d.read("Z", 10_000, 100);
+    let one = d.number(1.0);
+    for _ in 0..parts {
+        let magnitude = d.op(UnaryOp::Abs, &[z]);
+        let product = d.mult(z, magnitude);
+        let shifted = d.plus(product, one);
+        let sum = d.sum(shifted);
+        z = d.op(BinaryOp::Div, &[shifted, sum]);
+    }
+    d.write("Z", z);
+    d.dag
+}
+
+/// The work of a search is in proportion to the block however many points its partitions have: all forms together visit
+/// what the limit allows per operator, besides the two heuristics of each form. What comes of it is no worse than these.
+#[test]
+fn the_work_is_in_proportion_to_the_block() {
+    let options = OptimizerOptions::default();
+    let per_operator = options.search_limits.visits;
+    let mut ended = 0;
+    for dag in [10, 20, 40, 80].into_iter().flat_map(|parts| [normalized_products(parts), normalizations(parts)]) {
+        let Chosen { dag: form, planned, report } = chosen(&dag);
+        let operators = dag.hops.len().max(form.hops.len()) as u64;
+        // A heuristic counts as one plan, and the last step of a search may go beyond its limit by one.
+        let besides = 100 * report.tried.len() as u64;
+        let most = u64::from(FULL_BUDGETS) * per_operator + besides;
+        assert!(report.visits <= most * operators, "{} visits of {operators} operators", report.visits);
+        ended += planned.plan.stats().exhausted;
+        let context = options.context(&form);
+        for policy in [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy] {
+            let heuristic = plan_in(&context, &OptimizerOptions { policy, ..options.clone() });
+            let seconds = |planned: &Planned| plan_seconds(&context, &planned.plan, &options.model);
+            assert!(seconds(&planned) <= seconds(&heuristic) * (1.0 + RELATIVE_TOLERANCE));
+        }
+    }
+    assert!(ended > 0, "the limit decides nothing here");
+}
+
 /// Policies that know no cost fuse the form that rewriting prefers, and without rewrites there is one form.
 #[test]
 fn only_policies_that_know_costs_search() {

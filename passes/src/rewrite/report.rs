@@ -22,6 +22,8 @@ pub struct RewriteReport {
     pub chosen: usize,
     /// Changes of a form that were explored, to find out whether to fuse and price them.
     pub explored: usize,
+    /// Groups that plan selection visited for all forms.
+    pub visits: u64,
 }
 
 /// A form of a DAG that was fused and priced.

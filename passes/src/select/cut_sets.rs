@@ -119,6 +119,12 @@ fn separated(space: &SearchSpace<'_>, region: &Region, cut: &Points, points: &[u
     sizes.filter(|&size| size > 0).collect()
 }
 
+/// The most candidates that so many points have.
+pub(super) fn most_candidates(points: usize) -> usize {
+    let simple = 2 * points;
+    if points <= MOST_POINTS_FOR_PAIRS { simple + simple * simple / 2 } else { simple }
+}
+
 /// The cut sets of a region worth their points, in ascending order of their scores. A set that contains an earlier one
 /// adds nothing.
 pub(crate) fn candidates(space: &SearchSpace<'_>, region: &Region) -> Vec<Candidate> {

@@ -10,8 +10,9 @@
 
 use super::bound::Bound;
 use super::costing::Costing;
-use super::cut_sets::Problem;
-use super::limits::{Enumeration, SearchLimits};
+use super::cut_sets::{Problem, most_candidates};
+use super::effort::Effort;
+use super::limits::{Enumeration, FoundBy, SearchLimits};
 use super::reachability::Points;
 use super::space::SearchSpace;
 use super::statistics::SearchStats;
@@ -31,18 +32,19 @@ const PLANS_PER_POINT: u64 = 8;
 
 /// What a search found.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(super) struct Found {
     /// The materialised points.
     pub(crate) points: Points,
     /// The cost of the plan.
     pub(crate) seconds: f64,
     /// What no plan of the partition undercuts.
     pub(crate) bound: f64,
+    pub(crate) found_by: FoundBy,
     pub(crate) stats: SearchStats,
 }
 
-/// The assignment that a policy chooses.
-pub(crate) fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &SearchLimits) -> Found {
+/// The assignment that a policy chooses, within the limits and what is left of the effort.
+pub(super) fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &SearchLimits, effort: &Effort) -> Found {
     let enumeration = match policy {
         SelectPolicy::Exhaustive if space.points() <= limits.exhaustive_points => Enumeration::Partition,
         SelectPolicy::Exhaustive => Enumeration::All,
@@ -50,10 +52,16 @@ pub(crate) fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &Sea
     };
     let is_structural = matches!(enumeration, Enumeration::All | Enumeration::Exact);
     let is_pruned = is_structural || enumeration == Enumeration::Cost;
-    let is_small = !is_pruned && space.points() <= limits.exhaustive_points;
+    // Cut sets are for a scan that can follow them.
+    let visits = (most_candidates(space.points()) * space.partition.members.len()) as u64;
+    let is_structural = is_structural && visits < effort.left();
     let whole = Problem::whole(space, is_structural);
+    if is_structural {
+        effort.spend(visits);
+    }
+    let is_small = !is_pruned && space.points() <= limits.exhaustive_points;
     let plans = if is_small { u64::MAX } else { affordable(space, limits.plans) };
-    let mut search = Search { is_pruned, plans, ..Search::new(space, &whole) };
+    let mut search = Search { is_pruned, plans, ..Search::new(space, &whole, effort) };
     match policy {
         SelectPolicy::FuseAll => search.open(space.fuse_all()),
         SelectPolicy::FuseNoRedundancy => search.open(space.without_redundancy()),
@@ -69,10 +77,10 @@ pub(crate) fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &Sea
 
 /// A good plan to begin a search with: the better one of the heuristics, in large partitions with single points flipped.
 /// It may be proven to be optimal.
-pub(crate) fn opening(space: &SearchSpace<'_>) -> Found {
+pub(super) fn opening(space: &SearchSpace<'_>, effort: &Effort) -> Found {
     let whole = Problem::whole(space, false);
     let plans = space.points() as u64 * PLANS_PER_POINT;
-    let mut search = Search { plans, ..Search::new(space, &whole) };
+    let mut search = Search { plans, ..Search::new(space, &whole, effort) };
     search.open_with_heuristics();
     if space.points() > MOST_POINTS_UNFLIPPED {
         search.descend();
@@ -96,6 +104,7 @@ fn points(assignment: &[bool]) -> Points {
 struct Search<'a> {
     space: &'a SearchSpace<'a>,
     whole: &'a Problem,
+    effort: &'a Effort,
     bound: Bound<'a>,
     costing: Costing<'a>,
     /// Whether plans are skipped at all.
@@ -106,20 +115,23 @@ struct Search<'a> {
     runs: u64,
     /// The cheapest plan so far with its cost.
     best: Option<(Points, f64)>,
+    found_by: FoundBy,
     stats: SearchStats,
 }
 
 impl<'a> Search<'a> {
-    fn new(space: &'a SearchSpace<'a>, whole: &'a Problem) -> Self {
+    fn new(space: &'a SearchSpace<'a>, whole: &'a Problem, effort: &'a Effort) -> Self {
         Search {
             space,
             whole,
+            effort,
             bound: Bound::new(space),
             costing: Costing::new(space),
             is_pruned: false,
             plans: u64::MAX,
             runs: 0,
             best: None,
+            found_by: FoundBy::Heuristics,
             stats: SearchStats { points: space.points() as u64, ..SearchStats::default() },
         }
     }
@@ -130,7 +142,9 @@ impl<'a> Search<'a> {
     }
 
     fn is_at_limit(&self) -> bool {
-        self.stats.costed() + self.runs >= self.plans
+        // Where there is but one plan, it is the one to find.
+        let has_choice = self.space.points() > 0;
+        has_choice && (self.stats.costed() + self.runs >= self.plans || self.effort.is_spent())
     }
 
     fn found(self, is_complete: bool) -> Found {
@@ -144,12 +158,13 @@ impl<'a> Search<'a> {
         };
         let Costing { operators, operators_of_plans, .. } = self.costing;
         let stats = SearchStats { operators, operators_of_plans, ..self.stats };
-        Found { points, seconds, bound, stats }
+        Found { points, seconds, bound, found_by: self.found_by, stats }
     }
 
     /// Costs a plan besides the enumeration, or in its place.
     fn open(&mut self, assignment: Points) {
         self.stats.opening += 1;
+        self.effort.spend_on_plan(self.space.partition.members.len());
         let upper = self.upper();
         let seconds = self.costing.cost(&assignment, &self.whole.region, upper);
         if let Some(seconds) = seconds.filter(|&seconds| seconds < upper || self.best.is_none()) {
@@ -173,6 +188,7 @@ impl<'a> Search<'a> {
         }
         if let Some(best) = self.solve(self.whole, &self.space.fuse_all(), self.upper()) {
             self.best = Some(best);
+            self.found_by = FoundBy::Enumeration;
         }
     }
 
@@ -183,7 +199,7 @@ impl<'a> Search<'a> {
         while self.upper() < upper && !self.is_excluded(self.whole, &self.space.fuse_all(), self.upper()) {
             upper = self.upper();
             for point in 0..self.space.points() {
-                if self.stats.opening >= self.plans / 2 {
+                if self.stats.opening >= self.plans / 2 || self.effort.is_spent() {
                     return;
                 }
                 let mut neighbour = self.best.as_ref().map_or_else(|| self.space.fuse_all(), |(best, _)| best.clone());
@@ -204,6 +220,7 @@ impl<'a> Search<'a> {
                 return best;
             }
             let run = number_of_plans(problem.layout.len() - scan.decided);
+            self.effort.spend_on_plan(self.space.partition.members.len());
             let is_excluded = self.is_pruned && self.is_excluded(problem, &scan.assignment, upper);
             let cut_set = problem.cut_set_at(scan.decided, &scan.assignment).filter(|_| !is_excluded);
             let sub_problems = cut_set.and_then(|number| self.sub_problems(problem, number));

@@ -44,6 +44,28 @@ impl FromStr for Enumeration {
     }
 }
 
+/// Which search found a plan, the most thorough first: what comes of one that reaches its limit is compared with the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoundBy {
+    /// The exact solver.
+    Exact,
+    /// Enumeration that skips plans by bounds and structure.
+    Enumeration,
+    /// The better heuristic, or what flipping single points makes of it.
+    Heuristics,
+}
+
+impl FoundBy {
+    /// As part of a sentence.
+    pub fn name(self) -> &'static str {
+        match self {
+            FoundBy::Exact => "exact solver",
+            FoundBy::Enumeration => "enumeration",
+            FoundBy::Heuristics => "heuristics",
+        }
+    }
+}
+
 /// Limits of the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchLimits {
@@ -52,6 +74,9 @@ pub struct SearchLimits {
     /// Plans to cost, or runs of plans to skip, per partition before the best so far is taken; fewer in partitions of
     /// thousands of operators.
     pub plans: u64,
+    /// Groups that the default search visits per group of a partition at most: what keeps its time and its memory in
+    /// proportion to the block. The paper's ways to enumerate plans, which are there to be compared, have no such limit.
+    pub visits: u64,
     /// The most interesting points for which [`super::SelectPolicy::Exhaustive`] costs every plan; partitions with more
     /// are searched with pruning.
     pub exhaustive_points: usize,
@@ -59,6 +84,6 @@ pub struct SearchLimits {
 
 impl Default for SearchLimits {
     fn default() -> Self {
-        SearchLimits { enumeration: Enumeration::default(), plans: 20_000, exhaustive_points: 20 }
+        SearchLimits { enumeration: Enumeration::default(), plans: 20_000, visits: 8_192, exhaustive_points: 20 }
     }
 }

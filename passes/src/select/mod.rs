@@ -7,6 +7,7 @@ mod bound;
 mod certificate;
 mod costing;
 mod cut_sets;
+mod effort;
 mod enumerate;
 mod exact;
 mod limits;
@@ -28,10 +29,11 @@ use crate::template::{Context, TemplateLimits, is_transpose, transposed_product}
 use fuseline_ir::hop::{FusionCover, HopDag, HopId, HopOp};
 use fuseline_ir::memo::{MemoTable, TemplateType};
 
+use effort::Effort;
 use std::str::FromStr;
 
 pub use certificate::{CertificateError, check_bounds, check_plan};
-pub use limits::{Enumeration, SearchLimits};
+pub use limits::{Enumeration, FoundBy, SearchLimits};
 pub use statistics::SearchStats;
 pub use verify::{CoverError, verify_cover};
 
@@ -100,6 +102,8 @@ pub struct PartitionPlan {
     /// Seconds that no other plan of the partition undercuts without multi-aggregates; equal to `seconds` where the plan
     /// is proven optimal. A plan for the sake of a multi-aggregate may take longer: [`FusionPlan::bound`] counts these.
     pub bound: f64,
+    /// Which search found the plan.
+    pub found_by: FoundBy,
     /// How it was found.
     pub stats: SearchStats,
 }
@@ -130,6 +134,8 @@ pub struct FusionPlan {
     pub seconds: f64,
     /// Seconds that no other plan undercuts, whatever it merges; zero where nothing is proven.
     pub bound: f64,
+    /// Groups that the search visited.
+    pub visits: u64,
 }
 
 impl FusionPlan {
@@ -183,10 +189,14 @@ pub fn select_in(
         .iter()
         .map(|partition| decide(context, &memo, partition, policy, model, limits))
         .collect();
+    let mut visits = partitions.iter().map(|plan| plan.stats.visits).sum();
     let mut groups = multi_aggregate::greedy(context, model, &partitions);
     let bound = match is_exact(policy, limits) {
         true => {
-            exact::Arranger { context, memo: &memo, model, limit: limits.plans }.improve(&mut partitions, &mut groups)
+            let arranger = exact::Arranger { context, memo: &memo, model, limits };
+            let (bound, spent) = arranger.improve(&mut partitions, &mut groups);
+            visits += spent;
+            bound
         }
         false => 0.0,
     };
@@ -194,7 +204,7 @@ pub fn select_in(
     let seconds = multi_aggregate::seconds(context, model, partitions.iter(), &outside, &groups);
     let mut covers = multi_aggregate::covers(context, &partitions, &groups);
     covers.sort_by(|one, other| one.roots.cmp(&other.roots));
-    FusionPlan { covers, partitions, seconds, bound: bound.min(seconds) }
+    FusionPlan { covers, partitions, seconds, bound: bound.min(seconds), visits }
 }
 
 /// Whether the exact solver searches.
@@ -211,27 +221,51 @@ fn decide(
     model: &CostModel,
     limits: &SearchLimits,
 ) -> PartitionPlan {
+    let effort = match is_exact(policy, limits) {
+        true => Effort::of_groups(limits, partition.members.len()),
+        false => Effort::of_plans(u64::MAX),
+    };
+    let plan = decide_within(context, memo, partition, policy, model, limits, &effort);
+    PartitionPlan { stats: SearchStats { visits: effort.spent(), ..plan.stats }, ..plan }
+}
+
+fn decide_within(
+    context: &Context<'_>,
+    memo: &MemoTable,
+    partition: &PlanPartition,
+    policy: SelectPolicy,
+    model: &CostModel,
+    limits: &SearchLimits,
+    effort: &Effort,
+) -> PartitionPlan {
     let space = space::SearchSpace::new(context, memo, partition, model);
     let plan = |found: enumerate::Found| {
-        let enumerate::Found { points, seconds, bound, stats } = found;
+        let enumerate::Found { points, seconds, bound, found_by, stats } = found;
         let assignment = (0..space.points()).map(|point| points.contains(point)).collect();
         let operators = space.operators(&points);
-        PartitionPlan { partition: partition.clone(), assignment, operators, seconds, bound, stats }
+        PartitionPlan { partition: partition.clone(), assignment, operators, seconds, bound, found_by, stats }
     };
-    let enumerated = || plan(enumerate::search(&space, policy, limits));
     if !is_exact(policy, limits) {
-        return enumerated();
+        return plan(enumerate::search(&space, policy, limits, effort));
     }
     // Often a heuristic costs what the bound allows: then there is nothing to search.
-    let opening = plan(enumerate::opening(&space));
+    let part = effort.half();
+    let opening = plan(enumerate::opening(&space, &part));
+    effort.spend_all_of(&part);
     if opening.is_optimal() {
         return opening;
     }
     let slack = opening.seconds * (1.0 + ROUNDING) - opening.bound;
-    match exact::solve(context, memo, partition, model, limits.plans, slack).map(|exact| exact.or_cheaper(opening)) {
-        Some(exact) if exact.is_optimal() => exact,
-        // The budget ended before the proof: the better of both plans.
-        Some(exact) => exact.or_cheaper(enumerated()),
+    let part = effort.half();
+    let exact = exact::solve(context, memo, partition, model, &part, slack);
+    effort.spend_all_of(&part);
+    let enumerated = || plan(enumerate::search(&space, policy, limits, effort));
+    match exact {
+        Some(exact) => {
+            let exact = exact.or_cheaper(opening);
+            // The budget ended before the proof: the better of both plans.
+            if exact.is_optimal() { exact } else { exact.or_cheaper(enumerated()) }
+        }
         None => enumerated(),
     }
 }

@@ -24,6 +24,8 @@ pub struct SearchStats {
     pub operators_of_plans: u64,
     /// Partitions whose search ended at the limit of plans.
     pub exhausted: u64,
+    /// Groups that the search visited, in whatever plan or branch: what its time is in proportion to.
+    pub visits: u64,
 }
 
 impl SearchStats {
@@ -51,6 +53,7 @@ impl std::ops::Add for SearchStats {
             operators: self.operators + other.operators,
             operators_of_plans: self.operators_of_plans + other.operators_of_plans,
             exhausted: self.exhausted + other.exhausted,
+            visits: self.visits.saturating_add(other.visits),
         }
     }
 }

@@ -220,4 +220,13 @@ mod tests {
         assert_eq!(of_value(&list.into()), expected);
         assert_eq!(of_value(&List::default().into()), "List containing:\n[]");
     }
+
+    #[test]
+    fn lists_in_lists_are_shown_without_recursion() {
+        let depth = 20_000;
+        let nested = (0..depth).fold(RuntimeValue::from(1.5), |inner, _| List::unnamed([inner]).into());
+        let text = of_value(&nested);
+        let start = "List containing:\n[".len() * depth;
+        assert_eq!((text.len(), &text[start..start + 5]), (start + 3 + depth, "1.5]]"));
+    }
 }

@@ -191,7 +191,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
 
-    /// Memory that the inputs and the output of an operator may take, such as 512m or 16g [default: the machine's]
+    /// Memory that a run may hold at a time, such as 512m or 16g [default: the machine's]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     mem: Option<u64>,
 

@@ -5,7 +5,7 @@ use fuseline::Session;
 /// The exit status of a program that a signal ended.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Lets Ctrl-C, and the signal to terminate, end the session's run before its next operator, so that nothing unfinished
+/// Lets Ctrl-C, and the signal to terminate, end the session's run at its next block of work, so that nothing unfinished
 /// stays behind. A second one ends the program at once.
 pub(crate) fn end_on_signal(session: &Session) -> Result<(), String> {
     let interrupter = session.interrupter();

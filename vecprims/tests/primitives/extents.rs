@@ -18,10 +18,10 @@ fn values(len: usize) -> Vec<f64> {
 /// A call for each operand of each method: it must pass with the values that are needed, and panic with one less.
 const CALLS: &[(&str, usize, Call)] = &[
     ("unary a", NEEDED, |p, len| {
-        p.unary(UnaryOp::Abs, 3, 4, Tile::new(&values(len), STRIDE), TileMut::new(&mut values(14), STRIDE))
+        p.unary(UnaryOp::Abs, 3, 4, Tile::new(&values(len), STRIDE), TileMut::new(&mut values(14), STRIDE));
     }),
     ("unary out", NEEDED, |p, len| {
-        p.unary(UnaryOp::Abs, 3, 4, Tile::new(&values(14), STRIDE), TileMut::new(&mut values(len), STRIDE))
+        p.unary(UnaryOp::Abs, 3, 4, Tile::new(&values(14), STRIDE), TileMut::new(&mut values(len), STRIDE));
     }),
     ("binary a", NEEDED, |p, len| {
         p.binary(
@@ -62,10 +62,10 @@ const CALLS: &[(&str, usize, Call)] = &[
         p.ternary(TernaryOp::IfElse, 3, 4, operands, TileMut::new(&mut values(14), 5));
     }),
     ("row_agg out", 11, |p, len| {
-        p.row_agg(AggOp::Sum, 3, 4, Tile::new(&values(14), 5), TileMut::new(&mut values(len), 5))
+        p.row_agg(AggOp::Sum, 3, 4, Tile::new(&values(14), 5), TileMut::new(&mut values(len), 5));
     }),
     ("row_cumulative out", NEEDED, |p, len| {
-        p.row_cumulative(AggOp::Sum, 3, 4, Tile::new(&values(14), 5), TileMut::new(&mut values(len), 5))
+        p.row_cumulative(AggOp::Sum, 3, 4, Tile::new(&values(14), 5), TileMut::new(&mut values(len), 5));
     }),
     ("copy a", NEEDED, |p, len| p.copy(3, 4, Tile::new(&values(len), 5), TileMut::new(&mut values(14), 5))),
     ("stream out", NEEDED, |p, len| p.stream(3, 4, Tile::new(&values(14), 5), TileMut::new(&mut values(len), 5))),

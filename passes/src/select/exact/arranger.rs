@@ -6,8 +6,9 @@
 //! its unions save over their parts: ways are solved in the order of the lower bounds that this gives, until these reach
 //! the best plan.
 
+use super::super::effort::Effort;
 use super::super::multi_aggregate::{self, Group, are_independent, is_aggregate, outside_partitions};
-use super::super::{PartitionPlan, ROUNDING};
+use super::super::{PartitionPlan, ROUNDING, SearchLimits};
 use super::components::{Component, components};
 use super::group_set::GroupSet;
 use super::merged::{Aggregate, Merged};
@@ -27,12 +28,12 @@ const MAX_AGGREGATES: usize = 5;
 /// The most ways of a component that are solved.
 const MAX_SOLVED: usize = 16;
 
-/// Decides about multi-aggregates, branching at most `limit` times for each partition and way.
+/// Decides about multi-aggregates, within these limits for each component.
 pub(in crate::select) struct Arranger<'a> {
     pub(in crate::select) context: &'a Context<'a>,
     pub(in crate::select) memo: &'a MemoTable,
     pub(in crate::select) model: &'a CostModel,
-    pub(in crate::select) limit: u64,
+    pub(in crate::select) limits: &'a SearchLimits,
 }
 
 /// A way of aggregates to share passes, with what no plan under it undercuts.
@@ -50,8 +51,9 @@ struct Arrangement {
 
 impl Arranger<'_> {
     /// Replaces plans and groups where others are cheaper together. Gives seconds that nothing undercuts, multi-aggregates
-    /// included.
-    pub(in crate::select) fn improve(&self, partitions: &mut [PartitionPlan], groups: &mut Vec<Group>) -> f64 {
+    /// included, and the groups visited.
+    pub(in crate::select) fn improve(&self, partitions: &mut [PartitionPlan], groups: &mut Vec<Group>) -> (f64, u64) {
+        let mut visits = 0;
         let outside = outside_partitions(self.context, partitions);
         let mut bound = self.apart(partitions.iter(), &outside);
         for component in components(self.context, partitions) {
@@ -59,11 +61,14 @@ impl Arranger<'_> {
             let apart = self.apart(plans, &component.outside);
             if apart.is_infinite() {
                 // A constraint forbids every plan, with passes or without.
-                return f64::INFINITY;
+                return (f64::INFINITY, visits);
             }
-            bound += self.improve_component(&component, apart, partitions, groups) - apart;
+            let members = component.partitions.iter().map(|&number| partitions[number].partition.members.len());
+            let effort = Effort::of_groups(self.limits, members.sum::<usize>() + component.outside.len());
+            bound += self.improve_component(&component, apart, partitions, groups, &effort) - apart;
+            visits += effort.spent();
         }
-        bound
+        (bound, visits)
     }
 
     /// Seconds that nothing undercuts without multi-aggregates.
@@ -79,10 +84,14 @@ impl Arranger<'_> {
         apart: f64,
         partitions: &mut [PartitionPlan],
         groups: &mut Vec<Group>,
+        effort: &Effort,
     ) -> f64 {
-        let Some(joint) = Joint::new(self, component, partitions) else { return 0.0 };
+        let finding = effort.half();
+        let joint = Joint::new(self, component, partitions, &finding);
+        effort.spend_all_of(&finding);
+        let Some(joint) = joint else { return 0.0 };
         if joint.aggregates.len() > MAX_AGGREGATES || !joint.problem.is_complete() {
-            return joint.least();
+            return joint.least(effort);
         }
         let is_inside = |group: &Group| group.roots.iter().any(|root| component.aggregates.contains(root));
         let (own, others): (Vec<Group>, Vec<Group>) = groups.iter().cloned().partition(is_inside);
@@ -101,7 +110,10 @@ impl Arranger<'_> {
                 bound = bound.min(way.lower);
                 break;
             }
-            let Some(optimum) = minimize(joint.under(way, &merged), self.limit) else { continue };
+            let part = effort.half();
+            let optimum = minimize(joint.under(way, &merged), &part);
+            effort.spend_all_of(&part);
+            let Some(optimum) = optimum else { continue };
             bound = bound.min(optimum.bound);
             if undercuts(optimum.seconds, least) {
                 let arrangement = self.arrangement(&optimum.operators);
@@ -118,7 +130,7 @@ impl Arranger<'_> {
             *groups = all;
         }
         if !is_complete {
-            bound = bound.min(joint.least());
+            bound = bound.min(joint.least(effort));
         }
         if undercuts(bound, least) { bound } else { least }
     }
@@ -174,13 +186,18 @@ struct Joint<'a> {
 
 impl<'a> Joint<'a> {
     /// None if a partition is too large.
-    fn new(arranger: &'a Arranger<'a>, component: &Component, partitions: &[PartitionPlan]) -> Option<Joint<'a>> {
-        let Arranger { context, memo, model, limit } = *arranger;
+    fn new(
+        arranger: &'a Arranger<'a>,
+        component: &Component,
+        partitions: &[PartitionPlan],
+        effort: &Effort,
+    ) -> Option<Joint<'a>> {
+        let Arranger { context, memo, model, .. } = *arranger;
         let mut joint = Joint { arranger, problem: Problem::default(), members: vec![], aggregates: vec![] };
         for &number in &component.partitions {
             let partition = &partitions[number].partition;
-            let mut groups = Groups::new(context, memo, partition, model, f64::INFINITY);
-            let problem = Problem::new(&mut groups, limit, |id| is_aggregate(context, id))?;
+            let mut groups = Groups::new(context, memo, partition, model, effort, f64::INFINITY);
+            let problem = Problem::new(&mut groups, |id| is_aggregate(context, id))?;
             let first = joint.members.len();
             joint.members.extend_from_slice(&partition.members);
             for variable in problem.variables {
@@ -228,7 +245,7 @@ impl<'a> Joint<'a> {
     }
 
     /// Seconds that no plan undercuts, whatever its multi-aggregates save.
-    fn least(&self) -> f64 {
+    fn least(&self, effort: &Effort) -> f64 {
         let mut problem = self.problem.clone();
         let context = self.arranger.context;
         // An aggregate whose operators are not all known may be merged, too.
@@ -243,7 +260,7 @@ impl<'a> Joint<'a> {
             candidates.iter_mut().for_each(|candidate| candidate.seconds = 0.0);
             problem.variables.push(Variable::required(aggregate.group, undominated(candidates)));
         }
-        minimize(problem, self.arranger.limit).map_or(0.0, |optimum| optimum.bound)
+        minimize(problem, effort).map_or(0.0, |optimum| optimum.bound)
     }
 
     /// The operators of all sets of several aggregates that can be merged, and whether all of them are known.

@@ -6,6 +6,7 @@
 //! minimised by itself: their messages sum up to a lower bound, by which a best-first search is guided. The functions
 //! themselves may be lower bounds, too: of complete assignments the search asks for the true cost.
 
+use super::super::effort::Effort;
 use super::factor::{Factor, union};
 use std::collections::{BTreeSet, BinaryHeap};
 
@@ -47,8 +48,8 @@ pub(super) struct Minimum {
 impl Elimination {
     /// Eliminates `count` variables from the sum of these functions, which `is_exact` or a lower bound of the cost.
     /// Buckets of more than `most` variables are split.
-    pub(super) fn new(count: usize, factors: Vec<Factor>, most: usize, is_exact: bool) -> Elimination {
-        let order = min_fill_order(count, &factors);
+    pub(super) fn new(count: usize, factors: Vec<Factor>, most: usize, is_exact: bool, effort: &Effort) -> Elimination {
+        let order = min_fill_order(count, &factors, effort);
         let mut rank = vec![0; count];
         for (turn, &variable) in order.iter().enumerate() {
             rank[variable] = turn;
@@ -100,28 +101,30 @@ impl Elimination {
         }
     }
 
-    /// The least cost: read off the messages if they are exact, else by a search that extends at most `limit` partial
-    /// assignments. `cost` is that of a complete assignment.
-    pub(super) fn minimum(&self, limit: u64, cost: &dyn Fn(&[bool]) -> f64) -> Minimum {
+    /// The least cost: read off the messages if they are exact, else by a search that extends partial assignments within
+    /// the effort. `cost` is that of a complete assignment.
+    pub(super) fn minimum(&self, effort: &Effort, cost: &dyn Fn(&[bool]) -> f64) -> Minimum {
         let assignment = self.dive(Node::root(self.bound, self.buckets.len()));
         let mut best = Minimum { value: cost(&assignment), assignment, bound: self.bound, expanded: 0 };
         if self.is_exact {
             best.bound = best.value;
         } else {
-            self.search(limit, cost, &mut best);
+            self.search(effort, cost, &mut best);
         }
         best
     }
 
     /// Best-first search, in the reverse order of elimination.
-    fn search(&self, limit: u64, cost: &dyn Fn(&[bool]) -> f64, best: &mut Minimum) {
+    fn search(&self, effort: &Effort, cost: &dyn Fn(&[bool]) -> f64, best: &mut Minimum) {
         let mut open = BinaryHeap::from([Node::root(self.bound, self.buckets.len())]);
         while let Some(node) = open.pop() {
             best.bound = node.bound.min(best.value);
             if node.bound >= best.value {
                 return;
             }
-            let is_over = best.expanded >= limit;
+            // Each partial assignment is a copy, and so are its two extensions.
+            effort.spend(1 + self.buckets.len() as u64);
+            let is_over = best.expanded >= effort.plans || effort.is_spent();
             if is_over || node.open == 0 {
                 let assignment = self.dive(node);
                 let value = cost(&assignment);
@@ -228,29 +231,43 @@ fn split(numbers: &[usize], factors: &[Factor], most: usize) -> Vec<(Vec<usize>,
 }
 
 /// An order of elimination: next the variable whose neighbours lack the fewest edges among each other, of several the
-/// first.
-fn min_fill_order(count: usize, factors: &[Factor]) -> Vec<usize> {
+/// first; as they come once the effort is spent.
+fn min_fill_order(count: usize, factors: &[Factor], effort: &Effort) -> Vec<usize> {
     let mut neighbours: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); count];
     for factor in factors {
         for &variable in &factor.scope {
             neighbours[variable].extend(factor.scope.iter().copied().filter(|&other| other != variable));
         }
     }
-    let mut remaining: BTreeSet<usize> = (0..count).collect();
+    let mut missing: Vec<usize> = (0..count).map(|variable| missing_edges(&neighbours, variable, effort)).collect();
+    let mut remaining: BTreeSet<(usize, usize)> = (0..count).map(|variable| (missing[variable], variable)).collect();
     let mut order = Vec::with_capacity(count);
-    while let Some(&variable) = remaining.iter().min_by_key(|&&variable| missing_edges(&neighbours, variable)) {
-        remaining.remove(&variable);
+    while !effort.is_spent()
+        && let Some((_, variable)) = remaining.pop_first()
+    {
         order.push(variable);
         let around = std::mem::take(&mut neighbours[variable]);
+        let mut changed = around.clone();
         for &one in &around {
             neighbours[one].remove(&variable);
             neighbours[one].extend(around.iter().copied().filter(|&other| other != one));
+            changed.extend(&neighbours[one]);
+        }
+        for other in changed {
+            let now = missing_edges(&neighbours, other, effort);
+            if remaining.remove(&(std::mem::replace(&mut missing[other], now), other)) {
+                remaining.insert((now, other));
+            }
         }
     }
+    let mut rest: Vec<usize> = remaining.into_iter().map(|(_, variable)| variable).collect();
+    rest.sort_unstable();
+    order.append(&mut rest);
     order
 }
 
-fn missing_edges(neighbours: &[BTreeSet<usize>], variable: usize) -> usize {
+fn missing_edges(neighbours: &[BTreeSet<usize>], variable: usize, effort: &Effort) -> usize {
     let around = &neighbours[variable];
+    effort.spend((around.len() * around.len() / 2) as u64);
     around.iter().map(|&one| around.range(one + 1..).filter(|&other| !neighbours[one].contains(other)).count()).sum()
 }

@@ -22,7 +22,8 @@ mod read_index;
 mod tests;
 
 use super::certificate::{Certificate, Step};
-use super::{PartitionPlan, PlanAssignment, SearchStats};
+use super::effort::Effort;
+use super::{FoundBy, PartitionPlan, PlanAssignment, SearchStats};
 use crate::cost::{CostModel, Operator};
 use crate::partition::{InterestingPoint, PlanPartition};
 use crate::template::Context;
@@ -36,20 +37,26 @@ use smallvec::SmallVec;
 
 pub(super) use arranger::Arranger;
 
-/// The best plan of a partition, or none where it is too large to be stated. At most `limit` branches are taken to find
-/// operators, and as many to choose among them. Plans are left out that spend more than `slack` seconds on writing what
-/// not every plan materialises: where a plan is known, more than what it costs above a lower bound.
+/// Tables that an elimination makes per variable, more or less.
+const TABLES_PER_VARIABLE: u64 = 4;
+
+/// The best plan of a partition, or none where it is too large to be stated. The effort limits the branches taken to
+/// find operators, what they visit, and the choice among them. Plans are left out that spend more than `slack` seconds
+/// on writing what not every plan materialises: where a plan is known, more than what it costs above a lower bound.
 pub(super) fn solve(
     context: &Context<'_>,
     memo: &MemoTable,
     partition: &PlanPartition,
     model: &CostModel,
-    limit: u64,
+    effort: &Effort,
     slack: f64,
 ) -> Option<PartitionPlan> {
-    let mut groups = Groups::new(context, memo, partition, model, slack);
-    let problem = Problem::new(&mut groups, limit, |_| false)?;
-    let Optimum { operators, seconds, bound } = minimize(problem, limit)?;
+    // What finding operators leaves is for the choice among them.
+    let finding = effort.half();
+    let mut groups = Groups::new(context, memo, partition, model, &finding, slack);
+    let problem = Problem::new(&mut groups, |_| false);
+    effort.spend_all_of(&finding);
+    let Optimum { operators, seconds, bound } = minimize(problem?, effort)?;
     let operators: Vec<Operator> = operators.into_iter().flatten().collect();
     let stats = SearchStats {
         points: partition.points.len() as u64,
@@ -58,7 +65,15 @@ pub(super) fn solve(
         ..SearchStats::default()
     };
     let assignment = assignment(partition, &operators);
-    Some(PartitionPlan { partition: partition.clone(), assignment, operators, seconds, bound, stats })
+    Some(PartitionPlan {
+        partition: partition.clone(),
+        assignment,
+        operators,
+        seconds,
+        bound,
+        found_by: FoundBy::Exact,
+        stats,
+    })
 }
 
 /// The best plan of a problem.
@@ -70,22 +85,30 @@ struct Optimum {
     bound: f64,
 }
 
-/// Solves a problem, extending at most `limit` partial assignments; none where it has no plan.
-fn minimize(mut problem: Problem, limit: u64) -> Option<Optimum> {
-    problem.give_up_groups();
+/// Solves a problem within what is left of the effort; none where it has no plan.
+fn minimize(mut problem: Problem, effort: &Effort) -> Option<Optimum> {
+    problem.give_up_groups(effort);
     let count = problem.free().len();
+    let most = scope(effort, count);
     let seconds = |assignment: &[bool]| problem.seconds(assignment);
-    let (factors, is_exact) = problem.factors(false);
-    let best = Elimination::new(count, factors, MAX_SCOPE, is_exact).minimum(limit, &seconds);
+    let (factors, is_exact) = problem.factors(false, most);
+    let best = Elimination::new(count, factors, most, is_exact, effort).minimum(effort, &seconds);
     let bound = if problem.is_complete() {
         best.bound
     } else {
-        let (factors, _) = problem.factors(true);
-        Elimination::new(count, factors, MAX_SCOPE, false).bound
+        let (factors, _) = problem.factors(true, most);
+        Elimination::new(count, factors, most, false, effort).bound
     };
     let chosen = problem.plan(&best.assignment)?;
     let operators = chosen.into_iter().map(|candidate| candidate.operators.clone()).collect();
     Some(Optimum { operators, seconds: best.value, bound: bound.min(best.value) })
+}
+
+/// The most variables of a table, such that the tables of an elimination of so many variables have no more entries than
+/// visits are left.
+fn scope(effort: &Effort, count: usize) -> usize {
+    let entries = effort.left() / (TABLES_PER_VARIABLE * count.max(1) as u64);
+    (entries.max(2).ilog2() as usize).min(MAX_SCOPE)
 }
 
 /// What proves the bound of [`solve`]; none where the search for operators ended early or a bucket was split, so that no
@@ -97,16 +120,17 @@ pub(super) fn certify(
     model: &CostModel,
     limit: u64,
 ) -> Option<Certificate> {
-    let mut groups = Groups::new(context, memo, partition, model, f64::INFINITY);
-    let mut problem = Problem::new(&mut groups, limit, |_| false)?;
+    let effort = Effort::of_plans(limit);
+    let mut groups = Groups::new(context, memo, partition, model, &effort, f64::INFINITY);
+    let mut problem = Problem::new(&mut groups, |_| false)?;
     let id = |group: usize| partition.members[group];
     let operators =
         |variable: &Variable| variable.candidates.iter().flat_map(|found| found.operators.iter().cloned()).collect();
     let listed = problem.variables.iter().map(|variable| (id(variable.group), operators(variable))).collect();
-    let given_up = problem.give_up_groups().into_iter().map(id).collect();
+    let given_up = problem.give_up_groups(&effort).into_iter().map(id).collect();
     let free: Vec<HopId> = problem.free().into_iter().map(|number| id(problem.variables[number].group)).collect();
-    let (factors, is_exact) = problem.factors(false);
-    let elimination = Elimination::new(free.len(), factors, MAX_SCOPE, is_exact);
+    let (factors, is_exact) = problem.factors(false, MAX_SCOPE);
+    let elimination = Elimination::new(free.len(), factors, MAX_SCOPE, is_exact, &effort);
     let step = |(variable, message): (usize, &Factor)| Step {
         group: free[variable],
         scope: message.scope.iter().map(|&variable| free[variable]).collect(),

@@ -11,6 +11,7 @@
 //! materialises must be written in what the known plan costs more than the bound.
 
 use super::super::bound::least_seconds_to_write;
+use super::super::effort::Effort;
 use super::branch::Branch;
 use super::group_set::GroupSet;
 use super::growth::{Cover, Grown, Growth};
@@ -58,6 +59,8 @@ pub(super) struct Groups<'a> {
     write: Vec<f64>,
     /// Seconds that a plan has for materialising groups that not every plan materialises.
     slack: f64,
+    /// What the search for operators may visit.
+    effort: &'a Effort,
     /// Branches of the search for operators so far.
     pub(super) branches: u64,
     /// Operators priced so far.
@@ -70,11 +73,12 @@ impl<'a> Groups<'a> {
         memo: &MemoTable,
         partition: &'a PlanPartition,
         model: &'a CostModel,
+        effort: &'a Effort,
         slack: f64,
     ) -> Self {
         let growth = Growth::new(context, memo, partition);
         let write = partition.members.iter().map(|&id| least_seconds_to_write(model, context, id)).collect();
-        let mut groups = Groups { context, partition, model, growth, write, slack, branches: 0, priced: 0 };
+        let mut groups = Groups { context, partition, model, growth, write, slack, effort, branches: 0, priced: 0 };
         for position in groups.required() {
             groups.write[position] = 0.0;
         }
@@ -85,9 +89,9 @@ impl<'a> Groups<'a> {
         self.growth.position(id)
     }
 
-    /// Groups visited so far.
-    pub(super) fn visited(&self) -> u64 {
-        self.growth.visited
+    /// What the search may do.
+    pub(super) fn effort(&self) -> &'a Effort {
+        self.effort
     }
 
     /// The groups that every plan materialises, ascending.
@@ -124,7 +128,8 @@ impl<'a> Groups<'a> {
             self.growth.start(template, &below);
             let mut pending = vec![Branch::default()];
             while let Some(branch) = pending.pop() {
-                if self.branches >= last {
+                self.effort.spend(std::mem::take(&mut self.growth.visited));
+                if self.branches >= last || self.effort.is_spent() {
                     found.is_complete = false;
                     break;
                 }

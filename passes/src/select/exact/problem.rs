@@ -8,6 +8,7 @@
 //! and neither loses the optimum: a candidate is dropped that another one of the same group undercuts with no more
 //! reads, and a group is given up that costs more to materialise than all its readers together gain by reading it.
 
+use super::super::effort::Effort;
 use super::factor::Factor;
 use super::group_set::GroupSet;
 use super::operators::{Candidate, Groups, Position};
@@ -35,10 +36,11 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    /// The problem of a partition, or none if it is too large. The search for operators ends after `limit` branches:
-    /// then some groups have floors. Groups for which `keeps_all` keep the candidates that others dominate, and what they
+    /// The problem of a partition, or none if it is too large. Where the effort of the search for operators
+    /// ends, some groups have floors. Groups for which `keeps_all` keep the candidates that others dominate, and what they
     /// read in a pass enters the problem, too.
-    pub(super) fn new(groups: &mut Groups<'_>, limit: u64, keeps_all: impl Fn(HopId) -> bool) -> Option<Problem> {
+    pub(super) fn new(groups: &mut Groups<'_>, keeps_all: impl Fn(HopId) -> bool) -> Option<Problem> {
+        let effort = groups.effort();
         let mut pending = groups.required();
         let always: GroupSet = pending.iter().copied().collect();
         let mut variables = BTreeMap::new();
@@ -46,11 +48,11 @@ impl Problem {
             if variables.contains_key(&group) {
                 continue;
             }
-            if variables.len() >= MAX_GROUPS || groups.visited() > limit.saturating_mul(VISITS_PER_BRANCH) {
+            if variables.len() >= MAX_GROUPS || effort.is_spent() {
                 return None;
             }
             // No group may use up what the others need.
-            let share = (limit.saturating_sub(groups.branches) / 2).max(LEAST_BRANCHES);
+            let share = (effort.plans.saturating_sub(groups.branches) / 2).max(LEAST_BRANCHES);
             let found = groups.candidates(group, share);
             let mut candidates = found.list;
             for candidate in &mut candidates {
@@ -80,10 +82,14 @@ impl Problem {
     /// Why that is sound: take a plan that materialises such a group. Let each reader use its best operator that reads
     /// no more than the one it has, without the group. That loses no more than the group's own operator costs, which
     /// the plan no longer needs.
-    pub(super) fn give_up_groups(&mut self) -> Vec<Position> {
+    pub(super) fn give_up_groups(&mut self, effort: &Effort) -> Vec<Position> {
         let mut given_up = Vec::new();
         let mut gains: Vec<Gains> = self.variables.iter().map(Variable::gains).collect();
-        while let Some(number) = self.first_that_does_not_pay_off(&gains) {
+        // Groups that are kept although they could be given up cost time alone.
+        while !effort.is_spent()
+            && let Some(number) = self.first_that_does_not_pay_off(&gains)
+        {
+            effort.spend(gains.iter().map(|gains| 1 + gains.len() as u64).sum());
             let group = self.variables.remove(number).group;
             gains.remove(number);
             for (variable, gains) in self.variables.iter_mut().zip(&mut gains) {
@@ -120,14 +126,15 @@ impl Problem {
     }
 
     /// The functions whose sum is the cost of the best plan that materialises the free groups of an assignment, and
-    /// whether it is; otherwise it is a lower bound. `with_floors` they allow for operators that were not found.
-    pub(super) fn factors(&self, with_floors: bool) -> (Vec<Factor>, bool) {
+    /// whether it is; otherwise it is a lower bound. `with_floors` they allow for operators that were not found. Tables
+    /// have at most `most` variables.
+    pub(super) fn factors(&self, with_floors: bool, most: usize) -> (Vec<Factor>, bool) {
         let free = self.free();
         let variables = free.iter().enumerate().map(|(variable, &number)| (self.variables[number].group, variable));
         let variable_of: BTreeMap<Position, usize> = variables.collect();
         let mut is_exact = true;
         let factor = |variable: &Variable| {
-            let scope = variable.scope(&variable_of);
+            let scope = variable.scope(&variable_of, most);
             is_exact &= scope.len() == variable.reads(&variable_of).len();
             variable.factor(&variable_of, scope, with_floors)
         };
@@ -167,9 +174,6 @@ pub(super) const MAX_SCOPE: usize = 16;
 
 /// The most groups that a problem has.
 const MAX_GROUPS: usize = 1000;
-
-/// How many groups are visited per branch, on average, before a partition counts as too large.
-const VISITS_PER_BRANCH: u64 = 1000;
 
 /// The fewest branches that the search for the operators of one group has.
 const LEAST_BRANCHES: u64 = 4;
@@ -225,15 +229,15 @@ impl Variable {
     }
 
     /// Those that a table can tell apart: where there are too many, the ones that most candidates read.
-    fn scope(&self, variable_of: &BTreeMap<Position, usize>) -> Vec<usize> {
+    fn scope(&self, variable_of: &BTreeMap<Position, usize>, most: usize) -> Vec<usize> {
         let mut scope = self.reads(variable_of);
         let reading = |variable: usize| {
             let reads = |candidate: &&Candidate| candidate.reads.iter().any(|read| variable_of[&read] == variable);
             self.candidates.iter().filter(reads).count()
         };
-        if scope.len() > MAX_SCOPE {
-            scope.sort_by_key(|&variable| (Reverse(reading(variable)), variable));
-            scope.truncate(MAX_SCOPE);
+        if scope.len() > most {
+            scope.sort_by_cached_key(|&variable| (Reverse(reading(variable)), variable));
+            scope.truncate(most);
             scope.sort_unstable();
         }
         scope

@@ -3,6 +3,7 @@
 mod group_sets;
 mod multi_aggregates;
 
+use super::super::effort::Effort;
 use super::super::enumerate::{self, Found};
 use super::super::space::{SearchSpace, constructible};
 use super::super::tests::{campaign, random_dag, random_machine};
@@ -53,14 +54,14 @@ fn for_each_partition_on(model: &CostModel, dag: &HopDag, mut function: impl FnM
 
 impl Case<'_> {
     fn solve(&self, limit: u64) -> PartitionPlan {
-        solve(self.context, self.memo, self.partition, &self.model, limit, f64::INFINITY)
+        solve(self.context, self.memo, self.partition, &self.model, &Effort::of_plans(limit), f64::INFINITY)
             .expect("the partition is small")
     }
 
     fn enumerate(&self, enumeration: Enumeration) -> Found {
         let space = SearchSpace::new(self.context, self.memo, self.partition, &self.model);
-        let limits = SearchLimits { enumeration, plans: u64::MAX, exhaustive_points: 64 };
-        enumerate::search(&space, SelectPolicy::CostBased, &limits)
+        let limits = SearchLimits { enumeration, plans: u64::MAX, visits: u64::MAX, exhaustive_points: 64 };
+        enumerate::search(&space, SelectPolicy::CostBased, &limits, &Effort::of_plans(u64::MAX))
     }
 
     fn required(&self) -> BTreeSet<HopId> {
@@ -224,7 +225,9 @@ fn the_solver_equals_a_naive_one() {
         let machine = if seed.is_multiple_of(2) { Machine::default() } else { random_machine(&mut random) };
         for_each_partition_on(&CostModel::new(machine), &dag, |case| {
             let Some(optimum) = (Naive { case }).optimum() else { return };
-            let Some(plan) = solve(case.context, case.memo, case.partition, &case.model, ENOUGH, f64::INFINITY) else {
+            let Some(plan) =
+                solve(case.context, case.memo, case.partition, &case.model, &Effort::of_plans(ENOUGH), f64::INFINITY)
+            else {
                 assert!(optimum.is_infinite(), "{seed}\n{dag}");
                 return;
             };
@@ -279,7 +282,7 @@ fn a_known_plan_loses_nothing() {
         for_each_partition(&dag, |case| {
             let optimum = case.solve(ENOUGH);
             let space = SearchSpace::new(case.context, case.memo, case.partition, &case.model);
-            let opening = enumerate::opening(&space);
+            let opening = enumerate::opening(&space, &Effort::of_plans(ENOUGH));
             assert!(
                 opening.bound <= optimum.seconds * (1.0 + ROUNDING),
                 "{seed}: {} is no bound\n{dag}",
@@ -290,7 +293,7 @@ fn a_known_plan_loses_nothing() {
                 return;
             }
             let slack = opening.seconds * (1.0 + ROUNDING) - opening.bound;
-            let known = solve(case.context, case.memo, case.partition, &case.model, ENOUGH, slack);
+            let known = solve(case.context, case.memo, case.partition, &case.model, &Effort::of_plans(ENOUGH), slack);
             let known = known.expect("no larger than without");
             assert!(known.is_optimal() && (known.seconds / optimum.seconds - 1.0).abs() <= ROUNDING, "{seed}\n{dag}");
             assert!(known.stats.operators <= optimum.stats.operators);
@@ -316,8 +319,14 @@ fn budgets_end_with_a_bound() {
             }
             for limit in [4, 8, 16] {
                 // The budget may end before the problem is stated.
-                let Some(plan) = solve(case.context, case.memo, case.partition, &case.model, limit, f64::INFINITY)
-                else {
+                let Some(plan) = solve(
+                    case.context,
+                    case.memo,
+                    case.partition,
+                    &case.model,
+                    &Effort::of_plans(limit),
+                    f64::INFINITY,
+                ) else {
                     continue;
                 };
                 assert!(plan.bound <= optimum.seconds * (1.0 + ROUNDING), "{seed}: {limit}\n{dag}");
@@ -348,11 +357,12 @@ fn elimination_finds_the_least_sum() {
         let assignment = |number: usize| (0..count).map(|bit| number >> bit & 1 == 1).collect::<Vec<bool>>();
         let least = (0..1 << count).map(|number| value(&assignment(number))).fold(f64::INFINITY, f64::min);
         for most in [1, 2, 16] {
-            let elimination = elimination::Elimination::new(count, factors.clone(), most, true);
+            let elimination =
+                elimination::Elimination::new(count, factors.clone(), most, true, &Effort::of_plans(ENOUGH));
             assert!(elimination.bound <= least);
-            let found = elimination.minimum(ENOUGH, &value);
+            let found = elimination.minimum(&Effort::of_plans(ENOUGH), &value);
             assert_eq!((found.value, found.bound), (least, least));
-            let hurried = elimination.minimum(1, &value);
+            let hurried = elimination.minimum(&Effort::of_plans(1), &value);
             assert!(hurried.bound <= least && hurried.value >= least);
             assert_eq!(value(&found.assignment), least);
         }
@@ -378,7 +388,8 @@ fn partitions_of_up_to_40_points_are_proven_optimal() {
         for_each_partition(&random_dag(&mut random, operations), |case| {
             let start = std::time::Instant::now();
             let limit = SearchLimits::default().plans;
-            let plan = solve(case.context, case.memo, case.partition, &case.model, limit, f64::INFINITY);
+            let plan =
+                solve(case.context, case.memo, case.partition, &case.model, &Effort::of_plans(limit), f64::INFINITY);
             let row = rows.entry(case.partition.points.len() / 5 * 5).or_default();
             row.partitions += 1;
             row.proven += u32::from(plan.as_ref().is_some_and(PartitionPlan::is_optimal));

@@ -4,7 +4,7 @@ use super::dags::{chain_of_diamonds, random_dag};
 use super::*;
 use crate::select::bound::Bound;
 use crate::select::costing::Costing;
-use crate::select::enumerate::search;
+use crate::select::enumerate::{self, Found};
 use crate::select::space::SearchSpace;
 use crate::testing;
 
@@ -15,7 +15,7 @@ const MOST_POINTS: usize = 14;
 pub(super) const ROUNDING: f64 = 1e-9;
 
 pub(super) fn ways(enumeration: Enumeration) -> SearchLimits {
-    SearchLimits { enumeration, plans: u64::MAX, exhaustive_points: MOST_POINTS }
+    SearchLimits { enumeration, plans: u64::MAX, visits: u64::MAX, exhaustive_points: MOST_POINTS }
 }
 
 /// Calls the function for the partitions of a DAG that have points, but few enough to cost all plans.
@@ -38,6 +38,10 @@ pub(in crate::select) fn campaign(cases: u64) -> std::ops::Range<u64> {
     let seed = number("FUSELINE_SEED").unwrap_or(42);
     let cases = if number("FUSELINE_LONG") == Some(1) { 50 * cases } else { cases };
     seed..seed + number("FUSELINE_CASES").unwrap_or(cases)
+}
+
+fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &SearchLimits) -> Found {
+    enumerate::search(space, policy, limits, &Effort::of_plans(u64::MAX))
 }
 
 /// P132, P141, P142, P144: neither pruning loses the optimum, and every plan is accounted for; the heuristics are never better.
@@ -194,7 +198,7 @@ fn without_partitioning_the_whole_dag_is_one_search_space() {
 fn large_partitions_are_searched_within_the_budget() {
     let dag = random_dag(&mut Random(1), 120);
     for enumeration in [Enumeration::None, Enumeration::Partition, Enumeration::Cost, Enumeration::All] {
-        let limits = SearchLimits { enumeration, plans: 500, exhaustive_points: 0 };
+        let limits = SearchLimits { enumeration, plans: 500, exhaustive_points: 0, ..SearchLimits::default() };
         let chosen = plan_with(&dag, SelectPolicy::CostBased, &limits);
         assert!(chosen.stats().points > 40);
         for partition in &chosen.partitions {

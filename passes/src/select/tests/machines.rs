@@ -7,6 +7,7 @@ use super::*;
 use crate::joint::plan_seconds;
 use crate::machine::{Bandwidth, Cache, Cluster, ComputeRates, Machine, OneTimeCosts, SparseAccess, StartCosts};
 use crate::select::bound::Bound;
+use crate::select::effort::Effort;
 use crate::select::space::SearchSpace;
 
 /// The most points for which all plans are costed.
@@ -103,14 +104,16 @@ fn no_machine_breaks_a_bound() {
         let fits = |partition: &PlanPartition| (1..=MOST_POINTS).contains(&partition.points.len());
         for partition in partition_in(&context, &memo).into_iter().filter(fits) {
             let space = SearchSpace::new(&context, &memo, &partition, &model);
-            let search = |enumeration| enumerate::search(&space, SelectPolicy::CostBased, &ways(enumeration));
+            let search = |enumeration| {
+                enumerate::search(&space, SelectPolicy::CostBased, &ways(enumeration), &Effort::of_plans(u64::MAX))
+            };
             let all = search(Enumeration::Partition);
             for enumeration in [Enumeration::Cost, Enumeration::All] {
                 let pruned = search(enumeration);
                 assert!(is_equal(pruned.seconds, all.seconds), "{seed} {pruned:?} {all:?} {model:?}\n{dag}");
             }
             let solve = |slack| {
-                let found = exact::solve(&context, &memo, &partition, &model, u64::MAX, slack);
+                let found = exact::solve(&context, &memo, &partition, &model, &Effort::of_plans(u64::MAX), slack);
                 found.map_or(f64::INFINITY, |plan| plan.seconds)
             };
             let least = solve(f64::INFINITY);
@@ -148,7 +151,7 @@ fn plans_of_all_policies_pass_the_checker() {
         let searches = Enumeration::ALL.iter().map(|&enumeration| (SelectPolicy::CostBased, enumeration));
         let mut cheapest = f64::INFINITY;
         for (policy, enumeration) in policies.chain(searches) {
-            let limits = SearchLimits { enumeration, plans: 300, exhaustive_points: 8 };
+            let limits = SearchLimits { enumeration, plans: 300, exhaustive_points: 8, ..SearchLimits::default() };
             let plan = select_in(&context, &memo, policy, &model, &limits);
             let checked = check_plan(&context, &model, &plan);
             assert_eq!(checked, Ok(()), "{seed} {policy:?} {enumeration:?} {model:?}\n{dag}");

@@ -5,7 +5,7 @@ use super::enumeration::{ROUNDING, for_each_space, ways};
 use super::*;
 use crate::select::costing::Costing;
 use crate::select::cut_sets::{Problem, candidates, score};
-use crate::select::enumerate::search;
+use crate::select::enumerate;
 use crate::select::reachability::Points;
 use crate::select::space::SearchSpace;
 use fuseline_ir::memo::MemoEntry;
@@ -144,8 +144,10 @@ fn a_shared_producer_connects_both_sides_of_a_cut() {
         let (none, one, other, both) = (cost(&[]), cost(&[below]), cost(&[above]), cost(&[below, above]));
         // One by one, both sides would leave the producer fused.
         assert!(none < one && none < other && both < none, "{none} {one} {other} {both}");
-        let found = search(space, SelectPolicy::CostBased, &ways(Enumeration::All));
-        let all = search(space, SelectPolicy::CostBased, &ways(Enumeration::Partition));
+        let search = |enumeration| {
+            enumerate::search(space, SelectPolicy::CostBased, &ways(enumeration), &Effort::of_plans(u64::MAX))
+        };
+        let (found, all) = (search(Enumeration::All), search(Enumeration::Partition));
         assert!((found.seconds - all.seconds).abs() <= ROUNDING * all.seconds);
     });
 }

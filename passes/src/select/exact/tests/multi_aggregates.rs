@@ -1,5 +1,6 @@
 //! Which aggregates share a pass: never worse than greedy, and as good as trying everything.
 
+use super::super::super::effort::Effort;
 use super::super::super::multi_aggregate::{self, Group, are_independent, is_aggregate};
 use super::super::super::tests::{campaign, random_machine};
 use super::super::super::*;
@@ -110,7 +111,7 @@ impl Start<'_> {
         let outside = multi_aggregate::outside_partitions(self.context, &partitions);
         let seconds = multi_aggregate::seconds(self.context, &self.model, partitions.iter(), &outside, &groups);
         let covers = multi_aggregate::covers(self.context, &partitions, &groups);
-        FusionPlan { covers, partitions, seconds, bound: 0.0 }
+        FusionPlan { covers, partitions, seconds, bound: 0.0, visits: 0 }
     }
 
     /// The cost of the cheapest plan, by trying all operators of the aggregates under all set partitions; none where
@@ -122,7 +123,8 @@ impl Start<'_> {
         let mut aggregates: Vec<Vec<Choice>> = Vec::new();
         let mut required = BTreeSet::new();
         for partition in &partitions {
-            let mut groups = Groups::new(self.context, &memo, partition, &self.model, f64::INFINITY);
+            let effort = Effort::of_plans(ENOUGH);
+            let mut groups = Groups::new(self.context, &memo, partition, &self.model, &effort, f64::INFINITY);
             let ids = |candidate: &Candidate| candidate.reads.iter().map(|read| partition.members[read]).collect();
             for (position, &id) in partition.members.iter().enumerate() {
                 let found = groups.candidates(position, ENOUGH).list;

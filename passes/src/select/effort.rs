@@ -1,0 +1,95 @@
+//! How much work the search for the plan of a partition may do, and has done.
+//!
+//! Work is counted in groups visited, never in time, so that plans are reproducible. What a search may visit is in
+//! proportion to the partition: where it ends, the exact solver gives way to pruned enumeration, and this to the better
+//! heuristic, improved as far as the rest allows.
+
+use super::limits::SearchLimits;
+use std::cell::Cell;
+
+/// Visits of groups that a plan of a partition takes by group: it is bounded, and its operators are looked up or priced.
+const VISITS_PER_PLAN: u64 = 8;
+
+/// Visits per plan, on average, that no search for plans exceeds, however many it may take.
+const MOST_VISITS_PER_PLAN: u64 = 1000;
+
+/// The work of one search: what is left of it.
+#[derive(Debug)]
+pub(super) struct Effort {
+    /// Plans to cost, and branches to take, at most.
+    pub(super) plans: u64,
+    visits: u64,
+    spent: Cell<u64>,
+}
+
+impl Effort {
+    /// What so many plans take, whatever the size of the partition.
+    pub(super) fn of_plans(plans: u64) -> Effort {
+        Effort { plans, visits: plans.saturating_mul(MOST_VISITS_PER_PLAN), spent: Cell::new(0) }
+    }
+
+    /// What the limits allow for a partition of so many groups.
+    pub(super) fn of_groups(limits: &SearchLimits, groups: usize) -> Effort {
+        let all = Effort::of_plans(limits.plans);
+        Effort { visits: all.visits.min(limits.visits.saturating_mul(groups as u64)), ..all }
+    }
+
+    /// Half of what is left, for a part of the search that must leave something to the next one.
+    pub(super) fn half(&self) -> Effort {
+        Effort { plans: self.plans, visits: self.left() / 2, spent: Cell::new(0) }
+    }
+
+    /// Counts visits.
+    pub(super) fn spend(&self, visits: u64) {
+        self.spent.set(self.spent.get().saturating_add(visits));
+    }
+
+    /// Counts what a part of the search did.
+    pub(super) fn spend_all_of(&self, part: &Effort) {
+        self.spend(part.spent());
+    }
+
+    /// Counts a plan of so many groups.
+    pub(super) fn spend_on_plan(&self, groups: usize) {
+        self.spend(VISITS_PER_PLAN * groups as u64);
+    }
+
+    /// Visits so far.
+    pub(super) fn spent(&self) -> u64 {
+        self.spent.get()
+    }
+
+    /// Visits that are left.
+    pub(super) fn left(&self) -> u64 {
+        self.visits.saturating_sub(self.spent())
+    }
+
+    /// Whether nothing is left.
+    pub(super) fn is_spent(&self) -> bool {
+        self.left() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_work_is_in_proportion_to_the_partition_and_never_more_than_the_plans_take() {
+        let limits = SearchLimits { plans: 10, visits: 100, ..SearchLimits::default() };
+        assert_eq!(Effort::of_groups(&limits, 7).left(), 700);
+        assert_eq!(Effort::of_groups(&limits, 1_000_000).left(), 10 * MOST_VISITS_PER_PLAN);
+    }
+
+    #[test]
+    fn a_part_leaves_half_to_the_next_one() {
+        let whole = Effort::of_plans(1);
+        let part = whole.half();
+        part.spend(u64::MAX);
+        assert!(part.is_spent() && !whole.is_spent());
+        whole.spend(part.left() + 400);
+        assert_eq!((whole.left(), whole.spent()), (600, 400));
+        whole.spend_on_plan(10);
+        assert_eq!(whole.left(), 600 - 10 * VISITS_PER_PLAN);
+    }
+}

@@ -1,0 +1,128 @@
+//! The budget of memory: what data decide ends in an error with a place, never in an abort.
+#![cfg(unix)]
+
+use crate::command::{Folder, fuseline, script};
+use std::process::Command;
+
+#[track_caller]
+fn assert_refused(message: &str, parts: &[&str]) {
+    for part in ["the memory budget is", "script.dml:"].iter().chain(parts) {
+        assert!(message.contains(part), "`{part}` is not in {message}");
+    }
+}
+
+#[test]
+fn texts_that_double_are_refused() {
+    for text in [
+        "s = \"0123456789abcdef\"\nfor (i in 1:60) { s = s + s }\nprint(length(s))\n",
+        "f = function(string s) return (string t) { t = s + s }\ns = \"0123456789abcdef\"\n\
+         for (i in 1:60) { s = f(s) }\nprint(length(s))\n",
+    ] {
+        for mode in ["base", "gen"] {
+            assert_refused(&script(text, &["--mem", "64m", "--mode", mode]).message(), &["in use"]);
+        }
+    }
+    let text = "s = \"0123456789abcdef\"\nfor (i in 1:20) { s = s + s }\nprint(length(s))\n";
+    assert_eq!(script(text, &["--mem", "128m"]).quiet(), "16777216\n");
+}
+
+/// What texts no longer hold can be taken again.
+#[test]
+fn texts_give_their_memory_back() {
+    let text = "for (i in 1:30) {\n  s = \"0123456789abcdef\"\n  for (j in 1:20) { s = s + s }\n}\nprint(length(s))\n";
+    assert_eq!(script(text, &["--mem", "128m"]).quiet(), "16777216\n");
+}
+
+#[test]
+fn declared_rows_are_refused_before_they_are_allocated() {
+    let folder = Folder::with("x.txt", "1 1 1\n");
+    let text = "X = read(\"x.txt\", format=\"text\", rows=500000000, cols=3)\nprint(sum(X))\n";
+    assert_refused(&folder.script(text, &["--mem", "64m"]).message(), &["cannot read x.txt: that needs 3.7 GiB"]);
+    let text = text.replace("500000000", "500000");
+    assert_eq!(folder.script(&text, &["--mem", "64m"]).quiet(), "1.0\n");
+}
+
+#[test]
+fn lines_without_an_end_are_refused() {
+    for format in ["csv", "text", "mm", "libsvm"] {
+        let text = format!("X = read(\"/dev/zero\", format=\"{format}\", rows=10, cols=10)\nprint(sum(X))\n");
+        assert_refused(&script(&text, &["--mem", "64m"]).message(), &["cannot read /dev/zero: that needs"]);
+    }
+    let text = "F = read(\"/dev/zero\", data_type=\"frame\", format=\"csv\")\nprint(nrow(F))\n";
+    assert_refused(&script(text, &["--mem", "64m"]).message(), &["cannot read /dev/zero: that needs"]);
+}
+
+/// A regular file of one line, and files of many lines whose cells do not fit.
+#[test]
+fn files_larger_than_the_budget_are_refused() {
+    let folder = Folder::with("line.csv", "1,".repeat(8 << 20));
+    folder.write("rows.csv", "1,2,3,4\n".repeat(1 << 20));
+    for name in ["line.csv", "rows.csv"] {
+        let text = format!("X = read(\"{name}\", format=\"csv\")\nprint(sum(X))\n");
+        assert_refused(&folder.script(&text, &["--mem", "16m"]).message(), &["cannot read"]);
+    }
+    let frame = "F = read(\"rows.csv\", data_type=\"frame\", format=\"csv\")\nprint(nrow(F))\n";
+    assert_refused(&folder.script(frame, &["--mem", "16m"]).message(), &["cannot read"]);
+}
+
+#[test]
+fn long_texts_of_matrices_are_refused() {
+    let text = "X = rand(rows=2000, cols=2000, seed=1)\nprint(length(toString(X, rows=2000, cols=2000)))\n";
+    assert_refused(&script(text, &["--mem", "48m"]).message(), &["toString", "in use"]);
+}
+
+/// All that is live counts, not one operator alone; idle memory gives way.
+#[test]
+fn what_is_live_counts_together() {
+    let text = "A = rand(rows=1000, cols=1000, seed=1)\nB = A + 1\nC = A + 2\nD = A + 3\nE = A + 4\n\
+        if (sum(A) > 0) { print(\"go\") }\nprint(sum(B) + sum(C) + sum(D) + sum(E) > 0)\n";
+    let message = script(text, &["--mem", "20m", "--mode", "base", "--no-rewrites"]).message();
+    assert_refused(&message, &["needs 7.6 MiB beside 15.3 MiB in use"]);
+    let text = "for (i in 1:20) { s = sum(rand(rows=1000, cols=1000 + i * 100, seed=i)) }\nprint(s > 0)\n";
+    assert_eq!(script(text, &["--mem", "40m", "--mode", "base"]).quiet(), "TRUE\n");
+}
+
+#[test]
+fn statistics_show_the_peak_by_kind() {
+    let text = "X = rand(rows=1000, cols=1000, seed=1)\nprint(length(toString(X, rows=1000, cols=1000)))\n";
+    let report = script(text, &["--stats"]).success().stderr;
+    let line = report.lines().find(|line| line.contains("memory reserved at most")).expect("a line");
+    assert!(line.contains("matrices 7.6 MiB") && line.contains("texts "), "{line}");
+}
+
+#[test]
+fn nested_lists_are_printed_and_dropped() {
+    let text = "L = list(1)\nfor (i in 1:20000) { L = list(L) }\nprint(length(toString(L)))\nL = 1\nprint(L)\n";
+    let printed = script(text, &["--backend", "interp"]).quiet();
+    assert!(printed.ends_with("\n1\n"), "{printed}");
+}
+
+/// Neither the program's own stack nor that of whoever calls a session counts.
+#[test]
+fn scripts_compile_on_small_stacks() {
+    let deep = format!("x = {}1{}\nprint(x)\n", "(1 + ".repeat(90), ")".repeat(90));
+    let folder = Folder::new();
+    assert_eq!(folder.script(&deep, &[]).quiet(), "91\n");
+    let shell = format!("ulimit -s 256; exec {} run script.dml", env!("CARGO_BIN_EXE_fuseline"));
+    let output = Command::new("sh").args(["-c", &shell]).current_dir(folder.path(".")).output().expect("a shell");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "91\n", "{}", String::from_utf8_lossy(&output.stderr));
+    let compile = move || {
+        let session = fuseline::Session::new(fuseline::CompileOptions::default()).expect("a session");
+        let script = session.compile_script("deep.dml", &deep, &[]).expect("a script");
+        let outcome = session.run(&script, fuseline::Variables::new(), &mut std::io::sink()).expect("it runs");
+        outcome.scalar("x").expect("a number")
+    };
+    let thread = std::thread::Builder::new().stack_size(256 << 10).spawn(compile).expect("a thread");
+    assert_eq!(thread.join().expect("it ends"), 91.0);
+}
+
+/// `convert` has no budget but the system's, and the same messages.
+#[test]
+fn conversions_are_refused_with_a_message() {
+    let folder = Folder::with("x.txt", "1 1 1\n");
+    folder.write("x.txt.mtd", "{\"rows\": 4, \"cols\": 4, \"format\": \"text\"}");
+    let (from, to) = (folder.path("x.txt"), folder.path("x.csv"));
+    let paths = [from.to_string_lossy(), to.to_string_lossy()];
+    fuseline(&["convert", &paths[0], &paths[1], "--from", "text"]).success();
+    assert_eq!(folder.read("x.csv").lines().count(), 4);
+}
