@@ -116,7 +116,7 @@ fn compare(
 
 fn run(folder: &Path, name: &str, libraries: &[PathBuf]) -> Answer {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fuseline"));
-    command.arg("run").arg(folder.join(name).with_extension("dml"));
+    command.arg("run").arg(folder.join(format!("{name}.dml")));
     for library in libraries {
         command.arg("--lib").arg(library);
     }

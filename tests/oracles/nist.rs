@@ -16,8 +16,8 @@ const HARD: &[&str] = &["SmLs07.dat", "SmLs08.dat", "SmLs09.dat"];
 const HARD_DIGITS: f64 = 2.9;
 
 /// How the certified values of an analysis of variance are headed.
-const BETWEEN: &str = "Between Treatment";
-const WITHIN: &str = "Within Treatment";
+const BETWEEN: &str = "Between";
+const WITHIN: &str = "Within";
 
 #[test]
 fn variances_have_certified_digits() {

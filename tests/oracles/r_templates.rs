@@ -17,7 +17,7 @@ pub(crate) const R_CALLS: &[RTemplate] = &[
     ("x = {X}", "-x ^ 2", "-x ^ 2"),
     ("x = {X}; y = {X}", "abs(x) ^ y", "abs(x) ^ y"),
     ("x = {X}", "round(x / 2)", "round(x / 2)"),
-    ("x = {X}", "round(x / 7)", "round(x / 7)"),
+    ("x = {X}", "round(x / 3.3)", "round(x / 3.3)"),
     ("x = {X}", "floor(x / 3)", "floor(x / 3)"),
     ("x = {X}", "ceil(x / 3)", "ceiling(x / 3)"),
     ("x = {X}", "sign(x)", "sign(x)"),
