@@ -22,6 +22,8 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tally::Tally;
 
 /// Cases of a suite and of its long form.
@@ -40,11 +42,19 @@ fn one_of<'a, T>(random: &mut Pcg64Mcg, choices: &'a [T]) -> &'a T {
     &choices[random.random_range(0..choices.len())]
 }
 
-/// A folder for the files of a suite, in which it runs: what mutated programs write, they write there.
-fn enter_folder() -> tempfile::TempDir {
+/// A folder for the files of a suite, in which it runs: what mutated programs write, they write there. A process has one
+/// working directory, so that suites of one process take turns.
+fn enter_folder() -> (tempfile::TempDir, MutexGuard<'static, ()>) {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().expect("there is room for a folder");
     std::env::set_current_dir(folder.path()).expect("it is a folder");
-    folder
+    (folder, turn)
+}
+
+/// Seconds after which something hangs: the campaign's bound, and a generous one where other tests run beside.
+fn hanging(in_campaign: u64) -> Duration {
+    Duration::from_secs(cases(60, in_campaign))
 }
 
 #[test]
@@ -65,7 +75,7 @@ fn there_are_enough_programs_files_and_mutations() {
 /// Without a mutation nothing is wrong with any of them.
 #[test]
 fn programs_and_files_are_valid_as_they_are() {
-    let folder = enter_folder();
+    let (folder, _turn) = enter_folder();
     let session = valid::session(valid::CONFIGURATIONS[0]);
     for program in valid::programs() {
         program.write_inputs(folder.path());
@@ -80,7 +90,7 @@ fn programs_and_files_are_valid_as_they_are() {
 
 #[test]
 fn mutated_programs_end_as_programs_should() {
-    let folder = enter_folder();
+    let (folder, _turn) = enter_folder();
     let (programs, mut tally) = (valid::programs(), Tally::default());
     let mut runners: Vec<_> = valid::CONFIGURATIONS.iter().copied().map(valid::Runner::new).collect();
     for seed in seeds(cases(250, 10_000)) {
@@ -100,7 +110,7 @@ fn mutated_programs_end_as_programs_should() {
 
 #[test]
 fn mutated_files_are_read_or_refused() {
-    let folder = enter_folder();
+    let (folder, _turn) = enter_folder();
     let (files, mut tally) = (files::all(), Tally::default());
     for seed in seeds(cases(200, 9_000)) {
         let random = &mut Pcg64Mcg::seed_from_u64(seed);

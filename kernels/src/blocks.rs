@@ -5,7 +5,7 @@
 use crate::KernelContext;
 pub(crate) use fuseline_matrix::blocks::MAX_PARTIALS;
 use fuseline_matrix::blocks::even_blocks;
-use fuseline_matrix::{Csr, CsrRows, StopFlag};
+use fuseline_matrix::{Csr, CsrRows, StopListener};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -101,17 +101,12 @@ pub(crate) fn for_each_block<T: Send>(
     length: usize,
     each: impl Fn(usize, &mut [T]) + Sync,
 ) {
-    let stop = StopFlag::current();
-    let each = |block: usize, values: &mut [T]| {
-        if !stop.is_raised() {
-            each(block, values);
-        }
-    };
+    let stop = StopListener::current();
     if values.len() <= length {
         stop.check();
         return values.chunks_mut(length.max(1)).enumerate().for_each(|(block, values)| each(block, values));
     }
-    let blocks = values.par_chunks_mut(length.max(1)).enumerate();
+    let blocks = values.par_chunks_mut(length.max(1)).enumerate().filter(|_| !stop.hears());
     context.pool.install(|| blocks.for_each(|(block, values)| each(block, values)));
     stop.check();
 }
@@ -132,12 +127,12 @@ pub(crate) fn map_parts_with<P: Send, S, T: Send>(
     scratch: impl Fn() -> S + Sync + Send,
     each: impl Fn(&mut S, P) -> T + Sync + Send,
 ) -> Vec<T> {
-    let stop = StopFlag::current();
+    let stop = StopListener::current();
     if parts.len() <= 1 {
         stop.check();
         return parts.into_iter().map(|part| each(&mut scratch(), part)).collect();
     }
-    let each = |scratch: &mut S, part: P| (!stop.is_raised()).then(|| each(scratch, part));
+    let each = |scratch: &mut S, part: P| (!stop.hears()).then(|| each(scratch, part));
     let results = context.pool.install(|| parts.into_par_iter().map_init(&scratch, each).while_some().collect());
     stop.check();
     results

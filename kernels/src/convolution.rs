@@ -4,7 +4,7 @@ use crate::gemm::{Extents, Output, Strided, gemm_add, gemm_into};
 use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::infer::window_count;
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Dense, MatrixBlock, StopFlag};
+use fuseline_matrix::{Dense, MatrixBlock, StopListener};
 use rayon::prelude::*;
 
 /// How windows lie in an image.
@@ -356,11 +356,11 @@ fn map_images<S>(
 ) -> Dense {
     let cells = images.to_dense();
     let mut result = Dense::uninit_in(context.buffers, images.rows(), width);
-    let stop = StopFlag::current();
+    let stop = StopListener::current();
     context.pool.install(|| {
         let rows = result.values_mut().par_chunks_mut(width.max(1)).enumerate();
         rows.for_each_init(&scratch, |scratch, (i, out)| {
-            if !stop.is_raised() {
+            if !stop.hears() {
                 map(scratch, i, cells.row(i), out);
             }
         });

@@ -5,7 +5,7 @@
 use crate::{KernelContext, KernelError};
 use faer::c64;
 use fuseline_ir::ops::math;
-use fuseline_matrix::{Dense, MatrixBlock, StopFlag};
+use fuseline_matrix::{Dense, MatrixBlock, StopListener};
 use rayon::prelude::*;
 
 /// A matrix of complex numbers.
@@ -80,8 +80,8 @@ fn transform_rows(cells: &mut [c64], length: usize, is_inverse: bool) {
         return;
     }
     let plan = Plan::new(length);
-    let stop = StopFlag::current();
-    cells.par_chunks_mut(length).filter(|_| !stop.is_raised()).for_each(|row| {
+    let stop = StopListener::current();
+    cells.par_chunks_mut(length).filter(|_| !stop.hears()).for_each(|row| {
         if is_inverse {
             // Real and imaginary part exchanged before and after turn the transform around.
             row.iter_mut().for_each(|cell| *cell = c64::new(cell.im, cell.re));

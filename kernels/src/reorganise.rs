@@ -164,13 +164,13 @@ pub fn replace_range(
             rule: "the replacement must have the size of the range",
         });
     }
-    let mut dense = own_dense(context, matrix);
-    let out = Arc::make_mut(&mut dense);
-    let width = out.cols();
     let source = match replacement {
         Operand::Matrix(block) => Some(block.to_dense()),
         Operand::Scalar(_) => None,
     };
+    let mut dense = own_dense(context, matrix);
+    let out = Arc::make_mut(&mut dense);
+    let width = out.cols();
     for (i, row) in rows.enumerate() {
         let out = &mut out.values_mut()[row * width..(row + 1) * width][cols.clone()];
         match (&source, replacement) {

@@ -2,7 +2,7 @@
 
 use crate::blocks::{block_rows, build_csr, for_each_block};
 use crate::{KernelContext, KernelError};
-use fuseline_matrix::{Csr, Dense, MatrixBlock, StopFlag};
+use fuseline_matrix::{Csr, Dense, MatrixBlock, StopListener};
 use rayon::prelude::*;
 use std::cmp::Ordering;
 
@@ -65,10 +65,10 @@ fn sorted_rows(
 ) -> Result<Vec<usize>, KernelError> {
     let keys = by.iter().map(|&column| key(matrix, column)).collect::<Result<Vec<_>, _>>()?;
     let mut rows: Vec<usize> = (0..matrix.rows()).collect();
-    let stop = StopFlag::current();
+    let stop = StopListener::current();
     // After a request to stop all rows are equal, which ends the sorting soon.
     let compare = |&x: &usize, &y: &usize| {
-        if stop.is_raised() {
+        if stop.hears() {
             return Ordering::Equal;
         }
         let orders = keys.iter().map(|key| compare_keys(key[x], key[y], decreasing));

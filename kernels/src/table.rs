@@ -3,7 +3,7 @@
 use crate::generate::{check_sparse_cols, checked_dims};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock, StopFlag};
+use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock, StopListener};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -187,7 +187,7 @@ impl<'a> Positions<'a> {
     /// The entries at these positions that count, in their order.
     fn entries(&self, positions: Range<usize>) -> Result<Vec<Entry>, KernelError> {
         let mut entries = Vec::with_capacity(positions.len());
-        let stop = StopFlag::current();
+        let stop = StopListener::current();
         for position in positions {
             stop.check();
             entries.extend(self.entry(position)?);
@@ -260,9 +260,9 @@ fn position(value: f64) -> Result<usize, KernelError> {
 fn sparse(context: &KernelContext<'_>, mut entries: Vec<Entry>, rows: usize, cols: usize) -> Result<Csr, KernelError> {
     check_sparse_cols("table", cols)?;
     // The sort is stable: entries of one cell stay in the order of positions.
-    let stop = StopFlag::current();
+    let stop = StopListener::current();
     // After a request to stop all are in one place, which ends the sorting soon.
-    let place = |&(i, j, _): &Entry| if stop.is_raised() { (0, 0) } else { (i, j) };
+    let place = |&(i, j, _): &Entry| if stop.hears() { (0, 0) } else { (i, j) };
     context.pool.install(|| entries.par_sort_by_key(place));
     stop.check();
     Ok(Csr::from_blocks_in(context.buffers, cols, &[rows_of(&entries, 0..rows)]))

@@ -202,7 +202,11 @@ impl LazyKernel {
             Some(code) => code,
             None => {
                 let start = Instant::now();
-                let is_first = self.request(lazy, Vec::new()).unwrap_or_else(|error| error.unwind());
+                let is_first = match self.request(lazy, Vec::new()) {
+                    Ok(is_first) => is_first,
+                    Err(BackendError::Memory { .. }) if self.meanwhile.is_some() => return None,
+                    Err(error) => error.unwind(),
+                };
                 if self.meanwhile.is_some() && lazy.code.get().is_none() {
                     return None;
                 }

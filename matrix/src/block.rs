@@ -108,7 +108,7 @@ impl MatrixBlock {
     pub fn unify_nan(&mut self) {
         match self {
             MatrixBlock::Dense(dense) if has_other_nan(dense.values()) => {
-                replace_nan(Arc::make_mut(dense).values_mut())
+                replace_nan(Arc::make_mut(dense).values_mut());
             }
             MatrixBlock::Sparse(csr) if has_other_nan(csr.values()) => replace_nan(Arc::make_mut(csr).values_mut()),
             MatrixBlock::Dense(_) | MatrixBlock::Sparse(_) => {}

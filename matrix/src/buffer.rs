@@ -147,8 +147,9 @@ impl BufferPool {
 
     /// Gives all idle memory back to the system.
     pub fn give_up(&self) {
-        // Dropped without the lock.
-        drop(std::mem::take(&mut *self.free.lock().unwrap_or_else(PoisonError::into_inner)));
+        let idle = std::mem::take(&mut *self.free.lock().unwrap_or_else(PoisonError::into_inner));
+        // Without the lock.
+        drop(idle);
     }
 
     /// Counts since the pool was made.

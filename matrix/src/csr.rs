@@ -5,7 +5,7 @@ use crate::buffer::{Buffer, BufferPool};
 use crate::dense::Dense;
 use crate::growing::Growing;
 use crate::memory::Memory;
-use crate::run_context::StopFlag;
+use crate::run_context::StopListener;
 use rayon::prelude::*;
 use sprs::CsMatI;
 use std::sync::{Arc, OnceLock};
@@ -46,8 +46,8 @@ fn split<T>(mut rest: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<(us
 fn each<P: Send>(parts: Vec<P>, work: impl Fn(P) + Send + Sync) {
     match rayon::current_thread_index() {
         Some(_) => {
-            let stop = StopFlag::current();
-            parts.into_par_iter().filter(|_| !stop.is_raised()).for_each(work);
+            let stop = StopListener::current();
+            parts.into_par_iter().filter(|_| !stop.hears()).for_each(work);
             stop.check();
         }
         None => parts.into_iter().for_each(work),
@@ -249,7 +249,7 @@ impl Csr {
         let mut values = Growing::with_capacity(MemoryKind::Matrix, nnz);
         let mut row_offsets = Growing::with_capacity(MemoryKind::Matrix, dense.rows() + 1);
         row_offsets.push(0);
-        let stop = StopFlag::current();
+        let stop = StopListener::current();
         for i in 0..dense.rows() {
             stop.check();
             for (j, &value) in dense.row(i).iter().enumerate() {
@@ -286,7 +286,7 @@ impl Csr {
     /// All cells.
     pub fn to_dense(&self) -> Dense {
         let mut dense = Dense::zeros(self.rows, self.cols);
-        let stop = StopFlag::current();
+        let stop = StopListener::current();
         for i in 0..self.rows {
             stop.check();
             let (columns, values) = self.row(i);

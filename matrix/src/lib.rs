@@ -26,4 +26,4 @@ pub use dense::Dense;
 pub use frame::{Column, Frame, FrameError};
 pub use growing::TextBuffer;
 pub use memory::{AllocationFailure, Refusal, zeros};
-pub use run_context::{RunContext, StopFlag};
+pub use run_context::{RunContext, StopFlag, StopListener};

@@ -22,11 +22,6 @@ pub struct Stopped;
 pub struct StopFlag(Arc<AtomicBool>);
 
 impl StopFlag {
-    /// The flag of the thread's context; one that nobody raises where there is none.
-    pub fn current() -> Self {
-        with_current(|context| context.map(|context| context.stop.clone())).unwrap_or_default()
-    }
-
     /// Asks to stop.
     pub fn raise(&self) {
         self.0.store(true, Ordering::Relaxed);
@@ -42,11 +37,38 @@ impl StopFlag {
     pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+}
 
-    /// Unwinds with [`Stopped`], without the message of a panic, where there is a request. Called for every block of work.
+/// What listens to the requests to stop during one operation, which many threads may share. Once it has heard one, it goes
+/// on hearing it: of several runs the first one that ends lowers the flag, and another one that has left out work by then
+/// must end, too.
+#[derive(Debug, Default)]
+pub struct StopListener {
+    flag: StopFlag,
+    has_heard: AtomicBool,
+}
+
+impl StopListener {
+    /// A listener to the flag of the thread's context; to one that nobody raises where there is none.
+    pub fn current() -> Self {
+        let flag = with_current(|context| context.map(|context| context.stop.clone())).unwrap_or_default();
+        StopListener { flag, has_heard: AtomicBool::new(false) }
+    }
+
+    /// Whether work is to be left out. Then [`StopListener::check`] unwinds.
+    #[inline]
+    pub fn hears(&self) -> bool {
+        if self.flag.is_raised() {
+            self.has_heard.store(true, Ordering::Relaxed);
+        }
+        self.has_heard.load(Ordering::Relaxed)
+    }
+
+    /// Unwinds with [`Stopped`], without the message of a panic, where there is a request, or was one that was heard. Called
+    /// for every block of work, and after work that may have been left out.
     #[inline]
     pub fn check(&self) {
-        if self.is_raised() {
+        if self.hears() {
             unwind();
         }
     }
@@ -168,7 +190,7 @@ pub(crate) fn give_up_idle() {
 }
 
 /// Unwinds with [`Stopped`] where the thread's context has a request to stop. Called for every block of work; loops of short
-/// steps keep [`StopFlag::current`].
+/// steps keep a [`StopListener`].
 pub fn check_stop() {
     let is_raised = with_current(|context| context.is_some_and(|context| context.stop.is_raised()));
     if is_raised {
@@ -224,13 +246,29 @@ mod tests {
     #[test]
     fn a_request_ends_work_once() {
         let context = context(MIB);
-        assert_eq!(context.run(|| check_stop()), Ok(()));
+        assert_eq!(context.run(check_stop), Ok(()));
         context.stop().raise();
-        assert_eq!(context.run(|| check_stop()), Err(Abort::Stopped));
-        assert_eq!(context.run(|| StopFlag::current().check()), Err(Abort::Stopped));
+        assert_eq!(context.run(check_stop), Err(Abort::Stopped));
+        assert_eq!(context.run(|| StopListener::current().check()), Err(Abort::Stopped));
         check_stop();
         assert!(context.stop().take() && !context.stop().take());
-        assert_eq!(context.run(|| check_stop()), Ok(()));
+        assert_eq!(context.run(check_stop), Ok(()));
+    }
+
+    /// As another run does, which ends first.
+    #[test]
+    fn what_has_been_heard_is_heard_on_after_the_request_is_forgotten() {
+        let context = context(MIB);
+        let listen = || {
+            let listener = StopListener::current();
+            assert!(!listener.hears());
+            context.stop().raise();
+            assert!(listener.hears());
+            assert!(context.stop().take());
+            listener.check();
+        };
+        assert_eq!(context.run(listen), Err(Abort::Stopped));
+        assert_eq!(context.run(|| StopListener::current().check()), Ok(()));
     }
 
     #[test]
@@ -250,9 +288,9 @@ mod tests {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).start_handler(move |_| on_start.stay()).build();
         let pool = pool.expect("threads");
         context.stop().raise();
-        let ended = caught(|| pool.install(|| rayon::join(|| check_stop(), || check_stop())));
+        let ended = caught(|| pool.install(|| rayon::join(check_stop, check_stop)));
         assert_eq!(ended.map(|_| ()), Err(Abort::Stopped));
         assert!(context.stop().take());
-        pool.install(|| check_stop());
+        pool.install(check_stop);
     }
 }

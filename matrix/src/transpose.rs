@@ -3,7 +3,7 @@
 use crate::buffer::BufferPool;
 use crate::csr::{Csr, CsrError};
 use crate::memory::Memory;
-use crate::run_context::StopFlag;
+use crate::run_context::StopListener;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Piece {
         let (mut rows_out, mut values_out) =
             (Memory::<u32>::recycled(pool, position), Memory::<f64>::recycled(pool, position));
         let (rows, cells) = (&mut rows_out[..], &mut values_out[..]);
-        let stop = StopFlag::current();
+        let stop = StopListener::current();
         for i in range {
             stop.check();
             let row = row_offsets[i]..row_offsets[i + 1];

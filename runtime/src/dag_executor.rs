@@ -178,8 +178,7 @@ impl DagExecutor<'_> {
             self.values[matrix] = Some(RuntimeValue::Matrix(block));
             return Some(result.map(|()| false.into()).map_err(|error| self.at_operator(error, hop)));
         }
-        let stays_dense = self.destination == Destination::Variables { repeats: true };
-        Some(Ok(if stays_dense { block } else { block.in_best_format() }.into()))
+        Some(Ok(block.into()))
     }
 
     fn update(&mut self, id: HopId, block: &mut MatrixBlock) -> Result<(), RuntimeError> {
@@ -189,7 +188,14 @@ impl DagExecutor<'_> {
             hop.inputs[1..].iter().filter_map(|&input| self.values[input].as_ref()).collect();
         self.engine.check_interruption()?;
         self.engine.threads.give_way();
-        memory::guarded(self.engine, hop, || operators::update(self.engine, self.dag, hop, block, &others))?;
+        let stays_dense = self.destination == Destination::Variables { repeats: true };
+        memory::guarded(self.engine, hop, || {
+            operators::update(self.engine, self.dag, hop, block, &others)?;
+            if !stays_dense {
+                *block = block.clone().in_best_format();
+            }
+            Ok(())
+        })?;
         self.statistics.record(&hop.op.label(), start.elapsed(), self.predictions[id]);
         Ok(())
     }

@@ -49,6 +49,13 @@ pub(crate) fn error_of(engine: &Engine, operation: String, abort: Abort) -> Runt
 /// What is smaller is not reserved one by one.
 pub(crate) const SMALLEST_RESERVED: u64 = 1 << 20;
 
+/// Reserves the memory of so many texts in rows and columns, but for their characters, until a frame holds them. Unwinds
+/// where it is refused.
+pub(crate) fn of_cells(rows: usize, cols: usize) -> Option<Reservation> {
+    let bytes = (size_of::<String>() as u64).saturating_mul(rows as u64).saturating_mul(cols as u64);
+    if bytes < SMALLEST_RESERVED { None } else { run_context::reserve(MemoryKind::Frame, bytes) }
+}
+
 /// Counts the memory of a long text, which is its value's own, for as long as the value is kept. Whoever makes one asks
 /// for the memory beforehand.
 pub(crate) fn of_text(value: &RuntimeValue) -> Option<Reservation> {

@@ -5,6 +5,8 @@
 //! `id_cols` name.
 
 use crate::map::Patterns;
+use crate::memory;
+use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Column, Frame};
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -131,6 +133,7 @@ fn documents(texts: &Column, specification: &Specification) -> Result<Vec<Vec<To
     let mut patterns = Patterns::default();
     (0..texts.len())
         .map(|row| {
+            check_stop();
             let text = texts.text(row);
             let matches = patterns.find(&text, pattern).map_err(TokenizeError::Specification)?;
             Ok(tokens_between(&text, &matches))
@@ -197,11 +200,14 @@ fn wide(documents: &[Vec<Token>], specification: &Specification, most: usize) ->
         Output::Position => {
             let longest = documents.iter().map(Vec::len).max().unwrap_or(0);
             let width = if most == usize::MAX { longest } else { checked_width(most)? };
+            let _held = memory::of_cells(documents.len(), width);
             let cell = |at: usize| documents.iter().map(move |tokens| tokens.get(at).map_or("", |token| &token.text));
             Ok((0..width).map(|at| Column::Str(cell(at).map(str::to_owned).collect())).collect())
         }
         Output::Hash => {
             let width = checked_width(features(specification)?)?;
+            // Each count is kept by row, then by column.
+            let _held = memory::of_cells(documents.len(), width);
             let counts: Vec<Vec<i64>> = documents.iter().map(|tokens| hashed(tokens, width)).collect();
             Ok((0..width).map(|at| Column::I64(counts.iter().map(|counts| counts[at]).collect())).collect())
         }

@@ -7,7 +7,7 @@
 
 use binding::Binding;
 use fuseline_ir::cplan::Variant;
-use fuseline_matrix::{BufferPool, MatrixBlock, StopFlag};
+use fuseline_matrix::{BufferPool, MatrixBlock, StopListener};
 use fuseline_vecprims::Primitives;
 use operator::Operator;
 use roles::{needs_columns, needs_rows};
@@ -118,7 +118,7 @@ pub fn execute(
     let is_cellwise = matches!(variant, Variant::Cell(_) | Variant::MAgg);
     let is_flat = is_cellwise && !binding.sparse_entry && !needs_rows(binding.plan) && !needs_columns(binding.plan);
     let grid_cols = if is_flat { binding.cells()? } else { binding.cols };
-    let operator = Operator { binding, env, grid_cols, stop: StopFlag::current() };
+    let operator = Operator { binding, env, grid_cols, stop: StopListener::current() };
     match variant {
         Variant::Cell(cell_type) => cell::execute(&operator, cell_type),
         Variant::MAgg => magg::execute(&operator),

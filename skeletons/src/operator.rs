@@ -17,7 +17,7 @@ use crate::zeros::ZeroValues;
 use fuseline_ir::cplan::{CellType, OuterType, Variant};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Buffer, BufferPool, Csr, MatrixBlock, StopFlag};
+use fuseline_matrix::{Buffer, BufferPool, Csr, MatrixBlock, StopListener};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
@@ -32,7 +32,7 @@ pub(crate) struct Operator<'a> {
     /// Columns of the grid that dense tiles are cut from: those of the main input, or all its cells in one row.
     pub(crate) grid_cols: usize,
     /// Looked at before every unit.
-    pub(crate) stop: StopFlag,
+    pub(crate) stop: StopListener,
 }
 
 /// The memory of a thread while it runs blocks.
@@ -69,7 +69,7 @@ impl Operator<'_> {
         let idle: Mutex<Vec<Workspace>> = Mutex::default();
         let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
         let task = |(block, state)| {
-            if self.stop.is_raised() {
+            if self.stop.hears() {
                 return None;
             }
             let recycled = lock().pop();

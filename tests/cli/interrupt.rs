@@ -78,9 +78,10 @@ fn no_unfinished_files_stay_behind() {
 /// Work that takes far longer than a test waits.
 const LONG_WORK: &[&str] = &[
     "X = rand(rows=8000, cols=8000, seed=1)\nprint(sum(X %*% X))\n",
-    "X = rand(rows=1000000, cols=50, seed=1)\nwhile (TRUE) { print(sum(exp(X) * sin(X))) }\n",
-    "X = rand(rows=20000000, cols=1, seed=1)\nwhile (TRUE) { print(sum(order(target=X, by=1))) }\n",
+    "X = rand(rows=1000000, cols=50, seed=1)\nfor (i in 1:1000000) { print(sum(exp(X * i) * sin(X))) }\n",
+    "X = rand(rows=20000000, cols=1, seed=1)\nfor (i in 1:1000000) { print(sum(order(target=X * i, by=1))) }\n",
     "X = rand(rows=8000, cols=8000, seed=1)\nprint(length(toString(X, rows=8000, cols=8000)))\n",
+    "F = as.frame(matrix(1, 7000, 1))\nprint(nrow(map(F, \"(x, y) -> UtilFunctions.jaccardSim(x, y)\")))\n",
 ];
 
 /// Seconds after which a run counts as hanging.

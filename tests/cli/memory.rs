@@ -52,6 +52,22 @@ fn lines_without_an_end_are_refused() {
     assert_refused(&script(text, &["--mem", "64m"]).message(), &["cannot read /dev/zero: that needs"]);
 }
 
+/// Frames that are made of texts take their memory like all others, whatever sizes are asked for.
+#[test]
+fn large_frames_are_refused() {
+    let frames = [
+        "frame(\"a\", rows=9000000000000000000, cols=1)",
+        "frame(\"a\", rows=1000000000000, cols=1)",
+        "frame(\"a\", rows=1, cols=9000000000000000000)",
+        "frame(\"a\", rows=0, cols=9000000000000000000)",
+        "frame(\"a\", rows=3000000, cols=4)",
+        "map(as.frame(matrix(1, 2500, 1)), \"(x, y) -> x + y\")",
+    ];
+    for frame in frames {
+        assert_refused(&script(&format!("F = {frame}\nprint(nrow(F))\n"), &["--mem", "64m"]).message(), &["needs"]);
+    }
+}
+
 /// A regular file of one line, and files of many lines whose cells do not fit.
 #[test]
 fn files_larger_than_the_budget_are_refused() {

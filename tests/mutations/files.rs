@@ -9,13 +9,9 @@ use rand_pcg::Pcg64Mcg;
 use std::panic::catch_unwind;
 use std::path::Path;
 use std::sync::mpsc::channel;
-use std::time::Duration;
 
 /// Files of each format.
 const FILES: u64 = 20;
-
-/// The longest that reading one of these small files may take.
-const LONGEST: Duration = Duration::from_secs(5);
 
 /// A file with its metadata.
 #[derive(Clone, Debug)]
@@ -59,7 +55,7 @@ pub(crate) fn verdict(file: &DataFile, folder: &Path) -> Verdict {
         // Nobody listens any more where this took too long.
         let _ = sender.send(result);
     });
-    match receiver.recv_timeout(LONGEST) {
+    match receiver.recv_timeout(crate::hanging(5)) {
         Ok(Ok(Ok(()))) => Verdict::Fine,
         Ok(Ok(Err(message))) if message.contains(&file.name) => Verdict::Refused(message),
         Ok(Ok(Err(message))) => Verdict::Wrong(format!("names no place: {message}")),

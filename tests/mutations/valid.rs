@@ -12,9 +12,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// A run is asked to stop after this time, and must do so within that one: together the five seconds of a hang.
+/// A run is asked to stop after this time, and must do so within two seconds more: together the five seconds of a hang.
 const UNTIL_STOPPED: Duration = Duration::from_secs(3);
-const TO_STOP: Duration = Duration::from_secs(2);
 
 /// A valid program.
 #[derive(Clone, Debug)]
@@ -145,7 +144,7 @@ impl Runner {
         let result = match receiver.recv_timeout(UNTIL_STOPPED) {
             Err(RecvTimeoutError::Timeout) => {
                 Interrupter::interrupt(&interrupter);
-                receiver.recv_timeout(TO_STOP)
+                receiver.recv_timeout(crate::hanging(2))
             }
             result => result,
         };

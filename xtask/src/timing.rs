@@ -35,7 +35,7 @@ impl Timing {
         result
     }
 
-    /// Adds the suites of a step from the JUnit report that nextest wrote.
+    /// Adds the suites of a step from the `JUnit` report that nextest wrote.
     pub(crate) fn add_suites(&mut self, step: &str, report: &str) -> Result<()> {
         let suites = read_suites(report).context("nextest's report")?;
         self.suites.extend(suites.into_iter().map(|suite| Suite { name: format!("{}, {step}", suite.name), ..suite }));
@@ -67,7 +67,7 @@ fn write_rows(text: &mut String, rows: &mut [(f64, String)]) {
     }
 }
 
-/// The suites of a JUnit report, by name.
+/// The suites of a `JUnit` report, by name.
 fn read_suites(report: &str) -> Result<Vec<Suite>> {
     let document = Document::parse(report)?;
     let mut suites = BTreeMap::new();

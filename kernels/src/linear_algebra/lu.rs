@@ -90,8 +90,11 @@ impl Elimination {
         let n = self.factors.rows();
         for k in block.clone() {
             let cells = self.factors.values_mut();
-            let larger =
-                |best: usize, i: usize| if cells[i * n + k].abs() > cells[best * n + k].abs() { i } else { best };
+            // NaN is taken before any number, so that no pivot of zero hides it.
+            let larger = |best: usize, i: usize| {
+                let (largest, cell) = (cells[best * n + k].abs(), cells[i * n + k].abs());
+                if cell > largest || cell.is_nan() { i } else { best }
+            };
             let row = (k + 1..n).fold(k, larger);
             let pivot = cells[row * n + k];
             if pivot == 0.0 {

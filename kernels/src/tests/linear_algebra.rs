@@ -95,6 +95,7 @@ fn determinants_have_their_known_values() {
     assert!((value(3, &[2.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, 2.0]) - 4.0).abs() < 1e-14);
     assert_eq!(value(0, &[]), 1.0);
     assert!(value(2, &[f64::NAN, 1.0, 1.0, 1.0]).is_nan());
+    assert!(value(2, &[0.0, 1.0, f64::NAN, 1.0]).is_nan(), "below a zero");
 }
 
 #[test]

@@ -21,8 +21,12 @@ impl<'a> Lowerer<'a> {
                 self.hoist_call(call, expression.span)?;
             } else if is_clock(call) {
                 self.read_clock(expression.span)?;
-            } else if self.takes_out_a_value(call) {
+            } else if self.defaults.is_empty() && self.takes_out_a_value(call) {
+                // A default is lowered within the block that the call's arguments are in, which must not end.
                 self.take_out(expression)?;
+            } else {
+                // The bodies of loops are lowered more than once, and types may be known by now.
+                self.hoisted.remove(&expression.span);
             }
         }
         Ok(())
@@ -45,6 +49,8 @@ impl<'a> Lowerer<'a> {
     /// Ends a block with a value, so that its size is known to the block in which it is used, which then fuses.
     fn take_out(&mut self, expression: &Expression) -> Lowered<()> {
         let target = self.temporary(expression.span).text;
+        // It would be what it was when the body of a loop was lowered before.
+        self.hoisted.remove(&expression.span);
         let value = self.expression(expression)?;
         self.scope.set(&target, self.blocks.dag[value].data_type);
         self.blocks.assign(&target, value);

@@ -135,8 +135,17 @@ impl<'a> Analysis<'a> {
                     *own = then_own.intersection(&else_own).cloned().collect();
                 }
                 StatementKind::While { body, .. } => self.walk(body, &mut own.clone()),
-                // The script vouches for what it does.
-                StatementKind::For { order: LoopOrder::Promised, .. } => {}
+                // The script vouches for what it does; what it surely assigns is this iteration's own afterwards.
+                StatementKind::For { order: LoopOrder::Promised, variable, range, body } => {
+                    let seen = std::mem::take(&mut self.accesses);
+                    let mut inner = own.clone();
+                    inner.insert(variable.text.clone());
+                    self.walk(body, &mut inner);
+                    self.accesses = seen;
+                    if range.by.is_none() {
+                        *own = inner;
+                    }
+                }
                 StatementKind::For { variable, range, body, .. } => {
                     let mut inner = own.clone();
                     if inner.insert(variable.text.clone()) {

@@ -5,7 +5,7 @@ use super::source::Source;
 use crate::budget::MemoryKind;
 use crate::csr::Csr;
 use crate::growing::Growing;
-use crate::run_context::{StopFlag, check_stop};
+use crate::run_context::{StopListener, check_stop};
 
 /// A cell of a matrix, 0-based.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +43,7 @@ pub(super) fn matrix_of(
     duplicates: Duplicates,
 ) -> Result<Csr, IoError> {
     source.check_rows(rows as u64, entries.len())?;
-    let stop = StopFlag::current();
+    let stop = StopListener::current();
     // Where each row ends when the entries are sorted by rows, then where it ends without zeros.
     let mut ends = row_starts(rows, entries);
     let mut sorted = by_rows(&mut ends, entries);

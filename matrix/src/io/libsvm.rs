@@ -12,7 +12,7 @@ use crate::block::MatrixBlock;
 use crate::budget::MemoryKind;
 use crate::csr::Csr;
 use crate::growing::Growing;
-use crate::run_context::StopFlag;
+use crate::run_context::StopListener;
 use std::io::Write;
 
 /// Rows: labels, and features one row after the other.
@@ -107,7 +107,7 @@ fn with_labels(rows: &AllRows, cols: usize) -> Result<Csr, crate::csr::CsrError>
     let mut values = Growing::with_capacity(MemoryKind::Matrix, size);
     let mut row_offsets = Growing::with_capacity(MemoryKind::Matrix, rows.labels.len() + 1);
     row_offsets.push(0);
-    let (mut start, stop) = (0, StopFlag::current());
+    let (mut start, stop) = (0, StopListener::current());
     for (&label, &length) in rows.labels.iter().zip(&*rows.lengths) {
         stop.check();
         columns.extend_from_slice(&rows.columns[start..start + length]);

@@ -72,13 +72,19 @@ impl Output {
     /// # Errors
     /// Writing fails; what was at that name before is still there.
     pub fn finish(self) -> io::Result<()> {
-        let Output { names, content } = self;
-        let mut file = match content {
-            Content::Plain(file) => file,
-            Content::Compressed(encoder) => encoder.finish()?,
-        };
-        file.flush()?;
-        names.map_or(Ok(()), |(temporary, target)| temporary.take_name(&target))
+        self.complete()?.take_name()
+    }
+
+    /// Writes what is still held back. All that may fail for want of space has then been done.
+    fn complete(mut self) -> io::Result<Complete> {
+        match &mut self.content {
+            Content::Plain(file) => file.flush()?,
+            Content::Compressed(encoder) => {
+                encoder.try_finish()?;
+                encoder.get_mut().flush()?;
+            }
+        }
+        Ok(Complete(self))
     }
 
     /// The same with the metadata of the file, which take their place beside it. A run that is killed between the two
@@ -94,30 +100,42 @@ impl Output {
         }
         // Metadata that cannot be read describe nothing.
         let old = if path.exists() { Metadata::beside(path).ok().flatten() } else { None };
-        let new = metadata.prepared(path)?;
+        let failed_beside = |source| IoError::system("write", &Metadata::path_beside(path), source);
+        // Both are whole before either takes its name.
+        let content = self.complete().map_err(failed)?;
+        let new = metadata.prepared(path)?.complete().map_err(failed_beside)?;
         match old {
             Some(old) => {
                 let common = old.common(metadata);
                 if common != old {
-                    common.prepared(path)?.finish_beside(path)?;
+                    common.prepared(path)?.finish().map_err(failed_beside)?;
                 }
-                self.finish().map_err(failed)?;
-                new.finish_beside(path)
+                content.take_name().map_err(failed)?;
+                new.take_name().map_err(failed_beside)
             }
             // Nothing is there, or what is there needs no metadata to be read: the new file does not go without.
             None if !path.exists() => {
-                new.finish_beside(path)?;
-                self.finish().map_err(failed)
+                new.take_name().map_err(failed_beside)?;
+                content.take_name().map_err(failed)
             }
             None => {
-                self.finish().map_err(failed)?;
-                new.finish_beside(path)
+                content.take_name().map_err(failed)?;
+                new.take_name().map_err(failed_beside)
             }
         }
     }
+}
 
-    fn finish_beside(self, path: &Path) -> Result<(), IoError> {
-        self.finish().map_err(|source| IoError::system("write", &Metadata::path_beside(path), source))
+/// A file of which all is written, under its temporary name.
+struct Complete(Output);
+
+impl Complete {
+    fn take_name(self) -> io::Result<()> {
+        let Output { content, names } = self.0;
+        let named = names.map_or(Ok(()), |(temporary, target)| temporary.take_name(&target));
+        // Open until then, which tells others that the temporary file is in use.
+        drop(content);
+        named
     }
 }
 

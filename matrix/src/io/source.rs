@@ -6,7 +6,7 @@ use super::parts::Parts;
 use super::stream::Stream;
 use crate::budget::MemoryKind;
 use crate::growing::Growing;
-use crate::run_context::{StopFlag, check_stop};
+use crate::run_context::{StopListener, check_stop};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
@@ -210,7 +210,7 @@ impl AtRest<'_> {
 
     /// Fills the buffer with the bytes from this one on.
     pub(super) fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        if StopFlag::current().is_raised() {
+        if StopListener::current().hears() {
             // Who asked for the file unwinds, once for all that is read at the same time.
             return Err(io::ErrorKind::Other.into());
         }

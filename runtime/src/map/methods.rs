@@ -4,8 +4,8 @@ use super::evaluate::{Cell, Problem};
 use super::pattern::Patterns;
 use fuseline_ir::cell_function::Method;
 
-/// The longest text that `repeat` makes, in bytes.
-const LONGEST: usize = 1 << 24;
+/// The longest text that a method makes, in bytes.
+pub(super) const LONGEST: usize = 1 << 24;
 
 pub(super) fn apply(
     method: Method,
@@ -48,16 +48,28 @@ pub(super) fn apply(
             let times = operands[0].as_integer()?;
             let times = usize::try_from(times).map_err(|_| format!("a text cannot be repeated {times} times"))?;
             if text.len().checked_mul(times).is_none_or(|length| length > LONGEST) {
-                return Err(format!("the repeated text is longer than {LONGEST} bytes"));
+                return Err(too_long());
             }
             Cell::Text(text.repeat(times))
         }
-        Method::Replace => Cell::Text(text.replace(operand(0)?, operand(1)?)),
+        Method::Replace => {
+            let (old, new) = (operand(0)?, operand(1)?);
+            let added = text.matches(old).count().checked_mul(new.len());
+            if added.and_then(|added| added.checked_add(text.len())).is_none_or(|length| length > LONGEST) {
+                return Err(too_long());
+            }
+            Cell::Text(text.replace(old, new))
+        }
         Method::ReplaceAll => Cell::Text(patterns.replace(text, operand(0)?, operand(1)?, usize::MAX)?),
         Method::ReplaceFirst => Cell::Text(patterns.replace(text, operand(0)?, operand(1)?, 1)?),
         Method::Matches => Cell::Truth(patterns.matches(text, operand(0)?)?),
         Method::Split => Cell::Texts(patterns.split(text, operand(0)?)?),
     })
+}
+
+/// What is wrong with a text of more than [`LONGEST`] bytes.
+pub(super) fn too_long() -> Problem {
+    format!("the text that it makes is longer than {LONGEST} bytes")
 }
 
 /// A position in characters, from one in bytes.

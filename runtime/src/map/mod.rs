@@ -7,9 +7,11 @@ mod stem;
 #[cfg(test)]
 mod tests;
 
+use crate::memory;
 use evaluate::{Cell, Evaluation};
 use fuseline_ir::Value;
 use fuseline_ir::cell_function::{self, CellFunction, CellFunctionError};
+use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Column, Frame};
 pub(crate) use pattern::Patterns;
 use thiserror::Error;
@@ -73,6 +75,7 @@ struct Mapping<'a> {
 
 impl Mapping<'_> {
     fn apply(&mut self, arguments: &[Cell], place: impl Fn() -> String) -> Result<Cell, MapError> {
+        check_stop();
         let failed = |problem| MapError::Cell { function: self.text.to_owned(), place: place(), problem };
         self.evaluation.value(&self.function.body, arguments).map_err(failed)
     }
@@ -99,6 +102,7 @@ impl Mapping<'_> {
     }
 
     fn cells(&mut self, frame: &Frame) -> Result<Frame, MapError> {
+        let _held = memory::of_cells(frame.rows(), frame.cols());
         let mut columns = Vec::with_capacity(frame.cols());
         for (column, name) in frame.columns().iter().zip(frame.names()) {
             let cell = |row: usize| {
@@ -116,6 +120,7 @@ impl Mapping<'_> {
             let message = format!("a function of two cells is for a frame of one column, not of {}", frame.cols());
             return Err(MapError::Shape(message));
         };
+        let _held = memory::of_cells(column.len(), column.len());
         let cells: Vec<Cell> = (0..column.len()).map(|row| Cell::Text(cell_text(column, row))).collect();
         let mut columns = Vec::with_capacity(cells.len());
         for later in 0..cells.len() {

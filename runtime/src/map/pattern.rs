@@ -2,6 +2,7 @@
 //! back-references), so that matching takes linear time.
 
 use super::evaluate::Problem;
+use super::methods::{LONGEST, too_long};
 use regex_lite::{Captures, Regex};
 use std::collections::HashMap;
 
@@ -53,20 +54,25 @@ impl Patterns {
             return Err(format!("the pattern {pattern:?} has no group {missing}"));
         }
         let limit = if most == usize::MAX { 0 } else { most };
+        let mut added = 0;
         let filled = |captures: &Captures<'_>| {
-            parts
-                .iter()
-                .map(|part| match part {
-                    Ok(text) => text.as_str(),
-                    Err(group) => captures.get(*group).map_or("", |found| found.as_str()),
-                })
-                .collect::<String>()
+            let part = |part: &'_ Result<String, usize>| match part {
+                Ok(text) => text.clone(),
+                Err(group) => captures.get(*group).map_or("", |found| found.as_str()).to_owned(),
+            };
+            // Once it is too long it does not grow on.
+            let filled: String = if added > LONGEST { String::new() } else { parts.iter().map(part).collect() };
+            added += filled.len();
+            filled
         };
-        Ok(regex.replacen(text, limit, filled).into_owned())
+        let replaced = regex.replacen(text, limit, filled).into_owned();
+        if replaced.len() > LONGEST { Err(too_long()) } else { Ok(replaced) }
     }
 
     /// Whether a pattern matches the whole text.
     pub(super) fn matches(&mut self, text: &str, pattern: &str) -> Result<bool, Problem> {
+        // By itself first, so that no bracket of its own closes ours.
+        self.compiled(pattern)?;
         let whole = format!("^(?:{pattern})$");
         Ok(self.compiled(&whole)?.is_match(text))
     }

@@ -68,7 +68,9 @@ fn what_cannot_be_applied_names_the_cell() {
         ("x -> x ? 1 : 2", "abc", "a truth value is needed, not a text"),
         ("x -> 1 / 0", "", "an integer is divided by zero"),
         ("x -> 9223372036854775807 + 1", "", "an integer overflows"),
-        ("x -> x.repeat(100000000)", "abc", "the repeated text is longer"),
+        ("x -> x.repeat(100000000)", "abc", "the text that it makes is longer than 16777216 bytes"),
+        ("x -> x.repeat(4000).replace(\"\", x.repeat(4000))", "abc", "the text that it makes is longer"),
+        ("x -> x.repeat(4000).replaceAll(\"\", x.repeat(4000))", "abc", "the text that it makes is longer"),
         ("x -> x.split(\"b\")", "abc", "it gives several texts"),
         ("x -> UtilFunctions.splitRecodeEntry(x)[0]", "abc", "\"abc\" is no entry of a code"),
     ];

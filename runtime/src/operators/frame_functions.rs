@@ -4,6 +4,7 @@ use super::Operator;
 use super::frames::single_cell;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::map::{self, Over};
+use crate::memory;
 use crate::tokenize::tokenize;
 use crate::value::RuntimeValue;
 use fuseline_ir::hop::FrameFunction;
@@ -52,6 +53,8 @@ impl Operator<'_> {
     fn made_frame(&self, names: &[String]) -> Result<Frame> {
         let (rows, cols) = (self.extent(1)?, self.extent(2)?);
         let cells = self.cells_of_frame(0)?;
+        // A frame without rows has columns, and the reverse.
+        let _held = memory::of_cells(rows.max(1), cols.max(1));
         let cell = |row: usize, col: usize| match cells.len() {
             1 => &cells[0],
             count if count == cols => &cells[col],

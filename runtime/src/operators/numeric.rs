@@ -99,15 +99,15 @@ impl Operator<'_> {
         })
     }
 
-    /// What the library of decompositions allocates besides the result, reserved: copies of the matrix.
+    /// What the library of decompositions allocates besides the result, reserved: copies of the matrix. Eliminations are on
+    /// matrices of our own, which reserve their memory themselves.
     fn scratch(&self, function: NumericFunction) -> Option<Reservation> {
+        let (rows, cols) = self.matrix(0).ok()?.dims();
         let copies = match function {
-            NumericFunction::Inverse | NumericFunction::Determinant | NumericFunction::Cholesky => 2,
-            NumericFunction::Solve | NumericFunction::Lu | NumericFunction::Qr => 3,
+            NumericFunction::Solve if rows != cols => 3,
             NumericFunction::Eigen | NumericFunction::Svd | NumericFunction::MatrixRoot => 5,
             _ => return None,
         };
-        let (rows, cols) = self.matrix(0).ok()?.dims();
         let bytes = (size_of::<f64>() as u64).saturating_mul(rows as u64).saturating_mul(cols as u64);
         if bytes < SMALLEST_RESERVED { None } else { reserve(MemoryKind::Scratch, bytes.saturating_mul(copies)) }
     }

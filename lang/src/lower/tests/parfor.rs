@@ -84,6 +84,8 @@ fn the_step_of_the_loop_counts() {
 fn a_promise_or_a_sequential_loop_is_not_checked() {
     assert_eq!(dependencies("parfor (i in 1:9, check=0) s = s + i"), [""; 0]);
     assert_eq!(dependencies("parfor (i in 1:9, check=1) s = s + i"), ["s"]);
+    let own = "Q = X; parfor (i in 1:9) { parfor (j in 1:2, check=0) { Q = matrix(j, 1, 3) }; Q[1, 1] = i }";
+    assert_eq!(dependencies(own), [""; 0], "what it surely assigns is the iteration's own");
     assert_eq!(dependencies("for (i in 1:9) s = s + i"), [""; 0]);
 }
 
