@@ -109,7 +109,7 @@ impl Budget {
         Ok(Reservation { budget: Arc::clone(self), kind, bytes })
     }
 
-    /// The same for memory that is there already: it counts, even where it exceeds the budget.
+    /// Counts memory that is there already, even where it exceeds the budget.
     pub fn count(self: &Arc<Self>, kind: MemoryKind, bytes: u64) -> Reservation {
         // Nobody holds more bytes than there are addresses.
         let taken = self.take(kind, bytes, u64::MAX);

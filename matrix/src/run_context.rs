@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(context.run(check_stop), Ok(()));
     }
 
-    /// As another run does, which ends first.
+    /// A run that ends first lowers the flag of another one that has left out work.
     #[test]
     fn what_has_been_heard_is_heard_on_after_the_request_is_forgotten() {
         let context = context(MIB);

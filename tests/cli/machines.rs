@@ -41,7 +41,7 @@ fn has_valgrind() -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// As [`compare`], in the long tests, which install Valgrind: each run under it takes some ten seconds.
+/// Calls [`compare`] in the long tests, which install Valgrind: each run under it takes some ten seconds.
 fn compare_at_length(script: &str, files: usize, options: &[&str]) {
     if is_long() {
         assert!(has_valgrind(), "Valgrind is missing: ./x test --long installs it");

@@ -46,7 +46,7 @@ calls! {
         ToUpperCase = "toUpperCase" (0, 0),
         /// Without spaces at both ends.
         Trim = "trim" (0, 0),
-        /// As `trim`.
+        /// Cuts white space off both ends, like `trim`.
         Strip = "strip" (0, 0),
         /// The text itself, or that of a number.
         ToString = "toString" (0, 0),

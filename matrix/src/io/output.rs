@@ -87,7 +87,7 @@ impl Output {
         Ok(Complete(self))
     }
 
-    /// The same with the metadata of the file, which take their place beside it. A run that is killed between the two
+    /// Finishes the file together with its metadata, which take their place beside it. A run that is killed between the two
     /// leaves a file that can be read, the old or the new one: beside it stands then what is true of both. A device has no
     /// metadata.
     ///

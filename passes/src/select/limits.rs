@@ -56,7 +56,7 @@ pub enum FoundBy {
 }
 
 impl FoundBy {
-    /// As part of a sentence.
+    /// The text as a part of a sentence.
     pub fn name(self) -> &'static str {
         match self {
             FoundBy::Exact => "exact solver",
