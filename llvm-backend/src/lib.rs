@@ -110,7 +110,7 @@ impl LlvmBackend {
         LlvmBackend { threads, ..self }
     }
 
-    /// The same with a store of code, which is looked up before code is generated. Where texts are kept it is not. What the
+    /// The backend with a store of code, which is looked up before code is generated. Where texts are kept it is not. What the
     /// store finds is run: it is trusted as [`CodeStore`] says.
     pub fn with_store(self, store: Arc<dyn CodeStore>) -> LlvmBackend {
         LlvmBackend { store: Some(store), ..self }

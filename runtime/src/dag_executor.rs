@@ -173,10 +173,10 @@ impl DagExecutor<'_> {
         let is_last = hop.op == HopOp::LeftIndex && self.uses[matrix] == 1;
         let Some(RuntimeValue::Matrix(_)) = self.values[matrix].as_ref().filter(|_| is_last) else { return None };
         let Some(RuntimeValue::Matrix(mut block)) = self.values[matrix].take() else { return None };
-        let result = self.update(id, &mut block);
-        if result.is_err() {
+        if let Err(error) = self.update(id, &mut block) {
+            // The message tells the inputs.
             self.values[matrix] = Some(RuntimeValue::Matrix(block));
-            return Some(result.map(|()| false.into()).map_err(|error| self.at_operator(error, hop)));
+            return Some(Err(self.at_operator(error, hop)));
         }
         Some(Ok(block.into()))
     }

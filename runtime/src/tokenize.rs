@@ -215,12 +215,11 @@ fn wide(documents: &[Vec<Token>], specification: &Specification, most: usize) ->
 }
 
 fn checked_width(width: usize) -> Result<usize, TokenizeError> {
-    match width <= MAX_WIDTH {
-        true => Ok(width),
-        false => {
-            Err(TokenizeError::Specification(format!("a wide result has at most {MAX_WIDTH} columns, not {width}")))
-        }
+    if width > MAX_WIDTH {
+        let problem = format!("a wide result has at most {MAX_WIDTH} columns, not {width}");
+        return Err(TokenizeError::Specification(problem));
     }
+    Ok(width)
 }
 
 fn features(specification: &Specification) -> Result<usize, TokenizeError> {

@@ -12,7 +12,7 @@ const FEATURE_VARIABLE: &str = "FUSELINE_LLVM_FEATURE";
 pub(crate) struct Cargo {
     /// Arguments that choose the version of LLVM.
     features: &'static [&'static str],
-    /// The same choice as a feature of the crate that binds LLVM.
+    /// The version of LLVM as a feature of the crate that binds it.
     backend_feature: &'static str,
 }
 

@@ -221,9 +221,10 @@ fn decide(
     model: &CostModel,
     limits: &SearchLimits,
 ) -> PartitionPlan {
-    let effort = match is_exact(policy, limits) {
-        true => Effort::of_groups(limits, partition.members.len()),
-        false => Effort::of_plans(u64::MAX),
+    let effort = if is_exact(policy, limits) {
+        Effort::of_groups(limits, partition.members.len())
+    } else {
+        Effort::of_plans(u64::MAX)
     };
     let plan = decide_within(context, memo, partition, policy, model, limits, &effort);
     PartitionPlan { stats: SearchStats { visits: effort.spent(), ..plan.stats }, ..plan }
