@@ -2,10 +2,9 @@
 
 use crate::blocks::{for_each_block, map_parts, most_block_rows, row_ranges};
 use crate::multiply_add::{progression, spread};
-use crate::{KernelContext, KernelError};
+use crate::{KernelContext, KernelError, random};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::infer::seq_length;
-use fuseline_ir::ops::math;
 use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -173,30 +172,9 @@ fn block_generator(seed: u64, block: usize) -> Pcg64Mcg {
 fn draw(generator: &mut impl Rng, parameters: &RandomParameters) -> f64 {
     match parameters.density {
         Density::Uniform => generator.random::<f64>().mul_add(parameters.max - parameters.min, parameters.min),
-        Density::Normal => {
-            // Box-Muller; one of the pair suffices.
-            let radius = (-2.0 * math::log(1.0 - generator.random::<f64>())).sqrt();
-            radius * math::cos(std::f64::consts::TAU * generator.random::<f64>())
-        }
-        Density::Poisson(mean) => draw_poisson(generator, mean),
+        Density::Normal => random::normal(generator),
+        Density::Poisson(mean) => random::poisson(generator, mean),
     }
-}
-
-/// A count of a Poisson distribution: how many factors between 0 and 1 it takes to fall below `exp(-mean)`; large means
-/// in parts, since counts of independent parts add up.
-fn draw_poisson(generator: &mut impl Rng, mean: f64) -> f64 {
-    const PART: f64 = 500.0;
-    let (mut count, mut rest) = (0_u64, mean);
-    while rest > 0.0 {
-        let limit = math::exp(-rest.min(PART));
-        let mut product = 1.0 - generator.random::<f64>();
-        while product > limit {
-            count += 1;
-            product *= 1.0 - generator.random::<f64>();
-        }
-        rest -= PART;
-    }
-    count as f64
 }
 
 /// `size` integers from 1 to `range`, uniformly drawn, as a column: each at most once, or with `replacement` any
@@ -230,29 +208,18 @@ fn rand_sparse(context: &KernelContext<'_>, parameters: &RandomParameters, rows:
         let mut result = CsrRows::default();
         for _ in range {
             let start = result.values.len();
-            let mut j = gap(&mut generator, parameters.sparsity);
+            let mut j = random::gap(&mut generator, parameters.sparsity);
             while j < cols {
                 let value = draw(&mut generator, parameters);
                 if value != 0.0 {
                     result.columns.push(j as u32);
                     result.values.push(value);
                 }
-                j = j.saturating_add(1).saturating_add(gap(&mut generator, parameters.sparsity));
+                j = j.saturating_add(1).saturating_add(random::gap(&mut generator, parameters.sparsity));
             }
             result.lengths.push(result.values.len() - start);
         }
         result
     });
     Csr::from_blocks(cols, &blocks)
-}
-
-/// The number of zeros before the next non-zero: geometrically distributed.
-fn gap(generator: &mut impl Rng, sparsity: f64) -> usize {
-    if sparsity <= 0.0 {
-        return usize::MAX;
-    }
-    if sparsity >= 1.0 {
-        return 0;
-    }
-    (math::log(1.0 - generator.random::<f64>()) / math::log1p(-sparsity)) as usize
 }

@@ -16,6 +16,7 @@ mod generate;
 mod linear_algebra;
 mod multiply_add;
 mod product;
+pub mod random;
 mod reorganise;
 mod row_index;
 mod select;

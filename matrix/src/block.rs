@@ -137,12 +137,14 @@ impl MatrixBlock {
 /// Values that are looked at before the search may end.
 const SEARCHED: usize = 4096;
 
-fn has_other_nan(values: &[f64]) -> bool {
+/// Whether a NaN has other bits than the one that stands for all.
+pub(crate) fn has_other_nan(values: &[f64]) -> bool {
     let differs = |&value: &f64| with_one_nan(value).to_bits() != value.to_bits();
     values.chunks(SEARCHED).any(|chunk| chunk.iter().fold(false, |found, value| found | differs(value)))
 }
 
-fn replace_nan(values: &mut [f64]) {
+/// Gives all NaN the same bits.
+pub(crate) fn replace_nan(values: &mut [f64]) {
     values.iter_mut().for_each(|value| *value = with_one_nan(*value));
 }
 

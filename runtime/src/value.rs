@@ -104,8 +104,8 @@ impl RuntimeValue {
                 RuntimeValue::List(list) => {
                     left.extend(Arc::make_mut(list).elements.iter_mut().map(|element| &mut element.value));
                 }
-                // Numbers of frames are copies of what was read or computed before.
-                RuntimeValue::Scalar(_) | RuntimeValue::Frame(_) => {}
+                RuntimeValue::Frame(frame) => Frame::unify_nan(frame),
+                RuntimeValue::Scalar(_) => {}
             }
         }
     }

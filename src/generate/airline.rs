@@ -6,10 +6,11 @@
 
 use super::Shape;
 use super::blocks::{Purpose, dense, generator};
+use fuseline_kernels::random::{exponential, normal};
 use fuseline_matrix::{Dense, MatrixBlock};
-use rand::{Rng, RngExt};
+use rand::RngExt;
+use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
-use rand_distr::{Distribution, Exp1, StandardNormal};
 use rand_pcg::Pcg64Mcg;
 
 /// Columns of the data, in its order.
@@ -88,24 +89,19 @@ fn routes(model: &mut Pcg64Mcg) -> Vec<Route> {
     let places: Vec<(f64, f64)> =
         (0..AIRPORTS).map(|_| (2500.0 * model.random::<f64>(), 1200.0 * model.random::<f64>())).collect();
     // A square favours the first airports, as hubs are favoured.
-    let mut airport = || (AIRPORTS as f64 * model.random::<f64>().powi(2)) as usize;
+    let mut airport = || {
+        let place = model.random::<f64>();
+        (AIRPORTS as f64 * (place * place)) as usize
+    };
     let mut route = |number: usize| {
         let origin = airport();
         let destination = (origin + 1 + airport() % (AIRPORTS - 1)) % AIRPORTS;
         let (from, to) = (places[origin], places[destination]);
-        let distance = (from.0 - to.0).hypot(from.1 - to.1).round().max(30.0);
+        let (east, north) = (from.0 - to.0, from.1 - to.1);
+        let distance = (east * east + north * north).sqrt().round().max(30.0);
         Route { origin, destination, carrier: number % CARRIERS, distance }
     };
     (0..ROUTES).map(&mut route).collect()
-}
-
-fn normal(generator: &mut impl Rng) -> f64 {
-    StandardNormal.sample(generator)
-}
-
-fn exponential(generator: &mut impl Rng, mean: f64) -> f64 {
-    let value: f64 = Exp1.sample(generator);
-    mean * value
 }
 
 /// Minutes of the day as the data writes times: 1 to 2400, hours before minutes.
@@ -130,12 +126,12 @@ struct Flight {
 impl Flight {
     fn random(generator: &mut Pcg64Mcg, route: &Route) -> Self {
         let delay = if generator.random::<f64>() < 0.62 {
-            -exponential(generator, 4.0).floor().min(30.0)
+            -(4.0 * exponential(generator)).floor().min(30.0)
         } else {
-            exponential(generator, 26.0).ceil()
+            (26.0 * exponential(generator)).ceil()
         };
-        let taxi_out = 8.0 + exponential(generator, 8.0).floor();
-        let taxi_in = 3.0 + exponential(generator, 4.0).floor();
+        let taxi_out = 8.0 + (8.0 * exponential(generator)).floor();
+        let taxi_in = 3.0 + (4.0 * exponential(generator)).floor();
         let in_air = (18.0 + route.distance / 7.6).round();
         Flight {
             scheduled_departure: 300.0 + 5.0 * (216.0 * generator.random::<f64>()).floor(),

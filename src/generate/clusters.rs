@@ -2,9 +2,9 @@
 
 use super::blocks::{Purpose, dense, generator, push_row, sparse};
 use super::{Shape, Specification};
+use fuseline_kernels::random;
 use fuseline_matrix::{Dense, MatrixBlock};
 use rand::{Rng, RngExt};
-use rand_distr::{Distribution, StandardNormal};
 
 /// Points that are normally distributed around centres, which are uniform from -1 to 1, and the number of each point's
 /// centre, from 1.
@@ -17,7 +17,7 @@ pub(super) fn clusters(specification: &Specification, shape: &Shape) -> (MatrixB
         let cluster = Rng::next_u64(generator) as usize % specification.classes;
         for (cell, centre) in cells.iter_mut().zip(&centres[cluster * cols..]) {
             let is_kept = sparsity >= 1.0 || RngExt::random::<f64>(generator) < sparsity;
-            let offset: f64 = StandardNormal.sample(generator);
+            let offset = random::normal(generator);
             *cell = if is_kept { centre + specification.noise * offset } else { 0.0 };
         }
         (cluster + 1) as f64

@@ -76,7 +76,8 @@ fn distance(point: (f64, f64), start: (f64, f64), end: (f64, f64)) -> f64 {
     let length = along.0 * along.0 + along.1 * along.1;
     let projected = (along.0 * from_start.0 + along.1 * from_start.1) / length.max(f64::MIN_POSITIVE);
     let share = projected.clamp(0.0, 1.0);
-    (from_start.0 - share * along.0).hypot(from_start.1 - share * along.1)
+    let (down, right) = (from_start.0 - share * along.0, from_start.1 - share * along.1);
+    (down * down + right * right).sqrt()
 }
 
 /// The part of a wide image that begins this far down and right, row after row.

@@ -2,9 +2,9 @@
 
 use super::Shape;
 use super::blocks::{dense, sparse};
+use fuseline_kernels::random;
 use fuseline_matrix::{CsrRows, Dense, MatrixBlock};
 use rand::{Rng, RngExt};
-use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
 
 /// How the non-zeros of features are distributed.
@@ -20,7 +20,7 @@ impl Values {
     fn draw(self, generator: &mut impl Rng) -> f64 {
         match self {
             Values::Uniform => 2.0 * generator.random::<f64>() - 1.0,
-            Values::Normal => StandardNormal.sample(generator),
+            Values::Normal => random::normal(generator),
         }
     }
 }
@@ -59,11 +59,9 @@ pub(super) fn features(
 /// Draws the gaps between non-zeros, so that the cost follows the non-zeros.
 fn push_random_row(generator: &mut impl Rng, values: Values, cols: usize, sparsity: f64, rows: &mut CsrRows) {
     let start = rows.values.len();
-    let log_zero = (-sparsity).ln_1p();
-    let mut column = 0;
+    let mut column = 0_usize;
     loop {
-        let gap = ((1.0 - generator.random::<f64>()).ln() / log_zero) as usize;
-        column = gap.saturating_add(column);
+        column = column.saturating_add(random::gap(generator, sparsity));
         if column >= cols {
             break;
         }

@@ -3,9 +3,10 @@
 use super::blocks::{Purpose, generator};
 use super::features::{Values, features};
 use super::{Shape, Specification};
+use fuseline_ir::ops::math;
+use fuseline_kernels::random;
 use fuseline_matrix::{Dense, MatrixBlock};
 use rand::Rng;
-use rand_distr::{Distribution, Gamma, Poisson, StandardNormal};
 
 /// What the model's scores become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +24,10 @@ pub(super) enum Response {
 }
 
 /// The shape parameter of gamma responses: their dispersion is its inverse.
-const GAMMA_SHAPE: f64 = 2.0;
+const GAMMA_SHAPE: u32 = 2;
+
+/// The largest mean of counts, which takes as many steps. Scores have deviation 1, so that none comes near.
+const MOST_COUNTS: f64 = 1e6;
 
 /// Uniform features, and labels. Scores have mean 0 and deviation 1, whatever the shape.
 pub(super) fn labelled(specification: &Specification, shape: &Shape, response: Response) -> (MatrixBlock, Dense) {
@@ -32,8 +36,7 @@ pub(super) fn labelled(specification: &Specification, shape: &Shape, response: R
     // The variance of a uniform feature from -1 to 1 is a third.
     let deviation = (3.0 / (shape.cols as f64 * shape.sparsity)).sqrt();
     let mut model = generator(seed, Purpose::Model, 0);
-    let normals = Distribution::<f64>::sample_iter(StandardNormal, &mut model);
-    let weights: Vec<f64> = normals.take(shape.cols * scores).map(|weight| weight * deviation).collect();
+    let weights: Vec<f64> = (0..shape.cols * scores).map(|_| random::normal(&mut model) * deviation).collect();
     features(shape, Values::Uniform, seed, |generator, columns, values| {
         let score = |number: usize| -> f64 {
             let weight = |column: usize| weights[column * scores + number];
@@ -55,10 +58,7 @@ fn respond(
     noise: f64,
     generator: &mut impl Rng,
 ) -> f64 {
-    let mut normal = |deviation: f64| -> f64 {
-        let value: f64 = StandardNormal.sample(generator);
-        deviation * value
-    };
+    let mut normal = |deviation: f64| deviation * random::normal(generator);
     match response {
         Response::Class => {
             let noisy = (0..scores).map(|number| (score(number) + normal(noise), number));
@@ -67,11 +67,12 @@ fn respond(
         }
         Response::Value => score(0) + normal(noise),
         Response::Binomial => f64::from(u8::from(score(0) + normal(1.0) > 0.0)),
-        // Distributions of finite positive parameters exist.
-        Response::Poisson => Poisson::new(score(0).exp()).map_or(0.0, |counts| counts.sample(generator)),
+        Response::Poisson => random::poisson(generator, math::exp(score(0)).min(MOST_COUNTS)),
         Response::Gamma => {
-            let scale = score(0).exp() / GAMMA_SHAPE;
-            Gamma::new(GAMMA_SHAPE, scale).map_or(scale, |values| values.sample(generator).max(f64::MIN_POSITIVE))
+            let scale = math::exp(score(0)) / f64::from(GAMMA_SHAPE);
+            // As many exponential numbers add up to one of the gamma distribution.
+            let sum: f64 = (0..GAMMA_SHAPE).map(|_| random::exponential(generator)).sum();
+            (scale * sum).max(f64::MIN_POSITIVE)
         }
     }
 }

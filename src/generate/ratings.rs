@@ -6,11 +6,13 @@
 
 use super::Shape;
 use super::blocks::{Purpose, generator, sparse};
+use fuseline_ir::ops::math;
+use fuseline_kernels::random::{exponential, normal};
 use fuseline_matrix::{Csr, MatrixBlock};
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
+use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
-use rand_distr::{Distribution, Exp1, StandardNormal};
 
 /// The skew of rows and columns, and the mean of ratings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,7 +49,7 @@ const NOISE: f64 = 0.6;
 pub(super) fn ratings(shape: &Shape, seed: u64, profile: Profile) -> MatrixBlock {
     let chooser = Chooser::new(shape, seed, profile);
     let mut model = generator(seed, Purpose::Model, 0);
-    let items: Vec<f64> = normals(&mut model).take(shape.cols * RANK).collect();
+    let items: Vec<f64> = (0..shape.cols * RANK).map(|_| normal(&mut model)).collect();
     // The variance of a product of two vectors of normals is their length.
     let strength = SIGNAL / (RANK as f64).sqrt();
     let row_nonzeros = shape.cols as f64 * shape.sparsity;
@@ -56,13 +58,13 @@ pub(super) fn ratings(shape: &Shape, seed: u64, profile: Profile) -> MatrixBlock
         for _ in labels {
             let degree = chooser.degree(generator, 0);
             chooser.choose(generator, degree, &mut chosen);
-            user.iter_mut().for_each(|factor| *factor = StandardNormal.sample(generator));
+            user.iter_mut().for_each(|factor| *factor = normal(generator));
             for &column in &chosen {
                 let item = &items[column as usize * RANK..][..RANK];
                 let product: f64 = user.iter().zip(item).map(|(left, right)| left * right).sum();
-                let noise: f64 = StandardNormal.sample(generator);
+                let score = profile.mean + strength * product + NOISE * normal(generator);
                 rows.columns.push(column);
-                rows.values.push((profile.mean + strength * product + NOISE * noise).round().clamp(1.0, 5.0));
+                rows.values.push(score.round().clamp(1.0, 5.0));
             }
             rows.lengths.push(chosen.len());
         }
@@ -87,10 +89,6 @@ pub(super) fn graph(shape: &Shape, seed: u64) -> MatrixBlock {
     MatrixBlock::from(links.transpose()).in_best_format()
 }
 
-fn normals(generator: &mut impl Rng) -> impl Iterator<Item = f64> {
-    Distribution::<f64>::sample_iter(StandardNormal, generator)
-}
-
 /// Chooses the non-zeros of rows.
 struct Chooser {
     mean_degree: f64,
@@ -106,7 +104,7 @@ impl Chooser {
         let cols = shape.cols;
         let popularity = |rank: usize| {
             let quantile = (rank as f64 + 0.5) / cols as f64;
-            (-profile.decay * quantile.powf(profile.power)).exp()
+            math::exp(-profile.decay * math::pow(quantile, profile.power))
         };
         let mut weights: Vec<f64> = (0..cols).map(popularity).collect();
         weights.shuffle(&mut generator(seed, Purpose::Columns, 0));
@@ -117,9 +115,8 @@ impl Chooser {
 
     /// The number of non-zeros of a row.
     fn degree(&self, generator: &mut impl Rng, least: usize) -> usize {
-        let normal: f64 = StandardNormal.sample(generator);
         let deviation = self.row_deviation;
-        let degree = self.mean_degree * (deviation * normal - deviation * deviation / 2.0).exp();
+        let degree = self.mean_degree * math::exp(deviation * normal(generator) - deviation * deviation / 2.0);
         // Rounded at random, to keep the mean.
         ((degree + generator.random::<f64>()) as usize).clamp(least, self.weights.len())
     }
@@ -140,11 +137,7 @@ impl Chooser {
 
     /// As drawing one by one, in a single pass over all columns: those that arrive first in a race of exponential times.
     fn choose_many(&self, generator: &mut impl Rng, degree: usize, chosen: &mut Vec<u32>) {
-        let arrival = |weight: &f64| -> f64 {
-            let time: f64 = Exp1.sample(generator);
-            time / weight
-        };
-        let times: Vec<f64> = self.weights.iter().map(arrival).collect();
+        let times: Vec<f64> = self.weights.iter().map(|weight| exponential(generator) / weight).collect();
         chosen.extend(0..self.weights.len() as u32);
         if degree < chosen.len() {
             chosen.select_nth_unstable_by(degree, |&left, &right| {

@@ -11,17 +11,23 @@ type Written = BTreeMap<String, Vec<u8>>;
 
 /// Runs a script of `tests/cli/machines` in a folder of its own, natively or under Valgrind.
 fn written(script: &str, options: &[&str], under_valgrind: bool) -> Written {
-    let folder = tempfile::tempdir().expect("a temporary folder");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/machines").join(script);
+    let path = path.to_str().expect("the repository has a plain path");
+    written_by(&[&["run", path], options, &["--plan-cache", "off"]].concat(), under_valgrind)
+}
+
+/// Runs the program with these arguments in a folder of its own, natively or under Valgrind.
+fn written_by(arguments: &[&str], under_valgrind: bool) -> Written {
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let mut command =
         if under_valgrind { Command::new("valgrind") } else { Command::new(env!("CARGO_BIN_EXE_fuseline")) };
     if under_valgrind {
         command.args(["--tool=none", "--quiet"]).arg(env!("CARGO_BIN_EXE_fuseline"));
     }
-    command.current_dir(&folder).arg("run").arg(path).args(options).args(["--plan-cache", "off"]);
-    let output = command.env("XDG_CACHE_HOME", "/dev/null").output().expect("the program starts");
+    command.current_dir(&folder).args(arguments).env("XDG_CACHE_HOME", "/dev/null");
+    let output = command.output().expect("the program starts");
     let messages = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{script} {options:?}, Valgrind: {under_valgrind}:\n{messages}");
+    assert!(output.status.success(), "{arguments:?}, Valgrind: {under_valgrind}:\n{messages}");
     let mut files = Written::from([("what was printed".to_owned(), output.stdout)]);
     for entry in fs::read_dir(&folder).expect("the folder is there") {
         let entry = entry.expect("the folder can be listed");
@@ -83,6 +89,37 @@ fn elementary_functions() {
 #[test]
 fn random_numbers() {
     compare_at_length("random.dml", 6, INTERPRETED);
+}
+
+/// Each kind of generated data, small.
+const GENERATED: &[&str] = &[
+    "normal --rows 300 --cols 20",
+    "normal --rows 300 --cols 200 --sparsity 0.1",
+    "classes --rows 300 --cols 20 --classes 4",
+    "poisson --rows 300 --cols 20",
+    "gamma --rows 300 --cols 20",
+    "binomial --rows 300 --cols 20",
+    "clusters --rows 300 --cols 20",
+    "ratings --rows 300 --cols 200 --sparsity 0.2",
+    "graph --rows 500",
+    "airline78 --scale 0.0001",
+    "mnist --scale 0.005",
+];
+
+#[test]
+fn generated_data() {
+    assert!(!is_long() || has_valgrind(), "Valgrind is missing: ./x test --long installs it");
+    let count = match (has_valgrind(), is_long()) {
+        (false, _) => return println!("generated data: left out, there is no Valgrind here"),
+        (true, false) => 1,
+        (true, true) => GENERATED.len(),
+    };
+    for kind in &GENERATED[..count] {
+        let arguments: Vec<&str> = ["generate"].into_iter().chain(kind.split(' ')).chain(["--out", "x.npy"]).collect();
+        let native = written_by(&arguments, false);
+        assert!(native.contains_key("x.npy"), "{kind}");
+        assert!(native == written_by(&arguments, true), "{kind}: other bytes under Valgrind");
+    }
 }
 
 #[test]

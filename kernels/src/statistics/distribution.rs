@@ -1,11 +1,11 @@
-//! Probability distributions: distribution functions, through the special functions of `statrs`, and their inverses.
+//! Probability distributions: distribution functions and their inverses.
 
 use super::argument;
+use super::incomplete::{Tails, beta_tails, gamma_tails};
 use crate::{KernelContext, KernelError};
 use fuseline_ir::ops::math::{self, normal_cdf};
 use fuseline_matrix::{Dense, MatrixBlock};
-use statrs::function::beta::beta_reg;
-use statrs::function::gamma::{gamma_lr, gamma_ur};
+use std::f64::consts::TAU;
 use std::ops::RangeInclusive;
 
 /// A distribution of a real number.
@@ -83,16 +83,11 @@ impl Distribution {
         match self {
             _ if x.is_nan() => f64::NAN,
             Distribution::Normal { mean, deviation } => normal_cdf((x - mean) / deviation),
-            Distribution::StudentT { .. } if x > 0.0 => 1.0 - self.upper(x),
-            Distribution::StudentT { freedom } => tail_of_t(freedom, x),
+            Distribution::StudentT { .. } if x < 0.0 => self.upper(-x),
+            Distribution::StudentT { .. } if x == 0.0 => 0.5,
             _ if x <= 0.0 => 0.0,
             _ if x == f64::INFINITY => 1.0,
-            Distribution::Exponential { rate } => -math::expm1(-rate * x),
-            Distribution::ChiSquared { freedom } => gamma_lr(0.5 * freedom, half(x)),
-            Distribution::FisherF { numerator, denominator } => {
-                let scaled = numerator * x;
-                beta_reg(0.5 * numerator, 0.5 * denominator, share(scaled, denominator))
-            }
+            _ => self.tails(x).lower,
         }
     }
 
@@ -101,88 +96,107 @@ impl Distribution {
         match self {
             _ if x.is_nan() => f64::NAN,
             Distribution::Normal { mean, deviation } => normal_cdf((mean - x) / deviation),
-            Distribution::StudentT { .. } if x < 0.0 => 1.0 - self.lower(x),
-            Distribution::StudentT { freedom } => tail_of_t(freedom, x),
+            Distribution::StudentT { .. } if x < 0.0 => self.lower(-x),
+            Distribution::StudentT { .. } if x == 0.0 => 0.5,
             _ if x <= 0.0 => 1.0,
             _ if x == f64::INFINITY => 0.0,
-            Distribution::Exponential { rate } => math::exp(-rate * x),
-            Distribution::ChiSquared { freedom } => gamma_ur(0.5 * freedom, half(x)),
-            Distribution::FisherF { numerator, denominator } => {
-                let scaled = numerator * x;
-                beta_reg(0.5 * denominator, 0.5 * numerator, share(denominator, scaled))
+            _ => self.tails(x).upper,
+        }
+    }
+
+    /// Both sides of a positive finite number; normal ones are standard.
+    fn tails(self, x: f64) -> Tails {
+        match self {
+            Distribution::Normal { .. } => {
+                let slope = x * math::exp(-0.5 * x * x) / TAU.sqrt();
+                Tails { lower: normal_cdf(x), upper: normal_cdf(-x), slope }
             }
+            Distribution::Exponential { rate } => {
+                let upper = math::exp(-rate * x);
+                Tails { lower: -math::expm1(-rate * x), upper, slope: rate * x * upper }
+            }
+            // Half of the smallest number is none.
+            Distribution::ChiSquared { freedom } => gamma_tails(0.5 * freedom, (0.5 * x).max(f64::from_bits(1))),
+            Distribution::StudentT { freedom } => {
+                let square = (x * x).clamp(f64::MIN_POSITIVE, f64::MAX);
+                let Tails { lower, upper, slope } = beta_tails(0.5, 0.5 * freedom, square);
+                Tails { lower: 0.5 + 0.5 * lower, upper: 0.5 * upper, slope }
+            }
+            Distribution::FisherF { numerator, denominator } => beta_tails(0.5 * numerator, 0.5 * denominator, x),
         }
     }
 
     /// The value that another is at most with this probability.
     fn quantile(self, probability: f64) -> f64 {
         match self {
-            Distribution::Normal { mean, deviation } => {
-                let standard = Distribution::Normal { mean: 0.0, deviation: 1.0 };
-                deviation.mul_add(standard.symmetric_quantile(probability), mean)
-            }
+            Distribution::Normal { mean, deviation } => deviation.mul_add(self.symmetric_quantile(probability), mean),
             Distribution::StudentT { .. } => self.symmetric_quantile(probability),
             Distribution::Exponential { rate } => -math::log1p(-probability) / rate,
             Distribution::ChiSquared { .. } | Distribution::FisherF { .. } => self.positive_quantile(probability),
         }
     }
 
-    /// The quantile of a distribution that is symmetric about 0.
+    /// The quantile of a distribution that is symmetric about 0; normal ones are standard.
     fn symmetric_quantile(self, probability: f64) -> f64 {
         // Above one half `1 - probability` is exact.
         let tail = probability.min(1.0 - probability);
-        let distance = if tail == 0.0 { f64::INFINITY } else { least(|x| self.upper(x) <= tail) };
+        let distance = match tail {
+            0.0 => f64::INFINITY,
+            0.5 => 0.0,
+            _ => self.reach(Side::Upper, tail),
+        };
         if probability < 0.5 { -distance } else { distance }
     }
 
     /// The quantile, of those that are not negative.
     fn positive_quantile(self, probability: f64) -> f64 {
-        if probability >= 1.0 {
-            return f64::INFINITY;
-        }
         // The smaller of the two tails has the greater precision.
-        let is_reached = |x: f64| {
-            if probability < 0.5 { self.lower(x) >= probability } else { self.upper(x) <= 1.0 - probability }
-        };
-        least(is_reached)
-    }
-}
-
-/// The least number from 0 on for which a monotonic condition holds, by bisection of the bits of doubles.
-fn least(holds: impl Fn(f64) -> bool) -> f64 {
-    let (mut low, mut high) = (0_u64, f64::INFINITY.to_bits());
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if holds(f64::from_bits(middle)) {
-            high = middle;
-        } else {
-            low = middle + 1;
+        match probability {
+            0.0 => 0.0,
+            1.0 => f64::INFINITY,
+            _ if probability < 0.5 => self.reach(Side::Lower, probability),
+            _ => self.reach(Side::Upper, 1.0 - probability),
         }
     }
-    f64::from_bits(low)
-}
 
-/// The probability of a value beyond `x`, on the side of `x`, under Student's t.
-fn tail_of_t(freedom: f64, x: f64) -> f64 {
-    let square = x * x;
-    if x.is_infinite() {
-        0.0
-    } else if square < freedom {
-        // The share of the freedom is near 1, where its complement loses digits.
-        0.5 * (1.0 - beta_reg(0.5, 0.5 * freedom, share(square, freedom)))
-    } else {
-        0.5 * beta_reg(0.5 * freedom, 0.5, share(freedom, square))
+    /// The positive number from which on one side has at least (lower) or at most (upper) this probability: by Newton's
+    /// method on logarithms, whose curve is nearly straight where probabilities are small, within bounds that bisection of
+    /// the bits of doubles closes where its steps lead outside or are short.
+    fn reach(self, side: Side, probability: f64) -> f64 {
+        /// A step so short, as a share, is the last one: the next would be rounding.
+        const LAST: f64 = 1e-11;
+        let (mut low, mut high) = (1_u64, f64::INFINITY.to_bits());
+        let (mut x, mut steps) = (1.0_f64, 0);
+        while low < high {
+            let tails = self.tails(x);
+            let (here, slope) = match side {
+                Side::Lower => (tails.lower, tails.slope),
+                Side::Upper => (tails.upper, -tails.slope),
+            };
+            let is_reached = if side == Side::Lower { here >= probability } else { here <= probability };
+            if is_reached {
+                high = x.to_bits();
+            } else {
+                low = x.to_bits() + 1;
+            }
+            let step = math::log(probability / here) * (here / slope);
+            let next = x * math::exp(step);
+            let is_within = (low..high).contains(&next.to_bits());
+            if step.abs() <= LAST {
+                return if is_within { next } else { x };
+            }
+            steps += 1;
+            x = if is_within && steps % 3 != 0 { next } else { f64::from_bits(low + (high - low) / 2) };
+        }
+        f64::from_bits(high)
     }
 }
 
-/// Half of a positive number, which the special functions need to be positive, too.
-fn half(x: f64) -> f64 {
-    (0.5 * x).max(f64::from_bits(1))
-}
-
-/// The share of `part` in the sum of the two.
-fn share(part: f64, other: f64) -> f64 {
-    if other.is_infinite() { 0.0 } else { 1.0 / (1.0 + other / part) }
+/// Which values a probability is of: those below or those above.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    Lower,
+    Upper,
 }
 
 /// Per cell the probability of a value of at most the cell (`lower_tail`) or above it, in the size of the matrix.

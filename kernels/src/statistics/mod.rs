@@ -3,6 +3,7 @@
 mod distinct;
 mod distribution;
 mod group;
+mod incomplete;
 mod order;
 
 pub use distinct::{count_distinct, unique};

@@ -172,6 +172,128 @@ fn known_values() -> Vec<Known> {
     ]
 }
 
+/// From a library of arbitrary precision (mpmath, 60 digits), over the shapes, sizes and tails of the distributions.
+fn precise_values() -> Vec<Known> {
+    let chi = |freedom| Distribution::ChiSquared { freedom };
+    let t = |freedom| Distribution::StudentT { freedom };
+    let f = |numerator, denominator| Distribution::FisherF { numerator, denominator };
+    vec![
+        (chi(1.0), 1e-10, 7.9788456078956729e-6, 0.9999920211543921),
+        (chi(1.0), 0.01, 0.079655674554057964, 0.92034432544594204),
+        (chi(1.0), 50.0, 0.99999999999846254, 1.5374597944280349e-12),
+        (chi(3.0), 0.5, 0.081108588345324141, 0.91889141165467586),
+        (chi(3.0), 2.5, 0.52470891665697941, 0.47529108334302059),
+        (chi(5.0), 200.0, 1.0, 2.8406228986415317e-41),
+        (chi(7.5), 7.4, 0.55856914224936624, 0.44143085775063376),
+        (chi(30.0), 8.0, 1.9931727482710028e-5, 0.99998006827251729),
+        (chi(30.0), 30.0, 0.53434629105599037, 0.46565370894400963),
+        (chi(30.0), 95.0, 0.99999998875459772, 1.1245402280801111e-8),
+        (chi(101.0), 100.0, 0.49057549602811613, 0.50942450397188387),
+        (chi(101.0), 20.0, 8.2138749150590279e-20, 1.0),
+        (chi(1000.0), 1000.0, 0.50594714617076036, 0.49405285382923964),
+        (chi(1000.0), 800.0, 8.1093810787991598e-7, 0.99999918906189212),
+        (chi(1000.0), 1300.0, 0.99999999961102635, 3.8897364994868525e-10),
+        (chi(0.5), 0.75, 0.80479911260088011, 0.19520088739911989),
+        (chi(0.5), 3.0, 0.96658355584102097, 0.03341644415897903),
+        (chi(20000.0), 20100.0, 0.69234244070256556, 0.30765755929743444),
+        (chi(20000.0), 19000.0, 1.8624546517951551e-7, 0.99999981375453482),
+        (chi(2.5), 1400.0, 1.0, 5.5972023239913797e-304),
+        (t(3.0), 0.001, 0.50036755251526953, 0.49963244748473047),
+        (t(3.0), 1.7, 0.90615467922329496, 0.093845320776705044),
+        (t(3.0), 40.0, 0.99998280965960542, 1.7190340394579264e-5),
+        (t(4.0), 2.25, 0.95617741174830266, 0.043822588251697344),
+        (t(4.0), 1000000.0, 1.0, 2.99999999998e-24),
+        (t(10.0), 0.5, 0.68605319712851353, 0.31394680287148647),
+        (t(10.0), 6.0, 0.99993394556982261, 6.6054430177392802e-5),
+        (t(29.5), 2.04, 0.97480373696534575, 0.02519626303465425),
+        (t(29.5), 12.0, 0.99999999999964501, 3.549868329060638e-13),
+        (t(200.0), 1.97, 0.97489069774093758, 0.025109302259062422),
+        (t(200.0), 20.0, 1.0, 6.6788835291939045e-50),
+        (t(5000.0), 3.3, 0.99951318935935675, 0.00048681064064324553),
+        (t(5000.0), 30.0, 1.0, 2.845829058930851e-182),
+        (t(0.5), 2.0, 0.77724255490843438, 0.22275744509156562),
+        (t(0.5), 100000000.0, 0.99996792990245858, 3.207009754142229e-5),
+        (f(1.0, 1.0), 0.001, 0.020124978303644131, 0.97987502169635587),
+        (f(3.0, 5.0), 0.25, 0.14161333765485301, 0.85838666234514699),
+        (f(3.0, 5.0), 5.4, 0.94983950854235272, 0.05016049145764728),
+        (f(3.0, 5.0), 100000.0, 0.9999999999976899, 2.3101027378304377e-12),
+        (f(10.0, 4.0), 2.0, 0.73677554869684499, 0.26322445130315501),
+        (f(10.0, 4.0), 0.1, 0.0016000000000000003, 0.9984),
+        (f(7.5, 33.0), 2.3, 0.95291068599889325, 0.047089314001106753),
+        (f(60.0, 80.0), 1.0, 0.50459795330873094, 0.49540204669126906),
+        (f(60.0, 80.0), 0.4, 0.00014111036332372346, 0.99985888963667628),
+        (f(60.0, 80.0), 3.0, 0.99999732340055054, 2.6765994494553958e-6),
+        (f(500.0, 300.0), 1.1, 0.81854264483015354, 0.18145735516984646),
+        (f(500.0, 300.0), 0.6, 2.4268049655076322e-7, 0.99999975731950345),
+        (f(4.0, 10000.0), 8.0, 0.99999804329341509, 1.9567065849056184e-6),
+        (f(10000.0, 4.0), 0.2, 0.00050349627624406384, 0.99949650372375594),
+        (f(0.5, 0.8), 2.0, 0.6495134341900101, 0.3504865658099899),
+        (f(1.0, 250.0), 1e-08, 7.9708707584312773e-5, 0.99992029129241569),
+        (f(3000.0, 7000.0), 1.05, 0.94409424033077489, 0.055905759669225107),
+        (f(2.0, 60.0), 120.0, 1.0, 1.073741824e-21),
+    ]
+}
+
+/// Of parameters up to some 10^4, where continued fractions are long.
+#[test]
+fn distributions_are_exact_to_twelve_digits() {
+    for (distribution, x, lower, upper) in precise_values() {
+        for (is_lower, expected) in [(true, lower), (false, upper)] {
+            let result = alone(false, |c| distribution_function(c, distribution, is_lower, &MatrixBlock::single(x)));
+            let error = (result.unwrap().get(0, 0) - expected).abs() / expected;
+            assert!(error <= 5e-13, "{distribution:?} at {x}, lower {is_lower}: {error:e} off");
+        }
+    }
+}
+
+/// Wherever a probability tells where it is, the quantile finds that place again.
+#[test]
+fn quantiles_invert_distributions() {
+    let probabilities = [1e-300, 1e-20, 1e-5, 0.01, 0.3, 0.5, 0.7, 0.999, 1.0 - 1e-12];
+    for (distribution, ..) in precise_values().into_iter().chain(known_values()) {
+        let cells = dense(1, probabilities.len(), &probabilities);
+        let quantiles = alone(false, |c| quantile_function(c, distribution, &cells)).unwrap();
+        let found = |is_lower| alone(false, |c| distribution_function(c, distribution, is_lower, &quantiles)).unwrap();
+        let (lower, upper) = (found(true), found(false));
+        for (j, &probability) in probabilities.iter().enumerate() {
+            let (actual, expected) =
+                if probability < 0.5 { (lower.get(0, j), probability) } else { (upper.get(0, j), 1.0 - probability) };
+            let error = (actual - expected).abs() / expected;
+            // Where the quantile is subnormal or beyond all numbers, there is no place to find.
+            let quantile = quantiles.get(0, j);
+            let is_there = quantile == 0.0 || quantile.abs() >= 1e-300 && quantile.is_finite();
+            assert!(!is_there || error <= 1e-12, "{distribution:?} at {probability}: {quantile} is {error:e} off");
+        }
+    }
+}
+
+/// From one degree of freedom in a million to a hundred million.
+#[test]
+fn the_ends_of_the_degrees_of_freedom_give_probabilities() {
+    let cells = [1e-300, 1e-10, 0.5, 0.9999, 1.0, 1.0001, 30.0, 1e8, 1.0001e8, 1e300];
+    let ends = [1e-6, 0.5, 1e8];
+    let of_two = ends
+        .iter()
+        .flat_map(|&numerator| ends.iter().map(move |&denominator| Distribution::FisherF { numerator, denominator }));
+    let of_one =
+        ends.iter().flat_map(|&freedom| [Distribution::ChiSquared { freedom }, Distribution::StudentT { freedom }]);
+    for distribution in of_two.chain(of_one) {
+        let found = |is_lower| {
+            let cells = dense(1, cells.len(), &cells);
+            alone(false, |c| distribution_function(c, distribution, is_lower, &cells)).unwrap()
+        };
+        let (lower, upper) = (found(true), found(false));
+        for j in 0..cells.len() {
+            let (below, above) = (lower.get(0, j), upper.get(0, j));
+            let is_sound = (0.0..=1.0).contains(&below) && (below + above - 1.0).abs() < 1e-15;
+            assert!(is_sound, "{distribution:?} at {}: {below} and {above}", cells[j]);
+            assert!(j == 0 || below >= lower.get(0, j - 1) - 1e-9, "{distribution:?} falls at {}", cells[j]);
+        }
+        let quantiles = alone(false, |c| quantile_function(c, distribution, &dense(1, 2, &[0.25, 0.75]))).unwrap();
+        assert!(quantiles.get(0, 0) <= quantiles.get(0, 1), "{distribution:?}");
+    }
+}
+
 #[test]
 fn distributions_have_their_known_values() {
     let close = |actual: f64, expected: f64| (actual - expected).abs() <= 4e-14 * expected.abs();

@@ -1,5 +1,6 @@
 //! A column of a frame.
 
+use crate::block::replace_nan;
 use fuseline_ir::{ScalarType, Value};
 use std::ops::Range;
 
@@ -39,6 +40,12 @@ impl Column {
             Column::I64(cells) => size_of_val(&cells[..]),
             Column::Bool(cells) => size_of_val(&cells[..]),
             Column::Str(cells) => size_of_val(&cells[..]) + cells.iter().map(String::len).sum::<usize>(),
+        }
+    }
+
+    pub(super) fn unify_nan(&mut self) {
+        if let Column::F64(cells) = self {
+            replace_nan(cells);
         }
     }
 

@@ -7,11 +7,13 @@ mod tests;
 
 pub use column::Column;
 
+use crate::block::has_other_nan;
 use crate::budget::{MemoryKind, Reservation};
 use crate::run_context::count;
 use crate::{Dense, MatrixBlock, zeros};
 use fuseline_ir::ScalarType;
 use std::ops::Range;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// A table of named columns of equal lengths.
@@ -125,6 +127,15 @@ impl Frame {
             }
         }
         Ok(Dense::from_vec(self.rows, self.cols(), values))
+    }
+
+    /// Gives all NaN of a frame the same bits, as [`MatrixBlock::unify_nan`] does with those of a matrix; who shares the
+    /// frame keeps it as it is.
+    pub fn unify_nan(self: &mut Arc<Self>) {
+        let has_other = |column: &Column| matches!(column, Column::F64(cells) if has_other_nan(cells));
+        if self.columns.iter().any(has_other) {
+            Arc::make_mut(self).columns.iter_mut().for_each(Column::unify_nan);
+        }
     }
 
     /// Number of rows.

@@ -18,6 +18,23 @@ fn columns_without_a_name_are_called_by_position_and_lengths_must_agree() {
 }
 
 #[test]
+fn one_nan_takes_the_place_of_all() {
+    let other = f64::from_bits(0xfff8_0000_0000_0123);
+    let columns = vec![Column::F64(vec![other, 1.0]), Column::Str(vec!["NaN".into(), String::new()])];
+    let shared = Arc::new(Frame::new(columns, Vec::new()).expect("columns of two rows"));
+    let bits = |frame: &Frame| match frame.columns() {
+        [Column::F64(cells), Column::Str(texts)] if texts[0] == "NaN" && cells[1] == 1.0 => cells[0].to_bits(),
+        others => panic!("other columns: {others:?}"),
+    };
+    let mut unified = Arc::clone(&shared);
+    Frame::unify_nan(&mut unified);
+    assert_eq!((bits(&unified), bits(&shared)), (f64::NAN.to_bits(), other.to_bits()));
+    let before = Arc::clone(&unified);
+    Frame::unify_nan(&mut unified);
+    assert!(Arc::ptr_eq(&before, &unified), "nothing is copied where nothing changes");
+}
+
+#[test]
 fn slices_are_one_based_and_inclusive_and_lie_inside() {
     let slice = people().slice((2, 3), (1, 2)).expect("inside");
     let expected = vec![Column::Str(vec!["bob".into(), String::new()]), Column::I64(vec![25, 47])];

@@ -19,6 +19,8 @@ pub use counts::Counts;
 pub(crate) use estimates::drawn_share;
 pub use estimates::{InputSketches, SparsityEstimates, inputs_worth_a_sketch};
 
+use fuseline_ir::ops::math;
+
 /// How the non-zeros of a matrix are spread over its rows and columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sketch {
@@ -100,5 +102,5 @@ impl Sketch {
 
 /// The probability that a row or column with this count has a non-zero.
 fn occupied(count: f64, is_exact: bool) -> f64 {
-    if is_exact { count.min(1.0) } else { -(-count).exp_m1() }
+    if is_exact { count.min(1.0) } else { -math::expm1(-count) }
 }

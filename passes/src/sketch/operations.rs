@@ -1,6 +1,7 @@
 //! Sketches of results from sketches of operands.
 
 use super::{Counts, Sketch, occupied};
+use fuseline_ir::ops::math;
 
 impl Sketch {
     /// The transpose.
@@ -37,8 +38,8 @@ impl Sketch {
         if room <= 0.0 {
             return 0.0;
         }
-        let log_missed = self.cols.zip(&right.rows, |left, right| (-(left * right / room).min(1.0)).ln_1p()).sum();
-        room * -log_missed.exp_m1()
+        let log_missed = self.cols.zip(&right.rows, |left, right| math::log1p(-(left * right / room).min(1.0))).sum();
+        room * -math::expm1(log_missed)
     }
 
     /// Rows in which more than half of the columns are not zero: two such vectors surely meet.

@@ -3,6 +3,7 @@
 use super::super::cost::{Shape, Weights, operator_cost};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::HopOp;
+use fuseline_ir::ops::math;
 use fuseline_ir::types::DataType;
 
 /// Where every interval of a chain is split: `split[first][last]`, the last factor of the left part.
@@ -27,7 +28,7 @@ fn product_size(left: SizeInfo, right: SizeInfo) -> SizeInfo {
     let sparsity = left.sparsity() * right.sparsity();
     if sparsity < 1.0 {
         let inner = left.cols.unwrap_or(1) as f64;
-        let share = -(inner * (-sparsity).ln_1p()).exp_m1();
+        let share = -math::expm1(inner * math::log1p(-sparsity));
         size.nnz = size.cells().map(|cells| (share * cells as f64).ceil() as u64);
     }
     size
