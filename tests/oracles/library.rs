@@ -25,7 +25,6 @@ const DIFFERENCES_OF_OURS: &[(&str, &str)] =
 /// Drivers whose results over SystemDS' library are others in our runtime, with the reason.
 const DIFFERENCES_OF_PEER: &[(&str, &str)] = &[
     ("autoencoder_2layer", AUTOENCODER),
-    ("ema", "calls a Java function by `map`"),
     (
         "incSliceLine",
         "a branch that does not run has a range outside of an empty matrix, which is refused before it runs",

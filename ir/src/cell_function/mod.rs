@@ -2,16 +2,19 @@
 //!
 //! The notation is that of a small part of Java, which is what SystemDS compiles: methods of texts, conditions,
 //! arithmetic, and some functions by the names of their classes. A text is parsed into [`CellFunction`]; what it may
-//! call is listed in [`Method`] and [`StaticFunction`], and everything else is refused by name.
+//! call is listed in [`Method`] and [`StaticFunction`], and everything else is refused by name. [`WholeFrameFunction`]
+//! lists the few functions of a whole frame that there are.
 
 mod parse;
 mod scan;
 mod table;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 pub use parse::parse;
 pub use table::{Method, StaticFunction};
+pub use whole::{MapFunction, Smoothing, WholeFrameFunction, parse_map};
 
 use thiserror::Error;
 

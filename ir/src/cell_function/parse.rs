@@ -1,9 +1,10 @@
 //! The parser of functions of cells.
 
-use super::scan::{Token, error, tokens};
+pub(super) use super::scan::error;
+use super::scan::{Token, tokens};
 use super::{CellExpression, CellFunction, CellFunctionError, CellOperation, Method, StaticFunction};
 
-type Result<T> = std::result::Result<T, CellFunctionError>;
+pub(super) type Result<T> = std::result::Result<T, CellFunctionError>;
 
 /// How deep expressions may be nested.
 const DEPTH: usize = 100;

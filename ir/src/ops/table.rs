@@ -27,9 +27,15 @@ macro_rules! for_each_unary_op {
             /// `x*(1-x)`.
             Sprop = "sprop", "u(sprop)", None, |x| x * (1.0 - x), Preserves, 2.0, Ulp(2.0),
                 Lowering::Expand(&[Step::Arg(0), Step::Const(1.0), Step::Arg(0), Step::Binary(BinaryOp::Minus), Step::Binary(BinaryOp::Mult)]);
-            /// Rounding: `floor(x + 0.5)`.
-            Round = "round", "u(round)", Some("round"), |x| math::round(x), Preserves, 1.0, Exact,
-                Lowering::Expand(&[Step::Arg(0), Step::Const(0.5), Step::Binary(BinaryOp::Plus), Step::Unary(UnaryOp::Floor)]);
+            /// The nearest integer, upwards from the middle; 0 for NaN.
+            Round = "round", "u(round)", Some("round"), |x| math::round(x), Preserves, 4.0, Exact,
+                Lowering::Expand(&[
+                    Step::Arg(0), Step::Arg(0), Step::Binary(BinaryOp::Equal),
+                    Step::Arg(0), Step::Unary(UnaryOp::Floor),
+                    Step::Arg(0), Step::Arg(0), Step::Unary(UnaryOp::Floor), Step::Binary(BinaryOp::Minus),
+                    Step::Const(0.5), Step::Binary(BinaryOp::GreaterEqual), Step::Binary(BinaryOp::Plus),
+                    Step::Const(0.0), Step::Ternary(TernaryOp::IfElse),
+                ]);
             /// Largest integer not above.
             Floor = "floor", "u(floor)", Some("floor"), |x| x.floor(), Preserves, 1.0, Exact, Lowering::Intrinsic("llvm.floor");
             /// Smallest integer not below.

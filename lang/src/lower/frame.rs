@@ -21,7 +21,7 @@ impl Lowerer<'_> {
         let Some(argument) = call.bound.slots[1] else { return Ok(()) };
         let function = self.expression(argument)?;
         let Some(Value::Str(text)) = self.blocks.dag.literal_value(function) else { return Ok(()) };
-        match cell_function::parse(text) {
+        match cell_function::parse_map(text) {
             Ok(_) => Ok(()),
             Err(error) => {
                 let message = format!("`map` cannot apply this function: {}", error.message);

@@ -4,6 +4,7 @@ use super::pattern::Patterns;
 use super::{methods, stem};
 use fuseline_ir::Value;
 use fuseline_ir::cell_function::{CellExpression, CellOperation, StaticFunction};
+use fuseline_ir::ops::math;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fmt;
@@ -213,10 +214,12 @@ fn call(function: StaticFunction, operands: &[Cell]) -> Result<Cell, Problem> {
     let first = &operands[0];
     let number = |position: usize| operands[position].as_number();
     Ok(match function {
-        StaticFunction::IntegerValueOf
-        | StaticFunction::ParseInteger
-        | StaticFunction::LongValueOf
-        | StaticFunction::ParseLong => integer(first)?,
+        StaticFunction::IntegerValueOf | StaticFunction::ParseInteger => {
+            let Cell::Integer(value) = integer(first)? else { return Err(first.wanted("an integer")) };
+            i32::try_from(value).map_err(|_| format!("{value} is no integer from {} to {}", i32::MIN, i32::MAX))?;
+            Cell::Integer(value)
+        }
+        StaticFunction::LongValueOf | StaticFunction::ParseLong => integer(first)?,
         StaticFunction::DoubleValueOf | StaticFunction::ParseDouble | StaticFunction::ToDouble => double(first)?,
         StaticFunction::TextValueOf => Cell::Text(first.to_string()),
         StaticFunction::Absolute => match first {
@@ -237,7 +240,7 @@ fn call(function: StaticFunction, operands: &[Cell]) -> Result<Cell, Problem> {
         StaticFunction::SquareRoot => Cell::Double(number(0)?.sqrt()),
         StaticFunction::Floor => Cell::Double(number(0)?.floor()),
         StaticFunction::Ceiling => Cell::Double(number(0)?.ceil()),
-        StaticFunction::Round => Cell::Integer((number(0)? + 0.5).floor() as i64),
+        StaticFunction::Round => Cell::Integer(math::round(number(0)?) as i64),
         StaticFunction::Power => Cell::Double(fuseline_ir::ops::BinaryOp::Pow.eval(number(0)?, number(1)?)),
         StaticFunction::SplitRecodeEntry => {
             let entry = first.as_text()?;

@@ -6,11 +6,12 @@ mod pattern;
 mod stem;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use crate::memory;
 use evaluate::{Cell, Evaluation};
 use fuseline_ir::Value;
-use fuseline_ir::cell_function::{self, CellFunction, CellFunctionError};
+use fuseline_ir::cell_function::{self, CellFunction, CellFunctionError, MapFunction};
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Column, Frame};
 pub(crate) use pattern::Patterns;
@@ -49,12 +50,17 @@ pub enum MapError {
     Shape(String),
 }
 
-/// The frame of texts that a function gives for a frame. Columns keep their names where the function is of cells.
+/// The frame that a function gives for a frame; one of texts, where the function is not of the whole frame. Columns keep
+/// their names where the function is of cells.
 ///
 /// # Errors
 /// The text is no function, or it cannot be applied to a cell.
 pub(crate) fn map(frame: &Frame, text: &str, over: Over) -> Result<Frame, MapError> {
-    let function = cell_function::parse(text)?;
+    let function = match cell_function::parse_map(text)? {
+        MapFunction::Cells(function) => function,
+        MapFunction::Frame(function) if over == Over::Cells => return whole::apply(&function, frame),
+        MapFunction::Frame(_) => return Err(MapError::Shape("a function of a whole frame has no margin".into())),
+    };
     let mut mapping = Mapping { text, function: &function, evaluation: Evaluation::default() };
     match over {
         Over::Cells if function.parameters.len() == 2 => mapping.pairs(frame),

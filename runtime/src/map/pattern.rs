@@ -53,19 +53,22 @@ impl Patterns {
         if let Some(missing) = parts.iter().find_map(|part| part.as_ref().err().filter(|group| **group >= groups)) {
             return Err(format!("the pattern {pattern:?} has no group {missing}"));
         }
-        let limit = if most == usize::MAX { 0 } else { most };
-        let mut added = 0;
-        let filled = |captures: &Captures<'_>| {
-            let part = |part: &'_ Result<String, usize>| match part {
-                Ok(text) => text.clone(),
-                Err(group) => captures.get(*group).map_or("", |found| found.as_str()).to_owned(),
-            };
-            // Once it is too long it does not grow on.
-            let filled: String = if added > LONGEST { String::new() } else { parts.iter().map(part).collect() };
-            added += filled.len();
-            filled
-        };
-        let replaced = regex.replacen(text, limit, filled).into_owned();
+        let (mut replaced, mut first) = (String::new(), 0);
+        for captures in matches(regex, text).take(most) {
+            let range = captures.get(0).map_or(first..first, |found| found.range());
+            replaced.push_str(&text[first..range.start]);
+            for part in &parts {
+                replaced.push_str(match part {
+                    Ok(text) => text,
+                    Err(group) => captures.get(*group).map_or("", |found| found.as_str()),
+                });
+            }
+            if replaced.len() > LONGEST {
+                return Err(too_long());
+            }
+            first = range.end;
+        }
+        replaced.push_str(&text[first..]);
         if replaced.len() > LONGEST { Err(too_long()) } else { Ok(replaced) }
     }
 
@@ -81,7 +84,8 @@ impl Patterns {
     pub(crate) fn split(&mut self, text: &str, pattern: &str) -> Result<Vec<String>, Problem> {
         let regex = self.compiled(pattern)?;
         let (mut parts, mut first) = (Vec::new(), 0);
-        for found in regex.find_iter(text).filter(|found| found.end() > 0) {
+        let found = matches(regex, text).filter_map(|captures| captures.get(0));
+        for found in found.filter(|found| found.end() > 0) {
             if found.is_empty() && found.start() == text.len() {
                 continue;
             }
@@ -98,8 +102,22 @@ impl Patterns {
 
     /// Where a pattern matches, in bytes.
     pub(crate) fn find(&mut self, text: &str, pattern: &str) -> Result<Vec<(usize, usize)>, Problem> {
-        Ok(self.compiled(pattern)?.find_iter(text).map(|found| (found.start(), found.end())).collect())
+        let found = matches(self.compiled(pattern)?, text).filter_map(|captures| captures.get(0));
+        Ok(found.map(|found| (found.start(), found.end())).collect())
     }
+}
+
+/// The matches in a text, as Java finds them: each begins at the end of the one before, or a character behind it where that
+/// one was empty.
+fn matches<'a>(regex: &'a Regex, text: &'a str) -> impl Iterator<Item = Captures<'a>> {
+    let mut next = Some(0);
+    std::iter::from_fn(move || {
+        let captures = regex.captures_at(text, next?)?;
+        let all = captures.get(0)?;
+        let behind = text[all.end()..].chars().next().map(|character| all.end() + character.len_utf8());
+        next = if all.is_empty() { behind } else { Some(all.end()) };
+        Some(captures)
+    })
 }
 
 /// A pattern with the classes that Java names as POSIX does.

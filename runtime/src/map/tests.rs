@@ -26,6 +26,14 @@ fn functions_give_what_java_gives() {
         (r#"x -> x.replaceAll("[^\p{Alnum}]+", " ").replaceAll("[\s]+", " ")"#, "a--b \t c9", "a b c9"),
         (r#"x -> x.replaceAll("\P{Digit}", "")"#, "a1b22", "122"),
         (r#"x -> x.replaceAll("(a)(b)", "$2$1\\$")"#, "cab", "cba$"),
+        ("x -> x.replaceAll(\"b*\", \"-\")", "abc", "-a--c-"),
+        ("x -> x.replaceAll(\"\", \"-\")", "äb", "-ä-b-"),
+        ("x -> x.split(\"b*\")[1].length() + x.split(\"b*\")[2]", "abc", "0c"),
+        ("x -> Math.round(0.49999999999999994) + Math.round(-2.5)", "", "-2"),
+        ("x -> Math.round(Double.parseDouble(x))", "NaN", "0"),
+        ("x -> Math.round(Double.parseDouble(x))", "1e300", "9223372036854775807"),
+        ("x -> Integer.parseInt(x)", "-2147483648", "-2147483648"),
+        ("x -> Long.parseLong(x)", "2147483648", "2147483648"),
         ("x -> x.replaceFirst(\"a\", \"b\")", "aaa", "baa"),
         ("x -> x.matches(\"a|ab\")", "ab", "true"),
         ("d -> d.replace(\"True\",\"1\")", "True.", "1."),
@@ -58,6 +66,7 @@ fn functions_give_what_java_gives() {
 fn what_cannot_be_applied_names_the_cell() {
     let cases = [
         ("x -> Integer.valueOf(x)", "1.5", "to row 1 of the column `C1`, \"1.5\": \"1.5\" is no integer"),
+        ("x -> Integer.parseInt(x)", "2147483648", "2147483648 is no integer from -2147483648 to 2147483647"),
         ("x -> x.charAt(3)", "abc", "there is no character 3 of 3, counted from 0"),
         ("x -> x.substring(2, 1)", "abc", "there is no character 1 of 3"),
         ("x -> x.split(\",\")[1]", "abc", "there is no text 1 of 1, counted from 0"),
@@ -120,4 +129,64 @@ fn stems_are_those_of_the_paper() {
         assert_eq!(stem(pair[0]), pair[1]);
     }
     assert_eq!(stem(&"y".repeat(100_000)).len(), 100_000);
+}
+
+fn numbers(cells: &[f64]) -> Frame {
+    Frame::new(vec![Column::F64(cells.to_vec())], Vec::new()).expect("a column")
+}
+
+/// What does not look like most of its column is replaced, by the finest patterns of which one is frequent enough.
+#[test]
+fn cells_of_other_patterns_are_replaced() {
+    let found = |cells: &[&str], threshold: f64| {
+        let function = format!("UtilFunctions.syntacticalPatternDiscovery({threshold},NA)");
+        let frame = map(&texts(cells), &function, Over::Cells).expect("a frame");
+        (0..cells.len()).map(|row| frame.columns()[0].text(row)).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(found(&["a1", "b2", "c3", "dd", "e5"], 0.7), "a1 b2 c3 NA e5", "equal lengths");
+    assert_eq!(found(&["a1", "b22", "ccc3", "--", "e5"], 0.7), "a1 b22 ccc3 NA e5", "any length");
+    assert_eq!(found(&["123456789012", "1", "23", "4", "x"], 0.5), "NA 1 23 4 NA", "up to nine");
+    assert_eq!(found(&["Ab", "cD", "EF", "gh", "1"], 0.7), "Ab cD EF gh NA", "letters alike");
+    assert_eq!(found(&["1.5", "2", ".25", "10.0", "?"], 0.7), "1.5 2 .25 10.0 NA", "dots within numbers");
+    assert_eq!(found(&["a b", "Cd", "e f g", "hi", "4"], 0.7), "a b Cd e f g hi NA", "spaces within words");
+    assert_eq!(found(&["1", "a", "-", "?", ""], 0.5), "1 a - ? ", "none is frequent enough");
+    assert_eq!(found(&["1", "2", "3", "4", ""], 0.7), "1 2 3 4 NA", "a missing cell");
+    let margin = map(&texts(&["a"]), "UtilFunctions.syntacticalPatternDiscovery(0.8,NA)", Over::Rows);
+    assert_eq!(margin.expect_err("a margin").to_string(), "a function of a whole frame has no margin");
+}
+
+/// Smoothing by hand, for series with a cell missing.
+#[test]
+fn exponential_smoothing_predicts_each_cell() {
+    let smoothed = |series: &[f64], arguments: &str| {
+        let function = format!("UtilFunctions.exponentialMovingAverageImputation({arguments})");
+        let frame = map(&numbers(series), &function, Over::Cells).map_err(|error| error.to_string())?;
+        Ok::<_, String>(frame.to_matrix().expect("numbers").values().to_vec())
+    };
+    let close = |actual: Result<Vec<f64>, String>, expected: &[f64]| {
+        let actual = actual.expect("a prediction");
+        let is_close = actual.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-12);
+        assert!(actual.len() == expected.len() && is_close, "{actual:?} is not {expected:?}");
+    };
+    let nan = f64::NAN;
+    close(smoothed(&[1.0, 3.0, nan, 5.0], "1;single;1;0.5;0.1;0.1"), &[1.0, 2.0, 2.0, 3.5]);
+    // Level 3 and trend 2; then 5 for the missing cell, and 7.
+    close(smoothed(&[1.0, 3.0, nan, 9.0], "1;double;1;0.5;0.5;0.1"), &[1.0, 5.0, 7.0, 10.5]);
+    // A line with a season of two is followed exactly.
+    let seasonal: Vec<f64> = (0..8).map(|i| 2.0 * f64::from(i) + f64::from(i % 2) * 10.0).collect();
+    let next = smoothed(&seasonal, "1;triple;2;0.2;0.3;0.4").expect("a prediction");
+    assert_eq!(next[..2], seasonal[..2]);
+    assert_eq!(next.len(), 8);
+    // With NaN for a weight several are tried, and the best is at least as near as any by hand.
+    let distance = |arguments: &str| {
+        let predicted = smoothed(&seasonal, arguments).expect("a prediction");
+        seasonal.iter().zip(&predicted).map(|(one, other)| (one - other) * (one - other)).sum::<f64>()
+    };
+    assert!(distance("50;single;1;NaN;NaN;NaN") <= distance("1;single;1;0.5;0.5;0.5"));
+    let message = |series: &[f64], arguments: &str| smoothed(series, arguments).expect_err(arguments);
+    assert!(message(&[1.0], "1;double;1;0.5;0.5;0.5").contains("it has 1 cells, and at least 2 are needed"));
+    assert!(message(&[1.0], "0;single;1;0.5;0.5;0.5").contains("a count from 1 on is needed, not 0, at character"));
+    assert!(message(&[1.0], "1;fourth;1;0.5;0.5;0.5").contains("`single`, `double` or `triple` is needed"));
+    assert!(message(&[1.0], "1;single;1;0.5;0.5").contains("the function takes 6 arguments, not 5"));
+    assert!(message(&[1.0], "1;single;1;1.5;0.5;0.5").contains("a share from 0 to 1 is needed, not 1.5"));
 }

@@ -53,10 +53,14 @@ pub fn indicator(condition: bool) -> f64 {
     if condition { 1.0 } else { 0.0 }
 }
 
-/// `floor(x + 0.5)`, DML's (and R's) rounding of halves towards positive infinity.
+/// The nearest integer, halves towards positive infinity: `floor(x + 0.5)` but for the rounding of that sum. NaN gives 0,
+/// as in Java, by which loops of scripts end.
 #[inline(always)]
 pub fn round(x: f64) -> f64 {
-    (x + 0.5).floor()
+    let below = x.floor();
+    // Exact, but near zero from below, where it rounds to what is no less than one half, too.
+    let nearest = below + indicator(x - below >= 0.5);
+    select(x.is_nan(), 0.0, nearest)
 }
 
 /// The sign as -1, 0 or 1; NaN for NaN.
