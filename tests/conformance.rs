@@ -18,7 +18,7 @@ mod reference;
 
 use axes::{Cell, Factors, Formats, MainFormat, Row, SideFormat, SideKind};
 use check::Checker;
-use fuseline_ir::cplan::CNode;
+use fuseline_ir::cplan::{CNode, ColumnRange};
 use fuseline_ir::memo::TemplateType;
 use plans::{Form, Plan};
 use std::collections::BTreeSet;
@@ -112,8 +112,8 @@ fn kind_of(node: &CNode) -> &'static str {
         CNode::SideRowScalar(..) => "side_row_scalar of a fixed column",
         CNode::RowIndex => "row_index",
         CNode::SideColScalar(_) => "side_col_scalar",
-        CNode::SideRow(_, None) => "side_row",
-        CNode::SideRow(_, Some(_)) => "side_row of a range",
+        CNode::SideRow(_, ColumnRange::All) => "side_row",
+        CNode::SideRow(_, ColumnRange::Part { .. }) => "side_row of a range",
         CNode::SideVector(_) => "side_vector",
         CNode::OuterProduct => "outer_product",
         CNode::Unary(..) => "unary",

@@ -150,7 +150,7 @@ fn plan(operations: usize) -> VerifiedCPlan {
         let factor = plan.nodes.push(CNode::Scalar(factor));
         value = plan.nodes.push(CNode::Binary(BinaryOp::Mult, value, factor));
     }
-    plan.outputs.push(COutput { node: value, agg: Some(AggOp::Sum), left: None });
+    plan.outputs.push(COutput::FullAgg(AggOp::Sum, value));
     plan.verify().expect("the plan is well-formed")
 }
 

@@ -71,19 +71,20 @@ fn of_products(agg: AggOp) -> Example {
 
 /// The plan of one output alone.
 fn alone(plan: &CPlan, output: &COutput) -> CPlan {
-    let mut used: Vec<CNodeId> = [Some(output.node), output.left].into_iter().flatten().collect();
+    let mut used: Vec<CNodeId> = output.operands().to_vec();
     for (id, node) in plan.nodes.iter().rev() {
         if used.contains(&id) {
             used.extend(node.operands());
         }
     }
-    let mut single = CPlan { variant: plan.output_variant(output), outputs: vec![], ..plan.clone() };
+    let variant = plan.output_variant(output, &plan.shapes()).expect("the plan is well-formed");
+    let mut single = CPlan { variant, outputs: vec![], ..plan.clone() };
     single.nodes.clear();
     let mut moved: HashMap<CNodeId, CNodeId> = HashMap::new();
     for (id, node) in plan.nodes.iter().filter(|(id, _)| used.contains(id)) {
         moved.insert(id, single.nodes.push(node.map_operands(|operand| moved[&operand])));
     }
-    single.outputs = vec![COutput { node: moved[&output.node], left: output.left.map(|left| moved[&left]), ..*output }];
+    single.outputs = vec![output.map_operands(|operand| moved[&operand])];
     single
 }
 

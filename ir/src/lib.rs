@@ -2,8 +2,9 @@
 //!
 //! Four levels, each printable, parsable and testable alone: [`program`] (statement blocks), [`hop`] (operator DAGs
 //! with sizes), [`cplan`] (fused operators, independent of backends); LLVM IR is the fourth and lives in the backend.
-//! Beside them: [`ops`], the one table of element-wise operations, [`memo`], the paper's memo table of partial fusion
-//! plans (section 3.1), [`builtins`], the signatures of DML's functions, and [`cell_function`], what `map` applies.
+//! Beside them: [`ops`], the one table of element-wise operations, [`template`], the templates of fused operators,
+//! [`memo`], the paper's memo table of partial fusion plans (section 3.1), [`builtins`], the signatures of DML's
+//! functions, and [`cell_function`], what `map` applies.
 //!
 //! This crate knows no other: no e-graph, no LLVM, no threads, no matrix contents.
 #![forbid(unsafe_code)]
@@ -16,11 +17,13 @@ pub mod memo;
 pub mod ops;
 pub mod program;
 pub mod size;
+pub mod template;
 pub mod text;
 pub mod types;
 mod verifier;
 
 pub use size::SizeInfo;
+pub use template::{Space, TemplateType};
 pub use text::{ParseError, ParseErrors};
 pub use types::{DataType, ScalarType, Value};
 pub use verifier::{VerifierError, VerifierErrors};

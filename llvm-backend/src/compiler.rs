@@ -5,7 +5,7 @@ use crate::schedule::{Entry, PrimMode, Schedule};
 use crate::target::Target;
 use crate::{LlvmOptions, NAME};
 use fuseline_ir::cplan::CPlan;
-use fuseline_ir::memo::TemplateType;
+use fuseline_ir::template::Space;
 use fuseline_skeletons::abi::has_sparse_entry;
 use fuseline_skeletons::backend::BackendError;
 use inkwell::OptimizationLevel;
@@ -170,8 +170,8 @@ fn within_limit(count: usize, limit: usize, what: &str) -> Result<(), BackendErr
 
 /// The entry points of a plan, the one that is most likely needed first.
 pub(crate) fn entries(plan: &CPlan) -> Vec<Entry> {
-    match plan.template() {
-        TemplateType::Outer => vec![Entry::Sparse, Entry::Dense],
+    match plan.space() {
+        Space::Factors => vec![Entry::Sparse, Entry::Dense],
         _ if has_sparse_entry(plan) => vec![Entry::Dense, Entry::Sparse],
         _ => vec![Entry::Dense],
     }

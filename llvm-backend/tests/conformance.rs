@@ -2,7 +2,7 @@
 
 mod support;
 
-use fuseline_ir::cplan::{CNode, Variant, VerifiedCPlan};
+use fuseline_ir::cplan::{CNode, COutput, Variant, VerifiedCPlan};
 use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
 use fuseline_skeletons::backend::Backend;
@@ -127,7 +127,7 @@ fn every_variant_aggregate_and_node_is_covered() {
         let of_variant: Vec<_> = all.iter().filter(|plan| plan.variant == variant).collect();
         assert!(!of_variant.is_empty(), "no plan is {variant:?}");
         let seen: BTreeSet<AggOp> =
-            of_variant.iter().flat_map(|plan| plan.outputs.iter()).filter_map(|out| out.agg).collect();
+            of_variant.iter().flat_map(|plan| plan.outputs.iter()).filter_map(COutput::agg).collect();
         let merging = AggOp::ALL.iter().filter(|op| op.merges()).count();
         assert!(seen.is_empty() || seen.len() == merging, "{variant:?} with {seen:?} alone");
     }

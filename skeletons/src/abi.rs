@@ -51,14 +51,13 @@
 //! | Outer `right_mm` | accumulates into row `r` at `r * row_stride`, length of the rank |
 //! | Outer `left_mm` | accumulates into row `c` (sparse entry: `columns[p]`) at `c * row_stride`, length of the rank |
 //!
-//! Each output of a Row `multi_agg` plan is treated as that of the variant which it is by itself
+//! Each output of a Row `multi_agg` plan is treated as that of the variant which a plan with it alone has
 //! ([`fuseline_ir::cplan::CPlan::output_variant`]), and has a row stride of its own.
 //!
 //! Skeletons set accumulators to the neutral element before the first unit, and own everything that happens between
 //! units.
 
 pub use crate::roles::has_sparse_entry;
-use std::marker::PhantomData;
 
 /// A side input laid out for one unit.
 #[derive(Clone, Copy, Debug)]
@@ -231,7 +230,6 @@ pub struct NativeKernel<Owner> {
     sparse: Option<GenExec>,
     scratch: fn(&Owner, usize, usize) -> usize,
     owner: Owner,
-    _marker: PhantomData<Owner>,
 }
 
 impl<Owner> std::fmt::Debug for NativeKernel<Owner> {
@@ -253,7 +251,7 @@ impl<Owner: Send + Sync> NativeKernel<Owner> {
         scratch: fn(&Owner, usize, usize) -> usize,
         owner: Owner,
     ) -> Self {
-        NativeKernel { dense, sparse, scratch, owner, _marker: PhantomData }
+        NativeKernel { dense, sparse, scratch, owner }
     }
 
     /// The owner of the code.

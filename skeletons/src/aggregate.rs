@@ -7,6 +7,7 @@ use crate::factors::DenseFactors;
 use crate::operator::{Operator, Workspace};
 use crate::work::{UnitOf, Work};
 use crate::zeros::{ZeroValues, take_equal_cells};
+use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
 use fuseline_matrix::{Dense, MatrixBlock};
 use smallvec::{SmallVec, smallvec};
@@ -24,9 +25,9 @@ pub(crate) struct Aggregation<'a> {
 }
 
 impl<'a> Aggregation<'a> {
+    /// Of a plan all of whose outputs are aggregates.
     pub(crate) fn new(operator: &'a Operator<'a>) -> Self {
-        let aggs = operator.binding.plan.outputs.iter();
-        Aggregation { operator, aggs: aggs.map(|output| output.agg.unwrap_or(AggOp::Sum)).collect() }
+        Aggregation { operator, aggs: operator.binding.plan.outputs.iter().filter_map(COutput::agg).collect() }
     }
 
     /// Over the units of the work. Those of positions that have none are left out, if they contribute nothing.

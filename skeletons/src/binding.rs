@@ -8,8 +8,8 @@ use crate::roles::{Role, has_sparse_entry, index, multiplies_dense_vectors, mult
 use crate::transpose::transpose;
 use crate::zeros::zero_is_constant;
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::cplan::{CInput, CInputId, CNode, CNodeId, CPlan, FACTOR_U, FACTOR_V};
-use fuseline_ir::memo::TemplateType;
+use fuseline_ir::cplan::{CInput, CInputId, CNode, CNodeId, CPlan, ColumnRange, FACTOR_U, FACTOR_V};
+use fuseline_ir::template::Space;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use std::borrow::Cow;
 
@@ -79,7 +79,7 @@ impl<'a> Binding<'a> {
         count_inputs(plan, inputs, scalars)?;
         let roles = roles(plan)?;
         let main = match &inputs[0] {
-            MatrixBlock::Sparse(csr) if plan.template() == TemplateType::Outer && csr.has_stored_zeros() => {
+            MatrixBlock::Sparse(csr) if plan.space() == Space::Factors && csr.has_stored_zeros() => {
                 Cow::Owned(csr.without_stored_zeros().into())
             }
             main => Cow::Borrowed(main),
@@ -90,17 +90,17 @@ impl<'a> Binding<'a> {
         let kernel = compiled.kernel();
         let reads_main = plan.nodes.values().any(|node| matches!(node, CNode::Main));
         let reads_products = plan.nodes.values().any(|node| matches!(node, CNode::OuterProduct));
-        let sparse_entry = match plan.template() {
-            TemplateType::Outer if !kernel.has_sparse_entry() => {
+        let sparse_entry = match plan.space() {
+            Space::Factors if !kernel.has_sparse_entry() => {
                 return Err(SkeletonError::NoSparseEntry { template: plan.template().mnemonic() });
             }
-            TemplateType::Outer => true,
-            TemplateType::Row => {
+            Space::Factors => true,
+            Space::Rows => {
                 let skips_products = strict_ieee && multiplies_main(plan);
                 let has_entry = has_sparse_entry(plan) && kernel.has_sparse_entry();
                 main.is_sparse() && reads_main && !skips_products && has_entry
             }
-            TemplateType::Cell | TemplateType::MAgg => {
+            Space::Cells => {
                 main.is_sparse() && (plan.sparse_safe || zero_is_constant(plan)) && kernel.has_sparse_entry()
             }
         };
@@ -170,7 +170,10 @@ impl<'a> Binding<'a> {
             .fold(if self.reads_main { self.cols } else { 0 }, usize::saturating_add)
     }
 
-    /// Cells of the main input; `None` beyond what can be addressed.
+    /// Cells of the main input.
+    ///
+    /// # Errors
+    /// [`SkeletonError::TooLarge`] beyond what can be addressed.
     pub(crate) fn cells(&self) -> Result<usize, SkeletonError> {
         cells(self.rows, self.cols)
     }
@@ -182,6 +185,9 @@ impl<'a> Binding<'a> {
 }
 
 /// The number of cells of a matrix.
+///
+/// # Errors
+/// [`SkeletonError::TooLarge`] beyond what can be addressed.
 pub(crate) fn cells(rows: usize, cols: usize) -> Result<usize, SkeletonError> {
     let bytes = rows.checked_mul(cols).and_then(|cells| cells.checked_mul(size_of::<f64>()));
     match bytes {
@@ -216,24 +222,22 @@ fn bind_side(role: Role, block: &MatrixBlock, is_transposed: bool) -> SideInput<
         }
         _ => Vec::new(),
     };
-    SideInput { role, cells, cols, columns: Columns::Range(0, cols), transposed }
+    SideInput { role, cells, cols, columns: Columns::Range(0..cols), transposed }
 }
 
 /// The columns that are read of a side input.
 fn columns(plan: &CPlan, input: CInputId, role: Role, block: &MatrixBlock) -> Columns {
     match role {
-        Role::RowScalar => Columns::fixed(fixed_columns(plan, input)),
+        Role::RowScalar => Columns::single(fixed_columns(plan, input)),
         Role::Row => {
             let ranges = plan.nodes.values().filter_map(|node| match *node {
-                CNode::SideRow(side, range) if side == input => {
-                    Some(range.map_or((0, block.cols()), |(first, end)| (first as usize, end as usize)))
-                }
+                CNode::SideRow(side, range) if side == input => Some(range.of(block.cols())),
                 _ => None,
             });
-            let all = ranges.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
-            all.map_or(Columns::Range(0, 0), |(first, end)| Columns::Range(first, end))
+            let all = ranges.reduce(|one, other| one.start.min(other.start)..one.end.max(other.end));
+            Columns::Range(all.unwrap_or(0..0))
         }
-        _ => Columns::Range(0, block.cols()),
+        _ => Columns::Range(0..block.cols()),
     }
 }
 
@@ -243,7 +247,7 @@ fn mismatch(input: CInputId, block: &MatrixBlock, expected: String) -> SkeletonE
 
 fn check_dimensions(plan: &CPlan, roles: &[Role], inputs: &[MatrixBlock]) -> Result<(), SkeletonError> {
     let (rows, cols) = inputs[0].dims();
-    let rank = if plan.template() == TemplateType::Outer { inputs[index(FACTOR_U)].cols() } else { 0 };
+    let rank = if plan.space() == Space::Factors { inputs[index(FACTOR_U)].cols() } else { 0 };
     for input in plan.inputs.keys() {
         let Some(block) = inputs.get(index(input)) else { continue };
         let (fits, expected) = match roles[index(input)] {
@@ -268,7 +272,7 @@ fn check_dimensions(plan: &CPlan, roles: &[Role], inputs: &[MatrixBlock]) -> Res
             cells(block.rows(), block.cols())?;
         }
     }
-    if plan.template() == TemplateType::Outer && u32::try_from(cols).is_err() {
+    if plan.space() == Space::Factors && u32::try_from(cols).is_err() {
         return Err(SkeletonError::TooLarge { rows, cols });
     }
     debug_assert_eq!(FACTOR_V.as_u32(), 2);
@@ -278,7 +282,7 @@ fn check_dimensions(plan: &CPlan, roles: &[Role], inputs: &[MatrixBlock]) -> Res
 /// The lengths of all vector values, in this execution.
 fn vector_lengths(plan: &CPlan, inputs: &[MatrixBlock]) -> Result<SecondaryMap<CNodeId, Option<usize>>, SkeletonError> {
     let mut lengths: SecondaryMap<CNodeId, Option<usize>> = SecondaryMap::new();
-    let is_row = plan.template() == TemplateType::Row;
+    let is_row = plan.space() == Space::Rows;
     for (id, node) in &plan.nodes {
         let length = match *node {
             CNode::Main if is_row => Some(inputs[0].cols()),
@@ -319,12 +323,12 @@ pub(crate) fn fixed_columns(plan: &CPlan, input: CInputId) -> impl Iterator<Item
     })
 }
 
-fn side_row_length(input: CInputId, block: &MatrixBlock, range: Option<(u32, u32)>) -> Result<usize, SkeletonError> {
-    match range {
-        None => Ok(block.cols()),
-        Some((first, last)) if last as usize <= block.cols() && first <= last => Ok((last - first) as usize),
-        Some((_, last)) => Err(mismatch(input, block, format!("a matrix of at least {last} columns"))),
+fn side_row_length(input: CInputId, block: &MatrixBlock, range: ColumnRange) -> Result<usize, SkeletonError> {
+    let columns = range.of(block.cols());
+    if columns.start <= columns.end && columns.end <= block.cols() {
+        return Ok(columns.len());
     }
+    Err(mismatch(input, block, format!("a matrix of at least {} columns", columns.end)))
 }
 
 fn common_length(

@@ -14,34 +14,39 @@ use std::ops::Range;
 /// The columns that a plan reads of a side input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Columns {
-    /// These, half open.
-    Range(usize, usize),
-    /// Single ones, ascending, and the distance between the rows of a copy.
-    Fixed(Vec<u32>, usize),
+    /// All of a range.
+    Range(Range<usize>),
+    /// Single ones.
+    Single {
+        /// Their numbers, ascending.
+        columns: Vec<u32>,
+        /// The distance between the rows of a copy.
+        row_stride: usize,
+    },
 }
 
 impl Columns {
     /// Single columns, in any order.
-    pub(crate) fn fixed(columns: impl IntoIterator<Item = u32>) -> Self {
+    pub(crate) fn single(columns: impl IntoIterator<Item = u32>) -> Self {
         let distinct: BTreeSet<u32> = columns.into_iter().collect();
         let columns: Vec<u32> = distinct.into_iter().collect();
         let row_stride = distinct_stride(&columns, MAX_UNIT_ROWS);
-        Columns::Fixed(columns, row_stride)
+        Columns::Single { columns, row_stride }
     }
 
     /// One more than the last column.
     fn end(&self) -> usize {
         match self {
-            Columns::Range(_, end) => *end,
-            Columns::Fixed(columns, _) => columns.last().map_or(0, |&column| column as usize + 1),
+            Columns::Range(range) => range.end,
+            Columns::Single { columns, .. } => columns.last().map_or(0, |&column| column as usize + 1),
         }
     }
 
     /// The distance between the rows of a copy.
     pub(crate) fn row_stride(&self) -> usize {
         match self {
-            Columns::Range(first, end) => end - first,
-            Columns::Fixed(_, row_stride) => *row_stride,
+            Columns::Range(range) => range.len(),
+            Columns::Single { row_stride, .. } => *row_stride,
         }
     }
 }
@@ -82,20 +87,20 @@ impl<'a> RowCopy<'a> {
     /// Writes the columns that are read.
     pub(crate) fn write(&self, numbers: RowNumbers<'_>, out: &mut [f64]) {
         match (&self.side.columns, &self.side.cells) {
-            (Columns::Range(first, end), Cells::Dense(dense)) => self.each_row(numbers, out, |row, out| {
-                out[*first..*end].copy_from_slice(&dense.row(row)[*first..*end]);
+            (Columns::Range(range), Cells::Dense(dense)) => self.each_row(numbers, out, |row, out| {
+                out[range.clone()].copy_from_slice(&dense.row(row)[range.clone()]);
             }),
-            (&Columns::Range(first, end), Cells::Sparse(csr)) => match numbers {
-                RowNumbers::From(start) => self.scatter(csr, start, first..end, out),
+            (Columns::Range(range), Cells::Sparse(csr)) => match numbers {
+                RowNumbers::From(start) => self.scatter(csr, start, range.clone(), out),
                 RowNumbers::Listed(_) => self.each_row(numbers, out, |row, out| {
-                    scatter_row(csr.row(row), first, &mut out[first..end]);
+                    scatter_row(csr.row(row), range.start, &mut out[range.clone()]);
                 }),
             },
-            (Columns::Fixed(columns, _), Cells::Dense(dense)) => self.each_row(numbers, out, |row, out| {
+            (Columns::Single { columns, .. }, Cells::Dense(dense)) => self.each_row(numbers, out, |row, out| {
                 let cells = dense.row(row);
                 columns.iter().for_each(|&column| out[column as usize] = cells[column as usize]);
             }),
-            (Columns::Fixed(columns, _), Cells::Sparse(csr)) => self.each_row(numbers, out, |row, out| {
+            (Columns::Single { columns, .. }, Cells::Sparse(csr)) => self.each_row(numbers, out, |row, out| {
                 let mut cursor = RowCursor::new(csr.row(row));
                 columns.iter().for_each(|&column| out[column as usize] = cursor.value(column));
             }),
@@ -147,7 +152,7 @@ mod tests {
     fn copies_hold_what_is_read_whatever_the_format_and_the_rows() {
         let dense = Dense::from_fn(6, 9, |i, j| if (i * 5 + j * 3) % 4 == 0 { 0.0 } else { (10 * i + j) as f64 });
         let csr = Csr::from_dense(&dense);
-        let ranges = [Columns::Range(0, 9), Columns::Range(2, 5), Columns::fixed([1]), Columns::fixed([8, 0, 3, 0])];
+        let ranges = [Columns::Range(0..9), Columns::Range(2..5), Columns::single([1]), Columns::single([8, 0, 3, 0])];
         for columns in ranges {
             for numbers in [RowNumbers::From(1), RowNumbers::Listed(&[0, 2, 3, 5])] {
                 for cells in [Cells::Dense(Cow::Borrowed(&dense)), Cells::Sparse(&csr)] {
@@ -157,8 +162,8 @@ mod tests {
                     let mut out = vec![f64::NAN; copy.len];
                     copy.write(numbers, &mut out);
                     let read: Vec<usize> = match &side.columns {
-                        Columns::Range(first, end) => (*first..*end).collect(),
-                        Columns::Fixed(columns, _) => columns.iter().map(|&column| column as usize).collect(),
+                        Columns::Range(range) => range.clone().collect(),
+                        Columns::Single { columns, .. } => columns.iter().map(|&column| column as usize).collect(),
                     };
                     for (r, j) in (0..4).flat_map(|r| read.iter().map(move |&j| (r, j))) {
                         assert_eq!(out[r * copy.row_stride + j], dense.get(numbers.get(r), j));

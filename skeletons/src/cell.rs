@@ -12,7 +12,7 @@ use crate::operator::Operator;
 use crate::output::split_parts;
 use crate::work::{UnitOf, Work};
 use crate::write::Write;
-use fuseline_ir::cplan::CellType;
+use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
 use fuseline_matrix::{Dense, MatrixBlock};
 
@@ -20,47 +20,43 @@ use fuseline_matrix::{Dense, MatrixBlock};
 const WIDE: usize = 8192;
 
 /// Executes a Cell plan.
-pub(crate) fn execute(operator: &Operator<'_>, cell_type: CellType) -> Result<MatrixBlock, SkeletonError> {
+pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonError> {
     let binding = &operator.binding;
-    let agg = binding.plan.outputs[0].agg.unwrap_or(AggOp::Sum);
-    if binding.rows == 0 || binding.cols == 0 {
-        return Ok(without_cells(operator, cell_type, agg));
+    let (rows, cols, output) = (binding.rows, binding.cols, binding.plan.outputs[0]);
+    if rows == 0 || cols == 0 {
+        return Ok(without_cells(&output, rows, cols).into());
     }
-    match (&*binding.main, binding.sparse_entry) {
-        (MatrixBlock::Sparse(csr), true) => nonzeros::execute(operator, csr, cell_type, agg),
-        _ => {
-            binding.cells()?;
-            Ok(execute_dense(operator, cell_type, agg))
+    if let (MatrixBlock::Sparse(csr), true) = (&*binding.main, binding.sparse_entry) {
+        return nonzeros::execute(operator, csr, &output);
+    }
+    binding.cells()?;
+    Ok(match output {
+        COutput::RowAgg(agg, _) => dense_rows(operator, agg),
+        COutput::ColAgg(agg, _) => dense_columns(operator, agg),
+        COutput::FullAgg(..) => {
+            Aggregation::new(operator).over(&Work::Tiles(cells_partition(operator), None), false).into_block()
         }
-    }
+        // Cell plans have no products.
+        _ => dense_cells(operator),
+    })
 }
 
-fn without_cells(operator: &Operator<'_>, cell_type: CellType, agg: AggOp) -> MatrixBlock {
-    let (rows, cols) = (operator.binding.rows, operator.binding.cols);
-    let (rows, cols) = match cell_type {
-        CellType::NoAgg => (rows, cols),
-        CellType::RowAgg => (rows, 1),
-        CellType::ColAgg => (1, cols),
-        CellType::FullAgg => (1, 1),
+/// The result where the main input has no cells: the neutral elements of aggregates.
+fn without_cells(output: &COutput, rows: usize, cols: usize) -> Dense {
+    let (rows, cols) = match output {
+        COutput::RowAgg(..) => (rows, 1),
+        COutput::ColAgg(..) => (1, cols),
+        COutput::FullAgg(..) => (1, 1),
+        _ => (rows, cols),
     };
-    Dense::from_fn(rows, cols, |_, _| agg.neutral()).into()
+    let neutral = output.agg().map_or(0.0, AggOp::neutral);
+    Dense::from_fn(rows, cols, |_, _| neutral)
 }
 
 /// The partition of the grid for outputs that do not depend on where blocks end.
 pub(crate) fn cells_partition(operator: &Operator<'_>) -> DensePartition {
     let cells = operator.binding.rows * operator.binding.cols;
     DensePartition::cells(cells / operator.grid_cols.max(1), operator.grid_cols)
-}
-
-fn execute_dense(operator: &Operator<'_>, cell_type: CellType, agg: AggOp) -> MatrixBlock {
-    match cell_type {
-        CellType::NoAgg => dense_cells(operator),
-        CellType::RowAgg => dense_rows(operator, agg),
-        CellType::ColAgg => dense_columns(operator, agg),
-        CellType::FullAgg => {
-            Aggregation::new(operator).over(&Work::Tiles(cells_partition(operator), None), false).into_block()
-        }
-    }
 }
 
 fn dense_cells(operator: &Operator<'_>) -> MatrixBlock {

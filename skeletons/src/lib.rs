@@ -7,6 +7,7 @@
 
 use binding::Binding;
 use fuseline_ir::cplan::Variant;
+use fuseline_ir::template::Space;
 use fuseline_matrix::{BufferPool, MatrixBlock, StopListener};
 use fuseline_vecprims::Primitives;
 use operator::Operator;
@@ -115,14 +116,14 @@ pub fn execute(
 ) -> Result<MatrixBlock, SkeletonError> {
     let binding = Binding::new(compiled, inputs, scalars, env.strict_ieee)?;
     let variant = binding.plan.variant;
-    let is_cellwise = matches!(variant, Variant::Cell(_) | Variant::MAgg);
+    let is_cellwise = variant.space() == Space::Cells;
     let is_flat = is_cellwise && !binding.sparse_entry && !needs_rows(binding.plan) && !needs_columns(binding.plan);
     let grid_cols = if is_flat { binding.cells()? } else { binding.cols };
     let operator = Operator { binding, env, grid_cols, stop: StopListener::current() };
     match variant {
-        Variant::Cell(cell_type) => cell::execute(&operator, cell_type),
+        Variant::Cell(_) => cell::execute(&operator),
         Variant::MAgg => magg::execute(&operator),
-        Variant::Row(row_type) => row::execute(&operator, row_type),
+        Variant::Row(_) => row::execute(&operator),
         Variant::Outer(outer_type) => outer::execute(&operator, outer_type),
     }
 }

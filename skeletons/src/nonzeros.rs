@@ -12,22 +12,18 @@ use crate::roles::needs_rows;
 use crate::visited::VisitedRows;
 use crate::work::{UnitOf, Work};
 use crate::zeros::take_equal_cells;
-use fuseline_ir::cplan::CellType;
+use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 
 /// Executes a Cell plan.
-pub(crate) fn execute(
-    operator: &Operator<'_>,
-    csr: &Csr,
-    cell_type: CellType,
-    agg: AggOp,
-) -> Result<MatrixBlock, SkeletonError> {
-    match cell_type {
-        CellType::NoAgg => cells(operator, csr),
-        CellType::RowAgg => Ok(rows(operator, csr, agg)),
-        CellType::ColAgg => Ok(columns(operator, csr, agg)),
-        CellType::FullAgg => Ok(full(&Aggregation::new(operator), csr)),
+pub(crate) fn execute(operator: &Operator<'_>, csr: &Csr, output: &COutput) -> Result<MatrixBlock, SkeletonError> {
+    match *output {
+        COutput::RowAgg(agg, _) => Ok(rows(operator, csr, agg)),
+        COutput::ColAgg(agg, _) => Ok(columns(operator, csr, agg)),
+        COutput::FullAgg(..) => Ok(full(&Aggregation::new(operator), csr)),
+        // Cell plans have no products.
+        _ => cells(operator, csr),
     }
 }
 

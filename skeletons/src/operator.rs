@@ -15,8 +15,8 @@ use crate::visited::{RowNumbers, VisitedRows};
 use crate::work::UnitOf;
 use crate::zeros::ZeroValues;
 use fuseline_ir::cplan::{CellType, OuterType, Variant};
-use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::AggOp;
+use fuseline_ir::template::Space;
 use fuseline_matrix::{Buffer, BufferPool, Csr, MatrixBlock, StopListener};
 use rayon::prelude::*;
 use smallvec::SmallVec;
@@ -96,7 +96,7 @@ impl Operator<'_> {
     /// rows, positions alone count.
     pub(crate) fn visited<'c>(&self, csr: &'c Csr) -> VisitedRows<'c> {
         let binding = &self.binding;
-        let is_cellwise = matches!(binding.plan.template(), TemplateType::Cell | TemplateType::MAgg);
+        let is_cellwise = binding.plan.space() == Space::Cells;
         let knows_rows = !is_cellwise
             || needs_rows(binding.plan)
             || binding.sides.iter().flatten().any(|side| side.role == Role::Cell);
@@ -113,7 +113,7 @@ impl Operator<'_> {
         if self.binding.plan.sparse_safe {
             return outputs.iter().map(|_| 0.0).collect();
         }
-        let mut values: ZeroValues = outputs.iter().map(|output| output.agg.map_or(0.0, AggOp::neutral)).collect();
+        let mut values: ZeroValues = outputs.iter().map(|output| output.agg().map_or(0.0, AggOp::neutral)).collect();
         self.run(vec![values.as_mut_slice()], |workspace, _, values| {
             let outputs = values.chunks_exact_mut(1).map(|values| Output { values, row_stride: 1 });
             let mut outputs: SmallVec<[Output<'_>; INLINE]> = outputs.collect();
@@ -253,7 +253,7 @@ impl Operator<'_> {
             next_unit: 0,
         };
         tally.add(sparse.rows, count);
-        let is_row = self.binding.plan.template() == TemplateType::Row;
+        let is_row = self.binding.plan.space() == Space::Rows;
         // Neither rows of the main input nor vectors of a side are laid out, so that they may be as long as they like.
         let (extent, longest) =
             if is_row { (sparse.rows, self.binding.longest_computed_vector()) } else { (count.max(sparse.rows), 1) };
@@ -269,9 +269,9 @@ impl Operator<'_> {
 
     /// The longest vector that code may hold: only Row plans have vectors besides the cells of the unit.
     fn longest_vector(&self, tile_cols: usize) -> usize {
-        match self.binding.plan.template() {
-            TemplateType::Row => self.binding.longest_vector(),
-            _ => tile_cols.max(1),
+        match self.binding.plan.space() {
+            Space::Rows => self.binding.longest_vector(),
+            Space::Cells | Space::Factors => tile_cols.max(1),
         }
     }
 

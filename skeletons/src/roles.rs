@@ -1,9 +1,8 @@
 //! What a plan reads of each input, and whether it can run over non-zeros: facts of the plan alone.
 
 use crate::error::SkeletonError;
-use fuseline_ir::cplan::{CInputId, CNode, COutput, CPlan, CellType, FACTOR_U, FACTOR_V, OuterType, RowType, Variant};
-use fuseline_ir::memo::TemplateType;
-use fuseline_ir::ops::AggOp;
+use fuseline_ir::cplan::{CInputId, CNode, COutput, CPlan, CellType, FACTOR_U, FACTOR_V, Variant};
+use fuseline_ir::template::Space;
 
 /// How a plan reads an input, which decides how a skeleton lays it out for a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +56,7 @@ fn role_of(node: &CNode) -> Role {
 /// An input has two roles.
 pub(crate) fn roles(plan: &CPlan) -> Result<Vec<Role>, SkeletonError> {
     let mut roles = vec![Role::None; plan.inputs.len()];
-    if plan.template() == TemplateType::Outer {
+    if plan.space() == Space::Factors {
         roles[index(FACTOR_U)] = Role::FactorU;
         roles[index(FACTOR_V)] = Role::FactorV;
     }
@@ -97,13 +96,13 @@ pub(crate) fn needs_columns(plan: &CPlan) -> bool {
         || plan.nodes.values().any(|node| matches!(node, CNode::SideColScalar(_)))
 }
 
-/// Whether the plan has a sparse entry: code for units whose main input is CSR. The same for every backend, since the
+/// Whether the plan has a sparse entry: code for units whose main input is CSR. That is a rule for all backends, since the
 /// two entries may round differently.
 ///
 /// Cell, MAgg and Outer plans always have. Row plans have, if they use the main row only where a sparse vector can
 /// stand: aggregated, in a product with a dense vector or a side matrix, or accumulated by an output.
 pub fn has_sparse_entry(plan: &CPlan) -> bool {
-    if plan.template() != TemplateType::Row {
+    if plan.space() != Space::Rows {
         return true;
     }
     let is_main = |id| matches!(plan.nodes[id], CNode::Main);
@@ -115,19 +114,19 @@ pub fn has_sparse_entry(plan: &CPlan) -> bool {
     nodes_suit && plan.outputs.iter().all(|output| output_suits(plan, output))
 }
 
+/// Whether an output of a Row plan takes the main row, if it does, as a sparse vector.
 fn output_suits(plan: &CPlan, output: &COutput) -> bool {
     let is_main = |id| matches!(plan.nodes[id], CNode::Main);
-    let (node, left) = (is_main(output.node), output.left.is_some_and(is_main));
-    match plan.output_variant(output) {
-        // Products of the main row with a dense vector. (The long vector of `ColAggB1` and `ColAggB1T` can only be the
-        // main row itself here, since it has no element-wise use.)
-        Variant::Row(RowType::ColAggB1 | RowType::ColAggB1T) => node != left,
-        Variant::Row(RowType::ColAggT) => !node,
+    match *output {
+        // Products of the main row with a dense vector.
+        COutput::RowProduct { long, short, .. } if plan.shapes().is_vector(short) => is_main(long) != is_main(short),
+        COutput::RowProduct { .. } => true,
         // The zeros of a row count in extremes, but not in sums.
-        Variant::Row(RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst | RowType::FullAgg) => {
-            !node || output.agg.is_some_and(AggOp::ignores_zeros)
-        }
-        _ => !node,
+        COutput::ColAgg(agg, node) | COutput::FullAgg(agg, node) => !is_main(node) || agg.ignores_zeros(),
+        COutput::Store(node)
+        | COutput::RowAgg(_, node)
+        | COutput::TimesFactor(node)
+        | COutput::TransposedTimesFactor(node) => !is_main(node),
     }
 }
 
@@ -140,17 +139,8 @@ pub(crate) fn multiplies_main(plan: &CPlan) -> bool {
         CNode::VectMatMult(operand, _) => is_main(operand),
         _ => false,
     });
-    in_nodes || plan.outputs.iter().any(|output| output.left.is_some_and(|left| is_main(left) || is_main(output.node)))
-}
-
-/// Whether the variant accumulates over rows, so that rows that contribute nothing need no visit.
-pub(crate) fn accumulates(variant: Variant) -> bool {
-    !matches!(
-        variant,
-        Variant::Cell(CellType::NoAgg | CellType::RowAgg)
-            | Variant::Row(RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst | RowType::RowAgg)
-            | Variant::Outer(OuterType::NoAgg)
-    )
+    let multiplies = |output: &COutput| output.left().is_some_and(|left| is_main(left) || is_main(output.node()));
+    in_nodes || plan.outputs.iter().any(multiplies)
 }
 
 /// Whether dense vectors are multiplied with side matrices, which then must be transposed: all vectors are dense in

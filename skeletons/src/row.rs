@@ -10,27 +10,23 @@ use crate::binding::cells;
 use crate::blocks::{DensePartition, SparsePartition, partial_count};
 use crate::operator::Operator;
 use crate::output::{expand_rows, split_parts};
-use crate::roles::accumulates;
 use crate::row_output::RowOutput;
 use crate::visited::VisitedRows;
 use crate::work::Work;
-use fuseline_ir::cplan::{CNode, RowType};
+use fuseline_ir::cplan::{CNode, COutput, RowType, Variant};
 use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, MatrixBlock};
 
 /// Executes a Row plan.
-pub(crate) fn execute(operator: &Operator<'_>, row_type: RowType) -> Result<MatrixBlock, SkeletonError> {
+pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonError> {
     let visited = visited(operator);
-    let row = Row::new(operator, row_type, visited.as_ref())?;
-    match row_type {
-        RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst | RowType::RowAgg => row.by_row(),
-        RowType::FullAgg => Ok(row.full()),
-        RowType::ColAgg
-        | RowType::ColAggB1R
-        | RowType::ColAggConst
-        | RowType::ColAggT
-        | RowType::ColAggB1
-        | RowType::ColAggB1T => Ok(row.aggregates()?.remove(0).into()),
-        RowType::MultiAgg => Ok(one_below_the_other(operator, &row.aggregates()?).into()),
+    let row = Row::new(operator, visited.as_ref())?;
+    if operator.binding.plan.variant == Variant::Row(RowType::MultiAgg) {
+        return Ok(one_below_the_other(operator, &row.aggregates()?).into());
+    }
+    match &operator.binding.plan.outputs[0] {
+        COutput::FullAgg(..) => Ok(row.full()),
+        output if output.accumulates_rows() => Ok(row.aggregates()?.remove(0).into()),
+        _ => row.by_row(),
     }
 }
 
@@ -53,20 +49,15 @@ const LONG_VECTOR: usize = 256;
 
 struct Row<'a> {
     operator: &'a Operator<'a>,
-    row_type: RowType,
     visited: Option<&'a VisitedRows<'a>>,
     outputs: Vec<RowOutput>,
 }
 
 impl<'a> Row<'a> {
-    fn new(
-        operator: &'a Operator<'a>,
-        row_type: RowType,
-        visited: Option<&'a VisitedRows<'a>>,
-    ) -> Result<Self, SkeletonError> {
+    fn new(operator: &'a Operator<'a>, visited: Option<&'a VisitedRows<'a>>) -> Result<Self, SkeletonError> {
         let binding = &operator.binding;
-        let outputs: Result<_, _> = binding.plan.outputs.iter().map(|output| RowOutput::new(binding, output)).collect();
-        Ok(Row { operator, row_type, visited, outputs: outputs? })
+        let outputs = binding.plan.outputs.iter().map(|&output| RowOutput::new(binding, output));
+        Ok(Row { operator, visited, outputs: outputs.collect::<Result<_, _>>()? })
     }
 
     fn visited_rows(&self) -> usize {
@@ -129,11 +120,12 @@ impl<'a> Row<'a> {
     /// Whether a result of so many columns is best built sparse: it is as sparse as the main input, or most of its rows
     /// are not visited.
     fn has_sparse_result(&self, visited: &VisitedRows<'_>, cols: usize) -> bool {
-        let expected = match self.row_type {
-            RowType::NoAgg => visited.csr().nnz(),
+        let plan = self.operator.binding.plan;
+        let expected = match plan.variant {
+            Variant::Row(RowType::NoAgg) => visited.csr().nnz(),
             _ => visited.len().saturating_mul(cols),
         };
-        self.operator.binding.plan.sparse_safe
+        plan.sparse_safe
             && u32::try_from(cols).is_ok()
             && MatrixBlock::prefers_sparse(visited.csr().rows(), cols, expected)
     }
@@ -173,7 +165,8 @@ impl<'a> Row<'a> {
     /// Whether units without non-zeros, where all rows are visited, may be left out.
     fn skips_empty_units(&self) -> bool {
         let plan = self.operator.binding.plan;
-        plan.sparse_safe && accumulates(plan.variant) && self.outputs.iter().all(RowOutput::ignores_zeros)
+        let is_accumulated = plan.outputs.iter().all(COutput::accumulates_rows);
+        plan.sparse_safe && is_accumulated && self.outputs.iter().all(RowOutput::ignores_zeros)
     }
 
     /// All outputs, aggregated over the rows in one pass.

@@ -5,8 +5,8 @@
 //! non-zeros, too, and the constant is aggregated as often as there are zeros.
 
 use fuseline_ir::cplan::{CNode, CPlan};
-use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{AggOp, BinaryOp};
+use fuseline_ir::template::Space;
 use smallvec::SmallVec;
 
 /// The most outputs that are kept on the stack.
@@ -29,7 +29,7 @@ pub(crate) fn zero_is_constant(plan: &CPlan) -> bool {
                 | CNode::Ternary(..)
         )
     };
-    matches!(plan.template(), TemplateType::Cell | TemplateType::MAgg) && plan.nodes.values().all(is_plain)
+    plan.space() == Space::Cells && plan.nodes.values().all(is_plain)
 }
 
 /// Takes `count` more cells into an aggregate, each of which alone has the aggregate `value`.

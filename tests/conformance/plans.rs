@@ -1,9 +1,11 @@
 //! One plan for each variant, aggregation function, kind of side input and form.
 
 use crate::axes::{Row, SideKind};
-use fuseline_ir::cplan::{Bits, CInput, CInputId, CNode, CNodeId, COutput, CPlan, RowType, Variant, VerifiedCPlan};
-use fuseline_ir::memo::TemplateType;
+use fuseline_ir::cplan::{
+    Bits, CInput, CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, RowType, StatedOutput, Variant, VerifiedCPlan,
+};
 use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+use fuseline_ir::template::Space;
 
 /// Columns of the matrices that rows are multiplied with, and the rank of factors.
 pub(crate) const WIDTH: usize = 5;
@@ -73,7 +75,7 @@ impl Builder {
     fn new(variant: Variant, kind: SideKind, form: Form, agg: Option<AggOp>) -> Self {
         let mut builder = Builder { plan: CPlan::new(variant), matrices: Vec::new(), kind, form, agg, factor: None };
         builder.matrix(Part::Main, |m, n| (m, n));
-        if variant.template() == TemplateType::Outer {
+        if variant.space() == Space::Factors {
             builder.matrix(Part::Factor, |m, _| (m, WIDTH));
             builder.matrix(Part::Factor, |_, n| (n, WIDTH));
         } else {
@@ -106,7 +108,8 @@ impl Builder {
     fn output(&mut self, node: CNodeId, left: Option<CNodeId>) {
         let is_aggregated = self.plan.variant != Variant::Row(RowType::RowAgg);
         let agg = self.agg.filter(|_| is_aggregated && left.is_none());
-        self.plan.outputs.push(COutput { node, agg, left });
+        let output = StatedOutput { node, agg, left }.in_plan(&self.plan);
+        self.plan.outputs.push(output.unwrap_or_else(|message| panic!("{message}\n{}", self.plan)));
     }
 
     /// Aggregates of these nodes, and sums of products of node and left vector.
@@ -137,7 +140,7 @@ impl Builder {
         let side = self.cell_side();
         let x = self.push(CNode::Main);
         let mut value = self.combine(x, side);
-        if self.plan.template() == TemplateType::Outer {
+        if self.plan.space() == Space::Factors {
             let product = self.push(CNode::OuterProduct);
             let op = if self.form == Form::Filled { BinaryOp::Minus } else { BinaryOp::Mult };
             value = self.binary(op, value, product);
@@ -147,7 +150,7 @@ impl Builder {
         if self.plan.variant == Variant::MAgg {
             let other = self.unary(UnaryOp::Abs, value);
             let outputs = [(other, AggOp::Sum), (value, AggOp::Max), (x, AggOp::Nnz)];
-            let outputs = outputs.map(|(node, agg)| COutput { node, agg: Some(agg), left: None });
+            let outputs = outputs.map(|(node, agg)| COutput::FullAgg(agg, node));
             self.plan.outputs.extend(outputs);
         }
     }
@@ -267,7 +270,7 @@ impl Builder {
             }
             SideKind::Matrix => {
                 let full = self.matrix(Part::Side, |m, n| (m, n));
-                self.push(CNode::SideRow(full, None))
+                self.push(CNode::SideRow(full, ColumnRange::All))
             }
         };
         self.combine(x, side)
@@ -304,7 +307,7 @@ impl Builder {
                 let mut columns = self.bounded(columns);
                 if self.kind == SideKind::Matrix {
                     let wide = self.matrix(Part::Side, |m, _| (m, WIDTH));
-                    let range = self.push(CNode::SideRow(wide, Some((1, 3))));
+                    let range = self.push(CNode::SideRow(wide, ColumnRange::Part { first: 1, end: 3 }));
                     let range = self.bounded(range);
                     columns = self.binary(BinaryOp::Mult, columns, range);
                 }

@@ -1,19 +1,18 @@
 //! A plain evaluator of CPlans: one cell or row at a time, everything dense, aggregates from left to right.
 
 use fuseline_ir::cplan::{
-    CInputId, CNode, CNodeId, COutput, CPlan, CellType, FACTOR_U, FACTOR_V, Length, MAIN, OuterType, RowType, Shape,
-    Variant,
+    CInputId, CNode, CNodeId, COutput, CPlan, FACTOR_U, FACTOR_V, Length, MAIN, RowType, Shape, Variant,
 };
-use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::AggOp;
+use fuseline_ir::template::Space;
 use fuseline_matrix::Dense;
 
 /// The result of a plan on dense inputs.
 pub(crate) fn evaluate(plan: &CPlan, inputs: &[Dense], scalars: &[f64]) -> Dense {
     let evaluator = Evaluator { plan, inputs, scalars };
-    match plan.variant {
-        Variant::Row(_) => evaluator.rows(),
-        Variant::Cell(_) | Variant::MAgg | Variant::Outer(_) => evaluator.cells(),
+    match plan.space() {
+        Space::Rows => evaluator.rows(),
+        Space::Cells | Space::Factors => evaluator.cells(),
     }
 }
 
@@ -92,7 +91,7 @@ impl Evaluator<'_> {
     /// The cells of an output, before they are aggregated. Outer plans leave out the zeros of X.
     fn output(&self, output: usize) -> Dense {
         let main = self.input(MAIN);
-        let (is_outer, node) = (self.plan.template() == TemplateType::Outer, self.plan.outputs[output].node);
+        let (is_outer, node) = (self.plan.space() == Space::Factors, self.plan.outputs[output].node());
         let mut values = Vec::new();
         Dense::from_fn(main.rows(), main.cols(), |i, j| {
             if is_outer && main.get(i, j) == 0.0 {
@@ -107,28 +106,23 @@ impl Evaluator<'_> {
         let (rows, cols) = (self.inputs[0].rows(), self.inputs[0].cols());
         let outputs: Vec<Dense> = (0..self.plan.outputs.len()).map(|output| self.output(output)).collect();
         let value = |i, j| outputs[0].get(i, j);
-        let agg = |output: usize| self.plan.outputs[output].agg.unwrap_or(AggOp::Sum);
-        match self.plan.variant {
-            Variant::Cell(CellType::RowAgg) => {
-                Dense::from_fn(rows, 1, |i, _| aggregate(agg(0), (0..cols).map(|j| value(i, j))))
-            }
-            Variant::Cell(CellType::ColAgg) => {
-                Dense::from_fn(1, cols, |_, j| aggregate(agg(0), (0..rows).map(|i| value(i, j))))
-            }
-            Variant::Outer(OuterType::RightMM) => {
+        match self.plan.outputs[0] {
+            COutput::RowAgg(agg, _) => Dense::from_fn(rows, 1, |i, _| aggregate(agg, (0..cols).map(|j| value(i, j)))),
+            COutput::ColAgg(agg, _) => Dense::from_fn(1, cols, |_, j| aggregate(agg, (0..rows).map(|i| value(i, j)))),
+            COutput::TimesFactor(_) => {
                 let v = self.input(FACTOR_V);
                 Dense::from_fn(rows, v.cols(), |i, k| (0..cols).map(|j| value(i, j) * v.get(j, k)).sum())
             }
-            Variant::Outer(OuterType::LeftMM) => {
+            COutput::TransposedTimesFactor(_) => {
                 let u = self.input(FACTOR_U);
                 Dense::from_fn(cols, u.cols(), |j, k| (0..rows).map(|i| value(i, j) * u.get(i, k)).sum())
             }
-            Variant::Cell(CellType::FullAgg) | Variant::MAgg | Variant::Outer(OuterType::FullAgg) => {
-                Dense::from_fn(outputs.len(), 1, |output, _| {
-                    aggregate(agg(output), outputs[output].values().iter().copied())
-                })
-            }
-            Variant::Cell(CellType::NoAgg) | Variant::Outer(OuterType::NoAgg) | Variant::Row(_) => outputs[0].clone(),
+            COutput::FullAgg(..) => Dense::from_fn(outputs.len(), 1, |output, _| {
+                let agg = self.plan.outputs[output].agg().expect("all outputs are full aggregates");
+                aggregate(agg, outputs[output].values().iter().copied())
+            }),
+            COutput::Store(_) => outputs[0].clone(),
+            COutput::RowProduct { .. } => panic!("a product of rows in a plan over cells"),
         }
     }
 
@@ -148,9 +142,9 @@ impl Evaluator<'_> {
                 CNode::Literal(bits) => vec![bits.get()],
                 CNode::RowIndex => vec![i as f64],
                 CNode::SideRowScalar(input, column) => vec![self.input(input).get(i, column as usize)],
-                CNode::SideRow(input, None) => self.input(input).row(i).to_vec(),
-                CNode::SideRow(input, Some((first, last))) => {
-                    self.input(input).row(i)[first as usize..last as usize].to_vec()
+                CNode::SideRow(input, range) => {
+                    let matrix = self.input(input);
+                    matrix.row(i)[range.of(matrix.cols())].to_vec()
                 }
                 CNode::SideVector(input) => self.input(input).values().to_vec(),
                 CNode::Unary(op, a) => (0..len).map(|k| op.eval(at(a, k))).collect(),
@@ -200,30 +194,25 @@ impl Evaluator<'_> {
 
     /// An output by itself, given the values of all nodes at all rows.
     fn row_output(&self, rows: &[Vec<Vec<f64>>], output: &COutput) -> Dense {
-        let Variant::Row(row_type) = self.plan.output_variant(output) else {
-            panic!("{} plans", self.plan.variant.template())
-        };
-        let agg = output.agg.unwrap_or(AggOp::Sum);
         let at = |i: usize, node: CNodeId| &rows[i][index(node)];
-        let sum = |value: &dyn Fn(usize) -> f64| (0..rows.len()).map(value).sum::<f64>();
-        let left = output.left.unwrap_or(output.node);
-        let (cols, left_len) = (self.len(output.node), self.len(left));
-        match row_type {
-            RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst | RowType::RowAgg => {
-                Dense::from_fn(rows.len(), cols, |i, j| at(i, output.node)[j])
-            }
-            RowType::FullAgg => {
-                let cells = (0..rows.len()).flat_map(|i| at(i, output.node).iter().copied());
+        match *output {
+            COutput::Store(node) => Dense::from_fn(rows.len(), self.len(node), |i, j| at(i, node)[j]),
+            COutput::FullAgg(agg, node) => {
+                let cells = (0..rows.len()).flat_map(|i| at(i, node).iter().copied());
                 Dense::from_fn(1, 1, |_, _| aggregate(agg, cells.clone()))
             }
-            RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst => {
-                Dense::from_fn(1, cols, |_, j| aggregate(agg, (0..rows.len()).map(|i| at(i, output.node)[j])))
+            COutput::ColAgg(agg, node) => {
+                let column = |j| aggregate(agg, (0..rows.len()).map(|i| at(i, node)[j]));
+                Dense::from_fn(1, self.len(node), |_, j| column(j))
             }
-            RowType::ColAggT => Dense::from_fn(left_len, 1, |j, _| sum(&|i| at(i, left)[j] * at(i, output.node)[0])),
-            RowType::ColAggB1 | RowType::ColAggB1T => {
-                Dense::from_fn(left_len, cols, |j, k| sum(&|i| at(i, left)[j] * at(i, output.node)[k]))
+            COutput::RowProduct { .. } => {
+                let (left, right) = (output.left().expect("a product has two factors"), output.node());
+                let cell = |j, k| (0..rows.len()).map(|i| at(i, left)[j] * at(i, right)[k]).sum();
+                Dense::from_fn(self.len(left), self.len(right), cell)
             }
-            RowType::MultiAgg => panic!("an output by itself is no multi-aggregate"),
+            COutput::RowAgg(..) | COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => {
+                panic!("{output} in a plan over rows")
+            }
         }
     }
 }

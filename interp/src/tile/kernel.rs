@@ -1,45 +1,15 @@
 //! The interpreter's genexec: nodes in id order, then the outputs.
 
 use super::element::Plan;
+use super::frame::{Frame, InterpKernel, matrix};
 use super::output;
 use super::value::{Memory, Place, Value};
 use cranelift_entity::EntityRef;
-use fuseline_ir::cplan::{CInputId, CNode, CNodeId, Variant, VerifiedCPlan};
-use fuseline_ir::memo::TemplateType;
+use fuseline_ir::cplan::{CInputId, CNode, CNodeId};
 use fuseline_ir::ops::AggOp;
-use fuseline_skeletons::abi::{Context, Kernel, Main, Output, Side, Unit, has_sparse_entry};
-use fuseline_vecprims::{CsrTile, Primitives, Tile, TileMut};
+use fuseline_skeletons::abi::{Context, Kernel, Main, Output, Unit, has_sparse_entry};
+use fuseline_vecprims::{Tile, TileMut};
 use smallvec::SmallVec;
-
-/// A plan to be interpreted.
-#[derive(Debug)]
-pub(crate) struct InterpKernel {
-    pub(crate) plan: VerifiedCPlan,
-    pub(crate) primitives: &'static Primitives,
-    /// What each output is by itself.
-    variants: Vec<Variant>,
-    /// Literals by node id, 0 elsewhere.
-    literals: Vec<f64>,
-    /// How many values of each shape scratch memory has to hold.
-    vectors: usize,
-    scalars: usize,
-}
-
-impl InterpKernel {
-    pub(crate) fn new(plan: &VerifiedCPlan, primitives: &'static Primitives) -> Self {
-        let literals =
-            plan.nodes.values().map(|node| if let CNode::Literal(bits) = node { bits.get() } else { 0.0 }).collect();
-        let is_row = plan.template() == TemplateType::Row;
-        let shapes = plan.shapes();
-        // Every node, and every output that has to be spread over the cells of the unit.
-        let outputs = plan.outputs.iter().flat_map(|output| [Some(output.node), output.left]).flatten();
-        let is_vector = |id: &CNodeId| !is_row || shapes.is_vector(*id);
-        let (vectors, scalars): (Vec<CNodeId>, Vec<CNodeId>) = plan.nodes.keys().chain(outputs).partition(is_vector);
-        let (vectors, scalars) = (vectors.len(), scalars.len());
-        let variants = plan.outputs.iter().map(|output| plan.output_variant(output)).collect();
-        InterpKernel { plan: plan.clone(), primitives, variants, literals, vectors, scalars }
-    }
-}
 
 impl Kernel for InterpKernel {
     fn has_sparse_entry(&self) -> bool {
@@ -51,68 +21,18 @@ impl Kernel for InterpKernel {
     }
 
     fn genexec(&self, context: &mut Context<'_>, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
-        let mut frame = Frame {
-            kernel: self,
-            unit,
-            scalars: context.scalars,
-            scratch: context.scratch,
-            used: 0,
-            values: SmallVec::new(),
-        };
+        let mut frame = Frame::new(self, unit, context);
         for (id, node) in &self.plan.nodes {
             let value = frame.node(id, node);
             frame.values.push(value);
         }
-        for ((declared, &variant), output) in self.plan.outputs.iter().zip(&self.variants).zip(outputs) {
-            output::write(&mut frame, variant, declared, output);
+        for (declared, output) in self.plan.outputs.iter().zip(outputs) {
+            output::write(&mut frame, declared, output);
         }
     }
 }
 
-/// The state of one genexec call.
-pub(crate) struct Frame<'a> {
-    pub(crate) kernel: &'a InterpKernel,
-    pub(crate) unit: &'a Unit<'a>,
-    scalars: &'a [f64],
-    scratch: &'a mut [f64],
-    used: usize,
-    /// By node id.
-    values: SmallVec<[Value; 16]>,
-}
-
 impl<'a> Frame<'a> {
-    pub(crate) fn value(&self, node: CNodeId) -> Value {
-        self.values[node.index()]
-    }
-
-    pub(crate) fn is_row_plan(&self) -> bool {
-        self.kernel.plan.template() == TemplateType::Row
-    }
-
-    /// Whether the node is the main row of a sparse unit, which has no dense value.
-    pub(crate) fn is_sparse_row(&self, node: CNodeId) -> bool {
-        self.is_row_plan()
-            && matches!(self.unit.main, Main::Sparse { .. })
-            && matches!(self.kernel.plan.nodes[node], CNode::Main)
-    }
-
-    /// All memory that may be read.
-    pub(crate) fn memory(&self) -> Memory<'_> {
-        let literals = &self.kernel.literals;
-        Memory { unit: self.unit, scalars: self.scalars, literals, scratch: &self.scratch[..self.used] }
-    }
-
-    /// Fills `len` fresh values of scratch memory, and says where they begin.
-    pub(crate) fn fill(&mut self, len: usize, write: impl FnOnce(Memory<'_>, &mut [f64])) -> Place {
-        let start = self.used;
-        let (written, fresh) = self.scratch.split_at_mut(start);
-        let memory =
-            Memory { unit: self.unit, scalars: self.scalars, literals: &self.kernel.literals, scratch: written };
-        write(memory, &mut fresh[..len]);
-        self.used += len;
-        Place::Scratch(start)
-    }
-
     fn node(&mut self, id: CNodeId, node: &CNode) -> Value {
         match *node {
             CNode::Main => self.main(),
@@ -127,10 +47,10 @@ impl<'a> Frame<'a> {
             CNode::RowIndex => self.row_index(),
             CNode::SideRow(input, range) => {
                 let side = self.unit.sides[input.index()];
-                let (first, last) = range.map_or((0, side.cols), |(first, last)| (first as usize, last as usize));
+                let columns = range.of(side.cols);
                 // A stride of 0 would mean one row for all.
                 let row_stride = side.row_stride.max(1);
-                Value::rows(Place::Side(input.index(), first), row_stride, last - first)
+                Value::rows(Place::Side(input.index(), columns.start), row_stride, columns.len())
             }
             CNode::SideVector(input) => {
                 Value::rows(Place::Side(input.index(), 0), 0, self.unit.sides[input.index()].cols)
@@ -217,12 +137,6 @@ impl<'a> Frame<'a> {
         value.expect("fill calls its argument")
     }
 
-    /// One scalar for each row.
-    fn per_row(&mut self, write: impl FnOnce(Memory<'_>, TileMut<'_>)) -> Value {
-        let place = self.fill(self.unit.rows, |memory, out| write(memory, TileMut::new(out, 1)));
-        Value::per_row(place, 1)
-    }
-
     fn row_agg(&mut self, op: AggOp, operand: CNodeId) -> Value {
         let (primitives, rows, cols) = (self.kernel.primitives, self.unit.rows, self.unit.cols);
         let is_sparse = self.is_sparse_row(operand);
@@ -282,14 +196,4 @@ impl<'a> Frame<'a> {
         });
         Value::rows(place, k.max(1), k)
     }
-}
-
-/// A side matrix as it is stored.
-pub(crate) fn matrix(side: Side<'_>) -> Tile<'_> {
-    Tile::new(side.values, side.row_stride)
-}
-
-/// The positions of a sparse unit with other values.
-pub(crate) fn with_values<'a>(main: CsrTile<'a>, values: &'a [f64]) -> CsrTile<'a> {
-    CsrTile { values: &values[..main.values.len()], ..main }
 }

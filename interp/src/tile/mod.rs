@@ -3,14 +3,15 @@
 //! the build without LLVM, and the tier that runs while LLVM compiles.
 
 mod element;
+mod frame;
 mod kernel;
 mod output;
 mod value;
 
+use frame::InterpKernel;
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_skeletons::{Backend, BackendError, CompileInfo, CompiledCPlan};
 use fuseline_vecprims::{Isa, primitives};
-use kernel::InterpKernel;
 use std::sync::Arc;
 use std::time::Instant;
 

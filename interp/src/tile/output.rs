@@ -1,23 +1,26 @@
-//! What each variant does with its outputs at the end of a unit (the table in `skeletons::abi`).
+//! What becomes of the values of outputs at the end of a unit (the table in `skeletons::abi`).
 
-use super::kernel::{Frame, matrix, with_values};
+use super::frame::{Frame, matrix, with_values};
 use super::value::Value;
 use cranelift_entity::EntityRef;
-use fuseline_ir::cplan::{CNodeId, COutput, CellType, FACTOR_U, FACTOR_V, OuterType, RowType, Variant};
+use fuseline_ir::cplan::{CNodeId, COutput, FACTOR_U, FACTOR_V};
 use fuseline_ir::ops::AggOp;
 use fuseline_skeletons::abi::{Main, Output};
-use fuseline_vecprims::TileMut;
+use fuseline_vecprims::{Tile, TileMut};
 
-/// Writes an output that by itself has this variant.
-pub(crate) fn write(frame: &mut Frame<'_>, variant: Variant, declared: &COutput, output: &mut Output<'_>) {
-    let agg = declared.agg.unwrap_or(AggOp::Sum);
-    match variant {
-        Variant::Cell(CellType::FullAgg) | Variant::MAgg | Variant::Outer(OuterType::FullAgg) => {
-            output.values[0] = full_agg(frame, declared.node, agg);
-        }
-        Variant::Cell(cell_type) => cell(frame, cell_type, declared.node, agg, output),
-        Variant::Outer(outer_type) => outer(frame, outer_type, declared.node, output),
-        Variant::Row(row_type) => row(frame, row_type, declared, agg, output),
+/// Writes an output of the plan.
+pub(crate) fn write(frame: &mut Frame<'_>, declared: &COutput, output: &mut Output<'_>) {
+    match *declared {
+        COutput::Store(node) if frame.is_row_plan() => store_rows(frame, node, output),
+        COutput::Store(node) => store_cells(frame, node, output),
+        COutput::RowAgg(agg, node) => row_agg(frame, agg, node, output),
+        COutput::ColAgg(agg, node) if frame.is_row_plan() => col_agg_of_rows(frame, agg, node, output),
+        COutput::ColAgg(agg, node) => col_agg_of_cells(frame, agg, node, output),
+        COutput::FullAgg(agg, node) if frame.is_row_plan() => output.values[0] = full_agg_of_rows(frame, agg, node),
+        COutput::FullAgg(agg, node) => output.values[0] = full_agg_of_cells(frame, agg, node),
+        COutput::RowProduct { long, short, .. } => add_row_product(frame, long, short, output),
+        COutput::TimesFactor(node) => add_times_factor(frame, node, output),
+        COutput::TransposedTimesFactor(node) => add_transposed_times_factor(frame, node, output),
     }
 }
 
@@ -41,103 +44,6 @@ fn spread(frame: &mut Frame<'_>, node: CNodeId) -> Value {
     Value::rows(place, len, len)
 }
 
-/// The aggregate over the cells of the unit (Cell, MAgg, Outer).
-fn full_agg(frame: &mut Frame<'_>, node: CNodeId, agg: AggOp) -> f64 {
-    let value = spread(frame, node);
-    let (memory, primitives) = (frame.memory(), frame.kernel.primitives);
-    match memory.sparse_main() {
-        Some(main) => primitives.segment_full_agg(agg, main.row_offsets, memory.values(value)),
-        None => primitives.full_agg(agg, frame.unit.rows, frame.unit.cols, memory.tile(value)),
-    }
-}
-
-fn cell(frame: &mut Frame<'_>, cell_type: CellType, node: CNodeId, agg: AggOp, output: &mut Output<'_>) {
-    let value = spread(frame, node);
-    let (memory, primitives) = (frame.memory(), frame.kernel.primitives);
-    let (rows, cols) = (frame.unit.rows, frame.unit.cols);
-    match (cell_type, memory.sparse_main()) {
-        (CellType::NoAgg, Some(main)) => {
-            let count = main.values.len();
-            output.values[..count].copy_from_slice(&memory.values(value)[..count]);
-        }
-        (CellType::NoAgg, None) => copy_rows(memory.tile(value), rows, cols, output),
-        (CellType::RowAgg, Some(main)) => {
-            let out = TileMut::new(output.values, 1);
-            primitives.segment_row_agg(agg, main.row_offsets, memory.values(value), cols, out);
-        }
-        (CellType::RowAgg, None) => {
-            primitives.row_agg(agg, rows, cols, memory.tile(value), TileMut::new(output.values, 1));
-        }
-        (CellType::ColAgg, Some(main)) => {
-            primitives.sparse_col_agg(agg, with_values(main, memory.values(value)), output.values);
-        }
-        (CellType::ColAgg, None) => primitives.col_agg(agg, rows, cols, memory.tile(value), output.values),
-        (CellType::FullAgg, _) => unreachable!("full aggregates are handled with those of other templates"),
-    }
-}
-
-fn copy_rows(tile: fuseline_vecprims::Tile<'_>, rows: usize, len: usize, output: &mut Output<'_>) {
-    for r in 0..rows {
-        let row = &tile.values[r * tile.row_stride..][..len];
-        output.values[r * output.row_stride..][..len].copy_from_slice(row);
-    }
-}
-
-fn outer(frame: &mut Frame<'_>, outer_type: OuterType, node: CNodeId, output: &mut Output<'_>) {
-    let value = spread(frame, node);
-    let (memory, primitives) = (frame.memory(), frame.kernel.primitives);
-    let (rows, cols) = (frame.unit.rows, frame.unit.cols);
-    let [u, v] = [FACTOR_U, FACTOR_V].map(|factor| memory.side(factor.index()));
-    let non_zeros = memory.sparse_main().map(|main| with_values(main, memory.values(value)));
-    let (weights, rank) = (memory.tile(value), v.cols);
-    match (outer_type, non_zeros) {
-        (OuterType::NoAgg, Some(cells)) => output.values[..cells.values.len()].copy_from_slice(cells.values),
-        (OuterType::NoAgg, None) => copy_rows(weights, rows, cols, output),
-        (OuterType::RightMM, Some(cells)) => {
-            primitives.sparse_mat_mult_add(cells, rank, matrix(v), TileMut::new(output.values, output.row_stride));
-        }
-        (OuterType::RightMM, None) => {
-            let out = TileMut::new(output.values, output.row_stride);
-            primitives.mat_mult_add(rows, cols, rank, weights, matrix(v), out);
-        }
-        (OuterType::LeftMM, Some(cells)) => {
-            primitives.sparse_outer_mult_add(cells, rank, matrix(u), TileMut::new(output.values, output.row_stride));
-        }
-        (OuterType::LeftMM, None) => {
-            let out = TileMut::new(output.values, output.row_stride);
-            primitives.outer_mult_add(rows, rank, cols, matrix(u), weights, out);
-        }
-        (OuterType::FullAgg, _) => unreachable!("full aggregates are handled with those of other templates"),
-    }
-}
-
-fn row(frame: &mut Frame<'_>, row_type: RowType, declared: &COutput, agg: AggOp, output: &mut Output<'_>) {
-    match row_type {
-        RowType::RowAgg => {
-            let value = per_row(frame, declared.node);
-            output.values[..frame.unit.rows].copy_from_slice(&frame.memory().values(value)[..frame.unit.rows]);
-        }
-        RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst => {
-            let value = frame.value(declared.node);
-            copy_rows(frame.memory().tile(value), frame.unit.rows, value.len, output);
-        }
-        RowType::FullAgg => output.values[0] = row_full_agg(frame, declared.node, agg),
-        RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst => {
-            let is_sparse = frame.is_sparse_row(declared.node);
-            let value = frame.value(declared.node);
-            let (memory, primitives) = (frame.memory(), frame.kernel.primitives);
-            match memory.sparse_main() {
-                Some(main) if is_sparse => primitives.sparse_col_agg(agg, main, output.values),
-                _ => primitives.col_agg(agg, frame.unit.rows, value.len, memory.tile(value), output.values),
-            }
-        }
-        RowType::ColAggT | RowType::ColAggB1 | RowType::ColAggB1T => {
-            accumulate_product(frame, row_type, declared, output);
-        }
-        RowType::MultiAgg => unreachable!("an output by itself is no multi-aggregate"),
-    }
-}
-
 /// A scalar as one value per row, next to each other.
 fn per_row(frame: &mut Frame<'_>, node: CNodeId) -> Value {
     let value = frame.value(node);
@@ -153,7 +59,74 @@ fn per_row(frame: &mut Frame<'_>, node: CNodeId) -> Value {
     Value::per_row(place, 1)
 }
 
-fn row_full_agg(frame: &mut Frame<'_>, node: CNodeId, agg: AggOp) -> f64 {
+fn copy_rows(tile: Tile<'_>, rows: usize, len: usize, output: &mut Output<'_>) {
+    for r in 0..rows {
+        let row = &tile.values[r * tile.row_stride..][..len];
+        output.values[r * output.row_stride..][..len].copy_from_slice(row);
+    }
+}
+
+fn store_cells(frame: &mut Frame<'_>, node: CNodeId, output: &mut Output<'_>) {
+    let value = spread(frame, node);
+    let memory = frame.memory();
+    match memory.sparse_main() {
+        Some(main) => {
+            let count = main.values.len();
+            output.values[..count].copy_from_slice(&memory.values(value)[..count]);
+        }
+        None => copy_rows(memory.tile(value), frame.unit.rows, frame.unit.cols, output),
+    }
+}
+
+/// A vector per row, or a scalar.
+fn store_rows(frame: &mut Frame<'_>, node: CNodeId, output: &mut Output<'_>) {
+    let (value, rows) = (frame.value(node), frame.unit.rows);
+    if value.by_col {
+        copy_rows(frame.memory().tile(value), rows, value.len, output);
+    } else {
+        let value = per_row(frame, node);
+        output.values[..rows].copy_from_slice(&frame.memory().values(value)[..rows]);
+    }
+}
+
+fn row_agg(frame: &mut Frame<'_>, agg: AggOp, node: CNodeId, output: &mut Output<'_>) {
+    let value = spread(frame, node);
+    let (memory, primitives) = (frame.memory(), frame.kernel.primitives);
+    let (rows, cols, out) = (frame.unit.rows, frame.unit.cols, TileMut::new(output.values, 1));
+    match memory.sparse_main() {
+        Some(main) => primitives.segment_row_agg(agg, main.row_offsets, memory.values(value), cols, out),
+        None => primitives.row_agg(agg, rows, cols, memory.tile(value), out),
+    }
+}
+
+fn col_agg_of_cells(frame: &mut Frame<'_>, agg: AggOp, node: CNodeId, output: &mut Output<'_>) {
+    let value = spread(frame, node);
+    let (memory, primitives) = (frame.memory(), frame.kernel.primitives);
+    match memory.sparse_main() {
+        Some(main) => primitives.sparse_col_agg(agg, with_values(main, memory.values(value)), output.values),
+        None => primitives.col_agg(agg, frame.unit.rows, frame.unit.cols, memory.tile(value), output.values),
+    }
+}
+
+fn col_agg_of_rows(frame: &mut Frame<'_>, agg: AggOp, node: CNodeId, output: &mut Output<'_>) {
+    let (value, is_sparse) = (frame.value(node), frame.is_sparse_row(node));
+    let (memory, primitives) = (frame.memory(), frame.kernel.primitives);
+    match memory.sparse_main() {
+        Some(main) if is_sparse => primitives.sparse_col_agg(agg, main, output.values),
+        _ => primitives.col_agg(agg, frame.unit.rows, value.len, memory.tile(value), output.values),
+    }
+}
+
+fn full_agg_of_cells(frame: &mut Frame<'_>, agg: AggOp, node: CNodeId) -> f64 {
+    let value = spread(frame, node);
+    let (memory, primitives) = (frame.memory(), frame.kernel.primitives);
+    match memory.sparse_main() {
+        Some(main) => primitives.segment_full_agg(agg, main.row_offsets, memory.values(value)),
+        None => primitives.full_agg(agg, frame.unit.rows, frame.unit.cols, memory.tile(value)),
+    }
+}
+
+fn full_agg_of_rows(frame: &mut Frame<'_>, agg: AggOp, node: CNodeId) -> f64 {
     let rows = frame.unit.rows;
     let is_sparse = frame.is_sparse_row(node);
     let is_scalar = !frame.value(node).by_col;
@@ -167,17 +140,16 @@ fn row_full_agg(frame: &mut Frame<'_>, node: CNodeId, agg: AggOp) -> f64 {
     }
 }
 
-fn accumulate_product(frame: &mut Frame<'_>, row_type: RowType, declared: &COutput, output: &mut Output<'_>) {
-    let left = declared.left.expect("verified: these variants have a left vector");
-    let (long, short) = if row_type == RowType::ColAggB1 { (declared.node, left) } else { (left, declared.node) };
+/// Adds the products of a vector of each row and another, or the scalar of the row.
+fn add_row_product(frame: &mut Frame<'_>, long: CNodeId, short: CNodeId, output: &mut Output<'_>) {
     let is_sparse = frame.is_sparse_row(long);
-    // The short vector may be the scalar of each row.
-    let short = if row_type == RowType::ColAggT { per_row(frame, short) } else { frame.value(short) };
+    let is_scalar = !frame.value(short).by_col;
+    let short = if is_scalar { per_row(frame, short) } else { frame.value(short) };
     let long = frame.value(long);
     let (memory, primitives) = (frame.memory(), frame.kernel.primitives);
-    let row_stride = if row_type == RowType::ColAggT { 1 } else { output.row_stride };
     match memory.sparse_main() {
         Some(main) if is_sparse => {
+            let row_stride = if is_scalar { 1 } else { output.row_stride };
             let out = TileMut::new(output.values, row_stride);
             primitives.sparse_outer_mult_add(main, short.len, memory.tile(short), out);
         }
@@ -186,5 +158,34 @@ fn accumulate_product(frame: &mut Frame<'_>, row_type: RowType, declared: &COutp
             let (a, b) = (memory.tile(long), memory.tile(short));
             primitives.outer_mult_add(frame.unit.rows, long.len, short.len, a, b, out);
         }
+    }
+}
+
+/// Adds `W %*% V`, with the node's values as W.
+fn add_times_factor(frame: &mut Frame<'_>, node: CNodeId, output: &mut Output<'_>) {
+    let weights = spread(frame, node);
+    let (memory, primitives) = (frame.memory(), frame.kernel.primitives);
+    let (rows, cols, v) = (frame.unit.rows, frame.unit.cols, memory.side(FACTOR_V.index()));
+    let out = TileMut::new(output.values, output.row_stride);
+    match memory.sparse_main() {
+        Some(main) => {
+            primitives.sparse_mat_mult_add(with_values(main, memory.values(weights)), v.cols, matrix(v), out);
+        }
+        None => primitives.mat_mult_add(rows, cols, v.cols, memory.tile(weights), matrix(v), out),
+    }
+}
+
+/// Adds `t(W) %*% U`, with the node's values as W.
+fn add_transposed_times_factor(frame: &mut Frame<'_>, node: CNodeId, output: &mut Output<'_>) {
+    let weights = spread(frame, node);
+    let (memory, primitives) = (frame.memory(), frame.kernel.primitives);
+    let (rows, cols, u) = (frame.unit.rows, frame.unit.cols, memory.side(FACTOR_U.index()));
+    let rank = memory.side(FACTOR_V.index()).cols;
+    let out = TileMut::new(output.values, output.row_stride);
+    match memory.sparse_main() {
+        Some(main) => {
+            primitives.sparse_outer_mult_add(with_values(main, memory.values(weights)), rank, matrix(u), out);
+        }
+        None => primitives.outer_mult_add(rows, rank, cols, matrix(u), memory.tile(weights), out),
     }
 }

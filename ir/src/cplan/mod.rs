@@ -8,21 +8,26 @@
 //! The execution model, the same for every backend: a *unit* of work is a tile of rows (or a run of cells or
 //! non-zeros); each node computes its value for the whole unit before the next node does.
 
-use crate::memo::TemplateType;
 use crate::ops::math::with_one_nan;
 use crate::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+use crate::template::{Space, TemplateType};
 use cranelift_entity::{PrimaryMap, entity_impl};
 use std::fmt;
+use std::ops::Range;
 
 mod hash;
+mod output;
 mod shapes;
 #[cfg(test)]
 mod tests;
 mod text;
+mod variant;
 mod verify;
 
+pub use output::{COutput, ProductOrder, StatedOutput};
 pub use shapes::{Shape, Shapes};
 pub use text::{parse, parse_all};
+pub use variant::{CellType, OuterType, RowType, Variant};
 pub use verify::{VerifiedCPlan, VerifierErrors};
 
 /// A node of a CPlan.
@@ -64,137 +69,6 @@ impl fmt::Debug for Bits {
     }
 }
 
-/// Variants of the Cell template.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CellType {
-    /// m x n: one value per cell.
-    NoAgg,
-    /// m x 1: aggregated per row.
-    RowAgg,
-    /// 1 x n: aggregated per column.
-    ColAgg,
-    /// 1 x 1.
-    FullAgg,
-}
-
-/// Variants of the Row template; X (m x n) is the main input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RowType {
-    /// m x n: the output node is a vector as long as a row of X.
-    NoAgg,
-    /// m x k: the output node is a vector as long as a row of a side input (a row times a side matrix).
-    NoAggB1,
-    /// m x k: the output node is a vector of another length (a range of columns, columns side by side).
-    NoAggConst,
-    /// m x 1: the output node is a scalar per row.
-    RowAgg,
-    /// 1 x n: the output node is a vector as long as a row of X, aggregated over the rows.
-    ColAgg,
-    /// 1 x k: the same of a vector as long as a row of a side input.
-    ColAggB1R,
-    /// 1 x k: the same of a vector of another length.
-    ColAggConst,
-    /// 1 x 1: the output node (scalar or vector) aggregated over everything.
-    FullAgg,
-    /// n x 1: `t(X) %*% s`, with `left` the vector and the output node the scalar of each row.
-    ColAggT,
-    /// k x n: `t(S) %*% X`: the sum over rows of `left` (length k) times the output node (length n).
-    ColAggB1,
-    /// n x k: `t(X) %*% S`: the sum over rows of `left` (length n) times the output node (length k).
-    ColAggB1T,
-    /// Several outputs that aggregate over the rows, in one pass: a column of all their cells, one output after the
-    /// other and each by row. [`CPlan::output_variant`] says which variant each of them is.
-    MultiAgg,
-}
-
-impl RowType {
-    /// The variant without aggregation for an output vector of this length.
-    pub fn no_agg(length: Length) -> Self {
-        match length {
-            Length::Main => RowType::NoAgg,
-            Length::Cols(_) | Length::Cells(_) => RowType::NoAggB1,
-            Length::Const(_) | Length::Cbind(_) => RowType::NoAggConst,
-        }
-    }
-
-    /// The variant that aggregates an output vector of this length over the rows.
-    pub fn col_agg(length: Length) -> Self {
-        match length {
-            Length::Main => RowType::ColAgg,
-            Length::Cols(_) | Length::Cells(_) => RowType::ColAggB1R,
-            Length::Const(_) | Length::Cbind(_) => RowType::ColAggConst,
-        }
-    }
-}
-
-/// Variants of the Outer template; X (m x n) drives, U is m x r, V is n x r.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum OuterType {
-    /// n x r: `t(W) %*% U`, with W the output node's cells.
-    LeftMM,
-    /// m x r: `W %*% V`.
-    RightMM,
-    /// m x n, sparse as X: W itself.
-    NoAgg,
-    /// 1 x 1: W aggregated.
-    FullAgg,
-}
-
-/// A template with its variant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Variant {
-    /// Cell.
-    Cell(CellType),
-    /// Row.
-    Row(RowType),
-    /// Several full aggregates over the same cells: k x 1.
-    MAgg,
-    /// Outer.
-    Outer(OuterType),
-}
-
-impl Variant {
-    /// The template.
-    pub fn template(self) -> TemplateType {
-        match self {
-            Variant::Cell(_) => TemplateType::Cell,
-            Variant::Row(_) => TemplateType::Row,
-            Variant::MAgg => TemplateType::MAgg,
-            Variant::Outer(_) => TemplateType::Outer,
-        }
-    }
-
-    /// Every variant of every template.
-    pub const ALL: &[(Variant, &str)] = &[
-        (Variant::Cell(CellType::NoAgg), "no_agg"),
-        (Variant::Cell(CellType::RowAgg), "row_agg"),
-        (Variant::Cell(CellType::ColAgg), "col_agg"),
-        (Variant::Cell(CellType::FullAgg), "full_agg"),
-        (Variant::Row(RowType::NoAgg), "no_agg"),
-        (Variant::Row(RowType::NoAggB1), "no_agg_b1"),
-        (Variant::Row(RowType::NoAggConst), "no_agg_const"),
-        (Variant::Row(RowType::RowAgg), "row_agg"),
-        (Variant::Row(RowType::ColAgg), "col_agg"),
-        (Variant::Row(RowType::ColAggB1R), "col_agg_b1r"),
-        (Variant::Row(RowType::ColAggConst), "col_agg_const"),
-        (Variant::Row(RowType::FullAgg), "full_agg"),
-        (Variant::Row(RowType::ColAggT), "col_agg_t"),
-        (Variant::Row(RowType::ColAggB1), "col_agg_b1"),
-        (Variant::Row(RowType::ColAggB1T), "col_agg_b1_t"),
-        (Variant::Row(RowType::MultiAgg), "multi_agg"),
-        (Variant::MAgg, "full_agg"),
-        (Variant::Outer(OuterType::LeftMM), "left_mm"),
-        (Variant::Outer(OuterType::RightMM), "right_mm"),
-        (Variant::Outer(OuterType::NoAgg), "no_agg"),
-        (Variant::Outer(OuterType::FullAgg), "full_agg"),
-    ];
-
-    /// The paper's name of the variant (Table 1).
-    pub fn mnemonic(self) -> &'static str {
-        Variant::ALL.iter().find(|(variant, _)| *variant == self).map_or("", |(_, mnemonic)| mnemonic)
-    }
-}
-
 /// What an input is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CInput {
@@ -202,6 +76,30 @@ pub enum CInput {
     Matrix,
     /// A scalar passed at execution.
     Scalar,
+}
+
+/// Columns that a node reads of a side input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ColumnRange {
+    /// All that the input has.
+    All,
+    /// `first..end`, 0-based.
+    Part {
+        /// The first column.
+        first: u32,
+        /// One past the last column.
+        end: u32,
+    },
+}
+
+impl ColumnRange {
+    /// The columns, 0-based, of an input that has `cols` of them.
+    pub fn of(self, cols: usize) -> Range<usize> {
+        match self {
+            ColumnRange::All => 0..cols,
+            ColumnRange::Part { first, end } => first as usize..end as usize,
+        }
+    }
 }
 
 /// A basic operation.
@@ -224,9 +122,8 @@ pub enum CNode {
     RowIndex,
     /// Cell, MAgg, Outer: cell (0, j) of a side row vector with as many columns as the main input. A scalar.
     SideColScalar(CInputId),
-    /// Row: row i of a side matrix with as many rows as the main input, or the columns `first..last` (0-based, half
-    /// open) of it. A vector.
-    SideRow(CInputId, Option<(u32, u32)>),
+    /// Row: row i of a side matrix with as many rows as the main input, or some columns of it. A vector.
+    SideRow(CInputId, ColumnRange),
     /// Row: a whole side vector, the same for every row: a 1 x k row, or a k x 1 column read as a vector.
     SideVector(CInputId),
     /// Outer: the dot product of row i of U and row j of V. A scalar.
@@ -327,17 +224,6 @@ pub enum Length {
     Cbind(CNodeId),
 }
 
-/// An output of a CPlan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct COutput {
-    /// The node whose value leaves the operator.
-    pub node: CNodeId,
-    /// How it is aggregated; `None` for the variants without aggregation and those that are matrix products.
-    pub agg: Option<AggOp>,
-    /// The left vector of the Row variants that accumulate an outer product (`ColAggT`, `ColAggB1`, `ColAggB1T`).
-    pub left: Option<CNodeId>,
-}
-
 /// A code generation plan.
 ///
 /// Equality and hash are structural. Build one freely; backends and skeletons take a [`VerifiedCPlan`].
@@ -365,7 +251,7 @@ impl CPlan {
             inputs: PrimaryMap::new(),
             nodes: PrimaryMap::new(),
             outputs: Vec::new(),
-            sparse_safe: variant.template() == TemplateType::Outer,
+            sparse_safe: variant.space() == Space::Factors,
         }
     }
 
@@ -374,21 +260,17 @@ impl CPlan {
         self.variant.template()
     }
 
-    /// What an output by itself would make the plan: the plan's variant, or in a `MultiAgg` the one that its shapes
-    /// give. There scalars are aggregated in full and vectors by column, and of a product the left vector is the long
-    /// one if it may be.
-    pub fn output_variant(&self, output: &COutput) -> Variant {
-        if self.variant != Variant::Row(RowType::MultiAgg) {
-            return self.variant;
+    /// What its values belong to: cells, rows, or cells with rows of two factors.
+    pub fn space(&self) -> Space {
+        self.variant.space()
+    }
+
+    /// How many inputs come first and have a role of their own: X, or X, U and V.
+    pub fn leading_inputs(&self) -> usize {
+        match self.space() {
+            Space::Cells | Space::Rows => 1,
+            Space::Factors => 3,
         }
-        let shapes = self.shapes();
-        Variant::Row(match (output.left, shapes.vector_length(output.node)) {
-            (None, None) => RowType::FullAgg,
-            (None, Some(length)) => RowType::col_agg(length),
-            (Some(_), None) => RowType::ColAggT,
-            (Some(left), Some(_)) if shapes.is_long(left) => RowType::ColAggB1T,
-            (Some(_), Some(_)) => RowType::ColAggB1,
-        })
     }
 
     /// The operations that do work: everything but inputs and constants.
@@ -411,8 +293,10 @@ impl CPlan {
         let is_buffered =
             |id: CNodeId| shapes.is_vector(id) && !matches!(self.nodes[id], CNode::Main | CNode::SideVector(_));
         let mut uses = cranelift_entity::SecondaryMap::<CNodeId, u32>::new();
-        let output_uses = self.outputs.iter().flat_map(|output| [Some(output.node), output.left].into_iter().flatten());
-        for operand in self.nodes.values().flat_map(CNode::operands).chain(output_uses) {
+        for operand in self.nodes.values().flat_map(CNode::operands) {
+            uses[operand] += 1;
+        }
+        for operand in self.outputs.iter().flat_map(COutput::operands) {
             uses[operand] += 1;
         }
         let buffered: Vec<CNodeId> = self.nodes.keys().filter(|&id| is_buffered(id)).collect();
@@ -428,6 +312,6 @@ impl CPlan {
             let below = operands.iter().enumerate().map(|(held, need)| held + need).max().unwrap_or(0);
             need[id] = if is_buffered(id) { below.max(operands.len() + 1).max(1) } else { below };
         }
-        self.outputs.iter().map(|output| need[output.node]).max().unwrap_or(0)
+        self.outputs.iter().map(|output| need[output.node()]).max().unwrap_or(0)
     }
 }

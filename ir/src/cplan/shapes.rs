@@ -1,7 +1,7 @@
 //! The shapes of a plan's values: which are vectors, and how long.
 
-use super::{CNode, CNodeId, CPlan, Length};
-use crate::memo::TemplateType;
+use super::{CNode, CNodeId, CPlan, ColumnRange, Length};
+use crate::template::Space;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Whether a value is a scalar or a vector.
@@ -53,13 +53,13 @@ impl CPlan {
     /// The shapes of all values, from operands to users. Row plans alone have vectors.
     pub fn shapes(&self) -> Shapes {
         let mut result = Shapes::default();
-        let is_row = self.template() == TemplateType::Row;
+        let is_row = self.space() == Space::Rows;
         for (id, node) in &self.nodes {
             let vector = |length| (Shape::Vector(length), false);
             let (shape, is_long) = match *node {
                 CNode::Main if is_row => (Shape::Vector(Length::Main), true),
-                CNode::SideRow(_, Some((first, last))) => vector(Length::Const(last.saturating_sub(first))),
-                CNode::SideRow(input, None) | CNode::VectMatMult(_, input) => vector(Length::Cols(input)),
+                CNode::SideRow(_, ColumnRange::Part { first, end }) => vector(Length::Const(end.saturating_sub(first))),
+                CNode::SideRow(input, ColumnRange::All) | CNode::VectMatMult(_, input) => vector(Length::Cols(input)),
                 CNode::SideVector(input) => vector(Length::Cells(input)),
                 CNode::Cbind(..) => vector(Length::Cbind(id)),
                 CNode::RowCumulative(..) | CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => {

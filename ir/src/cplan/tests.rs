@@ -23,8 +23,8 @@ fn random_plan(random: &mut Random) -> CPlan {
             3 => CNode::SideCell(input),
             4 => CNode::SideRowScalar(input, random.below(3) as u32),
             5 => CNode::SideColScalar(input),
-            6 => CNode::SideRow(input, None),
-            7 => CNode::SideRow(input, Some((random.below(9) as u32, u32::MAX))),
+            6 => CNode::SideRow(input, ColumnRange::All),
+            7 => CNode::SideRow(input, ColumnRange::Part { first: random.below(9) as u32, end: u32::MAX }),
             8 => CNode::SideVector(input),
             9 => CNode::OuterProduct,
             10 => CNode::Unary(random.pick(UnaryOp::ALL), a),
@@ -40,11 +40,22 @@ fn random_plan(random: &mut Random) -> CPlan {
         plan.nodes.push(node);
     }
     for _ in 0..random.below(3) {
-        let node = CNodeId::from_u32(random.below(plan.nodes.len()) as u32);
-        let agg = random.chance().then(|| random.pick(AggOp::ALL));
-        plan.outputs.push(COutput { node, agg, left: random.chance().then_some(CNodeId::from_u32(0)) });
+        let output = random_output(random, &plan);
+        plan.outputs.push(output);
     }
     plan
+}
+
+/// An output that the variant has.
+fn random_output(random: &mut Random, plan: &CPlan) -> COutput {
+    loop {
+        let node = CNodeId::from_u32(random.below(plan.nodes.len()) as u32);
+        let agg = random.chance().then(|| random.pick(AggOp::ALL));
+        let left = random.chance().then_some(CNodeId::from_u32(0));
+        if let Ok(output) = (StatedOutput { node, agg, left }).in_plan(plan) {
+            return output;
+        }
+    }
 }
 
 #[test]
@@ -188,7 +199,7 @@ fn templates_allow_their_own_nodes_alone() {
            %5 = outer_product
            %6 = ifelse %1, %2, %3
            %7 = ifelse %4, %5, %6
-           out %7 agg=sum left=%0
+           out %7
          }",
         &expect![[r#"
             in2: matrices precede scalars
@@ -196,9 +207,7 @@ fn templates_allow_their_own_nodes_alone() {
             %2: in0 is no side input
             %3: in1 is no matrix
             %4: in2 is no scalar
-            %5: cell plans have no outer_product nodes
-            output 0: no_agg takes no aggregation function
-            output 0: no_agg takes no left vector"#]],
+            %5: cell plans have no outer_product nodes"#]],
     );
     check_verifier_errors(
         "cplan row row_agg sparse_safe=false {
@@ -209,13 +218,12 @@ fn templates_allow_their_own_nodes_alone() {
            %2 = plus %0, %1
            %3 = row_agg.sum %2
            %4 = literal 1.0
-           out %3 agg=mean
+           out %3
          }",
         &expect![[r#"
             %0: row plans have no side_cell nodes
             %1: row plans have no side_col_scalar nodes
             %3: %2 is a scalar where a vector is needed
-            output 0: partial results of mean do not merge, except over a row
             %4: the value is not used"#]],
     );
     check_verifier_errors(
@@ -261,7 +269,7 @@ fn shapes_must_fit_in_some_execution() {
             %6: the lengths of %1 and %2 differ: 3 and 4
             %7: %6 is a scalar where a vector is needed
             %8: %7 is a scalar where a vector is needed
-            output 0: %9 is a scalar where a vector is needed"#]],
+            output 0: the output makes the plan row_agg, not no_agg"#]],
     );
 }
 
@@ -281,22 +289,22 @@ fn outputs_must_suit_the_variant() {
              }}"
         )
     };
-    let errors_of = |variant: &str, output: &str| {
-        let plan = parse(&plan(variant, output)).expect("well-formed text");
-        match plan.verify() {
-            Ok(_) => "ok".to_owned(),
-            Err(errors) => {
-                let about_outputs = errors.errors().iter().filter(|error| error.entity.starts_with("output"));
-                about_outputs.map(ToString::to_string).collect::<Vec<_>>().join("; ")
-            }
+    let errors_of = |variant: &str, output: &str| match parse(&plan(variant, output)).map(CPlan::verify) {
+        Ok(Ok(_)) => "ok".to_owned(),
+        Ok(Err(errors)) => {
+            let about_outputs = errors.errors().iter().filter(|error| error.entity.starts_with("output"));
+            about_outputs.map(ToString::to_string).collect::<Vec<_>>().join("; ")
         }
+        Err(errors) => errors.to_string(),
     };
     let mut table = String::new();
     for (variant, output) in [
         ("no_agg", "out %4"),
         ("no_agg", "out %2"),
         ("no_agg_b1", "out %4 left=%0"),
+        ("no_agg_b1", "out %4"),
         ("row_agg", "out %4"),
+        ("row_agg", "out %2 agg=sum"),
         ("col_agg", "out %4"),
         ("col_agg", "out %4 agg=mean"),
         ("full_agg", "out %4 agg=max"),
@@ -304,6 +312,7 @@ fn outputs_must_suit_the_variant() {
         ("col_agg_t", "out %4 left=%2"),
         ("col_agg_b1", "out %4 left=%3"),
         ("col_agg_b1", "out %3 left=%4"),
+        ("col_agg_b1", "out %4 agg=sum left=%3"),
         ("col_agg_b1_t", "out %3 left=%4"),
         ("col_agg_b1_t", "out %4 left=%3"),
         ("col_agg_b1_t", "out %2 left=%4"),
@@ -313,19 +322,22 @@ fn outputs_must_suit_the_variant() {
     }
     expect![[r#"
         no_agg | out %4 | ok
-        no_agg | out %2 | output 0: %2 is a scalar where a vector is needed
-        no_agg_b1 | out %4 left=%0 | output 0: no_agg_b1 takes no left vector; output 0: the length of %4 makes the plan no_agg, not no_agg_b1
-        row_agg | out %4 | output 0: %4 is a vector where a scalar is needed
-        col_agg | out %4 | output 0: col_agg needs an aggregation function
+        no_agg | out %2 | output 0: the output makes the plan row_agg, not no_agg
+        no_agg_b1 | out %4 left=%0 | 9:29: no_agg_b1 takes no left vector
+        no_agg_b1 | out %4 | output 0: the output makes the plan no_agg, not no_agg_b1
+        row_agg | out %4 | output 0: the output makes the plan no_agg, not row_agg
+        row_agg | out %2 agg=sum | 9:28: row_agg takes no aggregation function
+        col_agg | out %4 | 9:19: col_agg needs an aggregation function
         col_agg | out %4 agg=mean | output 0: partial results of mean do not merge, except over a row
         full_agg | out %4 agg=max | ok
-        col_agg_t | out %2 | output 0: col_agg_t needs a left vector
-        col_agg_t | out %4 left=%2 | output 0: %2 is a scalar where a vector is needed; output 0: %4 is a vector where a scalar is needed
+        col_agg_t | out %2 | 9:19: col_agg_t needs a left vector
+        col_agg_t | out %4 left=%2 | output 0: %2 is a scalar where a vector is needed; output 0: the output makes the plan col_agg_b1_t, not col_agg_t
         col_agg_b1 | out %4 left=%3 | ok
         col_agg_b1 | out %3 left=%4 | output 0: %3 must be as long as a row of the main input
+        col_agg_b1 | out %4 agg=sum left=%3 | 9:37: products take no aggregation function
         col_agg_b1_t | out %3 left=%4 | ok
         col_agg_b1_t | out %4 left=%3 | output 0: %3 must be as long as a row of the main input
-        col_agg_b1_t | out %2 left=%4 | output 0: %2 is a scalar where a vector is needed
+        col_agg_b1_t | out %2 left=%4 | output 0: the output makes the plan col_agg_t, not col_agg_b1_t
         row_agg |  | outputs: the plan has one output, not 0
     "#]].assert_eq(&table);
 }
@@ -371,7 +383,7 @@ fn outputs_of_a_multi_aggregate_over_rows_have_the_variants_that_their_shapes_gi
            out %4 left=%0
          }";
     let plan = parse(text).expect("well-formed text").verify().expect("a well-formed plan");
-    let variants: Vec<&str> = plan.outputs.iter().map(|output| plan.output_variant(output).mnemonic()).collect();
+    let variants = variants_of_outputs(&plan);
     let expected = [
         "full_agg",
         "col_agg_b1r",
@@ -391,19 +403,31 @@ fn outputs_of_a_multi_aggregate_over_rows_have_the_variants_that_their_shapes_gi
            %0 = main
            %1 = vect_mat_mult %0, in1
            %2 = row_agg.sum %1
-           out %2
-           out %1 agg=sum left=%0
            out %1 left=%1
            out %0 left=%2
            out %2 agg=mean
          }",
         &expect![[r#"
-            output 0: full_agg needs an aggregation function
-            output 1: col_agg_b1_t takes no aggregation function
-            output 2: %1 must be as long as a row of the main input
-            output 3: %2 is a scalar where a vector is needed
-            output 4: partial results of mean do not merge, except over a row"#]],
+            output 0: %1 must be as long as a row of the main input
+            output 1: %2 is a scalar where a vector is needed
+            output 2: partial results of mean do not merge, except over a row"#]],
     );
+    let mut plan = plan.into_inner();
+    let [main, product] = [0, 1].map(CNodeId::from_u32);
+    plan.outputs = vec![
+        COutput::FullAgg(AggOp::Sum, product),
+        COutput::row_product(main, main, ProductOrder::ShortByLong),
+        COutput::Store(product),
+        COutput::TimesFactor(product),
+    ];
+    let errors = plan.verify().expect_err("outputs that the text form does not tell apart");
+    let about_outputs = errors.errors().iter().filter(|error| error.entity.starts_with("output"));
+    expect![[r#"
+        output 0: %1 is a vector, which multi_agg plans aggregate by column
+        output 1: %0 is the long factor, since it comes first
+        output 2: multi_agg plans have no store outputs
+        output 3: row plans have no times_factor outputs"#]]
+    .assert_eq(&about_outputs.map(ToString::to_string).collect::<Vec<_>>().join("\n"));
     check_verifier_errors(
         "cplan row multi_agg sparse_safe=false {
            in0 = matrix
@@ -412,19 +436,49 @@ fn outputs_of_a_multi_aggregate_over_rows_have_the_variants_that_their_shapes_gi
     );
 }
 
+fn variants_of_outputs(plan: &CPlan) -> Vec<&'static str> {
+    let shapes = plan.shapes();
+    let variants = plan.outputs.iter().map(|output| plan.output_variant(output, &shapes));
+    variants.map(|variant| variant.expect("verified").mnemonic()).collect()
+}
+
+/// Each variant has one kind of output, which says the variant.
+#[test]
+fn outputs_and_variants_say_each_other() {
+    for &(variant, mnemonic) in Variant::ALL.iter().filter(|(variant, _)| *variant != Variant::Row(RowType::MultiAgg)) {
+        let mut plan = CPlan::new(variant);
+        plan.inputs.extend([CInput::Matrix; 4]);
+        let long = plan.nodes.push(CNode::Main);
+        let short = plan.nodes.push(CNode::SideVector(CInputId::from_u32(3)));
+        let range = ColumnRange::Part { first: 0, end: 2 };
+        let constant = plan.nodes.push(CNode::SideRow(CInputId::from_u32(3), range));
+        let scalar = plan.nodes.push(CNode::RowIndex);
+        let stated = [long, short, constant, scalar].into_iter().flat_map(|node| {
+            let options = [(None, None), (Some(AggOp::Sum), None), (None, Some(long)), (None, Some(short))];
+            options.map(|(agg, left)| StatedOutput { node, agg, left })
+        });
+        let outputs: Vec<COutput> = stated.filter_map(|stated| stated.in_plan(&plan).ok()).collect();
+        assert!(!outputs.is_empty(), "{mnemonic}");
+        let shapes = plan.shapes();
+        let own = outputs.iter().filter(|output| plan.output_variant(output, &shapes) == Some(variant)).count();
+        assert!(own > 0, "{mnemonic}: {outputs:?}");
+        assert!(outputs.iter().all(|output| output.mnemonic() == outputs[0].mnemonic()), "{mnemonic}: {outputs:?}");
+    }
+}
+
 #[test]
 fn references_are_checked_before_anything_follows_them() {
     let mut plan = CPlan::new(Variant::Row(RowType::NoAgg));
     plan.inputs.push(CInput::Matrix);
     plan.nodes.push(CNode::Unary(UnaryOp::Exp, CNodeId::from_u32(0)));
     plan.nodes.push(CNode::SideVector(CInputId::from_u32(5)));
-    plan.outputs.push(COutput { node: CNodeId::from_u32(77), agg: None, left: None });
+    plan.outputs.push(COutput::Store(CNodeId::from_u32(77)));
     expect![[r#"
         %0: the operand %0 does not precede its user
         output 0: %77 does not exist"#]]
     .assert_eq(&plan.clone().verify().expect_err("ill-formed").to_string());
     plan.nodes[CNodeId::from_u32(0)] = CNode::Main;
-    plan.outputs[0].node = CNodeId::from_u32(0);
+    plan.outputs[0] = COutput::Store(CNodeId::from_u32(0));
     expect![[r#"
         %1: in5 does not exist
         %1: the value is not used"#]]
@@ -441,6 +495,5 @@ fn shapes_of_shared_scalars_take_one_walk() {
     }
     text.push_str(" out %65 agg=sum\n out %0 agg=sum\n}");
     let plan = parse(&text).expect("well-formed text").verify().expect("a well-formed plan");
-    let variants: Vec<&str> = plan.outputs.iter().map(|output| plan.output_variant(output).mnemonic()).collect();
-    assert_eq!(variants, ["full_agg", "col_agg"]);
+    assert_eq!(variants_of_outputs(&plan), ["full_agg", "col_agg"]);
 }

@@ -13,7 +13,7 @@
 //!
 //! `ring` is the number of row vectors held at a time; it follows from the plan, may be left out, and is checked.
 
-use super::{Bits, CInput, CInputId, CNode, CNodeId, COutput, CPlan, Variant};
+use super::{Bits, CInput, CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, StatedOutput, Variant};
 use crate::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 use crate::text::{Cursor, Ids, Lines, ParseError, ParseErrors, parse_f64};
 use crate::types::Value;
@@ -61,9 +61,7 @@ impl fmt::Display for CNode {
         f.write_str(&self.mnemonic())?;
         match self {
             CNode::Literal(bits) => return write!(f, " {}", Value::F64(bits.get())),
-            CNode::SideRow(input, Some((first, last))) => {
-                return write!(f, " {input}[{first}:{last}]");
-            }
+            CNode::SideRow(input, ColumnRange::Part { first, end }) => return write!(f, " {input}[{first}:{end}]"),
             CNode::SideRowScalar(input, column) if *column > 0 => return write!(f, " {input}[{column}]"),
             _ => {}
         }
@@ -76,13 +74,14 @@ impl fmt::Display for CNode {
     }
 }
 
+/// The output without what the plan's variant says of it.
 impl fmt::Display for COutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "out {}", self.node)?;
-        if let Some(agg) = self.agg {
+        write!(f, "out {}", self.node())?;
+        if let Some(agg) = self.agg() {
             write!(f, " agg={agg}")?;
         }
-        if let Some(left) = self.left {
+        if let Some(left) = self.left() {
             write!(f, " left={left}")?;
         }
         Ok(())
@@ -333,11 +332,12 @@ impl Parser {
                 break;
             }
         }
-        line.end()?;
         // A left vector whose definition had errors is `Some(None)`.
-        let (Some(node), false) = (node, left == Some(None)) else { return Ok(false) };
-        let left = left.flatten();
-        self.plan.outputs.push(COutput { node, agg, left });
+        let (Some(node), false) = (node, left == Some(None)) else { return line.end().map(|()| false) };
+        let stated = StatedOutput { node, agg, left: left.flatten() };
+        let output = stated.in_plan(&self.plan).map_err(|message| line.error(message))?;
+        line.end()?;
+        self.plan.outputs.push(output);
         Ok(true)
     }
 }
@@ -356,13 +356,13 @@ fn fixed_column(line: &mut Cursor<'_>) -> Result<u32, ParseError> {
     Ok(column)
 }
 
-fn column_range(line: &mut Cursor<'_>) -> Result<Option<(u32, u32)>, ParseError> {
+fn column_range(line: &mut Cursor<'_>) -> Result<ColumnRange, ParseError> {
     if !line.eat('[') {
-        return Ok(None);
+        return Ok(ColumnRange::All);
     }
     let first = line.parsed("a column")?;
     line.expect(':')?;
-    let last = line.parsed("a column")?;
+    let end = line.parsed("a column")?;
     line.expect(']')?;
-    Ok(Some((first, last)))
+    Ok(ColumnRange::Part { first, end })
 }

@@ -1,10 +1,10 @@
 //! The verifier of CPlans: what templates, backends and skeletons may rely on.
 
 use super::{
-    CInput, CInputId, CNode, CNodeId, COutput, CPlan, CellType, FACTOR_V, Length, MAIN, OuterType, RowType, Shape,
-    Shapes, Variant,
+    CInput, CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, Length, MAIN, ProductOrder, RowType, Shape, Shapes,
+    Variant,
 };
-use crate::memo::TemplateType;
+use crate::template::Space;
 pub use crate::verifier::VerifierErrors;
 use cranelift_entity::{EntityRef, EntitySet};
 use std::fmt;
@@ -62,11 +62,6 @@ struct Verifier<'a> {
     errors: VerifierErrors,
 }
 
-/// The number of leading inputs with a role of their own: X, or X, U and V.
-fn leading_inputs(template: TemplateType) -> usize {
-    if template == TemplateType::Outer { FACTOR_V.index() + 1 } else { MAIN.index() + 1 }
-}
-
 /// Whether vectors of these lengths may be equally long in some execution.
 fn may_equal(left: Length, right: Length) -> bool {
     !matches!((left, right), (Length::Const(left), Length::Const(right)) if left != right)
@@ -74,7 +69,7 @@ fn may_equal(left: Length, right: Length) -> bool {
 
 impl Verifier<'_> {
     fn inputs(&mut self) {
-        let leading = leading_inputs(self.plan.template());
+        let leading = self.plan.leading_inputs();
         if self.plan.inputs.len() < leading {
             let message = format!("{} plans have at least {leading} inputs", self.plan.template());
             self.errors.push("inputs", message);
@@ -87,7 +82,7 @@ impl Verifier<'_> {
             self.errors.check(!(scalars && *input == CInput::Matrix), id, "matrices precede scalars");
             scalars |= *input == CInput::Scalar;
         }
-        if self.plan.template() == TemplateType::Outer {
+        if self.plan.space() == Space::Factors {
             self.errors.check(self.plan.sparse_safe, "plan", "outer plans are sparse-safe");
         }
     }
@@ -102,7 +97,7 @@ impl Verifier<'_> {
             }
         }
         for (position, output) in self.plan.outputs.iter().enumerate() {
-            for node in [Some(output.node), output.left].into_iter().flatten() {
+            for node in output.operands() {
                 if !self.plan.nodes.is_valid(node) {
                     self.errors.push(format_args!("output {position}"), format!("{node} does not exist"));
                     ordered = false;
@@ -118,8 +113,8 @@ impl Verifier<'_> {
             self.input_kind(id, node, input);
         }
         match *node {
-            CNode::SideRow(_, Some((first, last))) => {
-                self.errors.check(first < last, id, format!("the range {first}:{last} is empty"));
+            CNode::SideRow(_, ColumnRange::Part { first, end }) => {
+                self.errors.check(first < end, id, format!("the range {first}:{end} is empty"));
             }
             CNode::RowAgg(_, operand) | CNode::VectMatMult(operand, _) => {
                 self.vector(id, operand);
@@ -140,18 +135,18 @@ impl Verifier<'_> {
     }
 
     fn template_has(&mut self, id: CNodeId, node: &CNode) {
-        let template = self.plan.template();
+        let (template, space) = (self.plan.template(), self.plan.space());
         let (allowed, kind) = match node {
-            CNode::SideCell(_) => (template != TemplateType::Row, "side_cell"),
-            CNode::SideColScalar(_) => (template != TemplateType::Row, "side_col_scalar"),
-            CNode::SideRow(..) => (template == TemplateType::Row, "side_row"),
-            CNode::SideVector(_) => (template == TemplateType::Row, "side_vector"),
-            CNode::RowAgg(..) => (template == TemplateType::Row, "row_agg"),
-            CNode::RowCumulative(..) => (template == TemplateType::Row, "row_cumulative"),
-            CNode::Cbind(..) => (template == TemplateType::Row, "cbind"),
-            CNode::DotProduct(..) => (template == TemplateType::Row, "dot_product"),
-            CNode::VectMatMult(..) => (template == TemplateType::Row, "vect_mat_mult"),
-            CNode::OuterProduct => (template == TemplateType::Outer, "outer_product"),
+            CNode::SideCell(_) => (space != Space::Rows, "side_cell"),
+            CNode::SideColScalar(_) => (space != Space::Rows, "side_col_scalar"),
+            CNode::SideRow(..) => (space == Space::Rows, "side_row"),
+            CNode::SideVector(_) => (space == Space::Rows, "side_vector"),
+            CNode::RowAgg(..) => (space == Space::Rows, "row_agg"),
+            CNode::RowCumulative(..) => (space == Space::Rows, "row_cumulative"),
+            CNode::Cbind(..) => (space == Space::Rows, "cbind"),
+            CNode::DotProduct(..) => (space == Space::Rows, "dot_product"),
+            CNode::VectMatMult(..) => (space == Space::Rows, "vect_mat_mult"),
+            CNode::OuterProduct => (space == Space::Factors, "outer_product"),
             CNode::Main
             | CNode::Scalar(_)
             | CNode::Literal(_)
@@ -174,7 +169,7 @@ impl Verifier<'_> {
             return;
         }
         self.errors.check(actual == CInput::Matrix, id, format!("{input} is no matrix"));
-        let is_side = input.index() >= leading_inputs(self.plan.template());
+        let is_side = input.index() >= self.plan.leading_inputs();
         self.errors.check(is_side || *node == CNode::Main, id, format!("{input} is no side input"));
     }
 
@@ -208,110 +203,84 @@ impl Verifier<'_> {
 
     fn outputs(&mut self) {
         let (count, variant) = (self.plan.outputs.len(), self.plan.variant);
-        match variant {
-            Variant::MAgg | Variant::Row(RowType::MultiAgg) => {
-                let message = format!("{} {} plans have at least one output", variant.template(), variant.mnemonic());
-                self.errors.check(count >= 1, "outputs", message);
-            }
-            _ => self.errors.check(count == 1, "outputs", format!("the plan has one output, not {count}")),
+        if self.has_several_outputs() {
+            let message = format!("{} {} plans have at least one output", variant.template(), variant.mnemonic());
+            self.errors.check(count >= 1, "outputs", message);
+        } else {
+            self.errors.check(count == 1, "outputs", format!("the plan has one output, not {count}"));
         }
         for (position, output) in self.plan.outputs.iter().enumerate() {
-            let (entity, variant) = (format!("output {position}"), self.plan.output_variant(output));
-            self.aggregation(&entity, variant, output);
-            self.left(&entity, variant, output);
-            self.output_shape(&entity, variant, output);
+            let entity = format!("output {position}");
+            self.output_operands(&entity, output);
+            self.output_variant(&entity, output);
         }
     }
 
-    fn aggregation(&mut self, entity: &str, variant: Variant, output: &COutput) {
-        let aggregates = matches!(
-            variant,
-            Variant::Cell(CellType::RowAgg | CellType::ColAgg | CellType::FullAgg)
-                | Variant::Row(RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst | RowType::FullAgg)
-                | Variant::MAgg
-                | Variant::Outer(OuterType::FullAgg)
-        );
-        let variant = variant.mnemonic();
-        match output.agg {
-            Some(op) if !op.merges() => {
-                self.errors.push(entity, format!("partial results of {op} do not merge, except over a row"));
-            }
-            Some(_) => self.errors.check(aggregates, entity, format!("{variant} takes no aggregation function")),
-            None => self.errors.check(!aggregates, entity, format!("{variant} needs an aggregation function")),
-        }
+    /// Whether plans of the variant may have several outputs.
+    fn has_several_outputs(&self) -> bool {
+        matches!(self.plan.variant, Variant::MAgg | Variant::Row(RowType::MultiAgg))
     }
 
-    fn left(&mut self, entity: &str, variant: Variant, output: &COutput) {
-        let needs_left = matches!(variant, Variant::Row(RowType::ColAggT | RowType::ColAggB1 | RowType::ColAggB1T));
-        match output.left {
-            Some(_) if !needs_left => {
-                self.errors.push(entity, format!("{} takes no left vector", variant.mnemonic()));
+    /// The functions and shapes that an output can take.
+    fn output_operands(&mut self, entity: &str, output: &COutput) {
+        if let Some(op) = output.agg() {
+            let message = format!("partial results of {op} do not merge, except over a row");
+            self.errors.check(op.merges(), entity, message);
+        }
+        match *output {
+            COutput::ColAgg(_, node) if self.plan.space() == Space::Rows => {
+                self.vector(entity, node);
             }
-            None if needs_left => {
-                self.errors.push(entity, format!("{} needs a left vector", variant.mnemonic()));
-            }
-            Some(left) => {
-                self.vector(entity, left);
-                if variant == Variant::Row(RowType::ColAggB1T) {
-                    self.long_vector(entity, left);
+            COutput::RowProduct { long, short, order } => {
+                let adds_vectors = order == ProductOrder::ShortByLong || self.length(short).is_some();
+                if adds_vectors {
+                    self.vector(entity, short);
+                }
+                if self.vector(entity, long) && adds_vectors {
+                    let message = format!("{long} must be as long as a row of the main input");
+                    self.errors.check(self.shapes.is_long(long), entity, message);
                 }
             }
-            None => {}
+            _ => {}
         }
     }
 
-    fn long_vector(&mut self, entity: &str, node: CNodeId) {
-        self.errors.check(
-            self.shapes.is_long(node),
-            entity,
-            format!("{node} must be as long as a row of the main input"),
-        );
-    }
-
-    fn output_shape(&mut self, entity: &str, variant: Variant, output: &COutput) {
-        let Variant::Row(row_type) = variant else { return };
-        match row_type {
-            RowType::RowAgg | RowType::ColAggT => {
-                let is_scalar = self.length(output.node).is_none();
-                self.errors.check(is_scalar, entity, format!("{} is a vector where a scalar is needed", output.node));
-            }
-            RowType::ColAggB1T => {
-                self.vector(entity, output.node);
-            }
-            RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst => {
-                if self.vector(entity, output.node) {
-                    self.variant_of_length(entity, variant, output.node, RowType::no_agg);
-                }
-            }
-            RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst => {
-                if self.vector(entity, output.node) {
-                    self.variant_of_length(entity, variant, output.node, RowType::col_agg);
-                }
-            }
-            RowType::ColAggB1 => {
-                self.vector(entity, output.node);
-                self.long_vector(entity, output.node);
-            }
-            // Of several outputs none has this variant by itself.
-            RowType::FullAgg | RowType::MultiAgg => {}
+    /// What the output says of the plan's variant.
+    fn output_variant(&mut self, entity: &str, output: &COutput) {
+        let (template, variant) = (self.plan.template(), self.plan.variant);
+        let Some(own) = self.plan.output_variant(output, &self.shapes) else {
+            return self.errors.push(entity, format!("{template} plans have no {} outputs", output.mnemonic()));
+        };
+        if variant == Variant::Row(RowType::MultiAgg) {
+            self.output_of_several(entity, output);
+        } else if own != variant {
+            let (own, variant) = (own.mnemonic(), variant.mnemonic());
+            self.errors.push(entity, format!("the output makes the plan {own}, not {variant}"));
         }
     }
 
-    /// Checks that the length of the output vector decides the variant.
-    fn variant_of_length(&mut self, entity: &str, actual: Variant, node: CNodeId, of_length: fn(Length) -> RowType) {
-        let expected = self.shapes.vector_length(node).map(|length| Variant::Row(of_length(length)));
-        if let Some(expected) = expected.filter(|expected| *expected != actual) {
-            let (actual, expected) = (actual.mnemonic(), expected.mnemonic());
-            self.errors.push(entity, format!("the length of {node} makes the plan {expected}, not {actual}"));
+    /// An output of a multi-aggregate over rows: its shapes alone say what becomes of it, as in the text form.
+    fn output_of_several(&mut self, entity: &str, output: &COutput) {
+        match *output {
+            COutput::FullAgg(_, node) => {
+                let message = format!("{node} is a vector, which multi_agg plans aggregate by column");
+                self.errors.check(self.length(node).is_none(), entity, message);
+            }
+            COutput::RowProduct { short, order: ProductOrder::ShortByLong, .. } => {
+                let message = format!("{short} is the long factor, since it comes first");
+                self.errors.check(!self.shapes.is_long(short), entity, message);
+            }
+            _ => {
+                let message = format!("multi_agg plans have no {} outputs", output.mnemonic());
+                self.errors.check(output.accumulates_rows(), entity, message);
+            }
         }
     }
 
     fn uses(&mut self) {
         let mut used = EntitySet::new();
-        for output in &self.plan.outputs {
-            for node in [Some(output.node), output.left].into_iter().flatten() {
-                used.insert(node);
-            }
+        for node in self.plan.outputs.iter().flat_map(COutput::operands) {
+            used.insert(node);
         }
         for (id, node) in self.plan.nodes.iter().rev() {
             if used.contains(id) {
@@ -324,7 +293,7 @@ impl Verifier<'_> {
             self.errors.push(id, "the value is not used");
         }
         // X drives Outer plans even where no node reads its cells, and Row plans may read it as a side input alone.
-        let reads_main = matches!(self.plan.template(), TemplateType::Outer | TemplateType::Row)
+        let reads_main = matches!(self.plan.space(), Space::Factors | Space::Rows)
             || self.plan.nodes.values().any(|node| matches!(node, CNode::Main));
         self.errors.check(reads_main, MAIN, "the main input is not used");
     }

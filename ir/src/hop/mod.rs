@@ -23,7 +23,7 @@ mod print;
 mod tests;
 mod verify;
 
-pub use crate::memo::TemplateType;
+pub use crate::template::TemplateType;
 pub use expression::Expression;
 pub use frame::FrameFunction;
 pub use fused::{ChainWeight, FusedOp, LossWeight, OuterAggregate, ProductWeight, Side};

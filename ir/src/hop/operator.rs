@@ -1,8 +1,8 @@
 //! The kinds of high-level operators.
 
 use super::{FrameFunction, FusedOp, NumericFunction};
-use crate::memo::TemplateType;
 use crate::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
+use crate::template::TemplateType;
 use crate::types::Value;
 use cranelift_entity::entity_impl;
 use serde::{Deserialize, Serialize};

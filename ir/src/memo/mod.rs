@@ -5,65 +5,10 @@
 //! group holds at least one compatible plan; `-1` means that the input is materialised.
 
 use crate::hop::{HopDag, HopId};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::str::FromStr;
 
-/// The template of a fused operator (Table 1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum TemplateType {
-    /// Cells of a main input.
-    Cell,
-    /// Rows of a main input.
-    Row,
-    /// Several full aggregates over cells.
-    MAgg,
-    /// Non-zero cells of a main input with rows of two factors.
-    Outer,
-}
-
-impl TemplateType {
-    /// Every template.
-    pub const ALL: &[TemplateType] = &[TemplateType::Cell, TemplateType::Row, TemplateType::MAgg, TemplateType::Outer];
-
-    /// The text mnemonic.
-    pub fn mnemonic(self) -> &'static str {
-        match self {
-            TemplateType::Cell => "cell",
-            TemplateType::Row => "row",
-            TemplateType::MAgg => "magg",
-            TemplateType::Outer => "outer",
-        }
-    }
-
-    /// The letter of memo-table entries: `C`, `R`, `M`, `O`.
-    pub fn letter(self) -> char {
-        match self {
-            TemplateType::Cell => 'C',
-            TemplateType::Row => 'R',
-            TemplateType::MAgg => 'M',
-            TemplateType::Outer => 'O',
-        }
-    }
-}
-
-impl fmt::Display for TemplateType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.mnemonic())
-    }
-}
-
-impl FromStr for TemplateType {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        TemplateType::ALL
-            .iter()
-            .copied()
-            .find(|template| template.mnemonic() == text)
-            .ok_or_else(|| format!("`{text}` is no template"))
-    }
-}
+pub use crate::template::TemplateType;
 
 /// Whether a partial plan may be extended at its consumers, and whether it is a valid entry point as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

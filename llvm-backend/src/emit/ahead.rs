@@ -6,7 +6,7 @@ use super::unit::Fact;
 use super::{Emit, Emitter};
 use crate::schedule::{Extent, FusedLoop};
 use fuseline_ir::cplan::{CNode, CNodeId};
-use fuseline_ir::memo::TemplateType;
+use fuseline_ir::template::Space;
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, PointerValue};
 
@@ -39,7 +39,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         has_short_rows: bool,
     ) -> Emit<Ahead<'ctx>> {
         let mut ahead = Ahead::default();
-        let over_products = fused.extent == Extent::Cells && self.plan.template() == TemplateType::Outer;
+        let over_products = fused.extent == Extent::Cells && self.plan.space() == Space::Factors;
         for &(id, view) in inputs {
             match self.plan.nodes[id] {
                 CNode::Main | CNode::SideRow(..) if has_short_rows => {

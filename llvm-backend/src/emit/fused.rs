@@ -6,8 +6,8 @@ use super::memory::View;
 use super::registers::Mask;
 use super::unit::Fact;
 use super::{Emit, Emitter};
-use crate::schedule::{Entry, Extent, FusedLoop, OutputKind};
-use fuseline_ir::cplan::{CNode, CNodeId, Length};
+use crate::schedule::{Entry, Extent, FusedLoop};
+use fuseline_ir::cplan::{CNode, CNodeId, COutput, Length};
 use fuseline_ir::ops::AggOp;
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
@@ -164,19 +164,21 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let mut reductions: Vec<Reduction> = Vec::new();
         let mut writes = Vec::new();
         for &output in &fused.outputs {
-            let value = plan.outputs[output].node;
-            let agg = plan.outputs[output].agg.unwrap_or(AggOp::Sum);
-            match OutputKind::of(plan, &plan.outputs[output]) {
-                OutputKind::RowAgg => reductions.push(Reduction { agg, value, target: Target::RowOutput(output) }),
-                OutputKind::FullAgg => reductions.push(Reduction { agg, value, target: Target::UnitOutput(output) }),
-                OutputKind::ColAgg => {
+            match plan.outputs[output] {
+                COutput::RowAgg(agg, value) => {
+                    reductions.push(Reduction { agg, value, target: Target::RowOutput(output) });
+                }
+                COutput::FullAgg(agg, value) => {
+                    reductions.push(Reduction { agg, value, target: Target::UnitOutput(output) });
+                }
+                COutput::ColAgg(agg, value) => {
                     let view = View { row: self.index(0), ..self.output_view(output, fused.extent)? };
                     writes.push(Write { value, view, merge: Some(agg) });
                 }
-                OutputKind::Store => {
+                COutput::Store(value) => {
                     writes.push(Write { value, view: self.output_view(output, fused.extent)?, merge: None });
                 }
-                OutputKind::OuterSum | OutputKind::TimesFactor | OutputKind::TransposedTimesFactor => {
+                COutput::RowProduct { .. } | COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => {
                     unreachable!("no loop takes the products of {}", plan.variant.mnemonic())
                 }
             }

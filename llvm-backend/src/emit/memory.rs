@@ -3,7 +3,7 @@
 use super::unit::Fact;
 use super::{Emit, Emitter};
 use crate::schedule::{Extent, Place, SLOT_ALIGNMENT, SlotClass};
-use fuseline_ir::cplan::{CNode, CNodeId};
+use fuseline_ir::cplan::{CNode, CNodeId, ColumnRange};
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 
 /// A node's values in memory: row `r`, cell `c` at `pointer + r * row + c * col`.
@@ -130,7 +130,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 behind(self.address(Fact::SideValues(input))?, column, self.number(Fact::SideStride(input))?, false)
             }
             CNode::SideRow(input, range) => {
-                let first = range.map_or(0, |(first, _)| first);
+                let first = if let ColumnRange::Part { first, .. } = range { first } else { 0 };
                 behind(self.address(Fact::SideValues(input))?, first, self.number(Fact::SideStride(input))?, true)
             }
             ref node => unreachable!("{node:?} is computed, so the schedule gives it a place where it is read"),

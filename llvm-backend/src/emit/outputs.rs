@@ -4,29 +4,22 @@ use super::calls::Arguments;
 use super::memory::View;
 use super::unit::Fact;
 use super::{Emit, Emitter};
-use crate::schedule::{Extent, OutputKind};
-use fuseline_ir::cplan::{CInputId, CNodeId, FACTOR_U, FACTOR_V, RowType, Variant};
+use crate::schedule::Extent;
+use fuseline_ir::cplan::{CInputId, CNodeId, COutput, FACTOR_U, FACTOR_V};
 use fuseline_ir::ops::AggOp;
 use fuseline_vecprims::Primitive;
 
 impl<'ctx> Emitter<'_, 'ctx> {
     /// Calls what aggregates an output.
     pub(super) fn output_call(&mut self, index: usize) -> Emit<()> {
-        let output = self.plan.outputs[index];
-        let node = output.node;
-        let agg = output.agg.unwrap_or(AggOp::Sum);
-        let left = output.left.unwrap_or(node);
-        match OutputKind::of(self.plan, &output) {
-            OutputKind::FullAgg => self.full_aggregate(index, agg, node),
-            OutputKind::RowAgg => self.cell_row_aggregate(index, agg, node),
-            OutputKind::ColAgg => self.column_aggregate(index, agg, node),
-            OutputKind::OuterSum => match self.plan.output_variant(&output) {
-                Variant::Row(RowType::ColAggB1) => self.outer_sum(index, node, left),
-                _ => self.outer_sum(index, left, node),
-            },
-            OutputKind::TimesFactor => self.times_factor(index, node),
-            OutputKind::TransposedTimesFactor => self.transposed_times_factor(index, node),
-            OutputKind::Store => {
+        match self.plan.outputs[index] {
+            COutput::FullAgg(agg, node) => self.full_aggregate(index, agg, node),
+            COutput::RowAgg(agg, node) => self.cell_row_aggregate(index, agg, node),
+            COutput::ColAgg(agg, node) => self.column_aggregate(index, agg, node),
+            COutput::RowProduct { long, short, .. } => self.row_product(index, long, short),
+            COutput::TimesFactor(node) => self.times_factor(index, node),
+            COutput::TransposedTimesFactor(node) => self.transposed_times_factor(index, node),
+            COutput::Store(_) => {
                 unreachable!("outputs that are stored as they are belong to loops or are computed in place")
             }
         }
@@ -77,12 +70,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// The sum over rows of the products of a long vector (as long as main rows) and a short one, or a number per row.
     ///
     /// The dense entry keeps the long index innermost, the sparse one, where the long vector is the main row, the short.
-    fn outer_sum(&mut self, index: usize, long: CNodeId, short: CNodeId) -> Emit<()> {
+    fn row_product(&mut self, index: usize, long: CNodeId, short: CNodeId) -> Emit<()> {
         let rows = self.number(Fact::Rows)?;
         let (_, short_length) = self.dimensions(self.schedule.extents[short])?;
         // One number per row makes a vector of length 1, and rows of the output neighbours.
-        let variant = self.plan.output_variant(&self.plan.outputs[index]);
-        let is_column = variant == Variant::Row(RowType::ColAggT);
+        let is_column = !matches!(self.schedule.extents[short], Extent::Vector(_));
         let row = if is_column { self.index(1) } else { self.number(Fact::OutputStride(index))? };
         let out = View { pointer: self.address(Fact::OutputValues(index))?, row, is_wide: true, is_packed: false };
         let short = self.view(short)?;

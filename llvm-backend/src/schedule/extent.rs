@@ -1,9 +1,8 @@
 //! How many values a node has within a unit.
 
-use super::OutputKind;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CNode, CNodeId, CPlan, Length, Shape, Shapes};
-use fuseline_ir::memo::TemplateType;
+use fuseline_ir::template::Space;
 
 /// An entry point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,7 +53,7 @@ pub(crate) enum Extent {
 /// may outnumber positions, by which scratch memory is measured. So are weights that are the same everywhere or for a
 /// row, since products with factors read one per cell or position.
 pub(crate) fn extents(plan: &CPlan, entry: Entry) -> SecondaryMap<CNodeId, Extent> {
-    let is_row = plan.template() == TemplateType::Row;
+    let is_row = plan.space() == Space::Rows;
     let per_row = if is_row || entry == Entry::Dense { Extent::Rows } else { Extent::Positions };
     let (mut extents, shapes) = (SecondaryMap::new(), plan.shapes());
     for (id, node) in &plan.nodes {
@@ -73,9 +72,9 @@ pub(crate) fn extents(plan: &CPlan, entry: Entry) -> SecondaryMap<CNodeId, Exten
             }
         };
     }
-    for output in plan.outputs.iter().filter(|output| OutputKind::of(plan, output).takes_weights()) {
-        if matches!(extents[output.node], Extent::One | Extent::Rows) {
-            extents[output.node] = entry.cells();
+    for output in plan.outputs.iter().filter(|output| output.takes_weights()) {
+        if matches!(extents[output.node()], Extent::One | Extent::Rows) {
+            extents[output.node()] = entry.cells();
         }
     }
     unify(plan, &mut extents);

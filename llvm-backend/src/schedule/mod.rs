@@ -3,18 +3,17 @@
 
 mod extent;
 mod narrow;
-mod output;
 mod phases;
 mod slots;
 
 pub(crate) use extent::{Entry, Extent, extents};
 pub(crate) use narrow::NARROW;
-pub(crate) use output::OutputKind;
 use slots::Assignment;
 pub(crate) use slots::{Place, SLOT_ALIGNMENT, ScratchNeed, Slot, SlotClass};
 
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::cplan::{CNode, CNodeId, CPlan, RowType, Variant};
+use fuseline_ir::cplan::{CNode, CNodeId, COutput, CPlan};
+use fuseline_ir::template::Space;
 use std::collections::HashMap;
 
 /// When element-wise operations become inline loops.
@@ -111,9 +110,8 @@ fn loops(steps: &[Step]) -> impl Iterator<Item = &FusedLoop> {
 /// The nodes that reach an output.
 fn live(plan: &CPlan) -> SecondaryMap<CNodeId, bool> {
     let mut live = SecondaryMap::new();
-    for output in &plan.outputs {
-        live[output.node] = true;
-        output.left.into_iter().for_each(|left| live[left] = true);
+    for operand in plan.outputs.iter().flat_map(COutput::operands) {
+        live[operand] = true;
     }
     for (id, node) in plan.nodes.iter().rev() {
         if live[id] {
@@ -133,11 +131,6 @@ struct Scheduler<'a> {
 }
 
 impl Scheduler<'_> {
-    /// What becomes of an output's values.
-    fn output_kind(&self, index: usize) -> OutputKind {
-        OutputKind::of(self.plan, &self.plan.outputs[index])
-    }
-
     /// Whether a step computes the node; others are read where they lie.
     fn is_computed(&self, id: CNodeId) -> bool {
         let node = &self.plan.nodes[id];
@@ -189,15 +182,15 @@ impl Scheduler<'_> {
 
     /// Whether a loop is worth its code.
     fn is_worth_inlining(&self, group: &FusedLoop) -> bool {
-        match (self.prims, self.plan.variant) {
+        match (self.prims, self.plan.space()) {
             (PrimMode::Shared, _) => false,
             (PrimMode::Inlined, _) => true,
-            (PrimMode::Auto, Variant::Row(_)) => match group.nodes[..] {
+            (PrimMode::Auto, Space::Rows) => match group.nodes[..] {
                 [] => false,
                 [id] => group.has_aggregates() || self.repeats_values(id),
                 _ => true,
             },
-            (PrimMode::Auto, _) => true,
+            (PrimMode::Auto, Space::Cells | Space::Factors) => true,
         }
     }
 
@@ -210,31 +203,33 @@ impl Scheduler<'_> {
 
     /// The extent of the values that an output stores or aggregates.
     fn output_extent(&self, index: usize) -> Extent {
-        let own = self.extents[self.plan.outputs[index].node];
-        match self.plan.output_variant(&self.plan.outputs[index]) {
-            Variant::Cell(_) | Variant::MAgg | Variant::Outer(_) => self.entry.cells(),
-            Variant::Row(RowType::RowAgg) => Extent::Rows,
-            Variant::Row(RowType::FullAgg) if own == Extent::One => Extent::Rows,
-            Variant::Row(_) => own,
+        if self.plan.space() != Space::Rows {
+            return self.entry.cells();
+        }
+        let own = self.extents[self.plan.outputs[index].node()];
+        match self.plan.outputs[index] {
+            // What is the same for all rows is stored and counted for each of them.
+            COutput::Store(_) | COutput::FullAgg(..) if own == Extent::One => Extent::Rows,
+            _ => own,
         }
     }
 
     /// Whether a loop over the output's cells can aggregate it.
     fn is_fusable_output(&self, index: usize) -> bool {
-        match self.output_kind(index) {
-            OutputKind::RowAgg | OutputKind::FullAgg => true,
-            OutputKind::ColAgg => self.output_extent(index) != Extent::Positions,
-            OutputKind::Store | OutputKind::OuterSum | OutputKind::TimesFactor | OutputKind::TransposedTimesFactor => {
-                false
-            }
+        match self.plan.outputs[index] {
+            COutput::RowAgg(..) | COutput::FullAgg(..) => true,
+            COutput::ColAgg(..) => self.output_extent(index) != Extent::Positions,
+            COutput::Store(_)
+            | COutput::RowProduct { .. }
+            | COutput::TimesFactor(_)
+            | COutput::TransposedTimesFactor(_) => false,
         }
     }
 
     /// The output node that is computed straight into the output, for the variants that store it as it is.
     fn located_output(&self) -> Option<CNodeId> {
-        let node = self.plan.outputs[0].node;
-        let stores = self.output_kind(0) == OutputKind::Store;
-        (stores && self.is_computed(node) && self.extents[node] == self.output_extent(0)).then_some(node)
+        let COutput::Store(node) = self.plan.outputs[0] else { return None };
+        (self.is_computed(node) && self.extents[node] == self.output_extent(0)).then_some(node)
     }
 
     /// Steps for the outputs that no loop among these handles.
@@ -243,7 +238,7 @@ impl Scheduler<'_> {
             |index: usize| steps.iter().any(|step| matches!(step, Step::Loop(fused) if fused.outputs.contains(&index)));
         let located = self.located_output();
         (0..self.plan.outputs.len())
-            .filter(|&index| !in_loops(index) && Some(self.plan.outputs[index].node) != located)
+            .filter(|&index| !in_loops(index) && Some(self.plan.outputs[index].node()) != located)
             .map(|index| {
                 if self.needs_copy(index) {
                     let extent = self.output_extent(index);
@@ -257,18 +252,18 @@ impl Scheduler<'_> {
 
     /// Whether the output's value has to be broadcast or copied before a primitive could take it, or is stored as it is.
     fn needs_copy(&self, index: usize) -> bool {
-        let node = self.plan.outputs[index].node;
+        let node = self.plan.outputs[index].node();
         let is_broadcast = self.extents[node] != self.output_extent(index);
         // Full aggregates take values per row as one run.
         let is_strided = self.extents[node] == Extent::Rows && !self.is_computed(node);
-        match self.output_kind(index) {
-            OutputKind::Store => true,
-            OutputKind::FullAgg => is_broadcast || is_strided,
-            OutputKind::RowAgg
-            | OutputKind::ColAgg
-            | OutputKind::OuterSum
-            | OutputKind::TimesFactor
-            | OutputKind::TransposedTimesFactor => is_broadcast,
+        match self.plan.outputs[index] {
+            COutput::Store(_) => true,
+            COutput::FullAgg(..) => is_broadcast || is_strided,
+            COutput::RowAgg(..)
+            | COutput::ColAgg(..)
+            | COutput::RowProduct { .. }
+            | COutput::TimesFactor(_)
+            | COutput::TransposedTimesFactor(_) => is_broadcast,
         }
     }
 }

@@ -34,7 +34,7 @@ impl FusedLoop {
     /// The values of the loop that it aggregates.
     pub(crate) fn aggregated(&self, plan: &CPlan) -> Vec<CNodeId> {
         let operands = self.row_aggs.iter().flat_map(|&id| plan.nodes[id].operands());
-        let outputs = self.outputs.iter().map(|&index| plan.outputs[index].node);
+        let outputs = self.outputs.iter().map(|&index| plan.outputs[index].node());
         let mut values: Vec<CNodeId> =
             operands.chain(outputs).filter(|id| self.nodes.binary_search(id).is_ok()).collect();
         values.sort_unstable();

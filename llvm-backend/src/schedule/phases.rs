@@ -9,6 +9,7 @@ use super::{Extent, FusedLoop, OPERATIONS_PER_LOOP, PrimMode, Scheduler, Step};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CNode, CNodeId};
 use fuseline_ir::ops::AggOp;
+use fuseline_ir::template::Space;
 
 impl Scheduler<'_> {
     /// Fused loops where they are worth it, calls elsewhere.
@@ -61,7 +62,7 @@ impl Scheduler<'_> {
             .fusable_outputs()
             .into_iter()
             .map(|index| {
-                let node = self.plan.outputs[index].node;
+                let node = self.plan.outputs[index].node();
                 let in_loop = self.is_fusable(node) && self.extents[node] == self.output_extent(index);
                 if self.is_computed(node) { phases[node] + usize::from(!in_loop) } else { 0 }
             })
@@ -76,7 +77,7 @@ impl Scheduler<'_> {
     fn delay(&self, phases: &mut SecondaryMap<CNodeId, usize>, output_phase: usize) {
         let mut latest = SecondaryMap::with_default(usize::MAX);
         for index in self.fusable_outputs() {
-            let node = self.plan.outputs[index].node;
+            let node = self.plan.outputs[index].node();
             let in_loop = self.extents[node] == self.output_extent(index);
             latest[node] = output_phase - usize::from(!in_loop && output_phase > 0);
         }
@@ -142,6 +143,6 @@ impl Scheduler<'_> {
 
     /// Row plans leave aggregates of values that are in memory to the primitives.
     fn is_row_aggregate_alone(&self, group: &FusedLoop) -> bool {
-        group.nodes.is_empty() && self.plan.template() == fuseline_ir::memo::TemplateType::Row
+        group.nodes.is_empty() && self.plan.space() == Space::Rows
     }
 }

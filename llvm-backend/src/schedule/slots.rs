@@ -102,14 +102,13 @@ fn class(extent: Extent) -> SlotClass {
 
 /// The nodes that a step reads from memory.
 pub(super) fn reads(plan: &CPlan, step: &Step) -> Vec<CNodeId> {
-    let of_output = |index: usize| [Some(plan.outputs[index].node), plan.outputs[index].left].into_iter().flatten();
     match step {
         Step::Call(id) => plan.nodes[*id].operands().to_vec(),
         Step::Pack(id, _) => vec![*id],
-        Step::Output(index) => of_output(*index).collect(),
+        Step::Output(index) => plan.outputs[*index].operands().to_vec(),
         Step::Loop(FusedLoop { nodes, row_aggs, outputs, .. }) => {
             let operations = nodes.iter().chain(row_aggs).flat_map(|&id| plan.nodes[id].operands());
-            let outputs = outputs.iter().flat_map(|&index| of_output(index));
+            let outputs = outputs.iter().flat_map(|&index| plan.outputs[index].operands());
             operations.chain(outputs).filter(|id| nodes.binary_search(id).is_err()).collect()
         }
     }

@@ -3,7 +3,8 @@
 
 use super::{RANGE, Values, WIDTH};
 use fuseline_ir::cplan::{
-    Bits, CInput, CInputId, CNode, CNodeId, COutput, CPlan, CellType, OuterType, RowType, Variant, VerifiedCPlan,
+    Bits, CInput, CInputId, CNode, CNodeId, CPlan, CellType, ColumnRange, OuterType, RowType, StatedOutput, Variant,
+    VerifiedCPlan,
 };
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
@@ -105,10 +106,11 @@ impl Generator {
         }
         let (vector, rows, range) = (self.matrix(), self.matrix(), self.matrix());
         self.vector(CNode::SideVector(vector), LONG);
-        self.vector(CNode::SideRow(rows, None), LONG);
+        self.vector(CNode::SideRow(rows, ColumnRange::All), LONG);
         let first = self.random.below(RANGE);
         let more = 1 + self.random.below(RANGE - first);
-        self.vector(CNode::SideRow(range, Some((first as u32, (first + more) as u32))), Cells { main_rows: 0, more });
+        let part = ColumnRange::Part { first: first as u32, end: (first + more) as u32 };
+        self.vector(CNode::SideRow(range, part), Cells { main_rows: 0, more });
     }
 
     /// Adds an operation that suits what there is.
@@ -199,19 +201,19 @@ impl Generator {
         let is_multi = matches!(plan.variant, Variant::MAgg | Variant::Row(RowType::MultiAgg));
         let outputs = if is_multi { 1 + self.random.below(5) } else { 1 };
         for _ in 0..outputs {
-            let output = self.output(plan.variant)?;
+            let output = self.output(plan.variant)?.in_plan(&plan).ok()?;
             plan.outputs.push(output);
         }
         if matches!(plan.variant, Variant::Cell(_) | Variant::MAgg) {
             // The main input has to be read.
             let main = plan.nodes.iter().find(|(_, node)| **node == CNode::Main).map(|(id, _)| id)?;
-            let node = plan.nodes.push(CNode::Binary(self.pick(BinaryOp::ALL), plan.outputs[0].node, main));
-            plan.outputs[0].node = node;
+            let op = self.pick(BinaryOp::ALL);
+            plan.outputs[0] = plan.outputs[0].map_operands(|node| plan.nodes.push(CNode::Binary(op, node, main)));
         }
         without_unused(&plan).verify().ok()
     }
 
-    fn output(&mut self, variant: Variant) -> Option<COutput> {
+    fn output(&mut self, variant: Variant) -> Option<StatedOutput> {
         // Late nodes have longer histories, but may not suit the variant.
         let late = |random: &mut Values, len: usize| match random.below(2) {
             0 => random.below(len),
@@ -220,14 +222,14 @@ impl Generator {
         let scalar = self.scalars[late(&mut self.random, self.scalars.len())];
         let merging: Vec<AggOp> = AggOp::ALL.iter().copied().filter(|agg| agg.merges()).collect();
         let agg = Some(self.pick(&merging));
-        let plain = |node| Some(COutput { node, agg: None, left: None });
+        let plain = |node| Some(StatedOutput { node, agg: None, left: None });
         let Variant::Row(row_type) = variant else {
             let aggregates = !matches!(
                 variant,
                 Variant::Cell(CellType::NoAgg)
                     | Variant::Outer(OuterType::NoAgg | OuterType::LeftMM | OuterType::RightMM)
             );
-            return Some(COutput { node: scalar, agg: agg.filter(|_| aggregates), left: None });
+            return Some(StatedOutput { node: scalar, agg: agg.filter(|_| aggregates), left: None });
         };
         let &(vector, _) = &self.vectors[late(&mut self.random, self.vectors.len())];
         let long: Vec<CNodeId> = self.vectors.iter().filter(|(_, cells)| *cells == LONG).map(|(id, _)| *id).collect();
@@ -242,16 +244,16 @@ impl Generator {
         match row_type {
             RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst => plain(vector),
             RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst => {
-                Some(COutput { node: vector, agg, left: None })
+                Some(StatedOutput { node: vector, agg, left: None })
             }
             RowType::RowAgg => plain(scalar),
             RowType::FullAgg => {
                 let node = self.pick(&[vector, scalar]);
-                Some(COutput { node, agg, left: None })
+                Some(StatedOutput { node, agg, left: None })
             }
-            RowType::ColAggT => Some(COutput { node: scalar, agg: None, left: Some(long) }),
-            RowType::ColAggB1 => Some(COutput { node: long, agg: None, left: Some(short) }),
-            RowType::ColAggB1T => Some(COutput { node: short, agg: None, left: Some(long) }),
+            RowType::ColAggT => Some(StatedOutput { node: scalar, agg: None, left: Some(long) }),
+            RowType::ColAggB1 => Some(StatedOutput { node: long, agg: None, left: Some(short) }),
+            RowType::ColAggB1T => Some(StatedOutput { node: short, agg: None, left: Some(long) }),
             RowType::MultiAgg => {
                 use RowType::{ColAgg, ColAggB1, ColAggB1T, ColAggT, FullAgg};
                 let row_type = self.pick(&[FullAgg, ColAgg, ColAggT, ColAggB1, ColAggB1T]);
@@ -265,7 +267,7 @@ impl Generator {
 fn without_unused(plan: &CPlan) -> CPlan {
     let mut is_used: HashMap<CNodeId, bool> = HashMap::new();
     for output in &plan.outputs {
-        is_used.extend([Some(output.node), output.left].into_iter().flatten().map(|id| (id, true)));
+        is_used.extend(output.operands().into_iter().map(|id| (id, true)));
     }
     for (id, node) in plan.nodes.iter().rev() {
         if is_used.contains_key(&id) {
@@ -277,8 +279,6 @@ fn without_unused(plan: &CPlan) -> CPlan {
     for (id, node) in plan.nodes.iter().filter(|(id, _)| is_used.contains_key(id)) {
         moved.insert(id, result.nodes.push(node.map_operands(|operand| moved[&operand])));
     }
-    let place =
-        |output: &COutput| COutput { node: moved[&output.node], left: output.left.map(|left| moved[&left]), ..*output };
-    result.outputs = plan.outputs.iter().map(place).collect();
+    result.outputs = plan.outputs.iter().map(|output| output.map_operands(|operand| moved[&operand])).collect();
     result
 }

@@ -4,7 +4,9 @@ pub(crate) mod generator;
 pub(crate) mod plans;
 pub(crate) mod reference;
 
-use fuseline_ir::cplan::{CInput, CNode, CNodeId, CPlan, FACTOR_U, FACTOR_V, Length, Shape, VerifiedCPlan};
+use fuseline_ir::cplan::{
+    CInput, CNode, CNodeId, CPlan, ColumnRange, FACTOR_U, FACTOR_V, Length, Shape, VerifiedCPlan,
+};
 use fuseline_ir::memo::TemplateType;
 use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
 use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit};
@@ -265,10 +267,10 @@ fn side(
     match (node, positions) {
         (CNode::SideCell(_) | CNode::SideColScalar(_), Some(positions)) => packed(values.vector(positions), cols),
         (CNode::SideColScalar(_) | CNode::SideVector(_), None) => packed(values.vector(cols), cols),
-        (CNode::SideRowScalar(..), _) | (CNode::SideRow(_, Some(_)), None) => {
+        (CNode::SideRowScalar(..), _) | (CNode::SideRow(_, ColumnRange::Part { .. }), None) => {
             SideMemory { values: values.vector(rows * RANGE), row_stride: RANGE, cols: RANGE, transposed: vec![] }
         }
-        (CNode::SideCell(_) | CNode::SideRow(_, None), None) => {
+        (CNode::SideCell(_) | CNode::SideRow(_, ColumnRange::All), None) => {
             SideMemory { values: values.vector(rows * (cols + 1)), row_stride: cols + 1, cols, transposed: vec![] }
         }
         (CNode::VectMatMult(..), None) => {

@@ -1,11 +1,9 @@
 //! The execution contract, written down once more as plainly as possible: one value at a time.
 
 use super::{FIRST_ROW, RANGE, UnitMemory, WIDTH};
-use fuseline_ir::cplan::{
-    CInputId, CNode, CNodeId, COutput, CPlan, CellType, FACTOR_U, FACTOR_V, OuterType, RowType, Variant,
-};
-use fuseline_ir::memo::TemplateType;
+use fuseline_ir::cplan::{CInputId, CNode, CNodeId, COutput, CPlan, FACTOR_U, FACTOR_V, Length};
 use fuseline_ir::ops::AggOp;
+use fuseline_ir::template::Space;
 
 /// Rule 3: 32 lanes and a merge tree.
 struct Lanes {
@@ -159,7 +157,7 @@ impl Evaluator<'_> {
 
     fn value(&self, node: &CNode, at: At, values: &[Value]) -> Value {
         let get = |id: CNodeId| &values[id.as_u32() as usize];
-        let is_row = self.plan.template() == TemplateType::Row;
+        let is_row = self.plan.space() == Space::Rows;
         let row_of = |input, cells: std::ops::Range<usize>| {
             Value::Vector(cells.map(|cell| self.side(input, at.row, cell)).collect())
         };
@@ -175,8 +173,7 @@ impl Evaluator<'_> {
             CNode::SideColScalar(input) => Value::Scalar(self.side(input, 0, at.position.unwrap_or(at.col))),
             CNode::SideRowScalar(input, column) => Value::Scalar(self.side(input, at.row, column as usize)),
             CNode::RowIndex => Value::Scalar((FIRST_ROW + at.row) as f64),
-            CNode::SideRow(input, None) => row_of(input, 0..self.memory.sides[index(input)].cols),
-            CNode::SideRow(input, Some((first, last))) => row_of(input, first as usize..last as usize),
+            CNode::SideRow(input, range) => row_of(input, range.of(self.memory.sides[index(input)].cols)),
             CNode::SideVector(input) => row_of(input, 0..self.memory.sides[index(input)].cols),
             CNode::OuterProduct => {
                 Value::Scalar(self.memory.products[at.position.unwrap_or(at.row * self.memory.cols + at.col)])
@@ -231,100 +228,106 @@ impl Evaluator<'_> {
     }
 
     fn output(&self, output: usize, values: &[Value]) -> Value {
-        values[self.plan.outputs[output].node.as_u32() as usize].clone()
+        values[self.plan.outputs[output].node().as_u32() as usize].clone()
     }
 
     fn cell_outputs(&self, outputs: &mut [Vec<f64>], strides: &[usize]) {
         for (number, cells) in outputs.iter_mut().enumerate() {
             let stride = strides[number];
-            let agg = self.plan.outputs[number].agg.unwrap_or(AggOp::Sum);
-            let mut full = Lanes::new(agg);
+            let mut full = self.plan.outputs[number].agg().map(Lanes::new);
             for row in 0..self.memory.rows {
                 let places = self.cells(row);
                 let values: Vec<f64> =
                     places.iter().map(|&at| self.output(number, &self.values(at)).scalar()).collect();
-                match self.plan.variant {
-                    Variant::Cell(CellType::RowAgg) => cells[row] = aggregate(agg, &values, self.memory.cols),
-                    Variant::Cell(CellType::ColAgg) => {
+                match self.plan.outputs[number] {
+                    COutput::RowAgg(agg, _) => cells[row] = aggregate(agg, &values, self.memory.cols),
+                    COutput::ColAgg(agg, _) => {
                         places.iter().zip(&values).for_each(|(at, value)| accumulate(agg, &mut cells[at.col], *value));
                     }
-                    Variant::Cell(CellType::NoAgg) | Variant::Outer(OuterType::NoAgg) => {
+                    COutput::Store(_) => {
                         for (at, value) in places.iter().zip(&values) {
                             cells[at.position.unwrap_or(row * stride + at.col)] = *value;
                         }
                     }
-                    Variant::Outer(OuterType::RightMM) => {
+                    COutput::TimesFactor(_) => {
                         for (at, value) in places.iter().zip(&values) {
                             add_scaled(&mut cells[row * stride..], *value, &self.factor_row(FACTOR_V, at.col));
                         }
                     }
-                    Variant::Outer(OuterType::LeftMM) => {
+                    COutput::TransposedTimesFactor(_) => {
                         for (at, value) in places.iter().zip(&values) {
                             add_scaled(&mut cells[at.col * stride..], *value, &self.factor_row(FACTOR_U, row));
                         }
                     }
-                    _ => full.run(values),
+                    COutput::FullAgg(..) => full.iter_mut().for_each(|full| full.run(values.iter().copied())),
+                    COutput::RowProduct { .. } => panic!("a product of rows in a plan over cells"),
                 }
             }
-            if matches!(
-                self.plan.variant,
-                Variant::Cell(CellType::FullAgg) | Variant::MAgg | Variant::Outer(OuterType::FullAgg)
-            ) {
+            if let (COutput::FullAgg(..), Some(full)) = (self.plan.outputs[number], full) {
                 cells[0] = full.finish();
             }
         }
     }
 
-    fn row_output(&self, number: usize, variant: RowType, cells: &mut [f64], stride: usize) {
+    fn row_output(&self, number: usize, cells: &mut [f64], stride: usize) {
         let output = self.plan.outputs[number];
-        let agg = output.agg.unwrap_or(AggOp::Sum);
-        let mut full = Lanes::new(agg);
+        let mut full = output.agg().map(Lanes::new);
         let mut column = Vec::new();
         for row in 0..self.memory.rows {
             let values = self.values(At { row, col: 0, position: None });
             let value = self.output(number, &values);
-            let left = output.left.map(|left| values[left.as_u32() as usize].clone());
-            let entries = |value: &Value| match value {
-                Value::Sparse(positions) => positions.clone(),
-                dense => dense.vector().into_iter().enumerate().collect(),
-            };
-            let long_major = self.memory.sparse.is_some();
-            let mut outer_sum = |long: &Value, short: &Value| {
-                for (i, long) in entries(long) {
-                    for (j, short) in entries(short) {
-                        let cell = if long_major { i * stride + j } else { j * stride + i };
-                        cells[cell] = long.mul_add(short, cells[cell]);
+            match output {
+                COutput::Store(_) => match value {
+                    Value::Scalar(value) => cells[row] = value,
+                    vector => {
+                        let vector = vector.vector();
+                        cells[row * stride..row * stride + vector.len()].copy_from_slice(&vector);
                     }
-                }
-            };
-            match variant {
-                RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst => {
-                    let vector = value.vector();
-                    cells[row * stride..row * stride + vector.len()].copy_from_slice(&vector);
-                }
-                RowType::RowAgg => cells[row] = value.scalar(),
-                RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst => {
+                },
+                COutput::ColAgg(agg, _) => {
                     entries(&value).into_iter().for_each(|(i, value)| accumulate(agg, &mut cells[i], value));
                 }
-                RowType::FullAgg => match &value {
+                COutput::FullAgg(..) => match &value {
                     Value::Scalar(value) => column.push(*value),
-                    vector => full.run(vector.vector()),
+                    vector => full.iter_mut().for_each(|full| full.run(vector.vector())),
                 },
-                RowType::ColAggT => {
-                    for (i, left) in entries(&left.expect("the variant has a left vector")) {
-                        cells[i] = left.mul_add(value.scalar(), cells[i]);
-                    }
+                COutput::RowProduct { long, short, .. } => {
+                    let [long, short] = [long, short].map(|id| &values[id.as_u32() as usize]);
+                    self.add_product(long, short, cells, stride);
                 }
-                RowType::ColAggB1 => outer_sum(&value, &left.expect("the variant has a left vector")),
-                RowType::ColAggB1T => outer_sum(&left.expect("the variant has a left vector"), &value),
-                RowType::MultiAgg => panic!("an output by itself is no multi-aggregate"),
+                COutput::RowAgg(..) | COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => {
+                    panic!("{output} in a plan over rows")
+                }
             }
         }
-        if variant == RowType::FullAgg {
+        if let (COutput::FullAgg(..), Some(mut full)) = (output, full) {
             // Rule 9: values per row are one run.
             full.run(column);
             cells[0] = full.finish();
         }
+    }
+
+    /// Adds the products of the cells of a row's long value with its short one.
+    fn add_product(&self, long: &Value, short: &Value, cells: &mut [f64], stride: usize) {
+        let is_long_major = self.memory.sparse.is_some();
+        for (i, long) in entries(long) {
+            if let Value::Scalar(short) = short {
+                cells[i] = long.mul_add(*short, cells[i]);
+                continue;
+            }
+            for (j, short) in entries(short) {
+                let cell = if is_long_major { i * stride + j } else { j * stride + i };
+                cells[cell] = long.mul_add(short, cells[cell]);
+            }
+        }
+    }
+}
+
+/// The cells of a vector that code looks at, with their positions.
+fn entries(value: &Value) -> Vec<(usize, f64)> {
+    match value {
+        Value::Sparse(positions) => positions.clone(),
+        dense => dense.vector().into_iter().enumerate().collect(),
     }
 }
 
@@ -341,11 +344,14 @@ fn add_scaled(cells: &mut [f64], factor: f64, values: &[f64]) {
 
 /// The row stride that each output gets.
 pub(crate) fn output_strides(plan: &CPlan, memory: &UnitMemory) -> Vec<usize> {
-    let stride = |output| match plan.output_variant(output) {
-        Variant::Outer(OuterType::LeftMM | OuterType::RightMM) => WIDTH + 2,
+    let shapes = plan.shapes();
+    let stride = |output: &COutput| match *output {
+        COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => WIDTH + 2,
         // The short vectors of these tests are no longer.
-        Variant::Row(RowType::ColAggB1 | RowType::ColAggB1T) if memory.sparse.is_some() => RANGE + 2,
-        Variant::Row(RowType::NoAggB1 | RowType::NoAggConst) => memory.length(plan, output.node) + 2,
+        COutput::RowProduct { short, .. } if shapes.is_vector(short) && memory.sparse.is_some() => RANGE + 2,
+        COutput::Store(node) if shapes.vector_length(node).is_some_and(|length| length != Length::Main) => {
+            memory.length(plan, node) + 2
+        }
         _ => memory.cols + 2,
     };
     plan.outputs.iter().map(stride).collect()
@@ -353,24 +359,20 @@ pub(crate) fn output_strides(plan: &CPlan, memory: &UnitMemory) -> Vec<usize> {
 
 /// The number of cells of each output.
 pub(crate) fn output_lengths(plan: &CPlan, memory: &UnitMemory, strides: &[usize]) -> Vec<usize> {
-    let per_position = memory.positions();
-    let len = |(output, stride): (&COutput, &usize)| match plan.output_variant(output) {
-        Variant::Cell(CellType::NoAgg) | Variant::Outer(OuterType::NoAgg) if memory.sparse.is_some() => per_position,
-        Variant::Cell(CellType::NoAgg)
-        | Variant::Outer(OuterType::NoAgg)
-        | Variant::Row(RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst) => memory.rows * stride,
-        Variant::Cell(CellType::RowAgg) | Variant::Row(RowType::RowAgg) => memory.rows,
-        Variant::Cell(CellType::ColAgg) | Variant::Row(RowType::ColAggT) => memory.cols,
-        Variant::Row(RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst) => memory.length(plan, output.node),
-        Variant::Row(RowType::ColAggB1 | RowType::ColAggB1T) if memory.sparse.is_some() => memory.cols * stride,
-        Variant::Row(RowType::ColAggB1 | RowType::ColAggB1T) => memory.cols.max(RANGE) * stride,
-        Variant::Outer(OuterType::RightMM) => memory.rows * stride,
-        Variant::Outer(OuterType::LeftMM) => memory.cols * stride,
-        Variant::Cell(CellType::FullAgg)
-        | Variant::Row(RowType::FullAgg)
-        | Variant::MAgg
-        | Variant::Outer(OuterType::FullAgg) => 1,
-        Variant::Row(RowType::MultiAgg) => panic!("an output by itself is no multi-aggregate"),
+    let shapes = plan.shapes();
+    let is_row = plan.space() == Space::Rows;
+    let len = |(output, stride): (&COutput, &usize)| match *output {
+        COutput::Store(node) if is_row && !shapes.is_vector(node) => memory.rows,
+        COutput::Store(_) if !is_row && memory.sparse.is_some() => memory.positions(),
+        COutput::Store(_) | COutput::TimesFactor(_) => memory.rows * stride,
+        COutput::RowAgg(..) => memory.rows,
+        COutput::ColAgg(_, node) if is_row => memory.length(plan, node),
+        COutput::ColAgg(..) => memory.cols,
+        COutput::RowProduct { short, .. } if !shapes.is_vector(short) => memory.cols,
+        COutput::RowProduct { .. } if memory.sparse.is_some() => memory.cols * stride,
+        COutput::RowProduct { .. } => memory.cols.max(RANGE) * stride,
+        COutput::TransposedTimesFactor(_) => memory.cols * stride,
+        COutput::FullAgg(..) => 1,
     };
     plan.outputs.iter().zip(strides).map(len).collect()
 }
@@ -378,12 +380,10 @@ pub(crate) fn output_lengths(plan: &CPlan, memory: &UnitMemory, strides: &[usize
 /// Runs the plan on the unit.
 pub(crate) fn genexec(plan: &CPlan, memory: &UnitMemory, outputs: &mut [Vec<f64>], strides: &[usize]) {
     let evaluator = Evaluator { plan, memory };
-    if plan.template() != TemplateType::Row {
+    if plan.space() != Space::Rows {
         return evaluator.cell_outputs(outputs, strides);
     }
     for (number, (cells, &stride)) in outputs.iter_mut().zip(strides).enumerate() {
-        if let Variant::Row(variant) = plan.output_variant(&plan.outputs[number]) {
-            evaluator.row_output(number, variant, cells, stride);
-        }
+        evaluator.row_output(number, cells, stride);
     }
 }

@@ -3,8 +3,7 @@
 
 use super::optimize::OptimizedCPlan;
 use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap};
-use fuseline_ir::cplan::{CInput, CInputId, CNode, CNodeId, COutput, CPlan, FACTOR_V, MAIN, RowType, Variant};
-use fuseline_ir::memo::TemplateType;
+use fuseline_ir::cplan::{CInput, CInputId, CNode, CNodeId, COutput, CPlan, MAIN, RowType, Variant};
 use std::hash::{BuildHasher, Hash};
 
 /// How often inputs that nothing has told apart are looked at again, by what uses them.
@@ -60,9 +59,9 @@ fn expressions(plan: &CPlan, colours: &SecondaryMap<CInputId, u64>) -> Secondary
 fn uses(plan: &CPlan, signatures: &SecondaryMap<CNodeId, u64>) -> SecondaryMap<CNodeId, u64> {
     let mut uses = SecondaryMap::<CNodeId, u64>::new();
     for output in &plan.outputs {
-        uses[output.node] = uses[output.node].wrapping_add(number(&(output.agg, "node")));
-        if let Some(left) = output.left {
-            uses[left] = uses[left].wrapping_add(number(&(output.agg, "left")));
+        uses[output.node()] = uses[output.node()].wrapping_add(number(&(output.agg(), "node")));
+        if let Some(left) = output.left() {
+            uses[left] = uses[left].wrapping_add(number(&(output.agg(), "left")));
         }
     }
     for (id, node) in plan.nodes.iter().rev() {
@@ -93,8 +92,8 @@ pub(super) fn canonicalize(plan: &CPlan) -> OptimizedCPlan {
     let shapes = plan.shapes();
     let mut outputs: Vec<usize> = (0..plan.outputs.len()).collect();
     outputs.sort_by_key(|&position| {
-        let COutput { node, agg, left } = plan.outputs[position];
-        (agg, signatures[node], left.map(|left| signatures[left]))
+        let output = &plan.outputs[position];
+        (output.agg(), signatures[output.node()], output.left().map(|left| signatures[left]))
     });
     let plan = &CPlan { outputs: outputs.iter().map(|&position| plan.outputs[position]).collect(), ..plan.clone() };
     let key = |id: CNodeId| (!shapes.is_vector(id), operand_rank(&plan.nodes[id]), signatures[id]);
@@ -117,31 +116,17 @@ pub(super) fn canonicalize(plan: &CPlan) -> OptimizedCPlan {
         let node = with_input(node.map_operands(|operand| renamed[operand]), |input| renumbered[input]);
         renamed[id] = result.nodes.push(node);
     }
-    let rename = |output: &COutput| COutput {
-        node: renamed[output.node],
-        left: output.left.map(|left| renamed[left]),
-        ..*output
-    };
-    result.outputs = plan.outputs.iter().map(rename).collect();
+    result.outputs = plan.outputs.iter().map(|output| output.map_operands(|operand| renamed[operand])).collect();
     result.variant = variant(&result);
     OptimizedCPlan { cplan: result, inputs, outputs }
 }
 
-/// The variant that the length of the output gives, among those of Row plans that differ in it alone.
+/// The variant, which in Row plans depends on the length of the output.
 fn variant(plan: &CPlan) -> Variant {
-    if plan.template() != TemplateType::Row {
-        return plan.variant;
-    }
-    let shapes = plan.shapes();
-    let length = |output: &COutput| shapes.vector_length(output.node);
-    match (plan.variant, plan.outputs.first().and_then(length)) {
-        (Variant::Row(RowType::NoAgg | RowType::NoAggB1 | RowType::NoAggConst), Some(length)) => {
-            Variant::Row(RowType::no_agg(length))
-        }
-        (Variant::Row(RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst), Some(length)) => {
-            Variant::Row(RowType::col_agg(length))
-        }
-        (variant, _) => variant,
+    match plan.outputs[..] {
+        _ if plan.variant == Variant::Row(RowType::MultiAgg) => plan.variant,
+        [output] => plan.output_variant(&output, &plan.shapes()).unwrap_or(plan.variant),
+        _ => plan.variant,
     }
 }
 
@@ -149,8 +134,7 @@ fn variant(plan: &CPlan) -> Variant {
 fn post_order(plan: &CPlan, ordered: impl Fn(CNodeId) -> CNode) -> Vec<(CNodeId, CNode)> {
     let mut result = Vec::new();
     let mut done = EntitySet::new();
-    let targets = plan.outputs.iter().flat_map(|output| [output.left, Some(output.node)].into_iter().flatten());
-    for target in targets {
+    for target in plan.outputs.iter().flat_map(COutput::operands) {
         let mut pending = vec![(target, false)];
         while let Some((id, operands_done)) = pending.pop() {
             if done.contains(id) {
@@ -171,8 +155,7 @@ fn post_order(plan: &CPlan, ordered: impl Fn(CNodeId) -> CNode) -> Vec<(CNodeId,
 
 /// Leading inputs, then the sides by first use, then the scalars by first use.
 fn input_order(plan: &CPlan, nodes: impl Iterator<Item = CNode>) -> Vec<CInputId> {
-    let leading = if plan.template() == TemplateType::Outer { FACTOR_V.index() + 1 } else { MAIN.index() + 1 };
-    let mut sides: Vec<CInputId> = plan.inputs.keys().take(leading).collect();
+    let mut sides: Vec<CInputId> = plan.inputs.keys().take(plan.leading_inputs()).collect();
     let mut scalars = Vec::new();
     for input in nodes.filter_map(|node| node.input()) {
         let list = if plan.inputs[input] == CInput::Scalar { &mut scalars } else { &mut sides };

@@ -205,25 +205,34 @@ impl Cells<'_> {
         dag[id].inputs.iter().map(|&input| operand(self, input)).collect()
     }
 
+    /// What becomes of the value of a root, given the plan's variant.
     fn output(&mut self, root: HopId) -> Result<COutput, ConstructError> {
         let dag = self.builder.dag;
         let hop = &dag[root];
         match hop.op {
-            HopOp::AggUnary(op, _) => Ok(COutput { node: self.operand(hop.inputs[0])?, agg: Some(op), left: None }),
+            HopOp::AggUnary(op, direction) => {
+                let node = self.operand(hop.inputs[0])?;
+                Ok(match direction {
+                    Direction::Row => COutput::RowAgg(op, node),
+                    Direction::Col => COutput::ColAgg(op, node),
+                    Direction::Full => COutput::FullAgg(op, node),
+                })
+            }
             HopOp::MatMul if self.product.is_some() => {
                 let weighted = hop.inputs.iter().find_map(|input| self.builder.values.get(input).copied());
                 let node = weighted.ok_or_else(|| self.builder.no_operation(root))?;
-                Ok(COutput { node, agg: None, left: None })
+                let is_left = self.builder.plan.variant == Variant::Outer(OuterType::LeftMM);
+                Ok(if is_left { COutput::TransposedTimesFactor(node) } else { COutput::TimesFactor(node) })
             }
             HopOp::MatMul => {
                 let left = untransposed(dag, hop.inputs[0]).ok_or_else(|| self.builder.no_operation(root))?;
                 let (left, right) = (self.operand(left)?, self.operand(hop.inputs[1])?);
                 let node = self.builder.node(CNode::Binary(BinaryOp::Mult, left, right));
-                Ok(COutput { node, agg: Some(AggOp::Sum), left: None })
+                Ok(COutput::FullAgg(AggOp::Sum, node))
             }
             _ => {
                 self.member(root)?;
-                Ok(COutput { node: self.builder.values[&root], agg: None, left: None })
+                Ok(COutput::Store(self.builder.values[&root]))
             }
         }
     }

@@ -27,8 +27,10 @@ pub fn optimize_cplan(plan: &CPlan) -> OptimizedCPlan {
 /// Number of uses of each node, by nodes and outputs.
 fn count_uses(plan: &CPlan) -> SecondaryMap<CNodeId, u32> {
     let mut uses = SecondaryMap::new();
-    let outputs = plan.outputs.iter().flat_map(|output| [Some(output.node), output.left].into_iter().flatten());
-    for operand in plan.nodes.values().flat_map(CNode::operands).chain(outputs) {
+    for operand in plan.nodes.values().flat_map(CNode::operands) {
+        uses[operand] += 1;
+    }
+    for operand in plan.outputs.iter().flat_map(COutput::operands) {
         uses[operand] += 1;
     }
     uses
@@ -52,9 +54,7 @@ impl Simplifier<'_> {
             renamed[id] = simplifier.node(id, node.map_operands(|operand| renamed[operand]));
         }
         for output in &plan.outputs {
-            let renamed =
-                COutput { node: renamed[output.node], left: output.left.map(|left| renamed[left]), ..*output };
-            let output = simplifier.output(renamed);
+            let output = simplifier.output(output.map_operands(|operand| renamed[operand]));
             simplifier.result.outputs.push(output);
         }
         simplifier.result
@@ -138,9 +138,18 @@ impl Simplifier<'_> {
         }
     }
 
+    /// An output whose sum takes in a power or a comparison that it adds up.
     fn output(&self, output: COutput) -> COutput {
-        match self.sum_of(output.node) {
-            Some((op, base)) if output.agg == Some(AggOp::Sum) => COutput { node: base, agg: Some(op), ..output },
+        match output {
+            COutput::RowAgg(AggOp::Sum, node) => {
+                self.sum_of(node).map_or(output, |(op, base)| COutput::RowAgg(op, base))
+            }
+            COutput::ColAgg(AggOp::Sum, node) => {
+                self.sum_of(node).map_or(output, |(op, base)| COutput::ColAgg(op, base))
+            }
+            COutput::FullAgg(AggOp::Sum, node) => {
+                self.sum_of(node).map_or(output, |(op, base)| COutput::FullAgg(op, base))
+            }
             _ => output,
         }
     }

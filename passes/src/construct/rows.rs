@@ -9,7 +9,7 @@ use crate::template::{
 use crate::zeros::{Zeros, is_sparse_safe};
 use cranelift_entity::EntitySet;
 use fuseline_ir::SizeInfo;
-use fuseline_ir::cplan::{CNode, CNodeId, COutput, RowType, Variant};
+use fuseline_ir::cplan::{CNode, CNodeId, COutput, ColumnRange, ProductOrder, RowType, Variant};
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::Direction;
@@ -26,17 +26,13 @@ pub(super) fn draft(context: &Context<'_>, cover: &FusionCover) -> Result<Draft,
         let value = rows.member(member)?;
         rows.builder.values.insert(member, value);
     }
-    let outputs: Vec<(RowType, COutput)> = roots.iter().map(|&root| rows.output(root)).collect::<Result<_, _>>()?;
-    let row_type = match outputs[..] {
-        [(row_type, _)] => row_type,
-        _ => RowType::MultiAgg,
-    };
-    let outputs = match row_type {
-        RowType::MultiAgg => outputs.into_iter().map(|output| rows.by_row(output)).collect(),
-        _ => outputs.into_iter().map(|(_, output)| output).collect(),
-    };
+    let mut outputs: Vec<COutput> = roots.iter().map(|&root| rows.output(root)).collect::<Result<_, _>>()?;
+    // The canonical form of the plan says which variant a single output makes it.
+    if outputs.len() > 1 {
+        rows.builder.plan.variant = Variant::Row(RowType::MultiAgg);
+        outputs = outputs.into_iter().map(|output| rows.one_of_several(output)).collect();
+    }
     let Rows { mut builder, .. } = rows;
-    builder.plan.variant = Variant::Row(row_type);
     builder.plan.outputs = outputs;
     let strict = context.limits.strict_ieee;
     let is_safe = |&root: &HopId| is_sparse_safe(context.dag, members, root, main, Zeros::Row, strict);
@@ -149,9 +145,9 @@ impl Rows<'_> {
         if let Some(column) = single_column(dag, id) {
             return Ok(self.builder.column(source, column));
         }
-        let range = column_range(dag, id).ok_or_else(|| self.builder.no_operation(id))?;
+        let (first, end) = column_range(dag, id).ok_or_else(|| self.builder.no_operation(id))?;
         let input = self.builder.input(CoverInput::Hop(source), Access::Row);
-        Ok(self.builder.node(CNode::SideRow(input, Some(range))))
+        Ok(self.builder.node(CNode::SideRow(input, ColumnRange::Part { first, end })))
     }
 
     fn elementwise(&mut self, id: HopId) -> Result<CNodeId, ConstructError> {
@@ -195,7 +191,7 @@ impl Rows<'_> {
         } else if hop.size.rows == space.rows && hop.size.cols == Some(1) {
             CNode::SideRowScalar(self.builder.input(CoverInput::Hop(id), Access::RowScalar), 0)
         } else if hop.size.rows == space.rows {
-            CNode::SideRow(self.builder.input(CoverInput::Hop(id), Access::Row), None)
+            CNode::SideRow(self.builder.input(CoverInput::Hop(id), Access::Row), ColumnRange::All)
         } else if hop.size.rows == Some(1) {
             CNode::SideVector(self.builder.input(CoverInput::Hop(id), Access::Vector))
         } else {
@@ -213,44 +209,36 @@ impl Rows<'_> {
         !self.builder.plan.shapes().is_vector(node)
     }
 
-    /// The output of a multi-aggregate, where vectors are aggregated in full row by row.
-    fn by_row(&mut self, (row_type, output): (RowType, COutput)) -> COutput {
-        match output.agg {
-            Some(agg) if row_type == RowType::FullAgg && !self.is_scalar(output.node) => {
-                let node = self.builder.node(CNode::RowAgg(agg, output.node));
-                COutput { node, agg: Some(agg.of_partials()), left: None }
+    /// The output of a multi-aggregate: vectors are aggregated in full row by row, and of a product the left factor is the
+    /// long one if it may be.
+    fn one_of_several(&mut self, output: COutput) -> COutput {
+        match output {
+            COutput::FullAgg(agg, node) if !self.is_scalar(node) => {
+                COutput::FullAgg(agg.of_partials(), self.builder.node(CNode::RowAgg(agg, node)))
+            }
+            COutput::RowProduct { long: right, short: left, order: ProductOrder::ShortByLong }
+                if self.builder.plan.shapes().is_long(left) =>
+            {
+                COutput::row_product(left, right, ProductOrder::LongByShort)
             }
             _ => output,
         }
     }
 
-    /// The variant, by what the root does with the rows, and the output. The canonical plan says by its length which of
-    /// the variants without aggregation, and of those over columns, it is.
-    fn output(&mut self, root: HopId) -> Result<(RowType, COutput), ConstructError> {
+    /// What becomes of the value of a root.
+    fn output(&mut self, root: HopId) -> Result<COutput, ConstructError> {
         let hop = self.context.hop(root);
-        let output = |node, agg, left| COutput { node, agg, left };
         if let Some((left, right)) = transposed_product(self.context, root) {
             let (left, right) = (self.operand(left)?, self.operand(right)?);
-            let row_type = match self.long.contains(left) {
-                true if self.is_scalar(right) => RowType::ColAggT,
-                true => RowType::ColAggB1T,
-                // The main input is chosen such that one factor is as long as its rows.
-                false => RowType::ColAggB1,
-            };
-            return Ok((row_type, output(right, None, Some(left))));
+            // The main input is chosen such that one factor is as long as its rows.
+            let is_left_long = self.long.contains(left);
+            let order = if is_left_long { ProductOrder::LongByShort } else { ProductOrder::ShortByLong };
+            return Ok(COutput::row_product(left, right, order));
         }
         match hop.op {
-            HopOp::AggUnary(op, Direction::Full) => {
-                Ok((RowType::FullAgg, output(self.operand(hop.inputs[0])?, Some(op), None)))
-            }
-            HopOp::AggUnary(op, Direction::Col) => {
-                Ok((RowType::ColAgg, output(self.operand(hop.inputs[0])?, Some(op), None)))
-            }
-            _ => {
-                let node = self.member(root)?;
-                let row_type = if self.is_scalar(node) { RowType::RowAgg } else { RowType::NoAgg };
-                Ok((row_type, output(node, None, None)))
-            }
+            HopOp::AggUnary(op, Direction::Full) => Ok(COutput::FullAgg(op, self.operand(hop.inputs[0])?)),
+            HopOp::AggUnary(op, Direction::Col) => Ok(COutput::ColAgg(op, self.operand(hop.inputs[0])?)),
+            _ => Ok(COutput::Store(self.member(root)?)),
         }
     }
 }

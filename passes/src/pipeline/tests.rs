@@ -48,7 +48,7 @@ fn a_sum_of_products_is_one_cell_operator() {
         let outcome = run(&dag, &with(policy));
         assert_eq!(variants(&outcome), [Variant::Cell(CellType::FullAgg)]);
         let plan = &outcome.plans[0];
-        assert_eq!((plan.inputs.len(), plan.nodes.len(), plan.outputs[0].agg), (3, 5, Some(AggOp::Sum)));
+        assert_eq!((plan.inputs.len(), plan.nodes.len(), plan.outputs[0].agg()), (3, 5, Some(AggOp::Sum)));
         let ops: Vec<String> = outcome.dag.hops.values().map(|hop| hop.op.label()).collect();
         assert_eq!(ops, ["TRead X", "TRead Y", "TRead Z", "spoof(cell)", "u(as.scalar)"]);
     }
@@ -103,7 +103,7 @@ fn three_full_aggregates_are_one_multi_aggregate() {
     assert_eq!(variants(&outcome), [Variant::MAgg]);
     let plan = &outcome.plans[0];
     assert_eq!(plan.inputs.len(), 2);
-    let aggregates: Vec<_> = plan.outputs.iter().map(|output| output.agg).collect();
+    let aggregates: Vec<_> = plan.outputs.iter().map(|output| output.agg()).collect();
     assert_eq!(aggregates, [Some(AggOp::Sum), Some(AggOp::SumSq), Some(AggOp::SumSq)]);
     assert_eq!(outcome.dag.hops.values().filter(|hop| matches!(hop.op, HopOp::SpoofOp { .. })).count(), 1);
     assert_eq!(outcome.dag.hops.values().filter(|hop| hop.op == HopOp::Index).count(), 3);
@@ -118,8 +118,9 @@ fn an_iteration_of_kmeans_is_one_pass_over_rows() {
         assert_eq!(variants(&outcome), [Variant::Row(RowType::MultiAgg)], "{policy:?}");
         assert_eq!(outcome.report.fused[0].plan.cover.roots, roots);
         let plan = &outcome.plans[0];
-        let mut of_outputs: Vec<&str> =
-            plan.outputs.iter().map(|output| plan.output_variant(output).mnemonic()).collect();
+        let shapes = plan.shapes();
+        let of_output = |output| plan.output_variant(output, &shapes).expect("verified").mnemonic();
+        let mut of_outputs: Vec<&str> = plan.outputs.iter().map(of_output).collect();
         of_outputs.sort_unstable();
         assert_eq!(of_outputs, ["col_agg_b1", "col_agg_b1r", "full_agg"]);
         let products = plan.nodes.values().filter(|node| matches!(node, CNode::VectMatMult(..)));
@@ -147,7 +148,7 @@ fn aggregates_by_column_share_a_pass() {
     let outcome = run(&d.dag, &cost_based());
     assert_eq!(variants(&outcome), [Variant::Row(RowType::MultiAgg)]);
     let plan = &outcome.plans[0];
-    let aggregates: Vec<_> = plan.outputs.iter().map(|output| (output.node, output.agg)).collect();
+    let aggregates: Vec<_> = plan.outputs.iter().map(|output| (output.node(), output.agg())).collect();
     let main = aggregates[0].0;
     assert_eq!(aggregates, [(main, Some(AggOp::Sum)), (main, Some(AggOp::SumSq))]);
 }

@@ -229,7 +229,7 @@ fn multi_aggregates() {
     assert_eq!(plan.cplan.outputs.len(), 7);
     assert_eq!(plan.inputs, [x, y].map(CoverInput::Hop));
     for (&root, &output) in plan.cover.roots.iter().zip(&plan.outputs) {
-        let agg = plan.cplan.outputs[output as usize].agg;
+        let agg = plan.cplan.outputs[output as usize].agg();
         assert_eq!(agg, Some(if let HopOp::AggUnary(op, _) = d.dag[root].op { op } else { AggOp::Sum }));
     }
 }
