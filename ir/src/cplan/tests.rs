@@ -207,7 +207,8 @@ fn templates_allow_their_own_nodes_alone() {
             %2: in0 is no side input
             %3: in1 is no matrix
             %4: in2 is no scalar
-            %5: cell plans have no outer_product nodes"#]],
+            %5: cell plans have no outer_product nodes
+            %0: the value is not used"#]],
     );
     check_verifier_errors(
         "cplan row row_agg sparse_safe=false {
@@ -323,18 +324,18 @@ fn outputs_must_suit_the_variant() {
     expect![[r#"
         no_agg | out %4 | ok
         no_agg | out %2 | output 0: the output makes the plan row_agg, not no_agg
-        no_agg_b1 | out %4 left=%0 | 9:29: no_agg_b1 takes no left vector
+        no_agg_b1 | out %4 left=%0 | 9:28: no_agg_b1 takes no left vector
         no_agg_b1 | out %4 | output 0: the output makes the plan no_agg, not no_agg_b1
         row_agg | out %4 | output 0: the output makes the plan no_agg, not row_agg
-        row_agg | out %2 agg=sum | 9:28: row_agg takes no aggregation function
-        col_agg | out %4 | 9:19: col_agg needs an aggregation function
+        row_agg | out %2 agg=sum | 9:27: row_agg takes no aggregation function
+        col_agg | out %4 | 9:20: col_agg needs an aggregation function
         col_agg | out %4 agg=mean | output 0: partial results of mean do not merge, except over a row
         full_agg | out %4 agg=max | ok
-        col_agg_t | out %2 | 9:19: col_agg_t needs a left vector
+        col_agg_t | out %2 | 9:20: col_agg_t needs a left vector
         col_agg_t | out %4 left=%2 | output 0: %2 is a scalar where a vector is needed; output 0: the output makes the plan col_agg_b1_t, not col_agg_t
         col_agg_b1 | out %4 left=%3 | ok
         col_agg_b1 | out %3 left=%4 | output 0: %3 must be as long as a row of the main input
-        col_agg_b1 | out %4 agg=sum left=%3 | 9:37: products take no aggregation function
+        col_agg_b1 | out %4 agg=sum left=%3 | 9:36: products take no aggregation function
         col_agg_b1_t | out %3 left=%4 | ok
         col_agg_b1_t | out %4 left=%3 | output 0: %3 must be as long as a row of the main input
         col_agg_b1_t | out %2 left=%4 | output 0: the output makes the plan col_agg_t, not col_agg_b1_t
