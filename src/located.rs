@@ -40,7 +40,7 @@ pub(crate) fn located(error: RuntimeError, program: &Program) -> Error {
 /// Sizes that do not fit, found before the script runs.
 pub(crate) fn invalid(error: ValidationError, program: &Program) -> Error {
     let Some(span) = error.span else { return Error::Sizes(error) };
-    let diagnostic = misfit(&error, span, program);
+    let diagnostic = with_calls(misfit(&error, span, program), &chain(span, &error.calls, program), program);
     Error::Script(Diagnostics { sources: program.sources.clone(), errors: vec![diagnostic] })
 }
 
@@ -119,7 +119,11 @@ fn called_name(function: &str) -> &str {
     if is_entry { file } else { name }
 }
 
-/// Adds where the functions were called, the innermost first.
+/// The file that was asked to run is the first.
+const SCRIPT: u32 = 0;
+
+/// Adds where the functions were called, the innermost first. Of an error within another file the call in the script comes
+/// first: that is what its writer can mend.
 fn with_calls(mut diagnostic: Diagnostic, calls: &[CallSite], program: &Program) -> Diagnostic {
     let mut labels: Vec<(Span, String)> = Vec::new();
     for call in calls {
@@ -132,6 +136,16 @@ fn with_calls(mut diagnostic: Diagnostic, calls: &[CallSite], program: &Program)
     if calls.len() > labels.len() {
         let help = diagnostic.help.take().map(|help| format!("{help}; ")).unwrap_or_default();
         diagnostic.help = Some(format!("{help}{} calls led there", calls.len()));
+    }
+    let in_script = calls.iter().rev().find_map(|call| {
+        let span = program.written_at(call.span?);
+        (span.source == SCRIPT).then(|| (span, format!("in `{}`, called here", called_name(&call.function))))
+    });
+    if let Some(label) = in_script.filter(|_| diagnostic.span.source != SCRIPT) {
+        diagnostic.span = label.0;
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
     }
     diagnostic.labels.extend(labels);
     diagnostic

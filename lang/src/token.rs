@@ -152,8 +152,8 @@ impl Lexeme {
     }
 }
 
-/// The tokens of a text, ending with [`Token::End`]; what is no token is reported.
-pub(crate) fn tokenize(source: u32, text: &str, errors: &mut Vec<Diagnostic>) -> Vec<Lexeme> {
+/// The tokens of a text, ending with [`Token::End`]; what is no token is reported, as an error or as a warning.
+pub(crate) fn tokenize(source: u32, text: &str, reports: &mut Vec<Diagnostic>) -> Vec<Lexeme> {
     let span = |start: usize, end: usize| Span { source, start: start as u32, end: end as u32 };
     let mut tokens = Vec::new();
     let mut line_end = None;
@@ -168,8 +168,13 @@ pub(crate) fn tokenize(source: u32, text: &str, errors: &mut Vec<Diagnostic>) ->
                 continue;
             }
             Ok(token) => token,
+            Err(LexicalError::Character) if is_stray_stop(text, range.start, tokens.last()) => {
+                let warning = Diagnostic::warning(here, "a full stop behind a statement means nothing");
+                reports.push(warning.here("left out"));
+                continue;
+            }
             Err(error) => {
-                errors.push(lexical_diagnostic(error, here, lexer.slice()));
+                reports.push(lexical_diagnostic(error, here, lexer.slice()));
                 Token::Invalid
             }
         };
@@ -177,6 +182,13 @@ pub(crate) fn tokenize(source: u32, text: &str, errors: &mut Vec<Diagnostic>) ->
     }
     tokens.push(Lexeme { token: Token::End, span: span(text.len(), text.len()), line_end });
     tokens
+}
+
+/// Whether a character is a full stop between a closing parenthesis and the end of its line, which SystemDS passes over.
+fn is_stray_stop(text: &str, at: usize, before: Option<&Lexeme>) -> bool {
+    let is_behind_call = before.is_some_and(|lexeme| lexeme.token == Token::CloseParenthesis);
+    let rest = text[at..].strip_prefix('.');
+    is_behind_call && rest.is_some_and(|rest| rest.lines().next().is_none_or(|line| line.trim().is_empty()))
 }
 
 fn lexical_diagnostic(error: LexicalError, span: Span, slice: &str) -> Diagnostic {

@@ -11,6 +11,7 @@ use fuseline_kernels::KernelError;
 use fuseline_matrix::io::IoError;
 use fuseline_matrix::{AllocationFailure, FrameError};
 use fuseline_passes::memory::bytes_text;
+pub use fuseline_passes::size::CallSite;
 use fuseline_passes::size::{InputOrigin, ValidationError};
 use fuseline_skeletons::{BackendError, SkeletonError};
 use std::fmt;
@@ -37,15 +38,6 @@ pub struct ErrorContext {
     /// The texts that places refer to, where they are not those of the script: those of a call of what a text names. No
     /// place is then part of an inlined call.
     pub sources: Option<Vec<Source>>,
-}
-
-/// A call of a function.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallSite {
-    /// The function.
-    pub function: String,
-    /// Where it was called.
-    pub span: Option<Span>,
 }
 
 /// Kinds of run-time errors.

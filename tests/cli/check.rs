@@ -11,6 +11,22 @@ fn lines_that_continue_a_statement_but_do_not_look_so_are_warned_of() {
     assert_eq!(folder.run(&["run", "script.dml"]).quiet(), "2\n");
 }
 
+/// SystemDS passes over it, and a script of its library has one.
+#[test]
+fn a_full_stop_behind_a_statement_is_warned_of() {
+    let folder = Folder::with("script.dml", "if (FALSE) {\n  stop(\"no\").\n}\nprint(3).  \nprint(0.5 + .5)");
+    let checked = folder.run(&["check", "script.dml"]).success();
+    assert!(checked.stderr.starts_with("Warning: a full stop behind a statement means nothing"), "{}", checked.stderr);
+    assert!(
+        checked.stderr.contains("script.dml:2:13") && checked.stderr.contains("script.dml:4:9"),
+        "{}",
+        checked.stderr
+    );
+    assert_eq!(folder.run(&["run", "script.dml"]).quiet(), "3\n1.0\n");
+    let elsewhere = Folder::with("script.dml", "x = (3).(4)\n");
+    assert!(elsewhere.run(&["check", "script.dml"]).message().contains("`.` is not part of DML"));
+}
+
 #[test]
 fn a_byte_order_mark_is_no_part_of_a_script() {
     let folder = Folder::with("script.dml", "\u{feff}source(\"f.dml\") as f\nprint(f::one())\n");

@@ -55,6 +55,20 @@ fn the_calls_that_led_to_an_error_are_shown() {
     assert_contains(&message, &["C = A %*% B", "C = inner(A, A)", "called here", "print(sum(lib::outer(X)))"]);
 }
 
+/// Whoever calls a function of the library can mend the call alone, before the script runs and while it does.
+#[test]
+fn errors_within_the_library_show_the_call_first() {
+    let folder = Folder::with("y.csv", "1\n2\n");
+    let data = "X = rand(rows=10, cols=3, seed=1)\n";
+    for response in ["rand(rows=9, cols=1, seed=2)", "read(\"y.csv\", format=\"csv\")"] {
+        let text = format!("{data}Y = {response}\nw = l2svm(X=X, Y=Y)\nprint(sum(w))\n");
+        let message = folder.script(&text, &[]).message();
+        let place = message.lines().find(|line| line.contains("─[ ")).unwrap_or_default();
+        assert!(place.contains("script.dml:3:5"), "{message}");
+        assert_contains(&message, &["in `l2svm`, called here", "l2svm.dml:", "shapes or types do not fit here"]);
+    }
+}
+
 /// A function whose body stands in place of its call still names the call.
 #[test]
 fn inlined_calls_are_shown_like_others() {

@@ -7,10 +7,11 @@ use fuseline_ir::ops::BinaryOp;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{Form, Tile, TileMut};
 
-/// `op` of each cell of a column (m x 1) with each cell of a row (1 x n): m x n.
+/// `op` of each cell of a column (m x 1) with each cell of a row (1 x n): m x n. Of matrices of equal size, and of a matrix
+/// with a row for each of its rows, it is the operation cell by cell, as in SystemDS, whose `mdedup` uses that.
 ///
 /// # Errors
-/// The left is no column, or the right no row.
+/// The operands are none of these.
 pub fn outer(
     context: &KernelContext<'_>,
     op: BinaryOp,
@@ -18,6 +19,9 @@ pub fn outer(
     row: &MatrixBlock,
 ) -> Result<MatrixBlock, KernelError> {
     if column.cols() != 1 || row.rows() != 1 {
+        if column.cols() == row.cols() && (column.rows() == row.rows() || row.rows() == 1) {
+            return super::binary(context, op, Operand::Matrix(column), Operand::Matrix(row));
+        }
         let rule = "outer takes a column vector and a row vector";
         let (left, right) = (column.dims(), row.dims());
         return Err(KernelError::Shapes { operation: "outer".to_owned(), left, right, rule });

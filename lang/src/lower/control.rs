@@ -124,7 +124,7 @@ impl Lowerer<'_> {
         let known = |name: &String| (name.clone(), self.scope.variable(name));
         let entry: Vec<(String, Option<Variable>)> = assigned.iter().map(known).collect();
         loop {
-            let errors = self.errors.len();
+            let (errors, given_up) = (self.errors.len(), self.given_up);
             for (name, before) in &entry {
                 // An earlier iteration may have assigned what no statement before the loop did.
                 let data_type = before.map_or(DataType::Unknown, |before| before.data_type);
@@ -154,6 +154,7 @@ impl Lowerer<'_> {
                 return result;
             }
             self.errors.truncate(errors);
+            self.given_up = given_up;
         }
     }
 }

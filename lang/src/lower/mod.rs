@@ -56,6 +56,7 @@ type Lowered<T> = Result<T, Reported>;
 pub(crate) fn lower(loaded: &Loaded, options: &ParseOptions<'_>, errors: &mut Vec<Diagnostic>) -> Program {
     let signatures = function::signatures(loaded, errors);
     let mut program = Program::default();
+    let mut given_up = None;
     for (number, file) in loaded.files.iter().enumerate().filter(|(_, file)| file.is_whole) {
         let mut lowerer = Lowerer::new(file, loaded, options, &signatures);
         lowerer.functions(&mut program);
@@ -65,9 +66,18 @@ pub(crate) fn lower(loaded: &Loaded, options: &ParseOptions<'_>, errors: &mut Ve
             let error = Diagnostic::new(statement.span, "a sourced file may only define functions");
             lowerer.errors.push(error.here("a statement outside of functions"));
         }
+        given_up = given_up.or(lowerer.given_up);
         errors.append(&mut lowerer.errors);
     }
+    let unexplained = unexplained(given_up, errors);
+    errors.extend(unexplained);
     program
+}
+
+/// An error of the compiler itself: a statement was given up, and nothing says why.
+fn unexplained(given_up: Option<Span>, errors: &[Diagnostic]) -> Option<Diagnostic> {
+    let message = "internal error: this statement was not compiled, and nothing says why";
+    given_up.filter(|_| errors.is_empty()).map(|span| Diagnostic::new(span, message).help("please report this script"))
 }
 
 /// The state while the statements of one file are lowered.
@@ -82,6 +92,8 @@ struct Lowerer<'a> {
     /// The variables that have values before the script runs; none within functions.
     inputs: BTreeSet<String>,
     errors: Vec<Diagnostic>,
+    /// The first statement that was given up.
+    given_up: Option<Span>,
     scope: Scope,
     blocks: Blocks,
     /// The variables that hold the results of hoisted calls, by the place of the call.
@@ -111,6 +123,7 @@ impl<'a> Lowerer<'a> {
             signatures,
             inputs: BTreeSet::new(),
             errors: Vec::new(),
+            given_up: None,
             scope: Scope::default(),
             blocks: Blocks::default(),
             hoisted: HashMap::new(),

@@ -14,6 +14,7 @@ impl Lowerer<'_> {
     pub(super) fn statements(&mut self, statements: &[Statement]) {
         for statement in statements {
             if self.statement(statement).is_err() {
+                self.given_up.get_or_insert(statement.span);
                 // So that later uses of these variables are not reported as well.
                 for name in assigned_in(std::slice::from_ref(statement)) {
                     self.scope.set(&name, DataType::Unknown);

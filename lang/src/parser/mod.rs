@@ -13,7 +13,7 @@ mod statement;
 mod tests;
 
 use crate::ast::{Expression, ExpressionKind, Name, Script};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::token::{Lexeme, Token, tokenize};
 use fuseline_ir::hop::Span;
 use std::path::PathBuf;
@@ -33,7 +33,11 @@ type Parsed<T> = Result<T, Abandoned>;
 
 /// Parses one file. The tree is that of all statements without errors.
 pub(crate) fn parse(source: u32, text: &str, errors: &mut Vec<Diagnostic>) -> Script {
-    let tokens = tokenize(source, text, errors);
+    let mut reports = Vec::new();
+    let tokens = tokenize(source, text, &mut reports);
+    let (warnings, mistakes): (Vec<_>, Vec<_>) =
+        reports.into_iter().partition(|report| report.severity == Severity::Warning);
+    errors.extend(mistakes);
     let mut parser = Parser {
         tokens: &tokens,
         position: 0,
@@ -42,7 +46,7 @@ pub(crate) fn parse(source: u32, text: &str, errors: &mut Vec<Diagnostic>) -> Sc
         call_at: usize::MAX,
         errors,
         folder: PathBuf::new(),
-        script: Script::default(),
+        script: Script { warnings, ..Script::default() },
     };
     parser.script();
     parser.script

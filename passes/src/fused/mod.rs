@@ -149,7 +149,8 @@ impl<'a> Fusion<'a> {
         let is_column = |name: &str| found.get(name).is_none() || size(name).cols == Some(1);
         let HopOp::Fused(op) = pattern.operator else { return same("X", "Y") };
         match op {
-            FusedOp::TransposeSelf(_) | FusedOp::OuterAggregate(..) => true,
+            FusedOp::TransposeSelf(_) => true,
+            FusedOp::OuterAggregate(..) => size("U").cols == Some(1) && size("V").rows == Some(1),
             FusedOp::MatrixChain(_) => is_column("V") && is_column("Y") && has_weight_per_row(size("X"), size("Y")),
             FusedOp::BinaryAggregate(_) | FusedOp::TernaryAggregate(_) => {
                 pattern.inputs.iter().all(|name| same("X", name))

@@ -18,6 +18,17 @@ pub struct ValidationError {
     pub span: Option<Span>,
     /// The operator's inputs that are no literals, in order.
     pub inputs: Vec<InputOrigin>,
+    /// The calls of functions that led there, the innermost first.
+    pub calls: Vec<CallSite>,
+}
+
+/// A call of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallSite {
+    /// The function.
+    pub function: String,
+    /// Where it was called.
+    pub span: Option<Span>,
 }
 
 /// An input of a rejected operator.
@@ -52,7 +63,13 @@ impl ValidationError {
             let origin = input.variable.as_deref().and_then(&origin);
             InputOrigin { span: origin.or(input.span), ..input }
         });
-        ValidationError { error, span, inputs: inputs.collect() }
+        ValidationError { error, span, inputs: inputs.collect(), calls: Vec::new() }
+    }
+
+    /// The error within a function that was called there.
+    pub(super) fn called(mut self, function: &str, span: Option<Span>) -> Self {
+        self.calls.push(CallSite { function: function.to_owned(), span });
+        self
     }
 }
 

@@ -11,5 +11,5 @@ mod tests;
 pub(crate) use dag::size_inputs;
 pub use dag::{explain_sizes, propagate_dag, size_variables};
 pub use environment::{FileSizes, NoFiles, SizeEnvironment, VariableFacts};
-pub use error::{InputOrigin, ValidationError};
+pub use error::{CallSite, InputOrigin, ValidationError};
 pub use program::{propagate_constants, propagate_sizes};

@@ -292,7 +292,8 @@ impl<'a> Walk<'a> {
                 let facts = facts.unwrap_or_else(|| unknown(parameter));
                 (parameter.name.clone(), declared(parameter, facts))
             });
-            let results = self.results(&call.function, function, parameters.collect())?;
+            let results = self.results(&call.function, function, parameters.collect());
+            let results = results.map_err(|error| error.called(&call.function, call.span))?;
             for (target, facts) in call.targets.iter().zip(results) {
                 if let Some(target) = target {
                     environment.set(target, facts);

@@ -177,7 +177,11 @@ impl Context<'_> {
         self.expect_matrix(1)?;
         let (left, right) = (self.size(0), self.size(1));
         let is_one = |extent: Option<u64>| extent.is_none_or(|extent| extent == 1);
-        if !is_one(left.cols) || !is_one(right.rows) {
+        let may_equal = |one: Option<u64>, other: Option<u64>| one.zip(other).is_none_or(|(one, other)| one == other);
+        let is_outer = is_one(left.cols) && is_one(right.rows);
+        // Cell by cell it has as many rows as the left and columns as the right, too.
+        let is_by_cell = may_equal(left.cols, right.cols) && (may_equal(left.rows, right.rows) || is_one(right.rows));
+        if !is_outer && !is_by_cell {
             return Err(self.dimensions(0, 1, "outer takes a column vector and a row vector"));
         }
         let product = left.nnz.zip(right.nnz).map(|(left, right)| left.saturating_mul(right));

@@ -5,8 +5,10 @@ mod functions;
 mod operators;
 mod parfor;
 
+use crate::diagnostic::Diagnostic;
 use crate::{Argument, ParseOptions, parse};
 use expect_test::Expect;
+use fuseline_ir::hop::Span;
 use fuseline_ir::program::Program;
 use std::path::Path;
 
@@ -39,4 +41,14 @@ fn program(text: &str) -> Program {
 
 fn check(text: &str, expected: &Expect) {
     expected.assert_eq(&format!("{}\n", program(text)));
+}
+
+/// A statement that is given up without a word is a bug of the compiler, and no statement that is left out.
+#[test]
+fn what_is_given_up_is_explained() {
+    let span = Span { source: 0, start: 3, end: 7 };
+    let found = super::unexplained(Some(span), &[]).expect("nothing explains it");
+    assert_eq!(found.span, span);
+    assert_eq!(super::unexplained(Some(span), &[Diagnostic::new(span, "wrong")]), None);
+    assert_eq!(super::unexplained(None, &[]), None);
 }
