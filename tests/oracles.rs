@@ -2,6 +2,8 @@
 
 #[path = "oracles/blocks.rs"]
 mod blocks;
+#[path = "oracles/calls.rs"]
+mod calls;
 #[path = "oracles/compare.rs"]
 mod compare;
 #[path = "oracles/environment.rs"]
