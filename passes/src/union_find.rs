@@ -1,8 +1,10 @@
 //! Disjoint sets of numbers.
 
+use smallvec::SmallVec;
+
 /// Which of the numbers `0..len` are connected.
 pub(crate) struct UnionFind {
-    parents: Vec<u32>,
+    parents: SmallVec<[u32; 32]>,
 }
 
 impl UnionFind {

@@ -8,6 +8,7 @@
 use crate::template::{is_elementwise, is_transpose, untransposed};
 use fuseline_ir::hop::{HopDag, HopId, HopOp, ReorgOp};
 use fuseline_ir::ops::{BinaryOp, BinaryZero, TernaryOp};
+use smallvec::{SmallVec, smallvec};
 
 /// How deep to look for the matrix that an expression takes its zeros from.
 const DEPTH: usize = 8;
@@ -21,28 +22,29 @@ pub(crate) enum Zeros {
     Row,
 }
 
-/// Whether the result of the covered operators (ascending; `root` is one of them), or what the aggregate that `root` is
-/// aggregates, is zero where the cells or the row of the input `driver` are zero.
+/// Whether the results of the covered operators (ascending; the roots are some of them), or what the aggregates that roots
+/// are aggregate, are zero where the cells or the row of the input `driver` are zero.
 ///
 /// Sums and counts ignore zeros; for extremes and products skeletons take one zero for all that they skip.
 pub(crate) fn is_sparse_safe(
     dag: &HopDag,
     members: &[HopId],
-    root: HopId,
+    roots: &[HopId],
     driver: HopId,
     zeros: Zeros,
     strict: bool,
 ) -> bool {
-    let mut evaluation = Evaluation { dag, members, values: vec![None; members.len()], driver, zeros, strict };
+    let values = smallvec![None; members.len()];
+    let mut evaluation = Evaluation { dag, members, values, driver, zeros, strict };
     for (position, &member) in members.iter().enumerate() {
         evaluation.values[position] = evaluation.operator(member);
     }
-    evaluation.value(root) == Some(0.0)
+    roots.iter().all(|&root| evaluation.value(root) == Some(0.0))
 }
 
 /// Whether an element-wise operation is zero in the cells in which this input is.
 pub(crate) fn is_zero_with(dag: &HopDag, id: HopId, input: HopId, strict: bool) -> bool {
-    is_sparse_safe(dag, &[id], id, input, Zeros::Cell, strict)
+    is_sparse_safe(dag, &[id], &[id], input, Zeros::Cell, strict)
 }
 
 /// Whether the expression takes zeros from a matrix of its size: `X != 0`, `X * y`, a matrix itself.
@@ -66,7 +68,7 @@ struct Evaluation<'a> {
     dag: &'a HopDag,
     members: &'a [HopId],
     /// By position in `members`; `None` is unknown.
-    values: Vec<Option<f64>>,
+    values: SmallVec<[Option<f64>; 16]>,
     driver: HopId,
     zeros: Zeros,
     strict: bool,

@@ -16,7 +16,8 @@ pub(crate) fn explain(dag: &HopDag, options: &OptimizerOptions) -> String {
         let mut inputs: Vec<_> = hop.inputs.to_vec();
         inputs.dedup();
         if inputs.iter().any(|&input| dag[input].is_matrix()) {
-            let operator = Operator { template: None, root: id, members: vec![id], inputs };
+            let operator =
+                Operator { template: None, roots: vec![id].into(), members: vec![id].into(), inputs: inputs.into() };
             let cost = cost_vector(&context, &operator).expect("basic operators are possible");
             let seconds = options.model.operator_seconds(&context, &operator);
             let label = hop.op.label();

@@ -5,8 +5,9 @@
 //! group holds at least one compatible plan; `-1` means that the input is materialised.
 
 use crate::hop::{HopDag, HopId};
-use std::collections::BTreeMap;
+use cranelift_entity::SecondaryMap;
 use std::fmt;
+use std::ops::Range;
 
 pub use crate::template::TemplateType;
 
@@ -37,6 +38,9 @@ impl CloseStatus {
 
 /// The largest number of inputs that an entry may refer to.
 pub const MAX_REFERENCES: usize = 3;
+
+/// Entries per operator that a table has room for at first: two templates, each with and without one fused input.
+const ENTRIES_PER_OPERATOR: usize = 4;
 
 /// A partial fusion plan of one operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -85,11 +89,43 @@ impl fmt::Display for MemoEntry {
     }
 }
 
-/// The memo table: groups of partial fusion plans.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MemoTable {
-    groups: BTreeMap<HopId, Vec<MemoEntry>>,
+/// Where the entries of a group lie.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    first: u32,
+    end: u32,
 }
+
+impl Span {
+    fn range(self) -> Range<usize> {
+        self.first as usize..self.end as usize
+    }
+
+    fn is_empty(self) -> bool {
+        self.first == self.end
+    }
+}
+
+/// The memo table: groups of partial fusion plans.
+///
+/// All entries lie in one vector, those of a group side by side: a table of any size takes a handful of allocations, and
+/// so does its clone. What a group loses, or leaves behind when it grows after others did, stays unused.
+#[derive(Clone, Debug, Default)]
+pub struct MemoTable {
+    entries: Vec<MemoEntry>,
+    /// Empty where an operator has no group.
+    groups: SecondaryMap<HopId, Span>,
+    /// Operators to make room for with the first entry: most DAGs of scalars have none.
+    operators: usize,
+}
+
+impl PartialEq for MemoTable {
+    fn eq(&self, other: &Self) -> bool {
+        self.groups().eq(other.groups())
+    }
+}
+
+impl Eq for MemoTable {}
 
 impl MemoTable {
     /// An empty table.
@@ -97,42 +133,66 @@ impl MemoTable {
         Self::default()
     }
 
+    /// An empty table that makes room for the groups of so many operators with its first entry.
+    pub fn for_operators(operators: usize) -> Self {
+        MemoTable { operators, ..Self::default() }
+    }
+
     /// The partial plans of an operator; empty where it has no group.
     pub fn entries(&self, group: HopId) -> &[MemoEntry] {
-        self.groups.get(&group).map_or(&[], Vec::as_slice)
+        &self.entries[self.groups[group].range()]
     }
 
     /// Whether the operator has a group.
     pub fn contains(&self, group: HopId) -> bool {
-        self.groups.contains_key(&group)
+        !self.groups[group].is_empty()
     }
 
     /// Adds an entry unless the group holds it already.
     pub fn insert(&mut self, group: HopId, entry: MemoEntry) {
-        let entries = self.groups.entry(group).or_default();
-        if !entries.contains(&entry) {
-            entries.push(entry);
+        if self.entries(group).contains(&entry) {
+            return;
         }
+        if self.entries.capacity() == 0 {
+            self.entries.reserve(self.operators * ENTRIES_PER_OPERATOR);
+            self.groups = SecondaryMap::with_capacity(self.operators);
+        }
+        let span = self.groups[group];
+        let first = if span.range().end == self.entries.len() && !span.is_empty() {
+            span.range().start
+        } else {
+            let moved = self.entries.len();
+            self.entries.extend_from_within(span.range());
+            moved
+        };
+        self.entries.push(entry);
+        self.groups[group] = Span { first: first as u32, end: self.entries.len() as u32 };
     }
 
     /// Keeps the entries of a group for which the predicate holds, and removes a group that becomes empty.
-    pub fn retain(&mut self, group: HopId, predicate: impl FnMut(&MemoEntry) -> bool) {
-        if let Some(entries) = self.groups.get_mut(&group) {
-            entries.retain(predicate);
-            if entries.is_empty() {
-                self.groups.remove(&group);
+    pub fn retain(&mut self, group: HopId, mut predicate: impl FnMut(&MemoEntry) -> bool) {
+        let all = self.groups[group].range();
+        let mut end = all.start;
+        for position in all.clone() {
+            if predicate(&self.entries[position]) {
+                self.entries.swap(end, position);
+                end += 1;
             }
+        }
+        if end < all.end {
+            self.groups[group].end = end as u32;
         }
     }
 
     /// The entries of a group, to be changed in place.
     pub fn entries_mut(&mut self, group: HopId) -> &mut [MemoEntry] {
-        self.groups.get_mut(&group).map_or(&mut [], Vec::as_mut_slice)
+        &mut self.entries[self.groups[group].range()]
     }
 
     /// The groups, in ascending order.
     pub fn groups(&self) -> impl Iterator<Item = (HopId, &[MemoEntry])> {
-        self.groups.iter().map(|(&group, entries)| (group, entries.as_slice()))
+        let groups = self.groups.iter().filter(|(_, span)| !span.is_empty());
+        groups.map(|(group, span)| (group, &self.entries[span.range()]))
     }
 
     /// The distinct templates of a group's entries, in order of appearance.

@@ -26,8 +26,8 @@ pub(super) fn drafts(context: &Context<'_>, cover: &FusionCover) -> Result<Vec<D
 
 /// Whether an operator over cells has an input to be its main one.
 pub(super) fn has_main(context: &Context<'_>, operator: &Operator) -> bool {
-    let space = iteration_space(context, &operator.members, operator.root);
-    let (members, inputs, root) = (&operator.members, &operator.inputs, operator.root);
+    let space = iteration_space(context, &operator.members, operator.root());
+    let (members, inputs, root) = (&operator.members, &operator.inputs, operator.root());
     if operator.template == Some(TemplateType::Outer) {
         return sparse_driver(context, members, &[root], inputs, &space).is_some();
     }

@@ -12,7 +12,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::cost::Operator;
+use crate::cost::{Hops, Operator};
 use crate::select::{CoverError, FusionPlan, verify_cover};
 use crate::template::{Context, TemplateLimits};
 use fuseline_ir::cplan::{CNode, CPlan, VerifiedCPlan, VerifierErrors};
@@ -139,7 +139,7 @@ fn canonical_key(plan: &CPlan) -> (Option<usize>, String) {
 pub(crate) fn is_constructible(context: &Context<'_>, operator: &Operator) -> bool {
     match operator.template {
         None => true,
-        Some(TemplateType::Row) => has_common_rows(context, &operator.members, &[operator.root]),
+        Some(TemplateType::Row) => has_common_rows(context, &operator.members, &operator.roots),
         Some(_) => cells::has_main(context, operator),
     }
 }
@@ -157,8 +157,8 @@ struct Draft {
 }
 
 /// The distinct operators outside of a cover that its members read, ascending.
-pub(crate) fn outside_inputs(dag: &HopDag, members: &[HopId]) -> Vec<HopId> {
-    let mut inputs: Vec<HopId> = members
+pub(crate) fn outside_inputs(dag: &HopDag, members: &[HopId]) -> Hops {
+    let mut inputs: Hops = members
         .iter()
         .flat_map(|&member| dag[member].inputs.iter().copied())
         .filter(|input| members.binary_search(input).is_err())

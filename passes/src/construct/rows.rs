@@ -13,6 +13,7 @@ use fuseline_ir::cplan::{CNode, CNodeId, COutput, ColumnRange, ProductOrder, Row
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::Direction;
+use smallvec::SmallVec;
 
 /// The plan of a Row cover.
 pub(super) fn draft(context: &Context<'_>, cover: &FusionCover) -> Result<Draft, ConstructError> {
@@ -35,8 +36,7 @@ pub(super) fn draft(context: &Context<'_>, cover: &FusionCover) -> Result<Draft,
     let Rows { mut builder, .. } = rows;
     builder.plan.outputs = outputs;
     let strict = context.limits.strict_ieee;
-    let is_safe = |&root: &HopId| is_sparse_safe(context.dag, members, root, main, Zeros::Row, strict);
-    builder.plan.sparse_safe = roots.iter().all(is_safe);
+    builder.plan.sparse_safe = is_sparse_safe(context.dag, members, roots, main, Zeros::Row, strict);
     Ok(Draft { cplan: builder.plan, inputs: builder.inputs, transposed_output: false })
 }
 
@@ -62,7 +62,9 @@ pub(super) fn main_input(context: &Context<'_>, members: &[HopId], roots: &[HopI
     let suits = |&main: &HopId| {
         let long = final_products().next().map(|_| long_members(context, members, main));
         let has_long_factor = |(left, right): (HopId, HopId)| {
-            [left, right].iter().any(|id| *id == main || long.as_ref().is_some_and(|long| long.contains(*id)))
+            [left, right]
+                .iter()
+                .any(|id| *id == main || long.as_ref().is_some_and(|long| long.binary_search(id).is_ok()))
         };
         final_products().all(has_long_factor)
     };
@@ -70,7 +72,7 @@ pub(super) fn main_input(context: &Context<'_>, members: &[HopId], roots: &[HopI
     let with_op = |condition: fn(&HopOp) -> bool| members.iter().filter(move |&&id| condition(&context.hop(id).op));
     let lefts = with_op(|op| *op == HopOp::MatMul).map(|&id| context.hop(id).inputs[0]);
     let by_size = |ids: &mut dyn Iterator<Item = HopId>| {
-        let mut ids: Vec<HopId> = ids.filter(is_bindable).collect();
+        let mut ids: SmallVec<[HopId; 8]> = ids.filter(is_bindable).collect();
         ids.sort_by_key(|&id| (std::cmp::Reverse(context.hop(id).size.cells()), id));
         ids
     };
@@ -83,14 +85,14 @@ pub(super) fn main_input(context: &Context<'_>, members: &[HopId], roots: &[HopI
     factors.chain(lefts).filter(is_bindable).find(suits).or_else(by_row).or_else(by_column)
 }
 
-/// The members whose rows are known to be as long as those of the main input.
-fn long_members(context: &Context<'_>, members: &[HopId], main: HopId) -> EntitySet<HopId> {
-    let mut long = EntitySet::new();
+/// The members whose rows are known to be as long as those of the main input, ascending.
+fn long_members(context: &Context<'_>, members: &[HopId], main: HopId) -> SmallVec<[HopId; 16]> {
+    let mut long = SmallVec::new();
     for &id in members {
         let hop = context.hop(id);
         let keeps_length = is_elementwise(context.dag, id) || matches!(hop.op, HopOp::Reorg(_) | HopOp::Cumulative(_));
-        if keeps_length && hop.inputs.iter().any(|&input| input == main || long.contains(input)) {
-            long.insert(id);
+        if keeps_length && hop.inputs.iter().any(|&input| input == main || long.binary_search(&input).is_ok()) {
+            long.push(id);
         }
     }
     long

@@ -42,10 +42,10 @@ pub(super) fn count_factors(context: &Context<'_>, operator: &Operator, space: &
     vector.cells *= rank / BLOCK_RANK;
     let rows = work.sparse_rows;
     work.sparse_rows *= BEGUN;
-    if !is_left_product(context, operator.root) {
+    if !is_left_product(context, operator.root()) {
         return;
     }
-    let sums = cells(&context.hop(operator.root).size);
+    let sums = cells(&context.hop(operator.root()).size);
     let multiplied = work.non_zeros * rank;
     let is_private = sums <= PRIVATE_CELLS && multiplied >= PRIVATE_SUMS * (2.0 * sums).max(BLOCK_CELLS as f64);
     if !is_private {
@@ -58,11 +58,11 @@ pub(super) fn count_factors(context: &Context<'_>, operator: &Operator, space: &
 /// main input, and of the row of `t(W) %*% U` that the non-zero is added to.
 fn lines(context: &Context<'_>, operator: &Operator) -> f64 {
     let lines = |rank: Option<u64>| rank.unwrap_or(0) as f64 * SCALAR_BYTES / LINE_BYTES + 1.0;
-    let factors = operator.members.iter().filter(|&&id| id != operator.root).map(|&id| context.hop(id));
+    let factors = operator.members.iter().filter(|&&id| id != operator.root()).map(|&id| context.hop(id));
     let factors = factors.filter(|hop| hop.op == HopOp::MatMul);
     let fetched: f64 = factors.map(|hop| lines(context.hop(hop.inputs[0]).size.cols)).sum();
-    let is_added_to = is_left_product(context, operator.root);
-    fetched + if is_added_to { ADDED * lines(context.hop(operator.root).size.cols) } else { 0.0 }
+    let is_added_to = is_left_product(context, operator.root());
+    fetched + if is_added_to { ADDED * lines(context.hop(operator.root()).size.cols) } else { 0.0 }
 }
 
 /// The columns of the factors.

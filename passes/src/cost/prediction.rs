@@ -1,7 +1,6 @@
 //! Prices by operator and by cover: of whole plans, and for comparison with what operators take when they run.
 
-use super::{CostModel, CostTerms, Operator, vector::multi_aggregate_vector};
-use crate::construct::outside_inputs;
+use super::{CostModel, CostTerms, Operator};
 use crate::template::Context;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
@@ -25,13 +24,7 @@ impl CostModel {
 
     /// The terms that [`Self::cover_seconds`] adds up.
     pub fn cover_terms(&self, context: &Context<'_>, cover: &FusionCover) -> CostTerms {
-        let inputs = outside_inputs(context.dag, &cover.members);
-        if cover.roots.len() > 1 {
-            let vector = multi_aggregate_vector(context, cover.template, &cover.roots, &cover.members, &inputs);
-            return self.terms(context, Some(cover.template), &vector);
-        }
-        let (root, members) = (cover.roots[0], cover.members.clone());
-        self.operator_terms(context, &Operator { template: Some(cover.template), root, members, inputs })
+        self.operator_terms(context, &Operator::of_cover(context, cover))
     }
 
     /// What every operator of a DAG takes by itself. Operators that the model does not know, such as decompositions and

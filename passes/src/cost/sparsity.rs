@@ -4,6 +4,7 @@ use crate::template::{Context, untransposed};
 use crate::zeros::{Zeros, is_sparse_safe, keeps_zeros};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp};
+use smallvec::SmallVec;
 
 /// The share of non-zeros that an Outer operator is expected to visit where the number of non-zeros is unknown and data
 /// may be behind it.
@@ -106,7 +107,7 @@ pub(crate) fn sparse_driver(
     inputs: &[HopId],
     space: &SizeInfo,
 ) -> Option<HopId> {
-    let mut candidates: Vec<HopId> = inputs_by_cell(context, members, inputs, space).collect();
+    let mut candidates: SmallVec<[HopId; 8]> = inputs_by_cell(context, members, inputs, space).collect();
     candidates
         .sort_by(|&one, &other| sparsity(context, one).total_cmp(&sparsity(context, other)).then(one.cmp(&other)));
     candidates.into_iter().find(|&id| is_driver(context, members, roots, id))
@@ -115,5 +116,5 @@ pub(crate) fn sparse_driver(
 /// Whether the cells of all roots are zero with those of an input.
 pub(crate) fn is_driver(context: &Context<'_>, members: &[HopId], roots: &[HopId], input: HopId) -> bool {
     let strict = context.limits.strict_ieee;
-    roots.iter().all(|&root| is_sparse_safe(context.dag, members, root, input, Zeros::Cell, strict))
+    is_sparse_safe(context.dag, members, roots, input, Zeros::Cell, strict)
 }

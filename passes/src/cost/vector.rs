@@ -118,15 +118,18 @@ pub struct InputRead {
 
 /// What the operator writes, computes and reads; `None` for an Outer operator without a driver, which is impossible.
 pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVector> {
-    let output = output_bytes(context, operator.root);
-    let is_by_cell = matches!(context.hop(operator.root).op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_));
+    let output = operator.roots.iter().map(|&root| output_bytes(context, root)).sum();
+    let is_by_cell = matches!(context.hop(operator.root()).op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_));
     if operator.template.map_or(!is_by_cell, |template| template == TemplateType::Row) {
         return Some(whole_inputs(context, operator, output));
     }
-    let space = iteration_space(context, &operator.members, operator.root);
+    if operator.is_multi_aggregate() {
+        return Some(aggregates_over_cells(context, operator, output));
+    }
+    let space = iteration_space(context, &operator.members, operator.root());
     let is_outer = operator.template == Some(TemplateType::Outer);
     let driver = (is_outer || has_zeros_to_skip(context, &operator.inputs, &space))
-        .then(|| sparse_driver(context, &operator.members, &[operator.root], &operator.inputs, &space))
+        .then(|| sparse_driver(context, &operator.members, &operator.roots, &operator.inputs, &space))
         .flatten();
     let scale = match driver {
         driver if is_outer => driver_sparsity(context, driver?),
@@ -137,10 +140,10 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
         over_cells(context, &operator.members, &operator.inputs, &space, (driver, scale), output, is_tiled);
     match operator.template {
         None => {
-            vector.count_stored(context, operator.root);
+            vector.count_stored(context, operator.root());
             if scale == 1.0 {
                 vector.block_cells = BASIC_BLOCK_CELLS;
-                if let Some(values) = context.operation(operator.root).values_beside_one {
+                if let Some(values) = context.operation(operator.root()).values_beside_one {
                     vector.work.fill_by_row(values);
                     // The value of a narrow row is repeated.
                     vector.work.moved = if values <= PACKED_VALUES { REPEATED * cells(&space) } else { 0.0 };
@@ -167,21 +170,10 @@ pub(crate) fn output_bytes(context: &Context<'_>, root: HopId) -> f64 {
     if context.hop(root).is_scalar() { SCALAR_BYTES } else { bytes_of(context, root) }
 }
 
-/// Several aggregates in one pass: full ones over cells, or any over rows.
-pub(crate) fn multi_aggregate_vector(
-    context: &Context<'_>,
-    template: TemplateType,
-    roots: &[HopId],
-    members: &[HopId],
-    inputs: &[HopId],
-) -> CostVector {
-    let output = roots.iter().map(|&root| output_bytes(context, root)).sum();
-    if template == TemplateType::Row {
-        let (template, root) = (Some(template), roots[0]);
-        let operator = Operator { template, root, members: members.to_vec(), inputs: inputs.to_vec() };
-        return whole_inputs(context, &operator, output);
-    }
-    let space = &iteration_space(context, members, roots[0]);
+/// Several full aggregates in one pass over cells.
+fn aggregates_over_cells(context: &Context<'_>, operator: &Operator, output: f64) -> CostVector {
+    let Operator { roots, members, inputs, .. } = operator;
+    let space = &iteration_space(context, members, operator.root());
     let driver = has_zeros_to_skip(context, inputs, space)
         .then(|| sparse_driver(context, members, roots, inputs, space))
         .flatten();
@@ -194,14 +186,15 @@ pub(crate) fn multi_aggregate_vector(
 /// A basic operator, or one over rows: every input is read whole.
 fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> CostVector {
     let is_fused = operator.template.is_some();
-    let basic = (!is_fused).then(|| basic_class(context, operator.root));
+    let (members, root_id) = (&operator.members, operator.root());
+    let basic = (!is_fused).then(|| basic_class(context, root_id));
     let mut work = Work::default();
     // What belongs to one row keeps the loops over its cells from running on into the next one.
-    let by_row = operator.members.iter().find_map(|&id| context.operation(id).values_beside_one);
+    let by_row = members.iter().find_map(|&id| context.operation(id).values_beside_one);
     let by_row = by_row.filter(|&values| values > PACKED_VALUES);
-    for &id in &operator.members {
+    for &id in members {
         // A transpose inside of an operator is read through.
-        if operator.members.len() > 1 && matches!(context.hop(id).op, HopOp::Reorg(_)) {
+        if members.len() > 1 && matches!(context.hop(id).op, HopOp::Reorg(_)) {
             continue;
         }
         let class = basic.unwrap_or_else(|| row_class(context, id));
@@ -219,8 +212,8 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
             work.runs += upright * runs(context, id, is_fused);
         }
     }
-    let root = context.hop(operator.root);
-    let share = |id: HopId| if is_fused { 1.0 } else { least_read(context, operator.root, id) };
+    let root = context.hop(root_id);
+    let share = |id: HopId| if is_fused { 1.0 } else { least_read(context, root_id, id) };
     let inputs = matrices(context, &operator.inputs, share);
     if is_fused && has_short_rows(&root.size) && root.size.cols != Some(1) && root.size.rows != Some(1) {
         work.moved += NARROW_OUTPUT * cells(&root.size);
@@ -231,7 +224,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
     if is_fused || !reads_values_alone(&root.op) {
         work.non_zeros = non_zeros(context, &inputs);
         for read in inputs.iter().filter(|read| stored_rows(context, read.id) > 0.0) {
-            let (products, walks) = walks(context, &operator.members, read.id);
+            let (products, walks) = walks(context, members, read.id);
             let non_zeros = stored_non_zeros(context, read.id);
             // A product with several columns takes as long in a row that is in the nearest cache.
             let whole = (products - 1.0).max(0.0);
@@ -247,7 +240,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
     };
     work.sparse_rows = begun * inputs.iter().map(|read| rows(read.id)).sum::<f64>();
     if let (Some(class), HopOp::MatMul) = (basic, &root.op) {
-        work.moved = moved_cells(context, operator.root, class);
+        work.moved = moved_cells(context, root_id, class);
         let (begun, visited) = rows_met(context, root.inputs[0], root.inputs[1]);
         work.sparse_rows += begun;
         work.non_zeros += visited;
@@ -258,9 +251,9 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
     let cells = if is_fused {
         inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES
     } else {
-        work.count_stored(stored_non_zeros(context, operator.root), stored_rows(context, operator.root));
+        work.count_stored(stored_non_zeros(context, root_id), stored_rows(context, root_id));
         match basic {
-            Some(OperationClass::MatrixProduct) => product_blocks(context, operator.root) * BLOCK_CELLS as f64,
+            Some(OperationClass::MatrixProduct) => product_blocks(context, root_id) * BLOCK_CELLS as f64,
             _ if root.op == HopOp::Index => output / SCALAR_BYTES,
             _ => inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES,
         }

@@ -1,11 +1,11 @@
 //! The plan with one more edge fused: what a decision is compared with.
 
-use super::execution::{PlannedOperator, execution_with};
+use super::execution::execution_with;
 use crate::construct::is_constructible;
 use crate::cost::{CostModel, Operator};
 use crate::select::{cover, verify_cover};
 use crate::template::Context;
-use fuseline_ir::hop::{FusionCover, HopId};
+use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
 use std::collections::BTreeSet;
 
@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 #[derive(Debug)]
 pub(crate) struct Alternative {
     /// The reader.
-    pub(crate) operator: PlannedOperator,
+    pub(crate) operator: Operator,
     /// All operators.
-    pub(crate) operators: Vec<PlannedOperator>,
+    pub(crate) operators: Vec<Operator>,
     /// Estimated seconds of all operators.
     pub(crate) seconds: f64,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Alternatives<'a> {
     pub(crate) memo: &'a MemoTable,
     pub(crate) model: &'a CostModel,
     /// What the chosen plan executes.
-    pub(crate) operators: &'a [PlannedOperator],
+    pub(crate) operators: &'a [Operator],
 }
 
 /// Edges from consumers to producers.
@@ -36,7 +36,7 @@ type Edges = BTreeSet<(HopId, HopId)>;
 impl Alternatives<'_> {
     /// The cheapest plan, over the templates, in which `reader` covers what it covers now, the producer, and as much as
     /// the template allows of what the producer is fused with now. None where no such operator can be constructed.
-    pub(crate) fn with_fused(&self, reader: &PlannedOperator, consumer: HopId, producer: HopId) -> Option<Alternative> {
+    pub(crate) fn with_fused(&self, reader: &Operator, consumer: HopId, producer: HopId) -> Option<Alternative> {
         let mut wanted = Edges::from([(consumer, producer)]);
         self.extend_edges(&mut wanted, reader);
         if let Some(operator) = self.operators.iter().find(|operator| operator.roots.contains(&producer)) {
@@ -47,17 +47,17 @@ impl Alternatives<'_> {
             _ => self.larger_multi_aggregate(reader, &wanted),
         });
         let plans = candidates.filter(|operator| operator.covers(producer)).map(|operator| {
-            let mut fused: Vec<PlannedOperator> = self.operators.to_vec();
+            let mut fused: Vec<Operator> = self.operators.to_vec();
             fused.retain(|other| other.roots != reader.roots);
             fused.push(operator.clone());
             let operators = execution_with(self.context, &fused, |root| self.cheapest(root, &wanted));
-            let seconds = operators.iter().map(|operator| operator.seconds(self.context, self.model)).sum();
+            let seconds = operators.iter().map(|operator| self.model.operator_seconds(self.context, operator)).sum();
             Alternative { operator, operators, seconds }
         });
         plans.min_by(|one, other| one.seconds.total_cmp(&other.seconds))
     }
 
-    fn extend_edges(&self, edges: &mut Edges, operator: &PlannedOperator) {
+    fn extend_edges(&self, edges: &mut Edges, operator: &Operator) {
         for &consumer in &operator.members {
             let inputs = self.context.hop(consumer).inputs.iter();
             edges.extend(inputs.filter(|input| operator.covers(**input)).map(|&producer| (consumer, producer)));
@@ -65,17 +65,18 @@ impl Alternatives<'_> {
     }
 
     /// The cheapest operator that computes `root` with some of these edges.
-    fn cheapest(&self, root: HopId, wanted: &Edges) -> PlannedOperator {
-        let basic = PlannedOperator::basic(self.context, root);
+    fn cheapest(&self, root: HopId, wanted: &Edges) -> Operator {
+        let basic = Operator::basic(self.context, root);
         let fused = TemplateType::ALL.iter().filter_map(|&template| self.operator(root, template, wanted));
+        let seconds = |operator: &Operator| self.model.operator_seconds(self.context, operator);
         fused.fold(basic, |best, operator| {
-            let is_cheaper = operator.seconds(self.context, self.model) < best.seconds(self.context, self.model);
+            let is_cheaper = seconds(&operator) < seconds(&best);
             if is_cheaper { operator } else { best }
         })
     }
 
     /// The operator of a template at `root` that fuses as many of these edges as the entries of each group allow.
-    fn operator(&self, root: HopId, template: TemplateType, wanted: &Edges) -> Option<PlannedOperator> {
+    fn operator(&self, root: HopId, template: TemplateType, wanted: &Edges) -> Option<Operator> {
         let mut members = vec![root];
         let mut pending = vec![(root, template)];
         while let Some((group, ttype)) = pending.pop() {
@@ -89,13 +90,14 @@ impl Alternatives<'_> {
         }
         members.sort_unstable();
         let inputs = crate::construct::outside_inputs(self.context.dag, &members);
-        let operator = Operator { template: Some(template), root, members, inputs };
+        let (template, roots, members) = (Some(template), vec![root].into(), members.into());
+        let operator = Operator { template, roots, members, inputs };
         if operator.members.len() < 2 || !is_constructible(self.context, &operator) {
             return None;
         }
         let cover = cover(self.context, &operator)?;
         verify_cover(self.context, &cover).ok()?;
-        Some(PlannedOperator::of_cover(self.context, &cover))
+        Some(Operator::of_cover(self.context, &cover))
     }
 
     /// The entry of a group that continues (or starts) an operator of a template with the most of these edges.
@@ -111,13 +113,13 @@ impl Alternatives<'_> {
     }
 
     /// A multi-aggregate with the members of the operators that these edges lead into.
-    fn larger_multi_aggregate(&self, reader: &PlannedOperator, wanted: &Edges) -> Option<PlannedOperator> {
+    fn larger_multi_aggregate(&self, reader: &Operator, wanted: &Edges) -> Option<Operator> {
         let mut members = reader.members.clone();
         members.extend(wanted.iter().map(|(_, producer)| *producer));
         members.sort_unstable();
         members.dedup();
-        let cover = FusionCover { template: reader.template?, roots: reader.roots.clone(), members };
+        let cover = Operator { members, ..reader.clone() }.to_cover()?;
         verify_cover(self.context, &cover).ok()?;
-        Some(PlannedOperator::of_cover(self.context, &cover))
+        Some(Operator::of_cover(self.context, &cover))
     }
 }

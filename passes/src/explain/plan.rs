@@ -1,15 +1,15 @@
 //! The explanation of a fusion plan.
 
 use super::alternative::Alternatives;
-use super::execution::{PlannedOperator, execution};
+use super::execution::{execution, exploited_sparsity, is_on_matrices};
 use super::formula::formula;
 use super::reasons::{Reasons, numbers};
 use super::report::{CostReport, OperatorReport, PartitionReport, PlanReport, PointReport, Proof, Transfer};
 use crate::construct::construct_cover;
-use crate::cost::bytes_of;
+use crate::cost::{Operator, bytes_of, cost_vector};
 use crate::pipeline::Selection;
 use crate::select::{FusionPlan, PartitionPlan, prepare};
-use fuseline_ir::hop::{FusionCover, HopId, HopOp};
+use fuseline_ir::hop::{HopId, HopOp};
 
 /// Explains a plan: its operators with their costs, its partitions, and why each edge that is not fused is not.
 pub fn report(selection: &Selection<'_>) -> PlanReport {
@@ -17,8 +17,8 @@ pub fn report(selection: &Selection<'_>) -> PlanReport {
     let operators = execution(context, &plan.covers);
     let searched = prepare(context, memo, options.policy);
     let alternatives = Alternatives { context, memo: &searched, model: &options.model, operators: &operators };
-    let on_matrices = operators.iter().filter(|operator| operator.is_on_matrices(context));
-    let seconds = operators.iter().map(|operator| operator.seconds(context, &options.model)).sum();
+    let on_matrices = operators.iter().filter(|operator| is_on_matrices(context, operator));
+    let seconds = operators.iter().map(|operator| options.model.operator_seconds(context, operator)).sum();
     PlanReport {
         policy: options.policy.mnemonic().to_owned(),
         seconds,
@@ -59,11 +59,11 @@ fn partition(plan: &PartitionPlan) -> PartitionReport {
     }
 }
 
-fn operator_report(selection: &Selection<'_>, operator: &PlannedOperator) -> OperatorReport {
+fn operator_report(selection: &Selection<'_>, operator: &Operator) -> OperatorReport {
     let context = selection.context;
     let (variant, rejected) = variant(selection, operator);
-    let vector = operator.vector(context);
-    let terms = operator.terms(context, &selection.options.model);
+    let vector = cost_vector(context, operator);
+    let terms = selection.options.model.operator_terms(context, operator);
     let transfer = |id: HopId, bytes: f64| Transfer {
         hop: id.as_u32(),
         name: variable(selection, id),
@@ -80,7 +80,7 @@ fn operator_report(selection: &Selection<'_>, operator: &PlannedOperator) -> Ope
         reads: reads.map(|read| transfer(read.id, read.touched)).collect(),
         writes: operator.roots.iter().map(written).collect(),
         flops: vector.as_ref().map_or(0.0, |vector| vector.work.flops()),
-        exploits: operator.driver(context),
+        exploits: exploited_sparsity(context, operator),
         cost: CostReport {
             start: terms.start + terms.once,
             write: terms.write,
@@ -93,9 +93,8 @@ fn operator_report(selection: &Selection<'_>, operator: &PlannedOperator) -> Ope
 }
 
 /// The variant of a fused operator's CPlan, or why it has none.
-fn variant(selection: &Selection<'_>, operator: &PlannedOperator) -> (Option<String>, Option<String>) {
-    let Some(template) = operator.template else { return (None, None) };
-    let cover = FusionCover { template, roots: operator.roots.clone(), members: operator.members.clone() };
+fn variant(selection: &Selection<'_>, operator: &Operator) -> (Option<String>, Option<String>) {
+    let Some(cover) = operator.to_cover() else { return (None, None) };
     match construct_cover(selection.context, &cover) {
         Ok(constructed) => (Some(constructed.cplan.variant.mnemonic().to_owned()), None),
         Err(error) => (None, Some(error.to_string())),

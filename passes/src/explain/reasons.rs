@@ -2,9 +2,10 @@
 //! whether a limit stands in the way, and the cost model what the plan with the edge fused would cost.
 
 use super::alternative::{Alternative, Alternatives};
-use super::execution::PlannedOperator;
+use super::execution::{exploited_sparsity, is_on_matrices};
 use super::report::{Comparison, Effect, FailedCondition, Reason, TemplateCondition, TemplateLimit, UnfusedEdge};
 use super::text::sentence;
+use crate::cost::Operator;
 use crate::explore::explore_in;
 use crate::template::{Context, TEMPLATES, Template, TemplateLimits, is_transpose};
 use fuseline_ir::hop::{HopId, HopOp};
@@ -27,7 +28,7 @@ pub(crate) struct Reasons<'a> {
 impl<'a> Reasons<'a> {
     pub(crate) fn new(alternatives: Alternatives<'a>, explored: &'a MemoTable) -> Self {
         let Alternatives { context, model, operators, .. } = alternatives;
-        let seconds = operators.iter().map(|operator| operator.seconds(context, model)).sum();
+        let seconds = operators.iter().map(|operator| model.operator_seconds(context, operator)).sum();
         Reasons { alternatives, explored, relaxed: relaxed_tables(context), seconds }
     }
 
@@ -39,7 +40,7 @@ impl<'a> Reasons<'a> {
             hop.is_matrix() && !matches!(hop.op, HopOp::Read(_) | HopOp::Literal(_))
         };
         let mut edges = Vec::new();
-        for reader in self.alternatives.operators.iter().filter(|reader| reader.is_on_matrices(context)) {
+        for reader in self.alternatives.operators.iter().filter(|reader| is_on_matrices(context, reader)) {
             for &consumer in reader.members.iter().filter(|&&id| !context.hop(id).op.is_effect()) {
                 let inputs = &context.hop(consumer).inputs;
                 for (position, &producer) in inputs.iter().enumerate() {
@@ -52,7 +53,7 @@ impl<'a> Reasons<'a> {
         edges
     }
 
-    fn edge(&self, reader: &PlannedOperator, consumer: HopId, producer: HopId) -> UnfusedEdge {
+    fn edge(&self, reader: &Operator, consumer: HopId, producer: HopId) -> UnfusedEdge {
         let edge = UnfusedEdge {
             consumer: consumer.as_u32(),
             producer: producer.as_u32(),
@@ -63,7 +64,7 @@ impl<'a> Reasons<'a> {
         UnfusedEdge { sentence: sentence(self.alternatives.context.dag, &edge), ..edge }
     }
 
-    fn reason(&self, reader: &PlannedOperator, consumer: HopId, producer: HopId) -> Reason {
+    fn reason(&self, reader: &Operator, consumer: HopId, producer: HopId) -> Reason {
         let context = self.alternatives.context;
         if let Some(unknown) = [producer, consumer].into_iter().find(|&id| is_unknown(context, id)) {
             return Reason::UnknownSize { hop: unknown.as_u32() };
@@ -131,11 +132,11 @@ impl<'a> Reasons<'a> {
         }
     }
 
-    fn compare(&self, reader: &PlannedOperator, producer: HopId, alternative: &Alternative) -> Comparison {
+    fn compare(&self, reader: &Operator, producer: HopId, alternative: &Alternative) -> Comparison {
         let Alternatives { context, model, operators, .. } = self.alternatives;
-        let total = |of: &[PlannedOperator], without: &[PlannedOperator]| {
+        let total = |of: &[Operator], without: &[Operator]| {
             let rest = of.iter().filter(|operator| !without.contains(operator));
-            rest.map(|operator| operator.seconds(context, model)).sum::<f64>()
+            rest.map(|operator| model.operator_seconds(context, operator)).sum::<f64>()
         };
         let fused = total(&alternative.operators, operators);
         Comparison {
@@ -147,9 +148,9 @@ impl<'a> Reasons<'a> {
         }
     }
 
-    fn effects(&self, reader: &PlannedOperator, producer: HopId, alternative: &Alternative) -> Vec<Effect> {
+    fn effects(&self, reader: &Operator, producer: HopId, alternative: &Alternative) -> Vec<Effect> {
         let Alternatives { context, operators, .. } = self.alternatives;
-        let computes = |plan: &[PlannedOperator], id: HopId| plan.iter().any(|other| other.roots.contains(&id));
+        let computes = |plan: &[Operator], id: HopId| plan.iter().any(|other| other.roots.contains(&id));
         let mut effects = Vec::new();
         if computes(&alternative.operators, producer) {
             let others = alternative.operators.iter().filter(|other| other.inputs.contains(&producer));
@@ -160,9 +161,9 @@ impl<'a> Reasons<'a> {
         if let Some(from) = from.filter(|&from| Some(from) != alternative.operator.template) {
             effects.push(Effect::TemplateSwitch { from });
         }
-        let kept = alternative.operator.driver(context).map(|sparsity| sparsity.driver);
+        let kept = exploited_sparsity(context, &alternative.operator).map(|sparsity| sparsity.driver);
         for operator in computed_by.into_iter().chain([reader]) {
-            if let Some(lost) = operator.driver(context).filter(|lost| Some(lost.driver) != kept) {
+            if let Some(lost) = exploited_sparsity(context, operator).filter(|lost| Some(lost.driver) != kept) {
                 let (driver, share) = (lost.driver, lost.share);
                 effects.push(Effect::LosesSparsity { driver, share });
             }

@@ -21,7 +21,7 @@ pub fn explore(dag: &HopDag, templates: &[&dyn Template], limits: &TemplateLimit
 
 /// [`explore`] with the derived facts at hand.
 pub fn explore_in(context: &Context<'_>, templates: &[&dyn Template]) -> MemoTable {
-    let mut memo = MemoTable::new();
+    let mut memo = MemoTable::for_operators(context.dag.hops.len());
     for id in context.dag.hops.keys().filter(|&id| context.is_live(id)) {
         Explorer { context, templates, hop: id }.explore(&mut memo);
     }
@@ -126,7 +126,7 @@ fn prune_redundant(memo: &mut MemoTable, group: HopId) {
 pub fn prune_dominated(context: &Context<'_>, memo: &mut MemoTable) {
     let groups: Vec<HopId> = memo.groups().map(|(group, _)| group).collect();
     for group in groups {
-        let entries: Vec<MemoEntry> = memo.entries(group).to_vec();
+        let entries: SmallVec<[MemoEntry; 8]> = SmallVec::from_slice(memo.entries(group));
         memo.retain(group, |entry| {
             let consumed_once = |id: HopId| context.consumer_count(id) == 1;
             let dominated = entries.iter().any(|other| {

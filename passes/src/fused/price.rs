@@ -4,6 +4,7 @@ use crate::cost::{CostModel, Operator, Predictions};
 use crate::template::{Context, TemplateLimits};
 use fuseline_ir::hop::{FusedOp, Hop, HopDag, HopId, HopOp, LossWeight};
 use fuseline_ir::memo::TemplateType;
+use smallvec::smallvec;
 
 /// Adds the seconds of the hand-coded operators of a DAG to what is predicted of the others.
 pub fn predict(model: &CostModel, limits: &TemplateLimits, dag: &HopDag, predictions: &mut Predictions) {
@@ -25,7 +26,8 @@ fn seconds(model: &CostModel, limits: &TemplateLimits, dag: &HopDag, hop: &Hop, 
     let context = Context::new(&definition, limits);
     let is_input = |id: &HopId| matches!(definition[*id].op, HopOp::Read(_) | HopOp::Literal(_));
     let (inputs, members) = definition.hops.keys().partition(is_input);
-    let seconds = model.operator_seconds(&context, &Operator { template: Some(template), root, members, inputs });
+    let seconds = model
+        .operator_seconds(&context, &Operator { template: Some(template), roots: smallvec![root], members, inputs });
     seconds.is_finite().then_some(seconds)
 }
 

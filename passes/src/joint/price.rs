@@ -59,7 +59,8 @@ fn total_seconds(forbidden: usize, seconds: f64) -> f64 {
 
 /// The number of operators that a constraint forbids, and the seconds of the others.
 fn forbidden_and_seconds(context: &Context<'_>, plan: &FusionPlan, model: &CostModel) -> (usize, f64) {
-    let prices = execution(context, &plan.covers).into_iter().map(|operator| operator.seconds(context, model));
+    let prices =
+        execution(context, &plan.covers).into_iter().map(|operator| model.operator_seconds(context, &operator));
     prices.fold(
         (0, 0.0),
         |(forbidden, sum), seconds| {

@@ -191,7 +191,7 @@ fn prices_are_those_of_all_operators() {
     let context = options.context(&d.dag);
     let planned = plan_in(&context, &options);
     let seconds = |template, root, members: &[HopId], inputs: &[HopId]| {
-        let operator = Operator { template, root, members: members.to_vec(), inputs: inputs.to_vec() };
+        let operator = Operator { template, roots: vec![root].into(), members: members.into(), inputs: inputs.into() };
         options.model.operator_seconds(&context, &operator)
     };
     let fused = plan_seconds(&context, &planned.plan, &options.model);

@@ -24,24 +24,25 @@ use super::space::SearchSpace;
 use crate::cost::{self, CostModel};
 use crate::partition::InterestingPoint;
 use crate::template::Context;
+use bumpalo::collections::Vec as BumpVec;
 use fuseline_ir::hop::{HopId, HopOp};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// Lower bounds of the plans of a partition.
 pub(crate) struct Bound<'a> {
     space: &'a SearchSpace<'a>,
     /// Seconds by group: to start an operator there and to write its output, but for what computation may hide.
-    write: Vec<f64>,
+    write: BumpVec<'a, f64>,
     /// Seconds by group of writing that computation may hide.
-    hideable: Vec<f64>,
+    hideable: BumpVec<'a, f64>,
     /// Seconds by group, in whatever operator.
-    compute: Vec<f64>,
+    compute: BumpVec<'a, f64>,
     /// Seconds by group, in an operator that starts there.
-    compute_at_start: Vec<f64>,
+    compute_at_start: BumpVec<'a, f64>,
     /// In the order of readers.
-    reads: Vec<Read>,
+    reads: BumpVec<'a, Read>,
     /// Positions in `reads`, in the order of what is read.
-    by_value: Vec<usize>,
+    by_value: BumpVec<'a, usize>,
 }
 
 /// A value that a group reads.
@@ -88,7 +89,8 @@ impl<'a> Bound<'a> {
             space.model.least_compute_time(context, id, |_| share)
         };
         let read = |value: HopId, share: f64| machine.read_time(cost::bytes_of(context, value) * share);
-        let mut reads: Vec<Read> = Vec::new();
+        let scratch = space.scratch;
+        let mut reads: BumpVec<'_, Read> = BumpVec::with_capacity_in(2 * members.len(), scratch);
         for (reader, &consumer) in members.iter().enumerate() {
             reads.extend(context.hop(consumer).inputs.iter().map(|&value| {
                 let least = cost::least_read(context, consumer, value);
@@ -104,17 +106,16 @@ impl<'a> Bound<'a> {
                 }
             }));
         }
-        let mut by_value: Vec<usize> = (0..reads.len()).collect();
-        by_value.sort_by_key(|&number| (reads[number].value, number));
+        let mut by_value = BumpVec::from_iter_in(0..reads.len(), scratch);
+        by_value.sort_unstable_by_key(|&number| (reads[number].value, number));
+        let write = members.iter().map(|&id| least_seconds_to_write(space.model, context, id));
+        let hideable = members.iter().map(|&id| machine.hidden_write * seconds_to_write(space.model, context, id));
         Bound {
             space,
-            write: members.iter().map(|&id| least_seconds_to_write(space.model, context, id)).collect(),
-            hideable: members
-                .iter()
-                .map(|&id| machine.hidden_write * seconds_to_write(space.model, context, id))
-                .collect(),
-            compute: members.iter().zip(&shares.containing).map(compute).collect(),
-            compute_at_start: members.iter().zip(&shares.starting).map(compute).collect(),
+            write: BumpVec::from_iter_in(write, scratch),
+            hideable: BumpVec::from_iter_in(hideable, scratch),
+            compute: BumpVec::from_iter_in(members.iter().zip(&shares.containing).map(compute), scratch),
+            compute_at_start: BumpVec::from_iter_in(members.iter().zip(&shares.starting).map(compute), scratch),
             reads,
             by_value,
         }
@@ -124,7 +125,7 @@ impl<'a> Bound<'a> {
     /// materialised, and possibly more. The points that separate the region are among them.
     pub(crate) fn seconds(&self, region: &Region, assignment: &Points) -> f64 {
         let connections = self.space.graph.connections(assignment);
-        let mut spent = vec![Spent::default(); self.write.len()];
+        let mut spent: SmallVec<[Spent; 16]> = smallvec![Spent::default(); self.write.len()];
         for group in region.groups.ones() {
             let spent = &mut spent[connections.region_of[group]];
             spent.compute += self.compute[group];
@@ -167,8 +168,8 @@ impl<'a> Bound<'a> {
     /// Adds what the operators that certainly start in each region read or compute at least, each by itself: an operator
     /// computes its members, and of what a member reads it computes or reads each value.
     fn start_operators(&self, region: &Region, assignment: &Points, connections: &Connections, spent: &mut [Spent]) {
-        let mut containing = self.compute.clone();
-        let mut starting = self.compute_at_start.clone();
+        let mut containing: SmallVec<[f64; 32]> = SmallVec::from_slice(&self.compute);
+        let mut starting: SmallVec<[f64; 32]> = SmallVec::from_slice(&self.compute_at_start);
         for read in self.reads.iter().filter(|read| region.groups.contains(read.reader)) {
             let fused = read.group.filter(|_| !self.is_certain(read, connections, assignment));
             let below = fused.map_or(f64::INFINITY, |group| containing[group]);

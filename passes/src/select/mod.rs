@@ -26,10 +26,12 @@ use crate::cost::{CostModel, Operator, prune_impossible};
 use crate::explore::prune_dominated;
 use crate::partition::{self, PlanPartition, partition_in};
 use crate::template::{Context, TemplateLimits, is_transpose, transposed_product};
+use bumpalo::Bump;
 use fuseline_ir::hop::{FusionCover, HopDag, HopId, HopOp};
 use fuseline_ir::memo::{MemoTable, TemplateType};
 
 use effort::Effort;
+use space::SearchSpace;
 use std::str::FromStr;
 
 pub use certificate::{CertificateError, check_bounds, check_plan};
@@ -185,9 +187,14 @@ pub fn select_in(
 ) -> FusionPlan {
     let mut memo = prepare(context, memo, policy);
     prune_impossible(context, model, &mut memo);
+    let mut scratch = Bump::new();
     let mut partitions: Vec<PartitionPlan> = search_partitions(context, &memo, policy, limits)
         .iter()
-        .map(|partition| decide(context, &memo, partition, policy, model, limits))
+        .map(|partition| {
+            let plan = decide(context, &memo, partition, policy, model, limits, &scratch);
+            scratch.reset();
+            plan
+        })
         .collect();
     let mut visits = partitions.iter().map(|plan| plan.stats.visits).sum();
     let mut groups = multi_aggregate::greedy(context, model, &partitions);
@@ -212,7 +219,7 @@ fn is_exact(policy: SelectPolicy, limits: &SearchLimits) -> bool {
     policy == SelectPolicy::CostBased && limits.enumeration == Enumeration::Exact
 }
 
-/// The decision for a partition.
+/// The decision for a partition; the scratch takes what the search needs until then.
 fn decide(
     context: &Context<'_>,
     memo: &MemoTable,
@@ -220,47 +227,46 @@ fn decide(
     policy: SelectPolicy,
     model: &CostModel,
     limits: &SearchLimits,
+    scratch: &Bump,
 ) -> PartitionPlan {
     let effort = if is_exact(policy, limits) {
         Effort::of_groups(limits, partition.members.len())
     } else {
         Effort::of_plans(u64::MAX)
     };
-    let plan = decide_within(context, memo, partition, policy, model, limits, &effort);
+    let space = SearchSpace::new(context, memo, partition, model, scratch);
+    let plan = decide_within(&space, memo, policy, limits, &effort);
     PartitionPlan { stats: SearchStats { visits: effort.spent(), ..plan.stats }, ..plan }
 }
 
 fn decide_within(
-    context: &Context<'_>,
+    space: &SearchSpace<'_>,
     memo: &MemoTable,
-    partition: &PlanPartition,
     policy: SelectPolicy,
-    model: &CostModel,
     limits: &SearchLimits,
     effort: &Effort,
 ) -> PartitionPlan {
-    let space = space::SearchSpace::new(context, memo, partition, model);
     let plan = |found: enumerate::Found| {
         let enumerate::Found { points, seconds, bound, found_by, stats } = found;
         let assignment = (0..space.points()).map(|point| points.contains(point)).collect();
         let operators = space.operators(&points);
-        PartitionPlan { partition: partition.clone(), assignment, operators, seconds, bound, found_by, stats }
+        PartitionPlan { partition: space.partition.clone(), assignment, operators, seconds, bound, found_by, stats }
     };
     if !is_exact(policy, limits) {
-        return plan(enumerate::search(&space, policy, limits, effort));
+        return plan(enumerate::search(space, policy, limits, effort));
     }
     // Often a heuristic costs what the bound allows: then there is nothing to search.
     let part = effort.half();
-    let opening = plan(enumerate::opening(&space, &part));
+    let opening = plan(enumerate::opening(space, &part));
     effort.spend_all_of(&part);
     if opening.is_optimal() {
         return opening;
     }
     let slack = opening.seconds * (1.0 + ROUNDING) - opening.bound;
     let part = effort.half();
-    let exact = exact::solve(context, memo, partition, model, &part, slack);
+    let exact = exact::solve(space.context, memo, space.partition, space.model, &part, slack, space.scratch);
     effort.spend_all_of(&part);
-    let enumerated = || plan(enumerate::search(&space, policy, limits, effort));
+    let enumerated = || plan(enumerate::search(space, policy, limits, effort));
     match exact {
         Some(exact) => {
             let exact = exact.or_cheaper(opening);
@@ -317,8 +323,7 @@ fn saves_work(context: &Context<'_>, members: &[HopId]) -> bool {
 
 /// The cover of a fused operator: its members and the transposes that it reads through.
 pub(crate) fn cover(context: &Context<'_>, operator: &Operator) -> Option<FusionCover> {
-    let template = operator.template?;
-    let mut members = operator.members.clone();
+    let FusionCover { template, roots, mut members } = operator.to_cover()?;
     for &id in &operator.members {
         let hop = context.hop(id);
         if hop.op == HopOp::MatMul {
@@ -327,7 +332,7 @@ pub(crate) fn cover(context: &Context<'_>, operator: &Operator) -> Option<Fusion
     }
     members.sort_unstable();
     members.dedup();
-    Some(FusionCover { template, roots: vec![operator.root], members })
+    Some(FusionCover { template, roots, members })
 }
 
 /// The transpose that a fused product reads through: of the left operand of a sum over rows or an inner product, of

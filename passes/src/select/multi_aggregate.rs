@@ -16,6 +16,7 @@ use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::Direction;
+use smallvec::{Array, SmallVec};
 
 /// What a pass runs over.
 #[derive(Clone, Copy, PartialEq)]
@@ -30,10 +31,9 @@ enum Space {
 #[derive(Clone)]
 pub(super) struct Group {
     space: Space,
-    pub(super) roots: Vec<HopId>,
-    pub(super) members: Vec<HopId>,
-    pub(super) inputs: Vec<HopId>,
-    /// Seconds of the multi-aggregate.
+    /// What computes them, with the template of the space where they are several.
+    pub(super) operator: Operator,
+    /// Seconds of the multi-aggregate, or of the one operator.
     pub(super) seconds: f64,
     /// Seconds of the operators by themselves.
     pub(super) alone: f64,
@@ -51,15 +51,15 @@ pub(super) fn outside_partitions(context: &Context<'_>, partitions: &[PartitionP
 pub(super) fn greedy(context: &Context<'_>, model: &CostModel, partitions: &[PartitionPlan]) -> Vec<Group> {
     let outside = outside_partitions(context, partitions);
     let operators = partitions.iter().flat_map(|plan| &plan.operators).chain(&outside);
-    let single = |operator| Group::of(context, model, operator, model.operator_seconds(context, operator));
+    let single = |operator| Group::of(context, operator, model.operator_seconds(context, operator));
     let mut singles: Vec<Group> = operators.filter_map(single).collect();
-    singles.sort_by_key(|single| single.roots[0]);
+    singles.sort_by_key(|single| single.operator.root());
 
     let mut groups: Vec<Group> = Vec::new();
     for single in singles {
         let partner = (0..groups.len()).find_map(|slot| {
             let merged = groups[slot].merge(context, model, &single)?;
-            let apart = groups[slot].price() + single.price();
+            let apart = groups[slot].seconds + single.seconds;
             // Where a constraint forbids everything, passes would only need more memory.
             (merged.seconds.is_finite() && merged.seconds <= apart && is_independent(context, &groups, slot, &merged))
                 .then_some((slot, merged))
@@ -81,25 +81,25 @@ pub(super) fn apart<'p>(
 ) -> Vec<&'p Operator> {
     let mut pass_of = SecondaryMap::<HopId, Option<&Group>>::new();
     for pass in groups.iter().filter(|group| group.is_pass()) {
-        pass.roots.iter().for_each(|&root| pass_of[root] = Some(pass));
+        pass.operator.roots.iter().for_each(|&root| pass_of[root] = Some(pass));
     }
     let mut operators: Vec<&Operator> =
-        partitions.flat_map(|plan| &plan.operators).filter(|operator| pass_of[operator.root].is_none()).collect();
+        partitions.flat_map(|plan| &plan.operators).filter(|operator| pass_of[operator.root()].is_none()).collect();
     let mut operator_of = SecondaryMap::<HopId, Option<&Operator>>::new();
-    operators.iter().for_each(|operator| operator_of[operator.root] = Some(operator));
+    operators.iter().for_each(|operator| operator_of[operator.root()] = Some(operator));
     let mut needed = EntitySet::new();
     let mut pending = context.dag.roots();
     while let Some(id) = pending.pop() {
         if needed.insert(id) {
             let inputs: &[HopId] = match (pass_of[id], operator_of[id]) {
-                (Some(pass), _) => &pass.inputs,
+                (Some(pass), _) => &pass.operator.inputs,
                 (None, Some(operator)) => &operator.inputs,
                 (None, None) => &context.hop(id).inputs,
             };
             pending.extend_from_slice(inputs);
         }
     }
-    operators.retain(|operator| needed.contains(operator.root));
+    operators.retain(|operator| needed.contains(operator.root()));
     operators
 }
 
@@ -108,7 +108,12 @@ pub(super) fn covers(context: &Context<'_>, partitions: &[PartitionPlan], groups
     let others = apart(context, partitions.iter(), groups).into_iter();
     let others = others.filter(|operator| is_worth_fusing(context, operator));
     let others = others.filter_map(|operator| cover(context, operator));
-    groups.iter().filter(|group| group.is_pass()).filter_map(|pass| pass.cover(context)).chain(others).collect()
+    groups
+        .iter()
+        .filter(|group| group.is_pass())
+        .filter_map(|pass| cover(context, &pass.operator))
+        .chain(others)
+        .collect()
 }
 
 /// Seconds of the partitions' operators and of these aggregates outside, those of a group in one pass.
@@ -120,7 +125,8 @@ pub(super) fn seconds<'p>(
     groups: &[Group],
 ) -> f64 {
     let passes: Vec<&Group> = groups.iter().filter(|group| group.is_pass()).collect();
-    let is_merged = |aggregate: &&Operator| passes.iter().any(|pass| pass.roots.contains(&aggregate.root));
+    let is_merged =
+        |aggregate: &&Operator| passes.iter().any(|pass| pass.operator.roots.binary_search(&aggregate.root()).is_ok());
     let outside = outside.iter().filter(|aggregate| !is_merged(aggregate));
     let apart = apart(context, partitions, groups).into_iter().chain(outside);
     let apart = apart.map(|operator| model.operator_seconds(context, operator));
@@ -141,7 +147,7 @@ pub(crate) fn is_aggregate(context: &Context<'_>, id: HopId) -> bool {
 
 /// The operator as a pass computes it, if one can: with the template of the pass.
 fn mergeable(context: &Context<'_>, operator: &Operator) -> Option<Operator> {
-    let root = operator.root;
+    let root = operator.root();
     let is_full = is_full_aggregate(context, root);
     let (template, operator) = match operator.template.filter(|_| is_worth_fusing(context, operator)) {
         None if is_full => (TemplateType::Cell, Operator::basic(context, root)),
@@ -160,7 +166,7 @@ fn mergeable(context: &Context<'_>, operator: &Operator) -> Option<Operator> {
 
 /// The operator with the transpose that it reads through, if it ends in a product, as one of its members.
 fn with_transpose(context: &Context<'_>, mut operator: Operator) -> Operator {
-    let root = context.hop(operator.root);
+    let root = context.hop(operator.root());
     if root.op == HopOp::MatMul {
         operator.members.push(root.inputs[0]);
         operator.members.sort_unstable();
@@ -172,62 +178,56 @@ fn with_transpose(context: &Context<'_>, mut operator: Operator) -> Operator {
 
 impl Group {
     /// An aggregate that takes `alone` seconds by itself; none if no pass can compute what its operator does.
-    pub(super) fn of(context: &Context<'_>, model: &CostModel, operator: &Operator, alone: f64) -> Option<Group> {
-        let Operator { template, root, members, inputs } = mergeable(context, operator)?;
-        let roots = vec![root];
-        let space = match template {
-            Some(TemplateType::Row) => Space::Rows(aggregated_rows(context, root)?),
-            _ => Space::Cells(cost::iteration_space(context, &members, root)),
+    pub(super) fn of(context: &Context<'_>, operator: &Operator, alone: f64) -> Option<Group> {
+        let operator = mergeable(context, operator)?;
+        let space = match operator.template {
+            Some(TemplateType::Row) => Space::Rows(aggregated_rows(context, operator.root())?),
+            _ => Space::Cells(cost::iteration_space(context, &operator.members, operator.root())),
         };
-        if space.is_rows() && !has_common_rows(context, &members, &roots) {
+        if space.is_rows() && !has_common_rows(context, &operator.members, &operator.roots) {
             return None;
         }
-        Some(Group { space, roots, members, inputs, seconds: 0.0, alone }.costed(context, model))
+        let operator = Operator { template: Some(space.template()), ..operator };
+        Some(Group { space, operator, seconds: alone, alone })
     }
 
     /// All of these together, if they can be merged one after the other.
     pub(super) fn all(context: &Context<'_>, model: &CostModel, singles: &[&Group]) -> Option<Group> {
-        let (first, mut rest) = (singles.first()?, singles[1..].to_vec());
+        let (first, rest) = singles.split_first()?;
+        let mut rest: SmallVec<[&Group; 8]> = SmallVec::from_slice(rest);
         let mut merged = (*first).clone();
         while !rest.is_empty() {
-            let found =
-                rest.iter().enumerate().find_map(|(slot, single)| Some((slot, merged.merge(context, model, single)?)));
-            let (slot, larger) = found?;
-            merged = larger;
+            let slot = rest.iter().position(|single| merged.absorb(context, single))?;
             rest.remove(slot);
         }
-        Some(merged)
+        Some(if merged.is_pass() { merged.priced(context, model) } else { merged })
     }
 
     /// Whether several aggregates are computed together.
     fn is_pass(&self) -> bool {
-        self.roots.len() > 1
-    }
-
-    /// Seconds of what computes the aggregates: the pass, or an operator by itself.
-    fn price(&self) -> f64 {
-        if self.is_pass() { self.seconds } else { self.alone }
+        self.operator.is_multi_aggregate()
     }
 
     /// Seconds that one pass saves.
     pub(super) fn saving(&self) -> f64 {
-        if self.is_pass() { self.alone - self.seconds } else { 0.0 }
+        self.alone - self.seconds
     }
 
     /// Whether the two run over cells of equal sizes, or over equally many rows, share a matrix of these, and neither
     /// reads the other's results.
     pub(super) fn can_merge(&self, context: &Context<'_>, other: &Group) -> bool {
-        let is_shared = |id: &HopId| other.inputs.contains(id) && self.space.reads_in_parts(context, *id);
-        let depends = |one: &Group, other: &Group| one.inputs.iter().any(|input| other.roots.contains(input));
+        let (own, others) = (&self.operator, &other.operator);
+        let is_shared = |id: &HopId| others.inputs.binary_search(id).is_ok() && self.space.reads_in_parts(context, *id);
+        let depends =
+            |one: &Operator, other: &Operator| one.inputs.iter().any(|input| other.roots.binary_search(input).is_ok());
         self.space.is_same(&other.space)
-            && self.inputs.iter().any(is_shared)
-            && !depends(self, other)
-            && !depends(other, self)
+            && own.inputs.iter().any(is_shared)
+            && !depends(own, others)
+            && !depends(others, own)
     }
 
-    fn costed(mut self, context: &Context<'_>, model: &CostModel) -> Group {
-        let template = self.space.template();
-        self.seconds = model.multi_aggregate_seconds(context, template, &self.roots, &self.members, &self.inputs);
+    fn priced(mut self, context: &Context<'_>, model: &CostModel) -> Group {
+        self.seconds = model.operator_seconds(context, &self.operator);
         self
     }
 
@@ -236,33 +236,38 @@ impl Group {
         if !self.can_merge(context, other) {
             return None;
         }
-        let union = |one: &[HopId], other: &[HopId]| {
-            let mut all = [one, other].concat();
-            all.sort_unstable();
-            all.dedup();
-            all
-        };
-        let members = union(&self.members, &other.members);
-        let mut inputs = union(&self.inputs, &other.inputs);
-        inputs.retain(|input| members.binary_search(input).is_err());
-        let roots = union(&self.roots, &other.roots);
-        if self.space.is_rows() && !has_common_rows(context, &members, &roots) {
-            return None;
-        }
-        let alone = self.alone + other.alone;
-        Some(Group { space: self.space, roots, members, inputs, seconds: 0.0, alone }.costed(context, model))
+        let mut merged = self.clone();
+        merged.absorb(context, other).then(|| merged.priced(context, model))
     }
 
-    /// The cover of a pass.
-    fn cover(&self, context: &Context<'_>) -> Option<FusionCover> {
-        let operator = Operator {
-            template: Some(self.space.template()),
-            root: self.roots[0],
-            members: self.members.clone(),
-            inputs: vec![],
-        };
-        cover(context, &operator).map(|cover| FusionCover { roots: self.roots.clone(), ..cover })
+    /// Takes in another one, but for the price; whether that can be.
+    fn absorb(&mut self, context: &Context<'_>, other: &Group) -> bool {
+        if !self.can_merge(context, other) {
+            return false;
+        }
+        let before = self.space.is_rows().then(|| self.operator.clone());
+        let own = &mut self.operator;
+        insert_all(&mut own.roots, &other.operator.roots);
+        insert_all(&mut own.members, &other.operator.members);
+        insert_all(&mut own.inputs, &other.operator.inputs);
+        let members = &own.members;
+        own.inputs.retain(|input| members.binary_search(input).is_err());
+        if let Some(before) = before
+            && !has_common_rows(context, &self.operator.members, &self.operator.roots)
+        {
+            self.operator = before;
+            return false;
+        }
+        self.alone += other.alone;
+        true
     }
+}
+
+/// Adds operators to others; both ascend.
+fn insert_all<A: Array<Item = HopId>>(all: &mut SmallVec<A>, more: &[HopId]) {
+    all.extend_from_slice(more);
+    all.sort_unstable();
+    all.dedup();
 }
 
 impl Space {
@@ -299,7 +304,7 @@ impl Space {
 
 /// Whether none of these groups waits for itself.
 pub(super) fn are_independent(context: &Context<'_>, groups: &[Group]) -> bool {
-    let several = groups.iter().enumerate().filter(|(_, group)| group.roots.len() > 1);
+    let several = groups.iter().enumerate().filter(|(_, group)| group.is_pass());
     several.into_iter().all(|(slot, group)| is_independent(context, groups, slot, group))
 }
 
@@ -307,21 +312,23 @@ pub(super) fn are_independent(context: &Context<'_>, groups: &[Group]) -> bool {
 /// one operator that needs all of its inputs.
 fn is_independent(context: &Context<'_>, groups: &[Group], slot: usize, merged: &Group) -> bool {
     let mut group_of = SecondaryMap::<HopId, Option<u32>>::new();
-    for (number, group) in groups.iter().enumerate().filter(|(number, group)| *number != slot && group.roots.len() > 1)
-    {
-        for &root in &group.roots {
+    for (number, group) in groups.iter().enumerate().filter(|(number, group)| *number != slot && group.is_pass()) {
+        for &root in &group.operator.roots {
             group_of[root] = Some(number as u32);
         }
     }
-    let mut pending = merged.inputs.clone();
+    let Operator { roots, inputs, .. } = &merged.operator;
+    let mut pending: SmallVec<[HopId; 32]> = SmallVec::from_slice(inputs);
     let mut seen = EntitySet::new();
     while let Some(id) = pending.pop() {
-        if merged.roots.contains(&id) {
+        if roots.binary_search(&id).is_ok() {
             return false;
         }
         if seen.insert(id) {
             pending.extend(context.hop(id).inputs.iter().copied());
-            pending.extend(group_of[id].into_iter().flat_map(|number| groups[number as usize].inputs.iter().copied()));
+            pending.extend(
+                group_of[id].into_iter().flat_map(|number| groups[number as usize].operator.inputs.iter().copied()),
+            );
         }
     }
     true

@@ -5,6 +5,7 @@ use cranelift_entity::EntitySet;
 use fuseline_ir::hop::{HopId, HopOp, NaryOp};
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
 use fuseline_ir::ops::Direction;
+use smallvec::SmallVec;
 
 /// Whether only a Row operator can do this inside of a chain, wherever the chain ends.
 fn is_row_operation(context: &Context<'_>, id: HopId) -> bool {
@@ -34,8 +35,8 @@ pub(crate) fn prune_rows_without_row_operations(context: &Context<'_>, memo: &mu
     let relevant = connected_with_row_operations(context, memo);
     let groups: Vec<HopId> = memo.groups().map(|(group, _)| group).filter(|&group| !relevant.contains(group)).collect();
     for group in groups {
-        let cells: Vec<MemoEntry> =
-            memo.entries(group).iter().copied().filter(|entry| entry.ttype == TemplateType::Cell).collect();
+        let cells = memo.entries(group).iter().filter(|entry| entry.ttype == TemplateType::Cell);
+        let cells: SmallVec<[MemoEntry; 8]> = cells.copied().collect();
         memo.retain(group, |entry| {
             entry.ttype != TemplateType::Row || !cells.iter().any(|cell| cell.inputs == entry.inputs)
         });
@@ -51,7 +52,7 @@ pub(crate) fn prune_outer_without_driver(memo: &mut MemoTable) {
     for &group in groups.iter().rev() {
         let outer = memo.entries(group).iter().filter(|entry| entry.ttype == TemplateType::Outer);
         let used = outer.filter(|entry| reached.contains(group) || entry.close.is_valid() && entry.has_references());
-        let references: Vec<HopId> = used.flat_map(MemoEntry::references).collect();
+        let references: SmallVec<[HopId; 16]> = used.flat_map(MemoEntry::references).collect();
         references.into_iter().for_each(|reference| {
             reached.insert(reference);
         });
@@ -94,8 +95,8 @@ fn connected_with_row_operations(context: &Context<'_>, memo: &MemoTable) -> Ent
             below.insert(producer);
         }
     }
-    for id in below.keys().collect::<Vec<_>>() {
+    below.keys().for_each(|id| {
         above.insert(id);
-    }
+    });
     above
 }

@@ -27,6 +27,7 @@ use crate::union_find::UnionFind;
 use fixedbitset::FixedBitSet;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoEntry, MemoTable};
+use smallvec::SmallVec;
 
 /// Interesting points, by position in [`PlanPartition::points`].
 pub(crate) type Points = FixedBitSet;
@@ -60,7 +61,7 @@ pub(crate) struct ReachabilityGraph {
 /// What is connected under a cut.
 pub(crate) struct Connections {
     /// By group: the region, by its first group.
-    pub(crate) region_of: Vec<usize>,
+    pub(crate) region_of: SmallVec<[usize; 32]>,
     /// Groups that are materialised under every assignment that contains the cut.
     pub(crate) certain: FixedBitSet,
     /// Groups that a link leads to.
@@ -81,10 +82,12 @@ pub(crate) struct Region {
 impl ReachabilityGraph {
     pub(crate) fn new(context: &Context<'_>, memo: &MemoTable, partition: &PlanPartition) -> Self {
         let position = |id: &HopId| partition.members.binary_search(id).ok();
-        let mut references = Vec::new();
-        let mut reads = Vec::new();
+        let count = partition.members.len();
+        let mut references = Vec::with_capacity(2 * count);
+        let mut reads = Vec::with_capacity(2 * count);
         for (consumer, &id) in partition.members.iter().enumerate() {
-            let mut referenced: Vec<HopId> = memo.entries(id).iter().flat_map(MemoEntry::references).collect();
+            let referenced = memo.entries(id).iter().flat_map(MemoEntry::references);
+            let mut referenced: SmallVec<[HopId; 16]> = referenced.collect();
             referenced.sort_unstable();
             referenced.dedup();
             references.extend(referenced.iter().filter_map(|producer| {
@@ -92,7 +95,7 @@ impl ReachabilityGraph {
                 let point = partition.points.binary_search(&point).ok();
                 Some(Reference { consumer, producer: position(producer)?, point })
             }));
-            let mut inputs = context.hop(id).inputs.to_vec();
+            let mut inputs: SmallVec<[HopId; 8]> = SmallVec::from_slice(&context.hop(id).inputs);
             inputs.sort_unstable();
             inputs.dedup();
             reads.extend(inputs.iter().filter_map(|input| Some((consumer, position(input)?))));
@@ -102,8 +105,8 @@ impl ReachabilityGraph {
         starts.sort_unstable();
         let rivals = rivals(&references, partition);
         let begin = |group| references.partition_point(|reference: &Reference| reference.consumer < group);
-        let first_references = (0..=partition.members.len()).map(begin).collect();
-        ReachabilityGraph { references, first_references, reads, starts, rivals, groups: partition.members.len() }
+        let first_references = (0..=count).map(begin).collect();
+        ReachabilityGraph { references, first_references, reads, starts, rivals, groups: count }
     }
 
     /// The references of a group.
@@ -189,7 +192,7 @@ pub(crate) const MOST_POINTS: usize = 512;
 /// By point: see [`ReachabilityGraph::rivals`].
 fn rivals(references: &[Reference], partition: &PlanPartition) -> Vec<Option<Points>> {
     let mut above: Vec<Option<FixedBitSet>> = vec![None; partition.members.len()];
-    let mut rivals = vec![Some(Points::with_capacity(partition.points.len())); partition.points.len()];
+    let mut rivals = vec![Some(Points::new()); partition.points.len()];
     let mut by_producer = references.to_vec();
     by_producer.sort_by_key(|reference| reference.producer);
     for group in by_producer.chunk_by(|one, other| one.producer == other.producer).filter(|group| group.len() > 1) {
@@ -203,7 +206,7 @@ fn rivals(references: &[Reference], partition: &PlanPartition) -> Vec<Option<Poi
             };
             for other in group.iter().filter(may_meet) {
                 rivals[point] = rivals[point].take().zip(other.point).map(|(mut rivals, other)| {
-                    rivals.insert(other);
+                    rivals.grow_and_insert(other);
                     rivals
                 });
             }

@@ -6,32 +6,34 @@
 use super::prune::needs_rows;
 use super::space::SearchSpace;
 use crate::cost;
+use bumpalo::collections::Vec as BumpVec;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{BinaryOp, BinaryZero};
 
 /// By group: the least share of their cells that operators visit.
-pub(super) struct LeastShares {
+pub(super) struct LeastShares<'a> {
     /// Operators that start at the group.
-    pub(super) starting: Vec<f64>,
+    pub(super) starting: BumpVec<'a, f64>,
     /// Operators that contain the group.
-    pub(super) containing: Vec<f64>,
+    pub(super) containing: BumpVec<'a, f64>,
 }
 
-impl LeastShares {
-    pub(super) fn new(space: &SearchSpace<'_>) -> Self {
+impl<'a> LeastShares<'a> {
+    pub(super) fn new(space: &SearchSpace<'a>) -> Self {
         let [cell, outer] =
             [TemplateType::Cell, TemplateType::Outer].map(|template| LeastShares::of_template(space, template));
         LeastShares {
-            starting: lesser(&cell.starting, &outer.starting),
-            containing: lesser(&cell.containing, &outer.containing),
+            starting: lesser(cell.starting, &outer.starting),
+            containing: lesser(cell.containing, &outer.containing),
         }
     }
 
     /// Of the operators of a template that exploits sparsity, Cell or Outer.
-    fn of_template(space: &SearchSpace<'_>, template: TemplateType) -> Self {
+    fn of_template(space: &SearchSpace<'a>, template: TemplateType) -> Self {
         let mut starting = driven_shares(space, template);
-        let has_place: Vec<bool> = (0..starting.len()).map(|group| has_place(space, group, template)).collect();
+        let has_place = (0..starting.len()).map(|group| has_place(space, group, template));
+        let has_place = BumpVec::from_iter_in(has_place, space.scratch);
         for (group, share) in starting.iter_mut().enumerate() {
             if !has_place[group] || template == TemplateType::Outer && !space.starts(group, template) {
                 *share = 1.0;
@@ -46,8 +48,9 @@ impl LeastShares {
     }
 }
 
-fn lesser(one: &[f64], other: &[f64]) -> Vec<f64> {
-    one.iter().zip(other).map(|(one, other)| one.min(*other)).collect()
+fn lesser<'a>(mut one: BumpVec<'a, f64>, other: &[f64]) -> BumpVec<'a, f64> {
+    one.iter_mut().zip(other).for_each(|(one, other)| *one = one.min(*other));
+    one
 }
 
 /// Whether an operator of the template may contain the group: Row operators that need no rows are Cell operators.
@@ -57,14 +60,14 @@ fn has_place(space: &SearchSpace<'_>, group: usize, template: TemplateType) -> b
 }
 
 /// By group: the sparsity of the sparsest matrix that determines the group's cells where it is zero.
-fn driven_shares(space: &SearchSpace<'_>, template: TemplateType) -> Vec<f64> {
+fn driven_shares<'a>(space: &SearchSpace<'a>, template: TemplateType) -> BumpVec<'a, f64> {
     let members = &space.partition.members;
     let driver_share = |id: HopId| match space.context.hop(id).is_matrix() {
         false => 1.0,
         true if template == TemplateType::Outer => cost::driver_sparsity(space.context, id),
         true => cost::sparsity(space.context, id),
     };
-    let mut shares: Vec<f64> = Vec::with_capacity(members.len());
+    let mut shares: BumpVec<'_, f64> = BumpVec::with_capacity_in(members.len(), space.scratch);
     for &id in members {
         let inputs = &space.context.hop(id).inputs;
         let literal = |input: HopId| space.context.dag.literal_f64(input);

@@ -12,13 +12,15 @@
 use super::prune::needs_rows;
 use super::reachability::{Points, ReachabilityGraph};
 use crate::construct::is_constructible;
-use crate::cost::{CostModel, Operator};
+use crate::cost::{CostModel, Hops, Operator};
 use crate::partition::{InterestingPoint, PlanPartition};
 use crate::template::Context;
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
 use fixedbitset::FixedBitSet;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// An entry with its references as positions in the partition.
 struct Entry {
@@ -58,7 +60,9 @@ pub(crate) struct SearchSpace<'a> {
     pub(crate) partition: &'a PlanPartition,
     pub(crate) model: &'a CostModel,
     pub(crate) graph: ReachabilityGraph,
-    entries: Vec<Vec<Entry>>,
+    /// Memory for what is needed until the partition is decided.
+    pub(crate) scratch: &'a Bump,
+    entries: BumpVec<'a, BumpVec<'a, Entry>>,
 }
 
 /// The rank in which templates are preferred.
@@ -77,6 +81,7 @@ impl<'a> SearchSpace<'a> {
         memo: &MemoTable,
         partition: &'a PlanPartition,
         model: &'a CostModel,
+        scratch: &'a Bump,
     ) -> Self {
         let position = |id: HopId| partition.members.binary_search(&id).ok();
         let index = |consumer: HopId, entry: &MemoEntry| Entry {
@@ -88,13 +93,15 @@ impl<'a> SearchSpace<'a> {
                 .collect(),
         };
         let indexed = |&member: &HopId| {
-            let mut entries: Vec<Entry> = memo.entries(member).iter().map(|entry| index(member, entry)).collect();
+            let entries = memo.entries(member).iter().map(|entry| index(member, entry));
+            let mut entries = BumpVec::from_iter_in(entries, scratch);
             // The order of exploration decides nothing.
-            entries.sort_by_key(|entry| entry.entry);
+            entries.sort_unstable_by_key(|entry| entry.entry);
             entries
         };
+        let entries = BumpVec::from_iter_in(partition.members.iter().map(indexed), scratch);
         let graph = ReachabilityGraph::new(context, memo, partition);
-        SearchSpace { context, partition, model, entries: partition.members.iter().map(indexed).collect(), graph }
+        SearchSpace { context, partition, model, graph, entries, scratch }
     }
 
     /// Number of interesting points.
@@ -152,7 +159,7 @@ impl<'a> SearchSpace<'a> {
         self.read(assignment, reading);
         let mut operators = Vec::new();
         let mut materialized = FixedBitSet::with_capacity(self.entries.len());
-        let mut pending: Vec<usize> = self.graph.starts.iter().rev().copied().collect();
+        let mut pending: SmallVec<[usize; 32]> = self.graph.starts.iter().rev().copied().collect();
         while let Some(group) = pending.pop() {
             if !materialized.put(group) {
                 let operator = self.operator(group, assignment, reading);
@@ -180,6 +187,7 @@ impl<'a> SearchSpace<'a> {
     /// The best usable open entries of every group.
     fn choose(&self, assignment: &Points, choices: &mut Vec<Choice>) {
         choices.clear();
+        choices.reserve(self.entries.len());
         for entries in &self.entries {
             let mut choice = Choice::default();
             for (number, candidate) in entries.iter().enumerate() {
@@ -257,8 +265,8 @@ impl<'a> SearchSpace<'a> {
         let root = self.partition.members[start];
         let template = self.entries[start][number].entry.ttype;
         reading.operators += 1;
-        let mut members = vec![root];
-        let mut inputs: Vec<HopId> = Vec::new();
+        let mut members: Hops = smallvec![root];
+        let mut inputs = Hops::new();
         let mut pending: SmallVec<[(usize, usize); 16]> = SmallVec::from_slice(&[(start, number)]);
         while let Some((position, number)) = pending.pop() {
             let entry = &self.entries[position][number];
@@ -280,13 +288,13 @@ impl<'a> SearchSpace<'a> {
         inputs.sort_unstable();
         inputs.dedup();
         inputs.retain(|input| members.binary_search(input).is_err());
-        Operator { template: Some(template), root, members, inputs }
+        Operator { template: Some(template), roots: smallvec![root], members, inputs }
     }
 }
 
 /// The operator if it can be constructed, as a Cell operator where that does a Row operator's work.
 pub(crate) fn constructible(context: &Context<'_>, mut operator: Operator) -> Option<Operator> {
-    if operator.template == Some(TemplateType::Row) && !needs_rows(context, &operator.members, operator.root) {
+    if operator.template == Some(TemplateType::Row) && !needs_rows(context, &operator.members, operator.root()) {
         operator.template = Some(TemplateType::Cell);
         if is_constructible(context, &operator) {
             return Some(operator);

@@ -2,11 +2,12 @@
 
 use super::multi_aggregate::is_full_aggregate;
 use super::saves_work;
-use crate::construct::{has_common_rows, is_constructible, outside_inputs};
+use crate::construct::{has_common_rows, is_constructible};
 use crate::cost::{Operator, iteration_space};
 use crate::template::{Context, TEMPLATES, aggregated_rows, is_transpose};
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
+use smallvec::smallvec;
 use thiserror::Error;
 
 /// Why a cover is none.
@@ -60,12 +61,14 @@ pub fn verify_cover(context: &Context<'_>, cover: &FusionCover) -> Result<(), Co
     if cover.roots.len() == 1 && !saves_work(context, &cover.members) {
         return Err(CoverError::SingleOperation);
     }
+    let operator = Operator::of_cover(context, cover);
     let has_main = match cover.template {
         TemplateType::Row => has_common_rows(context, &cover.members, &cover.roots),
         template => cover.roots.iter().all(|&root| {
-            let inputs = outside_inputs(context.dag, &cover.members);
-            let operator = Operator { template: Some(template), root, members: cover.members.clone(), inputs };
-            is_constructible(context, &operator)
+            is_constructible(
+                context,
+                &Operator { template: Some(template), roots: smallvec![root], ..operator.clone() },
+            )
         }),
     };
     if has_main { Ok(()) } else { Err(CoverError::NoMainInput) }

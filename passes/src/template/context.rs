@@ -8,6 +8,7 @@ use crate::zeros;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, ReorgOp};
+use smallvec::SmallVec;
 
 /// What is below an expression, as far as the Outer template is concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,17 +138,19 @@ impl<'a> Context<'a> {
 
     /// Whether the expression `root` uses `target`, as far as a bounded look downwards tells.
     pub fn uses(&self, root: HopId, target: HopId) -> bool {
-        let mut pending = vec![root];
-        let mut seen = EntitySet::new();
+        let mut pending: SmallVec<[HopId; 16]> = SmallVec::from_slice(&[root]);
+        // At most as many as the budget allows.
+        let mut seen: SmallVec<[HopId; 64]> = SmallVec::new();
         let mut budget = self.limits.look_around;
         while let Some(id) = pending.pop() {
             if id == target {
                 return true;
             }
             // Inputs precede their users, so nothing below the target can use it.
-            if id < target || !seen.insert(id) || budget == 0 {
+            if id < target || budget == 0 || seen.contains(&id) {
                 continue;
             }
+            seen.push(id);
             budget -= 1;
             pending.extend(self.hop(id).inputs.iter().copied());
         }

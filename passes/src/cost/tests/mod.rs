@@ -18,7 +18,7 @@ fn paper() -> CostModel {
 
 fn operator(template: Option<TemplateType>, members: &[HopId], inputs: &[HopId]) -> Operator {
     let root = *members.last().expect("an operator has members");
-    Operator { template, root, members: members.to_vec(), inputs: inputs.to_vec() }
+    Operator { template, roots: vec![root].into(), members: members.into(), inputs: inputs.into() }
 }
 
 fn vector_of(dag: &HopDag, template: Option<TemplateType>, members: &[HopId], inputs: &[HopId]) -> CostVector {

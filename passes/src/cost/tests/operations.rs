@@ -58,13 +58,13 @@ fn operators_over_cells_go_by_rows_where_rows_differ() {
         assert_close(by_rows.seconds(&machine, 1.0), 16_000.0 / 10e9 + 1e-6);
     }
     let limits = TemplateLimits::default();
-    let both = multi_aggregate_vector(
-        &Context::new(&d.dag, &limits),
-        TemplateType::MAgg,
-        &[total, weighted],
-        &[product, scaled, total, weighted],
-        &[x, y, w],
-    );
+    let both = Operator {
+        template: Some(TemplateType::MAgg),
+        roots: vec![total, weighted].into(),
+        members: vec![product, scaled, total, weighted].into(),
+        inputs: vec![x, y, w].into(),
+    };
+    let both = cost_vector(&Context::new(&d.dag, &limits), &both).unwrap();
     assert_eq!(both.work.rows, 1000.0);
 }
 

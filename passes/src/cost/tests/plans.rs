@@ -161,8 +161,9 @@ fn sketches_change_costs() {
     let limits = TemplateLimits::tiny();
     let seconds = |inputs: &InputSketches| {
         let context = Context::with_estimates(&d.dag, &limits, SparsityEstimates::new(&d.dag, inputs));
-        let members = vec![weighted, total, sum];
-        let operator = Operator { template: Some(TemplateType::Cell), root: sum, members, inputs: vec![y, z, gram] };
+        let members = vec![weighted, total, sum].into();
+        let (roots, inputs) = (vec![sum].into(), vec![y, z, gram].into());
+        let operator = Operator { template: Some(TemplateType::Cell), roots, members, inputs };
         CostModel::default().operator_seconds(&context, &operator)
     };
     let structured = |sketch: Sketch| InputSketches::from([("X".to_owned(), Arc::new(sketch))]);

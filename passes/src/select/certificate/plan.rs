@@ -27,7 +27,7 @@ pub fn check_plan(context: &Context<'_>, model: &CostModel, plan: &FusionPlan) -
         }
     }
     let needs = |id: HopId| match cover_of.get(&id) {
-        Some(&number) => outside_inputs(context.dag, &plan.covers[number].members),
+        Some(&number) => outside_inputs(context.dag, &plan.covers[number].members).to_vec(),
         None => context.hop(id).inputs.to_vec(),
     };
     let computed = computed(context, &needs)?;
@@ -51,7 +51,7 @@ fn check_seconds(
 ) -> Result<(), CertificateError> {
     let passes: Vec<&FusionCover> = plan.covers.iter().filter(|cover| cover.roots.len() > 1).collect();
     let is_apart = |operator: &&Operator| {
-        is_needed(operator.root) && !passes.iter().any(|pass| pass.roots.contains(&operator.root))
+        is_needed(operator.root()) && !passes.iter().any(|pass| pass.roots.contains(&operator.root()))
     };
     let outside = outside_partitions(context, &plan.partitions);
     let operators = plan.partitions.iter().flat_map(|partition| &partition.operators).chain(&outside);
@@ -96,16 +96,16 @@ fn check_partition(
 ) -> Result<(), CertificateError> {
     let mut roots = BTreeSet::new();
     for operator in &partition.operators {
-        if !roots.insert(operator.root) {
-            return Err(CertificateError::ComputedTwice(operator.root));
+        if !roots.insert(operator.root()) {
+            return Err(CertificateError::ComputedTwice(operator.root()));
         }
         let contains = |cover: &FusionCover| {
             (cover.roots.len() > 1 || Some(cover.template) == operator.template)
-                && cover.roots.contains(&operator.root)
+                && cover.roots.contains(&operator.root())
                 && operator.members.iter().all(|member| cover.members.contains(member))
         };
-        if is_needed(operator.root) && is_worth_fusing(context, operator) && !plan.covers.iter().any(contains) {
-            return Err(CertificateError::Uncovered(operator.root));
+        if is_needed(operator.root()) && is_worth_fusing(context, operator) && !plan.covers.iter().any(contains) {
+            return Err(CertificateError::Uncovered(operator.root()));
         }
     }
     let inside = &partition.partition;

@@ -71,7 +71,7 @@ fn what_a_pass_has_at_hand_is_not_materialised() {
             let plan = select_in(context, memo, policy, &model, &SearchLimits::default());
             assert_eq!(check_plan(context, &model, &plan), Ok(()), "{seed}");
             let mut operators = plan.partitions.iter().flat_map(|partition| &partition.operators);
-            let materializes = operators.any(|operator| operator.root == shared);
+            let materializes = operators.any(|operator| operator.root() == shared);
             spared += usize::from(materializes && plan.covers.iter().all(|cover| !cover.roots.contains(&shared)));
         }
     });

@@ -17,6 +17,7 @@ use super::problem::{Problem, Variable, undominated};
 use super::{assignment, minimize};
 use crate::cost::{CostModel, Operator};
 use crate::template::Context;
+use bumpalo::Bump;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::MemoTable;
 use smallvec::{SmallVec, smallvec};
@@ -93,7 +94,7 @@ impl Arranger<'_> {
         if joint.aggregates.len() > MAX_AGGREGATES || !joint.problem.is_complete() {
             return joint.least(effort);
         }
-        let is_inside = |group: &Group| group.roots.iter().any(|root| component.aggregates.contains(root));
+        let is_inside = |group: &Group| group.operator.roots.iter().any(|root| component.aggregates.contains(root));
         let (own, others): (Vec<Group>, Vec<Group>) = groups.iter().cloned().partition(is_inside);
         let plans = component.partitions.iter().map(|&number| &partitions[number]);
         let mut least = multi_aggregate::seconds(self.context, self.model, plans, &component.outside, &own);
@@ -101,6 +102,7 @@ impl Arranger<'_> {
         let (mut bound, mut best) = (least, None);
         let (merged, is_complete) = joint.merged();
         let ways = joint.ways(&merged, apart);
+        let mut tables = Bump::new();
         let possible = ways.iter().filter(|way| joint.is_possible(way, &merged));
         for (solved, way) in possible.enumerate() {
             if !undercuts(way.lower, least) {
@@ -111,7 +113,8 @@ impl Arranger<'_> {
                 break;
             }
             let part = effort.half();
-            let optimum = minimize(joint.under(way, &merged), &part);
+            let optimum = minimize(joint.under(way, &merged), &part, &tables);
+            tables.reset();
             effort.spend_all_of(&part);
             let Some(optimum) = optimum else { continue };
             bound = bound.min(optimum.bound);
@@ -140,10 +143,10 @@ impl Arranger<'_> {
         let mut arrangement = Arrangement { operators: vec![], groups: vec![] };
         for operators in chosen {
             let form = |operator: &Operator| {
-                Group::of(self.context, self.model, operator, self.model.operator_seconds(self.context, operator))
+                Group::of(self.context, operator, self.model.operator_seconds(self.context, operator))
             };
-            let forms: Vec<Group> = operators.iter().filter_map(form).collect();
-            let forms: Vec<&Group> = forms.iter().collect();
+            let forms: SmallVec<[Group; 1]> = operators.iter().filter_map(form).collect();
+            let forms: SmallVec<[&Group; 8]> = forms.iter().collect();
             arrangement.groups.extend(Group::all(self.context, self.model, &forms));
             arrangement.operators.extend(operators.iter().cloned());
         }
@@ -152,16 +155,16 @@ impl Arranger<'_> {
 
     /// The plan with those of the operators that are the partition's.
     fn replace(&self, plan: &mut PartitionPlan, operators: &[Operator]) {
-        let is_own = |operator: &&Operator| plan.partition.members.binary_search(&operator.root).is_ok();
+        let is_own = |operator: &&Operator| plan.partition.members.binary_search(&operator.root()).is_ok();
         plan.operators = operators.iter().filter(is_own).cloned().collect();
         // By itself, an inner product reads the transpose that its pass reads through.
         let is_missing = |&id: &HopId| {
-            plan.partition.members.binary_search(&id).is_ok() && plan.operators.iter().all(|other| other.root != id)
+            plan.partition.members.binary_search(&id).is_ok() && plan.operators.iter().all(|other| other.root() != id)
         };
         let missing: BTreeSet<HopId> =
             plan.operators.iter().flat_map(|it| &it.inputs).copied().filter(is_missing).collect();
         plan.operators.extend(missing.into_iter().map(|id| Operator::basic(self.context, id)));
-        plan.operators.sort_by_key(|operator| operator.root);
+        plan.operators.sort_by_key(Operator::root);
         plan.assignment = assignment(&plan.partition, &plan.operators);
         let seconds = |operator: &Operator| self.model.operator_seconds(self.context, operator);
         plan.seconds = plan.operators.iter().map(seconds).sum();
@@ -194,22 +197,25 @@ impl<'a> Joint<'a> {
     ) -> Option<Joint<'a>> {
         let Arranger { context, memo, model, .. } = *arranger;
         let mut joint = Joint { arranger, problem: Problem::default(), members: vec![], aggregates: vec![] };
+        let mut scratch = Bump::new();
         for &number in &component.partitions {
             let partition = &partitions[number].partition;
-            let mut groups = Groups::new(context, memo, partition, model, effort, f64::INFINITY);
+            let mut groups = Groups::new(context, memo, partition, model, effort, f64::INFINITY, &scratch);
             let problem = Problem::new(&mut groups, |id| is_aggregate(context, id))?;
             let first = joint.members.len();
             joint.members.extend_from_slice(&partition.members);
             for variable in problem.variables {
                 joint.place(variable.moved_by(first));
             }
+            drop(groups);
+            scratch.reset();
         }
         for operator in &component.outside {
             let seconds = model.operator_seconds(context, operator);
             let candidate = Candidate { operators: smallvec![operator.clone()], seconds, reads: GroupSet::default() };
-            joint.members.push(operator.root);
+            joint.members.push(operator.root());
             let group = joint.members.len() - 1;
-            joint.aggregates.push(Aggregate::new(context, model, group, vec![candidate]));
+            joint.aggregates.push(Aggregate::new(context, group, vec![candidate]));
         }
         joint.set_aside();
         Some(joint)
@@ -217,10 +223,10 @@ impl<'a> Joint<'a> {
 
     /// Puts a variable among the aggregates or the others.
     fn place(&mut self, mut variable: Variable) {
-        let Arranger { context, model, .. } = *self.arranger;
+        let context = self.arranger.context;
         let is_known = variable.is_required && variable.floor.is_none();
         if is_known && is_aggregate(context, self.members[variable.group]) {
-            self.aggregates.push(Aggregate::new(context, model, variable.group, variable.candidates));
+            self.aggregates.push(Aggregate::new(context, variable.group, variable.candidates));
         } else {
             variable.candidates = undominated(variable.candidates);
             self.problem.variables.push(variable);
@@ -260,13 +266,13 @@ impl<'a> Joint<'a> {
             candidates.iter_mut().for_each(|candidate| candidate.seconds = 0.0);
             problem.variables.push(Variable::required(aggregate.group, undominated(candidates)));
         }
-        minimize(problem, effort).map_or(0.0, |optimum| optimum.bound)
+        minimize(problem, effort, &Bump::new()).map_or(0.0, |optimum| optimum.bound)
     }
 
     /// The operators of all sets of several aggregates that can be merged, and whether all of them are known.
     fn merged(&self) -> (BTreeMap<u32, Merged>, bool) {
         let Arranger { context, model, .. } = *self.arranger;
-        let free = self.problem.free().into_iter().map(|number| self.problem.variables[number].group);
+        let free = self.problem.free().map(|number| self.problem.variables[number].group);
         let free: BTreeMap<HopId, Position> = free.map(|group| (self.members[group], group)).collect();
         let several = (1..1_u32 << self.aggregates.len()).filter(|set| set.count_ones() > 1);
         let of = |set: u32| {

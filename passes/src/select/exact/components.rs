@@ -30,7 +30,7 @@ pub(super) fn components(context: &Context<'_>, partitions: &[PartitionPlan]) ->
         Component { partitions: vec![number], outside: vec![], aggregates }
     });
     let outside = outside_partitions(context, partitions).into_iter().map(|operator| {
-        let aggregates = vec![operator.root];
+        let aggregates = vec![operator.root()];
         Component { partitions: vec![], outside: vec![operator], aggregates }
     });
     let parts: Vec<Component> = inside.filter(|part| !part.aggregates.is_empty()).chain(outside).collect();

@@ -7,24 +7,33 @@
 //! themselves may be lower bounds, too: of complete assignments the search asks for the true cost.
 
 use super::super::effort::Effort;
-use super::factor::{Factor, union};
-use std::collections::{BTreeSet, BinaryHeap};
+use super::factor::{Factor, Scope, union};
+use super::group_set::GroupSet;
+use smallvec::{SmallVec, smallvec};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// What is known of one variable when its turn comes.
 #[derive(Clone, Debug)]
 struct Bucket {
     variable: usize,
     /// The functions and messages that mention it and no variable eliminated earlier.
-    factors: Vec<usize>,
+    factors: SmallVec<[usize; 6]>,
     /// The messages that it leaves.
-    messages: Vec<usize>,
+    messages: SmallVec<[usize; 2]>,
+}
+
+impl Bucket {
+    fn of(variable: usize) -> Bucket {
+        Bucket { variable, factors: SmallVec::new(), messages: SmallVec::new() }
+    }
 }
 
 /// Functions of variables `0..count` with the messages of an elimination of all of them.
 #[derive(Clone, Debug)]
-pub(super) struct Elimination {
+pub(super) struct Elimination<'s> {
     /// The functions, then the messages in the order in which they arise.
-    factors: Vec<Factor>,
+    factors: Vec<Factor<'s>>,
     /// In the order of elimination.
     buckets: Vec<Bucket>,
     /// The sum of the messages that mention no variable: a lower bound of the sum.
@@ -45,18 +54,25 @@ pub(super) struct Minimum {
     pub(super) expanded: u64,
 }
 
-impl Elimination {
+impl<'s> Elimination<'s> {
     /// Eliminates `count` variables from the sum of these functions, which `is_exact` or a lower bound of the cost.
     /// Buckets of more than `most` variables are split.
-    pub(super) fn new(count: usize, factors: Vec<Factor>, most: usize, is_exact: bool, effort: &Effort) -> Elimination {
+    pub(super) fn new(
+        count: usize,
+        factors: Vec<Factor<'s>>,
+        most: usize,
+        is_exact: bool,
+        effort: &Effort,
+    ) -> Elimination<'s> {
         let order = min_fill_order(count, &factors, effort);
         let mut rank = vec![0; count];
         for (turn, &variable) in order.iter().enumerate() {
             rank[variable] = turn;
         }
         let mut elimination = Elimination {
-            factors: Vec::new(),
-            buckets: order.iter().map(|&variable| Bucket { variable, factors: vec![], messages: vec![] }).collect(),
+            // Most buckets leave one message.
+            factors: Vec::with_capacity(factors.len() + count),
+            buckets: order.iter().map(|&variable| Bucket::of(variable)).collect(),
             bound: 0.0,
             is_exact,
             most,
@@ -71,7 +87,7 @@ impl Elimination {
     }
 
     /// The message that each variable leaves, in the order of elimination; none if a bucket was split.
-    pub(super) fn messages(&self) -> Option<Vec<(usize, &Factor)>> {
+    pub(super) fn messages(&self) -> Option<Vec<(usize, &Factor<'s>)>> {
         let message = |bucket: &Bucket| match bucket.messages[..] {
             [number] => Some((bucket.variable, &self.factors[number])),
             _ => None,
@@ -80,7 +96,7 @@ impl Elimination {
     }
 
     /// Puts a function into the bucket of the variable whose turn comes first; gives its number.
-    fn place(&mut self, factor: Factor, rank: &[usize]) -> usize {
+    fn place(&mut self, factor: Factor<'s>, rank: &[usize]) -> usize {
         let number = self.factors.len();
         match factor.scope.iter().map(|&variable| rank[variable]).min() {
             Some(turn) => self.buckets[turn].factors.push(number),
@@ -94,8 +110,8 @@ impl Elimination {
         let variable = self.buckets[turn].variable;
         let parts = split(&self.buckets[turn].factors, &self.factors, self.most);
         self.is_exact &= parts.len() <= 1;
-        for (scope, part) in parts {
-            let sum = Factor::sum(scope, part.iter().map(|&number| &self.factors[number]));
+        for MiniBucket { scope, factors } in parts {
+            let sum = Factor::sum(scope, factors.iter().map(|&number| &self.factors[number]));
             let message = self.place(sum.minimize(variable), rank);
             self.buckets[turn].messages.push(message);
         }
@@ -104,7 +120,9 @@ impl Elimination {
     /// The least cost: read off the messages if they are exact, else by a search that extends partial assignments within
     /// the effort. `cost` is that of a complete assignment.
     pub(super) fn minimum(&self, effort: &Effort, cost: &dyn Fn(&[bool]) -> f64) -> Minimum {
-        let assignment = self.dive(Node::root(self.bound, self.buckets.len()));
+        let mut root = Node::root(self.bound, self.buckets.len());
+        self.dive(&mut root);
+        let assignment = root.assignment;
         let mut best = Minimum { value: cost(&assignment), assignment, bound: self.bound, expanded: 0 };
         if self.is_exact {
             best.bound = best.value;
@@ -126,10 +144,11 @@ impl Elimination {
             effort.spend(1 + self.buckets.len() as u64);
             let is_over = best.expanded >= effort.plans || effort.is_spent();
             if is_over || node.open == 0 {
-                let assignment = self.dive(node);
-                let value = cost(&assignment);
+                let mut node = node;
+                self.dive(&mut node);
+                let value = cost(&node.assignment);
                 if value < best.value {
-                    (best.value, best.assignment) = (value, assignment);
+                    (best.value, best.assignment) = (value, node.assignment);
                 }
                 if is_over {
                     return;
@@ -137,35 +156,45 @@ impl Elimination {
                 continue;
             }
             best.expanded += 1;
-            open.extend([false, true].map(|value| self.extend(&node, value)));
+            let mut other = node.clone();
+            let mut one = node;
+            self.extend(&mut one, false);
+            self.extend(&mut other, true);
+            open.extend([one, other]);
         }
         best.bound = best.value;
     }
 
     /// Extends a partial assignment greedily to all variables.
-    fn dive(&self, mut node: Node) -> Vec<bool> {
+    fn dive(&self, node: &mut Node) {
         while node.open > 0 {
-            let (one, other) = (self.extend(&node, false), self.extend(&node, true));
-            node = if other.bound < one.bound { other } else { one };
+            let [without, with] = [false, true].map(|value| self.bound_with(node, value));
+            self.extend(node, with < without);
         }
-        node.assignment
     }
 
-    /// The partial assignment with a value for one more variable: in the bound of its bucket's messages the terms that
-    /// they were made of take their place.
-    fn extend(&self, node: &Node, value: bool) -> Node {
+    /// Gives one more variable a value.
+    fn extend(&self, node: &mut Node, value: bool) {
+        node.bound = self.bound_with(node, value);
+        node.open -= 1;
+        node.assignment[self.buckets[node.open].variable] = value;
+    }
+
+    /// The bound of a partial assignment with a value for one more variable: of its bucket's messages the terms that they
+    /// were made of take their place.
+    fn bound_with(&self, node: &mut Node, value: bool) -> f64 {
         let bucket = &self.buckets[node.open - 1];
-        let mut assignment = node.assignment.clone();
         let sum = |numbers: &[usize], assignment: &[bool]| {
             numbers.iter().map(|&number| self.factors[number].at(assignment)).sum::<f64>()
         };
-        let before = sum(&bucket.messages, &assignment);
-        assignment[bucket.variable] = value;
-        let after = sum(&bucket.factors, &assignment);
+        let before = sum(&bucket.messages, &node.assignment);
+        node.assignment[bucket.variable] = value;
+        let after = sum(&bucket.factors, &node.assignment);
+        node.assignment[bucket.variable] = false;
         // Infinite on both sides: the branch is impossible as it was.
         let difference = if before.is_infinite() { 0.0 } else { after - before };
         // Bounds never fall along a branch; rounding must not make them.
-        Node { bound: node.bound + difference.max(0.0), assignment, open: node.open - 1 }
+        node.bound + difference.max(0.0)
     }
 }
 
@@ -209,65 +238,75 @@ impl PartialEq for Node {
 impl Eq for Node {}
 
 /// Mini-buckets with their scopes: each takes functions, the largest first, as long as they fit one table.
-fn split(numbers: &[usize], factors: &[Factor], most: usize) -> Vec<(Vec<usize>, Vec<usize>)> {
-    let mut largest_first = numbers.to_vec();
-    largest_first.sort_by_key(|&number| (usize::MAX - factors[number].scope.len(), number));
-    let mut parts: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
+fn split<'s>(numbers: &[usize], factors: &[Factor<'s>], most: usize) -> SmallVec<[MiniBucket<'s>; 1]> {
+    let mut largest_first: SmallVec<[usize; 16]> = SmallVec::from_slice(numbers);
+    largest_first.sort_unstable_by_key(|&number| (Reverse(factors[number].scope.len()), number));
+    let mut parts: SmallVec<[MiniBucket<'s>; 1]> = SmallVec::new();
     for number in largest_first {
         let scope = &factors[number].scope;
         let fitting = parts.iter_mut().find_map(|part| {
-            let joined = union(&part.0, scope);
-            (joined.len() <= most.max(part.0.len())).then_some((part, joined))
+            let joined = union(&part.scope, scope);
+            (joined.len() <= most.max(part.scope.len())).then_some((part, joined))
         });
         match fitting {
             Some((part, joined)) => {
-                part.0 = joined;
-                part.1.push(number);
+                part.scope = joined;
+                part.factors.push(number);
             }
-            None => parts.push((scope.clone(), vec![number])),
+            None => parts.push(MiniBucket { scope: scope.clone(), factors: smallvec![number] }),
         }
     }
     parts
 }
 
+/// Functions of a bucket that are added up.
+struct MiniBucket<'s> {
+    scope: Scope<'s>,
+    factors: SmallVec<[usize; 6]>,
+}
+
 /// An order of elimination: next the variable whose neighbours lack the fewest edges among each other, of several the
 /// first; as they come once the effort is spent.
-fn min_fill_order(count: usize, factors: &[Factor], effort: &Effort) -> Vec<usize> {
-    let mut neighbours: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); count];
+fn min_fill_order(count: usize, factors: &[Factor<'_>], effort: &Effort) -> Vec<usize> {
+    let mut neighbours: Vec<GroupSet> = vec![GroupSet::default(); count];
     for factor in factors {
+        let scope: GroupSet = factor.scope.iter().copied().collect();
         for &variable in &factor.scope {
-            neighbours[variable].extend(factor.scope.iter().copied().filter(|&other| other != variable));
+            neighbours[variable].insert_all(&scope);
         }
     }
-    let mut missing: Vec<usize> = (0..count).map(|variable| missing_edges(&neighbours, variable, effort)).collect();
-    let mut remaining: BTreeSet<(usize, usize)> = (0..count).map(|variable| (missing[variable], variable)).collect();
+    for (variable, neighbours) in neighbours.iter_mut().enumerate() {
+        neighbours.remove(variable);
+    }
+    // None of those whose turn has come.
+    let mut missing: Vec<Option<usize>> =
+        (0..count).map(|variable| Some(missing_edges(&neighbours, variable, effort))).collect();
     let mut order = Vec::with_capacity(count);
     while !effort.is_spent()
-        && let Some((_, variable)) = remaining.pop_first()
+        && let Some((_, variable)) =
+            missing.iter().zip(0..).filter_map(|(edges, it)| Some((*edges.as_ref()?, it))).min()
     {
         order.push(variable);
+        missing[variable] = None;
         let around = std::mem::take(&mut neighbours[variable]);
         let mut changed = around.clone();
-        for &one in &around {
-            neighbours[one].remove(&variable);
-            neighbours[one].extend(around.iter().copied().filter(|&other| other != one));
-            changed.extend(&neighbours[one]);
+        for one in around.iter() {
+            neighbours[one].insert_all(&around);
+            neighbours[one].remove(one);
+            neighbours[one].remove(variable);
+            changed.insert_all(&neighbours[one]);
         }
-        for other in changed {
-            let now = missing_edges(&neighbours, other, effort);
-            if remaining.remove(&(std::mem::replace(&mut missing[other], now), other)) {
-                remaining.insert((now, other));
-            }
+        for other in changed.iter() {
+            missing[other] = Some(missing_edges(&neighbours, other, effort));
         }
     }
-    let mut rest: Vec<usize> = remaining.into_iter().map(|(_, variable)| variable).collect();
-    rest.sort_unstable();
-    order.append(&mut rest);
+    order.extend((0..count).filter(|&variable| missing[variable].is_some()));
     order
 }
 
-fn missing_edges(neighbours: &[BTreeSet<usize>], variable: usize, effort: &Effort) -> usize {
+fn missing_edges(neighbours: &[GroupSet], variable: usize, effort: &Effort) -> usize {
     let around = &neighbours[variable];
-    effort.spend((around.len() * around.len() / 2) as u64);
-    around.iter().map(|&one| around.range(one + 1..).filter(|&other| !neighbours[one].contains(other)).count()).sum()
+    let count = around.len();
+    effort.spend((count * count / 2) as u64);
+    around.iter().map(|one| around.after(one).without(&neighbours[one]).len()).sum()
 }

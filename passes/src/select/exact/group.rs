@@ -2,72 +2,76 @@
 
 use super::operators::Position;
 use crate::template::{Context, is_elementwise};
+use bumpalo::Bump;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 
 /// An entry with its references as positions in the partition.
-pub(super) struct Entry {
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'a> {
     pub(super) ttype: TemplateType,
     pub(super) is_valid: bool,
     pub(super) is_open: bool,
-    pub(super) references: Box<[Position]>,
+    pub(super) references: &'a [Position],
 }
 
 /// One group of a partition.
-pub(super) struct Group {
+pub(super) struct Group<'a> {
     pub(super) id: HopId,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: &'a [Entry<'a>],
     /// The open entries of each template, those with more references first.
-    pub(super) open: [SmallVec<[u32; 4]>; TemplateType::ALL.len()],
+    pub(super) open: [&'a [u32]; TemplateType::ALL.len()],
     /// The entries of each template that operators start with, those with more references first.
-    pub(super) starts: [SmallVec<[u32; 4]>; TemplateType::ALL.len()],
+    pub(super) starts: [&'a [u32]; TemplateType::ALL.len()],
     /// The groups that entries refer to.
-    pub(super) references: Box<[Position]>,
+    pub(super) references: &'a [Position],
     /// The operator's inputs, with their positions in the partition.
-    pub(super) inputs: SmallVec<[(HopId, Option<Position>); 3]>,
+    pub(super) inputs: &'a [(HopId, Option<Position>)],
     /// Whether all operators over cells that contain the group, or start there, have a matrix to be their main input.
     pub(super) has_main: bool,
 }
 
-impl Group {
+impl<'a> Group<'a> {
     /// A group, given those before it.
     pub(super) fn new(
+        scratch: &'a Bump,
         context: &Context<'_>,
         memo: &MemoTable,
         id: HopId,
         position: &impl Fn(HopId) -> Option<Position>,
-        before: &[Group],
-    ) -> Group {
-        let mut entries = memo.entries(id).to_vec();
+        before: &[Group<'a>],
+    ) -> Group<'a> {
+        let mut entries: SmallVec<[MemoEntry; 8]> = SmallVec::from_slice(memo.entries(id));
         // The order of exploration decides nothing.
         entries.sort_unstable();
         let index = |entry: &MemoEntry| Entry {
             ttype: entry.ttype,
             is_valid: entry.close.is_valid() && entry.has_references(),
             is_open: entry.close.is_open(),
-            references: entry.references().filter_map(position).collect(),
+            references: slice(scratch, entry.references().filter_map(position)),
         };
-        let entries: Vec<Entry> = entries.iter().map(index).collect();
-        let open = by_template(&entries, |entry| entry.is_open);
-        let starts = by_template(&entries, |entry| entry.is_valid);
-        let mut references: Vec<Position> = entries.iter().flat_map(|entry| entry.references.iter().copied()).collect();
+        let entries = slice(scratch, entries.iter().map(index));
+        let open = by_template(scratch, entries, |entry| entry.is_open);
+        let starts = by_template(scratch, entries, |entry| entry.is_valid);
+        let all = entries.iter().flat_map(|entry| entry.references.iter().copied());
+        let mut references: SmallVec<[Position; 16]> = all.collect();
         references.sort_unstable();
         references.dedup();
         let hop = context.hop(id);
-        let inputs: SmallVec<[(HopId, Option<Position>); 3]> =
-            hop.inputs.iter().map(|&input| (input, position(input))).collect();
+        let inputs = slice(scratch, hop.inputs.iter().map(|&input| (input, position(input))));
         // A cell of the main input is read wherever the operator ends, at this group or below.
         let space = if matches!(hop.op, HopOp::AggUnary(..)) { context.hop(hop.inputs[0]).size } else { hop.size };
         let is_main = |&(input, position): &(HopId, Option<Position>)| {
-            let is_elementwise = |group: &Group| is_elementwise(context.dag, group.id) && group.has_main;
+            let is_elementwise = |group: &Group<'_>| is_elementwise(context.dag, group.id) && group.has_main;
             context.hop(input).size.same_dims(&space)
                 && position.is_none_or(|position| is_elementwise(&before[position]))
         };
         let goes_by_cell = is_elementwise(context.dag, id) || matches!(hop.op, HopOp::AggUnary(..));
         let has_main = goes_by_cell && inputs.iter().any(is_main);
-        Group { id, entries, open, starts, references: references.into(), has_main, inputs }
+        let references = slice(scratch, references);
+        Group { id, entries, open, starts, references, has_main, inputs }
     }
 }
 
@@ -76,8 +80,9 @@ impl Group {
 ///
 /// So it is where every Row entry has a Cell entry with its references, and one without such a counterpart has more
 /// references together with any Row entry, as a Row entry again: it is never the best where a Row entry is usable.
-pub(super) fn are_alike(rows: &[&Entry], cells: &[&Entry]) -> bool {
-    let has_twin = |entry: &Entry, others: &[&Entry]| others.iter().any(|other| other.references == entry.references);
+pub(super) fn are_alike(rows: &[&Entry<'_>], cells: &[&Entry<'_>]) -> bool {
+    let has_twin =
+        |entry: &Entry<'_>, others: &[&Entry<'_>]| others.iter().any(|other| other.references == entry.references);
     rows.iter().all(|row| has_twin(row, cells))
         && cells
             .iter()
@@ -86,20 +91,33 @@ pub(super) fn are_alike(rows: &[&Entry], cells: &[&Entry]) -> bool {
 }
 
 /// By template: the numbers of the entries that meet a condition, those with more references first.
-fn by_template(entries: &[Entry], meets: impl Fn(&Entry) -> bool) -> [SmallVec<[u32; 4]>; TemplateType::ALL.len()] {
-    let mut numbers: Vec<usize> = (0..entries.len()).filter(|&number| meets(&entries[number])).collect();
-    numbers.sort_by_key(|&number| Reverse(entries[number].references.len()));
-    let mut found: [SmallVec<[u32; 4]>; TemplateType::ALL.len()] = Default::default();
-    for number in numbers {
-        found[entries[number].ttype as usize].push(number as u32);
+fn by_template<'a>(
+    scratch: &'a Bump,
+    entries: &[Entry<'_>],
+    meets: impl Fn(&Entry<'_>) -> bool,
+) -> [&'a [u32]; TemplateType::ALL.len()] {
+    let mut found: [&[u32]; TemplateType::ALL.len()] = Default::default();
+    for &template in TemplateType::ALL {
+        let is_one = |&number: &u32| {
+            let entry = &entries[number as usize];
+            entry.ttype == template && meets(entry)
+        };
+        let mut numbers: SmallVec<[u32; 8]> = (0..entries.len() as u32).filter(is_one).collect();
+        numbers.sort_unstable_by_key(|&number| (Reverse(entries[number as usize].references.len()), number));
+        found[template as usize] = slice(scratch, numbers);
     }
     found
 }
 
-impl Entry {
+/// These values as a part of the scratch.
+fn slice<T: Copy>(scratch: &Bump, values: impl IntoIterator<Item = T>) -> &[T] {
+    bumpalo::collections::Vec::from_iter_in(values, scratch).into_bump_slice()
+}
+
+impl Entry<'_> {
     /// Whether the references are those of two other entries.
-    fn has_references_of(&self, one: &Entry, other: &Entry) -> bool {
-        one.references.iter().chain(&other.references).all(|reference| self.references.contains(reference))
+    fn has_references_of(&self, one: &Entry<'_>, other: &Entry<'_>) -> bool {
+        one.references.iter().chain(other.references).all(|reference| self.references.contains(reference))
             && self.references.iter().all(|it| one.references.contains(it) || other.references.contains(it))
     }
 }

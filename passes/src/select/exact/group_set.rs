@@ -10,7 +10,7 @@ const BITS: usize = u64::BITS as usize;
 ///
 /// Only the words between its least and its greatest group are stored, so that sets of neighbours are small in partitions
 /// of any size. Neither the first nor the last word is zero: equal sets are equal values.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct GroupSet {
     /// The number of the first stored word.
     first: usize,
@@ -46,6 +46,20 @@ impl GroupSet {
         let Some(skipped) = self.first.checked_sub(other.first) else { return self.is_empty() };
         let others = other.words.get(skipped..skipped + self.words.len());
         others.is_some_and(|others| self.words.iter().zip(others).all(|(word, other)| word & !other == 0))
+    }
+
+    /// Takes out a group, if it is there.
+    pub(super) fn remove(&mut self, group: Position) {
+        if self.contains(group) {
+            *self = self.without(&GroupSet::from_iter([group]));
+        }
+    }
+
+    /// Adds the groups of another set.
+    pub(super) fn insert_all(&mut self, other: &GroupSet) {
+        if !other.is_subset(self) {
+            *self = self.union(other);
+        }
     }
 
     /// The groups of both sets.

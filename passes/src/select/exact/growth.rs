@@ -10,13 +10,14 @@ use super::branch::{Branch, Decisions};
 use super::group::{Entry, Group, are_alike};
 use super::group_set::GroupSet;
 use super::operators::Position;
-use crate::cost::Operator;
+use crate::cost::{Hops, Operator};
 use crate::partition::{InterestingPoint, PlanPartition};
 use crate::template::Context;
-use cranelift_entity::SecondaryMap;
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoTable, TemplateType};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// The entries that a growing operator continues with: its own template's or, for lack of these, Cell's; and those of its
 /// Cell parts.
@@ -33,7 +34,7 @@ impl Choice {
 }
 
 /// What an operator covers of a partition, with the template that it is built as.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+#[derive(PartialEq, Eq, Hash)]
 pub(super) struct Cover {
     pub(super) template: TemplateType,
     pub(super) members: GroupSet,
@@ -49,31 +50,41 @@ pub(super) struct Grown {
 /// The groups of a partition by position, with the choices of the operator that grows.
 pub(super) struct Growth<'a> {
     context: &'a Context<'a>,
-    groups: Vec<Group>,
-    positions: SecondaryMap<HopId, Option<u32>>,
+    groups: BumpVec<'a, Group<'a>>,
+    /// By id, from that of the first member on.
+    positions: BumpVec<'a, Option<u32>>,
+    first: HopId,
     /// The groups that may be cut off from the operators that refer to them.
     interesting: GroupSet,
-    choices: Vec<Choice>,
-    /// The same where nothing is decided.
-    undecided: Vec<Choice>,
+    choices: BumpVec<'a, Choice>,
+    /// What they are where nothing is decided.
+    undecided: BumpVec<'a, Choice>,
     /// The groups that chose differently.
-    changed: Vec<Position>,
-    is_changed: Vec<bool>,
+    changed: BumpVec<'a, Position>,
+    is_changed: BumpVec<'a, bool>,
+    /// The groups that references lead to from the root at hand, ascending, the root included.
+    below: BumpVec<'a, Position>,
     /// Groups visited so far.
     pub(super) visited: u64,
 }
 
 impl<'a> Growth<'a> {
-    pub(super) fn new(context: &'a Context<'a>, memo: &MemoTable, partition: &'a PlanPartition) -> Self {
+    pub(super) fn new(
+        context: &'a Context<'a>,
+        memo: &MemoTable,
+        partition: &'a PlanPartition,
+        scratch: &'a Bump,
+    ) -> Self {
         let count = partition.members.len();
-        let mut positions = SecondaryMap::<HopId, Option<u32>>::new();
+        let (first, last) = (partition.members[0], partition.members[count - 1]);
+        let mut positions = bumpalo::vec![in scratch; None; (last.as_u32() - first.as_u32()) as usize + 1];
         for (position, &member) in partition.members.iter().enumerate() {
-            positions[member] = Some(position as u32);
+            positions[(member.as_u32() - first.as_u32()) as usize] = Some(position as u32);
         }
-        let position = |id: HopId| positions[id].map(|position| position as usize);
-        let mut groups: Vec<Group> = Vec::with_capacity(count);
+        let position = |id: HopId| position_of(&positions, first, id);
+        let mut groups: BumpVec<'_, Group<'_>> = BumpVec::with_capacity_in(count, scratch);
         for &id in &partition.members {
-            let group = Group::new(context, memo, id, &position, &groups);
+            let group = Group::new(scratch, context, memo, id, &position, &groups);
             groups.push(group);
         }
         let producers = partition.points.iter().filter_map(|&InterestingPoint { producer, .. }| position(producer));
@@ -81,17 +92,19 @@ impl<'a> Growth<'a> {
             context,
             groups,
             interesting: producers.collect(),
-            choices: vec![Choice::default(); count],
-            undecided: vec![Choice::default(); count],
-            changed: Vec::new(),
-            is_changed: vec![false; count],
+            choices: bumpalo::vec![in scratch; Choice::default(); count],
+            undecided: bumpalo::vec![in scratch; Choice::default(); count],
+            changed: BumpVec::with_capacity_in(count, scratch),
+            is_changed: bumpalo::vec![in scratch; false; count],
+            below: BumpVec::with_capacity_in(count, scratch),
             visited: 0,
             positions,
+            first,
         }
     }
 
     pub(super) fn position(&self, id: HopId) -> Option<Position> {
-        self.positions[id].map(|position| position as usize)
+        position_of(&self.positions, self.first, id)
     }
 
     /// Whether operators of a template may start at a group.
@@ -99,21 +112,23 @@ impl<'a> Growth<'a> {
         !self.groups[root].starts[template as usize].is_empty()
     }
 
-    /// The groups that references lead to from here, ascending, this one included.
-    pub(super) fn below(&mut self, root: Position) -> Vec<Position> {
+    /// Turns to the operators of another root.
+    pub(super) fn turn_to(&mut self, root: Position) {
         let mut met = GroupSet::from_iter([root]);
-        let mut pending = vec![root];
+        let mut pending: SmallVec<[Position; 32]> = SmallVec::from_slice(&[root]);
         while let Some(position) = pending.pop() {
             self.visited += 1;
-            pending.extend(self.groups[position].references.iter().filter(|&&reference| met.insert(reference)));
+            pending.extend(self.groups[position].references.iter().copied().filter(|&reference| met.insert(reference)));
         }
-        met.iter().collect()
+        self.below.clear();
+        self.below.extend(met.iter());
     }
 
     /// Chooses entries where nothing is decided, for operators of this template.
-    pub(super) fn start(&mut self, template: TemplateType, below: &[Position]) {
+    pub(super) fn start(&mut self, template: TemplateType) {
         self.changed.clear();
-        for &position in below {
+        for number in 0..self.below.len() {
+            let position = self.below[number];
             self.is_changed[position] = false;
             self.choices[position] = self.choose(position, template, &Branch::default());
             self.undecided[position] = self.choices[position];
@@ -121,25 +136,24 @@ impl<'a> Growth<'a> {
     }
 
     /// The operators of a branch, and what there is to decide about them. There are several where no entry of the root has
-    /// the references of all others. Follows [`Growth::start`] with the same template and groups.
+    /// the references of all others. Follows [`Growth::turn_to`] the root and [`Growth::start`] with the template.
     pub(super) fn grow(
         &mut self,
         root: Position,
         template: TemplateType,
-        below: &[Position],
         branch: &Branch,
         is_known: impl Fn(&Cover) -> bool,
     ) -> (SmallVec<[Grown; 1]>, Decisions) {
-        self.visited += below.len() as u64;
-        self.choose_again(template, below, branch);
+        self.visited += self.below.len() as u64;
+        self.choose_again(template, branch);
         let mut decisions = Decisions::default();
         let mut operators = SmallVec::new();
         let mut taken: SmallVec<[u32; 4]> = SmallVec::new();
-        for number in self.groups[root].starts[template as usize].clone() {
+        for &number in self.groups[root].starts[template as usize] {
             if !self.is_usable(&self.groups[root].entries[number as usize]) {
                 continue;
             }
-            let references = |number: u32| &self.groups[root].entries[number as usize].references;
+            let references = |number: u32| self.groups[root].entries[number as usize].references;
             let contains = |&other: &u32| references(number).iter().all(|id| references(other).contains(id));
             if taken.iter().any(contains) {
                 continue;
@@ -171,7 +185,7 @@ impl<'a> Growth<'a> {
         let mut pending: SmallVec<[Position; 16]> = SmallVec::from_slice(&[root]);
         while let Some(position) = pending.pop() {
             let group = &self.groups[position];
-            let is_usable = |entry: &&Entry| {
+            let is_usable = |entry: &&Entry<'_>| {
                 let has_role = if position == root { entry.is_valid } else { entry.is_open };
                 has_role && !entry.references.iter().any(|&reference| branch.cut.contains(reference))
             };
@@ -188,15 +202,17 @@ impl<'a> Growth<'a> {
     }
 
     /// Chooses the entries of a branch.
-    fn choose_again(&mut self, template: TemplateType, below: &[Position], branch: &Branch) {
-        for position in self.changed.drain(..) {
+    fn choose_again(&mut self, template: TemplateType, branch: &Branch) {
+        while let Some(position) = self.changed.pop() {
             self.choices[position] = self.undecided[position];
             self.is_changed[position] = false;
         }
         let decided = branch.decided();
         // Groups below all that is decided choose as they do where nothing is.
+        let below = &self.below;
         let first = decided.iter().next().map_or(below.len(), |first| below.partition_point(|&group| group < first));
-        for &position in &below[first..] {
+        for number in first..self.below.len() {
+            let position = self.below[number];
             let is_affected = decided.contains(position)
                 || self.groups[position].references.iter().any(|&reference| self.is_changed[reference]);
             if is_affected {
@@ -226,7 +242,7 @@ impl<'a> Growth<'a> {
         Choice { own, cell }
     }
 
-    fn is_usable(&self, entry: &Entry) -> bool {
+    fn is_usable(&self, entry: &Entry<'_>) -> bool {
         let resumed = |position: Position| self.choices[position].of(entry.ttype);
         let is_outer = |position: Position, number: u32| {
             self.groups[position].entries[number as usize].ttype == TemplateType::Outer
@@ -242,7 +258,7 @@ impl<'a> Growth<'a> {
     fn has_alternative(&self, position: Position, number: u32) -> bool {
         let group = &self.groups[position];
         let own = &group.entries[number as usize];
-        let lacks = |other: &Entry| other.references.iter().any(|reference| !own.references.contains(reference));
+        let lacks = |other: &Entry<'_>| other.references.iter().any(|reference| !own.references.contains(reference));
         own.ttype == TemplateType::Outer
             && group.open[TemplateType::Outer as usize]
                 .iter()
@@ -256,7 +272,7 @@ impl<'a> Growth<'a> {
         let mut pending: SmallVec<[(Position, u32); 16]> = SmallVec::from_slice(&[(root, number)]);
         while let Some((position, number)) = pending.pop() {
             let entry = &self.groups[position].entries[number as usize];
-            for &reference in &entry.references {
+            for &reference in entry.references {
                 if !members.insert(reference) {
                     continue;
                 }
@@ -288,7 +304,7 @@ impl<'a> Growth<'a> {
         let groups = || members.iter().map(|position| &self.groups[position]);
         let is_outside = |(_, position): &&(HopId, Option<Position>)| !position.is_some_and(|it| members.contains(it));
         let outside = groups().flat_map(|group| group.inputs.iter().filter(is_outside));
-        let mut inputs: Vec<HopId> = Vec::with_capacity(members.len());
+        let mut inputs = Hops::with_capacity(members.len());
         for &(id, _) in outside {
             // Members ascend, and so do most of their inputs: the place is not far from the end.
             let place = inputs.iter().rposition(|&known| known <= id).map_or(0, |before| before + 1);
@@ -296,8 +312,14 @@ impl<'a> Growth<'a> {
                 inputs.insert(place, id);
             }
         }
-        let mut ids = Vec::with_capacity(members.len());
+        let mut ids = Hops::with_capacity(members.len());
         ids.extend(groups().map(|group| group.id));
-        Operator { template: Some(*template), root: self.groups[root].id, members: ids, inputs }
+        Operator { template: Some(*template), roots: smallvec![self.groups[root].id], members: ids, inputs }
     }
+}
+
+/// The position of an operator in a partition whose first member is given.
+fn position_of(positions: &[Option<u32>], first: HopId, id: HopId) -> Option<Position> {
+    let place = id.as_u32().checked_sub(first.as_u32())?;
+    positions.get(place as usize).copied().flatten().map(|position| position as usize)
 }

@@ -2,11 +2,12 @@
 
 use super::group_set::GroupSet;
 use super::operators::{Candidate, Position};
-use super::problem::undominated;
+use super::problem::{Priced, undominated};
 use crate::cost::CostModel;
 use crate::select::multi_aggregate::Group;
 use crate::template::Context;
 use fuseline_ir::hop::HopId;
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// The most unions that are priced of one set of aggregates.
@@ -33,15 +34,10 @@ pub(super) struct Merged {
 }
 
 impl Aggregate {
-    pub(super) fn new(
-        context: &Context<'_>,
-        model: &CostModel,
-        group: Position,
-        mut candidates: Vec<Candidate>,
-    ) -> Aggregate {
+    pub(super) fn new(context: &Context<'_>, group: Position, mut candidates: Vec<Candidate>) -> Aggregate {
         candidates.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));
         let form = |candidate: Candidate| {
-            let form = Group::of(context, model, &candidate.operators[0], candidate.seconds);
+            let form = Group::of(context, &candidate.operators[0], candidate.seconds);
             (candidate, form)
         };
         Aggregate { group, candidates: candidates.into_iter().map(form).collect() }
@@ -81,23 +77,47 @@ impl Merged {
         forms.iter_mut().for_each(|forms| forms.truncate(most));
 
         let mut merged = Merged { is_complete, ..Merged::default() };
+        let mut unions: Vec<Union> = Vec::new();
         for number in 0..forms.iter().map(Vec::len).product() {
             let parts = choice(&forms, number);
-            if let Some((candidate, group)) = union(context, model, &parts, free) {
+            if let Some((union, group)) = union(context, model, &parts, number, free) {
                 let transposes = parts.iter().filter_map(|(part, form)| read_through(part, form));
                 let transposes = transposes.map(|transpose| model.basic_seconds(context, transpose));
                 merged.saving = merged.saving.max(group.saving() + transposes.sum::<f64>());
-                merged.candidates.push(candidate);
                 merged.example.get_or_insert(group);
+                unions.push(union);
             }
         }
-        merged.candidates = undominated(merged.candidates);
+        let candidate = |union: Union| {
+            let parts = choice(&forms, union.number).into_iter();
+            let operators = parts.flat_map(|(part, _)| part.operators.iter().cloned()).collect();
+            Candidate { operators, seconds: union.seconds, reads: union.reads }
+        };
+        merged.candidates = undominated(unions).into_iter().map(candidate).collect();
         merged
     }
 }
 
+/// What tells a union from others.
+struct Union {
+    /// Which of its aggregates' operators it is made of.
+    number: usize,
+    seconds: f64,
+    reads: GroupSet,
+}
+
+impl Priced for Union {
+    fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    fn reads(&self) -> &GroupSet {
+        &self.reads
+    }
+}
+
 /// One of each list: the digits of the number.
-fn choice<T: Copy>(lists: &[Vec<T>], mut number: usize) -> Vec<T> {
+fn choice<T: Copy>(lists: &[Vec<T>], mut number: usize) -> SmallVec<[T; 8]> {
     let mut digit = |list: &Vec<T>| {
         let chosen = list[number % list.len()];
         number /= list.len();
@@ -109,24 +129,24 @@ fn choice<T: Copy>(lists: &[Vec<T>], mut number: usize) -> Vec<T> {
 /// The transpose that an inner product reads by itself, and its pass reads through.
 fn read_through(part: &Candidate, form: &Group) -> Option<HopId> {
     let inputs = part.operators.iter().flat_map(|operator| &operator.inputs);
-    inputs.copied().find(|id| form.members.binary_search(id).is_ok())
+    inputs.copied().find(|id| form.operator.covers(*id))
 }
 
-/// These operators in one pass; none if they cannot be merged.
+/// These operators, the choice of this number, in one pass; none if they cannot be merged.
 fn union(
     context: &Context<'_>,
     model: &CostModel,
     parts: &[(&Candidate, &Group)],
+    number: usize,
     free: &BTreeMap<HopId, Position>,
-) -> Option<(Candidate, Group)> {
-    let forms: Vec<&Group> = parts.iter().map(|(_, form)| *form).collect();
+) -> Option<(Union, Group)> {
+    let forms: SmallVec<[&Group; 8]> = parts.iter().map(|(_, form)| *form).collect();
     let group = Group::all(context, model, &forms)?;
     // What one fuses another need not read: the union with its operator that fuses it, too, is the one to take.
-    let is_fused = |id: &HopId| free.contains_key(id) && group.members.binary_search(id).is_ok();
-    if forms.iter().any(|form| form.inputs.iter().any(is_fused)) || group.seconds.is_infinite() {
+    let is_fused = |id: &HopId| free.contains_key(id) && group.operator.covers(*id);
+    if forms.iter().any(|form| form.operator.inputs.iter().any(is_fused)) || group.seconds.is_infinite() {
         return None;
     }
-    let reads: GroupSet = group.inputs.iter().filter_map(|id| free.get(id)).copied().collect();
-    let operators = parts.iter().flat_map(|(candidate, _)| candidate.operators.iter().cloned()).collect();
-    Some((Candidate { operators, seconds: group.seconds, reads }, group))
+    let reads: GroupSet = group.operator.inputs.iter().filter_map(|id| free.get(id)).copied().collect();
+    Some((Union { number, seconds: group.seconds, reads }, group))
 }

@@ -27,6 +27,7 @@ use super::{FoundBy, PartitionPlan, PlanAssignment, SearchStats};
 use crate::cost::{CostModel, Operator};
 use crate::partition::{InterestingPoint, PlanPartition};
 use crate::template::Context;
+use bumpalo::Bump;
 use elimination::Elimination;
 use factor::Factor;
 use fuseline_ir::hop::HopId;
@@ -42,7 +43,8 @@ const TABLES_PER_VARIABLE: u64 = 4;
 
 /// The best plan of a partition, or none where it is too large to be stated. The effort limits the branches taken to
 /// find operators, what they visit, and the choice among them. Plans are left out that spend more than `slack` seconds
-/// on writing what not every plan materialises: where a plan is known, more than what it costs above a lower bound.
+/// on writing what not every plan materialises: where a plan is known, more than what it costs above a lower bound. The scratch takes what is needed until
+/// the partition is decided.
 pub(super) fn solve(
     context: &Context<'_>,
     memo: &MemoTable,
@@ -50,13 +52,14 @@ pub(super) fn solve(
     model: &CostModel,
     effort: &Effort,
     slack: f64,
+    scratch: &Bump,
 ) -> Option<PartitionPlan> {
     // What finding operators leaves is for the choice among them.
     let finding = effort.half();
-    let mut groups = Groups::new(context, memo, partition, model, &finding, slack);
+    let mut groups = Groups::new(context, memo, partition, model, &finding, slack, scratch);
     let problem = Problem::new(&mut groups, |_| false);
     effort.spend_all_of(&finding);
-    let Optimum { operators, seconds, bound } = minimize(problem?, effort)?;
+    let Optimum { operators, seconds, bound } = minimize(problem?, effort, scratch)?;
     let operators: Vec<Operator> = operators.into_iter().flatten().collect();
     let stats = SearchStats {
         points: partition.points.len() as u64,
@@ -85,18 +88,18 @@ struct Optimum {
     bound: f64,
 }
 
-/// Solves a problem within what is left of the effort; none where it has no plan.
-fn minimize(mut problem: Problem, effort: &Effort) -> Option<Optimum> {
+/// Solves a problem within what is left of the effort; none where it has no plan. The scratch takes the tables.
+fn minimize(mut problem: Problem, effort: &Effort, scratch: &Bump) -> Option<Optimum> {
     problem.give_up_groups(effort);
-    let count = problem.free().len();
+    let count = problem.free().count();
     let most = scope(effort, count);
     let seconds = |assignment: &[bool]| problem.seconds(assignment);
-    let (factors, is_exact) = problem.factors(false, most);
+    let (factors, is_exact) = problem.factors(false, most, scratch);
     let best = Elimination::new(count, factors, most, is_exact, effort).minimum(effort, &seconds);
     let bound = if problem.is_complete() {
         best.bound
     } else {
-        let (factors, _) = problem.factors(true, most);
+        let (factors, _) = problem.factors(true, most, scratch);
         Elimination::new(count, factors, most, false, effort).bound
     };
     let chosen = problem.plan(&best.assignment)?;
@@ -121,20 +124,21 @@ pub(super) fn certify(
     limit: u64,
 ) -> Option<Certificate> {
     let effort = Effort::of_plans(limit);
-    let mut groups = Groups::new(context, memo, partition, model, &effort, f64::INFINITY);
+    let scratch = Bump::new();
+    let mut groups = Groups::new(context, memo, partition, model, &effort, f64::INFINITY, &scratch);
     let mut problem = Problem::new(&mut groups, |_| false)?;
     let id = |group: usize| partition.members[group];
     let operators =
         |variable: &Variable| variable.candidates.iter().flat_map(|found| found.operators.iter().cloned()).collect();
     let listed = problem.variables.iter().map(|variable| (id(variable.group), operators(variable))).collect();
     let given_up = problem.give_up_groups(&effort).into_iter().map(id).collect();
-    let free: Vec<HopId> = problem.free().into_iter().map(|number| id(problem.variables[number].group)).collect();
-    let (factors, is_exact) = problem.factors(false, MAX_SCOPE);
+    let free: Vec<HopId> = problem.free().map(|number| id(problem.variables[number].group)).collect();
+    let (factors, is_exact) = problem.factors(false, MAX_SCOPE, &scratch);
     let elimination = Elimination::new(free.len(), factors, MAX_SCOPE, is_exact, &effort);
-    let step = |(variable, message): (usize, &Factor)| Step {
+    let step = |(variable, message): (usize, &Factor<'_>)| Step {
         group: free[variable],
         scope: message.scope.iter().map(|&variable| free[variable]).collect(),
-        message: message.table.clone(),
+        message: message.table.to_vec(),
     };
     let steps = elimination.messages().filter(|_| is_exact && problem.is_complete())?.into_iter().map(step).collect();
     let required = groups.required().into_iter().map(id).collect();
@@ -149,7 +153,7 @@ fn assignment(partition: &PlanPartition, operators: &[Operator]) -> PlanAssignme
             let is_member = |id: HopId| operator.members.binary_search(&id).is_ok();
             is_member(point.consumer) && is_member(point.producer)
         };
-        operators.iter().any(|operator| operator.root == point.producer) && !operators.iter().any(fuses)
+        operators.iter().any(|operator| operator.root() == point.producer) && !operators.iter().any(fuses)
     };
     partition.points.iter().map(is_materialized).collect()
 }

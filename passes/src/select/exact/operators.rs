@@ -18,10 +18,12 @@ use super::growth::{Cover, Grown, Growth};
 use crate::cost::{CostModel, Operator};
 use crate::partition::PlanPartition;
 use crate::template::{Context, untransposed};
+use bumpalo::Bump;
+use bumpalo::collections::Vec as BumpVec;
+use foldhash::{HashMap, HashMapExt};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{MemoTable, TemplateType};
 use smallvec::{SmallVec, smallvec};
-use std::collections::BTreeMap;
 
 /// Templates that an operator can start with, in the order in which they are tried.
 const STARTS: [TemplateType; 3] = [TemplateType::Outer, TemplateType::Row, TemplateType::Cell];
@@ -56,7 +58,7 @@ pub(super) struct Groups<'a> {
     model: &'a CostModel,
     growth: Growth<'a>,
     /// Seconds by group to materialise it at least, zero where every plan does.
-    write: Vec<f64>,
+    write: BumpVec<'a, f64>,
     /// Seconds that a plan has for materialising groups that not every plan materialises.
     slack: f64,
     /// What the search for operators may visit.
@@ -65,7 +67,15 @@ pub(super) struct Groups<'a> {
     pub(super) branches: u64,
     /// Operators priced so far.
     pub(super) priced: u64,
+    /// Branches that are to be taken from a root, and the operators found: memory that every root uses again.
+    pending: Vec<Branch>,
+    seen: Seen,
+    listed: Vec<Candidate>,
 }
+
+/// By operator: the templates as which it grew, with what was left to decide. Row operators that do a Cell operator's work
+/// grow to others than Cell operators when something is cut off.
+type Seen = HashMap<Cover, SmallVec<[(TemplateType, GroupSet); 1]>>;
 
 impl<'a> Groups<'a> {
     pub(super) fn new(
@@ -75,10 +85,26 @@ impl<'a> Groups<'a> {
         model: &'a CostModel,
         effort: &'a Effort,
         slack: f64,
+        scratch: &'a Bump,
     ) -> Self {
-        let growth = Growth::new(context, memo, partition);
-        let write = partition.members.iter().map(|&id| least_seconds_to_write(model, context, id)).collect();
-        let mut groups = Groups { context, partition, model, growth, write, slack, effort, branches: 0, priced: 0 };
+        let growth = Growth::new(context, memo, partition, scratch);
+        let write = partition.members.iter().map(|&id| least_seconds_to_write(model, context, id));
+        let write = BumpVec::from_iter_in(write, scratch);
+        let (pending, seen, listed) = (Vec::new(), Seen::new(), Vec::new());
+        let mut groups = Groups {
+            context,
+            partition,
+            model,
+            growth,
+            write,
+            slack,
+            effort,
+            branches: 0,
+            priced: 0,
+            pending,
+            seen,
+            listed,
+        };
         for position in groups.required() {
             groups.write[position] = 0.0;
         }
@@ -95,9 +121,9 @@ impl<'a> Groups<'a> {
     }
 
     /// The groups that every plan materialises, ascending.
-    pub(super) fn required(&self) -> Vec<Position> {
+    pub(super) fn required(&self) -> SmallVec<[Position; 16]> {
         let starts = self.partition.roots.iter().chain(&self.partition.externally_consumed);
-        let mut required: Vec<Position> = starts.filter_map(|&id| self.position(id)).collect();
+        let mut required: SmallVec<[Position; 16]> = starts.filter_map(|&id| self.position(id)).collect();
         required.sort_unstable();
         required
     }
@@ -114,28 +140,27 @@ impl<'a> Groups<'a> {
 
     /// The operators of a group, found in at most `limit` branches.
     pub(super) fn candidates(&mut self, root: Position, limit: u64) -> Candidates {
-        let below = self.growth.below(root);
+        self.growth.turn_to(root);
+        self.seen.clear();
         let last = self.branches + limit;
-        let mut found = Candidates { list: Vec::new(), is_complete: true };
-        // By operator: the templates as which it grew, with what was left to decide. Row operators that do a Cell operator's
-        // work grow to others than Cell operators when something is cut off.
-        let mut seen: BTreeMap<Cover, SmallVec<[(TemplateType, GroupSet); 1]>> = BTreeMap::new();
+        let mut is_complete = true;
         let mut is_always_fused = false;
         for template in STARTS {
             if !self.growth.starts(root, template) {
                 continue;
             }
-            self.growth.start(template, &below);
-            let mut pending = vec![Branch::default()];
-            while let Some(branch) = pending.pop() {
+            self.growth.start(template);
+            self.pending.clear();
+            self.pending.push(Branch::default());
+            while let Some(branch) = self.pending.pop() {
                 self.effort.spend(std::mem::take(&mut self.growth.visited));
                 if self.branches >= last || self.effort.is_spent() {
-                    found.is_complete = false;
+                    is_complete = false;
                     break;
                 }
                 self.branches += 1;
-                let is_known = |cover: &Cover| seen.contains_key(cover);
-                let (operators, decisions) = self.growth.grow(root, template, &below, &branch, is_known);
+                let is_known = |cover: &Cover| self.seen.contains_key(cover);
+                let (operators, decisions) = self.growth.grow(root, template, &branch, is_known);
                 // Nothing is left to be cut off: the group has a fused operator whatever is materialised.
                 is_always_fused |= decisions.producers.is_empty() && !operators.is_empty();
                 let open = branch.undecided(&decisions);
@@ -143,35 +168,35 @@ impl<'a> Groups<'a> {
                 let mut are_cell_operators = template == TemplateType::Row;
                 for Grown { cover, operator } in operators {
                     are_cell_operators &= cover.template == TemplateType::Cell;
-                    let earlier = seen.entry(cover).or_default();
+                    let earlier = self.seen.entry(cover).or_default();
                     leads_on |= !earlier.iter().any(|(grown_as, all)| *grown_as == template && open.is_subset(all));
                     let is_new = earlier.is_empty();
                     earlier.push((template, open.clone()));
                     if let Some(operator) = operator.filter(|_| is_new) {
-                        self.list(root, operator, &mut found);
+                        self.list(root, operator);
                     }
                 }
                 // Cell has its turn.
                 if leads_on && !(are_cell_operators && self.growth.is_cell_work(root, &branch)) {
-                    branch.split(&open, &decisions.entries, &mut pending);
+                    branch.split(&open, &decisions.entries, &mut self.pending);
                 }
             }
         }
         // Where the budget ended, a fused operator that is always there may be among those that were not found.
-        if found.list.is_empty() || found.is_complete && !is_always_fused {
+        if self.listed.is_empty() || is_complete && !is_always_fused {
             let basic = Operator::basic(self.context, self.partition.members[root]);
-            self.list(root, basic, &mut found);
+            self.list(root, basic);
         }
-        found
+        Candidates { list: self.listed.drain(..).collect(), is_complete }
     }
 
     /// Adds an operator of a group to the candidates unless only plans have it that are worse than the known one.
-    fn list(&mut self, root: Position, operator: Operator, found: &mut Candidates) {
+    fn list(&mut self, root: Position, operator: Operator) {
         let reads: GroupSet = operator.inputs.iter().filter_map(|&id| self.position(id)).collect();
         if self.is_affordable(root, &reads) {
             self.priced += 1;
             let seconds = self.model.operator_seconds(self.context, &operator);
-            found.list.push(Candidate { operators: smallvec![operator], seconds, reads });
+            self.listed.push(Candidate { operators: smallvec![operator], seconds, reads });
         }
     }
 

@@ -9,13 +9,14 @@
 //! reads, and a group is given up that costs more to materialise than all its readers together gain by reading it.
 
 use super::super::effort::Effort;
-use super::factor::Factor;
+use super::factor::{Factor, Scope};
 use super::group_set::GroupSet;
 use super::operators::{Candidate, Groups, Position};
 use super::read_index::ReadIndex;
+use bumpalo::Bump;
 use fuseline_ir::hop::HopId;
+use smallvec::SmallVec;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// A group that may be materialised.
 #[derive(Clone, Debug)]
@@ -43,9 +44,10 @@ impl Problem {
         let effort = groups.effort();
         let mut pending = groups.required();
         let always: GroupSet = pending.iter().copied().collect();
-        let mut variables = BTreeMap::new();
+        let mut known = GroupSet::default();
+        let mut variables: Vec<Variable> = Vec::with_capacity(pending.len());
         while let Some(group) = pending.pop() {
-            if variables.contains_key(&group) {
+            if known.contains(group) {
                 continue;
             }
             if variables.len() >= MAX_GROUPS || effort.is_spent() {
@@ -66,9 +68,11 @@ impl Problem {
             pending.extend(candidates.iter().flat_map(|candidate| candidate.reads.iter()));
             let floor = (!found.is_complete).then(|| groups.floor(group));
             let variable = Variable { group, is_required: always.contains(group), candidates, floor };
-            variables.insert(group, variable);
+            known.insert(group);
+            variables.push(variable);
         }
-        Some(Problem { variables: variables.into_values().collect() })
+        variables.sort_unstable_by_key(|variable| variable.group);
+        Some(Problem { variables })
     }
 
     /// Whether all operators of all groups are known.
@@ -85,15 +89,16 @@ impl Problem {
     pub(super) fn give_up_groups(&mut self, effort: &Effort) -> Vec<Position> {
         let mut given_up = Vec::new();
         let mut gains: Vec<Gains> = self.variables.iter().map(Variable::gains).collect();
+        let mut gain_of = Vec::new();
         // Groups that are kept although they could be given up cost time alone.
         while !effort.is_spent()
-            && let Some(number) = self.first_that_does_not_pay_off(&gains)
+            && let Some(number) = self.first_that_does_not_pay_off(&gains, &mut gain_of)
         {
             effort.spend(gains.iter().map(|gains| 1 + gains.len() as u64).sum());
             let group = self.variables.remove(number).group;
             gains.remove(number);
             for (variable, gains) in self.variables.iter_mut().zip(&mut gains) {
-                if gains.contains_key(&group) {
+                if gains.iter().any(|&(read, _)| read == group) {
                     variable.candidates.retain(|candidate| !candidate.reads.contains(group));
                     *gains = variable.gains();
                 }
@@ -104,10 +109,11 @@ impl Problem {
     }
 
     /// The first group that costs more to materialise than its readers, whose gains are given by variable, may gain by
-    /// reading it.
-    fn first_that_does_not_pay_off(&self, gains: &[Gains]) -> Option<usize> {
-        let mut gain_of = vec![0.0; self.variables.iter().map(|variable| variable.group).max()? + 1];
-        for (&group, gain) in gains.iter().flatten() {
+    /// reading it. `gain_of` is memory for the sums by group.
+    fn first_that_does_not_pay_off(&self, gains: &[Gains], gain_of: &mut Vec<f64>) -> Option<usize> {
+        gain_of.clear();
+        gain_of.resize(self.variables.iter().map(|variable| variable.group).max()? + 1, 0.0);
+        for &(group, gain) in gains.iter().flatten() {
             gain_of[group] += gain;
         }
         // Operators that were not found may read any group below theirs.
@@ -121,40 +127,46 @@ impl Problem {
     }
 
     /// The numbers of the groups that may or may not be materialised: the variables of an elimination.
-    pub(super) fn free(&self) -> Vec<usize> {
-        (0..self.variables.len()).filter(|&number| !self.variables[number].is_required).collect()
+    pub(super) fn free(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.variables.len()).filter(|&number| !self.variables[number].is_required)
+    }
+
+    /// By group that may or may not be materialised, ascending: its place among these.
+    fn free_groups(&self) -> FreeGroups {
+        let mut groups: FreeGroups = self.free().map(|number| self.variables[number].group).zip(0..).collect();
+        groups.sort_unstable();
+        groups
     }
 
     /// The functions whose sum is the cost of the best plan that materialises the free groups of an assignment, and
     /// whether it is; otherwise it is a lower bound. `with_floors` they allow for operators that were not found. Tables
     /// have at most `most` variables.
-    pub(super) fn factors(&self, with_floors: bool, most: usize) -> (Vec<Factor>, bool) {
-        let free = self.free();
-        let variables = free.iter().enumerate().map(|(variable, &number)| (self.variables[number].group, variable));
-        let variable_of: BTreeMap<Position, usize> = variables.collect();
+    pub(super) fn factors<'s>(&self, with_floors: bool, most: usize, scratch: &'s Bump) -> (Vec<Factor<'s>>, bool) {
+        let free = self.free_groups();
         let mut is_exact = true;
         let factor = |variable: &Variable| {
-            let scope = variable.scope(&variable_of, most);
-            is_exact &= scope.len() == variable.reads(&variable_of).len();
-            variable.factor(&variable_of, scope, with_floors)
+            let mut scope = variable.reads(&free);
+            if scope.len() > most {
+                is_exact = false;
+                variable.narrow(&mut scope, &free, most);
+            }
+            variable.factor(&free, Factor::scope(scope, scratch), with_floors)
         };
         (self.variables.iter().map(factor).collect(), is_exact)
     }
 
     /// The cheapest operators of a plan that may materialise no other free groups than those of an assignment, by
     /// ascending group; none if it is impossible. Groups that no operator reads are left out.
-    pub(super) fn plan(&self, assignment: &[bool]) -> Option<Vec<&Candidate>> {
-        let mut is_materialized: BTreeMap<Position, bool> = BTreeMap::new();
-        for (number, &value) in self.free().into_iter().zip(assignment) {
-            is_materialized.insert(self.variables[number].group, value);
-        }
-        let mut is_read = BTreeSet::new();
-        let mut operators = Vec::new();
+    pub(super) fn plan(&self, assignment: &[bool]) -> Option<SmallVec<[&Candidate; 16]>> {
+        let chosen = self.free().zip(assignment).filter(|(_, is_chosen)| **is_chosen);
+        let materialized: GroupSet = chosen.map(|(number, _)| self.variables[number].group).collect();
+        let mut read = GroupSet::default();
+        let mut operators = SmallVec::new();
         // Readers follow what they read.
         for variable in self.variables.iter().rev() {
-            if variable.is_required || is_read.contains(&variable.group) {
-                let cheapest = variable.cheapest(|group| is_materialized.get(&group) == Some(&true))?;
-                is_read.extend(cheapest.reads.iter());
+            if variable.is_required || read.contains(variable.group) {
+                let cheapest = variable.cheapest(&materialized)?;
+                read.insert_all(&cheapest.reads);
                 operators.push(cheapest);
             }
         }
@@ -164,8 +176,8 @@ impl Problem {
 
     /// Seconds of [`Problem::plan`]; infinite if it is impossible.
     pub(super) fn seconds(&self, assignment: &[bool]) -> f64 {
-        let seconds = |plan: Vec<&Candidate>| plan.iter().map(|candidate| candidate.seconds).sum();
-        self.plan(assignment).map_or(f64::INFINITY, seconds)
+        let plan = self.plan(assignment);
+        plan.map_or(f64::INFINITY, |plan| plan.iter().map(|candidate| candidate.seconds).sum())
     }
 }
 
@@ -178,8 +190,16 @@ const MAX_GROUPS: usize = 1000;
 /// The fewest branches that the search for the operators of one group has.
 const LEAST_BRANCHES: u64 = 4;
 
-/// Seconds that an operator may gain, by the group whose materialisation allows it.
-type Gains = BTreeMap<Position, f64>;
+/// Seconds that an operator may gain, by the group whose materialisation allows it, ascending.
+type Gains = SmallVec<[(Position, f64); 4]>;
+
+/// Groups that may or may not be materialised, ascending, with their places among the variables of an elimination.
+type FreeGroups = SmallVec<[(Position, usize); 16]>;
+
+/// The place of a group that may or may not be materialised.
+fn place_of(free: &FreeGroups, group: Position) -> Option<usize> {
+    free.binary_search_by_key(&group, |&(group, _)| group).ok().map(|found| free[found].1)
+}
 
 impl Variable {
     /// A group that every plan materialises, all of whose operators are known.
@@ -202,79 +222,91 @@ impl Variable {
         self.candidates.iter().for_each(|candidate| index.push(&candidate.reads));
         let mut gains = Gains::new();
         for candidate in &self.candidates {
-            let possible = index.reading_only(&candidate.reads);
             for read in candidate.reads.iter() {
-                let reads_it = index.readers(read);
                 // None before it, being cheaper, can do with no more reads: they would dominate it.
-                let replacement = possible.ones().find(|&other| !reads_it(other));
+                let replacement = index.reading_only(&candidate.reads).find(|&other| !index.reads(other, read));
                 let seconds = replacement.map_or(f64::INFINITY, |other| self.candidates[other].seconds);
-                let most = gains.entry(read).or_insert(0.0);
-                *most = f64::max(*most, seconds - candidate.seconds);
+                let place = gains.partition_point(|&(known, _)| known < read);
+                if gains.get(place).is_none_or(|&(known, _)| known != read) {
+                    gains.insert(place, (read, 0.0));
+                }
+                gains[place].1 = f64::max(gains[place].1, seconds - candidate.seconds);
             }
         }
         gains
     }
 
     /// The variables that candidates read, ascending.
-    fn reads(&self, variable_of: &BTreeMap<Position, usize>) -> Vec<usize> {
-        let mut reads: Vec<usize> = self
-            .candidates
-            .iter()
-            .flat_map(|candidate| candidate.reads.iter())
-            .map(|read| variable_of[&read])
-            .collect();
+    fn reads(&self, free: &FreeGroups) -> SmallVec<[usize; 16]> {
+        let mut all = GroupSet::default();
+        self.candidates.iter().for_each(|candidate| all.insert_all(&candidate.reads));
+        let mut reads: SmallVec<[usize; 16]> = all.iter().filter_map(|read| place_of(free, read)).collect();
         reads.sort_unstable();
-        reads.dedup();
         reads
     }
 
-    /// Those that a table can tell apart: where there are too many, the ones that most candidates read.
-    fn scope(&self, variable_of: &BTreeMap<Position, usize>, most: usize) -> Vec<usize> {
-        let mut scope = self.reads(variable_of);
+    /// Keeps as many of the variables that candidates read as a table can tell apart: those that most candidates read.
+    fn narrow(&self, scope: &mut SmallVec<[usize; 16]>, free: &FreeGroups, most: usize) {
         let reading = |variable: usize| {
-            let reads = |candidate: &&Candidate| candidate.reads.iter().any(|read| variable_of[&read] == variable);
+            let reads =
+                |candidate: &&Candidate| candidate.reads.iter().any(|read| place_of(free, read) == Some(variable));
             self.candidates.iter().filter(reads).count()
         };
-        if scope.len() > most {
-            scope.sort_by_cached_key(|&variable| (Reverse(reading(variable)), variable));
-            scope.truncate(most);
-            scope.sort_unstable();
-        }
-        scope
+        scope.sort_by_cached_key(|&variable| (Reverse(reading(variable)), variable));
+        scope.truncate(most);
+        scope.sort_unstable();
     }
 
     /// The cost of the group's cheapest operator as a function of which variables of the scope may be read (others
     /// may), and of whether the group is materialised at all if that is open.
-    fn factor(&self, variable_of: &BTreeMap<Position, usize>, scope: Vec<usize>, with_floors: bool) -> Factor {
+    fn factor<'s>(&self, free: &FreeGroups, scope: Scope<'s>, with_floors: bool) -> Factor<'s> {
         let otherwise = self.floor.filter(|_| with_floors).unwrap_or(f64::INFINITY);
         let mut cost = Factor::uniform(scope, otherwise);
         for candidate in &self.candidates {
-            let bit = |read: Position| cost.scope.binary_search(&variable_of[&read]).map_or(0, |bit| 1 << bit);
+            let bit_of = |variable: usize| cost.scope.binary_search(&variable).ok();
+            let bit = |read: Position| place_of(free, read).and_then(bit_of).map_or(0, |bit| 1 << bit);
             let index: usize = candidate.reads.iter().map(bit).sum();
             cost.table[index] = cost.table[index].min(candidate.seconds);
         }
         cost.relax_to_subsets();
-        match variable_of.get(&self.group) {
-            Some(&own) => cost.only_where(own),
+        match place_of(free, self.group) {
+            Some(own) => cost.only_where(own),
             None => cost,
         }
     }
 
     /// The cheapest operator that reads only what is materialised.
-    pub(super) fn cheapest(&self, is_materialized: impl Fn(Position) -> bool) -> Option<&Candidate> {
-        self.candidates.iter().find(|candidate| candidate.reads.iter().all(&is_materialized))
+    fn cheapest(&self, materialized: &GroupSet) -> Option<&Candidate> {
+        self.candidates.iter().find(|candidate| candidate.reads.is_subset(materialized))
+    }
+}
+
+/// What takes seconds and reads groups that may not be there.
+pub(super) trait Priced {
+    fn seconds(&self) -> f64;
+    fn reads(&self) -> &GroupSet;
+}
+
+impl Priced for Candidate {
+    fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    fn reads(&self) -> &GroupSet {
+        &self.reads
     }
 }
 
 /// The candidates that no cheaper one undercuts with no more reads of groups that may not be there, cheapest first.
-pub(super) fn undominated(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
-    candidates
-        .sort_by(|one, other| one.seconds.total_cmp(&other.seconds).then(one.reads.len().cmp(&other.reads.len())));
+pub(super) fn undominated<T: Priced>(mut candidates: Vec<T>) -> Vec<T> {
+    candidates.sort_by(|one, other| {
+        one.seconds().total_cmp(&other.seconds()).then(one.reads().len().cmp(&other.reads().len()))
+    });
     let mut kept = ReadIndex::default();
     candidates.retain(|candidate| {
-        let is_undominated = kept.reading_only(&candidate.reads).is_clear();
+        let is_undominated = kept.reading_only(candidate.reads()).next().is_none();
         if is_undominated {
-            kept.push(&candidate.reads);
+            kept.push(candidate.reads());
         }
         is_undominated
     });

@@ -13,6 +13,7 @@ use crate::explore::explore_in;
 use crate::machine::Machine;
 use crate::template::TEMPLATES;
 use crate::testing::Random;
+use bumpalo::Bump;
 use fuseline_ir::memo::MemoEntry;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,12 +55,19 @@ fn for_each_partition_on(model: &CostModel, dag: &HopDag, mut function: impl FnM
 
 impl Case<'_> {
     fn solve(&self, limit: u64) -> PartitionPlan {
-        solve(self.context, self.memo, self.partition, &self.model, &Effort::of_plans(limit), f64::INFINITY)
-            .expect("the partition is small")
+        self.solve_within(limit, f64::INFINITY).expect("the partition is small")
+    }
+
+    /// The best plan within a budget, where a plan is known that spends so much above a lower bound; none where the budget
+    /// ends before the problem is stated.
+    fn solve_within(&self, limit: u64, slack: f64) -> Option<PartitionPlan> {
+        let effort = Effort::of_plans(limit);
+        solve(self.context, self.memo, self.partition, &self.model, &effort, slack, &Bump::new())
     }
 
     fn enumerate(&self, enumeration: Enumeration) -> Found {
-        let space = SearchSpace::new(self.context, self.memo, self.partition, &self.model);
+        let scratch = Bump::new();
+        let space = SearchSpace::new(self.context, self.memo, self.partition, &self.model, &scratch);
         let limits = SearchLimits { enumeration, plans: u64::MAX, visits: u64::MAX, exhaustive_points: 64 };
         enumerate::search(&space, SelectPolicy::CostBased, &limits, &Effort::of_plans(u64::MAX))
     }
@@ -135,7 +143,8 @@ impl Naive<'_> {
         let construct = |members: BTreeSet<HopId>| {
             let members: Vec<HopId> = members.into_iter().collect();
             let inputs = crate::construct::outside_inputs(self.case.context.dag, &members);
-            constructible(self.case.context, Operator { template: Some(template), root, members, inputs })
+            let (template, members) = (Some(template), members.into());
+            constructible(self.case.context, Operator { template, roots: vec![root].into(), members, inputs })
         };
         let all: Vec<_> = (self.case.memo.entries(root).iter().filter(is_start))
             .flat_map(|start| self.expand(root, start, cut).into_iter().map(|members| (distinct(start), members)))
@@ -171,7 +180,7 @@ impl Naive<'_> {
         }
         if !has_fused {
             let inputs = crate::construct::outside_inputs(case.context.dag, &[root]);
-            price(&Operator { template: None, root, members: vec![root], inputs });
+            price(&Operator { template: None, roots: vec![root].into(), members: vec![root].into(), inputs });
         }
         prices
     }
@@ -225,9 +234,7 @@ fn the_solver_equals_a_naive_one() {
         let machine = if seed.is_multiple_of(2) { Machine::default() } else { random_machine(&mut random) };
         for_each_partition_on(&CostModel::new(machine), &dag, |case| {
             let Some(optimum) = (Naive { case }).optimum() else { return };
-            let Some(plan) =
-                solve(case.context, case.memo, case.partition, &case.model, &Effort::of_plans(ENOUGH), f64::INFINITY)
-            else {
+            let Some(plan) = case.solve_within(ENOUGH, f64::INFINITY) else {
                 assert!(optimum.is_infinite(), "{seed}\n{dag}");
                 return;
             };
@@ -281,7 +288,8 @@ fn a_known_plan_loses_nothing() {
         let dag = random_dag(&mut random, operations);
         for_each_partition(&dag, |case| {
             let optimum = case.solve(ENOUGH);
-            let space = SearchSpace::new(case.context, case.memo, case.partition, &case.model);
+            let scratch = Bump::new();
+            let space = SearchSpace::new(case.context, case.memo, case.partition, &case.model, &scratch);
             let opening = enumerate::opening(&space, &Effort::of_plans(ENOUGH));
             assert!(
                 opening.bound <= optimum.seconds * (1.0 + ROUNDING),
@@ -293,7 +301,7 @@ fn a_known_plan_loses_nothing() {
                 return;
             }
             let slack = opening.seconds * (1.0 + ROUNDING) - opening.bound;
-            let known = solve(case.context, case.memo, case.partition, &case.model, &Effort::of_plans(ENOUGH), slack);
+            let known = case.solve_within(ENOUGH, slack);
             let known = known.expect("no larger than without");
             assert!(known.is_optimal() && (known.seconds / optimum.seconds - 1.0).abs() <= ROUNDING, "{seed}\n{dag}");
             assert!(known.stats.operators <= optimum.stats.operators);
@@ -319,16 +327,7 @@ fn budgets_end_with_a_bound() {
             }
             for limit in [4, 8, 16] {
                 // The budget may end before the problem is stated.
-                let Some(plan) = solve(
-                    case.context,
-                    case.memo,
-                    case.partition,
-                    &case.model,
-                    &Effort::of_plans(limit),
-                    f64::INFINITY,
-                ) else {
-                    continue;
-                };
+                let Some(plan) = case.solve_within(limit, f64::INFINITY) else { continue };
                 assert!(plan.bound <= optimum.seconds * (1.0 + ROUNDING), "{seed}: {limit}\n{dag}");
                 assert!(plan.seconds >= optimum.seconds * (1.0 - ROUNDING), "{seed}: {limit}\n{dag}");
                 unproven += usize::from(!plan.is_optimal());
@@ -343,12 +342,13 @@ fn budgets_end_with_a_bound() {
 fn elimination_finds_the_least_sum() {
     use super::factor::Factor;
     let mut random = Random(7);
+    let scratch = Bump::new();
     for _ in 0..200 {
         let count = 1 + random.below(9);
-        let factors: Vec<Factor> = (0..1 + random.below(10))
+        let factors: Vec<Factor<'_>> = (0..1 + random.below(10))
             .map(|_| {
                 let scope: BTreeSet<usize> = (0..1 + random.below(3)).map(|_| random.below(count)).collect();
-                let mut factor = Factor::uniform(scope.into_iter().collect(), 0.0);
+                let mut factor = Factor::uniform(Factor::scope(scope, &scratch), 0.0);
                 factor.table.iter_mut().for_each(|value| *value = random.below(1000) as f64);
                 factor
             })
@@ -388,8 +388,7 @@ fn partitions_of_up_to_40_points_are_proven_optimal() {
         for_each_partition(&random_dag(&mut random, operations), |case| {
             let start = std::time::Instant::now();
             let limit = SearchLimits::default().plans;
-            let plan =
-                solve(case.context, case.memo, case.partition, &case.model, &Effort::of_plans(limit), f64::INFINITY);
+            let plan = case.solve_within(limit, f64::INFINITY);
             let row = rows.entry(case.partition.points.len() / 5 * 5).or_default();
             row.partitions += 1;
             row.proven += u32::from(plan.as_ref().is_some_and(PartitionPlan::is_optimal));

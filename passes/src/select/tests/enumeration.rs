@@ -23,10 +23,10 @@ pub(super) fn for_each_space(dag: &HopDag, mut function: impl FnMut(&SearchSpace
     let limits = TemplateLimits::tiny();
     let context = Context::new(dag, &limits);
     let memo = prepare(&context, &explore_in(&context, TEMPLATES), SelectPolicy::CostBased);
-    let model = CostModel::default();
+    let (model, scratch) = (CostModel::default(), Bump::new());
     for partition in partition_in(&context, &memo) {
         if (1..=MOST_POINTS).contains(&partition.points.len()) {
-            function(&SearchSpace::new(&context, &memo, &partition, &model));
+            function(&SearchSpace::new(&context, &memo, &partition, &model, &scratch));
         }
     }
 }

@@ -103,7 +103,8 @@ fn no_machine_breaks_a_bound() {
         prune_impossible(&context, &model, &mut memo);
         let fits = |partition: &PlanPartition| (1..=MOST_POINTS).contains(&partition.points.len());
         for partition in partition_in(&context, &memo).into_iter().filter(fits) {
-            let space = SearchSpace::new(&context, &memo, &partition, &model);
+            let scratch = Bump::new();
+            let space = SearchSpace::new(&context, &memo, &partition, &model, &scratch);
             let search = |enumeration| {
                 enumerate::search(&space, SelectPolicy::CostBased, &ways(enumeration), &Effort::of_plans(u64::MAX))
             };
@@ -113,7 +114,8 @@ fn no_machine_breaks_a_bound() {
                 assert!(is_equal(pruned.seconds, all.seconds), "{seed} {pruned:?} {all:?} {model:?}\n{dag}");
             }
             let solve = |slack| {
-                let found = exact::solve(&context, &memo, &partition, &model, &Effort::of_plans(u64::MAX), slack);
+                let found =
+                    exact::solve(&context, &memo, &partition, &model, &Effort::of_plans(u64::MAX), slack, &scratch);
                 found.map_or(f64::INFINITY, |plan| plan.seconds)
             };
             let least = solve(f64::INFINITY);
@@ -122,7 +124,7 @@ fn no_machine_breaks_a_bound() {
             assert!(bound <= least, "{seed}: {bound} > {least} {model:?}\n{dag}");
             let decision = |enumeration| {
                 let limits = SearchLimits { plans: 1 << 40, ..ways(enumeration) };
-                decide(&context, &memo, &partition, SelectPolicy::CostBased, &model, &limits)
+                decide(&context, &memo, &partition, SelectPolicy::CostBased, &model, &limits, &scratch)
             };
             let chosen = decision(Enumeration::Exact);
             assert!(is_equal(chosen.seconds, least), "{seed}: {} {least} {model:?}\n{dag}", chosen.seconds);

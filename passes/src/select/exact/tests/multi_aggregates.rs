@@ -89,7 +89,7 @@ impl Start<'_> {
     fn partitions(&self) -> Vec<PartitionPlan> {
         let (policy, limits) = (SelectPolicy::CostBased, SearchLimits::default());
         let memo = self.searched();
-        let plan = |partition| decide(self.context, &memo, partition, policy, &self.model, &limits);
+        let plan = |partition| decide(self.context, &memo, partition, policy, &self.model, &limits, &Bump::new());
         partition_in(self.context, &memo).iter().map(plan).collect()
     }
 
@@ -124,14 +124,15 @@ impl Start<'_> {
         let mut required = BTreeSet::new();
         for partition in &partitions {
             let effort = Effort::of_plans(ENOUGH);
-            let mut groups = Groups::new(self.context, &memo, partition, &self.model, &effort, f64::INFINITY);
+            let scratch = Bump::new();
+            let mut groups = Groups::new(self.context, &memo, partition, &self.model, &effort, f64::INFINITY, &scratch);
             let ids = |candidate: &Candidate| candidate.reads.iter().map(|read| partition.members[read]).collect();
             for (position, &id) in partition.members.iter().enumerate() {
                 let found = groups.candidates(position, ENOUGH).list;
                 if is_aggregate(self.context, id) {
                     let form = |candidate: &Candidate| {
                         let operator = &candidate.operators[0];
-                        let form = Group::of(self.context, &self.model, operator, candidate.seconds);
+                        let form = Group::of(self.context, operator, candidate.seconds);
                         Choice { reads: ids(candidate), alone: candidate.seconds, form }
                     };
                     aggregates.push(found.iter().map(form).collect());
@@ -144,7 +145,7 @@ impl Start<'_> {
         let plans = self.partitions();
         for operator in multi_aggregate::outside_partitions(self.context, &plans) {
             let alone = self.model.operator_seconds(self.context, &operator);
-            let form = Group::of(self.context, &self.model, &operator, alone);
+            let form = Group::of(self.context, &operator, alone);
             aggregates.push(vec![Choice { reads: BTreeSet::new(), alone, form }]);
         }
         let known: BTreeSet<HopId> = required.clone();
