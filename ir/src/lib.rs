@@ -4,7 +4,7 @@
 //! with sizes), [`cplan`] (fused operators, independent of backends); LLVM IR is the fourth and lives in the backend.
 //! Beside them: [`ops`], the one table of element-wise operations, [`template`], the templates of fused operators,
 //! [`memo`], the paper's memo table of partial fusion plans (section 3.1), [`builtins`], the signatures of DML's
-//! functions, and [`cell_function`], what `map` applies.
+//! functions, [`cell_function`], what `map` applies, and [`work`], how operators cut their work.
 //!
 //! This crate knows no other: no e-graph, no LLVM, no threads, no matrix contents.
 #![forbid(unsafe_code)]
@@ -21,6 +21,7 @@ pub mod template;
 pub mod text;
 pub mod types;
 mod verifier;
+pub mod work;
 
 pub use size::SizeInfo;
 pub use template::{Space, TemplateType};

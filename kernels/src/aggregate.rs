@@ -1,34 +1,17 @@
 //! Aggregations.
 
 use crate::KernelContext;
-use crate::blocks::{
-    BLOCK_CELLS, MAX_PARTIALS, balanced_ranges, block_rows, for_each_block, map_parts, partial_ranges,
-};
+use crate::sums;
 use crate::variance::{variance_columns, variance_full};
 use fuseline_ir::ops::{AggOp, Direction};
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
-use fuseline_vecprims::{CsrTile, Tile, TileMut};
-use std::ops::Range;
+use fuseline_matrix::MatrixBlock;
 
 /// All cells aggregated to one value.
 pub fn aggregate_full(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock) -> f64 {
-    if op == AggOp::Var {
-        return variance_full(context, matrix);
+    match op {
+        AggOp::Var => variance_full(context, matrix),
+        _ => sums::full(context, op, matrix),
     }
-    let cells = matrix.rows() * matrix.cols();
-    let sum_op = if op == AggOp::Mean { AggOp::Sum } else { op };
-    let (values, skipped) = match matrix {
-        MatrixBlock::Dense(dense) => (dense.values(), 0),
-        MatrixBlock::Sparse(csr) => (csr.values(), cells - csr.nnz()),
-    };
-    let partials = map_parts(context, values.chunks(BLOCK_CELLS).collect(), |run: &[f64]| {
-        context.primitives.full_agg(sum_op, 1, run.len(), Tile::new(run, run.len()))
-    });
-    let mut result = partials.into_iter().reduce(|x, y| sum_op.merge(x, y)).unwrap_or(sum_op.neutral());
-    if skipped > 0 && !sum_op.ignores_zeros() {
-        result = sum_op.merge(result, 0.0);
-    }
-    if op == AggOp::Mean { result / cells as f64 } else { result }
 }
 
 /// Each row (`Direction::Row`) or each column (`Direction::Col`) aggregated: an m x 1 or a 1 x n matrix; for
@@ -39,95 +22,11 @@ pub fn aggregate_vector(
     direction: Direction,
     matrix: &MatrixBlock,
 ) -> MatrixBlock {
-    match (direction, matrix) {
-        (Direction::Full, matrix) => MatrixBlock::single(aggregate_full(context, op, matrix)),
-        (Direction::Row, MatrixBlock::Dense(dense)) => dense_rows(context, op, dense).into(),
-        (Direction::Row, MatrixBlock::Sparse(csr)) => sparse_rows(context, op, csr).into(),
-        (Direction::Col, matrix) if op == AggOp::Var => variance_columns(context, matrix).into(),
-        (Direction::Col, matrix) => columns(context, op, matrix).into(),
+    match direction {
+        Direction::Full => MatrixBlock::single(aggregate_full(context, op, matrix)),
+        // A primitive computes whole rows, variances included.
+        Direction::Row => sums::rows(context, op, matrix).into(),
+        Direction::Col if op == AggOp::Var => variance_columns(context, matrix).into(),
+        Direction::Col => sums::columns(context, op, matrix).into(),
     }
-}
-
-fn dense_rows(context: &KernelContext<'_>, op: AggOp, dense: &Dense) -> Dense {
-    let cols = dense.cols();
-    let mut result = Dense::uninit_in(context.buffers, dense.rows(), 1);
-    let step = block_rows(dense.rows(), cols);
-    for_each_block(context, result.values_mut(), step, |block, out| {
-        let start = block * step * cols;
-        let tile = &dense.values()[start..start + out.len() * cols];
-        context.primitives.row_agg(op, out.len(), cols, Tile::new(tile, cols), TileMut::new(out, 1));
-    });
-    result
-}
-
-fn sparse_rows(context: &KernelContext<'_>, op: AggOp, csr: &Csr) -> Dense {
-    let mut result = Dense::uninit_in(context.buffers, csr.rows(), 1);
-    let step = block_rows(csr.rows(), csr.nnz().checked_div(csr.rows()).unwrap_or(0) + 1);
-    for_each_block(context, result.values_mut(), step, |block, out| {
-        let offsets = &csr.row_offsets()[block * step..=block * step + out.len()];
-        let values = &csr.values()[offsets[0]..offsets[out.len()]];
-        context.primitives.segment_row_agg(op, offsets, values, csr.cols(), TileMut::new(out, 1));
-    });
-    result
-}
-
-/// Ranges of rows of which each has its own sums of the columns: these cost as much as the cells, or the non-zeros.
-pub(crate) fn ranges_to_sum(matrix: &MatrixBlock) -> Vec<Range<usize>> {
-    match matrix {
-        MatrixBlock::Dense(dense) => partial_ranges(dense.rows(), dense.cols()),
-        MatrixBlock::Sparse(csr) => balanced_ranges(csr, BLOCK_CELLS.max(csr.cols()), MAX_PARTIALS),
-    }
-}
-
-fn columns(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock) -> Dense {
-    let (rows, cols) = matrix.dims();
-    let sum_op = if op == AggOp::Mean { AggOp::Sum } else { op };
-    let partials = map_parts(context, ranges_to_sum(matrix), |range: Range<usize>| {
-        let mut acc = vec![sum_op.neutral(); cols];
-        match matrix {
-            MatrixBlock::Dense(dense) => {
-                let tile = &dense.values()[range.start * cols..range.end * cols];
-                context.primitives.col_agg(sum_op, range.len(), cols, Tile::new(tile, cols), &mut acc);
-            }
-            MatrixBlock::Sparse(csr) => {
-                let offsets = &csr.row_offsets()[range.start..=range.end];
-                let positions = offsets[0]..offsets[range.len()];
-                let (columns, values) = (&csr.columns()[positions.clone()], &csr.values()[positions]);
-                let tile = CsrTile { row_offsets: offsets, columns, values };
-                context.primitives.sparse_col_agg(sum_op, tile, &mut acc);
-            }
-        }
-        acc
-    });
-    let mut result = vec![sum_op.neutral(); cols];
-    for partial in partials {
-        for (cell, value) in result.iter_mut().zip(partial) {
-            *cell = sum_op.merge(*cell, value);
-        }
-    }
-    if let (MatrixBlock::Sparse(csr), false) = (matrix, sum_op.ignores_zeros()) {
-        merge_zeros(sum_op, csr, &mut result);
-    }
-    if op == AggOp::Mean {
-        result.iter_mut().for_each(|cell| *cell /= rows as f64);
-    }
-    Dense::from_vec(1, cols, result)
-}
-
-/// Merges one zero into each column that has fewer non-zeros than rows.
-fn merge_zeros(op: AggOp, csr: &Csr, cells: &mut [f64]) {
-    for (cell, count) in cells.iter_mut().zip(column_counts(csr)) {
-        if count < csr.rows() {
-            *cell = op.merge(*cell, 0.0);
-        }
-    }
-}
-
-/// The number of stored positions of each column.
-pub(crate) fn column_counts(csr: &Csr) -> Vec<usize> {
-    let mut counts = vec![0; csr.cols()];
-    for &j in csr.columns() {
-        counts[j as usize] += 1;
-    }
-    counts
 }

@@ -3,14 +3,11 @@
 //! to stop the blocks that are left are skipped, and who waits for them unwinds: once, since that takes as long as many blocks.
 
 use crate::KernelContext;
-pub(crate) use fuseline_matrix::blocks::MAX_PARTIALS;
-use fuseline_matrix::blocks::even_blocks;
+use fuseline_ir::work::even_blocks;
+pub(crate) use fuseline_ir::work::{BASIC_BLOCK_CELLS as BLOCK_CELLS, MAX_PARTIALS};
 use fuseline_matrix::{Csr, CsrRows, StopListener};
 use rayon::prelude::*;
 use std::ops::Range;
-
-/// Cells per block of work: large enough to amortise scheduling, small enough to balance.
-pub(crate) const BLOCK_CELLS: usize = 1 << 16;
 
 /// The most rows of a block when each row costs `cells_per_row`.
 pub(crate) fn most_block_rows(cells_per_row: usize) -> usize {

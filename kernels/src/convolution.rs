@@ -205,7 +205,7 @@ pub fn pool(
 /// The gradient of a convolution by its filters (f x c*i*j), for the n images and the gradient by its result (n x f*p*q).
 ///
 /// # Errors
-/// As [`conv2d`], for gradients that do not fit the filters.
+/// The errors of [`conv2d`], and gradients that do not fit the filters.
 pub fn conv2d_backward_filter(
     context: &KernelContext<'_>,
     images: &MatrixBlock,
@@ -247,7 +247,7 @@ pub fn conv2d_backward_filter(
 /// (n x f*p*q).
 ///
 /// # Errors
-/// As [`conv2d`], for gradients that do not fit the filters.
+/// The errors of [`conv2d`], and gradients that do not fit the filters.
 pub fn conv2d_backward_data(
     context: &KernelContext<'_>,
     filters: &MatrixBlock,
@@ -274,7 +274,7 @@ pub fn conv2d_backward_data(
 /// to the first cell of its window that is the largest (the first NaN, where there is one), that of a mean to all alike.
 ///
 /// # Errors
-/// As [`pool`], for gradients that do not fit the windows.
+/// The errors of [`pool`], and gradients that do not fit the windows.
 pub fn pool_backward(
     context: &KernelContext<'_>,
     pooling: Pooling,

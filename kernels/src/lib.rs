@@ -21,6 +21,7 @@ mod reorganise;
 mod row_index;
 mod select;
 mod statistics;
+mod sums;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,10 @@
 //! Sample variances: two passes, the mean first and then the squared distances from it.
 
 use crate::KernelContext;
-use crate::aggregate::{aggregate_full, aggregate_vector, ranges_to_sum};
 use crate::blocks::{BLOCK_CELLS, map_parts};
 use crate::product::accumulate;
-use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
+use crate::sums::{self, column_counts, ranges_to_sum};
+use fuseline_ir::ops::{AggOp, BinaryOp};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{Form, Tile, TileMut};
 
@@ -16,7 +16,7 @@ fn divisor(count: usize) -> f64 {
 /// The variance of all cells.
 pub(crate) fn variance_full(context: &KernelContext<'_>, matrix: &MatrixBlock) -> f64 {
     let cells = matrix.rows() * matrix.cols();
-    let mean = aggregate_full(context, AggOp::Mean, matrix);
+    let mean = sums::full(context, AggOp::Mean, matrix);
     let (values, zeros) = match matrix {
         MatrixBlock::Dense(dense) => (dense.values(), 0),
         MatrixBlock::Sparse(csr) => (csr.values(), cells - csr.nnz()),
@@ -40,8 +40,7 @@ fn squared_distances(context: &KernelContext<'_>, run: &[f64], mean: f64) -> f64
 /// The variance of each column: 1 x n.
 pub(crate) fn variance_columns(context: &KernelContext<'_>, matrix: &MatrixBlock) -> Dense {
     let (rows, cols) = matrix.dims();
-    let means = aggregate_vector(context, AggOp::Mean, Direction::Col, matrix);
-    let means = means.to_dense();
+    let means = sums::columns(context, AggOp::Mean, matrix);
     let mut sums = accumulate(context, ranges_to_sum(matrix), cols, |range, sums| match matrix {
         MatrixBlock::Dense(dense) => {
             let tile = &dense.values()[range.start * cols..range.end * cols];
@@ -86,7 +85,7 @@ fn add_sparse((columns, values): (&[u32], &[f64]), means: &[f64], sums: &mut [f6
 
 /// The zeros of each column are equally far from its mean.
 fn add_zeros(csr: &Csr, means: &[f64], sums: &mut [f64]) {
-    let counts = crate::aggregate::column_counts(csr);
+    let counts = column_counts(csr);
     for ((sum, &mean), count) in sums.iter_mut().zip(means).zip(counts) {
         if count < csr.rows() {
             *sum = ((csr.rows() - count) as f64).mul_add(mean * mean, *sum);

@@ -105,7 +105,7 @@ impl LlvmBackend {
         })
     }
 
-    /// The same, compiling up to this many plans at once.
+    /// A backend that compiles up to this many plans at once.
     pub fn with_threads(self, threads: usize) -> LlvmBackend {
         LlvmBackend { threads, ..self }
     }

@@ -115,13 +115,13 @@ impl MatrixBlock {
         }
     }
 
-    /// The same matrix in the format that suits its density.
+    /// The matrix in the format that suits its density.
     pub fn in_best_format(self) -> Self {
         let nonzeros = self.nnz();
         self.in_format_for(nonzeros)
     }
 
-    /// The same matrix in the format that suits its number of non-zeros.
+    /// The matrix in the format that suits its number of non-zeros.
     pub(crate) fn in_format_for(self, nonzeros: usize) -> Self {
         // What cannot be numbered is not stored by number.
         let wants_sparse =

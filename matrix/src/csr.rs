@@ -176,7 +176,7 @@ impl Csr {
         Csr::from_blocks_in(&BufferPool::new(0), cols, blocks)
     }
 
-    /// The same in memory of a pool.
+    /// The matrix of these blocks of rows, in memory of a pool.
     ///
     /// # Panics
     /// The blocks do not form a matrix.

@@ -120,7 +120,7 @@ impl Dense {
         self.values.iter().filter(|&&value| value != 0.0).count()
     }
 
-    /// The same cells in another shape, without copying.
+    /// The cells in another shape, without copying.
     ///
     /// # Panics
     /// The number of cells differs.

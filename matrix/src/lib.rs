@@ -4,7 +4,6 @@
 #![forbid(unsafe_code)]
 
 mod block;
-pub mod blocks;
 mod budget;
 mod buffer;
 mod csr;

@@ -13,7 +13,6 @@ use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use fuseline_ir::size::bytes_text;
 use memmap2::MmapMut;
 use std::fmt;
-use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -95,7 +94,7 @@ const SMALLEST_MAPPED: usize = 2 * HUGE_PAGE;
 enum Storage<T> {
     Heap(AVec<T, ConstAlign<64>>),
     Vector(Vec<T>),
-    Pages(Pages, PhantomData<T>),
+    Pages(Pages),
     /// Of a pool, to which it returns.
     Recycled(Box<Buffer>),
 }
@@ -126,7 +125,7 @@ impl<T: Pod> Deref for Storage<T> {
         match self {
             Storage::Heap(values) => values,
             Storage::Vector(values) => values,
-            Storage::Pages(Pages { map, start, bytes }, _) => cast_slice(&map[*start..start + bytes]),
+            Storage::Pages(Pages { map, start, bytes }) => cast_slice(&map[*start..start + bytes]),
             Storage::Recycled(buffer) => cast_slice(buffer),
         }
     }
@@ -137,7 +136,7 @@ impl<T: Pod> DerefMut for Storage<T> {
         match self {
             Storage::Heap(values) => values,
             Storage::Vector(values) => values,
-            Storage::Pages(Pages { map, start, bytes }, _) => cast_slice_mut(&mut map[*start..*start + *bytes]),
+            Storage::Pages(Pages { map, start, bytes }) => cast_slice_mut(&mut map[*start..*start + *bytes]),
             Storage::Recycled(buffer) => cast_slice_mut(buffer),
         }
     }
@@ -173,7 +172,7 @@ impl<T: Pod> Memory<T> {
             give_up_idle();
             Pages::try_new(bytes)
         });
-        Some(Memory { storage: Storage::Pages(pages?, PhantomData), len, _reservation: None })
+        Some(Memory { storage: Storage::Pages(pages?), len, _reservation: None })
     }
 
     /// A run of unspecified content from a pool. Unwinds with [`AllocationFailure`] where the memory is refused.
@@ -205,10 +204,10 @@ impl<T: Pod> Memory<T> {
 
     /// Whether the memory is aligned and may serve another matrix.
     pub(crate) fn is_recyclable(&self) -> bool {
-        matches!(self.storage, Storage::Heap(_) | Storage::Pages(..))
+        matches!(self.storage, Storage::Heap(_) | Storage::Pages(_))
     }
 
-    /// The same memory as a run of another length, with unspecified content.
+    /// The memory as a run of another length, with unspecified content.
     ///
     /// # Panics
     /// The capacity is smaller.

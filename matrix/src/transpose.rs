@@ -68,7 +68,7 @@ impl Csr {
         self.transpose_in(&BufferPool::new(0))
     }
 
-    /// The same in memory of a pool. Inside of a rayon pool, its threads share the work.
+    /// The transpose, in memory of a pool. Inside of a rayon pool, its threads share the work.
     ///
     /// # Panics
     /// There are non-zeros, and more rows than 32-bit indexes tell apart.

@@ -364,7 +364,7 @@ struct LoopRange {
     from: f64,
     by: f64,
     steps: u64,
-    integer: bool,
+    is_integer: bool,
 }
 
 impl LoopRange {
@@ -380,8 +380,8 @@ impl LoopRange {
                 RuntimeErrorKind::Type { operation, expected: "numbers", actual: describe(value) }.at(span)
             })
         };
-        let is_integer = |value: &RuntimeValue| matches!(value, RuntimeValue::Scalar(Value::I64(_)));
-        let integer = is_integer(from) && by.is_none_or(is_integer);
+        let holds_integer = |value: &RuntimeValue| matches!(value, RuntimeValue::Scalar(Value::I64(_)));
+        let is_integer = holds_integer(from) && by.is_none_or(holds_integer);
         let (from, to) = (number(from)?, number(to)?);
         let by = by.map(number).transpose()?.unwrap_or(if from > to { -1.0 } else { 1.0 });
         let steps = fuseline_ir::hop::infer::seq_length(from, to, by);
@@ -392,11 +392,11 @@ impl LoopRange {
             return Err(RuntimeErrorKind::RangeTooFine { from, to, by, largest }.at(span));
         }
         let steps = steps.ok_or_else(|| RuntimeErrorKind::Range { from, to, by }.at(span))?;
-        Ok(LoopRange { from, by, steps, integer })
+        Ok(LoopRange { from, by, steps, is_integer })
     }
 
     fn value(&self, step: u64) -> Value {
         let value = (step as f64).mul_add(self.by, self.from);
-        if self.integer { Value::I64(value as i64) } else { Value::F64(value) }
+        if self.is_integer { Value::I64(value as i64) } else { Value::F64(value) }
     }
 }

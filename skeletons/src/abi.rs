@@ -261,7 +261,7 @@ impl<Owner: Send + Sync> NativeKernel<Owner> {
 }
 
 /// The most inputs or outputs for which the raw views are kept on the stack.
-const INLINE: usize = 16;
+const INLINE_VIEWS: usize = 16;
 
 impl<Owner: Send + Sync> Kernel for NativeKernel<Owner> {
     fn has_sparse_entry(&self) -> bool {
@@ -273,7 +273,7 @@ impl<Owner: Send + Sync> Kernel for NativeKernel<Owner> {
     }
 
     fn genexec(&self, context: &mut Context<'_>, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
-        let sides: smallvec::SmallVec<[RawSide; INLINE]> = unit
+        let sides: smallvec::SmallVec<[RawSide; INLINE_VIEWS]> = unit
             .sides
             .iter()
             .map(|side| RawSide {
@@ -283,7 +283,7 @@ impl<Owner: Send + Sync> Kernel for NativeKernel<Owner> {
                 transposed: side.transposed.as_ptr(),
             })
             .collect();
-        let outputs: smallvec::SmallVec<[RawOutput; INLINE]> = outputs
+        let outputs: smallvec::SmallVec<[RawOutput; INLINE_VIEWS]> = outputs
             .iter_mut()
             .map(|output| RawOutput { values: output.values.as_mut_ptr(), row_stride: output.row_stride })
             .collect();

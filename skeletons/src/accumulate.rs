@@ -2,7 +2,7 @@
 //! private accumulators, and these merge in block order.
 
 use crate::abi::Output;
-use crate::operator::{Operator, Workspace};
+use crate::operator::{Layout, Operator, Workspace};
 use crate::output::{accumulator, merge};
 use crate::work::{UnitOf, Work};
 use fuseline_ir::ops::AggOp;
@@ -10,7 +10,7 @@ use fuseline_matrix::Dense;
 use smallvec::{SmallVec, smallvec};
 
 /// The most outputs that are kept on the stack.
-const INLINE: usize = 4;
+const INLINE_OUTPUTS: usize = 4;
 
 /// An accumulated output of `len` cells.
 #[derive(Clone, Copy)]
@@ -64,7 +64,7 @@ pub(crate) fn over_units(
         let mut cells: Vec<Dense> = outputs.iter().map(Accumulation::start).collect();
         work.for_each_unit(block, |unit| {
             if !(skips_empty && unit.has_no_positions()) {
-                accumulate_unit(operator, outputs, &mut cells, workspace, unit);
+                accumulate_unit(operator, outputs, &mut cells, &mut workspace.layout, unit);
             }
         });
         cells
@@ -80,18 +80,18 @@ fn accumulate_unit(
     operator: &Operator<'_>,
     outputs: &[Accumulation<'_>],
     cells: &mut [Dense],
-    workspace: &mut Workspace,
+    layout: &mut Layout,
     unit: UnitOf<'_>,
 ) {
-    let mut full: SmallVec<[f64; INLINE]> = smallvec![0.0; outputs.len()];
+    let mut full: SmallVec<[f64; INLINE_OUTPUTS]> = smallvec![0.0; outputs.len()];
     let targets = outputs.iter().zip(&mut *cells).zip(full.chunks_exact_mut(1));
-    let mut targets: SmallVec<[Output<'_>; INLINE]> = targets
+    let mut targets: SmallVec<[Output<'_>; INLINE_OUTPUTS]> = targets
         .map(|((output, cells), full)| Output {
             values: if output.is_full { full } else { &mut cells.values_mut()[unit.first_col()..] },
             row_stride: output.row_stride,
         })
         .collect();
-    operator.genexec(workspace, unit, &mut targets);
+    operator.genexec(layout, unit, &mut targets);
     drop(targets);
     for ((output, cells), &value) in outputs.iter().zip(cells).zip(&full).filter(|((output, _), _)| output.is_full) {
         let cell = &mut cells.values_mut()[0];

@@ -4,7 +4,7 @@
 use crate::abi::Output;
 use crate::blocks::DensePartition;
 use crate::factors::DenseFactors;
-use crate::operator::{Operator, Workspace};
+use crate::operator::{Layout, Operator};
 use crate::work::{UnitOf, Work};
 use crate::zeros::{ZeroValues, take_equal_cells};
 use fuseline_ir::cplan::COutput;
@@ -13,15 +13,15 @@ use fuseline_matrix::{Dense, MatrixBlock};
 use smallvec::{SmallVec, smallvec};
 
 /// The most outputs that are kept on the stack.
-const INLINE: usize = 4;
+const INLINE_OUTPUTS: usize = 4;
 
 /// One value per output.
-type Values = SmallVec<[f64; INLINE]>;
+type Values = SmallVec<[f64; INLINE_OUTPUTS]>;
 
 /// The full aggregates of an operator.
 pub(crate) struct Aggregation<'a> {
     pub(crate) operator: &'a Operator<'a>,
-    aggs: SmallVec<[AggOp; INLINE]>,
+    aggs: SmallVec<[AggOp; INLINE_OUTPUTS]>,
 }
 
 impl<'a> Aggregation<'a> {
@@ -36,7 +36,7 @@ impl<'a> Aggregation<'a> {
             let mut partial = self.start();
             work.for_each_unit(block, |unit| {
                 if !(skips_empty && unit.has_no_positions()) {
-                    self.unit(workspace, unit, &mut partial);
+                    self.unit(&mut workspace.layout, unit, &mut partial);
                 }
             });
             partial
@@ -48,9 +48,9 @@ impl<'a> Aggregation<'a> {
     pub(crate) fn over_nonzeros(&self, factors: &DenseFactors<'_>, partition: &DensePartition) -> (Total, usize) {
         let results = self.operator.run(vec![(); partition.len()], |workspace, block, ()| {
             let mut partial = self.start();
-            let nonzeros = factors.for_each_unit(workspace, partition, block, |workspace, _, unit, count| {
+            let nonzeros = factors.for_each_unit(workspace, partition, block, |layout, _, unit, count| {
                 if count > 0 {
-                    self.unit(workspace, unit, &mut partial);
+                    self.unit(layout, unit, &mut partial);
                 }
             });
             (partial, nonzeros)
@@ -63,11 +63,11 @@ impl<'a> Aggregation<'a> {
         self.aggs.iter().map(|agg| agg.neutral()).collect()
     }
 
-    fn unit(&self, workspace: &mut Workspace, unit: UnitOf<'_>, partial: &mut Values) {
-        let mut cells: SmallVec<[f64; INLINE]> = smallvec![0.0; self.aggs.len()];
-        let mut outputs: SmallVec<[Output<'_>; INLINE]> =
+    fn unit(&self, layout: &mut Layout, unit: UnitOf<'_>, partial: &mut Values) {
+        let mut cells: SmallVec<[f64; INLINE_OUTPUTS]> = smallvec![0.0; self.aggs.len()];
+        let mut outputs: SmallVec<[Output<'_>; INLINE_OUTPUTS]> =
             cells.chunks_exact_mut(1).map(|values| Output { values, row_stride: 1 }).collect();
-        self.operator.genexec(workspace, unit, &mut outputs);
+        self.operator.genexec(layout, unit, &mut outputs);
         drop(outputs);
         self.merge(partial, &cells);
     }
@@ -89,7 +89,7 @@ impl<'a> Aggregation<'a> {
 
 /// The aggregates of all visited cells.
 pub(crate) struct Total {
-    aggs: SmallVec<[AggOp; INLINE]>,
+    aggs: SmallVec<[AggOp; INLINE_OUTPUTS]>,
     values: Values,
 }
 

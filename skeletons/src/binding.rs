@@ -2,49 +2,16 @@
 
 use crate::abi::Kernel;
 use crate::backend::CompiledCPlan;
-use crate::by_row::Columns;
 use crate::error::SkeletonError;
 use crate::roles::{Role, has_sparse_entry, index, multiplies_dense_vectors, multiplies_main, roles};
+use crate::side::{Cells, Columns, SideInput};
 use crate::transpose::transpose;
 use crate::zeros::zero_is_constant;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CInput, CInputId, CNode, CNodeId, CPlan, ColumnRange, FACTOR_U, FACTOR_V};
 use fuseline_ir::template::Space;
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::MatrixBlock;
 use std::borrow::Cow;
-
-/// The cells of a side input: CSR where skeletons lay rows or cells out unit by unit. Whole vectors and matrices, row
-/// vectors and the factors of Outer plans are made dense once, since every row reads them.
-pub(crate) enum Cells<'a> {
-    Dense(Cow<'a, Dense>),
-    Sparse(&'a Csr),
-}
-
-/// A side input with its role.
-pub(crate) struct SideInput<'a> {
-    pub(crate) role: Role,
-    pub(crate) cells: Cells<'a>,
-    pub(crate) cols: usize,
-    /// What is read of each row, where the side is read by row.
-    pub(crate) columns: Columns,
-    /// The transpose, where dense vectors are multiplied with the matrix.
-    pub(crate) transposed: Vec<f64>,
-}
-
-impl SideInput<'_> {
-    /// Whether units read the side by row.
-    pub(crate) fn is_by_row(&self) -> bool {
-        matches!(self.role, Role::Row | Role::RowScalar | Role::FactorU)
-    }
-
-    /// The cells of an input whose role makes it dense.
-    pub(crate) fn values(&self) -> &[f64] {
-        match &self.cells {
-            Cells::Dense(dense) => dense.values(),
-            Cells::Sparse(_) => unreachable!("vectors, factors and whole matrices are made dense when they are bound"),
-        }
-    }
-}
 
 /// A plan, its code, and inputs that fit.
 pub(crate) struct Binding<'a> {
@@ -64,8 +31,8 @@ pub(crate) struct Binding<'a> {
     pub(crate) scalars: Vec<f64>,
     /// Lengths of vector values, none for scalars.
     lengths: SecondaryMap<CNodeId, Option<usize>>,
-    /// Whether the sparse entry runs over the non-zeros of the main input.
-    pub(crate) sparse_entry: bool,
+    /// Whether units are those of the sparse entry, over the non-zeros of the main input.
+    pub(crate) runs_sparse_entry: bool,
 }
 
 impl<'a> Binding<'a> {
@@ -90,7 +57,7 @@ impl<'a> Binding<'a> {
         let kernel = compiled.kernel();
         let reads_main = plan.nodes.values().any(|node| matches!(node, CNode::Main));
         let reads_products = plan.nodes.values().any(|node| matches!(node, CNode::OuterProduct));
-        let sparse_entry = match plan.space() {
+        let runs_sparse_entry = match plan.space() {
             Space::Factors if !kernel.has_sparse_entry() => {
                 return Err(SkeletonError::NoSparseEntry { template: plan.template().mnemonic() });
             }
@@ -110,7 +77,8 @@ impl<'a> Binding<'a> {
             .map(|id| match roles[index(id)] {
                 Role::None => None,
                 role => {
-                    let (block, is_transposed) = (&inputs[index(id)], multiplies_dense_vectors(plan, id, sparse_entry));
+                    let (block, is_transposed) =
+                        (&inputs[index(id)], multiplies_dense_vectors(plan, id, runs_sparse_entry));
                     Some(SideInput { columns: columns(plan, id, role, block), ..bind_side(role, block, is_transposed) })
                 }
             })
@@ -135,7 +103,7 @@ impl<'a> Binding<'a> {
             sides,
             scalars,
             lengths,
-            sparse_entry,
+            runs_sparse_entry,
         })
     }
 

@@ -3,22 +3,17 @@
 //! All boundaries follow from the shape of the data and the plan, never from the number of threads, so that results are
 //! the same bits for every number of threads.
 
-pub(crate) use fuseline_matrix::blocks::MAX_PARTIALS;
-use fuseline_matrix::blocks::even_blocks;
+pub(crate) use fuseline_ir::work::UNIT_CELLS;
+use fuseline_ir::work::{BLOCK_CELLS, even_blocks};
 use fuseline_vecprims::PANEL;
 use std::ops::Range;
 
-/// Cells or non-zeros of a unit: large enough that a call costs nothing, small enough that its values and the
-/// intermediates of an interpreter stay in the cache.
-pub(crate) const UNIT_CELLS: usize = 8192;
 /// Cells of a unit of whole rows: while it is in the first-level cache, there is room for the one that follows.
 const ROW_UNIT_CELLS: usize = 4096;
 /// The least rows of such a unit if they fit into an ordinary one: products load what they accumulate into once for all.
 const MIN_UNIT_ROWS: usize = 16;
 /// Cells of a unit of rows with long vectors computed for each of them: two of these vectors stay in the cache, too.
 const LONG_VECTOR_CELLS: usize = 2048;
-/// The most cells of a block.
-const BLOCK_CELLS: usize = 4 * UNIT_CELLS;
 /// Columns of a tile of factors' products: their factors stay in the second-level cache while the rows of a block pass by.
 const FACTOR_VALUES: usize = 1 << 14;
 const FACTOR_PANELS: (usize, usize) = (2, 10);
@@ -59,8 +54,10 @@ pub(crate) struct DensePartition {
     tile_cols: usize,
 }
 
-/// Columns of a cache line.
-const LINE: usize = 8;
+/// Cells of a cache line.
+pub(crate) const LINE_CELLS: usize = LINE_BYTES / size_of::<f64>();
+/// Bytes of a cache line.
+pub(crate) const LINE_BYTES: usize = 64;
 /// Rows that some primitives take at once.
 const ROWS_AT_ONCE: usize = 4;
 
@@ -80,7 +77,7 @@ impl DensePartition {
     pub(crate) fn cells(rows: usize, cols: usize) -> Self {
         let blocks = even_blocks(rows.saturating_mul(cols), BLOCK_CELLS);
         if rows == 1 {
-            let block_cols = cols.div_ceil(blocks).max(1).next_multiple_of(LINE);
+            let block_cols = cols.div_ceil(blocks).max(1).next_multiple_of(LINE_CELLS);
             return DensePartition { rows, cols, block_rows: 1, block_cols, tile_rows: 1, tile_cols: UNIT_CELLS };
         }
         DensePartition::row_blocks(rows, cols, blocks)
@@ -95,23 +92,23 @@ impl DensePartition {
         DensePartition { rows, cols, block_rows, block_cols: cols.max(1), tile_rows, tile_cols }
     }
 
-    /// The same in at most this many blocks.
+    /// Tiles of a product of factors, as [`Self::outer`], in at most this many blocks.
     pub(crate) fn outer_rows(rows: usize, cols: usize, rank: usize, count: usize) -> Self {
         let tiles = DensePartition::outer(rows, cols, rank);
         DensePartition { block_rows: rows.div_ceil(count).max(1).next_multiple_of(tiles.tile_rows), ..tiles }
     }
 
-    /// As [`Self::cells`], but with at most this many blocks, all of whole rows.
+    /// Tiles of about `UNIT_CELLS` cells, in at most this many blocks, all of whole rows.
     pub(crate) fn row_blocks(rows: usize, cols: usize, count: usize) -> Self {
-        let tile_cols = even_part(cols, UNIT_CELLS, LINE);
+        let tile_cols = even_part(cols, UNIT_CELLS, LINE_CELLS);
         let (block_rows, tile_rows) = even_rows(rows, count, (UNIT_CELLS / tile_cols).clamp(1, MAX_UNIT_ROWS));
         DensePartition { rows, cols, block_rows, block_cols: cols.max(1), tile_rows, tile_cols }
     }
 
-    /// As [`Self::cells`], but with this many blocks of whole columns.
+    /// Tiles of about `UNIT_CELLS` cells, in this many blocks of whole columns.
     pub(crate) fn col_blocks(rows: usize, cols: usize, count: usize) -> Self {
-        let block_cols = cols.div_ceil(count).max(1).next_multiple_of(LINE);
-        let tile_cols = even_part(block_cols, UNIT_CELLS, LINE);
+        let block_cols = cols.div_ceil(count).max(1).next_multiple_of(LINE_CELLS);
+        let tile_cols = even_part(block_cols, UNIT_CELLS, LINE_CELLS);
         let tile_rows = (UNIT_CELLS / tile_cols).clamp(1, MAX_UNIT_ROWS);
         DensePartition { rows, cols, block_rows: rows.max(1), block_cols, tile_rows, tile_cols }
     }
@@ -126,9 +123,10 @@ impl DensePartition {
         count: Option<usize>,
     ) -> Self {
         let within = |cells: usize| cells / widest.max(1);
-        let tile_rows = match has_long_vectors {
-            true => within(LONG_VECTOR_CELLS),
-            false => within(ROW_UNIT_CELLS).max(within(UNIT_CELLS).min(MIN_UNIT_ROWS)),
+        let tile_rows = if has_long_vectors {
+            within(LONG_VECTOR_CELLS)
+        } else {
+            within(ROW_UNIT_CELLS).max(within(UNIT_CELLS).min(MIN_UNIT_ROWS))
         };
         let count = count.unwrap_or_else(|| even_blocks(rows.saturating_mul(widest), BLOCK_CELLS));
         let (block_rows, tile_rows) = even_rows(rows, count, tile_rows.clamp(1, MAX_UNIT_ROWS));
@@ -230,18 +228,18 @@ impl<'a> SparsePartition<'a> {
         SparsePartition { offsets, by_rows: true, row_weight, unit_weight, block_weight, cuts_rows }.even()
     }
 
-    /// The same with units of this weight in blocks of so many units.
+    /// The partition with units of this weight, in blocks of so many units.
     pub(crate) fn with_units(self, unit_weight: usize, per_block: usize) -> Self {
         SparsePartition { unit_weight, block_weight: unit_weight * per_block, ..self }.even()
     }
 
-    /// The same with even blocks.
+    /// The partition with even blocks.
     fn even(self) -> Self {
         let count = even_blocks(self.total(), self.block_weight);
         self.with_blocks(count)
     }
 
-    /// The same with at most this many blocks.
+    /// The partition with at most this many blocks.
     pub(crate) fn with_blocks(self, count: usize) -> Self {
         let block_weight = self.total().div_ceil(count).max(1);
         SparsePartition { block_weight, ..self }
@@ -319,14 +317,6 @@ impl<'a> SparsePartition<'a> {
             visit(Segment { first_row: row_of(self.offsets, start), rows: 1, start, end });
         }
     }
-}
-
-/// The number of private accumulators of `len` cells that pay for work of this weight (cells or non-zeros): their
-/// memory stays below that of the input. A power of two.
-pub(crate) fn partial_count(weight: usize, len: usize) -> usize {
-    let pays = weight / len.saturating_mul(2).max(1);
-    let most = pays.clamp(1, MAX_PARTIALS);
-    even_blocks(weight, BLOCK_CELLS).min(1 << most.ilog2())
 }
 
 #[cfg(test)]

@@ -3,65 +3,11 @@
 //! Column `j` of row `r` lies at `r * row_stride + j`. Dense sides are read in place where the unit's rows are
 //! consecutive; else the columns that the plan reads are copied, and those alone.
 
-use crate::binding::{Cells, SideInput};
-use crate::blocks::MAX_UNIT_ROWS;
 use crate::layout::{RowCursor, place_row, scatter_row};
+use crate::side::{Cells, Columns, SideInput};
 use crate::visited::RowNumbers;
 use fuseline_matrix::Csr;
-use std::collections::BTreeSet;
 use std::ops::Range;
-
-/// The columns that a plan reads of a side input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Columns {
-    /// All of a range.
-    Range(Range<usize>),
-    /// Single ones.
-    Single {
-        /// Their numbers, ascending.
-        columns: Vec<u32>,
-        /// The distance between the rows of a copy.
-        row_stride: usize,
-    },
-}
-
-impl Columns {
-    /// Single columns, in any order.
-    pub(crate) fn single(columns: impl IntoIterator<Item = u32>) -> Self {
-        let distinct: BTreeSet<u32> = columns.into_iter().collect();
-        let columns: Vec<u32> = distinct.into_iter().collect();
-        let row_stride = distinct_stride(&columns, MAX_UNIT_ROWS);
-        Columns::Single { columns, row_stride }
-    }
-
-    /// One more than the last column.
-    fn end(&self) -> usize {
-        match self {
-            Columns::Range(range) => range.end,
-            Columns::Single { columns, .. } => columns.last().map_or(0, |&column| column as usize + 1),
-        }
-    }
-
-    /// The distance between the rows of a copy.
-    pub(crate) fn row_stride(&self) -> usize {
-        match self {
-            Columns::Range(range) => range.len(),
-            Columns::Single { row_stride, .. } => *row_stride,
-        }
-    }
-}
-
-/// The smallest distance of rows at which the cells of these columns, column `j` of row `r` at `r * stride + j`, have
-/// places of their own. Far columns thus need little more memory than close ones.
-fn distinct_stride(columns: &[u32], rows: usize) -> usize {
-    let is_distinct = |stride: &usize| {
-        let mut places: Vec<(usize, usize)> =
-            columns.iter().map(|&column| (column as usize % stride, column as usize / stride)).collect();
-        places.sort_unstable();
-        places.windows(2).all(|pair| pair[0].0 != pair[1].0 || pair[1].1 - pair[0].1 >= rows)
-    };
-    (1..).find(is_distinct).unwrap_or(1)
-}
 
 /// The copy of a side's rows for a unit.
 pub(crate) struct RowCopy<'a> {
@@ -136,17 +82,6 @@ mod tests {
     use crate::roles::Role;
     use fuseline_matrix::Dense;
     use std::borrow::Cow;
-
-    #[test]
-    fn cells_of_fixed_columns_have_places_of_their_own() {
-        for (columns, rows) in [(vec![0], 9), (vec![3, 4], 9), (vec![0, 4, 8], 9), (vec![0, 999_999], 4096)] {
-            let stride = distinct_stride(&columns, rows);
-            assert!(stride <= columns.len() + 1, "{columns:?}: {stride}");
-            let places = (0..rows).flat_map(|r| columns.iter().map(move |&j| r * stride + j as usize));
-            let distinct: std::collections::BTreeSet<usize> = places.collect();
-            assert_eq!(distinct.len(), rows * columns.len());
-        }
-    }
 
     #[test]
     fn copies_hold_what_is_read_whatever_the_format_and_the_rows() {

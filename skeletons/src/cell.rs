@@ -6,7 +6,7 @@ use crate::SkeletonError;
 use crate::abi::Output;
 use crate::accumulate::Accumulation;
 use crate::aggregate::Aggregation;
-use crate::blocks::{DensePartition, partial_count};
+use crate::blocks::DensePartition;
 use crate::nonzeros;
 use crate::operator::Operator;
 use crate::output::split_parts;
@@ -14,6 +14,7 @@ use crate::work::{UnitOf, Work};
 use crate::write::Write;
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
+use fuseline_ir::work::partial_count;
 use fuseline_matrix::{Dense, MatrixBlock};
 
 /// With this many columns, blocks of columns aggregate columns without private accumulators.
@@ -26,7 +27,7 @@ pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonEr
     if rows == 0 || cols == 0 {
         return Ok(without_cells(&output, rows, cols).into());
     }
-    if let (MatrixBlock::Sparse(csr), true) = (&*binding.main, binding.sparse_entry) {
+    if let (MatrixBlock::Sparse(csr), true) = (&*binding.main, binding.runs_sparse_entry) {
         return nonzeros::execute(operator, csr, &output);
     }
     binding.cells()?;
@@ -71,7 +72,7 @@ fn dense_cells(operator: &Operator<'_>) -> MatrixBlock {
         for tile in partition.tiles(block) {
             let offset = (tile.first_row - origin.first_row) * origin.cols + tile.first_col - origin.first_col;
             let output = Output { values: &mut part[offset..], row_stride: origin.cols };
-            write.unit(operator, workspace, UnitOf::Tile(tile, None), [tile.rows, tile.cols], output);
+            write.unit(operator, &mut workspace.layout, UnitOf::Tile(tile, None), tile.into(), output);
         }
     });
     out.into()
@@ -87,16 +88,13 @@ fn dense_rows(operator: &Operator<'_>, agg: AggOp) -> MatrixBlock {
         let first_row = partition.block(block).first_row;
         for tile in partition.tiles(block) {
             let cells = &mut part[tile.first_row - first_row..][..tile.rows];
+            let (layout, unit) = (&mut workspace.layout, UnitOf::Tile(tile, None));
             if tile.first_col == 0 {
-                operator.genexec(workspace, UnitOf::Tile(tile, None), &mut [Output { values: cells, row_stride: 1 }]);
+                operator.genexec(layout, unit, &mut [Output { values: cells, row_stride: 1 }]);
             } else {
                 // Rows longer than a unit have tiles of one row.
                 let mut value = [0.0];
-                operator.genexec(
-                    workspace,
-                    UnitOf::Tile(tile, None),
-                    &mut [Output { values: &mut value, row_stride: 1 }],
-                );
+                operator.genexec(layout, unit, &mut [Output { values: &mut value, row_stride: 1 }]);
                 cells[0] = agg.merge(cells[0], value[0]);
             }
         }
@@ -118,7 +116,7 @@ fn dense_columns(operator: &Operator<'_>, agg: AggOp) -> MatrixBlock {
         let first_col = partition.block(block).first_col;
         for tile in partition.tiles(block) {
             let output = Output { values: &mut part[tile.first_col - first_col..], row_stride: cols };
-            operator.genexec(workspace, UnitOf::Tile(tile, None), &mut [output]);
+            operator.genexec(&mut workspace.layout, UnitOf::Tile(tile, None), &mut [output]);
         }
     });
     out.into()

@@ -1,19 +1,16 @@
 //! The products of the factors of Outer plans: what stands for `U %*% t(V)` in a unit. Where X is dense enough, a tile of
 //! the product is computed as a small matrix product, else one dot product for each non-zero.
 
-use crate::binding::Binding;
 use crate::blocks::{DensePartition, Tile};
-use crate::operator::{Operator, Workspace};
-use crate::roles::index;
-use crate::sparse_unit::SparseUnit;
-use crate::work::UnitOf;
+use crate::built::BuiltRows;
+use crate::operator::{Layout, Operator, Workspace};
+use crate::sampled::factor;
+use crate::work::{TileProducts, UnitOf};
 use fuseline_ir::cplan::{FACTOR_U, FACTOR_V};
 use fuseline_ir::ops::AggOp;
+use fuseline_ir::work::multiplies_whole_tile;
 use fuseline_matrix::Dense;
 use fuseline_vecprims::{Panels, TileMut};
-
-/// A dot product for one cell takes as long as this many cells of a matrix product.
-const SAMPLE_CELLS: usize = 3;
 
 /// A dense X and the factors of a plan, for tiles of both.
 pub(crate) struct DenseFactors<'a> {
@@ -40,13 +37,19 @@ impl<'a> DenseFactors<'a> {
         workspace: &mut Workspace,
         partition: &DensePartition,
         block: usize,
-        mut visit: impl FnMut(&mut Workspace, Tile, UnitOf<'_>, usize),
+        mut visit: impl FnMut(&mut Layout, Tile, UnitOf<'_>, usize),
     ) -> usize {
+        let Workspace { layout, built } = workspace;
         let (mut tiles, mut nonzeros) = (partition.tiles_down(block).peekable(), 0);
         while let Some(tile) = tiles.next() {
-            let distance = tiles.peek().map_or(0, |next| self.first_cell(*next).wrapping_sub(self.first_cell(tile)));
-            let (unit, count) = self.build(workspace, tile, distance);
-            visit(workspace, tile, unit, count);
+            let next_unit = tiles.peek().map_or(0, |next| self.first_cell(*next).wrapping_sub(self.first_cell(tile)));
+            let count = self.build(built, tile);
+            let unit = if count == tile.rows * tile.cols {
+                UnitOf::WithoutZeros { tile, products: TileProducts { products: &built.products, next_unit } }
+            } else {
+                UnitOf::Built { rows: built, tile }
+            };
+            visit(layout, tile, unit, count);
             nonzeros += count;
         }
         nonzeros
@@ -56,8 +59,10 @@ impl<'a> DenseFactors<'a> {
         tile.first_row * self.dense.cols() + tile.first_col
     }
 
-    fn build(&self, workspace: &mut Workspace, tile: Tile, next_unit: usize) -> (UnitOf<'static>, usize) {
-        let (built, cells) = (&mut workspace.built, tile.rows * tile.cols);
+    /// Builds the rows of a tile, if any of its cells is zero, and the products of its factors; says how many cells are
+    /// not zero.
+    fn build(&self, built: &mut BuiltRows, tile: Tile) -> usize {
+        let cells = tile.rows * tile.cols;
         let nonzeros = self.count_nonzeros(tile);
         let is_full = nonzeros == cells;
         if !is_full {
@@ -65,7 +70,7 @@ impl<'a> DenseFactors<'a> {
         }
         built.products.clear();
         match &self.panels {
-            Some(panels) if nonzeros * SAMPLE_CELLS >= cells => {
+            Some(panels) if multiplies_whole_tile(nonzeros, cells) => {
                 self.multiply(panels, tile, &mut built.products);
                 if !is_full {
                     built.keep_products(tile.cols);
@@ -73,7 +78,7 @@ impl<'a> DenseFactors<'a> {
             }
             _ => {}
         }
-        (if is_full { UnitOf::Full(tile, next_unit) } else { UnitOf::Built(tile) }, nonzeros)
+        nonzeros
     }
 
     fn count_nonzeros(&self, tile: Tile) -> usize {
@@ -88,29 +93,5 @@ impl<'a> DenseFactors<'a> {
         let u = &factor(binding, FACTOR_U)[tile.first_row * rank..];
         let (u, out) = (fuseline_vecprims::Tile::new(u, rank), TileMut::new(products, tile.cols));
         self.operator.env.primitives.tile_mat_mult(tile.rows, (tile.first_col, tile.cols), u, panels, out);
-    }
-}
-
-/// The cells of a factor.
-fn factor<'b>(binding: &'b Binding<'_>, id: fuseline_ir::cplan::CInputId) -> &'b [f64] {
-    binding.sides[index(id)].as_ref().map_or(&[], |side| side.values())
-}
-
-/// One dot product for each position of a unit; consecutive rows at once.
-pub(crate) fn sample(operator: &Operator<'_>, unit: &SparseUnit<'_>, products: &mut [f64]) {
-    let (binding, rank) = (&operator.binding, operator.binding.rank());
-    let (u, v) = (factor(binding, FACTOR_U), factor(binding, FACTOR_V));
-    let v = fuseline_vecprims::Tile::new(&v[unit.first_col * rank..], rank);
-    let (numbers, first) = (unit.row_numbers(), unit.row_offsets[0]);
-    let mut row = 0;
-    while row < unit.rows {
-        let number = numbers.get(row);
-        let end = (row + 1..unit.rows).find(|&next| numbers.get(next) != number + next - row).unwrap_or(unit.rows);
-        let offsets = &unit.row_offsets[row..=end];
-        let positions = offsets[0] - first..offsets[end - row] - first;
-        let u = fuseline_vecprims::Tile::new(&u[number * rank..], rank);
-        let (columns, out) = (&unit.columns[positions.clone()], &mut products[positions]);
-        operator.env.primitives.sampled_product(offsets, columns, rank, u, v, out);
-        row = end;
     }
 }

@@ -12,7 +12,7 @@ pub(crate) fn scatter_row(row: (&[u32], &[f64]), first_col: usize, cells: &mut [
     place_row(row, first_col, cells);
 }
 
-/// The same among zeros.
+/// Writes the values of a CSR row from a column on to their cells, which hold zeros before.
 #[inline]
 pub(crate) fn place_row((columns, values): (&[u32], &[f64]), first_col: usize, cells: &mut [f64]) {
     let begin = if first_col == 0 { 0 } else { columns.partition_point(|&j| (j as usize) < first_col) };

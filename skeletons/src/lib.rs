@@ -36,6 +36,8 @@ mod output;
 mod roles;
 mod row;
 mod row_output;
+mod sampled;
+mod side;
 mod sparse_unit;
 mod transpose;
 mod visited;
@@ -117,7 +119,8 @@ pub fn execute(
     let binding = Binding::new(compiled, inputs, scalars, env.strict_ieee)?;
     let variant = binding.plan.variant;
     let is_cellwise = variant.space() == Space::Cells;
-    let is_flat = is_cellwise && !binding.sparse_entry && !needs_rows(binding.plan) && !needs_columns(binding.plan);
+    let is_flat =
+        is_cellwise && !binding.runs_sparse_entry && !needs_rows(binding.plan) && !needs_columns(binding.plan);
     let grid_cols = if is_flat { binding.cells()? } else { binding.cols };
     let operator = Operator { binding, env, grid_cols, stop: StopListener::current() };
     match variant {

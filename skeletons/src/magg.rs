@@ -12,7 +12,7 @@ use fuseline_matrix::MatrixBlock;
 /// Executes a MAgg plan.
 pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonError> {
     let aggregation = Aggregation::new(operator);
-    match (&*operator.binding.main, operator.binding.sparse_entry) {
+    match (&*operator.binding.main, operator.binding.runs_sparse_entry) {
         (MatrixBlock::Sparse(csr), true) => Ok(nonzeros::full(&aggregation, csr)),
         _ => {
             operator.binding.cells()?;

@@ -5,7 +5,7 @@ use crate::SkeletonError;
 use crate::abi::Output;
 use crate::accumulate::Accumulation;
 use crate::aggregate::Aggregation;
-use crate::blocks::{SparsePartition, partial_count};
+use crate::blocks::SparsePartition;
 use crate::operator::Operator;
 use crate::output::{expand_rows, filled_pattern, split_parts, with_pattern};
 use crate::roles::needs_rows;
@@ -14,6 +14,7 @@ use crate::work::{UnitOf, Work};
 use crate::zeros::take_equal_cells;
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
+use fuseline_ir::work::partial_count;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 
 /// Executes a Cell plan.
@@ -71,8 +72,8 @@ pub(crate) fn by_position(
         partition.for_each_segment(block, |segment| {
             if segment.start < segment.end {
                 let values = &mut part[segment.start - first..segment.end - first];
-                let row_stride = values.len();
-                operator.genexec(workspace, UnitOf::Segment(segment, visited), &mut [Output { values, row_stride }]);
+                let output = Output { row_stride: values.len(), values };
+                operator.genexec(&mut workspace.layout, UnitOf::Segment(segment, visited), &mut [output]);
             }
         });
     });
@@ -89,7 +90,8 @@ fn rows(operator: &Operator<'_>, csr: &Csr, agg: AggOp) -> MatrixBlock {
         partition.for_each_segment(block, |segment| {
             let values = &mut part[segment.first_row - first_row..][..segment.rows];
             let unit = UnitOf::Segment(segment, &visited);
-            operator.genexec(workspace, unit, &mut [Output { values: &mut *values, row_stride: 1 }]);
+            let output = Output { values: &mut *values, row_stride: 1 };
+            operator.genexec(&mut workspace.layout, unit, &mut [output]);
             let offsets = &visited.offsets()[segment.first_row..=segment.first_row + segment.rows];
             for (cell, bounds) in values.iter_mut().zip(offsets.windows(2)) {
                 *cell = take_equal_cells(agg, *cell, zero, csr.cols() - (bounds[1] - bounds[0]));

@@ -2,17 +2,18 @@
 
 use crate::Execution;
 use crate::abi::{Context, Main, Output, Side, Unit};
-use crate::binding::{Binding, Cells, SideInput};
+use crate::binding::Binding;
 use crate::blocks::Tile;
 use crate::built::BuiltRows;
 use crate::by_row::RowCopy;
 use crate::dense_row::DenseRow;
-use crate::factors::sample;
 use crate::layout::{gather_columns, gather_dense, gather_sparse, scatter_tile};
 use crate::roles::{Role, needs_rows, reads_row_index};
+use crate::sampled::sample;
+use crate::side::{Cells, SideInput};
 use crate::sparse_unit::SparseUnit;
 use crate::visited::{RowNumbers, VisitedRows};
-use crate::work::UnitOf;
+use crate::work::{TileProducts, UnitOf};
 use crate::zeros::ZeroValues;
 use fuseline_ir::cplan::{CellType, OuterType, Variant};
 use fuseline_ir::ops::AggOp;
@@ -22,8 +23,8 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
 
-/// The most inputs whose layouts are kept on the stack.
-const INLINE: usize = 8;
+/// The most inputs whose layouts, and outputs whose targets, are kept on the stack.
+const INLINE_INPUTS: usize = 8;
 
 /// An operator in execution.
 pub(crate) struct Operator<'a> {
@@ -37,6 +38,14 @@ pub(crate) struct Operator<'a> {
 
 /// The memory of a thread while it runs blocks.
 pub(crate) struct Workspace {
+    /// For the current unit.
+    pub(crate) layout: Layout,
+    /// Rows built for a unit.
+    pub(crate) built: BuiltRows,
+}
+
+/// The memory that a unit is laid out and run in.
+pub(crate) struct Layout {
     scratch: Buffer,
     /// By input id: what is copied, scattered or gathered for the current unit.
     laid_out: Vec<Buffer>,
@@ -46,8 +55,6 @@ pub(crate) struct Workspace {
     products: Buffer,
     /// Output of a unit that does not go to its final place at once.
     pub(crate) output: Buffer,
-    /// Rows built for the current unit.
-    pub(crate) built: BuiltRows,
     tally: Tally,
 }
 
@@ -86,7 +93,8 @@ impl Operator<'_> {
         // Once for all blocks that were skipped: unwinding takes as long as many of them.
         self.stop.check();
         for workspace in idle.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            self.env.counters.add(workspace.tally.calls, workspace.tally.rows, workspace.tally.cells);
+            let Tally { calls, rows, cells } = workspace.layout.tally;
+            self.env.counters.add(calls, rows, cells);
         }
         results
     }
@@ -116,48 +124,42 @@ impl Operator<'_> {
         let mut values: ZeroValues = outputs.iter().map(|output| output.agg().map_or(0.0, AggOp::neutral)).collect();
         self.run(vec![values.as_mut_slice()], |workspace, _, values| {
             let outputs = values.chunks_exact_mut(1).map(|values| Output { values, row_stride: 1 });
-            let mut outputs: SmallVec<[Output<'_>; INLINE]> = outputs.collect();
-            self.genexec(workspace, UnitOf::ZeroCell, &mut outputs);
+            let mut outputs: SmallVec<[Output<'_>; INLINE_INPUTS]> = outputs.collect();
+            self.genexec(&mut workspace.layout, UnitOf::ZeroCell, &mut outputs);
         });
         values
     }
 
     /// Lays a unit out and runs the plan on it.
-    pub(crate) fn genexec(&self, workspace: &mut Workspace, unit: UnitOf<'_>, outputs: &mut [Output<'_>]) {
+    pub(crate) fn genexec(&self, layout: &mut Layout, unit: UnitOf<'_>, outputs: &mut [Output<'_>]) {
         self.stop.check();
         match unit {
             UnitOf::Tile(tile, visited) => {
                 let rows = unit.rows();
                 let numbers = visited.map_or(RowNumbers::From(tile.first_row), |visited| visited.numbers(rows));
-                self.run_tile(workspace, tile, numbers, (&[], 0), outputs);
+                self.run_tile(layout, tile, numbers, TileProducts::NONE, outputs);
             }
-            UnitOf::Full(tile, next_unit) => {
-                let products = std::mem::take(&mut workspace.built.products);
-                self.run_tile(workspace, tile, RowNumbers::From(tile.first_row), (&products, next_unit), outputs);
-                workspace.built.products = products;
+            UnitOf::WithoutZeros { tile, products } => {
+                self.run_tile(layout, tile, RowNumbers::From(tile.first_row), products, outputs);
             }
             UnitOf::Segment(segment, visited) => {
                 let run = [segment.start, segment.end];
-                self.run_sparse(workspace, SparseUnit::of_segment(segment, &run, visited), outputs);
+                self.run_sparse(layout, SparseUnit::of_segment(segment, &run, visited), outputs);
             }
-            UnitOf::Built(tile) => {
-                let built = std::mem::take(&mut workspace.built);
-                self.run_sparse(workspace, SparseUnit::of_built(&built, tile), outputs);
-                workspace.built = built;
-            }
-            UnitOf::ZeroCell => self.run_sparse(workspace, SparseUnit::ZERO_CELL, outputs),
+            UnitOf::Built { rows, tile } => self.run_sparse(layout, SparseUnit::of_built(rows, tile), outputs),
+            UnitOf::ZeroCell => self.run_sparse(layout, SparseUnit::ZERO_CELL, outputs),
         }
     }
 
     fn run_tile(
         &self,
-        workspace: &mut Workspace,
+        layout: &mut Layout,
         tile: Tile,
         numbers: RowNumbers<'_>,
-        (products, next_unit): (&[f64], usize),
+        known: TileProducts<'_>,
         outputs: &mut [Output<'_>],
     ) {
-        let Workspace { scratch, laid_out, tally, .. } = workspace;
+        let Layout { scratch, laid_out, tally, .. } = layout;
         if let (MatrixBlock::Sparse(csr), true) = (&*self.binding.main, self.binding.reads_main) {
             let cells = self.reserve(&mut laid_out[0], tile.rows * tile.cols);
             scatter_tile(csr, self.grid_cols, numbers, tile, cells);
@@ -182,7 +184,7 @@ impl Operator<'_> {
                 Main::Dense { values, row_stride: tile.cols }
             }
         };
-        let sides: SmallVec<[Side<'_>; INLINE]> = self
+        let sides: SmallVec<[Side<'_>; INLINE_INPUTS]> = self
             .binding
             .sides
             .iter()
@@ -198,16 +200,16 @@ impl Operator<'_> {
             first_col: tile.first_col,
             main,
             sides: &sides,
-            products,
-            next_unit,
+            products: known.products,
+            next_unit: known.next_unit,
         };
         tally.add(tile.rows, tile.rows * tile.cols);
         let longest = self.longest_vector(tile.cols);
         self.call(scratch, tile.rows, longest, &unit, outputs);
     }
 
-    fn run_sparse(&self, workspace: &mut Workspace, sparse: SparseUnit<'_>, outputs: &mut [Output<'_>]) {
-        let Workspace { scratch, laid_out, dense_row, products, tally, .. } = workspace;
+    fn run_sparse(&self, layout: &mut Layout, sparse: SparseUnit<'_>, outputs: &mut [Output<'_>]) {
+        let Layout { scratch, laid_out, dense_row, products, tally, .. } = layout;
         let (count, numbers) = (sparse.values.len(), sparse.row_numbers());
         for (side, buffer) in self.binding.sides.iter().zip(laid_out.iter_mut()) {
             let Some(side) = side else { continue };
@@ -225,7 +227,7 @@ impl Operator<'_> {
                 _ => self.copy_rows(side, numbers, sparse.rows, buffer),
             }
         }
-        let sides: SmallVec<[Side<'_>; INLINE]> = self
+        let sides: SmallVec<[Side<'_>; INLINE_INPUTS]> = self
             .binding
             .sides
             .iter()
@@ -236,7 +238,7 @@ impl Operator<'_> {
             .collect();
         let products: &[f64] = if self.binding.reads_products && sparse.products.is_empty() {
             let products = self.reserve(products, count);
-            sample(self, &sparse, products);
+            sample(&self.binding, self.env.primitives, &sparse, products);
             products
         } else {
             sparse.products
@@ -376,15 +378,15 @@ fn side_of_rows<'s>(side: &'s SideInput<'_>, numbers: RowNumbers<'_>, rows: usiz
 impl Workspace {
     fn new(inputs: usize) -> Self {
         let empty = || Buffer::zeroed(0);
-        Workspace {
+        let layout = Layout {
             scratch: empty(),
             laid_out: (0..inputs).map(|_| empty()).collect(),
             dense_row: DenseRow::default(),
             products: empty(),
             output: empty(),
-            built: BuiltRows::default(),
             tally: Tally::default(),
-        }
+        };
+        Workspace { layout, built: BuiltRows::default() }
     }
 }
 

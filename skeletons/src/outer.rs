@@ -7,10 +7,11 @@ use crate::abi::Output;
 use crate::accumulate::Accumulation;
 use crate::aggregate::Aggregation;
 use crate::binding::cells;
-use crate::blocks::{DensePartition, MAX_PARTIALS, MAX_UNIT_ROWS, SparsePartition, Tile, partial_count};
+use crate::blocks::{DensePartition, MAX_UNIT_ROWS, SparsePartition, Tile};
+use crate::built::BuiltRows;
 use crate::factors::DenseFactors;
 use crate::nonzeros::by_position;
-use crate::operator::{Operator, Workspace};
+use crate::operator::{Layout, Operator, Workspace};
 use crate::output::{expand_rows, split_parts, with_pattern};
 use crate::roles::reads_row_index;
 use crate::visited::VisitedRows;
@@ -18,6 +19,7 @@ use crate::work::{UnitOf, Work};
 use crate::write::Write;
 use fuseline_ir::cplan::OuterType;
 use fuseline_ir::ops::AggOp;
+use fuseline_ir::work::{MAX_PARTIALS, column_ranges, has_private_sums, partial_count};
 use fuseline_matrix::{Buffer, Csr, Dense, MatrixBlock};
 
 /// The most non-zeros of a unit, and the most values of their factors' rows, which stay in the second-level cache.
@@ -28,15 +30,6 @@ const BLOCK_FLOPS: usize = 1 << 19;
 /// The least non-zeros of a unit, and the most units of a block.
 const MIN_UNIT: usize = 256;
 const MAX_UNITS: usize = 32;
-/// Cells of a private copy of `t(W) %*% U`, at most: it stays in the second-level cache.
-const MAX_PRIVATE: usize = 1 << 18;
-/// Multiplications of a factor's values in the time in which a non-zero is visited.
-const VISIT_FLOPS: usize = 8;
-/// The same for finding the part of a row that lies in a range of columns: there are more than two ranges where each row's
-/// non-zeros pay for it.
-const ROW_FLOPS: usize = 128;
-/// Columns below which `t(W) %*% U` is not cut into column ranges.
-const MIN_RANGE: usize = 64;
 
 /// Executes an Outer plan.
 pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<MatrixBlock, SkeletonError> {
@@ -68,7 +61,7 @@ fn values(operator: &Operator<'_>, csr: &Csr, rank: usize) -> MatrixBlock {
     with_pattern(csr, by_position(operator, &by_rows(&visited, rank), &visited))
 }
 
-/// The same of a dense X, in the format that suits its non-zeros.
+/// A result from a dense X, in the format that suits its non-zeros.
 fn dense_values(operator: &Operator<'_>, dense: &Dense, rank: usize) -> MatrixBlock {
     let (rows, cols) = (dense.rows(), dense.cols());
     let mut out = Dense::uninit_in(operator.env.buffers, rows, cols);
@@ -77,14 +70,11 @@ fn dense_values(operator: &Operator<'_>, dense: &Dense, rank: usize) -> MatrixBl
     let lengths = (0..partition.len()).map(|block| partition.block(block).rows * cols);
     let nonzeros = operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
         let first_row = partition.block(block).first_row;
-        factors.for_each_unit(workspace, &partition, block, |workspace, tile, unit, count| {
+        factors.for_each_unit(workspace, &partition, block, |layout, tile, unit, count| {
             let cells = &mut part[(tile.first_row - first_row) * cols + tile.first_col..];
             match unit {
-                UnitOf::Full(..) => {
-                    let output = Output { values: cells, row_stride: cols };
-                    write.unit(operator, workspace, unit, [tile.rows, tile.cols], output);
-                }
-                _ => spread_values(operator, workspace, tile, count, cells),
+                UnitOf::Built { rows, .. } => spread_values(operator, layout, rows, tile, count, cells),
+                _ => write.unit(operator, layout, unit, tile.into(), Output { values: cells, row_stride: cols }),
             }
         })
     });
@@ -94,16 +84,23 @@ fn dense_values(operator: &Operator<'_>, dense: &Dense, rank: usize) -> MatrixBl
     out.into()
 }
 
-/// Writes the values of a tile's non-zeros to their cells, and zeros to the others.
-fn spread_values(operator: &Operator<'_>, workspace: &mut Workspace, tile: Tile, count: usize, cells: &mut [f64]) {
-    let mut buffer = std::mem::replace(&mut workspace.output, Buffer::zeroed(0));
+/// Writes the values of a tile's non-zeros, of which there are `count`, to their cells, and zeros to the others.
+fn spread_values(
+    operator: &Operator<'_>,
+    layout: &mut Layout,
+    rows: &BuiltRows,
+    tile: Tile,
+    count: usize,
+    cells: &mut [f64],
+) {
+    let mut buffer = std::mem::replace(&mut layout.output, Buffer::zeroed(0));
     let values = operator.reserve(&mut buffer, count);
     if count > 0 {
         let output = Output { values: &mut *values, row_stride: count };
-        operator.genexec(workspace, UnitOf::Built(tile), &mut [output]);
+        operator.genexec(layout, UnitOf::Built { rows, tile }, &mut [output]);
     }
-    workspace.built.spread(values, cells, tile.cols, operator.binding.cols);
-    workspace.output = buffer;
+    rows.spread(values, cells, tile.cols, operator.binding.cols);
+    layout.output = buffer;
 }
 
 /// The aggregate of all cells, most of which are zero.
@@ -143,7 +140,7 @@ fn right_mm_sparse(operator: &Operator<'_>, visited: &VisitedRows<'_>, rank: usi
             if segment.start < segment.end {
                 let values = &mut part[(segment.first_row - first_row) * rank..][..segment.rows * rank];
                 let output = Output { values, row_stride: rank };
-                operator.genexec(workspace, UnitOf::Segment(segment, visited), &mut [output]);
+                operator.genexec(&mut workspace.layout, UnitOf::Segment(segment, visited), &mut [output]);
             }
         });
     });
@@ -157,10 +154,10 @@ fn right_mm_dense(operator: &Operator<'_>, dense: &Dense, rank: usize) -> Dense 
     let lengths = (0..partition.len()).map(|block| partition.block(block).rows * rank);
     operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
         let first_row = partition.block(block).first_row;
-        factors.for_each_unit(workspace, &partition, block, |workspace, tile, unit, count| {
+        factors.for_each_unit(workspace, &partition, block, |layout, tile, unit, count| {
             if count > 0 {
                 let values = &mut part[(tile.first_row - first_row) * rank..][..tile.rows * rank];
-                operator.genexec(workspace, unit, &mut [Output { values, row_stride: rank }]);
+                operator.genexec(layout, unit, &mut [Output { values, row_stride: rank }]);
             }
         });
     });
@@ -174,9 +171,9 @@ fn left_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
     let accumulation = Accumulation { operator, len, row_stride: rank, agg: AggOp::Sum, is_full: false };
     match &*operator.binding.main {
         MatrixBlock::Sparse(csr) => {
-            let (visited, count) = (operator.visited(csr), partial_count(csr.nnz().saturating_mul(rank), len));
-            if len <= MAX_PRIVATE && count == MAX_PARTIALS {
-                let partition = by_rows(&visited, rank).with_blocks(count);
+            let visited = operator.visited(csr);
+            if has_private_sums(csr.nnz(), rank, len) {
+                let partition = by_rows(&visited, rank).with_blocks(MAX_PARTIALS);
                 accumulation.over(&Work::Segments(partition, &visited), true)
             } else {
                 left_mm_sparse(operator, &visited, rank)
@@ -194,10 +191,10 @@ fn left_mm_dense(accumulation: &Accumulation<'_>, dense: &Dense, rank: usize) ->
     let partition = DensePartition::outer_rows(rows, cols, rank, count);
     let factors = DenseFactors::new(operator, dense);
     accumulation.over_blocks(partition.len(), |workspace, block, cells| {
-        factors.for_each_unit(workspace, &partition, block, |workspace, tile, unit, count| {
+        factors.for_each_unit(workspace, &partition, block, |layout, tile, unit, count| {
             if count > 0 {
                 let values = &mut cells[tile.first_col * rank..];
-                operator.genexec(workspace, unit, &mut [Output { values, row_stride: rank }]);
+                operator.genexec(layout, unit, &mut [Output { values, row_stride: rank }]);
             }
         });
     })
@@ -206,8 +203,7 @@ fn left_mm_dense(accumulation: &Accumulation<'_>, dense: &Dense, rank: usize) ->
 fn left_mm_sparse(operator: &Operator<'_>, visited: &VisitedRows<'_>, rank: usize) -> Dense {
     let (rows, cols) = (operator.binding.rows, operator.binding.cols);
     let mut out = Dense::zeros_in(operator.env.buffers, cols, rank);
-    let paid = visited.csr().nnz().saturating_mul(rank + VISIT_FLOPS) / (ROW_FLOPS * visited.len()).max(1);
-    let ranges = (cols / MIN_RANGE).min(paid.max(2)).clamp(1, MAX_PARTIALS);
+    let ranges = column_ranges(visited.csr().nnz(), rank, visited.len(), cols);
     let partition = DensePartition::col_blocks(rows, cols, ranges);
     let lengths = (0..partition.len()).map(|block| partition.block(block).cols * rank);
     operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
@@ -242,9 +238,10 @@ impl LeftRange<'_> {
     }
 
     fn unit(&self, workspace: &mut Workspace, part: &mut [f64]) {
-        if !workspace.built.values.is_empty() {
+        let Workspace { layout, built } = workspace;
+        if !built.values.is_empty() {
             let output = Output { values: part, row_stride: self.rank };
-            self.operator.genexec(workspace, UnitOf::Built(self.range), &mut [output]);
+            self.operator.genexec(layout, UnitOf::Built { rows: built, tile: self.range }, &mut [output]);
         }
     }
 }

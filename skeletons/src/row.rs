@@ -7,13 +7,14 @@ use crate::abi::Output;
 use crate::accumulate::{Accumulation, over_units};
 use crate::aggregate::Aggregation;
 use crate::binding::cells;
-use crate::blocks::{DensePartition, SparsePartition, partial_count};
+use crate::blocks::{DensePartition, SparsePartition};
 use crate::operator::Operator;
 use crate::output::{expand_rows, split_parts};
 use crate::row_output::RowOutput;
 use crate::visited::VisitedRows;
 use crate::work::Work;
 use fuseline_ir::cplan::{CNode, COutput, RowType, Variant};
+use fuseline_ir::work::partial_count;
 use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, MatrixBlock};
 
 /// Executes a Row plan.
@@ -35,13 +36,13 @@ fn visited<'a>(operator: &'a Operator<'_>) -> Option<VisitedRows<'a>> {
     match &*operator.binding.main {
         // Of no cells the minimum, the mean and others are not zero.
         MatrixBlock::Sparse(csr) if operator.binding.plan.sparse_safe && csr.cols() > 0 => Some(operator.visited(csr)),
-        MatrixBlock::Sparse(csr) if operator.binding.sparse_entry => Some(VisitedRows::all(csr)),
+        MatrixBlock::Sparse(csr) if operator.binding.runs_sparse_entry => Some(VisitedRows::all(csr)),
         _ => None,
     }
 }
 
-/// Up to so many values per row, those of all inputs count for the rows of a unit, not the widest vector alone: then units
-/// have rows enough for everything that happens once for each.
+/// Values of all inputs that are read of a row. Up to this many, they all count for the rows of a unit, so that units have
+/// rows enough for everything that happens once for each; above, the widest vector of a row counts alone.
 const NARROW_ROW: usize = 64;
 
 /// The length from which on computed vectors decide how many rows a unit has.
@@ -73,7 +74,7 @@ impl<'a> Row<'a> {
     fn work(&self, blocks: Option<usize>) -> Work<'a> {
         let binding = &self.operator.binding;
         match self.visited {
-            Some(visited) if binding.sparse_entry => {
+            Some(visited) if binding.runs_sparse_entry => {
                 let partition = SparsePartition::rows(visited.offsets(), binding.longest_computed_vector(), false);
                 Work::Segments(blocks.map_or(partition.clone(), |count| partition.with_blocks(count)), visited)
             }
@@ -108,7 +109,7 @@ impl<'a> Row<'a> {
             work.for_each_unit(block, |unit| {
                 let rows = unit.rows();
                 let values = &mut part[(rows.start - first_row) * cols..(rows.end - first_row) * cols];
-                self.operator.genexec(workspace, unit, &mut [Output { values, row_stride: cols }]);
+                self.operator.genexec(&mut workspace.layout, unit, &mut [Output { values, row_stride: cols }]);
             });
         });
         Ok(match self.visited {
@@ -130,7 +131,7 @@ impl<'a> Row<'a> {
             && MatrixBlock::prefers_sparse(visited.csr().rows(), cols, expected)
     }
 
-    /// As [`Self::by_row`], unit by unit without the zeros.
+    /// One output row for each row, of which the zeros are left out unit by unit.
     fn sparse_rows(&self, visited: &VisitedRows<'_>, cols: usize) -> MatrixBlock {
         let work = self.work(None);
         let blocks = self.operator.run(vec![(); work.len()], |workspace, block, ()| {
@@ -138,21 +139,20 @@ impl<'a> Row<'a> {
             let mut out = CsrRows { lengths: vec![0; spanned.len()], ..CsrRows::default() };
             work.for_each_unit(block, |unit| {
                 let rows = unit.rows();
-                let mut buffer = std::mem::replace(&mut workspace.output, Buffer::zeroed(0));
+                let layout = &mut workspace.layout;
+                let mut buffer = std::mem::replace(&mut layout.output, Buffer::zeroed(0));
                 let values = self.operator.reserve(&mut buffer, rows.len() * cols);
-                self.operator.genexec(workspace, unit, &mut [Output { values: &mut *values, row_stride: cols }]);
+                self.operator.genexec(layout, unit, &mut [Output { values: &mut *values, row_stride: cols }]);
                 let numbers = visited.numbers(rows.clone());
                 for (r, cells) in values.chunks_exact(cols).enumerate() {
                     out.lengths[numbers.get(r) - spanned.start] = push_nonzeros(&mut out, cells);
                 }
-                workspace.output = buffer;
+                layout.output = buffer;
             });
             out
         });
-        let csr = match blocks.is_empty() {
-            true => Csr::empty(visited.csr().rows(), cols),
-            false => Csr::from_blocks(cols, &blocks),
-        };
+        let csr =
+            if blocks.is_empty() { Csr::empty(visited.csr().rows(), cols) } else { Csr::from_blocks(cols, &blocks) };
         if MatrixBlock::prefers_sparse(csr.rows(), cols, csr.nnz()) { csr.into() } else { csr.to_dense().into() }
     }
 
@@ -177,7 +177,7 @@ impl<'a> Row<'a> {
         let len = outputs.iter().fold(0, |sum: usize, output| sum.saturating_add(output.len));
         cells(len, 1)?;
         let weight = match self.visited {
-            Some(visited) if binding.sparse_entry => visited.csr().nnz(),
+            Some(visited) if binding.runs_sparse_entry => visited.csr().nnz(),
             _ => self.visited_rows().saturating_mul(binding.widest_row()),
         };
         let work = self.work(Some(partial_count(weight, len)));

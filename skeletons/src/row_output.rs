@@ -32,7 +32,7 @@ impl RowOutput {
         let left_len = output.left().and_then(|left| binding.vector_length(left)).unwrap_or(0);
         cells(left_len, node_len)?;
         // Dense entries add products up short-major, sparse ones, where the long vector is the main row, long-major.
-        let is_long_major = binding.sparse_entry;
+        let is_long_major = binding.runs_sparse_entry;
         let is_transposed = match output {
             COutput::RowProduct { order: ProductOrder::ShortByLong, .. } => is_long_major,
             COutput::RowProduct { short, .. } => binding.vector_length(short).is_some() && !is_long_major,

@@ -90,7 +90,8 @@ impl<'a> VisitedRows<'a> {
         }
     }
 
-    /// The rows from the first of some visited ones (the very first: from row 0) to the next visited one.
+    /// The rows that some visited ones account for: from the first of these, or from row 0 for the very first, up to the next
+    /// visited row.
     pub(crate) fn spanned(&self, visited: Range<usize>) -> Range<usize> {
         let number = |row: usize| match &self.numbers {
             Some(numbers) => numbers.get(row).copied().unwrap_or(self.csr.rows()),

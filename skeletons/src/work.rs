@@ -1,6 +1,7 @@
 //! The work of an operator: blocks, which threads take as a whole, of units.
 
 use crate::blocks::{DensePartition, Segment, SparsePartition, Tile};
+use crate::built::BuiltRows;
 use crate::visited::VisitedRows;
 use std::ops::Range;
 
@@ -19,13 +20,36 @@ pub(crate) enum UnitOf<'a> {
     Tile(Tile, Option<&'a VisitedRows<'a>>),
     /// Positions of a CSR main input.
     Segment(Segment, &'a VisitedRows<'a>),
-    /// The rows in [`crate::operator::Workspace::built`], of a tile of the main input.
-    Built(Tile),
-    /// A tile of a dense main input without zeros, whose factors' products are in [`crate::operator::Workspace::built`],
-    /// and [`crate::abi::Unit::next_unit`].
-    Full(Tile, usize),
+    /// Rows built from a tile of the main input.
+    Built {
+        /// The rows.
+        rows: &'a BuiltRows,
+        /// The tile.
+        tile: Tile,
+    },
+    /// A tile of a dense main input, of an Outer plan, that has no zeros.
+    WithoutZeros {
+        /// The tile.
+        tile: Tile,
+        /// The products of its factors.
+        products: TileProducts<'a>,
+    },
     /// One cell that is zero, of a main input that nothing else is read beside.
     ZeroCell,
+}
+
+/// What is known of a tile of products before it runs.
+#[derive(Clone, Copy)]
+pub(crate) struct TileProducts<'a> {
+    /// The products, each row behind the one before; none where the plan reads none.
+    pub(crate) products: &'a [f64],
+    /// [`crate::abi::Unit::next_unit`]: how many cells behind this tile the next one begins.
+    pub(crate) next_unit: usize,
+}
+
+impl TileProducts<'_> {
+    /// Of tiles that have nothing to do with factors.
+    pub(crate) const NONE: TileProducts<'static> = TileProducts { products: &[], next_unit: 0 };
 }
 
 impl<'a> Work<'a> {
@@ -67,8 +91,8 @@ impl UnitOf<'_> {
         match self {
             UnitOf::Tile(Tile { first_row, rows, .. }, _)
             | UnitOf::Segment(Segment { first_row, rows, .. }, _)
-            | UnitOf::Built(Tile { first_row, rows, .. })
-            | UnitOf::Full(Tile { first_row, rows, .. }, _) => *first_row..*first_row + *rows,
+            | UnitOf::Built { tile: Tile { first_row, rows, .. }, .. }
+            | UnitOf::WithoutZeros { tile: Tile { first_row, rows, .. }, .. } => *first_row..*first_row + *rows,
             UnitOf::ZeroCell => 0..1,
         }
     }
@@ -76,7 +100,7 @@ impl UnitOf<'_> {
     /// The first column of the main input.
     pub(crate) fn first_col(&self) -> usize {
         match self {
-            UnitOf::Tile(tile, _) | UnitOf::Built(tile) | UnitOf::Full(tile, _) => tile.first_col,
+            UnitOf::Tile(tile, _) | UnitOf::Built { tile, .. } | UnitOf::WithoutZeros { tile, .. } => tile.first_col,
             UnitOf::Segment(..) | UnitOf::ZeroCell => 0,
         }
     }

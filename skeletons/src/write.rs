@@ -1,17 +1,28 @@
 //! How units write the cells of a dense output: where these belong or, if the output is larger than the caches, past them.
 
 use crate::abi::Output;
-use crate::operator::{Operator, Workspace};
+use crate::blocks::{LINE_BYTES, Tile};
+use crate::operator::{Layout, Operator};
 use crate::work::UnitOf;
 use fuseline_matrix::{Buffer, Dense};
-use fuseline_vecprims::{Isa, Tile, TileMut};
+use fuseline_vecprims::{Isa, TileMut};
 
 /// Bytes from which on an output is written past the caches, where it would not stay anyway: its lines are not read before
 /// they are written.
 const STREAMED: usize = 64 << 20;
-/// Bytes of a cache line. Only registers as wide write past the caches faster than through them: lines that come in two
-/// halves are as fast to write through, without the copy.
-const LINE: usize = 64;
+
+/// The cells that a unit gives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TileShape {
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+}
+
+impl From<Tile> for TileShape {
+    fn from(Tile { rows, cols, .. }: Tile) -> Self {
+        TileShape { rows, cols }
+    }
+}
 
 /// The way to the cells of one output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,29 +41,31 @@ impl Write {
 
     /// The way to so many bytes with the registers of this instruction set.
     fn of(isa: Isa, bytes: usize) -> Write {
-        let writes_lines = isa.lanes() * size_of::<f64>() >= LINE;
+        // Lines that come in two halves are as fast to write through, without the copy.
+        let writes_lines = isa.lanes() * size_of::<f64>() >= LINE_BYTES;
         if writes_lines && bytes >= STREAMED { Write::Past } else { Write::Through }
     }
 
-    /// Computes a unit that gives `rows` x `cols` cells of `out`.
+    /// Computes a unit that gives cells of this shape of `out`.
     pub(crate) fn unit(
         self,
         operator: &Operator<'_>,
-        workspace: &mut Workspace,
+        layout: &mut Layout,
         unit: UnitOf<'_>,
-        [rows, cols]: [usize; 2],
+        shape: TileShape,
         out: Output<'_>,
     ) {
         if self == Write::Through {
-            operator.genexec(workspace, unit, &mut [out]);
+            operator.genexec(layout, unit, &mut [out]);
             return;
         }
-        let mut buffer = std::mem::replace(&mut workspace.output, Buffer::zeroed(0));
+        let TileShape { rows, cols } = shape;
+        let mut buffer = std::mem::replace(&mut layout.output, Buffer::zeroed(0));
         let values = operator.reserve(&mut buffer, rows * cols);
-        operator.genexec(workspace, unit, &mut [Output { values: &mut *values, row_stride: cols }]);
+        operator.genexec(layout, unit, &mut [Output { values: &mut *values, row_stride: cols }]);
         let out_cells = TileMut::new(out.values, out.row_stride);
-        operator.env.primitives.stream(rows, cols, Tile::new(values, cols), out_cells);
-        workspace.output = buffer;
+        operator.env.primitives.stream(rows, cols, fuseline_vecprims::Tile::new(values, cols), out_cells);
+        layout.output = buffer;
     }
 }
 

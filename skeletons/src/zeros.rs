@@ -10,11 +10,11 @@ use fuseline_ir::template::Space;
 use smallvec::SmallVec;
 
 /// The most outputs that are kept on the stack.
-const INLINE: usize = 4;
+const INLINE_OUTPUTS: usize = 4;
 
 /// The value of each output of a plan where the main input is zero; for outputs that are aggregated, the aggregate of
 /// one such cell.
-pub(crate) type ZeroValues = SmallVec<[f64; INLINE]>;
+pub(crate) type ZeroValues = SmallVec<[f64; INLINE_OUTPUTS]>;
 
 /// Whether every zero of the main input gives the same value, since the plan reads neither side inputs nor positions.
 pub(crate) fn zero_is_constant(plan: &CPlan) -> bool {

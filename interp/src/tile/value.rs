@@ -34,7 +34,7 @@ pub(crate) struct Value {
 }
 
 impl Value {
-    /// The same everywhere.
+    /// One value for all cells.
     pub(crate) fn constant(place: Place) -> Self {
         Value { place, by_row: false, by_col: false, row_stride: 0, len: 1 }
     }

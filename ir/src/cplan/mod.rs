@@ -169,7 +169,7 @@ impl CNode {
         }
     }
 
-    /// The same operation on other operands.
+    /// The operation on other operands.
     pub fn map_operands(self, mut map: impl FnMut(CNodeId) -> CNodeId) -> CNode {
         match self {
             CNode::Unary(op, a) => CNode::Unary(op, map(a)),

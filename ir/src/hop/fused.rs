@@ -277,7 +277,7 @@ impl FusedOp {
     /// The definition as a DAG of its own that reads these inputs as variables of their names, and its result.
     ///
     /// # Errors
-    /// As [`FusedOp::expand`].
+    /// The errors of [`FusedOp::expand`].
     pub fn as_dag(self, inputs: &[&Hop]) -> Result<(HopDag, HopId), ShapeError> {
         let mut dag = HopDag::new();
         let names = self.inputs().iter().copied().chain(std::iter::repeat(""));

@@ -168,7 +168,7 @@ impl Context<'_> {
         }
     }
 
-    /// Those of the definition.
+    /// The type and the size of a hand-coded operator: those of its definition.
     fn fused(&self, op: FusedOp) -> Result<(DataType, SizeInfo), ShapeError> {
         let inputs: Vec<&Hop> = self.inputs.iter().map(|&input| &self.dag[input]).collect();
         let (definition, root) = op.as_dag(&inputs)?;

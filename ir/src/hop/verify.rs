@@ -55,7 +55,7 @@ impl HopDag {
     /// Checks the DAG and remembers in its type that it was.
     ///
     /// # Errors
-    /// As [`HopDag::verify`].
+    /// The errors of [`HopDag::verify`].
     pub fn into_verified(self) -> Result<VerifiedHopDag, VerifierErrors> {
         self.verify().map(|()| VerifiedHopDag(self))
     }

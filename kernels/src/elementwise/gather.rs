@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// An operand that is read at the non-zeros of a sparse matrix.
 pub(super) enum Gather<'a> {
-    /// The same everywhere.
+    /// One value for all cells.
     Scalar(f64),
     /// A cell for each row.
     Column(Cow<'a, Dense>),

@@ -4,6 +4,7 @@ use super::{SKINNY, accumulate};
 use crate::KernelContext;
 use crate::blocks::{block_rows, for_each_block, partial_ranges};
 use crate::gemm::{Extents, Output, Strided, gemm_into};
+use fuseline_ir::work::LONG_INNER;
 use fuseline_matrix::Dense;
 use fuseline_matrix::run_context::check_stop;
 use fuseline_vecprims::{Tile, TileMut};
@@ -14,9 +15,6 @@ pub(super) const PRIVATE_CELLS: usize = 1 << 18;
 
 /// Blocks that products of more than a few rows have at least.
 const FEWEST_BLOCKS: usize = 4;
-
-/// Inner dimensions from here on are worth the merge of private parts.
-pub(super) const LONG_INNER: usize = 4096;
 
 /// Rows of at most so many values are short: with few columns each value times a register of the right is faster than blocks.
 /// Rows of two values are, whatever the columns: the library passes over the product twice.

@@ -1,10 +1,11 @@
 //! Products of a matrix with its own transpose: half the work, and symmetric to the bit.
 
-use super::dense::{LONG_INNER, PRIVATE_CELLS, times_vector, transposed_times_skinny};
+use super::dense::{PRIVATE_CELLS, times_vector, transposed_times_skinny};
 use super::{SKINNY, accumulate, sparse};
 use crate::KernelContext;
 use crate::blocks::{build_csr, for_each_block, partial_ranges};
 use crate::gemm::{Extents, Output, Strided, gemm_into};
+use fuseline_ir::work::LONG_INNER;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 
 /// Which operand of a product of a matrix with itself is transposed.

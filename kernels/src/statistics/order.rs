@@ -73,7 +73,7 @@ pub fn quantile(values: &MatrixBlock, weights: Option<&MatrixBlock>, probability
 /// probability p the value at position `ceil(p * n)`.
 ///
 /// # Errors
-/// As [`quantile`].
+/// The errors of [`quantile`].
 pub fn quantiles(
     values: &MatrixBlock,
     weights: Option<&MatrixBlock>,

@@ -1,6 +1,6 @@
 //! Asking for memory ahead of its use. Nothing depends on it but the time.
 
-use super::fused::{Loop, Row, Source};
+use super::loops::{Ahead, Cache, Loop, Row, Source};
 use super::memory::View;
 use super::unit::Fact;
 use super::{Emit, Emitter};
@@ -9,26 +9,6 @@ use fuseline_ir::cplan::{CNode, CNodeId};
 use fuseline_ir::template::Space;
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, PointerValue};
-
-/// A level of the caches, as LLVM counts locality.
-#[derive(Clone, Copy)]
-pub(super) enum Cache {
-    First = 3,
-    Second = 2,
-}
-
-/// Inputs of a loop, and how many values behind them lies what is asked for.
-type AskedFor<'ctx> = Vec<(CNodeId, IntValue<'ctx>)>;
-
-/// What a loop asks for.
-#[derive(Clone, Default)]
-pub(super) struct Ahead<'ctx> {
-    /// Later rows of the vectors that come from memory, where rows may be short: masked loads teach the hardware
-    /// prefetchers nothing.
-    pub(super) rows: AskedFor<'ctx>,
-    /// The next unit's cells of matrices in dense Outer units: while products are computed, memory would have nothing to do.
-    cells: AskedFor<'ctx>,
-}
 
 impl<'ctx> Emitter<'_, 'ctx> {
     /// What a loop with these inputs asks for.
@@ -43,7 +23,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         for &(id, view) in inputs {
             match self.plan.nodes[id] {
                 CNode::Main | CNode::SideRow(..) if has_short_rows => {
-                    ahead.rows.push((id, self.rows_ahead(view.row)?));
+                    ahead.rows.push((id, self.rows_ahead(view.row_stride)?));
                 }
                 CNode::Main | CNode::SideCell(_) if over_products => {
                     ahead.cells.push((id, self.number(Fact::NextUnit)?));
@@ -52,17 +32,6 @@ impl<'ctx> Emitter<'_, 'ctx> {
             }
         }
         Ok(ahead)
-    }
-
-    /// Asks for the cells of the next unit behind a register of cells.
-    pub(super) fn ask_for_next_unit(&self, this: &Loop<'_, 'ctx>, row: &Row<'ctx>, cell: IntValue<'ctx>) -> Emit<()> {
-        for (id, distance) in &this.ahead.cells {
-            if let Some(Source::Run(begin)) = row.sources.get(id) {
-                let place = self.builder.build_int_add(cell, *distance, "")?;
-                self.prefetch(self.address_beyond(*begin, place)?, Cache::Second)?;
-            }
-        }
-        Ok(())
     }
 
     /// Asks for the cache line of an address, live or not, into this cache and those behind it.
@@ -86,6 +55,24 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// `base + index` doubles, which need not be live.
     pub(super) fn address_beyond(&self, base: PointerValue<'ctx>, index: IntValue<'ctx>) -> Emit<PointerValue<'ctx>> {
         // SAFETY: one index into doubles, which need not be in bounds: nothing is accessed.
-        unsafe { self.builder.build_gep(self.f64(), base, &[index], "") }
+        unsafe { self.builder.build_gep(self.lane_type(), base, &[index], "") }
+    }
+}
+
+impl<'ctx> Loop<'_, 'ctx> {
+    /// Asks for the cells of the next unit behind a register of cells.
+    pub(super) fn ask_for_next_unit(
+        &self,
+        emitter: &Emitter<'_, 'ctx>,
+        row: &Row<'ctx>,
+        cell: IntValue<'ctx>,
+    ) -> Emit<()> {
+        for (id, distance) in &self.ahead.cells {
+            if let Some(Source::Run(begin)) = row.sources.get(id) {
+                let place = emitter.builder.build_int_add(cell, *distance, "")?;
+                emitter.prefetch(emitter.address_beyond(*begin, place)?, Cache::Second)?;
+            }
+        }
+        Ok(())
     }
 }

@@ -55,7 +55,7 @@ impl<'ctx> Arguments<'ctx> {
 
     /// Appends the address and the row stride of a view.
     pub(super) fn with_view<Pointer: Into<Argument<'ctx>>>(self, view: View<'ctx, Pointer>) -> Self {
-        self.with(view.pointer).with(view.row)
+        self.with(view.pointer).with(view.row_stride)
     }
 }
 
@@ -267,7 +267,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// The rows of a side matrix, as stored.
     pub(super) fn stored_matrix(&mut self, input: CInputId) -> Emit<View<'ctx>> {
-        let (pointer, row) = (self.address(Fact::SideValues(input))?, self.number(Fact::SideStride(input))?);
-        Ok(View { pointer, row, is_wide: true, is_packed: false })
+        let (pointer, row_stride) = (self.address(Fact::SideValues(input))?, self.number(Fact::SideStride(input))?);
+        Ok(View { pointer, row_stride, is_wide: true, is_packed: false })
     }
 }

@@ -1,9 +1,8 @@
 //! Fused loops: what they read, write and reduce, and the loop over rows. `blocks` has the loops within a row.
 
-use super::ahead::Ahead;
-use super::blocks::{add_incoming, registers};
+use super::loops::{Loop, LoopWrite, ReducedInto, Reduction, Row, Source};
 use super::memory::View;
-use super::registers::Mask;
+use super::registers::{Mask, add_incoming, registers};
 use super::unit::Fact;
 use super::{Emit, Emitter};
 use crate::schedule::{Entry, Extent, FusedLoop};
@@ -14,78 +13,9 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::values::{IntValue, PhiValue, PointerValue, VectorValue};
 use std::collections::HashMap;
 
-/// How a loop reads a value that it does not compute.
-#[derive(Clone, Copy)]
-pub(super) enum Source<'ctx> {
-    /// The same in every lane.
-    Uniform(VectorValue<'ctx>),
-    /// Consecutive values from here on.
-    Run(PointerValue<'ctx>),
-    /// Values a stride apart.
-    Strided(PointerValue<'ctx>, IntValue<'ctx>),
-    /// The whole numbers from this one on.
-    Numbers(IntValue<'ctx>),
-}
-
-/// What a reduction is for.
-#[derive(Clone, Copy)]
-pub(super) enum Target {
-    /// A row aggregate that other steps read.
-    Node(CNodeId),
-    /// A row aggregate that is the output.
-    RowOutput(usize),
-    /// A full aggregate.
-    UnitOutput(usize),
-}
-
 /// A loop computes little if it has so many operations at most, each of so many floating-point operations.
 const LITTLE_NODES: usize = 6;
 const LITTLE_FLOPS: f64 = 4.0;
-
-/// A reduction of the loop; its registers are carried from block to block.
-#[derive(Clone, Copy)]
-pub(super) struct Reduction {
-    pub(super) agg: AggOp,
-    pub(super) value: CNodeId,
-    pub(super) target: Target,
-}
-
-/// A value of the loop that is written to memory.
-#[derive(Clone, Copy)]
-pub(super) struct Write<'ctx> {
-    pub(super) value: CNodeId,
-    pub(super) view: View<'ctx>,
-    /// The function that merges what is written into what is there.
-    pub(super) merge: Option<AggOp>,
-}
-
-/// Everything about a loop that does not change from row to row.
-pub(super) struct Loop<'a, 'ctx> {
-    pub(super) fused: &'a FusedLoop,
-    pub(super) rows: IntValue<'ctx>,
-    /// Per row where rows are ragged.
-    pub(super) length: Option<IntValue<'ctx>>,
-    /// The lanes of a row that one register holds, where the loop has a form for these.
-    pub(super) short_rows: Option<Mask<'ctx>>,
-    /// The lanes of the last register of a row, if that is a part of one, where the rest of a row has code of its own.
-    pub(super) last_lanes: Option<Mask<'ctx>>,
-    pub(super) ahead: Ahead<'ctx>,
-    pub(super) inputs: Vec<(CNodeId, View<'ctx>)>,
-    pub(super) constants: HashMap<CNodeId, Source<'ctx>>,
-    pub(super) writes: Vec<Write<'ctx>>,
-    /// Full aggregates first.
-    pub(super) reductions: Vec<Reduction>,
-    unit_reductions: usize,
-}
-
-impl<'a, 'ctx> Loop<'a, 'ctx> {
-    /// The loop with these writes instead of its own, and without reductions.
-    pub(super) fn without_aggregates(&self, writes: Vec<Write<'ctx>>) -> Loop<'a, 'ctx> {
-        let (inputs, constants) = (self.inputs.clone(), self.constants.clone());
-        let (ahead, last_lanes, reductions) = (Ahead::default(), None, vec![]);
-        Loop { inputs, constants, writes, ahead, last_lanes, reductions, unit_reductions: 0, ..*self }
-    }
-}
 
 /// Where the current row of a view begins.
 struct Cursor<'ctx> {
@@ -93,69 +23,30 @@ struct Cursor<'ctx> {
     stride: IntValue<'ctx>,
 }
 
-/// A row of a loop.
-pub(super) struct Row<'ctx> {
-    pub(super) length: IntValue<'ctx>,
-    pub(super) sources: HashMap<CNodeId, Source<'ctx>>,
-    /// Where the row of each write begins.
-    pub(super) writes: Vec<PointerValue<'ctx>>,
+/// The cursors of a loop's inputs and writes; none where these do not move from row to row.
+struct Cursors<'ctx> {
+    inputs: Vec<Option<Cursor<'ctx>>>,
+    writes: Vec<Option<Cursor<'ctx>>>,
+}
+
+impl<'ctx> Cursor<'ctx> {
+    fn current(&self) -> PointerValue<'ctx> {
+        self.pointer.as_basic_value().into_pointer_value()
+    }
 }
 
 impl<'ctx> Emitter<'_, 'ctx> {
     pub(super) fn fused_loop(&mut self, fused: &FusedLoop) -> Emit<()> {
         let this = self.prepare(fused)?;
-        if self.has_column_form(&this) {
-            let is_column = self.is_column(&this)?;
-            return self.either(is_column, |emitter| emitter.column_loop(&this), |emitter| emitter.row_loop(&this));
+        if this.has_column_form(self) {
+            let is_column = this.is_column(self)?;
+            return self.either(is_column, |emitter| this.column_loop(emitter), |emitter| this.row_loop(emitter));
         }
         if !fused.has_narrow_form(self.plan) {
-            return self.row_loop(&this);
+            return this.row_loop(self);
         }
-        let has_narrow_rows = self.has_narrow_rows(&this)?;
-        self.either(has_narrow_rows, |emitter| emitter.narrow_loop(&this), |emitter| emitter.row_loop(&this))
-    }
-
-    /// The loop, row by row.
-    pub(super) fn row_loop(&mut self, this: &Loop<'_, 'ctx>) -> Emit<()> {
-        let carried = this.unit_reductions * self.parts();
-        let neutral = self.neutral_registers(&this.reductions);
-        let before = self.current_block();
-        let [head, body, exit] = ["row", "cells", "rows_done"].map(|name| self.new_block(name));
-        self.builder.build_unconditional_branch(head)?;
-
-        self.builder.position_at_end(head);
-        let row = self.builder.build_phi(self.i64(), "row")?;
-        row.add_incoming(&[(&self.index(0), before)]);
-        let cursors = self.cursors(this, before)?;
-        let carried_phis = self.phis(&neutral[..carried], before)?;
-        let carried_values = registers(&carried_phis);
-        let row_index = row.as_basic_value().into_int_value();
-        let more = self.builder.build_int_compare(IntPredicate::ULT, row_index, this.rows, "")?;
-        self.builder.build_conditional_branch(more, body, exit)?;
-
-        self.builder.position_at_end(body);
-        let state = self.enter_row(this, row_index, &cursors)?;
-        let initial = [&carried_values, &neutral[carried..]].concat();
-        let reduced = self.blocks(this, &state, &initial)?;
-        for (reduction, registers) in
-            this.reductions.iter().zip(reduced.chunks(self.parts())).skip(this.unit_reductions)
-        {
-            self.finish_row(reduction, registers, row_index, state.length, this.fused.extent)?;
-        }
-        let next = self.builder.build_int_add(row_index, self.index(1), "")?;
-        let end = self.current_block();
-        row.add_incoming(&[(&next, end)]);
-        self.advance(&cursors, end)?;
-        add_incoming(&carried_phis, &reduced[..carried], end);
-        self.builder.build_unconditional_branch(head)?;
-
-        self.builder.position_at_end(exit);
-        for (reduction, registers) in
-            this.reductions[..this.unit_reductions].iter().zip(carried_values.chunks(self.parts()))
-        {
-            self.finish_unit(reduction, registers)?;
-        }
-        Ok(())
+        let has_narrow_rows = this.has_narrow_rows(self)?;
+        self.either(has_narrow_rows, |emitter| this.narrow_loop(emitter), |emitter| this.row_loop(emitter))
     }
 
     /// Collects what the loop reads, writes and reduces.
@@ -166,17 +57,17 @@ impl<'ctx> Emitter<'_, 'ctx> {
         for &output in &fused.outputs {
             match plan.outputs[output] {
                 COutput::RowAgg(agg, value) => {
-                    reductions.push(Reduction { agg, value, target: Target::RowOutput(output) });
+                    reductions.push(Reduction { agg, value, into: ReducedInto::RowOutput(output) });
                 }
                 COutput::FullAgg(agg, value) => {
-                    reductions.push(Reduction { agg, value, target: Target::UnitOutput(output) });
+                    reductions.push(Reduction { agg, value, into: ReducedInto::UnitOutput(output) });
                 }
                 COutput::ColAgg(agg, value) => {
-                    let view = View { row: self.index(0), ..self.output_view(output, fused.extent)? };
-                    writes.push(Write { value, view, merge: Some(agg) });
+                    let view = View { row_stride: self.index(0), ..self.output_view(output, fused.extent)? };
+                    writes.push(LoopWrite { value, view, merge: Some(agg) });
                 }
                 COutput::Store(value) => {
-                    writes.push(Write { value, view: self.output_view(output, fused.extent)?, merge: None });
+                    writes.push(LoopWrite { value, view: self.output_view(output, fused.extent)?, merge: None });
                 }
                 COutput::RowProduct { .. } | COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => {
                     unreachable!("no loop takes the products of {}", plan.variant.mnemonic())
@@ -185,17 +76,17 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
         for &id in &fused.row_aggs {
             if let CNode::RowAgg(agg, value) = plan.nodes[id] {
-                reductions.push(Reduction { agg, value, target: Target::Node(id) });
+                reductions.push(Reduction { agg, value, into: ReducedInto::Node(id) });
             }
         }
         for &id in &fused.nodes {
             if self.schedule.places[id].is_some() {
-                writes.push(Write { value: id, view: self.view(id)?, merge: None });
+                writes.push(LoopWrite { value: id, view: self.view(id)?, merge: None });
             }
         }
-        reductions.sort_by_key(|reduction| !matches!(reduction.target, Target::UnitOutput(_)));
+        reductions.sort_by_key(|reduction| !matches!(reduction.into, ReducedInto::UnitOutput(_)));
         let unit_reductions =
-            reductions.iter().filter(|reduction| matches!(reduction.target, Target::UnitOutput(_))).count();
+            reductions.iter().filter(|reduction| matches!(reduction.into, ReducedInto::UnitOutput(_))).count();
         let mut inputs = Vec::new();
         let mut constants = HashMap::new();
         for id in self.external_values(fused, &writes, &reductions) {
@@ -206,8 +97,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 inputs.push((id, view));
             }
         }
-        let finds_per_row = fused.nodes.iter().any(|&id| self.plan.nodes[id].operands().is_empty());
-        let (rows, length) = self.trip(fused, reductions.is_empty() && !finds_per_row)?;
+        let (rows, length) = self.trip(fused, reductions.is_empty() && !fused.finds_rows(plan))?;
         let has_short_form = self.has_short_form(fused);
         let short_rows = length.filter(|_| has_short_form).map(|length| self.lanes_before(length)).transpose()?;
         let reduces_rows = reductions.len() > unit_reductions;
@@ -257,7 +147,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     /// The values that the loop reads without computing them, in id order.
-    fn external_values(&self, fused: &FusedLoop, writes: &[Write<'ctx>], reductions: &[Reduction]) -> Vec<CNodeId> {
+    fn external_values(&self, fused: &FusedLoop, writes: &[LoopWrite<'ctx>], reductions: &[Reduction]) -> Vec<CNodeId> {
         let operands = fused.nodes.iter().flat_map(|&id| self.plan.nodes[id].operands());
         let written = writes.iter().map(|write| write.value);
         let reduced = reductions.iter().map(|reduction| reduction.value);
@@ -272,8 +162,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// The view of an output as cells of the loop's extent.
     fn output_view(&mut self, output: usize, extent: Extent) -> Emit<View<'ctx>> {
         let pointer = self.address(Fact::OutputValues(output))?;
-        let row = self.number(Fact::OutputStride(output))?;
-        Ok(View { pointer, row, is_wide: true, is_packed: extent == Extent::Rows })
+        let row_stride = self.number(Fact::OutputStride(output))?;
+        Ok(View { pointer, row_stride, is_wide: true, is_packed: extent == Extent::Rows })
     }
 
     /// The number of rows and their length; values per row are one run, and so are positions whose rows do not matter.
@@ -290,74 +180,20 @@ impl<'ctx> Emitter<'_, 'ctx> {
         })
     }
 
-    /// The views of the loop that move from row to row, inputs first. Those of ragged rows follow positions.
-    fn moving(&self, this: &Loop<'_, 'ctx>) -> Vec<View<'ctx>> {
-        if this.fused.extent == Extent::Rows || this.length.is_none() {
-            return vec![];
-        }
-        let inputs = this.inputs.iter().map(|(_, view)| *view);
-        inputs.chain(this.writes.iter().map(|write| write.view)).collect()
-    }
-
-    /// Pointers to the current row of each moving view, at the head of the loop over rows.
-    fn cursors(&mut self, this: &Loop<'_, 'ctx>, before: BasicBlock<'ctx>) -> Emit<Vec<Cursor<'ctx>>> {
-        let cursor = |view: View<'ctx>| {
-            let pointer = self.builder.build_phi(self.pointer(), "")?;
-            pointer.add_incoming(&[(&view.pointer, before)]);
-            Ok(Cursor { pointer, stride: view.row })
-        };
-        self.moving(this).into_iter().map(cursor).collect()
+    /// A cursor at the first row of a view.
+    fn cursor(&self, view: View<'ctx>, before: BasicBlock<'ctx>) -> Emit<Cursor<'ctx>> {
+        let pointer = self.builder.build_phi(self.pointer(), "")?;
+        pointer.add_incoming(&[(&view.pointer, before)]);
+        Ok(Cursor { pointer, stride: view.row_stride })
     }
 
     /// Moves the cursors on by one row.
-    fn advance(&self, cursors: &[Cursor<'ctx>], end: BasicBlock<'ctx>) -> Emit<()> {
-        for cursor in cursors {
-            let next = self.offset(cursor.pointer.as_basic_value().into_pointer_value(), cursor.stride)?;
+    fn advance(&self, cursors: &Cursors<'ctx>, end: BasicBlock<'ctx>) -> Emit<()> {
+        for cursor in cursors.inputs.iter().chain(&cursors.writes).flatten() {
+            let next = self.offset(cursor.current(), cursor.stride)?;
             cursor.pointer.add_incoming(&[(&next, end)]);
         }
         Ok(())
-    }
-
-    /// Finds the row's values.
-    fn enter_row(&mut self, this: &Loop<'_, 'ctx>, row: IntValue<'ctx>, cursors: &[Cursor<'ctx>]) -> Emit<Row<'ctx>> {
-        let over_rows = this.fused.extent == Extent::Rows;
-        let is_ragged = this.length.is_none();
-        let (start, length) = match this.length {
-            Some(length) => (self.index(0), length),
-            None => {
-                let start = self.row_start(row)?;
-                let next = self.builder.build_int_add(row, self.index(1), "")?;
-                let end = self.row_start(next)?;
-                (start, self.builder.build_int_sub(end, start, "")?)
-            }
-        };
-        let mut current = cursors.iter().map(|cursor| cursor.pointer.as_basic_value().into_pointer_value());
-        let mut current = || current.next().expect("every moving view has a cursor");
-        let mut sources = this.constants.clone();
-        for &(id, view) in &this.inputs {
-            let source = match self.schedule.extents[id] {
-                _ if over_rows && view.is_packed => Source::Run(view.pointer),
-                _ if over_rows => Source::Strided(view.pointer, view.row),
-                _ if is_ragged => Source::Run(self.offset(view.pointer, start)?),
-                Extent::Rows => Source::Uniform(self.broadcast(current())?),
-                _ => Source::Run(current()),
-            };
-            sources.insert(id, source);
-        }
-        for &id in &this.fused.nodes {
-            if let Some(source) = self.found_per_row(id, row, over_rows)? {
-                sources.insert(id, source);
-            }
-        }
-        let mut writes = Vec::new();
-        for write in &this.writes {
-            writes.push(match is_ragged {
-                _ if over_rows => write.view.pointer,
-                true => self.offset(write.view.pointer, start)?,
-                false => current(),
-            });
-        }
-        Ok(Row { length, sources, writes })
     }
 
     /// A value that the loop finds with each row, where it does not compute it from others.
@@ -367,7 +203,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             CNode::RowIndex => {
                 let first = self.number(Fact::FirstRow)?;
                 let number = self.builder.build_int_add(first, row, "")?;
-                let number = self.builder.build_signed_int_to_float(number, self.f64(), "")?;
+                let number = self.builder.build_signed_int_to_float(number, self.lane_type(), "")?;
                 Some(Source::Uniform(self.splat(number, self.register())?))
             }
             CNode::Scalar(_) | CNode::Literal(_) => {
@@ -377,9 +213,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
             CNode::SideRowScalar(..) => {
                 let view = self.input_view(id)?;
                 if over_rows {
-                    return Ok(Some(Source::Strided(view.pointer, view.row)));
+                    return Ok(Some(Source::Strided(view.pointer, view.row_stride)));
                 }
-                let address = self.row_address(view.pointer, row, view.row)?;
+                let address = self.row_address(view.pointer, row, view.row_stride)?;
                 Some(Source::Uniform(self.broadcast(address)?))
             }
             _ => None,
@@ -400,7 +236,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let cells = if is_sparse { self.number(Fact::Cols)? } else { length };
         match reduction.agg {
             AggOp::Mean => {
-                let count = self.builder.build_unsigned_int_to_float(cells, self.f64(), "")?;
+                let count = self.builder.build_unsigned_int_to_float(cells, self.lane_type(), "")?;
                 let count = self.splat(count, self.register())?;
                 merged = self.builder.build_float_div(merged, count, "")?;
             }
@@ -411,9 +247,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
             }
             _ => {}
         }
-        let begin = match reduction.target {
-            Target::Node(id) => self.view(id)?.pointer,
-            Target::RowOutput(output) | Target::UnitOutput(output) => self.address(Fact::OutputValues(output))?,
+        let begin = match reduction.into {
+            ReducedInto::Node(id) => self.view(id)?.pointer,
+            ReducedInto::RowOutput(output) | ReducedInto::UnitOutput(output) => {
+                self.address(Fact::OutputValues(output))?
+            }
         };
         let address = self.offset(begin, row)?;
         let value = self.first_lane(merged)?;
@@ -422,7 +260,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// Merges and stores a full aggregate.
     fn finish_unit(&mut self, reduction: &Reduction, registers: &[VectorValue<'ctx>]) -> Emit<()> {
-        let Target::UnitOutput(output) = reduction.target else { return Ok(()) };
+        let ReducedInto::UnitOutput(output) = reduction.into else { return Ok(()) };
         let merged = self.merge_tree(reduction.agg, registers)?;
         let value = self.first_lane(merged)?;
         let address = self.address(Fact::OutputValues(output))?;
@@ -432,5 +270,111 @@ impl<'ctx> Emitter<'_, 'ctx> {
     fn neutral_registers(&self, reductions: &[Reduction]) -> Vec<VectorValue<'ctx>> {
         let of = |reduction: &Reduction| vec![self.constant(reduction.agg.neutral()); self.parts()];
         reductions.iter().flat_map(of).collect()
+    }
+}
+
+impl<'ctx> Loop<'_, 'ctx> {
+    /// The loop, row by row.
+    pub(super) fn row_loop(&self, emitter: &mut Emitter<'_, 'ctx>) -> Emit<()> {
+        let carried = self.unit_reductions * emitter.parts();
+        let neutral = emitter.neutral_registers(&self.reductions);
+        let before = emitter.current_block();
+        let [head, body, exit] = ["row", "cells", "rows_done"].map(|name| emitter.new_block(name));
+        emitter.builder.build_unconditional_branch(head)?;
+
+        emitter.builder.position_at_end(head);
+        let row = emitter.builder.build_phi(emitter.i64(), "row")?;
+        row.add_incoming(&[(&emitter.index(0), before)]);
+        let cursors = self.cursors(emitter, before)?;
+        let carried_phis = emitter.phis(&neutral[..carried], before)?;
+        let carried_values = registers(&carried_phis);
+        let row_index = row.as_basic_value().into_int_value();
+        let more = emitter.builder.build_int_compare(IntPredicate::ULT, row_index, self.rows, "")?;
+        emitter.builder.build_conditional_branch(more, body, exit)?;
+
+        emitter.builder.position_at_end(body);
+        let state = self.enter_row(emitter, row_index, &cursors)?;
+        let initial = [&carried_values, &neutral[carried..]].concat();
+        let reduced = self.row_cells(emitter, &state, &initial)?;
+        for (reduction, registers) in
+            self.reductions.iter().zip(reduced.chunks(emitter.parts())).skip(self.unit_reductions)
+        {
+            emitter.finish_row(reduction, registers, row_index, state.length, self.fused.extent)?;
+        }
+        let next = emitter.builder.build_int_add(row_index, emitter.index(1), "")?;
+        let end = emitter.current_block();
+        row.add_incoming(&[(&next, end)]);
+        emitter.advance(&cursors, end)?;
+        add_incoming(&carried_phis, &reduced[..carried], end);
+        emitter.builder.build_unconditional_branch(head)?;
+
+        emitter.builder.position_at_end(exit);
+        for (reduction, registers) in
+            self.reductions[..self.unit_reductions].iter().zip(carried_values.chunks(emitter.parts()))
+        {
+            emitter.finish_unit(reduction, registers)?;
+        }
+        Ok(())
+    }
+
+    /// Pointers to the current row of each input and write, at the head of the loop over rows. Values per row do not move,
+    /// and those of ragged rows follow positions.
+    fn cursors(&self, emitter: &mut Emitter<'_, 'ctx>, before: BasicBlock<'ctx>) -> Emit<Cursors<'ctx>> {
+        let moves = self.fused.extent != Extent::Rows && self.length.is_some();
+        let mut inputs = Vec::new();
+        for (_, view) in &self.inputs {
+            inputs.push(if moves { Some(emitter.cursor(*view, before)?) } else { None });
+        }
+        let mut writes = Vec::new();
+        for write in &self.writes {
+            writes.push(if moves { Some(emitter.cursor(write.view, before)?) } else { None });
+        }
+        Ok(Cursors { inputs, writes })
+    }
+
+    /// Finds the row's values.
+    fn enter_row(
+        &self,
+        emitter: &mut Emitter<'_, 'ctx>,
+        row: IntValue<'ctx>,
+        cursors: &Cursors<'ctx>,
+    ) -> Emit<Row<'ctx>> {
+        let over_rows = self.fused.extent == Extent::Rows;
+        let (start, length) = match self.length {
+            Some(length) => (emitter.index(0), length),
+            None => {
+                let start = emitter.row_start(row)?;
+                let next = emitter.builder.build_int_add(row, emitter.index(1), "")?;
+                let end = emitter.row_start(next)?;
+                (start, emitter.builder.build_int_sub(end, start, "")?)
+            }
+        };
+        let mut sources = self.constants.clone();
+        for (&(id, view), cursor) in self.inputs.iter().zip(&cursors.inputs) {
+            let source = match cursor {
+                _ if over_rows && view.is_packed => Source::Run(view.pointer),
+                _ if over_rows => Source::Strided(view.pointer, view.row_stride),
+                None => Source::Run(emitter.offset(view.pointer, start)?),
+                Some(cursor) if emitter.schedule.extents[id] == Extent::Rows => {
+                    Source::Uniform(emitter.broadcast(cursor.current())?)
+                }
+                Some(cursor) => Source::Run(cursor.current()),
+            };
+            sources.insert(id, source);
+        }
+        for &id in &self.fused.nodes {
+            if let Some(source) = emitter.found_per_row(id, row, over_rows)? {
+                sources.insert(id, source);
+            }
+        }
+        let mut writes = Vec::new();
+        for (write, cursor) in self.writes.iter().zip(&cursors.writes) {
+            writes.push(match cursor {
+                _ if over_rows => write.view.pointer,
+                None => emitter.offset(write.view.pointer, start)?,
+                Some(cursor) => cursor.current(),
+            });
+        }
+        Ok(Row { length, sources, writes })
     }
 }

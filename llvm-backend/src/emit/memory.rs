@@ -6,12 +6,12 @@ use crate::schedule::{Extent, Place, SLOT_ALIGNMENT, SlotClass};
 use fuseline_ir::cplan::{CNode, CNodeId, ColumnRange};
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 
-/// A node's values in memory: row `r`, cell `c` at `pointer + r * row + c * col`.
+/// A node's values in memory: cell `c` of row `r` at `pointer + r * row_stride + c`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View<'ctx, Pointer = PointerValue<'ctx>> {
     pub(super) pointer: Pointer,
     /// Distance between rows.
-    pub(super) row: IntValue<'ctx>,
+    pub(super) row_stride: IntValue<'ctx>,
     /// Whether there is more than one cell per row.
     pub(super) is_wide: bool,
     /// Whether the values of consecutive rows are neighbours, for values per row.
@@ -54,7 +54,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// `base + index` doubles.
     pub(super) fn offset(&self, base: PointerValue<'ctx>, index: IntValue<'ctx>) -> Emit<PointerValue<'ctx>> {
         // SAFETY: one index into doubles, within what the ABI promises for the unit.
-        unsafe { self.builder.build_in_bounds_gep(self.f64(), base, &[index], "") }
+        unsafe { self.builder.build_in_bounds_gep(self.lane_type(), base, &[index], "") }
     }
 
     /// `base + index` 64-bit integers.
@@ -83,8 +83,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     fn pointed_to(&self, operand: Operand<'ctx>) -> Emit<View<'ctx>> {
-        let Operand { pointer, row, is_wide, is_packed } = operand;
-        Ok(View { pointer: self.pointer_to(pointer)?, row, is_wide, is_packed })
+        let Operand { pointer, row_stride, is_wide, is_packed } = operand;
+        Ok(View { pointer: self.pointer_to(pointer)?, row_stride, is_wide, is_packed })
     }
 
     /// Where a node's values are: an input of the unit, scratch memory, or the output.
@@ -110,9 +110,13 @@ impl<'ctx> Emitter<'_, 'ctx> {
     fn input(&mut self, id: CNodeId) -> Emit<Operand<'ctx>> {
         let extent = self.schedule.extents[id];
         let zero = self.index(0);
-        let behind =
-            |base, cells, row, is_wide| View { pointer: CellAddress { base, cells }, row, is_wide, is_packed: false };
-        let view = |base, row, is_wide| behind(base, 0, row, is_wide);
+        let behind = |base, cells, row_stride, is_wide| View {
+            pointer: CellAddress { base, cells },
+            row_stride,
+            is_wide,
+            is_packed: false,
+        };
+        let view = |base, row_stride, is_wide| behind(base, 0, row_stride, is_wide);
         Ok(match self.plan.nodes[id] {
             CNode::Literal(bits) => view(self.literal(bits.get()), zero, false),
             CNode::Scalar(input) => behind(self.address(Fact::Scalars)?, input.as_u32(), zero, false),
@@ -141,14 +145,14 @@ impl<'ctx> Emitter<'_, 'ctx> {
     fn computed(&mut self, place: Place, extent: Extent) -> Emit<Operand<'ctx>> {
         let (_, length) = self.dimensions(extent)?;
         // The same number for every row.
-        let row = if extent == Extent::One { self.index(0) } else { length };
+        let row_stride = if extent == Extent::One { self.index(0) } else { length };
         let (is_wide, is_packed) = (!matches!(extent, Extent::One | Extent::Rows), extent == Extent::Rows);
         Ok(match place {
-            Place::Slot(slot) => View { pointer: self.slot(slot)?.into(), row, is_wide, is_packed },
+            Place::Slot(slot) => View { pointer: self.slot(slot)?.into(), row_stride, is_wide, is_packed },
             Place::Output => {
                 let pointer = self.address(Fact::OutputValues(0))?.into();
-                let row = if is_packed { self.index(1) } else { self.number(Fact::OutputStride(0))? };
-                View { pointer, row, is_wide, is_packed }
+                let row_stride = if is_packed { self.index(1) } else { self.number(Fact::OutputStride(0))? };
+                View { pointer, row_stride, is_wide, is_packed }
             }
         })
     }
@@ -194,8 +198,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         if let Some(&known) = self.literals.get(&value.to_bits()) {
             return known;
         }
-        let global = self.module.add_global(self.f64(), None, "literal");
-        global.set_initializer(&self.f64().const_float(value));
+        let global = self.module.add_global(self.lane_type(), None, "literal");
+        global.set_initializer(&self.lane_type().const_float(value));
         global.set_constant(true);
         global.set_linkage(inkwell::module::Linkage::Private);
         self.literals.insert(value.to_bits(), global.as_pointer_value());
@@ -204,7 +208,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// Loads one double.
     pub(super) fn load_scalar(&self, address: PointerValue<'ctx>) -> Emit<inkwell::values::FloatValue<'ctx>> {
-        let value = self.builder.build_load(self.f64(), address, "")?;
+        let value = self.builder.build_load(self.lane_type(), address, "")?;
         Ok(value.into_float_value())
     }
 

@@ -12,6 +12,7 @@ mod column;
 mod conditions;
 mod elementwise;
 mod fused;
+mod loops;
 mod memory;
 mod narrow;
 mod outputs;
@@ -144,7 +145,8 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
         result
     }
 
-    fn f64(&self) -> FloatType<'ctx> {
+    /// The type of a value, of which registers hold several.
+    fn lane_type(&self) -> FloatType<'ctx> {
         self.context.f64_type()
     }
 
@@ -163,7 +165,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
 
     /// A register of doubles.
     fn register(&self) -> VectorType<'ctx> {
-        self.f64().vec_type(self.lanes())
+        self.lane_type().vec_type(self.lanes())
     }
 
     fn index(&self, value: u64) -> IntValue<'ctx> {
@@ -172,13 +174,13 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
 
     /// The constant in every lane.
     fn constant(&self, value: f64) -> VectorValue<'ctx> {
-        let lane = self.f64().const_float(value);
+        let lane = self.lane_type().const_float(value);
         VectorType::const_vector(&vec![lane; self.lanes() as usize])
     }
 
     /// The doubles 0, 1, ..., one per lane.
     fn lane_numbers(&self) -> VectorValue<'ctx> {
-        let lanes: Vec<_> = (0..self.lanes()).map(|lane| self.f64().const_float(lane.into())).collect();
+        let lanes: Vec<_> = (0..self.lanes()).map(|lane| self.lane_type().const_float(lane.into())).collect();
         VectorType::const_vector(&lanes)
     }
 

@@ -1,7 +1,7 @@
 //! Loops in units of narrow rows: one run over all cells, of values that lie in gapless tiles (`schedule::narrow`).
 
 use super::calls::Arguments;
-use super::fused::{Loop, Reduction, Row, Source, Target, Write};
+use super::loops::{Loop, LoopWrite, ReducedInto, Reduction, Row, Source};
 use super::memory::View;
 use super::unit::Fact;
 use super::{Emit, Emitter};
@@ -24,66 +24,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let is_per_row = self.schedule.extents[id] == Extent::Rows;
         let mut is_needed = self.is_narrow(length)?;
         if !is_per_row {
-            let lies_apart = self.builder.build_int_compare(IntPredicate::NE, view.row, length, "")?;
+            let lies_apart = self.builder.build_int_compare(IntPredicate::NE, view.row_stride, length, "")?;
             is_needed = self.both(is_needed, lies_apart)?;
         }
         let primitive = if is_per_row { Primitive::Spread } else { Primitive::Copy };
         let arguments = Arguments::numbers([rows, length]).with_view(view).with(slot).with(length);
         self.only_where(is_needed, ["pack", "packed"], |emitter| emitter.call_primitive(primitive, &arguments))
-    }
-
-    /// Whether the unit has narrow rows, and those that the loop reads and writes where they are follow each other.
-    pub(super) fn has_narrow_rows(&mut self, this: &Loop<'_, 'ctx>) -> Emit<IntValue<'ctx>> {
-        let extent = this.fused.extent;
-        let (_, length) = self.dimensions(extent)?;
-        let read = this.inputs.iter().filter(|(id, _)| !self.schedule.packed.contains_key(&(*id, extent)));
-        let written = this.writes.iter().filter(|write| write.merge.is_none());
-        let strides = read.map(|(_, view)| view.row).chain(written.map(|write| write.view.row));
-        let (is_narrow, are_gapless) = (self.is_narrow(length)?, self.are_equal(strides, length)?);
-        self.both(is_narrow, are_gapless)
-    }
-
-    /// The loop as one run over the cells of the unit, then what it aggregates.
-    pub(super) fn narrow_loop(&mut self, this: &Loop<'_, 'ctx>) -> Emit<()> {
-        let extent = this.fused.extent;
-        let (rows, length) = self.dimensions(extent)?;
-        let mut sources = this.constants.clone();
-        for &(id, view) in &this.inputs {
-            sources.insert(id, Source::Run(self.gapless(id, view, extent)?));
-        }
-        let mut writes: Vec<Write<'ctx>> = this.writes.iter().filter(|write| write.merge.is_none()).copied().collect();
-        for value in this.fused.aggregated(self.plan) {
-            if let Some(&slot) = self.schedule.packed.get(&(value, extent)) {
-                let view = View { pointer: self.slot(slot)?, row: length, is_wide: true, is_packed: false };
-                writes.push(Write { value, view, merge: None });
-            }
-        }
-        let cells = self.builder.build_int_mul(rows, length, "")?;
-        let row = Row { length: cells, sources, writes: writes.iter().map(|write| write.view.pointer).collect() };
-        let run = this.without_aggregates(writes);
-        let asked_for = self.following_tiles(this)?;
-        self.run(&run, &row, &asked_for)?;
-        self.aggregates(this, &run.writes)
-    }
-
-    /// The tiles of side inputs that the next unit will read, and how far into them each register of this unit's cells
-    /// gets. Rows that lie apart are copied with masks, which teach the hardware prefetchers nothing; the loop has time
-    /// to ask for them.
-    fn following_tiles(&mut self, this: &Loop<'_, 'ctx>) -> Emit<Vec<(PointerValue<'ctx>, IntValue<'ctx>)>> {
-        let (rows, length) = self.dimensions(this.fused.extent)?;
-        let (zero, one) = (self.index(0), self.index(1));
-        let is_empty = self.builder.build_int_compare(IntPredicate::EQ, length, zero, "")?;
-        let divisor = self.builder.build_select(is_empty, one, length, "")?.into_int_value();
-        let mut tiles = Vec::new();
-        for &(id, view) in &this.inputs {
-            if matches!(self.plan.nodes[id], CNode::SideRow(..)) {
-                let tile = self.builder.build_int_mul(rows, view.row, "")?;
-                let rows_of_registers = self.builder.build_int_mul(view.row, self.index(self.lanes().into()), "")?;
-                let distance = self.builder.build_int_unsigned_div(rows_of_registers, divisor, "")?;
-                tiles.push((self.address_beyond(view.pointer, tile)?, distance));
-            }
-        }
-        Ok(tiles)
     }
 
     /// Where the tile of a value that the loop reads begins.
@@ -94,41 +40,99 @@ impl<'ctx> Emitter<'_, 'ctx> {
             return Ok(slot);
         }
         let (_, length) = self.dimensions(extent)?;
-        let lies_there = self.builder.build_int_compare(IntPredicate::EQ, view.row, length, "")?;
+        let lies_there = self.builder.build_int_compare(IntPredicate::EQ, view.row_stride, length, "")?;
         Ok(self.builder.build_select(lies_there, view.pointer, slot, "")?.into_pointer_value())
     }
 
-    /// Calls what aggregates the values that the loop has written.
-    fn aggregates(&mut self, this: &Loop<'_, 'ctx>, written: &[Write<'ctx>]) -> Emit<()> {
-        let (rows, length) = self.dimensions(this.fused.extent)?;
-        let one = self.index(1);
-        for &Reduction { agg, value, target } in &this.reductions {
-            let arguments = Arguments::numbers([rows, length]).with_view(self.aggregated(value, written)?);
-            let (primitive, arguments) = match target {
-                Target::Node(id) => (Primitive::RowAgg(agg), arguments.with_view(self.view(id)?)),
-                Target::RowOutput(output) => {
-                    (Primitive::RowAgg(agg), arguments.with(self.address(Fact::OutputValues(output))?).with(one))
-                }
-                Target::UnitOutput(output) => {
-                    (Primitive::FullAgg(agg), arguments.with(self.address(Fact::OutputValues(output))?))
-                }
-            };
-            self.call_primitive(primitive, &arguments)?;
-        }
-        for &Write { value, view, merge } in &this.writes {
-            if let Some(agg) = merge {
-                let arguments = Arguments::numbers([rows, length]).with_view(self.aggregated(value, written)?);
-                self.call_primitive(Primitive::ColAgg(agg), &arguments.with(view.pointer))?;
-            }
-        }
-        Ok(())
-    }
-
     /// A value that is aggregated: where the loop has written it, or where it was before.
-    fn aggregated(&mut self, value: CNodeId, written: &[Write<'ctx>]) -> Emit<View<'ctx>> {
+    fn aggregated(&mut self, value: CNodeId, written: &[LoopWrite<'ctx>]) -> Emit<View<'ctx>> {
         match written.iter().find(|write| write.value == value) {
             Some(write) => Ok(write.view),
             None => self.view(value),
         }
+    }
+}
+
+impl<'ctx> Loop<'_, 'ctx> {
+    /// Whether the unit has narrow rows, and those that the loop reads and writes where they are follow each other.
+    pub(super) fn has_narrow_rows(&self, emitter: &mut Emitter<'_, 'ctx>) -> Emit<IntValue<'ctx>> {
+        let extent = self.fused.extent;
+        let (_, length) = emitter.dimensions(extent)?;
+        let read = self.inputs.iter().filter(|(id, _)| !emitter.schedule.packed.contains_key(&(*id, extent)));
+        let written = self.writes.iter().filter(|write| write.merge.is_none());
+        let strides = read.map(|(_, view)| view.row_stride).chain(written.map(|write| write.view.row_stride));
+        let (is_narrow, are_gapless) = (emitter.is_narrow(length)?, emitter.are_equal(strides, length)?);
+        emitter.both(is_narrow, are_gapless)
+    }
+
+    /// The loop as one run over the cells of the unit, then what it aggregates.
+    pub(super) fn narrow_loop(&self, emitter: &mut Emitter<'_, 'ctx>) -> Emit<()> {
+        let extent = self.fused.extent;
+        let (rows, length) = emitter.dimensions(extent)?;
+        let mut sources = self.constants.clone();
+        for &(id, view) in &self.inputs {
+            sources.insert(id, Source::Run(emitter.gapless(id, view, extent)?));
+        }
+        let mut writes: Vec<LoopWrite<'ctx>> =
+            self.writes.iter().filter(|write| write.merge.is_none()).copied().collect();
+        for value in self.fused.aggregated(emitter.plan) {
+            if let Some(&slot) = emitter.schedule.packed.get(&(value, extent)) {
+                let view = View { pointer: emitter.slot(slot)?, row_stride: length, is_wide: true, is_packed: false };
+                writes.push(LoopWrite { value, view, merge: None });
+            }
+        }
+        let cells = emitter.builder.build_int_mul(rows, length, "")?;
+        let row = Row { length: cells, sources, writes: writes.iter().map(|write| write.view.pointer).collect() };
+        let run = self.without_aggregates(writes);
+        let asked_for = self.following_tiles(emitter)?;
+        run.run(emitter, &row, &asked_for)?;
+        self.aggregates(emitter, &run.writes)
+    }
+
+    /// The tiles of side inputs that the next unit will read, and how far into them each register of this unit's cells
+    /// gets. Rows that lie apart are copied with masks, which teach the hardware prefetchers nothing; the loop has time
+    /// to ask for them.
+    fn following_tiles(&self, emitter: &mut Emitter<'_, 'ctx>) -> Emit<Vec<(PointerValue<'ctx>, IntValue<'ctx>)>> {
+        let (rows, length) = emitter.dimensions(self.fused.extent)?;
+        let (zero, one) = (emitter.index(0), emitter.index(1));
+        let is_empty = emitter.builder.build_int_compare(IntPredicate::EQ, length, zero, "")?;
+        let divisor = emitter.builder.build_select(is_empty, one, length, "")?.into_int_value();
+        let mut tiles = Vec::new();
+        for &(id, view) in &self.inputs {
+            if matches!(emitter.plan.nodes[id], CNode::SideRow(..)) {
+                let tile = emitter.builder.build_int_mul(rows, view.row_stride, "")?;
+                let rows_of_registers =
+                    emitter.builder.build_int_mul(view.row_stride, emitter.index(emitter.lanes().into()), "")?;
+                let distance = emitter.builder.build_int_unsigned_div(rows_of_registers, divisor, "")?;
+                tiles.push((emitter.address_beyond(view.pointer, tile)?, distance));
+            }
+        }
+        Ok(tiles)
+    }
+
+    /// Calls what aggregates the values that the loop has written.
+    fn aggregates(&self, emitter: &mut Emitter<'_, 'ctx>, written: &[LoopWrite<'ctx>]) -> Emit<()> {
+        let (rows, length) = emitter.dimensions(self.fused.extent)?;
+        let one = emitter.index(1);
+        for &Reduction { agg, value, into } in &self.reductions {
+            let arguments = Arguments::numbers([rows, length]).with_view(emitter.aggregated(value, written)?);
+            let (primitive, arguments) = match into {
+                ReducedInto::Node(id) => (Primitive::RowAgg(agg), arguments.with_view(emitter.view(id)?)),
+                ReducedInto::RowOutput(output) => {
+                    (Primitive::RowAgg(agg), arguments.with(emitter.address(Fact::OutputValues(output))?).with(one))
+                }
+                ReducedInto::UnitOutput(output) => {
+                    (Primitive::FullAgg(agg), arguments.with(emitter.address(Fact::OutputValues(output))?))
+                }
+            };
+            emitter.call_primitive(primitive, &arguments)?;
+        }
+        for &LoopWrite { value, view, merge } in &self.writes {
+            if let Some(agg) = merge {
+                let arguments = Arguments::numbers([rows, length]).with_view(emitter.aggregated(value, written)?);
+                emitter.call_primitive(Primitive::ColAgg(agg), &arguments.with(view.pointer))?;
+            }
+        }
+        Ok(())
     }
 }

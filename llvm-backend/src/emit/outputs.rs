@@ -44,7 +44,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
     fn cell_row_aggregate(&mut self, index: usize, agg: AggOp, node: CNodeId) -> Emit<()> {
         let a = self.view(node)?;
         let one = self.index(1);
-        let out = View { pointer: self.address(Fact::OutputValues(index))?, row: one, is_wide: false, is_packed: true };
+        let out = View {
+            pointer: self.address(Fact::OutputValues(index))?,
+            row_stride: one,
+            is_wide: false,
+            is_packed: true,
+        };
         if self.schedule.extents[node] == Extent::Positions {
             let call = self.segment_row_aggregate(agg, a.pointer, out)?;
             return self.make(&call);
@@ -75,8 +80,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let (_, short_length) = self.dimensions(self.schedule.extents[short])?;
         // One number per row makes a vector of length 1, and rows of the output neighbours.
         let is_column = !matches!(self.schedule.extents[short], Extent::Vector(_));
-        let row = if is_column { self.index(1) } else { self.number(Fact::OutputStride(index))? };
-        let out = View { pointer: self.address(Fact::OutputValues(index))?, row, is_wide: true, is_packed: false };
+        let row_stride = if is_column { self.index(1) } else { self.number(Fact::OutputStride(index))? };
+        let out =
+            View { pointer: self.address(Fact::OutputValues(index))?, row_stride, is_wide: true, is_packed: false };
         let short = self.view(short)?;
         if self.is_sparse_row(long) {
             let arguments = self.sparse_rows()?.with(self.address(Fact::Main)?).with(short_length);
@@ -128,7 +134,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// The rows that products with a factor are added to.
     fn factor_output(&mut self, index: usize) -> Emit<View<'ctx>> {
-        let (pointer, row) = (self.address(Fact::OutputValues(index))?, self.number(Fact::OutputStride(index))?);
-        Ok(View { pointer, row, is_wide: true, is_packed: false })
+        let (pointer, row_stride) = (self.address(Fact::OutputValues(index))?, self.number(Fact::OutputStride(index))?);
+        Ok(View { pointer, row_stride, is_wide: true, is_packed: false })
     }
 }

@@ -1,13 +1,17 @@
 //! Registers and memory: loads and stores of one register, masked where a run ends within it.
 
 use super::{Emit, Emitter};
+use fuseline_ir::work::CELL_BYTES;
 use inkwell::attributes::AttributeLoc;
+use inkwell::basic_block::BasicBlock;
 use inkwell::types::VectorType;
-use inkwell::values::{BasicMetadataValueEnum, BasicValue, FunctionValue, IntValue, PointerValue, VectorValue};
+use inkwell::values::{
+    BasicMetadataValueEnum, BasicValue, FunctionValue, IntValue, PhiValue, PointerValue, VectorValue,
+};
 use inkwell::{AddressSpace, IntPredicate};
 
-/// Alignment of every access.
-const ALIGNMENT: u32 = 8;
+/// Alignment of every access, in bytes: that of a value.
+const ALIGNMENT: u32 = CELL_BYTES as u32;
 
 /// The lanes of a register with which a run ends: those whose index is below their number.
 #[derive(Clone, Copy)]
@@ -47,7 +51,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let Some(mask) = mask else {
             let value = self.builder.build_load(self.register(), address, "")?;
             let load = value.as_instruction_value().expect("a load is an instruction");
-            load.set_alignment(ALIGNMENT).expect("8 is an alignment");
+            load.set_alignment(ALIGNMENT).expect("a power of two");
             return Ok(value.into_vector_value());
         };
         let function = self.intrinsic_function("llvm.masked.load", &[self.register().into(), self.pointer().into()]);
@@ -107,7 +111,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     ) -> Emit<VectorValue<'ctx>> {
         let integers = self.i64().vec_type(self.lanes());
         let pointers = self.context.ptr_type(AddressSpace::default()).vec_type(self.lanes());
-        let bytes = self.builder.build_int_mul(stride, self.index(8), "")?;
+        let bytes = self.builder.build_int_mul(stride, self.index(CELL_BYTES), "")?;
         let bytes = self.splat(bytes, integers)?;
         let distances = self.builder.build_int_mul(self.lane_indexes(), bytes, "")?;
         let base = self.builder.build_ptr_to_int(first, self.i64(), "")?;
@@ -142,5 +146,39 @@ impl<'ctx> Emitter<'_, 'ctx> {
             call.set_alignment_attribute(AttributeLoc::Param(before.len() as u32 - 1), ALIGNMENT);
         }
         Ok(call.try_as_basic_value().basic().map(inkwell::values::BasicValueEnum::into_vector_value))
+    }
+}
+
+impl<'ctx> Emitter<'_, 'ctx> {
+    /// One phi for each register, with its value from a block.
+    pub(super) fn phis(&self, initial: &[VectorValue<'ctx>], from: BasicBlock<'ctx>) -> Emit<Vec<PhiValue<'ctx>>> {
+        initial
+            .iter()
+            .map(|value| {
+                let phi = self.builder.build_phi(self.register(), "")?;
+                phi.add_incoming(&[(value, from)]);
+                Ok(phi)
+            })
+            .collect()
+    }
+
+    pub(super) fn new_block(&self, name: &str) -> BasicBlock<'ctx> {
+        self.context.append_basic_block(self.function, name)
+    }
+
+    pub(super) fn current_block(&self) -> BasicBlock<'ctx> {
+        self.builder.get_insert_block().expect("the emitter always stands at the end of a block")
+    }
+}
+
+/// The values of phis of registers.
+pub(super) fn registers<'ctx>(phis: &[PhiValue<'ctx>]) -> Vec<VectorValue<'ctx>> {
+    phis.iter().map(|phi| phi.as_basic_value().into_vector_value()).collect()
+}
+
+/// Adds the values of phis from one more block.
+pub(super) fn add_incoming<'ctx>(phis: &[PhiValue<'ctx>], values: &[VectorValue<'ctx>], from: BasicBlock<'ctx>) {
+    for (phi, value) in phis.iter().zip(values) {
+        phi.add_incoming(&[(value, from)]);
     }
 }

@@ -76,6 +76,13 @@ pub(crate) struct Schedule {
     pub(crate) slots: Vec<Slot>,
 }
 
+impl FusedLoop {
+    /// Whether the loop finds values with each row: the number of the row, or a value of it that it does not compute.
+    pub(crate) fn finds_rows(&self, plan: &CPlan) -> bool {
+        self.nodes.iter().any(|&id| plan.nodes[id].operands().is_empty())
+    }
+}
+
 impl Schedule {
     /// Schedules a plan.
     pub(crate) fn new(plan: &CPlan, entry: Entry, prims: PrimMode) -> Schedule {

@@ -134,7 +134,7 @@ impl<'a, R: Read> SequenceFile<'a, R> {
     /// problems of the record.
     ///
     /// # Errors
-    /// Those of the function; the value is longer than what the function read; the file ends within the value.
+    /// The errors of the function; the value is longer than what the function read; the file ends within the value.
     pub(super) fn value<const KEY: usize, T>(
         &mut self,
         record: &Record<KEY>,

@@ -33,6 +33,7 @@ use crate::template::Context;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{FusionCover, HopId};
 use fuseline_ir::memo::TemplateType;
+pub use fuseline_ir::work::BLOCK_CELLS;
 use smallvec::{SmallVec, smallvec};
 
 pub use constraints::ExecutionType;
@@ -43,9 +44,6 @@ pub(crate) use sparsity::{driver_sparsity, inputs_by_cell, is_driver, iteration_
 pub use vector::{CostVector, InputRead, cost_vector};
 pub(crate) use vector::{least_read, least_visits, output_bytes, stored_non_zeros};
 pub use work::{IN_REGISTERS, Operation, Work};
-
-/// Up to this many cells an operator is the work of one thread; most basic ones up to twice as many.
-pub const BLOCK_CELLS: usize = 32_768;
 
 /// Operators of a DAG: few enough to lie in place for nearly all that selection looks at.
 pub type Hops = SmallVec<[HopId; 20]>;

@@ -8,21 +8,27 @@ use crate::machine::LINE_BYTES;
 use crate::template::{Context, untransposed};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::work;
 
 /// Rank up to which blocks of an Outer operator over non-zeros have as many of these as others have cells.
 const BLOCK_RANK: f64 = 8.0;
 
-/// Private sums of `t(W) %*% U`, one for each of so many blocks, where non-zeros are enough and sums have at most so many
-/// cells. Else the skeleton cuts columns into ranges, each of which meets all rows: from two, for rows of few non-zeros,
-/// to so many.
-const PRIVATE_SUMS: f64 = 16.0;
-const PRIVATE_CELLS: f64 = (1 << 18) as f64;
-const MOST_RANGES: f64 = 16.0;
+/// Private sums of `t(W) %*% U`, one for each of so many blocks, where non-zeros are enough and sums have at most
+/// [`PRIVATE_CELLS`].
+const PRIVATE_SUMS: f64 = work::MAX_PARTIALS as f64;
 
-/// Multiplications of a factor's values in the time in which the Outer skeleton visits a non-zero, or finds the part of a
-/// row that lies in a range: it makes as many ranges as the non-zeros of a row pay for.
-const VISIT_FLOPS: f64 = 8.0;
-const ROW_FLOPS: f64 = 128.0;
+/// Cells of private sums, at most; else the skeleton cuts columns into ranges, each of which meets all rows.
+const PRIVATE_CELLS: f64 = work::PRIVATE_SUM_CELLS as f64;
+
+/// Ranges of columns, at most; rows of few non-zeros have two.
+const MOST_RANGES: f64 = work::MAX_PARTIALS as f64;
+
+/// Multiplications of a factor's values in the time in which the Outer skeleton visits a non-zero.
+const VISIT_FLOPS: f64 = work::VISIT_FLOPS as f64;
+
+/// Multiplications of a factor's values in the time in which it finds the part of a row that lies in a range: it makes as
+/// many ranges as the non-zeros of a row pay for.
+const ROW_FLOPS: f64 = work::FIND_RANGE_FLOPS as f64;
 
 /// The beginning of a row, with the row of a factor that belongs to it.
 const BEGUN: f64 = 2.0;

@@ -6,6 +6,7 @@ use super::work::FEW_COLUMNS;
 use crate::machine::{LINE_BYTES, OperationClass};
 use crate::template::{Context, untransposed};
 use fuseline_ir::hop::HopId;
+use fuseline_ir::work;
 
 /// Blocks of a product of matrices have so many rows at least, however few columns.
 const PRODUCT_ROWS: f64 = 128.0;
@@ -15,11 +16,11 @@ const PACKED: f64 = 0.4;
 
 /// Private results of a product with a transposed sparse matrix, at most, and cells of these that are worth the
 /// transposition of a non-zero.
-const MOST_PARTS: f64 = 16.0;
+const MOST_PARTS: f64 = work::MAX_PARTIALS as f64;
 const TRANSPOSED: f64 = 16.0;
 
 /// Inner dimensions from which on threads share a product of few cells by parts of these.
-const LONG_INNER: u64 = 4096;
+const LONG_INNER: u64 = work::LONG_INNER as u64;
 
 /// The blocks of a product of matrices: of rows, or of a long inner dimension.
 pub(super) fn product_blocks(context: &Context<'_>, id: HopId) -> f64 {

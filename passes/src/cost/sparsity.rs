@@ -4,6 +4,7 @@ use crate::template::{Context, untransposed};
 use crate::zeros::{Zeros, is_sparse_safe, keeps_zeros};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::work::{CELL_BYTES, NON_ZERO_BYTES, ROW_BYTES};
 use smallvec::SmallVec;
 
 /// The share of non-zeros that an Outer operator is expected to visit where the number of non-zeros is unknown and data
@@ -14,9 +15,9 @@ pub const UNKNOWN_DRIVER_SPARSITY: f64 = 0.1;
 pub fn bytes(size: &SizeInfo) -> f64 {
     let Some(cells) = size.cells() else { return 0.0 };
     if size.is_stored_sparse() {
-        size.sparsity() * cells as f64 * 12.0 + size.rows.unwrap_or(0) as f64 * 8.0
+        size.sparsity() * cells as f64 * NON_ZERO_BYTES as f64 + size.rows.unwrap_or(0) as f64 * ROW_BYTES as f64
     } else {
-        cells as f64 * 8.0
+        cells as f64 * CELL_BYTES as f64
     }
 }
 

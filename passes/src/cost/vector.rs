@@ -14,13 +14,14 @@ use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{Hop, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::Direction;
+use fuseline_ir::work;
 use smallvec::SmallVec;
 
 /// From this share of cells on, Outer operators compute the products of factors in tiles.
-const TILED_SPARSITY: f64 = 1.0 / 3.0;
+const TILED_SPARSITY: f64 = 1.0 / work::SAMPLE_CELLS as f64;
 
 /// Cells of a block of most basic operators.
-pub(super) const BASIC_BLOCK_CELLS: f64 = 65_536.0;
+pub(super) const BASIC_BLOCK_CELLS: f64 = work::BASIC_BLOCK_CELLS as f64;
 
 /// The share of the beginning of a row, which is that of two products with it, for one product or aggregation.
 const ONCE: f64 = 0.75;
@@ -44,7 +45,7 @@ const UPRIGHT: f64 = 0.4;
 const REPEATED: f64 = 0.8;
 
 /// Bytes of a scalar.
-pub(super) const SCALAR_BYTES: f64 = 8.0;
+pub(super) const SCALAR_BYTES: f64 = work::CELL_BYTES as f64;
 
 /// What one basic or fused operator writes, computes and reads.
 #[derive(Clone, Debug, PartialEq)]

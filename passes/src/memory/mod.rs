@@ -6,16 +6,10 @@ use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{Hop, HopDag, HopId};
 pub use fuseline_ir::size::bytes_text;
 use fuseline_ir::types::DataType;
+use fuseline_ir::work::{CELL_BYTES, NON_ZERO_BYTES, ROW_BYTES};
 
 /// A matrix is held sparse when less than this share of its cells is not zero.
 pub const SPARSE_THRESHOLD: f64 = 0.4;
-
-/// Bytes per dense cell, and of a scalar.
-const CELL_BYTES: u64 = 8;
-/// Bytes per non-zero of a CSR matrix: the value and a 4-byte column index.
-const NON_ZERO_BYTES: u64 = 12;
-/// Bytes per row of a CSR matrix, whose row offsets are one more than its rows.
-const ROW_BYTES: u64 = 8;
 
 /// Memory of one operator in bytes; unknown is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -66,15 +66,6 @@ fn segments_cover_every_position_once_in_order() {
 }
 
 #[test]
-fn private_accumulators_are_few_and_smaller_than_the_input() {
-    assert_eq!(partial_count(100, 10), 1);
-    assert_eq!(partial_count(1 << 30, 10), MAX_PARTIALS);
-    assert!(partial_count(1 << 24, 1 << 21) * (1 << 21) <= 1 << 24);
-    assert_eq!([7, 8, 15].map(|times| partial_count(times * 2000, 1000)), [1, 1, 1]);
-    assert_eq!([7, 8, 15].map(|times| partial_count(times << 17, 1 << 16)), [4, 8, 8]);
-}
-
-#[test]
 fn few_blocks_are_even() {
     // A little more than three blocks, which two threads share evenly.
     let heights = |partition: DensePartition| -> Vec<usize> {

@@ -22,7 +22,7 @@ pub(super) struct Cells<'a> {
     pub(super) other: Tile<'a>,
     /// The cells, row after row.
     pub(super) front: &'a mut [f64],
-    /// As many cells: where the next step goes.
+    /// Memory for as many cells: where the next step goes.
     pub(super) back: &'a mut [f64],
     /// Whether `front` and `back` changed places.
     pub(super) is_swapped: bool,

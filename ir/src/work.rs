@@ -1,0 +1,116 @@
+//! How operators cut their work, and what bytes it takes: facts of shapes and patterns that kernels and skeletons act on,
+//! and that the cost model prices.
+//!
+//! Nothing here depends on the machine or on the number of threads, so that results do not either. What only one loop knows
+//! stands beside that loop.
+
+/// Cells (dense) or non-zeros (sparse) of a unit of a fused operator, at most: large enough that a call of generated code
+/// costs nothing, small enough that its values and the intermediates of an interpreter stay in the cache.
+pub const UNIT_CELLS: usize = 8192;
+
+/// Cells or non-zeros of a block of a fused operator, at most: one thread runs an operator of no more.
+pub const BLOCK_CELLS: usize = 4 * UNIT_CELLS;
+
+/// Cells or non-zeros of a block of most basic operators, about: enough to amortise scheduling, few enough to balance.
+pub const BASIC_BLOCK_CELLS: usize = 1 << 16;
+
+/// Private partial results of one operator, at most.
+pub const MAX_PARTIALS: usize = 16;
+
+/// The number of even blocks for so much work. While these are few it is a power of two, since so are most numbers of
+/// threads: of three blocks one of two threads would have two, of five one would have three.
+pub fn even_blocks(work: usize, most_of_block: usize) -> usize {
+    let count = work.div_ceil(most_of_block).max(1);
+    if count < MAX_PARTIALS { count.next_power_of_two() } else { count }
+}
+
+/// The number of private accumulators of `len` cells that pay for work of this weight (cells or non-zeros): their
+/// memory stays below that of the input. A power of two.
+pub fn partial_count(weight: usize, len: usize) -> usize {
+    let pays = weight / len.saturating_mul(2).max(1);
+    let most = pays.clamp(1, MAX_PARTIALS);
+    even_blocks(weight, BLOCK_CELLS).min(1 << most.ilog2())
+}
+
+/// The inner dimension from which on a dense product of few cells is a sum of private parts, one for each range of the
+/// inner dimension, since these are worth their merge.
+pub const LONG_INNER: usize = 4096;
+
+/// Cells of a product of factors that a tile of it takes in the time of one dot product for one cell.
+pub const SAMPLE_CELLS: usize = 3;
+
+/// Whether an Outer operator computes the products of the factors of a tile as a whole, rather than one for each non-zero.
+pub fn multiplies_whole_tile(non_zeros: usize, cells: usize) -> bool {
+    non_zeros * SAMPLE_CELLS >= cells
+}
+
+/// Cells of a private copy of `t(W) %*% U` (Outer), at most: it stays in the second-level cache.
+pub const PRIVATE_SUM_CELLS: usize = 1 << 18;
+
+/// Multiplications of a factor's values in the time in which an Outer operator visits a non-zero.
+pub const VISIT_FLOPS: usize = 8;
+
+/// Multiplications of a factor's values in the time in which the part of a row is found that lies in a range of columns.
+pub const FIND_RANGE_FLOPS: usize = 128;
+
+/// Columns of the main input of a range that makes rows of `t(W) %*% U` of its own, at least.
+pub const MIN_RANGE_COLS: usize = 64;
+
+/// Whether blocks of `t(W) %*% U` over sparse rows have private copies of the result, of `len` cells, rather than ranges of
+/// its rows.
+pub fn has_private_sums(non_zeros: usize, rank: usize, len: usize) -> bool {
+    len <= PRIVATE_SUM_CELLS && partial_count(non_zeros.saturating_mul(rank), len) == MAX_PARTIALS
+}
+
+/// The ranges of columns of a sparse main input of which each makes rows of `t(W) %*% U` of its own, running over all rows
+/// that have non-zeros: two, or more where each row's non-zeros pay for it.
+pub fn column_ranges(non_zeros: usize, rank: usize, rows: usize, cols: usize) -> usize {
+    let paid = non_zeros.saturating_mul(rank + VISIT_FLOPS) / (FIND_RANGE_FLOPS * rows).max(1);
+    (cols / MIN_RANGE_COLS).min(paid.max(2)).clamp(1, MAX_PARTIALS)
+}
+
+/// Bytes of a cell of a dense matrix, and of a scalar.
+pub const CELL_BYTES: u64 = 8;
+
+/// Bytes of a non-zero of a CSR matrix: the value, and the number of its column.
+pub const NON_ZERO_BYTES: u64 = CELL_BYTES + 4;
+
+/// Bytes of a row of a CSR matrix, whose row offsets are one more than its rows.
+pub const ROW_BYTES: u64 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_blocks_are_as_many_as_threads_mostly_are() {
+        let counts = [0, 1, 8, 9, 24, 40, 8 * 15, 8 * 16, 8 * 17].map(|work| even_blocks(work, 8));
+        assert_eq!(counts, [1, 1, 1, 2, 4, 8, 16, 16, 17]);
+    }
+
+    #[test]
+    fn private_accumulators_take_less_memory_than_the_input() {
+        assert_eq!(partial_count(BLOCK_CELLS, 1), 1);
+        assert_eq!(partial_count(1 << 20, 1 << 20), 1);
+        assert!(partial_count(1 << 24, 1 << 21) * (1 << 21) <= 1 << 24);
+        assert_eq!([7, 8, 15].map(|times| partial_count(times * 2000, 1000)), [1, 1, 1]);
+        assert_eq!([7, 8, 15].map(|times| partial_count(times << 17, 1 << 16)), [4, 8, 8]);
+        assert_eq!(partial_count(1 << 30, 1), MAX_PARTIALS);
+        assert_eq!(partial_count(usize::MAX, usize::MAX), 1);
+    }
+
+    #[test]
+    fn sums_are_private_or_cut_by_columns() {
+        assert!(has_private_sums(1 << 22, 10, 1000));
+        assert!(!has_private_sums(1 << 22, 10, PRIVATE_SUM_CELLS + 1));
+        assert!(!has_private_sums(100, 10, 1000));
+        assert_eq!(column_ranges(0, 10, 100, 100_000), 2);
+        assert_eq!(column_ranges(1000, 10, 10, 100), 1);
+        assert_eq!(column_ranges(1 << 30, 100, 10, 100_000), MAX_PARTIALS);
+    }
+
+    #[test]
+    fn a_third_of_a_tile_is_worth_all_of_it() {
+        assert!(multiplies_whole_tile(10, 30) && !multiplies_whole_tile(9, 30));
+    }
+}

@@ -1,0 +1,106 @@
+//! What a fused loop is to those who emit it: what it reads, writes, reduces and asks for ahead of its use, and its rows.
+
+use super::memory::View;
+use super::registers::Mask;
+use crate::schedule::FusedLoop;
+use fuseline_ir::cplan::CNodeId;
+use fuseline_ir::ops::AggOp;
+use inkwell::values::{IntValue, PointerValue, VectorValue};
+use std::collections::HashMap;
+
+/// How a loop reads a value that it does not compute.
+#[derive(Clone, Copy)]
+pub(super) enum Source<'ctx> {
+    /// One value in every lane.
+    Uniform(VectorValue<'ctx>),
+    /// Consecutive values from here on.
+    Run(PointerValue<'ctx>),
+    /// Values a stride apart.
+    Strided(PointerValue<'ctx>, IntValue<'ctx>),
+    /// The whole numbers from this one on.
+    Numbers(IntValue<'ctx>),
+}
+
+/// Where a reduction's value goes.
+#[derive(Clone, Copy)]
+pub(super) enum ReducedInto {
+    /// A row aggregate that other steps read.
+    Node(CNodeId),
+    /// A row aggregate that is the output.
+    RowOutput(usize),
+    /// A full aggregate.
+    UnitOutput(usize),
+}
+
+/// A reduction of the loop; its registers are carried from block to block.
+#[derive(Clone, Copy)]
+pub(super) struct Reduction {
+    pub(super) agg: AggOp,
+    pub(super) value: CNodeId,
+    pub(super) into: ReducedInto,
+}
+
+/// A value of the loop that is written to memory.
+#[derive(Clone, Copy)]
+pub(super) struct LoopWrite<'ctx> {
+    pub(super) value: CNodeId,
+    pub(super) view: View<'ctx>,
+    /// The function that merges what is written into what is there.
+    pub(super) merge: Option<AggOp>,
+}
+
+/// Everything about a loop that does not change from row to row.
+pub(super) struct Loop<'a, 'ctx> {
+    pub(super) fused: &'a FusedLoop,
+    pub(super) rows: IntValue<'ctx>,
+    /// Per row where rows are ragged.
+    pub(super) length: Option<IntValue<'ctx>>,
+    /// The lanes of a row that one register holds, where the loop has a form for these.
+    pub(super) short_rows: Option<Mask<'ctx>>,
+    /// The lanes of the last register of a row, if that is a part of one, where the rest of a row has code of its own.
+    pub(super) last_lanes: Option<Mask<'ctx>>,
+    pub(super) ahead: Ahead<'ctx>,
+    pub(super) inputs: Vec<(CNodeId, View<'ctx>)>,
+    pub(super) constants: HashMap<CNodeId, Source<'ctx>>,
+    pub(super) writes: Vec<LoopWrite<'ctx>>,
+    /// Full aggregates first.
+    pub(super) reductions: Vec<Reduction>,
+    pub(super) unit_reductions: usize,
+}
+
+impl<'a, 'ctx> Loop<'a, 'ctx> {
+    /// The loop with these writes instead of its own, and without reductions.
+    pub(super) fn without_aggregates(&self, writes: Vec<LoopWrite<'ctx>>) -> Loop<'a, 'ctx> {
+        let (inputs, constants) = (self.inputs.clone(), self.constants.clone());
+        let (ahead, last_lanes, reductions) = (Ahead::default(), None, vec![]);
+        Loop { inputs, constants, writes, ahead, last_lanes, reductions, unit_reductions: 0, ..*self }
+    }
+}
+
+/// A row of a loop.
+pub(super) struct Row<'ctx> {
+    pub(super) length: IntValue<'ctx>,
+    pub(super) sources: HashMap<CNodeId, Source<'ctx>>,
+    /// Where the row of each write begins.
+    pub(super) writes: Vec<PointerValue<'ctx>>,
+}
+
+/// A level of the caches, as LLVM counts locality.
+#[derive(Clone, Copy)]
+pub(super) enum Cache {
+    First = 3,
+    Second = 2,
+}
+
+/// Inputs of a loop, and how many values behind them lies what is asked for.
+type AskedFor<'ctx> = Vec<(CNodeId, IntValue<'ctx>)>;
+
+/// What a loop asks for.
+#[derive(Clone, Default)]
+pub(super) struct Ahead<'ctx> {
+    /// Later rows of the vectors that come from memory, where rows may be short: masked loads teach the hardware
+    /// prefetchers nothing.
+    pub(super) rows: AskedFor<'ctx>,
+    /// The next unit's cells of matrices in dense Outer units: while products are computed, memory would have nothing to do.
+    pub(super) cells: AskedFor<'ctx>,
+}
