@@ -19,7 +19,7 @@ mod reference;
 use axes::{Cell, Factors, Formats, MainFormat, Row, SideFormat, SideKind};
 use check::Checker;
 use fuseline_ir::cplan::{CNode, ColumnRange};
-use fuseline_ir::memo::TemplateType;
+use fuseline_ir::template::TemplateType;
 use plans::{Form, Plan};
 use std::collections::BTreeSet;
 

@@ -6,7 +6,8 @@
 
 use super::ExplainStage;
 use fuseline_ir::hop::{HopDag, HopId, HopOp};
-use fuseline_ir::memo::{MemoTable, TemplateType};
+use fuseline_ir::memo::MemoTable;
+use fuseline_ir::template::TemplateType;
 use fuseline_passes::explain::report;
 use fuseline_passes::explain::report::PlanReport;
 use fuseline_passes::memory::output_bytes;

@@ -4,7 +4,7 @@
 //! them, as each computes it; so boxes never overlap, and what is between two of them is what is really materialised.
 
 use super::document::{ExplainedDag, ExplainedHop};
-use fuseline_ir::memo::TemplateType;
+use fuseline_ir::template::TemplateType;
 use fuseline_passes::explain::report::OperatorReport;
 use fuseline_passes::explain::seconds_text;
 use fuseline_passes::memory::bytes_text;

@@ -2,7 +2,7 @@
 
 use super::drawing::{Drawing, Edge, Frame, Node};
 use super::layers::{Graph, Layout, layout};
-use fuseline_ir::memo::TemplateType;
+use fuseline_ir::template::TemplateType;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

@@ -1,8 +1,8 @@
 //! The axes of the conformance matrix.
 
 use fuseline_ir::cplan::{CellType, OuterType, RowType, Variant};
-use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::AggOp;
+use fuseline_ir::template::TemplateType;
 use std::collections::BTreeSet;
 
 /// Numbers of threads.

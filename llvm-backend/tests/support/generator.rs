@@ -6,8 +6,8 @@ use fuseline_ir::cplan::{
     Bits, CInput, CInputId, CNode, CNodeId, CPlan, CellType, ColumnRange, OuterType, RowType, StatedOutput, Variant,
     VerifiedCPlan,
 };
-use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+use fuseline_ir::template::TemplateType;
 use std::collections::HashMap;
 
 /// The length of a vector: so many rows of the main input and so many cells.

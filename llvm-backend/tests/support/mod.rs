@@ -7,7 +7,7 @@ pub(crate) mod reference;
 use fuseline_ir::cplan::{
     CInput, CNode, CNodeId, CPlan, ColumnRange, FACTOR_U, FACTOR_V, Length, Shape, VerifiedCPlan,
 };
-use fuseline_ir::memo::TemplateType;
+use fuseline_ir::template::TemplateType;
 use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
 use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit};
 use fuseline_skeletons::backend::{Backend, CompiledCPlan};
