@@ -31,7 +31,7 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "kernels/src",
         path: "",
-        modules: "blocks sums gemm multiply_add product variance aggregate convolution generate elementwise cumulative \
+        modules: "blocks sums gemm multiply_add product variance aggregate convolution random generate elementwise cumulative \
                   diagonal fourier fused linear_algebra reorganise row_index select statistics table triangle",
     },
     Order {
