@@ -384,9 +384,9 @@ impl<'ctx> Loop<'_, 'ctx> {
         mask: Option<Mask<'ctx>>,
         into: Accumulators<'_, 'ctx>,
     ) -> Emit<()> {
-        let parts = emitter.parts();
+        let Accumulators { registers, part } = into;
         for (index, reduction) in self.reductions.iter().enumerate() {
-            let register = &mut into.registers[index * parts + into.part];
+            let register = &mut registers[index * emitter.parts() + part];
             *register = emitter.accumulate(reduction.agg, *register, values[&reduction.value], mask)?;
         }
         Ok(())
