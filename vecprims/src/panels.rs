@@ -36,60 +36,20 @@ impl Panels {
         self.inner
     }
 
-    /// The panels of `len` columns from `first` on, which must begin a panel.
-    pub(crate) fn covering(&self, first: usize, len: usize) -> *const f64 {
+    /// The values of the panels of `len` columns from `first` on.
+    ///
+    /// # Panics
+    /// If `first` does not begin a panel, or the panels end before.
+    pub fn covering(&self, first: usize, len: usize) -> &[f64] {
         assert!(first.is_multiple_of(PANEL), "column {first} begins a panel");
         let start = first.checked_mul(self.inner).filter(|&start| start <= self.values.len());
         let rest = start.map_or(&self.values[..0], |start| &self.values[start..]);
-        let holds = panel_len(len, self.inner).is_some_and(|needed| needed <= rest.len());
-        assert!(holds && start.is_some(), "the panels have {len} columns from {first} on");
-        rest.as_ptr()
+        let covered = start.and(panel_len(len, self.inner)).and_then(|needed| rest.get(..needed));
+        covered.unwrap_or_else(|| panic!("the panels have {len} columns from {first} on"))
     }
 }
 
 /// The values of the panels of so many columns, where that can be counted.
 fn panel_len(cols: usize, inner: usize) -> Option<usize> {
     cols.checked_next_multiple_of(PANEL)?.checked_mul(inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn panels_hold_the_transpose_and_zeros() {
-        let (cols, inner) = (30, 3);
-        let rows: Vec<f64> = (0..cols * 5).map(|value| value as f64 + 1.0).collect();
-        let panels = Panels::transposing(Tile::new(&rows, 5), cols, inner);
-        assert_eq!((panels.inner(), panels.values.len()), (inner, 2 * PANEL * inner));
-        for (index, &value) in panels.values.iter().enumerate() {
-            let (panel, k, c) = (index / PANEL / inner, index / PANEL % inner, index % PANEL);
-            let column = panel * PANEL + c;
-            assert_eq!(value, if column < cols { rows[column * 5 + k] } else { 0.0 }, "{column}, {k}");
-        }
-    }
-
-    #[test]
-    #[should_panic(expected = "begins a panel")]
-    fn products_begin_with_a_panel() {
-        let _ = Panels::transposing(Tile::new(&[0.0; 64], 1), 64, 1).covering(8, 8);
-    }
-
-    #[test]
-    fn extents_that_wrap_are_refused() {
-        // 2^60 columns of 16 values have 2^64 cells, as has the fourth part of 2^62 columns.
-        let wide = std::panic::catch_unwind(|| Panels::transposing(Tile::new(&[0.0; 16], 0), 1 << 60, 16));
-        assert!(wide.is_err());
-        let panels = Panels::transposing(Tile::new(&[0.0; 64], 4), 16, 4);
-        let multiple = (1 << 62_usize) / PANEL * PANEL;
-        for (first, len) in [(0, 1 << 62), (0, usize::MAX), (multiple, 8), (0, 1 << 60), (24 << 40, 0)] {
-            assert!(std::panic::catch_unwind(|| panels.covering(first, len)).is_err(), "{first}, {len}");
-        }
-    }
-
-    #[test]
-    #[should_panic(expected = "columns from 24 on")]
-    fn products_end_within_the_panels() {
-        let _ = Panels::transposing(Tile::new(&[0.0; 64], 1), 40, 1).covering(24, 30);
-    }
 }

@@ -262,7 +262,7 @@ impl Primitives {
         mut out: TileMut<'_>,
     ) {
         let inner = panels.inner();
-        let (a_values, columns) = (a.covering(rows, inner), panels.covering(first, cols));
+        let (a_values, columns) = (a.covering(rows, inner), panels.covering(first, cols).as_ptr());
         let (out_values, function) = (out.covering(rows, cols), self.tile_mat_mult);
         // SAFETY: tiles and panels cover the extents, `out` is borrowed exclusively, and the table is this machine's.
         unsafe { function(rows, cols, inner, a_values, a.row_stride, columns, out_values, out.row_stride) }

@@ -1,7 +1,6 @@
 //! Element-wise operations on tiles: the scalar reference, vectorised by the compiler over blocks of eight values.
 
-use super::copy::spread;
-use super::product::Rows;
+use crate::family::UnaryFn;
 use crate::kernel::Elementwise;
 use crate::vector::{BLOCK, Vector};
 use std::ptr::{read_unaligned, write_unaligned};
@@ -29,6 +28,12 @@ impl Operand {
         Operand { values, row, broadcast: false }
     }
 
+    /// An operand with one value per cell, or, where the distance between columns is 0, per row.
+    #[inline(always)]
+    pub(crate) fn with_column_stride(values: *const f64, row: usize, column: usize) -> Operand {
+        Operand { values, row, broadcast: column == 0 }
+    }
+
     /// An operand with one value per row.
     #[inline(always)]
     pub(crate) fn scalar(values: *const f64, row: usize) -> Operand {
@@ -49,10 +54,6 @@ pub(crate) unsafe fn tile<V: Vector, K: Elementwise<N>, const N: usize>(
 ) {
     let gapless = out_row == len && operands.iter().all(|o| o.row == if o.broadcast { 0 } else { len });
     let (rows, len) = if gapless { (1, rows * len) } else { (rows, len) };
-    if rows > 1 && len < NARROW && out_row == len && operands.iter().all(|o| o.broadcast || o.row == len) {
-        // SAFETY: passed on to the caller.
-        return unsafe { narrow::<V, K, N>(rows, len, operands, out) };
-    }
     for _ in 0..rows {
         // SAFETY: the caller's tile covers every row.
         unsafe { row::<V, K, N>(len, &operands, out) };
@@ -63,33 +64,45 @@ pub(crate) unsafe fn tile<V: Vector, K: Elementwise<N>, const N: usize>(
     }
 }
 
-/// Applies the operation to a gapless tile of narrow rows: what belongs to a row is repeated along it beforehand, so that
-/// several rows run on as one.
+/// Applies an operation to a gapless tile of narrow rows, some operands of which have one value per row: these are
+/// repeated along their rows beforehand, so that several rows run on as one. Returns whether the tile is one of those.
+///
+/// `spread` repeats values, and `cells` is the operation on one run of cells: functions of the table rather than parts of
+/// this one, so that each operation is compiled once.
 #[inline(always)]
-unsafe fn narrow<V: Vector, K: Elementwise<N>, const N: usize>(
+pub(crate) unsafe fn narrow<const N: usize>(
     rows: usize,
     len: usize,
     operands: [Operand; N],
     out: *mut f64,
-) {
+    out_row: usize,
+    spread: UnaryFn,
+    cells: impl Fn(usize, [*const f64; N], *mut f64),
+) -> bool {
+    let is_repeated = operands.iter().any(|o| o.broadcast && o.row != 0);
+    let is_gapless = out_row == len && operands.iter().all(|o| o.broadcast || o.row == len);
+    if rows <= 1 || len >= NARROW || !is_repeated || !is_gapless {
+        return false;
+    }
     let mut repeated = [[0.0; REPEATED]; N];
     let at_once = REPEATED / len.max(1);
     for first in (0..rows).step_by(at_once) {
         let count = at_once.min(rows - first);
-        let mut flat = operands;
-        for (operand, repeated) in flat.iter_mut().zip(&mut repeated) {
-            if operand.broadcast {
-                let values = Rows::new(operand.values.wrapping_add(first * operand.row), operand.row);
+        let mut runs = [std::ptr::null(); N];
+        for ((operand, repeated), run) in operands.iter().zip(&mut repeated).zip(&mut runs) {
+            let values = operand.values.wrapping_add(first * operand.row);
+            *run = if operand.broadcast {
                 // SAFETY: `count` rows fit, and the caller's operand has a value for each.
-                unsafe { spread::<V>(count, len, values, repeated.as_mut_ptr(), len) };
-                *operand = Operand::cells(repeated.as_ptr(), 0);
+                unsafe { spread(count, len, values, operand.row, repeated.as_mut_ptr(), len) };
+                repeated.as_ptr()
             } else {
-                *operand = Operand::cells(operand.values.wrapping_add(first * len), 0);
-            }
+                values
+            };
         }
-        // SAFETY: the rows lie one after the other, in all operands and in the output.
-        unsafe { row::<V, K, N>(count * len, &flat, out.wrapping_add(first * len)) };
+        // The rows lie one after the other, in all operands and in the output.
+        cells(count * len, runs, out.wrapping_add(first * len));
     }
+    true
 }
 
 /// Applies the operation to one row. Each block is loaded whole before it is stored, so `out` may be an operand.
@@ -157,28 +170,28 @@ fn lane_of<const N: usize>(blocks: &[[f64; BLOCK]; N], lane: usize) -> [f64; N] 
     operands
 }
 
-/// An element-wise operation of three operands, each with a column stride of 0 or 1.
+/// An element-wise operation of three operands, some of them with one value per row.
 #[inline(always)]
 pub(crate) unsafe fn ternary<V: Vector, K: Elementwise<3>>(
     rows: usize,
     len: usize,
-    [a, b, c]: [(*const f64, usize, usize); 3],
+    [a, b, c]: [Operand; 3],
     out: *mut f64,
     out_row: usize,
 ) {
-    let cells = |(values, row, _): (*const f64, usize, usize)| Operand::cells(values, row);
-    let scalar = |(values, row, _): (*const f64, usize, usize)| Operand::scalar(values, row);
+    let cells = |operand: Operand| Operand { broadcast: false, ..operand };
+    let scalar = |operand: Operand| Operand { broadcast: true, ..operand };
     // SAFETY: passed on to the caller. The arms differ in the constants that the compiler specialises each body for.
     unsafe {
-        match (a.2, b.2, c.2) {
-            (0, 0, 0) => tile::<V, K, 3>(rows, len, [scalar(a), scalar(b), scalar(c)], out, out_row),
-            (0, 0, _) => tile::<V, K, 3>(rows, len, [scalar(a), scalar(b), cells(c)], out, out_row),
-            (0, _, 0) => tile::<V, K, 3>(rows, len, [scalar(a), cells(b), scalar(c)], out, out_row),
-            (0, _, _) => tile::<V, K, 3>(rows, len, [scalar(a), cells(b), cells(c)], out, out_row),
-            (_, 0, 0) => tile::<V, K, 3>(rows, len, [cells(a), scalar(b), scalar(c)], out, out_row),
-            (_, 0, _) => tile::<V, K, 3>(rows, len, [cells(a), scalar(b), cells(c)], out, out_row),
-            (_, _, 0) => tile::<V, K, 3>(rows, len, [cells(a), cells(b), scalar(c)], out, out_row),
-            (_, _, _) => tile::<V, K, 3>(rows, len, [cells(a), cells(b), cells(c)], out, out_row),
+        match (a.broadcast, b.broadcast, c.broadcast) {
+            (true, true, true) => tile::<V, K, 3>(rows, len, [scalar(a), scalar(b), scalar(c)], out, out_row),
+            (true, true, false) => tile::<V, K, 3>(rows, len, [scalar(a), scalar(b), cells(c)], out, out_row),
+            (true, false, true) => tile::<V, K, 3>(rows, len, [scalar(a), cells(b), scalar(c)], out, out_row),
+            (true, false, false) => tile::<V, K, 3>(rows, len, [scalar(a), cells(b), cells(c)], out, out_row),
+            (false, true, true) => tile::<V, K, 3>(rows, len, [cells(a), scalar(b), scalar(c)], out, out_row),
+            (false, true, false) => tile::<V, K, 3>(rows, len, [cells(a), scalar(b), cells(c)], out, out_row),
+            (false, false, true) => tile::<V, K, 3>(rows, len, [cells(a), cells(b), scalar(c)], out, out_row),
+            (false, false, false) => tile::<V, K, 3>(rows, len, [cells(a), cells(b), cells(c)], out, out_row),
         }
     }
 }

@@ -4,6 +4,7 @@ mod data;
 mod elementwise;
 mod extents;
 mod naive;
+mod panels;
 mod products;
 mod reductions;
 #[cfg(target_arch = "x86_64")]
