@@ -1,6 +1,6 @@
 //! The scalar references of the op table as types, so that bodies can be monomorphised per operation.
 
-use fuseline_ir::ops::{BinaryOp, TernaryOp, UnaryOp};
+use fuseline_ops::{BinaryOp, TernaryOp, UnaryOp};
 
 /// An element-wise operation of `N` operands.
 pub(crate) trait Elementwise<const N: usize> {
@@ -58,7 +58,7 @@ macro_rules! define_unary {
         define_kernels!($ unary unary_entries UnaryOp [eval -> f64, is_ordinary -> bool, eval_ordinary -> f64] [x] (x) 1: $($variant)*);
     };
 }
-fuseline_ir::for_each_unary_op!(define_unary);
+fuseline_ops::for_each_unary_op!(define_unary);
 
 macro_rules! define_binary {
     ($($(#[$doc:meta])* $variant:ident = $mnemonic:literal, $label:literal, $dml:expr, |$x:ident, $y:ident| $eval:expr, $zero:ident,
@@ -66,7 +66,7 @@ macro_rules! define_binary {
         define_kernels!($ binary binary_entries BinaryOp [eval -> f64] [x, y] (x, y) 2: $($variant)*);
     };
 }
-fuseline_ir::for_each_binary_op!(define_binary);
+fuseline_ops::for_each_binary_op!(define_binary);
 
 macro_rules! define_ternary {
     ($($(#[$doc:meta])* $variant:ident = $mnemonic:literal, $label:literal, |$a:ident, $b:ident, $c:ident| $eval:expr,
@@ -74,4 +74,4 @@ macro_rules! define_ternary {
         define_kernels!($ ternary ternary_entries TernaryOp [eval -> f64] [a, b, c] (a, b, c) 3: $($variant)*);
     };
 }
-fuseline_ir::for_each_ternary_op!(define_ternary);
+fuseline_ops::for_each_ternary_op!(define_ternary);

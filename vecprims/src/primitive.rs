@@ -3,7 +3,7 @@
 use crate::family::*;
 use crate::isa::Isa;
 use crate::table::{Code, Primitives, primitives};
-use fuseline_ir::ops::{AggOp, BinaryOp, Lowering, TernaryOp, UnaryOp};
+use fuseline_ops::{AggOp, BinaryOp, Lowering, TernaryOp, UnaryOp};
 use std::fmt;
 
 /// Which operands of a binary primitive are vectors, the others being one value per row.

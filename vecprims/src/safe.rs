@@ -7,7 +7,7 @@ use crate::panels::Panels;
 use crate::primitive::Form;
 use crate::table::Primitives;
 use crate::tile::{CsrTile, Operand, Tile, TileMut, check_columns, check_offsets};
-use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+use fuseline_ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 
 /// Panics for means and variances where only aggregates that merge are meant.
 fn check_merges(op: AggOp) {

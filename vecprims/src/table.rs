@@ -9,7 +9,7 @@ use crate::family::*;
 use crate::isa::Isa;
 use crate::kernel::{Elementwise, binary_entries, ternary_entries, unary_entries};
 use crate::vector::BLOCK;
-use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+use fuseline_ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 
 /// The primitives of one instruction set. Tables over operations are in the order of `ALL`.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use super::column::{masks, prefetch_distance};
 use super::product::Rows;
 use super::reduce::{Aggregate, Sum, merge_registers};
 use crate::vector::{Merge, Vector};
-use fuseline_ir::ops::AggOp;
+use fuseline_ops::AggOp;
 
 /// A reduction of one row to one register.
 pub(crate) trait RowReduction<V: Vector> {

@@ -1,7 +1,7 @@
 //! Reductions over runs (rule 3): 32 lane accumulators in `N` registers of `V`.
 
 use crate::vector::{Merge, Vector};
-use fuseline_ir::ops::AggOp;
+use fuseline_ops::AggOp;
 
 /// An aggregation function on registers.
 pub(crate) trait Aggregate: Merge {

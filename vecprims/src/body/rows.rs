@@ -8,7 +8,7 @@ use super::reduce::{
 };
 use super::upright;
 use crate::vector::{Portable, Vector};
-use fuseline_ir::ops::AggOp;
+use fuseline_ops::AggOp;
 
 /// Rule 3 for each row of a dense tile.
 #[inline(always)]

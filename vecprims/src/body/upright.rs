@@ -7,7 +7,7 @@ use super::column::prefetch_distance;
 use super::product::Rows;
 use super::reduce::Aggregate;
 use crate::vector::{Merge, Vector};
-use fuseline_ir::ops::AggOp;
+use fuseline_ops::AggOp;
 
 /// The columns of a group of rows.
 #[inline(always)]

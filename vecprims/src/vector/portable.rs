@@ -1,7 +1,7 @@
 //! Two lanes in plain Rust: compiles to the registers that every processor of the target has (SSE2, NEON).
 
 use super::{BLOCK, Merge, Vector, register_methods};
-use fuseline_ir::ops::math;
+use fuseline_ops::math;
 use std::ptr::{read_unaligned, write_unaligned};
 
 /// A register of two values.

@@ -1,7 +1,7 @@
 //! Element-wise primitives against the scalar references of the op table.
 
 use crate::data::{Generator, Kind, ROWS, UNTOUCHED, all_primitives, assert_same, lengths};
-use fuseline_ir::ops::{BinaryOp, TernaryOp, UnaryOp};
+use fuseline_ops::{BinaryOp, TernaryOp, UnaryOp};
 use fuseline_vecprims::{Form, Operand, Primitives, Tile, TileMut};
 
 /// Strides to try for rows of `len` values: without a gap, with one, and the same row for all.

@@ -1,6 +1,6 @@
 //! Operands that are too short for the extents, and extents that wrap, are refused before any primitive runs.
 
-use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+use fuseline_ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 use fuseline_vecprims::{CsrTile, Form, Isa, Operand, Panels, Primitives, Tile, TileMut, primitives};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

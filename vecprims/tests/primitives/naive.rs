@@ -1,6 +1,6 @@
 //! The contract's rules, written out value by value: what every primitive must compute, bit for bit.
 
-use fuseline_ir::ops::AggOp;
+use fuseline_ops::AggOp;
 
 /// One step of an aggregation function: the value joins the accumulator.
 fn step(op: AggOp, accumulator: f64, value: f64) -> f64 {

@@ -2,7 +2,7 @@
 
 use crate::data::{Csr, Generator, Kind, ROWS, UNTOUCHED, all_primitives, assert_same, lengths, row};
 use crate::naive;
-use fuseline_ir::ops::AggOp;
+use fuseline_ops::AggOp;
 use fuseline_vecprims::{Tile, TileMut};
 
 /// Aggregation functions that merge.

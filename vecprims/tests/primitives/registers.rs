@@ -1,7 +1,7 @@
 //! The functions from registers to registers, on x86-64.
 
 use crate::data::{Generator, Kind, assert_same};
-use fuseline_ir::ops::{BinaryOp, Lowering, UnaryOp};
+use fuseline_ops::{BinaryOp, Lowering, UnaryOp};
 use fuseline_vecprims::{Isa, math_symbol, primitive_names, symbols};
 use std::collections::HashSet;
 

@@ -170,5 +170,5 @@ fn sampled_products_of_whole_rows_are_dot_products() {
 fn columns_outside_of_the_operand_are_refused() {
     let csr = fuseline_vecprims::CsrTile { row_offsets: &[0, 1], columns: &[2], values: &[1.0] };
     let mut acc = [0.0; 2];
-    all_primitives()[0].sparse_col_agg(fuseline_ir::ops::AggOp::Sum, csr, &mut acc);
+    all_primitives()[0].sparse_col_agg(fuseline_ops::AggOp::Sum, csr, &mut acc);
 }

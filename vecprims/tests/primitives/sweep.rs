@@ -3,7 +3,7 @@
 
 use crate::data::{Class, Generator, UNTOUCHED, all_primitives, assert_same};
 use crate::naive;
-use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+use fuseline_ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 use fuseline_vecprims::{CsrTile, Form, Operand, Primitives, Tile, TileMut};
 
 /// The longest run and the largest offset.

@@ -1,7 +1,7 @@
 //! How far the functions of `ops::math` lie from the exact results: a measurement against a reference of about 100 bits
 //! at 100,000 points each (with `FUSELINE_LONG=1` at 3,000,000), and every special value.
 //!
-//! `cargo test -p fuseline-ir --test accuracy -- --nocapture` prints the largest errors.
+//! `cargo test -p fuseline-ops --test accuracy -- --nocapture` prints the largest errors.
 
 mod double_double;
 mod points;
@@ -9,7 +9,7 @@ mod reference;
 mod special;
 
 use double_double::Scaled;
-use fuseline_ir::ops::{BinaryOp, ErrorBound, UnaryOp, math};
+use fuseline_ops::{BinaryOp, ErrorBound, UnaryOp, math};
 use points::{Points, Range};
 
 /// Points per function.

@@ -4,6 +4,9 @@
 //! variant, its text mnemonic and the paper's label, the DML spelling, the scalar reference, zero behaviour, algebra,
 //! cost and lowering. Adding an operation is one row; the tests at the end of this folder iterate the table, so a
 //! wrong fact (above all a wrong zero behaviour, the most dangerous mistake in this compiler) does not survive them.
+//!
+//! Other crates know this one as `fuseline_ir::ops`; the vector primitives depend on it alone.
+#![forbid(unsafe_code)]
 
 mod aggregate;
 mod lowering;

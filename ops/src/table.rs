@@ -4,7 +4,7 @@
 //! The flops of what is dearer than an addition weigh it: the time of its vector kernel in cache, where `exp` is 18, or
 //! where a quotient is 22 for what the unit that divides computes.
 
-use super::{Algebra, BinaryZero, ErrorBound, FloatOp, Lowering, Predicate, Step, UnaryZero, math};
+use crate::{Algebra, BinaryZero, ErrorBound, FloatOp, Lowering, Predicate, Step, UnaryZero, math};
 use serde::{Deserialize, Serialize};
 
 /// Calls a macro with every unary row: `Variant = "mnemonic", label, dml, |x| reference, zero, flops, error, lowering`.

@@ -93,8 +93,8 @@ impl AggOp {
         match self {
             AggOp::Sum | AggOp::SumSq | AggOp::Nnz | AggOp::Mean | AggOp::Var => x + y,
             AggOp::Prod => x * y,
-            AggOp::Min => super::math::min(x, y),
-            AggOp::Max => super::math::max(x, y),
+            AggOp::Min => crate::math::min(x, y),
+            AggOp::Max => crate::math::max(x, y),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::double_double::{Scaled, pair};
 use crate::points::{Points, Range};
 use crate::reference;
 use astro_float::{BigFloat, Consts, RoundingMode};
-use fuseline_ir::ops::{BinaryOp, ErrorBound, UnaryOp, math};
+use fuseline_ops::{BinaryOp, ErrorBound, UnaryOp, math};
 
 /// Bits that keep 100 of them right after reducing the largest double.
 const PRECISION: usize = 1408;

@@ -1,6 +1,6 @@
 //! How an operation becomes code: lowering as data, so that a backend knows a handful of forms instead of every op.
 
-use super::{BinaryOp, TernaryOp, UnaryOp};
+use crate::{BinaryOp, TernaryOp, UnaryOp};
 
 /// An IEEE operation that every backend has as one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
