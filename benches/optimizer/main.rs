@@ -14,11 +14,12 @@ mod report;
 mod rewrites;
 #[path = "../support/svg.rs"]
 mod svg;
+#[path = "../support/workloads.rs"]
 mod workloads;
 
 use fuseline::calibrate::{self, calibrate};
 use fuseline::ir::hop::HopDag;
-use fuseline::{BackendKind, CompileOptions, CompileStage, Mode, Session, Statistics, Variables};
+use fuseline::{BackendKind, CompileOptions, Mode, Statistics};
 use fuseline_passes::joint::{choose, plan_seconds};
 use fuseline_passes::machine::Machine;
 use fuseline_passes::pipeline::{OptimizerOptions, plan_in};
@@ -161,20 +162,7 @@ fn run(workload: &Workload, machine: &Machine) -> (Vec<HopDag>, Statistics) {
     // The cost model predicts generated code, not what runs meanwhile.
     let backend = BackendKind::for_measurement();
     let options = CompileOptions { mode: Mode::Gen, backend, machine: machine.clone(), ..CompileOptions::default() };
-    let session = Session::new(options).expect("a session");
-    let fail = |error: fuseline::Error| -> ! { panic!("{}: {error}", workload.name) };
-    let script = session.compile_script(workload.name, &workload.script(), &[]).unwrap_or_else(|error| fail(error));
-    let (mut dags, mut texts) = (Vec::<HopDag>::new(), std::collections::BTreeSet::new());
-    let mut observe = |stage: CompileStage<'_>| {
-        if let CompileStage::Sized(dag) = stage
-            && texts.insert(dag.to_string())
-        {
-            dags.push(dag.clone());
-        }
-    };
-    let outcome = session.run_observed(&script.for_effects(), Variables::new(), &mut std::io::sink(), &mut observe);
-    let statistics = outcome.unwrap_or_else(|error| fail(error)).statistics;
-    (dags, statistics)
+    workload.run(options)
 }
 
 /// What a search over all DAGs does.

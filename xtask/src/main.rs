@@ -23,6 +23,8 @@ const HELP: &str = "\
   bench [--full]                     the benchmark report in minutes, or in full into docs/benchmarks.md
   bench report [--full] PART...      parts of it: machine, operators, patterns, footprint, model, algorithms, or (parts of) workloads' names
   bench optimizer [--quick]          the optimizer in numbers, into docs/optimizer.md unless quick
+  bench compile [--quick] [CASE][/STAGE]
+                                     what compilation costs, stage by stage, into docs/compile.md unless quick or filtered
   bench algorithms [NAME]            the script library in every mode, into docs/algorithms.md
   fuzz TARGET [-- ARGUMENTS]         a fuzz target of fuzz/, with arguments for libFuzzer (-runs=N)
   help                               this text

@@ -1,5 +1,9 @@
 //! The six algorithms of the paper, on data that decides plans as theirs does and still runs in seconds.
 
+use fuseline::ir::hop::HopDag;
+use fuseline::{CompileOptions, CompileStage, Session, Statistics, Variables};
+use std::collections::BTreeSet;
+
 /// An algorithm with its data.
 pub(crate) struct Workload {
     pub(crate) name: &'static str,
@@ -13,6 +17,24 @@ impl Workload {
     /// A script that generates the data and runs the algorithm on it.
     pub(crate) fn script(&self) -> String {
         format!("{}\n{}\nprint(sum(M))\n", self.data, self.call)
+    }
+
+    /// Runs the algorithm: the distinct DAGs that compilation meets, with their sizes, and the counters of the run.
+    pub(crate) fn run(&self, options: CompileOptions) -> (Vec<HopDag>, Statistics) {
+        let fail = |error: fuseline::Error| -> ! { panic!("{}: {error}", self.name) };
+        let session = Session::new(options).unwrap_or_else(|error| fail(error));
+        let script = session.compile_script(self.name, &self.script(), &[]).unwrap_or_else(|error| fail(error));
+        let (mut dags, mut texts) = (Vec::<HopDag>::new(), BTreeSet::new());
+        let mut observe = |stage: CompileStage<'_>| {
+            if let CompileStage::Sized(dag) = stage
+                && texts.insert(dag.to_string())
+            {
+                dags.push(dag.clone());
+            }
+        };
+        let outcome = session.run_observed(&script.for_effects(), Variables::new(), &mut std::io::sink(), &mut observe);
+        let statistics = outcome.unwrap_or_else(|error| fail(error)).statistics;
+        (dags, statistics)
     }
 }
 

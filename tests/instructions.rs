@@ -1,0 +1,259 @@
+//! The instructions that the compiler's stages take are those of `tests/instructions/counts.txt`, within 10 %: a stage
+//! that takes more fails. `FUSELINE_BLESS=1` writes the file anew.
+//!
+//! `./x test` counts what takes callgrind half a minute, `./x test --long` all: code generation, the pipeline, blocks of many
+//! operators.
+//!
+//! Callgrind counts, one stage after the other, in a run of this program under Valgrind. The counts are those of the
+//! `dev` profile, in which tests run. They depend neither on the processor (Valgrind hides AVX-512; plans are made for the
+//! default machine, code for x86-64-v3) nor on seeds, addresses or threads beyond what the tolerance takes up. The code
+//! that LLVM generates is LLVM's own affair: what generates it is counted with LLVM 22 alone.
+#![cfg(all(target_os = "linux", target_arch = "x86_64", any(feature = "llvm22", feature = "llvm19")))]
+
+#[path = "../benches/compile/cases.rs"]
+mod cases;
+#[path = "../benches/compile/stages.rs"]
+mod stages;
+#[path = "../benches/support/workloads.rs"]
+mod workloads;
+
+use cases::{Case, FAMILIES};
+use fuseline::ir::hop::{self, HopDag};
+use stages::{Runner, Stage};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::hint::black_box;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::{env, fs};
+use workloads::WORKLOADS;
+
+/// The counts that are checked in.
+const COUNTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/instructions/counts.txt");
+
+/// Command that accepts the counts of this machine.
+const BLESS_COMMAND: &str = "FUSELINE_BLESS=1 cargo test --test instructions";
+
+/// The part of its instructions by which a stage may differ: a tenth.
+const TOLERANCE: u64 = 10;
+
+/// The variable that asks for the long forms of tests.
+const LONG: &str = "FUSELINE_LONG";
+
+/// The variable that names the folder of the cases to the run under Valgrind.
+const FOLDER: &str = "FUSELINE_COUNTED_CASES";
+
+/// The folder's file with the names of the stages that ran, a line each.
+const STAGES: &str = "stages.txt";
+
+/// Instructions by case and stage.
+type Counts = BTreeMap<String, u64>;
+
+#[test]
+fn no_stage_takes_more_instructions() {
+    if let Some(folder) = env::var_os(FOLDER) {
+        return run_stages(Path::new(&folder));
+    }
+    if !cfg!(debug_assertions) {
+        println!("left out: the counts are those of the dev profile");
+        return;
+    }
+    if !has_valgrind() {
+        assert!(!is_set(LONG), "Valgrind is missing: ./x test --long installs it");
+        println!("left out: there is no Valgrind here");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let cases = cases();
+    write_cases(folder.path(), &cases);
+    let counts = counted(folder.path());
+    if is_set("FUSELINE_BLESS") {
+        let known = fs::read_to_string(COUNTS).unwrap_or_default();
+        let counts = parsed(&known).into_iter().chain(counts).collect();
+        fs::write(COUNTS, text_of(&counts)).expect("the counts can be written");
+        return;
+    }
+    let expected = fs::read_to_string(COUNTS).expect("counts are checked in");
+    let differences = differences(&parsed(&expected), &counts);
+    differences.less.iter().for_each(|less| println!("{less}; to check that in: {BLESS_COMMAND}"));
+    assert!(differences.more.is_empty(), "{}\nto accept: {BLESS_COMMAND}", differences.more.join("\n"));
+}
+
+/// What is counted: all algorithms, and of what grows the smallest of each kind, in the short form without blocks of many
+/// operators.
+fn cases() -> Vec<Case> {
+    let algorithms = WORKLOADS.iter().map(|workload| cases::algorithm(workload.name));
+    let families = FAMILIES.iter().filter(|family| family.is_checked_only || is_set(LONG));
+    algorithms.chain(families.map(|family| family.case(family.sizes[0]))).collect()
+}
+
+/// Whether a stage is counted: with LLVM 22, and in the long form, all are.
+fn is_counted(case: &str, stage: Stage) -> bool {
+    match stage {
+        Stage::Generate | Stage::Pipeline => cfg!(feature = "llvm22") && is_set(LONG),
+        // Its search takes ten times what those of the others do together.
+        Stage::Optimize => case != "autoencoder_2layer" || is_set(LONG),
+        _ => true,
+    }
+}
+
+/// What the cases are, as comments.
+fn descriptions() -> String {
+    let algorithms = WORKLOADS.iter().map(|workload| format!("# {}: {}\n", workload.name, workload.configuration));
+    let families = FAMILIES.iter().map(|family| {
+        let size = family.sizes[0];
+        format!("# {}: {size} {}\n", family.case_name(size), family.meaning)
+    });
+    algorithms.chain(families).collect()
+}
+
+/// Writes cases down for the run under Valgrind: running the algorithms to see their blocks would take it too long.
+fn write_cases(folder: &Path, cases: &[Case]) {
+    for (number, case) in cases.iter().enumerate() {
+        let blocks: Vec<String> = case.blocks.iter().map(|dag| dag.display_named("block").to_string()).collect();
+        let files = [("name", &case.name), ("dml", &case.text), ("hop", &blocks.join("\n"))];
+        for (extension, text) in files {
+            fs::write(folder.join(format!("{number}.{extension}")), text).expect("the folder is ours");
+        }
+    }
+}
+
+/// Reads the case of a number; none where there are no more.
+fn read_case(folder: &Path, number: usize) -> Option<Case> {
+    let read = |extension: &str| fs::read_to_string(folder.join(format!("{number}.{extension}")));
+    let (name, text, blocks) = (read("name").ok()?, read("dml").expect("written"), read("hop").expect("written"));
+    let blocks = if blocks.is_empty() { Vec::new() } else { hop::parse(&blocks).expect("printed by us") };
+    Some(Case { name, text, blocks: blocks.into_iter().map(|(_, dag)| dag).collect::<Vec<HopDag>>() })
+}
+
+/// Runs each stage of a case once.
+struct Once<'a> {
+    case: &'a str,
+    stages: &'a mut String,
+}
+
+impl Runner for Once<'_> {
+    fn run<T>(&mut self, stage: Stage, work: impl Fn() -> T) -> T {
+        let _ = writeln!(self.stages, "{} {}", self.case, stage.name());
+        let mut result = None;
+        counted_stage(&mut || result = Some(work()));
+        result.expect("the work was done")
+    }
+
+    fn wants(&self, stage: Stage) -> bool {
+        is_counted(self.case, stage)
+    }
+}
+
+/// Does what callgrind counts: from its call to its return. No other function may have its name as a part of its own.
+#[inline(never)]
+fn counted_stage(work: &mut dyn FnMut()) {
+    work();
+    // Else the call would be a jump, from which nothing returns here.
+    black_box(());
+}
+
+/// The run under Valgrind.
+fn run_stages(folder: &Path) {
+    let mut stages = String::new();
+    for case in (0..).map_while(|number| read_case(folder, number)) {
+        stages::compile(&case.text, &case.blocks, &mut Once { case: &case.name, stages: &mut stages });
+    }
+    fs::write(folder.join(STAGES), stages).expect("the folder is ours");
+}
+
+/// Runs the cases of a folder under Valgrind.
+fn counted(folder: &Path) -> Counts {
+    let profile = folder.join("profile");
+    let mut command = Command::new("valgrind");
+    command
+        .args(["--tool=callgrind", "--quiet", "--zero-before=*::counted_stage", "--dump-after=*::counted_stage"])
+        .arg(format!("--callgrind-out-file={}", profile.display()))
+        .arg(env::current_exe().expect("this program has a path"))
+        .args(["--exact", "no_stage_takes_more_instructions", "--test-threads=1"])
+        .env(FOLDER, folder);
+    let output = command.output().expect("Valgrind starts");
+    assert!(output.status.success(), "under Valgrind: {output:?}");
+    let stages = fs::read_to_string(folder.join(STAGES)).expect("the run wrote which stages ran");
+    let count = |(number, stage): (usize, &str)| {
+        // Parts are numbered from 1, in the order in which they end.
+        let part = profile.with_extension((number + 1).to_string());
+        let text = fs::read_to_string(&part).unwrap_or_else(|error| panic!("{}: {error}", part.display()));
+        (stage.to_owned(), total(&text))
+    };
+    stages.lines().enumerate().map(count).collect()
+}
+
+/// The instructions of a part of callgrind's output.
+fn total(part: &str) -> u64 {
+    let total = part.lines().find_map(|line| line.strip_prefix("totals:"));
+    total.and_then(|total| total.trim().parse().ok()).expect("callgrind writes a total")
+}
+
+fn text_of(counts: &Counts) -> String {
+    let lines: String = counts.iter().map(|(stage, count)| format!("{stage} {count}\n")).collect();
+    format!(
+        "# Instructions of the compiler's stages, as tests/instructions.rs counts them.\n{}\n{lines}",
+        descriptions()
+    )
+}
+
+fn parsed(text: &str) -> Counts {
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let count = |line: &str| {
+        let (stage, count) = line.rsplit_once(' ').expect("a stage and its count");
+        (stage.to_owned(), count.parse().expect("a number"))
+    };
+    lines.map(count).collect()
+}
+
+/// What differs by more than the tolerance, as sentences.
+#[derive(Debug, Default, PartialEq)]
+struct Differences {
+    /// Stages that take more, or are not the same ones.
+    more: Vec<String>,
+    less: Vec<String>,
+}
+
+fn differences(expected: &Counts, actual: &Counts) -> Differences {
+    let mut differences = Differences::default();
+    for (stage, count) in actual {
+        let Some(expected) = expected.get(stage) else {
+            differences.more.push(format!("{stage}: {count} instructions, and none are checked in"));
+            continue;
+        };
+        let percent = 100.0 * count.abs_diff(*expected) as f64 / *expected as f64;
+        let sentence = |how: &str| format!("{stage}: {count} instructions, {percent:.1} % {how} than {expected}");
+        let tolerance = expected / TOLERANCE;
+        if *count > expected + tolerance {
+            differences.more.push(sentence("more"));
+        } else if *count < expected - tolerance {
+            differences.less.push(sentence("less"));
+        }
+    }
+    differences
+}
+
+#[test]
+fn a_tenth_more_is_too_much() {
+    let counts = |counts: &[(&str, u64)]| counts.iter().map(|(stage, count)| ((*stage).to_owned(), *count)).collect();
+    let expected: Counts = counts(&[("a parse", 1000), ("b parse", 1000), ("c parse", 1000)]);
+    assert_eq!(differences(&expected, &expected), Differences::default());
+    let actual = counts(&[("a parse", 1100), ("b parse", 1101), ("c parse", 899), ("d parse", 1)]);
+    let Differences { more, less } = differences(&expected, &actual);
+    assert_eq!(
+        more,
+        ["b parse: 1101 instructions, 10.1 % more than 1000", "d parse: 1 instructions, and none are checked in"]
+    );
+    assert_eq!(less, ["c parse: 899 instructions, 10.1 % less than 1000"]);
+    assert_eq!(parsed(&text_of(&actual)), actual);
+}
+
+fn has_valgrind() -> bool {
+    let status = Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
+fn is_set(variable: &str) -> bool {
+    env::var(variable).is_ok_and(|value| value != "0")
+}
