@@ -5,7 +5,7 @@
 
 use fuseline::ir::hop::{HopDag, OperatorId};
 use fuseline::ir::program::{Program, Source};
-use fuseline::{BackendKind, CompileOptions, CpuFeatures, Machine, Session};
+use fuseline::{BackendKind, CompileOptions, CpuFeatures, Machine, Session, Statistics};
 use fuseline_lang::{Library, ParseOptions};
 use fuseline_passes::construct::construct_in;
 use fuseline_passes::explore::explore_in;
@@ -17,7 +17,9 @@ use fuseline_passes::program::{ProgramOptions, simplify_program};
 use fuseline_passes::rewrite::{RewriteOptions, rewrite};
 use fuseline_passes::select::select_in;
 use fuseline_passes::size::{NoFiles, SizeEnvironment, propagate_sizes};
+use fuseline_passes::sketch::InputSketches;
 use fuseline_passes::template::{Context, TEMPLATES};
+use fuseline_runtime::compile_dag;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -159,7 +161,8 @@ fn compile_all(text: &str, blocks: &[HopDag]) {
     let session = Session::new(compile_options()).expect("a machine with AVX2");
     session.compile_script("<text>", text, &[]).expect("the script is well-formed");
     for dag in blocks {
-        session.compile_dag(dag, &mut |_| {}).expect("blocks compile");
+        let (sketches, mut statistics) = (InputSketches::default(), Statistics::default());
+        compile_dag(session.engine(), dag, sketches, &mut statistics, &mut |_| {}).expect("blocks compile");
     }
 }
 
