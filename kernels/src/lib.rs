@@ -20,6 +20,7 @@ pub mod random;
 mod reorganise;
 mod row_index;
 mod select;
+mod sort;
 mod statistics;
 mod sums;
 mod table;

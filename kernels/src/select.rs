@@ -1,9 +1,9 @@
 //! Rows and columns chosen from a matrix: in reverse, sorted, or without the empty ones.
 
-use crate::blocks::{block_rows, build_csr, for_each_block};
+use crate::blocks::{BLOCK_CELLS, block_rows, build_csr, for_each_block};
+use crate::sort::{collected, sorted};
 use crate::{KernelContext, KernelError};
-use fuseline_matrix::{Csr, Dense, MatrixBlock, StopListener};
-use rayon::prelude::*;
+use fuseline_matrix::{Csr, Dense, Growing, MatrixBlock};
 use std::cmp::Ordering;
 
 /// What is removed when it is empty.
@@ -17,16 +17,15 @@ pub enum Margin {
 
 /// The rows in reverse order.
 pub fn reverse_rows(context: &KernelContext<'_>, matrix: &MatrixBlock) -> MatrixBlock {
-    let rows: Vec<usize> = (0..matrix.rows()).rev().collect();
-    select_rows(context, matrix, &rows)
+    let rows = matrix.rows();
+    select_rows(context, matrix, rows, |row| rows - 1 - row)
 }
 
 /// The rows moved down by `shift` (up where it is negative); those that leave at one end come in at the other.
 pub fn roll(context: &KernelContext<'_>, matrix: &MatrixBlock, shift: i64) -> MatrixBlock {
-    let rows = matrix.rows() as i64;
-    let first = if rows == 0 { 0 } else { (-(shift % rows)).rem_euclid(rows) };
-    let order: Vec<usize> = (first..rows).chain(0..first).map(|row| row as usize).collect();
-    select_rows(context, matrix, &order)
+    let rows = matrix.rows();
+    let first = if rows == 0 { 0 } else { (-(shift % rows as i64)).rem_euclid(rows as i64) as usize };
+    select_rows(context, matrix, rows, |row| if row < rows - first { first + row } else { row - (rows - first) })
 }
 
 /// The rows sorted by these columns (1-based; the first decides, later ones where it is equal). Rows of equal keys
@@ -40,7 +39,8 @@ pub fn order(
     by: &[f64],
     decreasing: bool,
 ) -> Result<MatrixBlock, KernelError> {
-    Ok(select_rows(context, matrix, &sorted_rows(context, matrix, by, decreasing)?))
+    let order = sorted_rows(context, matrix, by, decreasing)?;
+    Ok(select_rows(context, matrix, order.len(), |row| order[row].row))
 }
 
 /// The 1-based numbers of the rows in the order of [`order`]: m x 1.
@@ -53,8 +53,20 @@ pub fn order_index(
     by: &[f64],
     decreasing: bool,
 ) -> Result<MatrixBlock, KernelError> {
-    let rows = sorted_rows(context, matrix, by, decreasing)?;
-    Ok(Dense::from_vec(rows.len(), 1, rows.into_iter().map(|row| (row + 1) as f64).collect()).into())
+    let order = sorted_rows(context, matrix, by, decreasing)?;
+    let mut numbers = Dense::uninit_in(context.buffers, order.len(), 1);
+    for_each_block(context, numbers.values_mut(), BLOCK_CELLS, |block, numbers| {
+        let rows = &order[block * BLOCK_CELLS..];
+        numbers.iter_mut().zip(rows).for_each(|(number, place)| *number = (place.row + 1) as f64);
+    });
+    Ok(numbers.into())
+}
+
+/// A row, and where its cell of the first column to sort by stands among others.
+#[derive(Clone, Copy)]
+struct Place {
+    rank: u64,
+    row: usize,
 }
 
 fn sorted_rows(
@@ -62,40 +74,41 @@ fn sorted_rows(
     matrix: &MatrixBlock,
     by: &[f64],
     decreasing: bool,
-) -> Result<Vec<usize>, KernelError> {
-    let keys = by.iter().map(|&column| key(matrix, column)).collect::<Result<Vec<_>, _>>()?;
-    let mut rows: Vec<usize> = (0..matrix.rows()).collect();
-    let stop = StopListener::current();
-    // After a request to stop all rows are equal, which ends the sorting soon.
-    let compare = |&x: &usize, &y: &usize| {
-        if stop.hears() {
-            return Ordering::Equal;
-        }
-        let orders = keys.iter().map(|key| compare_keys(key[x], key[y], decreasing));
-        orders.fold(Ordering::Equal, Ordering::then)
+) -> Result<Growing<Place>, KernelError> {
+    let columns = by.iter().map(|&column| column_of(matrix, column)).collect::<Result<Vec<_>, _>>()?;
+    let rank = |row: usize, column: usize| rank(matrix.get(row, column), decreasing);
+    let (first, others) = match columns.split_first() {
+        Some((&first, others)) => (Some(first), others),
+        None => (None, [].as_slice()),
     };
-    context.pool.install(|| rows.par_sort_by(compare));
-    stop.check();
-    Ok(rows)
+    let others: Vec<_> = others.iter().map(|&column| collected(matrix.rows(), |row| rank(row, column))).collect();
+    let places = collected(matrix.rows(), |row| Place { rank: first.map_or(0, |column| rank(row, column)), row });
+    Ok(sorted(context, places, |x, y| {
+        let orders = others.iter().map(|ranks| ranks[x.row].cmp(&ranks[y.row]));
+        orders.fold(x.rank.cmp(&y.rank), Ordering::then)
+    }))
 }
 
-/// The cells of a 1-based column.
-fn key(matrix: &MatrixBlock, column: f64) -> Result<Vec<f64>, KernelError> {
+/// The number of a 1-based column.
+fn column_of(matrix: &MatrixBlock, column: f64) -> Result<usize, KernelError> {
     let (rows, cols) = matrix.dims();
     if !(column >= 1.0 && column < cols as f64 + 1.0) {
         let problem = format!("there is no column {column} in a {rows} x {cols} matrix");
         return Err(KernelError::Argument { operation: "order", problem });
     }
-    let j = column as usize - 1;
-    Ok((0..rows).map(|i| matrix.get(i, j)).collect())
+    Ok(column as usize - 1)
 }
 
-fn compare_keys(x: f64, y: f64, decreasing: bool) -> Ordering {
-    match x.partial_cmp(&y) {
-        Some(order) if decreasing => order.reverse(),
-        Some(order) => order,
-        None => x.is_nan().cmp(&y.is_nan()),
+/// A number that is smaller for what comes first, and equal for equal values: the bits of a double are ordered like its
+/// magnitude. NaN comes last.
+fn rank(value: f64, decreasing: bool) -> u64 {
+    if value.is_nan() {
+        return u64::MAX;
     }
+    // Both zeros are equal.
+    let bits = (value + 0.0).to_bits();
+    let ascending = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+    if decreasing { !ascending } else { ascending }
 }
 
 /// The matrix without its empty rows or columns, or with those that `select` (a vector, as long as the margin) says by
@@ -122,7 +135,7 @@ pub fn remove_empty(
         Margin::Rows if kept.is_empty() => Dense::zeros(usize::from(keeps_one), cols).into(),
         Margin::Cols if kept.is_empty() => Dense::zeros(rows, usize::from(keeps_one)).into(),
         _ if kept.len() == extent => matrix.clone(),
-        Margin::Rows => select_rows(context, matrix, &kept).in_best_format(),
+        Margin::Rows => select_rows(context, matrix, kept.len(), |row| kept[row]).in_best_format(),
         Margin::Cols => select_columns(context, matrix, &kept).in_best_format(),
     })
 }
@@ -159,27 +172,32 @@ fn nonempty_columns(matrix: &MatrixBlock) -> Vec<bool> {
     stays
 }
 
-/// These rows, in this order.
-fn select_rows(context: &KernelContext<'_>, matrix: &MatrixBlock, rows: &[usize]) -> MatrixBlock {
+/// So many rows, by the numbers that they had.
+fn select_rows(
+    context: &KernelContext<'_>,
+    matrix: &MatrixBlock,
+    rows: usize,
+    origin: impl Fn(usize) -> usize + Sync,
+) -> MatrixBlock {
     let cols = matrix.cols();
     match matrix {
         MatrixBlock::Dense(dense) => {
-            let mut result = Dense::uninit_in(context.buffers, rows.len(), cols);
-            let step = block_rows(rows.len(), cols);
+            let mut result = Dense::uninit_in(context.buffers, rows, cols);
+            let step = block_rows(rows, cols);
             for_each_block(context, result.values_mut(), step * cols, |block, out| {
-                for (out, &i) in out.chunks_exact_mut(cols).zip(&rows[block * step..]) {
-                    out.copy_from_slice(dense.row(i));
+                for (offset, out) in out.chunks_exact_mut(cols).enumerate() {
+                    out.copy_from_slice(dense.row(origin(block * step + offset)));
                 }
             });
             result.into()
         }
         MatrixBlock::Sparse(csr) => {
             let copy = |i: usize, (): &mut (), result: &mut fuseline_matrix::CsrRows| {
-                let (columns, values) = csr.row(rows[i]);
+                let (columns, values) = csr.row(origin(i));
                 result.columns.extend_from_slice(columns);
                 result.values.extend_from_slice(values);
             };
-            build_csr(context, (rows.len(), cols), average_row(csr), || (), copy).into()
+            build_csr(context, (rows, cols), average_row(csr), || (), copy).into()
         }
     }
 }

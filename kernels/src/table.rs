@@ -1,9 +1,10 @@
 //! Contingency tables.
 
 use crate::generate::{check_sparse_cols, checked_dims};
+use crate::sort::sorted;
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock, StopListener};
+use fuseline_matrix::{Csr, CsrRows, Dense, Growing, MatrixBlock, MemoryKind, StopListener};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -67,7 +68,7 @@ pub fn table(
         sparse(context, entries, height, width)?.into()
     } else {
         let mut result = Dense::zeros(height, width);
-        for (i, j, weight) in entries {
+        for &(i, j, weight) in entries.iter() {
             result.values_mut()[i * width + j] += weight;
         }
         MatrixBlock::from(result).in_best_format()
@@ -185,8 +186,8 @@ impl<'a> Positions<'a> {
     }
 
     /// The entries at these positions that count, in their order.
-    fn entries(&self, positions: Range<usize>) -> Result<Vec<Entry>, KernelError> {
-        let mut entries = Vec::with_capacity(positions.len());
+    fn entries(&self, positions: Range<usize>) -> Result<Growing<Entry>, KernelError> {
+        let mut entries = Growing::with_capacity(MemoryKind::Scratch, positions.len());
         let stop = StopListener::current();
         for position in positions {
             stop.check();
@@ -257,14 +258,9 @@ fn position(value: f64) -> Result<usize, KernelError> {
     Ok(value as usize - 1)
 }
 
-fn sparse(context: &KernelContext<'_>, mut entries: Vec<Entry>, rows: usize, cols: usize) -> Result<Csr, KernelError> {
+fn sparse(context: &KernelContext<'_>, entries: Growing<Entry>, rows: usize, cols: usize) -> Result<Csr, KernelError> {
     check_sparse_cols("table", cols)?;
-    // The sort is stable: entries of one cell stay in the order of positions.
-    let stop = StopListener::current();
-    // After a request to stop all are in one place, which ends the sorting soon.
-    let place = |&(i, j, _): &Entry| if stop.hears() { (0, 0) } else { (i, j) };
-    context.pool.install(|| entries.par_sort_by_key(place));
-    stop.check();
+    let entries = sorted(context, entries, |x, y| (x.0, x.1).cmp(&(y.0, y.1)));
     Ok(Csr::from_blocks_in(context.buffers, cols, &[rows_of(&entries, 0..rows)]))
 }
 

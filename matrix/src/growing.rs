@@ -10,7 +10,7 @@ use std::ops::{Deref, DerefMut};
 /// A vector that reserves its memory before it grows, once it is large. Whatever makes it grow unwinds with
 /// [`AllocationFailure`] where the memory is refused.
 #[derive(Debug)]
-pub(crate) struct Growing<T> {
+pub struct Growing<T> {
     kind: MemoryKind,
     values: Vec<T>,
     /// Of the whole capacity, where that is large.
@@ -19,19 +19,19 @@ pub(crate) struct Growing<T> {
 
 impl<T> Growing<T> {
     /// No values.
-    pub(crate) fn new(kind: MemoryKind) -> Self {
+    pub fn new(kind: MemoryKind) -> Self {
         Growing { kind, values: Vec::new(), reservation: None }
     }
 
     /// No values, and room for so many.
-    pub(crate) fn with_capacity(kind: MemoryKind, len: usize) -> Self {
+    pub fn with_capacity(kind: MemoryKind, len: usize) -> Self {
         let mut growing = Growing::new(kind);
         growing.reserve(len);
         growing
     }
 
     /// So many equal values.
-    pub(crate) fn filled(kind: MemoryKind, len: usize, value: T) -> Self
+    pub fn filled(kind: MemoryKind, len: usize, value: T) -> Self
     where
         T: Clone,
     {
@@ -42,7 +42,7 @@ impl<T> Growing<T> {
 
     /// Makes room for so many values more, and for twice as many as there was for, if there is so much memory.
     #[inline]
-    pub(crate) fn reserve(&mut self, additional: usize) {
+    pub fn reserve(&mut self, additional: usize) {
         let needed = self.values.len().saturating_add(additional);
         if needed > self.values.capacity() {
             self.grow(needed);
@@ -73,18 +73,21 @@ impl<T> Growing<T> {
         Ok(())
     }
 
-    pub(crate) fn push(&mut self, value: T) {
+    /// Appends a value.
+    #[inline]
+    pub fn push(&mut self, value: T) {
         self.reserve(1);
         self.values.push(value);
     }
 
     /// Appends the values of a vector.
-    pub(crate) fn append(&mut self, mut values: Vec<T>) {
+    pub fn append(&mut self, mut values: Vec<T>) {
         self.reserve(values.len());
         self.values.append(&mut values);
     }
 
-    pub(crate) fn extend_from_slice(&mut self, values: &[T])
+    /// Appends copies of values.
+    pub fn extend_from_slice(&mut self, values: &[T])
     where
         T: Clone,
     {
@@ -93,13 +96,21 @@ impl<T> Growing<T> {
     }
 
     /// The vector, for those who write no more to it than there is room for.
-    pub(crate) fn vec_mut(&mut self) -> &mut Vec<T> {
+    pub fn vec_mut(&mut self) -> &mut Vec<T> {
         &mut self.values
     }
 
     /// The values, no longer reserved.
-    pub(crate) fn into_vec(self) -> Vec<T> {
+    pub fn into_vec(self) -> Vec<T> {
         self.values
+    }
+}
+
+impl<T> Extend<T> for Growing<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
+        let values = values.into_iter();
+        self.reserve(values.size_hint().0);
+        values.for_each(|value| self.push(value));
     }
 }
 

@@ -23,6 +23,6 @@ pub use buffer::{Buffer, BufferPool, PoolStatistics};
 pub use csr::{Csr, CsrError, CsrRows};
 pub use dense::Dense;
 pub use frame::{Column, Frame, FrameError};
-pub use growing::TextBuffer;
+pub use growing::{Growing, TextBuffer};
 pub use memory::{AllocationFailure, Refusal, zeros};
 pub use run_context::{RunContext, StopFlag, StopListener};

@@ -81,6 +81,8 @@ const LONG_WORK: &[&str] = &[
     "X = rand(rows=1000000, cols=50, seed=1)\nfor (i in 1:1000000) { print(sum(exp(X * i) * sin(X))) }\n",
     "X = rand(rows=20000000, cols=1, seed=1)\nfor (i in 1:1000000) { print(sum(order(target=X * i, by=1))) }\n",
     "X = rand(rows=8000, cols=8000, seed=1)\nprint(length(toString(X, rows=8000, cols=8000)))\n",
+    "X = rand(rows=3000, cols=3000, seed=1)\n[U, S, V] = svd(X)\nprint(sum(S))\n",
+    "X = rand(rows=3000, cols=3000, seed=1)\n[w, V] = eigen(X + t(X))\nprint(sum(w))\n",
     "F = as.frame(matrix(1, 7000, 1))\nprint(nrow(map(F, \"(x, y) -> UtilFunctions.jaccardSim(x, y)\")))\n",
 ];
 
@@ -128,6 +130,44 @@ fn reads_of_pipes_end() {
         }
         interrupt_after(&folder, read, 200);
     }
+}
+
+/// A pipe that nobody opens for reading, one that is full, and standard output that nobody reads any more.
+#[test]
+fn writes_to_pipes_end() {
+    let write = "X = rand(rows=1000, cols=100, seed=1)\nwrite(X, \"pipe\", format=\"csv\")\n";
+    for has_reader in [false, true] {
+        let folder = Folder::new();
+        let pipe = folder.path("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().expect("there is mkfifo").success());
+        let _reader = has_reader.then(|| OpenOptions::new().read(true).write(true).open(&pipe).expect("both ends"));
+        interrupt_after(&folder, write, 200);
+    }
+    interrupt_after(&Folder::new(), "print(toString(rand(rows=100, cols=9, seed=1)))\n", 200);
+}
+
+/// Whoever reads it may come late, and be slow.
+#[test]
+fn pipes_take_all_that_is_written() {
+    let folder = Folder::new();
+    let pipe = folder.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("there is mkfifo").success());
+    let reader = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(120));
+        let (mut pipe, mut text, mut part) =
+            (std::fs::File::open(pipe).expect("it is written"), Vec::new(), [0; 50_000]);
+        loop {
+            match pipe.read(&mut part).expect("it is written") {
+                0 => return text,
+                length => text.extend_from_slice(&part[..length]),
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    });
+    let text = "X = matrix(seq(1, 100000), rows=20000, cols=5)\nwrite(X, \"pipe\", format=\"csv\")\n";
+    assert_eq!(folder.script(text, &["--backend", "interp"]).quiet(), "");
+    let lines = String::from_utf8(reader.join().expect("it read")).expect("text");
+    assert_eq!((lines.lines().count(), lines.lines().last()), (20000, Some("99996,99997,99998,99999,100000")));
 }
 
 #[test]

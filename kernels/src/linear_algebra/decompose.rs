@@ -1,11 +1,15 @@
 //! Decompositions with several factors: singular values, LU.
 
+use super::apart::decomposed;
 use super::lanes::Lane;
 use super::lu::Elimination;
-use super::{argument, lanes_of, square};
+use super::{argument, square};
 use crate::KernelError;
 use faer::MatRef;
 use fuseline_matrix::{Dense, MatrixBlock};
+
+/// Copies of a matrix that the library makes for its singular values or eigenvalues, beside the results.
+pub(super) const COPIES: u64 = 5;
 
 /// The thin singular value decomposition `left %*% values %*% t(right)` of an m x n matrix, with k = min(m, n).
 #[derive(Clone, Debug)]
@@ -32,8 +36,9 @@ pub fn svd(matrix: &MatrixBlock) -> Result<ThinSvd, KernelError> {
     }
     check_finite("svd", matrix)?;
     let failed = |_| argument("svd", "the iteration does not converge".to_owned());
-    let decomposed = lanes_of(&matrix.to_dense()).thin_svd().map_err(failed)?;
-    let (left, values, right) = (decomposed.U(), decomposed.S(), decomposed.V());
+    let (factors, _scratch) = decomposed("svd", &matrix.to_dense(), COPIES, |matrix| matrix.thin_svd())?;
+    let factors = factors.map_err(failed)?;
+    let (left, values, right) = (factors.U(), factors.S(), factors.V());
     let signs = signs(left);
     Ok(ThinSvd {
         left: Dense::from_fn(rows, rank, |i, j| signs[j] * left[(i, j)].0).into(),

@@ -1,7 +1,8 @@
 //! Eigenvalues and eigenvectors, of symmetric matrices and of any others.
 
-use super::decompose::{check_finite, signs};
-use super::{argument, is_symmetric, lanes_of, square};
+use super::apart::decomposed;
+use super::decompose::{COPIES, check_finite, signs};
+use super::{argument, is_symmetric, square};
 use crate::KernelError;
 use faer::{Side, c64};
 use fuseline_matrix::{Dense, MatrixBlock};
@@ -42,8 +43,9 @@ fn failed<E>(_: E) -> KernelError {
 
 fn symmetric_eigen(cells: &Dense) -> Result<EigenPairs, KernelError> {
     let rows = cells.rows();
-    let decomposed = lanes_of(cells).self_adjoint_eigen(Side::Lower).map_err(failed)?;
-    let (vectors, values) = (decomposed.U(), decomposed.S());
+    let (pairs, _scratch) = decomposed("eigen", cells, COPIES, |matrix| matrix.self_adjoint_eigen(Side::Lower))?;
+    let pairs = pairs.map_err(failed)?;
+    let (vectors, values) = (pairs.U(), pairs.S());
     let signs = signs(vectors);
     Ok(EigenPairs {
         values: Dense::from_fn(rows, 1, |i, _| values[i].0).into(),
@@ -53,8 +55,9 @@ fn symmetric_eigen(cells: &Dense) -> Result<EigenPairs, KernelError> {
 
 fn general_eigen(cells: &Dense) -> Result<EigenPairs, KernelError> {
     let rows = cells.rows();
-    let decomposed = lanes_of(cells).eigen().map_err(failed)?;
-    let (all_vectors, values) = (decomposed.U(), decomposed.S());
+    let (pairs, _scratch) = decomposed("eigen", cells, COPIES, |matrix| matrix.eigen())?;
+    let pairs = pairs.map_err(failed)?;
+    let (all_vectors, values) = (pairs.U(), pairs.S());
     let all_values: Vec<c64> = (0..rows).map(|j| c64::new(values[j].re.0, values[j].im.0)).collect();
     // Of a pair the one with the positive imaginary part stands for both.
     let mut order: Vec<usize> = (0..rows).filter(|&j| all_values[j].im >= 0.0).collect();

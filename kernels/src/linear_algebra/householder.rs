@@ -2,7 +2,7 @@
 
 use crate::multiply_add::add_scaled;
 use fuseline_ir::ops::math;
-use fuseline_matrix::{Dense, MatrixBlock};
+use fuseline_matrix::{Dense, MatrixBlock, StopListener};
 
 /// The QR decomposition of an m x n matrix, with k = min(m, n): the product of the reflections
 /// `Q_j = I - h_j %*% t(h_j) / h_jj`, where `h_j` is column j of `reflectors`, is the orthogonal Q (m x m) with
@@ -21,7 +21,9 @@ pub fn qr(matrix: &MatrixBlock) -> QrFactors {
     let mut triangle = matrix.to_dense().into_owned();
     let (rows, cols) = matrix.dims();
     let mut reflectors = Dense::zeros(rows, cols);
+    let stop = StopListener::current();
     for j in 0..rows.min(cols) {
+        stop.check();
         let length = length((j..rows).map(|i| triangle.get(i, j)));
         if length == 0.0 {
             continue;

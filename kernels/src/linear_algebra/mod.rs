@@ -4,6 +4,7 @@
 //! `faer` with registers of one width (`lanes`), so that no result depends on the machine.
 //! Signs that a decomposition leaves open are fixed, so that results can be compared: see [`eigen`] and [`svd`].
 
+mod apart;
 mod cholesky;
 mod decompose;
 mod eigen;
@@ -47,12 +48,16 @@ pub fn solve(a: &MatrixBlock, b: &MatrixBlock) -> Result<MatrixBlock, KernelErro
     if rows == cols {
         return Ok(regular("solve", &a)?.solve(&b).into());
     }
-    let decomposed = lanes_of(&a).qr();
-    let triangle = decomposed.thin_R();
-    if (0..cols).any(|i| triangle[(i, i)].0 == 0.0) {
-        return Err(argument("solve", "the columns of the matrix are linearly dependent".to_owned()));
+    let right = lanes_of(&b);
+    let (solution, _scratch) = apart::decomposed("solve", &a, LEAST_SQUARES_COPIES, move |matrix| {
+        let factors = matrix.qr();
+        let triangle = factors.thin_R();
+        (0..cols).all(|i| triangle[(i, i)].0 != 0.0).then(|| factors.solve_lstsq(right))
+    })?;
+    match solution {
+        Some(solution) => Ok(dense(solution.as_ref()).into()),
+        None => Err(argument("solve", "the columns of the matrix are linearly dependent".to_owned())),
     }
-    Ok(dense(decomposed.solve_lstsq(lanes_of(&b)).as_ref()).into())
 }
 
 /// The inverse of a square matrix, by LU decomposition with partial pivoting.
@@ -82,6 +87,9 @@ pub fn determinant(matrix: &MatrixBlock) -> Result<f64, KernelError> {
     }
     Ok(eliminated.determinant())
 }
+
+/// Copies of a matrix that the library makes for least squares.
+const LEAST_SQUARES_COPIES: u64 = 3;
 
 fn argument(operation: &'static str, problem: String) -> KernelError {
     KernelError::Argument { operation, problem }

@@ -1,27 +1,32 @@
 //! Order statistics. A weight says how often a value counts; NaN sorts behind all numbers.
 
 use super::{argument, cells, weights};
-use crate::KernelError;
-use fuseline_matrix::{Dense, MatrixBlock};
+use crate::sort::{collected, sorted};
+use crate::{KernelContext, KernelError};
+use fuseline_matrix::{Dense, Growing, MatrixBlock};
 
 /// Values in ascending order with their weights.
 struct Sorted {
-    entries: Vec<(f64, f64)>,
+    entries: Growing<(f64, f64)>,
     /// The sum of the weights.
     total: f64,
 }
 
 impl Sorted {
-    fn new(operation: &'static str, values: &MatrixBlock, given: Option<&MatrixBlock>) -> Result<Self, KernelError> {
+    fn new(
+        context: &KernelContext<'_>,
+        operation: &'static str,
+        values: &MatrixBlock,
+        given: Option<&MatrixBlock>,
+    ) -> Result<Self, KernelError> {
         let values = cells(operation, values)?;
         let weights = weights(operation, given, values.len())?;
         let total: f64 = weights.iter().sum();
         if total <= 0.0 {
             return Err(argument(operation, "there are no values".to_owned()));
         }
-        let mut entries: Vec<(f64, f64)> = values.into_iter().zip(weights).collect();
-        entries.sort_by(|(x, _), (y, _)| ascending(*x, *y));
-        Ok(Sorted { entries, total })
+        let entries = collected(values.len(), |at| (values[at], weights[at]));
+        Ok(Sorted { entries: sorted(context, entries, |(x, _), (y, _)| ascending(*x, *y)), total })
     }
 
     /// The value at a position from 1 on, where a value of weight w takes w positions.
@@ -63,8 +68,13 @@ pub(super) fn ascending(x: f64, y: f64) -> std::cmp::Ordering {
 ///
 /// # Errors
 /// A matrix that is no vector, no values, weights that do not fit, or a probability outside of 0 to 1.
-pub fn quantile(values: &MatrixBlock, weights: Option<&MatrixBlock>, probability: f64) -> Result<f64, KernelError> {
-    let sorted = Sorted::new("quantile", values, weights)?;
+pub fn quantile(
+    context: &KernelContext<'_>,
+    values: &MatrixBlock,
+    weights: Option<&MatrixBlock>,
+    probability: f64,
+) -> Result<f64, KernelError> {
+    let sorted = Sorted::new(context, "quantile", values, weights)?;
     let position = sorted.position(probability)?;
     Ok(if position == 0.0 { sorted.at(1.0) } else { sorted.between(position) })
 }
@@ -75,11 +85,12 @@ pub fn quantile(values: &MatrixBlock, weights: Option<&MatrixBlock>, probability
 /// # Errors
 /// The errors of [`quantile`].
 pub fn quantiles(
+    context: &KernelContext<'_>,
     values: &MatrixBlock,
     weights: Option<&MatrixBlock>,
     probabilities: &MatrixBlock,
 ) -> Result<MatrixBlock, KernelError> {
-    let sorted = Sorted::new("quantile", values, weights)?;
+    let sorted = Sorted::new(context, "quantile", values, weights)?;
     let probabilities = cells("quantile", probabilities)?;
     let quantile = |&p: &f64| Ok(sorted.at(sorted.position(p)?.max(1.0)));
     let results = probabilities.iter().map(quantile).collect::<Result<Vec<_>, _>>()?;
@@ -90,8 +101,12 @@ pub fn quantiles(
 ///
 /// # Errors
 /// A matrix that is no vector, no values, or weights that do not fit.
-pub fn median(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<f64, KernelError> {
-    let sorted = Sorted::new("median", values, weights)?;
+pub fn median(
+    context: &KernelContext<'_>,
+    values: &MatrixBlock,
+    weights: Option<&MatrixBlock>,
+) -> Result<f64, KernelError> {
+    let sorted = Sorted::new(context, "median", values, weights)?;
     Ok(sorted.between((0.5 * sorted.total).ceil()))
 }
 
@@ -100,11 +115,15 @@ pub fn median(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<f64
 ///
 /// # Errors
 /// A matrix that is no vector, no values, or weights that do not fit.
-pub fn inter_quartile_mean(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<f64, KernelError> {
-    let sorted = Sorted::new("interQuartileMean", values, weights)?;
+pub fn inter_quartile_mean(
+    context: &KernelContext<'_>,
+    values: &MatrixBlock,
+    weights: Option<&MatrixBlock>,
+) -> Result<f64, KernelError> {
+    let sorted = Sorted::new(context, "interQuartileMean", values, weights)?;
     let (first, last) = (0.25 * sorted.total, 0.75 * sorted.total);
     let (mut reached, mut sum) = (0.0_f64, 0.0);
-    for &(value, weight) in &sorted.entries {
+    for &(value, weight) in sorted.entries.iter() {
         let between = (reached + weight).min(last) - reached.max(first);
         if between > 0.0 {
             sum += between * value;

@@ -26,7 +26,7 @@ static POOLS: LazyLock<Vec<ThreadPool>> = LazyLock::new(|| {
 });
 
 /// Runs on one thread.
-fn alone<T>(strict_ieee: bool, operation: impl FnOnce(&KernelContext<'_>) -> T) -> T {
+pub(crate) fn alone<T>(strict_ieee: bool, operation: impl FnOnce(&KernelContext<'_>) -> T) -> T {
     let buffers = BufferPool::new(0);
     operation(&KernelContext { pool: &POOLS[0], buffers: &buffers, primitives: primitives(Isa::detect()), strict_ieee })
 }

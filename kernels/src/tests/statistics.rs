@@ -1,11 +1,36 @@
 //! Order statistics, groups and distributions: known values, and plain definitions.
 
 use super::*;
-use crate::{
-    Distribution, GroupFunction, count_distinct, distribution_function, grouped_aggregate, inter_quartile_mean, median,
-    quantile, quantile_function, quantiles, unique,
-};
+use crate::{Distribution, GroupFunction, distribution_function, grouped_aggregate, quantile_function};
 use fuseline_ir::ops::Direction;
+
+fn quantile(values: &MatrixBlock, weights: Option<&MatrixBlock>, probability: f64) -> Result<f64, KernelError> {
+    alone(false, |context| crate::quantile(context, values, weights, probability))
+}
+
+fn quantiles(
+    values: &MatrixBlock,
+    weights: Option<&MatrixBlock>,
+    probabilities: &MatrixBlock,
+) -> Result<MatrixBlock, KernelError> {
+    alone(false, |context| crate::quantiles(context, values, weights, probabilities))
+}
+
+fn median(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<f64, KernelError> {
+    alone(false, |context| crate::median(context, values, weights))
+}
+
+fn inter_quartile_mean(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<f64, KernelError> {
+    alone(false, |context| crate::inter_quartile_mean(context, values, weights))
+}
+
+fn unique(matrix: &MatrixBlock, direction: Direction) -> MatrixBlock {
+    run(|context| crate::unique(context, matrix, direction))
+}
+
+fn count_distinct(matrix: &MatrixBlock, direction: Direction) -> MatrixBlock {
+    run(|context| crate::count_distinct(context, matrix, direction))
+}
 
 fn column(cells: &[f64]) -> MatrixBlock {
     dense(cells.len(), 1, cells)

@@ -38,6 +38,7 @@ pub use metadata::Metadata;
 pub use output::Output;
 pub use scalar::{read_scalar, write_scalar};
 pub use source::Limits;
+pub use stream::StreamWriter;
 
 use crate::block::MatrixBlock;
 use crate::dense::Dense;

@@ -6,6 +6,7 @@
 
 use super::error::IoError;
 use super::metadata::Metadata;
+use super::stream::StreamWriter;
 use super::temporary::Temporary;
 use crate::run_context::check_stop;
 use flate2::Compression;
@@ -29,18 +30,27 @@ enum Content {
     Compressed(GzEncoder<BufWriter<Blocks>>),
 }
 
-/// A file that is written block by block; before each of them somebody may ask to stop.
+/// What is written block by block; before each of them somebody may ask to stop.
 #[derive(Debug)]
-struct Blocks(File);
+enum Blocks {
+    File(File),
+    Stream(StreamWriter<File>),
+}
 
 impl Write for Blocks {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         check_stop();
-        self.0.write(bytes)
+        match self {
+            Blocks::File(file) => file.write(bytes),
+            Blocks::Stream(stream) => stream.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        match self {
+            Blocks::File(file) => file.flush(),
+            Blocks::Stream(stream) => stream.flush(),
+        }
     }
 }
 
@@ -57,8 +67,8 @@ impl Output {
         if let Some(parent) = parent {
             std::fs::create_dir_all(parent).map_err(|source| IoError::system("create", parent, source))?;
         }
-        let (file, names) = open(path).map_err(|source| IoError::system("create", path, source))?;
-        let file = BufWriter::with_capacity(1 << 16, Blocks(file));
+        let (blocks, names) = open(path).map_err(|source| IoError::system("create", path, source))?;
+        let file = BufWriter::with_capacity(1 << 16, blocks);
         let content = if is_compressed {
             Content::Compressed(GzEncoder::new(file, Compression::default()))
         } else {
@@ -140,10 +150,10 @@ impl Complete {
 }
 
 /// Opens a temporary file for a new or regular file, behind symbolic links; anything else itself.
-fn open(path: &Path) -> io::Result<(File, Option<(Temporary, PathBuf)>)> {
+fn open(path: &Path) -> io::Result<(Blocks, Option<(Temporary, PathBuf)>)> {
     let existing = std::fs::metadata(path).ok();
     if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
-        return Ok((OpenOptions::new().write(true).open(path)?, None));
+        return Ok((Blocks::Stream(StreamWriter::open(path)?), None));
     }
     if existing.is_some() {
         // Files that must not be written must not be replaced either.
@@ -154,7 +164,7 @@ fn open(path: &Path) -> io::Result<(File, Option<(Temporary, PathBuf)>)> {
     if let Some(metadata) = existing {
         file.set_permissions(metadata.permissions())?;
     }
-    Ok((file, Some((temporary, target))))
+    Ok((Blocks::File(file), Some((temporary, target))))
 }
 
 impl Write for Output {

@@ -1,18 +1,37 @@
-//! What is read as it comes: pipes and devices.
+//! What is read and written as it comes and goes: pipes and devices.
 //!
-//! Opening a pipe waits for a writer, and reading for what it writes. Neither may wait where a run is asked to stop: both are
-//! done without blocking, and the waiting ends every now and then.
+//! Opening a pipe waits for the other end, reading for what is written there, and writing for somebody to read it. None of
+//! them may wait where a run is asked to stop: all are done without blocking, and the waiting ends every now and then.
 
 use crate::run_context::check_stop;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
+use rustix::pipe::PIPE_BUF;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::Duration;
 
-/// How long nothing is heard but what is written.
-const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+/// How long nothing is heard but the other end.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Waits until there is something to read, or room to write, or neither will come any more.
+fn wait(file: &impl AsFd, events: PollFlags) -> io::Result<()> {
+    let timeout = Timespec { tv_sec: 0, tv_nsec: PATIENCE.subsec_nanos().into() };
+    loop {
+        check_stop();
+        match poll(&mut [PollFd::new(file, events)], Some(&timeout)) {
+            // What is left to write while a thread unwinds must not hold it up.
+            Ok(0) if std::thread::panicking() => return Err(io::ErrorKind::TimedOut.into()),
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
 
 /// A pipe or a device.
 pub(super) struct Stream {
@@ -36,18 +55,6 @@ impl Stream {
         read?;
         Ok(self.start.starts_with(magic))
     }
-
-    /// Waits until there is something to read, or nothing will come any more.
-    fn wait(&self) -> io::Result<()> {
-        loop {
-            check_stop();
-            match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&PATIENCE)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) => {}
-                Ok(_) => return Ok(()),
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
 }
 
 impl Read for Stream {
@@ -59,11 +66,59 @@ impl Read for Stream {
             return Ok(length);
         }
         loop {
-            self.wait()?;
+            wait(&self.file, PollFlags::IN)?;
             match self.file.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 read => return read,
             }
         }
+    }
+}
+
+/// What is written to a pipe, a device or a terminal. A request to stop is heard while it waits.
+#[derive(Debug)]
+pub struct StreamWriter<F>(F);
+
+impl<F: AsFd> StreamWriter<F> {
+    /// Writes to what is open already, such as standard output.
+    pub fn new(file: F) -> Self {
+        StreamWriter(file)
+    }
+}
+
+impl StreamWriter<File> {
+    /// Opens a pipe, once somebody reads it, or a device.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        loop {
+            check_stop();
+            let opened = OpenOptions::new().write(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path);
+            match opened {
+                Err(error) if has_no_reader(&error, path) => std::thread::sleep(PATIENCE),
+                opened => return opened.map(StreamWriter),
+            }
+        }
+    }
+}
+
+/// Whether a pipe was not opened for want of somebody who reads it.
+fn has_no_reader(error: &io::Error, path: &Path) -> bool {
+    error.raw_os_error() == Some(Errno::NXIO.raw_os_error())
+        && std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
+impl<F: AsFd> Write for StreamWriter<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            wait(&self.0, PollFlags::OUT)?;
+            // A pipe that has room takes so much at once, also where writing blocks.
+            match rustix::io::write(&self.0, &bytes[..bytes.len().min(PIPE_BUF)]) {
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                written => return Ok(written?),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -3,20 +3,17 @@
 use super::Operator;
 use super::generate::seed;
 use crate::error::{RuntimeError, RuntimeErrorKind};
-use crate::memory::SMALLEST_RESERVED;
 use crate::value::{List, RuntimeValue};
 use fuseline_ir::Value;
 use fuseline_ir::builtins::DistributionName;
 use fuseline_ir::hop::NumericFunction;
 use fuseline_ir::ops::Direction;
 use fuseline_kernels::{self as kernels, Distribution, GroupFunction, Pooling, Transform, Triangle, Windows};
-use fuseline_matrix::run_context::reserve;
-use fuseline_matrix::{MatrixBlock, MemoryKind, Reservation};
+use fuseline_matrix::MatrixBlock;
 
 impl Operator<'_> {
     pub(super) fn numeric(&self, function: NumericFunction, names: &[String]) -> Result<RuntimeValue, RuntimeError> {
         let context = self.engine.kernel_context();
-        let _scratch = self.scratch(function);
         let weights = || self.named(names, "weights").map(|position| self.matrix(position)).transpose();
         Ok(match function {
             NumericFunction::Solve => kernels::solve(self.matrix(0)?, self.matrix(1)?)?.into(),
@@ -40,16 +37,18 @@ impl Operator<'_> {
                 results([result.reflectors, result.triangle])
             }
             NumericFunction::Quantile => match self.inputs[1] {
-                RuntimeValue::Matrix(p) => kernels::quantiles(self.matrix(0)?, weights()?, p)?.into(),
-                _ => kernels::quantile(self.matrix(0)?, weights()?, self.number(1)?)?.into(),
+                RuntimeValue::Matrix(p) => kernels::quantiles(&context, self.matrix(0)?, weights()?, p)?.into(),
+                _ => kernels::quantile(&context, self.matrix(0)?, weights()?, self.number(1)?)?.into(),
             },
-            NumericFunction::Median => kernels::median(self.matrix(0)?, weights()?)?.into(),
-            NumericFunction::InterQuartileMean => kernels::inter_quartile_mean(self.matrix(0)?, weights()?)?.into(),
+            NumericFunction::Median => kernels::median(&context, self.matrix(0)?, weights()?)?.into(),
+            NumericFunction::InterQuartileMean => {
+                kernels::inter_quartile_mean(&context, self.matrix(0)?, weights()?)?.into()
+            }
             NumericFunction::MatrixRoot => kernels::matrix_root(self.matrix(0)?)?.into(),
-            NumericFunction::Unique => kernels::unique(self.matrix(0)?, self.direction(1)?).into(),
+            NumericFunction::Unique => kernels::unique(&context, self.matrix(0)?, self.direction(1)?).into(),
             NumericFunction::CountDistinct => match self.direction(1)? {
-                Direction::Full => kernels::count_distinct(self.matrix(0)?, Direction::Full).get(0, 0).into(),
-                direction => kernels::count_distinct(self.matrix(0)?, direction).into(),
+                Direction::Full => kernels::count_distinct(&context, self.matrix(0)?, Direction::Full).get(0, 0).into(),
+                direction => kernels::count_distinct(&context, self.matrix(0)?, direction).into(),
             },
             NumericFunction::Fourier | NumericFunction::InverseFourier => {
                 let imaginary = self.named(names, "imaginary").map(|position| self.matrix(position)).transpose()?;
@@ -97,19 +96,6 @@ impl Operator<'_> {
                 kernels::pool(&context, Pooling::Mean, self.matrix(0)?, &self.windows(1)?)?.into()
             }
         })
-    }
-
-    /// What the library of decompositions allocates besides the result, reserved: copies of the matrix. Eliminations are on
-    /// matrices of our own, which reserve their memory themselves.
-    fn scratch(&self, function: NumericFunction) -> Option<Reservation> {
-        let (rows, cols) = self.matrix(0).ok()?.dims();
-        let copies = match function {
-            NumericFunction::Solve if rows != cols => 3,
-            NumericFunction::Eigen | NumericFunction::Svd | NumericFunction::MatrixRoot => 5,
-            _ => return None,
-        };
-        let bytes = (size_of::<f64>() as u64).saturating_mul(rows as u64).saturating_mul(cols as u64);
-        if bytes < SMALLEST_RESERVED { None } else { reserve(MemoryKind::Scratch, bytes.saturating_mul(copies)) }
     }
 
     fn pool_backward(&self, pooling: Pooling) -> Result<MatrixBlock, RuntimeError> {

@@ -3,8 +3,10 @@
 use crate::arguments::{RunArguments, ScriptArguments, StatsFormat};
 use crate::interrupt::end_on_signal;
 use crate::{Failure, read_source, standard_error};
+use fuseline::io::StreamWriter;
 use fuseline::{CompileOptions, CompileStage, Script, Session, StagePrinter, Statistics, Variables};
 use std::collections::BTreeSet;
+use std::io::{LineWriter, Write};
 use std::path::Path;
 
 /// Parses and checks the script of a command line.
@@ -42,8 +44,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         }
         emitter.observe(&stage);
     };
-    let mut output = std::io::stdout();
+    let mut output = LineWriter::new(StreamWriter::new(std::io::stdout()));
     let outcome = session.run_observed(&script, Variables::new(), &mut output, &mut observer)?;
+    output.flush().map_err(|error| format!("cannot print: {error}"))?;
     emitter.finish()?;
     printed?;
     if let Some(format) = arguments.stats {
