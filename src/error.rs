@@ -3,6 +3,7 @@
 use fuseline_ir::DataType;
 use fuseline_ir::hop::infer::ShapeError;
 use fuseline_lang::Diagnostics;
+use fuseline_matrix::AllocationFailure;
 use fuseline_passes::size::ValidationError;
 use fuseline_runtime::RuntimeError;
 use fuseline_skeletons::BackendError;
@@ -33,6 +34,9 @@ pub enum Error {
     /// The run was interrupted from outside.
     #[error("interrupted")]
     Interrupted,
+    /// The operating system refuses memory, outside of operators.
+    #[error("the script needs {0}")]
+    Memory(AllocationFailure),
     /// The operating system refuses threads.
     #[error("cannot start threads: {0}")]
     Threads(String),

@@ -9,6 +9,7 @@ use fuseline_ir::DataType;
 use fuseline_ir::hop::HopDag;
 use fuseline_ir::program::{Predicate, Program, StatementBlock};
 use fuseline_lang::{Argument, Diagnostics, ParseOptions};
+use fuseline_matrix::run_context::take_refusal;
 use fuseline_matrix::{MatrixBlock, StopFlag};
 use fuseline_passes::liveness::{assigned_variables, remove_dead_outputs};
 use fuseline_passes::program::simplify_program;
@@ -331,13 +332,15 @@ impl Session {
 /// Bytes of the stack that scripts are compiled on: those that programs usually run on. The caller may have fewer.
 const STACK_BYTES: usize = 8 << 20;
 
-/// Does something that is as deep as a script is nested.
+/// Does something that is as deep as a script is nested. Small allocations that were refused and served all the same end it
+/// with an error.
 fn on_own_stack<T: Send>(work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
-    std::thread::scope(|scope| {
+    let result = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("fuseline-compile".to_owned()).stack_size(STACK_BYTES);
         let thread = thread.spawn_scoped(scope, work).map_err(|error| Error::Threads(error.to_string()))?;
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+    })?;
+    take_refusal().map_or(Ok(result), |failure| Err(Error::Memory(failure)))
 }
 
 /// The DAGs of blocks, in program order.

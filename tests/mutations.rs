@@ -134,7 +134,7 @@ fn processes_end_as_they_should_whatever_the_system_refuses() {
     let folder = tempfile::tempdir().expect("there is room for a folder");
     let (programs, mut tally) = (valid::programs(), Tally::default());
     let with_files: Vec<_> = programs.iter().filter(|program| program.has_files()).cloned().collect();
-    for seed in seeds(cases(50, 1_000)) {
+    for seed in seeds(cases(30, 1_000)) {
         let random = &mut Pcg64Mcg::seed_from_u64(seed);
         let limit = one_of(random, limits::LIMITS);
         let program = one_of(random, if limit.is_of_files { &with_files } else { &programs });
@@ -143,6 +143,22 @@ fn processes_end_as_they_should_whatever_the_system_refuses() {
         tally.count(limit.name, verdict, || format!("seed {seed}: `{shell}` for {}", program.path));
     }
     tally.finish(&limits::names());
+}
+
+/// Whichever allocation it is, and on every backend: an error, or the run goes on.
+#[cfg(target_env = "gnu")]
+#[test]
+fn processes_end_as_they_should_whichever_allocation_is_refused() {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let (programs, mut tally) = (valid::programs(), Tally::default());
+    for seed in seeds(cases(20, 3_000)) {
+        let random = &mut Pcg64Mcg::seed_from_u64(seed);
+        let (limit, program) = (&limits::REFUSED_ALLOCATION, one_of(random, &programs));
+        let shell = (limit.shell)(random);
+        let verdict = children::run(program, folder.path(), limit, &shell);
+        tally.count(limit.name, verdict, || format!("seed {seed}: `{shell}` for {}", program.path));
+    }
+    tally.finish(&[limits::REFUSED_ALLOCATION.name]);
 }
 
 /// Whether a message names a line of a script, or of a function of the library that it calls: `name.dml:line`.

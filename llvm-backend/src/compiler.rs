@@ -4,6 +4,7 @@ use crate::emit::Emitter;
 use crate::schedule::{Entry, PrimMode, Schedule};
 use crate::target::Target;
 use crate::{LlvmOptions, NAME};
+use fuseline_allocator::fallible;
 use fuseline_ir::cplan::CPlan;
 use fuseline_ir::template::Space;
 use fuseline_skeletons::abi::has_sparse_entry;
@@ -58,7 +59,7 @@ const RESERVE: usize = 64 << 20;
 pub(crate) fn reserve() -> Result<(), BackendError> {
     let refused = |_| BackendError::Memory { backend: NAME, bytes: RESERVE as u64 };
     let mut memory = Vec::<u8>::new();
-    memory.try_reserve_exact(RESERVE).map_err(refused)?;
+    fallible(|| memory.try_reserve_exact(RESERVE)).map_err(refused)?;
     // What nobody looks at need not be allocated.
     std::hint::black_box(&memory);
     Ok(())

@@ -4,6 +4,7 @@ use crate::budget::{MemoryKind, Reservation};
 use crate::memory::{AllocationFailure, Memory, SMALLEST_RESERVED};
 use crate::run_context::{reserve, try_reserve};
 use bytemuck::Pod;
+use fuseline_allocator::fallible;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
@@ -65,7 +66,7 @@ impl<T> Growing<T> {
             let held = self.reservation.as_ref().map_or(0, Reservation::bytes);
             try_reserve(self.kind, (bytes as u64).saturating_sub(held))?
         };
-        self.values.try_reserve_exact(capacity - self.values.len()).map_err(|_| failure())?;
+        fallible(|| self.values.try_reserve_exact(capacity - self.values.len())).map_err(|_| failure())?;
         match (&mut self.reservation, more) {
             (Some(held), Some(more)) => held.absorb(more),
             (held, more) => *held = held.take().or(more),

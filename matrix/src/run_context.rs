@@ -4,10 +4,14 @@
 //! that run operators have a context, and what they call finds it there. Without one, memory is limited by the system alone
 //! and nothing stops. Both a refusal and the request unwind, since they are met where nobody could return an error; whoever
 //! runs operators makes errors of them ([`caught`]).
+//!
+//! Small allocations that the system refuses are served from a reserve, where the program has one (`fuseline_allocator`). Who
+//! looks at the request to stop finds such a refusal, too, and unwinds with it.
 
 use crate::budget::{MemoryKind, Reservation};
 use crate::buffer::BufferPool;
 use crate::memory::{AllocationFailure, Refusal};
+use fuseline_allocator::{forget_refusal, refused_bytes};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -58,14 +62,15 @@ impl StopListener {
     /// Whether work is to be left out. Then [`StopListener::check`] unwinds.
     #[inline]
     pub fn hears(&self) -> bool {
-        if self.flag.is_raised() {
+        if self.flag.is_raised() || refused_bytes().is_some() {
             self.has_heard.store(true, Ordering::Relaxed);
         }
         self.has_heard.load(Ordering::Relaxed)
     }
 
-    /// Unwinds with [`Stopped`], without the message of a panic, where there is a request, or was one that was heard. Called
-    /// for every block of work, and after work that may have been left out.
+    /// Unwinds with [`Stopped`], without the message of a panic, where there is a request, or was one that was heard; with
+    /// [`AllocationFailure`] where memory was refused. Called for every block of work, and after work that may have been left
+    /// out.
     #[inline]
     pub fn check(&self) {
         if self.hears() {
@@ -159,10 +164,35 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Abort> {
             return Abort::Stopped;
         }
         match payload.downcast_ref() {
-            Some(&failure) => Abort::Memory(failure),
+            Some(&failure) => {
+                forget_refusal();
+                Abort::Memory(failure)
+            }
             None => resume_unwind(payload),
         }
     })
+}
+
+/// What the system refused and the program's reserve served.
+fn refusal() -> Option<AllocationFailure> {
+    refused_bytes().map(|bytes| AllocationFailure { bytes, refusal: Refusal::System })
+}
+
+/// What the system refused and the program's reserve served, which is then forgotten: an error tells it.
+pub fn take_refusal() -> Option<AllocationFailure> {
+    let refusal = refusal();
+    if refusal.is_some() {
+        forget_refusal();
+    }
+    refusal
+}
+
+/// Unwinds with [`AllocationFailure`] where the program's reserve served what the system refused. Called after work that
+/// looks at no request to stop.
+pub fn check_refusal() {
+    if let Some(failure) = refusal() {
+        failure.unwind();
+    }
 }
 
 /// Takes bytes out of the budget of the thread's context; nothing where there is none.
@@ -189,11 +219,11 @@ pub(crate) fn give_up_idle() {
     with_current(|context| context.map(|context| context.buffers.give_up()));
 }
 
-/// Unwinds with [`Stopped`] where the thread's context has a request to stop. Called for every block of work; loops of short
-/// steps keep a [`StopListener`].
+/// Unwinds with [`Stopped`] where the thread's context has a request to stop, with [`AllocationFailure`] where memory was
+/// refused. Called for every block of work; loops of short steps keep a [`StopListener`].
 pub fn check_stop() {
     let is_raised = with_current(|context| context.is_some_and(|context| context.stop.is_raised()));
-    if is_raised {
+    if is_raised || refused_bytes().is_some() {
         unwind();
     }
 }
@@ -202,6 +232,7 @@ pub fn check_stop() {
 #[cold]
 fn unwind() {
     if !std::thread::panicking() {
+        check_refusal();
         resume_unwind(Box::new(Stopped));
     }
 }

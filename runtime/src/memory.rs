@@ -6,7 +6,7 @@ use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::value::RuntimeValue;
 use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, Inputs, infer};
 use fuseline_ir::{SizeInfo, Value};
-use fuseline_matrix::run_context::{self, Abort, caught};
+use fuseline_matrix::run_context::{self, Abort, caught, check_refusal};
 use fuseline_matrix::{MatrixBlock, MemoryKind, Reservation, TextBuffer};
 use fuseline_passes::memory::matrix_bytes;
 
@@ -32,6 +32,12 @@ pub(crate) fn guarded<T>(
     hop: &Hop,
     run: impl FnOnce() -> Result<T, RuntimeError>,
 ) -> Result<T, RuntimeError> {
+    let run = || {
+        let value = run()?;
+        // Small allocations may have been refused, and served all the same.
+        check_refusal();
+        Ok(value)
+    };
     caught(run).unwrap_or_else(|abort| Err(error_of(engine, infer::operation_name(&hop.op), abort)))
 }
 

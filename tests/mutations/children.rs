@@ -15,7 +15,13 @@ const WALL_SECONDS: u32 = 120;
 const CPU_SECONDS: u64 = 5;
 
 /// What only the whole process can be told.
-const WITHOUT_PLACE: &[&str] = &["cannot start threads: ", "cannot print", "cannot write to standard error: "];
+const WITHOUT_PLACE: &[&str] = &[
+    "cannot start threads: ",
+    "cannot print",
+    "cannot write to standard error: ",
+    "the script needs ",
+    "the system refuses ",
+];
 
 /// Runs a program in a folder.
 pub(crate) fn run(program: &Program, folder: &Path, limit: &Limit, shell: &str) -> Verdict {

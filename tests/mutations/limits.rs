@@ -2,6 +2,12 @@
 
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
+#[cfg(target_env = "gnu")]
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::LazyLock,
+};
 
 /// A limit by name, and the shell commands that run the program `"$@"` within it.
 pub(crate) struct Limit {
@@ -32,6 +38,32 @@ const fn of_files(name: &'static str, shell: Shell) -> Limit {
 
 const fn unheard(name: &'static str, shell: Shell) -> Limit {
     Limit { name, shell, is_heard: false, is_of_files: false }
+}
+
+/// The one of which every number is tried: that of an allocation, most of them early, which is refused by itself or with all
+/// that follow it.
+#[cfg(target_env = "gnu")]
+pub(crate) const REFUSED_ALLOCATION: Limit = limit("n-th allocation refused", |random| {
+    // A short run makes some 70,000 allocations.
+    let number = 10_f64.powf(random.random_range(0.0..5.0)) as u64;
+    let which = if random.random_bool(0.5) { "later" } else { "one" };
+    let library = refusing_library().display();
+    format!("REFUSED_ALLOCATION={number} REFUSED_ALLOCATIONS={which} LD_PRELOAD={library} \"$@\"")
+});
+
+/// The library that refuses an allocation, compiled once.
+#[cfg(target_env = "gnu")]
+fn refusing_library() -> &'static Path {
+    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mutations/refusal.c");
+        // Tests in several processes compile it at the same time.
+        let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("librefusal-{}.so", std::process::id()));
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o"]).arg(&library).arg(&source).arg("-ldl");
+        assert!(compiler.status().expect("there is a C compiler").success());
+        library
+    });
+    &LIBRARY
 }
 
 pub(crate) const LIMITS: &[Limit] = &[

@@ -17,7 +17,9 @@ mod systemds;
 
 use arguments::{Cli, Command};
 use clap::Parser;
-use fuseline::Error;
+use fuseline::{Abort, Error, caught};
+// Memory that the system refuses ends a run with an error.
+use fuseline_malloc as _;
 use std::process::ExitCode;
 
 /// A failure as the user sees it.
@@ -38,6 +40,15 @@ impl From<Error> for Failure {
 impl From<String> for Failure {
     fn from(message: String) -> Self {
         Failure::Other(message)
+    }
+}
+
+impl From<Abort> for Failure {
+    fn from(abort: Abort) -> Self {
+        match abort {
+            Abort::Memory(failure) => Failure::Library(Box::new(Error::Memory(failure))),
+            Abort::Stopped => Failure::Library(Box::new(Error::Interrupted)),
+        }
     }
 }
 
@@ -67,7 +78,8 @@ fn main() -> ExitCode {
             return if failed || printed.is_err() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
         }
     };
-    let result = match &cli.command {
+    // Commands that run no script have nobody else who makes errors of memory that is refused.
+    let result = caught(|| match &cli.command {
         Command::Run(arguments) => run::run(arguments),
         Command::Explain(arguments) => explain::explain(arguments),
         Command::Opt(arguments) => opt::opt(arguments),
@@ -76,8 +88,8 @@ fn main() -> ExitCode {
         Command::Convert(arguments) => convert::convert(arguments),
         Command::Systemds { arguments } => systemds::translated(arguments).and_then(|arguments| run::run(&arguments)),
         Command::Generate(arguments) => generate::generate(arguments),
-    };
-    match result {
+    });
+    match result.unwrap_or_else(|abort| Err(abort.into())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             standard_error::tell(&failure.render(standard_error::shows_colors()));
