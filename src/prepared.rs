@@ -104,8 +104,7 @@ impl PreparedScript<'_> {
         let bound = self.bound.clone();
         let mut outcome = self.session.run_compiled(&self.script, &mut self.compiled, bound, output, &mut |_| {})?;
         outcome.variables.retain(|name, _| self.outputs.contains(name));
-        outcome.unify_nan();
-        Ok(outcome)
+        self.session.finished(outcome)
     }
 }
 

@@ -9,7 +9,7 @@ use fuseline_ir::DataType;
 use fuseline_ir::hop::HopDag;
 use fuseline_ir::program::{Predicate, Program, StatementBlock};
 use fuseline_lang::{Argument, Diagnostics, ParseOptions};
-use fuseline_matrix::run_context::take_refusal;
+use fuseline_matrix::run_context::{Abort, take_refusal};
 use fuseline_matrix::{MatrixBlock, StopFlag};
 use fuseline_passes::liveness::{assigned_variables, remove_dead_outputs};
 use fuseline_passes::program::simplify_program;
@@ -84,11 +84,6 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Gives all NaN of the variables the same bits: those that kernels leave depend on the instruction set.
-    pub(crate) fn unify_nan(&mut self) {
-        self.variables.values_mut().for_each(RuntimeValue::unify_nan);
-    }
-
     /// A matrix that the script computed.
     ///
     /// # Errors
@@ -257,8 +252,21 @@ impl Session {
         if script.is_for_effects {
             outcome.variables.clear();
         }
-        outcome.unify_nan();
-        Ok(outcome)
+        self.finished(outcome)
+    }
+
+    /// Gives all NaN of the variables the same bits: those that kernels leave depend on the instruction set. Matrices that
+    /// others hold, too, are copied for that, within the budget.
+    pub(crate) fn finished(&self, mut outcome: Outcome) -> Result<Outcome, Error> {
+        let unified = self.engine.context().run(|| outcome.variables.values_mut().for_each(RuntimeValue::unify_nan));
+        match unified {
+            Ok(()) => Ok(outcome),
+            Err(Abort::Memory(failure)) => Err(Error::Memory(failure)),
+            Err(Abort::Stopped) => {
+                self.engine.interruption().take();
+                Err(Error::Interrupted)
+            }
+        }
     }
 
     /// Runs a script with the blocks that earlier runs of it compiled.

@@ -54,7 +54,7 @@ fn scan_sparse(csr: &Csr, merge: impl Fn(f64, f64) -> f64) -> Csr {
             row.columns.extend_from_slice(columns);
             row.values.extend_from_slice(values);
         } else {
-            union_row(&merge, (&before.columns, &before.values), (columns, values), &mut row);
+            union_row(&merge, (&before.columns[..], &before.values[..]), (columns, values), &mut row);
         }
         result.lengths.push(row.values.len());
         result.columns.extend_from_slice(&row.columns);

@@ -1,9 +1,10 @@
 //! Transpose, indexing and binding: cells move, values do not change.
 
-use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block, on_threads_for, row_ranges};
+use crate::blocks::{BLOCK_CELLS, block_rows, build_csr, for_each_block, on_threads_for, row_ranges};
 use crate::generate::{check_sparse_cols, checked_dims};
+use crate::select::average_row;
 use crate::{KernelContext, KernelError, Operand};
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock};
 use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
 use std::sync::Arc;
@@ -232,18 +233,17 @@ pub fn bind_columns(context: &KernelContext<'_>, parts: &[&MatrixBlock]) -> Resu
     if binds_sparse(parts, rows, cols) {
         check_sparse_cols("cbind", cols)?;
         let parts: Vec<_> = parts.iter().map(|part| part.to_csr()).collect();
-        let (mut row_offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-        for i in 0..rows {
+        let bind = |i: usize, (): &mut (), result: &mut CsrRows| {
             let mut offset = 0;
             for part in &parts {
-                let (row_columns, row_values) = part.row(i);
-                columns.extend(row_columns.iter().map(|&j| j + offset));
-                values.extend_from_slice(row_values);
+                let (columns, values) = part.row(i);
+                result.columns.extend(columns.iter().map(|&j| j + offset));
+                result.values.extend_from_slice(values);
                 offset += part.cols() as u32;
             }
-            row_offsets.push(values.len());
-        }
-        return Ok(Csr::from_parts(rows, cols, row_offsets, columns, values).into());
+        };
+        let cost = parts.iter().map(|part| average_row(part)).sum();
+        return Ok(build_csr(context, (rows, cols), cost, || (), bind).into());
     }
     let parts: Vec<_> = parts.iter().map(|part| part.to_dense()).collect();
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
@@ -271,15 +271,19 @@ pub fn bind_rows(context: &KernelContext<'_>, parts: &[&MatrixBlock]) -> Result<
     let rows = parts.iter().fold(0, |rows: usize, part| rows.saturating_add(part.rows()));
     let (rows, cols) = checked_dims("rbind", rows as i64, first.cols() as i64)?;
     if binds_sparse(parts, rows, cols) {
-        let (mut row_offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-        for part in parts {
-            let csr = part.to_csr();
-            let start = values.len();
-            row_offsets.extend(csr.row_offsets()[1..].iter().map(|offset| start + offset));
-            columns.extend_from_slice(csr.columns());
-            values.extend_from_slice(csr.values());
-        }
-        return Ok(Csr::from_parts(rows, cols, row_offsets, columns, values).into());
+        let parts: Vec<_> = parts.iter().map(|part| part.to_csr()).collect();
+        let heights: Vec<usize> = parts.iter().map(|part| part.rows()).collect();
+        let lengths = |part: usize, out: &mut [usize]| {
+            let ends = parts[part].row_offsets().windows(2);
+            out.iter_mut().zip(ends).for_each(|(length, ends)| *length = ends[1] - ends[0]);
+        };
+        let fill = |part: usize, columns: &mut [u32], values: &mut [f64]| {
+            columns.copy_from_slice(parts[part].columns());
+            values.copy_from_slice(parts[part].values());
+        };
+        return Ok(on_threads_for(context, parts.len(), || {
+            Csr::build_in(context.buffers, cols, &heights, lengths, fill).into()
+        }));
     }
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let mut offset = 0;

@@ -3,7 +3,7 @@
 use crate::blocks::{BLOCK_CELLS, block_rows, build_csr, for_each_block};
 use crate::sort::{collected, sorted};
 use crate::{KernelContext, KernelError};
-use fuseline_matrix::{Csr, Dense, Growing, MatrixBlock};
+use fuseline_matrix::{Csr, Dense, Growing, MatrixBlock, MemoryKind};
 use std::cmp::Ordering;
 
 /// What is removed when it is empty.
@@ -130,7 +130,8 @@ pub fn remove_empty(
         None if margin == Margin::Rows => nonempty_rows(matrix),
         None => nonempty_columns(matrix),
     };
-    let kept: Vec<usize> = (0..extent).filter(|&index| stays[index]).collect();
+    let mut kept = Growing::new(MemoryKind::Scratch);
+    kept.extend((0..extent).filter(|&index| stays[index]));
     Ok(match margin {
         Margin::Rows if kept.is_empty() => Dense::zeros(usize::from(keeps_one), cols).into(),
         Margin::Cols if kept.is_empty() => Dense::zeros(rows, usize::from(keeps_one)).into(),

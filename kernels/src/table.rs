@@ -266,14 +266,14 @@ fn sparse(context: &KernelContext<'_>, entries: Growing<Entry>, rows: usize, col
 
 /// These rows of a table, from all their entries in order.
 fn rows_of(entries: &[Entry], rows: Range<usize>) -> CsrRows {
-    let (mut lengths, mut columns, mut values) = (vec![0; rows.len()], Vec::new(), Vec::new());
+    let mut result = CsrRows::of_empty_rows(rows.len());
     for cell in entries.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
         let sum = cell.iter().fold(0.0, |sum, &(_, _, weight)| sum + weight);
         if sum != 0.0 {
-            lengths[cell[0].0 - rows.start] += 1;
-            columns.push(cell[0].1 as u32);
-            values.push(sum);
+            result.lengths[cell[0].0 - rows.start] += 1;
+            result.columns.push(cell[0].1 as u32);
+            result.values.push(sum);
         }
     }
-    CsrRows { lengths, columns, values }
+    result
 }

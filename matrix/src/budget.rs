@@ -147,6 +147,11 @@ pub struct Reservation {
 }
 
 impl Reservation {
+    /// Whether its bytes are of this budget.
+    pub(crate) fn is_of(&self, budget: &Arc<Budget>) -> bool {
+        Arc::ptr_eq(&self.budget, budget)
+    }
+
     /// Its bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes

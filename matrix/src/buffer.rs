@@ -190,7 +190,8 @@ impl BufferPool {
 
     fn give_back(&self, memory: Memory<f64>) {
         let capacity = memory.capacity();
-        if capacity < SMALLEST_RECYCLED || !memory.is_recyclable() {
+        // What a clone in another session's run reserved there must not be kept here.
+        if capacity < SMALLEST_RECYCLED || !memory.is_recyclable() || !memory.is_within(&self.budget) {
             return;
         }
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);

@@ -62,14 +62,36 @@ impl PartialEq for Csr {
 }
 
 /// Consecutive rows of a sparse matrix under construction.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct CsrRows {
     /// Non-zeros of each row.
-    pub lengths: Vec<usize>,
+    pub lengths: Growing<usize>,
     /// Column of each non-zero, ascending within a row.
-    pub columns: Vec<u32>,
+    pub columns: Growing<u32>,
     /// Value of each non-zero.
-    pub values: Vec<f64>,
+    pub values: Growing<f64>,
+}
+
+impl CsrRows {
+    /// No rows, and room for so many with so many non-zeros in all.
+    pub fn with_capacity(rows: usize, nonzeros: usize) -> Self {
+        CsrRows {
+            lengths: Growing::with_capacity(MemoryKind::Scratch, rows),
+            columns: Growing::with_capacity(MemoryKind::Scratch, nonzeros),
+            values: Growing::with_capacity(MemoryKind::Scratch, nonzeros),
+        }
+    }
+
+    /// So many rows, without non-zeros yet.
+    pub fn of_empty_rows(rows: usize) -> Self {
+        CsrRows { lengths: Growing::filled(MemoryKind::Scratch, rows, 0), ..CsrRows::default() }
+    }
+}
+
+impl Default for CsrRows {
+    fn default() -> Self {
+        CsrRows::with_capacity(0, 0)
+    }
 }
 
 /// Raw parts that do not form a matrix.
@@ -271,7 +293,7 @@ impl Csr {
     /// The matrix without explicitly stored zeros.
     pub fn without_stored_zeros(&self) -> Csr {
         let mut row_offsets = Memory::zeroed(self.rows + 1);
-        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        let (mut columns, mut values) = (Growing::new(MemoryKind::Matrix), Growing::new(MemoryKind::Matrix));
         for i in 0..self.rows {
             let (row_columns, row_values) = self.row(i);
             for (&j, &value) in row_columns.iter().zip(row_values).filter(|(_, value)| **value != 0.0) {

@@ -96,6 +96,11 @@ impl<T> Growing<T> {
         self.values.extend_from_slice(values);
     }
 
+    /// Forgets the values, and keeps the room.
+    pub fn clear(&mut self) {
+        self.values.clear();
+    }
+
     /// The vector, for those who write no more to it than there is room for.
     pub fn vec_mut(&mut self) -> &mut Vec<T> {
         &mut self.values
@@ -104,6 +109,14 @@ impl<T> Growing<T> {
     /// The values, no longer reserved.
     pub fn into_vec(self) -> Vec<T> {
         self.values
+    }
+}
+
+impl<T: Clone> Clone for Growing<T> {
+    fn clone(&self) -> Self {
+        let mut copy = Growing::with_capacity(self.kind, self.values.len());
+        copy.extend_from_slice(&self.values);
+        copy
     }
 }
 
@@ -134,6 +147,9 @@ impl<T: Pod> From<Growing<T>> for Memory<T> {
     }
 }
 
+/// Bytes that a tally reserves at a time.
+const LUMP: usize = 1 << 20;
+
 /// Memory that others allocate bit by bit, reserved as it grows.
 #[derive(Debug)]
 pub(crate) struct Tally {
@@ -151,7 +167,7 @@ impl Tally {
     /// So many bytes more. Unwinds with [`AllocationFailure`] where these are refused.
     pub(crate) fn add(&mut self, bytes: usize) {
         self.pending += bytes;
-        if self.pending >= SMALLEST_RESERVED {
+        if self.pending >= LUMP {
             self.held.extend(reserve(self.kind, std::mem::take(&mut self.pending) as u64));
         }
     }

@@ -24,5 +24,5 @@ pub use csr::{Csr, CsrError, CsrRows};
 pub use dense::Dense;
 pub use frame::{Column, Frame, FrameError};
 pub use growing::{Growing, TextBuffer};
-pub use memory::{AllocationFailure, Refusal, zeros};
+pub use memory::{AllocationFailure, Refusal, SMALLEST_RESERVED, zeros};
 pub use run_context::{RunContext, StopFlag, StopListener};

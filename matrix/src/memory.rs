@@ -4,7 +4,7 @@
 //! pages takes several times as long as copying the values. Huge pages leave hardly more than the clearing. They are also
 //! read faster, even in the cache, since there are addresses of fewer pages to look up.
 
-use crate::budget::{Exhausted, MemoryKind, Reservation};
+use crate::budget::{Budget, Exhausted, MemoryKind, Reservation};
 use crate::buffer::{Buffer, BufferPool};
 use crate::growing::Growing;
 use crate::run_context::{count, give_up_idle, reserve};
@@ -74,8 +74,8 @@ pub fn zeros(len: usize) -> Vec<f64> {
     Growing::filled(MemoryKind::Scratch, len, 0.0).into_vec()
 }
 
-/// Runs of fewer bytes are not reserved one by one: together they are small beside any budget.
-pub(crate) const SMALLEST_RESERVED: usize = 1 << 20;
+/// Runs of fewer bytes are not reserved: that would take as long as to fill them.
+pub const SMALLEST_RESERVED: usize = 16 << 10;
 
 /// Reserves the memory of so many values, unless they are few. Unwinds with [`AllocationFailure`] where so much is not left.
 pub(crate) fn reserve_for<T>(kind: MemoryKind, len: usize) -> Option<Reservation> {
@@ -148,7 +148,7 @@ pub(crate) struct Memory<T> {
     /// At most that of the storage.
     len: usize,
     /// Where the storage is large, and was allocated in a run.
-    _reservation: Option<Reservation>,
+    reservation: Option<Reservation>,
 }
 
 impl<T: Pod> Memory<T> {
@@ -156,10 +156,7 @@ impl<T: Pod> Memory<T> {
     /// is refused.
     pub(crate) fn zeroed(len: usize) -> Self {
         let reservation = reserve_for::<T>(MemoryKind::Matrix, len);
-        Memory {
-            _reservation: reservation,
-            ..Self::allocated(len).unwrap_or_else(|| AllocationFailure::raise::<T>(len))
-        }
+        Memory { reservation, ..Self::allocated(len).unwrap_or_else(|| AllocationFailure::raise::<T>(len)) }
     }
 
     /// A run of zeros that is not reserved, or none where the system refuses that much memory.
@@ -172,7 +169,7 @@ impl<T: Pod> Memory<T> {
             give_up_idle();
             Pages::try_new(bytes)
         });
-        Some(Memory { storage: Storage::Pages(pages?), len, _reservation: None })
+        Some(Memory { storage: Storage::Pages(pages?), len, reservation: None })
     }
 
     /// A run of unspecified content from a pool. Unwinds with [`AllocationFailure`] where the memory is refused.
@@ -180,7 +177,7 @@ impl<T: Pod> Memory<T> {
         match len.checked_mul(size_of::<T>()) {
             Some(bytes) => {
                 let buffer = BufferPool::take(pool, bytes.div_ceil(size_of::<f64>()));
-                Memory { storage: Storage::Recycled(Box::new(buffer)), len, _reservation: None }
+                Memory { storage: Storage::Recycled(Box::new(buffer)), len, reservation: None }
             }
             None => AllocationFailure::raise::<T>(len),
         }
@@ -189,17 +186,22 @@ impl<T: Pod> Memory<T> {
     fn on_heap(len: usize) -> Self {
         let mut values = AVec::new(64);
         values.resize(len, T::zeroed());
-        Memory { storage: Storage::Heap(values), len, _reservation: None }
+        Memory { storage: Storage::Heap(values), len, reservation: None }
     }
 
     /// The values of a vector, whose memory is reserved already.
     pub(crate) fn of_reserved(values: Vec<T>, reservation: Option<Reservation>) -> Self {
-        Memory { len: values.len(), storage: Storage::Vector(values), _reservation: reservation }
+        Memory { len: values.len(), storage: Storage::Vector(values), reservation: reservation }
     }
 
     /// The number of values that fit.
     pub(crate) fn capacity(&self) -> usize {
         self.storage.len()
+    }
+
+    /// Whether what was reserved for it is of this budget, if anything was.
+    pub(crate) fn is_within(&self, budget: &Arc<Budget>) -> bool {
+        self.reservation.as_ref().is_none_or(|reservation| reservation.is_of(budget))
     }
 
     /// Whether the memory is aligned and may serve another matrix.
@@ -235,7 +237,7 @@ impl<T: Pod> From<Vec<T>> for Memory<T> {
 
 impl From<Buffer> for Memory<f64> {
     fn from(buffer: Buffer) -> Self {
-        Memory { len: buffer.len(), storage: Storage::Recycled(Box::new(buffer)), _reservation: None }
+        Memory { len: buffer.len(), storage: Storage::Recycled(Box::new(buffer)), reservation: None }
     }
 }
 

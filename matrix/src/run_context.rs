@@ -13,6 +13,7 @@ use crate::buffer::BufferPool;
 use crate::memory::{AllocationFailure, Refusal};
 use fuseline_allocator::{forget_refusal, refused_bytes};
 use std::cell::RefCell;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +21,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A request to stop: the payload of an unwinding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("interrupted")
+    }
+}
+
+impl std::error::Error for Stopped {}
 
 /// Whether to stop. Clones share it.
 #[derive(Clone, Debug, Default)]
@@ -272,6 +281,17 @@ mod tests {
         assert_eq!(budget.held(), 2 * MIB);
         let larger = context.run(|| Buffer::zeroed(3 << 17)).expect("the idle buffer goes");
         assert_eq!((budget.held(), larger.len()), (3 * MIB, 3 << 17));
+    }
+
+    /// A clone belongs to the pool of what it was cloned from, wherever that is done.
+    #[test]
+    fn idle_buffers_hold_no_memory_of_another_budget() {
+        let (one, other) = (context(3 * MIB), context(3 * MIB));
+        let buffer = one.run(|| BufferPool::take(one.buffers(), 1 << 17)).expect("it fits");
+        let clone = other.run(|| buffer.clone()).expect("it fits");
+        assert_eq!(other.buffers().budget().held(), MIB);
+        drop(clone);
+        assert_eq!(other.buffers().budget().held(), 0);
     }
 
     #[test]

@@ -178,10 +178,12 @@ fn parts_that_form_no_sparse_matrix_are_refused_in_any_build() {
 
 #[test]
 fn blocks_that_form_no_sparse_matrix_are_refused_in_any_build() {
-    let block = |lengths: &[usize], columns: &[u32]| CsrRows {
-        lengths: lengths.to_vec(),
-        columns: columns.to_vec(),
-        values: vec![1.0; columns.len()],
+    let block = |lengths: &[usize], columns: &[u32]| {
+        let mut rows = CsrRows::default();
+        rows.lengths.extend_from_slice(lengths);
+        rows.columns.extend_from_slice(columns);
+        rows.values.extend(columns.iter().map(|_| 1.0));
+        rows
     };
     let good = block(&[0, 2, 1], &[0, 1, 1]);
     assert_eq!(Csr::from_blocks(2, &[good.clone(), good.clone()]).nnz(), 6);

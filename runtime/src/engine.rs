@@ -121,6 +121,11 @@ impl Engine {
         Ok(Engine::on(threads, options, backend, primitives, plan_cache))
     }
 
+    /// What programs and their operators are held to.
+    pub fn context(&self) -> &RunContext {
+        self.threads.context()
+    }
+
     /// What ends the run that finds it raised, at its next block of work; that run lowers it.
     pub fn interruption(&self) -> &StopFlag {
         self.threads.context().stop()

@@ -7,7 +7,7 @@ use crate::value::RuntimeValue;
 use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, Inputs, infer};
 use fuseline_ir::{SizeInfo, Value};
 use fuseline_matrix::run_context::{self, Abort, caught, check_refusal};
-use fuseline_matrix::{MatrixBlock, MemoryKind, Reservation, TextBuffer};
+use fuseline_matrix::{MatrixBlock, MemoryKind, Reservation, SMALLEST_RESERVED, TextBuffer};
 use fuseline_passes::memory::matrix_bytes;
 
 /// Refuses an operator whose inputs and output surely take more than the budget.
@@ -52,21 +52,18 @@ pub(crate) fn error_of(engine: &Engine, operation: String, abort: Abort) -> Runt
     }
 }
 
-/// What is smaller is not reserved one by one.
-pub(crate) const SMALLEST_RESERVED: u64 = 1 << 20;
-
 /// Reserves the memory of so many texts in rows and columns, but for their characters, until a frame holds them. Unwinds
 /// where it is refused.
 pub(crate) fn of_cells(rows: usize, cols: usize) -> Option<Reservation> {
     let bytes = (size_of::<String>() as u64).saturating_mul(rows as u64).saturating_mul(cols as u64);
-    if bytes < SMALLEST_RESERVED { None } else { run_context::reserve(MemoryKind::Frame, bytes) }
+    if bytes < SMALLEST_RESERVED as u64 { None } else { run_context::reserve(MemoryKind::Frame, bytes) }
 }
 
 /// Counts the memory of a long text, which is its value's own, for as long as the value is kept. Whoever makes one asks
 /// for the memory beforehand.
 pub(crate) fn of_text(value: &RuntimeValue) -> Option<Reservation> {
     match value {
-        RuntimeValue::Scalar(Value::Str(text)) if text.len() as u64 >= SMALLEST_RESERVED => {
+        RuntimeValue::Scalar(Value::Str(text)) if text.len() >= SMALLEST_RESERVED => {
             run_context::count(MemoryKind::Text, text.len() as u64)
         }
         _ => None,

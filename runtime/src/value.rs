@@ -1,8 +1,9 @@
 //! What variables hold at run time.
 
+use crate::memory;
 use fuseline_ir::ops::math::with_one_nan;
 use fuseline_ir::{DataType, SizeInfo, Value};
-use fuseline_matrix::{Csr, Dense, Frame, MatrixBlock};
+use fuseline_matrix::{Csr, Dense, Frame, MatrixBlock, Reservation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,18 +28,34 @@ pub struct List {
 }
 
 /// An element of a [`List`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ListElement {
     /// Its name, where it has one.
     pub name: Option<String>,
     /// Its value.
     pub value: RuntimeValue,
+    /// Of a long text.
+    _memory: Option<Reservation>,
+}
+
+impl ListElement {
+    /// A value, and its name where it has one.
+    pub fn new(name: Option<String>, value: RuntimeValue) -> Self {
+        let memory = memory::of_text(&value);
+        ListElement { name, value, _memory: memory }
+    }
+}
+
+impl PartialEq for ListElement {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.value == other.value
+    }
 }
 
 impl List {
     /// A list of values without names, such as the results of an operator with several.
     pub fn unnamed(values: impl IntoIterator<Item = RuntimeValue>) -> Self {
-        List { elements: values.into_iter().map(|value| ListElement { name: None, value }).collect() }
+        List { elements: values.into_iter().map(|value| ListElement::new(None, value)).collect() }
     }
 }
 

@@ -136,7 +136,7 @@ impl<'a> Row<'a> {
         let work = self.work(None);
         let blocks = self.operator.run(vec![(); work.len()], |workspace, block, ()| {
             let spanned = visited.spanned(work.block_rows(block));
-            let mut out = CsrRows { lengths: vec![0; spanned.len()], ..CsrRows::default() };
+            let mut out = CsrRows::of_empty_rows(spanned.len());
             work.for_each_unit(block, |unit| {
                 let rows = unit.rows();
                 let layout = &mut workspace.layout;

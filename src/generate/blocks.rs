@@ -60,11 +60,7 @@ pub(super) fn sparse(
     let fill_block = |(block, labels): (usize, &mut [f64])| {
         let first_row = block * step;
         let expected = (labels.len() as f64 * row_nonzeros) as usize;
-        let mut rows = CsrRows {
-            lengths: Vec::with_capacity(labels.len()),
-            columns: Vec::with_capacity(expected),
-            values: Vec::with_capacity(expected),
-        };
+        let mut rows = CsrRows::with_capacity(labels.len(), expected);
         fill(&mut generator(seed, Purpose::Rows, block), first_row..first_row + labels.len(), &mut rows, labels);
         rows
     };

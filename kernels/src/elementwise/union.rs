@@ -53,22 +53,19 @@ impl Merged {
         }
     }
 
-    /// Appends the results at the first `count` positions, which are those of rows with these lengths; what is not zero.
-    fn evaluate(
-        &mut self,
-        context: &KernelContext<'_>,
-        op: BinaryOp,
-        count: usize,
-        lengths: &mut [usize],
-        block: &mut (Vec<u32>, Vec<f64>),
-    ) {
+    /// Appends the results at the first `count` positions, which are those of the rows from `first` on; what is not zero.
+    fn evaluate(&mut self, context: &KernelContext<'_>, op: BinaryOp, count: usize, first: usize, block: &mut CsrRows) {
         let (x, y) = (Tile::new(&self.left, count), Tile::new(&self.right, count));
         context.primitives.binary(op, Form::VectVect, 1, count, x, y, TileMut::new(&mut self.results, count));
         let nonzeros = context.primitives.full_agg(AggOp::Nnz, 1, count, Tile::new(&self.results, count));
         let has_zeros = nonzeros < count as f64;
-        let kept = if has_zeros { drop_zeros(lengths, &mut self.columns, &mut self.results) } else { count };
-        block.0.extend_from_slice(&self.columns[..kept]);
-        block.1.extend_from_slice(&self.results[..kept]);
+        let kept = if has_zeros {
+            drop_zeros(&mut block.lengths[first..], &mut self.columns, &mut self.results)
+        } else {
+            count
+        };
+        block.columns.extend_from_slice(&self.columns[..kept]);
+        block.values.extend_from_slice(&self.results[..kept]);
     }
 }
 
@@ -105,21 +102,21 @@ fn union_rows(
 ) -> CsrRows {
     let before = |row: usize| a.row_offsets()[row] + b.row_offsets()[row];
     let most = before(rows.end) - before(rows.start);
-    let mut lengths = Vec::with_capacity(rows.len());
-    let mut block = (Vec::with_capacity(most), Vec::with_capacity(most));
+    let mut block = CsrRows::with_capacity(rows.len(), most);
     let (mut count, mut first) = (0, 0);
     for i in rows {
         let (x, y) = (a.row(i), b.row(i));
         merged.reserve(count + x.0.len() + y.0.len());
-        lengths.push(merged.put(count, x, y));
-        count += lengths[lengths.len() - 1];
+        let length = merged.put(count, x, y);
+        block.lengths.push(length);
+        count += length;
         if count >= RUN {
-            merged.evaluate(context, op, count, &mut lengths[first..], &mut block);
-            (count, first) = (0, lengths.len());
+            merged.evaluate(context, op, count, first, &mut block);
+            (count, first) = (0, block.lengths.len());
         }
     }
-    merged.evaluate(context, op, count, &mut lengths[first..], &mut block);
-    CsrRows { lengths, columns: block.0, values: block.1 }
+    merged.evaluate(context, op, count, first, &mut block);
+    block
 }
 
 /// Moves what is not zero to the front; its number.

@@ -73,6 +73,12 @@ impl IoError {
         IoError::System { action, path: path.to_owned(), source }
     }
 
+    /// Whether reading ended for a request to stop.
+    fn is_stop(&self) -> bool {
+        let IoError::System { source, .. } = self else { return false };
+        source.get_ref().is_some_and(|source| source.is::<Stopped>())
+    }
+
     pub(super) fn content(path: &Path, line: u64, problem: Problem) -> Self {
         let column = problem.offset as u64 + 1;
         IoError::Content { path: path.to_owned(), line, column, problem: problem.message }
@@ -96,6 +102,10 @@ pub(super) fn within_memory<T>(
     let heard = || {
         let result = work();
         check_stop();
+        // Another run may have lowered the flag since.
+        if matches!(&result, Err(error) if error.is_stop()) {
+            resume_unwind(Box::new(Stopped));
+        }
         result
     };
     caught(heard).unwrap_or_else(|abort| match abort {

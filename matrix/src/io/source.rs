@@ -6,7 +6,7 @@ use super::parts::Parts;
 use super::stream::Stream;
 use crate::budget::MemoryKind;
 use crate::growing::Growing;
-use crate::run_context::{StopListener, check_stop};
+use crate::run_context::{StopListener, Stopped, check_stop};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
@@ -212,7 +212,7 @@ impl AtRest<'_> {
     pub(super) fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         if StopListener::current().hears() {
             // Who asked for the file unwinds, once for all that is read at the same time.
-            return Err(io::ErrorKind::Other.into());
+            return Err(io::Error::other(Stopped));
         }
         let bytes = match self {
             AtRest::File(file, _) => return file.read_exact_at(buffer, offset),

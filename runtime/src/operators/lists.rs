@@ -16,8 +16,7 @@ impl Operator<'_> {
     pub(super) fn list(&self, names: &[String]) -> RuntimeValue {
         let unnamed = self.inputs.len() - names.len();
         let name = |position: usize| position.checked_sub(unnamed).map(|named| names[named].clone());
-        let element =
-            |(position, &value): (usize, &&RuntimeValue)| ListElement { name: name(position), value: value.clone() };
+        let element = |(position, &value): (usize, &&RuntimeValue)| ListElement::new(name(position), value.clone());
         List { elements: self.inputs.iter().enumerate().map(element).collect() }.into()
     }
 
@@ -88,7 +87,7 @@ impl Operator<'_> {
         let positions = self.positions(list, 2, 3)?;
         let replacement = match self.inputs[1] {
             RuntimeValue::List(new) => new.elements.clone(),
-            value => vec![ListElement { name: None, value: value.clone() }],
+            value => vec![ListElement::new(None, value.clone())],
         };
         let (expected, actual) = (positions.len(), replacement.len());
         if expected != actual {
@@ -109,7 +108,7 @@ impl Operator<'_> {
         for value in &self.inputs[1..] {
             result.elements.push(match value {
                 RuntimeValue::List(new) if new.elements.len() == 1 => new.elements[0].clone(),
-                value => ListElement { name: None, value: (*value).clone() },
+                value => ListElement::new(None, (*value).clone()),
             });
         }
         result.into()
