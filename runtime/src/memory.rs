@@ -34,8 +34,10 @@ pub(crate) fn guarded<T>(
 ) -> Result<T, RuntimeError> {
     let run = || {
         let value = run()?;
-        // Small allocations may have been refused, and served all the same.
-        check_refusal();
+        // Small allocations may have been refused, and served all the same. A value is no operation to blame: the next one is.
+        if !matches!(hop.op, HopOp::Literal(_) | HopOp::Read(_)) {
+            check_refusal();
+        }
         Ok(value)
     };
     caught(run).unwrap_or_else(|abort| Err(error_of(engine, infer::operation_name(&hop.op), abort)))
