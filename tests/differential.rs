@@ -13,6 +13,8 @@
 #[allow(dead_code)]
 #[path = "differential/mod.rs"]
 mod harness;
+#[path = "support/long.rs"]
+mod long;
 
 use fuseline_ir::hop::{FusedOp, HopOp};
 use fuseline_ir::ops::BinaryOp;
@@ -23,6 +25,7 @@ use harness::generate::{Generated, generate};
 use harness::motifs::MOTIFS;
 use harness::shrink::shrink;
 use harness::tally::Tally;
+use long::is_long;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::Mutex;
@@ -38,10 +41,6 @@ const ENOUGH_CASES: u64 = 2_000;
 
 fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text}")))
-}
-
-fn is_long() -> bool {
-    variable("FUSELINE_LONG").is_some_and(|value| value != 0)
 }
 
 /// Seeds that workers take one by one.

@@ -11,6 +11,8 @@ mod children;
 mod files;
 #[path = "mutations/limits.rs"]
 mod limits;
+#[path = "support/long.rs"]
+mod long;
 #[path = "mutations/tally.rs"]
 mod tally;
 #[path = "mutations/text.rs"]
@@ -27,8 +29,8 @@ use std::time::Duration;
 use tally::Tally;
 
 /// Cases of a suite and of its long form.
-fn cases(short: u64, long: u64) -> u64 {
-    if std::env::var("FUSELINE_LONG").is_ok_and(|value| value != "0") { long } else { short }
+fn cases(short: u64, of_long_form: u64) -> u64 {
+    if long::is_long() { of_long_form } else { short }
 }
 
 /// Seeds of cases, each of which can be repeated by itself.

@@ -10,6 +10,8 @@ mod compare;
 mod environment;
 #[path = "oracles/library.rs"]
 mod library;
+#[path = "support/long.rs"]
+mod long;
 #[path = "oracles/nist.rs"]
 mod nist;
 #[path = "oracles/peer.rs"]

@@ -28,7 +28,7 @@ pub struct List {
 }
 
 /// An element of a [`List`].
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ListElement {
     /// Its name, where it has one.
     pub name: Option<String>,
@@ -43,6 +43,13 @@ impl ListElement {
     pub fn new(name: Option<String>, value: RuntimeValue) -> Self {
         let memory = memory::of_text(&value);
         ListElement { name, value, _memory: memory }
+    }
+}
+
+/// Copies of long texts take memory of their own. Unwinds where that is refused.
+impl Clone for ListElement {
+    fn clone(&self) -> Self {
+        ListElement::new(self.name.clone(), memory::copied(&self.value))
     }
 }
 

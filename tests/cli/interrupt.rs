@@ -2,7 +2,9 @@
 #![cfg(unix)]
 
 use crate::command::Folder;
+use crate::long::is_long;
 use fuseline::{CompileOptions, Error, Session, Variables};
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -91,7 +93,12 @@ const HANGING: u64 = 20;
 
 /// Interrupts a run that does this, after so many milliseconds.
 fn interrupt_after(folder: &Folder, text: &str, milliseconds: u64) {
-    let mut child = start(folder, &format!("print(\"started\")\nwhile (TRUE) {{\n{text}}}\n"));
+    interrupt_script(folder, &format!("print(\"started\")\nwhile (TRUE) {{\n{text}}}\n"), milliseconds);
+}
+
+/// Interrupts a script that does not end, so many milliseconds after its first line; how long it then takes to end.
+fn interrupt_script(folder: &Folder, text: &str, milliseconds: u64) -> Duration {
+    let mut child = start(folder, text);
     std::thread::sleep(Duration::from_millis(milliseconds));
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("there is kill");
     assert!(sent.success());
@@ -101,9 +108,67 @@ fn interrupt_after(folder: &Folder, text: &str, milliseconds: u64) {
             child.kill().expect("ours");
             panic!("it hangs: {text}");
         }
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(2));
     }
+    let taken = start.elapsed();
     assert_eq!(interrupted(child), (Some(130), "interrupted\n".to_owned()), "{text}");
+    taken
+}
+
+/// What a script prepares, and what it does without an end.
+const MEASURED: &[(&str, &str, &str)] = &[
+    (
+        "read of csv",
+        "X = rand(rows=200000, cols=50, seed=1)\nwrite(X, \"x.csv\", format=\"csv\")\n",
+        "Y = read(\"x.csv\", format=\"csv\")\nprint(sum(Y))\n",
+    ),
+    ("write of csv", "X = rand(rows=1000000, cols=50, seed=1)\n", "write(X, \"y.csv\", format=\"csv\")\n"),
+    ("fused operator", "X = rand(rows=1000000, cols=50, seed=1)\n", "print(sum(exp(X * i) * sin(X)))\n"),
+    ("toString", "X = rand(rows=5000, cols=5000, seed=1)\n", "print(length(toString(X, rows=5000, cols=5000)))\n"),
+    ("sort", "X = rand(rows=20000000, cols=1, seed=1)\n", "print(sum(order(target=X * i, by=1)))\n"),
+    ("sparse product", "X = rand(rows=100000, cols=100000, sparsity=0.0005, seed=1)\n", "print(sum(X %*% (X * i)))\n"),
+    ("dense product", "X = rand(rows=10000, cols=10000, seed=1)\n", "print(sum(X %*% (X * i)))\n"),
+    ("eigen", "X = rand(rows=1500, cols=1500, seed=1)\n", "[w, V] = eigen(X + t(X) * i)\nprint(sum(w))\n"),
+    ("pipe", "", "X = read(\"pipe\", format=\"csv\")\nprint(sum(X))\n"),
+];
+
+/// A script whose only block takes long to compile.
+fn large_block() -> String {
+    let lines = (0..2000).map(|i| format!("y{i} = sum(X * {i} + rowSums(X %*% t(X + {i})))\n")).collect::<String>();
+    format!(
+        "X = rand(rows=100, cols=10, seed=1)\nprint(\"started\")\n{lines}print(y0 + y1999)\nwhile (TRUE) {{ y0 = y0 + 1 }}\n"
+    )
+}
+
+/// The long form interrupts 100 runs, and prints how long they took to end: `FUSELINE_LONG=1 cargo nextest run --release
+/// --test cli hundred --no-capture`. No time is judged.
+#[test]
+fn a_hundred_runs_end_when_they_are_interrupted() {
+    if !is_long() {
+        return;
+    }
+    let mut taken = Vec::new();
+    for round in 0..10 {
+        let folder = Folder::new();
+        assert!(Command::new("mkfifo").arg(folder.path("pipe")).status().expect("there is mkfifo").success());
+        let scripts = MEASURED.iter().map(|(name, prepare, work)| {
+            (*name, format!("{prepare}print(\"started\")\ni = 0\nwhile (TRUE) {{\ni = i + 1\n{work}}}\n"))
+        });
+        for (number, (name, text)) in scripts.chain([("large block", large_block())]).enumerate() {
+            let moment = (round * 271 + number as u64 * 97) % 1200;
+            taken.push((interrupt_script(&folder, &text, moment), name));
+        }
+    }
+    taken.sort();
+    for share in [50, 90, 95, 99, 100] {
+        let (time, name) = taken[(taken.len() * share).div_ceil(100) - 1];
+        println!("{share:>3} % end within {:>4} ms ({name})", time.as_millis());
+    }
+    let names: BTreeSet<&str> = taken.iter().map(|(_, name)| *name).collect();
+    for name in names {
+        let slowest = taken.iter().rev().find(|(_, other)| *other == name).expect("it ran");
+        println!("{name:>14}: at most {:>4} ms", slowest.0.as_millis());
+    }
 }
 
 /// Within one operator, whatever it is at.

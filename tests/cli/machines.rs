@@ -1,6 +1,7 @@
 //! No result depends on the machine: what scripts write natively and under Valgrind, which hides AVX-512 and shows other
 //! caches, is the same byte by byte.
 
+use crate::long::is_long;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -35,11 +36,6 @@ fn written_by(arguments: &[&str], under_valgrind: bool) -> Written {
         files.insert(name, fs::read(entry.path()).expect("a file"));
     }
     files
-}
-
-/// Whether the long forms of tests are asked for.
-fn is_long() -> bool {
-    std::env::var("FUSELINE_LONG").is_ok_and(|value| value != "0")
 }
 
 fn has_valgrind() -> bool {

@@ -13,6 +13,8 @@ mod interrupt;
 mod l2svm;
 mod library;
 mod limits;
+#[path = "../support/long.rs"]
+mod long;
 mod machines;
 mod memory;
 mod plan_cache;

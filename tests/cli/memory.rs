@@ -106,6 +106,38 @@ fn statistics_show_the_peak_by_kind() {
     assert!(line.contains("matrices 7.6 MiB") && line.contains("texts "), "{line}");
 }
 
+/// Each of them is small beside the budget.
+#[test]
+fn many_values_in_lists_are_refused() {
+    let text = "t = \"0123456789abcdef\"\nfor (i in 1:12) { t = t + t }\n";
+    for value in ["t", "rand(rows=64, cols=128, seed=i)"] {
+        let grows = |count: u32| {
+            format!("{text}L = list()\nfor (i in 1:{count}) {{ L = append(L, {value}) }}\nprint(length(L))\n")
+        };
+        for mode in ["base", "gen"] {
+            let options = ["--mem", "24m", "--mode", mode];
+            assert_refused(&script(&grows(100_000), &options).message(), &["in use"]);
+            assert_eq!(script(&grows(100), &options).quiet(), "100\n");
+        }
+    }
+    let replaced = format!("{text}L = list(1)\nfor (i in 1:2000) {{ L[1] = t }}\nprint(length(L))\n");
+    assert_eq!(script(&replaced, &["--mem", "16m"]).quiet(), "1\n");
+}
+
+/// `generate` has no budget but the system's, and an error like all others.
+#[test]
+fn generated_data_that_the_system_refuses_are_an_error() {
+    let folder = Folder::new();
+    let shell = format!(
+        "ulimit -v 900000; exec {} generate uniform --rows 10000000 --cols 10 --threads 2 --out x.bin",
+        env!("CARGO_BIN_EXE_fuseline")
+    );
+    let output = Command::new("sh").args(["-c", &shell]).current_dir(folder.path(".")).output().expect("a shell");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.starts_with("error: ") && message.contains("which the system refuses"), "{message}");
+}
+
 #[test]
 fn nested_lists_are_printed_and_dropped() {
     let text = "L = list(1)\nfor (i in 1:20000) { L = list(L) }\nprint(length(toString(L)))\nL = 1\nprint(L)\n";

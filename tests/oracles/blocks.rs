@@ -1,7 +1,8 @@
 //! Binary blocks that SystemDS wrote, beside the text that it wrote of the same matrices.
 
 use crate::compare::Value;
-use crate::environment::{is_long, run_python};
+use crate::environment::run_python;
+use crate::long::is_long;
 use crate::peer::{our_answer, session};
 use fuseline::Dense;
 use std::fs;

@@ -2,7 +2,8 @@
 //! move, with each parameter at its usual value and off its default.
 
 use crate::compare::{Answer, Value, difference, parse};
-use crate::environment::{is_long, run_python, run_python_in};
+use crate::environment::{run_python, run_python_in};
+use crate::long::is_long;
 use fuseline::Dense;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -3,11 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Whether the long forms of tests are asked for. Oracles take minutes and packages of a gigabyte.
-pub(crate) fn is_long() -> bool {
-    std::env::var("FUSELINE_LONG").is_ok_and(|value| value != "0")
-}
-
 /// The folder of the Python environment.
 pub(crate) fn folder() -> PathBuf {
     std::env::var_os("FUSELINE_ORACLES")

@@ -5,7 +5,8 @@
 //! draws random numbers, `R` is what does not hang on them.
 
 use crate::compare::{Answer, difference, parse};
-use crate::environment::{is_long, run_python, run_python_in};
+use crate::environment::{run_python, run_python_in};
+use crate::long::is_long;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
 //! Statistical reference data of the NIST, which the package `scipy` brings: certified results of an analysis of variance
 //! and of a straight line, and how many digits of ours agree.
 
-use crate::environment::{folder, is_long};
+use crate::environment::folder;
+use crate::long::is_long;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,7 +1,8 @@
 //! SystemDS as an oracle: generated calls of every builtin function.
 
 use crate::compare::{Answer, Value, difference, parse};
-use crate::environment::{is_long, run_python};
+use crate::environment::run_python;
+use crate::long::is_long;
 use crate::templates::{CALLS, DIFFERENCES, NOT_CALLED};
 use crate::values::fill;
 use fuseline::{BackendKind, CompileOptions, RuntimeValue, ScriptInterface, Session, ir};

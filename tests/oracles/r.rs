@@ -1,7 +1,7 @@
 //! R as an oracle, where DML follows R.
 
 use crate::compare::{Answer, difference, parse};
-use crate::environment::is_long;
+use crate::long::is_long;
 use crate::peer::{our_answer, session};
 use crate::r_templates::{R_CALLS, R_DIFFERENCES};
 use crate::values::fill;

@@ -105,7 +105,8 @@ fn run_tests(cargo: &Cargo, options: &Options, timing: &mut Timing, what: &str, 
     if let Some(seed) = options.seed {
         command.env("FUSELINE_SEED", seed.to_string());
     }
-    let report = root().join("target/nextest").join(profile).join("junit.xml");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), std::path::PathBuf::from);
+    let report = root().join(target).join("nextest").join(profile).join("junit.xml");
     let _ = fs::remove_file(&report); // a run that stops before its tests leaves an old one, if there is one
     let result = timing.step(what, || check(what, command));
     match fs::read_to_string(&report) {

@@ -2,6 +2,7 @@
 
 use super::Operator;
 use crate::error::{ListError, RuntimeError, RuntimeErrorKind};
+use crate::memory;
 use crate::value::{List, ListElement, RuntimeValue};
 use fuseline_ir::Value;
 use fuseline_ir::hop::{CastOp, HopOp, NaryOp, ShapeOp};
@@ -16,7 +17,8 @@ impl Operator<'_> {
     pub(super) fn list(&self, names: &[String]) -> RuntimeValue {
         let unnamed = self.inputs.len() - names.len();
         let name = |position: usize| position.checked_sub(unnamed).map(|named| names[named].clone());
-        let element = |(position, &value): (usize, &&RuntimeValue)| ListElement::new(name(position), value.clone());
+        let element =
+            |(position, &value): (usize, &&RuntimeValue)| ListElement::new(name(position), memory::copied(value));
         List { elements: self.inputs.iter().enumerate().map(element).collect() }.into()
     }
 
@@ -87,7 +89,7 @@ impl Operator<'_> {
         let positions = self.positions(list, 2, 3)?;
         let replacement = match self.inputs[1] {
             RuntimeValue::List(new) => new.elements.clone(),
-            value => vec![ListElement::new(None, value.clone())],
+            value => vec![ListElement::new(None, memory::copied(value))],
         };
         let (expected, actual) = (positions.len(), replacement.len());
         if expected != actual {
@@ -95,8 +97,7 @@ impl Operator<'_> {
         }
         let mut result = list.clone();
         for (element, new) in result.elements[positions].iter_mut().zip(replacement) {
-            element.value = new.value;
-            element.name = new.name.or(element.name.take());
+            *element = ListElement::new(new.name.or(element.name.take()), new.value);
         }
         Ok(result.into())
     }
@@ -108,7 +109,7 @@ impl Operator<'_> {
         for value in &self.inputs[1..] {
             result.elements.push(match value {
                 RuntimeValue::List(new) if new.elements.len() == 1 => new.elements[0].clone(),
-                value => ListElement::new(None, (*value).clone()),
+                value => ListElement::new(None, memory::copied(value)),
             });
         }
         result.into()
