@@ -1,7 +1,7 @@
 //! Allocations of exploration and of plan selection: their scratch lives in arenas and in buffers that are used again
 //! (docs/adr/0001). Counts do not depend on the machine.
 
-#[path = "../benches/optimizer/workloads.rs"]
+#[path = "../benches/support/workloads.rs"]
 #[expect(dead_code, reason = "reports print more of a workload than is compiled here")]
 mod workloads;
 

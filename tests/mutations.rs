@@ -136,9 +136,9 @@ fn processes_end_as_they_should_whatever_the_system_refuses() {
     let folder = tempfile::tempdir().expect("there is room for a folder");
     let (programs, mut tally) = (valid::programs(), Tally::default());
     let with_files: Vec<_> = programs.iter().filter(|program| program.has_files()).cloned().collect();
-    for seed in seeds(cases(30, 1_000)) {
+    // The limits take turns, so that a few cases have all of them.
+    for (seed, limit) in seeds(cases(30, 1_000)).zip(limits::LIMITS.iter().cycle()) {
         let random = &mut Pcg64Mcg::seed_from_u64(seed);
-        let limit = one_of(random, limits::LIMITS);
         let program = one_of(random, if limit.is_of_files { &with_files } else { &programs });
         let shell = (limit.shell)(random);
         let verdict = children::run(program, folder.path(), limit, &shell);

@@ -191,7 +191,7 @@ impl<T: Pod> Memory<T> {
 
     /// The values of a vector, whose memory is reserved already.
     pub(crate) fn of_reserved(values: Vec<T>, reservation: Option<Reservation>) -> Self {
-        Memory { len: values.len(), storage: Storage::Vector(values), reservation: reservation }
+        Memory { len: values.len(), storage: Storage::Vector(values), reservation }
     }
 
     /// The number of values that fit.

@@ -20,19 +20,19 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "ir/src",
         path: "",
-        modules: "types ops template verifier work size text hop builtins cell_function cplan memo program",
+        modules: "types template verifier work size text hop builtins cell_function cplan memo program",
     },
     Order { folder: "ir/src/cplan", path: "cplan", modules: "shapes variant output hash text verify" },
     Order {
         folder: "vecprims/src",
         path: "",
-        modules: "tile panels kernel vector body family isa table primitive safe",
+        modules: "tile panels kernel vector family body isa table primitive safe",
     },
     Order {
         folder: "kernels/src",
         path: "",
-        modules: "blocks sums gemm multiply_add product variance aggregate convolution random generate elementwise cumulative \
-                  diagonal fourier fused linear_algebra reorganise row_index select statistics table triangle",
+        modules: "blocks sums sort gemm multiply_add product variance aggregate convolution random generate elementwise cumulative \
+                  diagonal fourier fused linear_algebra select reorganise row_index statistics table triangle",
     },
     Order {
         folder: "skeletons/src",

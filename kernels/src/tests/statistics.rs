@@ -198,6 +198,7 @@ fn known_values() -> Vec<Known> {
 }
 
 /// From a library of arbitrary precision (mpmath, 60 digits), over the shapes, sizes and tails of the distributions.
+#[expect(clippy::excessive_precision, reason = "the digits of the source")]
 fn precise_values() -> Vec<Known> {
     let chi = |freedom| Distribution::ChiSquared { freedom };
     let t = |freedom| Distribution::StudentT { freedom };
@@ -308,11 +309,11 @@ fn the_ends_of_the_degrees_of_freedom_give_probabilities() {
             alone(false, |c| distribution_function(c, distribution, is_lower, &cells)).unwrap()
         };
         let (lower, upper) = (found(true), found(false));
-        for j in 0..cells.len() {
+        for (j, cell) in cells.iter().enumerate() {
             let (below, above) = (lower.get(0, j), upper.get(0, j));
             let is_sound = (0.0..=1.0).contains(&below) && (below + above - 1.0).abs() < 1e-15;
-            assert!(is_sound, "{distribution:?} at {}: {below} and {above}", cells[j]);
-            assert!(j == 0 || below >= lower.get(0, j - 1) - 1e-9, "{distribution:?} falls at {}", cells[j]);
+            assert!(is_sound, "{distribution:?} at {cell}: {below} and {above}");
+            assert!(j == 0 || below >= lower.get(0, j - 1) - 1e-9, "{distribution:?} falls at {cell}");
         }
         let quantiles = alone(false, |c| quantile_function(c, distribution, &dense(1, 2, &[0.25, 0.75]))).unwrap();
         assert!(quantiles.get(0, 0) <= quantiles.get(0, 1), "{distribution:?}");

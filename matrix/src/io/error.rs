@@ -76,7 +76,7 @@ impl IoError {
     /// Whether reading ended for a request to stop.
     fn is_stop(&self) -> bool {
         let IoError::System { source, .. } = self else { return false };
-        source.get_ref().is_some_and(|source| source.is::<Stopped>())
+        matches!(source.get_ref(), Some(inner) if inner.is::<Stopped>())
     }
 
     pub(super) fn content(path: &Path, line: u64, problem: Problem) -> Self {

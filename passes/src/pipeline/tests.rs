@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::{self, Dag};
 use fuseline_ir::SizeInfo;
-use fuseline_ir::cplan::{CNode, CellType, OuterType, RowType, Variant};
+use fuseline_ir::cplan::{CNode, COutput, CellType, OuterType, RowType, Variant};
 use fuseline_ir::hop::{DataGenOp, HopOp, ReorgOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
@@ -103,7 +103,7 @@ fn three_full_aggregates_are_one_multi_aggregate() {
     assert_eq!(variants(&outcome), [Variant::MAgg]);
     let plan = &outcome.plans[0];
     assert_eq!(plan.inputs.len(), 2);
-    let aggregates: Vec<_> = plan.outputs.iter().map(|output| output.agg()).collect();
+    let aggregates: Vec<_> = plan.outputs.iter().map(COutput::agg).collect();
     assert_eq!(aggregates, [Some(AggOp::Sum), Some(AggOp::SumSq), Some(AggOp::SumSq)]);
     assert_eq!(outcome.dag.hops.values().filter(|hop| matches!(hop.op, HopOp::SpoofOp { .. })).count(), 1);
     assert_eq!(outcome.dag.hops.values().filter(|hop| hop.op == HopOp::Index).count(), 3);
