@@ -9,6 +9,7 @@ use fuseline::{BackendKind, CompileOptions, CpuFeatures, Machine, Session, Stati
 use fuseline_lang::{Library, ParseOptions};
 use fuseline_passes::construct::construct_in;
 use fuseline_passes::explore::explore_in;
+use fuseline_passes::facts::Context;
 use fuseline_passes::fused::search_sorted;
 use fuseline_passes::joint::choose;
 use fuseline_passes::liveness::{assigned_variables, remove_dead_outputs};
@@ -18,7 +19,7 @@ use fuseline_passes::rewrite::{RewriteOptions, rewrite};
 use fuseline_passes::select::select_in;
 use fuseline_passes::size::{NoFiles, SizeEnvironment, propagate_sizes};
 use fuseline_passes::sketch::InputSketches;
-use fuseline_passes::template::{Context, TEMPLATES};
+use fuseline_passes::template::TEMPLATES;
 use fuseline_runtime::compile_dag;
 use std::io;
 use std::path::Path;
@@ -93,7 +94,7 @@ pub(crate) fn compile(text: &str, blocks: &[HopDag], runner: &mut impl Runner) {
     };
     let plans = runner.run(Stage::Select, selected);
     let constructed = || {
-        let constructed = contexts.iter().zip(&plans).map(|(context, plan)| construct_in(context, plan).0);
+        let constructed = contexts.iter().zip(&plans).map(|(context, plan)| construct_in(context, &plan.covers).0);
         constructed.flatten().map(|plan| plan.cplan).collect::<Vec<_>>()
     };
     let cplans = runner.run(Stage::Construct, constructed);

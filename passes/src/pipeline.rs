@@ -6,10 +6,11 @@ mod tests;
 use crate::construct::{ConstructedPlan, Rejection, construct_in};
 use crate::cost::{CostModel, Predictions};
 use crate::explore::explore_in;
+use crate::facts::{Context, TemplateLimits};
 use crate::replace::{CompiledCover, Replaced, replace};
 use crate::select::{FusionPlan, PartitionPlan, SearchLimits, SearchStats, SelectPolicy, select_in};
 use crate::sketch::{InputSketches, SparsityEstimates};
-use crate::template::{Context, TEMPLATES, TemplateLimits};
+use crate::template::TEMPLATES;
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_ir::hop::{HopDag, OperatorId};
 use fuseline_ir::memo::MemoTable;
@@ -156,7 +157,7 @@ pub fn realize(
     observer(Stage::Explored(dag, memo));
     observer(Stage::Selected(Selection { context: &context, memo, options, plan }));
 
-    let (constructed, mut rejected) = construct_in(&context, plan);
+    let (constructed, mut rejected) = construct_in(&context, &plan.covers);
     observer(Stage::Constructed(dag, &constructed, &rejected));
 
     let cplans: Vec<VerifiedCPlan> = constructed.iter().map(|plan| plan.cplan.clone()).collect();

@@ -5,7 +5,7 @@
 //! numerator of `/` and wherever else the table of operations says so, whatever the other operand is; under strict IEEE
 //! only where the operation gives zero for every other operand, NaN and infinities included.
 
-use crate::template::{is_elementwise, is_transpose, untransposed};
+use crate::hops::{is_elementwise, is_transpose, untransposed};
 use fuseline_ir::hop::{HopDag, HopId, HopOp, ReorgOp};
 use fuseline_ir::ops::{BinaryOp, BinaryZero, TernaryOp};
 use smallvec::{SmallVec, smallvec};

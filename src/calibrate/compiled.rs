@@ -14,7 +14,7 @@ use crate::options::{BackendKind, CompileOptions};
 use crate::session::Session;
 use fuseline_ir::ops::UnaryOp;
 use fuseline_passes::cost::BLOCK_CELLS;
-use fuseline_passes::cost::IN_REGISTERS;
+use fuseline_passes::facts::IN_REGISTERS;
 use fuseline_passes::machine::{Bandwidth, LINE_BYTES};
 use fuseline_passes::program::ProgramOptions;
 use fuseline_runtime::{Mode, Statistics, Variables};

@@ -1,7 +1,7 @@
 //! Configurations that run a case, drawn from its seed, and the sessions that serve them.
 
 use fuseline::{BackendKind, CompileOptions, CpuFeatures, Enumeration, LlvmLevel, Mode, Primitives, Session};
-use fuseline_passes::template::TemplateLimits;
+use fuseline_passes::facts::TemplateLimits;
 use fuseline_vecprims::Isa;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};

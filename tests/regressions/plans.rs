@@ -4,7 +4,7 @@ use crate::harness::case::{Case, runtime_value};
 use crate::harness::check::accepted;
 use crate::{case, check, check_lines, csr, dense, mixed, sparse};
 use fuseline::{BackendKind, CompileOptions, Mode, RuntimeValue, Session, Statistics};
-use fuseline_passes::template::TemplateLimits;
+use fuseline_passes::facts::TemplateLimits;
 
 /// The statistics of a run in one mode, for matrices of any size.
 fn statistics(case: &Case, mode: Mode) -> Statistics {

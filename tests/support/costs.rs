@@ -1,11 +1,13 @@
 //! The cost model as text, for file tests.
 
 use fuseline_ir::hop::HopDag;
-use fuseline_passes::cost::{Operator, cost_vector};
+use fuseline_passes::cost::cost_vector;
+use fuseline_passes::cover::Operator;
 use fuseline_passes::explore::explore_in;
+use fuseline_passes::facts::Context;
 use fuseline_passes::pipeline::OptimizerOptions;
 use fuseline_passes::select::select_in;
-use fuseline_passes::template::{Context, TEMPLATES};
+use fuseline_passes::template::TEMPLATES;
 use std::fmt::Write;
 
 /// Per matrix operator what it costs unfused; per partition what the chosen plan costs, and how many plans were costed.

@@ -1,12 +1,11 @@
 //! Plans over cells: Cell, MAgg and Outer.
 
 use super::builder::{Access, Builder};
-use super::{ConstructError, CoverInput, Draft, outside_inputs};
-use crate::cost::{Operator, inputs_by_cell, is_driver, iteration_space, sparse_driver, sparsity};
-use crate::template::{
-    Context, LeftProduct, factor_v, is_column_transpose, is_elementwise, is_inner_product, is_transpose, left_product,
-    literal_sequence, single_column, untransposed,
-};
+use super::{ConstructError, CoverInput, Draft};
+use crate::cover::{inputs_by_cell, is_driver, iteration_space, outside_inputs, sparse_driver};
+use crate::facts::{Context, sparsity};
+use crate::hops::{is_column_transpose, is_elementwise, is_transpose, literal_sequence, single_column, untransposed};
+use crate::template::{LeftProduct, factor_v, is_inner_product, left_product};
 use cranelift_entity::EntitySet;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::cplan::{CNode, CNodeId, COutput, CellType, OuterType, Variant};
@@ -22,19 +21,6 @@ const MAX_MAINS: usize = 4;
 pub(super) fn drafts(context: &Context<'_>, cover: &FusionCover) -> Result<Vec<Draft>, ConstructError> {
     let (mains, sparse_safe) = mains(context, cover)?;
     mains.into_iter().take(MAX_MAINS).map(|main| draft(context, cover, main, sparse_safe)).collect()
-}
-
-/// Whether an operator over cells has an input to be its main one.
-pub(super) fn has_main(context: &Context<'_>, operator: &Operator) -> bool {
-    let space = iteration_space(context, &operator.members, operator.root());
-    let (members, inputs, root) = (&operator.members, &operator.inputs, operator.root());
-    if operator.template == Some(TemplateType::Outer) {
-        return sparse_driver(context, members, &[root], inputs, &space).is_some();
-    }
-    // An inner product reads its left operand through the transpose.
-    let left = context.hop(root).inputs.first().and_then(|&left| untransposed(context.dag, left));
-    let left = left.filter(|&left| is_inner_product(context, root) && members.binary_search(&left).is_err());
-    left.is_some() || inputs_by_cell(context, members, inputs, &space).next().is_some()
 }
 
 /// The best main inputs of an operator over cells, and whether the operator may skip their zeros: the sparsest inputs

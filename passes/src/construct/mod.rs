@@ -12,9 +12,8 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::cost::{Hops, Operator};
-use crate::select::{CoverError, FusionPlan, verify_cover};
-use crate::template::{Context, TemplateLimits};
+use crate::cover::{CoverError, verify_cover};
+use crate::facts::{Context, TemplateLimits};
 use fuseline_ir::cplan::{CNode, CPlan, VerifiedCPlan, VerifierErrors};
 use fuseline_ir::hop::{FusionCover, HopDag, HopId};
 use fuseline_ir::memo::TemplateType;
@@ -90,16 +89,20 @@ pub struct Rejection {
     pub reason: String,
 }
 
-/// Constructs the plans of all covers, in their order, and reports those that have none.
-pub fn construct(dag: &HopDag, plan: &FusionPlan, limits: &TemplateLimits) -> (Vec<ConstructedPlan>, Vec<Rejection>) {
-    construct_in(&Context::new(dag, limits), plan)
+/// Constructs the plans of covers, in their order, and reports those that have none.
+pub fn construct(
+    dag: &HopDag,
+    covers: &[FusionCover],
+    limits: &TemplateLimits,
+) -> (Vec<ConstructedPlan>, Vec<Rejection>) {
+    construct_in(&Context::new(dag, limits), covers)
 }
 
 /// [`construct`] with the derived facts at hand.
-pub fn construct_in(context: &Context<'_>, plan: &FusionPlan) -> (Vec<ConstructedPlan>, Vec<Rejection>) {
+pub fn construct_in(context: &Context<'_>, covers: &[FusionCover]) -> (Vec<ConstructedPlan>, Vec<Rejection>) {
     let mut constructed = Vec::new();
     let mut rejected = Vec::new();
-    for cover in &plan.covers {
+    for cover in covers {
         match construct_cover(context, cover) {
             Ok(plan) => constructed.push(plan),
             Err(error) => rejected.push(Rejection { cover: cover.clone(), reason: error.to_string() }),
@@ -135,35 +138,9 @@ fn canonical_key(plan: &CPlan) -> (Option<usize>, String) {
     (plan.nodes.values().position(|node| *node == CNode::Main), plan.to_string())
 }
 
-/// Whether the inputs of a fused operator are such that it has a plan: there is one to be the main input.
-pub(crate) fn is_constructible(context: &Context<'_>, operator: &Operator) -> bool {
-    match operator.template {
-        None => true,
-        Some(TemplateType::Row) => has_common_rows(context, &operator.members, &operator.roots),
-        Some(_) => cells::has_main(context, operator),
-    }
-}
-
-/// Whether an operator over rows with these roots has an input to be its main one.
-pub(crate) fn has_common_rows(context: &Context<'_>, members: &[HopId], roots: &[HopId]) -> bool {
-    rows::main_input(context, members, roots).is_some()
-}
-
 /// A plan before optimisation.
 struct Draft {
     cplan: CPlan,
     inputs: Vec<CoverInput>,
     transposed_output: bool,
-}
-
-/// The distinct operators outside of a cover that its members read, ascending.
-pub(crate) fn outside_inputs(dag: &HopDag, members: &[HopId]) -> Hops {
-    let mut inputs: Hops = members
-        .iter()
-        .flat_map(|&member| dag[member].inputs.iter().copied())
-        .filter(|input| members.binary_search(input).is_err())
-        .collect();
-    inputs.sort_unstable();
-    inputs.dedup();
-    inputs
 }

@@ -2,10 +2,10 @@
 
 use super::builder::{Access, Builder};
 use super::{ConstructError, CoverInput, Draft};
-use crate::template::{
-    Context, column_range, is_column_transpose, is_elementwise, is_transpose, literal_sequence, row_cumulative_step,
-    single_column, transposed_product,
-};
+use crate::cover::main_input;
+use crate::facts::Context;
+use crate::hops::{column_range, is_elementwise, is_transpose, literal_sequence, single_column};
+use crate::template::{row_cumulative_step, transposed_product};
 use crate::zeros::{Zeros, is_sparse_safe};
 use cranelift_entity::EntitySet;
 use fuseline_ir::SizeInfo;
@@ -13,7 +13,6 @@ use fuseline_ir::cplan::{CNode, CNodeId, COutput, ColumnRange, ProductOrder, Row
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::Direction;
-use smallvec::SmallVec;
 
 /// The plan of a Row cover.
 pub(super) fn draft(context: &Context<'_>, cover: &FusionCover) -> Result<Draft, ConstructError> {
@@ -38,64 +37,6 @@ pub(super) fn draft(context: &Context<'_>, cover: &FusionCover) -> Result<Draft,
     let strict = context.limits.strict_ieee;
     builder.plan.sparse_safe = is_sparse_safe(context.dag, members, roots, main, Zeros::Row, strict);
     Ok(Draft { cplan: builder.plan, inputs: builder.inputs, transposed_output: false })
-}
-
-/// The matrix whose rows the operator binds: a factor of a final product over rows, else the left of a product, else
-/// the largest matrix that is read row by row, else the largest of which columns are read. Final products over rows
-/// need one with which a factor of each is as long as its rows.
-pub(super) fn main_input(context: &Context<'_>, members: &[HopId], roots: &[HopId]) -> Option<HopId> {
-    // A column as a row is the same for all rows, but its cells belong to different ones.
-    if members.iter().any(|&id| is_column_transpose(context.dag, id)) {
-        return None;
-    }
-    let final_products = || roots.iter().filter_map(|&root| transposed_product(context, root));
-    let root = context.hop(roots[0]);
-    let rows = match (transposed_product(context, roots[0]), &root.op) {
-        (Some((left, _)), _) => context.hop(left).size.rows,
-        (None, HopOp::AggUnary(..)) => context.hop(root.inputs[0]).size.rows,
-        (None, _) => root.size.rows,
-    };
-    let is_bindable = |&id: &HopId| {
-        let size = &context.hop(id).size;
-        size.rows == rows && size.is_matrix() && members.binary_search(&id).is_err()
-    };
-    let suits = |&main: &HopId| {
-        let long = final_products().next().map(|_| long_members(context, members, main));
-        let has_long_factor = |(left, right): (HopId, HopId)| {
-            [left, right]
-                .iter()
-                .any(|id| *id == main || long.as_ref().is_some_and(|long| long.binary_search(id).is_ok()))
-        };
-        final_products().all(has_long_factor)
-    };
-    let factors = final_products().flat_map(|(left, right)| [left, right]);
-    let with_op = |condition: fn(&HopOp) -> bool| members.iter().filter(move |&&id| condition(&context.hop(id).op));
-    let lefts = with_op(|op| *op == HopOp::MatMul).map(|&id| context.hop(id).inputs[0]);
-    let by_size = |ids: &mut dyn Iterator<Item = HopId>| {
-        let mut ids: SmallVec<[HopId; 8]> = ids.filter(is_bindable).collect();
-        ids.sort_by_key(|&id| (std::cmp::Reverse(context.hop(id).size.cells()), id));
-        ids
-    };
-    let by_row = || {
-        let members = with_op(|op| !matches!(op, HopOp::MatMul | HopOp::Index));
-        by_size(&mut members.flat_map(|&id| context.hop(id).inputs.iter().copied())).into_iter().find(suits)
-    };
-    let by_column =
-        || by_size(&mut with_op(|op| *op == HopOp::Index).map(|&id| context.hop(id).inputs[0])).into_iter().find(suits);
-    factors.chain(lefts).filter(is_bindable).find(suits).or_else(by_row).or_else(by_column)
-}
-
-/// The members whose rows are known to be as long as those of the main input, ascending.
-fn long_members(context: &Context<'_>, members: &[HopId], main: HopId) -> SmallVec<[HopId; 16]> {
-    let mut long = SmallVec::new();
-    for &id in members {
-        let hop = context.hop(id);
-        let keeps_length = is_elementwise(context.dag, id) || matches!(hop.op, HopOp::Reorg(_) | HopOp::Cumulative(_));
-        if keeps_length && hop.inputs.iter().any(|&input| input == main || long.binary_search(&input).is_ok()) {
-            long.push(id);
-        }
-    }
-    long
 }
 
 struct Rows<'a> {

@@ -6,9 +6,9 @@
 
 use super::vector::{CostVector, InputRead};
 use super::{CostModel, CostTerms};
+use crate::facts::Context;
 use crate::machine::Cluster;
 use crate::memory::output_bytes;
-use crate::template::Context;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
 

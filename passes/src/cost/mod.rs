@@ -21,82 +21,25 @@ mod constraints;
 mod outer;
 mod prediction;
 mod product;
-mod sparsity;
 #[cfg(test)]
 mod tests;
 mod vector;
 mod work;
 
-use crate::construct::outside_inputs;
+use crate::cover::Operator;
+use crate::facts::Context;
 use crate::machine::Machine;
-use crate::template::Context;
 use fuseline_ir::SizeInfo;
-use fuseline_ir::hop::{FusionCover, HopId};
+use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::TemplateType;
 pub use fuseline_ir::work::BLOCK_CELLS;
-use smallvec::{SmallVec, smallvec};
 
 pub use constraints::ExecutionType;
 pub(crate) use constraints::prune_impossible;
 pub use prediction::Predictions;
-pub use sparsity::{Storage, UNKNOWN_DRIVER_SPARSITY, bytes, bytes_of};
-pub(crate) use sparsity::{driver_sparsity, inputs_by_cell, is_driver, iteration_space, sparse_driver, sparsity};
 pub use vector::{CostVector, InputRead, cost_vector};
 pub(crate) use vector::{least_read, least_visits, output_bytes, stored_non_zeros};
-pub use work::{IN_REGISTERS, Operation, Work};
-
-/// Operators of a DAG: few enough to lie in place for nearly all that selection looks at.
-pub type Hops = SmallVec<[HopId; 20]>;
-
-/// A basic operator (without template, one member), fused operator or multi-aggregate, as a plan has it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Operator {
-    /// The template of a fused operator.
-    pub template: Option<TemplateType>,
-    /// The members whose values leave, ascending: several of a multi-aggregate, else one.
-    pub roots: SmallVec<[HopId; 4]>,
-    /// The covered operators, ascending.
-    pub members: Hops,
-    /// Distinct inputs, ascending, scalars included.
-    pub inputs: Hops,
-}
-
-impl Operator {
-    /// The basic operator of a value.
-    pub(crate) fn basic(context: &Context<'_>, root: HopId) -> Operator {
-        let mut inputs = Hops::from_slice(&context.hop(root).inputs);
-        inputs.sort_unstable();
-        inputs.dedup();
-        Operator { template: None, roots: smallvec![root], members: smallvec![root], inputs }
-    }
-
-    /// The fused operator of a cover.
-    pub(crate) fn of_cover(context: &Context<'_>, cover: &FusionCover) -> Operator {
-        let (roots, members) = (SmallVec::from_slice(&cover.roots), Hops::from_slice(&cover.members));
-        Operator { template: Some(cover.template), inputs: outside_inputs(context.dag, &members), roots, members }
-    }
-
-    /// The operator as a cover; none of a basic one.
-    pub fn to_cover(&self) -> Option<FusionCover> {
-        let template = self.template?;
-        Some(FusionCover { template, roots: self.roots.to_vec(), members: self.members.to_vec() })
-    }
-
-    /// The member that the operator ends in, the first of several.
-    pub fn root(&self) -> HopId {
-        self.roots[0]
-    }
-
-    /// Whether an operator of the DAG is a member.
-    pub fn covers(&self, id: HopId) -> bool {
-        self.members.binary_search(&id).is_ok()
-    }
-
-    /// Whether it computes several aggregates in one pass.
-    pub fn is_multi_aggregate(&self) -> bool {
-        self.roots.len() > 1
-    }
-}
+pub use work::Work;
 
 /// The cost model of a machine.
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,12 @@
 //! What tells Outer operators over non-zeros from other ones over cells: factors, of which they fetch a row for each
 //! non-zero, and sums of `t(W) %*% U`, which non-zeros of one row add to rows far apart.
 
-use super::sparsity::cells;
+use super::BLOCK_CELLS;
 use super::vector::{CostVector, SCALAR_BYTES};
-use super::{BLOCK_CELLS, Operator};
+use crate::cover::Operator;
+use crate::facts::{Context, cells};
+use crate::hops::untransposed;
 use crate::machine::LINE_BYTES;
-use crate::template::{Context, untransposed};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::work;

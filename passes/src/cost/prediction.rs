@@ -1,7 +1,8 @@
 //! Prices by operator and by cover: of whole plans, and for comparison with what operators take when they run.
 
-use super::{CostModel, CostTerms, Operator};
-use crate::template::Context;
+use super::{CostModel, CostTerms};
+use crate::cover::Operator;
+use crate::facts::Context;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 

@@ -1,10 +1,9 @@
 //! What tells products of matrices by themselves from other basic operators.
 
-use super::sparsity::cells;
 use super::vector::{BASIC_BLOCK_CELLS, SCALAR_BYTES, stored_non_zeros, stored_rows};
-use super::work::FEW_COLUMNS;
+use crate::facts::{Context, FEW_COLUMNS, cells};
+use crate::hops::untransposed;
 use crate::machine::{LINE_BYTES, OperationClass};
-use crate::template::{Context, untransposed};
 use fuseline_ir::hop::HopId;
 use fuseline_ir::work;
 

@@ -1,15 +1,16 @@
 //! The paper's cost vector: the output, the computation and the distinct inputs of one operator, counted from sizes.
 
+use super::BLOCK_CELLS;
 use super::outer::count_factors;
 use super::product::{lines_of_wide_rows, moved_cells, product_blocks, rows_met};
-use super::sparsity::{bytes_of, cells, driver_sparsity, iteration_space, sparse_driver, sparsity};
 use super::work::{
-    Work, basic_class, cell_flops, cell_runs, flops, fused_class, goes_by_rows, has_short_rows, narrow_rows,
-    product_share, row_class, runs, takes_short_rows,
+    Work, basic_class, cell_flops, cell_runs, flops, fused_class, goes_by_rows, narrow_rows, product_share, row_class,
+    runs, takes_short_rows,
 };
-use super::{BLOCK_CELLS, Operator};
+use crate::cover::{Operator, driver_sparsity, iteration_space, sparse_driver};
+use crate::facts::{Context, bytes_of, cells, has_short_rows, sparsity};
+use crate::hops::untransposed;
 use crate::machine::OperationClass;
-use crate::template::{Context, untransposed};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{Hop, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;

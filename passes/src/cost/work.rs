@@ -1,27 +1,16 @@
 //! The computation of operators: floating-point operations by class, runs that products and aggregations start, and
 //! visits and stores of non-zeros.
 
-use super::sparsity::{cells, sparsity};
+use crate::facts::{Context, IN_REGISTERS, SHORT_ROWS, cells, has_few_columns, has_short_rows, sparsity};
+use crate::hops::untransposed;
 use crate::machine::{Machine, OperationClass};
-use crate::sketch::drawn_share;
-use crate::template::{Context, is_inner_product, literal_sequence, untransposed};
+use crate::template::is_inner_product;
 use fuseline_ir::SizeInfo;
-use fuseline_ir::hop::{DataGenOp, HopDag, HopId, HopOp, NaryOp, ReorgOp};
-use fuseline_ir::ops::{BinaryOp, Direction, FloatOp, Lowering, Step};
+use fuseline_ir::hop::{HopId, HopOp, NaryOp};
+use fuseline_ir::ops::Direction;
 
-/// Up to this many columns a product with a transposed matrix runs row after row.
-pub(super) const FEW_COLUMNS: u64 = 8;
-
-/// Up to this many values of a row a product with few columns runs row after row; up to so many whatever the columns.
-const SHORT_ROWS: u64 = 16;
+/// Up to this many values of a row any product runs row after row.
 const SHORTEST_ROWS: u64 = 2;
-
-/// The share of the operations of a product with a matrix's own transpose that are computed: those of blocks on and above
-/// the diagonal.
-const SYMMETRIC: f64 = 0.8;
-
-/// The share of the time of operations for those of products with rows of few values: both factors stay in registers.
-pub const IN_REGISTERS: f64 = 0.5;
 
 /// What an operator computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -120,44 +109,6 @@ fn round_up(value: f64, number: f64) -> f64 {
     (value / number).ceil() * number
 }
 
-/// What prices ask of an operator whatever covers it: [`Context`] keeps one for each.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Operation {
-    class: OperationClass,
-    dense_flops: f64,
-    is_sequence: bool,
-    /// What an operation takes where it is one of a product row after row.
-    product_share: f64,
-    /// The values of a row of its result, if it is element-wise and reads one value for each row.
-    pub(super) values_beside_one: Option<f64>,
-}
-
-impl Default for Operation {
-    fn default() -> Self {
-        Operation {
-            class: OperationClass::Arithmetic,
-            dense_flops: 0.0,
-            is_sequence: false,
-            product_share: 1.0,
-            values_beside_one: None,
-        }
-    }
-}
-
-impl Operation {
-    /// What there is to know of an operator.
-    pub fn of(dag: &HopDag, id: HopId) -> Self {
-        let is_sequence = matches!(dag[id].op, HopOp::DataGen(_)) && literal_sequence(dag, id).is_some();
-        Operation {
-            class: class_of(dag, id),
-            dense_flops: flops_of(dag, id),
-            is_sequence,
-            product_share: if multiplies_short_rows(dag, id) { IN_REGISTERS } else { 1.0 },
-            values_beside_one: values_beside_one(dag, id),
-        }
-    }
-}
-
 /// The rows that a member of an operator over rows takes one by one, if these are short; products do not count.
 pub(super) fn narrow_rows(context: &Context<'_>, id: HopId) -> f64 {
     let hop = context.hop(id);
@@ -177,31 +128,6 @@ pub(super) fn takes_short_rows(context: &Context<'_>, id: HopId) -> bool {
         || is_product()
 }
 
-/// Whether a matrix is dense with rows of few values.
-pub(super) fn has_short_rows(size: &SizeInfo) -> bool {
-    size.cols.is_some_and(|cols| cols <= SHORT_ROWS) && !size.is_stored_sparse()
-}
-
-/// Whether an operator is a product of few columns with the rows of a dense matrix, which are short.
-fn multiplies_short_rows(dag: &HopDag, id: HopId) -> bool {
-    let hop = &dag[id];
-    let is_short = |left: HopId| has_short_rows(&dag[untransposed(dag, left).unwrap_or(left)].size);
-    hop.op == HopOp::MatMul && has_few_columns(&hop.size) && is_short(hop.inputs[0])
-}
-
-fn has_few_columns(size: &SizeInfo) -> bool {
-    size.cols.is_some_and(|cols| cols <= FEW_COLUMNS)
-}
-
-/// The values of a row of an element-wise operator's result, if it reads one value for each row.
-fn values_beside_one(dag: &HopDag, id: HopId) -> Option<f64> {
-    let hop = &dag[id];
-    let is_by_cell = matches!(hop.op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_));
-    let cols = hop.size.cols.filter(|&cols| is_by_cell && cols > 1)?;
-    let is_column = |&id: &HopId| dag[id].is_matrix() && dag[id].size.cols == Some(1);
-    hop.inputs.iter().any(is_column).then_some(cols as f64)
-}
-
 /// The class of an operator as a member of a fused one.
 pub(super) fn fused_class(context: &Context<'_>, id: HopId) -> OperationClass {
     context.operation(id).class
@@ -213,52 +139,6 @@ pub(super) fn row_class(context: &Context<'_>, id: HopId) -> OperationClass {
         OperationClass::Arithmetic => OperationClass::RowArithmetic,
         class => class,
     }
-}
-
-fn class_of(dag: &HopDag, id: HopId) -> OperationClass {
-    match &dag[id].op {
-        HopOp::Binary(BinaryOp::Pow) if is_square(dag, id) => OperationClass::Arithmetic,
-        HopOp::Unary(op) => lowered_class(op.lowering()),
-        HopOp::Binary(op) | HopOp::Outer(op) => lowered_class(op.lowering()),
-        HopOp::Ternary(op) => lowered_class(op.lowering()),
-        HopOp::MatMul => OperationClass::Product,
-        HopOp::DataGen(DataGenOp::Rand) => OperationClass::Random,
-        HopOp::Reorg(ReorgOp::Transpose) => OperationClass::Reorganization,
-        _ => OperationClass::Arithmetic,
-    }
-}
-
-/// The class of an element-wise operation; the first of its steps that is not mere arithmetic decides.
-fn lowered_class(lowering: Lowering) -> OperationClass {
-    match lowering {
-        Lowering::Call => OperationClass::Function,
-        Lowering::Float(FloatOp::Div) | Lowering::Intrinsic("llvm.sqrt") => OperationClass::Division,
-        Lowering::Expand(steps) => {
-            let classes = steps.iter().map(|step| match step {
-                Step::Arg(_) | Step::Const(_) => OperationClass::Arithmetic,
-                Step::Unary(op) => lowered_class(op.lowering()),
-                Step::Binary(op) => lowered_class(op.lowering()),
-                Step::Ternary(op) => lowered_class(op.lowering()),
-            });
-            let mut classes = classes.filter(|&class| class != OperationClass::Arithmetic);
-            classes.next().unwrap_or(OperationClass::Arithmetic)
-        }
-        _ => OperationClass::Arithmetic,
-    }
-}
-
-/// Whether a product of matrices is that of one with its own transpose, half of which is copied.
-fn is_symmetric(dag: &HopDag, product: HopId) -> bool {
-    let hop = &dag[product];
-    let [left, right] = [hop.inputs[0], hop.inputs[1]];
-    let is_transposed = untransposed(dag, left) == Some(right) || untransposed(dag, right) == Some(left);
-    is_transposed && hop.size.cols.is_some() && !has_few_columns(&hop.size)
-}
-
-/// Whether a power is a square, which is a multiplication.
-fn is_square(dag: &HopDag, power: HopId) -> bool {
-    let exponent = dag[power].inputs[1];
-    matches!(&dag[exponent].op, HopOp::Literal(value) if value.as_f64() == Some(2.0))
 }
 
 /// The class of an operator by itself.
@@ -289,33 +169,6 @@ pub(super) fn product_share(context: &Context<'_>, id: HopId, class: OperationCl
 /// Floating-point operations of an operator by itself on dense operands.
 pub(super) fn dense_flops(context: &Context<'_>, id: HopId) -> f64 {
     context.operation(id).dense_flops
-}
-
-fn flops_of(dag: &HopDag, id: HopId) -> f64 {
-    let hop = &dag[id];
-    let output = cells(&hop.size);
-    let input = || cells(&dag[hop.inputs[0]].size);
-    match &hop.op {
-        HopOp::Unary(op) if hop.is_matrix() => op.flops() * output,
-        HopOp::Binary(BinaryOp::Pow) if hop.is_matrix() && is_square(dag, id) => output,
-        HopOp::Binary(op) | HopOp::Outer(op) if hop.is_matrix() => op.flops() * output,
-        HopOp::Ternary(op) if hop.is_matrix() => op.flops() * output,
-        HopOp::Nary(NaryOp::Min | NaryOp::Max | NaryOp::Plus) => hop.inputs.len() as f64 * output,
-        HopOp::AggUnary(op, _) => op.flops() * input(),
-        HopOp::MatMul => {
-            let share = if is_symmetric(dag, id) { SYMMETRIC } else { 1.0 };
-            share * 2.0 * output * dag[hop.inputs[0]].size.cols.unwrap_or(0) as f64
-        }
-        // A vector is copied.
-        HopOp::Reorg(ReorgOp::Transpose) if hop.size.rows == Some(1) || hop.size.cols == Some(1) => 0.0,
-        // Copied row by row, as an index is.
-        HopOp::Nary(NaryOp::Cbind) => hop.inputs.len() as f64 * hop.size.rows.unwrap_or(0) as f64,
-        // Whether a cell is zero is drawn, too.
-        HopOp::DataGen(DataGenOp::Rand) if drawn_share(dag, hop).is_some_and(|share| share < 1.0) => 2.0 * output,
-        HopOp::Nary(_) | HopOp::Cumulative(_) | HopOp::Reorg(_) | HopOp::DataGen(_) => output,
-        HopOp::Index => hop.size.rows.unwrap_or(0) as f64,
-        _ => 0.0,
-    }
 }
 
 /// Floating-point operations of an operator by itself, sparse operands of products, aggregates and transposes exploited.

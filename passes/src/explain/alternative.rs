@@ -1,10 +1,9 @@
 //! The plan with one more edge fused: what a decision is compared with.
 
 use super::execution::execution_with;
-use crate::construct::is_constructible;
-use crate::cost::{CostModel, Operator};
-use crate::select::{cover, verify_cover};
-use crate::template::Context;
+use crate::cost::CostModel;
+use crate::cover::{Operator, cover, is_constructible, outside_inputs, verify_cover};
+use crate::facts::Context;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
 use std::collections::BTreeSet;
@@ -89,7 +88,7 @@ impl Alternatives<'_> {
             }
         }
         members.sort_unstable();
-        let inputs = crate::construct::outside_inputs(self.context.dag, &members);
+        let inputs = outside_inputs(self.context.dag, &members);
         let (template, roots, members) = (Some(template), vec![root].into(), members.into());
         let operator = Operator { template, roots, members, inputs };
         if operator.members.len() < 2 || !is_constructible(self.context, &operator) {

@@ -1,8 +1,9 @@
 //! What a fusion plan executes: its fused operators and the basic ones between them.
 
 use super::report::ExploitedSparsity;
-use crate::cost::{Operator, cost_vector};
-use crate::template::Context;
+use crate::cost::cost_vector;
+use crate::cover::Operator;
+use crate::facts::Context;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;

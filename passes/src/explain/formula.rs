@@ -1,6 +1,6 @@
 //! Operators as formulas: what a fused operator computes, in terms of what it reads.
 
-use crate::template::is_transpose;
+use crate::hops::is_transpose;
 use fuseline_ir::hop::{HopDag, HopId, HopOp};
 use fuseline_ir::ops::{AggOp, Direction};
 

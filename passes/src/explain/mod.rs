@@ -18,10 +18,11 @@ pub use text::{report_text, seconds_text};
 
 use crate::construct::{CoverInput, construct_in};
 use crate::explore::explore_in;
+use crate::facts::Context;
 use crate::partition::{PlanPartition, partition_in};
 use crate::pipeline::{OptimizerOptions, Planned, Selection, plan_in};
 use crate::select::{FusionPlan, prepare, select_in};
-use crate::template::{Context, TEMPLATES};
+use crate::template::TEMPLATES;
 use fuseline_ir::hop::{FusionCover, HopDag, HopId};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -112,7 +113,7 @@ pub fn explain_reasons(dag: &HopDag, options: &OptimizerOptions) -> String {
 /// The CPlans of the chosen covers with their inputs, and the covers that have none.
 pub fn explain_cplans(dag: &HopDag, options: &OptimizerOptions) -> String {
     let context = options.context(dag);
-    let (constructed, rejected) = construct_in(&context, &selected(&context, options));
+    let (constructed, rejected) = construct_in(&context, &selected(&context, options).covers);
     let mut text = String::new();
     for plan in &constructed {
         let input = |input: &CoverInput| match *input {

@@ -5,9 +5,11 @@ use super::alternative::{Alternative, Alternatives};
 use super::execution::{exploited_sparsity, is_on_matrices};
 use super::report::{Comparison, Effect, FailedCondition, Reason, TemplateCondition, TemplateLimit, UnfusedEdge};
 use super::text::sentence;
-use crate::cost::Operator;
+use crate::cover::Operator;
 use crate::explore::explore_in;
-use crate::template::{Context, TEMPLATES, Template, TemplateLimits, is_transpose};
+use crate::facts::{Context, TemplateLimits};
+use crate::hops::is_transpose;
+use crate::template::{TEMPLATES, Template};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
 

@@ -9,7 +9,8 @@ mod brute_force;
 #[cfg(test)]
 mod tests;
 
-use crate::template::{Context, Template, TemplateLimits};
+use crate::facts::{Context, TemplateLimits};
+use crate::template::Template;
 use fuseline_ir::hop::{HopDag, HopId, HopOp};
 use fuseline_ir::memo::{CloseStatus, MAX_REFERENCES, MemoEntry, MemoTable, TemplateType};
 use smallvec::SmallVec;

@@ -1,7 +1,8 @@
 //! What hand-coded operators are expected to take: what generated ones would that compute the same.
 
-use crate::cost::{CostModel, Operator, Predictions};
-use crate::template::{Context, TemplateLimits};
+use crate::cost::{CostModel, Predictions};
+use crate::cover::Operator;
+use crate::facts::{Context, TemplateLimits};
 use fuseline_ir::hop::{FusedOp, Hop, HopDag, HopId, HopOp, LossWeight};
 use fuseline_ir::memo::TemplateType;
 use smallvec::smallvec;

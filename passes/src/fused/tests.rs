@@ -2,7 +2,7 @@
 
 use super::patterns::PATTERNS;
 use super::*;
-use crate::template::Context;
+use crate::facts::Context;
 use crate::testing::Dag;
 use fuseline_ir::hop::{ChainWeight, Expression, Side};
 use fuseline_ir::ops::{AggOp, Direction};
@@ -176,7 +176,7 @@ fn strict_arithmetic_skips_no_zeros() {
 
 #[test]
 fn hand_coded_operators_are_priced_as_generated_ones() {
-    let (model, limits) = (crate::cost::CostModel::default(), crate::template::TemplateLimits::default());
+    let (model, limits) = (crate::cost::CostModel::default(), crate::facts::TemplateLimits::default());
     for op in FusedOp::all() {
         let pattern = PATTERNS.iter().find(|pattern| pattern.operator == HopOp::Fused(op)).expect("each has one");
         let fused = fuse_by_hand(&instance(pattern).0, false);
@@ -196,7 +196,7 @@ fn a_chain_costs_less_than_its_products() {
     let (transposed, product) = (d.t(x), d.matmul(x, v));
     let chain = d.matmul(transposed, product);
     d.write("r", chain);
-    let (model, limits) = (crate::cost::CostModel::default(), crate::template::TemplateLimits::default());
+    let (model, limits) = (crate::cost::CostModel::default(), crate::facts::TemplateLimits::default());
     let total = |dag: &HopDag| {
         let mut predictions = model.predict(&Context::new(dag, &limits));
         predict(&model, &limits, dag, &mut predictions);

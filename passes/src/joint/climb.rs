@@ -6,9 +6,10 @@
 
 use super::Search;
 use crate::explore::explore_in;
+use crate::facts::Context;
 use crate::pipeline::Planned;
 use crate::rewrite::{Alternatives, Choices, Flip, Form, RewriteOptions};
-use crate::template::{Context, TEMPLATES};
+use crate::template::TEMPLATES;
 use cranelift_entity::EntitySet;
 use fuseline_ir::hop::{HopDag, HopId};
 use fuseline_ir::memo::MemoTable;

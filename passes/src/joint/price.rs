@@ -2,9 +2,9 @@
 
 use crate::cost::CostModel;
 use crate::explain::execution;
+use crate::facts::Context;
 use crate::pipeline::OptimizerOptions;
 use crate::select::FusionPlan;
-use crate::template::Context;
 use fuseline_ir::hop::{HopId, HopOp};
 
 /// What decides between two forms, in this order.

@@ -2,12 +2,13 @@
 
 use super::price::RELATIVE_TOLERANCE;
 use super::*;
-use crate::cost::{CostModel, Operator};
+use crate::cost::CostModel;
+use crate::cover::Operator;
+use crate::facts::Context;
 use crate::machine::Machine;
 use crate::pipeline::plan_in;
 use crate::rewrite::rewrite;
 use crate::select::FusionPlan;
-use crate::template::Context;
 use crate::testing::{Dag, Random, random_dag};
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::TemplateType;

@@ -3,7 +3,7 @@
 //! A variable that nothing reads before it is assigned again need not leave the DAG that assigns it. Dropping such
 //! outputs is what lets an intermediate that a script names (`out = 1 - Y * Xw`) be fused away.
 
-use crate::program::{Mentions, Place};
+use crate::blocks::{Mentions, Place};
 use fuseline_ir::hop::{HopDag, HopOp};
 use fuseline_ir::program::{Predicate, Program, StatementBlock};
 use std::collections::{BTreeSet, HashMap};

@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::template::{Context, TemplateLimits};
+use crate::facts::{Context, TemplateLimits};
 use crate::union_find::UnionFind;
 use cranelift_entity::EntitySet;
 use fuseline_ir::hop::{HopDag, HopId};

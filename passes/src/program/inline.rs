@@ -5,8 +5,7 @@
 //! gain nothing. Locals get names that occur nowhere else. Spans tell the call that they are part of, so that errors
 //! still name the chain of calls.
 
-use super::sequence::Sequence;
-use super::variables::{bodies_mut, predicates, predicates_mut};
+use crate::blocks::{Sequence, bodies_mut, predicates, predicates_mut};
 use fuseline_ir::hop::{Function as Builtin, HopDag, HopOp, Span};
 use fuseline_ir::program::{Call, Function, InlinedCall, Parameter, Program, StatementBlock};
 use fuseline_ir::types::DataType;

@@ -6,24 +6,19 @@
 //! its loop. None of the passes changes the order of effects or of errors.
 
 mod inline;
-mod mentions;
 mod motion;
-mod sequence;
 #[cfg(test)]
 mod tests;
-mod variables;
 
 pub use inline::inline_functions;
-pub(crate) use mentions::{Mentions, Place};
 pub use motion::move_invariants;
-pub(crate) use sequence::Sequence;
 
+use crate::blocks::each_dag;
 use crate::liveness::remove_dead_outputs;
 use crate::rewrite::{RewriteOptions, simplify};
 use crate::size::{SizeEnvironment, ValidationError, propagate_constants};
 use fuseline_ir::program::Program;
 use std::collections::BTreeSet;
-use variables::each_dag;
 
 /// Which passes run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

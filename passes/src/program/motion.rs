@@ -6,7 +6,7 @@
 //!
 //! Nothing moves out of a loop in which the clock is read: it measures what stands around it.
 
-use super::variables::{Assigned, Names, bodies_mut, predicates, predicates_mut};
+use crate::blocks::{Assigned, Names, bodies_mut, predicates, predicates_mut};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{Function, Hop, HopDag, HopId, HopOp, Inputs, ReorgOp};
 use fuseline_ir::program::{Program, StatementBlock};

@@ -1,8 +1,8 @@
 //! Linear passes over DAGs: liveness, common subexpressions with constant folding, and removal of dead operators.
 //! They are all that DAGs too large for the e-graph get.
 
-use super::fold::fold;
 use super::operator::Operator;
+use crate::fold::fold;
 use cranelift_entity::SecondaryMap;
 use foldhash::HashMap;
 use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, HopOutput, Inputs, ReorgOp};

@@ -3,8 +3,8 @@
 //! [`Node`] is an operator with its inputs; [`FactsAnalysis`] keeps for every class what sizes and types say of it.
 
 use super::cost::Shape;
-use super::fold::fold;
 use super::operator::Operator;
+use crate::fold::fold;
 use crate::size::size_inputs;
 use egg::{Analysis, DidMerge, FromOp, Id, Language};
 use fuseline_ir::hop::{DataGenOp, Hop, HopDag, HopId, HopOp, Inputs, ShapeOp, Span, infer};

@@ -13,7 +13,6 @@ mod dag;
 mod egraph;
 mod exchange;
 mod extract;
-pub(crate) mod fold;
 mod forms;
 mod guards;
 mod means;

@@ -22,8 +22,8 @@ use super::reachability::{Connections, Points, Region};
 use super::shares::LeastShares;
 use super::space::SearchSpace;
 use crate::cost::{self, CostModel};
+use crate::facts::{Context, bytes_of, sparsity};
 use crate::partition::InterestingPoint;
-use crate::template::Context;
 use bumpalo::collections::Vec as BumpVec;
 use fuseline_ir::hop::{HopId, HopOp};
 use smallvec::{SmallVec, smallvec};
@@ -88,7 +88,7 @@ impl<'a> Bound<'a> {
             let share = share.min(own_share(space, id));
             space.model.least_compute_time(context, id, |_| share)
         };
-        let read = |value: HopId, share: f64| machine.read_time(cost::bytes_of(context, value) * share);
+        let read = |value: HopId, share: f64| machine.read_time(bytes_of(context, value) * share);
         let scratch = space.scratch;
         let mut reads: BumpVec<'_, Read> = BumpVec::with_capacity_in(2 * members.len(), scratch);
         for (reader, &consumer) in members.iter().enumerate() {
@@ -200,7 +200,7 @@ fn seconds_to_write(model: &CostModel, context: &Context<'_>, id: HopId) -> f64 
 /// The share of the cells of its operand that a product or an aggregate by itself visits.
 fn own_share(space: &SearchSpace<'_>, id: HopId) -> f64 {
     match space.context.hop(id).op {
-        HopOp::MatMul | HopOp::AggUnary(..) => cost::sparsity(space.context, space.context.hop(id).inputs[0]),
+        HopOp::MatMul | HopOp::AggUnary(..) => sparsity(space.context, space.context.hop(id).inputs[0]),
         _ => 1.0,
     }
 }

@@ -7,7 +7,7 @@
 
 use super::reachability::{MOST_POINTS, Points, Region};
 use super::space::SearchSpace;
-use crate::cost;
+use crate::facts::bytes_of;
 use std::cell::OnceCell;
 
 /// Partitions with more points than this have no pairs as candidates: there would be thousands.
@@ -54,7 +54,7 @@ impl Problem {
                 layout.push(point);
             }
         }
-        let bytes = |point: &usize| cost::bytes_of(space.context, space.partition.points[*point].producer);
+        let bytes = |point: &usize| bytes_of(space.context, space.partition.points[*point].producer);
         let mut rest: Vec<usize> = rest.ones().collect();
         rest.sort_by(|one, other| bytes(other).total_cmp(&bytes(one)).then(one.cmp(other)));
         layout.append(&mut rest);

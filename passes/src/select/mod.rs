@@ -20,15 +20,15 @@ mod space;
 mod statistics;
 #[cfg(test)]
 mod tests;
-mod verify;
 
-use crate::cost::{CostModel, Operator, prune_impossible};
+use crate::cost::{CostModel, prune_impossible};
+use crate::cover::Operator;
 use crate::explore::prune_dominated;
+use crate::facts::{Context, TemplateLimits};
 use crate::partition::{self, PlanPartition, partition_in};
-use crate::template::{Context, TemplateLimits, is_transpose, transposed_product};
 use bumpalo::Bump;
-use fuseline_ir::hop::{FusionCover, HopDag, HopId, HopOp};
-use fuseline_ir::memo::{MemoTable, TemplateType};
+use fuseline_ir::hop::{FusionCover, HopDag};
+use fuseline_ir::memo::MemoTable;
 
 use effort::Effort;
 use space::SearchSpace;
@@ -37,7 +37,6 @@ use std::str::FromStr;
 pub use certificate::{CertificateError, check_bounds, check_plan};
 pub use limits::{Enumeration, FoundBy, SearchLimits};
 pub use statistics::SearchStats;
-pub use verify::{CoverError, verify_cover};
 
 /// Relative difference of seconds that the order of sums explains.
 const ROUNDING: f64 = 1e-12;
@@ -305,43 +304,4 @@ pub fn prepare(context: &Context<'_>, memo: &MemoTable, policy: SelectPolicy) ->
         prune_dominated(context, &mut memo);
     }
     memo
-}
-
-/// Whether an operator is fused and does more than one basic operator: a product with a transpose and a cumulative
-/// aggregate between two count, since they save the transposes.
-fn is_worth_fusing(context: &Context<'_>, operator: &Operator) -> bool {
-    operator.template.is_some() && saves_work(context, &operator.members)
-}
-
-/// Whether a fused operator of these members does more than one basic operator.
-fn saves_work(context: &Context<'_>, members: &[HopId]) -> bool {
-    let working = |id: &&HopId| !is_transpose(context.dag, **id);
-    let saves_transposes =
-        |&id: &HopId| transposed_product(context, id).is_some() || matches!(context.hop(id).op, HopOp::Cumulative(_));
-    members.iter().filter(working).count() > 1 || members.iter().any(saves_transposes)
-}
-
-/// The cover of a fused operator: its members and the transposes that it reads through.
-pub(crate) fn cover(context: &Context<'_>, operator: &Operator) -> Option<FusionCover> {
-    let FusionCover { template, roots, mut members } = operator.to_cover()?;
-    for &id in &operator.members {
-        let hop = context.hop(id);
-        if hop.op == HopOp::MatMul {
-            members.extend(absorbed_transpose(context, template, id));
-        }
-    }
-    members.sort_unstable();
-    members.dedup();
-    Some(FusionCover { template, roots, members })
-}
-
-/// The transpose that a fused product reads through: of the left operand of a sum over rows or an inner product, of
-/// the right factor of an outer product.
-fn absorbed_transpose(context: &Context<'_>, template: TemplateType, product: HopId) -> Option<HopId> {
-    let inputs = &context.hop(product).inputs;
-    let candidate = match template {
-        TemplateType::Outer if context.outer(product).product == Some(product) => inputs[1],
-        _ => inputs[0],
-    };
-    Some(candidate).filter(|&id| is_transpose(context.dag, id))
 }

@@ -7,15 +7,17 @@
 //! Given the operators, they are merged greedily in ascending order, any number of them, as long as none depends on
 //! another and the cost model finds the merged operator no slower. The exact solver decides about both at once.
 
-use super::{PartitionPlan, cover, is_worth_fusing};
-use crate::construct::{has_common_rows, outside_inputs};
-use crate::cost::{self, CostModel, Operator};
-use crate::template::{Context, aggregated_rows, is_cell_aggregate, is_inner_product};
+use super::PartitionPlan;
+use crate::cost::CostModel;
+use crate::cover::{
+    Operator, cover, has_common_rows, is_aggregate, is_full_aggregate, is_worth_fusing, iteration_space, outside_inputs,
+};
+use crate::facts::Context;
+use crate::template::aggregated_rows;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
-use fuseline_ir::ops::Direction;
 use smallvec::{Array, SmallVec};
 
 /// What a pass runs over.
@@ -133,18 +135,6 @@ pub(super) fn seconds<'p>(
     apart.chain(passes.iter().map(|pass| pass.seconds)).sum()
 }
 
-pub(crate) fn is_full_aggregate(context: &Context<'_>, id: HopId) -> bool {
-    match context.hop(id).op {
-        HopOp::AggUnary(_, Direction::Full) => is_cell_aggregate(context, id),
-        _ => is_inner_product(context, id),
-    }
-}
-
-/// Whether operators that end here may share a pass with others.
-pub(crate) fn is_aggregate(context: &Context<'_>, id: HopId) -> bool {
-    is_full_aggregate(context, id) || aggregated_rows(context, id).is_some()
-}
-
 /// The operator as a pass computes it, if one can: with the template of the pass.
 fn mergeable(context: &Context<'_>, operator: &Operator) -> Option<Operator> {
     let root = operator.root();
@@ -182,7 +172,7 @@ impl Group {
         let operator = mergeable(context, operator)?;
         let space = match operator.template {
             Some(TemplateType::Row) => Space::Rows(aggregated_rows(context, operator.root())?),
-            _ => Space::Cells(cost::iteration_space(context, &operator.members, operator.root())),
+            _ => Space::Cells(iteration_space(context, &operator.members, operator.root())),
         };
         if space.is_rows() && !has_common_rows(context, &operator.members, &operator.roots) {
             return None;

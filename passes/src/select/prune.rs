@@ -1,33 +1,11 @@
 //! Plans that no policy needs: Row plans that do a Cell plan's work, and Outer plans that lead nowhere.
 
-use crate::template::{Context, single_column};
+use crate::cover::{is_row_aggregate, is_row_operation};
+use crate::facts::Context;
 use cranelift_entity::EntitySet;
-use fuseline_ir::hop::{HopId, HopOp, NaryOp};
+use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
-use fuseline_ir::ops::Direction;
 use smallvec::SmallVec;
-
-/// Whether only a Row operator can do this inside of a chain, wherever the chain ends.
-fn is_row_operation(context: &Context<'_>, id: HopId) -> bool {
-    matches!(
-        context.hop(id).op,
-        HopOp::MatMul | HopOp::Reorg(_) | HopOp::Index | HopOp::Nary(NaryOp::Cbind) | HopOp::Cumulative(_)
-    )
-}
-
-fn is_row_aggregate(context: &Context<'_>, id: HopId) -> bool {
-    matches!(context.hop(id).op, HopOp::AggUnary(_, Direction::Row))
-}
-
-/// Whether these members of a Row operator need the Row template: a product, a transpose, a range of columns, columns
-/// side by side, a row aggregate inside of the operator, or one that does not merge.
-pub(crate) fn needs_rows(context: &Context<'_>, members: &[HopId], root: HopId) -> bool {
-    members.iter().any(|&id| {
-        is_row_operation(context, id) && single_column(context.dag, id).is_none()
-            || is_row_aggregate(context, id) && id != root
-            || matches!(context.hop(id).op, HopOp::AggUnary(op, _) if !op.merges())
-    })
-}
 
 /// Removes Row entries that a Cell entry with the same references can replace, from groups that no chain of Row
 /// references connects with an operation that only Row operators do.

@@ -21,8 +21,8 @@
 //! first, so does the decision to materialise. Hence the cost is a sum over regions of functions of disjoint sets of
 //! points, and the optimum of the whole is made of the optima of the regions.
 
+use crate::facts::Context;
 use crate::partition::{InterestingPoint, PlanPartition};
-use crate::template::Context;
 use crate::union_find::UnionFind;
 use fixedbitset::FixedBitSet;
 use fuseline_ir::hop::HopId;

@@ -3,9 +3,9 @@
 //! The paper leaves open which sparsity its bound assumes. That of the sparsest matrix of the partition is admissible,
 //! and makes the bound useless where a single Outer operator is; here each group has its own share.
 
-use super::prune::needs_rows;
 use super::space::SearchSpace;
-use crate::cost;
+use crate::cover::{driver_sparsity, needs_rows};
+use crate::facts::sparsity;
 use bumpalo::collections::Vec as BumpVec;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
@@ -64,8 +64,8 @@ fn driven_shares<'a>(space: &SearchSpace<'a>, template: TemplateType) -> BumpVec
     let members = &space.partition.members;
     let driver_share = |id: HopId| match space.context.hop(id).is_matrix() {
         false => 1.0,
-        true if template == TemplateType::Outer => cost::driver_sparsity(space.context, id),
-        true => cost::sparsity(space.context, id),
+        true if template == TemplateType::Outer => driver_sparsity(space.context, id),
+        true => sparsity(space.context, id),
     };
     let mut shares: BumpVec<'_, f64> = BumpVec::with_capacity_in(members.len(), space.scratch);
     for &id in members {

@@ -9,12 +9,11 @@
 //! before Cell, then more references; to continue one, its own template before Cell, then more references; what
 //! remains equal is decided by the order of their references.
 
-use super::prune::needs_rows;
 use super::reachability::{Points, ReachabilityGraph};
-use crate::construct::is_constructible;
-use crate::cost::{CostModel, Hops, Operator};
+use crate::cost::CostModel;
+use crate::cover::{Hops, Operator, constructible};
+use crate::facts::Context;
 use crate::partition::{InterestingPoint, PlanPartition};
-use crate::template::Context;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use fixedbitset::FixedBitSet;
@@ -290,16 +289,4 @@ impl<'a> SearchSpace<'a> {
         inputs.retain(|input| members.binary_search(input).is_err());
         Operator { template: Some(template), roots: smallvec![root], members, inputs }
     }
-}
-
-/// The operator if it can be constructed, as a Cell operator where that does a Row operator's work.
-pub(crate) fn constructible(context: &Context<'_>, mut operator: Operator) -> Option<Operator> {
-    if operator.template == Some(TemplateType::Row) && !needs_rows(context, &operator.members, operator.root()) {
-        operator.template = Some(TemplateType::Cell);
-        if is_constructible(context, &operator) {
-            return Some(operator);
-        }
-        operator.template = Some(TemplateType::Row);
-    }
-    is_constructible(context, &operator).then_some(operator)
 }

@@ -8,7 +8,7 @@
 
 use super::environment::{FileSizes, NoFiles, SizeEnvironment, VariableFacts};
 use super::error::ValidationError;
-use crate::rewrite::fold::fold;
+use crate::fold::fold;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::infer::{self, ShapeError};

@@ -10,7 +10,7 @@
 use super::dag::{Literals, propagate};
 use super::environment::{FileSizes, NoFiles, OneSided, SizeEnvironment, VariableFacts};
 use super::error::ValidationError;
-use crate::program::{Mentions, Place, Sequence};
+use crate::blocks::{Mentions, Place, Sequence};
 use fuseline_ir::hop::{Function as Builtin, HopDag, HopOp};
 use fuseline_ir::program::{Call, Function, Parameter, Predicate, Program, StatementBlock};
 use fuseline_ir::types::{DataType, Value};

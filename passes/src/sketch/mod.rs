@@ -7,7 +7,7 @@
 //!
 //! * exact for products in which every row of the left, or every column of the right, has at most one non-zero
 //!   (selections, permutations, diagonals), for transposes, concatenations and operations that keep the pattern;
-//! * never above the worst case, since [`crate::template::Context::expected_size`] takes the smaller of the two.
+//! * never above the worst case, since [`crate::facts::Context::expected_size`] takes the smaller of the two.
 
 mod counts;
 mod estimates;

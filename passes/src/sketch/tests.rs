@@ -1,7 +1,7 @@
 //! Estimates against the non-zeros of boolean patterns: exact where structure decides, close elsewhere.
 
 use super::*;
-use crate::template::{Context, TemplateLimits};
+use crate::facts::{Context, TemplateLimits};
 use crate::testing::{Dag, Random};
 use fuseline_ir::hop::{DataGenOp, HopOp};
 use fuseline_ir::types::Value;

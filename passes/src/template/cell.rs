@@ -1,9 +1,9 @@
 //! The Cell template: element-wise operations over the cells of a main input, with an aggregation at the end.
 
-use super::conditions::{
-    is_cell_aggregate, is_column_transpose, is_elementwise, is_inner_product, literal_sequence, single_column,
-};
-use super::{Context, Template};
+use super::Template;
+use super::conditions::{is_cell_aggregate, is_inner_product};
+use crate::facts::Context;
+use crate::hops::{is_column_transpose, is_elementwise, literal_sequence, single_column};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{CloseStatus, TemplateType};
 

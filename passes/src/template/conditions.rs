@@ -1,65 +1,8 @@
 //! Conditions on operators that several templates share.
 
-use super::Context;
-use fuseline_ir::hop::{DataGenOp, HopDag, HopId, HopOp, NaryOp, ReorgOp};
-
-/// An element-wise operation with a matrix result of known dimensions whose matrix inputs have the result's
-/// dimensions, its rows and one column, its columns and one row, or a single cell. Operations with 1 x 1 results are
-/// left alone.
-pub(crate) fn is_elementwise(dag: &HopDag, id: HopId) -> bool {
-    let hop = &dag[id];
-    let by_cells = match hop.op {
-        HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) | HopOp::Outer(_) => true,
-        HopOp::Nary(op) => op.fold().is_some(),
-        _ => false,
-    };
-    if !by_cells || !hop.is_matrix() {
-        return false;
-    }
-    let Some((rows, cols)) = hop.size.known_dims() else { return false };
-    if rows.saturating_mul(cols) <= 1 {
-        return false;
-    }
-    hop.inputs.iter().all(|&input| {
-        let input = &dag[input];
-        if input.is_scalar() {
-            return input.data_type != fuseline_ir::DataType::STR;
-        }
-        let dims = input.size.known_dims();
-        input.is_matrix() && [(rows, cols), (rows, 1), (1, cols), (1, 1)].into_iter().any(|fit| dims == Some(fit))
-    })
-}
-
-/// A transpose of a matrix of known dimensions.
-pub(crate) fn is_transpose(dag: &HopDag, id: HopId) -> bool {
-    dag[id].op == HopOp::Reorg(ReorgOp::Transpose) && dag[id].size.known_dims().is_some()
-}
-
-/// A transpose of a column of several rows.
-pub(crate) fn is_column_transpose(dag: &HopDag, id: HopId) -> bool {
-    is_transpose(dag, id) && dag[id].size.is_row_vector()
-}
-
-/// The input of a transpose.
-pub(crate) fn untransposed(dag: &HopDag, id: HopId) -> Option<HopId> {
-    is_transpose(dag, id).then(|| dag[id].inputs[0])
-}
-
-/// A product that is large compared with its factors: more rows than the rank and fewer ranks than columns.
-pub(crate) fn is_outer_product_like(context: &Context<'_>, id: HopId) -> bool {
-    let hop = context.hop(id);
-    if hop.op != HopOp::MatMul {
-        return false;
-    }
-    let (left, right) = (context.hop(hop.inputs[0]).size, context.hop(hop.inputs[1]).size);
-    match (left.known_dims(), right.known_dims()) {
-        (Some((rows, rank)), Some((_, cols))) => {
-            let limits = context.limits;
-            rows > rank && rank < cols && rank > 0 && rows > limits.outer_rows && cols > limits.outer_cols
-        }
-        _ => false,
-    }
-}
+use crate::facts::Context;
+use crate::hops::{is_transpose, untransposed};
+use fuseline_ir::hop::{HopId, HopOp};
 
 /// `A %*% B` with rows of A as units: A a matrix that is no transpose, and B a column or narrow.
 pub(crate) fn is_row_product(context: &Context<'_>, id: HopId) -> bool {
@@ -98,52 +41,6 @@ pub(crate) fn transposed_product(context: &Context<'_>, id: HopId) -> Option<(Ho
 
 fn is_skinny(context: &Context<'_>, rows: u64, inner: u64, cols: u64) -> bool {
     rows > cols && inner > cols && cols > 1 && cols < context.limits.skinny_cols
-}
-
-/// The columns `first..last` (0-based, half open) of an index over all rows, at least two, with a literal first column.
-fn literal_columns(dag: &HopDag, id: HopId) -> Option<(u32, u32)> {
-    let hop = &dag[id];
-    if hop.op != HopOp::Index {
-        return None;
-    }
-    let (rows, cols) = hop.size.known_dims()?;
-    let (source_rows, source_cols) = dag[hop.inputs[0]].size.known_dims()?;
-    let first = dag.literal_f64(hop.inputs[3])?;
-    if rows != source_rows || rows < 2 || cols < 1 || first < 1.0 || first.fract() != 0.0 {
-        return None;
-    }
-    let first = first as u64 - 1;
-    let last = first.checked_add(cols).filter(|&last| last <= source_cols)?;
-    Some((u32::try_from(first).ok()?, u32::try_from(last).ok()?))
-}
-
-/// The columns `first..last` (0-based, half open) of an index over all rows with literal columns, at least two.
-pub(crate) fn column_range(dag: &HopDag, id: HopId) -> Option<(u32, u32)> {
-    literal_columns(dag, id).filter(|(first, last)| last - first > 1)
-}
-
-/// The column (0-based) of an index over all rows with one literal column.
-pub(crate) fn single_column(dag: &HopDag, id: HopId) -> Option<u32> {
-    literal_columns(dag, id).filter(|(first, last)| last - first == 1).map(|(first, _)| first)
-}
-
-/// First value and increment of a sequence of several values between literals: the value in row `i` is
-/// `from + i * by`, rounded once.
-pub(crate) fn literal_sequence(dag: &HopDag, id: HopId) -> Option<(f64, f64)> {
-    let hop = &dag[id];
-    if hop.op != HopOp::DataGen(DataGenOp::Seq) || hop.size.rows.is_none_or(|rows| rows < 2) {
-        return None;
-    }
-    let [from, _to, by] = [0, 1, 2].map(|position| dag.literal_f64(hop.inputs[position]));
-    Some((from?, by?))
-}
-
-/// Matrices of the same, known number of rows, several, side by side.
-pub(crate) fn is_concatenation(dag: &HopDag, id: HopId) -> bool {
-    let hop = &dag[id];
-    let Some((rows, _)) = hop.size.known_dims().filter(|(rows, _)| *rows > 1) else { return false };
-    let fits = |&input: &HopId| matches!(dag[input].size.known_dims(), Some((own, cols)) if own == rows && cols > 0);
-    hop.op == HopOp::Nary(NaryOp::Cbind) && hop.inputs.len() > 1 && hop.inputs.iter().all(fits)
 }
 
 /// `t(A)` whose only use is as the left of a product that is a sum over rows.

@@ -1,8 +1,9 @@
 //! The Outer template: element-wise operations over an outer-product-like `U %*% t(V)`, evaluated only at the
 //! non-zeros of a sparse driver.
 
-use super::conditions::{is_elementwise, is_outer_product_like, is_transpose, untransposed};
-use super::{Context, Template};
+use super::Template;
+use crate::facts::{Context, is_outer_product_like};
+use crate::hops::{is_elementwise, is_transpose, untransposed};
 use crate::zeros;
 use fuseline_ir::hop::{HopDag, HopId, HopOp};
 use fuseline_ir::memo::{CloseStatus, TemplateType};

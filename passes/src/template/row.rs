@@ -1,10 +1,11 @@
 //! The Row template: vector operations over the rows of a main input, with aggregations over rows and columns.
 
+use super::Template;
 use super::conditions::{
-    CumulativeStep, column_range, is_concatenation, is_elementwise, is_row_product, is_transpose_of_product,
-    row_cumulative_step, single_column, transposed_product,
+    CumulativeStep, is_row_product, is_transpose_of_product, row_cumulative_step, transposed_product,
 };
-use super::{Context, Template};
+use crate::facts::Context;
+use crate::hops::{column_range, is_concatenation, is_elementwise, single_column};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{CloseStatus, TemplateType};
 use fuseline_ir::ops::Direction;

@@ -1,6 +1,8 @@
 //! Opening, fusing, merging and closing, condition by condition.
 
 use super::*;
+use crate::facts::TemplateLimits;
+use crate::hops::{column_range, literal_sequence, single_column};
 use crate::testing::{self, Dag};
 use fuseline_ir::hop::{HopDag, HopOp};
 use fuseline_ir::ops::{AggOp, Direction};

@@ -1,7 +1,7 @@
 //! Rewrites of plans, and their canonical form.
 
 use super::{check, constructed, plan, x};
-use crate::template::TemplateLimits;
+use crate::facts::TemplateLimits;
 use crate::testing::Dag;
 use fuseline_ir::hop::{HopId, HopOp, NaryOp};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};

@@ -17,7 +17,7 @@ fn plans(dag: &HopDag) -> Vec<ConstructedPlan> {
     let limits = TemplateLimits::tiny();
     let memo = explore(dag, TEMPLATES, &limits);
     let plan = select(dag, &memo, SelectPolicy::CostBased, &CostModel::default(), &limits, &SearchLimits::default());
-    let (plans, rejected) = construct(dag, &plan, &limits);
+    let (plans, rejected) = construct(dag, &plan.covers, &limits);
     assert!(rejected.is_empty(), "{rejected:?}");
     plans
 }
@@ -32,7 +32,7 @@ fn constructed(dag: &HopDag, limits: &TemplateLimits) -> Vec<ConstructedPlan> {
     let context = Context::new(dag, limits);
     let memo = explore_in(&context, TEMPLATES);
     let plan = select_in(&context, &memo, SelectPolicy::CostBased, &CostModel::default(), &SearchLimits::default());
-    let (plans, rejected) = construct_in(&context, &plan);
+    let (plans, rejected) = construct_in(&context, &plan.covers);
     assert!(rejected.is_empty(), "{rejected:?}");
     plans
 }

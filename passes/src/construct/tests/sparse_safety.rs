@@ -2,7 +2,7 @@
 
 use super::{constructed, plan, weighted};
 use crate::construct::CoverInput;
-use crate::template::TemplateLimits;
+use crate::facts::TemplateLimits;
 use crate::testing::Dag;
 use fuseline_ir::hop::{HopId, HopOp, NaryOp};
 use fuseline_ir::memo::TemplateType;

@@ -4,8 +4,9 @@ use super::{check, constructed, plan, weighted, x};
 use crate::construct::{CoverInput, construct_in};
 use crate::cost::CostModel;
 use crate::explore::explore_in;
+use crate::facts::{Context, TemplateLimits};
 use crate::select::{SearchLimits, SelectPolicy, select_in};
-use crate::template::{Context, TEMPLATES, TemplateLimits};
+use crate::template::TEMPLATES;
 use crate::testing::Dag;
 use fuseline_ir::cplan::CNode;
 use fuseline_ir::hop::{DataGenOp, HopId, HopOp, NaryOp, ReorgOp};
@@ -292,7 +293,7 @@ fn fuse_all_chooses_no_outer_operator_without_a_driver() {
     for policy in [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy] {
         let plan = select_in(&context, &memo, policy, &CostModel::default(), &SearchLimits::default());
         assert!(plan.covers.iter().all(|cover| cover.template == TemplateType::Cell), "{:?}", plan.covers);
-        assert!(construct_in(&context, &plan).1.is_empty());
+        assert!(construct_in(&context, &plan.covers).1.is_empty());
     }
 }
 

@@ -4,8 +4,9 @@ mod operations;
 mod plans;
 
 use super::*;
+use crate::cover::UNKNOWN_DRIVER_SPARSITY;
+use crate::facts::TemplateLimits;
 use crate::machine::{Bandwidth, Cluster, ComputeRates, Machine, OperationClass, StartCosts};
-use crate::template::TemplateLimits;
 use crate::testing::{self, Dag};
 use fuseline_ir::hop::{DataGenOp, HopDag, HopOp};
 use fuseline_ir::ops::{BinaryOp, UnaryOp};

@@ -2,9 +2,10 @@
 
 use super::super::*;
 use crate::explore::explore_in;
+use crate::facts::TemplateLimits;
 use crate::machine::{Bandwidth, Cluster, Machine};
 use crate::select::{Enumeration, SearchLimits, SelectPolicy, select_in};
-use crate::template::{TEMPLATES, TemplateLimits};
+use crate::template::TEMPLATES;
 use crate::testing::Dag;
 use fuseline_ir::hop::{FusionCover, HopDag};
 

@@ -7,8 +7,9 @@
 //! that is taken as given here; tests compare it with a naive enumeration.
 
 use super::{CertificateError, is_at_most};
-use crate::cost::{CostModel, Operator};
-use crate::template::Context;
+use crate::cost::CostModel;
+use crate::cover::Operator;
+use crate::facts::Context;
 use fuseline_ir::hop::HopId;
 use std::collections::{BTreeMap, BTreeSet};
 

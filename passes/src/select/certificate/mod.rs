@@ -6,9 +6,10 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
-use super::{CoverError, FusionPlan, SearchLimits, SelectPolicy, exact, prepare};
+use super::{FusionPlan, SearchLimits, SelectPolicy, exact, prepare};
 use crate::cost::{CostModel, prune_impossible};
-use crate::template::Context;
+use crate::cover::CoverError;
+use crate::facts::Context;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::MemoTable;
 use thiserror::Error;

@@ -1,11 +1,11 @@
 //! Plans: complete, executable, and as expensive as they say.
 
 use super::{CertificateError, is_at_most};
-use crate::construct::outside_inputs;
-use crate::cost::{CostModel, Operator};
+use crate::cost::CostModel;
+use crate::cover::{Operator, is_worth_fusing, outside_inputs, verify_cover};
+use crate::facts::Context;
 use crate::select::multi_aggregate::outside_partitions;
-use crate::select::{FusionPlan, PartitionPlan, is_worth_fusing, verify_cover};
-use crate::template::Context;
+use crate::select::{FusionPlan, PartitionPlan};
 use fuseline_ir::hop::{FusionCover, HopId};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,7 +7,7 @@
 //! the best plan.
 
 use super::super::effort::Effort;
-use super::super::multi_aggregate::{self, Group, are_independent, is_aggregate, outside_partitions};
+use super::super::multi_aggregate::{self, Group, are_independent, outside_partitions};
 use super::super::{PartitionPlan, ROUNDING, SearchLimits};
 use super::components::{Component, components};
 use super::group_set::GroupSet;
@@ -15,8 +15,9 @@ use super::merged::{Aggregate, Merged};
 use super::operators::{Candidate, Groups, Position};
 use super::problem::{Problem, Variable, undominated};
 use super::{assignment, minimize};
-use crate::cost::{CostModel, Operator};
-use crate::template::Context;
+use crate::cost::CostModel;
+use crate::cover::{Operator, is_aggregate};
+use crate::facts::Context;
 use bumpalo::Bump;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::MemoTable;

@@ -1,9 +1,10 @@
 //! Which partitions and aggregates have to be decided about together, because multi-aggregates may span them.
 
 use super::super::PartitionPlan;
-use super::super::multi_aggregate::{is_aggregate, outside_partitions};
-use crate::cost::Operator;
-use crate::template::{Context, is_transpose};
+use super::super::multi_aggregate::outside_partitions;
+use crate::cover::{Operator, is_aggregate};
+use crate::facts::Context;
+use crate::hops::is_transpose;
 use crate::union_find::UnionFind;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::HopId;

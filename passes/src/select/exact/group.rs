@@ -1,7 +1,8 @@
 //! The groups of a partition with their entries, indexed by position for operators to grow along.
 
 use super::operators::Position;
-use crate::template::{Context, is_elementwise};
+use crate::facts::Context;
+use crate::hops::is_elementwise;
 use bumpalo::Bump;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};

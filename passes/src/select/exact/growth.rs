@@ -4,15 +4,13 @@
 //! root, the chosen entries say what the operator covers. Of one branch to the next little changes, so that only those
 //! groups choose again that something is decided about, or that refer to one that chose differently.
 
-use super::super::prune::needs_rows;
-use super::super::space::constructible;
 use super::branch::{Branch, Decisions};
 use super::group::{Entry, Group, are_alike};
 use super::group_set::GroupSet;
 use super::operators::Position;
-use crate::cost::{Hops, Operator};
+use crate::cover::{Hops, Operator, constructible, needs_rows};
+use crate::facts::Context;
 use crate::partition::{InterestingPoint, PlanPartition};
-use crate::template::Context;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use fuseline_ir::hop::HopId;

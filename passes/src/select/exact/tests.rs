@@ -5,16 +5,18 @@ mod multi_aggregates;
 
 use super::super::effort::Effort;
 use super::super::enumerate::{self, Found};
-use super::super::space::{SearchSpace, constructible};
+use super::super::space::SearchSpace;
 use super::super::tests::{campaign, random_dag, random_machine};
 use super::super::*;
 use super::{elimination, solve};
+use crate::cover::{constructible, outside_inputs};
 use crate::explore::explore_in;
 use crate::machine::Machine;
 use crate::template::TEMPLATES;
 use crate::testing::Random;
 use bumpalo::Bump;
-use fuseline_ir::memo::MemoEntry;
+use fuseline_ir::hop::HopId;
+use fuseline_ir::memo::{MemoEntry, TemplateType};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -142,7 +144,7 @@ impl Naive<'_> {
         };
         let construct = |members: BTreeSet<HopId>| {
             let members: Vec<HopId> = members.into_iter().collect();
-            let inputs = crate::construct::outside_inputs(self.case.context.dag, &members);
+            let inputs = outside_inputs(self.case.context.dag, &members);
             let (template, members) = (Some(template), members.into());
             constructible(self.case.context, Operator { template, roots: vec![root].into(), members, inputs })
         };
@@ -179,7 +181,7 @@ impl Naive<'_> {
             }
         }
         if !has_fused {
-            let inputs = crate::construct::outside_inputs(case.context.dag, &[root]);
+            let inputs = outside_inputs(case.context.dag, &[root]);
             price(&Operator { template: None, roots: vec![root].into(), members: vec![root].into(), inputs });
         }
         prices

@@ -6,6 +6,7 @@ mod machines;
 mod structure;
 
 use super::*;
+use crate::cover::{CoverError, verify_cover};
 use crate::explore::explore_in;
 use crate::template::TEMPLATES;
 use crate::testing::{self, Dag, Random};
@@ -13,6 +14,7 @@ pub(super) use dags::random_dag;
 pub(super) use enumeration::campaign;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopDag, HopId, HopOp};
+use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{BinaryOp, UnaryOp};
 pub(super) use machines::random_machine;
 use std::collections::BTreeSet;
@@ -81,7 +83,7 @@ fn all_covers_are_constructible() {
         let dag = random_dag(&mut random, 14);
         for policy in [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy, SelectPolicy::CostBased] {
             let plan = plan(&dag, policy);
-            let (constructed, rejected) = crate::construct::construct(&dag, &plan, &TemplateLimits::tiny());
+            let (constructed, rejected) = crate::construct::construct(&dag, &plan.covers, &TemplateLimits::tiny());
             assert!(rejected.is_empty(), "{policy:?}: {rejected:?}\n{dag}");
             covers += constructed.len();
         }
@@ -109,7 +111,7 @@ fn a_long_chain_is_one_operator() {
     let plan = plan(&d.dag, SelectPolicy::CostBased);
     assert_eq!(plan.covers.len(), 1);
     assert_eq!(plan.covers[0].members.len(), 20_000);
-    let (constructed, rejected) = crate::construct::construct(&d.dag, &plan, &TemplateLimits::tiny());
+    let (constructed, rejected) = crate::construct::construct(&d.dag, &plan.covers, &TemplateLimits::tiny());
     assert!(rejected.is_empty());
     assert_eq!(constructed[0].cplan.nodes.len(), 20_001);
 }

@@ -1,16 +1,19 @@
 //! Which aggregates share a pass: never worse than greedy, and as good as trying everything.
 
 use super::super::super::effort::Effort;
-use super::super::super::multi_aggregate::{self, Group, are_independent, is_aggregate};
+use super::super::super::multi_aggregate::{self, Group, are_independent};
 use super::super::super::tests::{campaign, random_machine};
 use super::super::super::*;
 use super::super::arranger::set_partitions;
 use super::super::operators::{Candidate, Groups};
 use super::{ENOUGH, ROUNDING};
+use crate::cover::is_aggregate;
 use crate::explore::explore_in;
 use crate::joint::plan_seconds;
 use crate::template::TEMPLATES;
 use crate::testing::{Dag, Random};
+use fuseline_ir::hop::HopId;
+use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,9 @@
 //! The verifier of covers: what construction may rely on, and what no policy may choose.
 
-use super::multi_aggregate::is_full_aggregate;
-use super::saves_work;
-use crate::construct::{has_common_rows, is_constructible};
-use crate::cost::{Operator, iteration_space};
-use crate::template::{Context, TEMPLATES, aggregated_rows, is_transpose};
+use super::{Operator, has_common_rows, is_constructible, is_full_aggregate, iteration_space, saves_work};
+use crate::facts::Context;
+use crate::hops::is_transpose;
+use crate::template::{TEMPLATES, aggregated_rows};
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use smallvec::smallvec;

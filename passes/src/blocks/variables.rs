@@ -5,20 +5,20 @@ use fuseline_ir::program::{Predicate, Program, StatementBlock};
 use std::collections::BTreeSet;
 
 /// Names of variables.
-pub(super) type Names = BTreeSet<String>;
+pub(crate) type Names = BTreeSet<String>;
 
 /// The variables that blocks assign.
 #[derive(Debug, Default)]
-pub(super) struct Assigned {
+pub(crate) struct Assigned {
     /// Those that surely have a value afterwards.
-    pub(super) surely: Names,
+    pub(crate) surely: Names,
     /// All that may be assigned: also loop variables, and what statements before predicates assign.
-    pub(super) perhaps: Names,
+    pub(crate) perhaps: Names,
 }
 
 impl Assigned {
     /// What a block itself assigns, whatever its parts assign.
-    pub(super) fn by(block: &StatementBlock) -> Assigned {
+    pub(crate) fn by(block: &StatementBlock) -> Assigned {
         let names = match block {
             StatementBlock::Basic(dag) => dag.outputs.iter().map(|output| output.name.clone()).collect(),
             StatementBlock::Call(call) => call.targets.iter().flatten().cloned().collect(),
@@ -31,13 +31,13 @@ impl Assigned {
     }
 
     /// Adds what is assigned next.
-    pub(super) fn then(&mut self, next: Assigned) {
+    pub(crate) fn then(&mut self, next: Assigned) {
         self.surely.extend(next.surely);
         self.perhaps.extend(next.perhaps);
     }
 
     /// What is assigned where either the one or the other runs.
-    pub(super) fn or(mut self, other: Assigned) -> Assigned {
+    pub(crate) fn or(mut self, other: Assigned) -> Assigned {
         self.surely.retain(|name| other.surely.contains(name));
         self.perhaps.extend(other.perhaps);
         self
@@ -45,7 +45,7 @@ impl Assigned {
 }
 
 /// The predicates of a block, in the order in which they are evaluated.
-pub(super) fn predicates(block: &StatementBlock) -> Vec<&Predicate> {
+pub(crate) fn predicates(block: &StatementBlock) -> Vec<&Predicate> {
     match block {
         StatementBlock::Basic(_) | StatementBlock::Call(_) => Vec::new(),
         StatementBlock::If { predicate, .. } | StatementBlock::While { predicate, .. } => vec![predicate],
@@ -54,7 +54,7 @@ pub(super) fn predicates(block: &StatementBlock) -> Vec<&Predicate> {
 }
 
 /// As [`predicates`], to be changed.
-pub(super) fn predicates_mut(block: &mut StatementBlock) -> Vec<&mut Predicate> {
+pub(crate) fn predicates_mut(block: &mut StatementBlock) -> Vec<&mut Predicate> {
     match block {
         StatementBlock::Basic(_) | StatementBlock::Call(_) => Vec::new(),
         StatementBlock::If { predicate, .. } | StatementBlock::While { predicate, .. } => vec![predicate],
@@ -63,7 +63,7 @@ pub(super) fn predicates_mut(block: &mut StatementBlock) -> Vec<&mut Predicate> 
 }
 
 /// The bodies of a block, to be changed.
-pub(super) fn bodies_mut(block: &mut StatementBlock) -> Vec<&mut Vec<StatementBlock>> {
+pub(crate) fn bodies_mut(block: &mut StatementBlock) -> Vec<&mut Vec<StatementBlock>> {
     match block {
         StatementBlock::Basic(_) | StatementBlock::Call(_) => Vec::new(),
         StatementBlock::If { then_body, else_body, .. } => vec![then_body, else_body],
@@ -72,7 +72,7 @@ pub(super) fn bodies_mut(block: &mut StatementBlock) -> Vec<&mut Vec<StatementBl
 }
 
 /// Changes every DAG of a program.
-pub(super) fn each_dag(program: &mut Program, change: &mut dyn FnMut(&mut HopDag)) {
+pub(crate) fn each_dag(program: &mut Program, change: &mut dyn FnMut(&mut HopDag)) {
     each_dag_within(&mut program.body, change);
     program.functions.values_mut().for_each(|function| each_dag_within(&mut function.body, change));
 }

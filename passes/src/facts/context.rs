@@ -1,8 +1,7 @@
 //! Facts of a DAG that template conditions share.
 
-use super::TemplateLimits;
-use super::conditions::{is_elementwise, is_outer_product_like};
-use crate::cost::{Operation, Storage};
+use super::{Operation, Storage, TemplateLimits};
+use crate::hops::is_elementwise;
 use crate::sketch::SparsityEstimates;
 use crate::zeros;
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -197,4 +196,20 @@ fn live_operators(dag: &HopDag, roots: &[HopId]) -> EntitySet<HopId> {
         }
     }
     live
+}
+
+/// A product that is large compared with its factors: more rows than the rank and fewer ranks than columns.
+pub(crate) fn is_outer_product_like(context: &Context<'_>, id: HopId) -> bool {
+    let hop = context.hop(id);
+    if hop.op != HopOp::MatMul {
+        return false;
+    }
+    let (left, right) = (context.hop(hop.inputs[0]).size, context.hop(hop.inputs[1]).size);
+    match (left.known_dims(), right.known_dims()) {
+        (Some((rows, rank)), Some((_, cols))) => {
+            let limits = context.limits;
+            rows > rank && rank < cols && rank > 0 && rows > limits.outer_rows && cols > limits.outer_cols
+        }
+        _ => false,
+    }
 }

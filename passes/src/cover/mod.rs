@@ -1,0 +1,84 @@
+//! What an operator of a plan covers: its members and inputs, what it runs over, and whether it can be built.
+
+mod aggregate;
+mod driver;
+mod main_input;
+mod verify;
+mod work;
+
+pub(crate) use aggregate::{is_aggregate, is_full_aggregate};
+pub use driver::UNKNOWN_DRIVER_SPARSITY;
+pub(crate) use driver::{driver_sparsity, inputs_by_cell, is_driver, iteration_space, sparse_driver};
+pub(crate) use main_input::{constructible, has_common_rows, is_constructible, main_input};
+pub use verify::{CoverError, verify_cover};
+pub(crate) use work::{cover, is_row_aggregate, is_row_operation, is_worth_fusing, needs_rows, saves_work};
+
+use crate::facts::Context;
+use fuseline_ir::hop::{FusionCover, HopDag, HopId};
+use fuseline_ir::memo::TemplateType;
+use smallvec::{SmallVec, smallvec};
+
+/// Operators of a DAG: few enough to lie in place for nearly all that selection looks at.
+pub type Hops = SmallVec<[HopId; 20]>;
+
+/// A basic operator (without template, one member), fused operator or multi-aggregate, as a plan has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operator {
+    /// The template of a fused operator.
+    pub template: Option<TemplateType>,
+    /// The members whose values leave, ascending: several of a multi-aggregate, else one.
+    pub roots: SmallVec<[HopId; 4]>,
+    /// The covered operators, ascending.
+    pub members: Hops,
+    /// Distinct inputs, ascending, scalars included.
+    pub inputs: Hops,
+}
+
+impl Operator {
+    /// The basic operator of a value.
+    pub(crate) fn basic(context: &Context<'_>, root: HopId) -> Operator {
+        let mut inputs = Hops::from_slice(&context.hop(root).inputs);
+        inputs.sort_unstable();
+        inputs.dedup();
+        Operator { template: None, roots: smallvec![root], members: smallvec![root], inputs }
+    }
+
+    /// The fused operator of a cover.
+    pub(crate) fn of_cover(context: &Context<'_>, cover: &FusionCover) -> Operator {
+        let (roots, members) = (SmallVec::from_slice(&cover.roots), Hops::from_slice(&cover.members));
+        Operator { template: Some(cover.template), inputs: outside_inputs(context.dag, &members), roots, members }
+    }
+
+    /// The operator as a cover; none of a basic one.
+    pub fn to_cover(&self) -> Option<FusionCover> {
+        let template = self.template?;
+        Some(FusionCover { template, roots: self.roots.to_vec(), members: self.members.to_vec() })
+    }
+
+    /// The member that the operator ends in, the first of several.
+    pub fn root(&self) -> HopId {
+        self.roots[0]
+    }
+
+    /// Whether an operator of the DAG is a member.
+    pub fn covers(&self, id: HopId) -> bool {
+        self.members.binary_search(&id).is_ok()
+    }
+
+    /// Whether it computes several aggregates in one pass.
+    pub fn is_multi_aggregate(&self) -> bool {
+        self.roots.len() > 1
+    }
+}
+
+/// The distinct operators outside of a cover that its members read, ascending.
+pub(crate) fn outside_inputs(dag: &HopDag, members: &[HopId]) -> Hops {
+    let mut inputs: Hops = members
+        .iter()
+        .flat_map(|&member| dag[member].inputs.iter().copied())
+        .filter(|input| members.binary_search(input).is_err())
+        .collect();
+    inputs.sort_unstable();
+    inputs.dedup();
+    inputs
+}

@@ -1,0 +1,41 @@
+//! Facts of a DAG that all stages share, each derived once.
+
+mod context;
+mod operation;
+mod storage;
+
+pub(crate) use context::is_outer_product_like;
+pub use context::{Context, OuterFacts};
+pub(crate) use operation::{FEW_COLUMNS, SHORT_ROWS, has_few_columns, has_short_rows};
+pub use operation::{IN_REGISTERS, Operation};
+pub use storage::{Storage, bytes, bytes_of};
+pub(crate) use storage::{cells, sparsity};
+
+/// Sizes from which on templates apply, and the meaning of zeros.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateLimits {
+    /// Outer products need more rows than this.
+    pub outer_rows: u64,
+    /// Outer products need more columns than this.
+    pub outer_cols: u64,
+    /// The narrow operand of a matrix product in a Row operator has fewer columns than this.
+    pub skinny_cols: u64,
+    /// How many operators a condition may look at to find out whether an expression uses a matrix.
+    pub look_around: usize,
+    /// Exactly IEEE: a zero annihilates nothing, so sparsity is exploited only where the other operand is a finite
+    /// constant.
+    pub strict_ieee: bool,
+}
+
+impl Default for TemplateLimits {
+    fn default() -> Self {
+        TemplateLimits { outer_rows: 256, outer_cols: 256, skinny_cols: 64, look_around: 64, strict_ieee: false }
+    }
+}
+
+impl TemplateLimits {
+    /// No lower limits on sizes, for tests on small matrices.
+    pub fn tiny() -> Self {
+        TemplateLimits { outer_rows: 1, outer_cols: 1, ..Self::default() }
+    }
+}

@@ -1,0 +1,55 @@
+//! How much of a matrix is stored.
+
+use super::Context;
+use fuseline_ir::SizeInfo;
+use fuseline_ir::hop::HopId;
+use fuseline_ir::work::{CELL_BYTES, NON_ZERO_BYTES, ROW_BYTES};
+
+/// Bytes of a matrix as stored: dense, or CSR when few cells are non-zero; 0 for scalars and where unknown.
+pub fn bytes(size: &SizeInfo) -> f64 {
+    let Some(cells) = size.cells() else { return 0.0 };
+    if size.is_stored_sparse() {
+        size.sparsity() * cells as f64 * NON_ZERO_BYTES as f64 + size.rows.unwrap_or(0) as f64 * ROW_BYTES as f64
+    } else {
+        cells as f64 * CELL_BYTES as f64
+    }
+}
+
+/// How a value is expected to be stored: [`Context`] keeps one per operator, since every price looks them up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Storage {
+    /// Its [`bytes`].
+    pub bytes: f64,
+    /// The share of non-zeros that a sparse format exploits; 1 for dense matrices.
+    pub sparsity: f64,
+    /// The non-zeros of a sparse format; 0 for dense matrices.
+    pub non_zeros: f64,
+    /// The rows of a sparse format; 0 for dense matrices.
+    pub rows: f64,
+}
+
+impl Storage {
+    /// The storage of a value of this size.
+    pub fn of(size: &SizeInfo) -> Self {
+        let (bytes, sparsity) = (bytes(size), size.sparsity());
+        if size.is_stored_sparse() {
+            Storage { bytes, sparsity, non_zeros: cells(size) * sparsity, rows: size.rows.unwrap_or(0) as f64 }
+        } else {
+            Storage { bytes, sparsity: 1.0, non_zeros: 0.0, rows: 0.0 }
+        }
+    }
+}
+
+/// Bytes of an operator's value as it is stored.
+pub fn bytes_of(context: &Context<'_>, id: HopId) -> f64 {
+    context.storage(id).bytes
+}
+
+pub(crate) fn cells(size: &SizeInfo) -> f64 {
+    size.cells().unwrap_or(0) as f64
+}
+
+/// The share of non-zeros that a sparse format exploits; 1 for dense matrices.
+pub(crate) fn sparsity(context: &Context<'_>, id: HopId) -> f64 {
+    context.storage(id).sparsity
+}
