@@ -4,6 +4,7 @@
 //! `./x bench compile [--quick] [CASE][/STAGE]`: with a filter only cases and stages whose names contain its parts. The
 //! quick form takes fewer samples; it and filters only print.
 
+#[path = "../support/allocations.rs"]
 mod allocations;
 mod cases;
 #[path = "../support/host.rs"]

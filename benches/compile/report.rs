@@ -63,7 +63,7 @@ fn verdicts(algorithms: &[Compiled], families: &[Vec<Compiled>]) -> String {
         "
 ## The promise
 
-Compiling takes at most 1 ms and 64 KiB (*peak*) per operator on average, at any size, code generation aside.
+Compiling takes at most 1 ms and 64 KiB (*peak*) per operator on average, at every size measured, code generation aside.
 {verdict}
 "
     )

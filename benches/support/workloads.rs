@@ -19,23 +19,28 @@ impl Workload {
         format!("{}\n{}\nprint(sum(M))\n", self.data, self.call)
     }
 
-    /// Runs the algorithm: the distinct DAGs that compilation meets, with their sizes, and the counters of the run.
+    /// Runs the algorithm: what [`run`] gives.
     pub(crate) fn run(&self, options: CompileOptions) -> (Vec<HopDag>, Statistics) {
-        let fail = |error: fuseline::Error| -> ! { panic!("{}: {error}", self.name) };
-        let session = Session::new(options).unwrap_or_else(|error| fail(error));
-        let script = session.compile_script(self.name, &self.script(), &[]).unwrap_or_else(|error| fail(error));
-        let (mut dags, mut texts) = (Vec::<HopDag>::new(), BTreeSet::new());
-        let mut observe = |stage: CompileStage<'_>| {
-            if let CompileStage::Sized(dag) = stage
-                && texts.insert(dag.to_string())
-            {
-                dags.push(dag.clone());
-            }
-        };
-        let outcome = session.run_observed(&script.for_effects(), Variables::new(), &mut std::io::sink(), &mut observe);
-        let statistics = outcome.unwrap_or_else(|error| fail(error)).statistics;
-        (dags, statistics)
+        run(self.name, &self.script(), options)
     }
+}
+
+/// Runs a script: the distinct DAGs that compilation meets, with their sizes, and the counters of the run.
+pub(crate) fn run(name: &str, script: &str, options: CompileOptions) -> (Vec<HopDag>, Statistics) {
+    let fail = |error: fuseline::Error| -> ! { panic!("{name}: {error}") };
+    let session = Session::new(options).unwrap_or_else(|error| fail(error));
+    let script = session.compile_script(name, script, &[]).unwrap_or_else(|error| fail(error));
+    let (mut dags, mut texts) = (Vec::<HopDag>::new(), BTreeSet::new());
+    let mut observe = |stage: CompileStage<'_>| {
+        if let CompileStage::Sized(dag) = stage
+            && texts.insert(dag.to_string())
+        {
+            dags.push(dag.clone());
+        }
+    };
+    let outcome = session.run_observed(&script.for_effects(), Variables::new(), &mut std::io::sink(), &mut observe);
+    let statistics = outcome.unwrap_or_else(|error| fail(error)).statistics;
+    (dags, statistics)
 }
 
 const TWO_CLASSES: &str = "X = rand(rows=100000, cols=10, min=-1, max=1, seed=1)

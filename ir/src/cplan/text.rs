@@ -334,9 +334,9 @@ impl Parser {
         }
         // A left vector whose definition had errors is `Some(None)`.
         let (Some(node), false) = (node, left == Some(None)) else { return line.end().map(|()| false) };
+        line.end()?;
         let stated = StatedOutput { node, agg, left: left.flatten() };
         let output = stated.in_plan(&self.plan).map_err(|message| line.error(message))?;
-        line.end()?;
         self.plan.outputs.push(output);
         Ok(true)
     }

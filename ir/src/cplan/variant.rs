@@ -43,7 +43,7 @@ pub enum RowType {
     /// n x k: `t(X) %*% S`: the sum over rows of a vector as long as a row of X (n) times one of another length (k).
     ColAggB1T,
     /// Several outputs that aggregate over the rows, in one pass: a column of all their cells, one output after the
-    /// other and each by row. [`CPlan::output_variant`] says which variant each of them is.
+    /// other and each by row. [`super::CPlan::output_variant`] says which variant each of them is.
     MultiAgg,
 }
 

@@ -44,8 +44,8 @@ const TABLES_PER_VARIABLE: u64 = 4;
 
 /// The best plan of a partition, or none where it is too large to be stated. The effort limits the branches taken to
 /// find operators, what they visit, and the choice among them. Plans are left out that spend more than `slack` seconds
-/// on writing what not every plan materialises: where a plan is known, more than what it costs above a lower bound. The scratch takes what is needed until
-/// the partition is decided.
+/// on writing what not every plan materialises: where a plan is known, more than what it costs above a lower bound. The
+/// scratch takes what is needed until the partition is decided.
 pub(super) fn solve(
     context: &Context<'_>,
     memo: &MemoTable,
