@@ -73,7 +73,7 @@ fn taken_from_left<T>(left: &[T], right: &[T], count: usize, compare: &impl Fn(&
 #[cfg(test)]
 mod tests {
     use super::{RUN, collected, merge, sorted};
-    use crate::tests::{alone, hash};
+    use crate::tests::{hash, with_each_pool};
 
     /// Around the ends of runs and of merges, with values that stand in both of them.
     #[test]
@@ -83,8 +83,9 @@ mod tests {
                 let value = |index: usize| (hash(index, index / 7, 3) * 65_537 % distinct, index);
                 let mut expected: Vec<_> = (0..count).map(value).collect();
                 expected.sort_by_key(|&(key, _)| key);
-                let values = alone(false, |context| sorted(context, collected(count, value), |x, y| x.0.cmp(&y.0)));
-                assert!(values[..] == expected[..], "{count} values, {distinct} distinct ones");
+                for values in with_each_pool(|context| sorted(context, collected(count, value), |x, y| x.0.cmp(&y.0))) {
+                    assert!(values[..] == expected[..], "{count} values, {distinct} distinct ones");
+                }
             }
         }
     }

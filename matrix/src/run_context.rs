@@ -172,9 +172,12 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Abort> {
         if payload.is::<Stopped>() {
             return Abort::Stopped;
         }
-        match payload.downcast_ref() {
+        match payload.downcast_ref::<AllocationFailure>() {
             Some(&failure) => {
-                forget_refusal();
+                // One of the budget leaves what another run has to hear.
+                if matches!(failure.refusal, Refusal::System) {
+                    forget_refusal();
+                }
                 Abort::Memory(failure)
             }
             None => resume_unwind(payload),

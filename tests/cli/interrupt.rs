@@ -211,6 +211,36 @@ fn writes_to_pipes_end() {
     interrupt_after(&Folder::new(), "print(toString(rand(rows=100, cols=9, seed=1)))\n", 200);
 }
 
+/// Output and messages in one pipe that nobody reads: the last words must not hold up the end.
+#[test]
+fn messages_that_nobody_reads_hold_nothing_up() {
+    let folder = Folder::new();
+    let pipe = folder.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("there is mkfifo").success());
+    let _reader = OpenOptions::new().read(true).write(true).open(&pipe).expect("both ends");
+    let both = OpenOptions::new().write(true).open(&pipe).expect("there is a reader");
+    folder.write("script.dml", "while (TRUE) {\nprint(toString(rand(rows=100, cols=9, seed=1)))\n}\n");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fuseline"))
+        .args(["run", "script.dml", "--backend", "interp"])
+        .current_dir(folder.path("."))
+        .stdout(both.try_clone().expect("another handle"))
+        .stderr(both)
+        .spawn()
+        .expect("the program starts");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(child.try_wait().expect("ours").is_none(), "the pipe is full");
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("there is kill").success());
+    let interrupted = Instant::now();
+    while child.try_wait().expect("ours").is_none() {
+        if interrupted.elapsed() > Duration::from_secs(HANGING) {
+            child.kill().expect("ours");
+            panic!("it hangs");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert_eq!(child.wait().expect("ours").code(), Some(130));
+}
+
 /// Whoever reads it may come late, and be slow.
 #[test]
 fn pipes_take_all_that_is_written() {

@@ -21,22 +21,25 @@ const STACK_BYTES: usize = 8 << 20;
 /// Products of cells and rows or columns up to which a decomposition takes less than some 20 ms.
 const SHORT: u64 = 1 << 23;
 
-/// What the library makes of a matrix, and the memory of so many copies of it, which it takes for that.
+/// What the library makes of a matrix beside right-hand sides, which are none for most; and the memory of so many copies of
+/// them, which it takes for that.
 ///
 /// # Errors
 /// The system has no thread for it.
 pub(super) fn decomposed<T: Send + 'static>(
     operation: &'static str,
     matrix: &Dense,
+    right_cols: usize,
     copies: u64,
     decompose: impl FnOnce(Mat<Lane>) -> T + Send + 'static,
 ) -> Result<(T, Option<Reservation>), KernelError> {
     let (rows, cols) = (matrix.rows() as u64, matrix.cols() as u64);
-    let bytes = (size_of::<f64>() as u64).saturating_mul(copies).saturating_mul(rows).saturating_mul(cols);
+    let all_cols = cols.saturating_add(right_cols as u64);
+    let bytes = (size_of::<f64>() as u64).saturating_mul(copies).saturating_mul(rows).saturating_mul(all_cols);
     let scratch = reserve(MemoryKind::Scratch, bytes);
     let lanes = lanes_of(matrix);
     let work = move || (decompose(lanes), scratch);
-    if rows.saturating_mul(cols).saturating_mul(rows.min(cols)) <= SHORT {
+    if rows.saturating_mul(all_cols).saturating_mul(rows.min(cols)) <= SHORT {
         return Ok(work());
     }
     apart(work).map_err(|error| argument(operation, format!("there is no thread for it: {error}")))

@@ -36,7 +36,7 @@ pub fn svd(matrix: &MatrixBlock) -> Result<ThinSvd, KernelError> {
     }
     check_finite("svd", matrix)?;
     let failed = |_| argument("svd", "the iteration does not converge".to_owned());
-    let (factors, _scratch) = decomposed("svd", &matrix.to_dense(), COPIES, |matrix| matrix.thin_svd())?;
+    let (factors, _scratch) = decomposed("svd", &matrix.to_dense(), 0, COPIES, |matrix| matrix.thin_svd())?;
     let factors = factors.map_err(failed)?;
     let (left, values, right) = (factors.U(), factors.S(), factors.V());
     let signs = signs(left);

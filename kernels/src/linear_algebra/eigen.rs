@@ -43,7 +43,7 @@ fn failed<E>(_: E) -> KernelError {
 
 fn symmetric_eigen(cells: &Dense) -> Result<EigenPairs, KernelError> {
     let rows = cells.rows();
-    let (pairs, _scratch) = decomposed("eigen", cells, COPIES, |matrix| matrix.self_adjoint_eigen(Side::Lower))?;
+    let (pairs, _scratch) = decomposed("eigen", cells, 0, COPIES, |matrix| matrix.self_adjoint_eigen(Side::Lower))?;
     let pairs = pairs.map_err(failed)?;
     let (vectors, values) = (pairs.U(), pairs.S());
     let signs = signs(vectors);
@@ -55,7 +55,7 @@ fn symmetric_eigen(cells: &Dense) -> Result<EigenPairs, KernelError> {
 
 fn general_eigen(cells: &Dense) -> Result<EigenPairs, KernelError> {
     let rows = cells.rows();
-    let (pairs, _scratch) = decomposed("eigen", cells, COPIES, |matrix| matrix.eigen())?;
+    let (pairs, _scratch) = decomposed("eigen", cells, 0, COPIES, |matrix| matrix.eigen())?;
     let pairs = pairs.map_err(failed)?;
     let (all_vectors, values) = (pairs.U(), pairs.S());
     let all_values: Vec<c64> = (0..rows).map(|j| c64::new(values[j].re.0, values[j].im.0)).collect();

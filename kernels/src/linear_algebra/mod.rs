@@ -49,7 +49,7 @@ pub fn solve(a: &MatrixBlock, b: &MatrixBlock) -> Result<MatrixBlock, KernelErro
         return Ok(regular("solve", &a)?.solve(&b).into());
     }
     let right = lanes_of(&b);
-    let (solution, _scratch) = apart::decomposed("solve", &a, LEAST_SQUARES_COPIES, move |matrix| {
+    let (solution, _scratch) = apart::decomposed("solve", &a, b.cols(), LEAST_SQUARES_COPIES, move |matrix| {
         let factors = matrix.qr();
         let triangle = factors.thin_R();
         (0..cols).all(|i| triangle[(i, i)].0 != 0.0).then(|| factors.solve_lstsq(right))

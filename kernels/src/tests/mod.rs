@@ -31,13 +31,18 @@ pub(crate) fn alone<T>(strict_ieee: bool, operation: impl FnOnce(&KernelContext<
     operation(&KernelContext { pool: &POOLS[0], buffers: &buffers, primitives: primitives(Isa::detect()), strict_ieee })
 }
 
-/// Runs with 1, 2, 3 and 7 threads and checks that all give the same bits.
-fn run<T: Bits>(operation: impl Fn(&KernelContext<'_>) -> T) -> T {
-    let mut results = POOLS.iter().map(|pool| {
+/// Runs with 1, 2, 3 and 7 threads.
+pub(crate) fn with_each_pool<T>(operation: impl Fn(&KernelContext<'_>) -> T) -> impl Iterator<Item = T> {
+    POOLS.iter().map(move |pool| {
         let buffers = BufferPool::new(1 << 24);
         let primitives = primitives(Isa::detect());
         operation(&KernelContext { pool, buffers: &buffers, primitives, strict_ieee: false })
-    });
+    })
+}
+
+/// Runs with 1, 2, 3 and 7 threads and checks that all give the same bits.
+fn run<T: Bits>(operation: impl Fn(&KernelContext<'_>) -> T) -> T {
+    let mut results = with_each_pool(operation);
     let first = results.next().unwrap();
     for other in results {
         assert_eq!(first.bits(), other.bits(), "the same bits for every number of threads");

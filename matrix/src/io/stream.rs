@@ -13,17 +13,22 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long nothing is heard but the other end.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Waits until there is something to read, or room to write, or neither will come any more.
-fn wait(file: &impl AsFd, events: PollFlags) -> io::Result<()> {
+/// Waits until there is something to read, or room to write, or neither will come any more; at most so long, where that is
+/// said.
+fn wait(file: &impl AsFd, events: PollFlags, longest: Option<Duration>) -> io::Result<()> {
     let timeout = Timespec { tv_sec: 0, tv_nsec: PATIENCE.subsec_nanos().into() };
+    let begun = Instant::now();
     loop {
         check_stop();
         match poll(&mut [PollFd::new(file, events)], Some(&timeout)) {
+            Ok(0) if longest.is_some_and(|longest| begun.elapsed() >= longest) => {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
             // What is left to write while a thread unwinds must not hold it up.
             Ok(0) if std::thread::panicking() => return Err(io::ErrorKind::TimedOut.into()),
             Ok(0) | Err(Errno::INTR) => {}
@@ -66,7 +71,7 @@ impl Read for Stream {
             return Ok(length);
         }
         loop {
-            wait(&self.file, PollFlags::IN)?;
+            wait(&self.file, PollFlags::IN, None)?;
             match self.file.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 read => return read,
@@ -77,12 +82,21 @@ impl Read for Stream {
 
 /// What is written to a pipe, a device or a terminal. A request to stop is heard while it waits.
 #[derive(Debug)]
-pub struct StreamWriter<F>(F);
+pub struct StreamWriter<F> {
+    file: F,
+    /// How long it waits for room at most, if that has an end.
+    longest: Option<Duration>,
+}
 
 impl<F: AsFd> StreamWriter<F> {
     /// Writes to what is open already, such as standard output.
     pub fn new(file: F) -> Self {
-        StreamWriter(file)
+        StreamWriter { file, longest: None }
+    }
+
+    /// Fails with [`io::ErrorKind::TimedOut`] where there is no room for so long: for words that must not hold up an end.
+    pub fn within(self, longest: Duration) -> Self {
+        StreamWriter { longest: Some(longest), ..self }
     }
 }
 
@@ -94,7 +108,7 @@ impl StreamWriter<File> {
             let opened = OpenOptions::new().write(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path);
             match opened {
                 Err(error) if has_no_reader(&error, path) => std::thread::sleep(PATIENCE),
-                opened => return opened.map(StreamWriter),
+                opened => return opened.map(StreamWriter::new),
             }
         }
     }
@@ -109,9 +123,9 @@ fn has_no_reader(error: &io::Error, path: &Path) -> bool {
 impl<F: AsFd> Write for StreamWriter<F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
-            wait(&self.0, PollFlags::OUT)?;
+            wait(&self.file, PollFlags::OUT, self.longest)?;
             // A pipe that has room takes so much at once, also where writing blocks.
-            match rustix::io::write(&self.0, &bytes[..bytes.len().min(PIPE_BUF)]) {
+            match rustix::io::write(&self.file, &bytes[..bytes.len().min(PIPE_BUF)]) {
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 written => return Ok(written?),
             }

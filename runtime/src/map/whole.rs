@@ -1,6 +1,7 @@
 //! Functions of a whole frame: cells that do not look like the others of their column, and predictions of series.
 
 use super::{MapError, cell_text, frame_of};
+use crate::memory;
 use fuseline_ir::cell_function::{Smoothing, WholeFrameFunction};
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Column, Frame};
@@ -11,6 +12,8 @@ use std::collections::HashMap;
 /// # Errors
 /// A cell that is no number, or a series that is too short to predict anything from it.
 pub(super) fn apply(function: &WholeFrameFunction, frame: &Frame) -> Result<Frame, MapError> {
+    // Texts and numbers of the columns, until the frame that is made of them holds them.
+    let _held = memory::of_cells(frame.rows(), frame.cols());
     let columns = frame.columns().iter().zip(frame.names());
     let columns = match function {
         WholeFrameFunction::SyntacticPatterns { threshold, replacement } => {
@@ -40,8 +43,10 @@ const MISSING: &str = "NULL";
 fn without_others(column: &Column, threshold: f64, replacement: &str) -> Column {
     let mut texts: Vec<String> = (0..column.len()).map(|row| cell_text(column, row)).collect();
     for level in 1..=LEVELS {
-        check_stop();
-        let counted = texts.iter().map(|text| pattern(if text.is_empty() { MISSING } else { text }, level));
+        let counted = texts.iter().map(|text| {
+            check_stop();
+            pattern(if text.is_empty() { MISSING } else { text }, level)
+        });
         let Some(dominant) = most_frequent(counted, threshold * texts.len() as f64) else { continue };
         texts
             .iter_mut()

@@ -58,7 +58,7 @@ impl Operator<'_> {
 
     fn item(&self, list: &List, position: usize) -> Result<RuntimeValue> {
         let missing = || RuntimeErrorKind::Internal(format!("the operator gives no result {position}"));
-        Ok(list.elements.get(position).ok_or_else(missing)?.value.clone())
+        Ok(memory::copied(&list.elements.get(position).ok_or_else(missing)?.value))
     }
 
     fn slice(&self, list: &List) -> Result<RuntimeValue> {
