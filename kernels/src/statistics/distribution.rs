@@ -2,6 +2,7 @@
 
 use super::argument;
 use super::incomplete::{Tails, beta_tails, gamma_tails};
+use crate::blocks::for_each_block;
 use crate::{KernelContext, KernelError};
 use fuseline_ir::ops::math::{self, normal_cdf};
 use fuseline_matrix::{Dense, MatrixBlock};
@@ -42,7 +43,7 @@ pub enum Distribution {
     },
 }
 
-/// The degrees of freedom for which the special functions are exact, and end.
+/// The degrees of freedom for which the special functions end: exact to twelve digits up to some 10^4, to ten at the most.
 const FREEDOM: RangeInclusive<f64> = 1e-6..=1e8;
 
 impl Distribution {
@@ -117,11 +118,7 @@ impl Distribution {
             }
             // Half of the smallest number is none.
             Distribution::ChiSquared { freedom } => gamma_tails(0.5 * freedom, (0.5 * x).max(f64::from_bits(1))),
-            Distribution::StudentT { freedom } => {
-                let square = (x * x).clamp(f64::MIN_POSITIVE, f64::MAX);
-                let Tails { lower, upper, slope } = beta_tails(0.5, 0.5 * freedom, square);
-                Tails { lower: 0.5 + 0.5 * lower, upper: 0.5 * upper, slope }
-            }
+            Distribution::StudentT { freedom } => student_tails(freedom, x),
             Distribution::FisherF { numerator, denominator } => beta_tails(0.5 * numerator, 0.5 * denominator, x),
         }
     }
@@ -192,6 +189,20 @@ impl Distribution {
     }
 }
 
+/// Both sides of Student's t at a positive finite number.
+fn student_tails(freedom: f64, x: f64) -> Tails {
+    /// From here on the tail is a power of the number, and the square of the number soon is none.
+    const FAR: f64 = 1e150;
+    let near = x.min(FAR);
+    let Tails { lower, upper, slope } = beta_tails(0.5, 0.5 * freedom, (near * near).max(f64::MIN_POSITIVE));
+    if x <= FAR {
+        return Tails { lower: 0.5 + 0.5 * lower, upper: 0.5 * upper, slope };
+    }
+    let share = math::pow(x / FAR, -freedom);
+    let upper = 0.5 * upper * share;
+    Tails { lower: 1.0 - upper, upper, slope: slope * share }
+}
+
 /// Which values a probability is of: those below or those above.
 #[derive(Clone, Copy, PartialEq)]
 enum Side {
@@ -230,8 +241,14 @@ pub fn quantile_function(
     }
 }
 
-fn map(context: &KernelContext<'_>, matrix: &MatrixBlock, of: impl Fn(f64) -> f64) -> MatrixBlock {
+/// The function of each cell.
+fn map(context: &KernelContext<'_>, matrix: &MatrixBlock, of: impl Fn(f64) -> f64 + Sync) -> MatrixBlock {
+    /// Cells of a block, which is small since a cell may take milliseconds.
+    const BLOCK: usize = 64;
+    let cells = matrix.to_dense();
     let mut result = Dense::uninit_in(context.buffers, matrix.rows(), matrix.cols());
-    result.values_mut().iter_mut().zip(matrix.to_dense().values()).for_each(|(cell, &value)| *cell = of(value));
+    for_each_block(context, result.values_mut(), BLOCK, |block, results| {
+        results.iter_mut().zip(&cells.values()[block * BLOCK..]).for_each(|(result, &cell)| *result = of(cell));
+    });
     result.into()
 }

@@ -1,9 +1,10 @@
 //! Aggregates of groups of rows.
 
-use super::{argument, cells, weights};
+use super::{Weights, argument, cells};
 use crate::KernelError;
 use crate::generate::checked_dims;
-use fuseline_matrix::{Dense, MatrixBlock, zeros};
+use crate::sort::collected;
+use fuseline_matrix::{Dense, Growing, MatrixBlock, zeros};
 
 /// What is computed of each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +46,7 @@ pub fn grouped_aggregate(
         target.dims()
     };
     let groups = group_numbers(groups, rows)?;
-    let weights = weights("aggregate", given_weights, rows)?;
+    let weights = Weights::new("aggregate", given_weights, rows)?;
     let largest = groups.iter().max().map_or(0, |last| last + 1);
     let (count, _) = checked_dims("aggregate", count.unwrap_or(largest as i64), cols as i64)?;
     let cells = target.to_dense();
@@ -84,36 +85,40 @@ pub fn grouped_aggregate(
 }
 
 /// The 0-based group of each row.
-fn group_numbers(groups: &MatrixBlock, rows: usize) -> Result<Vec<usize>, KernelError> {
+fn group_numbers(groups: &MatrixBlock, rows: usize) -> Result<Growing<usize>, KernelError> {
     let groups = cells("aggregate", groups)?;
+    let groups = groups.values();
     if groups.len() != rows {
         return Err(argument("aggregate", format!("{} groups do not fit {rows} rows", groups.len())));
     }
-    let number = |&group: &f64| match group {
-        group if (1.0..9.0e15).contains(&group) => Ok(group as usize - 1),
-        group => Err(argument("aggregate", format!("{group} is no group"))),
-    };
-    groups.iter().map(number).collect()
+    match groups.iter().find(|group| !(1.0..9.0e15).contains(*group)) {
+        Some(group) => Err(argument("aggregate", format!("{group} is no group"))),
+        None => Ok(collected(rows, |row| groups[row] as usize - 1)),
+    }
 }
 
 /// Weighted rows of cells with their groups.
 struct Entries<'a> {
     cells: &'a [f64],
     groups: &'a [usize],
-    weights: &'a [f64],
+    weights: &'a Weights<'a>,
     cols: usize,
     count: usize,
 }
 
 impl Entries<'_> {
+    /// The rows of positive weight that are in a group, with it and the weight.
+    fn members(&self) -> impl Iterator<Item = (usize, usize, f64)> {
+        let row = |(row, &group): (usize, &usize)| (row, group, self.weights.at(row));
+        self.groups.iter().enumerate().map(row).filter(|&(_, group, weight)| group < self.count && weight > 0.0)
+    }
+
     /// Per group and column the weighted sum of `term(value, group, column)`, in the order of rows.
     fn sum(&self, term: impl Fn(f64, usize, usize) -> f64) -> Vec<f64> {
         let mut sums = zeros(self.count * self.cols);
-        for (i, (&group, &weight)) in self.groups.iter().zip(self.weights).enumerate() {
-            if group < self.count && weight > 0.0 {
-                for j in 0..self.cols {
-                    sums[group * self.cols + j] += weight * term(self.cells[i * self.cols + j], group, j);
-                }
+        for (i, group, weight) in self.members() {
+            for j in 0..self.cols {
+                sums[group * self.cols + j] += weight * term(self.cells[i * self.cols + j], group, j);
             }
         }
         sums
@@ -123,13 +128,11 @@ impl Entries<'_> {
     /// where there is one.
     fn extremes(&self, is_further: impl Fn(f64, f64) -> bool) -> Vec<f64> {
         let mut best: Vec<Option<f64>> = vec![None; self.count * self.cols];
-        for (i, (&group, &weight)) in self.groups.iter().zip(self.weights).enumerate() {
-            if group < self.count && weight > 0.0 {
-                for j in 0..self.cols {
-                    let (value, best) = (self.cells[i * self.cols + j], &mut best[group * self.cols + j]);
-                    if best.is_none_or(|best| value.is_nan() || is_further(value, best)) {
-                        *best = Some(value);
-                    }
+        for (i, group, _) in self.members() {
+            for j in 0..self.cols {
+                let (value, best) = (self.cells[i * self.cols + j], &mut best[group * self.cols + j]);
+                if best.is_none_or(|best| value.is_nan() || is_further(value, best)) {
+                    *best = Some(value);
                 }
             }
         }

@@ -4,7 +4,9 @@
 //! Both are a density times a series or continued fraction. The density is taken by its distance from the mode (C. Loader,
 //! "Fast and accurate computation of binomial probabilities", 2000): the logarithms of gamma functions, which large
 //! parameters make large, cancel on paper and not in floating point. A result is good to some units in the last place
-//! times the logarithm of the density, and to fewer digits where parameters above some 10^4 take many terms.
+//! times the logarithm of the density, and to fewer digits where parameters above some 10^4 take many terms: to ten where
+//! these are 5 10^7. Small shapes have a series for the other side, too, which would be lost in the difference from one (W.
+//! Gautschi, "A computational procedure for incomplete gamma functions", 1979; that of the beta function is alike).
 
 use fuseline_ir::ops::math;
 use std::f64::consts::TAU;
@@ -21,28 +23,36 @@ pub(super) struct Tails {
 }
 
 impl Tails {
-    fn of_lower(lower: f64, slope: f64) -> Self {
-        Tails { lower, upper: 1.0 - lower, slope }
-    }
-
-    fn of_upper(upper: f64, slope: f64) -> Self {
-        Tails { lower: 1.0 - upper, upper, slope }
+    /// Seen from the other end.
+    fn reversed(self) -> Self {
+        Tails { lower: self.upper, upper: self.lower, slope: self.slope }
     }
 }
+
+/// Below this shape most of a distribution lies so near to its end that the other side is lost in `1 - lower`.
+const SMALL: f64 = 0.5;
 
 /// The gamma distribution of this shape and scale 1 at a positive finite number.
 pub(super) fn gamma_tails(shape: f64, x: f64) -> Tails {
     let ratio = x / shape;
     if ratio.is_infinite() {
-        return Tails::of_upper(0.0, 0.0);
+        return Tails { lower: 1.0, upper: 0.0, slope: 0.0 };
     }
     // x^shape exp(-x) / Gamma(shape), which is the slope.
     let exponent = stirling_error(shape) + shape * deviance(ratio, (x - shape) / shape);
     let slope = math::exp(-exponent) * (shape / TAU).sqrt();
     if x < shape + 1.0 {
-        Tails::of_lower(slope / shape * gamma_series(shape, x), slope)
+        let lower = slope / shape * gamma_series(shape, x);
+        let upper = if shape < SMALL {
+            let exponent = shape * math::log(x) - log_gamma_ratio(1.0, shape);
+            upper_of_small(shape, exponent, |k| -x / k)
+        } else {
+            1.0 - lower
+        };
+        Tails { lower, upper, slope }
     } else {
-        Tails::of_upper(slope * gamma_fraction(shape, x), slope)
+        let upper = slope * gamma_fraction(shape, x);
+        Tails { lower: 1.0 - upper, upper, slope }
     }
 }
 
@@ -54,23 +64,57 @@ pub(super) fn beta_tails(a: f64, b: f64, f: f64) -> Tails {
     let sum = a * first + b * second;
     let (x, y) = (a * first / sum, b * second / sum);
     let deviation =
-        a * deviance((a + b) * first / sum, b * excess / sum) + b * deviance((a + b) * second / sum, -a * excess / sum);
+        a * deviance((a + b) / sum * first, b * excess / sum) + b * deviance((a + b) / sum * second, -a * excess / sum);
     // x^a y^b / B(a, b), which is the slope.
     let exponent = stirling_error(a) + stirling_error(b) - stirling_error(a + b) + deviation;
     let slope = math::exp(-exponent) * (a / (a + b) * b / TAU).sqrt();
+    // A share that underflows has its logarithm.
     if x * (a + b + 2.0) < a + 1.0 {
-        Tails::of_lower(slope / a * beta_fraction(a, b, x), slope)
+        beta_tails_near(a, b, Share { share: x, log: math::log(first) + math::log(a / sum) }, slope)
     } else {
-        Tails::of_upper(slope / b * beta_fraction(b, a, y), slope)
+        beta_tails_near(b, a, Share { share: y, log: math::log(second) + math::log(b / sum) }, slope).reversed()
     }
 }
 
+/// A share and its logarithm.
+struct Share {
+    share: f64,
+    log: f64,
+}
+
+/// The beta distribution with parameters `a` and `b` and this slope at a share that is hardly above its mean.
+fn beta_tails_near(a: f64, b: f64, Share { share, log }: Share, slope: f64) -> Tails {
+    let lower = slope / a * beta_fraction(a, b, share);
+    let upper = if a < SMALL {
+        let exponent = a * log - log_gamma_ratio(1.0, a) + log_gamma_ratio(b, a);
+        upper_of_small(a, exponent, |k| (k - b) / k * share)
+    } else {
+        1.0 - lower
+    };
+    Tails { lower, upper, slope }
+}
+
+/// The upper side of a distribution whose lower one is `exp(exponent) (1 + a t(1) / (a + 1) + a t(2) / (a + 2) + ...)`, where
+/// `t(k)` is the product of the first `k` factors: each part is small where `a` is.
+fn upper_of_small(a: f64, exponent: f64, factor: impl Fn(f64) -> f64) -> f64 {
+    let (mut sum, mut term, mut k) = (0.0_f64, 1.0_f64, 0.0);
+    loop {
+        k += 1.0;
+        term *= factor(k);
+        sum += term / (a + k);
+        if term.abs() <= sum.abs() * f64::EPSILON / 16.0 {
+            break -math::expm1(exponent) - math::exp(exponent) * a * sum;
+        }
+    }
+}
+
+/// From here on the terms of Stirling's series suffice.
+const LARGE: f64 = 16.0;
+/// Bernoulli numbers by their places: `B(2 k) / (2 k (2 k - 1))`, the coefficients of Stirling's series in odd powers.
+const TERMS: [f64; 6] = [1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0, -691.0 / 360_360.0];
+
 /// What Stirling's formula lacks: `log Gamma(a + 1) - (a + 1/2) log a + a - log(2 pi) / 2`.
 fn stirling_error(a: f64) -> f64 {
-    /// From here on the terms of the series suffice.
-    const LARGE: f64 = 16.0;
-    /// Bernoulli numbers by their places: `B(2 k) / (2 k (2 k - 1))`.
-    const TERMS: [f64; 6] = [1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0, -691.0 / 360_360.0];
     let (mut argument, mut below) = (a, 0.0);
     while argument < LARGE {
         below += (argument + 0.5) * math::log1p(1.0 / argument) - 1.0;
@@ -78,6 +122,22 @@ fn stirling_error(a: f64) -> f64 {
     }
     let square = 1.0 / (argument * argument);
     below + TERMS.iter().rev().fold(0.0, |sum: f64, term| sum.mul_add(square, *term)) / argument
+}
+
+/// `log(Gamma(b + a) / Gamma(b))`: the difference of Stirling's series, each part of which is small where `a` is.
+fn log_gamma_ratio(b: f64, a: f64) -> f64 {
+    let (mut argument, mut below) = (b, 0.0);
+    while argument < LARGE {
+        below += math::log1p(a / argument);
+        argument += 1.0;
+    }
+    let growth = math::log1p(a / argument);
+    let (mut power, mut series) = (argument, 0.0);
+    for (term, order) in TERMS.iter().zip([1.0, 3.0, 5.0, 7.0, 9.0, 11.0]) {
+        series += term / power * math::expm1(-order * growth);
+        power *= argument * argument;
+    }
+    a * math::log(argument + a) + ((argument - 0.5) * growth - a) + series - below
 }
 
 /// `r - 1 - log r`, for a ratio and its distance from 1, which may have more digits than the ratio keeps of it.

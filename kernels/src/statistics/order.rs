@@ -1,6 +1,6 @@
 //! Order statistics. A weight says how often a value counts; NaN sorts behind all numbers.
 
-use super::{argument, cells, weights};
+use super::{Weights, argument, cells};
 use crate::sort::{collected, sorted};
 use crate::{KernelContext, KernelError};
 use fuseline_matrix::{Dense, Growing, MatrixBlock};
@@ -20,12 +20,15 @@ impl Sorted {
         given: Option<&MatrixBlock>,
     ) -> Result<Self, KernelError> {
         let values = cells(operation, values)?;
-        let weights = weights(operation, given, values.len())?;
-        let total: f64 = weights.iter().sum();
+        let count = values.values().len();
+        let weights = Weights::new(operation, given, count)?;
+        let total = weights.total();
         if total <= 0.0 {
             return Err(argument(operation, "there are no values".to_owned()));
         }
-        let entries = collected(values.len(), |at| (values[at], weights[at]));
+        let entries = collected(count, |at| (values.values()[at], weights.at(at)));
+        // The memory of what was sparse is free for the sort.
+        drop((values, weights));
         Ok(Sorted { entries: sorted(context, entries, |(x, _), (y, _)| ascending(*x, *y)), total })
     }
 
@@ -93,7 +96,7 @@ pub fn quantiles(
     let sorted = Sorted::new(context, "quantile", values, weights)?;
     let probabilities = cells("quantile", probabilities)?;
     let quantile = |&p: &f64| Ok(sorted.at(sorted.position(p)?.max(1.0)));
-    let results = probabilities.iter().map(quantile).collect::<Result<Vec<_>, _>>()?;
+    let results = probabilities.values().iter().map(quantile).collect::<Result<Vec<_>, _>>()?;
     Ok(Dense::from_vec(results.len(), 1, results).into())
 }
 

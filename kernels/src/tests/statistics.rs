@@ -3,6 +3,10 @@
 use super::*;
 use crate::{Distribution, GroupFunction, distribution_function, grouped_aggregate, quantile_function};
 use fuseline_ir::ops::Direction;
+use fuseline_matrix::run_context::Abort;
+use fuseline_matrix::{Budget, MemoryKind, RunContext, StopFlag};
+use std::borrow::Cow;
+use std::sync::Arc;
 
 fn quantile(values: &MatrixBlock, weights: Option<&MatrixBlock>, probability: f64) -> Result<f64, KernelError> {
     alone(false, |context| crate::quantile(context, values, weights, probability))
@@ -260,14 +264,102 @@ fn precise_values() -> Vec<Known> {
     ]
 }
 
+/// From the source of [`precise_values`], with few degrees of freedom, and far out.
+#[expect(clippy::excessive_precision, reason = "the digits of the source")]
+fn extreme_values() -> Vec<Known> {
+    let chi = |freedom| Distribution::ChiSquared { freedom };
+    let t = |freedom| Distribution::StudentT { freedom };
+    let f = |numerator, denominator| Distribution::FisherF { numerator, denominator };
+    vec![
+        (chi(1e-6), 1e-300, 0.9996546139295937, 0.000345386070406300341),
+        (chi(1e-6), 1e-10, 0.999988429175514065, 0.0000115708244859351136),
+        (chi(1e-6), 1.0, 0.999999720113129267, 2.7988687073298861e-7),
+        (chi(1e-6), 1.99, 0.999999889383660085, 1.10616339915404401e-7),
+        (chi(1e-6), 30.0, 0.999999999999990407, 9.59315550355604368e-15),
+        (chi(0.01), 1e-5, 0.943494426418716401, 0.0565055735812835985),
+        (chi(0.01), 1.0, 0.997193837273388462, 0.00280616272661153835),
+        (chi(0.1), 0.3, 0.927832443365792807, 0.0721675566342071929),
+        (chi(0.9), 2.5, 0.900834490435545576, 0.0991655095644544236),
+        (chi(0.9), 1e-8, 0.000207619812178150493, 0.99979238018782185),
+        (t(1e-6), 1e-10, 0.50000000000005, 0.49999999999995),
+        (t(1e-6), 1.0, 0.500003800436705762, 0.499996199563294238),
+        (t(1e-6), 1e300, 0.500349066310943737, 0.499650933689056263),
+        (t(0.01), 1e200, 0.9951473671424413, 0.0048526328575587004),
+        (t(0.5), 1.3e154, 1.0, 2.8127336228663061e-78),
+        (t(0.5), 1.4e154, 1.0, 2.71041793866915873e-78),
+        (t(1.0), 1e200, 1.0, 3.18309886183790672e-201),
+        (t(1.0), 1e-200, 0.5, 0.5),
+        (t(1.5), 1e200, 1.0, 3.77085243201624635e-301),
+        (t(2.0), 1e150, 1.0, 5.0e-301),
+        (f(1e-6, 1e-6), 1e-300, 0.49982733593797464, 0.50017266406202536),
+        (f(1e-6, 1e-6), 1.0, 0.5, 0.5),
+        (f(1e-6, 1e-6), 30.0, 0.500000850298425056, 0.499999149701574944),
+        (f(1e-6, 1e-6), 1e300, 0.50017266406202536, 0.49982733593797464),
+        (f(1e-6, 0.5), 1e-10, 0.999980100973844384, 0.0000198990261556155266),
+        (f(1e-6, 0.5), 0.9999, 0.999991613686233958, 8.38631376604227801e-6),
+        (f(1e-6, 0.5), 30.0, 0.99999331431486136, 6.68568513863984008e-6),
+        (f(1e-6, 1e8), 0.01, 0.999990731736607696, 9.26826339230355364e-6),
+        (f(1e-6, 1e8), 1.0, 0.999993034302763154, 6.9656972368462338e-6),
+        (f(1e-6, 1e8), 30.0, 0.999994734883804208, 5.2651161957921665e-6),
+        (f(0.5, 1e-6), 1e-10, 1.68178555663174229e-7, 0.999999831821444337),
+        (f(0.5, 1e-6), 1.0, 8.38626376398644653e-6, 0.999991613736236014),
+        (f(1e8, 1e-6), 0.1, 5.81441429715431803e-6, 0.999994185585702846),
+        (f(1e8, 1e-6), 1.0, 6.9656972368462338e-6, 0.999993034302763154),
+        (f(1e8, 1e-6), 30.0, 8.6662823941502281e-6, 0.99999133371760585),
+        (f(0.1, 7.0), 0.5, 0.847165892572333451, 0.152834107427666549),
+        (f(7.0, 0.1), 2.0, 0.152834107427666549, 0.847165892572333451),
+        (f(0.3, 0.2), 0.5, 0.383394324964104942, 0.616605675035895058),
+        (f(0.01, 1000.0), 1.0, 0.97662176422951536, 0.0233782357704846405),
+        (f(0.9, 0.9), 1e-5, 0.0034474876613028985, 0.996552512338697102),
+        (f(0.9, 0.9), 1e5, 0.996552512338697102, 0.0034474876613028985),
+    ]
+}
+
+/// From the source of [`precise_values`], with the most degrees of freedom.
+#[expect(clippy::excessive_precision, reason = "the digits of the source")]
+fn vast_values() -> Vec<Known> {
+    let chi = |freedom| Distribution::ChiSquared { freedom };
+    let t = |freedom| Distribution::StudentT { freedom };
+    let f = |numerator, denominator| Distribution::FisherF { numerator, denominator };
+    vec![
+        (chi(1e8), 9.99e7, 7.56028505272747789e-13, 0.999999999999243971),
+        (chi(1e8), 1e8, 0.500018806319453681, 0.499981193680546319),
+        (chi(1e8), 1.0001e8, 0.760257262338763064, 0.239742737661236936),
+        (chi(1e8), 1.0005e8, 0.99979610621750978, 0.000203893782490219984),
+        (t(1e8), 0.5, 0.691462460723911031, 0.308537539276088969),
+        (t(1e8), 3.0, 0.998650101635981253, 0.00134989836401874719),
+        (t(1e8), 30.0, 1.0, 4.91668214294163249e-198),
+        (f(0.5, 1e8), 0.5, 0.640157204816693531, 0.359842795183306469),
+        (f(1e8, 1e8), 0.9999, 0.308528737037793139, 0.691471262962206861),
+        (f(1e8, 1e8), 1.0001, 0.691453659695839765, 0.308546340304160235),
+    ]
+}
+
 /// Of parameters up to some 10^4, where continued fractions are long.
 #[test]
 fn distributions_are_exact_to_twelve_digits() {
-    for (distribution, x, lower, upper) in precise_values() {
+    assert_digits(precise_values(), 5e-13);
+}
+
+/// With few degrees of freedom one side is small wherever the other one ends.
+#[test]
+fn distributions_are_exact_at_the_ends_of_their_parameters() {
+    assert_digits(extreme_values(), 5e-13);
+}
+
+/// Continued fractions of so many terms keep fewer digits.
+#[test]
+fn distributions_of_a_hundred_million_degrees_of_freedom_are_exact_to_ten_digits() {
+    assert_digits(vast_values(), 1e-10);
+}
+
+/// Both sides are within this share of the known ones.
+fn assert_digits(known: Vec<Known>, share: f64) {
+    for (distribution, x, lower, upper) in known {
         for (is_lower, expected) in [(true, lower), (false, upper)] {
             let result = alone(false, |c| distribution_function(c, distribution, is_lower, &MatrixBlock::single(x)));
             let error = (result.unwrap().get(0, 0) - expected).abs() / expected;
-            assert!(error <= 5e-13, "{distribution:?} at {x}, lower {is_lower}: {error:e} off");
+            assert!(error <= share, "{distribution:?} at {x}, lower {is_lower}: {error:e} off");
         }
     }
 }
@@ -285,17 +377,22 @@ fn quantiles_invert_distributions() {
             let (actual, expected) =
                 if probability < 0.5 { (lower.get(0, j), probability) } else { (upper.get(0, j), 1.0 - probability) };
             let error = (actual - expected).abs() / expected;
-            // Where the quantile is subnormal or beyond all numbers, there is no place to find.
+            // Where the quantile is subnormal or beyond all numbers, there is no place to find. The tail of Student's t is
+            // about this power.
             let quantile = quantiles.get(0, j);
-            let is_there = quantile == 0.0 || quantile.abs() >= 1e-300 && quantile.is_finite();
+            let is_beyond = matches!(
+                distribution, Distribution::StudentT { freedom } if expected.powf(-1.0 / freedom) == f64::INFINITY
+            );
+            assert_eq!(quantile.is_infinite(), is_beyond, "{distribution:?} at {probability}: {quantile}");
+            let is_there = quantile == 0.0 || quantile.abs() >= 1e-300 && !is_beyond;
             assert!(!is_there || error <= 1e-12, "{distribution:?} at {probability}: {quantile} is {error:e} off");
         }
     }
 }
 
-/// From one degree of freedom in a million to a hundred million.
+/// Over all numbers, from one degree of freedom in a million to a hundred million.
 #[test]
-fn the_ends_of_the_degrees_of_freedom_give_probabilities() {
+fn probabilities_rise_at_the_ends_of_the_degrees_of_freedom() {
     let cells = [1e-300, 1e-10, 0.5, 0.9999, 1.0, 1.0001, 30.0, 1e8, 1.0001e8, 1e300];
     let ends = [1e-6, 0.5, 1e8];
     let of_two = ends
@@ -311,13 +408,103 @@ fn the_ends_of_the_degrees_of_freedom_give_probabilities() {
         let (lower, upper) = (found(true), found(false));
         for (j, cell) in cells.iter().enumerate() {
             let (below, above) = (lower.get(0, j), upper.get(0, j));
-            let is_sound = (0.0..=1.0).contains(&below) && (below + above - 1.0).abs() < 1e-15;
+            let is_sound = [below, above].iter().all(|side| (0.0..=1.0).contains(side));
             assert!(is_sound, "{distribution:?} at {cell}: {below} and {above}");
-            assert!(j == 0 || below >= lower.get(0, j - 1) - 1e-9, "{distribution:?} falls at {cell}");
+            let rises = j == 0 || below >= lower.get(0, j - 1) - 1e-9 && above <= upper.get(0, j - 1) + 1e-9;
+            assert!(rises, "{distribution:?} falls at {cell}");
         }
         let quantiles = alone(false, |c| quantile_function(c, distribution, &dense(1, 2, &[0.25, 0.75]))).unwrap();
         assert!(quantiles.get(0, 0) <= quantiles.get(0, 1), "{distribution:?}");
     }
+}
+
+/// Whose squares are no numbers.
+#[test]
+fn quantiles_of_students_t_are_found_far_out() {
+    for (freedom, probability, expected) in [
+        (1.0, 1e-200, -3.183_098_861_837_906_7e199),
+        (0.01, 0.99, 3.960_440_137_152_13e168),
+        (0.5, 1e-100, -1.028_491_156_316_34e199),
+    ] {
+        let distribution = Distribution::StudentT { freedom };
+        let quantile = alone(false, |c| quantile_function(c, distribution, &MatrixBlock::single(probability)));
+        let error = quantile.unwrap().get(0, 0) / expected - 1.0;
+        assert!(error.abs() <= 1e-11, "{freedom} at {probability}: {error:e} off");
+    }
+}
+
+/// Over several blocks, and with every number of threads.
+#[test]
+fn distributions_of_many_cells_are_those_of_each() {
+    let distribution = Distribution::FisherF { numerator: 3.0, denominator: 5.0 };
+    let cells = Dense::from_fn(3, 111, |i, j| (i * 111 + j) as f64 / 333.0).into();
+    let probabilities = run(|context| distribution_function(context, distribution, true, &cells).unwrap());
+    let quantiles = run(|context| quantile_function(context, distribution, &cells).unwrap());
+    let single = |i, j| MatrixBlock::single(cells.get(i, j));
+    assert_cells(&probabilities, 3, 111, |i, j| {
+        alone(false, |context| distribution_function(context, distribution, true, &single(i, j))).unwrap().get(0, 0)
+    });
+    assert_cells(&quantiles, 3, 111, |i, j| {
+        alone(false, |context| quantile_function(context, distribution, &single(i, j))).unwrap().get(0, 0)
+    });
+}
+
+#[test]
+fn distributions_hear_a_request_to_stop() {
+    let stop = StopFlag::default();
+    let run = RunContext::new(BufferPool::new(0), stop.clone());
+    let normal = Distribution::Normal { mean: 0.0, deviation: 1.0 };
+    for cells in [dense(1, 1, &[0.5]), dense(1, 1000, &[0.5; 1000])] {
+        let probabilities = || alone(false, |context| distribution_function(context, normal, true, &cells));
+        let quantiles = || alone(false, |context| quantile_function(context, normal, &cells));
+        stop.raise();
+        assert_eq!(run.run(probabilities), Err(Abort::Stopped));
+        assert_eq!(run.run(quantiles), Err(Abort::Stopped));
+        assert!(stop.take());
+        assert!(run.run(probabilities).is_ok() && run.run(quantiles).is_ok());
+    }
+}
+
+/// The most bytes that the work reserves: in all, as matrices, and besides.
+fn peak_bytes(work: impl FnOnce(&KernelContext<'_>)) -> [u64; 3] {
+    let budget = Budget::unlimited();
+    let run = RunContext::new(BufferPool::within(Arc::clone(&budget), 0), StopFlag::default());
+    run.run(|| alone(false, work)).unwrap();
+    let of = |kind| budget.peaks().find(|(other, _)| *other == kind).unwrap().1;
+    [budget.peak(), of(MemoryKind::Matrix), of(MemoryKind::Scratch)]
+}
+
+/// Values and weights are cells that are read where they are, or those of a sparse vector, which are gone before the sort.
+#[test]
+fn order_statistics_reserve_what_they_take() {
+    const COUNT: usize = 100_000;
+    let vector = |seed| matrix(COUNT, 1, 1, seed);
+    let pair = (COUNT * size_of::<(f64, f64)>()) as u64;
+    let [dense, sparse] = both_formats(&vector(1));
+    let weights = both_formats(&Dense::from_fn(COUNT, 1, |i, _| (i % 2) as f64).into());
+    let peaks = |values: &MatrixBlock, weights: Option<&MatrixBlock>| {
+        peak_bytes(|context| assert!(crate::median(context, values, weights).is_ok()))
+    };
+    assert!(matches!(crate::statistics::cells("median", &dense), Ok(Cow::Borrowed(_))), "cells are copied");
+    assert_eq!(peaks(&dense, None), [2 * pair, 0, 2 * pair]);
+    assert_eq!(peaks(&dense, Some(&weights[0])), [2 * pair, 0, 2 * pair]);
+    assert_eq!(peaks(&sparse, None), [2 * pair, pair / 2, 2 * pair]);
+    assert_eq!(peaks(&sparse, Some(&weights[1])), [2 * pair, pair, 2 * pair]);
+}
+
+/// All distinct values, however many lines they are of, and no more than those.
+#[test]
+fn distinct_values_stay_reserved() {
+    const COUNT: usize = 1 << 12;
+    let line = (COUNT * size_of::<f64>()) as u64;
+    let distinct = Dense::from_fn(COUNT, 64, |i, j| (i * 64 + j) as f64).into();
+    let [_, _, scratch] = peak_bytes(|context| drop(crate::unique(context, &distinct, Direction::Col)));
+    assert!((64 * line..=2 * 64 * line + 2 * line).contains(&scratch), "{scratch}");
+    let few = Dense::from_fn(COUNT, 64, |i, j| (i % 2 + j) as f64).into();
+    let [_, _, scratch] = peak_bytes(|context| drop(crate::unique(context, &few, Direction::Col)));
+    assert!((line..=2 * line).contains(&scratch), "{scratch}");
+    let [_, _, scratch] = peak_bytes(|context| drop(crate::count_distinct(context, &distinct, Direction::Col)));
+    assert!((line..=2 * line).contains(&scratch), "{scratch}");
 }
 
 #[test]
