@@ -18,13 +18,15 @@ use std::time::{Duration, Instant};
 /// How long nothing is heard but the other end.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Waits until there is something to read, or room to write, or neither will come any more; at most so long, where that is
-/// said.
+/// Waits until there is something to read, or room to write, or neither will come any more: until there is a request to stop,
+/// or at most so long, where that is said.
 fn wait(file: &impl AsFd, events: PollFlags, longest: Option<Duration>) -> io::Result<()> {
     let timeout = Timespec { tv_sec: 0, tv_nsec: PATIENCE.subsec_nanos().into() };
     let begun = Instant::now();
     loop {
-        check_stop();
+        if longest.is_none() {
+            check_stop();
+        }
         match poll(&mut [PollFd::new(file, events)], Some(&timeout)) {
             Ok(0) if longest.is_some_and(|longest| begun.elapsed() >= longest) => {
                 return Err(io::ErrorKind::TimedOut.into());
@@ -94,7 +96,8 @@ impl<F: AsFd> StreamWriter<F> {
         StreamWriter { file, longest: None }
     }
 
-    /// Fails with [`io::ErrorKind::TimedOut`] where there is no room for so long: for words that must not hold up an end.
+    /// Fails with [`io::ErrorKind::TimedOut`] where there is no room for so long: for the last words of a run, which must
+    /// not hold up its end, and come when it was stopped.
     pub fn within(self, longest: Duration) -> Self {
         StreamWriter { longest: Some(longest), ..self }
     }
