@@ -133,34 +133,31 @@ fn mutated_files_are_read_or_refused() {
 #[cfg(unix)]
 #[test]
 fn processes_end_as_they_should_whatever_the_system_refuses() {
-    let folder = tempfile::tempdir().expect("there is room for a folder");
-    let (programs, mut tally) = (valid::programs(), Tally::default());
-    let with_files: Vec<_> = programs.iter().filter(|program| program.has_files()).cloned().collect();
-    // The limits take turns, so that a few cases have all of them.
-    for (seed, limit) in seeds(cases(30, 1_000)).zip(limits::LIMITS.iter().cycle()) {
-        let random = &mut Pcg64Mcg::seed_from_u64(seed);
-        let program = one_of(random, if limit.is_of_files { &with_files } else { &programs });
-        let shell = (limit.shell)(random);
-        let verdict = children::run(program, folder.path(), limit, &shell);
-        tally.count(limit.name, verdict, || format!("seed {seed}: `{shell}` for {}", program.path));
-    }
-    tally.finish(&limits::names());
+    run_within(limits::LIMITS, cases(30, 1_000));
 }
 
 /// Whichever allocation it is, and on every backend: an error, or the run goes on.
 #[cfg(target_env = "gnu")]
 #[test]
 fn processes_end_as_they_should_whichever_allocation_is_refused() {
+    run_within(&[limits::REFUSED_ALLOCATION], cases(20, 3_000));
+}
+
+/// Runs so many programs in processes of their own, within these limits. They take turns, so that a few cases have all.
+#[cfg(unix)]
+fn run_within(limits: &[limits::Limit], cases: u64) {
     let folder = tempfile::tempdir().expect("there is room for a folder");
     let (programs, mut tally) = (valid::programs(), Tally::default());
-    for seed in seeds(cases(20, 3_000)) {
+    let with_files: Vec<_> = programs.iter().filter(|program| program.has_files()).cloned().collect();
+    for (seed, limit) in seeds(cases).zip(limits.iter().cycle()) {
         let random = &mut Pcg64Mcg::seed_from_u64(seed);
-        let (limit, program) = (&limits::REFUSED_ALLOCATION, one_of(random, &programs));
+        let program = one_of(random, if limit.is_of_files { &with_files } else { &programs });
         let shell = (limit.shell)(random);
         let verdict = children::run(program, folder.path(), limit, &shell);
         tally.count(limit.name, verdict, || format!("seed {seed}: `{shell}` for {}", program.path));
     }
-    tally.finish(&[limits::REFUSED_ALLOCATION.name]);
+    let names: Vec<&str> = limits.iter().map(|limit| limit.name).collect();
+    tally.finish(&names);
 }
 
 /// Whether a message names a line of a script, or of a function of the library that it calls: `name.dml:line`.

@@ -29,9 +29,13 @@ fn start(folder: &Folder, text: &str) -> Child {
 
 /// Sends a signal, and returns the exit status and what stands on standard error.
 fn interrupt(child: Child, signal: &str) -> (Option<i32>, String) {
+    send(&child, signal);
+    interrupted(child)
+}
+
+fn send(child: &Child, signal: &str) {
     let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("there is kill");
     assert!(sent.success());
-    interrupted(child)
 }
 
 /// The exit status and what stands on standard error.
@@ -100,19 +104,23 @@ fn interrupt_after(folder: &Folder, text: &str, milliseconds: u64) {
 fn interrupt_script(folder: &Folder, text: &str, milliseconds: u64) -> Duration {
     let mut child = start(folder, text);
     std::thread::sleep(Duration::from_millis(milliseconds));
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("there is kill");
-    assert!(sent.success());
+    let taken = time_to_end(&mut child, text);
+    assert_eq!(interrupted(child), (Some(130), "interrupted\n".to_owned()), "{text}");
+    taken
+}
+
+/// Interrupts a process that does this, and waits until it ends: how long that takes.
+fn time_to_end(child: &mut Child, what: &str) -> Duration {
+    send(child, "-INT");
     let start = Instant::now();
     while child.try_wait().expect("ours").is_none() {
         if start.elapsed() > Duration::from_secs(HANGING) {
             child.kill().expect("ours");
-            panic!("it hangs: {text}");
+            panic!("it hangs: {what}");
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    let taken = start.elapsed();
-    assert_eq!(interrupted(child), (Some(130), "interrupted\n".to_owned()), "{text}");
-    taken
+    start.elapsed()
 }
 
 /// What a script prepares, and what it does without an end.
@@ -229,15 +237,7 @@ fn messages_that_nobody_reads_hold_nothing_up() {
         .expect("the program starts");
     std::thread::sleep(Duration::from_millis(500));
     assert!(child.try_wait().expect("ours").is_none(), "the pipe is full");
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("there is kill").success());
-    let interrupted = Instant::now();
-    while child.try_wait().expect("ours").is_none() {
-        if interrupted.elapsed() > Duration::from_secs(HANGING) {
-            child.kill().expect("ours");
-            panic!("it hangs");
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    time_to_end(&mut child, "output and messages in one pipe");
     assert_eq!(child.wait().expect("ours").code(), Some(130));
 }
 
