@@ -7,9 +7,9 @@ use fuseline::ir::program::{Program, StatementBlock};
 /// Operators of a case.
 #[derive(Clone, Copy)]
 pub(crate) struct Operators {
-    /// Those of the program, the library's functions that it calls among them.
+    /// Operators of the program, the library's functions that it calls among them.
     of_program: usize,
-    /// Those of the blocks that are optimized.
+    /// Operators of the blocks that are optimized.
     of_blocks: usize,
 }
 
@@ -21,7 +21,7 @@ impl Operators {
         Operators { of_program: count(&body) + of_functions, of_blocks }
     }
 
-    /// Those that a stage works on.
+    /// How many a stage works on.
     pub(crate) fn in_stage(self, stage: Stage) -> f64 {
         match stage {
             Stage::Parse | Stage::Simplify => self.of_program as f64,

@@ -70,7 +70,7 @@ fn respond(
         Response::Poisson => random::poisson(generator, math::exp(score(0)).min(MOST_COUNTS)),
         Response::Gamma => {
             let scale = math::exp(score(0)) / f64::from(GAMMA_SHAPE);
-            // As many exponential numbers add up to one of the gamma distribution.
+            // A number of the gamma distribution with a whole shape is the sum of as many exponential ones.
             let sum: f64 = (0..GAMMA_SHAPE).map(|_| random::exponential(generator)).sum();
             (scale * sum).max(f64::MIN_POSITIVE)
         }

@@ -61,7 +61,7 @@ impl Call {
         format!("{}{}", self.script, self.results.iter().map(write).collect::<String>())
     }
 
-    /// As `DIFFERENCES` has it.
+    /// The function and what is off its default, which is how `DIFFERENCES` names a call.
     fn shown(&self) -> String {
         format!("{} {}", self.function, self.off)
     }

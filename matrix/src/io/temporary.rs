@@ -109,7 +109,7 @@ mod tests {
         let (second, second_path) = Temporary::beside(&target).expect("room");
         let (_other, other_path) = Temporary::beside(&folder.path().join("y.csv")).expect("room");
         assert_eq!(names(folder.path()).len(), 3);
-        // As if both runs were killed: the files are no longer open, and still there.
+        // Both runs were killed, so to say: the files are no longer open, and still there.
         let left = [first_path, second_path].map(|Temporary(path)| path.keep().expect("ours"));
         drop((first, second));
         assert!(left.iter().all(|path| path.exists()));
