@@ -1,13 +1,16 @@
 //! Blocks of work, shared among threads: of what sizes they are, a function of shapes and patterns alone, and how they run.
 //! A single block is done by the thread that asks for it: handing it over takes longer than most such blocks. After a request
 //! to stop the blocks that are left are skipped, and who waits for them unwinds: once, since that takes as long as many blocks.
+//! The pool calls what it runs through a pointer, once per block: its own code is compiled once, and not for each kernel.
 
 use crate::KernelContext;
 use fuseline_ir::work::even_blocks;
 pub(crate) use fuseline_ir::work::{BASIC_BLOCK_CELLS as BLOCK_CELLS, MAX_PARTIALS};
 use fuseline_matrix::{Csr, CsrRows, StopListener};
+use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// The most rows of a block when each row costs `cells_per_row`.
 pub(crate) fn most_block_rows(cells_per_row: usize) -> usize {
@@ -88,7 +91,17 @@ pub(crate) fn on_threads_for<T: Send>(
     blocks: usize,
     work: impl FnOnce() -> T + Send,
 ) -> T {
-    if blocks <= 1 { work() } else { context.pool.install(work) }
+    if blocks <= 1 {
+        return work();
+    }
+    let (mut work, mut result) = (Some(work), None);
+    install(context.pool, &mut || result = work.take().map(|work| work()));
+    result.expect("the pool called it")
+}
+
+/// Does this inside of the pool.
+fn install(pool: &ThreadPool, work: &mut (dyn FnMut() + Send)) {
+    pool.install(work);
 }
 
 /// Calls `each` with every run of `length` values, the last one maybe shorter, and its number.
@@ -103,9 +116,18 @@ pub(crate) fn for_each_block<T: Send>(
         stop.check();
         return values.chunks_mut(length.max(1)).enumerate().for_each(|(block, values)| each(block, values));
     }
-    let blocks = values.par_chunks_mut(length.max(1)).enumerate().filter(|_| !stop.hears());
-    context.pool.install(|| blocks.for_each(|(block, values)| each(block, values)));
+    for_each_run(context.pool, values, length.max(1), &|block, values| {
+        if !stop.hears() {
+            each(block, values);
+        }
+    });
     stop.check();
+}
+
+/// Calls `each` with every run of `length` values and its number, inside of the pool.
+fn for_each_run<T: Send>(pool: &ThreadPool, values: &mut [T], length: usize, each: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    let runs = values.par_chunks_mut(length).enumerate();
+    pool.install(|| runs.for_each(|(number, values)| each(number, values)));
 }
 
 /// What `each` makes of every part, in the order of the parts.
@@ -117,7 +139,7 @@ pub(crate) fn map_parts<P: Send, T: Send>(
     map_parts_with(context, parts, || (), |(), part| each(part))
 }
 
-/// As [`map_parts`], where parts that run one after the other share scratch.
+/// Maps parts as [`map_parts`] does, where those that run one after the other share scratch.
 pub(crate) fn map_parts_with<P: Send, S, T: Send>(
     context: &KernelContext<'_>,
     parts: Vec<P>,
@@ -129,8 +151,49 @@ pub(crate) fn map_parts_with<P: Send, S, T: Send>(
         stop.check();
         return parts.into_iter().map(|part| each(&mut scratch(), part)).collect();
     }
-    let each = |scratch: &mut S, part: P| (!stop.hears()).then(|| each(scratch, part));
-    let results = context.pool.install(|| parts.into_par_iter().map_init(&scratch, each).while_some().collect());
+    let parts: Vec<Slot<P>> = parts.into_iter().map(Slot::of).collect();
+    let results: Vec<Slot<T>> = parts.iter().map(|_| Slot::default()).collect();
+    for_each_number(context.pool, parts.len(), &|| {
+        let mut scratch = scratch();
+        let (stop, each, parts, results) = (&stop, &each, &parts, &results);
+        Box::new(move |number| {
+            if !stop.hears() {
+                results[number].fill(each(&mut scratch, parts[number].taken()));
+            }
+        })
+    });
     stop.check();
-    results
+    results.iter().map(Slot::taken).collect()
+}
+
+/// What one block has, or makes: one thread puts it there, one takes it.
+struct Slot<T>(Mutex<Option<T>>);
+
+impl<T> Default for Slot<T> {
+    fn default() -> Self {
+        Slot(Mutex::new(None))
+    }
+}
+
+impl<T> Slot<T> {
+    fn of(value: T) -> Slot<T> {
+        Slot(Mutex::new(Some(value)))
+    }
+
+    fn fill(&self, value: T) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+    }
+
+    fn taken(&self) -> T {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().expect("it was put there, and is taken once")
+    }
+}
+
+/// What a thread calls with the numbers of the blocks that it runs one after the other.
+type Worker<'a> = Box<dyn FnMut(usize) + 'a>;
+
+/// Calls workers with all numbers below `count`, inside of the pool.
+fn for_each_number<'a>(pool: &ThreadPool, count: usize, worker: &(dyn Fn() -> Worker<'a> + Sync)) {
+    let numbers = (0..count).into_par_iter();
+    pool.install(|| numbers.for_each_init(worker, |worker, number| worker(number)));
 }

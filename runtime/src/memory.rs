@@ -57,7 +57,11 @@ pub(crate) fn error_of(engine: &Engine, operation: String, abort: Abort) -> Runt
 /// Reserves the memory of so many texts in rows and columns, but for their characters, until a frame holds them. Unwinds
 /// where it is refused.
 pub(crate) fn of_cells(rows: usize, cols: usize) -> Option<Reservation> {
-    let bytes = (size_of::<String>() as u64).saturating_mul(rows as u64).saturating_mul(cols as u64);
+    of_frame((size_of::<String>() as u64).saturating_mul(rows as u64).saturating_mul(cols as u64))
+}
+
+/// Reserves memory for parts of a frame until it holds them. Unwinds where it is refused.
+pub(crate) fn of_frame(bytes: u64) -> Option<Reservation> {
     if bytes < SMALLEST_RESERVED as u64 { None } else { run_context::reserve(MemoryKind::Frame, bytes) }
 }
 

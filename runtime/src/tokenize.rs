@@ -2,14 +2,15 @@
 //!
 //! The specification is JSON as in SystemDS: `{algo: "split", algo_params: {regex: "\\s+"}, out: "position",
 //! out_params: {}, id_cols: [1], tokenize_col: 2, format_wide: false}`. Each row is a document, which the columns
-//! `id_cols` name.
+//! `id_cols` name. With `algo: "ngram"` every run of `min_gram` to `max_gram` tokens is one, or of characters of a token.
 
 use crate::map::Patterns;
 use crate::memory;
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Column, Frame};
+use fuseline_matrix::{Column, Frame, Reservation};
 use serde::Deserialize;
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use thiserror::Error;
 
 /// What keeps texts from being cut into tokens.
@@ -54,12 +55,33 @@ enum Algorithm {
     /// At the matches of a pattern.
     #[serde(alias = "whitespace")]
     Split,
+    /// The same, and runs of what lies between.
+    Ngram,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AlgorithmParameters {
     regex: Option<String>,
+    /// The shortest run of `ngram`: one where nothing is said.
+    min_gram: Option<usize>,
+    /// The longest: two.
+    max_gram: Option<usize>,
+    #[serde(default)]
+    ngram_type: RunsOf,
+}
+
+/// What the runs of `ngram` are made of.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum RunsOf {
+    /// The tokens of a document.
+    #[default]
+    #[serde(alias = "DOCUMENT")]
+    Document,
+    /// The characters of a token.
+    #[serde(alias = "TOKEN")]
+    Token,
 }
 
 /// What is said of the tokens of a document.
@@ -89,6 +111,12 @@ struct Token {
     position: i64,
 }
 
+/// The tokens of a text, with the memory that runs of them take.
+struct Document {
+    tokens: Vec<Token>,
+    _held: Option<Reservation>,
+}
+
 /// What the result says of one document: texts or numbers in two columns, one row for each token.
 struct Entries {
     first: Column,
@@ -114,7 +142,7 @@ pub(crate) fn tokenize(frame: &Frame, specification: &str, most: usize) -> Resul
         (wide(&documents, &specification, most)?, vec![1; documents.len()])
     } else {
         let entries =
-            documents.iter().map(|tokens| entries(tokens, &specification, most)).collect::<Result<Vec<_>, _>>()?;
+            documents.iter().map(|it| entries(&it.tokens, &specification, most)).collect::<Result<Vec<_>, _>>()?;
         let rows: Vec<usize> = entries.iter().map(|entries| entries.first.len()).collect();
         (long(&entries), rows)
     };
@@ -127,18 +155,79 @@ pub(crate) fn tokenize(frame: &Frame, specification: &str, most: usize) -> Resul
     Frame::new(all, Vec::new()).map_err(|error| invalid(error.to_string()))
 }
 
-fn documents(texts: &Column, specification: &Specification) -> Result<Vec<Vec<Token>>, TokenizeError> {
-    let Algorithm::Split = specification.algo;
-    let pattern = specification.algo_params.regex.as_deref().unwrap_or(r"\s+");
+fn documents(texts: &Column, specification: &Specification) -> Result<Vec<Document>, TokenizeError> {
+    let parameters = &specification.algo_params;
+    let pattern = parameters.regex.as_deref().unwrap_or(r"\s+");
+    let lengths = lengths(parameters)?;
     let mut patterns = Patterns::default();
     (0..texts.len())
         .map(|row| {
             check_stop();
             let text = texts.text(row);
             let matches = patterns.find(&text, pattern).map_err(TokenizeError::Specification)?;
-            Ok(tokens_between(&text, &matches))
+            let tokens = tokens_between(&text, &matches);
+            Ok(match (specification.algo, parameters.ngram_type) {
+                (Algorithm::Split, _) => Document { tokens, _held: None },
+                (Algorithm::Ngram, RunsOf::Document) => runs_of_tokens(&tokens, lengths.clone()),
+                (Algorithm::Ngram, RunsOf::Token) => runs_of_characters(&tokens, lengths.clone()),
+            })
         })
         .collect()
+}
+
+/// How long the runs of `ngram` are.
+fn lengths(parameters: &AlgorithmParameters) -> Result<RangeInclusive<usize>, TokenizeError> {
+    let (least, most) = (parameters.min_gram.unwrap_or(1), parameters.max_gram.unwrap_or(2));
+    if least == 0 || most < least {
+        let problem = format!("`min_gram` is at least 1 and at most `max_gram`, not {least} and {most}");
+        return Err(TokenizeError::Specification(problem));
+    }
+    Ok(least..=most)
+}
+
+/// The runs of the tokens of a document, the shortest first: as SystemDS writes them, `"('a', 'b')"` for two.
+fn runs_of_tokens(tokens: &[Token], lengths: RangeInclusive<usize>) -> Document {
+    let bytes = tokens.iter().map(|token| token.text.len() + "'', ".len()).sum();
+    let _held = memory::of_frame(bytes_of_runs(tokens.len(), bytes, lengths.clone()));
+    let lengths = lengths.take_while(|length| *length <= tokens.len());
+    let run = |run: &[Token]| {
+        check_stop();
+        let quoted = || run.iter().map(|token| format!("'{}'", token.text)).collect::<Vec<_>>().join(", ");
+        let text = if let [token] = run { token.text.clone() } else { format!("\"({})\"", quoted()) };
+        Token { text, position: run[0].position }
+    };
+    Document { tokens: lengths.flat_map(|length| tokens.windows(length).map(run)).collect(), _held }
+}
+
+/// The runs of the characters of each token, the shortest first.
+fn runs_of_characters(tokens: &[Token], lengths: RangeInclusive<usize>) -> Document {
+    let bytes = |token: &Token| bytes_of_runs(token.text.chars().count(), token.text.len(), lengths.clone());
+    let _held = memory::of_frame(tokens.iter().map(bytes).fold(0, u64::saturating_add));
+    let mut runs = Vec::new();
+    for token in tokens {
+        check_stop();
+        let mut bounds: Vec<usize> = token.text.char_indices().map(|(start, _)| start).collect();
+        bounds.push(token.text.len());
+        for length in lengths.clone().take_while(|length| *length < bounds.len()) {
+            check_stop();
+            let run = |(first, position)| Token {
+                text: token.text[bounds[first]..bounds[first + length]].to_owned(),
+                position,
+            };
+            runs.extend((0..bounds.len() - length).zip(token.position..).map(run));
+        }
+    }
+    Document { tokens: runs, _held }
+}
+
+/// The memory of all runs of so many parts that take so many bytes together.
+fn bytes_of_runs(parts: usize, bytes: usize, lengths: RangeInclusive<usize>) -> u64 {
+    let average = bytes.div_ceil(parts.max(1)) as u64;
+    let of_length = |length: usize| {
+        let run = size_of::<Token>() as u64 + average.saturating_mul(length as u64);
+        run.saturating_mul((parts - length + 1) as u64)
+    };
+    lengths.take_while(|length| *length <= parts).map(of_length).fold(0, u64::saturating_add)
 }
 
 /// The parts of a text that lie between matches, which are ranges of bytes.
@@ -191,25 +280,29 @@ fn long(documents: &[Entries]) -> Vec<Column> {
     vec![all(|entries| &entries.first), all(|entries| &entries.second)]
 }
 
-/// A row for each document: its first tokens, or the counts of all classes.
-fn wide(documents: &[Vec<Token>], specification: &Specification, most: usize) -> Result<Vec<Column>, TokenizeError> {
+/// A row for each document: its first tokens, or the counts of the first classes; as many columns as tokens are asked for.
+fn wide(documents: &[Document], specification: &Specification, most: usize) -> Result<Vec<Column>, TokenizeError> {
     match specification.out {
         Output::Count => Err(TokenizeError::Specification(
             "counts of tokens have no wide format: leave `format_wide` out".to_owned(),
         )),
         Output::Position => {
-            let longest = documents.iter().map(Vec::len).max().unwrap_or(0);
+            let longest = documents.iter().map(|document| document.tokens.len()).max().unwrap_or(0);
             let width = if most == usize::MAX { longest } else { checked_width(most)? };
             let _held = memory::of_cells(documents.len(), width);
-            let cell = |at: usize| documents.iter().map(move |tokens| tokens.get(at).map_or("", |token| &token.text));
+            let cell = |at: usize| {
+                documents.iter().map(move |document| document.tokens.get(at).map_or("", |token| &token.text))
+            };
             Ok((0..width).map(|at| Column::Str(cell(at).map(str::to_owned).collect())).collect())
         }
         Output::Hash => {
-            let width = checked_width(features(specification)?)?;
+            let features = features(specification)?;
+            let width = if most == usize::MAX { features } else { checked_width(most)? };
             // Each count is kept by row, then by column.
-            let _held = memory::of_cells(documents.len(), width);
-            let counts: Vec<Vec<i64>> = documents.iter().map(|tokens| hashed(tokens, width)).collect();
-            Ok((0..width).map(|at| Column::I64(counts.iter().map(|counts| counts[at]).collect())).collect())
+            let _held = memory::of_cells(documents.len(), features.max(width));
+            let counts: Vec<Vec<i64>> = documents.iter().map(|document| hashed(&document.tokens, features)).collect();
+            let count = |counts: &Vec<i64>, at: usize| counts.get(at).copied().unwrap_or(0);
+            Ok((0..width).map(|at| Column::I64(counts.iter().map(|counts| count(counts, at)).collect())).collect())
         }
     }
 }

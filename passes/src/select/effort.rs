@@ -1,4 +1,4 @@
-//! How much work the search for the plan of a partition may do, and has done.
+//! How much work a search may do, and has done: for the plan of a partition, for the pass that an aggregate joins.
 //!
 //! Work is counted in groups visited, never in time, so that plans are reproducible. What a search may visit is in
 //! proportion to the partition: where it ends, the exact solver gives way to pruned enumeration, and this to the better
@@ -47,6 +47,11 @@ impl Effort {
     /// Counts what a part of the search did.
     pub(super) fn spend_all_of(&self, part: &Effort) {
         self.spend(part.spent());
+    }
+
+    /// Whether enough is left to count a plan of so many groups.
+    pub(super) fn allows_plan(&self, groups: usize) -> bool {
+        VISITS_PER_PLAN * groups as u64 <= self.left()
     }
 
     /// Counts a plan of so many groups.

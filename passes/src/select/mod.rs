@@ -195,8 +195,9 @@ pub fn select_in(
             plan
         })
         .collect();
-    let mut visits = partitions.iter().map(|plan| plan.stats.visits).sum();
-    let mut groups = multi_aggregate::greedy(context, model, &partitions);
+    let mut visits: u64 = partitions.iter().map(|plan| plan.stats.visits).sum();
+    let (mut groups, merging) = multi_aggregate::greedy(context, model, &partitions, || effort(policy, limits, 1));
+    visits += merging;
     let bound = match is_exact(policy, limits) {
         true => {
             let arranger = exact::Arranger { context, memo: &memo, model, limits };
@@ -218,6 +219,11 @@ fn is_exact(policy: SelectPolicy, limits: &SearchLimits) -> bool {
     policy == SelectPolicy::CostBased && limits.enumeration == Enumeration::Exact
 }
 
+/// What a search among so many groups may do: whatever it likes, where the paper's searches are to be compared.
+fn effort(policy: SelectPolicy, limits: &SearchLimits, groups: usize) -> Effort {
+    if is_exact(policy, limits) { Effort::of_groups(limits, groups) } else { Effort::of_plans(u64::MAX) }
+}
+
 /// The decision for a partition; the scratch takes what the search needs until then.
 fn decide(
     context: &Context<'_>,
@@ -228,11 +234,7 @@ fn decide(
     limits: &SearchLimits,
     scratch: &Bump,
 ) -> PartitionPlan {
-    let effort = if is_exact(policy, limits) {
-        Effort::of_groups(limits, partition.members.len())
-    } else {
-        Effort::of_plans(u64::MAX)
-    };
+    let effort = effort(policy, limits, partition.members.len());
     let space = SearchSpace::new(context, memo, partition, model, scratch);
     let plan = decide_within(&space, memo, policy, limits, &effort);
     PartitionPlan { stats: SearchStats { visits: effort.spent(), ..plan.stats }, ..plan }

@@ -92,10 +92,15 @@ impl Arranger<'_> {
         let joint = Joint::new(self, component, partitions, &finding);
         effort.spend_all_of(&finding);
         let Some(joint) = joint else { return 0.0 };
-        if joint.aggregates.len() > MAX_AGGREGATES || !joint.problem.is_complete() {
+        // What follows looks at the whole DAG.
+        let all = effort.half();
+        all.spend(self.context.dag.hops.len() as u64);
+        if joint.aggregates.len() > MAX_AGGREGATES || !joint.problem.is_complete() || all.is_spent() {
             return joint.least(effort);
         }
-        let is_inside = |group: &Group| group.operator.roots.iter().any(|root| component.aggregates.contains(root));
+        effort.spend_all_of(&all);
+        let is_inside =
+            |group: &Group| group.operator.roots.iter().any(|root| component.aggregates.binary_search(root).is_ok());
         let (own, others): (Vec<Group>, Vec<Group>) = groups.iter().cloned().partition(is_inside);
         let plans = component.partitions.iter().map(|&number| &partitions[number]);
         let mut least = multi_aggregate::seconds(self.context, self.model, plans, &component.outside, &own);
@@ -104,7 +109,7 @@ impl Arranger<'_> {
         let (merged, is_complete) = joint.merged();
         let ways = joint.ways(&merged, apart);
         let mut tables = Bump::new();
-        let possible = ways.iter().filter(|way| joint.is_possible(way, &merged));
+        let possible = ways.iter().filter(|way| joint.is_possible(way, &merged, effort));
         for (solved, way) in possible.enumerate() {
             if !undercuts(way.lower, least) {
                 break;
@@ -122,7 +127,7 @@ impl Arranger<'_> {
             if undercuts(optimum.seconds, least) {
                 let arrangement = self.arrangement(&optimum.operators);
                 let all = [others.as_slice(), &arrangement.groups].concat();
-                if are_independent(self.context, &all) {
+                if are_independent(self.context, &all, effort) {
                     (least, best) = (optimum.seconds, Some((arrangement, all)));
                 }
             }
@@ -218,7 +223,7 @@ impl<'a> Joint<'a> {
             let group = joint.members.len() - 1;
             joint.aggregates.push(Aggregate::new(context, group, vec![candidate]));
         }
-        joint.set_aside();
+        joint.set_aside(effort);
         Some(joint)
     }
 
@@ -234,12 +239,15 @@ impl<'a> Joint<'a> {
         }
     }
 
-    /// Makes aggregates that can be merged with no other one ordinary variables.
-    fn set_aside(&mut self) {
+    /// Makes aggregates that can be merged with no other one ordinary variables. Where the effort ends, any may be merged.
+    fn set_aside(&mut self, effort: &Effort) {
         let context = self.arranger.context;
         let can_merge = |number: usize| {
             let mut others = (0..self.aggregates.len()).filter(|&other| other != number);
-            others.any(|other| self.aggregates[number].can_merge(context, &self.aggregates[other]))
+            others.any(|other| {
+                effort.spend(1);
+                effort.is_spent() || self.aggregates[number].can_merge(context, &self.aggregates[other])
+            })
         };
         let mergeable: Vec<bool> = (0..self.aggregates.len()).map(can_merge).collect();
         for (aggregate, is_mergeable) in std::mem::take(&mut self.aggregates).into_iter().zip(mergeable) {
@@ -301,9 +309,9 @@ impl<'a> Joint<'a> {
     }
 
     /// Whether no operator of a way waits for itself.
-    fn is_possible(&self, way: &Way, merged: &BTreeMap<u32, Merged>) -> bool {
+    fn is_possible(&self, way: &Way, merged: &BTreeMap<u32, Merged>, effort: &Effort) -> bool {
         let examples = way.sets.iter().filter_map(|set| merged.get(set)?.example.clone());
-        are_independent(self.arranger.context, &examples.collect::<Vec<_>>())
+        are_independent(self.arranger.context, &examples.collect::<Vec<_>>(), effort)
     }
 
     /// The problem under a way.

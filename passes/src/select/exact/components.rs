@@ -16,7 +16,7 @@ pub(super) struct Component {
     pub(super) partitions: Vec<usize>,
     /// The aggregates that are in no partition.
     pub(super) outside: Vec<Operator>,
-    /// All aggregates.
+    /// All aggregates, ascending.
     pub(super) aggregates: Vec<HopId>,
 }
 
@@ -51,6 +51,7 @@ pub(super) fn components(context: &Context<'_>, partitions: &[PartitionPlan]) ->
         component.aggregates.extend(part.aggregates);
     }
     components.retain(|component| component.aggregates.len() > 1);
+    components.iter_mut().for_each(|component| component.aggregates.sort_unstable());
     components
 }
 

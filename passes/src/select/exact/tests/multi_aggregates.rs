@@ -109,12 +109,16 @@ impl Start<'_> {
 
     /// The plan with aggregates merged after the choice of operators.
     fn greedy(&self) -> FusionPlan {
+        self.greedy_within(|| Effort::of_plans(ENOUGH))
+    }
+
+    fn greedy_within(&self, effort: impl Fn() -> Effort) -> FusionPlan {
         let partitions = self.partitions();
-        let groups = multi_aggregate::greedy(self.context, &self.model, &partitions);
+        let (groups, visits) = multi_aggregate::greedy(self.context, &self.model, &partitions, effort);
         let outside = multi_aggregate::outside_partitions(self.context, &partitions);
         let seconds = multi_aggregate::seconds(self.context, &self.model, partitions.iter(), &outside, &groups);
         let covers = multi_aggregate::covers(self.context, &partitions, &groups);
-        FusionPlan { covers, partitions, seconds, bound: 0.0, visits: 0 }
+        FusionPlan { covers, partitions, seconds, bound: 0.0, visits }
     }
 
     /// The cost of the cheapest plan, by trying all operators of the aggregates under all set partitions; none where
@@ -207,7 +211,7 @@ impl Start<'_> {
             seconds += group.seconds;
             groups.push(group);
         }
-        are_independent(self.context, &groups).then_some(seconds)
+        are_independent(self.context, &groups, &Effort::of_plans(ENOUGH)).then_some(seconds)
     }
 }
 
@@ -278,6 +282,44 @@ fn sharing_equals_trying_everything() {
     // Prices decide how many searches end at their limit: one in a thousand does.
     assert!(missed * 500 <= compared, "{missed} of {compared} were missed");
     assert!(compared > 100, "only {compared} were small enough");
+}
+
+/// So many aggregates of one matrix, each of which waits for the one before where they are chained.
+fn many_aggregates(count: usize, are_chained: bool) -> HopDag {
+    let mut d = Dag::default();
+    let x = d.read("X", 2000, 1000);
+    let mut last = d.number(1.0);
+    for number in 0..count {
+        let other = if are_chained { last } else { d.number(number as f64) };
+        let differences = d.op(BinaryOp::Minus, &[x, other]);
+        last = d.sum(differences);
+        d.write(&format!("sum{number}"), last);
+    }
+    d.dag
+}
+
+/// What merging visits is in proportion to the aggregates, whatever the limit and however they depend on each other; the
+/// plan is one that can run, and no dearer than one within a lower limit.
+#[test]
+fn merging_ends_at_its_limit() {
+    const COUNT: usize = 60;
+    for are_chained in [false, true] {
+        let dag = many_aggregates(COUNT, are_chained);
+        with_start(&dag, CostModel::default(), |start| {
+            let within = |visits: u64| {
+                let limits = SearchLimits { visits, ..SearchLimits::default() };
+                let plan = start.greedy_within(|| Effort::of_groups(&limits, 1));
+                assert!(plan.visits <= visits * COUNT as u64, "{} visits, {visits} for each", plan.visits);
+                assert_eq!(check_plan(start.context, &start.model, &plan), Ok(()));
+                plan
+            };
+            let plans: Vec<FusionPlan> = [1, 10, 100, 1_000, ENOUGH].into_iter().map(within).collect();
+            assert!(plans.is_sorted_by(|tighter, wider| tighter.seconds >= wider.seconds));
+            let largest = |plan: &FusionPlan| plan.covers.iter().map(|cover| cover.roots.len()).max().unwrap_or(0);
+            let expected = if are_chained { [1; 5] } else { [1, 1, 5, 58, 60] };
+            assert_eq!(plans.iter().map(largest).collect::<Vec<_>>(), expected);
+        });
+    }
 }
 
 /// An aggregate by itself reads the kept product. In one pass with an aggregate that reads the factors it computes the

@@ -1,0 +1,60 @@
+//! Passes that wait for themselves: one that reads what depends on another of its results.
+
+use super::Group;
+use crate::cover::Operator;
+use crate::facts::Context;
+use crate::select::effort::Effort;
+use cranelift_entity::{EntitySet, SecondaryMap};
+use fuseline_ir::hop::HopId;
+use smallvec::SmallVec;
+
+/// The number of the pass that computes an operator, for those that one does.
+#[derive(Default)]
+pub(super) struct PassOf(SecondaryMap<HopId, Option<u32>>);
+
+impl PassOf {
+    fn new(groups: &[Group]) -> PassOf {
+        let mut pass_of = PassOf::default();
+        groups.iter().enumerate().for_each(|(number, group)| pass_of.insert(number, group));
+        pass_of
+    }
+
+    /// Takes in the group of a number, or what became of it.
+    pub(super) fn insert(&mut self, number: usize, group: &Group) {
+        if group.is_pass() {
+            group.operator.roots.iter().for_each(|&root| self.0[root] = Some(number as u32));
+        }
+    }
+}
+
+/// Whether none of these groups waits for itself. What cannot be said within the effort does.
+pub(in crate::select) fn are_independent(context: &Context<'_>, groups: &[Group], effort: &Effort) -> bool {
+    let pass_of = PassOf::new(groups);
+    groups.iter().filter(|group| group.is_pass()).all(|pass| is_independent(context, groups, &pass_of, pass, effort))
+}
+
+/// Whether no input of a pass depends on one of its roots, given the other groups, each of which is one operator that
+/// needs all of its inputs. What cannot be said within the effort does.
+pub(super) fn is_independent(
+    context: &Context<'_>,
+    groups: &[Group],
+    pass_of: &PassOf,
+    pass: &Group,
+    effort: &Effort,
+) -> bool {
+    let Operator { roots, inputs, .. } = &pass.operator;
+    let mut pending: SmallVec<[HopId; 32]> = SmallVec::from_slice(inputs);
+    let mut seen = EntitySet::new();
+    while let Some(id) = pending.pop() {
+        if roots.binary_search(&id).is_ok() || effort.is_spent() {
+            return false;
+        }
+        if seen.insert(id) {
+            effort.spend(1);
+            pending.extend_from_slice(&context.hop(id).inputs);
+            let pass = pass_of.0[id].map(|number| &groups[number as usize]);
+            pending.extend(pass.into_iter().flat_map(|pass| pass.operator.inputs.iter().copied()));
+        }
+    }
+    true
+}

@@ -1,0 +1,91 @@
+//! Composition of multi-aggregates: aggregates that share an input are computed in one pass.
+//!
+//! Full aggregates over cells of equal sizes make a pass over cells (MAgg): fused Cell operators that end in one, and
+//! basic ones, of all partitions; inner products `t(x) %*% y` are sums of cells, too. Beyond the paper, whatever
+//! aggregates the same number of rows makes a pass over these (Row): fused Row operators that end in an aggregate or in
+//! a product `t(X) %*% S`, and aggregates by column.
+//! Given the operators, they are merged greedily ([`greedy`]). The exact solver decides about both at once.
+
+mod greedy;
+mod group;
+mod independence;
+
+use super::PartitionPlan;
+use crate::cost::CostModel;
+use crate::cover::{Operator, cover, is_aggregate, is_worth_fusing};
+use crate::facts::Context;
+use cranelift_entity::{EntitySet, SecondaryMap};
+use fuseline_ir::hop::{FusionCover, HopId};
+
+pub(super) use greedy::greedy;
+pub(super) use group::Group;
+pub(super) use independence::are_independent;
+
+/// The aggregates outside of the partitions, as operators to merge.
+pub(super) fn outside_partitions(context: &Context<'_>, partitions: &[PartitionPlan]) -> Vec<Operator> {
+    let mut inside = EntitySet::new();
+    inside.extend(partitions.iter().flat_map(|plan| plan.partition.members.iter().copied()));
+    let is_aggregate = |&id: &HopId| !inside.contains(id) && context.is_live(id) && is_aggregate(context, id);
+    context.dag.hops.keys().filter(is_aggregate).map(|id| Operator::basic(context, id)).collect()
+}
+
+/// The operators of the partitions that run by themselves: those that no pass computes, besides what only an operator
+/// of the pass read that another one of the pass has at hand.
+pub(super) fn apart<'p>(
+    context: &Context<'_>,
+    partitions: impl Iterator<Item = &'p PartitionPlan>,
+    groups: &[Group],
+) -> Vec<&'p Operator> {
+    let mut pass_of = SecondaryMap::<HopId, Option<&Group>>::new();
+    for pass in groups.iter().filter(|group| group.is_pass()) {
+        pass.operator.roots.iter().for_each(|&root| pass_of[root] = Some(pass));
+    }
+    let mut operators: Vec<&Operator> =
+        partitions.flat_map(|plan| &plan.operators).filter(|operator| pass_of[operator.root()].is_none()).collect();
+    let mut operator_of = SecondaryMap::<HopId, Option<&Operator>>::new();
+    operators.iter().for_each(|operator| operator_of[operator.root()] = Some(operator));
+    let mut needed = EntitySet::new();
+    let mut pending = context.dag.roots();
+    while let Some(id) = pending.pop() {
+        if needed.insert(id) {
+            let inputs: &[HopId] = match (pass_of[id], operator_of[id]) {
+                (Some(pass), _) => &pass.operator.inputs,
+                (None, Some(operator)) => &operator.inputs,
+                (None, None) => &context.hop(id).inputs,
+            };
+            pending.extend_from_slice(inputs);
+        }
+    }
+    operators.retain(|operator| needed.contains(operator.root()));
+    operators
+}
+
+/// The covers of the chosen operators, aggregates in these groups.
+pub(super) fn covers(context: &Context<'_>, partitions: &[PartitionPlan], groups: &[Group]) -> Vec<FusionCover> {
+    let others = apart(context, partitions.iter(), groups).into_iter();
+    let others = others.filter(|operator| is_worth_fusing(context, operator));
+    let others = others.filter_map(|operator| cover(context, operator));
+    groups
+        .iter()
+        .filter(|group| group.is_pass())
+        .filter_map(|pass| cover(context, &pass.operator))
+        .chain(others)
+        .collect()
+}
+
+/// Seconds of the partitions' operators and of these aggregates outside, those of a group in one pass.
+pub(super) fn seconds<'p>(
+    context: &Context<'_>,
+    model: &CostModel,
+    partitions: impl Iterator<Item = &'p PartitionPlan>,
+    outside: &[Operator],
+    groups: &[Group],
+) -> f64 {
+    let passes = || groups.iter().filter(|group| group.is_pass());
+    let mut merged = EntitySet::new();
+    merged.extend(passes().flat_map(|pass| pass.operator.roots.iter().copied()));
+    let outside = outside.iter().filter(|aggregate| !merged.contains(aggregate.root()));
+    let apart = apart(context, partitions, groups).into_iter().chain(outside);
+    let apart = apart.map(|operator| model.operator_seconds(context, operator));
+    apart.chain(passes().map(|pass| pass.seconds)).sum()
+}
