@@ -12,6 +12,7 @@ use crate::hops::is_transpose;
 use crate::template::{TEMPLATES, Template};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
+use std::collections::BTreeMap;
 
 /// Costs that differ by less, relatively, are equal.
 const EQUAL_COST: f64 = 1e-9;
@@ -137,7 +138,8 @@ impl<'a> Reasons<'a> {
     fn compare(&self, reader: &Operator, producer: HopId, alternative: &Alternative) -> Comparison {
         let Alternatives { context, model, operators, .. } = self.alternatives;
         let total = |of: &[Operator], without: &[Operator]| {
-            let rest = of.iter().filter(|operator| !without.contains(operator));
+            let without: BTreeMap<HopId, &Operator> = without.iter().map(|other| (other.roots[0], other)).collect();
+            let rest = of.iter().filter(|operator| without.get(&operator.roots[0]) != Some(operator));
             rest.map(|operator| model.operator_seconds(context, operator)).sum::<f64>()
         };
         let fused = total(&alternative.operators, operators);
