@@ -55,18 +55,24 @@ fn run_steps(cargo: &Cargo, options: &Options, timing: &mut Timing) -> Result<()
     let steps = [
         run_lint(cargo, timing),
         timing.step("documentation tests", || cargo.run("documentation tests", &documentation_tests)),
-        run_tests(cargo, options, timing, "tests without LLVM", &without_llvm(cargo)),
+        run_tests(cargo, options, timing, "tests without LLVM", &without_llvm(cargo, options)),
         run_tests(cargo, options, timing, "tests", &cargo.with_features(&["--workspace"])),
     ];
     all(steps)
 }
 
+/// The suites of the package `fuseline` that users of a build without LLVM would miss. The others run the interpreter
+/// beside LLVM, and run without it in `--long`.
+const SUITES_WITHOUT_LLVM: &[&str] =
+    &["--lib", "--test", "cli", "--test", "filetests", "--test", "prepared", "--test", "program"];
+
 /// Selects the tests of the package `fuseline` without LLVM. For nextest the whole workspace is named, and the crate that
 /// binds LLVM keeps its version, so that every other crate is built as it is for the tests with LLVM: once.
-fn without_llvm(cargo: &Cargo) -> Vec<&'static str> {
+fn without_llvm(cargo: &Cargo, options: &Options) -> Vec<&'static str> {
     if has_nextest(cargo) {
         let selection = ["--workspace", "--no-default-features", "--features", cargo.backend_feature()];
-        [&selection[..], &["--filterset", "package(fuseline)"]].concat()
+        let suites = if options.long { &[] } else { SUITES_WITHOUT_LLVM };
+        [&selection[..], suites, &["--filterset", "package(fuseline)"]].concat()
     } else {
         vec!["--package", "fuseline", "--no-default-features"]
     }
@@ -81,7 +87,9 @@ fn run_lint(cargo: &Cargo, timing: &mut Timing) -> Result<()> {
     let formatting = ["fmt", "--all", "--check", "--", "--files-with-diff"];
     let clippy = cargo.with_features(&["clippy", "--quiet", "--workspace", "--all-targets"]);
     let clippy = [&clippy[..], &["--", "-D", "warnings"]].concat();
-    let mut documentation = cargo.command(&cargo.with_features(&["doc", "--quiet", "--workspace", "--no-deps"]));
+    // With the examples, dependencies have the features that they have for clippy, and need not be checked again.
+    let documentation = ["doc", "--quiet", "--workspace", "--no-deps", "--lib", "--bins", "--examples"];
+    let mut documentation = cargo.command(&cargo.with_features(&documentation));
     documentation.env("RUSTDOCFLAGS", "-D warnings");
     all([
         timing.step("formatting", || cargo.run("formatting (cargo fmt mends it)", &formatting)),

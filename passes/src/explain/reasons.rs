@@ -10,6 +10,7 @@ use crate::explore::explore_in;
 use crate::facts::{Context, TemplateLimits};
 use crate::hops::is_transpose;
 use crate::template::{TEMPLATES, Template};
+use cranelift_entity::EntitySet;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
 use std::collections::BTreeMap;
@@ -26,13 +27,17 @@ pub(crate) struct Reasons<'a> {
     relaxed: Vec<(TemplateLimit, MemoTable)>,
     /// Estimated seconds of the plan.
     seconds: f64,
+    /// What the plan's operators compute.
+    computed: EntitySet<HopId>,
 }
 
 impl<'a> Reasons<'a> {
     pub(crate) fn new(alternatives: Alternatives<'a>, explored: &'a MemoTable) -> Self {
         let Alternatives { context, model, operators, .. } = alternatives;
         let seconds = operators.iter().map(|operator| model.operator_seconds(context, operator)).sum();
-        Reasons { alternatives, explored, relaxed: relaxed_tables(context), seconds }
+        let mut computed = EntitySet::new();
+        computed.extend(operators.iter().flat_map(|operator| operator.roots.iter().copied()));
+        Reasons { alternatives, explored, relaxed: relaxed_tables(context), seconds, computed }
     }
 
     /// The edges that carry matrices from one operator of the plan to another, with their reasons.
@@ -154,9 +159,8 @@ impl<'a> Reasons<'a> {
 
     fn effects(&self, reader: &Operator, producer: HopId, alternative: &Alternative) -> Vec<Effect> {
         let Alternatives { context, operators, .. } = self.alternatives;
-        let computes = |plan: &[Operator], id: HopId| plan.iter().any(|other| other.roots.contains(&id));
         let mut effects = Vec::new();
-        if computes(&alternative.operators, producer) {
+        if alternative.operators.iter().any(|other| other.roots.contains(&producer)) {
             let others = alternative.operators.iter().filter(|other| other.inputs.contains(&producer));
             effects.push(Effect::ComputedAgain { readers: others.map(|other| other.roots[0].as_u32()).collect() });
         }
@@ -172,8 +176,8 @@ impl<'a> Reasons<'a> {
                 effects.push(Effect::LosesSparsity { driver, share });
             }
         }
-        let more: Vec<HopId> = alternative.operators.iter().flat_map(|other| other.roots.iter().copied()).collect();
-        let more: Vec<HopId> = more.into_iter().filter(|&id| !computes(operators, id)).collect();
+        let roots = alternative.operators.iter().flat_map(|other| other.roots.iter().copied());
+        let more: Vec<HopId> = roots.filter(|&id| !self.computed.contains(id)).collect();
         if !more.is_empty() {
             effects.push(Effect::Materializes { hops: numbers(&more) });
         }

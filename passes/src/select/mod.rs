@@ -196,7 +196,7 @@ pub fn select_in(
         })
         .collect();
     let mut visits: u64 = partitions.iter().map(|plan| plan.stats.visits).sum();
-    let (mut groups, merging) = multi_aggregate::greedy(context, model, &partitions, || effort(policy, limits, 1));
+    let (mut groups, merging) = multi_aggregate::greedy(context, model, &partitions, || Effort::of_groups(limits, 1));
     visits += merging;
     let bound = match is_exact(policy, limits) {
         true => {
@@ -219,11 +219,6 @@ fn is_exact(policy: SelectPolicy, limits: &SearchLimits) -> bool {
     policy == SelectPolicy::CostBased && limits.enumeration == Enumeration::Exact
 }
 
-/// What a search among so many groups may do: whatever it likes, where the paper's searches are to be compared.
-fn effort(policy: SelectPolicy, limits: &SearchLimits, groups: usize) -> Effort {
-    if is_exact(policy, limits) { Effort::of_groups(limits, groups) } else { Effort::of_plans(u64::MAX) }
-}
-
 /// The decision for a partition; the scratch takes what the search needs until then.
 fn decide(
     context: &Context<'_>,
@@ -234,7 +229,11 @@ fn decide(
     limits: &SearchLimits,
     scratch: &Bump,
 ) -> PartitionPlan {
-    let effort = effort(policy, limits, partition.members.len());
+    let effort = if is_exact(policy, limits) {
+        Effort::of_groups(limits, partition.members.len())
+    } else {
+        Effort::of_plans(u64::MAX)
+    };
     let space = SearchSpace::new(context, memo, partition, model, scratch);
     let plan = decide_within(&space, memo, policy, limits, &effort);
     PartitionPlan { stats: SearchStats { visits: effort.spent(), ..plan.stats }, ..plan }
