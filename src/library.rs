@@ -28,9 +28,16 @@ pub(crate) struct ScriptLibrary<'a> {
     pub(crate) folders: &'a [PathBuf],
 }
 
+impl ScriptLibrary<'_> {
+    /// The folders, each before the one within it where SystemDS keeps the scripts of functions.
+    fn places(&self) -> impl Iterator<Item = PathBuf> {
+        self.folders.iter().flat_map(|folder| [folder.clone(), folder.join("builtin")])
+    }
+}
+
 impl Library for ScriptLibrary<'_> {
     fn find(&self, function: &str) -> io::Result<Option<Source>> {
-        for folder in self.folders {
+        for folder in self.places() {
             let path = folder.join(format!("{function}.dml"));
             match read_script_text(&path) {
                 Ok(text) => return Ok(Some(source(&path, &text))),
@@ -47,7 +54,7 @@ impl Library for ScriptLibrary<'_> {
     }
 
     fn names(&self) -> Vec<String> {
-        let files = self.folders.iter().filter_map(|folder| folder.read_dir().ok()).flatten().flatten();
+        let files = self.places().filter_map(|folder| folder.read_dir().ok()).flatten().flatten();
         let in_folders = files.filter_map(|file| {
             let path = file.path();
             let is_script = path.extension().is_some_and(|extension| extension == "dml");

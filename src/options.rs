@@ -124,7 +124,8 @@ pub struct CompileOptions {
     /// Whether the LLVM IR and assembly of operators are kept for inspection.
     pub keep_code: bool,
     /// Folders of functions written in DML: a call of a function that a script does not define finds it in the file
-    /// `function.dml` of the first folder that has one, before it is looked up in Fuseline's own library.
+    /// `function.dml` of the first folder that has one, itself or in a folder `builtin` within it, before it is looked up
+    /// in Fuseline's own library.
     pub library_folders: Vec<PathBuf>,
 }
 

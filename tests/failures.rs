@@ -1,7 +1,7 @@
 //! An error is never rewritten away: what may fail on the way to a value that is read fails in every mode, wherever the
 //! value goes, with the message of the plain evaluation.
 
-use fuseline::{BackendKind, CompileOptions, Mode, ProgramOptions, Session, Variables};
+use fuseline::{BackendKind, CompileOptions, Error, Mode, ProgramOptions, Session, Variables};
 use fuseline_ir::hop::{CastOp, DataGenOp, FrameFunction, Function, HopDag, HopOp, NumericFunction, ReorgOp};
 use fuseline_ir::program::StatementBlock;
 use std::collections::BTreeSet;
@@ -78,6 +78,9 @@ const MATRICES: &[&str] = &[
     "as.matrix(dropInvalidLength(F, matrix(1, rows=1, cols=three)))",
     "as.matrix(freplicate(F, F))",
     "as.matrix(F == F[1, ])",
+    "rand(rows=-three, cols=2)",
+    "as.matrix(as.list(F))",
+    "as.matrix(as.frame(list(L)))",
 ];
 
 /// Functions of several results, and statements, as expressions.
@@ -107,7 +110,11 @@ const SCALARS: &[&str] = &[
     "as.integer(\"x\" + three)",
     "as.scalar(X[three, 1])",
     "median(T %*% T)",
+    "median(v, -v)",
 ];
+
+/// The assignment of the failing expression within a place; without it, it stands before the place.
+const ASSIGNMENT: &str = "{f}";
 
 /// Where a matrix goes that does not matter.
 const PLACES_OF_MATRICES: &[&str] = &[
@@ -115,14 +122,40 @@ const PLACES_OF_MATRICES: &[&str] = &[
     "print(sum(f * 0))",
     "print(nrow(f))",
     "print(sum(f) * 0)",
+    "print(sum(f * 1) * 0)",
+    "print(sum(as.matrix(f)) * 0)",
     "print(as.scalar(f[1, 1]) - as.scalar(f[1, 1]))",
     "s = 0\nfor (i in 1:3) { s = s + sum(f) * 0 }\nprint(s)",
+    "s = 0\nfor (i in 1:3) {\n{f}\ns = s + sum(f) * 0 }\nprint(s)",
     "n = nrow(f)\nif (n > 0) { print(\"some\") } else { print(\"none\") }",
     "Z = matrix(0, rows=nrow(f), cols=1)\nprint(sum(Z))",
 ];
 
-const PLACES_OF_SCALARS: &[&str] =
-    &["print(0 * f)", "print(f * 0)", "print(f - f)", "s = 0\nfor (i in 1:3) { s = s + f * 0 }\nprint(s)"];
+const PLACES_OF_SCALARS: &[&str] = &[
+    "print(0 * f)",
+    "print(f * 0)",
+    "print(f - f)",
+    "s = 0\nfor (i in 1:3) { s = s + f * 0 }\nprint(s)",
+    "s = 0\nfor (i in 1:3) {\n{f}\ns = s + f * 0 }\nprint(s)",
+];
+
+/// Statements that do not run, as only the run tells.
+const WITHIN_WHAT_DOES_NOT_RUN: &[&str] = &[
+    "s = three - 3\nwhile (s > 0) {\n{f}\ns = s + sum(as.matrix(f)) }\nprint(s)",
+    "s = 0\nif (three > 3) {\n{f}\ns = s + sum(as.matrix(f)) }\nprint(s)",
+];
+
+/// Kinds of expressions with what reads a value, and the places where it does not matter.
+const KINDS: [(&[&str], &str, &[&str]); 2] =
+    [(MATRICES, "print(toString(f))", PLACES_OF_MATRICES), (SCALARS, "print(f)", PLACES_OF_SCALARS)];
+
+fn script(expression: &str, place: &str) -> String {
+    let assignment = format!("f = {expression}");
+    if place.contains(ASSIGNMENT) {
+        return format!("{FUNCTIONS}{VALUES}{}\n", place.replace(ASSIGNMENT, &assignment));
+    }
+    format!("{FUNCTIONS}{VALUES}{assignment}\n{place}\n")
+}
 
 /// The operation in which a run fails, with which its message begins. Of a product of which a cell is read, the factors are
 /// cut before they are multiplied, so that the shapes in the message may be those of a row and a column.
@@ -154,16 +187,31 @@ fn sessions() -> Vec<(Mode, Session)> {
 fn errors_stay_where_values_do_not_matter() {
     let plain = session(Mode::Base, true);
     let sessions = sessions();
-    let kinds = [(MATRICES, "print(toString(f))", PLACES_OF_MATRICES), (SCALARS, "print(f)", PLACES_OF_SCALARS)];
-    for (expressions, use_of_value, places) in kinds {
+    for (expressions, use_of_value, places) in KINDS {
         for expression in expressions {
-            let script = |statement: &str| format!("{FUNCTIONS}{VALUES}f = {expression}\n{statement}\n");
-            let expected = failure(&plain, &script(use_of_value)).expect_err(expression);
+            assert!(failure(&plain, &script(expression, use_of_value)).is_err(), "{expression}");
             for place in places {
+                let expected = failure(&plain, &script(expression, place)).expect_err(expression);
                 for (mode, session) in &sessions {
-                    let actual = failure(session, &script(place));
+                    let actual = failure(session, &script(expression, place));
                     assert_eq!(actual.err().as_deref(), Some(&*expected), "{mode:?}: {expression} in {place}");
                 }
+            }
+        }
+    }
+}
+
+/// What is the same in every iteration is computed before a loop only where it cannot fail.
+#[test]
+fn what_does_not_run_does_not_fail() {
+    let plain = session(Mode::Base, true);
+    let sessions = sessions();
+    for expression in MATRICES.iter().chain(SCALARS) {
+        for place in WITHIN_WHAT_DOES_NOT_RUN {
+            let expected = failure(&plain, &script(expression, place));
+            for (mode, session) in &sessions {
+                let actual = failure(session, &script(expression, place));
+                assert_eq!(actual, expected, "{mode:?}: {expression} in {place}");
             }
         }
     }
@@ -189,18 +237,15 @@ fn what_cannot_fail_goes() {
     }
 }
 
-/// Every operator that content or scalars may fail is in a script above.
+/// Every operator that content or scalars may fail is the one that fails in a script above.
 #[test]
 fn every_operator_that_may_fail_is_tried() {
-    let mut tried = BTreeSet::new();
     let plain = session(Mode::Base, true);
-    for expression in MATRICES.iter().chain(SCALARS) {
-        let text = format!("{FUNCTIONS}{VALUES}f = {expression}\n");
-        // What does not fit is refused before it runs, and tried by that.
-        let Ok(script) = plain.compile_script("<text>", &text, &[]) else { continue };
-        let program = script.program();
-        let bodies = program.functions.values().map(|function| &function.body).chain([&program.body]);
-        bodies.flatten().for_each(|block| collect(block, &mut tried));
+    let mut tried = BTreeSet::new();
+    for (expressions, use_of_value, _) in KINDS {
+        for expression in expressions {
+            collect_failing(&plain, &script(expression, use_of_value), &mut tried);
+        }
     }
     let missing: Vec<String> = operators_that_may_fail().filter(|name| !tried.contains(name)).collect();
     let excused: Vec<&str> = EXCUSED.iter().flat_map(|(names, _)| names.split(' ')).collect();
@@ -218,16 +263,22 @@ const EXCUSED: &[(&str, &str)] = &[
     ),
 ];
 
-fn collect(block: &StatementBlock, tried: &mut BTreeSet<String>) {
-    match block {
-        StatementBlock::Basic(dag) => collect_operators(dag, tried),
-        StatementBlock::Call(call) => collect_operators(&call.arguments, tried),
-        _ => {}
-    }
-}
-
-fn collect_operators(dag: &HopDag, tried: &mut BTreeSet<String>) {
-    tried.extend(dag.hops.values().map(|hop| hop.op.to_string()));
+/// Collects the operators at the place where a run fails. What is refused before it runs has none.
+fn collect_failing(session: &Session, text: &str, tried: &mut BTreeSet<String>) {
+    let Ok(script) = session.compile_script("<text>", text, &[]) else { return };
+    let script = script.for_effects();
+    let run = session.run(&script, Variables::new(), &mut std::io::sink());
+    let Err(Error::Run(diagnostics)) = run else { panic!("{text} does not fail while it runs") };
+    let place = diagnostics.errors[0].span;
+    let program = script.program();
+    let bodies = program.functions.values().map(|function| &function.body).chain([&program.body]);
+    let dags = bodies.flatten().filter_map(|block| match block {
+        StatementBlock::Basic(dag) => Some(dag),
+        StatementBlock::Call(call) => Some(&call.arguments),
+        _ => None,
+    });
+    let failing = dags.flat_map(|dag| dag.hops.values()).filter(|hop| hop.span == Some(place));
+    tried.extend(failing.map(|hop| hop.op.to_string()));
 }
 
 /// The names of all operators that ask for more than types and dimensions, by [`HopDag::may_fail`] on no inputs.

@@ -177,6 +177,14 @@ pub(crate) struct Call {
     pub(crate) arguments: Vec<Argument>,
 }
 
+impl Call {
+    /// Whether the first argument has no name, so that those of a function whose parameters have none go by position,
+    /// whatever names the others have.
+    pub(crate) fn goes_by_position(&self) -> bool {
+        self.arguments.first().is_some_and(|first| first.name.is_none())
+    }
+}
+
 /// The kinds of expressions.
 #[derive(Clone, Debug)]
 pub(crate) enum ExpressionKind {

@@ -10,6 +10,7 @@ mod argument;
 mod ast;
 mod diagnostic;
 mod files;
+mod ignored_names;
 mod library;
 mod load;
 mod lower;
@@ -86,9 +87,12 @@ pub fn parse_with_warnings(
     let program = lower::lower(&loaded, options, &mut errors);
     let load::Loaded { sources, files, .. } = loaded;
     if errors.is_empty() {
-        let warnings = files.into_iter().flat_map(|file| file.script.warnings).collect();
+        let warnings = files.into_iter().flat_map(|file| {
+            let names = ignored_names::ignored_names(&file.script);
+            file.script.warnings.into_iter().chain(names)
+        });
         let program = Program { sources: sources.clone(), ..program };
-        return Ok((program, Diagnostics { sources, errors: warnings }));
+        return Ok((program, Diagnostics { sources, errors: warnings.collect() }));
     }
     errors.sort_by_key(|error| (error.span.source, error.span.start));
     Err(Diagnostics { sources, errors })

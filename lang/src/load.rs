@@ -177,12 +177,16 @@ impl Loaded {
         let imports = std::mem::take(&mut self.files[file].script.imports);
         for import in imports {
             let namespace = import.namespace.text;
-            if self.files[file].imports.contains_key(&namespace) {
-                let message = format!("the namespace `{namespace}` is used twice");
-                self.errors.push(Diagnostic::new(import.namespace.span, message).here("again here"));
+            let found = self.find(&self.files[file].path, &import.path, options);
+            if let Some(first) = self.files[file].imports.get(&namespace) {
+                let is_same = matches!((first, &found), (Some(first), Found::Known(again)) if first == again);
+                if !is_same {
+                    let message = format!("the namespace `{namespace}` is used twice");
+                    self.errors.push(Diagnostic::new(import.namespace.span, message).here("again here"));
+                }
                 continue;
             }
-            let prefix = match self.find(&self.files[file].path, &import.path, options) {
+            let prefix = match found {
                 Found::Known(prefix) => Some(prefix),
                 Found::Text(path, text) => {
                     let prefix = format!("{}{namespace}::", self.files[file].prefix);

@@ -12,6 +12,8 @@ pub(crate) enum LexicalError {
     Character,
     /// A text without its closing quote.
     Text,
+    /// A backslash in a text that begins no escape, so many bytes after the start of the text.
+    Escape(usize),
     /// A `/*` without `*/`.
     Comment,
 }
@@ -201,6 +203,14 @@ fn lexical_diagnostic(error: LexicalError, span: Span, slice: &str) -> Diagnosti
         }
         LexicalError::Text => Diagnostic::new(Span { end: span.start + 1, ..span }, "a text is not closed")
             .here("its closing quote is missing"),
+        LexicalError::Escape(at) => {
+            let next = slice[at + 1..].chars().next().unwrap_or_default();
+            let start = span.start + at as u32;
+            let place = Span { start, end: start + 1 + next.len_utf8() as u32, ..span };
+            let shown = Some(next).filter(|next| !next.is_control()).map_or(String::new(), String::from);
+            let error = Diagnostic::new(place, format!("`\\{shown}` is no escape")).here("in a text");
+            error.help(r#"escapes are `\n`, `\t`, `\r`, `\b`, `\f`, `\"`, `\'`, and `\\`, which stays two backslashes"#)
+        }
         LexicalError::Comment => {
             let start = Span { end: span.start + 2, ..span };
             Diagnostic::new(start, "a comment is not closed").here("`*/` is missing")
@@ -224,28 +234,49 @@ fn double(lexer: &mut Lexer<'_, Token>) -> Result<NumberLiteral, LexicalError> {
 
 /// The rest of a text after its opening quote, with escapes resolved.
 fn text(lexer: &mut Lexer<'_, Token>, quote: char) -> Result<String, LexicalError> {
-    let mut value = String::new();
-    let mut characters = lexer.remainder().char_indices();
+    let rest = lexer.remainder();
+    let mut wrong = None;
+    let mut characters = rest.char_indices();
     while let Some((at, character)) = characters.next() {
-        match character {
-            '\\' => match characters.next() {
-                Some((_, 'n')) => value.push('\n'),
-                Some((_, 't')) => value.push('\t'),
-                Some((_, 'r')) => value.push('\r'),
-                Some((_, 'b')) => value.push('\u{8}'),
-                Some((_, 'f')) => value.push('\u{c}'),
-                Some((_, other)) => value.push(other),
-                None => break,
-            },
-            _ if character == quote => {
-                lexer.bump(at + 1);
-                return Ok(value);
-            }
-            _ => value.push(character),
+        if character == quote {
+            lexer.bump(at + quote.len_utf8());
+            return wrong.map_or_else(|| Ok(resolved(&rest[..at])), |at| Err(LexicalError::Escape(at)));
+        }
+        if character == '\\' {
+            let is_escape = characters.next().is_none_or(|(_, next)| next == '\\' || escaped(next).is_some());
+            wrong = wrong.or((!is_escape).then_some(at + quote.len_utf8()));
         }
     }
-    lexer.bump(lexer.remainder().len());
+    lexer.bump(rest.len());
     Err(LexicalError::Text)
+}
+
+/// The character that a backslash and this one stand for.
+fn escaped(character: char) -> Option<char> {
+    match character {
+        'n' => Some('\n'),
+        't' => Some('\t'),
+        'r' => Some('\r'),
+        'b' => Some('\u{8}'),
+        'f' => Some('\u{c}'),
+        '"' | '\'' => Some(character),
+        _ => None,
+    }
+}
+
+/// A text with its escapes resolved as SystemDS does it: two backslashes stay two, and the second may begin an escape.
+fn resolved(written: &str) -> String {
+    let mut value = String::with_capacity(written.len());
+    let mut characters = written.chars().peekable();
+    while let Some(character) = characters.next() {
+        let next = characters.peek().filter(|_| character == '\\');
+        let escape = next.and_then(|&next| escaped(next));
+        value.push(escape.unwrap_or(character));
+        if escape.is_some() {
+            characters.next();
+        }
+    }
+    value
 }
 
 fn comment(lexer: &mut Lexer<'_, Token>) -> Result<(), LexicalError> {

@@ -27,6 +27,24 @@ fn a_full_stop_behind_a_statement_is_warned_of() {
     assert!(elsewhere.run(&["check", "script.dml"]).message().contains("`.` is not part of DML"));
 }
 
+/// SystemDS gives no names to the parameters of most builtin functions, and ignores those of arguments.
+#[test]
+fn names_of_arguments_that_mean_nothing_are_warned_of() {
+    let folder = Folder::with("script.dml", "print(ifelse(3 >= 2, 5, n = ceil(2.5);))\nprint(max(3, x=4))\n");
+    let checked = folder.run(&["check", "script.dml"]).success();
+    let expected = "the name `n` has no meaning: the arguments of `ifelse` go by position";
+    assert!(checked.stderr.contains(expected), "{}", checked.stderr);
+    assert!(checked.stderr.contains("this argument is `no`"), "{}", checked.stderr);
+    assert!(checked.stderr.contains("the name `x` has no meaning"), "{}", checked.stderr);
+    assert_eq!(folder.run(&["run", "script.dml"]).quiet(), "5.0\n4\n");
+    // Names that are those of the positions, of functions with names, and of a script's own functions.
+    let fine = "print(log(8, base=2))\nX = rand(rows=2, cols=2)\n\
+        print(nrow(map(as.frame(X), \"x -> x.trim()\", margin=0)))\n\
+        min = function(Double a, Double b) return (Double y) { y = a - b }\nprint(min(3, b=1))\n";
+    folder.write("script.dml", fine);
+    assert_eq!(folder.run(&["check", "script.dml"]).quiet(), "");
+}
+
 #[test]
 fn a_byte_order_mark_is_no_part_of_a_script() {
     let folder = Folder::with("script.dml", "\u{feff}source(\"f.dml\") as f\nprint(f::one())\n");

@@ -25,6 +25,21 @@ fn folders_are_searched_in_the_order_of_the_command_line() {
     assert!(explained.success().stdout.contains("print"));
 }
 
+/// SystemDS keeps the scripts of functions in a folder `builtin`.
+#[test]
+fn functions_are_found_in_a_folder_builtin_after_the_folder_itself() {
+    let folder = folder("print(thrice(1))\n");
+    std::fs::create_dir(folder.path("first/builtin")).expect("the folder is ours");
+    let function = |value: &str| format!("s_thrice = function(Double x) return (Double y) {{ y = {value} }}\n");
+    folder.write("first/builtin/thrice.dml", function("30"));
+    let run = |libraries: &[&str]| folder.run(&[&["run", "script.dml"], libraries].concat());
+    assert_eq!(run(&["--lib", "first"]).quiet(), "30\n");
+    assert_eq!(run(&["--lib", "first", "--lib", "second"]).quiet(), "30\n");
+    assert_eq!(run(&["--lib", "second", "--lib", "first"]).quiet(), "201\n");
+    folder.write("first/thrice.dml", function("3.5"));
+    assert_eq!(run(&["--lib", "first"]).quiet(), "3.5\n");
+}
+
 #[test]
 fn a_mistake_in_a_library_file_is_shown_there() {
     let folder = folder("print(thrice(1))\n");

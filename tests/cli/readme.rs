@@ -1,6 +1,7 @@
 //! The README says what is: its script is the example's, its plan is what the program prints, and it knows every option.
 
 use crate::command::fuseline;
+use fuseline_ir::builtins::{is_script_not_yet, not_yet};
 
 const README: &str = include_str!("../../README.md");
 
@@ -28,6 +29,14 @@ fn every_command_and_option_is_described() {
             let name: String = option.chars().take_while(|&c| c == '-' || c.is_alphanumeric()).collect();
             assert!(README.contains(&name), "{name} of {command}");
         }
+    }
+}
+
+#[test]
+fn every_missing_function_is_named() {
+    let table = README.split_once("**What of DML is missing**").expect("the README says what is missing").1;
+    for function in not_yet().filter(|name| !is_script_not_yet(name)) {
+        assert!(table.contains(&format!("`{function}`")), "{function}");
     }
 }
 

@@ -67,7 +67,8 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "lang/src",
         path: "",
-        modules: "argument diagnostic ast files library second_names walk token suggest parser load lower messages",
+        modules: "argument diagnostic ast files library second_names walk ignored_names token suggest parser load lower \
+                  messages",
     },
 ];
 

@@ -11,7 +11,7 @@ mod table;
 use crate::hop::{CastOp, DataGenOp, FrameFunction, Function, NaryOp, NumericFunction, ReorgOp, ShapeOp};
 use crate::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use crate::types::Value;
-pub use not_yet::{is_not_yet, not_yet};
+pub use not_yet::{is_not_yet, is_script_not_yet, not_yet};
 pub use numeric::{Composed, DistributionName};
 
 /// What becomes of a parameter that a call leaves out.
@@ -152,6 +152,9 @@ pub struct Builtin {
     pub parameters: &'static [Parameter],
     /// Whether further positional arguments may follow the last parameter.
     pub variadic: bool,
+    /// Whether parameters have names in DML. Where they have none, those of arguments mean nothing, unless the first
+    /// argument has one.
+    pub has_names: bool,
     /// What a call becomes.
     pub lowering: Lowering,
 }
@@ -178,17 +181,19 @@ const fn with_default(name: &'static str, presence: Presence) -> Parameter {
     Parameter { name, aliases: &[], presence }
 }
 
-const fn optional_also(name: &'static str, aliases: &'static [&'static str]) -> Parameter {
-    Parameter { name, aliases, presence: Presence::Optional }
-}
-
 /// The target of a function that is a script of SystemDS, where a parameter has this name.
 const fn target_of_script(name: &'static str) -> Parameter {
     Parameter { name, aliases: &["target"], presence: Presence::Required }
 }
 
+/// A function whose parameters have no names in DML: ours are for messages.
 const fn row(name: &'static str, parameters: &'static [Parameter], lowering: Lowering) -> Builtin {
-    Builtin { name, parameters, variadic: false, lowering }
+    Builtin { name, parameters, variadic: false, has_names: false, lowering }
+}
+
+/// A function whose parameters have names.
+const fn named(name: &'static str, parameters: &'static [Parameter], lowering: Lowering) -> Builtin {
+    Builtin { has_names: true, ..row(name, parameters, lowering) }
 }
 
 #[cfg(test)]
@@ -209,7 +214,9 @@ mod tests {
         for builtin in all() {
             let names: Vec<_> = builtin.parameters.iter().flat_map(Parameter::names).collect();
             assert_eq!(names.len(), names.iter().collect::<BTreeSet<_>>().len(), "{}", builtin.name);
-            let required = builtin.parameters.iter().map(|parameter| parameter.presence == Presence::Required);
+            // The bias of `conv2d` stands before what calls name.
+            let positional = builtin.parameters.iter().filter(|parameter| parameter.name != "bias");
+            let required = positional.map(|parameter| parameter.presence == Presence::Required);
             assert!(required.is_sorted_by(|earlier, later| earlier >= later), "{}", builtin.name);
         }
     }

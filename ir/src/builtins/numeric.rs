@@ -1,6 +1,6 @@
 //! The table of builtin functions of linear algebra, statistics and images.
 
-use super::{Builtin, Lowering, Parameter, Presence, optional, required, row, target_of_script, with_default};
+use super::{Builtin, Lowering, Parameter, Presence, named, optional, required, row, target_of_script, with_default};
 use crate::hop::NumericFunction;
 use crate::ops::Direction;
 
@@ -160,14 +160,19 @@ const fn composed(name: &'static str, parameters: &'static [Parameter], function
     row(name, parameters, Lowering::Composed(function))
 }
 
+/// A composed function whose parameters have names.
+const fn composed_by_name(name: &'static str, parameters: &'static [Parameter], function: Composed) -> Builtin {
+    named(name, parameters, Lowering::Composed(function))
+}
+
 /// A distribution function: `p` and the name of a distribution.
 const fn cdf(name: &'static str, parameters: &'static [Parameter], distribution: DistributionName) -> Builtin {
-    composed(name, parameters, Composed::DistributionFunction(Some(distribution)))
+    composed_by_name(name, parameters, Composed::DistributionFunction(Some(distribution)))
 }
 
 /// A quantile function: `q` and the name of a distribution.
 const fn icdf(name: &'static str, parameters: &'static [Parameter], distribution: DistributionName) -> Builtin {
-    composed(name, parameters, Composed::QuantileFunction(Some(distribution)))
+    composed_by_name(name, parameters, Composed::QuantileFunction(Some(distribution)))
 }
 
 /// Functions of linear algebra, statistics and images.
@@ -181,7 +186,11 @@ pub(super) const NUMERIC: &[Builtin] = &[
     numeric("svd", TARGET, NumericFunction::Svd),
     numeric("lu", TARGET, NumericFunction::Lu),
     numeric("qr", TARGET, NumericFunction::Qr),
-    composed("sqrtMatrix", &[target_of_script("A"), with_default("S", Presence::Str("DML"))], Composed::MatrixRoot),
+    composed_by_name(
+        "sqrtMatrix",
+        &[target_of_script("A"), with_default("S", Presence::Str("DML"))],
+        Composed::MatrixRoot,
+    ),
     numeric("sqrtMatrixJava", TARGET, NumericFunction::MatrixRoot),
     composed("quantile", &[required("target"), required("weights_or_p"), optional("p")], Composed::Quantile),
     numeric("median", WEIGHTED, NumericFunction::Median),
@@ -190,20 +199,20 @@ pub(super) const NUMERIC: &[Builtin] = &[
     composed("moment", MOMENT, Composed::Moment),
     composed("centralMoment", MOMENT, Composed::Moment),
     composed("cov", &[required("x"), required("y"), optional("weights")], Composed::Covariance),
-    composed("cor", &[target_of_script("X")], Composed::Correlation),
-    composed("dist", &[target_of_script("X")], Composed::Distances),
-    numeric("aggregate", AGGREGATE, NumericFunction::GroupedAggregate),
-    numeric("groupedAggregate", AGGREGATE, NumericFunction::GroupedAggregate),
-    composed("contains", &[required("target"), required("pattern")], Composed::Contains),
-    composed("unique", DISTINCT, Composed::Unique),
-    composed("countDistinct", DISTINCT, Composed::CountDistinct(None)),
+    composed_by_name("cor", &[target_of_script("X")], Composed::Correlation),
+    composed_by_name("dist", &[target_of_script("X")], Composed::Distances),
+    named("aggregate", AGGREGATE, Lowering::Numeric(NumericFunction::GroupedAggregate)),
+    named("groupedAggregate", AGGREGATE, Lowering::Numeric(NumericFunction::GroupedAggregate)),
+    composed_by_name("contains", &[required("target"), required("pattern")], Composed::Contains),
+    composed_by_name("unique", DISTINCT, Composed::Unique),
+    composed_by_name("countDistinct", DISTINCT, Composed::CountDistinct(None)),
     composed("rowCountDistinct", TARGET, Composed::CountDistinct(Some(Direction::Row))),
     composed("colCountDistinct", TARGET, Composed::CountDistinct(Some(Direction::Col))),
-    composed("countDistinctApprox", DISTINCT, Composed::CountDistinct(None)),
+    composed_by_name("countDistinctApprox", DISTINCT, Composed::CountDistinct(None)),
     composed("rowCountDistinctApprox", TARGET, Composed::CountDistinct(Some(Direction::Row))),
     composed("colCountDistinctApprox", TARGET, Composed::CountDistinct(Some(Direction::Col))),
-    composed("toOneHot", &[required("X"), required("numClasses")], Composed::OneHot),
-    composed(
+    composed_by_name("toOneHot", &[required("X"), required("numClasses")], Composed::OneHot),
+    composed_by_name(
         "rexpand",
         &[
             required("target"),
@@ -220,11 +229,11 @@ pub(super) const NUMERIC: &[Builtin] = &[
         Composed::Sample,
     ),
     numeric("roll", &[required("target"), required("shift")], NumericFunction::Roll),
-    numeric("lower.tri", TRIANGLE, NumericFunction::LowerTriangle),
-    numeric("upper.tri", TRIANGLE, NumericFunction::UpperTriangle),
+    named("lower.tri", TRIANGLE, Lowering::Numeric(NumericFunction::LowerTriangle)),
+    named("upper.tri", TRIANGLE, Lowering::Numeric(NumericFunction::UpperTriangle)),
     numeric("cumsumprod", TARGET, NumericFunction::CumulativeSumProduct),
-    composed("cdf", &CDF, Composed::DistributionFunction(None)),
-    composed("icdf", &ANY_DISTRIBUTION, Composed::QuantileFunction(None)),
+    composed_by_name("cdf", &CDF, Composed::DistributionFunction(None)),
+    composed_by_name("icdf", &ANY_DISTRIBUTION, Composed::QuantileFunction(None)),
     cdf("pnorm", &[NORMAL[0], NORMAL[1], NORMAL[2], LOWER_TAIL], DistributionName::Normal),
     cdf("pexp", &[required("target"), RATE, LOWER_TAIL], DistributionName::Exponential),
     cdf("pchisq", &[required("target"), required("df"), LOWER_TAIL], DistributionName::ChiSquared),
@@ -235,31 +244,31 @@ pub(super) const NUMERIC: &[Builtin] = &[
     icdf("qchisq", &[required("target"), required("df")], DistributionName::ChiSquared),
     icdf("qt", &[required("target"), required("df")], DistributionName::StudentT),
     icdf("qf", &[required("target"), required("df1"), required("df2")], DistributionName::FisherF),
-    composed("conv2d", &CONV2D, Composed::Convolution(NumericFunction::Conv2d)),
-    composed(
+    composed_by_name("conv2d", &CONV2D, Composed::Convolution(NumericFunction::Conv2d)),
+    composed_by_name(
         "conv2d_backward_filter",
         &convolution("input", "dout"),
         Composed::Convolution(NumericFunction::Conv2dBackwardFilter),
     ),
-    composed(
+    composed_by_name(
         "conv2d_backward_data",
         &convolution("filter", "dout"),
         Composed::Convolution(NumericFunction::Conv2dBackwardData),
     ),
-    composed("max_pool", POOL, Composed::Pool(NumericFunction::MaxPool)),
-    composed("avg_pool", POOL, Composed::Pool(NumericFunction::AvgPool)),
-    composed("max_pool_backward", POOL_BACKWARD, Composed::Pool(NumericFunction::MaxPoolBackward)),
-    composed("avg_pool_backward", POOL_BACKWARD, Composed::Pool(NumericFunction::AvgPoolBackward)),
+    composed_by_name("max_pool", POOL, Composed::Pool(NumericFunction::MaxPool)),
+    composed_by_name("avg_pool", POOL, Composed::Pool(NumericFunction::AvgPool)),
+    composed_by_name("max_pool_backward", POOL_BACKWARD, Composed::Pool(NumericFunction::MaxPoolBackward)),
+    composed_by_name("avg_pool_backward", POOL_BACKWARD, Composed::Pool(NumericFunction::AvgPoolBackward)),
     composed("fft", FOURIER, Composed::Fourier { is_inverse: false, by_row: false }),
     composed("fft_linearized", FOURIER, Composed::Fourier { is_inverse: false, by_row: true }),
     composed("ifft", INVERSE_FOURIER, Composed::Fourier { is_inverse: true, by_row: false }),
     composed("ifft_linearized", INVERSE_FOURIER, Composed::Fourier { is_inverse: true, by_row: true }),
 ];
 
-/// A convolution with a bias, which is taken and not added: scripts add it with `bias_add`.
+/// A convolution with a bias, which is taken and not added, as in SystemDS: scripts add it with `bias_add`.
 const CONV2D: [Parameter; 7] = {
     let [input, filter, input_shape, filter_shape, stride, padding] = convolution("input", "filter");
-    [input, filter, input_shape, filter_shape, stride, padding, optional("bias")]
+    [input, filter, optional("bias"), input_shape, filter_shape, stride, padding]
 };
 
 /// Any distribution, with a choice of the tail.

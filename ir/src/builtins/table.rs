@@ -1,14 +1,13 @@
 //! The table of builtin functions.
 
 use super::{
-    Builtin, Composed, Lowering, Parameter, Presence, optional, optional_also, required, row, target_of_script,
-    with_default,
+    Builtin, Composed, Lowering, Parameter, Presence, named, optional, required, row, target_of_script, with_default,
 };
 use crate::hop::{CastOp, DataGenOp, Function, NaryOp, ReorgOp, ShapeOp};
 use crate::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 
-const fn variadic(name: &'static str, parameters: &'static [Parameter], lowering: Lowering) -> Builtin {
-    Builtin { name, parameters, variadic: true, lowering }
+const fn variadic(builtin: Builtin) -> Builtin {
+    Builtin { variadic: true, ..builtin }
 }
 
 const fn unary(name: &'static str, op: UnaryOp) -> Builtin {
@@ -33,8 +32,8 @@ const TABLE: &[Parameter] = &[
     required("A"),
     required("B"),
     optional("weights"),
-    optional_also("dim1", &["odim1", "rows"]),
-    optional_also("dim2", &["odim2", "cols"]),
+    optional("dim1"),
+    optional("dim2"),
     optional("outputEmptyBlocks"),
 ];
 
@@ -56,7 +55,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
     unary("abs", UnaryOp::Abs),
     unary("sqrt", UnaryOp::Sqrt),
     unary("exp", UnaryOp::Exp),
-    row("sigmoid", &[target_of_script("X")], Lowering::Unary(UnaryOp::Sigmoid)),
+    named("sigmoid", &[target_of_script("X")], Lowering::Unary(UnaryOp::Sigmoid)),
     unary("round", UnaryOp::Round),
     unary("floor", UnaryOp::Floor),
     unary("ceil", UnaryOp::Ceil),
@@ -84,7 +83,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
     row("bitwShiftL", &[required("left"), required("right")], Lowering::Binary(BinaryOp::BitwShiftL)),
     row("bitwShiftR", &[required("left"), required("right")], Lowering::Binary(BinaryOp::BitwShiftR)),
     row("ifelse", &[required("test"), required("yes"), required("no")], Lowering::Ternary(TernaryOp::IfElse)),
-    row("replace", &[required("target"), required("pattern"), required("replacement")], Lowering::Replace),
+    named("replace", &[required("target"), required("pattern"), required("replacement")], Lowering::Replace),
     row("bias_add", &[required("input"), required("bias")], Lowering::Bias(BinaryOp::Plus)),
     row("bias_multiply", &[required("input"), required("bias")], Lowering::Bias(BinaryOp::Mult)),
     row("outer", OPERATION, Lowering::Outer),
@@ -98,10 +97,10 @@ pub(super) const BUILTINS: &[Builtin] = &[
     aggregate("prod", AggOp::Prod, Direction::Full),
     aggregate("var", AggOp::Var, Direction::Full),
     row("sd", TARGET, Lowering::Deviation(Direction::Full)),
-    variadic("min", TARGET, Lowering::AggregateOrNary(AggOp::Min, NaryOp::Min)),
-    variadic("max", TARGET, Lowering::AggregateOrNary(AggOp::Max, NaryOp::Max)),
-    variadic("pmin", TARGET, Lowering::AggregateOrNary(AggOp::Min, NaryOp::Min)),
-    variadic("pmax", TARGET, Lowering::AggregateOrNary(AggOp::Max, NaryOp::Max)),
+    variadic(row("min", TARGET, Lowering::AggregateOrNary(AggOp::Min, NaryOp::Min))),
+    variadic(row("max", TARGET, Lowering::AggregateOrNary(AggOp::Max, NaryOp::Max))),
+    variadic(row("pmin", TARGET, Lowering::AggregateOrNary(AggOp::Min, NaryOp::Min))),
+    variadic(row("pmax", TARGET, Lowering::AggregateOrNary(AggOp::Max, NaryOp::Max))),
     aggregate("rowSums", AggOp::Sum, Direction::Row),
     aggregate("rowMeans", AggOp::Mean, Direction::Row),
     aggregate("rowMins", AggOp::Min, Direction::Row),
@@ -129,23 +128,23 @@ pub(super) const BUILTINS: &[Builtin] = &[
     row("t", TARGET, Lowering::Reorg(ReorgOp::Transpose)),
     row("rev", TARGET, Lowering::Reorg(ReorgOp::Rev)),
     row("diag", TARGET, Lowering::Reorg(ReorgOp::Diag)),
-    variadic("cbind", TARGET, Lowering::Nary(NaryOp::Cbind)),
-    variadic("rbind", TARGET, Lowering::Nary(NaryOp::Rbind)),
-    variadic("append", TARGET, Lowering::Nary(NaryOp::Cbind)),
-    row(
+    variadic(row("cbind", TARGET, Lowering::Nary(NaryOp::Cbind))),
+    variadic(row("rbind", TARGET, Lowering::Nary(NaryOp::Rbind))),
+    variadic(row("append", TARGET, Lowering::Nary(NaryOp::Cbind))),
+    named(
         "matrix",
         &[required("data"), required("rows"), required("cols"), with_default("byrow", Presence::Bool(true))],
         Lowering::DataGen(DataGenOp::Matrix),
     ),
     row("seq", &[required("from"), required("to"), optional("incr")], Lowering::DataGen(DataGenOp::Seq)),
-    row("rand", RAND, Lowering::DataGen(DataGenOp::Rand)),
-    row("Rand", RAND, Lowering::DataGen(DataGenOp::Rand)),
-    row(
+    named("rand", RAND, Lowering::DataGen(DataGenOp::Rand)),
+    named("Rand", RAND, Lowering::DataGen(DataGenOp::Rand)),
+    named(
         "order",
         &[required("target"), optional("by"), optional("decreasing"), optional("index.return")],
         Lowering::Function(Function::Order),
     ),
-    row(
+    named(
         "removeEmpty",
         &[required("target"), required("margin"), optional("select"), optional("empty.return")],
         Lowering::Function(Function::RemoveEmpty),
@@ -163,10 +162,10 @@ pub(super) const BUILTINS: &[Builtin] = &[
     cast("as.boolean", CastOp::AsLogical),
     cast("as.list", CastOp::AsList),
     cast("as.frame", CastOp::AsFrame),
-    variadic("print", TARGET, Lowering::Print),
+    variadic(row("print", TARGET, Lowering::Print)),
     row("stop", &[required("message")], Lowering::Function(Function::Stop)),
     row("assert", &[required("condition")], Lowering::Function(Function::Assert)),
-    row(
+    named(
         "toString",
         &[
             required("target"),
@@ -179,16 +178,16 @@ pub(super) const BUILTINS: &[Builtin] = &[
         ],
         Lowering::Function(Function::ToString),
     ),
-    variadic("list", &[], Lowering::List),
-    variadic("eval", &[required("function")], Lowering::Evaluation { all_results: false }),
-    variadic("evalList", &[required("function")], Lowering::Evaluation { all_results: true }),
+    variadic(named("list", &[], Lowering::List)),
+    variadic(named("eval", &[required("function")], Lowering::Evaluation { all_results: false })),
+    variadic(named("evalList", &[required("function")], Lowering::Evaluation { all_results: true })),
     row("remove", &[required("target"), required("index")], Lowering::Function(Function::Remove)),
     row("typeof", TARGET, Lowering::Function(Function::TypeOf)),
-    row("transformencode", &[required("target"), required("spec")], Lowering::Function(Function::TransformEncode)),
-    row("transformapply", TRANSFORM, Lowering::Function(Function::TransformApply)),
-    row("transformdecode", TRANSFORM, Lowering::Function(Function::TransformDecode)),
+    named("transformencode", &[required("target"), required("spec")], Lowering::Function(Function::TransformEncode)),
+    named("transformapply", TRANSFORM, Lowering::Function(Function::TransformApply)),
+    named("transformdecode", TRANSFORM, Lowering::Function(Function::TransformDecode)),
     row("time", &[], Lowering::Function(Function::Time)),
-    row(
+    named(
         "read",
         &[
             required("file"),
@@ -209,7 +208,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
         ],
         Lowering::Function(Function::Read),
     ),
-    row(
+    named(
         "write",
         &[
             required("target"),
@@ -222,6 +221,6 @@ pub(super) const BUILTINS: &[Builtin] = &[
         ],
         Lowering::Function(Function::Write),
     ),
-    row("exists", &[required("variable")], Lowering::Exists),
-    row("ifdef", &[required("argument"), required("default")], Lowering::IfDef),
+    named("exists", &[required("variable")], Lowering::Exists),
+    named("ifdef", &[required("argument"), required("default")], Lowering::IfDef),
 ];

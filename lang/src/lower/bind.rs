@@ -1,7 +1,7 @@
 //! Binding of arguments to parameters, by position and by name, for builtin and user functions alike.
 
 use super::function::Signature;
-use crate::ast::{Argument, Call, Expression, ParameterDefinition};
+use crate::ast::{Argument, Call, Expression, Name, ParameterDefinition};
 use crate::diagnostic::Diagnostic;
 use crate::suggest;
 use fuseline_ir::builtins::{Builtin, Presence};
@@ -20,12 +20,24 @@ pub(super) struct Slot {
     text: String,
 }
 
+/// Which arguments of a call may have names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Naming {
+    /// Any, but the names mean nothing where the first argument has none: a builtin function whose parameters have none.
+    Ignored,
+    /// The last ones: any other builtin function.
+    Last,
+    /// Any, and an argument without a name is for the parameter of its position: a function written in DML.
+    Any,
+}
+
 /// A function as binding sees it.
 #[derive(Clone, Debug)]
 pub(super) struct Callable {
     pub(super) name: String,
     pub(super) slots: Vec<Slot>,
     is_variadic: bool,
+    naming: Naming,
 }
 
 /// The arguments of a call, by parameter, and those beyond the last parameter.
@@ -57,6 +69,7 @@ impl Callable {
             name: builtin.name.to_owned(),
             slots: builtin.parameters.iter().map(slot).collect(),
             is_variadic: builtin.variadic,
+            naming: if builtin.has_names { Naming::Last } else { Naming::Ignored },
         }
     }
 
@@ -73,7 +86,7 @@ impl Callable {
             }
         };
         let slots = signature.definition.parameters.iter().map(slot).collect();
-        Callable { name: signature.shown.clone(), slots, is_variadic: false }
+        Callable { name: signature.shown.clone(), slots, is_variadic: false, naming: Naming::Any }
     }
 
     /// `name(first, second=default)`.
@@ -92,11 +105,13 @@ impl Callable {
     /// Binds the arguments of a call at `span`.
     pub(super) fn bind<'e>(&self, call: &'e Call, span: Span) -> Result<Bound<'e>, Diagnostic> {
         let mut bound = Bound { slots: vec![None; self.slots.len()], rest: Vec::new() };
+        let names_count = self.naming != Naming::Ignored || !call.goes_by_position();
         let mut seen_named = false;
         for (position, argument) in call.arguments.iter().enumerate() {
-            let slot = match &argument.name {
-                Some(_) => Some(self.named_slot(argument)?),
-                None if seen_named => {
+            let name = argument.name.as_ref().filter(|_| names_count);
+            let slot = match name {
+                Some(name) => Some(self.named_slot(name)?),
+                None if seen_named && self.naming != Naming::Any => {
                     let message = format!("an argument of `{}` without a name follows one with a name", self.name);
                     return Err(self.error(argument.value.span, message).here("without a name"));
                 }
@@ -104,7 +119,7 @@ impl Callable {
                 None if self.is_variadic => None,
                 None => return Err(self.too_many(call, argument)),
             };
-            seen_named |= argument.name.is_some();
+            seen_named |= name.is_some();
             match slot {
                 Some(slot) => match bound.slots[slot] {
                     None => bound.slots[slot] = Some(&argument.value),
@@ -120,8 +135,7 @@ impl Callable {
         }
     }
 
-    fn named_slot(&self, argument: &Argument) -> Result<usize, Diagnostic> {
-        let Some(name) = &argument.name else { unreachable!("the caller looked for a name") };
+    fn named_slot(&self, name: &Name) -> Result<usize, Diagnostic> {
         self.slots.iter().position(|slot| slot.is_named(&name.text)).ok_or_else(|| {
             let known = self.slots.iter().map(|slot| slot.name.as_str());
             let error = self.error(name.span, format!("`{}` has no parameter `{}`", self.name, name.text));

@@ -11,9 +11,11 @@ impl Lowerer<'_> {
     /// it.
     pub(super) fn convolution(&mut self, call: &Bind<'_>, function: NumericFunction) -> Lowered<HopId> {
         let mut inputs = vec![self.required_argument(call, 0)?, self.required_argument(call, 1)?];
-        let image = self.numbers(call, 2, 4, None)?;
-        let filter = self.numbers(call, 3, 4, None)?;
-        let (stride, padding) = (self.numbers(call, 4, 2, Some(1))?, self.numbers(call, 5, 2, Some(0))?);
+        let first = call.builtin.parameters.len() - 4;
+        let image = self.numbers(call, first, 4, None)?;
+        let filter = self.numbers(call, first + 1, 4, None)?;
+        let (stride, padding) =
+            (self.numbers(call, first + 2, 2, Some(1))?, self.numbers(call, first + 3, 2, Some(0))?);
         if function == NumericFunction::Conv2dBackwardFilter {
             inputs.push(filter[0]);
         }

@@ -1,5 +1,6 @@
 //! Calls of functions that have effects or named arguments.
 
+use super::bind::type_name;
 use super::builtin::Bind;
 use super::{Lowered, Lowerer};
 use crate::diagnostic::Diagnostic;
@@ -35,10 +36,21 @@ impl Lowerer<'_> {
         Ok(id)
     }
 
-    /// `print(value)`, or `print(format, values...)`.
+    /// `print(value)` of any value, or `print(format, values...)` of numbers and texts.
     pub(super) fn print(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
         let inputs = self.inputs(call)?;
-        self.check_function(call, Function::Print, &inputs, &[])?;
+        let is_open = |input: HopId| {
+            let data_type = self.blocks.dag[input].data_type;
+            data_type.is_scalar() || data_type == DataType::Unknown
+        };
+        let given = call.bound.slots.iter().flatten().chain(&call.bound.rest).zip(&inputs);
+        let wrong = given.filter(|_| inputs.len() > 1).find(|(_, input)| !is_open(**input));
+        if let Some((argument, input)) = wrong {
+            let found = type_name(self.blocks.dag[*input].data_type);
+            let message = format!("`print` puts numbers and texts into a format, not {found}");
+            let error = Diagnostic::new(argument.span, message).here("here");
+            return self.report(error.help("convert it with `toString(...)`"));
+        }
         self.add(HopOp::Parameterized { function: Function::Print, names: Vec::new() }, &inputs, call.span)
     }
 
@@ -111,13 +123,6 @@ impl Lowerer<'_> {
         inputs: &[HopId],
         names: &[String],
     ) -> Lowered<()> {
-        let is_collection =
-            |&input: &HopId| matches!(self.blocks.dag[input].data_type, DataType::List | DataType::Frame);
-        if function == Function::Print && inputs.iter().any(is_collection) {
-            let error =
-                Diagnostic::new(call.span, "`print` prints scalars and texts, not lists or frames").here("here");
-            return self.report(error.help("convert it with `toString(...)`"));
-        }
         let named =
             |position: usize| names.get(position.checked_sub(function.positional_inputs())?).map(String::as_str);
         let takes_matrix = |position: usize| match function {
@@ -125,21 +130,16 @@ impl Lowerer<'_> {
             Function::Order => position == 0 || named(position) == Some("by"),
             Function::RemoveEmpty => position == 0 || named(position) == Some("select"),
             Function::Table => position < function.positional_inputs(),
-            Function::List => true,
+            Function::List | Function::Print => true,
             Function::Numeric(function) => function.takes_matrix(position),
             Function::Frame(function) => function.takes_matrix(position),
             Function::TransformDecode => position == 0,
-            Function::Read | Function::Print | Function::Stop | Function::Assert | Function::Time => false,
+            Function::Read | Function::Stop | Function::Assert | Function::Time => false,
             Function::Remove | Function::TransformEncode | Function::TransformApply | Function::TypeOf => false,
         };
         let wrong = (0..inputs.len()).find(|&at| self.blocks.dag[inputs[at]].is_matrix() && !takes_matrix(at));
         let Some(wrong) = wrong else { return Ok(()) };
         let place = self.blocks.dag[inputs[wrong]].span.unwrap_or(call.span);
-        if function == Function::Print {
-            let error = Diagnostic::new(call.span, "`print` prints scalars and texts, not matrices").here("a matrix");
-            return self
-                .report(error.help("convert the matrix with `toString(...)`, or a single cell with `as.scalar(...)`"));
-        }
         let given = call.builtin.parameters.iter().zip(&call.bound.slots).filter(|(_, slot)| slot.is_some());
         let parameter = given.map(|(parameter, _)| parameter.name).nth(wrong).unwrap_or_default();
         self.matrix_for_scalar(call.builtin.name, parameter, place)

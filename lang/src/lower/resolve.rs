@@ -75,7 +75,9 @@ impl<'a> Lowerer<'a> {
         }
         if builtins::is_not_yet(&name.text) {
             let message = format!("the builtin function `{}` is not supported yet", name.text);
-            return self.report(Diagnostic::new(name.span, message).here("not supported yet"));
+            let help = "in SystemDS it is a script: pass the folder that has its file with `--lib`".to_owned();
+            let help = Some(help).filter(|_| builtins::is_script_not_yet(&name.text));
+            return self.report(Diagnostic::new(name.span, message).here("not supported yet").maybe_help(help));
         }
         let library = self.library.names();
         let own = self.file.script.functions.iter().map(|function| &*function.name.text);

@@ -13,7 +13,7 @@ fn known_shapes_and_types_are_checked() {
             "A = matrix(1, rows=3, cols=4)\nif (A > 1) x = 1",
             "while (\"yes\") x = 1",
             "A = matrix(1, rows=3, cols=4)\nprint(\"A: \" + A)",
-            "A = matrix(1, rows=3, cols=4)\nprint(A)",
+            "A = matrix(1, rows=3, cols=4)\nprint(\"%s\", A)",
             "x = sum(3)",
             "x = \"a\" * 2",
             "for (i in matrix(1, rows=2, cols=1):3) x = i",
@@ -82,14 +82,14 @@ fn known_shapes_and_types_are_checked() {
                │ Help: convert the matrix with `toString(...)`, or a single cell with `as.scalar(...)`
             ───╯
 
-            Error: `print` prints scalars and texts, not matrices
-               ╭─[ test.dml:2:1 ]
+            Error: `print` puts numbers and texts into a format, not Matrix[Double]
+               ╭─[ test.dml:2:13 ]
                │
-             2 │ print(A)
-               │ ────┬───
-               │     ╰───── a matrix
+             2 │ print("%s", A)
+               │             ┬
+               │             ╰── here
                │
-               │ Help: convert the matrix with `toString(...)`, or a single cell with `as.scalar(...)`
+               │ Help: convert it with `toString(...)`
             ───╯
 
             Error: sum needs a matrix as input 1, not i64

@@ -1,10 +1,10 @@
 //! The parser: statements by recursive descent, expressions by precedence climbing, both over the lexer's tokens.
 //!
-//! Line ends mean nothing: a statement ends where the next token cannot continue it. Three things look at them all the
-//! same: `[a, b]` at the start of a line and followed by `=` begins a statement, where a line that could be one of its own
-//! continues the one before there is a warning, and after an error the parser goes on with the next line, so that one run
-//! reports several. Nesting and operator chains are limited, so that no text exhausts the stack, neither here nor in what
-//! walks the tree later.
+//! Line ends mean nothing: a statement ends where the next token cannot continue it, and `[a, b]` followed by `=` begins
+//! one. Two things look at line ends all the same: where a line that could be a statement of its own continues the one
+//! before there is a warning, and after an error the parser goes on with the next line, so that one run reports several.
+//! Nesting and operator chains are limited, so that no text exhausts the stack, neither here nor in what walks the tree
+//! later.
 
 mod expression;
 mod function;

@@ -94,9 +94,10 @@ impl Parser<'_> {
         false
     }
 
-    /// Whether the next token opens an index of what stands before it, and not a statement of its own.
+    /// Whether the next token opens an index of what stands before it, and not a statement of its own: what an
+    /// expression gives cannot be assigned to.
     pub(super) fn opens_index(&self) -> bool {
-        *self.peek() == Token::OpenBracket && !(self.follows_line_end() && self.is_multi_assignment())
+        *self.peek() == Token::OpenBracket && !self.is_multi_assignment()
     }
 
     fn lonely_else<T>(&mut self) -> Parsed<T> {
@@ -352,9 +353,11 @@ fn seq_arguments(expression: Expression) -> Option<LoopRange> {
     if !is_seq || !(2..=3).contains(&call.arguments.len()) {
         return None;
     }
+    let goes_by_position = call.goes_by_position();
     let mut slots = [None, None, None];
     for (position, argument) in call.arguments.into_iter().enumerate() {
-        let slot = match argument.name.as_ref().map(|name| name.text.as_str()) {
+        let name = argument.name.as_ref().filter(|_| !goes_by_position);
+        let slot = match name.map(|name| name.text.as_str()) {
             None => position,
             Some("from") => 0,
             Some("to") => 1,

@@ -68,7 +68,7 @@ pub(super) struct Facts {
     pub(super) is_fill: bool,
     /// Whether all cells are 0 or 1.
     pub(super) is_indicator: bool,
-    /// Whether the operator may fail when it runs.
+    /// Whether an operator of the class may fail when it runs.
     pub(super) may_fail: bool,
     /// Whether it, or an operator on the way to its value, may fail.
     pub(super) may_be_missing: bool,
@@ -168,8 +168,9 @@ impl Analysis<Node> for FactsAnalysis {
             | keep_first(&mut a.constant, b.constant)
             | egg::merge_max(&mut a.is_fill, b.is_fill)
             | egg::merge_max(&mut a.is_indicator, b.is_indicator)
-            // Equal forms fail alike: what one of them proves holds for all.
-            | egg::merge_min(&mut a.may_fail, b.may_fail)
+            // Equal forms fail alike, but with operators of their own or on their way: `f * 1` is `f`, and cannot fail
+            // where `f` did not.
+            | egg::merge_max(&mut a.may_fail, b.may_fail)
             | egg::merge_min(&mut a.may_be_missing, b.may_be_missing)
             | egg::merge_option(&mut a.span, b.span, earlier)
     }
@@ -237,6 +238,12 @@ fn infer_facts(egraph: &EGraph, node: &Node) -> Facts {
     let may_fail = scratch.may_fail(op, &inputs);
     let is_indicator = is_indicator(op, data_type);
     Facts { data_type, size, constant, is_fill: false, is_indicator, may_fail, may_be_missing: may_fail, span: None }
+}
+
+/// Whether an operator of a class may fail when it runs.
+pub(super) fn may_fail(egraph: &EGraph, class: Id, node: &Node) -> bool {
+    let class = &egraph[class];
+    class.data.may_fail && (class.nodes.len() == 1 || infer_facts(egraph, node).may_fail)
 }
 
 /// Whether an operation gives 0 or 1 in every cell.

@@ -68,7 +68,7 @@ pub(crate) struct ScriptArguments {
     #[arg(long, value_name = "NAME=VALUE", num_args = 1..)]
     nvargs: Vec<String>,
 
-    /// Folder of DML functions, the function f in f.dml; may be given several times
+    /// Folder of DML functions, the function f in f.dml or builtin/f.dml; may be given several times
     #[arg(long, value_name = "DIR")]
     lib: Vec<PathBuf>,
 }
