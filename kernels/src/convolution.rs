@@ -3,7 +3,6 @@
 use crate::gemm::{Extents, Output, Strided, gemm_add, gemm_into};
 use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::infer::window_count;
-use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Dense, MatrixBlock, StopListener};
 use rayon::prelude::*;
 
@@ -115,8 +114,8 @@ impl Layout {
         inside.filter_map(move |cell| self.position(place, cell))
     }
 
-    /// The sums of what an unfolded image holds of each cell of the image.
-    fn fold(&self, unfolded: &[f64], image: &mut [f64]) {
+    /// The sums of what an unfolded image holds of each cell of the image. Unwinds after a request to stop.
+    fn fold(&self, unfolded: &[f64], image: &mut [f64], stop: &StopListener) {
         image.fill(0.0);
         let [height, width] = self.window;
         let mut rows = unfolded.chunks_exact(self.windows().max(1));
@@ -124,6 +123,7 @@ impl Layout {
             let first = channel * self.image[0] * self.image[1];
             for (i, j) in (0..height).flat_map(|i| (0..width).map(move |j| (i, j))) {
                 let Some(row) = rows.next() else { return };
+                stop.check();
                 for (window, value) in row.iter().enumerate() {
                     let place = [window / self.count[1], window % self.count[1]];
                     if let Some(position) = self.position(place, [i, j]) {
@@ -134,14 +134,16 @@ impl Layout {
         }
     }
 
-    /// The image with one row per cell of a window (of each channel) and one column per window.
-    fn unfold(&self, image: &[f64], unfolded: &mut [f64]) {
+    /// The image with one row per cell of a window (of each channel) and one column per window. Unwinds after a request to
+    /// stop.
+    fn unfold(&self, image: &[f64], unfolded: &mut [f64], stop: &StopListener) {
         let [height, width] = self.window;
         let mut rows = unfolded.chunks_exact_mut(self.windows().max(1));
         for channel in 0..self.channels {
             let cells = self.channel(image, channel);
             for (i, j) in (0..height).flat_map(|i| (0..width).map(move |j| (i, j))) {
                 let Some(row) = rows.next() else { return };
+                stop.check();
                 for (window, cell) in row.iter_mut().enumerate() {
                     let place = [window / self.count[1], window % self.count[1]];
                     *cell = self.position(place, [i, j]).map_or(0.0, |position| cells[position]);
@@ -169,7 +171,7 @@ pub fn conv2d(
     let filters = filters.to_dense();
     let unfolded = || Dense::zeros(inner, layout.windows());
     let convolve = |unfolded: &mut Dense, _: usize, image: &[f64], out: &mut [f64]| {
-        layout.unfold(image, unfolded.values_mut());
+        layout.unfold(image, unfolded.values_mut(), &StopListener::current());
         let out = Output::new(out, extents.cols);
         gemm_into(context.primitives, out, extents, Strided::of(&filters), Strided::of(unfolded));
     };
@@ -190,7 +192,9 @@ pub fn pool(
     let layout = Layout::new(operation, windows, images.cols())?;
     let [height, width] = layout.window;
     let reduce = |(): &mut (), _: usize, image: &[f64], out: &mut [f64]| {
+        let stop = StopListener::current();
         for (at, out) in out.iter_mut().enumerate() {
+            stop.check();
             let cells = layout.channel(image, at / layout.windows());
             let values = layout.window_positions(at % layout.windows()).map(|position| cells[position]);
             *out = match pooling {
@@ -226,8 +230,7 @@ pub fn conv2d_backward_filter(
     let part = |part: usize| {
         let (mut sum, mut unfolded) = (Dense::zeros(filters, cells), Dense::zeros(cells, layout.windows()));
         for i in part * step..((part + 1) * step).min(images.rows()) {
-            check_stop();
-            layout.unfold(images.row(i), unfolded.values_mut());
+            layout.unfold(images.row(i), unfolded.values_mut(), &StopListener::current());
             let left = Strided::rows(gradient.row(i), layout.windows());
             let (sum, right) = (Output::new(sum.values_mut(), cells), Strided::of(&unfolded).transposed());
             gemm_add(context.primitives, sum, extents, left, right);
@@ -265,7 +268,7 @@ pub fn conv2d_backward_data(
         let right = Strided::rows(gradient, extents.cols);
         let (out, left) = (Output::new(unfolded.values_mut(), extents.cols), Strided::of(&filters).transposed());
         gemm_into(context.primitives, out, extents, left, right);
-        layout.fold(unfolded.values(), image);
+        layout.fold(unfolded.values(), image, &StopListener::current());
     };
     Ok(map_images(context, gradient, layout.image_cells(), unfolded, spread).into())
 }
@@ -289,7 +292,9 @@ pub fn pool_backward(
     let share = 1.0 / (layout.window[0] * layout.window[1]) as f64;
     let spread = |(): &mut (), i: usize, gradient: &[f64], out: &mut [f64]| {
         out.fill(0.0);
+        let stop = StopListener::current();
         for (at, value) in gradient.iter().enumerate() {
+            stop.check();
             let (channel, window) = (at / layout.windows(), at % layout.windows());
             let first = channel * layout.image[0] * layout.image[1];
             let positions = layout.window_positions(window);

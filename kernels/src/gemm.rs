@@ -158,17 +158,44 @@ fn slab_by_slab(
         let (left, right) = (left.starting_at(0, slab.start), right.starting_at(slab.start, 0));
         if on_primitives {
             with_primitives(primitives, out, extents, (left, right), adds);
-        } else {
-            with_library(out, extents, (left, right), adds);
+            continue;
+        }
+        for (rows, cols) in parts(extents) {
+            check_stop();
+            let values = &mut out.values[rows.start * out.stride + cols.start..];
+            let (left, right) = (left.starting_at(rows.start, 0), right.starting_at(0, cols.start));
+            let extents = Extents { rows: rows.len(), cols: cols.len(), ..extents };
+            with_library(&mut Output::new(values, out.stride), extents, (left, right), adds);
         }
     }
 }
 
 /// Even slabs, so that none of many is of one or two values.
 fn slabs(inner: usize) -> impl Iterator<Item = Range<usize>> {
-    let count = inner.div_ceil(SLAB);
-    let start = move |slab: usize| (inner / count) * slab + (inner % count).min(slab);
-    (0..count).map(move |slab| start(slab)..start(slab + 1))
+    even_ranges(inner, SLAB)
+}
+
+/// Even ranges of at most so many values.
+fn even_ranges(length: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let count = length.div_ceil(most);
+    let start = move |range: usize| (length / count) * range + (length % count).min(range);
+    (0..count).map(move |range| start(range)..start(range + 1))
+}
+
+/// Multiply-adds of a call of the library at most: some 20 ms, in which no request to stop is heard.
+const MOST_AT_ONCE: usize = 1 << 28;
+
+/// Columns that a part of a product has where it has not all of them, but for evenness.
+const PART_COLS: usize = 1024;
+
+/// The rows and columns of the parts that the library makes of the product of a slab, each in one call: so many cells that it
+/// sums all of them in order, as it would those of the whole.
+fn parts(Extents { rows, inner, cols }: Extents) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
+    let most_cells = MOST_AT_ONCE / inner.max(1);
+    let most_cols = (most_cells / rows).max(PART_COLS).min(cols);
+    let most_rows = (most_cells / most_cols).max(1);
+    even_ranges(cols, most_cols)
+        .flat_map(move |cols| even_ranges(rows, most_rows).map(move |rows| (rows, cols.clone())))
 }
 
 /// Whether the library would not sum each cell in order.
@@ -255,7 +282,9 @@ fn with_library(
 
 #[cfg(test)]
 mod tests {
-    use super::{Extents, Output, SLAB, Strided, gemm_add, gemm_into, slabs};
+    use super::{
+        Extents, FEW_CELLS, MOST_AT_ONCE, Output, PART_COLS, SLAB, Strided, gemm_add, gemm_into, parts, slabs,
+    };
     use crate::tests::hash;
     use fuseline_matrix::Dense;
     use fuseline_vecprims::{Isa, primitives};
@@ -319,6 +348,40 @@ mod tests {
         for (rows, cols) in [(300, 2), (2, 300), (200, 130)] {
             for inner in [2, 5, SLAB, SLAB + 77] {
                 check(Extents { rows, inner, cols });
+            }
+        }
+    }
+
+    /// Of a product that is made in parts, cells of all of them.
+    #[test]
+    fn parts_sum_alike() {
+        let extents = Extents { rows: 2000, inner: 100, cols: 1500 };
+        let (left, right) = (noise(extents.rows, extents.inner, 1), noise(extents.inner, extents.cols, 2));
+        assert_eq!(parts(extents).count(), 2);
+        let mut out = vec![0.0; extents.rows * extents.cols];
+        let output = Output::new(&mut out, extents.cols);
+        gemm_into(primitives(Isa::detect()), output, extents, Strided::of(&left), Strided::of(&right));
+        for place in (0..out.len()).step_by(9973) {
+            let (i, j) = (place / extents.cols, place % extents.cols);
+            let expected = cell(None, extents.inner, |k| left.get(i, k), |k| right.get(k, j));
+            assert_eq!(out[place].to_bits(), expected.to_bits(), "{i}, {j}");
+        }
+    }
+
+    #[test]
+    fn parts_cover_a_product_and_are_large_and_short() {
+        for (rows, cols) in [(2, 300), (200, 200), (2, 10_000_000), (10_000_000, 2), (100_000, 100_000), (513, 1025)] {
+            for inner in [3, 77, SLAB] {
+                let mut cells = 0;
+                let whole = Extents { rows, inner, cols };
+                for (part_rows, part_cols) in parts(whole) {
+                    let (height, width) = (part_rows.len(), part_cols.len());
+                    assert!(height * width * inner <= MOST_AT_ONCE, "{whole:?}: {height} x {width}");
+                    assert!(height > 1 && width > 1 && height * width > FEW_CELLS, "{whole:?}: {height} x {width}");
+                    assert!(width == cols || width >= PART_COLS / 2, "{whole:?}: {width}");
+                    cells += height * width;
+                }
+                assert_eq!(cells, rows * cols);
             }
         }
     }

@@ -1,13 +1,14 @@
 //! Generation of matrices: `matrix`, `seq`, `rand`, and the expansion of vectors.
 
-use crate::blocks::{for_each_block, map_parts, most_block_rows, row_ranges};
+use crate::blocks::{BLOCK_CELLS, for_each_block, map_parts, most_block_rows, row_ranges};
 use crate::multiply_add::{progression, spread};
 use crate::{KernelContext, KernelError, random};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::infer::seq_length;
-use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock};
+use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock, MemoryKind, StopListener, Tally};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// Rows and columns as `usize`, if the matrix can exist.
@@ -43,7 +44,7 @@ pub fn fill(context: &KernelContext<'_>, value: f64, rows: i64, cols: i64) -> Re
         return Ok(Csr::empty(rows, cols).into());
     }
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    result.values_mut().fill(value);
+    for_each_block(context, result.values_mut(), BLOCK_CELLS, |_, cells| cells.fill(value));
     Ok(result.into())
 }
 
@@ -93,9 +94,16 @@ pub fn seq(context: &KernelContext<'_>, from: f64, to: f64, by: f64) -> Result<M
     let argument = |problem: String| KernelError::Argument { operation: "seq", problem };
     let length = seq_length(from, to, by).ok_or_else(|| argument(problem()))?;
     let (rows, _) = checked_dims("seq", i64::try_from(length).map_err(|_| argument(problem()))?, 1)?;
-    let mut result = Dense::uninit_in(context.buffers, rows, 1);
-    progression(result.values_mut(), from, by);
-    Ok(result.into())
+    Ok(progression_of(context, rows, from, by).into())
+}
+
+/// The column `from, from + by, ...` of so many cells.
+fn progression_of(context: &KernelContext<'_>, cells: usize, from: f64, by: f64) -> Dense {
+    let mut result = Dense::uninit_in(context.buffers, cells, 1);
+    for_each_block(context, result.values_mut(), BLOCK_CELLS, |block, cells| {
+        progression(cells, block * BLOCK_CELLS, from, by);
+    });
+    result
 }
 
 /// The density function of random values.
@@ -182,7 +190,13 @@ fn draw(generator: &mut impl Rng, parameters: &RandomParameters) -> f64 {
 ///
 /// # Errors
 /// A range or size that cannot be, or a size above the range without replacement.
-pub fn sample(range: i64, size: i64, replacement: bool, seed: u64) -> Result<MatrixBlock, KernelError> {
+pub fn sample(
+    context: &KernelContext<'_>,
+    range: i64,
+    size: i64,
+    replacement: bool,
+    seed: u64,
+) -> Result<MatrixBlock, KernelError> {
     let (rows, _) = checked_dims("sample", size, 1)?;
     let argument = |problem: String| KernelError::Argument { operation: "sample", problem };
     let limit = usize::try_from(range).ok().filter(|&limit| limit > 0 || rows == 0);
@@ -191,18 +205,62 @@ pub fn sample(range: i64, size: i64, replacement: bool, seed: u64) -> Result<Mat
         return Err(argument(format!("{rows} values cannot be drawn out of {limit} without replacement")));
     }
     let mut generator = block_generator(seed, 0);
-    let values: Vec<usize> = if replacement {
-        (0..rows).map(|_| generator.random_range(0..limit)).collect()
+    Ok(if replacement {
+        drawn(context, rows, || generator.random_range(0..limit))
+    } else if rows < limit / SEVERAL {
+        let (mut known, mut held) = (HashMap::new(), Tally::new(MemoryKind::Scratch));
+        held.make_room_in_map(&mut known, rows);
+        drawn(context, rows, || {
+            loop {
+                let number = generator.random_range(0..limit);
+                if known.insert(number, ()).is_none() {
+                    return number;
+                }
+            }
+        })
     } else {
-        rand::seq::index::sample(&mut generator, limit, rows).into_vec()
-    };
-    Ok(Dense::from_vec(rows, 1, values.into_iter().map(|value| (value + 1) as f64).collect()).into())
+        shuffled(context, limit, rows, &mut generator)
+    }
+    .into())
+}
+
+/// Where fewer than one in so many numbers is drawn, drawing again what was drawn before costs less than to lay all out.
+const SEVERAL: usize = 16;
+
+/// So many numbers from 0 on, each one larger, as a column.
+fn drawn(context: &KernelContext<'_>, rows: usize, mut number: impl FnMut() -> usize) -> Dense {
+    let mut result = Dense::uninit_in(context.buffers, rows, 1);
+    let stop = StopListener::current();
+    for cell in result.values_mut() {
+        stop.check();
+        *cell = (number() + 1) as f64;
+    }
+    result
+}
+
+/// The first of the numbers from 1 to `limit` in random order (R. Fisher and F. Yates).
+fn shuffled(context: &KernelContext<'_>, limit: usize, rows: usize, generator: &mut impl Rng) -> Dense {
+    let mut numbers = progression_of(context, limit, 1.0, 1.0);
+    let stop = StopListener::current();
+    for at in 0..rows {
+        stop.check();
+        numbers.values_mut().swap(at, generator.random_range(at..limit));
+    }
+    if rows == limit {
+        return numbers;
+    }
+    let mut result = Dense::uninit_in(context.buffers, rows, 1);
+    for_each_block(context, result.values_mut(), BLOCK_CELLS, |block, cells| {
+        cells.copy_from_slice(&numbers.values()[block * BLOCK_CELLS..][..cells.len()]);
+    });
+    result
 }
 
 /// Draws the gaps between non-zeros, so that the cost follows the non-zeros.
 fn rand_sparse(context: &KernelContext<'_>, parameters: &RandomParameters, rows: usize, cols: usize) -> Csr {
     let step = most_block_rows(((cols as f64 * parameters.sparsity) as usize).max(1));
     let ranges = row_ranges(rows, step).into_iter().enumerate().collect();
+    let stop = StopListener::current();
     let blocks = map_parts(context, ranges, |(block, range): (usize, Range<usize>)| {
         let mut generator = block_generator(parameters.seed, block);
         let mut result = CsrRows::default();
@@ -210,6 +268,7 @@ fn rand_sparse(context: &KernelContext<'_>, parameters: &RandomParameters, rows:
             let start = result.values.len();
             let mut j = random::gap(&mut generator, parameters.sparsity);
             while j < cols {
+                stop.check();
                 let value = draw(&mut generator, parameters);
                 if value != 0.0 {
                     result.columns.push(j as u32);

@@ -31,10 +31,10 @@ pub(crate) fn dot_nonzeros(factors: &[f64], columns: &[u32], values: &[f64]) -> 
     sum
 }
 
-/// `from, from + by, ...`.
+/// The cells behind the `first` ones of `from, from + by, ...`.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
-pub(crate) fn progression(cells: &mut [f64], from: f64, by: f64) {
-    cells.iter_mut().enumerate().for_each(|(i, cell)| *cell = (i as f64).mul_add(by, from));
+pub(crate) fn progression(cells: &mut [f64], first: usize, from: f64, by: f64) {
+    cells.iter_mut().zip(first..).for_each(|(cell, i)| *cell = (i as f64).mul_add(by, from));
 }
 
 /// Replaces numbers between 0 and 1 by those as far between `from` and `to`.

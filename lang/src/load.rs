@@ -14,7 +14,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// What some editors put before a text in UTF-8.
-const BYTE_ORDER_MARK: char = '\u{feff}';
+pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
 /// What ends the prefix of a library file.
 pub(crate) const LIBRARY_MARK: &str = ".dml::";
 

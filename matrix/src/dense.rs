@@ -2,6 +2,7 @@
 
 use crate::buffer::{Buffer, BufferPool};
 use crate::memory::{AllocationFailure, Memory};
+use crate::run_context::StopListener;
 use ndarray::{Array2, ArrayView2};
 use std::sync::Arc;
 
@@ -12,6 +13,9 @@ pub struct Dense {
     cols: usize,
     values: Buffer,
 }
+
+/// Cells that are made one by one between two looks at a request to stop.
+const MADE_AT_ONCE: usize = 1 << 14;
 
 /// The number of cells of a matrix that is to be made. Unwinds with [`AllocationFailure`] where that is more than can be
 /// counted.
@@ -51,12 +55,14 @@ impl Dense {
         Dense { rows, cols, values: values.into() }
     }
 
-    /// A matrix whose cell (i, j) is `cell(i, j)`.
+    /// A matrix whose cell (i, j) is `cell(i, j)`. Unwinds after a request to stop.
     pub fn from_fn(rows: usize, cols: usize, mut cell: impl FnMut(usize, usize) -> f64) -> Self {
         let mut matrix = Dense::zeros(rows, cols);
-        for i in 0..rows {
-            for j in 0..cols {
-                matrix.values[i * cols + j] = cell(i, j);
+        let stop = StopListener::current();
+        for (i, row) in matrix.values.chunks_exact_mut(cols.max(1)).enumerate() {
+            for (part, cells) in row.chunks_mut(MADE_AT_ONCE).enumerate() {
+                stop.check();
+                cells.iter_mut().zip(part * MADE_AT_ONCE..).for_each(|(made, j)| *made = cell(i, j));
             }
         }
         matrix

@@ -2,7 +2,7 @@
 
 use crate::budget::{MemoryKind, Reservation};
 use crate::memory::{AllocationFailure, Memory, SMALLEST_RESERVED};
-use crate::run_context::{reserve, try_reserve};
+use crate::run_context::{StopListener, try_reserve};
 use bytemuck::Pod;
 use fuseline_allocator::fallible;
 use std::fmt;
@@ -36,8 +36,8 @@ impl<T> Growing<T> {
     where
         T: Clone,
     {
-        let mut growing = Growing::with_capacity(kind, len);
-        growing.values.resize(len, value);
+        let mut growing = Growing::new(kind);
+        growing.extend_with(len, value);
         growing
     }
 
@@ -96,6 +96,15 @@ impl<T> Growing<T> {
         self.values.extend_from_slice(values);
     }
 
+    /// Appends so many equal values.
+    pub fn extend_with(&mut self, additional: usize, value: T)
+    where
+        T: Clone,
+    {
+        self.reserve(additional);
+        self.values.resize(self.values.len() + additional, value);
+    }
+
     /// Forgets the values, and keeps the room.
     pub fn clear(&mut self) {
         self.values.clear();
@@ -147,45 +156,20 @@ impl<T: Pod> From<Growing<T>> for Memory<T> {
     }
 }
 
-/// Bytes that a tally reserves at a time.
-const LUMP: usize = 1 << 20;
+/// Bytes that are copied between two looks at a request to stop.
+const COPIED_AT_ONCE: usize = 1 << 20;
 
-/// Memory that others allocate bit by bit, reserved as it grows.
+/// A text under construction. What makes it grow unwinds with [`AllocationFailure`] where the memory is refused, and after a
+/// request to stop.
 #[derive(Debug)]
-pub(crate) struct Tally {
-    kind: MemoryKind,
-    /// Bytes that are not reserved yet.
-    pending: usize,
-    held: Vec<Reservation>,
+pub struct TextBuffer {
+    bytes: Growing<u8>,
+    stop: StopListener,
 }
-
-impl Tally {
-    pub(crate) fn new(kind: MemoryKind) -> Self {
-        Tally { kind, pending: 0, held: Vec::new() }
-    }
-
-    /// So many bytes more. Unwinds with [`AllocationFailure`] where these are refused.
-    pub(crate) fn add(&mut self, bytes: usize) {
-        self.pending += bytes;
-        if self.pending >= LUMP {
-            self.held.extend(reserve(self.kind, std::mem::take(&mut self.pending) as u64));
-        }
-    }
-
-    /// All of them are free again.
-    pub(crate) fn clear(&mut self) {
-        self.pending = 0;
-        self.held.clear();
-    }
-}
-
-/// A text under construction. What makes it grow unwinds with [`AllocationFailure`] where the memory is refused.
-#[derive(Debug)]
-pub struct TextBuffer(Growing<u8>);
 
 impl Default for TextBuffer {
     fn default() -> Self {
-        TextBuffer(Growing::new(MemoryKind::Text))
+        TextBuffer { bytes: Growing::new(MemoryKind::Text), stop: StopListener::current() }
     }
 }
 
@@ -193,19 +177,23 @@ impl TextBuffer {
     /// The parts of a text, one after the other.
     pub fn of_parts(parts: &[&str]) -> Self {
         let bytes = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(part.len()));
-        let mut text = TextBuffer(Growing::with_capacity(MemoryKind::Text, bytes));
+        let mut text = TextBuffer::default();
+        text.bytes.reserve(bytes);
         parts.iter().for_each(|part| text.push_str(part));
         text
     }
 
     /// Appends a text.
     pub fn push_str(&mut self, text: &str) {
-        self.0.extend_from_slice(text.as_bytes());
+        for part in text.as_bytes().chunks(COPIED_AT_ONCE) {
+            self.stop.check();
+            self.bytes.extend_from_slice(part);
+        }
     }
 
     /// The text, no longer reserved.
     pub fn into_string(self) -> String {
-        String::from_utf8(self.0.into_vec()).expect("texts one after the other are a text")
+        String::from_utf8(self.bytes.into_vec()).expect("texts one after the other are a text")
     }
 }
 

@@ -6,6 +6,7 @@
 mod block;
 mod budget;
 mod buffer;
+mod collected;
 mod csr;
 mod dense;
 mod frame;
@@ -20,6 +21,7 @@ mod transpose;
 pub use block::MatrixBlock;
 pub use budget::{Budget, Exhausted, MemoryKind, Reservation};
 pub use buffer::{Buffer, BufferPool, PoolStatistics};
+pub use collected::{Collected, Part, Tally, copied_text};
 pub use csr::{Csr, CsrError, CsrRows};
 pub use dense::Dense;
 pub use frame::{Column, Frame, FrameError};

@@ -7,7 +7,7 @@ use crate::value::RuntimeValue;
 use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, Inputs, infer};
 use fuseline_ir::{SizeInfo, Value};
 use fuseline_matrix::run_context::{self, Abort, caught, check_refusal};
-use fuseline_matrix::{MatrixBlock, MemoryKind, Reservation, SMALLEST_RESERVED, TextBuffer};
+use fuseline_matrix::{MatrixBlock, MemoryKind, Reservation, SMALLEST_RESERVED, copied_text};
 use fuseline_passes::memory::matrix_bytes;
 
 /// Refuses an operator whose inputs and output surely take more than the budget.
@@ -54,12 +54,6 @@ pub(crate) fn error_of(engine: &Engine, operation: String, abort: Abort) -> Runt
     }
 }
 
-/// Reserves the memory of so many texts in rows and columns, but for their characters, until a frame holds them. Unwinds
-/// where it is refused.
-pub(crate) fn of_cells(rows: usize, cols: usize) -> Option<Reservation> {
-    of_frame((size_of::<String>() as u64).saturating_mul(rows as u64).saturating_mul(cols as u64))
-}
-
 /// Reserves memory for parts of a frame until it holds them. Unwinds where it is refused.
 pub(crate) fn of_frame(bytes: u64) -> Option<Reservation> {
     if bytes < SMALLEST_RESERVED as u64 { None } else { run_context::reserve(MemoryKind::Frame, bytes) }
@@ -79,7 +73,7 @@ pub(crate) fn of_text(value: &RuntimeValue) -> Option<Reservation> {
 /// A copy of a value. Unwinds where there is no memory for a copy of a text; all others share theirs.
 pub(crate) fn copied(value: &RuntimeValue) -> RuntimeValue {
     match value {
-        RuntimeValue::Scalar(Value::Str(text)) => Value::Str(TextBuffer::of_parts(&[text]).into_string()).into(),
+        RuntimeValue::Scalar(Value::Str(text)) => Value::Str(copied_text(text)).into(),
         other => other.clone(),
     }
 }

@@ -6,8 +6,7 @@
 
 use crate::map::Patterns;
 use crate::memory;
-use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Column, Frame, Reservation};
+use fuseline_matrix::{Collected, Column, Frame, MemoryKind, Part, StopListener, Tally};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -111,16 +110,25 @@ struct Token {
     position: i64,
 }
 
-/// The tokens of a text, with the memory that runs of them take.
-struct Document {
-    tokens: Vec<Token>,
-    _held: Option<Reservation>,
+impl Part for Token {
+    fn own_bytes(&self) -> usize {
+        self.text.len()
+    }
 }
+
+/// The tokens of a text.
+type Document = Vec<Token>;
 
 /// What the result says of one document: texts or numbers in two columns, one row for each token.
 struct Entries {
     first: Column,
     second: Column,
+}
+
+impl Part for Entries {
+    fn own_bytes(&self) -> usize {
+        self.first.own_bytes() + self.second.own_bytes()
+    }
 }
 
 /// The tokens of the texts of a frame, at most so many of each document.
@@ -139,35 +147,34 @@ pub(crate) fn tokenize(frame: &Frame, specification: &str, most: usize) -> Resul
     let ids = specification.id_cols.iter().map(|&id| column(id)).collect::<Result<Vec<_>, _>>()?;
     let documents = documents(texts, &specification)?;
     let (mut columns, rows) = if specification.format_wide {
-        (wide(&documents, &specification, most)?, vec![1; documents.len()])
+        (wide(&documents, &specification, most)?, Collected::filled(documents.len(), 1))
     } else {
-        let entries =
-            documents.iter().map(|it| entries(&it.tokens, &specification, most)).collect::<Result<Vec<_>, _>>()?;
-        let rows: Vec<usize> = entries.iter().map(|entries| entries.first.len()).collect();
+        let entries: Collected<_> =
+            documents.iter().map(|tokens| entries(tokens, &specification, most)).collect::<Result<_, _>>()?;
+        let rows: Collected<usize> = entries.iter().map(|entries| entries.first.len()).collect();
         (long(&entries), rows)
     };
     let repeated = |id: &Column| {
         let cell = |(row, &times): (usize, &usize)| std::iter::repeat_n(crate::map::cell_text(id, row), times);
-        Column::Str(rows.iter().enumerate().flat_map(cell).collect())
+        Column::of_texts(rows.iter().enumerate().flat_map(cell))
     };
-    let mut all: Vec<Column> = ids.into_iter().map(repeated).collect();
-    all.append(&mut columns);
-    Frame::new(all, Vec::new()).map_err(|error| invalid(error.to_string()))
+    let mut all: Collected<Column> = ids.into_iter().map(repeated).collect();
+    all.extend(columns.drain(..));
+    Frame::new(all.into_vec(), Vec::new()).map_err(|error| invalid(error.to_string()))
 }
 
-fn documents(texts: &Column, specification: &Specification) -> Result<Vec<Document>, TokenizeError> {
+fn documents(texts: &Column, specification: &Specification) -> Result<Collected<Document>, TokenizeError> {
     let parameters = &specification.algo_params;
     let pattern = parameters.regex.as_deref().unwrap_or(r"\s+");
     let lengths = lengths(parameters)?;
     let mut patterns = Patterns::default();
     (0..texts.len())
         .map(|row| {
-            check_stop();
             let text = texts.text(row);
             let matches = patterns.find(&text, pattern).map_err(TokenizeError::Specification)?;
             let tokens = tokens_between(&text, &matches);
             Ok(match (specification.algo, parameters.ngram_type) {
-                (Algorithm::Split, _) => Document { tokens, _held: None },
+                (Algorithm::Split, _) => tokens,
                 (Algorithm::Ngram, RunsOf::Document) => runs_of_tokens(&tokens, lengths.clone()),
                 (Algorithm::Ngram, RunsOf::Token) => runs_of_characters(&tokens, lengths.clone()),
             })
@@ -188,28 +195,30 @@ fn lengths(parameters: &AlgorithmParameters) -> Result<RangeInclusive<usize>, To
 /// The runs of the tokens of a document, the shortest first: as SystemDS writes them, `"('a', 'b')"` for two.
 fn runs_of_tokens(tokens: &[Token], lengths: RangeInclusive<usize>) -> Document {
     let bytes = tokens.iter().map(|token| token.text.len() + "'', ".len()).sum();
-    let _held = memory::of_frame(bytes_of_runs(tokens.len(), bytes, lengths.clone()));
+    refuse_what_does_not_fit(bytes_of_runs(tokens.len(), bytes, lengths.clone()));
     let lengths = lengths.take_while(|length| *length <= tokens.len());
     let run = |run: &[Token]| {
-        check_stop();
         let quoted = || run.iter().map(|token| format!("'{}'", token.text)).collect::<Vec<_>>().join(", ");
         let text = if let [token] = run { token.text.clone() } else { format!("\"({})\"", quoted()) };
         Token { text, position: run[0].position }
     };
-    Document { tokens: lengths.flat_map(|length| tokens.windows(length).map(run)).collect(), _held }
+    lengths.flat_map(|length| tokens.windows(length).map(run)).collect::<Collected<_>>().into_vec()
+}
+
+/// Unwinds where so many bytes are not to be had: before a part of them is made.
+fn refuse_what_does_not_fit(bytes: u64) {
+    drop(memory::of_frame(bytes));
 }
 
 /// The runs of the characters of each token, the shortest first.
 fn runs_of_characters(tokens: &[Token], lengths: RangeInclusive<usize>) -> Document {
     let bytes = |token: &Token| bytes_of_runs(token.text.chars().count(), token.text.len(), lengths.clone());
-    let _held = memory::of_frame(tokens.iter().map(bytes).fold(0, u64::saturating_add));
-    let mut runs = Vec::new();
+    refuse_what_does_not_fit(tokens.iter().map(bytes).fold(0, u64::saturating_add));
+    let mut runs = Collected::default();
     for token in tokens {
-        check_stop();
-        let mut bounds: Vec<usize> = token.text.char_indices().map(|(start, _)| start).collect();
+        let mut bounds: Collected<usize> = token.text.char_indices().map(|(start, _)| start).collect();
         bounds.push(token.text.len());
         for length in lengths.clone().take_while(|length| *length < bounds.len()) {
-            check_stop();
             let run = |(first, position)| Token {
                 text: token.text[bounds[first]..bounds[first + length]].to_owned(),
                 position,
@@ -217,7 +226,7 @@ fn runs_of_characters(tokens: &[Token], lengths: RangeInclusive<usize>) -> Docum
             runs.extend((0..bounds.len() - length).zip(token.position..).map(run));
         }
     }
-    Document { tokens: runs, _held }
+    runs.into_vec()
 }
 
 /// The memory of all runs of so many parts that take so many bytes together.
@@ -231,8 +240,8 @@ fn bytes_of_runs(parts: usize, bytes: usize, lengths: RangeInclusive<usize>) -> 
 }
 
 /// The parts of a text that lie between matches, which are ranges of bytes.
-fn tokens_between(text: &str, matches: &[(usize, usize)]) -> Vec<Token> {
-    let mut tokens = Vec::new();
+fn tokens_between(text: &str, matches: &[(usize, usize)]) -> Document {
+    let mut tokens = Collected::default();
     // The end of the last match, in bytes, and where it lies in characters.
     let (mut first, mut position) = (0, 1);
     for &(start, end) in matches.iter().chain([&(text.len(), text.len())]) {
@@ -243,7 +252,7 @@ fn tokens_between(text: &str, matches: &[(usize, usize)]) -> Vec<Token> {
         position += text[first..end].chars().count() as i64;
         first = end;
     }
-    tokens
+    tokens.into_vec()
 }
 
 fn entries(tokens: &[Token], specification: &Specification, most: usize) -> Result<Entries, TokenizeError> {
@@ -251,24 +260,24 @@ fn entries(tokens: &[Token], specification: &Specification, most: usize) -> Resu
         Output::Position => {
             let kept = || tokens.iter().take(most);
             Entries {
-                first: Column::I64(kept().map(|token| token.position).collect()),
-                second: Column::Str(kept().map(|token| token.text.clone()).collect()),
+                first: Column::of_integers(kept().map(|token| token.position)),
+                second: Column::of_texts(kept().map(|token| token.text.clone())),
             }
         }
         Output::Count => {
             let counts = counts(tokens, specification.out_params.sort_alpha);
             let kept = || counts.iter().take(most);
             Entries {
-                first: Column::Str(kept().map(|(token, _)| (*token).to_owned()).collect()),
-                second: Column::I64(kept().map(|(_, count)| *count).collect()),
+                first: Column::of_texts(kept().map(|(token, _)| (*token).to_owned())),
+                second: Column::of_integers(kept().map(|(_, count)| *count)),
             }
         }
         Output::Hash => {
             let counts = hashed(tokens, features(specification)?);
             let kept = || (1..).zip(&counts).filter(|(_, count)| **count > 0).take(most);
             Entries {
-                first: Column::I64(kept().map(|(class, _)| class).collect()),
-                second: Column::I64(kept().map(|(_, count)| *count).collect()),
+                first: Column::of_integers(kept().map(|(class, _)| class)),
+                second: Column::of_integers(kept().map(|(_, count)| *count)),
             }
         }
     })
@@ -276,7 +285,8 @@ fn entries(tokens: &[Token], specification: &Specification, most: usize) -> Resu
 
 /// The columns of all documents, one below the other.
 fn long(documents: &[Entries]) -> Vec<Column> {
-    let all = |part: fn(&Entries) -> &Column| Column::concatenated(&documents.iter().map(part).collect::<Vec<_>>());
+    let all =
+        |part: fn(&Entries) -> &Column| Column::concatenated(&documents.iter().map(part).collect::<Collected<_>>());
     vec![all(|entries| &entries.first), all(|entries| &entries.second)]
 }
 
@@ -287,22 +297,21 @@ fn wide(documents: &[Document], specification: &Specification, most: usize) -> R
             "counts of tokens have no wide format: leave `format_wide` out".to_owned(),
         )),
         Output::Position => {
-            let longest = documents.iter().map(|document| document.tokens.len()).max().unwrap_or(0);
+            let longest = documents.iter().map(Vec::len).max().unwrap_or(0);
             let width = if most == usize::MAX { longest } else { checked_width(most)? };
-            let _held = memory::of_cells(documents.len(), width);
             let cell = |at: usize| {
-                documents.iter().map(move |document| document.tokens.get(at).map_or("", |token| &token.text))
+                documents.iter().map(move |tokens| tokens.get(at).map_or_else(String::new, |token| token.text.clone()))
             };
-            Ok((0..width).map(|at| Column::Str(cell(at).map(str::to_owned).collect())).collect())
+            Ok((0..width).map(|at| Column::of_texts(cell(at))).collect::<Collected<_>>().into_vec())
         }
         Output::Hash => {
             let features = features(specification)?;
             let width = if most == usize::MAX { features } else { checked_width(most)? };
-            // Each count is kept by row, then by column.
-            let _held = memory::of_cells(documents.len(), features.max(width));
-            let counts: Vec<Vec<i64>> = documents.iter().map(|document| hashed(&document.tokens, features)).collect();
+            let counts: Collected<Vec<i64>> =
+                documents.iter().map(|tokens| hashed(tokens, features).into_vec()).collect();
             let count = |counts: &Vec<i64>, at: usize| counts.get(at).copied().unwrap_or(0);
-            Ok((0..width).map(|at| Column::I64(counts.iter().map(|counts| count(counts, at)).collect())).collect())
+            let column = |at: usize| Column::of_integers(counts.iter().map(|counts| count(counts, at)));
+            Ok((0..width).map(column).collect::<Collected<_>>().into_vec())
         }
     }
 }
@@ -326,10 +335,13 @@ fn features(specification: &Specification) -> Result<usize, TokenizeError> {
 
 fn counts(tokens: &[Token], sorts: bool) -> Vec<(&str, i64)> {
     let (mut counts, mut places): (Vec<(&str, i64)>, HashMap<&str, usize>) = (Vec::new(), HashMap::new());
+    let (mut held, stop) = (Tally::new(MemoryKind::Scratch), StopListener::current());
     for token in tokens {
+        stop.check();
+        held.make_room_in_map(&mut places, 1);
         let place = *places.entry(&token.text).or_insert(counts.len());
         if place == counts.len() {
-            counts.push((&token.text, 0));
+            held.push(&mut counts, (token.text.as_str(), 0));
         }
         counts[place].1 += 1;
     }
@@ -340,9 +352,10 @@ fn counts(tokens: &[Token], sorts: bool) -> Vec<(&str, i64)> {
 }
 
 /// How many tokens fall into each class.
-fn hashed(tokens: &[Token], features: usize) -> Vec<i64> {
-    let mut counts = vec![0; features];
+fn hashed(tokens: &[Token], features: usize) -> Collected<i64> {
+    let (mut counts, stop) = (Collected::filled(features, 0), StopListener::current());
     for token in tokens {
+        stop.check();
         counts[i64::from(hash_code(&token.text)).rem_euclid(features as i64) as usize] += 1;
     }
     counts

@@ -3,7 +3,7 @@
 use crate::memory;
 use fuseline_ir::ops::math::with_one_nan;
 use fuseline_ir::{DataType, SizeInfo, Value};
-use fuseline_matrix::{Csr, Dense, Frame, MatrixBlock, Reservation};
+use fuseline_matrix::{Csr, Dense, Frame, MatrixBlock, Part, Reservation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -37,6 +37,8 @@ pub struct ListElement {
     /// Of a long text.
     _memory: Option<Reservation>,
 }
+
+impl Part for ListElement {}
 
 impl ListElement {
     /// A value, and its name where it has one.

@@ -43,6 +43,26 @@ fn transforms_follow_the_definition() {
     }
 }
 
+/// Powers of two beyond what is transformed in one go, prime lengths, and products of both.
+#[test]
+fn long_transforms_follow_the_definition() {
+    for length in [1 << 15, 10_007, 3 * (1 << 13), 4 * 2503] {
+        let (real, imaginary) = (matrix(1, length, 1, 1), matrix(1, length, 2, 2));
+        let norm = [&real, &imaginary].map(|part| part.to_dense().values().iter().map(|cell| cell * cell).sum::<f64>());
+        let norm = (norm[0] + norm[1]).sqrt();
+        for is_inverse in [false, true] {
+            let transform = Transform { by_row: true, is_inverse };
+            let result = run(|context| fourier(context, &real, Some(&imaginary), transform).unwrap().real);
+            let share = if is_inverse { length as f64 } else { 1.0 };
+            for l in (0..length).step_by(length / 17) {
+                let expected = by_definition(&real, &imaginary, transform, 0, l)[0];
+                let distance = (result.get(0, l) - expected).abs() * share / norm;
+                assert!(distance < 1e-12, "{length}: {l} is off by {distance}");
+            }
+        }
+    }
+}
+
 #[test]
 fn threads_do_not_change_a_transform() {
     let (real, imaginary) = (matrix(60, 33, 1, 1), matrix(60, 33, 2, 2));

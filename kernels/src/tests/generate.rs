@@ -1,7 +1,7 @@
 //! Generated and expanded matrices.
 
 use super::*;
-use crate::{Density, RandomParameters, expand, fill, rand, seq};
+use crate::{Density, RandomParameters, expand, fill, rand, sample, seq};
 
 #[test]
 fn generated_matrices_are_what_was_asked_for() {
@@ -44,22 +44,47 @@ fn vectors_expand_to_groups_of_columns() {
     assert!(alone(false, |context| expand(context, &Dense::zeros(0, 1).into(), 4).is_err()));
 }
 
+fn sampled(range: i64, size: i64, replacement: bool, seed: u64) -> Vec<f64> {
+    let drawn = alone(false, |context| sample(context, range, size, replacement, seed).unwrap());
+    assert_eq!(drawn.dims(), (size as usize, 1));
+    drawn.to_dense().values().to_vec()
+}
+
 #[test]
 fn samples_without_replacement_are_permutations() {
-    let all = crate::sample(50, 50, false, 3).unwrap();
-    let mut values: Vec<f64> = all.to_dense().values().to_vec();
-    values.sort_by(f64::total_cmp);
-    assert!(values.iter().enumerate().all(|(i, &value)| value == (i + 1) as f64));
-    assert_eq!(all.bits(), crate::sample(50, 50, false, 3).unwrap().bits());
-    assert_ne!(all.bits(), crate::sample(50, 50, false, 4).unwrap().bits());
-    let drawn = crate::sample(3, 300, true, 1).unwrap();
-    let count = |wanted: f64| drawn.to_dense().values().iter().filter(|&&value| value == wanted).count();
+    let all = sampled(50, 50, false, 3);
+    let mut sorted = all.clone();
+    sorted.sort_by(f64::total_cmp);
+    assert!(sorted.iter().enumerate().all(|(i, &value)| value == (i + 1) as f64));
+    assert_eq!(all, sampled(50, 50, false, 3));
+    assert_ne!(all, sampled(50, 50, false, 4));
+    let drawn = sampled(3, 300, true, 1);
+    let count = |wanted: f64| drawn.iter().filter(|&&value| value == wanted).count();
     assert_eq!(count(1.0) + count(2.0) + count(3.0), 300);
     assert!([1.0, 2.0, 3.0].iter().all(|&value| count(value) > 50));
-    let message = |range, size| crate::sample(range, size, false, 1).unwrap_err().to_string();
+    let message = |range, size| alone(false, |context| sample(context, range, size, false, 1).unwrap_err().to_string());
     assert_eq!(message(3, 4), "sample: 4 values cannot be drawn out of 3 without replacement");
     assert_eq!(message(0, 1), "sample: there are no values from 1 to 0");
     assert_eq!(message(1, -1), "sample: a matrix cannot have -1 rows and 1 columns");
+}
+
+/// Few of many numbers are drawn in another way than many of them: in both, all are as likely as each other.
+#[test]
+fn samples_are_even_whatever_their_size() {
+    for (range, size) in [(100, 100), (100, 60), (100, 7), (100, 5), (100, 1), (1_000_000_000_000, 1000)] {
+        let (mut sum, rounds) = (0.0, 40_000 / size);
+        for seed in 0..rounds {
+            let mut drawn = sampled(range, size, false, seed as u64);
+            assert!(drawn.iter().all(|&number| number >= 1.0 && number <= range as f64 && number.fract() == 0.0));
+            // Where it stands matters as little as which number it is.
+            sum += drawn[drawn.len() / 2];
+            drawn.sort_by(f64::total_cmp);
+            assert!(drawn.windows(2).all(|pair| pair[0] < pair[1]), "each at most once");
+        }
+        // Six deviations of the mean of as many uniform numbers.
+        let (mean, deviation) = (sum / rounds as f64, range as f64 / (12.0 * rounds as f64).sqrt());
+        assert!((mean - (range + 1) as f64 / 2.0).abs() < 6.0 * deviation, "{range} {size}: {mean}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::bind::type_name;
 use super::builtin::Bind;
 use super::{Lowered, Lowerer};
 use crate::diagnostic::Diagnostic;
+use crate::load::BYTE_ORDER_MARK;
 use fuseline_ir::hop::{Function, Hop, HopId, HopOp};
 use fuseline_ir::size::SizeInfo;
 use fuseline_ir::types::{DataType, Value};
@@ -104,7 +105,8 @@ impl Lowerer<'_> {
         let file = self.blocks.dag[id].inputs.first().and_then(|&file| self.blocks.dag.literal_value(file));
         let Some(Value::Str(path)) = file else { return Description::default() };
         let text = (self.loader)(Path::new(&format!("{path}.mtd")));
-        text.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+        let parsed = |text: String| serde_json::from_str(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text)).ok();
+        text.ok().and_then(parsed).unwrap_or_default()
     }
 
     /// The text of a named input of an operator, in lower case, when it is a literal.

@@ -1,6 +1,8 @@
 //! What cells of frames hold: the types that suit them, and which of them are empty.
 
-use super::{Column, Frame, FrameError};
+use super::{Column, Frame, FrameError, copied_texts};
+use crate::collected::{Collected, copied_text};
+use crate::run_context::StopListener;
 use fuseline_ir::{ScalarType, Value};
 
 impl Frame {
@@ -9,25 +11,31 @@ impl Frame {
     /// # Panics
     /// There is no such column.
     pub fn select_columns(&self, columns: &[usize]) -> Self {
-        let names = columns.iter().map(|&column| self.names[column].clone()).collect();
-        Self::of_rows(self.rows, columns.iter().map(|&column| self.columns[column].clone()).collect(), names)
+        let names = copied_texts(columns.iter().map(|&column| self.names[column].as_str()));
+        let columns: Collected<_> = columns.iter().map(|&column| self.columns[column].clone()).collect();
+        Self::of_rows(self.rows, columns.into_vec(), names)
     }
 
     /// A frame of one row of texts, with the names of the columns of this one.
     pub fn row_of_texts(&self, texts: impl IntoIterator<Item = String>) -> Self {
-        let columns = texts.into_iter().map(|text| Column::Str(vec![text])).collect();
-        Self::of_rows(1, columns, self.names.clone())
+        let columns: Collected<_> = texts.into_iter().map(|text| Column::Str(vec![text])).collect();
+        Self::of_rows(1, columns.into_vec(), copied_texts(&self.names))
     }
 
     /// The rows that have a cell which is not empty.
-    pub fn nonempty_rows(&self) -> Vec<bool> {
+    pub fn nonempty_rows(&self) -> Collected<bool> {
         let has_cell = |row: usize| self.columns.iter().any(|column| !column.is_empty_cell(row));
         (0..self.rows).map(has_cell).collect()
     }
 
     /// The columns that have a cell which is not empty.
-    pub fn nonempty_columns(&self) -> Vec<bool> {
-        let has_cell = |column: &Column| (0..self.rows).any(|row| !column.is_empty_cell(row));
+    pub fn nonempty_columns(&self) -> Collected<bool> {
+        let stop = StopListener::current();
+        let is_nonempty = |column: &Column, row: usize| {
+            stop.check();
+            !column.is_empty_cell(row)
+        };
+        let has_cell = |column: &Column| (0..self.rows).any(|row| is_nonempty(column, row));
         self.columns.iter().map(has_cell).collect()
     }
 
@@ -54,8 +62,8 @@ impl Frame {
     }
 
     fn with_columns(&self, column: impl Fn(&Column, usize) -> Column) -> Self {
-        let columns = self.columns.iter().enumerate().map(|(at, old)| column(old, at)).collect();
-        Self::of_rows(self.rows, columns, self.names.clone())
+        let columns: Collected<_> = self.columns.iter().enumerate().map(|(at, old)| column(old, at)).collect();
+        Self::of_rows(self.rows, columns.into_vec(), copied_texts(&self.names))
     }
 
     fn check_count(&self, count: usize) -> Result<(), FrameError> {
@@ -78,13 +86,19 @@ impl Column {
     /// The narrowest type that suits every cell that is not missing; that of texts where there is none.
     pub fn detected_type(&self) -> ScalarType {
         let Column::Str(cells) = self else { return self.scalar_type() };
-        let present: Vec<usize> = (0..cells.len()).filter(|&row| !cells[row].is_empty()).collect();
-        let suits_all = |scalar: &ScalarType| present.iter().all(|&row| self.suits(row, *scalar));
+        let stop = StopListener::current();
+        let present = || {
+            (0..cells.len()).filter(|&row| {
+                stop.check();
+                !cells[row].is_empty()
+            })
+        };
+        let suits_all = |scalar: &ScalarType| present().all(|row| self.suits(row, *scalar));
         let narrow = [ScalarType::Bool, ScalarType::I64, ScalarType::F64];
-        match present.is_empty() {
-            true => ScalarType::Str,
-            false => narrow.into_iter().find(suits_all).unwrap_or(ScalarType::Str),
+        if present().next().is_none() {
+            return ScalarType::Str;
         }
+        narrow.into_iter().find(suits_all).unwrap_or(ScalarType::Str)
     }
 
     /// Whether a cell is a value of a type.
@@ -109,18 +123,18 @@ impl Column {
     /// The column with the other cells missing: empty texts, or NaN, for which a column of integers or truth values becomes
     /// one of doubles.
     fn keeping(&self, keeps: impl Fn(usize) -> bool) -> Column {
-        let dropped: Vec<bool> = (0..self.len()).map(|row| !keeps(row)).collect();
+        let dropped: Collected<bool> = (0..self.len()).map(|row| !keeps(row)).collect();
         if !dropped.contains(&true) {
             return self.clone();
         }
         match self {
             Column::Str(cells) => {
-                let cell = |(cell, &drops): (&String, &bool)| if drops { String::new() } else { cell.clone() };
-                Column::Str(cells.iter().zip(&dropped).map(cell).collect())
+                let cell = |(cell, &drops): (&String, &bool)| if drops { String::new() } else { copied_text(cell) };
+                Column::of_texts(cells.iter().zip(dropped.iter()).map(cell))
             }
             _ => {
                 let cell = |row: usize| if dropped[row] { None } else { self.number(row) };
-                Column::F64((0..self.len()).map(|row| cell(row).unwrap_or(f64::NAN)).collect())
+                Column::of_doubles((0..self.len()).map(|row| cell(row).unwrap_or(f64::NAN)))
             }
         }
     }
@@ -132,11 +146,15 @@ impl Column {
             return Some(self.clone());
         }
         Some(match scalar {
-            ScalarType::Str => Column::Str(rows.map(|row| self.text(row)).collect()),
-            ScalarType::F64 => Column::F64(rows.map(|row| self.number(row)).collect::<Option<_>>()?),
+            ScalarType::Str => Column::of_texts(rows.map(|row| self.text(row))),
+            ScalarType::F64 => {
+                let numbers: Option<Collected<_>> = rows.map(|row| self.number(row)).collect();
+                Column::F64(numbers?.into_vec())
+            }
             ScalarType::I64 => {
                 let integer = |row: usize| Some(self.number(row)?).filter(|number| number.fract() == 0.0);
-                Column::I64(rows.map(|row| integer(row).map(|number| number as i64)).collect::<Option<_>>()?)
+                let integers: Option<Collected<_>> = rows.map(|row| integer(row).map(|number| number as i64)).collect();
+                Column::I64(integers?.into_vec())
             }
             ScalarType::Bool => {
                 let truth = |row: usize| match self.text(row).to_ascii_lowercase().as_str() {
@@ -144,7 +162,7 @@ impl Column {
                     "false" => Some(false),
                     _ => self.number(row).map(|number| number != 0.0),
                 };
-                Column::Bool(rows.map(truth).collect::<Option<_>>()?)
+                Column::Bool(rows.map(truth).collect::<Option<Collected<_>>>()?.into_vec())
             }
         })
     }

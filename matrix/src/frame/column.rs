@@ -1,11 +1,13 @@
 //! A column of a frame.
 
 use crate::block::replace_nan;
+use crate::collected::{Collected, Part, copied_text};
 use fuseline_ir::{ScalarType, Value};
 use std::ops::Range;
 
-/// The cells of a column, all of one type. A missing text is an empty one.
-#[derive(Clone, Debug, PartialEq)]
+/// The cells of a column, all of one type. A missing text is an empty one. Columns that are made or cloned are
+/// [`Collected`]: within the budget, and until there is a request to stop.
+#[derive(Debug, PartialEq)]
 pub enum Column {
     /// Doubles.
     F64(Vec<f64>),
@@ -17,7 +19,44 @@ pub enum Column {
     Str(Vec<String>),
 }
 
+impl Clone for Column {
+    fn clone(&self) -> Self {
+        self.slice(0..self.len())
+    }
+}
+
+impl Part for Column {
+    fn own_bytes(&self) -> usize {
+        match self {
+            Column::F64(cells) => size_of_val(&cells[..]),
+            Column::I64(cells) => size_of_val(&cells[..]),
+            Column::Bool(cells) => size_of_val(&cells[..]),
+            Column::Str(cells) => size_of_val(&cells[..]) + cells.iter().map(String::own_bytes).sum::<usize>(),
+        }
+    }
+}
+
 impl Column {
+    /// A column of doubles.
+    pub fn of_doubles(cells: impl IntoIterator<Item = f64>) -> Self {
+        Column::F64(cells.into_iter().collect::<Collected<_>>().into_vec())
+    }
+
+    /// A column of integers.
+    pub fn of_integers(cells: impl IntoIterator<Item = i64>) -> Self {
+        Column::I64(cells.into_iter().collect::<Collected<_>>().into_vec())
+    }
+
+    /// A column of truth values.
+    pub fn of_truth_values(cells: impl IntoIterator<Item = bool>) -> Self {
+        Column::Bool(cells.into_iter().collect::<Collected<_>>().into_vec())
+    }
+
+    /// A column of texts.
+    pub fn of_texts(cells: impl IntoIterator<Item = String>) -> Self {
+        Column::Str(cells.into_iter().collect::<Collected<_>>().into_vec())
+    }
+
     /// Number of cells.
     pub fn len(&self) -> usize {
         match self {
@@ -31,16 +70,6 @@ impl Column {
     /// Whether there is no cell.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// The memory of the cells in bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        match self {
-            Column::F64(cells) => size_of_val(&cells[..]),
-            Column::I64(cells) => size_of_val(&cells[..]),
-            Column::Bool(cells) => size_of_val(&cells[..]),
-            Column::Str(cells) => size_of_val(&cells[..]) + cells.iter().map(String::len).sum::<usize>(),
-        }
     }
 
     pub(super) fn unify_nan(&mut self) {
@@ -68,7 +97,7 @@ impl Column {
             Column::F64(cells) => Value::F64(cells[row]),
             Column::I64(cells) => Value::I64(cells[row]),
             Column::Bool(cells) => Value::Bool(cells[row]),
-            Column::Str(cells) => Value::Str(cells[row].clone()),
+            Column::Str(cells) => Value::Str(copied_text(&cells[row])),
         }
     }
 
@@ -79,7 +108,8 @@ impl Column {
     pub fn text(&self, row: usize) -> String {
         match self {
             Column::Bool(cells) => cells[row].to_string(),
-            Column::F64(_) | Column::I64(_) | Column::Str(_) => self.get(row).to_string(),
+            Column::Str(cells) => copied_text(&cells[row]),
+            Column::F64(_) | Column::I64(_) => self.get(row).to_string(),
         }
     }
 
@@ -97,41 +127,37 @@ impl Column {
 
     /// Some of the cells.
     pub(super) fn slice(&self, rows: Range<usize>) -> Column {
-        match self {
-            Column::F64(cells) => Column::F64(cells[rows].to_vec()),
-            Column::I64(cells) => Column::I64(cells[rows].to_vec()),
-            Column::Bool(cells) => Column::Bool(cells[rows].to_vec()),
-            Column::Str(cells) => Column::Str(cells[rows].to_vec()),
-        }
+        self.select(rows)
     }
 
     /// The cells of these rows, in this order.
-    pub(super) fn select(&self, rows: &[usize]) -> Column {
+    pub(super) fn select(&self, rows: impl IntoIterator<Item = usize>) -> Column {
+        let rows = rows.into_iter();
         match self {
-            Column::F64(cells) => Column::F64(rows.iter().map(|&row| cells[row]).collect()),
-            Column::I64(cells) => Column::I64(rows.iter().map(|&row| cells[row]).collect()),
-            Column::Bool(cells) => Column::Bool(rows.iter().map(|&row| cells[row]).collect()),
-            Column::Str(cells) => Column::Str(rows.iter().map(|&row| cells[row].clone()).collect()),
+            Column::F64(cells) => Column::of_doubles(rows.map(|row| cells[row])),
+            Column::I64(cells) => Column::of_integers(rows.map(|row| cells[row])),
+            Column::Bool(cells) => Column::of_truth_values(rows.map(|row| cells[row])),
+            Column::Str(cells) => Column::of_texts(rows.map(|row| copied_text(&cells[row]))),
         }
     }
 
     /// The cells of all parts, one after the other: of the type that all have, of doubles where all are numbers, else
     /// of texts.
     pub fn concatenated(parts: &[&Column]) -> Column {
-        let parts: Vec<&Column> = parts.iter().copied().filter(|part| !part.is_empty()).collect();
+        let parts: Collected<&Column> = parts.iter().copied().filter(|part| !part.is_empty()).collect();
         let cells = || parts.iter().flat_map(|part| (0..part.len()).map(move |row| part.get(row)));
-        let types: Vec<ScalarType> = parts.iter().map(|part| part.scalar_type()).collect();
-        let common = match types.as_slice() {
-            [first, others @ ..] if others.iter().all(|other| other == first) => *first,
-            types if types.iter().all(|one| matches!(one, ScalarType::F64 | ScalarType::I64)) => ScalarType::F64,
+        let types = || parts.iter().map(|part| part.scalar_type());
+        let common = match types().next() {
+            Some(first) if types().all(|other| other == first) => first,
+            _ if types().all(|one| matches!(one, ScalarType::F64 | ScalarType::I64)) => ScalarType::F64,
             _ => ScalarType::Str,
         };
         match common {
-            ScalarType::F64 => Column::F64(cells().filter_map(|cell| cell.as_f64()).collect()),
-            ScalarType::I64 => Column::I64(cells().filter_map(|cell| cell.as_i64()).collect()),
-            ScalarType::Bool => Column::Bool(cells().map(|cell| cell == Value::Bool(true)).collect()),
+            ScalarType::F64 => Column::of_doubles(cells().filter_map(|cell| cell.as_f64())),
+            ScalarType::I64 => Column::of_integers(cells().filter_map(|cell| cell.as_i64())),
+            ScalarType::Bool => Column::of_truth_values(cells().map(|cell| cell == Value::Bool(true))),
             ScalarType::Str => {
-                Column::Str(parts.iter().flat_map(|part| (0..part.len()).map(move |row| part.text(row))).collect())
+                Column::of_texts(parts.iter().flat_map(|part| (0..part.len()).map(move |row| part.text(row))))
             }
         }
     }

@@ -9,7 +9,8 @@ pub use column::Column;
 
 use crate::block::has_other_nan;
 use crate::budget::{MemoryKind, Reservation};
-use crate::run_context::count;
+use crate::collected::{Collected, Part, copied_text};
+use crate::run_context::{StopListener, count};
 use crate::{Dense, MatrixBlock, zeros};
 use fuseline_ir::ScalarType;
 use std::ops::Range;
@@ -17,13 +18,25 @@ use std::sync::Arc;
 use thiserror::Error;
 
 /// A table of named columns of equal lengths.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Frame {
     rows: usize,
     names: Vec<String>,
     columns: Vec<Column>,
     /// The memory of the columns.
     _reservation: Option<Reservation>,
+}
+
+impl Clone for Frame {
+    fn clone(&self) -> Self {
+        let columns: Collected<_> = self.columns.iter().cloned().collect();
+        Self::of_rows(self.rows, columns.into_vec(), copied_texts(&self.names))
+    }
+}
+
+/// Copies of texts.
+fn copied_texts(texts: impl IntoIterator<Item: AsRef<str>>) -> Vec<String> {
+    texts.into_iter().map(|text| copied_text(text.as_ref())).collect::<Collected<_>>().into_vec()
 }
 
 impl PartialEq for Frame {
@@ -102,15 +115,22 @@ impl Frame {
 
     fn of_rows(rows: usize, columns: Vec<Column>, mut names: Vec<String>) -> Self {
         names.truncate(columns.len());
-        names.extend((names.len()..columns.len()).map(|position| format!("C{}", position + 1)));
-        let bytes = columns.iter().map(Column::bytes).sum::<usize>();
+        if names.len() < columns.len() {
+            let others = (names.len()..columns.len()).map(|position| format!("C{}", position + 1));
+            names = names.into_iter().chain(others).collect::<Collected<_>>().into_vec();
+        }
+        let bytes = columns.iter().map(Column::own_bytes).sum::<usize>()
+            + names.iter().map(String::own_bytes).sum::<usize>()
+            + size_of_val(&columns[..])
+            + size_of_val(&names[..]);
         Frame { rows, names, columns, _reservation: count(MemoryKind::Frame, bytes as u64) }
     }
 
     /// A frame of doubles.
     pub fn from_matrix(matrix: &MatrixBlock) -> Self {
-        let column = |j: usize| Column::F64((0..matrix.rows()).map(|i| matrix.get(i, j)).collect());
-        Self::of_rows(matrix.rows(), (0..matrix.cols()).map(column).collect(), Vec::new())
+        let column = |j: usize| Column::of_doubles((0..matrix.rows()).map(|i| matrix.get(i, j)));
+        let columns: Collected<_> = (0..matrix.cols()).map(column).collect();
+        Self::of_rows(matrix.rows(), columns.into_vec(), Vec::new())
     }
 
     /// Its numbers; truth values are 0 and 1, and texts are read as numbers, an empty one as NaN.
@@ -119,8 +139,10 @@ impl Frame {
     /// A text that is no number.
     pub fn to_matrix(&self) -> Result<Dense, FrameError> {
         let mut values = zeros(self.rows.saturating_mul(self.cols()));
+        let stop = StopListener::current();
         for (j, column) in self.columns.iter().enumerate() {
             for i in 0..self.rows {
+                stop.check();
                 let no_number =
                     || FrameError::NoNumber { row: i + 1, column: self.names[j].clone(), text: column.text(i) };
                 values[i * self.columns.len() + j] = column.number(i).ok_or_else(no_number)?;
@@ -136,6 +158,13 @@ impl Frame {
         if self.columns.iter().any(has_other) {
             Arc::make_mut(self).columns.iter_mut().for_each(Column::unify_nan);
         }
+    }
+
+    /// The frame with the names of the columns of another one; where these are fewer, the others keep theirs.
+    pub fn with_names_of(mut self, other: &Frame) -> Self {
+        let kept = self.names.iter().skip(other.names.len());
+        self.names = copied_texts(other.names.iter().take(self.columns.len()).chain(kept));
+        self
     }
 
     /// Number of rows.
@@ -179,8 +208,9 @@ impl Frame {
     /// The range is not inside of the frame.
     pub fn slice(&self, rows: (i64, i64), cols: (i64, i64)) -> Result<Self, FrameError> {
         let (rows, cols) = self.checked_range(rows, cols)?;
-        let columns = self.columns[cols.clone()].iter().map(|column| column.slice(rows.clone())).collect();
-        Ok(Self::of_rows(rows.len(), columns, self.names[cols].to_vec()))
+        let columns: Collected<_> =
+            self.columns[cols.clone()].iter().map(|column| column.slice(rows.clone())).collect();
+        Ok(Self::of_rows(rows.len(), columns.into_vec(), copied_texts(&self.names[cols])))
     }
 
     /// The rows at these positions, from 0, in this order.
@@ -188,8 +218,8 @@ impl Frame {
     /// # Panics
     /// There is no such row.
     pub fn select_rows(&self, rows: &[usize]) -> Self {
-        let columns = self.columns.iter().map(|column| column.select(rows)).collect();
-        Self::of_rows(rows.len(), columns, self.names.clone())
+        let columns: Collected<_> = self.columns.iter().map(|column| column.select(rows.iter().copied())).collect();
+        Self::of_rows(rows.len(), columns.into_vec(), copied_texts(&self.names))
     }
 
     /// The frame with these rows and columns, 1-based and inclusive, replaced. The columns keep their types where these
@@ -220,8 +250,8 @@ impl Frame {
         if let Some(other) = frames.iter().find(|frame| frame.rows != rows) {
             return Err(FrameError::Bind { left: rows, right: other.rows, of: "rows" });
         }
-        let columns = frames.iter().flat_map(|frame| frame.columns.iter().cloned()).collect();
-        Ok(Self::of_rows(rows, columns, frames.iter().flat_map(|frame| frame.names.iter().cloned()).collect()))
+        let columns: Collected<_> = frames.iter().flat_map(|frame| frame.columns.iter().cloned()).collect();
+        Ok(Self::of_rows(rows, columns.into_vec(), copied_texts(frames.iter().flat_map(|frame| &frame.names))))
     }
 
     /// Frames below each other, with the names of the first. A column of several types becomes one of texts, or of
@@ -235,7 +265,8 @@ impl Frame {
             return Err(FrameError::Bind { left: first.cols(), right: other.cols(), of: "columns" });
         }
         let of = |j: usize| frames.iter().map(|frame| &frame.columns[j]).collect::<Vec<_>>();
-        let columns = (0..first.cols()).map(|j| Column::concatenated(&of(j))).collect();
-        Ok(Self::of_rows(frames.iter().map(|frame| frame.rows).sum(), columns, first.names.clone()))
+        let columns: Collected<_> = (0..first.cols()).map(|j| Column::concatenated(&of(j))).collect();
+        let rows = frames.iter().map(|frame| frame.rows).sum();
+        Ok(Self::of_rows(rows, columns.into_vec(), copied_texts(&first.names)))
     }
 }

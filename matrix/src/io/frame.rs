@@ -7,38 +7,81 @@ use super::number::{parse_number, write_number};
 use super::output::Output;
 use super::source::{Limits, Source};
 use crate::budget::MemoryKind;
+use crate::collected::{Collected, Tally, copied_text};
 use crate::frame::{Column, Frame};
-use crate::growing::Tally;
-use csv::{ByteRecord, ReaderBuilder, Terminator, Writer, WriterBuilder};
+use crate::growing::Growing;
+use csv::{Terminator, Writer, WriterBuilder};
+use csv_core::ReadRecordResult;
 use fuseline_ir::ScalarType;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
-/// A reader that reserves the memory of the record that is being read: nothing else bounds its length.
-struct Unfinished<R> {
-    reader: R,
-    held: Tally,
+/// Reads records: the cells of lines, of which those without a cell are passed over. Nothing but the budget bounds their
+/// length.
+struct Records<R> {
+    reader: BufReader<R>,
+    parser: csv_core::Reader,
+    /// The cells of the record that was read last, one after the other, and room for more.
+    cells: Growing<u8>,
+    /// Where each cell ends, and room for more.
+    ends: Growing<usize>,
+    /// How many cells there are.
+    count: usize,
+    /// The line in which the record begins, from 1.
+    line: u64,
 }
 
-impl<R: Read> Unfinished<R> {
-    fn new(reader: R) -> Self {
-        Unfinished { reader, held: Tally::new(MemoryKind::File) }
+impl<R: Read> Records<R> {
+    fn new(reader: R, separator: u8) -> Self {
+        Records {
+            reader: BufReader::new(reader),
+            parser: csv_core::ReaderBuilder::new().delimiter(separator).build(),
+            cells: Growing::new(MemoryKind::File),
+            ends: Growing::new(MemoryKind::File),
+            count: 0,
+            line: 0,
+        }
     }
 
-    /// The record is complete.
-    fn finish(&mut self) {
-        self.held.clear();
+    /// Reads the next record, if there is one.
+    fn read(&mut self) -> io::Result<bool> {
+        let (mut filled, mut ended) = (0, 0);
+        self.line = self.parser.line();
+        loop {
+            let input = self.reader.fill_buf()?;
+            let (cells, ends) = (&mut self.cells[filled..], &mut self.ends[ended..]);
+            let (result, taken, written, finished) = self.parser.read_record(input, cells, ends);
+            self.reader.consume(taken);
+            filled += written;
+            ended += finished;
+            match result {
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::OutputFull => self.cells.extend_with(filled.max(LEAST_ROOM), 0),
+                ReadRecordResult::OutputEndsFull => self.ends.extend_with(ended.max(LEAST_ROOM), 0),
+                ReadRecordResult::Record => {
+                    self.count = ended;
+                    return Ok(true);
+                }
+                ReadRecordResult::End => return Ok(false),
+            }
+        }
+    }
+
+    /// The cells of the record that was read last.
+    fn cells(&self) -> impl Iterator<Item = &[u8]> {
+        let ends = &self.ends[..self.count];
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        starts.zip(ends).map(|(start, &end)| &self.cells[start..end])
+    }
+
+    /// The error of a problem in the record that was read last.
+    fn error(&self, path: &Path, problem: impl Into<String>) -> IoError {
+        IoError::content(path, self.line, Problem::at(0, problem))
     }
 }
 
-impl<R: Read> Read for Unfinished<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = self.reader.read(buffer)?;
-        // Twice: what holds the record doubles when it is full.
-        self.held.add(2 * length);
-        Ok(length)
-    }
-}
+/// Bytes, and cells, that records have room for at first.
+const LEAST_ROOM: usize = 256;
 
 /// Reads a frame from CSV; `arguments` override the metadata beside the file.
 ///
@@ -56,27 +99,21 @@ fn read(path: &Path, arguments: &Metadata) -> Result<Frame, IoError> {
     let mut source = Source::of_file(path, Limits::default())?;
     let metadata = arguments.clone().or(Metadata::beside(path)?.unwrap_or_default());
     check_format(path, &metadata)?;
-    let mut reader = ReaderBuilder::new()
-        .delimiter(metadata.separator(path)?)
-        .has_headers(metadata.header == Some(true))
-        .flexible(true)
-        .from_reader(Unfinished::new(source.content()?));
-    let broken = |error: csv::Error| broken(path, error);
-    let names = match metadata.header {
-        Some(true) => reader.byte_headers().map_err(broken)?.iter().map(text).collect(),
-        _ => Vec::new(),
-    };
+    let separator = metadata.separator(path)?;
+    let mut records = Records::new(source.content()?, separator);
+    let unreadable = |error| IoError::system("read", path, error);
+    let mut names = Vec::new();
+    if metadata.header == Some(true) && records.read().map_err(unreadable)? {
+        names = records.cells().map(text).collect::<Collected<_>>().into_vec();
+    }
     let mut columns: Option<Columns<'_>> = None;
-    let mut record = ByteRecord::new();
-    let (mut rows, mut held) = (0, Tally::new(MemoryKind::Frame));
-    while reader.read_byte_record(&mut record).map_err(broken)? {
-        reader.get_mut().finish();
-        held.add(record.as_slice().len() + record.len() * size_of::<String>());
+    let mut rows = 0;
+    while records.read().map_err(unreadable)? {
         let columns = match &mut columns {
             Some(columns) => columns,
-            None => columns.insert(Columns::new(path, &metadata, record.len())?),
+            None => columns.insert(Columns::new(path, &metadata, records.count)?),
         };
-        columns.push(&record)?;
+        columns.push(&records)?;
         rows += 1;
     }
     let columns = match columns {
@@ -97,16 +134,11 @@ fn check_format(path: &Path, metadata: &Metadata) -> Result<(), IoError> {
     }
 }
 
-fn broken(path: &Path, error: csv::Error) -> IoError {
-    let line = error.position().map_or(0, csv::Position::line);
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => IoError::system("read", path, error),
-        kind => IoError::content(path, line, Problem::at(0, format!("{kind:?}"))),
-    }
-}
-
 fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    match std::str::from_utf8(bytes) {
+        Ok(text) => copied_text(text),
+        Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+    }
 }
 
 /// The columns while they are read.
@@ -117,6 +149,8 @@ struct Columns<'a> {
     missing: Vec<&'a [u8]>,
     /// The number of a missing double.
     default: f64,
+    /// The memory of the cells.
+    held: Tally,
 }
 
 impl<'a> Columns<'a> {
@@ -127,47 +161,52 @@ impl<'a> Columns<'a> {
             ScalarType::Bool => Column::Bool(Vec::new()),
             ScalarType::Str => Column::Str(Vec::new()),
         };
-        let columns = metadata.column_types(path, cols)?.into_iter().map(column).collect();
+        let columns =
+            metadata.column_types(path, cols)?.iter().copied().map(column).collect::<Collected<_>>().into_vec();
         let default = if metadata.fill == Some(true) { metadata.default.unwrap_or(0.0) } else { f64::NAN };
-        Ok(Columns { path, columns, missing: metadata.na_texts().map(str::as_bytes).collect(), default })
+        let missing = metadata.na_texts().map(str::as_bytes).collect();
+        Ok(Columns { path, columns, missing, default, held: Tally::new(MemoryKind::Frame) })
     }
 
     /// Appends a row.
-    fn push(&mut self, record: &ByteRecord) -> Result<(), IoError> {
-        let line = record.position().map_or(0, csv::Position::line);
-        let (cells, cols) = (record.len(), self.columns.len());
+    fn push(&mut self, record: &Records<impl Read>) -> Result<(), IoError> {
+        let (cells, cols) = (record.count, self.columns.len());
         if cells != cols {
-            let problem = format!("the row has {cells} cells, those before have {cols}");
-            return Err(IoError::content(self.path, line, Problem::at(0, problem)));
+            return Err(record.error(self.path, format!("the row has {cells} cells, those before have {cols}")));
         }
-        for (position, (cell, column)) in record.iter().zip(&mut self.columns).enumerate() {
+        for (position, (cell, column)) in record.cells().zip(&mut self.columns).enumerate() {
             let is_missing = cell.is_empty() || self.missing.contains(&cell);
-            append(column, cell, is_missing, self.default).map_err(|problem| {
-                let problem = format!("column {}: {problem}", position + 1);
-                IoError::content(self.path, line, Problem::at(0, problem))
-            })?;
+            append(&mut self.held, column, cell, is_missing, self.default)
+                .map_err(|problem| record.error(self.path, format!("column {}: {problem}", position + 1)))?;
         }
         Ok(())
     }
 }
 
-fn append(column: &mut Column, cell: &[u8], is_missing: bool, default: f64) -> Result<(), String> {
+fn append(held: &mut Tally, column: &mut Column, cell: &[u8], is_missing: bool, default: f64) -> Result<(), String> {
     let trimmed = cell.trim_ascii();
     match column {
-        Column::Str(cells) => cells.push(if is_missing { String::new() } else { text(cell) }),
-        Column::F64(cells) => cells.push(if is_missing { default } else { parse_number(trimmed)? }),
+        Column::Str(cells) => {
+            let text = if is_missing { String::new() } else { text(cell) };
+            held.add(text.len());
+            held.push(cells, text);
+        }
+        Column::F64(cells) => held.push(cells, if is_missing { default } else { parse_number(trimmed)? }),
         Column::I64(_) | Column::Bool(_) if is_missing => {
             return Err("a missing value needs a column of type FP64 or STRING".to_owned());
         }
         Column::I64(cells) => {
             let number = std::str::from_utf8(trimmed).ok().and_then(|text| text.parse().ok());
-            cells.push(number.ok_or_else(|| format!("`{}` is not an integer", shown(cell)))?);
+            held.push(cells, number.ok_or_else(|| format!("`{}` is not an integer", shown(cell)))?);
         }
-        Column::Bool(cells) => cells.push(match trimmed.to_ascii_lowercase().as_slice() {
-            b"true" | b"t" | b"1" => true,
-            b"false" | b"f" | b"0" => false,
-            _ => return Err(format!("`{}` is not a truth value", shown(cell))),
-        }),
+        Column::Bool(cells) => held.push(
+            cells,
+            match trimmed.to_ascii_lowercase().as_slice() {
+                b"true" | b"t" | b"1" => true,
+                b"false" | b"f" | b"0" => false,
+                _ => return Err(format!("`{}` is not a truth value", shown(cell))),
+            },
+        ),
     }
     Ok(())
 }

@@ -22,7 +22,8 @@ const BLOCKS_PER_THREAD: usize = 8;
 /// Room that reading to an end asks for beyond it.
 pub(super) const PROBED: usize = 64;
 
-const UTF_8_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
+/// What may begin a text in UTF-8.
+pub(super) const UTF_8_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 const UTF_16_MARKS: [&[u8]; 2] = [&[0xff, 0xfe], &[0xfe, 0xff]];
 
 /// The lines of a block. Lines end with LF or CR LF; the last one may lack it.

@@ -1,9 +1,10 @@
 //! `.mtd` files.
 
-use super::error::{IoError, shown};
+use super::error::{IoError, shown, within_memory};
 use super::format::{Format, is_tab_separated};
 use super::output::Output;
 use super::source::read_short;
+use crate::collected::Collected;
 use fuseline_ir::ScalarType;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::io::Write;
@@ -105,7 +106,7 @@ impl Metadata {
         if !beside.exists() {
             return Ok(None);
         }
-        Self::parse(&beside, &read_short(&beside, LONGEST)?).map(Some)
+        within_memory("read", &beside, || Self::parse(&beside, &read_short(&beside, LONGEST)?)).map(Some)
     }
 
     /// The metadata in the bytes of a `.mtd` file; `path` is for messages.
@@ -211,11 +212,12 @@ impl Metadata {
     }
 
     /// The types of a frame's columns: those of the schema, else one type for all of them, texts unless it is given.
-    pub(super) fn column_types(&self, path: &Path, cols: usize) -> Result<Vec<ScalarType>, IoError> {
+    pub(super) fn column_types(&self, path: &Path, cols: usize) -> Result<Collected<ScalarType>, IoError> {
         let Some(schema) = &self.schema else {
-            return Ok(vec![value_type(path, self.value_type.as_deref().unwrap_or("string"))?; cols]);
+            let value_type = value_type(path, self.value_type.as_deref().unwrap_or("string"))?;
+            return Ok(Collected::filled(cols, value_type));
         };
-        let types: Vec<ScalarType> =
+        let types: Collected<ScalarType> =
             schema.split(',').map(|name| value_type(path, name.trim())).collect::<Result<_, _>>()?;
         if types.len() == cols {
             return Ok(types);

@@ -1,10 +1,11 @@
 //! Scalars: files of one value.
 
-use super::error::{IoError, Problem, shown};
+use super::error::{IoError, Problem, shown, within_memory};
 use super::metadata::Metadata;
 use super::number::parse_number;
 use super::output::Output;
 use super::source::read_short;
+use crate::collected::copied_text;
 use fuseline_ir::{ScalarType, Value};
 use std::io::Write;
 use std::path::Path;
@@ -17,6 +18,10 @@ const LONGEST: u64 = 64 << 20;
 /// # Errors
 /// A missing or unreadable file, or content of another type.
 pub fn read_scalar(path: &Path, arguments: &Metadata) -> Result<Value, IoError> {
+    within_memory("read", path, || read(path, arguments))
+}
+
+fn read(path: &Path, arguments: &Metadata) -> Result<Value, IoError> {
     let bytes = read_short(path, LONGEST)?;
     let metadata = arguments.clone().or(Metadata::beside(path)?.unwrap_or_default());
     parse(&bytes, metadata.scalar_type(path)?).ok_or_else(|| {
@@ -30,7 +35,7 @@ fn parse(bytes: &[u8], scalar_type: ScalarType) -> Option<Value> {
     let text = std::str::from_utf8(bytes).ok()?.trim_end_matches(['\n', '\r']);
     let trimmed = text.trim();
     match scalar_type {
-        ScalarType::Str => Some(Value::Str(text.to_owned())),
+        ScalarType::Str => Some(Value::Str(copied_text(text))),
         ScalarType::F64 => parse_number(trimmed.as_bytes()).ok().map(Value::F64),
         ScalarType::I64 => trimmed.parse().ok().map(Value::I64),
         ScalarType::Bool => match trimmed {

@@ -1,7 +1,7 @@
 //! What is read: files or bytes, plain or compressed by gzip, and what they may cost.
 
 use super::IoError;
-use super::lines::PROBED;
+use super::lines::{PROBED, UTF_8_MARK};
 use super::parts::Parts;
 use super::stream::Stream;
 use crate::budget::MemoryKind;
@@ -293,13 +293,17 @@ pub(super) fn open(path: &Path) -> Result<Opened, IoError> {
     Stream::open(path).map(Opened::Stream).map_err(failed)
 }
 
-/// The whole content of a short file.
+/// The whole content of a short text file, but for the mark of UTF-8.
 pub(super) fn read_short(path: &Path, limit: u64) -> Result<Vec<u8>, IoError> {
-    let mut bytes = Vec::new();
-    let read = open(path)?.take(limit + 1).read_to_end(&mut bytes);
+    let mut bytes = Growing::new(MemoryKind::File);
+    let read = read_all(&mut open(path)?.take(limit + 1), &mut bytes);
     read.map_err(|source| IoError::system("read", path, source))?;
     if bytes.len() as u64 > limit {
         return Err(IoError::description(path, format!("more than {limit} bytes are too many here")));
+    }
+    let mut bytes = bytes.into_vec();
+    if bytes.starts_with(UTF_8_MARK) {
+        bytes.drain(..UTF_8_MARK.len());
     }
     Ok(bytes)
 }

@@ -8,12 +8,11 @@ mod stem;
 mod tests;
 mod whole;
 
-use crate::memory;
 use evaluate::{Cell, Evaluation};
 use fuseline_ir::Value;
 use fuseline_ir::cell_function::{self, CellFunction, CellFunctionError, MapFunction};
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Column, Frame};
+use fuseline_matrix::{Collected, Column, Frame, MemoryKind, Tally, copied_text};
 pub(crate) use pattern::Patterns;
 use thiserror::Error;
 
@@ -97,8 +96,8 @@ impl Mapping<'_> {
         }
     }
 
-    fn several(&mut self, texts: Vec<String>, place: impl Fn() -> String) -> Result<Vec<String>, MapError> {
-        match self.apply(&[Cell::Texts(texts)], &place)? {
+    fn several(&mut self, texts: Collected<String>, place: impl Fn() -> String) -> Result<Vec<String>, MapError> {
+        match self.apply(&[Cell::Texts(texts.into_vec())], &place)? {
             Cell::Texts(texts) => Ok(texts),
             _ => {
                 let problem = "it gives no `new String[]{...}`".to_owned();
@@ -108,16 +107,15 @@ impl Mapping<'_> {
     }
 
     fn cells(&mut self, frame: &Frame) -> Result<Frame, MapError> {
-        let _held = memory::of_cells(frame.rows(), frame.cols());
-        let mut columns = Vec::with_capacity(frame.cols());
+        let mut columns = Collected::default();
         for (column, name) in frame.columns().iter().zip(frame.names()) {
             let cell = |row: usize| {
                 let place = || format!("row {} of the column `{name}`, {:?}", row + 1, cell_text(column, row));
                 self.text(&[Cell::Text(cell_text(column, row))], place)
             };
-            columns.push(Column::Str((0..column.len()).map(cell).collect::<Result<_, _>>()?));
+            columns.push(Column::Str((0..column.len()).map(cell).collect::<Result<Collected<_>, _>>()?.into_vec()));
         }
-        frame_of(columns, frame.names().to_vec())
+        Ok(frame_of(columns)?.with_names_of(frame))
     }
 
     /// A square of what the function gives for each cell and a later one, above the diagonal; zeros elsewhere.
@@ -126,50 +124,54 @@ impl Mapping<'_> {
             let message = format!("a function of two cells is for a frame of one column, not of {}", frame.cols());
             return Err(MapError::Shape(message));
         };
-        let _held = memory::of_cells(column.len(), column.len());
-        let cells: Vec<Cell> = (0..column.len()).map(|row| Cell::Text(cell_text(column, row))).collect();
-        let mut columns = Vec::with_capacity(cells.len());
+        let cells: Collected<String> = (0..column.len()).map(|row| cell_text(column, row)).collect();
+        let cell = |row: usize| Cell::Text(copied_text(&cells[row]));
+        let mut columns = Collected::default();
         for later in 0..cells.len() {
-            let mut texts = vec!["0.0".to_owned(); cells.len()];
-            for (earlier, text) in texts.iter_mut().enumerate().take(later) {
+            let mut texts = Collected::default();
+            for earlier in 0..later {
                 let place = || format!("the rows {} and {}", earlier + 1, later + 1);
-                *text = self.text(&[cells[earlier].clone(), cells[later].clone()], place)?;
+                texts.push(self.text(&[cell(earlier), cell(later)], place)?);
             }
-            columns.push(Column::Str(texts));
+            texts.extend(std::iter::repeat_n("0.0".to_owned(), cells.len() - later));
+            columns.push(Column::Str(texts.into_vec()));
         }
-        frame_of(columns, Vec::new())
+        frame_of(columns)
     }
 
     fn rows(&mut self, frame: &Frame) -> Result<Frame, MapError> {
-        let mut columns: Vec<Vec<String>> = Vec::new();
+        let (mut columns, mut held) = (Collected::<Vec<String>>::default(), Tally::new(MemoryKind::Frame));
         for row in 0..frame.rows() {
             let texts = frame.columns().iter().map(|column| cell_text(column, row)).collect();
             let new = self.several(texts, || format!("row {}", row + 1))?;
             if row == 0 {
-                columns.resize(new.len(), Vec::new());
+                columns = Collected::filled(new.len(), Vec::new());
             }
             if new.len() != columns.len() {
                 let (first, other) = (columns.len(), new.len());
                 let message = format!("`map` gives {first} cells for the first row and {other} for row {}", row + 1);
                 return Err(MapError::Shape(message));
             }
-            columns.iter_mut().zip(new).for_each(|(column, cell)| column.push(cell));
+            for (column, cell) in columns.iter_mut().zip(new) {
+                held.add(cell.len());
+                held.push(column, cell);
+            }
         }
-        frame_of(columns.into_iter().map(Column::Str).collect(), Vec::new())
+        frame_of(columns.into_vec().into_iter().map(Column::Str).collect())
     }
 
     fn columns(&mut self, frame: &Frame) -> Result<Frame, MapError> {
-        let mut columns = Vec::with_capacity(frame.cols());
+        let mut columns = Collected::default();
         for (column, name) in frame.columns().iter().zip(frame.names()) {
             let texts = (0..column.len()).map(|row| cell_text(column, row)).collect();
             columns.push(Column::Str(self.several(texts, || format!("the column `{name}`"))?));
         }
-        frame_of(columns, frame.names().to_vec())
+        Ok(frame_of(columns)?.with_names_of(frame))
     }
 }
 
-fn frame_of(columns: Vec<Column>, names: Vec<String>) -> Result<Frame, MapError> {
-    Frame::new(columns, names).map_err(|error| MapError::Shape(error.to_string()))
+fn frame_of(columns: Collected<Column>) -> Result<Frame, MapError> {
+    Frame::new(columns.into_vec(), Vec::new()).map_err(|error| MapError::Shape(error.to_string()))
 }
 
 /// The text that a function sees: a double that is an integer is written as one.

@@ -3,6 +3,7 @@
 
 use super::evaluate::Problem;
 use super::methods::{LONGEST, too_long};
+use fuseline_matrix::{Collected, StopListener};
 use regex_lite::{Captures, Regex};
 use std::collections::HashMap;
 
@@ -83,7 +84,7 @@ impl Patterns {
     /// The texts between the matches of a pattern, without empty ones at the end.
     pub(crate) fn split(&mut self, text: &str, pattern: &str) -> Result<Vec<String>, Problem> {
         let regex = self.compiled(pattern)?;
-        let (mut parts, mut first) = (Vec::new(), 0);
+        let (mut parts, mut first) = (Collected::default(), 0);
         let found = matches(regex, text).filter_map(|captures| captures.get(0));
         for found in found.filter(|found| found.end() > 0) {
             if found.is_empty() && found.start() == text.len() {
@@ -94,6 +95,7 @@ impl Patterns {
         }
         let is_whole = parts.is_empty();
         parts.push(text[first..].to_owned());
+        let mut parts = parts.into_vec();
         while !is_whole && parts.last().is_some_and(String::is_empty) {
             parts.pop();
         }
@@ -101,17 +103,18 @@ impl Patterns {
     }
 
     /// Where a pattern matches, in bytes.
-    pub(crate) fn find(&mut self, text: &str, pattern: &str) -> Result<Vec<(usize, usize)>, Problem> {
+    pub(crate) fn find(&mut self, text: &str, pattern: &str) -> Result<Collected<(usize, usize)>, Problem> {
         let found = matches(self.compiled(pattern)?, text).filter_map(|captures| captures.get(0));
         Ok(found.map(|found| (found.start(), found.end())).collect())
     }
 }
 
-/// The matches in a text, as Java finds them: each begins at the end of the one before, or a character behind it where that
+/// The matches in a text, between which a request to stop is heard, as Java finds them: each begins at the end of the one before, or a character behind it where that
 /// one was empty.
 fn matches<'a>(regex: &'a Regex, text: &'a str) -> impl Iterator<Item = Captures<'a>> {
-    let mut next = Some(0);
+    let (mut next, stop) = (Some(0), StopListener::current());
     std::iter::from_fn(move || {
+        stop.check();
         let captures = regex.captures_at(text, next?)?;
         let all = captures.get(0)?;
         let behind = text[all.end()..].chars().next().map(|character| all.end() + character.len_utf8());

@@ -1,10 +1,9 @@
 //! Functions of a whole frame: cells that do not look like the others of their column, and predictions of series.
 
 use super::{MapError, cell_text, frame_of};
-use crate::memory;
 use fuseline_ir::cell_function::{Smoothing, WholeFrameFunction};
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Column, Frame};
+use fuseline_matrix::{Collected, Column, Frame, MemoryKind, StopListener, Tally};
 use std::collections::HashMap;
 
 /// What a function gives for a frame.
@@ -12,8 +11,6 @@ use std::collections::HashMap;
 /// # Errors
 /// A cell that is no number, or a series that is too short to predict anything from it.
 pub(super) fn apply(function: &WholeFrameFunction, frame: &Frame) -> Result<Frame, MapError> {
-    // Texts and numbers of the columns, until the frame that is made of them holds them.
-    let _held = memory::of_cells(frame.rows(), frame.cols());
     let columns = frame.columns().iter().zip(frame.names());
     let columns = match function {
         WholeFrameFunction::SyntacticPatterns { threshold, replacement } => {
@@ -29,7 +26,7 @@ pub(super) fn apply(function: &WholeFrameFunction, frame: &Frame) -> Result<Fram
             columns.map(predict).collect::<Result<_, MapError>>()
         }
     };
-    frame_of(columns?, frame.names().to_vec())
+    Ok(frame_of(columns?)?.with_names_of(frame))
 }
 
 /// How coarse patterns may become until one of them holds for enough cells.
@@ -41,26 +38,32 @@ const MISSING: &str = "NULL";
 /// A column of texts with `replacement` in the place of those that do not match the pattern of most cells, by the finest
 /// patterns of which one holds for more than the threshold. Where none does, the column stays.
 fn without_others(column: &Column, threshold: f64, replacement: &str) -> Column {
-    let mut texts: Vec<String> = (0..column.len()).map(|row| cell_text(column, row)).collect();
+    let mut texts: Collected<String> = (0..column.len()).map(|row| cell_text(column, row)).collect();
+    let stop = StopListener::current();
     for level in 1..=LEVELS {
         let counted = texts.iter().map(|text| {
-            check_stop();
+            stop.check();
             pattern(if text.is_empty() { MISSING } else { text }, level)
         });
         let Some(dominant) = most_frequent(counted, threshold * texts.len() as f64) else { continue };
         texts
             .iter_mut()
-            .filter(|text| pattern(text, level) != dominant)
+            .filter(|text| {
+                stop.check();
+                pattern(text, level) != dominant
+            })
             .for_each(|text| *text = replacement.to_owned());
         break;
     }
-    Column::Str(texts)
+    Column::Str(texts.into_vec())
 }
 
 /// The most frequent text, the first of several, if it occurs more often than this.
 fn most_frequent(texts: impl Iterator<Item = String>, least: f64) -> Option<String> {
-    let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
+    let (mut counts, mut held) = (HashMap::<String, (usize, usize)>::new(), Tally::new(MemoryKind::Scratch));
     for (position, text) in texts.enumerate() {
+        held.add(text.len());
+        held.make_room_in_map(&mut counts, 1);
         counts.entry(text).or_insert((0, usize::MAX - position)).0 += 1;
     }
     let most = counts.into_iter().max_by_key(|(_, count_and_place)| *count_and_place);
@@ -116,7 +119,7 @@ fn class(character: char) -> char {
 }
 
 /// The numbers of a column; a missing cell is NaN.
-fn numbers(column: &Column, name: &str) -> Result<Vec<f64>, MapError> {
+fn numbers(column: &Column, name: &str) -> Result<Collected<f64>, MapError> {
     let number = |row: usize| {
         column.number(row).ok_or_else(|| {
             let text = column.text(row);

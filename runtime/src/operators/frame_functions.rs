@@ -4,14 +4,13 @@ use super::Operator;
 use super::frames::single_cell;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::map::{self, Over};
-use crate::memory;
 use crate::tokenize::tokenize;
 use crate::value::RuntimeValue;
 use fuseline_ir::hop::FrameFunction;
 use fuseline_ir::ops::BinaryOp;
 use fuseline_ir::{ScalarType, Value};
 use fuseline_kernels::{KernelError, Margin};
-use fuseline_matrix::{Column, Frame, FrameError};
+use fuseline_matrix::{Collected, Column, Frame, FrameError, copied_text};
 use std::cmp::Ordering;
 
 type Result<T> = std::result::Result<T, RuntimeError>;
@@ -38,7 +37,7 @@ impl Operator<'_> {
             }
             FrameFunction::DropInvalidType => {
                 let types = self.frame(1)?.columns().iter().map(|column| scalar_type(&first_text(column)));
-                self.frame(0)?.without_invalid_types(&types.collect::<Result<Vec<_>>>()?)?
+                self.frame(0)?.without_invalid_types(&types.collect::<Result<Collected<_>>>()?)?
             }
             FrameFunction::DropInvalidLength => {
                 self.frame(0)?.without_long_cells(self.matrix(1)?.to_dense().values())?
@@ -53,8 +52,6 @@ impl Operator<'_> {
     fn made_frame(&self, names: &[String]) -> Result<Frame> {
         let (rows, cols) = (self.extent(1)?, self.extent(2)?);
         let cells = self.cells_of_frame(0)?;
-        // A frame without rows has columns, and the reverse.
-        let _held = memory::of_cells(rows.max(1), cols.max(1));
         let cell = |row: usize, col: usize| match cells.len() {
             1 => &cells[0],
             count if count == cols => &cells[col],
@@ -65,21 +62,22 @@ impl Operator<'_> {
             return Err(self.argument_error(problem));
         }
         let types = match self.named(names, "schema") {
-            None => vec![ScalarType::Str; cols],
+            None => Collected::filled(cols, ScalarType::Str),
             Some(position) => {
-                self.cells_of_frame(position)?.iter().map(|name| scalar_type(name)).collect::<Result<Vec<_>>>()?
+                self.cells_of_frame(position)?.iter().map(|name| scalar_type(name)).collect::<Result<_>>()?
             }
         };
         if types.len() != cols {
             return Err(self.argument_error(format!("a schema of {} types for {cols} columns", types.len())));
         }
         let column = |col: usize| {
-            let texts = Column::Str((0..rows).map(|row| cell(row, col).clone()).collect());
+            let texts = Column::of_texts((0..rows).map(|row| copied_text(cell(row, col))));
             let wrong =
                 || self.argument_error(format!("a cell of column {} is no {}", col + 1, types[col].schema_name()));
-            texts.converted(types[col]).ok_or_else(wrong)
+            if types[col] == ScalarType::Str { Ok(texts) } else { texts.converted(types[col]).ok_or_else(wrong) }
         };
-        Ok(Frame::new((0..cols).map(column).collect::<Result<_>>()?, Vec::new())?)
+        let columns: Collected<_> = (0..cols).map(column).collect::<Result<_>>()?;
+        Ok(Frame::new(columns.into_vec(), Vec::new())?)
     }
 
     fn argument_error(&self, problem: String) -> RuntimeError {
@@ -91,15 +89,15 @@ impl Operator<'_> {
     }
 
     /// The texts of a scalar or of a list of scalars.
-    fn cells_of_frame(&self, position: usize) -> Result<Vec<String>> {
+    fn cells_of_frame(&self, position: usize) -> Result<Collected<String>> {
         let text = |value: &RuntimeValue| match value {
-            RuntimeValue::Scalar(Value::Str(text)) => Ok(text.clone()),
+            RuntimeValue::Scalar(Value::Str(text)) => Ok(copied_text(text)),
             RuntimeValue::Scalar(value) => Ok(map::cell_text(&single_cell(value), 0)),
             _ => Err(self.type_error(position, "a scalar or a list of scalars")),
         };
         match self.inputs[position] {
             RuntimeValue::List(list) => list.elements.iter().map(|element| text(&element.value)).collect(),
-            value => Ok(vec![text(value)?]),
+            value => Ok(Collected::filled(1, text(value)?)),
         }
     }
 
@@ -135,8 +133,7 @@ impl Operator<'_> {
         if row.cols() != frame.cols() {
             return Err(FrameError::Bind { left: frame.cols(), right: row.cols(), of: "columns" }.into());
         }
-        let rows = row.select_rows(&vec![0; frame.rows()]);
-        Ok(Frame::new(rows.columns().to_vec(), frame.names().to_vec())?)
+        Ok(row.select_rows(&Collected::filled(frame.rows(), 0)).with_names_of(frame))
     }
 
     /// Cells as numbers where both are, else as texts.
@@ -151,10 +148,10 @@ impl Operator<'_> {
         let known = BinaryOp::ALL.iter().copied().find(|known| known.dml() == Some(op));
         let op = known.ok_or_else(|| RuntimeErrorKind::Internal(format!("frames have no comparison {op}")))?;
         let column = |(left, right): (&Column, &Column)| {
-            Column::Bool((0..left.len()).map(|row| holds(op, compare(left, right, row))).collect())
+            Column::of_truth_values((0..left.len()).map(|row| holds(op, compare(left, right, row))))
         };
-        let columns = left.columns().iter().zip(right.columns()).map(column).collect();
-        Ok(Frame::new(columns, left.names().to_vec())?)
+        let columns: Collected<_> = left.columns().iter().zip(right.columns()).map(column).collect();
+        Ok(Frame::new(columns.into_vec(), Vec::new())?.with_names_of(left))
     }
 
     /// `removeEmpty` of a frame.
@@ -167,17 +164,18 @@ impl Operator<'_> {
                 if select.rows() * select.cols() != extent || select.rows().min(select.cols()) > 1 {
                     return Err(self.type_error(position, "a vector with a cell for each row or column as `select`"));
                 }
-                select.to_dense().values().iter().map(|&cell| cell != 0.0).collect()
+                select.to_dense().values().iter().map(|&cell| cell != 0.0).collect::<Collected<_>>()
             }
             None if margin == Margin::Rows => frame.nonempty_rows(),
             None => frame.nonempty_columns(),
         };
-        let kept: Vec<usize> = (0..extent).filter(|&at| stays[at]).collect();
+        let kept: Collected<usize> = (0..extent).filter(|&at| stays[at]).collect();
         let keeps_one = kept.is_empty() && self.flag(names, "empty.return", true)?;
         if keeps_one {
             let (rows, cols) = if margin == Margin::Rows { (1, frame.cols()) } else { (frame.rows(), 1) };
-            let column = || Column::Str(vec![String::new(); rows]);
-            return Ok(Frame::new((0..cols).map(|_| column()).collect(), frame.names().to_vec())?.into());
+            let column = || Column::of_texts(std::iter::repeat_n(String::new(), rows));
+            let columns: Collected<_> = (0..cols).map(|_| column()).collect();
+            return Ok(Frame::new(columns.into_vec(), Vec::new())?.with_names_of(frame).into());
         }
         Ok(if margin == Margin::Rows { frame.select_rows(&kept) } else { frame.select_columns(&kept) }.into())
     }

@@ -6,7 +6,7 @@ use crate::transform::{self, Specification};
 use crate::value::{List, RuntimeValue};
 use fuseline_ir::hop::{CastOp, Function, HopOp, NaryOp, ShapeOp};
 use fuseline_ir::{ScalarType, Value};
-use fuseline_matrix::{Column, Frame};
+use fuseline_matrix::{Collected, Column, Frame, copied_text};
 use std::borrow::Cow;
 
 type Result<T> = std::result::Result<T, RuntimeError>;
@@ -101,7 +101,8 @@ impl Operator<'_> {
 
     fn type_of(&self) -> Result<RuntimeValue> {
         let name = |scalar: ScalarType| Column::Str(vec![scalar.schema_name().to_owned()]);
-        Ok(Frame::new(self.frame(0)?.schema().map(name).collect(), Vec::new())?.into())
+        let names: Collected<_> = self.frame(0)?.schema().map(name).collect();
+        Ok(Frame::new(names.into_vec(), Vec::new())?.into())
     }
 
     fn transform_encode(&self) -> Result<RuntimeValue> {
@@ -134,6 +135,6 @@ pub(super) fn single_cell(value: &Value) -> Column {
         Value::F64(cell) => Column::F64(vec![*cell]),
         Value::I64(cell) => Column::I64(vec![*cell]),
         Value::Bool(cell) => Column::Bool(vec![*cell]),
-        Value::Str(cell) => Column::Str(vec![cell.clone()]),
+        Value::Str(cell) => Column::Str(vec![copied_text(cell)]),
     }
 }

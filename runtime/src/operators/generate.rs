@@ -6,7 +6,7 @@ use crate::value::RuntimeValue;
 use fuseline_ir::Value;
 use fuseline_ir::hop::DataGenOp;
 use fuseline_kernels::{self as kernels, Density, RandomParameters};
-use fuseline_matrix::{Dense, MatrixBlock};
+use fuseline_matrix::{Collected, Dense, MatrixBlock};
 
 impl Operator<'_> {
     pub(super) fn generate(&self, op: DataGenOp) -> Result<MatrixBlock, RuntimeError> {
@@ -45,13 +45,13 @@ impl Operator<'_> {
 
     /// The numbers in a text, as one row.
     fn parse_cells(&self, text: &str) -> Result<MatrixBlock, RuntimeError> {
-        let cells: Option<Vec<f64>> = text
+        let cells: Option<Collected<f64>> = text
             .split(|c: char| c.is_whitespace() || c == ',')
             .filter(|part| !part.is_empty())
             .map(|part| part.parse().ok())
             .collect();
         let cells = cells.ok_or_else(|| self.type_error(0, "a text of numbers"))?;
-        Ok(Dense::from_vec(1, cells.len(), cells).into())
+        Ok(Dense::from_vec(1, cells.len(), cells.into_vec()).into())
     }
 }
 

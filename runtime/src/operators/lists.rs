@@ -7,7 +7,7 @@ use crate::value::{List, ListElement, RuntimeValue};
 use fuseline_ir::Value;
 use fuseline_ir::hop::{CastOp, HopOp, NaryOp, ShapeOp};
 use fuseline_kernels as kernels;
-use fuseline_matrix::{Dense, MatrixBlock};
+use fuseline_matrix::{Collected, Dense, MatrixBlock};
 use std::ops::Range;
 
 type Result<T> = std::result::Result<T, RuntimeError>;
@@ -159,8 +159,9 @@ impl Operator<'_> {
     pub(super) fn columns_as_list(&self, block: &MatrixBlock) -> Result<RuntimeValue> {
         let context = self.engine.kernel_context();
         let rows = (1, block.rows() as i64);
-        let column = |j: i64| Ok(kernels::index(&context, block, rows, (j, j))?.into());
-        Ok(List::unnamed((1..=block.cols() as i64).map(column).collect::<Result<Vec<RuntimeValue>>>()?).into())
+        let column = |j: i64| Ok(ListElement::new(None, kernels::index(&context, block, rows, (j, j))?.into()));
+        let columns: Collected<ListElement> = (1..=block.cols() as i64).map(column).collect::<Result<_>>()?;
+        Ok(List { elements: columns.into_vec() }.into())
     }
 }
 

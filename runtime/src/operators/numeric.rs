@@ -60,7 +60,8 @@ impl Operator<'_> {
             NumericFunction::GroupedAggregate => self.grouped_aggregate(names, weights()?)?.into(),
             NumericFunction::Sample => {
                 let replacement = self.number(2)? != 0.0;
-                kernels::sample(self.integer(0)?, self.integer(1)?, replacement, seed(self.integer(3)?))?.into()
+                let (range, size, seed) = (self.integer(0)?, self.integer(1)?, seed(self.integer(3)?));
+                kernels::sample(&context, range, size, replacement, seed)?.into()
             }
             NumericFunction::Roll => kernels::roll(&context, self.matrix(0)?, self.integer(1)?).into(),
             NumericFunction::LowerTriangle | NumericFunction::UpperTriangle => {

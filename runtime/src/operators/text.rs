@@ -7,8 +7,7 @@ use crate::error::RuntimeError;
 use crate::scalars::text_of;
 use crate::value::{List, RuntimeValue};
 use fuseline_ir::Value;
-use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Column, Frame, MatrixBlock, TextBuffer};
+use fuseline_matrix::{Column, Frame, MatrixBlock, StopListener, TextBuffer};
 use std::borrow::Cow;
 
 /// How a value is laid out.
@@ -84,7 +83,6 @@ impl Layout<'_> {
     }
 
     fn line(&self, text: &mut TextBuffer, cells: impl Iterator<Item = String>) {
-        check_stop();
         for (position, cell) in cells.enumerate() {
             if position > 0 {
                 text.push_str(self.separator);
@@ -102,8 +100,13 @@ impl Layout<'_> {
     }
 
     fn non_zeros(&self, text: &mut TextBuffer, block: &MatrixBlock) {
+        let stop = StopListener::current();
         for i in 0..block.rows().min(self.rows) {
-            for j in (0..block.cols().min(self.cols)).filter(|&j| block.get(i, j) != 0.0) {
+            for j in 0..block.cols().min(self.cols) {
+                stop.check();
+                if block.get(i, j) == 0.0 {
+                    continue;
+                }
                 let position = [(i + 1).to_string(), (j + 1).to_string()];
                 self.line(text, position.into_iter().chain([self.number(block.get(i, j))]));
             }
@@ -113,11 +116,11 @@ impl Layout<'_> {
     fn frame(&self, text: &mut TextBuffer, frame: &Frame) {
         text.push_str(&format!("# FRAME: nrow = {}, ncol = {}{}", frame.rows(), frame.cols(), self.line_end));
         let cols = frame.cols().min(self.cols);
-        for header in [frame.names().to_vec(), frame.schema().map(|of| of.schema_name().to_owned()).collect()] {
-            text.push_str("#");
-            text.push_str(self.separator);
-            self.line(text, header.into_iter().take(cols));
-        }
+        let start = format!("#{}", self.separator);
+        text.push_str(&start);
+        self.line(text, frame.names()[..cols].iter().cloned());
+        text.push_str(&start);
+        self.line(text, frame.schema().take(cols).map(|of| of.schema_name().to_owned()));
         for i in 0..frame.rows().min(self.rows) {
             self.line(text, frame.columns()[..cols].iter().map(|column| self.cell(column, i)));
         }

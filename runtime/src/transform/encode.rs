@@ -2,7 +2,7 @@
 
 use super::learn::number;
 use super::{Encoding, Learnt, TransformError, is_missing};
-use fuseline_matrix::{Column, Csr, Frame, MatrixBlock};
+use fuseline_matrix::{Collected, Column, Csr, Frame, MatrixBlock, copied_text};
 
 /// The matrix of a frame.
 ///
@@ -13,7 +13,9 @@ pub(crate) fn encode(frame: &Frame, learnt: &[Learnt]) -> Result<MatrixBlock, Tr
         return Err(TransformError::Columns { what: "the frame", expected: learnt.len(), actual: frame.cols() });
     }
     let cols = learnt.iter().map(Learnt::width).sum();
-    let (mut row_offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    let (mut row_offsets, mut columns, mut values) =
+        (Collected::default(), Collected::default(), Collected::<f64>::default());
+    row_offsets.push(0);
     for row in 0..frame.rows() {
         let mut first = 0;
         for (column, learnt) in frame.columns().iter().zip(learnt) {
@@ -32,7 +34,7 @@ pub(crate) fn encode(frame: &Frame, learnt: &[Learnt]) -> Result<MatrixBlock, Tr
         }
         row_offsets.push(values.len());
     }
-    let matrix = Csr::from_parts(frame.rows(), cols, row_offsets, columns, values);
+    let matrix = Csr::from_parts(frame.rows(), cols, row_offsets.into_vec(), columns.into_vec(), values.into_vec());
     Ok(MatrixBlock::from(matrix).in_best_format())
 }
 
@@ -83,11 +85,11 @@ pub(crate) fn decode(matrix: &MatrixBlock, learnt: &[Learnt]) -> Result<Frame, T
     if matrix.cols() != expected {
         return Err(TransformError::Columns { what: "the matrix", expected, actual: matrix.cols() });
     }
-    let (mut columns, mut first) = (Vec::new(), 0);
+    let (mut columns, mut first) = (Collected::default(), 0);
     for learnt in learnt {
         let rows = 0..matrix.rows();
         columns.push(match &learnt.encoding {
-            Encoding::PassThrough => Column::F64(rows.map(|row| matrix.get(row, first)).collect()),
+            Encoding::PassThrough => Column::of_doubles(rows.map(|row| matrix.get(row, first))),
             Encoding::Bin(_) => return Err(TransformError::NoDecoder(learnt.name.clone())),
             Encoding::Recode(codes) => {
                 let code = |row: usize| {
@@ -97,13 +99,13 @@ pub(crate) fn decode(matrix: &MatrixBlock, learnt: &[Learnt]) -> Result<Frame, T
                     let code = matrix.get(row, first);
                     (code >= 1.0).then(|| code as usize - 1)
                 };
-                let category = |row| code(row).and_then(|code| codes.categories.get(code)).cloned();
-                Column::Str(rows.map(|row| category(row).unwrap_or_default()).collect())
+                let category = |row| code(row).and_then(|code| codes.categories.get(code));
+                Column::of_texts(rows.map(|row| category(row).map_or_else(String::new, |text| copied_text(text))))
             }
         });
         first += learnt.width();
     }
-    let names = learnt.iter().map(|learnt| learnt.name.clone()).collect();
+    let names: Collected<_> = learnt.iter().map(|learnt| learnt.name.clone()).collect();
     // Every column has a cell per row of the matrix.
-    Ok(Frame::new(columns, names).unwrap_or_default())
+    Ok(Frame::new(columns.into_vec(), names.into_vec()).unwrap_or_default())
 }

@@ -3,13 +3,14 @@
 use super::spec::{BinMethod, ColumnSpecification, Imputation};
 use super::{Codes, Encoding, Learnt, Specification, TransformError, is_missing};
 use fuseline_ir::Value;
-use fuseline_matrix::{Column, Frame};
+use fuseline_matrix::run_context::check_stop;
+use fuseline_matrix::{Collected, Column, Frame, StopListener};
 
 /// Learns the codes, bins and replacements of a frame.
 ///
 /// # Errors
 /// A cell is no number where one is needed.
-pub(crate) fn learn(frame: &Frame, specification: &Specification) -> Result<Vec<Learnt>, TransformError> {
+pub(crate) fn learn(frame: &Frame, specification: &Specification) -> Result<Collected<Learnt>, TransformError> {
     let columns = frame.columns().iter().zip(frame.names()).zip(&specification.columns);
     columns.map(|((column, name), specification)| learn_column(column, name, specification)).collect()
 }
@@ -39,7 +40,7 @@ fn cell_text(column: &Column, number: f64) -> String {
 }
 
 /// The cells that are not missing, as numbers.
-fn numbers(column: &Column, name: &str) -> Result<Vec<f64>, TransformError> {
+fn numbers(column: &Column, name: &str) -> Result<Collected<f64>, TransformError> {
     let present = (0..column.len()).filter(|&row| !is_missing(column, row));
     present.map(|row| number(column, name, row)).collect()
 }
@@ -59,9 +60,10 @@ fn mean(numbers: &[f64]) -> Option<f64> {
 
 /// The category that most cells have, of several the first.
 fn mode(column: &Column) -> Option<String> {
-    let codes = codes(column, None);
-    let mut counts = vec![0_usize; codes.categories.len()];
+    let (codes, stop) = (codes(column, None), StopListener::current());
+    let mut counts = Collected::filled(codes.categories.len(), 0_usize);
     for row in (0..column.len()).filter(|&row| !is_missing(column, row)) {
+        stop.check();
         if let Some(code) = codes.codes.get(&column.text(row)) {
             counts[code - 1] += 1;
         }
@@ -73,8 +75,9 @@ fn mode(column: &Column) -> Option<String> {
 
 /// The categories of a column and of what replaces its missing cells, in the order in which they appear.
 fn codes(column: &Column, replacement: Option<&str>) -> Codes {
-    let mut codes = Codes::default();
+    let (mut codes, stop) = (Codes::default(), StopListener::current());
     for row in 0..column.len() {
+        stop.check();
         match (is_missing(column, row), replacement) {
             (false, _) => codes.insert(column.text(row)),
             (true, Some(replacement)) => codes.insert(replacement.to_owned()),
@@ -84,10 +87,18 @@ fn codes(column: &Column, replacement: Option<&str>) -> Codes {
     codes
 }
 
-fn bins(numbers: &[f64], method: BinMethod, count: usize) -> Vec<(f64, f64)> {
-    let mut sorted: Vec<f64> = numbers.iter().copied().filter(|number| !number.is_nan()).collect();
+/// Numbers that are sorted at a time, between which a request to stop is heard.
+const SORTED_AT_ONCE: usize = 1 << 16;
+
+fn bins(numbers: &[f64], method: BinMethod, count: usize) -> Collected<(f64, f64)> {
+    let mut sorted: Collected<f64> = numbers.iter().copied().filter(|number| !number.is_nan()).collect();
+    for run in sorted.chunks_mut(SORTED_AT_ONCE) {
+        check_stop();
+        run.sort_by(f64::total_cmp);
+    }
+    // What is left is to merge the runs, which takes a small part of the time.
     sorted.sort_by(f64::total_cmp);
-    let (Some(&least), Some(&most)) = (sorted.first(), sorted.last()) else { return Vec::new() };
+    let (Some(&least), Some(&most)) = (sorted.first(), sorted.last()) else { return Collected::default() };
     let upper = |bin: usize| match method {
         _ if bin == count => most,
         BinMethod::EquiWidth => least + bin as f64 * ((most - least) / count as f64),

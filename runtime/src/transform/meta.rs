@@ -1,26 +1,29 @@
 //! What was learnt of a frame, as a frame of texts.
 
 use super::{Codes, Encoding, Learnt, Specification, TransformError};
-use fuseline_matrix::{Column, Frame};
+use fuseline_matrix::{Collected, Column, Frame, StopListener};
 
 /// Between the two parts of an entry.
 const SEPARATOR: char = '·';
 
 /// What was learnt, as a frame with the same columns; the shorter ones end in missing cells.
 pub(crate) fn to_frame(learnt: &[Learnt]) -> Frame {
-    let mut columns: Vec<Vec<String>> = learnt.iter().map(Learnt::entries).collect();
-    let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
-    columns.iter_mut().for_each(|column| column.resize(rows, String::new()));
-    let names = learnt.iter().map(|learnt| learnt.name.clone()).collect();
+    let rows = learnt.iter().map(Learnt::count).max().unwrap_or(0);
+    let column = |learnt: &Learnt| {
+        let missing = std::iter::repeat_n(String::new(), rows - learnt.count());
+        Column::of_texts(learnt.entries().chain(missing))
+    };
+    let columns: Collected<_> = learnt.iter().map(column).collect();
+    let names: Collected<_> = learnt.iter().map(|learnt| learnt.name.clone()).collect();
     // All columns have `rows` cells.
-    Frame::new(columns.into_iter().map(Column::Str).collect(), names).unwrap_or_default()
+    Frame::new(columns.into_vec(), names.into_vec()).unwrap_or_default()
 }
 
 /// What a frame says was learnt, of a frame with these columns.
 ///
 /// # Errors
 /// It has other columns, or entries that the specification does not ask for.
-pub(crate) fn from_frame(frame: &Frame, specification: &Specification) -> Result<Vec<Learnt>, TransformError> {
+pub(crate) fn from_frame(frame: &Frame, specification: &Specification) -> Result<Collected<Learnt>, TransformError> {
     let expected = specification.columns.len();
     if frame.cols() != expected {
         return Err(TransformError::Columns { what: "the learnt frame", expected, actual: frame.cols() });
@@ -30,7 +33,7 @@ pub(crate) fn from_frame(frame: &Frame, specification: &Specification) -> Result
         let mut learnt = Learnt {
             name: name.clone(),
             encoding: match specification.bin {
-                Some(_) => Encoding::Bin(Vec::new()),
+                Some(_) => Encoding::Bin(Collected::default()),
                 None if specification.recode => Encoding::Recode(Codes::default()),
                 None => Encoding::PassThrough,
             },
@@ -38,7 +41,9 @@ pub(crate) fn from_frame(frame: &Frame, specification: &Specification) -> Result
             replacement: None,
         };
         let entries = (0..column.len()).map(|row| column.text(row)).filter(|entry| !entry.is_empty());
+        let stop = StopListener::current();
         for entry in entries {
+            stop.check();
             learnt.add_entry(&entry).map_err(|problem| TransformError::Meta { column: name.clone(), problem })?;
         }
         Ok(learnt)
@@ -52,17 +57,27 @@ pub(crate) fn split_entry(entry: &str) -> Option<(&str, &str)> {
 }
 
 impl Learnt {
-    fn entries(&self) -> Vec<String> {
+    /// How many entries there are.
+    fn count(&self) -> usize {
+        let encoded = match &self.encoding {
+            Encoding::PassThrough => 0,
+            Encoding::Recode(codes) => codes.categories.len(),
+            Encoding::Bin(bins) => bins.len(),
+        };
+        encoded + self.replacement.iter().len()
+    }
+
+    fn entries(&self) -> Box<dyn Iterator<Item = String> + '_> {
         let replacement = self.replacement.iter().map(|value| format!("{SEPARATOR}{value}"));
         match &self.encoding {
-            Encoding::PassThrough => replacement.collect(),
+            Encoding::PassThrough => Box::new(replacement),
             Encoding::Recode(codes) => {
                 let coded = codes.categories.iter().zip(1..).map(|(text, code)| format!("{text}{SEPARATOR}{code}"));
-                coded.chain(replacement).collect()
+                Box::new(coded.chain(replacement))
             }
             Encoding::Bin(bins) => {
                 let bounds = bins.iter().map(|(lower, upper)| format!("{lower}{SEPARATOR}{upper}"));
-                bounds.chain(replacement).collect()
+                Box::new(bounds.chain(replacement))
             }
         }
     }

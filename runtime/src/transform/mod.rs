@@ -20,7 +20,7 @@ pub(crate) use learn::learn;
 pub(crate) use meta::{from_frame, split_entry, to_frame};
 pub(crate) use spec::Specification;
 
-use fuseline_matrix::{Column, Frame};
+use fuseline_matrix::{Collected, Column, Frame, MemoryKind, Part, StopListener, Tally, copied_text};
 use std::collections::HashMap;
 use thiserror::Error;
 
@@ -73,7 +73,7 @@ pub enum TransformError {
 }
 
 /// What was learnt of a column.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Learnt {
     /// Its name.
     name: String,
@@ -84,8 +84,10 @@ pub(crate) struct Learnt {
     replacement: Option<String>,
 }
 
+impl Part for Learnt {}
+
 /// How the cells of a column become numbers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 enum Encoding {
     /// They are numbers.
     PassThrough,
@@ -93,21 +95,37 @@ enum Encoding {
     Recode(Codes),
     /// By the bins that they fall into: lower and upper bounds, ascending. A bin has its upper bound, not its lower one,
     /// except that the first and the last bin have all that lies beyond them.
-    Bin(Vec<(f64, f64)>),
+    Bin(Collected<(f64, f64)>),
 }
 
 /// Categories and their codes, from 1.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug)]
 struct Codes {
     categories: Vec<String>,
     codes: HashMap<String, usize>,
+    /// The memory of both.
+    held: Tally,
+}
+
+impl Default for Codes {
+    fn default() -> Self {
+        Codes { categories: Vec::new(), codes: HashMap::new(), held: Tally::new(MemoryKind::Frame) }
+    }
+}
+
+impl PartialEq for Codes {
+    fn eq(&self, other: &Self) -> bool {
+        self.categories == other.categories
+    }
 }
 
 impl Codes {
     /// Adds a category unless it is known.
     fn insert(&mut self, category: String) {
         if !self.codes.contains_key(&category) {
-            self.categories.push(category.clone());
+            self.held.add(2 * category.len());
+            self.held.push(&mut self.categories, copied_text(&category));
+            self.held.make_room_in_map(&mut self.codes, 1);
             self.codes.insert(category, self.categories.len());
         }
     }
@@ -137,7 +155,11 @@ fn is_missing(column: &Column, row: usize) -> bool {
 /// The rows that keep their place: those without a missing cell in the columns that say `omit`.
 pub(crate) fn without_omitted(frame: &Frame, specification: &Specification) -> Option<Frame> {
     let omit: Vec<&Column> = specification.omitted().map(|position| &frame.columns()[position]).collect();
-    let kept: Vec<usize> =
-        (0..frame.rows()).filter(|&row| !omit.iter().any(|column| is_missing(column, row))).collect();
+    let stop = StopListener::current();
+    let stays = |row: usize| {
+        stop.check();
+        !omit.iter().any(|column| is_missing(column, row))
+    };
+    let kept: Collected<usize> = (0..frame.rows()).filter(|&row| stays(row)).collect();
     (kept.len() < frame.rows()).then(|| frame.select_rows(&kept))
 }

@@ -4,16 +4,19 @@
 //! impute: [{id: 2, method: "global_mean"}], omit: [1]}`: columns by position from 1, or by name without `ids`.
 
 use super::TransformError;
+use fuseline_matrix::{Collected, Part};
 use serde::Deserialize;
 
 /// The most bins of a column.
 const MAX_BINS: usize = 1_000_000;
 
 /// What becomes of each column.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Specification {
-    pub(super) columns: Vec<ColumnSpecification>,
+    pub(super) columns: Collected<ColumnSpecification>,
 }
+
+impl Part for ColumnSpecification {}
 
 /// What becomes of a column.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -114,7 +117,7 @@ impl Specification {
     pub(crate) fn parse(json: &str, names: &[String]) -> Result<Self, TransformError> {
         let document: Document =
             json5::from_str(json).map_err(|error| TransformError::Specification(error.to_string()))?;
-        let mut columns = vec![ColumnSpecification::default(); names.len()];
+        let mut columns = Collected::filled(names.len(), ColumnSpecification::default());
         let find = |reference: &ColumnReference| position(reference, document.ids, names);
         for reference in &document.recode {
             columns[find(reference)?].recode = true;

@@ -17,7 +17,7 @@ fn frame() -> Frame {
     Frame::new(columns, vec!["city".into(), "size".into(), "capital".into()]).expect("columns of five rows")
 }
 
-fn learnt(json: &str) -> Vec<Learnt> {
+fn learnt(json: &str) -> Collected<Learnt> {
     let specification = Specification::parse(json, frame().names()).expect("a valid specification");
     learn(&frame(), &specification).expect("it fits")
 }
@@ -63,7 +63,7 @@ fn dummy_coding_gives_each_category_a_column_and_nothing_to_missing_cells() {
 #[test]
 fn bins_have_their_upper_bounds() {
     let bounds = |json: &str| match &learnt(json)[1].encoding {
-        Encoding::Bin(bins) => bins.clone(),
+        Encoding::Bin(bins) => bins.to_vec(),
         other => panic!("{other:?} are no bins"),
     };
     let width = "{ids: true, recode: [1, 3], bin: [{id: 2, method: 'equi-width', numbins: 4}]}";
