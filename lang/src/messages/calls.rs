@@ -326,19 +326,15 @@ fn functions_with_forms_of_their_own_say_what_they_take() {
                │             ╰─── a matrix [1x3]
             ───╯
 
-            accepted:
-            program {
-              block {
-                %0 = literal 1 : i64
-                %1 = literal 3 : i64
-                %2 = literal 1 : i64
-                %3 = seq %0, %1, %2 : f64[3x1]
-                %4 = literal 3 : i64
-                %5 = table %3, %3, %4 : f64[?x?, nnz=3]
-                write "X" %3
-                write "Y" %5
-              }
-            }
+            Error: `table` needs both dimensions or none
+               ╭─[ test.dml:2:26 ]
+               │
+             2 │ Y = table(A=X, B=X, dim1=3)
+               │                          ┬
+               │                          ╰── alone
+               │
+               │ Help: write `table(A, B, rows, columns)`
+            ───╯
 
             Error: `table` needs a scalar as `dim2`, not Matrix[Double]
                ╭─[ test.dml:2:23 ]

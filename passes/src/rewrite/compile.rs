@@ -1,6 +1,6 @@
 //! Compiles the rule tables to egg's rewrites: commuted forms, guards, checked application.
 
-use super::egraph::{EGraph, FactsAnalysis, Node, may_fail};
+use super::egraph::{EGraph, FactsAnalysis, Node};
 use super::guards::{Condition, Kind};
 use super::operator::mnemonic;
 use super::rules::{FAMILIES, Guard, Rule};
@@ -203,12 +203,12 @@ fn fails(egraph: &EGraph, pattern: &PatternAst<Node>, subst: &Subst) -> bool {
     for node in pattern.iter() {
         let class = match node {
             ENodeOrVar::Var(var) => Some(subst[*var]),
-            ENodeOrVar::ENode(node) => {
-                let node = node.clone().map_children(|child| classes[usize::from(child)]);
-                egraph.lookup(node.clone()).filter(|class| !may_fail(egraph, *class, &node))
-            }
+            ENodeOrVar::ENode(node) => egraph.lookup(node.clone().map_children(|child| classes[usize::from(child)])),
         };
         let Some(class) = class else { return true };
+        if matches!(node, ENodeOrVar::ENode(_)) && egraph[class].data.may_fail() {
+            return true;
+        }
         classes.push(class);
     }
     false

@@ -69,7 +69,7 @@ pub(super) struct Facts {
     /// Whether all cells are 0 or 1.
     pub(super) is_indicator: bool,
     /// Whether an operator of the class may fail when it runs.
-    pub(super) may_fail: bool,
+    may_fail: bool,
     /// Whether it, or an operator on the way to its value, may fail.
     pub(super) may_be_missing: bool,
     pub(super) span: Option<Span>,
@@ -114,6 +114,11 @@ impl Facts {
 
     pub(super) fn shape(&self) -> Shape {
         (self.data_type, self.size)
+    }
+
+    /// Whether an operator that gives the value may fail when it runs, and none proves that there is such a value.
+    pub(super) fn may_fail(&self) -> bool {
+        self.may_fail && self.may_be_missing
     }
 
     /// Whether the two may describe one value: same type, no dimension known to differ.
@@ -168,8 +173,8 @@ impl Analysis<Node> for FactsAnalysis {
             | keep_first(&mut a.constant, b.constant)
             | egg::merge_max(&mut a.is_fill, b.is_fill)
             | egg::merge_max(&mut a.is_indicator, b.is_indicator)
-            // Equal forms fail alike, but with operators of their own or on their way: `f * 1` is `f`, and cannot fail
-            // where `f` did not.
+            // Equal forms fail alike, but by an operator of their own or by one on their way: `f * 1` cannot fail where
+            // `f` did not, and is `f`, which may.
             | egg::merge_max(&mut a.may_fail, b.may_fail)
             | egg::merge_min(&mut a.may_be_missing, b.may_be_missing)
             | egg::merge_option(&mut a.span, b.span, earlier)
@@ -238,12 +243,6 @@ fn infer_facts(egraph: &EGraph, node: &Node) -> Facts {
     let may_fail = scratch.may_fail(op, &inputs);
     let is_indicator = is_indicator(op, data_type);
     Facts { data_type, size, constant, is_fill: false, is_indicator, may_fail, may_be_missing: may_fail, span: None }
-}
-
-/// Whether an operator of a class may fail when it runs.
-pub(super) fn may_fail(egraph: &EGraph, class: Id, node: &Node) -> bool {
-    let class = &egraph[class];
-    class.data.may_fail && (class.nodes.len() == 1 || infer_facts(egraph, node).may_fail)
 }
 
 /// Whether an operation gives 0 or 1 in every cell.

@@ -26,10 +26,14 @@ pub(in crate::select) fn greedy(
     let operators = partitions.iter().flat_map(|plan| &plan.operators).chain(&outside);
     let single = |operator| Group::of(context, operator, model.operator_seconds(context, operator));
     let mut singles: Vec<Group> = operators.filter_map(single).collect();
+    if singles.len() < 2 {
+        return (singles, 0);
+    }
     singles.sort_by_key(|single| single.operator.root());
 
-    let mut merging =
-        Merging { context, model, groups: vec![], pass_of: PassOf::default(), readers: SecondaryMap::new() };
+    let readers = SecondaryMap::with_capacity(context.dag.hops.len());
+    let groups = Vec::with_capacity(singles.len());
+    let mut merging = Merging { context, model, groups, pass_of: PassOf::default(), readers };
     let mut visits = 0;
     for single in singles {
         let effort = effort();
