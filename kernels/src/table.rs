@@ -27,7 +27,7 @@ pub struct TableDims {
 }
 
 /// A matrix whose cell (a, b) is the sum of the weights at the positions where `rows` is a and `cols` is b. Scalars
-/// stand for the same value everywhere. Fractions are cut off; a position with a NaN counts nowhere. With `dims` the
+/// stand for the same value everywhere; of vectors, one may be a row and another a column. Fractions are cut off; a position with a NaN counts nowhere. With `dims` the
 /// table has that many rows and columns, and what lies outside counts nowhere; else it is as large as the values say.
 /// Cells are summed in the order of positions.
 ///
@@ -129,12 +129,13 @@ impl<'a> Positions<'a> {
         let mut dims = None;
         for operand in [rows, cols, weights] {
             let Operand::Matrix(block) = operand else { continue };
-            if *dims.get_or_insert(block.dims()) != block.dims() {
+            let first = *dims.get_or_insert(block.dims());
+            if !have_same_positions(first, block.dims()) {
                 return Err(KernelError::Shapes {
                     operation: "table".to_owned(),
-                    left: dims.unwrap_or_default(),
+                    left: first,
                     right: block.dims(),
-                    rule: "the vectors must have equal sizes",
+                    rule: "the vectors must have equal lengths, the matrices equal sizes",
                 });
             }
         }
@@ -243,6 +244,12 @@ impl<'a> Positions<'a> {
         })?;
         Ok(result)
     }
+}
+
+/// Whether matrices of these sizes have the same positions: equal sizes, or vectors of equal lengths.
+fn have_same_positions(one: (usize, usize), other: (usize, usize)) -> bool {
+    let is_vector = |(rows, cols): (usize, usize)| rows == 1 || cols == 1;
+    one == other || is_vector(one) && is_vector(other) && one.0 * one.1 == other.0 * other.1
 }
 
 /// Whether a value names a row or column of some table.

@@ -229,7 +229,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn operands<const COUNT: usize>(&self) -> Result<[Operand<'a>; COUNT], OracleError> {
+    pub(super) fn operands<const COUNT: usize>(&self) -> Result<[Operand<'a>; COUNT], OracleError> {
         let mut operands = [Operand::Scalar(OracleCell::given(0.0)); COUNT];
         for (position, operand) in operands.iter_mut().enumerate() {
             *operand = self.operand(position)?;

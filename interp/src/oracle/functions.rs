@@ -1,7 +1,7 @@
 //! Functions with named arguments: sorting, selection, contingency tables, positions of extremes.
 
 use super::cell::OracleCell;
-use super::evaluate::{Evaluation, OracleError};
+use super::evaluate::{Evaluation, Operand, OracleError};
 use super::rules::may_differ_in_order;
 use super::value::{OracleMatrix, OracleValue};
 use fuseline_ir::hop::Function;
@@ -134,15 +134,20 @@ impl Evaluation<'_> {
         if is_certain { Ok(false) } else { Err(self.undecided()) }
     }
 
-    /// Sums of weights by the values of two vectors. What is not a number, or lies outside of given dimensions, counts
-    /// nowhere.
+    /// Sums of weights by the values of two vectors, either of which may be a row or a column. What is not a number, or
+    /// lies outside of given dimensions, counts nowhere.
     fn table(&self, names: &[String]) -> Result<OracleMatrix, OracleError> {
-        let (a, b, weights) = (self.operand(0)?, self.operand(1)?, self.operand(2)?);
-        let dims = (0..3).find_map(|position| match self.input(position) {
-            OracleValue::Matrix(matrix) => Some((matrix.rows, matrix.cols)),
-            _ => None,
-        });
-        let (rows, cols) = dims.ok_or_else(|| self.error("there is no vector"))?;
+        let operands: [Operand<'_>; 3] = self.operands()?;
+        let lengths = || {
+            operands.iter().filter_map(|operand| match operand {
+                Operand::Matrix(matrix) => Some(matrix.cells.len()),
+                Operand::Scalar(_) => None,
+            })
+        };
+        let length = lengths().next().ok_or_else(|| self.error("there is no vector"))?;
+        if lengths().any(|other| other != length) {
+            return Err(self.error("vectors of several lengths"));
+        }
         let dimension = |name| self.named(names, name).map(|position| self.count(position)).transpose();
         let limits = (dimension("dim1")?, dimension("dim2")?);
         let ignores_small = limits.0.is_some() && self.flag(names, "ignore", true)?;
@@ -153,9 +158,13 @@ impl Evaluation<'_> {
             _ => Err(self.error("categories start at 1")),
         };
         let mut entries = Vec::new();
-        for (i, j) in (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))) {
-            if let (Some(row), Some(col)) = (category(a.get(i, j))?, category(b.get(i, j))?) {
-                entries.push((row, col, weights.get(i, j)));
+        for at in 0..length {
+            let [a, b, weight] = operands.map(|operand| match operand {
+                Operand::Matrix(matrix) => matrix.cells[at],
+                Operand::Scalar(cell) => cell,
+            });
+            if let (Some(row), Some(col)) = (category(a)?, category(b)?) {
+                entries.push((row, col, weight));
             }
         }
         let greatest = |of: fn(&(usize, usize, OracleCell)) -> usize| entries.iter().map(|entry| of(entry) + 1).max();

@@ -73,14 +73,17 @@ fn sorting_selection_and_positions_follow_the_definitions() {
 
 #[test]
 fn tables_sum_weights_by_category() {
-    let mut script = Script::default();
-    let a = script.read("a", &Dense::from_vec(4, 1, vec![1.0, 2.0, 2.0, f64::NAN]));
-    let b = script.read("b", &Dense::from_vec(4, 1, vec![1.0, 3.0, 3.0, 1.0]));
-    let weight = script.dag.literal(Value::F64(0.5));
-    let table = HopOp::Parameterized { function: Function::Table, names: Vec::new() };
-    let result = script.add(table, &[a, b, weight]);
-    let result = script.matrix(result);
-    assert_eq!((result.rows, result.cols, values(&result)), (2, 3, vec![0.5, 0.0, 0.0, 0.0, 0.0, 1.0]));
+    // Of vectors, one may be a row and another a column.
+    for (rows, cols) in [(4, 1), (1, 4)] {
+        let mut script = Script::default();
+        let a = script.read("a", &Dense::from_vec(4, 1, vec![1.0, 2.0, 2.0, f64::NAN]));
+        let b = script.read("b", &Dense::from_vec(rows, cols, vec![1.0, 3.0, 3.0, 1.0]));
+        let weight = script.dag.literal(Value::F64(0.5));
+        let table = HopOp::Parameterized { function: Function::Table, names: Vec::new() };
+        let result = script.add(table, &[a, b, weight]);
+        let result = script.matrix(result);
+        assert_eq!((result.rows, result.cols, values(&result)), (2, 3, vec![0.5, 0.0, 0.0, 0.0, 0.0, 1.0]));
+    }
 }
 
 #[test]

@@ -49,6 +49,18 @@ fn a_table_of_few_cells_is_sparse_and_scalars_stand_for_all_positions() {
 }
 
 #[test]
+fn vectors_may_be_rows_and_columns() {
+    let (column, row) = (dense(4, 1, &[1.0, 2.0, 2.0, 3.0]), dense(1, 4, &[2.0, 1.0, 1.0, 3.0]));
+    let weights = dense(1, 4, &[1.0, 2.0, 4.0, 8.0]);
+    let [column, row, weights] = [&column, &row, &weights].map(Operand::Matrix);
+    for dims in [None, dims(3, 3)] {
+        let result = run(|context| table(context, column, row, weights, dims).unwrap());
+        let expected = [0.0, 1.0, 0.0, 6.0, 0.0, 0.0, 0.0, 0.0, 8.0];
+        assert_cells(&result, 3, 3, |i, j| expected[3 * i + j]);
+    }
+}
+
+#[test]
 fn missing_values_count_nowhere_and_other_values_below_one_are_refused() {
     let a = dense(4, 1, &[1.0, f64::NAN, 2.9, 1.0]);
     let b = dense(4, 1, &[2.0, 1.0, 1.0, f64::NAN]);
@@ -64,6 +76,9 @@ fn missing_values_count_nowhere_and_other_values_below_one_are_refused() {
         let (one, a) = (Operand::Scalar(1.0), Operand::Matrix(&a));
         let short = dense(3, 1, &[1.0; 3]);
         let misfit = table(context, a, Operand::Matrix(&short), one, None);
+        assert!(matches!(misfit, Err(KernelError::Shapes { .. })));
+        let square = dense(2, 2, &[1.0; 4]);
+        let misfit = table(context, a, Operand::Matrix(&square), one, None);
         assert!(matches!(misfit, Err(KernelError::Shapes { .. })));
         assert!(table(context, one, one, one, None).is_err() && table(context, a, a, one, dims(-1, 2)).is_err());
     });
