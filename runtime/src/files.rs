@@ -32,6 +32,7 @@ fn metadata<'a>(named: impl Iterator<Item = (&'a str, &'a RuntimeValue)>) -> Res
             "value_type" => metadata.value_type = text()?,
             "format" => metadata.format = text()?,
             "sep" => metadata.sep = text()?,
+            "indSep" => metadata.ind_sep = text()?,
             "naStrings" => metadata.na_strings = text()?,
             "schema" => metadata.schema = text()?,
             "description" => metadata.description = text()?,

@@ -134,6 +134,22 @@ fn convert_says_what_is_wrong() {
     assert!(message(&["b.csv"]).contains("<OUT>"));
 }
 
+/// Without other words SystemDS writes commas, and tells nobody.
+#[test]
+fn libsvm_has_the_separators_that_are_said() {
+    let folder = Folder::with("a.libsvm", "2.0,2:1.5\n0.0\n3.0,1:7.0,2:1.0\n");
+    folder.write("a.libsvm.mtd", "{\"data_type\": \"matrix\", \"rows\": 3, \"cols\": 4, \"format\": \"libsvm\"}");
+    folder.write("b", "2;2=1.5\n");
+    let text = "print(toString(read(\"a.libsvm\"), decimal=1))\n\
+        B = read(\"b\", format=\"libsvm\", sep=\";\", indSep=\"=\")\nprint(toString(B, decimal=1))\n\
+        write(B, \"c\", format=\"libsvm\", sep=\",\", indSep=\"/\")\nprint(sum(read(\"c\") != B))\n";
+    assert_eq!(
+        folder.script(text, &[]).quiet(),
+        "0.0 1.5 0.0 2.0\n0.0 0.0 0.0 0.0\n7.0 1.0 0.0 3.0\n\n0.0 1.5 2.0\n\n0.0\n"
+    );
+    assert_eq!(folder.read("c"), "2,2/1.5\n");
+}
+
 /// A file that SystemDS wrote, by its name or as the part of a directory.
 #[test]
 fn binary_blocks_of_systemds_are_read_and_converted() {
@@ -148,6 +164,13 @@ fn binary_blocks_of_systemds_are_read_and_converted() {
     let text = "X = read(\"x\")\nP = read(\"parts\", format=\"binary\", rows=6, cols=9, rows_in_block=4, cols_in_block=4)\n\
         print(as.scalar(X[1, 5]) + \" \" + as.scalar(P[4, 4]) + \" \" + sum(replace(target=X - P, pattern=NaN, replacement=0)))\n";
     assert_eq!(folder.script(text, &[]).quiet(), "0.5 44.0 0.0\n");
+    // Neither metadata nor a format: the content says what it is, and the only block how large.
+    let end = 134 + u32::from_be_bytes(*blocks[126..].first_chunk().expect("a length")) as usize;
+    folder.write("alone", &blocks[..end]);
+    let text = "print(sum(read(\"alone\")) + \" \" + sum(read(\"alone\", rows=4, cols=4)))\n";
+    assert_eq!(folder.script(text, &[]).quiet(), "440.0 440.0\n");
+    assert_eq!(folder.run(&["convert", "alone", "alone.csv"]).quiet(), "");
+    assert_eq!(folder.read("alone.csv"), "11,12,13,14\n21,22,23,24\n31,32,33,34\n41,42,43,44\n");
     assert_eq!(folder.run(&["convert", "x", "x.csv"]).quiet(), "");
     assert!(folder.read("x.csv").starts_with("11,12,13,14,0.5,0,-1.5,0,0\n21,"), "{}", folder.read("x.csv"));
     let message = folder.script("print(sum(read(\"parts\", format=\"binary\", rows=6, cols=9)))", &[]).message();

@@ -1,7 +1,8 @@
 //! Binary blocks of SystemML and SystemDS: `SequenceFile`s of blocks, each behind its position in the grid of blocks.
 //!
 //! A block is empty, a list of cells (ultra-sparse), rows of positions (sparse) or dense. Blocks come in any order, in
-//! one file or the parts of a directory; a block that is missing is zero. Dimensions stand in the metadata.
+//! one file or the parts of a directory; a block that is missing is zero. Dimensions stand in the metadata; else the last
+//! blocks tell them.
 
 use super::entries::{Duplicates, Entry, check_dimensions, matrix_of};
 use super::error::{IoError, shown};
@@ -16,6 +17,7 @@ use crate::run_context::{check_stop, reserve};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read};
+use std::ops::Range;
 use std::path::Path;
 
 /// Rows and columns of a block where the metadata does not say them.
@@ -29,7 +31,7 @@ const CHUNK: usize = 1 << 13;
 
 /// The matrix and the number of its non-zeros.
 pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<(MatrixBlock, usize), IoError> {
-    let grid = Grid::new(source.path, metadata)?;
+    let grid = Grid::new(metadata);
     let limit = source.inflation_limit();
     let blocks: Vec<Block> = match source.parts() {
         Some(parts) => {
@@ -40,11 +42,12 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<(Matr
         None => grid.read_blocks(source.path, source.stored(), limit)?,
     };
     grid.check_positions(source.path, &blocks)?;
+    let (rows, cols) = grid.dimensions(source.path, &blocks)?;
     let nonzeros = blocks.iter().map(Block::nonzeros).sum();
-    let matrix = match grid.dense_dimensions(nonzeros) {
+    let matrix = match dense_dimensions(rows, cols, nonzeros) {
         Some((rows, cols)) => dense(source.path, rows, cols, blocks)?.into(),
         None => {
-            let dimensions = check_dimensions(source, grid.rows, grid.cols)?;
+            let dimensions = check_dimensions(source, rows, cols)?;
             let mut entries = Growing::new(MemoryKind::File);
             for block in blocks {
                 check_stop();
@@ -56,19 +59,66 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<(Matr
     Ok((matrix, nonzeros))
 }
 
+/// The dimensions of a matrix that is better kept dense. Then its cells account for its memory.
+fn dense_dimensions(rows: u64, cols: u64, nonzeros: usize) -> Option<(usize, usize)> {
+    let (rows, cols) = (usize::try_from(rows).ok()?, usize::try_from(cols).ok()?);
+    let is_dense = rows > 0 && cols > 0 && !MatrixBlock::prefers_sparse(rows, cols, nonzeros);
+    is_dense.then_some((rows, cols))
+}
+
 /// How a matrix is cut into blocks.
 struct Grid {
-    rows: u64,
-    cols: u64,
-    block_rows: u64,
-    block_cols: u64,
+    rows: Axis,
+    cols: Axis,
+}
+
+/// The rows or the columns of a matrix, and those of its blocks.
+struct Axis {
+    /// How many there are, where that is declared.
+    extent: Option<u64>,
+    /// How many a block has, unless it is the last.
+    side: u64,
+}
+
+impl Axis {
+    fn new(extent: Option<u64>, side: Option<u64>) -> Self {
+        Axis { extent, side: side.filter(|&side| side > 0).unwrap_or(BLOCK_SIDE) }
+    }
+
+    /// The first row or column of the block at a position that counts from 1, if there may be such a block.
+    fn first(&self, position: u64) -> Option<u64> {
+        let first = position.checked_sub(1)?.checked_mul(self.side)?;
+        // Its end is a number, too.
+        first.checked_add(self.side)?;
+        self.extent.is_none_or(|extent| first < extent).then_some(first)
+    }
+
+    /// How many rows or columns the block has that begins here; at most, where the extent is not declared.
+    fn length(&self, first: u64) -> u64 {
+        self.extent.map_or(self.side, |extent| self.side.min(extent - first))
+    }
+
+    /// Whether a block that begins here may have so many rows or columns.
+    fn admits(&self, first: u64, length: u64) -> bool {
+        let most = self.length(first);
+        length == most || self.extent.is_none() && (1..most).contains(&length)
+    }
+
+    /// How many rows or columns there are: as declared, or as far as these blocks reach.
+    fn extent<'a>(&self, blocks: impl Iterator<Item = &'a Range<u64>>) -> Option<u64> {
+        self.extent.or_else(|| blocks.map(|block| block.end).max())
+    }
+
+    /// Whether a block is as long as it must be in a matrix of this extent.
+    fn fits(&self, extent: u64, block: &Range<u64>) -> bool {
+        block.end - block.start == self.side || block.end == extent
+    }
 }
 
 /// A block and where it lies.
 struct Block {
-    first_row: u64,
-    first_col: u64,
-    cols: usize,
+    rows: Range<u64>,
+    cols: Range<u64>,
     content: Content,
     /// The memory of the content.
     _held: Option<Reservation>,
@@ -112,20 +162,37 @@ impl Layout {
 }
 
 impl Grid {
-    fn new(path: &Path, metadata: &Metadata) -> Result<Self, IoError> {
-        let (Some(rows), Some(cols)) = (metadata.rows, metadata.cols) else {
-            let problem = "blocks of SystemDS need rows and cols, as arguments or in the .mtd file beside them";
-            return Err(IoError::description(path, problem));
-        };
-        let side = |declared: Option<u64>| declared.filter(|&side| side > 0).unwrap_or(BLOCK_SIDE);
-        Ok(Grid { rows, cols, block_rows: side(metadata.rows_in_block), block_cols: side(metadata.cols_in_block) })
+    fn new(metadata: &Metadata) -> Self {
+        Grid {
+            rows: Axis::new(metadata.rows, metadata.rows_in_block),
+            cols: Axis::new(metadata.cols, metadata.cols_in_block),
+        }
     }
 
-    /// The dimensions of a matrix that is better kept dense. Then its cells account for its memory.
-    fn dense_dimensions(&self, nonzeros: usize) -> Option<(usize, usize)> {
-        let (rows, cols) = (usize::try_from(self.rows).ok()?, usize::try_from(self.cols).ok()?);
-        let is_dense = rows > 0 && cols > 0 && !MatrixBlock::prefers_sparse(rows, cols, nonzeros);
-        is_dense.then_some((rows, cols))
+    /// The rows and columns of the matrix.
+    fn dimensions(&self, path: &Path, blocks: &[Block]) -> Result<(u64, u64), IoError> {
+        let rows = self.rows.extent(blocks.iter().map(|block| &block.rows));
+        let cols = self.cols.extent(blocks.iter().map(|block| &block.cols));
+        let Some((rows, cols)) = rows.zip(cols) else {
+            let problem = "no block tells rows and cols: say them as arguments, or in a .mtd file beside the data";
+            return Err(IoError::description(path, problem));
+        };
+        let misfits = |block: &&Block| !self.rows.fits(rows, &block.rows) || !self.cols.fits(cols, &block.cols);
+        let Some(block) = blocks.iter().find(misfits) else { return Ok((rows, cols)) };
+        let (height, width) = block.sides();
+        let problem = format!(
+            "the block {} has {height} x {width} cells, blocks before the last have {} x {}; if not so, say \
+             rows_in_block and cols_in_block",
+            self.position(block),
+            self.rows.side,
+            self.cols.side
+        );
+        Err(IoError::description(path, problem))
+    }
+
+    /// Where a block stands in the grid, from (1, 1).
+    fn position(&self, block: &Block) -> String {
+        format!("({}, {})", block.rows.start / self.rows.side + 1, block.cols.start / self.cols.side + 1)
     }
 
     /// The blocks of a file that are not empty.
@@ -143,45 +210,57 @@ impl Grid {
         }
         while let Some(record) = file.next()? {
             let (first_row, first_col) =
-                self.position(&record).map_err(|problem| IoError::binary(path, record.offset, problem))?;
-            let rows = self.block_rows.min(self.rows - first_row);
-            let cols = self.block_cols.min(self.cols - first_col);
-            let content = file.value(&record, |value| read_content(value, rows, cols))?;
+                self.first_cell(&record).map_err(|problem| IoError::binary(path, record.offset, problem))?;
+            let (rows, cols, content) = file.value(&record, |value| {
+                let (rows, cols) = self.read_sides(value, first_row, first_col)?;
+                Ok((rows, cols, read_content(value, rows, cols)?))
+            })?;
             let held = reserve(MemoryKind::File, content.bytes() as u64);
-            blocks.push(Block { first_row, first_col, cols: cols as usize, content, _held: held });
+            let (rows, cols) = (first_row..first_row + rows, first_col..first_col + cols);
+            blocks.push(Block { rows, cols, content, _held: held });
         }
         Ok(blocks)
     }
 
     /// The first row and column of a block.
-    fn position(&self, record: &Record<KEY>) -> Result<(u64, u64), String> {
+    fn first_cell(&self, record: &Record<KEY>) -> Result<(u64, u64), String> {
         let (row, col) = record.key.split_at(KEY / 2);
-        let first = |index: &[u8], side: u64, end: u64| {
-            let index = u64::from_be_bytes(index.try_into().unwrap_or_default());
-            index.checked_sub(1)?.checked_mul(side).filter(|&first| first < end)
-        };
-        match (first(row, self.block_rows, self.rows), first(col, self.block_cols, self.cols)) {
-            (Some(first_row), Some(first_col)) => Ok((first_row, first_col)),
-            _ => {
-                let Grid { rows, cols, block_rows, block_cols } = self;
-                Err(format!("a {rows} x {cols} matrix in blocks of {block_rows} x {block_cols} has no such block"))
-            }
-        }
+        let number = |bytes: &[u8]| u64::from_be_bytes(bytes.try_into().unwrap_or_default());
+        self.rows.first(number(row)).zip(self.cols.first(number(col))).ok_or_else(|| {
+            let shown = |axis: &Axis| axis.extent.map_or("?".to_owned(), |extent| extent.to_string());
+            let (rows, cols, sides) = (shown(&self.rows), shown(&self.cols), (self.rows.side, self.cols.side));
+            format!("a {rows} x {cols} matrix in blocks of {} x {} has no such block", sides.0, sides.1)
+        })
+    }
+
+    /// The rows and columns that the block states which begins here.
+    fn read_sides(&self, value: &mut dyn Read, first_row: u64, first_col: u64) -> Result<(u64, u64), ValueError> {
+        let (rows, cols) = (number(value)?, number(value)?);
+        let stated = u64::try_from(rows).ok().zip(u64::try_from(cols).ok());
+        let admitted =
+            stated.filter(|&(rows, cols)| self.rows.admits(first_row, rows) && self.cols.admits(first_col, cols));
+        admitted.ok_or_else(|| {
+            let must = (self.rows.length(first_row), self.cols.length(first_col));
+            let problem = format!("a block of {rows} x {cols} cells stands where one of {} x {} must", must.0, must.1);
+            ValueError::Problem(problem)
+        })
     }
 
     fn check_positions(&self, path: &Path, blocks: &[Block]) -> Result<(), IoError> {
         let mut seen = HashSet::with_capacity(blocks.len());
-        match blocks.iter().find(|block| !seen.insert((block.first_row, block.first_col))) {
+        match blocks.iter().find(|block| !seen.insert((block.rows.start, block.cols.start))) {
             None => Ok(()),
-            Some(Block { first_row, first_col, .. }) => {
-                let (row, col) = (first_row / self.block_rows + 1, first_col / self.block_cols + 1);
-                Err(IoError::description(path, format!("the block ({row}, {col}) occurs twice")))
-            }
+            Some(block) => Err(IoError::description(path, format!("the block {} occurs twice", self.position(block)))),
         }
     }
 }
 
 impl Block {
+    /// How many rows and columns it has.
+    fn sides(&self) -> (u64, u64) {
+        (self.rows.end - self.rows.start, self.cols.end - self.cols.start)
+    }
+
     fn nonzeros(&self) -> usize {
         match &self.content {
             Content::Dense(cells) => cells.iter().filter(|&&cell| cell != 0.0).count(),
@@ -191,17 +270,17 @@ impl Block {
 
     /// The cells that are not zero, with their rows and columns in the whole matrix.
     fn into_entries(self) -> Vec<Entry> {
-        let Block { first_row, first_col, cols, content, .. } = self;
-        let entries = match content {
+        let (_, width) = self.sides();
+        let entries = match self.content {
             Content::Sparse(entries) => entries,
             Content::Dense(cells) => {
-                let entry = |(at, value)| Entry { row: (at / cols) as u64, column: (at % cols) as u32, value };
+                let entry = |(at, value)| Entry { row: at as u64 / width, column: (at as u64 % width) as u32, value };
                 cells.into_iter().enumerate().filter(|&(_, cell)| cell != 0.0).map(entry).collect()
             }
         };
         let moved = |entry: Entry| Entry {
-            row: first_row + entry.row,
-            column: first_col as u32 + entry.column,
+            row: self.rows.start + entry.row,
+            column: self.cols.start as u32 + entry.column,
             value: entry.value,
         };
         entries.into_iter().map(moved).collect()
@@ -214,10 +293,11 @@ fn dense(path: &Path, rows: usize, cols: usize, blocks: Vec<Block>) -> Result<De
     let values = matrix.values_mut();
     for block in blocks {
         check_stop();
-        let first = block.first_row as usize * cols + block.first_col as usize;
+        let first = block.rows.start as usize * cols + block.cols.start as usize;
+        let (_, width) = block.sides();
         match block.content {
             Content::Dense(cells) => {
-                for (row, cells) in cells.chunks(block.cols).enumerate() {
+                for (row, cells) in cells.chunks(width as usize).enumerate() {
                     values[first + row * cols..][..cells.len()].copy_from_slice(cells);
                 }
             }
@@ -225,7 +305,7 @@ fn dense(path: &Path, rows: usize, cols: usize, blocks: Vec<Block>) -> Result<De
                 for Entry { row, column, value } in entries {
                     let cell = &mut values[first + row as usize * cols + column as usize];
                     if *cell != 0.0 {
-                        let (row, column) = (block.first_row + row + 1, block.first_col + u64::from(column) + 1);
+                        let (row, column) = (block.rows.start + row + 1, block.cols.start + u64::from(column) + 1);
                         return Err(IoError::description(path, format!("the cell ({row}, {column}) occurs twice")));
                     }
                     *cell = value;
@@ -236,13 +316,8 @@ fn dense(path: &Path, rows: usize, cols: usize, blocks: Vec<Block>) -> Result<De
     Ok(matrix)
 }
 
-/// The content of a block that must have these dimensions.
+/// The content of a block of these dimensions.
 fn read_content(value: &mut dyn Read, rows: u64, cols: u64) -> Result<Content, ValueError> {
-    let stored = (number(value)?, number(value)?);
-    if (u64::try_from(stored.0), u64::try_from(stored.1)) != (Ok(rows), Ok(cols)) {
-        let problem = format!("a block of {} x {} cells stands where one of {rows} x {cols} must", stored.0, stored.1);
-        return Err(ValueError::Problem(problem));
-    }
     let [tag] = bytes(value)?;
     match Layout::of_tag(tag) {
         Some(Layout::Empty) => Ok(Content::Sparse(Vec::new())),

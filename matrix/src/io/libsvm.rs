@@ -1,11 +1,12 @@
 //! libsvm files: one line `label index:value ...` per row, indexes 1-based and ascending.
 //!
-//! As a matrix, a file has its features in the first columns and the label in the last one.
+//! As a matrix, a file has its features in the first columns and the label in the last one. Blanks separate entries, or
+//! commas, which SystemDS writes, or what the metadata says.
 
 use super::entries::check_dimensions;
 use super::error::{IoError, Problem, shown};
 use super::lines::{LineReader, Lines};
-use super::metadata::Metadata;
+use super::metadata::{Metadata, separator};
 use super::number::{Fields, parse_count, parse_number, write_number};
 use super::source::Source;
 use crate::block::MatrixBlock;
@@ -14,6 +15,32 @@ use crate::csr::Csr;
 use crate::growing::Growing;
 use crate::run_context::StopListener;
 use std::io::Write;
+use std::path::Path;
+
+/// What stands between the parts of a line.
+#[derive(Clone, Copy)]
+pub(super) struct Separators {
+    /// Between entries, beside blanks; a comma is read where nothing is said, and a blank written.
+    entries: Option<u8>,
+    /// Between an index and its value.
+    index: u8,
+}
+
+impl Separators {
+    /// # Errors
+    /// They are no single characters, or the parts of a line cannot be told by them.
+    pub(super) fn new(path: &Path, metadata: &Metadata) -> Result<Self, IoError> {
+        let byte = |text: &String| separator(path, text);
+        let entries = metadata.sep.as_ref().map(byte).transpose()?;
+        let index = metadata.ind_sep.as_ref().map(byte).transpose()?.unwrap_or(b':');
+        if entries == Some(index) || b" \t".contains(&index) || [entries, Some(index)].contains(&Some(b'#')) {
+            let problem = "`sep` stands between entries and `indSep` between an index and its value: they are two \
+                           characters, of which the second is no blank, and `#` begins a comment";
+            return Err(IoError::description(path, problem));
+        }
+        Ok(Separators { entries, index })
+    }
+}
 
 /// Rows: labels, and features one row after the other.
 #[derive(Default)]
@@ -38,6 +65,7 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<Matri
     if metadata.cols == Some(0) {
         return Err(IoError::description(path, "the label needs a column"));
     }
+    let separators = Separators::new(path, metadata)?;
     let last_feature = metadata.cols.map_or(u64::from(u32::MAX) - 1, |cols| cols - 1);
     check_dimensions(source, 0, last_feature + 1)?;
     let mut all = AllRows {
@@ -47,7 +75,7 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<Matri
         values: Growing::new(MemoryKind::File),
     };
     LineReader::new(source)?.parse_blocks(
-        |lines| parse(lines, last_feature),
+        |lines| parse(lines, separators, last_feature),
         |_, _, block| {
             all.labels.append(block.labels);
             all.lengths.append(block.lengths);
@@ -62,18 +90,19 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<Matri
     with_labels(&all, cols as usize).map_err(|error| IoError::description(path, error.to_string())).map(Into::into)
 }
 
-fn parse(lines: &mut Lines<'_>, last_feature: u64) -> Result<Rows, Problem> {
+fn parse(lines: &mut Lines<'_>, separators: Separators, last_feature: u64) -> Result<Rows, Problem> {
     let mut rows = Rows::default();
     for line in lines {
         let line = memchr::memchr(b'#', line).map_or(line, |comment| &line[..comment]);
-        let mut fields = Fields::of(line);
+        let mut fields = Fields::separated_by(separators.entries.unwrap_or(b','), line);
         if fields.clone().next().is_none() {
             continue;
         }
         rows.labels.push(fields.number("label")?);
         let (start, mut last) = (rows.columns.len(), 0);
         for (offset, field) in fields {
-            let (index, value) = feature(field, last_feature).map_err(|message| Problem::at(offset, message))?;
+            let (index, value) =
+                feature(field, separators.index, last_feature).map_err(|message| Problem::at(offset, message))?;
             if index <= last {
                 return Err(Problem::at(
                     offset,
@@ -91,9 +120,11 @@ fn parse(lines: &mut Lines<'_>, last_feature: u64) -> Result<Rows, Problem> {
     Ok(rows)
 }
 
-fn feature(field: &[u8], last_feature: u64) -> Result<(u64, f64), String> {
-    let parts = memchr::memchr(b':', field).map(|colon| (&field[..colon], &field[colon + 1..]));
-    let Some((index, value)) = parts else { return Err(format!("`{}` is not `index:value`", shown(field))) };
+fn feature(field: &[u8], separator: u8, last_feature: u64) -> Result<(u64, f64), String> {
+    let parts = memchr::memchr(separator, field).map(|at| (&field[..at], &field[at + 1..]));
+    let Some((index, value)) = parts else {
+        return Err(format!("`{}` is not `index{}value`", shown(field), shown(&[separator])));
+    };
     match parse_count(index) {
         Some(number) if (1..=last_feature).contains(&number) => Ok((number, parse_number(value)?)),
         Some(number) => Err(format!("the index {number} is not within 1 to {last_feature}")),
@@ -123,7 +154,7 @@ fn with_labels(rows: &AllRows, cols: usize) -> Result<Csr, crate::csr::CsrError>
 }
 
 /// Writes a matrix whose last column holds the labels.
-pub(super) fn write(block: &MatrixBlock, out: &mut impl Write) -> std::io::Result<()> {
+pub(super) fn write(block: &MatrixBlock, out: &mut impl Write, separators: Separators) -> std::io::Result<()> {
     let csr = block.to_csr();
     let Some(label_column) = csr.cols().checked_sub(1) else {
         return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "the label needs a column"));
@@ -133,7 +164,9 @@ pub(super) fn write(block: &MatrixBlock, out: &mut impl Write) -> std::io::Resul
         let features = columns.partition_point(|&column| (column as usize) < label_column);
         write_number(out, values.get(features).copied().unwrap_or(0.0))?;
         for (&column, &value) in columns.iter().zip(values).take(features) {
-            write!(out, " {}:", u64::from(column) + 1)?;
+            out.write_all(&[separators.entries.unwrap_or(b' ')])?;
+            write!(out, "{}", u64::from(column) + 1)?;
+            out.write_all(&[separators.index])?;
             write_number(out, value)?;
         }
         out.write_all(b"\n")?;

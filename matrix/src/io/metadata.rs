@@ -49,9 +49,12 @@ pub struct Metadata {
     /// CSV: whether the first line names the columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<bool>,
-    /// CSV: the separator, one character.
+    /// CSV and libsvm: what separates cells or entries, one character.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sep: Option<String>,
+    /// libsvm: what separates an index from its value, one character; a colon unless given.
+    #[serde(rename = "indSep", skip_serializing_if = "Option::is_none")]
+    pub ind_sep: Option<String>,
     /// CSV: whether empty cells are allowed and take the default value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fill: Option<bool>,
@@ -148,6 +151,7 @@ impl Metadata {
             format: same(&self.format, &other.format),
             header: same(&self.header, &other.header),
             sep: same(&self.sep, &other.sep),
+            ind_sep: same(&self.ind_sep, &other.ind_sep),
             fill: same(&self.fill, &other.fill),
             default: same(&self.default, &other.default),
             na_strings: same(&self.na_strings, &other.na_strings),
@@ -169,6 +173,7 @@ impl Metadata {
             format: self.format.or(other.format),
             header: self.header.or(other.header),
             sep: self.sep.or(other.sep),
+            ind_sep: self.ind_sep.or(other.ind_sep),
             fill: self.fill.or(other.fill),
             default: self.default.or(other.default),
             na_strings: self.na_strings.or(other.na_strings),
@@ -229,8 +234,7 @@ impl Metadata {
     /// The separator of CSV: a tab for files named so, a comma for others, unless it is given.
     pub(super) fn separator_text(&self, path: &Path) -> &str {
         match self.sep.as_deref() {
-            Some("\\t") => "\t",
-            Some(sep) => sep,
+            Some(sep) => unescaped(sep),
             None if is_tab_separated(path) => "\t",
             None => ",",
         }
@@ -238,14 +242,7 @@ impl Metadata {
 
     /// The separator as a byte that occurs in no number.
     pub(super) fn separator(&self, path: &Path) -> Result<u8, IoError> {
-        let problem = match self.separator_text(path).as_bytes() {
-            [byte] if byte.is_ascii_alphanumeric() || b"+-.\"\r\n".contains(byte) => {
-                format!("`{}` cannot separate cells, it occurs in them", shown(&[*byte]))
-            }
-            [byte] => return Ok(*byte),
-            sep => format!("the separator is one character, not `{}`", shown(sep)),
-        };
-        Err(IoError::description(path, problem))
+        separator(path, self.separator_text(path))
     }
 
     /// The texts that stand for NaN.
@@ -275,6 +272,23 @@ impl Metadata {
             _ => Ok(()),
         }
     }
+}
+
+/// A separator in which a tab may be written as in programs.
+fn unescaped(separator: &str) -> &str {
+    if separator == "\\t" { "\t" } else { separator }
+}
+
+/// A separator as a byte that occurs in no number.
+pub(super) fn separator(path: &Path, text: &str) -> Result<u8, IoError> {
+    let problem = match unescaped(text).as_bytes() {
+        [byte] if byte.is_ascii_alphanumeric() || b"+-.\"\r\n".contains(byte) => {
+            format!("`{}` cannot separate cells, it occurs in them", shown(&[*byte]))
+        }
+        [byte] => return Ok(*byte),
+        sep => format!("the separator is one character, not `{}`", shown(sep)),
+    };
+    Err(IoError::description(path, problem))
 }
 
 /// A type by its name in metadata.

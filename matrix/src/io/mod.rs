@@ -51,9 +51,10 @@ use std::path::Path;
 /// Reads a matrix, sparse if few of its cells are non-zero.
 ///
 /// The format is that of the arguments, or else of the metadata beside the file, or else of the file's name; text where
-/// none says it. CSV, text and libsvm may come in the parts of a directory. Files compressed by gzip are recognised by
-/// their content. `arguments` override the metadata; rows and columns among them lift the [`Limits`], since the caller
-/// vouches for them. Uses the current rayon pool; the result does not depend on its size.
+/// none says it. CSV, text and libsvm may come in the parts of a directory. Files compressed by gzip, and binary blocks
+/// of SystemDS where neither arguments nor metadata say a format, are recognised by their content. `arguments` override
+/// the metadata; rows and columns among them lift the [`Limits`], since the caller vouches for them. Uses the current
+/// rayon pool; the result does not depend on its size.
 ///
 /// # Errors
 /// A missing or unreadable file, content that the format does not allow, sizes that contradict the data.
@@ -81,9 +82,12 @@ pub fn read_matrix_from(
 fn read_source(source: &mut Source<'_>, metadata: &Metadata) -> Result<MatrixBlock, IoError> {
     let path = source.path;
     metadata.check_matrix(path)?;
-    let format = metadata.format_of(path)?;
-    let is_hadoop = format == Format::Binary
-        && source.starts_with(sequence_file::MAGIC).map_err(|error| source.unreadable(error))?;
+    let mut starts_with = |start: &[u8]| source.starts_with(start).map_err(|error| source.unreadable(error));
+    let format = match metadata.format {
+        None if starts_with(sequence_file::START)? => Format::Binary,
+        _ => metadata.format_of(path)?,
+    };
+    let is_hadoop = format == Format::Binary && starts_with(sequence_file::MAGIC)?;
     if !format.has_parts() && !is_hadoop {
         source.check_single()?;
     }
@@ -137,7 +141,12 @@ fn write_file(block: &MatrixBlock, path: &Path, arguments: &Metadata) -> Result<
         nnz: Some(nonzeros as u64),
         format: Some(format.to_string()),
         header: is_csv.then_some(arguments.header.unwrap_or(false)),
-        sep: is_csv.then(|| arguments.separator_text(path).to_owned()),
+        sep: match format {
+            Format::Csv => Some(arguments.separator_text(path).to_owned()),
+            Format::Libsvm => arguments.sep.clone(),
+            _ => None,
+        },
+        ind_sep: arguments.ind_sep.clone().filter(|_| format == Format::Libsvm),
         description: arguments.description.clone(),
         ..Metadata::default()
     };
@@ -161,6 +170,7 @@ fn check_writable(block: &MatrixBlock, path: &Path, arguments: &Metadata, format
     let problem = match format {
         Format::Npz => "archives of arrays can only be read; write npy",
         Format::Libsvm if block.cols() == 0 => "libsvm needs a column for the label",
+        Format::Libsvm => return libsvm::Separators::new(path, arguments).map(|_| ()),
         Format::Csv => return arguments.separator(path).map(|_| ()),
         _ => return Ok(()),
     };
@@ -182,7 +192,10 @@ fn write_cells(
         }
         Format::Text => text::write(block, out),
         Format::MatrixMarket => matrix_market::write(block, out),
-        Format::Libsvm => libsvm::write(block, out),
+        Format::Libsvm => {
+            let separators = libsvm::Separators::new(path, arguments).map_err(std::io::Error::other)?;
+            libsvm::write(block, out, separators)
+        }
         Format::Npy => npy::write(block, out),
         Format::Binary => binary::write(block, nonzeros, out),
         Format::Npz => Err(std::io::ErrorKind::Unsupported.into()),

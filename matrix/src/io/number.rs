@@ -40,16 +40,21 @@ pub(super) fn parse_count(bytes: &[u8]) -> Option<u64> {
     })
 }
 
-/// The fields of a line, separated by blanks, each with its offset.
+/// The fields of a line, separated by blanks and perhaps another character, each with its offset.
 #[derive(Clone, Debug)]
 pub(super) struct Fields<'a> {
     line: &'a [u8],
     at: usize,
+    separator: u8,
 }
 
 impl<'a> Fields<'a> {
     pub(super) fn of(line: &'a [u8]) -> Self {
-        Fields { line, at: 0 }
+        Self::separated_by(b' ', line)
+    }
+
+    pub(super) fn separated_by(separator: u8, line: &'a [u8]) -> Self {
+        Fields { line, at: 0, separator }
     }
 
     /// A 1-based index of at most `last`. `what` is its name in messages.
@@ -86,16 +91,13 @@ impl<'a> Fields<'a> {
 impl<'a> Iterator for Fields<'a> {
     type Item = (usize, &'a [u8]);
     fn next(&mut self) -> Option<Self::Item> {
+        let separates = |byte: &u8| matches!(byte, b' ' | b'\t') || *byte == self.separator;
         let rest = &self.line[self.at..];
-        let start = self.at + rest.iter().position(|byte| !is_blank(*byte))?;
-        let length = self.line[start..].iter().position(|byte| is_blank(*byte));
+        let start = self.at + rest.iter().position(|byte| !separates(byte))?;
+        let length = self.line[start..].iter().position(separates);
         self.at = length.map_or(self.line.len(), |length| start + length);
         Some((start, &self.line[start..self.at]))
     }
-}
-
-fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t')
 }
 
 /// A cell as text that reads back as the same bits, NaN aside, which is one value to us.

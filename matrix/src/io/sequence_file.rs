@@ -9,11 +9,11 @@ use flate2::read::ZlibDecoder;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-/// What every file begins with; the version follows.
-pub(super) const MAGIC: &[u8] = b"SEQ";
+/// What files begin with that can be read: [`MAGIC`], and the version that Hadoop writes since 2008.
+pub(super) const START: &[u8; 4] = b"SEQ\x06";
 
-/// The version that Hadoop writes since 2008.
-const VERSION: u8 = 6;
+/// What files of any version begin with.
+pub(super) const MAGIC: &[u8] = START.split_at(3).0;
 
 /// In the place of a record's length: a marker follows, and then the next length.
 const ESCAPE: i32 = -1;
@@ -74,9 +74,8 @@ impl<'a, R: Read> SequenceFile<'a, R> {
     }
 
     fn read_header(&mut self) -> Result<(), IoError> {
-        let [s, e, q, version] = self.bytes()?;
-        if [s, e, q] != *MAGIC || version != VERSION {
-            return Err(self.error(0, format!("not a SequenceFile of version {VERSION}")));
+        if self.bytes()? != *START {
+            return Err(self.error(0, "not a SequenceFile of version 6"));
         }
         self.key_class = self.name()?;
         self.value_class = self.name()?;

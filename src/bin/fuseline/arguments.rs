@@ -402,7 +402,7 @@ pub(crate) struct ConvertArguments {
     #[arg(long)]
     pub(crate) header: bool,
 
-    /// IN is CSV with this separator
+    /// IN is CSV or libsvm with this separator
     #[arg(long, value_name = "CHARACTER")]
     pub(crate) sep: Option<String>,
 

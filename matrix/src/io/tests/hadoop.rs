@@ -91,10 +91,45 @@ fn markers_may_stand_between_records() {
     assert_eq!(message, format!("x.bin: byte {second}: the marker between records is not that of the header"));
 }
 
+/// Without a format, whatever the name of the file is.
+#[test]
+fn blocks_are_recognised_by_their_content() {
+    for name in ["x", "x.bin", "x.csv"] {
+        assert_same(&read(name, PLAIN, &described(6, 9)).unwrap(), &expected());
+    }
+    let text = Metadata { format: Some("text".to_owned()), ..described(6, 9) };
+    assert!(failure("x", PLAIN, &text).starts_with("x:1:1: "));
+    // A text that begins like the name of the format is one.
+    let named = Metadata { header: Some(true), ..none() };
+    assert_eq!(read("x.csv", "SEQ,X\n1,2\n", &named).unwrap().dims(), (1, 2));
+}
+
+/// The last blocks tell rows and columns that are not declared.
+#[test]
+fn blocks_tell_the_dimensions() {
+    let sides = Metadata { rows_in_block: Some(4), cols_in_block: Some(4), ..none() };
+    for declared in [sides.clone(), Metadata { rows: Some(6), ..sides.clone() }] {
+        assert_same(&read("x", PLAIN, &declared).unwrap(), &expected());
+    }
+    let records = records();
+    let first = read("x", &PLAIN[..records[1]], &none()).unwrap();
+    assert_eq!((first.dims(), first.get(3, 3)), ((4, 4), 44.0));
+    let empty = failure("x", &PLAIN[..HEADER], &none());
+    assert_eq!(empty, "x: no block tells rows and cols: say them as arguments, or in a .mtd file beside the data");
+    let other_sides = failure("x", PLAIN, &none());
+    assert!(other_sides.contains("4 cells, blocks before the last have 1000 x 1000; if not so, say"), "{other_sides}");
+    let tall = Metadata { rows_in_block: Some(3), ..sides.clone() };
+    assert!(failure("x", PLAIN, &tall).contains("a block of 4 x 4 cells stands where one of 3 x 4 must"));
+    // Positions are not trusted for memory.
+    let mut far = PLAIN[..records[1]].to_vec();
+    far[HEADER + 8..HEADER + 16].copy_from_slice(&(1_u64 << 40).to_be_bytes());
+    assert!(failure("x", &far, &sides).contains("rows are declared, but the file holds 16 entries"));
+    far[HEADER + 8..HEADER + 16].copy_from_slice(&u64::MAX.to_be_bytes());
+    assert!(failure("x", &far, &sides).contains("a ? x ? matrix in blocks of 4 x 4 has no such block"));
+}
+
 #[test]
 fn what_is_wrong_is_told() {
-    let message = failure("x.bin", PLAIN, &none());
-    assert!(message.contains("blocks of SystemDS need rows and cols"), "{message}");
     let tall = failure("x.bin", PLAIN, &described(7, 9));
     assert!(tall.contains("a block of 2 x 4 cells stands where one of 3 x 4 must"), "{tall}");
     let small = failure("x.bin", PLAIN, &described(4, 9));
@@ -125,6 +160,7 @@ fn what_is_wrong_is_told() {
 fn every_cut_and_every_changed_byte_is_read_or_refused() {
     for bytes in [PLAIN, DEFLATE, COLUMN] {
         let metadata = if bytes == COLUMN { described(9, 1) } else { described(6, 9) };
+        let sides = Metadata { rows: None, cols: None, ..metadata.clone() };
         let records = if bytes == PLAIN { records() } else { vec![] };
         for end in 3..bytes.len() {
             let result = read("x.bin", &bytes[..end], &metadata);
@@ -136,8 +172,10 @@ fn every_cut_and_every_changed_byte_is_read_or_refused() {
             for change in [1, 0x80, 0xff] {
                 let mut bytes = bytes.to_vec();
                 bytes[at] ^= change;
-                if let Err(error) = read("x.bin", &bytes, &metadata) {
-                    assert!(error.to_string().contains("x.bin"), "{error}");
+                for metadata in [&metadata, &sides] {
+                    if let Err(error) = read("x.bin", &bytes, metadata) {
+                        assert!(error.to_string().contains("x.bin"), "{error}");
+                    }
                 }
             }
         }

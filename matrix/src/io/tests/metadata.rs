@@ -11,8 +11,8 @@ fn parse(json: &str) -> Result<Metadata, IoError> {
 fn fields_are_read_as_systemds_writes_them() {
     let json = "{\n \"data_type\": \"matrix\", \"value_type\": \"double\", \"rows\": 3, \"cols\": 2, \"nnz\": -1,\n\
         \"rows_in_block\": 1000, \"cols_in_block\": 1000, \"format\": \"csv\", \"header\": true, \"sep\": \";\",\n\
-        \"fill\": false, \"default\": -1, \"naStrings\": [\"NA\", \"?\"], \"author\": \"x\", \"description\": \"d\",\n\
-        \"created\": \"2024-01-01\", \"schema\": \"STRING,FP64\", \"other\": {\"a\": [[]]}}";
+        \"indSep\": \"=\", \"fill\": false, \"default\": -1, \"naStrings\": [\"NA\", \"?\"], \"author\": \"x\",\n\
+        \"description\": \"d\", \"created\": \"2024-01-01\", \"schema\": \"STRING,FP64\", \"other\": {\"a\": [[]]}}";
     let expected = Metadata {
         data_type: Some("matrix".into()),
         value_type: Some("double".into()),
@@ -26,6 +26,7 @@ fn fields_are_read_as_systemds_writes_them() {
         sep: Some(";".into()),
         fill: Some(false),
         default: Some(-1.0),
+        ind_sep: Some("=".into()),
         na_strings: Some("NA·?".into()),
         description: Some("d".into()),
         schema: Some("STRING,FP64".into()),
