@@ -54,10 +54,11 @@ fn enter_folder() -> (tempfile::TempDir, MutexGuard<'static, ()>) {
     (folder, turn)
 }
 
-/// Seconds after which something hangs: the campaign's bound, and a generous one where other tests run beside.
-fn hanging(in_campaign: u64) -> Duration {
-    Duration::from_secs(cases(60, in_campaign))
-}
+/// How long something hangs that is at work, in time of the processor, of which other programs take none.
+const HANGS_AT_WORK: Duration = Duration::from_secs(5);
+
+/// How long something hangs that waits.
+const HANGS_WAITING: Duration = Duration::from_secs(120);
 
 #[test]
 fn there_are_enough_programs_files_and_mutations() {

@@ -3,16 +3,12 @@
 use crate::limits::{LITTLE_MEMORY, Limit, MANY_THREADS};
 use crate::tally::Verdict;
 use crate::valid::Program;
-use crate::{file_name, names_line};
+use crate::{HANGS_AT_WORK, HANGS_WAITING, file_name, names_line};
 use std::path::Path;
 use std::process::Command;
 
 /// Exit status of a process that a signal ended, as shells report it.
 const SIGNALLED: i32 = 128;
-
-/// Seconds of waiting after which a process hangs, and of the processor in the campaign.
-const WALL_SECONDS: u32 = 120;
-const CPU_SECONDS: u64 = 5;
 
 /// What only the whole process can be told.
 const WITHOUT_PLACE: &[&str] = &[
@@ -32,8 +28,17 @@ pub(crate) fn run(program: &Program, folder: &Path, limit: &Limit, shell: &str) 
     let name = file_name(&program.path);
     std::fs::write(folder.join(&name), &program.text).expect("the folder is ours");
     let mut command = Command::new("timeout");
-    let guarded = format!("ulimit -c 0; ulimit -t {}; {shell}", crate::hanging(CPU_SECONDS).as_secs());
-    command.args([&WALL_SECONDS.to_string(), "sh", "-c", &guarded, "sh", env!("CARGO_BIN_EXE_fuseline"), "run", &name]);
+    let guarded = format!("ulimit -c 0; ulimit -t {}; {shell}", HANGS_AT_WORK.as_secs());
+    command.args([
+        &HANGS_WAITING.as_secs().to_string(),
+        "sh",
+        "-c",
+        &guarded,
+        "sh",
+        env!("CARGO_BIN_EXE_fuseline"),
+        "run",
+        &name,
+    ]);
     let threads = if limit.name == MANY_THREADS { "1000000" } else { "2" };
     let memory = if limit.name == LITTLE_MEMORY { "100g" } else { "128m" };
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/language/library");

@@ -1,7 +1,8 @@
 //! Files of every format, and reading them in this process.
 
+use crate::HANGS_AT_WORK;
 use crate::tally::Verdict;
-use crate::valid::panic_message;
+use crate::valid::{panic_message, until_hanging};
 use fuseline::io::{Format, Metadata, read_frame, read_matrix, write_matrix_to};
 use fuseline::{Csr, Dense, MatrixBlock};
 use rand::{RngExt, SeedableRng};
@@ -55,7 +56,7 @@ pub(crate) fn verdict(file: &DataFile, folder: &Path) -> Verdict {
         // Nobody listens any more where this took too long.
         let _ = sender.send(result);
     });
-    match receiver.recv_timeout(crate::hanging(5)) {
+    match until_hanging(&receiver, HANGS_AT_WORK) {
         Ok(Ok(Ok(()))) => Verdict::Fine,
         Ok(Ok(Err(message))) if message.contains(&file.name) => Verdict::Refused(message),
         Ok(Ok(Err(message))) => Verdict::Wrong(format!("names no place: {message}")),

@@ -3,17 +3,21 @@
 //! The programs are the features of the language's tests, and `mutations/programs`, which read and write files.
 
 use crate::files;
-use crate::names_line;
 use crate::tally::Verdict;
+use crate::{HANGS_AT_WORK, HANGS_WAITING, names_line};
 use fuseline::{BackendKind, CompileOptions, Error, Interrupter, Mode, Session, Variables};
+use rustix::time::{ClockId, clock_gettime};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
-/// A run is asked to stop after this time, and must do so within two seconds more: together the five seconds of a hang.
+/// A run is asked to stop after this time, and must do so within what is left until it hangs.
 const UNTIL_STOPPED: Duration = Duration::from_secs(3);
+
+/// Between looks at the time of the processor.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A valid program.
 #[derive(Clone, Debug)]
@@ -144,7 +148,7 @@ impl Runner {
         let result = match receiver.recv_timeout(UNTIL_STOPPED) {
             Err(RecvTimeoutError::Timeout) => {
                 Interrupter::interrupt(&interrupter);
-                receiver.recv_timeout(crate::hanging(2))
+                until_hanging(&receiver, HANGS_AT_WORK - UNTIL_STOPPED)
             }
             result => result,
         };
@@ -163,6 +167,24 @@ impl Runner {
             }
         }
     }
+}
+
+/// What comes within so much time of the processor, unless all wait.
+pub(crate) fn until_hanging<T>(receiver: &Receiver<T>, at_work: Duration) -> Result<T, RecvTimeoutError> {
+    let (begin, worked_before) = (Instant::now(), processor_time());
+    loop {
+        let result = receiver.recv_timeout(LOOK);
+        let has_time = processor_time() - worked_before <= at_work && begin.elapsed() <= HANGS_WAITING;
+        if !matches!(result, Err(RecvTimeoutError::Timeout)) || !has_time {
+            return result;
+        }
+    }
+}
+
+/// The time of the processor that this process has taken, on all threads.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::try_from(time).expect("time does not run backwards")
 }
 
 /// The message of a panic.
