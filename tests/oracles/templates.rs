@@ -372,24 +372,87 @@ pub(crate) const NOT_CALLED: &[(&str, &str)] = &[
     ("rexpand rowcumsum sqrtMatrixJava fft_linearized ifft_linearized", "not to be called from scripts of the release"),
 ];
 
-/// Templates to which the systems answer differently, with the reason.
-pub(crate) const DIFFERENCES: &[(&str, &str)] = &[
-    ("{X} %% {X}", REMAINDER),
-    ("{X} %% {s}", REMAINDER),
-    ("{s} %% {X}", REMAINDER),
-    ("{s} %% {t}", REMAINDER),
-    ("{X} %/% {X}", REMAINDER),
-    ("{X} %/% {s}", REMAINDER),
-    ("{s} %/% {X}", REMAINDER),
-    ("{s} %/% {t}", REMAINDER),
-    ("min({X}, {X}, {X})", SPARSE_EXTREMES),
-    (
-        "max_pool_backward({M}, {O}, input_shape=[2,2,3,3], pool_size=[2,2], stride=[1,1], padding=[0,0])",
-        "where windows overlap, the gradient of the last replaces the others in SystemDS 3.4 (ADR 0026)",
-    ),
-    ("L = list(a={X}, b={s}); R = as.matrix(L[\"a\"]) + as.scalar(L[\"b\"])", NAMED_ELEMENTS),
+/// A template to which SystemDS 3.4 has another answer for some values.
+pub(crate) struct Difference {
+    pub(crate) template: &'static str,
+    pub(crate) excuse: Excuse<&'static str>,
+}
+
+/// Which other answers are known. Scripts have the holes of the template, in its order, and so its values.
+pub(crate) enum Excuse<Script> {
+    /// What this script gives here.
+    Gives(Script),
+    /// Any, where this script is true here.
+    Where(Script),
+}
+
+impl Excuse<&'static str> {
+    /// The excuse with its script filled.
+    pub(crate) fn filled(&self, fill: impl Fn(&str) -> String) -> Excuse<String> {
+        match self {
+            Excuse::Gives(script) => Excuse::Gives(fill(script)),
+            Excuse::Where(script) => Excuse::Where(fill(script)),
+        }
+    }
+}
+
+/// The quotient Q of two holes, cut to the whole number T.
+macro_rules! cut_quotient {
+    ($left:literal, $right:literal) => {
+        concat!("A = ", $left, "; B = ", $right, "; Q = A / B; T = ifelse(Q < 0, ceil(Q), floor(Q)); ")
+    };
+}
+
+/// A remainder with the sign of the left operand; R's, and ours, has that of the right (ADR 0026).
+macro_rules! remainder {
+    ($left:literal, $right:literal) => {
+        concat!(cut_quotient!($left, $right), "R = A - B * T")
+    };
+}
+
+/// A quotient that is cut; R's, and ours, is rounded down.
+macro_rules! quotient {
+    ($left:literal, $right:literal) => {
+        concat!(cut_quotient!($left, $right), "R = T")
+    };
+}
+
+/// All that are known.
+pub(crate) const DIFFERENCES: &[Difference] = &[
+    Difference { template: "{X} %% {X}", excuse: Excuse::Gives(remainder!("{X}", "{X}")) },
+    Difference { template: "{X} %% {s}", excuse: Excuse::Gives(remainder!("{X}", "{s}")) },
+    Difference { template: "{s} %% {X}", excuse: Excuse::Gives(remainder!("{s}", "{X}")) },
+    Difference { template: "{s} %% {t}", excuse: Excuse::Gives(remainder!("{s}", "{t}")) },
+    Difference { template: "{X} %/% {X}", excuse: Excuse::Gives(quotient!("{X}", "{X}")) },
+    Difference { template: "{X} %/% {s}", excuse: Excuse::Gives(quotient!("{X}", "{s}")) },
+    Difference { template: "{s} %/% {X}", excuse: Excuse::Gives(quotient!("{s}", "{X}")) },
+    Difference { template: "{s} %/% {t}", excuse: Excuse::Gives(quotient!("{s}", "{t}")) },
+    // Extremes of three matrices of which one is sparse are wrong.
+    Difference { template: "min({X}, {X}, {X})", excuse: Excuse::Where(ONE_IS_SPARSE) },
+    Difference { template: "max({X}, {X}, {X})", excuse: Excuse::Where(ONE_IS_SPARSE) },
+    // With more weight than rows there may be no mean of two values (ADR 0026), as there is none of several quantiles.
+    Difference {
+        template: "quantile({C}, {W}, {p})",
+        excuse: Excuse::Gives("as.scalar(quantile({C}, {W}, as.matrix({p})))"),
+    },
+    Difference { template: "median({C}, {W})", excuse: Excuse::Gives("as.scalar(quantile({C}, {W}, as.matrix(0.5)))") },
+    // Where windows overlap, the gradient of the last replaces the others (ADR 0026).
+    Difference {
+        template: "max_pool_backward({M}, {O}, input_shape=[2,2,3,3], pool_size=[2,2], stride=[1,1], padding=[0,0])",
+        excuse: Excuse::Gives(LAST_GRADIENTS),
+    },
+    // Nothing is added where the scalar comes out of a list.
+    Difference {
+        template: "L = list(a={X}, b={s}); R = as.matrix(L[\"a\"]) + as.scalar(L[\"b\"])",
+        excuse: Excuse::Gives("L = list(a={X}, b={s}); R = as.matrix(L[\"a\"])"),
+    },
 ];
 
-const REMAINDER: &str = "R's remainder has the sign of the right operand, SystemDS 3.4's that of the left";
-const NAMED_ELEMENTS: &str = "SystemDS 3.4 adds nothing where the scalar comes out of a list";
-const SPARSE_EXTREMES: &str = "SystemDS 3.4 folds extremes of three sparse matrices wrongly";
+const ONE_IS_SPARSE: &str = "A = {X}; B = {X}; C = {X}; R = min(mean(A != 0), mean(B != 0), mean(C != 0)) < 0.4";
+
+const LAST_GRADIENTS: &str = "X = {M}; D = {O}; R = matrix(0, rows=2, cols=18); \
+    for (n in 1:2) { for (c in 0:1) { for (p in 0:1) { for (q in 0:1) { \
+    best = 9 * c + 3 * p + q + 1; \
+    for (i in 0:1) { for (j in 0:1) { at = 9 * c + 3 * (p + i) + q + j + 1; \
+    if (as.scalar(X[n, at]) > as.scalar(X[n, best])) { best = at; } } } \
+    R[n, best] = D[n, 4 * c + 2 * p + q + 1]; } } } }";
