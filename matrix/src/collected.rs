@@ -98,6 +98,12 @@ impl Part for String {
     }
 }
 
+impl<T: Part> Part for Option<T> {
+    fn own_bytes(&self) -> usize {
+        self.as_ref().map_or(0, Part::own_bytes)
+    }
+}
+
 impl<T: Part> Part for Vec<T> {
     fn own_bytes(&self) -> usize {
         size_of_val(&self[..]) + self.iter().map(Part::own_bytes).sum::<usize>()

@@ -299,10 +299,9 @@ fn wide(documents: &[Document], specification: &Specification, most: usize) -> R
         Output::Position => {
             let longest = documents.iter().map(Vec::len).max().unwrap_or(0);
             let width = if most == usize::MAX { longest } else { checked_width(most)? };
-            let cell = |at: usize| {
-                documents.iter().map(move |tokens| tokens.get(at).map_or_else(String::new, |token| token.text.clone()))
-            };
-            Ok((0..width).map(|at| Column::of_texts(cell(at))).collect::<Collected<_>>().into_vec())
+            let cell = |tokens: &Document, at: usize| tokens.get(at).map(|token| token.text.clone());
+            let column = |at: usize| Column::of_optional_texts(documents.iter().map(|tokens| cell(tokens, at)));
+            Ok((0..width).map(column).collect::<Collected<_>>().into_vec())
         }
         Output::Hash => {
             let features = features(specification)?;

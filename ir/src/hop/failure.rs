@@ -4,7 +4,7 @@
 //! known, so an operator that asks for nothing more cannot fail where all of them are. Running out of memory, and an
 //! interruption, are no failures in this sense: what is not computed needs no memory.
 
-use super::{CastOp, DataGenOp, Function, HopDag, HopId, HopOp, ReorgOp, ShapeOp, infer};
+use super::{CastOp, DataGenOp, FrameFunction, Function, HopDag, HopId, HopOp, ReorgOp, ShapeOp, infer};
 use crate::types::{DataType, Value};
 
 /// What an operation asks of its inputs, each more than the one before.
@@ -121,6 +121,7 @@ fn demands_of_function(function: Function) -> Demands {
         Function::Time | Function::List => Demands::Nothing,
         Function::RemoveEmpty => Demands::Scalars,
         Function::ToString | Function::RowIndexMax | Function::RowIndexMin => Demands::Types,
+        Function::Frame(FrameFunction::ReplaceCells) => Demands::Types,
         _ => Demands::Content,
     }
 }

@@ -26,6 +26,8 @@ pub enum FrameFunction {
     DropInvalidLength,
     /// A frame with each row replaced by the only one of another. Inputs: frame, row.
     Replicate,
+    /// The frame with the cells replaced that equal a value. Inputs: frame, value, replacement.
+    ReplaceCells,
     /// Whether the cells of two frames compare as asked, cell by cell. Inputs: frames, comparison (a text).
     Compare,
 }
@@ -40,7 +42,7 @@ impl FrameFunction {
             | FrameFunction::DropInvalidType
             | FrameFunction::DropInvalidLength
             | FrameFunction::Replicate => 2,
-            FrameFunction::Make | FrameFunction::Compare => 3,
+            FrameFunction::Make | FrameFunction::ReplaceCells | FrameFunction::Compare => 3,
         }
     }
 

@@ -269,6 +269,7 @@ mnemonics!(FrameFunction {
     DropInvalidType = "dropInvalidType",
     DropInvalidLength = "dropInvalidLength",
     Replicate = "freplicate",
+    ReplaceCells = "replace_cells",
     Compare = "compare",
 });
 mnemonics!(NumericFunction {

@@ -1,15 +1,20 @@
-//! Calls of `replace`, whose numbers may be written as texts: `replace(target=X, pattern="NaN", replacement=0)`.
+//! Calls of `replace`. In matrices numbers may be written as texts: `replace(target=X, pattern="NaN", replacement=0)`.
 
 use super::builtin::Bind;
 use super::{Lowered, Lowerer};
 use crate::diagnostic::Diagnostic;
-use fuseline_ir::hop::{CastOp, HopId, HopOp};
+use fuseline_ir::hop::{CastOp, FrameFunction, Function, HopId, HopOp};
 use fuseline_ir::ops::TernaryOp;
 use fuseline_ir::types::{DataType, Value};
 
 impl Lowerer<'_> {
     pub(super) fn replace(&mut self, call: &Bind<'_>) -> Lowered<HopId> {
         let target = self.required_argument(call, 0)?;
+        if self.blocks.dag[target].data_type == DataType::Frame {
+            let inputs = [target, self.required_argument(call, 1)?, self.required_argument(call, 2)?];
+            let function = Function::Frame(FrameFunction::ReplaceCells);
+            return self.add(HopOp::Parameterized { function, names: Vec::new() }, &inputs, call.span);
+        }
         let (pattern, replacement) = (self.number_or_text(call, 1)?, self.number_or_text(call, 2)?);
         self.add(HopOp::Ternary(TernaryOp::Replace), &[target, pattern, replacement], call.span)
     }

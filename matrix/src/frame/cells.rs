@@ -1,7 +1,7 @@
 //! What cells of frames hold: the types that suit them, and which of them are empty.
 
-use super::{Column, Frame, FrameError, copied_texts};
-use crate::collected::{Collected, copied_text};
+use super::{Column, Frame, FrameError, copied_texts, moved_names};
+use crate::collected::Collected;
 use crate::run_context::StopListener;
 use fuseline_ir::{ScalarType, Value};
 
@@ -11,15 +11,21 @@ impl Frame {
     /// # Panics
     /// There is no such column.
     pub fn select_columns(&self, columns: &[usize]) -> Self {
-        let names = copied_texts(columns.iter().map(|&column| self.names[column].as_str()));
+        let names = moved_names(columns.iter().map(|&column| (column, &self.names[column])));
         let columns: Collected<_> = columns.iter().map(|&column| self.columns[column].clone()).collect();
         Self::of_rows(self.rows, columns.into_vec(), names)
     }
 
-    /// A frame of one row of texts, with the names of the columns of this one.
-    pub fn row_of_texts(&self, texts: impl IntoIterator<Item = String>) -> Self {
-        let columns: Collected<_> = texts.into_iter().map(|text| Column::Str(vec![text])).collect();
-        Self::of_rows(1, columns.into_vec(), copied_texts(&self.names))
+    /// A frame of one row of texts.
+    pub fn row_of_texts(texts: impl IntoIterator<Item = String>) -> Self {
+        let columns: Collected<_> = texts.into_iter().map(|text| Column::Str(vec![Some(text)])).collect();
+        Self::of_rows(1, columns.into_vec(), Vec::new())
+    }
+
+    /// The frame with the cells replaced that equal a value: as texts in columns of texts, as numbers and truth values in
+    /// others, where a text is what it says. A column whose type does not hold the replacement takes one that does.
+    pub fn with_replaced(&self, pattern: &Value, replacement: &Value) -> Self {
+        self.with_columns(|column, _| column.with_replaced(pattern, replacement))
     }
 
     /// The rows that have a cell which is not empty.
@@ -76,21 +82,21 @@ impl Column {
     /// Whether a cell is missing or zero: an empty text, or a text or number that says zero, or FALSE.
     fn is_empty_cell(&self, row: usize) -> bool {
         match self {
-            Column::Str(cells) => cells[row].is_empty() || self.number(row) == Some(0.0),
             Column::Bool(cells) => !cells[row],
-            Column::F64(cells) => cells[row] == 0.0 || cells[row].is_nan(),
-            Column::I64(cells) => cells[row] == 0,
+            _ => self.is_missing(row) || self.number(row) == Some(0.0),
         }
     }
 
     /// The narrowest type that suits every cell that is not missing; that of texts where there is none.
     pub fn detected_type(&self) -> ScalarType {
-        let Column::Str(cells) = self else { return self.scalar_type() };
+        if self.scalar_type() != ScalarType::Str {
+            return self.scalar_type();
+        }
         let stop = StopListener::current();
         let present = || {
-            (0..cells.len()).filter(|&row| {
+            (0..self.len()).filter(|&row| {
                 stop.check();
-                !cells[row].is_empty()
+                !self.is_missing(row)
             })
         };
         let suits_all = |scalar: &ScalarType| present().all(|row| self.suits(row, *scalar));
@@ -111,7 +117,7 @@ impl Column {
                 (value, ScalarType::Bool) => matches!(value.as_f64(), Some(0.0 | 1.0)),
             };
         };
-        let text = cells[row].trim();
+        let text = cells[row].as_deref().unwrap_or_default().trim();
         match scalar {
             ScalarType::Str => true,
             ScalarType::Bool => text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false"),
@@ -120,7 +126,7 @@ impl Column {
         }
     }
 
-    /// The column with the other cells missing: empty texts, or NaN, for which a column of integers or truth values becomes
+    /// The column with the other cells missing: no texts, or NaN, for which a column of integers or truth values becomes
     /// one of doubles.
     fn keeping(&self, keeps: impl Fn(usize) -> bool) -> Column {
         let dropped: Collected<bool> = (0..self.len()).map(|row| !keeps(row)).collect();
@@ -128,15 +134,38 @@ impl Column {
             return self.clone();
         }
         match self {
-            Column::Str(cells) => {
-                let cell = |(cell, &drops): (&String, &bool)| if drops { String::new() } else { copied_text(cell) };
-                Column::of_texts(cells.iter().zip(dropped.iter()).map(cell))
+            Column::Str(_) => {
+                let cell = |row: usize| if dropped[row] { None } else { self.optional_text(row) };
+                Column::of_optional_texts((0..self.len()).map(cell))
             }
             _ => {
                 let cell = |row: usize| if dropped[row] { None } else { self.number(row) };
                 Column::of_doubles((0..self.len()).map(|row| cell(row).unwrap_or(f64::NAN)))
             }
         }
+    }
+
+    fn with_replaced(&self, pattern: &Value, replacement: &Value) -> Column {
+        let [pattern, replacement] = [pattern, replacement].map(|value| {
+            let cell = Column::single(value);
+            let scalar = if matches!(self, Column::Str(_)) { ScalarType::Str } else { cell.detected_type() };
+            cell.converted(scalar).unwrap_or(cell)
+        });
+        let equals = |row: usize| match (self, &pattern) {
+            (Column::Str(cells), Column::Str(pattern)) => cells[row] == pattern[0],
+            (Column::Bool(cells), Column::Bool(pattern)) => cells[row] == pattern[0],
+            (Column::F64(_) | Column::I64(_), Column::F64(_) | Column::I64(_)) => {
+                let same = |cell: f64, pattern: f64| cell == pattern || cell.is_nan() && pattern.is_nan();
+                self.number(row).zip(pattern.number(0)).is_some_and(|(cell, pattern)| same(cell, pattern))
+            }
+            _ => false,
+        };
+        let behind = self.len();
+        let rows: Collected<usize> = (0..behind).map(|row| if equals(row) { behind } else { row }).collect();
+        if !rows.contains(&behind) {
+            return self.clone();
+        }
+        Column::concatenated(&[self, &replacement]).select(rows.iter().copied())
     }
 
     /// The cells as values of a type; `None` where one is none.
@@ -146,7 +175,7 @@ impl Column {
             return Some(self.clone());
         }
         Some(match scalar {
-            ScalarType::Str => Column::of_texts(rows.map(|row| self.text(row))),
+            ScalarType::Str => Column::of_optional_texts(rows.map(|row| self.optional_text(row))),
             ScalarType::F64 => {
                 let numbers: Option<Collected<_>> = rows.map(|row| self.number(row)).collect();
                 Column::F64(numbers?.into_vec())

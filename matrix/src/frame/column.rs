@@ -5,8 +5,8 @@ use crate::collected::{Collected, Part, copied_text};
 use fuseline_ir::{ScalarType, Value};
 use std::ops::Range;
 
-/// The cells of a column, all of one type. A missing text is an empty one. Columns that are made or cloned are
-/// [`Collected`]: within the budget, and until there is a request to stop.
+/// The cells of a column, all of one type. Columns that are made or cloned are [`Collected`]: within the budget, and until
+/// there is a request to stop.
 #[derive(Debug, PartialEq)]
 pub enum Column {
     /// Doubles.
@@ -15,8 +15,8 @@ pub enum Column {
     I64(Vec<i64>),
     /// Truth values.
     Bool(Vec<bool>),
-    /// Texts.
-    Str(Vec<String>),
+    /// Texts, and `None` where one is missing.
+    Str(Vec<Option<String>>),
 }
 
 impl Clone for Column {
@@ -31,7 +31,7 @@ impl Part for Column {
             Column::F64(cells) => size_of_val(&cells[..]),
             Column::I64(cells) => size_of_val(&cells[..]),
             Column::Bool(cells) => size_of_val(&cells[..]),
-            Column::Str(cells) => size_of_val(&cells[..]) + cells.iter().map(String::own_bytes).sum::<usize>(),
+            Column::Str(cells) => size_of_val(&cells[..]) + cells.iter().map(Part::own_bytes).sum::<usize>(),
         }
     }
 }
@@ -52,9 +52,24 @@ impl Column {
         Column::Bool(cells.into_iter().collect::<Collected<_>>().into_vec())
     }
 
-    /// A column of texts.
+    /// A column of texts, of which none is missing.
     pub fn of_texts(cells: impl IntoIterator<Item = String>) -> Self {
+        Column::of_optional_texts(cells.into_iter().map(Some))
+    }
+
+    /// A column of texts, and `None` where one is missing.
+    pub fn of_optional_texts(cells: impl IntoIterator<Item = Option<String>>) -> Self {
         Column::Str(cells.into_iter().collect::<Collected<_>>().into_vec())
+    }
+
+    /// A column of one cell.
+    pub fn single(value: &Value) -> Self {
+        match value {
+            Value::F64(cell) => Column::F64(vec![*cell]),
+            Value::I64(cell) => Column::I64(vec![*cell]),
+            Value::Bool(cell) => Column::Bool(vec![*cell]),
+            Value::Str(cell) => Column::Str(vec![Some(copied_text(cell))]),
+        }
     }
 
     /// Number of cells.
@@ -88,7 +103,7 @@ impl Column {
         }
     }
 
-    /// The cell of a row, from 0.
+    /// The cell of a row, from 0; an empty text for a missing one.
     ///
     /// # Panics
     /// There is no such row.
@@ -97,7 +112,7 @@ impl Column {
             Column::F64(cells) => Value::F64(cells[row]),
             Column::I64(cells) => Value::I64(cells[row]),
             Column::Bool(cells) => Value::Bool(cells[row]),
-            Column::Str(cells) => Value::Str(copied_text(&cells[row])),
+            Column::Str(cells) => Value::Str(present_text(&cells[row])),
         }
     }
 
@@ -108,20 +123,40 @@ impl Column {
     pub fn text(&self, row: usize) -> String {
         match self {
             Column::Bool(cells) => cells[row].to_string(),
-            Column::Str(cells) => copied_text(&cells[row]),
+            Column::Str(cells) => present_text(&cells[row]),
             Column::F64(_) | Column::I64(_) => self.get(row).to_string(),
         }
     }
 
-    /// The cell of a row as a number: texts are read as such, an empty one as NaN.
+    /// The cell of a row as a number: texts are read as such, an empty one and a missing one as NaN.
     ///
     /// # Panics
     /// There is no such row.
     pub fn number(&self, row: usize) -> Option<f64> {
         match self {
-            Column::Str(cells) if cells[row].is_empty() => Some(f64::NAN),
-            Column::Str(cells) => cells[row].trim().parse().ok(),
+            Column::Str(_) if self.is_missing(row) => Some(f64::NAN),
+            Column::Str(cells) => cells[row].as_ref()?.trim().parse().ok(),
             _ => self.get(row).as_f64(),
+        }
+    }
+
+    /// Whether the cell of a row has no value: a missing or empty text, or NaN.
+    ///
+    /// # Panics
+    /// There is no such row.
+    pub fn is_missing(&self, row: usize) -> bool {
+        match self {
+            Column::Str(cells) => cells[row].as_ref().is_none_or(String::is_empty),
+            Column::F64(cells) => cells[row].is_nan(),
+            Column::I64(_) | Column::Bool(_) => false,
+        }
+    }
+
+    /// The cell of a row as text, unless it is a missing one.
+    pub(super) fn optional_text(&self, row: usize) -> Option<String> {
+        match self {
+            Column::Str(cells) => cells[row].as_deref().map(copied_text),
+            _ => Some(self.text(row)),
         }
     }
 
@@ -137,7 +172,7 @@ impl Column {
             Column::F64(cells) => Column::of_doubles(rows.map(|row| cells[row])),
             Column::I64(cells) => Column::of_integers(rows.map(|row| cells[row])),
             Column::Bool(cells) => Column::of_truth_values(rows.map(|row| cells[row])),
-            Column::Str(cells) => Column::of_texts(rows.map(|row| copied_text(&cells[row]))),
+            Column::Str(_) => Column::of_optional_texts(rows.map(|row| self.optional_text(row))),
         }
     }
 
@@ -157,8 +192,14 @@ impl Column {
             ScalarType::I64 => Column::of_integers(cells().filter_map(|cell| cell.as_i64())),
             ScalarType::Bool => Column::of_truth_values(cells().map(|cell| cell == Value::Bool(true))),
             ScalarType::Str => {
-                Column::of_texts(parts.iter().flat_map(|part| (0..part.len()).map(move |row| part.text(row))))
+                let texts = parts.iter().flat_map(|part| (0..part.len()).map(move |row| part.optional_text(row)));
+                Column::of_optional_texts(texts)
             }
         }
     }
+}
+
+/// A copy of a text; an empty one for a missing one.
+fn present_text(text: &Option<String>) -> String {
+    text.as_deref().map_or_else(String::new, copied_text)
 }

@@ -39,6 +39,19 @@ fn copied_texts(texts: impl IntoIterator<Item: AsRef<str>>) -> Vec<String> {
     texts.into_iter().map(|text| copied_text(text.as_ref())).collect::<Collected<_>>().into_vec()
 }
 
+/// The name of a column at a position, from 0, that has no other.
+fn default_name(position: usize) -> String {
+    format!("C{}", position + 1)
+}
+
+/// The names of columns that stood at these positions, from 0, and stand one after the other now.
+fn moved_names<'a>(columns: impl Iterator<Item = (usize, &'a String)>) -> Vec<String> {
+    let moved = |(to, (from, name)): (usize, (usize, &String))| {
+        if *name == default_name(from) { default_name(to) } else { copied_text(name) }
+    };
+    columns.enumerate().map(moved).collect::<Collected<_>>().into_vec()
+}
+
 impl PartialEq for Frame {
     fn eq(&self, other: &Self) -> bool {
         (self.rows, &self.names, &self.columns) == (other.rows, &other.names, &other.columns)
@@ -116,7 +129,7 @@ impl Frame {
     fn of_rows(rows: usize, columns: Vec<Column>, mut names: Vec<String>) -> Self {
         names.truncate(columns.len());
         if names.len() < columns.len() {
-            let others = (names.len()..columns.len()).map(|position| format!("C{}", position + 1));
+            let others = (names.len()..columns.len()).map(default_name);
             names = names.into_iter().chain(others).collect::<Collected<_>>().into_vec();
         }
         let bytes = columns.iter().map(Column::own_bytes).sum::<usize>()
@@ -210,7 +223,8 @@ impl Frame {
         let (rows, cols) = self.checked_range(rows, cols)?;
         let columns: Collected<_> =
             self.columns[cols.clone()].iter().map(|column| column.slice(rows.clone())).collect();
-        Ok(Self::of_rows(rows.len(), columns.into_vec(), copied_texts(&self.names[cols])))
+        let names = moved_names(cols.map(|column| (column, &self.names[column])));
+        Ok(Self::of_rows(rows.len(), columns.into_vec(), names))
     }
 
     /// The rows at these positions, from 0, in this order.
@@ -241,7 +255,7 @@ impl Frame {
         Ok(result)
     }
 
-    /// Frames side by side.
+    /// Frames side by side; names that columns have by their position are those of their new one.
     ///
     /// # Errors
     /// Their numbers of rows differ.
@@ -251,7 +265,8 @@ impl Frame {
             return Err(FrameError::Bind { left: rows, right: other.rows, of: "rows" });
         }
         let columns: Collected<_> = frames.iter().flat_map(|frame| frame.columns.iter().cloned()).collect();
-        Ok(Self::of_rows(rows, columns.into_vec(), copied_texts(frames.iter().flat_map(|frame| &frame.names))))
+        let names = moved_names(frames.iter().flat_map(|frame| frame.names.iter().enumerate()));
+        Ok(Self::of_rows(rows, columns.into_vec(), names))
     }
 
     /// Frames below each other, with the names of the first. A column of several types becomes one of texts, or of

@@ -7,7 +7,7 @@ use super::number::{parse_number, write_number};
 use super::output::Output;
 use super::source::{Limits, Source};
 use crate::budget::MemoryKind;
-use crate::collected::{Collected, Tally, copied_text};
+use crate::collected::{Collected, Part, Tally, copied_text};
 use crate::frame::{Column, Frame};
 use crate::growing::Growing;
 use csv::{Terminator, Writer, WriterBuilder};
@@ -187,8 +187,8 @@ fn append(held: &mut Tally, column: &mut Column, cell: &[u8], is_missing: bool, 
     let trimmed = cell.trim_ascii();
     match column {
         Column::Str(cells) => {
-            let text = if is_missing { String::new() } else { text(cell) };
-            held.add(text.len());
+            let text = (!is_missing).then(|| text(cell));
+            held.add(text.own_bytes());
             held.push(cells, text);
         }
         Column::F64(cells) => held.push(cells, if is_missing { default } else { parse_number(trimmed)? }),

@@ -111,7 +111,9 @@ impl Mapping<'_> {
         for (column, name) in frame.columns().iter().zip(frame.names()) {
             let cell = |row: usize| {
                 let place = || format!("row {} of the column `{name}`, {:?}", row + 1, cell_text(column, row));
-                self.text(&[Cell::Text(cell_text(column, row))], place)
+                let text = self.text(&[Cell::Text(cell_text(column, row))], place)?;
+                // A missing cell of which a function makes nothing is missing still.
+                Ok::<_, MapError>(Some(text).filter(|text| !text.is_empty() || !column.is_missing(row)))
             };
             columns.push(Column::Str((0..column.len()).map(cell).collect::<Result<Collected<_>, _>>()?.into_vec()));
         }
@@ -131,16 +133,16 @@ impl Mapping<'_> {
             let mut texts = Collected::default();
             for earlier in 0..later {
                 let place = || format!("the rows {} and {}", earlier + 1, later + 1);
-                texts.push(self.text(&[cell(earlier), cell(later)], place)?);
+                texts.push(Some(self.text(&[cell(earlier), cell(later)], place)?));
             }
-            texts.extend(std::iter::repeat_n("0.0".to_owned(), cells.len() - later));
+            texts.extend(std::iter::repeat_n(Some("0.0".to_owned()), cells.len() - later));
             columns.push(Column::Str(texts.into_vec()));
         }
         frame_of(columns)
     }
 
     fn rows(&mut self, frame: &Frame) -> Result<Frame, MapError> {
-        let (mut columns, mut held) = (Collected::<Vec<String>>::default(), Tally::new(MemoryKind::Frame));
+        let (mut columns, mut held) = (Collected::<Vec<Option<String>>>::default(), Tally::new(MemoryKind::Frame));
         for row in 0..frame.rows() {
             let texts = frame.columns().iter().map(|column| cell_text(column, row)).collect();
             let new = self.several(texts, || format!("row {}", row + 1))?;
@@ -154,7 +156,7 @@ impl Mapping<'_> {
             }
             for (column, cell) in columns.iter_mut().zip(new) {
                 held.add(cell.len());
-                held.push(column, cell);
+                held.push(column, Some(cell));
             }
         }
         frame_of(columns.into_vec().into_iter().map(Column::Str).collect())
@@ -164,7 +166,7 @@ impl Mapping<'_> {
         let mut columns = Collected::default();
         for (column, name) in frame.columns().iter().zip(frame.names()) {
             let texts = (0..column.len()).map(|row| cell_text(column, row)).collect();
-            columns.push(Column::Str(self.several(texts, || format!("the column `{name}`"))?));
+            columns.push(Column::of_texts(self.several(texts, || format!("the column `{name}`"))?));
         }
         Ok(frame_of(columns)?.with_names_of(frame))
     }

@@ -4,7 +4,7 @@ use super::stem::stem;
 use super::*;
 
 fn texts(cells: &[&str]) -> Frame {
-    Frame::new(vec![Column::Str(cells.iter().map(|&cell| cell.to_owned()).collect())], Vec::new()).expect("a column")
+    Frame::new(vec![Column::of_texts(cells.iter().map(|&cell| cell.to_owned()))], Vec::new()).expect("a column")
 }
 
 fn applied(function: &str, cell: &str) -> Result<String, String> {

@@ -55,7 +55,7 @@ fn without_others(column: &Column, threshold: f64, replacement: &str) -> Column 
             .for_each(|text| *text = replacement.to_owned());
         break;
     }
-    Column::Str(texts.into_vec())
+    Column::of_texts(texts.into_vec())
 }
 
 /// The most frequent text, the first of several, if it occurs more often than this.

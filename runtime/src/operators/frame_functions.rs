@@ -1,7 +1,6 @@
 //! Functions whose values are frames.
 
 use super::Operator;
-use super::frames::single_cell;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::map::{self, Over};
 use crate::tokenize::tokenize;
@@ -19,10 +18,7 @@ impl Operator<'_> {
     pub(super) fn function_of_frames(&self, function: FrameFunction, names: &[String]) -> Result<RuntimeValue> {
         Ok(match function {
             FrameFunction::Make => self.made_frame(names)?,
-            FrameFunction::ColumnNames => {
-                let frame = self.frame(0)?;
-                frame.row_of_texts(frame.names().iter().cloned())
-            }
+            FrameFunction::ColumnNames => Frame::row_of_texts(self.frame(0)?.names().iter().cloned()),
             FrameFunction::Map => self.mapped(names)?,
             FrameFunction::Tokenize => {
                 let most = match self.named(names, "max_tokens") {
@@ -32,8 +28,8 @@ impl Operator<'_> {
                 tokenize(self.frame(0)?, self.text(1)?, most)?
             }
             FrameFunction::DetectSchema => {
-                let frame = self.frame(0)?;
-                frame.row_of_texts(frame.columns().iter().map(|column| column.detected_type().schema_name().to_owned()))
+                let columns = self.frame(0)?.columns().iter();
+                Frame::row_of_texts(columns.map(|column| column.detected_type().schema_name().to_owned()))
             }
             FrameFunction::DropInvalidType => {
                 let types = self.frame(1)?.columns().iter().map(|column| scalar_type(&first_text(column)));
@@ -43,9 +39,17 @@ impl Operator<'_> {
                 self.frame(0)?.without_long_cells(self.matrix(1)?.to_dense().values())?
             }
             FrameFunction::Replicate => self.replicated()?,
+            FrameFunction::ReplaceCells => self.frame(0)?.with_replaced(self.scalar(1)?, self.scalar(2)?),
             FrameFunction::Compare => self.compared()?,
         }
         .into())
+    }
+
+    fn scalar(&self, position: usize) -> Result<&Value> {
+        match self.inputs[position] {
+            RuntimeValue::Scalar(value) => Ok(value),
+            _ => Err(self.type_error(position, "a scalar")),
+        }
     }
 
     /// `frame(data, rows, cols, schema)`.
@@ -91,8 +95,7 @@ impl Operator<'_> {
     /// The texts of a scalar or of a list of scalars.
     fn cells_of_frame(&self, position: usize) -> Result<Collected<String>> {
         let text = |value: &RuntimeValue| match value {
-            RuntimeValue::Scalar(Value::Str(text)) => Ok(copied_text(text)),
-            RuntimeValue::Scalar(value) => Ok(map::cell_text(&single_cell(value), 0)),
+            RuntimeValue::Scalar(value) => Ok(Column::single(value).text(0)),
             _ => Err(self.type_error(position, "a scalar or a list of scalars")),
         };
         match self.inputs[position] {
@@ -173,7 +176,7 @@ impl Operator<'_> {
         let keeps_one = kept.is_empty() && self.flag(names, "empty.return", true)?;
         if keeps_one {
             let (rows, cols) = if margin == Margin::Rows { (1, frame.cols()) } else { (frame.rows(), 1) };
-            let column = || Column::of_texts(std::iter::repeat_n(String::new(), rows));
+            let column = || Column::of_optional_texts(std::iter::repeat_n(None, rows));
             let columns: Collected<_> = (0..cols).map(|_| column()).collect();
             return Ok(Frame::new(columns.into_vec(), Vec::new())?.with_names_of(frame).into());
         }

@@ -4,9 +4,9 @@ use super::Operator;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::transform::{self, Specification};
 use crate::value::{List, RuntimeValue};
+use fuseline_ir::Value;
 use fuseline_ir::hop::{CastOp, Function, HopOp, NaryOp, ShapeOp};
-use fuseline_ir::{ScalarType, Value};
-use fuseline_matrix::{Collected, Column, Frame, copied_text};
+use fuseline_matrix::{Column, Frame};
 use std::borrow::Cow;
 
 type Result<T> = std::result::Result<T, RuntimeError>;
@@ -51,7 +51,7 @@ impl Operator<'_> {
         let replacement = match self.inputs[1] {
             RuntimeValue::Frame(new) => return Ok(frame.replace(rows, cols, new)?.into()),
             RuntimeValue::Matrix(block) => Frame::from_matrix(block),
-            RuntimeValue::Scalar(value) => Frame::new(vec![single_cell(value)], Vec::new())?,
+            RuntimeValue::Scalar(value) => Frame::new(vec![Column::single(value)], Vec::new())?,
             RuntimeValue::List(_) => return Err(self.type_error(1, "a frame, a matrix or a scalar")),
         };
         Ok(frame.replace(rows, cols, &replacement)?.into())
@@ -85,7 +85,7 @@ impl Operator<'_> {
     }
 
     pub(super) fn single_cell_frame(&self, value: &Value) -> Result<RuntimeValue> {
-        Ok(Frame::new(vec![single_cell(value)], Vec::new())?.into())
+        Ok(Frame::new(vec![Column::single(value)], Vec::new())?.into())
     }
 
     /// Functions of frames.
@@ -100,9 +100,7 @@ impl Operator<'_> {
     }
 
     fn type_of(&self) -> Result<RuntimeValue> {
-        let name = |scalar: ScalarType| Column::Str(vec![scalar.schema_name().to_owned()]);
-        let names: Collected<_> = self.frame(0)?.schema().map(name).collect();
-        Ok(Frame::new(names.into_vec(), Vec::new())?.into())
+        Ok(Frame::row_of_texts(self.frame(0)?.schema().map(|scalar| scalar.schema_name().to_owned())).into())
     }
 
     fn transform_encode(&self) -> Result<RuntimeValue> {
@@ -127,14 +125,5 @@ impl Operator<'_> {
         let (matrix, meta) = (self.matrix(0)?, self.frame(2)?);
         let specification = Specification::parse(self.text(1)?, meta.names())?;
         Ok(transform::decode(matrix, &transform::from_frame(meta, &specification)?)?.into())
-    }
-}
-
-pub(super) fn single_cell(value: &Value) -> Column {
-    match value {
-        Value::F64(cell) => Column::F64(vec![*cell]),
-        Value::I64(cell) => Column::I64(vec![*cell]),
-        Value::Bool(cell) => Column::Bool(vec![*cell]),
-        Value::Str(cell) => Column::Str(vec![copied_text(cell)]),
     }
 }

@@ -7,7 +7,7 @@ use crate::error::RuntimeError;
 use crate::scalars::text_of;
 use crate::value::{List, RuntimeValue};
 use fuseline_ir::Value;
-use fuseline_matrix::{Column, Frame, MatrixBlock, StopListener, TextBuffer};
+use fuseline_matrix::{Column, Frame, MatrixBlock, StopListener, TextBuffer, copied_text};
 use std::borrow::Cow;
 
 /// How a value is laid out.
@@ -127,10 +127,10 @@ impl Layout<'_> {
     }
 
     fn cell(&self, column: &Column, row: usize) -> String {
-        match column.get(row) {
-            Value::F64(number) => self.number(number),
-            Value::Str(missing) if missing.is_empty() => "null".to_owned(),
-            other => other.to_string(),
+        match column {
+            Column::F64(cells) => self.number(cells[row]),
+            Column::Str(cells) => cells[row].as_deref().map_or_else(|| "null".to_owned(), copied_text),
+            Column::I64(_) | Column::Bool(_) => column.get(row).to_string(),
         }
     }
 

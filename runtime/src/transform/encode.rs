@@ -1,7 +1,7 @@
 //! Frames to matrices by what was learnt, and back.
 
 use super::learn::number;
-use super::{Encoding, Learnt, TransformError, is_missing};
+use super::{Encoding, Learnt, TransformError};
 use fuseline_matrix::{Collected, Column, Csr, Frame, MatrixBlock, copied_text};
 
 /// The matrix of a frame.
@@ -43,13 +43,13 @@ impl Learnt {
     fn value(&self, column: &Column, row: usize) -> Result<f64, TransformError> {
         let replacement;
         let (column, at) = match &self.replacement {
-            Some(text) if is_missing(column, row) => {
-                replacement = Column::Str(vec![text.clone()]);
+            Some(text) if column.is_missing(row) => {
+                replacement = Column::of_texts([text.clone()]);
                 (&replacement, 0)
             }
             _ => (column, row),
         };
-        if is_missing(column, at) {
+        if column.is_missing(at) {
             return Ok(f64::NAN);
         }
         match &self.encoding {
@@ -100,7 +100,7 @@ pub(crate) fn decode(matrix: &MatrixBlock, learnt: &[Learnt]) -> Result<Frame, T
                     (code >= 1.0).then(|| code as usize - 1)
                 };
                 let category = |row| code(row).and_then(|code| codes.categories.get(code));
-                Column::of_texts(rows.map(|row| category(row).map_or_else(String::new, |text| copied_text(text))))
+                Column::of_optional_texts(rows.map(|row| category(row).map(|text| copied_text(text))))
             }
         });
         first += learnt.width();

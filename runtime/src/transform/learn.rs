@@ -1,7 +1,7 @@
 //! What a specification asks to learn of a frame.
 
 use super::spec::{BinMethod, ColumnSpecification, Imputation};
-use super::{Codes, Encoding, Learnt, Specification, TransformError, is_missing};
+use super::{Codes, Encoding, Learnt, Specification, TransformError};
 use fuseline_ir::Value;
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Collected, Column, Frame, StopListener};
@@ -41,7 +41,7 @@ fn cell_text(column: &Column, number: f64) -> String {
 
 /// The cells that are not missing, as numbers.
 fn numbers(column: &Column, name: &str) -> Result<Collected<f64>, TransformError> {
-    let present = (0..column.len()).filter(|&row| !is_missing(column, row));
+    let present = (0..column.len()).filter(|&row| !column.is_missing(row));
     present.map(|row| number(column, name, row)).collect()
 }
 
@@ -62,7 +62,7 @@ fn mean(numbers: &[f64]) -> Option<f64> {
 fn mode(column: &Column) -> Option<String> {
     let (codes, stop) = (codes(column, None), StopListener::current());
     let mut counts = Collected::filled(codes.categories.len(), 0_usize);
-    for row in (0..column.len()).filter(|&row| !is_missing(column, row)) {
+    for row in (0..column.len()).filter(|&row| !column.is_missing(row)) {
         stop.check();
         if let Some(code) = codes.codes.get(&column.text(row)) {
             counts[code - 1] += 1;
@@ -78,7 +78,7 @@ fn codes(column: &Column, replacement: Option<&str>) -> Codes {
     let (mut codes, stop) = (Codes::default(), StopListener::current());
     for row in 0..column.len() {
         stop.check();
-        match (is_missing(column, row), replacement) {
+        match (column.is_missing(row), replacement) {
             (false, _) => codes.insert(column.text(row)),
             (true, Some(replacement)) => codes.insert(replacement.to_owned()),
             (true, None) => {}

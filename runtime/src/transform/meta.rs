@@ -1,6 +1,7 @@
 //! What was learnt of a frame, as a frame of texts.
 
 use super::{Codes, Encoding, Learnt, Specification, TransformError};
+use fuseline_ir::Value;
 use fuseline_matrix::{Collected, Column, Frame, StopListener};
 
 /// Between the two parts of an entry.
@@ -10,8 +11,8 @@ const SEPARATOR: char = '·';
 pub(crate) fn to_frame(learnt: &[Learnt]) -> Frame {
     let rows = learnt.iter().map(Learnt::count).max().unwrap_or(0);
     let column = |learnt: &Learnt| {
-        let missing = std::iter::repeat_n(String::new(), rows - learnt.count());
-        Column::of_texts(learnt.entries().chain(missing))
+        let missing = std::iter::repeat_n(None, rows - learnt.count());
+        Column::of_optional_texts(learnt.entries().map(Some).chain(missing))
     };
     let columns: Collected<_> = learnt.iter().map(column).collect();
     let names: Collected<_> = learnt.iter().map(|learnt| learnt.name.clone()).collect();
@@ -76,8 +77,8 @@ impl Learnt {
                 Box::new(coded.chain(replacement))
             }
             Encoding::Bin(bins) => {
-                let bounds = bins.iter().map(|(lower, upper)| format!("{lower}{SEPARATOR}{upper}"));
-                Box::new(bounds.chain(replacement))
+                let text = |&(lower, upper)| format!("{}{SEPARATOR}{}", Value::F64(lower), Value::F64(upper));
+                Box::new(bins.iter().map(text).chain(replacement))
             }
         }
     }

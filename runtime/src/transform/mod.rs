@@ -143,22 +143,13 @@ impl Learnt {
     }
 }
 
-/// Whether a cell has no value.
-fn is_missing(column: &Column, row: usize) -> bool {
-    match column {
-        Column::Str(cells) => cells[row].is_empty(),
-        Column::F64(cells) => cells[row].is_nan(),
-        Column::I64(_) | Column::Bool(_) => false,
-    }
-}
-
 /// The rows that keep their place: those without a missing cell in the columns that say `omit`.
 pub(crate) fn without_omitted(frame: &Frame, specification: &Specification) -> Option<Frame> {
     let omit: Vec<&Column> = specification.omitted().map(|position| &frame.columns()[position]).collect();
     let stop = StopListener::current();
     let stays = |row: usize| {
         stop.check();
-        !omit.iter().any(|column| is_missing(column, row))
+        !omit.iter().any(|column| column.is_missing(row))
     };
     let kept: Collected<usize> = (0..frame.rows()).filter(|&row| stays(row)).collect();
     (kept.len() < frame.rows()).then(|| frame.select_rows(&kept))

@@ -4,7 +4,7 @@ use super::*;
 use fuseline_matrix::MatrixBlock;
 
 fn texts(cells: &[&str]) -> Column {
-    Column::Str(cells.iter().map(|&cell| cell.to_owned()).collect())
+    Column::of_optional_texts(cells.iter().map(|&cell| (!cell.is_empty()).then(|| cell.to_owned())))
 }
 
 /// Cities, numbers with a missing one, and yes or no.

@@ -116,6 +116,10 @@ impl Context<'_> {
                 self.expect_type(0, DataType::Frame, "a frame")?;
                 self.expect_matrix(1)?;
             }
+            FrameFunction::ReplaceCells => {
+                self.expect_type(0, DataType::Frame, "a frame")?;
+                (1..3).try_for_each(|position| self.expect_scalar(position))?;
+            }
             FrameFunction::DropInvalidType | FrameFunction::Replicate | FrameFunction::Compare => {
                 (0..2).try_for_each(|position| self.expect_type(position, DataType::Frame, "a frame"))?;
             }

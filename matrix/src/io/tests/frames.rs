@@ -13,8 +13,9 @@ fn file(content: &str) -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
+/// Texts, of which the empty ones are missing.
 fn texts(cells: &[&str]) -> Column {
-    Column::Str(cells.iter().map(|&cell| cell.to_owned()).collect())
+    Column::of_optional_texts(cells.iter().map(|&cell| (!cell.is_empty()).then(|| cell.to_owned())))
 }
 
 fn with_header() -> Metadata {
@@ -49,7 +50,7 @@ fn frames_read_back_as_they_were_written() {
 }
 
 #[test]
-fn missing_values_are_empty_texts_and_nan() {
+fn missing_values_are_no_texts_and_nan() {
     let (_folder, path) = file("1,NA\n,x\n");
     let schema = Some("FP64,STRING".to_owned());
     let metadata = Metadata { schema, na_strings: Some("NA".to_owned()), ..Metadata::default() };
