@@ -43,18 +43,26 @@ fn has_valgrind() -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// Calls [`compare`] in the long tests, which install Valgrind: each run under it takes some ten seconds.
+/// Whether there is Valgrind to compare with, which the long tests do not do without.
+fn can_compare(what: &str) -> bool {
+    let has_valgrind = has_valgrind();
+    assert!(has_valgrind || !is_long(), "Valgrind is missing: ./x test --long installs it");
+    if !has_valgrind {
+        println!("{what}: left out, there is no Valgrind here");
+    }
+    has_valgrind
+}
+
+/// Calls [`compare`] in the long tests: each run under Valgrind takes some ten seconds.
 fn compare_at_length(script: &str, files: usize, options: &[&str]) {
     if is_long() {
-        assert!(has_valgrind(), "Valgrind is missing: ./x test --long installs it");
         compare(script, files, options);
     }
 }
 
 /// Asserts that a script writes at least so many files, and the same ones under Valgrind.
 fn compare(script: &str, files: usize, options: &[&str]) {
-    if !has_valgrind() {
-        println!("{script}: left out, there is no Valgrind here");
+    if !can_compare(script) {
         return;
     }
     let (native, hidden) = (written(script, options, false), written(script, options, true));
@@ -104,12 +112,10 @@ const GENERATED: &[&str] = &[
 
 #[test]
 fn generated_data() {
-    assert!(!is_long() || has_valgrind(), "Valgrind is missing: ./x test --long installs it");
-    let count = match (has_valgrind(), is_long()) {
-        (false, _) => return println!("generated data: left out, there is no Valgrind here"),
-        (true, false) => 1,
-        (true, true) => GENERATED.len(),
-    };
+    if !can_compare("generated data") {
+        return;
+    }
+    let count = if is_long() { GENERATED.len() } else { 1 };
     for kind in &GENERATED[..count] {
         let arguments: Vec<&str> = ["generate"].into_iter().chain(kind.split(' ')).chain(["--out", "x.npy"]).collect();
         let native = written_by(&arguments, false);
