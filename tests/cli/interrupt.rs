@@ -114,7 +114,7 @@ const OPERATORS: &[(&str, &str, &str)] = &[
         "X = rand(rows=1, cols=4000*4000, seed=1)\n",
         "Y = max_pool_backward(X, X, input_shape=[1,1,4000,4000], pool_size=[19,19], padding=[9,9])\nprint(sum(Y))\n",
     ),
-    ("frame", "", "F = frame(\"abc\", rows=20000000, cols=2)\nprint(nrow(F))\n"),
+    ("frame", "", "F = frame(\"abc\", rows=5000000, cols=2)\nprint(nrow(F))\n"),
     (
         "recode",
         "F = map(as.frame(rand(rows=1000000, cols=1, seed=1)), \"x -> x + 'a'\")\n",

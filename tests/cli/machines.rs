@@ -1,5 +1,6 @@
 //! No result depends on the machine: what scripts write natively and under Valgrind, which hides AVX-512 and shows other
-//! caches, is the same byte by byte.
+//! caches, is the same byte by byte. `./x test --long` takes a minute for those of `machines`, which write the results of
+//! operators of all kinds, and TIME for those of `language/features`; `conformance.rs` compares all fused operators.
 
 use crate::long::is_long;
 use std::collections::BTreeMap;
@@ -122,6 +123,42 @@ fn generated_data() {
         assert!(native.contains_key("x.npy"), "{kind}");
         assert!(native == written_by(&arguments, true), "{kind}: other bytes under Valgrind");
     }
+}
+
+/// The arguments of a feature's script, which stand in its first line.
+fn arguments_of(script: &str) -> Vec<&str> {
+    let stated = script.lines().next().and_then(|line| line.strip_prefix("# test: prints")).expect("a test");
+    let (numbered, named): (Vec<&str>, Vec<&str>) =
+        stated.split_whitespace().partition(|argument| argument.starts_with(|first: char| first.is_ascii_digit()));
+    let values = numbered.iter().filter_map(|argument| Some(argument.split_once('=')?.1));
+    let mut arguments: Vec<&str> = values.collect();
+    if !arguments.is_empty() {
+        arguments.insert(0, "--args");
+    }
+    if !named.is_empty() {
+        arguments.push("--nvargs");
+    }
+    [arguments, named].concat()
+}
+
+/// What the scripts of all features of the language print.
+#[test]
+fn features() {
+    if !is_long() || !can_compare("features") {
+        return;
+    }
+    let language = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/language");
+    let library = language.join("library");
+    let mut count = 0;
+    for entry in fs::read_dir(language.join("features")).expect("the folder is there") {
+        let path = entry.expect("the folder can be listed").path();
+        let script = fs::read_to_string(&path).expect("a script");
+        let start = ["run", path.to_str().expect("a plain path"), "--lib", library.to_str().expect("a plain path")];
+        let arguments = [&start, INTERPRETED, &["--plan-cache", "off"], &arguments_of(&script)].concat();
+        assert!(written_by(&arguments, false) == written_by(&arguments, true), "{}", path.display());
+        count += 1;
+    }
+    assert!(count > 50, "{count} features");
 }
 
 #[test]

@@ -170,13 +170,13 @@ const ON_FRAMES: &[&str] = &[
 #[test]
 fn frames_that_the_system_refuses_are_an_error_with_a_place() {
     let folder = Folder::new();
-    let rows = if is_long() { 3_000_000 } else { 400_000 };
+    let rows = if is_long() { 1_500_000 } else { 400_000 };
     folder.write("rows.csv", (0..rows).map(|row| format!("\"abcdefgh{row}\",1\n")).collect::<String>());
     folder.write("line.csv", format!("1{}\n", ",1".repeat(rows)));
     let read = |path: &str| format!("F = read(\"{path}\", format=\"csv\", data_type=\"frame\")\nprint(nrow(F))\n");
     let endless = refusal_within(&folder, 2_000_000, &read("/dev/zero")).expect("it has no end");
     assert!(endless.contains("cannot read /dev/zero: that needs"), "{endless}");
-    let (limits, step) = if is_long() { (500_000..1_500_000, 37_000) } else { (500_000..800_000, 100_000) };
+    let (limits, step) = if is_long() { (500_000..1_200_000, 70_000) } else { (500_000..800_000, 100_000) };
     let mut refused = 0;
     for kibibytes in limits.step_by(step) {
         for work in ON_FRAMES {
