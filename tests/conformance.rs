@@ -3,7 +3,8 @@
 //!
 //! The cases are generated from the tables (`Variant::ALL`, `AggOp::ALL`, the formats in `conformance/axes.rs`): a new row
 //! of a table has cases, or does not compile. On small integers, where every sum is exact, all results equal those of a
-//! plain evaluator of CPlans; on other numbers all backends and numbers of threads give the same bits.
+//! plain evaluator of CPlans; on other numbers all backends and numbers of threads give the same bits. With `FUSELINE_LONG`
+//! they also have the bits of Valgrind's processor, which hides AVX-512 and shows other caches.
 
 #[path = "conformance/axes.rs"]
 mod axes;
@@ -11,8 +12,12 @@ mod axes;
 mod check;
 #[path = "conformance/data.rs"]
 mod data;
+#[path = "support/long.rs"]
+mod long;
 #[path = "conformance/plans.rs"]
 mod plans;
+#[path = "conformance/record.rs"]
+mod record;
 #[path = "conformance/reference.rs"]
 mod reference;
 
@@ -22,6 +27,11 @@ use fuseline_ir::cplan::{CNode, ColumnRange};
 use fuseline_ir::template::TemplateType;
 use plans::{Form, Plan};
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
 
 /// Checks all cells of the conformance matrix that belong to these variants.
 fn conform(name: &str, rows: &[Row]) {
@@ -143,4 +153,41 @@ fn the_plans_have_every_kind_of_node_and_both_entries() {
     let (sparse, dense): (Vec<&Plan>, Vec<&Plan>) =
         of_rows.partition(|plan| fuseline_skeletons::abi::has_sparse_entry(&plan.cplan));
     assert!(sparse.len() > 100 && dense.len() > 100, "{} sparse, {} dense", sparse.len(), dense.len());
+}
+
+/// The variable that names the file of a recording to the run that makes it.
+const RECORDING: &str = "FUSELINE_CONFORMANCE_RECORDING";
+
+/// Every plan with every format, some 6800 results, natively and under Valgrind, which takes four seconds.
+#[test]
+fn results_have_the_bits_of_another_processor() {
+    if let Some(file) = env::var_os(RECORDING) {
+        let mut out = BufWriter::new(File::create(file).expect("the folder is there"));
+        let templates = [TemplateType::Cell, TemplateType::MAgg, TemplateType::Row, TemplateType::Outer];
+        let rows: Vec<Row> = templates.into_iter().flat_map(Row::all).collect();
+        println!("{} results", record::record(&rows, &mut out));
+        return;
+    }
+    if !long::is_long() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (native, hidden) = (folder.path().join("native.txt"), folder.path().join("hidden.txt"));
+    let program = env::current_exe().expect("it runs");
+    record_with(Command::new(&program), &native);
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=none", "--quiet"]).arg(&program);
+    record_with(valgrind, &hidden);
+    let [native, hidden] = [native, hidden].map(|file| fs::read_to_string(file).expect("it was written"));
+    let other = native.lines().zip(hidden.lines()).find(|(native, hidden)| native != hidden);
+    assert_eq!(other, None, "other bits under Valgrind");
+    assert!(native.lines().count() > 1000 && native.len() == hidden.len(), "{} results", native.lines().count());
+}
+
+/// Runs this test in a process of its own, which writes the file.
+fn record_with(mut command: Command, file: &Path) {
+    command.args(["--exact", "results_have_the_bits_of_another_processor"]).env(RECORDING, file);
+    let output = command.output().expect("./x test --long installs Valgrind");
+    let messages = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    assert!(output.status.success() && file.exists(), "{messages}");
 }

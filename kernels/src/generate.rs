@@ -6,9 +6,9 @@ use crate::{KernelContext, KernelError, random};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::infer::seq_length;
 use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock, MemoryKind, StopListener, Tally};
+use indexmap::IndexMap;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// Rows and columns as `usize`, if the matrix can exist.
@@ -208,9 +208,9 @@ pub fn sample(
     Ok(if replacement {
         drawn(context, rows, || generator.random_range(0..limit))
     } else if rows < limit / SEVERAL {
-        let (mut known, mut held) = (HashMap::new(), Tally::new(MemoryKind::Scratch));
-        held.make_room_in_map(&mut known, rows);
+        let (mut known, mut held) = (IndexMap::new(), Tally::new(MemoryKind::Scratch));
         drawn(context, rows, || {
+            held.make_room_in_map(&mut known);
             loop {
                 let number = generator.random_range(0..limit);
                 if known.insert(number, ()).is_none() {

@@ -7,8 +7,7 @@ use crate::memory::{AllocationFailure, SMALLEST_RESERVED};
 use crate::run_context::{StopListener, reserve};
 use fuseline_allocator::fallible;
 use fuseline_ir::ScalarType;
-use std::collections::HashMap;
-use std::hash::Hash;
+use indexmap::IndexMap;
 use std::ops::{Deref, DerefMut};
 
 /// Bytes that a tally reserves at a time.
@@ -60,12 +59,14 @@ impl Tally {
         }
     }
 
-    /// Makes room for so many entries more in a map, and at least for as many as it has.
+    /// Makes room for an entry more in a map, and at least for as many as it has.
     #[inline]
-    pub fn make_room_in_map<K: Eq + Hash, V>(&mut self, map: &mut HashMap<K, V>, additional: usize) {
-        if additional > map.capacity() - map.len() {
-            let additional = additional.max(map.len()).max(4);
-            self.add(additional.saturating_mul(size_of::<(K, V)>()));
+    pub fn make_room_in_map<K, V>(&mut self, map: &mut IndexMap<K, V>) {
+        if map.len() == map.capacity() {
+            let additional = map.len().max(4);
+            // Beside each entry stand its hash and its place in the table.
+            let bytes = size_of::<(K, V)>() + 2 * size_of::<usize>();
+            self.add(additional.saturating_mul(bytes));
             if fallible(|| map.try_reserve(additional)).is_err() {
                 AllocationFailure::raise::<(K, V)>(map.len().saturating_add(additional));
             }
@@ -240,9 +241,9 @@ mod tests {
         let context = context(8 * MIB);
         let filled = |entries: usize| {
             context.run(|| {
-                let (mut map, mut held) = (HashMap::new(), Tally::new(MemoryKind::Frame));
+                let (mut map, mut held) = (IndexMap::new(), Tally::new(MemoryKind::Frame));
                 for key in 0..entries {
-                    held.make_room_in_map(&mut map, 1);
+                    held.make_room_in_map(&mut map);
                     map.insert(key, key);
                 }
                 map.len()

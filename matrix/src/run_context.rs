@@ -253,7 +253,7 @@ fn unwind() {
 mod tests {
     use super::*;
     use crate::budget::{Budget, Exhausted};
-    use crate::{Buffer, Dense};
+    use crate::{Buffer, Dense, TextBuffer};
 
     const MIB: u64 = 1 << 20;
 
@@ -304,6 +304,8 @@ mod tests {
         context.stop().raise();
         assert_eq!(context.run(check_stop), Err(Abort::Stopped));
         assert_eq!(context.run(|| StopListener::current().check()), Err(Abort::Stopped));
+        assert_eq!(context.run(|| Dense::from_fn(1, 1, |_, _| 1.0).rows()), Err(Abort::Stopped));
+        assert_eq!(context.run(|| TextBuffer::of_parts(&["text"]).into_string()), Err(Abort::Stopped));
         check_stop();
         assert!(context.stop().take() && !context.stop().take());
         assert_eq!(context.run(check_stop), Ok(()));

@@ -7,8 +7,8 @@
 use crate::map::Patterns;
 use crate::memory;
 use fuseline_matrix::{Collected, Column, Frame, MemoryKind, Part, StopListener, Tally};
+use indexmap::IndexMap;
 use serde::Deserialize;
-use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use thiserror::Error;
 
@@ -332,20 +332,17 @@ fn features(specification: &Specification) -> Result<usize, TokenizeError> {
     }
 }
 
-fn counts(tokens: &[Token], sorts: bool) -> Vec<(&str, i64)> {
-    let (mut counts, mut places): (Vec<(&str, i64)>, HashMap<&str, usize>) = (Vec::new(), HashMap::new());
-    let (mut held, stop) = (Tally::new(MemoryKind::Scratch), StopListener::current());
+/// How often each token occurs, by first appearance or by the alphabet.
+fn counts(tokens: &[Token], sorts: bool) -> IndexMap<&str, i64> {
+    let (mut counts, mut held) = (IndexMap::new(), Tally::new(MemoryKind::Scratch));
+    let stop = StopListener::current();
     for token in tokens {
         stop.check();
-        held.make_room_in_map(&mut places, 1);
-        let place = *places.entry(&token.text).or_insert(counts.len());
-        if place == counts.len() {
-            held.push(&mut counts, (token.text.as_str(), 0));
-        }
-        counts[place].1 += 1;
+        held.make_room_in_map(&mut counts);
+        *counts.entry(token.text.as_str()).or_insert(0) += 1;
     }
     if sorts {
-        counts.sort_by_key(|(token, _)| *token);
+        counts.sort_keys();
     }
     counts
 }

@@ -179,3 +179,18 @@ fn binary_blocks_of_systemds_are_read_and_converted() {
         "{message}"
     );
 }
+
+/// Some programs begin each text with a mark that it is UTF-8.
+#[test]
+fn metadata_may_begin_with_the_mark_of_utf_8() {
+    let folder = Folder::with("x.csv", "a;b\n1;2\n");
+    let describe = |json: &str| folder.write("x.csv.mtd", format!("\u{feff}{json}"));
+    describe("{\"data_type\": \"matrix\", \"format\": \"csv\", \"header\": true, \"sep\": \";\"}");
+    assert_eq!(folder.script("print(sum(read(\"x.csv\")))\n", &[]).quiet(), "3.0\n");
+    describe("{\"data_type\": \"frame\", \"format\": \"csv\", \"header\": true, \"sep\": \";\"}");
+    let text = "F = read(\"x.csv\")\nprint(toString(colnames(F)[1, 2]))\n";
+    assert!(folder.script(text, &[]).quiet().contains("\nb\n"), "the front end knows that it is a frame");
+    folder.write("y", "\u{feff}7");
+    folder.write("y.mtd", "\u{feff}{\"data_type\": \"scalar\", \"value_type\": \"int\"}");
+    assert_eq!(folder.script("y = read(\"y\")\nprint(y)\n", &[]).quiet(), "7\n");
+}

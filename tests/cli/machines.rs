@@ -1,5 +1,6 @@
 //! No result depends on the machine: what scripts write natively and under Valgrind, which hides AVX-512 and shows other
-//! caches, is the same byte by byte.
+//! caches, is the same byte by byte. `./x test --long` takes a minute for those of `machines`, which write the results of
+//! operators of all kinds, and TIME for those of `language/features`; `conformance.rs` compares all fused operators.
 
 use crate::long::is_long;
 use std::collections::BTreeMap;
@@ -43,18 +44,26 @@ fn has_valgrind() -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// Calls [`compare`] in the long tests, which install Valgrind: each run under it takes some ten seconds.
+/// Whether there is Valgrind to compare with, which the long tests do not do without.
+fn can_compare(what: &str) -> bool {
+    let has_valgrind = has_valgrind();
+    assert!(has_valgrind || !is_long(), "Valgrind is missing: ./x test --long installs it");
+    if !has_valgrind {
+        println!("{what}: left out, there is no Valgrind here");
+    }
+    has_valgrind
+}
+
+/// Calls [`compare`] in the long tests: each run under Valgrind takes some ten seconds.
 fn compare_at_length(script: &str, files: usize, options: &[&str]) {
     if is_long() {
-        assert!(has_valgrind(), "Valgrind is missing: ./x test --long installs it");
         compare(script, files, options);
     }
 }
 
 /// Asserts that a script writes at least so many files, and the same ones under Valgrind.
 fn compare(script: &str, files: usize, options: &[&str]) {
-    if !has_valgrind() {
-        println!("{script}: left out, there is no Valgrind here");
+    if !can_compare(script) {
         return;
     }
     let (native, hidden) = (written(script, options, false), written(script, options, true));
@@ -104,18 +113,52 @@ const GENERATED: &[&str] = &[
 
 #[test]
 fn generated_data() {
-    assert!(!is_long() || has_valgrind(), "Valgrind is missing: ./x test --long installs it");
-    let count = match (has_valgrind(), is_long()) {
-        (false, _) => return println!("generated data: left out, there is no Valgrind here"),
-        (true, false) => 1,
-        (true, true) => GENERATED.len(),
-    };
+    if !can_compare("generated data") {
+        return;
+    }
+    let count = if is_long() { GENERATED.len() } else { 1 };
     for kind in &GENERATED[..count] {
         let arguments: Vec<&str> = ["generate"].into_iter().chain(kind.split(' ')).chain(["--out", "x.npy"]).collect();
         let native = written_by(&arguments, false);
         assert!(native.contains_key("x.npy"), "{kind}");
         assert!(native == written_by(&arguments, true), "{kind}: other bytes under Valgrind");
     }
+}
+
+/// The arguments of a feature's script, which stand in its first line.
+fn arguments_of(script: &str) -> Vec<&str> {
+    let stated = script.lines().next().and_then(|line| line.strip_prefix("# test: prints")).expect("a test");
+    let (numbered, named): (Vec<&str>, Vec<&str>) =
+        stated.split_whitespace().partition(|argument| argument.starts_with(|first: char| first.is_ascii_digit()));
+    let values = numbered.iter().filter_map(|argument| Some(argument.split_once('=')?.1));
+    let mut arguments: Vec<&str> = values.collect();
+    if !arguments.is_empty() {
+        arguments.insert(0, "--args");
+    }
+    if !named.is_empty() {
+        arguments.push("--nvargs");
+    }
+    [arguments, named].concat()
+}
+
+/// What the scripts of all features of the language print.
+#[test]
+fn features() {
+    if !is_long() || !can_compare("features") {
+        return;
+    }
+    let language = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/language");
+    let library = language.join("library");
+    let mut count = 0;
+    for entry in fs::read_dir(language.join("features")).expect("the folder is there") {
+        let path = entry.expect("the folder can be listed").path();
+        let script = fs::read_to_string(&path).expect("a script");
+        let start = ["run", path.to_str().expect("a plain path"), "--lib", library.to_str().expect("a plain path")];
+        let arguments = [&start, INTERPRETED, &["--plan-cache", "off"], &arguments_of(&script)].concat();
+        assert!(written_by(&arguments, false) == written_by(&arguments, true), "{}", path.display());
+        count += 1;
+    }
+    assert!(count > 50, "{count} features");
 }
 
 #[test]

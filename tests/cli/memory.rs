@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use crate::command::{Folder, fuseline, script};
+use crate::long::is_long;
 use std::process::Command;
 
 #[track_caller]
@@ -124,18 +125,82 @@ fn many_values_in_lists_are_refused() {
     assert_eq!(script(&replaced, &["--mem", "16m"]).quiet(), "1\n");
 }
 
+/// Runs the program in a folder with at most so many KiB of addresses: its status and what stands on standard error.
+fn run_within(folder: &Folder, kibibytes: u32, arguments: &str) -> (Option<i32>, String) {
+    let shell = format!("ulimit -c 0; ulimit -v {kibibytes}; exec {} {arguments}", env!("CARGO_BIN_EXE_fuseline"));
+    let output = Command::new("sh").args(["-c", &shell]).current_dir(folder.path(".")).output().expect("a shell");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
 /// `generate` has no budget but the system's, and an error like all others.
 #[test]
 fn generated_data_that_the_system_refuses_are_an_error() {
-    let folder = Folder::new();
-    let shell = format!(
-        "ulimit -v 900000; exec {} generate uniform --rows 10000000 --cols 10 --threads 2 --out x.bin",
-        env!("CARGO_BIN_EXE_fuseline")
-    );
-    let output = Command::new("sh").args(["-c", &shell]).current_dir(folder.path(".")).output().expect("a shell");
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{message}");
+    let arguments = "generate uniform --rows 10000000 --cols 10 --threads 2 --out x.bin";
+    let (status, message) = run_within(&Folder::new(), 900_000, arguments);
+    assert_eq!(status, Some(1), "{message}");
     assert!(message.starts_with("error: ") && message.contains("which the system refuses"), "{message}");
+}
+
+/// Runs a script within so many KiB of addresses, which ends well or with one error that has a place; what that says.
+#[track_caller]
+fn refusal_within(folder: &Folder, kibibytes: u32, text: &str) -> Option<String> {
+    folder.write("script.dml", text);
+    let (status, message) = run_within(folder, kibibytes, "run script.dml --backend interp --threads 2");
+    if status == Some(0) {
+        return None;
+    }
+    assert_eq!(status, Some(1), "{kibibytes} KiB: {message}\n{text}");
+    assert!(message.contains("script.dml:"), "{kibibytes} KiB: {message}\n{text}");
+    Some(message)
+}
+
+/// What works on frames. Whatever the system refuses them, the error has its place.
+const ON_FRAMES: &[&str] = &[
+    "",
+    "[M, E] = transformencode(target=F, spec=\"{ids: true, recode: [1]}\")\nprint(nrow(M))\n",
+    "[M, E] = transformencode(target=F, spec=\"{ids: true, dummycode: [1]}\")\nprint(nrow(M))\n",
+    "print(nrow(rbind(F, F)))\n",
+    "print(nrow(cbind(F, F)))\n",
+    "print(nrow(map(F, \"x -> x + 'a'\")))\n",
+    "print(sum(as.matrix(F[, 2])))\n",
+    "T = tokenize(target=F, spec=\"{algo: 'split', out: 'count', id_cols: [2], tokenize_col: 1}\")\nprint(nrow(T))\n",
+    "print(length(toString(F, rows=1000000)))\n",
+];
+
+#[test]
+fn frames_that_the_system_refuses_are_an_error_with_a_place() {
+    let folder = Folder::new();
+    let rows = if is_long() { 1_500_000 } else { 400_000 };
+    folder.write("rows.csv", (0..rows).map(|row| format!("\"abcdefgh{row}\",1\n")).collect::<String>());
+    folder.write("line.csv", format!("1{}\n", ",1".repeat(rows)));
+    let read = |path: &str| format!("F = read(\"{path}\", format=\"csv\", data_type=\"frame\")\nprint(nrow(F))\n");
+    let endless = refusal_within(&folder, 2_000_000, &read("/dev/zero")).expect("it has no end");
+    assert!(endless.contains("cannot read /dev/zero: that needs"), "{endless}");
+    let (limits, step) = if is_long() { (500_000..1_200_000, 70_000) } else { (500_000..800_000, 100_000) };
+    let mut refused = 0;
+    for kibibytes in limits.step_by(step) {
+        for work in ON_FRAMES {
+            refused += u32::from(refusal_within(&folder, kibibytes, &(read("rows.csv") + work)).is_some());
+        }
+        let map = "print(nrow(map(F, \"x -> x + 'a'\")))\n";
+        refused += u32::from(refusal_within(&folder, kibibytes, &(read("line.csv") + map)).is_some());
+    }
+    assert!(refused > 0, "somewhere there is not enough");
+}
+
+/// Files that have no end where a short one belongs.
+#[test]
+fn endless_scripts_and_metadata_are_an_error() {
+    let folder = Folder::with("x.csv", "1,2\n");
+    for name in ["endless.dml", "x.csv.mtd"] {
+        std::os::unix::fs::symlink("/dev/zero", folder.path(name)).expect("the folder is ours");
+    }
+    for kibibytes in [500_000, 600_000, 4_000_000] {
+        let source = refusal_within(&folder, kibibytes, "source(\"endless.dml\") as endless\nprint(1)\n");
+        assert!(source.is_some_and(|message| message.contains("cannot read")), "{kibibytes}");
+        let read = refusal_within(&folder, kibibytes, "X = read(\"x.csv\")\nprint(sum(X))\n");
+        assert!(read.is_some_and(|message| message.contains("x.csv.mtd: more than")), "{kibibytes}");
+    }
 }
 
 #[test]

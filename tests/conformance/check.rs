@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// The shape of most cells of the matrix: no multiple of a register, but a power of two columns, so that means and
 /// variances of integers are exact.
-const SHAPE: (usize, usize) = (37, 32);
+pub(crate) const SHAPE: (usize, usize) = (37, 32);
 /// Shapes at the edges.
 const EDGES: [(usize, usize); 7] = [(0, 0), (0, 5), (5, 0), (1, 1), (1, 45), (70, 1), (3, 301)];
 
@@ -64,7 +64,7 @@ fn llvm_backends() -> Vec<(String, Box<dyn Backend>)> {
 }
 
 /// The bits of a result, every NaN the same.
-fn bits(block: &MatrixBlock) -> Vec<u64> {
+pub(crate) fn bits(block: &MatrixBlock) -> Vec<u64> {
     block.to_dense().values().iter().map(|value| if value.is_nan() { u64::MAX } else { value.to_bits() }).collect()
 }
 

@@ -1,6 +1,8 @@
 //! Tests of frames.
 
 use super::*;
+use crate::BufferPool;
+use crate::run_context::{Abort, RunContext, StopFlag};
 
 fn texts(cells: &[&str]) -> Column {
     Column::of_texts(cells.iter().map(|&cell| cell.to_owned()))
@@ -87,4 +89,27 @@ fn numbers_convert_and_texts_only_when_they_are_numbers() {
     assert!(matrix.get(1, 0).is_nan());
     let back = Frame::from_matrix(&MatrixBlock::from(matrix));
     assert_eq!(back.columns()[1], Column::F64(vec![1.0, 0.0]));
+}
+
+/// Each of them is one pass over all cells, for each of which memory is asked.
+#[test]
+fn a_request_to_stop_is_heard() {
+    let context = RunContext::new(BufferPool::new(0), StopFlag::default());
+    let (frame, names) = (people(), people().names().len());
+    let column = &frame.columns()[1];
+    context.stop().raise();
+    let operations: [&dyn Fn(); 9] = [
+        &|| drop(frame.clone()),
+        &|| drop(frame.slice((1, 2), (1, 2))),
+        &|| drop(frame.select_rows(&[0])),
+        &|| drop(Frame::bind_rows(&[&frame, &frame])),
+        &|| drop(Frame::bind_columns(&[&frame, &frame])),
+        &|| drop(frame.slice((1, 3), (2, 3)).map(|numbers| numbers.to_matrix())),
+        &|| drop(frame.nonempty_columns()),
+        &|| drop(column.converted(ScalarType::Str)),
+        &|| drop(Frame::from_matrix(&Dense::zeros(names, 1).into())),
+    ];
+    for (number, operation) in operations.into_iter().enumerate() {
+        assert_eq!(context.run(operation), Err(Abort::Stopped), "operation {number}");
+    }
 }

@@ -4,7 +4,7 @@ use super::{MapError, cell_text, frame_of};
 use fuseline_ir::cell_function::{Smoothing, WholeFrameFunction};
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Collected, Column, Frame, MemoryKind, StopListener, Tally};
-use std::collections::HashMap;
+use indexmap::IndexMap;
 
 /// What a function gives for a frame.
 ///
@@ -60,14 +60,18 @@ fn without_others(column: &Column, threshold: f64, replacement: &str) -> Column 
 
 /// The most frequent text, the first of several, if it occurs more often than this.
 fn most_frequent(texts: impl Iterator<Item = String>, least: f64) -> Option<String> {
-    let (mut counts, mut held) = (HashMap::<String, (usize, usize)>::new(), Tally::new(MemoryKind::Scratch));
-    for (position, text) in texts.enumerate() {
-        held.add(text.len());
-        held.make_room_in_map(&mut counts, 1);
-        counts.entry(text).or_insert((0, usize::MAX - position)).0 += 1;
+    let (mut counts, mut held) = (IndexMap::<String, usize>::new(), Tally::new(MemoryKind::Scratch));
+    for text in texts {
+        held.make_room_in_map(&mut counts);
+        let (known, bytes) = (counts.len(), text.len());
+        *counts.entry(text).or_insert(0) += 1;
+        if counts.len() > known {
+            held.add(bytes);
+        }
     }
-    let most = counts.into_iter().max_by_key(|(_, count_and_place)| *count_and_place);
-    most.filter(|(_, (count, _))| *count as f64 > least).map(|(text, _)| text)
+    // Of equals the last one is taken.
+    let most = counts.into_iter().rev().max_by_key(|(_, count)| *count);
+    most.filter(|(_, count)| *count as f64 > least).map(|(text, _)| text)
 }
 
 /// The pattern of a text: its characters by class in runs, with their lengths (level 1); with a sign for each digit of a

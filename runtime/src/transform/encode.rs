@@ -54,7 +54,7 @@ impl Learnt {
         }
         match &self.encoding {
             Encoding::PassThrough => number(column, &self.name, at).map_err(|error| at_row(error, row)),
-            Encoding::Recode(codes) => Ok(codes.codes.get(&column.text(at)).map_or(f64::NAN, |&code| code as f64)),
+            Encoding::Recode(codes) => Ok(codes.code(&column.text(at)).map_or(f64::NAN, |code| code as f64)),
             Encoding::Bin(bins) => {
                 let number = number(column, &self.name, at).map_err(|error| at_row(error, row))?;
                 if number.is_nan() {
@@ -99,8 +99,8 @@ pub(crate) fn decode(matrix: &MatrixBlock, learnt: &[Learnt]) -> Result<Frame, T
                     let code = matrix.get(row, first);
                     (code >= 1.0).then(|| code as usize - 1)
                 };
-                let category = |row| code(row).and_then(|code| codes.categories.get(code));
-                Column::of_optional_texts(rows.map(|row| category(row).map(|text| copied_text(text))))
+                let category = |row| code(row).and_then(|code| codes.category(code));
+                Column::of_optional_texts(rows.map(|row| category(row).map(copied_text)))
             }
         });
         first += learnt.width();

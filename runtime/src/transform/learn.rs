@@ -64,13 +64,13 @@ fn mode(column: &Column) -> Option<String> {
     let mut counts = Collected::filled(codes.categories.len(), 0_usize);
     for row in (0..column.len()).filter(|&row| !column.is_missing(row)) {
         stop.check();
-        if let Some(code) = codes.codes.get(&column.text(row)) {
+        if let Some(code) = codes.code(&column.text(row)) {
             counts[code - 1] += 1;
         }
     }
     let most = counts.iter().max()?;
     let first = counts.iter().position(|count| count == most)?;
-    codes.categories.into_iter().nth(first)
+    codes.category(first).map(str::to_owned)
 }
 
 /// The categories of a column and of what replaces its missing cells, in the order in which they appear.

@@ -73,7 +73,7 @@ impl Learnt {
         match &self.encoding {
             Encoding::PassThrough => Box::new(replacement),
             Encoding::Recode(codes) => {
-                let coded = codes.categories.iter().zip(1..).map(|(text, code)| format!("{text}{SEPARATOR}{code}"));
+                let coded = codes.categories.keys().zip(1..).map(|(text, code)| format!("{text}{SEPARATOR}{code}"));
                 Box::new(coded.chain(replacement))
             }
             Encoding::Bin(bins) => {

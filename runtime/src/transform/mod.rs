@@ -20,8 +20,8 @@ pub(crate) use learn::learn;
 pub(crate) use meta::{from_frame, split_entry, to_frame};
 pub(crate) use spec::Specification;
 
-use fuseline_matrix::{Collected, Column, Frame, MemoryKind, Part, StopListener, Tally, copied_text};
-use std::collections::HashMap;
+use fuseline_matrix::{Collected, Column, Frame, MemoryKind, Part, StopListener, Tally};
+use indexmap::IndexMap;
 use thiserror::Error;
 
 /// A frame that cannot be transformed.
@@ -98,18 +98,17 @@ enum Encoding {
     Bin(Collected<(f64, f64)>),
 }
 
-/// Categories and their codes, from 1.
+/// Categories in the order of their codes, which count from 1.
 #[derive(Debug)]
 struct Codes {
-    categories: Vec<String>,
-    codes: HashMap<String, usize>,
-    /// The memory of both.
+    categories: IndexMap<String, ()>,
+    /// The memory of the categories.
     held: Tally,
 }
 
 impl Default for Codes {
     fn default() -> Self {
-        Codes { categories: Vec::new(), codes: HashMap::new(), held: Tally::new(MemoryKind::Frame) }
+        Codes { categories: IndexMap::new(), held: Tally::new(MemoryKind::Frame) }
     }
 }
 
@@ -122,12 +121,21 @@ impl PartialEq for Codes {
 impl Codes {
     /// Adds a category unless it is known.
     fn insert(&mut self, category: String) {
-        if !self.codes.contains_key(&category) {
-            self.held.add(2 * category.len());
-            self.held.push(&mut self.categories, copied_text(&category));
-            self.held.make_room_in_map(&mut self.codes, 1);
-            self.codes.insert(category, self.categories.len());
+        if !self.categories.contains_key(&category) {
+            self.held.add(category.len());
+            self.held.make_room_in_map(&mut self.categories);
+            self.categories.insert(category, ());
         }
+    }
+
+    /// The code of a category.
+    fn code(&self, category: &str) -> Option<usize> {
+        self.categories.get_index_of(category).map(|position| position + 1)
+    }
+
+    /// The category at this position, from 0.
+    fn category(&self, position: usize) -> Option<&str> {
+        self.categories.get_index(position).map(|(category, ())| category.as_str())
     }
 }
 

@@ -1,7 +1,8 @@
 //! Tests of transformations.
 
 use super::*;
-use fuseline_matrix::MatrixBlock;
+use fuseline_matrix::run_context::Abort;
+use fuseline_matrix::{BufferPool, MatrixBlock, RunContext, StopFlag};
 
 fn texts(cells: &[&str]) -> Column {
     Column::of_optional_texts(cells.iter().map(|&cell| (!cell.is_empty()).then(|| cell.to_owned())))
@@ -130,4 +131,21 @@ fn wrong_specifications_say_what_is_wrong() {
     let error = encode(&frame(), &learn(&frame(), &specification).expect("nothing to learn"));
     let expected = TransformError::NoNumber { row: 1, column: "city".into(), text: "graz".into() };
     assert_eq!(error.expect_err("cities are no numbers"), expected);
+}
+
+/// Each of them is one pass over all cells.
+#[test]
+fn a_request_to_stop_is_heard() {
+    let specification = Specification::parse("{ids: true, recode: [1, 3], omit: [1]}", frame().names()).expect("valid");
+    let (learnt, context) =
+        (learnt("{ids: true, recode: [1, 3]}"), RunContext::new(BufferPool::new(0), StopFlag::default()));
+    let (frame, meta) = (frame(), to_frame(&learnt));
+    let matrix = encode(&frame, &learnt).expect("it fits");
+    context.stop().raise();
+    assert_eq!(context.run(|| learn(&frame, &specification).is_ok()), Err(Abort::Stopped));
+    assert_eq!(context.run(|| encode(&frame, &learnt).is_ok()), Err(Abort::Stopped));
+    assert_eq!(context.run(|| decode(&matrix, &learnt).is_ok()), Err(Abort::Stopped));
+    assert_eq!(context.run(|| to_frame(&learnt).rows()), Err(Abort::Stopped));
+    assert_eq!(context.run(|| from_frame(&meta, &specification).is_ok()), Err(Abort::Stopped));
+    assert_eq!(context.run(|| without_omitted(&frame, &specification).is_some()), Err(Abort::Stopped));
 }
