@@ -1,6 +1,6 @@
 //! No result depends on the machine: what scripts write natively and under Valgrind, which hides AVX-512 and shows other
 //! caches, is the same byte by byte. `./x test --long` takes a minute for those of `machines`, which write the results of
-//! operators of all kinds, and TIME for those of `language/features`; `conformance.rs` compares all fused operators.
+//! operators of all kinds, and three for those of `language/features`; `conformance.rs` compares all fused operators.
 
 use crate::long::is_long;
 use std::collections::BTreeMap;
