@@ -40,6 +40,27 @@ pub(crate) const FAMILIES: &[Family] = &[
         text: aggregates,
     },
     Family {
+        name: "iterations",
+        meaning: "times `w = w / sum(w)`, `w = t(X) %*% (X %*% (w * i)) + w`, each of the result before, in one block",
+        sizes: [50, 100, 200],
+        is_checked_only: false,
+        text: iterations,
+    },
+    Family {
+        name: "rows",
+        meaning: "times `Y = Y / rowSums(abs(Y)) + X * i`, each of the result before, in one block",
+        sizes: [50, 100, 200],
+        is_checked_only: false,
+        text: rows,
+    },
+    Family {
+        name: "chain",
+        meaning: "times `s = sum(abs(X - s))`, each of the sum before, in one block",
+        sizes: [250, 500, 1000],
+        is_checked_only: false,
+        text: chain,
+    },
+    Family {
         name: "loops",
         meaning: "`while` loops within each other",
         sizes: [50, 100, 200],
@@ -108,6 +129,26 @@ fn aggregates(size: usize) -> String {
         let _ = writeln!(text, "s = s + sum(abs(X - {i}))");
     }
     text + "print(s)\n"
+}
+
+fn iterations(size: usize) -> String {
+    let mut text = "X = rand(rows=100000, cols=100, seed=1)\nw = rand(rows=100, cols=1, seed=2)\n".to_owned();
+    for i in 1..=size {
+        let _ = writeln!(text, "w = w / sum(w)\nw = t(X) %*% (X %*% (w * {i})) + w");
+    }
+    text + "print(sum(w))\n"
+}
+
+fn rows(size: usize) -> String {
+    let mut text = "X = rand(rows=100000, cols=100, seed=1)\nY = X\n".to_owned();
+    for i in 1..=size {
+        let _ = writeln!(text, "Y = Y / rowSums(abs(Y)) + X * {i}");
+    }
+    text + "print(sum(Y))\n"
+}
+
+fn chain(size: usize) -> String {
+    "X = rand(rows=1000, cols=100, seed=1)\ns = 1\n".to_owned() + &"s = sum(abs(X - s))\n".repeat(size) + "print(s)\n"
 }
 
 fn loops(size: usize) -> String {
