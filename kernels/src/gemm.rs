@@ -310,18 +310,23 @@ mod tests {
         let (left_back, right_back) =
             (Dense::from_fn(inner, rows, |k, i| left.get(i, k)), Dense::from_fn(cols, inner, |j, k| right.get(k, j)));
         let (extents, stride) = (Extents { rows, inner, cols }, cols + 2);
+        let product = |before: Option<&Dense>| {
+            Dense::from_fn(rows, cols, |i, j| {
+                cell(before.map(|before| before.get(i, j)), inner, |k| left.get(i, k), |k| right.get(k, j))
+            })
+        };
+        let once = product(None);
+        let twice = product(Some(&once));
         for isa in Isa::available() {
             for (transposed_left, transposed_right) in [(false, false), (false, true), (true, false), (true, true)] {
                 let a = strided(&left, &left_back, transposed_left);
                 let b = strided(&right, &right_back, transposed_right);
                 let mut out = vec![1.5; rows * stride];
                 gemm_into(primitives(isa), Output::new(&mut out, stride), extents, a, b);
-                let once = |i: usize, j: usize| cell(None, inner, |k| left.get(i, k), |k| right.get(k, j));
-                let twice = |i, j| cell(Some(once(i, j)), inner, |k| left.get(i, k), |k| right.get(k, j));
-                let assert_cells = |out: &[f64], expected: &dyn Fn(usize, usize) -> f64| {
+                let assert_cells = |out: &[f64], expected: &Dense| {
                     for (place, &value) in out.iter().enumerate() {
                         let (i, j) = (place / stride, place % stride);
-                        let expected = if j < cols { expected(i, j) } else { 1.5 };
+                        let expected = if j < cols { expected.get(i, j) } else { 1.5 };
                         let place =
                             format!("{rows} x {inner} x {cols} at {i}, {j} ({transposed_left}, {transposed_right})");
                         assert_eq!(value.to_bits(), expected.to_bits(), "{isa}: {place}: {value} is not {expected}");

@@ -261,7 +261,7 @@ fn a_hundred_runs_end_when_they_are_interrupted() {
 /// Within one operator, whatever it is at.
 #[test]
 fn operators_end_in_their_middle() {
-    for round in 0..5 {
+    for round in 0..if is_long() { 5 } else { 2 } {
         for text in LONG_WORK {
             interrupt_after(&Folder::new(), text, 50 + 170 * round);
         }
@@ -271,7 +271,7 @@ fn operators_end_in_their_middle() {
 /// Within one operator that has no blocks, or many values that are small by themselves.
 #[test]
 fn operators_without_blocks_end_in_their_middle() {
-    for round in 0..2 {
+    for round in 0..if is_long() { 2 } else { 1 } {
         for (number, (_, prepare, work)) in OPERATORS.iter().enumerate() {
             interrupt_script(&Folder::new(), &endless(prepare, work), 90 * number as u64 % 400 + 500 * round);
         }

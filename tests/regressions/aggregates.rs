@@ -100,28 +100,31 @@ fn aggregates_start_from_their_neutral_elements() {
 
 #[test]
 fn extremes_propagate_nan_wherever_it_stands() {
-    for position in [0, 37, 64 * 20 + 3, 70 * 40 - 1] {
-        let cell = move |i: usize, j: usize| if i * 40 + j == position { f64::NAN } else { sparse(i, j) };
-        for x in [dense(70, 40, cell), csr(70, 40, cell)] {
-            check_lines(
-                &[
-                    "%1 = abs %0 : f64[70x40]",
-                    "%2 = min.full %1 : f64",
-                    "%3 = max.full %1 : f64",
-                    "%4 = min.row %1 : f64[70x1]",
-                    "%5 = max.col %1 : f64[1x40]",
-                    "%6 = literal 1.0 : f64",
-                    "%7 = min %1, %6 : f64[70x40]",
-                    "%8 = sum.col %7 : f64[1x40]",
-                    "write \"a\" %2",
-                    "write \"b\" %3",
-                    "write \"c\" %4",
-                    "write \"d\" %5",
-                    "write \"e\" %8",
-                ],
-                &[("X", &x)],
-            );
-        }
+    let with_nan_at = |position| move |i: usize, j: usize| if i * 40 + j == position { f64::NAN } else { sparse(i, j) };
+    for x in [
+        dense(70, 40, with_nan_at(0)),
+        dense(70, 40, with_nan_at(64 * 20 + 3)),
+        csr(70, 40, with_nan_at(37)),
+        csr(70, 40, with_nan_at(70 * 40 - 1)),
+    ] {
+        check_lines(
+            &[
+                "%1 = abs %0 : f64[70x40]",
+                "%2 = min.full %1 : f64",
+                "%3 = max.full %1 : f64",
+                "%4 = min.row %1 : f64[70x1]",
+                "%5 = max.col %1 : f64[1x40]",
+                "%6 = literal 1.0 : f64",
+                "%7 = min %1, %6 : f64[70x40]",
+                "%8 = sum.col %7 : f64[1x40]",
+                "write \"a\" %2",
+                "write \"b\" %3",
+                "write \"c\" %4",
+                "write \"d\" %5",
+                "write \"e\" %8",
+            ],
+            &[("X", &x)],
+        );
     }
 }
 

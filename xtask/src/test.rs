@@ -66,13 +66,19 @@ fn run_steps(cargo: &Cargo, options: &Options, timing: &mut Timing) -> Result<()
 const SUITES_WITHOUT_LLVM: &[&str] =
     &["--lib", "--test", "cli", "--test", "filetests", "--test", "prepared", "--test", "program"];
 
+/// The tests of these suites that would meet other code than with LLVM: not those of files, memory and requests to stop,
+/// nor those in which backends are compared.
+const TESTS_WITHOUT_LLVM: &str = "package(fuseline) & not (binary(cli) & \
+    test(/^(formats|generate|interrupt|limits|machines|memory|streams|systemds)::/))";
+
 /// Selects the tests of the package `fuseline` without LLVM. For nextest the whole workspace is named, and the crate that
 /// binds LLVM keeps its version, so that every other crate is built as it is for the tests with LLVM: once.
 fn without_llvm(cargo: &Cargo, options: &Options) -> Vec<&'static str> {
     if has_nextest(cargo) {
         let selection = ["--workspace", "--no-default-features", "--features", cargo.backend_feature()];
-        let suites = if options.long { &[] } else { SUITES_WITHOUT_LLVM };
-        [&selection[..], suites, &["--filterset", "package(fuseline)"]].concat()
+        let (suites, tests): (&[_], _) =
+            if options.long { (&[], "package(fuseline)") } else { (SUITES_WITHOUT_LLVM, TESTS_WITHOUT_LLVM) };
+        [&selection[..], suites, &["--filterset", tests]].concat()
     } else {
         vec!["--package", "fuseline", "--no-default-features"]
     }
