@@ -3,7 +3,7 @@
 use fuseline_ir::DataType;
 use fuseline_ir::hop::infer::ShapeError;
 use fuseline_lang::Diagnostics;
-use fuseline_matrix::AllocationFailure;
+use fuseline_matrix::{AllocationFailure, CsrError};
 use fuseline_passes::size::ValidationError;
 use fuseline_runtime::RuntimeError;
 use fuseline_skeletons::BackendError;
@@ -61,6 +61,14 @@ pub enum Error {
     /// An input without a value.
     #[error("the input `{0}` was not bound before the script ran")]
     UnboundInput(String),
+    /// A borrowed matrix whose owner changed its positions to what forms none.
+    #[error("the input `{name}` was changed by its owner: {error}")]
+    Borrowed {
+        /// The input.
+        name: String,
+        /// What its positions are.
+        error: CsrError,
+    },
     /// A variable that a script does not compute.
     #[error("the script does not compute `{0}`")]
     NoSuchOutput(String),

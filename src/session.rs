@@ -256,9 +256,9 @@ impl Session {
     }
 
     /// Gives all NaN of the variables the same bits: those that kernels leave depend on the instruction set. Matrices that
-    /// others hold, too, are copied for that, within the budget.
+    /// others hold, too, are copied for that, within the budget, and so is what an owner outside may change.
     pub(crate) fn finished(&self, mut outcome: Outcome) -> Result<Outcome, Error> {
-        let unified = self.engine.context().run(|| outcome.variables.values_mut().for_each(RuntimeValue::unify_nan));
+        let unified = self.engine.context().run(|| outcome.variables.values_mut().for_each(RuntimeValue::finish));
         match unified {
             Ok(()) => Ok(outcome),
             Err(Abort::Memory(failure)) => Err(Error::Memory(failure)),
@@ -278,6 +278,9 @@ impl Session {
         output: &mut (dyn Write + Send),
         observer: &mut Observer<'_>,
     ) -> Result<Outcome, Error> {
+        for (name, value) in &variables {
+            value.check_borrowed().map_err(|error| Error::Borrowed { name: name.clone(), error })?;
+        }
         let mut statistics = Statistics { parse_seconds: script.parse_seconds, ..Statistics::default() };
         let evaluator = &ScriptEvaluator { session: self, arguments: &script.arguments };
         let executable = Executable { program: &script.program, evaluator };

@@ -1,5 +1,8 @@
 //! Prepared scripts: bound inputs, many runs, fetched outputs.
 
+#[path = "prepared/borrowed.rs"]
+mod borrowed;
+
 use fuseline::ir::DataType;
 use fuseline::{BackendKind, CompileOptions, Csr, Dense, Error, RuntimeValue, ScriptInterface, Session};
 

@@ -1,6 +1,6 @@
 //! A matrix in whichever format suits its density.
 
-use crate::csr::Csr;
+use crate::csr::{Csr, CsrError};
 use crate::dense::Dense;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::ops::math::with_one_nan;
@@ -102,6 +102,35 @@ impl MatrixBlock {
     /// Whether a matrix of this shape and number of non-zeros should be stored sparse.
     pub fn prefers_sparse(rows: usize, cols: usize, nnz: usize) -> bool {
         fuseline_ir::size::prefers_sparse(rows as f64, cols as f64, nnz as f64)
+    }
+
+    /// Whether the cells are in memory of another owner, so that they take none of the budget.
+    pub fn is_borrowed(&self) -> bool {
+        match self {
+            MatrixBlock::Dense(dense) => dense.is_borrowed(),
+            MatrixBlock::Sparse(csr) => csr.is_borrowed(),
+        }
+    }
+
+    /// Checks anew what another owner may have changed since the matrix was made or checked: before each evaluation that
+    /// reads it.
+    ///
+    /// # Errors
+    /// The positions of non-zeros do not form a matrix any more.
+    pub fn check_borrowed(&self) -> Result<(), CsrError> {
+        match self {
+            MatrixBlock::Dense(_) => Ok(()),
+            MatrixBlock::Sparse(csr) => csr.check_borrowed(),
+        }
+    }
+
+    /// Copies what another owner may change.
+    pub fn detach(&mut self) {
+        match self {
+            MatrixBlock::Dense(dense) if dense.may_change() => *dense = Arc::new(Dense::clone(dense)),
+            MatrixBlock::Sparse(csr) if csr.may_change() => *csr = Arc::new(csr.to_owned_memory()),
+            MatrixBlock::Dense(_) | MatrixBlock::Sparse(_) => {}
+        }
     }
 
     /// Puts one and the same NaN into all cells that are NaN.

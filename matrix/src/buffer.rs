@@ -31,6 +31,16 @@ impl Buffer {
     pub fn from_vec(values: Vec<f64>) -> Self {
         Memory::from(values).into()
     }
+
+    /// Whether the values are in memory of another owner.
+    pub(crate) fn is_borrowed(&self) -> bool {
+        self.memory.is_borrowed()
+    }
+
+    /// Whether another owner may change the values between evaluations.
+    pub(crate) fn may_change(&self) -> bool {
+        self.memory.may_change()
+    }
 }
 
 impl From<Memory<f64>> for Buffer {

@@ -1,11 +1,13 @@
 //! Sparse matrices in compressed sparse row format.
 
+use crate::borrowed::{BorrowError, Borrowed};
 use crate::budget::MemoryKind;
 use crate::buffer::{Buffer, BufferPool};
 use crate::dense::Dense;
 use crate::growing::Growing;
 use crate::memory::Memory;
 use crate::run_context::StopListener;
+use bytemuck::cast_slice;
 use rayon::prelude::*;
 use sprs::CsMatI;
 use std::sync::{Arc, OnceLock};
@@ -30,6 +32,13 @@ pub struct Csr {
 struct Pattern {
     row_offsets: Memory<usize>,
     columns: Memory<u32>,
+}
+
+impl Pattern {
+    /// Whether another owner may change the positions between evaluations.
+    fn may_change(&self) -> bool {
+        self.row_offsets.may_change() || self.columns.may_change()
+    }
 }
 
 /// Numbered consecutive parts of these lengths.
@@ -132,29 +141,80 @@ impl Csr {
         if u32::try_from(cols).is_err() {
             return Err(CsrError::TooManyColumns { cols });
         }
-        Csr::checked(rows, cols, row_offsets, columns, values)
+        Csr::checked(rows, cols, row_offsets.into(), columns.into(), values.into())
     }
 
     /// A matrix from its parts, if they form one. There may be more columns than can be numbered, without non-zeros.
     fn checked(
         rows: usize,
         cols: usize,
-        row_offsets: Vec<usize>,
-        columns: Vec<u32>,
-        values: Vec<f64>,
+        row_offsets: Memory<usize>,
+        columns: Memory<u32>,
+        values: Memory<f64>,
     ) -> Result<Self, CsrError> {
-        let bounds_fit = row_offsets.len().checked_sub(1) == Some(rows)
-            && row_offsets.first() == Some(&0)
-            && row_offsets.last() == Some(&values.len())
-            && columns.len() == values.len()
-            && row_offsets.is_sorted();
-        if !bounds_fit {
+        if row_offsets.len().checked_sub(1) != Some(rows) {
             return Err(CsrError::Offsets);
         }
-        match first_misfit(&row_offsets, &columns, cols) {
-            Some(row) => Err(CsrError::Columns { row, cols }),
-            None => Ok(Csr::from_memory(cols, row_offsets.into(), columns.into(), values.into())),
+        check_positions(cols, &row_offsets, &columns, values.len())?;
+        Ok(Csr::from_memory(cols, row_offsets, columns, values))
+    }
+
+    /// A matrix of parts that other owners keep, without copying.
+    ///
+    /// # Errors
+    /// The parts do not form a matrix.
+    pub fn borrowed(
+        rows: usize,
+        cols: usize,
+        row_offsets: Borrowed<usize>,
+        columns: Borrowed<u32>,
+        values: Borrowed<f64>,
+    ) -> Result<Self, BorrowError> {
+        if u32::try_from(cols).is_err() {
+            return Err(CsrError::TooManyColumns { cols }.into());
         }
+        Ok(Csr::checked(rows, cols, row_offsets.into(), columns.into(), values.into())?)
+    }
+
+    /// A matrix that reads the parts of a shared matrix of `sprs` where they are.
+    ///
+    /// # Errors
+    /// It is not in row-major order, or its parts do not form a matrix of ours (indexes that are not sorted).
+    pub fn borrow_sprs(matrix: &Arc<CsMatI<f64, u32, usize>>) -> Result<Self, BorrowError> {
+        if !matrix.is_csr() {
+            return Err(BorrowError::Order);
+        }
+        let row_offsets = Borrowed::new(Arc::clone(matrix), |matrix| cast_slice(matrix.indptr().into_raw_storage()))?;
+        let columns = Borrowed::new(Arc::clone(matrix), |matrix| cast_slice(matrix.indices()))?;
+        let values = Borrowed::new(Arc::clone(matrix), |matrix| cast_slice(matrix.data()))?;
+        Csr::borrowed(matrix.rows(), matrix.cols(), row_offsets, columns, values)
+    }
+
+    /// Whether the values are in memory of another owner.
+    pub fn is_borrowed(&self) -> bool {
+        self.values.is_borrowed()
+    }
+
+    /// Whether another owner may change positions or values between evaluations.
+    pub(crate) fn may_change(&self) -> bool {
+        self.pattern.may_change() || self.values.may_change()
+    }
+
+    /// Checks positions anew that another owner may have changed.
+    ///
+    /// # Errors
+    /// They do not form a matrix any more.
+    pub(crate) fn check_borrowed(&self) -> Result<(), CsrError> {
+        if !self.pattern.may_change() {
+            return Ok(());
+        }
+        check_positions(self.cols, self.row_offsets(), self.columns(), self.values.len())
+    }
+
+    /// A matrix in memory of its own.
+    pub(crate) fn to_owned_memory(&self) -> Csr {
+        let Pattern { row_offsets, columns } = &*self.pattern;
+        Csr::from_memory(self.cols, row_offsets.clone(), columns.clone(), self.values.clone())
     }
 
     /// A matrix from parts that an operation built, which therefore form one.
@@ -162,7 +222,7 @@ impl Csr {
     /// # Panics
     /// They do not: [`Csr::new`] tells why.
     pub fn from_parts(rows: usize, cols: usize, row_offsets: Vec<usize>, columns: Vec<u32>, values: Vec<f64>) -> Self {
-        match Csr::checked(rows, cols, row_offsets, columns, values) {
+        match Csr::checked(rows, cols, row_offsets.into(), columns.into(), values.into()) {
             Ok(matrix) => matrix,
             Err(error) => panic!("{error}"),
         }
@@ -287,6 +347,9 @@ impl Csr {
 
     /// Whether zeros are stored explicitly.
     pub fn has_stored_zeros(&self) -> bool {
+        if self.values.may_change() {
+            return self.values.contains(&0.0);
+        }
         *self.has_stored_zeros.get_or_init(|| self.values.contains(&0.0))
     }
 
@@ -393,6 +456,18 @@ impl Csr {
         let (columns, values) = self.row(i);
         u32::try_from(j).ok().and_then(|j| columns.binary_search(&j).ok()).map_or(0.0, |position| values[position])
     }
+}
+
+/// Checks that these are the positions of so many values.
+fn check_positions(cols: usize, row_offsets: &[usize], columns: &[u32], values: usize) -> Result<(), CsrError> {
+    let bounds_fit = row_offsets.first() == Some(&0)
+        && row_offsets.last() == Some(&values)
+        && columns.len() == values
+        && row_offsets.is_sorted();
+    if !bounds_fit {
+        return Err(CsrError::Offsets);
+    }
+    first_misfit(row_offsets, columns, cols).map_or(Ok(()), |row| Err(CsrError::Columns { row, cols }))
 }
 
 /// The first of these rows whose columns are not those of a row. Offsets count from that of the first row.

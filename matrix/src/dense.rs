@@ -1,9 +1,11 @@
 //! Dense matrices, row after row.
 
+use crate::borrowed::{BorrowError, Borrowed};
 use crate::buffer::{Buffer, BufferPool};
 use crate::memory::{AllocationFailure, Memory};
 use crate::run_context::StopListener;
-use ndarray::{Array2, ArrayView2};
+use bytemuck::cast_slice;
+use ndarray::{Array2, ArrayBase, ArrayView2, Data, Ix2};
 use std::sync::Arc;
 
 /// A dense matrix: cell (i, j) at `i * cols + j`.
@@ -80,6 +82,45 @@ impl Dense {
             return Dense::from_vec(rows, cols, values[start..start + rows * cols].to_vec());
         }
         Dense::from_vec(rows, cols, array.iter().copied().collect())
+    }
+
+    /// A matrix of values that another owner keeps, row after row, without copying.
+    ///
+    /// # Errors
+    /// The number of values is not `rows * cols`.
+    pub fn borrowed(rows: usize, cols: usize, values: Borrowed<f64>) -> Result<Self, BorrowError> {
+        let cells = values.len();
+        if rows.checked_mul(cols) != Some(cells) {
+            return Err(BorrowError::Cells { rows, cols, cells });
+        }
+        Ok(Dense::from_memory(rows, cols, values.into()))
+    }
+
+    /// A matrix that reads the cells of a shared `ndarray` matrix where they are.
+    ///
+    /// # Errors
+    /// The array does not lie in row-major order.
+    pub fn borrow_ndarray<S>(array: Arc<ArrayBase<S, Ix2>>) -> Result<Self, BorrowError>
+    where
+        S: Data<Elem = f64> + 'static,
+        ArrayBase<S, Ix2>: Send + Sync,
+    {
+        let (rows, cols) = array.dim();
+        if !array.is_standard_layout() {
+            return Err(BorrowError::Order);
+        }
+        let values = Borrowed::new(array, |array| cast_slice(array.as_slice().unwrap_or_default()))?;
+        Dense::borrowed(rows, cols, values)
+    }
+
+    /// Whether the cells are in memory of another owner.
+    pub fn is_borrowed(&self) -> bool {
+        self.values.is_borrowed()
+    }
+
+    /// Whether another owner may change the cells between evaluations.
+    pub(crate) fn may_change(&self) -> bool {
+        self.values.may_change()
     }
 
     /// A view as an `ndarray` matrix, without copying.

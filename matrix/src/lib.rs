@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod block;
+mod borrowed;
 mod budget;
 mod buffer;
 mod collected;
@@ -19,6 +20,7 @@ mod tests;
 mod transpose;
 
 pub use block::MatrixBlock;
+pub use borrowed::{BorrowError, Borrowed};
 pub use budget::{Budget, Exhausted, MemoryKind, Reservation};
 pub use buffer::{Buffer, BufferPool, PoolStatistics};
 pub use collected::{Collected, Part, Tally, copied_text};

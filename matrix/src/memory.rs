@@ -4,6 +4,7 @@
 //! pages takes several times as long as copying the values. Huge pages leave hardly more than the clearing. They are also
 //! read faster, even in the cache, since there are addresses of fewer pages to look up.
 
+use crate::borrowed::Borrowed;
 use crate::budget::{Budget, Exhausted, MemoryKind, Reservation};
 use crate::buffer::{Buffer, BufferPool};
 use crate::growing::Growing;
@@ -91,12 +92,14 @@ const HUGE_PAGE: usize = 2 << 20;
 /// Bytes from which a run has pages of its own, most of which are huge.
 const SMALLEST_MAPPED: usize = 2 * HUGE_PAGE;
 
-enum Storage<T> {
+enum Storage<T: 'static> {
     Heap(AVec<T, ConstAlign<64>>),
     Vector(Vec<T>),
     Pages(Pages),
     /// Of a pool, to which it returns.
     Recycled(Box<Buffer>),
+    /// Of another owner: copied before it is written.
+    Borrowed(Borrowed<T>),
 }
 
 /// Bytes on pages of their own, the whole huge pages first.
@@ -127,23 +130,13 @@ impl<T: Pod> Deref for Storage<T> {
             Storage::Vector(values) => values,
             Storage::Pages(Pages { map, start, bytes }) => cast_slice(&map[*start..start + bytes]),
             Storage::Recycled(buffer) => cast_slice(buffer),
+            Storage::Borrowed(values) => values,
         }
     }
 }
 
-impl<T: Pod> DerefMut for Storage<T> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        match self {
-            Storage::Heap(values) => values,
-            Storage::Vector(values) => values,
-            Storage::Pages(Pages { map, start, bytes }) => cast_slice_mut(&mut map[*start..*start + *bytes]),
-            Storage::Recycled(buffer) => cast_slice_mut(buffer),
-        }
-    }
-}
-
-/// A run of numbers that owns its memory.
-pub(crate) struct Memory<T> {
+/// A run of numbers, in memory of its own or borrowed.
+pub(crate) struct Memory<T: 'static> {
     storage: Storage<T>,
     /// At most that of the storage.
     len: usize,
@@ -204,6 +197,24 @@ impl<T: Pod> Memory<T> {
         self.reservation.as_ref().is_none_or(|reservation| reservation.is_of(budget))
     }
 
+    /// Whether the memory is of another owner, who keeps it.
+    pub(crate) fn is_borrowed(&self) -> bool {
+        match &self.storage {
+            Storage::Borrowed(_) => true,
+            Storage::Recycled(buffer) => buffer.is_borrowed(),
+            Storage::Heap(_) | Storage::Vector(_) | Storage::Pages(_) => false,
+        }
+    }
+
+    /// Whether the memory is of another owner, who may change it between evaluations.
+    pub(crate) fn may_change(&self) -> bool {
+        match &self.storage {
+            Storage::Borrowed(values) => values.may_change(),
+            Storage::Recycled(buffer) => buffer.may_change(),
+            Storage::Heap(_) | Storage::Vector(_) | Storage::Pages(_) => false,
+        }
+    }
+
     /// Whether the memory is aligned and may serve another matrix.
     pub(crate) fn is_recyclable(&self) -> bool {
         matches!(self.storage, Storage::Heap(_) | Storage::Pages(_))
@@ -224,6 +235,12 @@ impl<T: Pod> Memory<T> {
             Storage::Vector(values) if values.len() == self.len => values,
             storage => storage[..self.len].to_vec(),
         }
+    }
+}
+
+impl<T: Pod> From<Borrowed<T>> for Memory<T> {
+    fn from(values: Borrowed<T>) -> Self {
+        Memory { len: values.len(), storage: Storage::Borrowed(values), reservation: None }
     }
 }
 
@@ -258,7 +275,17 @@ impl<T: Pod> Deref for Memory<T> {
 impl<T: Pod> DerefMut for Memory<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.storage[..self.len]
+        if matches!(self.storage, Storage::Borrowed(_)) {
+            *self = self.clone();
+        }
+        let values: &mut [T] = match &mut self.storage {
+            Storage::Heap(values) => values,
+            Storage::Vector(values) => values,
+            Storage::Pages(Pages { map, start, bytes }) => cast_slice_mut(&mut map[*start..*start + *bytes]),
+            Storage::Recycled(buffer) => cast_slice_mut(buffer),
+            Storage::Borrowed(_) => unreachable!("a copy has memory of its own"),
+        };
+        &mut values[..self.len]
     }
 }
 

@@ -88,7 +88,11 @@ fn matrices<'a>(inputs: &'a [&RuntimeValue]) -> impl Iterator<Item = &'a MatrixB
     })
 }
 
+/// Bytes of a matrix that count towards the budget.
 fn bytes_of(block: &MatrixBlock) -> u64 {
+    if block.is_borrowed() {
+        return 0;
+    }
     let size = block.size();
     let dense = SizeInfo { nnz: None, ..size };
     matrix_bytes(if block.is_sparse() { &size } else { &dense }).unwrap_or(0)

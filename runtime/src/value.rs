@@ -3,7 +3,7 @@
 use crate::memory;
 use fuseline_ir::ops::math::with_one_nan;
 use fuseline_ir::{DataType, SizeInfo, Value};
-use fuseline_matrix::{Csr, Dense, Frame, MatrixBlock, Part, Reservation};
+use fuseline_matrix::{Csr, CsrError, Dense, Frame, MatrixBlock, Part, Reservation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -119,13 +119,34 @@ impl RuntimeValue {
         }
     }
 
-    /// Gives all NaN within a value that leaves the engine the same bits.
-    pub fn unify_nan(&mut self) {
+    /// Checks anew what owners of borrowed matrices within the value may have changed.
+    ///
+    /// # Errors
+    /// The positions of a sparse matrix do not form one any more.
+    pub fn check_borrowed(&self) -> Result<(), CsrError> {
         // Lists may be nested deeply.
         let mut left = vec![self];
         while let Some(value) = left.pop() {
             match value {
-                RuntimeValue::Matrix(block) => block.unify_nan(),
+                RuntimeValue::Matrix(block) => block.check_borrowed()?,
+                RuntimeValue::List(list) => left.extend(list.elements.iter().map(|element| &element.value)),
+                RuntimeValue::Scalar(_) | RuntimeValue::Frame(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a value ready to leave the engine: all NaN within get the same bits, and what another owner may change is
+    /// copied.
+    pub fn finish(&mut self) {
+        // Lists may be nested deeply.
+        let mut left = vec![self];
+        while let Some(value) = left.pop() {
+            match value {
+                RuntimeValue::Matrix(block) => {
+                    block.detach();
+                    block.unify_nan();
+                }
                 RuntimeValue::Scalar(Value::F64(number)) => *number = with_one_nan(*number),
                 RuntimeValue::List(list) => {
                     left.extend(Arc::make_mut(list).elements.iter_mut().map(|element| &mut element.value));
