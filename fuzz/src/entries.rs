@@ -119,11 +119,14 @@ pub fn libsvm(bytes: &[u8]) {
 }
 
 /// A file of Fuseline's binary format. Most inputs would fail at the checksum of the header: an input that begins with
-/// a zero byte is a description of the header instead, with the content behind it.
+/// a zero byte is a description of the header instead, with the content behind it: of the first version, and of the second,
+/// whose values have the type that the layout's upper bits say.
 pub fn binary(bytes: &[u8]) {
     match bytes {
         [0, layout, rows, cols, nnz, content @ ..] => {
-            read("fuzz.bin", &described_binary([*layout, *rows, *cols, *nnz], content), &Metadata::default());
+            let description = [*layout, *rows, *cols, *nnz];
+            read("fuzz.bin", &first_binary(description, content), &Metadata::default());
+            read("fuzz.bin", &described_binary(description, content), &Metadata::default());
         }
         _ => read("fuzz.bin", bytes, &Metadata::default()),
     }
@@ -138,8 +141,53 @@ pub fn blocks(bytes: &[u8]) {
     read("fuzz.bin", bytes, &arguments);
 }
 
-/// A file with the header of a small matrix, which is right up to the length of the file, and this content.
+/// A file of one strip with the header and the table of a small matrix, right checksums, and this content.
 fn described_binary([layout, rows, cols, nnz]: [u8; 4], content: &[u8]) -> Vec<u8> {
+    let values = layout >> 1 & 3;
+    let value_bytes = [8, 4, 4, 1][usize::from(values)];
+    let [rows, cols, nnz] = [rows, cols, nnz].map(u64::from);
+    // Kind, type, and bytes of each section.
+    let csr = [(2, 6, 8 * (rows + 1)), (3, 5, 4 * nnz), (1, values + 1, value_bytes * nnz)];
+    let dense = [(1, values + 1, value_bytes * rows * cols)];
+    let sections: &[(u8, u8, u64)] = if layout & 1 == 1 { &csr } else { &dense };
+    let (mut table, mut end) = (Vec::new(), 128_u64);
+    for (kind, element, bytes) in if rows == 0 { &[] } else { sections } {
+        let offset = if layout & 1 == 1 { end.next_multiple_of(64) } else { end };
+        end = offset + bytes;
+        table.extend([*kind, 0, *element, 0, 0, 0, 0, 0]);
+        [0, offset, *bytes].iter().for_each(|number| table.extend(number.to_le_bytes()));
+    }
+    let mut file = [&[0; 128], content].concat();
+    file.resize(end as usize, 0);
+    let sections: Vec<Vec<u8>> = table.chunks(32).map(|entry| section(&file, entry).to_vec()).collect();
+    file.resize(end.next_multiple_of(64) as usize, 0);
+    let start = file.len() as u64;
+    let count = sections.len() as u64;
+    // Sections of a small matrix have one checksum each, empty ones none.
+    sections.iter().filter(|section| !section.is_empty()).for_each(|section| table.extend(crc32c(section)));
+    let of_table = crc32c(&table);
+    table.extend(of_table);
+    file.extend(&table);
+    let numbers = [rows, cols, nnz, 256, count, start, file.len() as u64];
+    let mut header = b"\x89FUSE\r\n\x1a\x02\0\0\0".to_vec();
+    header.extend([layout & 1, 0, values + 1, 0]);
+    numbers.iter().for_each(|number| header.extend(number.to_le_bytes()));
+    header.resize(124, 0);
+    let of_header = crc32c(&header);
+    header.extend(of_header);
+    file[..128].copy_from_slice(&header);
+    file
+}
+
+/// The bytes that an entry of a table says.
+fn section<'a>(file: &'a [u8], entry: &[u8]) -> &'a [u8] {
+    let number = |at: usize| entry[at..at + 8].iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte));
+    &file[number(16)..number(16) + number(24)]
+}
+
+/// A file of the first version with the header of a small matrix, which is right up to the length of the file, and this
+/// content.
+fn first_binary([layout, rows, cols, nnz]: [u8; 4], content: &[u8]) -> Vec<u8> {
     let (rows, cols, nnz) = (u64::from(rows), u64::from(cols), u64::from(nnz));
     let mut header = b"\x89FUSE\r\n\x1a\x01\0\0\0".to_vec();
     header.extend([layout & 1, 0, 1, 0]);
@@ -152,17 +200,24 @@ fn described_binary([layout, rows, cols, nnz]: [u8; 4], content: &[u8]) -> Vec<u
     };
     [rows, cols, nnz].iter().chain(&offsets).for_each(|number| header.extend(number.to_le_bytes()));
     header.resize(124, 0);
-    header.extend(crc32(&header).to_le_bytes());
+    let of_header = checksum(&header, 0xedb8_8320);
+    header.extend(of_header);
     let mut file = [&header[..], content].concat();
     file.resize(offsets[3] as usize, 0);
     file
 }
 
-/// The checksum of gzip, bit by bit.
-fn crc32(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(u32::MAX, |sum, &byte| {
-        (0..8).fold(sum ^ u32::from(byte), |sum, _| (sum >> 1) ^ (0xedb8_8320 & 0_u32.wrapping_sub(sum & 1)))
-    })
+/// CRC-32C, which each part of a file has.
+fn crc32c(bytes: &[u8]) -> [u8; 4] {
+    checksum(bytes, 0x82f6_3b78)
+}
+
+/// The checksum of a polynomial, bit by bit.
+fn checksum(bytes: &[u8], polynomial: u32) -> [u8; 4] {
+    let sum = bytes.iter().fold(u32::MAX, |sum, &byte| {
+        (0..8).fold(sum ^ u32::from(byte), |sum, _| (sum >> 1) ^ (polynomial & 0_u32.wrapping_sub(sum & 1)))
+    });
+    (!sum).to_le_bytes()
 }
 
 /// Metadata: `.mtd` up to the first zero byte, the data that it describes behind it.

@@ -78,6 +78,16 @@ pub const NON_ZERO_BYTES: u64 = CELL_BYTES + 4;
 /// Bytes of a row of a CSR matrix, whose row offsets are one more than its rows.
 pub const ROW_BYTES: u64 = 8;
 
+/// Bytes of a strip of rows, at most, unless a row by itself has more.
+pub const STRIP_BYTES: u64 = 64 << 20;
+
+/// Rows of a strip of a matrix whose rows take so many bytes, on average where they differ: the largest power of two that
+/// keeps to [`STRIP_BYTES`], so that any aligned run of strips is a node of one binary tree over all of them.
+pub fn strip_rows(row_bytes: u64) -> u64 {
+    let most = STRIP_BYTES / row_bytes.max(1);
+    1 << most.max(1).ilog2()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,6 +117,12 @@ mod tests {
         assert_eq!(column_ranges(0, 10, 100, 100_000), 2);
         assert_eq!(column_ranges(1000, 10, 10, 100), 1);
         assert_eq!(column_ranges(1 << 30, 100, 10, 100_000), MAX_PARTIALS);
+    }
+
+    #[test]
+    fn strips_are_powers_of_two_within_their_bytes() {
+        assert_eq!([8, 80, 8 << 20, 64 << 20, 65 << 20].map(strip_rows), [1 << 23, 1 << 19, 8, 1, 1]);
+        assert_eq!([0, 1, u64::MAX].map(strip_rows), [1 << 26, 1 << 26, 1]);
     }
 
     #[test]

@@ -31,7 +31,6 @@ const DIFFERENCES_OF_PEER: &[(&str, &str)] = &[
         "a branch that does not run has a range outside of an empty matrix, which is refused before it runs",
     ),
     ("raJoin.sort", "calls `outer` of a column with a matrix of as many rows, of which SystemDS reads the first"),
-    ("km", "calls `table` of a row and a column, whose cells SystemDS reads beside each other"),
 ];
 
 const AUTOENCODER: &str = "SystemDS 3.4 has other values in the hidden layers than its script says, even without a step; \

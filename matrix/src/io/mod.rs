@@ -5,7 +5,6 @@
 //! sizes are checked against the data and never trusted for memory: see [`Limits`].
 
 mod binary;
-mod binary_header;
 mod csv;
 mod entries;
 mod error;
