@@ -30,6 +30,7 @@ pub mod template;
 #[cfg(test)]
 mod testing;
 mod union_find;
+mod walk;
 mod zeros;
 
 pub use machine::Machine;

@@ -22,29 +22,35 @@ pub(crate) enum Zeros {
     Row,
 }
 
-/// Whether the results of the covered operators (ascending; the roots are some of them), or what the aggregates that roots
-/// are aggregate, are zero where the cells or the row of the input `driver` are zero.
-///
-/// Sums and counts ignore zeros; for extremes and products skeletons take one zero for all that they skip.
-pub(crate) fn is_sparse_safe(
-    dag: &HopDag,
-    members: &[HopId],
-    roots: &[HopId],
-    driver: HopId,
-    zeros: Zeros,
-    strict: bool,
-) -> bool {
-    let values = smallvec![None; members.len()];
-    let mut evaluation = Evaluation { dag, members, values, driver, zeros, strict };
-    for (position, &member) in members.iter().enumerate() {
-        evaluation.values[position] = evaluation.operator(member);
+/// Operators with a driver, of which cells or a row are zero.
+pub(crate) struct Driven<'a> {
+    pub(crate) dag: &'a HopDag,
+    /// The covered operators, ascending.
+    pub(crate) members: &'a [HopId],
+    /// The input whose zeros count.
+    pub(crate) driver: HopId,
+    /// What of it is zero.
+    pub(crate) zeros: Zeros,
+    /// Whether a zero annihilates only what it annihilates by IEEE.
+    pub(crate) strict: bool,
+}
+
+impl Driven<'_> {
+    /// Whether the results of all these members, or what those that aggregate take in, are zero with the driver.
+    ///
+    /// Sums and counts ignore zeros; for extremes and products skeletons take one zero for all that they skip.
+    pub(crate) fn makes_zero(&self, roots: &[HopId]) -> bool {
+        let mut evaluation = Evaluation { driven: self, values: smallvec![None; self.members.len()] };
+        for (position, &member) in self.members.iter().enumerate() {
+            evaluation.values[position] = evaluation.operator(member);
+        }
+        roots.iter().all(|&root| evaluation.value(root) == Some(0.0))
     }
-    roots.iter().all(|&root| evaluation.value(root) == Some(0.0))
 }
 
 /// Whether an element-wise operation is zero in the cells in which this input is.
 pub(crate) fn is_zero_with(dag: &HopDag, id: HopId, input: HopId, strict: bool) -> bool {
-    is_sparse_safe(dag, &[id], &[id], input, Zeros::Cell, strict)
+    Driven { dag, members: &[id], driver: input, zeros: Zeros::Cell, strict }.makes_zero(&[id])
 }
 
 /// Whether the expression takes zeros from a matrix of its size: `X != 0`, `X * y`, a matrix itself.
@@ -65,33 +71,29 @@ fn keeps_zeros_within(dag: &HopDag, id: HopId, strict: bool, depth: usize) -> bo
 }
 
 struct Evaluation<'a> {
-    dag: &'a HopDag,
-    members: &'a [HopId],
-    /// By position in `members`; `None` is unknown.
+    driven: &'a Driven<'a>,
+    /// By position among the members; `None` is unknown.
     values: SmallVec<[Option<f64>; 16]>,
-    driver: HopId,
-    zeros: Zeros,
-    strict: bool,
 }
 
 impl Evaluation<'_> {
     fn value(&self, id: HopId) -> Option<f64> {
-        if id == self.driver {
+        if id == self.driven.driver {
             return Some(0.0);
         }
-        if let Ok(position) = self.members.binary_search(&id) {
+        if let Ok(position) = self.driven.members.binary_search(&id) {
             return self.values[position];
         }
-        self.dag.literal_f64(id)
+        self.driven.dag.literal_f64(id)
     }
 
     /// The value of an operand that is read through a transpose: its columns are the rows of what it is the transpose of.
     fn left_value(&self, id: HopId) -> Option<f64> {
-        self.value(id).or_else(|| untransposed(self.dag, id).and_then(|input| self.value(input)))
+        self.value(id).or_else(|| untransposed(self.driven.dag, id).and_then(|input| self.value(input)))
     }
 
     fn operator(&self, id: HopId) -> Option<f64> {
-        let hop = &self.dag[id];
+        let hop = &self.driven.dag[id];
         let value = |position: usize| self.value(hop.inputs[position]);
         let zero = |value: Option<f64>| value.filter(|&x| x == 0.0);
         match hop.op {
@@ -108,13 +110,15 @@ impl Evaluation<'_> {
             // A cumulative aggregate along rows stands between two transposes; other transposes have their zeros in other
             // cells than their operands, and are read through only where a product does.
             HopOp::Cumulative(_) => zero(self.left_value(hop.inputs[0])),
-            HopOp::Reorg(ReorgOp::Transpose) if matches!(self.dag[hop.inputs[0]].op, HopOp::Cumulative(_)) => value(0),
+            HopOp::Reorg(ReorgOp::Transpose) if matches!(self.driven.dag[hop.inputs[0]].op, HopOp::Cumulative(_)) => {
+                value(0)
+            }
             // Columns of a row of zeros are zero, but cell (i, k) may not be where cell (i, j) is.
-            HopOp::Index if self.zeros == Zeros::Row => value(0),
+            HopOp::Index if self.driven.zeros == Zeros::Row => value(0),
             // Every aggregate of zeros is zero.
             HopOp::AggUnary(..) => zero(value(0)),
-            HopOp::MatMul if !self.strict => {
-                let by_rows = is_transpose(self.dag, hop.inputs[0]);
+            HopOp::MatMul if !self.driven.strict => {
+                let by_rows = is_transpose(self.driven.dag, hop.inputs[0]);
                 let right = if by_rows { value(1) } else { None };
                 [self.left_value(hop.inputs[0]), right].into_iter().find_map(zero)
             }
@@ -125,7 +129,7 @@ impl Evaluation<'_> {
     fn product(&self, x: Option<f64>, y: Option<f64>) -> Option<f64> {
         match (x, y) {
             (Some(x), Some(y)) => Some(x * y),
-            (Some(0.0), None) | (None, Some(0.0)) if !self.strict => Some(0.0),
+            (Some(0.0), None) | (None, Some(0.0)) if !self.driven.strict => Some(0.0),
             _ => None,
         }
     }
@@ -138,7 +142,7 @@ impl Evaluation<'_> {
             | BinaryOp::BitwShiftR
             | BinaryOp::LogNzBase
             | BinaryOp::MinusNz => true,
-            _ => !self.strict,
+            _ => !self.driven.strict,
         };
         match (op.zero(), x, y) {
             (_, Some(x), Some(y)) => Some(op.eval(x, y)),

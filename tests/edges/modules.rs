@@ -47,7 +47,7 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "passes/src",
         path: "",
-        modules: "union_find hops fold blocks machine memory sketch zeros facts template explore partition cover cost \
+        modules: "union_find hops fold blocks machine memory sketch zeros facts cover template walk explore partition cost \
                   select construct replace pipeline size rewrite liveness program fused explain joint",
     },
     Order { folder: "interp/src", path: "", modules: "oracle tile" },

@@ -2,10 +2,11 @@
 
 use super::builder::{Access, Builder};
 use super::{ConstructError, CoverInput, Draft};
-use crate::cover::{inputs_by_cell, is_driver, iteration_space, outside_inputs, sparse_driver};
-use crate::facts::{Context, sparsity};
+use crate::cover::Operator;
+use crate::facts::{Context, is_inner_product, sparsity};
 use crate::hops::{is_column_transpose, is_elementwise, is_transpose, literal_sequence, single_column, untransposed};
-use crate::template::{LeftProduct, factor_v, is_inner_product, left_product};
+use crate::template::{Factor, LeftProduct, factor_v, left_product};
+use crate::zeros::Zeros;
 use cranelift_entity::EntitySet;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::cplan::{CNode, CNodeId, COutput, CellType, OuterType, Variant};
@@ -17,48 +18,118 @@ use std::collections::BTreeMap;
 /// How many equally good main inputs are tried for a canonical plan.
 const MAX_MAINS: usize = 4;
 
-/// The plans of a Cell, MAgg or Outer cover, one for each main input that is as good as any.
-pub(super) fn drafts(context: &Context<'_>, cover: &FusionCover) -> Result<Vec<Draft>, ConstructError> {
-    let (mains, sparse_safe) = mains(context, cover)?;
-    mains.into_iter().take(MAX_MAINS).map(|main| draft(context, cover, main, sparse_safe)).collect()
+/// What a plan over cells is, given the template of its cover.
+pub(super) struct Form {
+    variant: Variant,
+    /// The product of two factors whose cells are computed where the driver is not zero.
+    product: Option<HopId>,
+    /// Whether the plan gives the transpose of what the root does.
+    is_transposed: bool,
 }
 
-/// The best main inputs of an operator over cells, and whether the operator may skip their zeros: the sparsest inputs
-/// that the result is zero with, else the densest ones.
-fn mains(context: &Context<'_>, cover: &FusionCover) -> Result<(Vec<HopId>, bool), ConstructError> {
-    let inputs = outside_inputs(context.dag, &cover.members);
-    let space = iteration_space(context, &cover.members, cover.roots[0]);
-    let candidates = || inputs_by_cell(context, &cover.members, &inputs, &space);
-    if let Some(driver) = sparse_driver(context, &cover.members, &cover.roots, &inputs, &space) {
-        let is_as_good = |&id: &HopId| {
-            sparsity(context, id) == sparsity(context, driver) && is_driver(context, &cover.members, &cover.roots, id)
+impl Form {
+    fn plain(variant: Variant) -> Form {
+        Form { variant, product: None, is_transposed: false }
+    }
+
+    pub(super) fn of_multi_aggregate(_: &Context<'_>, _: &Operator) -> Result<Form, ConstructError> {
+        Ok(Form::plain(Variant::MAgg))
+    }
+
+    pub(super) fn of_cell(context: &Context<'_>, operator: &Operator) -> Result<Form, ConstructError> {
+        let variant = match context.hop(operator.root()).op {
+            HopOp::AggUnary(_, Direction::Full) | HopOp::MatMul => CellType::FullAgg,
+            HopOp::AggUnary(_, Direction::Row) => CellType::RowAgg,
+            HopOp::AggUnary(_, Direction::Col) => CellType::ColAgg,
+            _ => CellType::NoAgg,
         };
-        return Ok((candidates().filter(is_as_good).collect(), true));
+        Ok(Form::plain(Variant::Cell(variant)))
     }
-    let share = |id: HopId| context.hop(id).size.sparsity();
-    let densest = candidates().map(share).fold(0.0, f64::max);
-    let mains: Vec<HopId> = candidates().filter(|&id| share(id) == densest).collect();
-    if mains.is_empty() || cover.template == TemplateType::Outer {
-        return Err(ConstructError::NoMainInput(cover.template));
+
+    pub(super) fn of_outer(context: &Context<'_>, operator: &Operator) -> Result<Form, ConstructError> {
+        let template = TemplateType::Outer;
+        let is_product = |id: &HopId| context.outer(*id).product == Some(*id);
+        let product = operator.members.iter().copied().find(is_product).ok_or(ConstructError::NoMainInput(template))?;
+        let root = context.hop(operator.root());
+        let (variant, is_transposed) = match root.op {
+            HopOp::AggUnary(_, Direction::Full) => (OuterType::FullAgg, false),
+            HopOp::AggUnary(..) => {
+                return Err(ConstructError::Operation { template, label: root.op.label() });
+            }
+            HopOp::MatMul => {
+                let mut inside = root.inputs.iter().copied().filter(|&input| operator.covers(input));
+                match inside.find_map(|input| left_product(context.dag, operator.root(), input, product)) {
+                    Some(kind) => (OuterType::LeftMM, kind == LeftProduct::Transposed),
+                    None => (OuterType::RightMM, false),
+                }
+            }
+            _ => (OuterType::NoAgg, false),
+        };
+        Ok(Form { variant: Variant::Outer(variant), product: Some(product), is_transposed })
     }
-    Ok((mains, false))
 }
 
-/// The plan of a Cell, MAgg or Outer cover over this main input.
-fn draft(context: &Context<'_>, cover: &FusionCover, main: HopId, sparse_safe: bool) -> Result<Draft, ConstructError> {
-    let space = iteration_space(context, &cover.members, cover.roots[0]);
-    let product = cover.members.iter().copied().find(|&id| context.outer(id).product == Some(id));
-    let product = product.filter(|_| cover.template == TemplateType::Outer);
+/// The plans of a cover over cells, one for each main input that is as good as any.
+pub(super) fn drafts(
+    context: &Context<'_>,
+    cover: &FusionCover,
+    form: fn(&Context<'_>, &Operator) -> Result<Form, ConstructError>,
+) -> Result<Vec<Draft>, ConstructError> {
+    let operator = Operator::of_cover(context, cover);
+    let mains = Mains::of(context, &operator)?;
+    let form = form(context, &operator)?;
+    mains.ids.iter().take(MAX_MAINS).map(|&main| draft(context, &operator, &form, main, mains.are_drivers)).collect()
+}
+
+/// The best main inputs of an operator over cells.
+struct Mains {
+    ids: Vec<HopId>,
+    /// Whether the operator may skip their zeros.
+    are_drivers: bool,
+}
+
+impl Mains {
+    /// The sparsest inputs that the result is zero with, else the densest ones.
+    fn of(context: &Context<'_>, operator: &Operator) -> Result<Mains, ConstructError> {
+        let space = operator.space(context);
+        let candidates = || operator.inputs_by_cell(context, &space);
+        if let Some(driver) = operator.driver(context, &space) {
+            let as_sparse = candidates().filter(|&id| sparsity(context, id) == sparsity(context, driver));
+            let ids = as_sparse.filter(|&id| operator.is_zero_with(context, id, Zeros::Cell)).collect();
+            return Ok(Mains { ids, are_drivers: true });
+        }
+        let share = |id: HopId| context.hop(id).size.sparsity();
+        let densest = candidates().map(share).fold(0.0, f64::max);
+        let ids: Vec<HopId> = candidates().filter(|&id| share(id) == densest).collect();
+        let needs_driver = operator.template().is_some_and(|template| template.is_driven());
+        match operator.template.filter(|_| ids.is_empty() || needs_driver) {
+            Some(template) => Err(ConstructError::NoMainInput(template)),
+            None => Ok(Mains { ids, are_drivers: false }),
+        }
+    }
+}
+
+/// The plan of an operator over this main input, whose zeros it may skip or not.
+fn draft(
+    context: &Context<'_>,
+    operator: &Operator,
+    form: &Form,
+    main: HopId,
+    sparse_safe: bool,
+) -> Result<Draft, ConstructError> {
+    let Form { variant, product, is_transposed } = *form;
     let mut leading = vec![CoverInput::Hop(main)];
     if let Some(product) = product {
         leading.push(CoverInput::Hop(context.hop(product).inputs[0]));
-        leading.push(factor_v(context.dag, product).map_or_else(CoverInput::Transpose, CoverInput::Hop));
+        leading.push(match factor_v(context.dag, product) {
+            Factor::Stored(id) => CoverInput::Hop(id),
+            Factor::TransposeOf(id) => CoverInput::Transpose(id),
+        });
     }
-    let (variant, transposed_output) = variant(context, cover, product)?;
     let builder = Builder::new(context.dag, variant, &leading);
-    let mut cells = Cells { builder, main, space, product, turned: BTreeMap::new() };
-    let views = Views::new(context, cover, product);
-    for &member in cover.members.iter().filter(|member| !cover.roots.contains(member)) {
+    let mut cells = Cells { builder, main, space: operator.space(context), product, turned: BTreeMap::new() };
+    let views = Views::new(context, operator, product);
+    for &member in operator.members.iter().filter(|member| !operator.roots.contains(member)) {
         if views.turned.contains(member) {
             cells.turned_member(member)?;
         }
@@ -66,44 +137,13 @@ fn draft(context: &Context<'_>, cover: &FusionCover, main: HopId, sparse_safe: b
             cells.member(member)?;
         }
     }
-    for &root in &cover.roots {
+    for &root in &operator.roots {
         let output = cells.output(root)?;
         cells.builder.plan.outputs.push(output);
     }
     let mut builder = cells.builder;
     builder.plan.sparse_safe = sparse_safe;
-    Ok(Draft { cplan: builder.plan, inputs: builder.inputs, transposed_output })
-}
-
-fn variant(
-    context: &Context<'_>,
-    cover: &FusionCover,
-    product: Option<HopId>,
-) -> Result<(Variant, bool), ConstructError> {
-    let root = context.hop(cover.roots[0]);
-    let unsupported = || ConstructError::Operation { template: cover.template, label: root.op.label() };
-    let plain = |variant| Ok((variant, false));
-    match (cover.template, &root.op) {
-        (TemplateType::MAgg, _) => plain(Variant::MAgg),
-        (TemplateType::Outer, HopOp::AggUnary(_, Direction::Full)) => plain(Variant::Outer(OuterType::FullAgg)),
-        (TemplateType::Outer, HopOp::MatMul) => {
-            let product = product.ok_or(ConstructError::NoMainInput(cover.template))?;
-            let left = root.inputs.iter().find_map(|&input| {
-                let is_member = cover.members.binary_search(&input).is_ok();
-                left_product(context.dag, cover.roots[0], input, product).filter(|_| is_member)
-            });
-            match left {
-                Some(kind) => Ok((Variant::Outer(OuterType::LeftMM), kind == LeftProduct::Transposed)),
-                None => plain(Variant::Outer(OuterType::RightMM)),
-            }
-        }
-        (TemplateType::Outer, HopOp::AggUnary(..)) => Err(unsupported()),
-        (TemplateType::Outer, _) => plain(Variant::Outer(OuterType::NoAgg)),
-        (_, HopOp::AggUnary(_, Direction::Full) | HopOp::MatMul) => plain(Variant::Cell(CellType::FullAgg)),
-        (_, HopOp::AggUnary(_, Direction::Row)) => plain(Variant::Cell(CellType::RowAgg)),
-        (_, HopOp::AggUnary(_, Direction::Col)) => plain(Variant::Cell(CellType::ColAgg)),
-        _ => plain(Variant::Cell(CellType::NoAgg)),
-    }
+    Ok(Draft { cplan: builder.plan, inputs: builder.inputs, transposed_output: is_transposed })
 }
 
 /// How members are seen from cell (i, j): as they are, or, below the transpose of a column, with row j as column j.
@@ -114,10 +154,10 @@ struct Views {
 }
 
 impl Views {
-    fn new(context: &Context<'_>, cover: &FusionCover, product: Option<HopId>) -> Self {
+    fn new(context: &Context<'_>, operator: &Operator, product: Option<HopId>) -> Self {
         let mut views = Views::default();
-        for &member in cover.members.iter().rev().filter(|&&member| Some(member) != product) {
-            let is_root = cover.roots.contains(&member);
+        for &member in operator.members.iter().rev().filter(|&&member| Some(member) != product) {
+            let is_root = operator.roots.contains(&member);
             for &input in &context.hop(member).inputs {
                 if is_root && is_inner_product(context, member) {
                     views.plain.insert(untransposed(context.dag, input).unwrap_or(input));
@@ -145,31 +185,31 @@ struct Cells<'a> {
 
 impl Cells<'_> {
     fn member(&mut self, id: HopId) -> Result<(), ConstructError> {
+        if let Some(value) = self.value(id)? {
+            self.builder.values.insert(id, value);
+        }
+        Ok(())
+    }
+
+    /// The value of a member in cell (i, j); none of a transpose that cells see nothing of, since a root reads it in place.
+    fn value(&mut self, id: HopId) -> Result<Option<CNodeId>, ConstructError> {
         let dag = self.builder.dag;
         let hop = &dag[id];
-        let value = if Some(id) == self.product {
+        Ok(Some(if Some(id) == self.product {
             self.builder.node(CNode::OuterProduct)
         } else if let Some(column) = single_column(dag, id) {
             self.builder.column(hop.inputs[0], column)
         } else if let Some((from, by)) = literal_sequence(dag, id) {
             self.builder.sequence(from, by)
         } else if is_column_transpose(dag, id) {
-            match self.turned.get(&hop.inputs[0]) {
-                Some(&value) => value,
-                None => return Ok(()),
-            }
+            return Ok(self.turned.get(&hop.inputs[0]).copied());
         } else if is_transpose(dag, id) {
             // Read through: of a factor, of the left of a product, or of the weighted cells themselves.
-            match self.builder.values.get(&hop.inputs[0]) {
-                Some(&value) => value,
-                None => return Ok(()),
-            }
+            return Ok(self.builder.values.get(&hop.inputs[0]).copied());
         } else {
             let operands = self.operands(id, Self::operand)?;
             self.builder.elementwise(id, &operands)?
-        };
-        self.builder.values.insert(id, value);
-        Ok(())
+        }))
     }
 
     /// A column whose transpose the operator reads; what is not element-wise is read as a transposed input.

@@ -12,8 +12,8 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::cover::{CoverError, verify_cover};
 use crate::facts::{Context, TemplateLimits};
+use crate::template::{CoverError, verify_cover};
 use fuseline_ir::cplan::{CNode, CPlan, VerifiedCPlan, VerifierErrors};
 use fuseline_ir::hop::{FusionCover, HopDag, HopId};
 use fuseline_ir::memo::TemplateType;
@@ -117,10 +117,7 @@ pub fn construct_in(context: &Context<'_>, covers: &[FusionCover]) -> (Vec<Const
 /// The template cannot express the covered operators over these inputs.
 pub fn construct_cover(context: &Context<'_>, cover: &FusionCover) -> Result<ConstructedPlan, ConstructError> {
     verify_cover(context, cover)?;
-    let drafts = match cover.template {
-        TemplateType::Row => vec![rows::draft(context, cover)?],
-        TemplateType::Cell | TemplateType::MAgg | TemplateType::Outer => cells::drafts(context, cover)?,
-    };
+    let drafts = drafts(context, cover)?;
     let optimized = drafts.into_iter().map(|draft| (optimize_cplan(&draft.cplan), draft));
     let (optimized, draft) = optimized
         .min_by_key(|(optimized, _)| canonical_key(&optimized.cplan))
@@ -130,6 +127,17 @@ pub fn construct_cover(context: &Context<'_>, cover: &FusionCover) -> Result<Con
     let outputs = (0..cover.roots.len()).map(|root| position(root).unwrap_or(root) as u32).collect();
     let cplan = optimized.cplan.verify().map_err(ConstructError::Malformed)?;
     Ok(ConstructedPlan { cover: cover.clone(), cplan, inputs, outputs, transposed_output: draft.transposed_output })
+}
+
+/// The plans of a cover before optimisation, one for each main input that is as good as any: by the template, whose covers
+/// have no other form than these.
+fn drafts(context: &Context<'_>, cover: &FusionCover) -> Result<Vec<Draft>, ConstructError> {
+    match cover.template {
+        TemplateType::Row => rows::draft(context, cover).map(|draft| vec![draft]),
+        TemplateType::Cell => cells::drafts(context, cover, cells::Form::of_cell),
+        TemplateType::MAgg => cells::drafts(context, cover, cells::Form::of_multi_aggregate),
+        TemplateType::Outer => cells::drafts(context, cover, cells::Form::of_outer),
+    }
 }
 
 /// The order among plans that differ in which of several equally good inputs is the main one: that which reads the main

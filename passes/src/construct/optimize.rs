@@ -2,8 +2,8 @@
 
 use super::canonical::canonicalize;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
+use fuseline_ir::Space;
 use fuseline_ir::cplan::{Bits, CInputId, CNode, CNodeId, COutput, CPlan, Shapes};
-use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
 use std::collections::HashMap;
 
@@ -83,7 +83,7 @@ impl Simplifier<'_> {
 
     /// The simplified node; `original` is its id in the given plan, its operands are renamed already.
     fn node(&mut self, original: CNodeId, node: CNode) -> CNodeId {
-        let is_outer = self.plan.template() == TemplateType::Outer;
+        let is_outer = self.plan.space() == Space::Factors;
         let simplified = match node {
             CNode::Unary(UnaryOp::Pow2, base) => CNode::Binary(BinaryOp::Mult, base, base),
             CNode::Binary(BinaryOp::Pow, base, exponent) if self.literal(exponent) == Some(2.0) => {

@@ -2,22 +2,21 @@
 
 use super::builder::{Access, Builder};
 use super::{ConstructError, CoverInput, Draft};
-use crate::cover::main_input;
-use crate::facts::Context;
+use crate::cover::Operator;
+use crate::facts::{Context, row_cumulative_step, transposed_product};
 use crate::hops::{column_range, is_elementwise, is_transpose, literal_sequence, single_column};
-use crate::template::{row_cumulative_step, transposed_product};
-use crate::zeros::{Zeros, is_sparse_safe};
+use crate::zeros::Zeros;
 use cranelift_entity::EntitySet;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::cplan::{CNode, CNodeId, COutput, ColumnRange, ProductOrder, RowType, Variant};
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
-use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::Direction;
 
 /// The plan of a Row cover.
 pub(super) fn draft(context: &Context<'_>, cover: &FusionCover) -> Result<Draft, ConstructError> {
-    let FusionCover { roots, members, .. } = cover;
-    let main = main_input(context, members, roots).ok_or(ConstructError::NoMainInput(TemplateType::Row))?;
+    let operator = Operator::of_cover(context, cover);
+    let Operator { roots, members, .. } = &operator;
+    let main = operator.main_input(context).ok_or(ConstructError::NoMainInput(cover.template))?;
     let builder = Builder::new(context.dag, Variant::Row(RowType::NoAgg), &[CoverInput::Hop(main)]);
     let mut rows = Rows { context, builder, main, long: EntitySet::new() };
     // The transposed factor of a final product is read through there alone: to other members it is an input.
@@ -34,8 +33,7 @@ pub(super) fn draft(context: &Context<'_>, cover: &FusionCover) -> Result<Draft,
     }
     let Rows { mut builder, .. } = rows;
     builder.plan.outputs = outputs;
-    let strict = context.limits.strict_ieee;
-    builder.plan.sparse_safe = is_sparse_safe(context.dag, members, roots, main, Zeros::Row, strict);
+    builder.plan.sparse_safe = operator.is_zero_with(context, main, Zeros::Row);
     Ok(Draft { cplan: builder.plan, inputs: builder.inputs, transposed_output: false })
 }
 
@@ -139,7 +137,7 @@ impl Rows<'_> {
             CNode::SideVector(self.builder.input(CoverInput::Hop(id), Access::Vector))
         } else {
             let (size, space): (SizeInfo, SizeInfo) = (hop.size, *space);
-            return Err(ConstructError::Input { template: TemplateType::Row, size, space });
+            return Err(ConstructError::Input { template: self.builder.template, size, space });
         };
         let value = self.builder.node(node);
         if node == CNode::Main {

@@ -8,7 +8,8 @@ use super::vector::{CostVector, InputRead};
 use super::{CostModel, CostTerms};
 use crate::facts::Context;
 use crate::machine::Cluster;
-use crate::memory::output_bytes;
+use crate::memory;
+use fuseline_ir::Space;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
 
@@ -35,17 +36,17 @@ impl CostModel {
             return Some(ExecutionType::Local);
         }
         let cluster = self.machine.cluster.as_ref()?;
-        let main = main_input(vector).map(|main| main.id);
+        let main = largest_input(vector).map(|main| main.id);
         let is_distributed = |id: HopId| Some(id) == main || !cluster.is_broadcast(worst_case_bytes(context, id));
         let splits_rows = |read: &InputRead| is_distributed(read.id) && has_split_rows(context, cluster, read.id);
-        let is_row = template == Some(TemplateType::Row);
+        let is_row = template.map(TemplateType::space) == Some(Space::Rows);
         (!is_row || !vector.inputs.iter().any(splits_rows)).then_some(ExecutionType::Distributed)
     }
 
     /// The terms of an operator on the workers: the largest input is read where it lies, the others are brought there.
     pub(super) fn distributed_terms(&self, vector: &CostVector) -> CostTerms {
         let Some(cluster) = &self.machine.cluster else { return CostTerms::FORBIDDEN };
-        let main = main_input(vector).map(|main| main.id);
+        let main = largest_input(vector).map(|main| main.id);
         let read = |input: &InputRead| {
             if Some(input.id) == main { cluster.read_time(input.touched) } else { cluster.side_input_time(input.bytes) }
         };
@@ -62,7 +63,7 @@ impl CostModel {
 }
 
 /// The largest input, of equally large ones the first.
-fn main_input(vector: &CostVector) -> Option<&InputRead> {
+fn largest_input(vector: &CostVector) -> Option<&InputRead> {
     vector.inputs.iter().rev().max_by(|one, other| one.bytes.total_cmp(&other.bytes))
 }
 
@@ -72,7 +73,7 @@ fn has_split_rows(context: &Context<'_>, cluster: &Cluster, id: HopId) -> bool {
 }
 
 fn worst_case_bytes(context: &Context<'_>, id: HopId) -> f64 {
-    output_bytes(context.hop(id)).unwrap_or(0) as f64
+    memory::output_bytes(context.hop(id)).unwrap_or(0) as f64
 }
 
 /// Removes Row entries that no feasible operator contains: those that read a matrix which exceeds the memory budget by
@@ -93,7 +94,7 @@ pub(crate) fn prune_impossible(context: &Context<'_>, model: &CostModel, memo: &
             .copied()
             .filter(|entry| {
                 let mut read = inputs.iter().filter(|&&id| entry.references().all(|reference| reference != id));
-                entry.ttype == TemplateType::Row && read.any(|&id| is_unreadable(id))
+                entry.ttype.space() == Space::Rows && read.any(|&id| is_unreadable(id))
                     || entry.references().any(|reference| memo.entries(reference).is_empty())
             })
             .collect();

@@ -29,16 +29,16 @@ mod work;
 use crate::cover::Operator;
 use crate::facts::Context;
 use crate::machine::Machine;
-use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::TemplateType;
 pub use fuseline_ir::work::BLOCK_CELLS;
+use fuseline_ir::{SizeInfo, Space};
 
 pub use constraints::ExecutionType;
 pub(crate) use constraints::prune_impossible;
 pub use prediction::Predictions;
 pub use vector::{CostVector, InputRead, cost_vector};
-pub(crate) use vector::{least_read, least_visits, output_bytes, stored_non_zeros};
+pub(crate) use vector::{expected_output_bytes, least_read, least_visits, stored_non_zeros};
 pub use work::Work;
 
 /// The cost model of a machine.
@@ -132,8 +132,8 @@ impl CostModel {
             let gathers = input.gathers * machine.gather_time(input.bytes) / threads;
             (gathers.min(input.bytes / machine.memory.read) - read(input)).max(0.0)
         };
-        let own_start = match template {
-            Some(TemplateType::Row) => machine.start.fused_rows,
+        let own_start = match template.map(TemplateType::space) {
+            Some(Space::Rows) => machine.start.fused_rows,
             Some(_) => machine.start.fused,
             None if vector.output <= vector::SCALAR_BYTES => machine.start.scalar,
             None => machine.start.basic,

@@ -7,15 +7,14 @@ use super::work::{
     Work, basic_class, cell_flops, cell_runs, flops, fused_class, goes_by_rows, narrow_rows, product_share, row_class,
     runs, takes_short_rows,
 };
-use crate::cover::{Operator, driver_sparsity, iteration_space, sparse_driver};
+use crate::cover::Operator;
 use crate::facts::{Context, bytes_of, cells, has_short_rows, sparsity};
 use crate::hops::untransposed;
 use crate::machine::OperationClass;
-use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{Hop, HopId, HopOp};
-use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::Direction;
 use fuseline_ir::work;
+use fuseline_ir::{SizeInfo, Space};
 use smallvec::SmallVec;
 
 /// From this share of cells on, Outer operators compute the products of factors in tiles.
@@ -24,26 +23,32 @@ const TILED_SPARSITY: f64 = 1.0 / work::SAMPLE_CELLS as f64;
 /// Cells of a block of most basic operators.
 pub(super) const BASIC_BLOCK_CELLS: f64 = work::BASIC_BLOCK_CELLS as f64;
 
-/// The share of the beginning of a row, which is that of two products with it, for one product or aggregation.
-const ONCE: f64 = 0.75;
+/// What starting a sparse row costs a single product or aggregation, relative to the machine's `sparse.row`, which was
+/// measured with two products per row.
+const SINGLE_USE_ROW_START: f64 = 0.75;
 
-/// The same for an aggregation that asks for values alone.
-const BY_VALUES: f64 = 0.5;
+/// What visiting a non-zero, or starting a sparse row, costs an operator that merges its pattern with other matrices,
+/// relative to the machine's rates.
+const MERGED_PATTERN_VISIT: f64 = 0.75;
 
-/// The share of the time of a cache line for one that a primitive over many rows asks for ahead.
-const AHEAD: f64 = 0.3;
+/// What starting a sparse row costs an aggregation that asks for values alone, relative to the machine's `sparse.row`.
+const VALUES_ONLY_ROW_START: f64 = 0.5;
+
+/// What a cache line costs that a primitive over many rows asks for ahead, relative to one that it waits for.
+const PREFETCHED_LINE: f64 = 0.3;
 
 /// Rows of so many values are packed where a Row operator repeats a value for each of them.
 const PACKED_VALUES: f64 = 8.0;
 
 /// Cells that a transposition moves in the time in which a cell of a narrow row of an output is stored.
-const NARROW_OUTPUT: f64 = 0.5;
+const NARROW_STORE_IN_MOVES: f64 = 0.5;
 
-/// The share of starting a run for one of several short rows that a basic operator takes side by side.
-const UPRIGHT: f64 = 0.4;
+/// What starting a run costs for one of several short rows that a basic operator takes side by side, relative to a run by
+/// itself.
+const SIDE_BY_SIDE_RUN_START: f64 = 0.4;
 
 /// Cells that a transposition moves in the time in which a value is repeated for a cell of its narrow row.
-const REPEATED: f64 = 0.8;
+const REPEAT_IN_MOVES: f64 = 0.8;
 
 /// Bytes of a scalar.
 pub(super) const SCALAR_BYTES: f64 = work::CELL_BYTES as f64;
@@ -92,10 +97,9 @@ impl CostVector {
         self.work.count_stored(stored_non_zeros(context, stored), stored_rows(context, stored));
     }
 
-    /// Counts the rows of a Cell operator or multi-aggregate over the cells of `space`. What skips the zeros of a driver
-    /// goes by non-zeros.
-    fn count_rows(&mut self, context: &Context<'_>, members: &[HopId], inputs: &[HopId], space: &SizeInfo) {
-        if self.sparsity < 1.0 || !goes_by_rows(context, members, inputs, space) {
+    /// Counts the rows of an operator over the cells of `space`. What skips the zeros of a driver goes by non-zeros.
+    fn count_rows(&mut self, context: &Context<'_>, operator: &Operator, space: &SizeInfo) {
+        if self.sparsity < 1.0 || !goes_by_rows(context, operator, space) {
             return;
         }
         let (rows, values) = space.known_dims().unwrap_or_default();
@@ -120,45 +124,96 @@ pub struct InputRead {
 
 /// What the operator writes, computes and reads; `None` for an Outer operator without a driver, which is impossible.
 pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVector> {
-    let output = operator.roots.iter().map(|&root| output_bytes(context, root)).sum();
     let is_by_cell = matches!(context.hop(operator.root()).op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_));
-    if operator.template.map_or(!is_by_cell, |template| template == TemplateType::Row) {
-        return Some(whole_inputs(context, operator, output));
-    }
-    if operator.is_multi_aggregate() {
-        return Some(aggregates_over_cells(context, operator, output));
-    }
-    let space = iteration_space(context, &operator.members, operator.root());
-    let is_outer = operator.template == Some(TemplateType::Outer);
-    let driver = (is_outer || has_zeros_to_skip(context, &operator.inputs, &space))
-        .then(|| sparse_driver(context, &operator.members, &operator.roots, &operator.inputs, &space))
-        .flatten();
-    let scale = match driver {
-        driver if is_outer => driver_sparsity(context, driver?),
-        driver => driver.map_or(1.0, |driver| sparsity(context, driver)),
+    let space = match operator.template {
+        None if is_by_cell => Space::Cells,
+        None => Space::Rows,
+        Some(template) => template.space(),
     };
-    let is_tiled = is_outer && scale >= TILED_SPARSITY;
-    let mut vector =
-        over_cells(context, &operator.members, &operator.inputs, &space, (driver, scale), output, is_tiled);
-    match operator.template {
-        None => {
-            vector.count_stored(context, operator.root());
-            if scale == 1.0 {
-                vector.block_cells = BASIC_BLOCK_CELLS;
-                if let Some(values) = context.operation(operator.root()).values_beside_one {
-                    vector.work.fill_by_row(values);
-                    // The value of a narrow row is repeated.
-                    vector.work.moved = if values <= PACKED_VALUES { REPEATED * cells(&space) } else { 0.0 };
-                }
-            }
-        }
-        Some(TemplateType::Cell) => vector.count_rows(context, &operator.members, &operator.inputs, &space),
-        Some(_) => {}
+    if space == Space::Rows {
+        return Some(whole_inputs(context, operator));
     }
-    if is_outer && !is_tiled {
-        count_factors(context, operator, &space, &mut vector);
+    let pass = CellPass::new(context, operator)?;
+    let mut vector = pass.cost_vector(context);
+    match space {
+        _ if operator.template.is_none() => pass.count_basic(context, &mut vector),
+        Space::Factors if !pass.is_tiled => count_factors(context, operator, &pass.space, &mut vector),
+        Space::Factors => {}
+        Space::Cells | Space::Rows => vector.count_rows(context, operator, &pass.space),
     }
     Some(vector)
+}
+
+/// How an operator goes through cells.
+struct CellPass<'a> {
+    operator: &'a Operator,
+    /// The size whose cells these are.
+    space: SizeInfo,
+    /// The input whose zeros are skipped.
+    driver: Option<HopId>,
+    /// The share of the cells that is visited.
+    share: f64,
+    /// Whether products of factors are computed in tiles, in the place of one by one.
+    is_tiled: bool,
+}
+
+impl<'a> CellPass<'a> {
+    /// None for an operator that cannot be without a driver, and has none.
+    fn new(context: &Context<'_>, operator: &'a Operator) -> Option<CellPass<'a>> {
+        let space = operator.space(context);
+        let template = operator.template();
+        let is_driven = template.is_some_and(|template| template.is_driven());
+        let may_skip = is_driven || has_zeros_to_skip(context, &operator.inputs, &space);
+        let driver = may_skip.then(|| operator.driver(context, &space)).flatten();
+        if is_driven && driver.is_none() {
+            return None;
+        }
+        let visited = |id: HopId| template.map_or_else(|| sparsity(context, id), |it| it.visited_share(context, id));
+        let share = driver.map_or(1.0, visited);
+        Some(CellPass { operator, space, driver, share, is_tiled: is_driven && share >= TILED_SPARSITY })
+    }
+
+    /// What the members write, compute and read.
+    fn cost_vector(&self, context: &Context<'_>) -> CostVector {
+        let CellPass { operator, ref space, driver, share, is_tiled } = *self;
+        let mut work = Work::default();
+        for &id in &operator.members {
+            let class = if is_tiled { basic_class(context, id) } else { fused_class(context, id) };
+            work.add(class, cell_flops(context, id, space, share));
+            work.runs += cell_runs(context, id, space, share);
+        }
+        let read = |id: HopId| if self.is_visited_in_part(context, id) { share } else { 1.0 };
+        let mut inputs = matrices(context, &operator.inputs, read);
+        for read in inputs.iter_mut().filter(|read| read.touched < read.bytes) {
+            read.gathers = cells(space) * share;
+        }
+        work.non_zeros = non_zeros(context, &inputs);
+        work.sparse_rows = inputs.iter().map(|read| stored_rows(context, read.id)).sum();
+        let output = outputs_bytes(context, operator);
+        let (cells, block_cells) = (cells(space) * share, BLOCK_CELLS as f64);
+        CostVector { output, work, inputs, sparsity: share, driver, cells, block_cells, computes_apart: false }
+    }
+
+    /// Whether of an input only those cells are read in which the driver is not zero. What is sparse is walked through,
+    /// whichever of its non-zeros meet those of the driver.
+    fn is_visited_in_part(&self, context: &Context<'_>, id: HopId) -> bool {
+        Some(id) != self.driver && context.hop(id).size.same_dims(&self.space) && sparsity(context, id) == 1.0
+    }
+
+    /// Completes what a basic operator computes: the pattern of its result, and how it takes narrow rows.
+    fn count_basic(&self, context: &Context<'_>, vector: &mut CostVector) {
+        let root = self.operator.root();
+        vector.count_stored(context, root);
+        if self.share != 1.0 {
+            return;
+        }
+        vector.block_cells = BASIC_BLOCK_CELLS;
+        if let Some(values) = context.operation(root).values_beside_one {
+            vector.work.fill_by_row(values);
+            // The value of a narrow row is repeated.
+            vector.work.moved = if values <= PACKED_VALUES { REPEAT_IN_MOVES * cells(&self.space) } else { 0.0 };
+        }
+    }
 }
 
 /// Whether an operator over the cells of `space` may have something to skip: finding out which input's zeros these are takes
@@ -167,26 +222,19 @@ fn has_zeros_to_skip(context: &Context<'_>, inputs: &[HopId], space: &SizeInfo) 
     inputs.iter().any(|&id| sparsity(context, id) < 1.0 && context.hop(id).size.same_dims(space))
 }
 
-/// Bytes that the operator with this root writes.
-pub(crate) fn output_bytes(context: &Context<'_>, root: HopId) -> f64 {
+/// Bytes that the operator with this root is expected to write.
+pub(crate) fn expected_output_bytes(context: &Context<'_>, root: HopId) -> f64 {
     if context.hop(root).is_scalar() { SCALAR_BYTES } else { bytes_of(context, root) }
 }
 
-/// Several full aggregates in one pass over cells.
-fn aggregates_over_cells(context: &Context<'_>, operator: &Operator, output: f64) -> CostVector {
-    let Operator { roots, members, inputs, .. } = operator;
-    let space = &iteration_space(context, members, operator.root());
-    let driver = has_zeros_to_skip(context, inputs, space)
-        .then(|| sparse_driver(context, members, roots, inputs, space))
-        .flatten();
-    let scale = driver.map_or(1.0, |driver| sparsity(context, driver));
-    let mut vector = over_cells(context, members, inputs, space, (driver, scale), output, false);
-    vector.count_rows(context, members, inputs, space);
-    vector
+/// Bytes that an operator is expected to write, of all its roots.
+fn outputs_bytes(context: &Context<'_>, operator: &Operator) -> f64 {
+    operator.roots.iter().map(|&root| expected_output_bytes(context, root)).sum()
 }
 
 /// A basic operator, or one over rows: every input is read whole.
-fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> CostVector {
+fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
+    let output = outputs_bytes(context, operator);
     let is_fused = operator.template.is_some();
     let (members, root_id) = (&operator.members, operator.root());
     let basic = (!is_fused).then(|| basic_class(context, root_id));
@@ -210,15 +258,15 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
             work.narrow += narrow_rows(context, id);
         }
         if class != OperationClass::MatrixProduct {
-            let upright = if !is_fused && takes_short_rows(context, id) { UPRIGHT } else { 1.0 };
-            work.runs += upright * runs(context, id, is_fused);
+            let run_start = if !is_fused && takes_short_rows(context, id) { SIDE_BY_SIDE_RUN_START } else { 1.0 };
+            work.runs += run_start * runs(context, id, is_fused);
         }
     }
     let root = context.hop(root_id);
     let share = |id: HopId| if is_fused { 1.0 } else { least_read(context, root_id, id) };
     let inputs = matrices(context, &operator.inputs, share);
     if is_fused && has_short_rows(&root.size) && root.size.cols != Some(1) && root.size.rows != Some(1) {
-        work.moved += NARROW_OUTPUT * cells(&root.size);
+        work.moved += NARROW_STORE_IN_MOVES * cells(&root.size);
     }
     // A product reads through a transpose.
     let rows =
@@ -236,8 +284,8 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
     }
     let begun = match root.op {
         HopOp::AggUnary(_, Direction::Full | Direction::Col) | HopOp::Reorg(_) if !is_fused => 0.0,
-        HopOp::AggUnary(..) if !is_fused => BY_VALUES,
-        HopOp::MatMul if !is_fused => ONCE,
+        HopOp::AggUnary(..) if !is_fused => VALUES_ONLY_ROW_START,
+        HopOp::MatMul if !is_fused => SINGLE_USE_ROW_START,
         _ => 1.0,
     };
     work.sparse_rows = begun * inputs.iter().map(|read| rows(read.id)).sum::<f64>();
@@ -247,7 +295,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
         work.sparse_rows += begun;
         work.non_zeros += visited;
         let right = root.inputs[1];
-        work.lines = AHEAD * stored_non_zeros(context, root.inputs[0]) * lines_of_wide_rows(context, right);
+        work.lines = PREFETCHED_LINE * stored_non_zeros(context, root.inputs[0]) * lines_of_wide_rows(context, right);
         work.line_bytes = bytes_of(context, right);
     }
     let cells = if is_fused {
@@ -263,13 +311,14 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator, output: f64) -> Cost
     let is_sparse = inputs.iter().any(|read| rows(read.id) > 0.0);
     let is_product = basic == Some(OperationClass::MatrixProduct);
     let block_cells = if is_fused || is_sparse || is_product { BLOCK_CELLS as f64 } else { BASIC_BLOCK_CELLS };
-    let computes_apart = match is_fused {
+    let computes_apart = if is_fused {
         // The largest input stands for the main one.
-        true => inputs.iter().max_by(|one, other| one.bytes.total_cmp(&other.bytes)).is_some_and(|largest| {
+        inputs.iter().max_by(|one, other| one.bytes.total_cmp(&other.bytes)).is_some_and(|largest| {
             context.hop(largest.id).size.rows != Some(1) && stored_rows(context, largest.id) == 0.0
-        }),
+        })
+    } else {
         // It adds up the rows of the right side.
-        false => root.op == HopOp::MatMul && root.size.rows == Some(1) && root.size.cols != Some(1),
+        root.op == HopOp::MatMul && root.size.rows == Some(1) && root.size.cols != Some(1)
     };
     CostVector { output, work, inputs, sparsity: 1.0, driver: None, cells, block_cells, computes_apart }
 }
@@ -322,38 +371,7 @@ pub(crate) fn least_visits(context: &Context<'_>, id: HopId) -> f64 {
 /// The share of visits of non-zeros, and of beginnings of rows, that a basic operator over one sparse matrix among so many
 /// takes: alone, its values are one run.
 fn visits_of_pattern(matrices: usize) -> f64 {
-    if matrices > 1 { ONCE } else { 0.0 }
-}
-
-/// An operator over the cells of `space` that a driver is not zero at, a share `scale` of them; products of factors are
-/// computed one by one, or in tiles.
-fn over_cells(
-    context: &Context<'_>,
-    members: &[HopId],
-    inputs: &[HopId],
-    space: &SizeInfo,
-    (driver, scale): (Option<HopId>, f64),
-    output: f64,
-    is_tiled: bool,
-) -> CostVector {
-    let mut work = Work::default();
-    for &id in members {
-        let class = if is_tiled { basic_class(context, id) } else { fused_class(context, id) };
-        work.add(class, cell_flops(context, id, space, scale));
-        work.runs += cell_runs(context, id, space, scale);
-    }
-    // What is sparse is walked through, whichever of its non-zeros meet those of the driver.
-    let is_visited_in_part =
-        |id: HopId| Some(id) != driver && context.hop(id).size.same_dims(space) && sparsity(context, id) == 1.0;
-    let mut inputs = matrices(context, inputs, |id| if is_visited_in_part(id) { scale } else { 1.0 });
-    for read in inputs.iter_mut().filter(|read| read.touched < read.bytes) {
-        read.gathers = cells(space) * scale;
-    }
-    work.non_zeros = non_zeros(context, &inputs);
-    work.sparse_rows = inputs.iter().map(|read| stored_rows(context, read.id)).sum();
-    let block_cells = BLOCK_CELLS as f64;
-    let cells = cells(space) * scale;
-    CostVector { output, work, inputs, sparsity: scale, driver, cells, block_cells, computes_apart: false }
+    if matrices > 1 { MERGED_PATTERN_VISIT } else { 0.0 }
 }
 
 /// The matrices among some inputs, each of which is read to a share.

@@ -1,10 +1,12 @@
 //! The computation of operators: floating-point operations by class, runs that products and aggregations start, and
 //! visits and stores of non-zeros.
 
-use crate::facts::{Context, IN_REGISTERS, SHORT_ROWS, cells, has_few_columns, has_short_rows, sparsity};
+use crate::cover::Operator;
+use crate::facts::{
+    Context, IN_REGISTERS, SHORT_ROWS, cells, has_few_columns, has_short_rows, is_inner_product, sparsity,
+};
 use crate::hops::untransposed;
 use crate::machine::{Machine, OperationClass};
-use crate::template::is_inner_product;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp, NaryOp};
 use fuseline_ir::ops::Direction;
@@ -209,7 +211,8 @@ pub(super) fn cell_runs(context: &Context<'_>, id: HopId, space: &SizeInfo, scal
 /// Whether a Cell or multi-aggregate operator over the cells of `space` goes row by row, since it aggregates by row or
 /// column, reads a value that belongs to one of them, or numbers its rows. What aggregates nothing takes a single column
 /// as one run over its rows, and reads columns of wider matrices by their stride.
-pub(super) fn goes_by_rows(context: &Context<'_>, members: &[HopId], inputs: &[HopId], space: &SizeInfo) -> bool {
+pub(super) fn goes_by_rows(context: &Context<'_>, operator: &Operator, space: &SizeInfo) -> bool {
+    let Operator { members, inputs, .. } = operator;
     let aggregates = |&id: &HopId| matches!(context.hop(id).op, HopOp::AggUnary(..));
     if space.cols == Some(1) && !members.iter().any(aggregates) {
         return false;

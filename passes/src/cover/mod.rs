@@ -1,17 +1,14 @@
-//! What an operator of a plan covers: its members and inputs, what it runs over, and whether it can be built.
+//! What an operator of a plan covers: its members and inputs, and what it runs over, by cells or by rows.
+//!
+//! What depends on the template of an operator the template knows, see [`crate::template`].
 
-mod aggregate;
-mod driver;
-mod main_input;
-mod verify;
+mod cells;
+mod rows;
 mod work;
 
-pub(crate) use aggregate::{is_aggregate, is_full_aggregate};
-pub use driver::UNKNOWN_DRIVER_SPARSITY;
-pub(crate) use driver::{driver_sparsity, inputs_by_cell, is_driver, iteration_space, sparse_driver};
-pub(crate) use main_input::{constructible, has_common_rows, is_constructible, main_input};
-pub use verify::{CoverError, verify_cover};
-pub(crate) use work::{cover, is_row_aggregate, is_row_operation, is_worth_fusing, needs_rows, saves_work};
+pub use cells::UNKNOWN_DRIVER_SPARSITY;
+pub(crate) use cells::driver_sparsity;
+pub(crate) use rows::{is_row_aggregate, is_row_operation, needs_rows};
 
 use crate::facts::Context;
 use fuseline_ir::hop::{FusionCover, HopDag, HopId};

@@ -2,10 +2,13 @@
 
 use super::execution::execution_with;
 use crate::cost::CostModel;
-use crate::cover::{Operator, cover, is_constructible, outside_inputs, verify_cover};
+use crate::cover::{Operator, outside_inputs};
 use crate::facts::Context;
+use crate::template::{self, verify_cover};
+use crate::walk::{follow, preference};
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
+use smallvec::smallvec;
 use std::collections::BTreeSet;
 
 /// A plan in which the reader of an edge covers the producer too.
@@ -76,39 +79,42 @@ impl Alternatives<'_> {
 
     /// The operator of a template at `root` that fuses as many of these edges as the entries of each group allow.
     fn operator(&self, root: HopId, template: TemplateType, wanted: &Edges) -> Option<Operator> {
-        let mut members = vec![root];
-        let mut pending = vec![(root, template)];
-        while let Some((group, ttype)) = pending.pop() {
-            let entry = self.entry(group, ttype, group == root, wanted)?;
-            for reference in entry.references() {
-                if !members.contains(&reference) {
-                    members.push(reference);
-                    pending.push((reference, entry.ttype));
-                }
+        let start = self.entry(root, template, true, wanted)?;
+        let mut members = smallvec![root];
+        let mut is_whole = true;
+        follow(start, |reference, ttype| {
+            if members.contains(&reference) {
+                return None;
             }
-        }
+            members.push(reference);
+            let next = self.entry(reference, ttype, false, wanted);
+            is_whole &= next.is_some();
+            next
+        });
         members.sort_unstable();
         let inputs = outside_inputs(self.context.dag, &members);
-        let (template, roots, members) = (Some(template), vec![root].into(), members.into());
-        let operator = Operator { template, roots, members, inputs };
-        if operator.members.len() < 2 || !is_constructible(self.context, &operator) {
+        let operator = Operator { template: Some(template), roots: smallvec![root], members, inputs };
+        if !is_whole || operator.members.len() < 2 || !operator.is_constructible(self.context) {
             return None;
         }
-        let cover = cover(self.context, &operator)?;
+        let cover = operator.cover(self.context)?;
         verify_cover(self.context, &cover).ok()?;
         Some(Operator::of_cover(self.context, &cover))
     }
 
     /// The entry of a group that continues (or starts) an operator of a template with the most of these edges.
-    fn entry(&self, group: HopId, ttype: TemplateType, is_root: bool, wanted: &Edges) -> Option<MemoEntry> {
+    fn entry(&self, group: HopId, ttype: TemplateType, is_root: bool, wanted: &Edges) -> Option<&MemoEntry> {
         let fits = |entry: &&MemoEntry| {
-            let continues = entry.ttype == ttype || !is_root && entry.ttype == TemplateType::Cell;
+            let continues =
+                if is_root { entry.ttype == ttype } else { template::of(ttype).continues_with(entry.ttype) };
             let status = if is_root { entry.close.is_valid() } else { entry.close.is_open() };
             continues && status && entry.references().all(|reference| wanted.contains(&(group, reference)))
         };
-        let key = |entry: &&MemoEntry| (entry.references().count(), entry.ttype == ttype);
-        // The first of equals, as selection does.
-        self.memo.entries(group).iter().rev().filter(fits).max_by_key(key).copied()
+        // Of equals the first.
+        self.memo.entries(group).iter().rev().filter(fits).max_by_key(|&entry| {
+            let (is_own, references) = preference(entry, ttype);
+            (references, is_own)
+        })
     }
 
     /// A multi-aggregate with the members of the operators that these edges lead into.

@@ -6,12 +6,12 @@ use crate::cover::Operator;
 use crate::facts::Context;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
-use fuseline_ir::memo::TemplateType;
 
 /// The input whose zeros an operator skips, if any.
 pub(crate) fn exploited_sparsity(context: &Context<'_>, operator: &Operator) -> Option<ExploitedSparsity> {
     let vector = cost_vector(context, operator)?;
-    let driver = vector.driver.filter(|_| vector.sparsity < 1.0 || operator.template == Some(TemplateType::Outer))?;
+    let is_driven = operator.template().is_some_and(|template| template.is_driven());
+    let driver = vector.driver.filter(|_| vector.sparsity < 1.0 || is_driven)?;
     Some(ExploitedSparsity { driver: driver.as_u32(), share: vector.sparsity })
 }
 

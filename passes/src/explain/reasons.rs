@@ -106,9 +106,13 @@ impl<'a> Reasons<'a> {
             return Reason::UnknownSize { hop: unknown.as_u32() };
         }
         let opens = |template: &&&dyn Template| template.open(context, consumer);
-        match TEMPLATES.iter().find(opens).filter(|_| is_right_transpose(context, consumer, producer)) {
-            Some(template) if template.ttype() == TemplateType::Outer => Reason::ReadThrough,
-            _ => Reason::NoTemplate { conditions: self.failed_conditions(consumer, producer) },
+        let reads_through = |template: &&&dyn Template| {
+            is_right_transpose(context, consumer, producer)
+                && template.absorbed_transpose(context, consumer) == Some(producer)
+        };
+        match TEMPLATES.iter().find(opens).filter(reads_through) {
+            Some(_) => Reason::ReadThrough,
+            None => Reason::NoTemplate { conditions: self.failed_conditions(consumer, producer) },
         }
     }
 

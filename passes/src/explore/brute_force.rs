@@ -4,6 +4,7 @@
 use super::*;
 use crate::template::TEMPLATES;
 use crate::testing::{Dag, Random, random_dag};
+use fuseline_ir::TemplateType;
 use fuseline_ir::hop::NaryOp;
 use fuseline_ir::ops::{AggOp, Direction, UnaryOp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,6 +155,10 @@ impl Template for Counting {
     fn close(&self, context: &Context<'_>, hop: HopId) -> CloseStatus {
         self.count();
         self.template.close(context, hop)
+    }
+
+    fn rank(&self) -> u8 {
+        self.template.rank()
     }
 }
 

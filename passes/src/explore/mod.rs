@@ -12,7 +12,7 @@ mod tests;
 use crate::facts::{Context, TemplateLimits};
 use crate::template::Template;
 use fuseline_ir::hop::{HopDag, HopId, HopOp};
-use fuseline_ir::memo::{CloseStatus, MAX_REFERENCES, MemoEntry, MemoTable, TemplateType};
+use fuseline_ir::memo::{CloseStatus, MAX_REFERENCES, MemoEntry, MemoTable};
 use smallvec::SmallVec;
 
 /// Finds all valid partial fusion plans.
@@ -76,7 +76,7 @@ impl Explorer<'_> {
         for &input in &hop.inputs[..arity] {
             if Some(input) != fused
                 && !mergeable.contains(&input)
-                && has_compatible(memo, input, template.ttype())
+                && has_compatible(memo, input, template)
                 && template.merge(self.context, self.hop, input)
             {
                 mergeable.push(input);
@@ -110,11 +110,9 @@ impl Explorer<'_> {
     }
 }
 
-/// Whether a fused operator of this template can continue at the group: it has open plans of the template or of Cell.
-pub(crate) fn has_compatible(memo: &MemoTable, group: HopId, ttype: TemplateType) -> bool {
-    memo.entries(group)
-        .iter()
-        .any(|entry| entry.close.is_open() && (entry.ttype == ttype || entry.ttype == TemplateType::Cell))
+/// Whether a fused operator of this template can continue at the group: it has open plans to continue with.
+pub(crate) fn has_compatible(memo: &MemoTable, group: HopId, template: &dyn Template) -> bool {
+    memo.entries(group).iter().any(|entry| entry.close.is_open() && template.continues_with(entry.ttype))
 }
 
 /// Drops closed plans that cover a single operator; duplicates never enter the table.

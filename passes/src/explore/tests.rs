@@ -1,8 +1,9 @@
 //! Memo tables: the paper's examples, brute force, and growth.
 
 use super::*;
-use crate::template::TEMPLATES;
+use crate::template::{self, TEMPLATES};
 use crate::testing::{self, Dag};
+use fuseline_ir::TemplateType;
 use fuseline_ir::hop::HopOp;
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 
@@ -45,7 +46,7 @@ fn expression_2_has_the_papers_memo_table() {
 fn assert_references_are_compatible(memo: &MemoTable) {
     for (_, entries) in memo.groups() {
         for entry in entries {
-            assert!(entry.references().all(|group| has_compatible(memo, group, entry.ttype)), "{entry}");
+            assert!(entry.references().all(|group| has_compatible(memo, group, template::of(entry.ttype))), "{entry}");
         }
     }
 }
@@ -124,6 +125,9 @@ fn a_toy_template_needs_no_change_of_the_explorer() {
         }
         fn close(&self, _: &Context<'_>, _: HopId) -> CloseStatus {
             CloseStatus::OpenValid
+        }
+        fn rank(&self) -> u8 {
+            0
         }
     }
     let mut d = Dag::default();

@@ -1,9 +1,14 @@
 //! Facts of a DAG that all stages share, each derived once.
 
+mod conditions;
 mod context;
 mod operation;
 mod storage;
 
+pub(crate) use conditions::{
+    CumulativeStep, aggregated_rows, aggregates_all_cells, aggregates_rows, can_share_pass, is_cell_aggregate,
+    is_inner_product, is_row_product, is_transpose_of_product, row_cumulative_step, transposed_product,
+};
 pub(crate) use context::is_outer_product_like;
 pub use context::{Context, OuterFacts};
 pub(crate) use operation::{FEW_COLUMNS, SHORT_ROWS, has_few_columns, has_short_rows};

@@ -7,6 +7,7 @@
 mod tests;
 
 use crate::facts::{Context, TemplateLimits};
+use crate::template;
 use crate::union_find::UnionFind;
 use cranelift_entity::EntitySet;
 use fuseline_ir::hop::{HopDag, HopId};
@@ -129,10 +130,10 @@ fn interesting_points(memo: &MemoTable, members: &[HopId], materialization: &[Ho
 fn is_template_switch(memo: &MemoTable, point: InterestingPoint) -> bool {
     let continued = |ttype: TemplateType| {
         memo.entries(point.consumer).iter().any(|entry| {
-            // An Outer plan that has no driver yet continues nothing that would be worth keeping.
+            // A plan that has no driver yet, and needs one, continues nothing that would be worth keeping.
             entry.ttype == ttype
                 && entry.references().any(|id| id == point.producer)
-                && (ttype != TemplateType::Outer || entry.close.is_valid())
+                && (!template::of(ttype).is_driven() || entry.close.is_valid())
         })
     };
     memo.entries(point.producer)

@@ -194,7 +194,7 @@ pub(super) fn least_seconds_to_write(model: &CostModel, context: &Context<'_>, i
 }
 
 fn seconds_to_write(model: &CostModel, context: &Context<'_>, id: HopId) -> f64 {
-    model.machine.write_time(cost::output_bytes(context, id))
+    model.machine.write_time(cost::expected_output_bytes(context, id))
 }
 
 /// The share of the cells of its operand that a product or an aggregate by itself visits.

@@ -8,6 +8,7 @@ mod certificate;
 mod costing;
 mod cut_sets;
 mod effort;
+mod entry;
 mod enumerate;
 mod exact;
 mod limits;
@@ -196,20 +197,20 @@ pub fn select_in(
         })
         .collect();
     let mut visits: u64 = partitions.iter().map(|plan| plan.stats.visits).sum();
-    let (mut groups, merging) = multi_aggregate::greedy(context, model, &partitions, || Effort::of_groups(limits, 1));
+    let (mut passes, merging) = multi_aggregate::greedy(context, model, &partitions, || Effort::of_groups(limits, 1));
     visits += merging;
     let bound = match is_exact(policy, limits) {
         true => {
             let arranger = exact::Arranger { context, memo: &memo, model, limits };
-            let (bound, spent) = arranger.improve(&mut partitions, &mut groups);
+            let (bound, spent) = arranger.improve(&mut partitions, &mut passes);
             visits += spent;
             bound
         }
         false => 0.0,
     };
     let outside = multi_aggregate::outside_partitions(context, &partitions);
-    let seconds = multi_aggregate::seconds(context, model, partitions.iter(), &outside, &groups);
-    let mut covers = multi_aggregate::covers(context, &partitions, &groups);
+    let seconds = multi_aggregate::seconds(context, model, partitions.iter(), &outside, &passes);
+    let mut covers = multi_aggregate::covers(context, &partitions, &passes);
     covers.sort_by(|one, other| one.roots.cmp(&other.roots));
     FusionPlan { covers, partitions, seconds, bound: bound.min(seconds), visits }
 }

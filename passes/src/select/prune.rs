@@ -2,21 +2,24 @@
 
 use crate::cover::{is_row_aggregate, is_row_operation};
 use crate::facts::Context;
+use crate::template;
 use cranelift_entity::EntitySet;
+use fuseline_ir::Space;
 use fuseline_ir::hop::HopId;
-use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
+use fuseline_ir::memo::{MemoEntry, MemoTable};
 use smallvec::SmallVec;
 
-/// Removes Row entries that a Cell entry with the same references can replace, from groups that no chain of Row
+/// Removes entries that one of a simpler template with the same references can replace, from groups that no chain of Row
 /// references connects with an operation that only Row operators do.
 pub(crate) fn prune_rows_without_row_operations(context: &Context<'_>, memo: &mut MemoTable) {
     let relevant = connected_with_row_operations(context, memo);
     let groups: Vec<HopId> = memo.groups().map(|(group, _)| group).filter(|&group| !relevant.contains(group)).collect();
     for group in groups {
-        let cells = memo.entries(group).iter().filter(|entry| entry.ttype == TemplateType::Cell);
-        let cells: SmallVec<[MemoEntry; 8]> = cells.copied().collect();
+        let entries: SmallVec<[MemoEntry; 8]> = SmallVec::from_slice(memo.entries(group));
         memo.retain(group, |entry| {
-            entry.ttype != TemplateType::Row || !cells.iter().any(|cell| cell.inputs == entry.inputs)
+            let simpler = template::of(entry.ttype).simpler();
+            let replaces = |other: &MemoEntry| Some(other.ttype) == simpler && other.inputs == entry.inputs;
+            !entries.iter().any(replaces)
         });
     }
 }
@@ -28,25 +31,27 @@ pub(crate) fn prune_outer_without_driver(memo: &mut MemoTable) {
     let mut reached = EntitySet::new();
     // Groups ascend, so those that refer to one come before it in this order.
     for &group in groups.iter().rev() {
-        let outer = memo.entries(group).iter().filter(|entry| entry.ttype == TemplateType::Outer);
-        let used = outer.filter(|entry| reached.contains(group) || entry.close.is_valid() && entry.has_references());
+        let driven = memo.entries(group).iter().filter(|entry| is_driven(entry));
+        let used = driven.filter(|entry| reached.contains(group) || entry.close.is_valid() && entry.has_references());
         let references: SmallVec<[HopId; 16]> = used.flat_map(MemoEntry::references).collect();
         references.into_iter().for_each(|reference| {
             reached.insert(reference);
         });
     }
     for group in groups.into_iter().filter(|&group| !reached.contains(group)) {
-        memo.retain(group, |entry| {
-            entry.ttype != TemplateType::Outer || entry.close.is_valid() && entry.has_references()
-        });
+        memo.retain(group, |entry| !is_driven(entry) || entry.close.is_valid() && entry.has_references());
     }
+}
+
+fn is_driven(entry: &MemoEntry) -> bool {
+    template::of(entry.ttype).is_driven()
 }
 
 /// The groups above (by references upwards) or below (downwards) of such an operation.
 fn connected_with_row_operations(context: &Context<'_>, memo: &MemoTable) -> EntitySet<HopId> {
     let mut row_edges: Vec<(HopId, HopId)> = Vec::new();
     for (group, entries) in memo.groups() {
-        for entry in entries.iter().filter(|entry| entry.ttype == TemplateType::Row) {
+        for entry in entries.iter().filter(|entry| entry.ttype.space() == Space::Rows) {
             row_edges.extend(entry.references().map(|reference| (group, reference)));
         }
     }

@@ -57,11 +57,10 @@ pub(super) fn assignment(seed: u64, partition: impl Hash, points: usize) -> Plan
 #[cfg(test)]
 mod tests {
     use crate::cost::CostModel;
-    use crate::cover::verify_cover;
     use crate::explore::explore;
     use crate::facts::{Context, TemplateLimits};
     use crate::select::{SearchLimits, SelectPolicy, select};
-    use crate::template::TEMPLATES;
+    use crate::template::{TEMPLATES, verify_cover};
     use std::collections::BTreeSet;
 
     /// sum(X * Y) and rowSums((X * Y) ^ 2), which share a product.

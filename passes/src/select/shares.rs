@@ -4,11 +4,10 @@
 //! and makes the bound useless where a single Outer operator is; here each group has its own share.
 
 use super::space::SearchSpace;
-use crate::cover::{driver_sparsity, needs_rows};
-use crate::facts::sparsity;
+use crate::template::{TEMPLATES, Template};
 use bumpalo::collections::Vec as BumpVec;
+use fuseline_ir::Space;
 use fuseline_ir::hop::{HopId, HopOp};
-use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{BinaryOp, BinaryZero};
 
 /// By group: the least share of their cells that operators visit.
@@ -20,22 +19,23 @@ pub(super) struct LeastShares<'a> {
 }
 
 impl<'a> LeastShares<'a> {
+    /// Of all templates whose operators may skip zeros of cells.
     pub(super) fn new(space: &SearchSpace<'a>) -> Self {
-        let [cell, outer] =
-            [TemplateType::Cell, TemplateType::Outer].map(|template| LeastShares::of_template(space, template));
-        LeastShares {
-            starting: lesser(cell.starting, &outer.starting),
-            containing: lesser(cell.containing, &outer.containing),
-        }
+        let by_cell = TEMPLATES.iter().filter(|template| template.ttype().space() != Space::Rows);
+        let shares = by_cell.map(|template| LeastShares::of_template(space, *template));
+        let none = LeastShares { starting: ones(space), containing: ones(space) };
+        shares.fold(none, |least, other| LeastShares {
+            starting: lesser(least.starting, &other.starting),
+            containing: lesser(least.containing, &other.containing),
+        })
     }
 
-    /// Of the operators of a template that exploits sparsity, Cell or Outer.
-    fn of_template(space: &SearchSpace<'a>, template: TemplateType) -> Self {
+    fn of_template(space: &SearchSpace<'a>, template: &dyn Template) -> Self {
         let mut starting = driven_shares(space, template);
         let has_place = (0..starting.len()).map(|group| has_place(space, group, template));
         let has_place = BumpVec::from_iter_in(has_place, space.scratch);
         for (group, share) in starting.iter_mut().enumerate() {
-            if !has_place[group] || template == TemplateType::Outer && !space.starts(group, template) {
+            if !has_place[group] || template.is_driven() && !space.starts(group, template.ttype()) {
                 *share = 1.0;
             }
         }
@@ -48,24 +48,31 @@ impl<'a> LeastShares<'a> {
     }
 }
 
+/// All cells, by group.
+fn ones<'a>(space: &SearchSpace<'a>) -> BumpVec<'a, f64> {
+    bumpalo::vec![in space.scratch; 1.0; space.partition.members.len()]
+}
+
 fn lesser<'a>(mut one: BumpVec<'a, f64>, other: &[f64]) -> BumpVec<'a, f64> {
     one.iter_mut().zip(other).for_each(|(one, other)| *one = one.min(*other));
     one
 }
 
-/// Whether an operator of the template may contain the group: Row operators that need no rows are Cell operators.
-fn has_place(space: &SearchSpace<'_>, group: usize, template: TemplateType) -> bool {
+/// Whether an operator of the template may contain the group, as one of its own, or as one of another template that it
+/// takes the place of where that is not needed.
+fn has_place(space: &SearchSpace<'_>, group: usize, template: &dyn Template) -> bool {
     let id = space.partition.members[group];
-    template == TemplateType::Outer || space.has_template(group, template) || !needs_rows(space.context, &[id], id)
+    let gives_place = |other: &&&dyn Template| other.simpler() == Some(template.ttype());
+    template.is_driven()
+        || space.has_template(group, template.ttype())
+        || TEMPLATES.iter().filter(gives_place).any(|other| !other.is_needed(space.context, id, id))
 }
 
 /// By group: the sparsity of the sparsest matrix that determines the group's cells where it is zero.
-fn driven_shares<'a>(space: &SearchSpace<'a>, template: TemplateType) -> BumpVec<'a, f64> {
+fn driven_shares<'a>(space: &SearchSpace<'a>, template: &dyn Template) -> BumpVec<'a, f64> {
     let members = &space.partition.members;
-    let driver_share = |id: HopId| match space.context.hop(id).is_matrix() {
-        false => 1.0,
-        true if template == TemplateType::Outer => driver_sparsity(space.context, id),
-        true => sparsity(space.context, id),
+    let driver_share = |id: HopId| {
+        if space.context.hop(id).is_matrix() { template.visited_share(space.context, id) } else { 1.0 }
     };
     let mut shares: BumpVec<'_, f64> = BumpVec::with_capacity_in(members.len(), space.scratch);
     for &id in members {

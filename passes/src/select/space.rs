@@ -9,24 +9,28 @@
 //! before Cell, then more references; to continue one, its own template before Cell, then more references; what
 //! remains equal is decided by the order of their references.
 
+use super::entry::{Entry, slice};
 use super::reachability::{Points, ReachabilityGraph};
 use crate::cost::CostModel;
-use crate::cover::{Hops, Operator, constructible};
+use crate::cover::{Hops, Operator, outside_inputs};
 use crate::facts::Context;
 use crate::partition::{InterestingPoint, PlanPartition};
+use crate::template;
+use crate::walk::{follow, leads_on, preference};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use fixedbitset::FixedBitSet;
 use fuseline_ir::hop::HopId;
-use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
+use fuseline_ir::memo::{MemoTable, TemplateType};
 use smallvec::{SmallVec, smallvec};
+use std::cmp::Reverse;
 
-/// An entry with its references as positions in the partition.
-struct Entry {
-    entry: MemoEntry,
-    references: SmallVec<[usize; 3]>,
-    /// Interesting points that invalidate the entry when materialised.
-    points: SmallVec<[usize; 3]>,
+/// An entry with what invalidates it.
+#[derive(Clone, Copy)]
+struct PointedEntry<'a> {
+    entry: Entry<'a>,
+    /// The interesting points that it crosses: none of these may be materialised.
+    points: &'a [usize],
 }
 
 /// The best entries of a group to continue an operator with under an assignment, by template, as positions among its
@@ -61,17 +65,7 @@ pub(crate) struct SearchSpace<'a> {
     pub(crate) graph: ReachabilityGraph,
     /// Memory for what is needed until the partition is decided.
     pub(crate) scratch: &'a Bump,
-    entries: BumpVec<'a, BumpVec<'a, Entry>>,
-}
-
-/// The rank in which templates are preferred.
-fn rank(ttype: TemplateType) -> usize {
-    match ttype {
-        TemplateType::MAgg => 0,
-        TemplateType::Outer => 1,
-        TemplateType::Row => 2,
-        TemplateType::Cell => 3,
-    }
+    entries: BumpVec<'a, &'a [PointedEntry<'a>]>,
 }
 
 impl<'a> SearchSpace<'a> {
@@ -83,22 +77,14 @@ impl<'a> SearchSpace<'a> {
         scratch: &'a Bump,
     ) -> Self {
         let position = |id: HopId| partition.members.binary_search(&id).ok();
-        let index = |consumer: HopId, entry: &MemoEntry| Entry {
-            entry: *entry,
-            references: entry.references().filter_map(position).collect(),
-            points: entry
-                .references()
-                .filter_map(|producer| partition.points.binary_search(&InterestingPoint { consumer, producer }).ok())
-                .collect(),
+        let of_member = |&member: &HopId| {
+            let entries = Entry::all_of(memo, member, position, scratch).iter();
+            slice(
+                scratch,
+                entries.map(|&entry| PointedEntry { entry, points: points_of(partition, member, &entry, scratch) }),
+            )
         };
-        let indexed = |&member: &HopId| {
-            let entries = memo.entries(member).iter().map(|entry| index(member, entry));
-            let mut entries = BumpVec::from_iter_in(entries, scratch);
-            // The order of exploration decides nothing.
-            entries.sort_unstable_by_key(|entry| entry.entry);
-            entries
-        };
-        let entries = BumpVec::from_iter_in(partition.members.iter().map(indexed), scratch);
+        let entries = BumpVec::from_iter_in(partition.members.iter().map(of_member), scratch);
         let graph = ReachabilityGraph::new(context, memo, partition);
         SearchSpace { context, partition, model, graph, entries, scratch }
     }
@@ -129,8 +115,7 @@ impl<'a> SearchSpace<'a> {
 
     /// Whether an operator of the template may start at a group.
     pub(crate) fn starts(&self, group: usize, template: TemplateType) -> bool {
-        let is_start = |entry: &Entry| entry.entry.close.is_valid() && !entry.references.is_empty();
-        self.entries[group].iter().any(|entry| entry.entry.ttype == template && is_start(entry))
+        self.entries[group].iter().any(|pointed| pointed.entry.ttype == template && pointed.entry.is_start)
     }
 
     /// Of the points of an assignment, those that determine the operator which starts at a group: what lies below a
@@ -189,22 +174,14 @@ impl<'a> SearchSpace<'a> {
         choices.reserve(self.entries.len());
         for entries in &self.entries {
             let mut choice = Choice::default();
-            for (number, candidate) in entries.iter().enumerate() {
-                if !candidate.entry.close.is_open() || !self.is_usable(candidate, assignment, choices) {
-                    continue;
-                }
-                let ttype = candidate.entry.ttype;
-                let count = candidate.references.len();
-                for template in TemplateType::ALL {
-                    let slot = &mut choice[*template as usize];
-                    let is_better = match slot.map(|best| &entries[best]) {
-                        _ if ttype != *template && ttype != TemplateType::Cell => false,
-                        None => true,
-                        Some(best) => {
-                            (ttype == *template, count) > (best.entry.ttype == *template, best.references.len())
-                        }
-                    };
-                    if is_better {
+            let usable = entries.iter().enumerate().filter(|(_, pointed)| pointed.entry.is_open);
+            for (number, pointed) in usable.filter(|(_, pointed)| self.is_usable(pointed, assignment, choices)) {
+                for (slot, &template) in choice.iter_mut().zip(TemplateType::ALL) {
+                    if !template::of(template).continues_with(pointed.entry.ttype) {
+                        continue;
+                    }
+                    let own = preference(&pointed.entry, template);
+                    if slot.is_none_or(|best| own > preference(&entries[best].entry, template)) {
                         *slot = Some(number);
                     }
                 }
@@ -213,20 +190,15 @@ impl<'a> SearchSpace<'a> {
         }
     }
 
-    fn is_usable(&self, candidate: &Entry, assignment: &Points, choices: &[Choice]) -> bool {
-        let template = candidate.entry.ttype;
-        let resumed =
-            |position: usize| choices[position][template as usize].map(|number| &self.entries[position][number]);
-        // An Outer operator must reach its product, which only Outer entries lead to.
-        let reaches_product = template != TemplateType::Outer
-            || candidate.references.is_empty()
-            || candidate
-                .references
-                .iter()
-                .any(|&reference| resumed(reference).is_some_and(|entry| entry.entry.ttype == TemplateType::Outer));
-        reaches_product
-            && !candidate.points.iter().any(|&point| assignment.contains(point))
-            && candidate.references.iter().all(|&reference| resumed(reference).is_some())
+    fn is_usable(&self, pointed: &PointedEntry<'_>, assignment: &Points, choices: &[Choice]) -> bool {
+        let ttype = pointed.entry.ttype;
+        !pointed.points.iter().any(|&point| assignment.contains(point))
+            && leads_on(&pointed.entry, |reference| self.continued(reference, ttype, choices))
+    }
+
+    /// The entry that a group continues operators of a template with.
+    fn continued(&self, group: usize, template: TemplateType, choices: &[Choice]) -> Option<&Entry<'a>> {
+        choices[group][template as usize].map(|number| &self.entries[group][number].entry)
     }
 
     /// The operator that starts at a group: fused by the best entry that gives one which can be constructed, else basic.
@@ -234,7 +206,7 @@ impl<'a> SearchSpace<'a> {
         let mut refused: SmallVec<[usize; 4]> = SmallVec::new();
         while let Some(number) = self.start_entry(start, assignment, &reading.choices, &refused) {
             let operator = self.fused(start, number, reading);
-            if let Some(operator) = constructible(self.context, operator) {
+            if let Some(operator) = operator.constructible(self.context) {
                 return operator;
             }
             refused.push(number);
@@ -246,47 +218,39 @@ impl<'a> SearchSpace<'a> {
     fn start_entry(&self, start: usize, assignment: &Points, choices: &[Choice], refused: &[usize]) -> Option<usize> {
         let entries = &self.entries[start];
         let is_start = |&number: &usize| {
-            let entry = &entries[number];
-            entry.entry.close.is_valid()
-                && !entry.references.is_empty()
-                && !refused.contains(&number)
-                && self.is_usable(entry, assignment, choices)
+            let pointed = &entries[number];
+            pointed.entry.is_start && !refused.contains(&number) && self.is_usable(pointed, assignment, choices)
         };
-        let key = |&number: &usize| {
-            let entry = &entries[number];
-            (rank(entry.entry.ttype), usize::MAX - entry.references.len())
-        };
-        (0..entries.len()).filter(is_start).min_by_key(key)
+        (0..entries.len()).filter(is_start).min_by_key(|&number| {
+            let Entry { ttype, references, .. } = entries[number].entry;
+            (template::of(ttype).rank(), Reverse(references.len()))
+        })
     }
 
     /// The operator that an entry of a group starts.
     fn fused(&self, start: usize, number: usize, reading: &mut Reading) -> Operator {
+        let start_entry = &self.entries[start][number].entry;
         let root = self.partition.members[start];
-        let template = self.entries[start][number].entry.ttype;
         reading.operators += 1;
         let mut members: Hops = smallvec![root];
-        let mut inputs = Hops::new();
-        let mut pending: SmallVec<[(usize, usize); 16]> = SmallVec::from_slice(&[(start, number)]);
-        while let Some((position, number)) = pending.pop() {
-            let entry = &self.entries[position][number];
-            for &input in &self.context.hop(self.partition.members[position]).inputs {
-                let reference = entry.references.iter().find(|&&reference| self.partition.members[reference] == input);
-                let Some(&reference) = reference else {
-                    inputs.push(input);
-                    continue;
-                };
-                if reading.is_new(reference) {
-                    members.push(input);
-                    // A Cell entry inside of another template continues with Cell entries.
-                    let resume = reading.choices[reference][entry.entry.ttype as usize];
-                    pending.extend(resume.map(|number| (reference, number)));
-                }
+        follow(start_entry, |reference, ttype| {
+            if !reading.is_new(reference) {
+                return None;
             }
-        }
+            members.push(self.partition.members[reference]);
+            self.continued(reference, ttype, &reading.choices)
+        });
         members.sort_unstable();
-        inputs.sort_unstable();
-        inputs.dedup();
-        inputs.retain(|input| members.binary_search(input).is_err());
-        Operator { template: Some(template), roots: smallvec![root], members, inputs }
+        let inputs = outside_inputs(self.context.dag, &members);
+        Operator { template: Some(start_entry.ttype), roots: smallvec![root], members, inputs }
     }
+}
+
+/// The interesting points that an entry of a member crosses.
+fn points_of<'a>(partition: &PlanPartition, member: HopId, entry: &Entry<'_>, scratch: &'a Bump) -> &'a [usize] {
+    let points = entry.references.iter().filter_map(|&reference| {
+        let point = InterestingPoint { consumer: member, producer: partition.members[reference] };
+        partition.points.binary_search(&point).ok()
+    });
+    slice(scratch, points)
 }

@@ -1,8 +1,7 @@
 //! The Cell template: element-wise operations over the cells of a main input, with an aggregation at the end.
 
 use super::Template;
-use super::conditions::{is_cell_aggregate, is_inner_product};
-use crate::facts::Context;
+use crate::facts::{Context, is_cell_aggregate, is_inner_product};
 use crate::hops::{is_column_transpose, is_elementwise, literal_sequence, single_column};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{CloseStatus, TemplateType};
@@ -16,31 +15,36 @@ impl Template for CellTemplate {
         TemplateType::Cell
     }
 
-    fn open(&self, context: &Context<'_>, hop: HopId) -> bool {
+    fn open(&self, context: &Context<'_>, id: HopId) -> bool {
         let dag = context.dag;
-        is_elementwise(dag, hop) || single_column(dag, hop).is_some() || literal_sequence(dag, hop).is_some()
+        is_elementwise(dag, id) || single_column(dag, id).is_some() || literal_sequence(dag, id).is_some()
     }
 
-    fn fuse(&self, context: &Context<'_>, hop: HopId, input: HopId) -> bool {
-        is_elementwise(context.dag, hop)
-            || is_cell_aggregate(context, hop)
-            || is_inner_product(context, hop)
-            || is_column_transpose(context.dag, hop) && is_elementwise(context.dag, input)
+    fn fuse(&self, context: &Context<'_>, id: HopId, input: HopId) -> bool {
+        is_elementwise(context.dag, id)
+            || is_cell_aggregate(context, id)
+            || is_inner_product(context, id)
+            || is_column_transpose(context.dag, id) && is_elementwise(context.dag, input)
     }
 
-    fn merge(&self, context: &Context<'_>, hop: HopId, input: HopId) -> bool {
-        self.fuse(context, hop, input)
+    fn merge(&self, context: &Context<'_>, id: HopId, input: HopId) -> bool {
+        self.fuse(context, id, input)
     }
 
-    fn close(&self, context: &Context<'_>, hop: HopId) -> CloseStatus {
-        match context.hop(hop).op {
+    fn close(&self, context: &Context<'_>, id: HopId) -> CloseStatus {
+        match context.hop(id).op {
             HopOp::AggUnary(op, _) if op.merges() => CloseStatus::ClosedValid,
             HopOp::AggUnary(..) => CloseStatus::ClosedInvalid,
-            HopOp::MatMul if is_inner_product(context, hop) => CloseStatus::ClosedValid,
+            HopOp::MatMul if is_inner_product(context, id) => CloseStatus::ClosedValid,
             HopOp::MatMul => CloseStatus::ClosedInvalid,
             // By itself it would need the transposes of its inputs in place of one.
             HopOp::Reorg(_) => CloseStatus::OpenInvalid,
             _ => CloseStatus::OpenValid,
         }
+    }
+
+    /// Whatever Cell operators do others do, too.
+    fn rank(&self) -> u8 {
+        3
     }
 }

@@ -2,6 +2,7 @@
 //! non-zeros of a sparse driver.
 
 use super::Template;
+use crate::cover::{Operator, driver_sparsity};
 use crate::facts::{Context, is_outer_product_like};
 use crate::hops::{is_elementwise, is_transpose, untransposed};
 use crate::zeros;
@@ -13,10 +14,19 @@ use fuseline_ir::ops::Direction;
 #[derive(Clone, Copy, Debug)]
 pub struct OuterTemplate;
 
-/// The right factor V (n x r) of an outer product `U %*% t(V)`: an operator of the DAG, or the transpose of one.
-pub(crate) fn factor_v(dag: &HopDag, product: HopId) -> Result<HopId, HopId> {
+/// A factor of an outer product, by rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Factor {
+    /// The value of an operator of the DAG.
+    Stored(HopId),
+    /// The transpose of such a value.
+    TransposeOf(HopId),
+}
+
+/// The right factor V (n x r) of an outer product `U %*% t(V)`.
+pub(crate) fn factor_v(dag: &HopDag, product: HopId) -> Factor {
     let right = dag[product].inputs[1];
-    untransposed(dag, right).ok_or(right)
+    untransposed(dag, right).map_or(Factor::TransposeOf(right), Factor::Stored)
 }
 
 /// Whether one operator is the transpose of the other.
@@ -63,46 +73,68 @@ impl Template for OuterTemplate {
         TemplateType::Outer
     }
 
-    fn open(&self, context: &Context<'_>, hop: HopId) -> bool {
-        !context.limits.strict_ieee && is_outer_product_like(context, hop)
+    fn open(&self, context: &Context<'_>, id: HopId) -> bool {
+        !context.limits.strict_ieee && is_outer_product_like(context, id)
     }
 
-    fn fuse(&self, context: &Context<'_>, hop: HopId, input: HopId) -> bool {
+    fn fuse(&self, context: &Context<'_>, id: HopId, input: HopId) -> bool {
         let Some(product) = context.outer(input).product else { return false };
-        match context.hop(hop).op {
-            _ if is_elementwise(context.dag, hop) => context.hop(input).size.same_dims(&context.hop(hop).size),
+        match context.hop(id).op {
+            _ if is_elementwise(context.dag, id) => context.hop(input).size.same_dims(&context.hop(id).size),
             HopOp::AggUnary(op, Direction::Full) => op.merges(),
-            HopOp::MatMul => is_product_with_factor(context, hop, input, product),
-            HopOp::Reorg(_) => context.single_consumer(hop).is_some_and(|consumer| {
+            HopOp::MatMul => is_product_with_factor(context, id, input, product),
+            HopOp::Reorg(_) => context.single_consumer(id).is_some_and(|consumer| {
                 context.hop(consumer).op == HopOp::MatMul
-                    && left_product(context.dag, consumer, hop, product) == Some(LeftProduct::Plain)
+                    && left_product(context.dag, consumer, id, product) == Some(LeftProduct::Plain)
             }),
             _ => false,
         }
     }
 
     /// A factor such as `X != 0`, from which the driver can be reached.
-    fn merge(&self, context: &Context<'_>, hop: HopId, input: HopId) -> bool {
+    fn merge(&self, context: &Context<'_>, id: HopId, input: HopId) -> bool {
         let strict = context.limits.strict_ieee;
         context.outer(input).product.is_none()
-            && is_elementwise(context.dag, hop)
-            && context.hop(input).size.same_dims(&context.hop(hop).size)
-            && zeros::is_zero_with(context.dag, hop, input, strict)
+            && is_elementwise(context.dag, id)
+            && context.hop(input).size.same_dims(&context.hop(id).size)
+            && zeros::is_zero_with(context.dag, id, input, strict)
             && zeros::keeps_zeros(context.dag, input, strict)
     }
 
-    fn close(&self, context: &Context<'_>, hop: HopId) -> CloseStatus {
-        let operator = context.hop(hop);
+    fn close(&self, context: &Context<'_>, id: HopId) -> CloseStatus {
+        let hop = context.hop(id);
         let has_driver = |id: HopId| context.outer(id).driver.is_some();
-        match operator.op {
-            HopOp::MatMul if context.outer(hop).product == Some(hop) => CloseStatus::OpenInvalid,
-            HopOp::AggUnary(..) | HopOp::MatMul if operator.inputs.iter().any(|&input| has_driver(input)) => {
+        match hop.op {
+            HopOp::MatMul if context.outer(id).product == Some(id) => CloseStatus::OpenInvalid,
+            HopOp::AggUnary(..) | HopOp::MatMul if hop.inputs.iter().any(|&input| has_driver(input)) => {
                 CloseStatus::ClosedValid
             }
             HopOp::AggUnary(..) | HopOp::MatMul => CloseStatus::ClosedInvalid,
             HopOp::Reorg(_) => CloseStatus::OpenInvalid,
-            _ if has_driver(hop) => CloseStatus::OpenValid,
+            _ if has_driver(id) => CloseStatus::OpenValid,
             _ => CloseStatus::OpenInvalid,
         }
+    }
+
+    fn rank(&self) -> u8 {
+        1
+    }
+
+    fn is_driven(&self) -> bool {
+        true
+    }
+
+    fn main_input(&self, context: &Context<'_>, operator: &Operator) -> Option<HopId> {
+        operator.driver(context, &operator.space(context))
+    }
+
+    fn visited_share(&self, context: &Context<'_>, driver: HopId) -> f64 {
+        driver_sparsity(context, driver)
+    }
+
+    /// Of the product of both factors the right one.
+    fn transposed_operand(&self, context: &Context<'_>, product: HopId) -> HopId {
+        let is_of_factors = context.outer(product).product == Some(product);
+        context.hop(product).inputs[usize::from(is_of_factors)]
     }
 }

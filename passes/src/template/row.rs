@@ -1,10 +1,11 @@
 //! The Row template: vector operations over the rows of a main input, with aggregations over rows and columns.
 
-use super::Template;
-use super::conditions::{
-    CumulativeStep, is_row_product, is_transpose_of_product, row_cumulative_step, transposed_product,
+use super::{CellTemplate, Template};
+use crate::cover::{Operator, needs_rows};
+use crate::facts::{
+    Context, CumulativeStep, aggregated_rows, aggregates_rows, is_row_product, is_transpose_of_product,
+    row_cumulative_step, transposed_product,
 };
-use crate::facts::Context;
 use crate::hops::{column_range, is_concatenation, is_elementwise, single_column};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{CloseStatus, TemplateType};
@@ -13,35 +14,6 @@ use fuseline_ir::ops::Direction;
 /// Conditions of the Row template.
 #[derive(Clone, Copy, Debug)]
 pub struct RowTemplate;
-
-/// An aggregation of a matrix of several rows and columns that Row operators can do: everything along rows, what
-/// merges along columns and over all cells.
-fn is_aggregate(context: &Context<'_>, id: HopId) -> bool {
-    let hop = context.hop(id);
-    match hop.op {
-        HopOp::AggUnary(_, Direction::Row) => context.hop(hop.inputs[0]).size.is_matrix(),
-        HopOp::AggUnary(op, Direction::Col) => op.merges() && context.hop(hop.inputs[0]).size.is_matrix(),
-        HopOp::AggUnary(op, Direction::Full) => {
-            op.merges() && context.hop(hop.inputs[0]).size.rows.is_some_and(|rows| rows > 1)
-        }
-        _ => false,
-    }
-}
-
-/// The rows that a Row operator which ends here aggregates; none if it has a value for each of them.
-pub(crate) fn aggregated_rows(context: &Context<'_>, id: HopId) -> Option<u64> {
-    let rows = |id: HopId| context.hop(id).size.known_dims().map(|(rows, _)| rows);
-    if let Some((left, _)) = transposed_product(context, id) {
-        return rows(left);
-    }
-    let hop = context.hop(id);
-    let is_over_rows = matches!(hop.op, HopOp::AggUnary(_, Direction::Col | Direction::Full));
-    if is_over_rows && is_aggregate(context, id) { rows(hop.inputs[0]) } else { None }
-}
-
-fn is_full_aggregate(context: &Context<'_>, id: HopId) -> bool {
-    matches!(context.hop(id).op, HopOp::AggUnary(_, Direction::Full))
-}
 
 /// An element-wise operation on operands of several rows, or these side by side.
 fn extends_rows(context: &Context<'_>, hop: HopId, input: HopId) -> bool {
@@ -55,54 +27,83 @@ impl Template for RowTemplate {
         TemplateType::Row
     }
 
-    fn open(&self, context: &Context<'_>, hop: HopId) -> bool {
+    fn open(&self, context: &Context<'_>, id: HopId) -> bool {
         let dag = context.dag;
-        is_elementwise(dag, hop) && dag[hop].size.is_matrix()
-            || is_row_product(context, hop)
-            || transposed_product(context, hop).is_some()
-            || is_transpose_of_product(context, hop)
-            || is_aggregate(context, hop) && !is_full_aggregate(context, hop)
-            || column_range(dag, hop).is_some()
-            || single_column(dag, hop).is_some()
-            || is_concatenation(dag, hop)
-            || row_cumulative_step(context, hop) == Some(CumulativeStep::Operand)
+        is_elementwise(dag, id) && dag[id].size.is_matrix()
+            || is_row_product(context, id)
+            || transposed_product(context, id).is_some()
+            || is_transpose_of_product(context, id)
+            || aggregates_rows(context, id) && !matches!(dag[id].op, HopOp::AggUnary(_, Direction::Full))
+            || column_range(dag, id).is_some()
+            || single_column(dag, id).is_some()
+            || is_concatenation(dag, id)
+            || row_cumulative_step(context, id) == Some(CumulativeStep::Operand)
     }
 
-    fn fuse(&self, context: &Context<'_>, hop: HopId, input: HopId) -> bool {
-        extends_rows(context, hop, input)
-            || is_aggregate(context, hop)
-            || transposed_product(context, hop).is_some()
-            || is_row_product(context, hop) && is_left_only(context, hop, input)
-            || is_transpose_of_product(context, hop)
-            || row_cumulative_step(context, hop).is_some()
+    fn fuse(&self, context: &Context<'_>, id: HopId, input: HopId) -> bool {
+        extends_rows(context, id, input)
+            || aggregates_rows(context, id)
+            || transposed_product(context, id).is_some()
+            || is_row_product(context, id) && is_left_only(context, id, input)
+            || is_transpose_of_product(context, id)
+            || row_cumulative_step(context, id).is_some()
     }
 
-    fn merge(&self, context: &Context<'_>, hop: HopId, input: HopId) -> bool {
-        if let Some((left, right)) = transposed_product(context, hop) {
-            return input == context.hop(hop).inputs[0]
+    fn merge(&self, context: &Context<'_>, id: HopId, input: HopId) -> bool {
+        if let Some((left, right)) = transposed_product(context, id) {
+            return input == context.hop(id).inputs[0]
                 || input == right && (context.hop(right).size.is_col_vector() || context.uses(right, left));
         }
-        extends_rows(context, hop, input)
-            || is_aggregate(context, hop)
-            || is_row_product(context, hop) && is_left_only(context, hop, input)
+        extends_rows(context, id, input)
+            || aggregates_rows(context, id)
+            || is_row_product(context, id) && is_left_only(context, id, input)
     }
 
-    fn close(&self, context: &Context<'_>, hop: HopId) -> CloseStatus {
-        match context.hop(hop).op {
+    fn close(&self, context: &Context<'_>, id: HopId) -> CloseStatus {
+        match context.hop(id).op {
             HopOp::AggUnary(_, Direction::Col | Direction::Full) => CloseStatus::ClosedValid,
-            HopOp::MatMul if transposed_product(context, hop).is_some() => CloseStatus::ClosedValid,
+            HopOp::MatMul if transposed_product(context, id).is_some() => CloseStatus::ClosedValid,
             HopOp::Reorg(_) | HopOp::Cumulative(_)
-                if row_cumulative_step(context, hop) != Some(CumulativeStep::Result) =>
+                if row_cumulative_step(context, id) != Some(CumulativeStep::Result) =>
             {
                 CloseStatus::OpenInvalid
             }
             _ => CloseStatus::OpenValid,
         }
     }
+
+    fn rank(&self) -> u8 {
+        2
+    }
+
+    fn simpler(&self) -> Option<TemplateType> {
+        Some(CellTemplate.ttype())
+    }
+
+    fn is_needed(&self, context: &Context<'_>, member: HopId, root: HopId) -> bool {
+        needs_rows(context, member, root)
+    }
+
+    /// Of several roots each aggregates rows.
+    fn ends_at(&self, context: &Context<'_>, operator: &Operator, root: HopId) -> bool {
+        if operator.is_multi_aggregate() {
+            aggregated_rows(context, root).is_some()
+        } else {
+            self.close(context, root).is_valid()
+        }
+    }
+
+    fn has_common_space(&self, context: &Context<'_>, operator: &Operator) -> bool {
+        !operator.is_multi_aggregate() || operator.common_rows(context).is_some()
+    }
+
+    fn main_input(&self, context: &Context<'_>, operator: &Operator) -> Option<HopId> {
+        operator.main_input_by_row(context)
+    }
 }
 
 /// Whether `input` is the left operand of a product and not its right one, which is read as a whole.
-fn is_left_only(context: &Context<'_>, hop: HopId, input: HopId) -> bool {
-    let hop = context.hop(hop);
-    hop.inputs[0] == input && hop.inputs[1] != input
+fn is_left_only(context: &Context<'_>, product: HopId, input: HopId) -> bool {
+    let inputs = &context.hop(product).inputs;
+    inputs[0] == input && inputs[1] != input
 }

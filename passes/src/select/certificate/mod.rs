@@ -8,8 +8,8 @@ mod tests;
 
 use super::{FusionPlan, SearchLimits, SelectPolicy, exact, prepare};
 use crate::cost::{CostModel, prune_impossible};
-use crate::cover::CoverError;
 use crate::facts::Context;
+use crate::template::CoverError;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::MemoTable;
 use thiserror::Error;

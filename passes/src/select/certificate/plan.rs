@@ -2,10 +2,11 @@
 
 use super::{CertificateError, is_at_most};
 use crate::cost::CostModel;
-use crate::cover::{Operator, is_worth_fusing, outside_inputs, verify_cover};
+use crate::cover::{Operator, outside_inputs};
 use crate::facts::Context;
 use crate::select::multi_aggregate::outside_partitions;
 use crate::select::{FusionPlan, PartitionPlan};
+use crate::template::verify_cover;
 use fuseline_ir::hop::{FusionCover, HopId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -104,7 +105,7 @@ fn check_partition(
                 && cover.roots.contains(&operator.root())
                 && operator.members.iter().all(|member| cover.members.contains(member))
         };
-        if is_needed(operator.root()) && is_worth_fusing(context, operator) && !plan.covers.iter().any(contains) {
+        if is_needed(operator.root()) && operator.is_worth_fusing(context) && !plan.covers.iter().any(contains) {
             return Err(CertificateError::Uncovered(operator.root()));
         }
     }

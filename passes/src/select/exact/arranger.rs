@@ -7,7 +7,7 @@
 //! the best plan.
 
 use super::super::effort::Effort;
-use super::super::multi_aggregate::{self, Group, are_independent, outside_partitions};
+use super::super::multi_aggregate::{self, Pass, are_independent, outside_partitions};
 use super::super::{PartitionPlan, ROUNDING, SearchLimits};
 use super::components::{Component, components};
 use super::group_set::GroupSet;
@@ -16,8 +16,8 @@ use super::operators::{Candidate, Groups, Position};
 use super::problem::{Problem, Variable, undominated};
 use super::{assignment, minimize};
 use crate::cost::CostModel;
-use crate::cover::{Operator, is_aggregate};
-use crate::facts::Context;
+use crate::cover::Operator;
+use crate::facts::{Context, can_share_pass};
 use bumpalo::Bump;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::MemoTable;
@@ -48,13 +48,13 @@ struct Way {
 /// A plan of a component.
 struct Arrangement {
     operators: Vec<Operator>,
-    groups: Vec<Group>,
+    passes: Vec<Pass>,
 }
 
 impl Arranger<'_> {
     /// Replaces plans and groups where others are cheaper together. Gives seconds that nothing undercuts, multi-aggregates
     /// included, and the groups visited.
-    pub(in crate::select) fn improve(&self, partitions: &mut [PartitionPlan], groups: &mut Vec<Group>) -> (f64, u64) {
+    pub(in crate::select) fn improve(&self, partitions: &mut [PartitionPlan], passes: &mut Vec<Pass>) -> (f64, u64) {
         let mut visits = 0;
         let outside = outside_partitions(self.context, partitions);
         let mut bound = self.apart(partitions.iter(), &outside);
@@ -67,7 +67,7 @@ impl Arranger<'_> {
             }
             let members = component.partitions.iter().map(|&number| partitions[number].partition.members.len());
             let effort = Effort::of_groups(self.limits, members.sum::<usize>() + component.outside.len());
-            bound += self.improve_component(&component, apart, partitions, groups, &effort) - apart;
+            bound += self.improve_component(&component, apart, partitions, passes, &effort) - apart;
             visits += effort.spent();
         }
         (bound, visits)
@@ -85,7 +85,7 @@ impl Arranger<'_> {
         component: &Component,
         apart: f64,
         partitions: &mut [PartitionPlan],
-        groups: &mut Vec<Group>,
+        passes: &mut Vec<Pass>,
         effort: &Effort,
     ) -> f64 {
         let finding = effort.half();
@@ -100,8 +100,8 @@ impl Arranger<'_> {
         }
         effort.spend_all_of(&all);
         let is_inside =
-            |group: &Group| group.operator.roots.iter().any(|root| component.aggregates.binary_search(root).is_ok());
-        let (own, others): (Vec<Group>, Vec<Group>) = groups.iter().cloned().partition(is_inside);
+            |pass: &Pass| pass.operator.roots.iter().any(|root| component.aggregates.binary_search(root).is_ok());
+        let (own, others): (Vec<Pass>, Vec<Pass>) = passes.iter().cloned().partition(is_inside);
         let plans = component.partitions.iter().map(|&number| &partitions[number]);
         let mut least = multi_aggregate::seconds(self.context, self.model, plans, &component.outside, &own);
 
@@ -126,7 +126,7 @@ impl Arranger<'_> {
             bound = bound.min(optimum.bound);
             if undercuts(optimum.seconds, least) {
                 let arrangement = self.arrangement(&optimum.operators);
-                let all = [others.as_slice(), &arrangement.groups].concat();
+                let all = [others.as_slice(), &arrangement.passes].concat();
                 if are_independent(self.context, &all, effort) {
                     (least, best) = (optimum.seconds, Some((arrangement, all)));
                 }
@@ -136,7 +136,7 @@ impl Arranger<'_> {
             for &number in &component.partitions {
                 self.replace(&mut partitions[number], &arrangement.operators);
             }
-            *groups = all;
+            *passes = all;
         }
         if !is_complete {
             bound = bound.min(joint.least(effort));
@@ -144,16 +144,16 @@ impl Arranger<'_> {
         if undercuts(bound, least) { bound } else { least }
     }
 
-    /// A plan of a component: its operators, of which several are one multi-aggregate, as operators and groups.
+    /// A plan of a component: its operators, of which several are one multi-aggregate, as operators and passes.
     fn arrangement(&self, chosen: &[SmallVec<[Operator; 1]>]) -> Arrangement {
-        let mut arrangement = Arrangement { operators: vec![], groups: vec![] };
+        let mut arrangement = Arrangement { operators: vec![], passes: vec![] };
         for operators in chosen {
             let form = |operator: &Operator| {
-                Group::of(self.context, operator, self.model.operator_seconds(self.context, operator))
+                Pass::of(self.context, operator, self.model.operator_seconds(self.context, operator))
             };
-            let forms: SmallVec<[Group; 1]> = operators.iter().filter_map(form).collect();
-            let forms: SmallVec<[&Group; 8]> = forms.iter().collect();
-            arrangement.groups.extend(Group::all(self.context, self.model, &forms));
+            let forms: SmallVec<[Pass; 1]> = operators.iter().filter_map(form).collect();
+            let forms: SmallVec<[&Pass; 8]> = forms.iter().collect();
+            arrangement.passes.extend(Pass::all(self.context, self.model, &forms));
             arrangement.operators.extend(operators.iter().cloned());
         }
         arrangement
@@ -207,7 +207,7 @@ impl<'a> Joint<'a> {
         for &number in &component.partitions {
             let partition = &partitions[number].partition;
             let mut groups = Groups::new(context, memo, partition, model, effort, f64::INFINITY, &scratch);
-            let problem = Problem::new(&mut groups, |id| is_aggregate(context, id))?;
+            let problem = Problem::new(&mut groups, |id| can_share_pass(context, id))?;
             let first = joint.members.len();
             joint.members.extend_from_slice(&partition.members);
             for variable in problem.variables {
@@ -231,7 +231,7 @@ impl<'a> Joint<'a> {
     fn place(&mut self, mut variable: Variable) {
         let context = self.arranger.context;
         let is_known = variable.is_required && variable.floor.is_none();
-        if is_known && is_aggregate(context, self.members[variable.group]) {
+        if is_known && can_share_pass(context, self.members[variable.group]) {
             self.aggregates.push(Aggregate::new(context, variable.group, variable.candidates));
         } else {
             variable.candidates = undominated(variable.candidates);
@@ -264,8 +264,9 @@ impl<'a> Joint<'a> {
         let mut problem = self.problem.clone();
         let context = self.arranger.context;
         // An aggregate whose operators are not all known may be merged, too.
-        let is_open =
-            |variable: &&mut Variable| variable.floor.is_some() && is_aggregate(context, self.members[variable.group]);
+        let is_open = |variable: &&mut Variable| {
+            variable.floor.is_some() && can_share_pass(context, self.members[variable.group])
+        };
         for variable in problem.variables.iter_mut().filter(is_open) {
             variable.candidates.iter_mut().for_each(|candidate| candidate.seconds = 0.0);
             variable.floor = Some(0.0);

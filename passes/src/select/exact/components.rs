@@ -2,8 +2,8 @@
 
 use super::super::PartitionPlan;
 use super::super::multi_aggregate::outside_partitions;
-use crate::cover::{Operator, is_aggregate};
-use crate::facts::Context;
+use crate::cover::Operator;
+use crate::facts::{Context, can_share_pass};
 use crate::hops::is_transpose;
 use crate::union_find::UnionFind;
 use cranelift_entity::SecondaryMap;
@@ -24,7 +24,7 @@ pub(super) struct Component {
 pub(super) fn components(context: &Context<'_>, partitions: &[PartitionPlan]) -> Vec<Component> {
     let aggregates = |number: usize| -> Vec<HopId> {
         let members = &partitions[number].partition.members;
-        members.iter().copied().filter(|&id| is_aggregate(context, id)).collect()
+        members.iter().copied().filter(|&id| can_share_pass(context, id)).collect()
     };
     let inside = (0..partitions.len()).map(|number| {
         let aggregates = aggregates(number);

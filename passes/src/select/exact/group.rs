@@ -1,22 +1,14 @@
 //! The groups of a partition with their entries, indexed by position for operators to grow along.
 
+use super::super::entry::{Entry, slice};
 use super::operators::Position;
 use crate::facts::Context;
 use crate::hops::is_elementwise;
 use bumpalo::Bump;
 use fuseline_ir::hop::{HopId, HopOp};
-use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
+use fuseline_ir::memo::{MemoTable, TemplateType};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
-
-/// An entry with its references as positions in the partition.
-#[derive(Clone, Copy)]
-pub(super) struct Entry<'a> {
-    pub(super) ttype: TemplateType,
-    pub(super) is_valid: bool,
-    pub(super) is_open: bool,
-    pub(super) references: &'a [Position],
-}
 
 /// One group of a partition.
 pub(super) struct Group<'a> {
@@ -44,18 +36,9 @@ impl<'a> Group<'a> {
         position: &impl Fn(HopId) -> Option<Position>,
         before: &[Group<'a>],
     ) -> Group<'a> {
-        let mut entries: SmallVec<[MemoEntry; 8]> = SmallVec::from_slice(memo.entries(id));
-        // The order of exploration decides nothing.
-        entries.sort_unstable();
-        let index = |entry: &MemoEntry| Entry {
-            ttype: entry.ttype,
-            is_valid: entry.close.is_valid() && entry.has_references(),
-            is_open: entry.close.is_open(),
-            references: slice(scratch, entry.references().filter_map(position)),
-        };
-        let entries = slice(scratch, entries.iter().map(index));
+        let entries = Entry::all_of(memo, id, position, scratch);
         let open = by_template(scratch, entries, |entry| entry.is_open);
-        let starts = by_template(scratch, entries, |entry| entry.is_valid);
+        let starts = by_template(scratch, entries, |entry| entry.is_start);
         let all = entries.iter().flat_map(|entry| entry.references.iter().copied());
         let mut references: SmallVec<[Position; 16]> = all.collect();
         references.sort_unstable();
@@ -88,7 +71,7 @@ pub(super) fn are_alike(rows: &[&Entry<'_>], cells: &[&Entry<'_>]) -> bool {
         && cells
             .iter()
             .filter(|cell| !has_twin(cell, rows))
-            .all(|cell| rows.iter().all(|row| rows.iter().any(|both| both.has_references_of(row, cell))))
+            .all(|cell| rows.iter().all(|row| rows.iter().any(|both| has_references_of(both, row, cell))))
 }
 
 /// By template: the numbers of the entries that meet a condition, those with more references first.
@@ -110,15 +93,8 @@ fn by_template<'a>(
     found
 }
 
-/// These values as a part of the scratch.
-fn slice<T: Copy>(scratch: &Bump, values: impl IntoIterator<Item = T>) -> &[T] {
-    bumpalo::collections::Vec::from_iter_in(values, scratch).into_bump_slice()
-}
-
-impl Entry<'_> {
-    /// Whether the references are those of two other entries.
-    fn has_references_of(&self, one: &Entry<'_>, other: &Entry<'_>) -> bool {
-        one.references.iter().chain(other.references).all(|reference| self.references.contains(reference))
-            && self.references.iter().all(|it| one.references.contains(it) || other.references.contains(it))
-    }
+/// Whether the references of an entry are those of two other ones.
+fn has_references_of(both: &Entry<'_>, one: &Entry<'_>, other: &Entry<'_>) -> bool {
+    one.references.iter().chain(other.references).all(|reference| both.references.contains(reference))
+        && both.references.iter().all(|it| one.references.contains(it) || other.references.contains(it))
 }

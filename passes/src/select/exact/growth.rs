@@ -4,30 +4,34 @@
 //! root, the chosen entries say what the operator covers. Of one branch to the next little changes, so that only those
 //! groups choose again that something is decided about, or that refer to one that chose differently.
 
+use super::super::entry::Entry;
 use super::branch::{Branch, Decisions};
-use super::group::{Entry, Group, are_alike};
+use super::group::{Group, are_alike};
 use super::group_set::GroupSet;
 use super::operators::Position;
-use crate::cover::{Hops, Operator, constructible, needs_rows};
+use crate::cover::{Hops, Operator};
 use crate::facts::Context;
 use crate::partition::{InterestingPoint, PlanPartition};
+use crate::template::{self, PART, Template};
+use crate::walk::{follow, leads_on};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoTable, TemplateType};
 use smallvec::{SmallVec, smallvec};
 
-/// The entries that a growing operator continues with: its own template's or, for lack of these, Cell's; and those of its
-/// Cell parts.
+/// The entries that a growing operator continues with: its own template's or, for lack of these, those of its parts; and
+/// those that its parts continue with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Choice {
     own: Option<u32>,
-    cell: Option<u32>,
+    part: Option<u32>,
 }
 
 impl Choice {
+    /// For an operator, or a part of it, of this template.
     fn of(self, ttype: TemplateType) -> Option<u32> {
-        if ttype == TemplateType::Cell { self.cell } else { self.own }
+        if ttype == PART { self.part } else { self.own }
     }
 }
 
@@ -171,32 +175,40 @@ impl<'a> Growth<'a> {
         (operators, decisions)
     }
 
-    /// Whether Cell operators from a root are all that Row operators come to in a branch and those that it leads to.
+    /// Whether operators of a simpler template from a root are all that those of a template come to in a branch and those
+    /// that it leads to.
     ///
-    /// So it is where nothing that the operator may come to include needs rows, and has Row and Cell entries that are alike:
-    /// of these both templates choose the same references, whatever else is cut off.
-    pub(super) fn is_cell_work(&self, root: Position, branch: &Branch) -> bool {
-        if !self.groups[root].has_main {
-            return false;
-        }
+    /// So it is where nothing that the operator may come to include needs the template, and has entries of both that are
+    /// alike: of these both templates choose the same references, whatever else is cut off.
+    pub(super) fn is_simpler_work(&self, root: Position, template: &dyn Template, branch: &Branch) -> bool {
+        let Some(simpler) = template.simpler().filter(|_| self.groups[root].has_main) else { return false };
         let mut met = GroupSet::from_iter([root]);
         let mut pending: SmallVec<[Position; 16]> = SmallVec::from_slice(&[root]);
         while let Some(position) = pending.pop() {
-            let group = &self.groups[position];
-            let is_usable = |entry: &&Entry<'_>| {
-                let has_role = if position == root { entry.is_valid } else { entry.is_open };
-                has_role && !entry.references.iter().any(|&reference| branch.cut.contains(reference))
-            };
-            let of = |ttype: TemplateType| group.entries.iter().filter(move |it| it.ttype == ttype).filter(is_usable);
-            let [rows, cells] = [TemplateType::Row, TemplateType::Cell].map(|it| of(it).collect::<SmallVec<[_; 8]>>());
-            if !are_alike(&rows, &cells) {
+            let is_root = position == root;
+            let [own, other] =
+                [template.ttype(), simpler].map(|ttype| self.entries_in(position, ttype, is_root, branch));
+            if !are_alike(&own, &other) {
                 return false;
             }
-            let references = rows.iter().chain(&cells).flat_map(|entry| entry.references.iter().copied());
+            let references = own.iter().chain(&other).flat_map(|entry| entry.references.iter().copied());
             pending.extend(references.filter(|&reference| met.insert(reference)));
         }
-        let ids: SmallVec<[HopId; 32]> = met.iter().map(|position| self.groups[position].id).collect();
-        !needs_rows(self.context, &ids, self.groups[root].id)
+        let id = self.groups[root].id;
+        !met.iter().any(|position| template.is_needed(self.context, self.groups[position].id, id))
+    }
+
+    /// The entries of a template that start an operator at a group, or continue one, and refer to nothing that is cut off.
+    fn entries_in(
+        &self,
+        position: Position,
+        ttype: TemplateType,
+        is_root: bool,
+        branch: &Branch,
+    ) -> SmallVec<[&Entry<'a>; 8]> {
+        let has_role = |entry: &&Entry<'_>| if is_root { entry.is_start } else { entry.is_open };
+        let of_template = self.groups[position].entries.iter().filter(|entry| entry.ttype == ttype).filter(has_role);
+        of_template.filter(|entry| !entry.references.iter().any(|&reference| branch.cut.contains(reference))).collect()
     }
 
     /// Chooses the entries of a branch.
@@ -224,65 +236,60 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// The best usable open entries of a group, for operators of this template and for Cell parts of them.
+    /// The best usable open entries of a group, for operators of this template and for parts of them.
     fn choose(&self, position: Position, template: TemplateType, branch: &Branch) -> Choice {
         if branch.cut.contains(position) {
             return Choice::default();
         }
+        let part = self.best(position, PART, branch);
+        let own = if template == PART { part } else { self.best(position, template, branch).or(part) };
+        Choice { own, part }
+    }
+
+    /// The best usable open entry of a template.
+    fn best(&self, position: Position, template: TemplateType, branch: &Branch) -> Option<u32> {
         let group = &self.groups[position];
-        let best = |ttype: TemplateType| {
-            let is_free = |number: u32| !branch.refused.contains(&(position, number));
-            let mut open = group.open[ttype as usize].iter().copied();
-            open.find(|&number| is_free(number) && self.is_usable(&group.entries[number as usize]))
-        };
-        let cell = best(TemplateType::Cell);
-        let own = if template == TemplateType::Cell { cell } else { best(template).or(cell) };
-        Choice { own, cell }
+        let mut open = group.open[template as usize].iter().copied();
+        open.find(|&number| {
+            !branch.refused.contains(&(position, number)) && self.is_usable(&group.entries[number as usize])
+        })
     }
 
     fn is_usable(&self, entry: &Entry<'_>) -> bool {
-        let resumed = |position: Position| self.choices[position].of(entry.ttype);
-        let is_outer = |position: Position, number: u32| {
-            self.groups[position].entries[number as usize].ttype == TemplateType::Outer
-        };
-        // An Outer operator must reach its product, which only Outer entries lead to.
-        let reaches_product = entry.ttype != TemplateType::Outer
-            || entry.references.is_empty()
-            || entry.references.iter().any(|&reference| resumed(reference).is_some_and(|it| is_outer(reference, it)));
-        reaches_product && entry.references.iter().all(|&reference| resumed(reference).is_some())
+        leads_on(entry, |reference| self.continued(reference, entry.ttype))
     }
 
-    /// Whether another open Outer entry of the group has references that this one lacks.
+    /// The entry that a group continues operators, or parts, of this template with.
+    fn continued(&self, position: Position, ttype: TemplateType) -> Option<&Entry<'a>> {
+        self.choices[position].of(ttype).map(|number| &self.groups[position].entries[number as usize])
+    }
+
+    /// Whether another open entry of the group has references that this one, of a driven template, lacks.
     fn has_alternative(&self, position: Position, number: u32) -> bool {
         let group = &self.groups[position];
         let own = &group.entries[number as usize];
-        let lacks = |other: &Entry<'_>| other.references.iter().any(|reference| !own.references.contains(reference));
-        own.ttype == TemplateType::Outer
-            && group.open[TemplateType::Outer as usize]
-                .iter()
-                .map(|&other| &group.entries[other as usize])
-                .any(|other| lacks(other) && self.is_usable(other))
+        if !template::of(own.ttype).is_driven() {
+            return false;
+        }
+        let mut others = group.open[own.ttype as usize].iter().map(|&other| &group.entries[other as usize]);
+        others.any(|other| {
+            other.references.iter().any(|reference| !own.references.contains(reference)) && self.is_usable(other)
+        })
     }
 
     /// The members of the operator that an entry of a group starts; collects what there is to decide about it.
     fn members(&self, root: Position, number: u32, decisions: &mut Decisions) -> GroupSet {
         let mut members = GroupSet::default();
-        let mut pending: SmallVec<[(Position, u32); 16]> = SmallVec::from_slice(&[(root, number)]);
-        while let Some((position, number)) = pending.pop() {
-            let entry = &self.groups[position].entries[number as usize];
-            for &reference in entry.references {
-                if !members.insert(reference) {
-                    continue;
-                }
-                // A Cell entry inside of another template continues with Cell entries.
-                if let Some(number) = self.choices[reference].of(entry.ttype) {
-                    if entry.ttype == TemplateType::Outer && self.has_alternative(reference, number) {
-                        decisions.entries.push((reference, number));
-                    }
-                    pending.push((reference, number));
-                }
+        follow(&self.groups[root].entries[number as usize], |reference, ttype| {
+            if !members.insert(reference) {
+                return None;
             }
-        }
+            let number = self.choices[reference].of(ttype)?;
+            if self.has_alternative(reference, number) {
+                decisions.entries.push((reference, number));
+            }
+            Some(&self.groups[reference].entries[number as usize])
+        });
         decisions.producers = decisions.producers.union(&members.within(&self.interesting));
         members.insert(root);
         members
@@ -291,10 +298,10 @@ impl<'a> Growth<'a> {
     /// The operator with a cover, if it can be constructed.
     fn constructible(&self, root: Position, cover: &Cover) -> Option<Operator> {
         let operator = self.operator(root, cover);
-        if cover.template == TemplateType::Cell && self.groups[root].has_main {
+        if cover.template == PART && self.groups[root].has_main {
             return Some(operator);
         }
-        constructible(self.context, operator)
+        operator.constructible(self.context)
     }
 
     /// The operator with a cover.

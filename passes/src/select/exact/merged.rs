@@ -5,7 +5,7 @@ use super::operators::{Candidate, Position};
 use super::problem::{Priced, undominated};
 use crate::cost::CostModel;
 use crate::facts::Context;
-use crate::select::multi_aggregate::Group;
+use crate::select::multi_aggregate::Pass;
 use fuseline_ir::hop::HopId;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ const MAX_UNIONS: usize = 1024;
 /// An aggregate with its operators, cheapest first, each with the form in which it can be merged.
 pub(super) struct Aggregate {
     pub(super) group: Position,
-    pub(super) candidates: Vec<(Candidate, Option<Group>)>,
+    pub(super) candidates: Vec<(Candidate, Option<Pass>)>,
 }
 
 /// The operators of several aggregates in one pass.
@@ -26,7 +26,7 @@ pub(super) struct Merged {
     pub(super) candidates: Vec<Candidate>,
     /// One of the unions: which other operators it waits for does not depend on its members, since aggregates are
     /// never fused into others.
-    pub(super) example: Option<Group>,
+    pub(super) example: Option<Pass>,
     /// The most seconds that any of them saves.
     pub(super) saving: f64,
     /// Whether all unions were priced.
@@ -37,13 +37,13 @@ impl Aggregate {
     pub(super) fn new(context: &Context<'_>, group: Position, mut candidates: Vec<Candidate>) -> Aggregate {
         candidates.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));
         let form = |candidate: Candidate| {
-            let form = Group::of(context, &candidate.operators[0], candidate.seconds);
+            let form = Pass::of(context, &candidate.operators[0], candidate.seconds);
             (candidate, form)
         };
         Aggregate { group, candidates: candidates.into_iter().map(form).collect() }
     }
 
-    fn forms(&self) -> impl Iterator<Item = (&Candidate, &Group)> {
+    fn forms(&self) -> impl Iterator<Item = (&Candidate, &Pass)> {
         self.candidates.iter().filter_map(|(candidate, form)| Some((candidate, form.as_ref()?)))
     }
 
@@ -66,7 +66,7 @@ impl Merged {
         aggregates: &[&Aggregate],
         free: &BTreeMap<HopId, Position>,
     ) -> Merged {
-        let mut forms: Vec<Vec<(&Candidate, &Group)>> =
+        let mut forms: Vec<Vec<(&Candidate, &Pass)>> =
             aggregates.iter().map(|aggregate| aggregate.forms().collect()).collect();
         let unions = |most: usize| forms.iter().map(|forms| forms.len().min(most)).fold(1_usize, usize::saturating_mul);
         let mut most = forms.iter().map(Vec::len).max().unwrap_or(0);
@@ -127,7 +127,7 @@ fn choice<T: Copy>(lists: &[Vec<T>], mut number: usize) -> SmallVec<[T; 8]> {
 }
 
 /// The transpose that an inner product reads by itself, and its pass reads through.
-fn read_through(part: &Candidate, form: &Group) -> Option<HopId> {
+fn read_through(part: &Candidate, form: &Pass) -> Option<HopId> {
     let inputs = part.operators.iter().flat_map(|operator| &operator.inputs);
     inputs.copied().find(|id| form.operator.covers(*id))
 }
@@ -136,12 +136,12 @@ fn read_through(part: &Candidate, form: &Group) -> Option<HopId> {
 fn union(
     context: &Context<'_>,
     model: &CostModel,
-    parts: &[(&Candidate, &Group)],
+    parts: &[(&Candidate, &Pass)],
     number: usize,
     free: &BTreeMap<HopId, Position>,
-) -> Option<(Union, Group)> {
-    let forms: SmallVec<[&Group; 8]> = parts.iter().map(|(_, form)| *form).collect();
-    let group = Group::all(context, model, &forms)?;
+) -> Option<(Union, Pass)> {
+    let forms: SmallVec<[&Pass; 8]> = parts.iter().map(|(_, form)| *form).collect();
+    let group = Pass::all(context, model, &forms)?;
     // What one fuses another need not read: the union with its operator that fuses it, too, is the one to take.
     let is_fused = |id: &HopId| free.contains_key(id) && group.operator.covers(*id);
     if forms.iter().any(|form| form.operator.inputs.iter().any(is_fused)) || group.seconds.is_infinite() {

@@ -20,15 +20,13 @@ use crate::cover::Operator;
 use crate::facts::Context;
 use crate::hops::untransposed;
 use crate::partition::PlanPartition;
+use crate::template::by_preference;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use foldhash::{HashMap, HashMapExt};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{MemoTable, TemplateType};
 use smallvec::{SmallVec, smallvec};
-
-/// Templates that an operator can start with, in the order in which they are tried.
-const STARTS: [TemplateType; 3] = [TemplateType::Outer, TemplateType::Row, TemplateType::Cell];
 
 /// A position among the members of the partition.
 pub(super) type Position = usize;
@@ -147,7 +145,8 @@ impl<'a> Groups<'a> {
         let last = self.branches + limit;
         let mut is_complete = true;
         let mut is_always_fused = false;
-        for template in STARTS {
+        for tried in by_preference() {
+            let template = tried.ttype();
             if !self.growth.starts(root, template) {
                 continue;
             }
@@ -167,9 +166,9 @@ impl<'a> Groups<'a> {
                 is_always_fused |= decisions.producers.is_empty() && !operators.is_empty();
                 let open = branch.undecided(&decisions);
                 let mut leads_on = operators.is_empty();
-                let mut are_cell_operators = template == TemplateType::Row;
+                let mut are_simpler = tried.simpler().is_some();
                 for Grown { cover, operator } in operators {
-                    are_cell_operators &= cover.template == TemplateType::Cell;
+                    are_simpler &= Some(cover.template) == tried.simpler();
                     let earlier = self.seen.entry(cover).or_default();
                     leads_on |= !earlier.iter().any(|(grown_as, all)| *grown_as == template && open.is_subset(all));
                     let is_new = earlier.is_empty();
@@ -178,8 +177,8 @@ impl<'a> Groups<'a> {
                         self.list(root, operator);
                     }
                 }
-                // Cell has its turn.
-                if leads_on && !(are_cell_operators && self.growth.is_cell_work(root, &branch)) {
+                // The simpler template comes later, and finds these operators itself.
+                if leads_on && !(are_simpler && self.growth.is_simpler_work(root, tried, &branch)) {
                     branch.split(&open, &decisions.entries, &mut self.pending);
                 }
             }

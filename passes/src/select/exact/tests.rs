@@ -9,7 +9,7 @@ use super::super::space::SearchSpace;
 use super::super::tests::{campaign, random_dag, random_machine};
 use super::super::*;
 use super::{elimination, solve};
-use crate::cover::{constructible, outside_inputs};
+use crate::cover::outside_inputs;
 use crate::explore::explore_in;
 use crate::machine::Machine;
 use crate::template::TEMPLATES;
@@ -146,7 +146,7 @@ impl Naive<'_> {
             let members: Vec<HopId> = members.into_iter().collect();
             let inputs = outside_inputs(self.case.context.dag, &members);
             let (template, members) = (Some(template), members.into());
-            constructible(self.case.context, Operator { template, roots: vec![root].into(), members, inputs })
+            Operator { template, roots: vec![root].into(), members, inputs }.constructible(self.case.context)
         };
         let all: Vec<_> = (self.case.memo.entries(root).iter().filter(is_start))
             .flat_map(|start| self.expand(root, start, cut).into_iter().map(|members| (distinct(start), members)))

@@ -1,6 +1,6 @@
 //! Passes that wait for themselves: one that reads what depends on another of its results.
 
-use super::Group;
+use super::Pass;
 use crate::cover::Operator;
 use crate::facts::Context;
 use crate::select::effort::Effort;
@@ -13,33 +13,33 @@ use smallvec::SmallVec;
 pub(super) struct PassOf(SecondaryMap<HopId, Option<u32>>);
 
 impl PassOf {
-    fn new(groups: &[Group]) -> PassOf {
+    fn new(passes: &[Pass]) -> PassOf {
         let mut pass_of = PassOf::default();
-        groups.iter().enumerate().for_each(|(number, group)| pass_of.insert(number, group));
+        passes.iter().enumerate().for_each(|(number, pass)| pass_of.insert(number, pass));
         pass_of
     }
 
-    /// Takes in the group of a number, or what became of it.
-    pub(super) fn insert(&mut self, number: usize, group: &Group) {
-        if group.is_pass() {
-            group.operator.roots.iter().for_each(|&root| self.0[root] = Some(number as u32));
+    /// Takes in the pass of a number, or what became of it.
+    pub(super) fn insert(&mut self, number: usize, pass: &Pass) {
+        if pass.is_shared() {
+            pass.operator.roots.iter().for_each(|&root| self.0[root] = Some(number as u32));
         }
     }
 }
 
-/// Whether none of these groups waits for itself. What cannot be said within the effort does.
-pub(in crate::select) fn are_independent(context: &Context<'_>, groups: &[Group], effort: &Effort) -> bool {
-    let pass_of = PassOf::new(groups);
-    groups.iter().filter(|group| group.is_pass()).all(|pass| is_independent(context, groups, &pass_of, pass, effort))
+/// Whether none of these passes waits for itself. What cannot be said within the effort does.
+pub(in crate::select) fn are_independent(context: &Context<'_>, passes: &[Pass], effort: &Effort) -> bool {
+    let pass_of = PassOf::new(passes);
+    passes.iter().filter(|pass| pass.is_shared()).all(|pass| is_independent(context, passes, &pass_of, pass, effort))
 }
 
-/// Whether no input of a pass depends on one of its roots, given the other groups, each of which is one operator that
+/// Whether no input of a pass depends on one of its roots, given the other passes, each of which is one operator that
 /// needs all of its inputs. What cannot be said within the effort does.
 pub(super) fn is_independent(
     context: &Context<'_>,
-    groups: &[Group],
+    passes: &[Pass],
     pass_of: &PassOf,
-    pass: &Group,
+    pass: &Pass,
     effort: &Effort,
 ) -> bool {
     let Operator { roots, inputs, .. } = &pass.operator;
@@ -52,7 +52,7 @@ pub(super) fn is_independent(
         if seen.insert(id) {
             effort.spend(1);
             pending.extend_from_slice(&context.hop(id).inputs);
-            let pass = pass_of.0[id].map(|number| &groups[number as usize]);
+            let pass = pass_of.0[id].map(|number| &passes[number as usize]);
             pending.extend(pass.into_iter().flat_map(|pass| pass.operator.inputs.iter().copied()));
         }
     }

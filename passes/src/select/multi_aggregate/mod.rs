@@ -7,26 +7,26 @@
 //! Given the operators, they are merged greedily ([`greedy`]). The exact solver decides about both at once.
 
 mod greedy;
-mod group;
 mod independence;
+mod pass;
 
 use super::PartitionPlan;
 use crate::cost::CostModel;
-use crate::cover::{Operator, cover, is_aggregate, is_worth_fusing};
-use crate::facts::Context;
+use crate::cover::Operator;
+use crate::facts::{Context, can_share_pass};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::hop::{FusionCover, HopId};
 
 pub(super) use greedy::greedy;
-pub(super) use group::Group;
 pub(super) use independence::are_independent;
+pub(super) use pass::Pass;
 
 /// The aggregates outside of the partitions, as operators to merge.
 pub(super) fn outside_partitions(context: &Context<'_>, partitions: &[PartitionPlan]) -> Vec<Operator> {
     let mut inside = EntitySet::new();
     inside.extend(partitions.iter().flat_map(|plan| plan.partition.members.iter().copied()));
-    let is_aggregate = |&id: &HopId| !inside.contains(id) && context.is_live(id) && is_aggregate(context, id);
-    context.dag.hops.keys().filter(is_aggregate).map(|id| Operator::basic(context, id)).collect()
+    let is_outside = |&id: &HopId| !inside.contains(id) && context.is_live(id) && can_share_pass(context, id);
+    context.dag.hops.keys().filter(is_outside).map(|id| Operator::basic(context, id)).collect()
 }
 
 /// The operators of the partitions that run by themselves: those that no pass computes, besides what only an operator
@@ -34,10 +34,10 @@ pub(super) fn outside_partitions(context: &Context<'_>, partitions: &[PartitionP
 pub(super) fn apart<'p>(
     context: &Context<'_>,
     partitions: impl Iterator<Item = &'p PartitionPlan>,
-    groups: &[Group],
+    passes: &[Pass],
 ) -> Vec<&'p Operator> {
-    let mut pass_of = SecondaryMap::<HopId, Option<&Group>>::new();
-    for pass in groups.iter().filter(|group| group.is_pass()) {
+    let mut pass_of = SecondaryMap::<HopId, Option<&Pass>>::new();
+    for pass in passes.iter().filter(|pass| pass.is_shared()) {
         pass.operator.roots.iter().for_each(|&root| pass_of[root] = Some(pass));
     }
     let mut operators: Vec<&Operator> =
@@ -60,32 +60,32 @@ pub(super) fn apart<'p>(
     operators
 }
 
-/// The covers of the chosen operators, aggregates in these groups.
-pub(super) fn covers(context: &Context<'_>, partitions: &[PartitionPlan], groups: &[Group]) -> Vec<FusionCover> {
-    let others = apart(context, partitions.iter(), groups).into_iter();
-    let others = others.filter(|operator| is_worth_fusing(context, operator));
-    let others = others.filter_map(|operator| cover(context, operator));
-    groups
+/// The covers of the chosen operators, aggregates in these passes.
+pub(super) fn covers(context: &Context<'_>, partitions: &[PartitionPlan], passes: &[Pass]) -> Vec<FusionCover> {
+    let others = apart(context, partitions.iter(), passes).into_iter();
+    let others = others.filter(|operator| operator.is_worth_fusing(context));
+    let others = others.filter_map(|operator| operator.cover(context));
+    passes
         .iter()
-        .filter(|group| group.is_pass())
-        .filter_map(|pass| cover(context, &pass.operator))
+        .filter(|pass| pass.is_shared())
+        .filter_map(|pass| pass.operator.cover(context))
         .chain(others)
         .collect()
 }
 
-/// Seconds of the partitions' operators and of these aggregates outside, those of a group in one pass.
+/// Seconds of the partitions' operators and of these aggregates outside, those of a pass together.
 pub(super) fn seconds<'p>(
     context: &Context<'_>,
     model: &CostModel,
     partitions: impl Iterator<Item = &'p PartitionPlan>,
     outside: &[Operator],
-    groups: &[Group],
+    passes: &[Pass],
 ) -> f64 {
-    let passes = || groups.iter().filter(|group| group.is_pass());
+    let shared = || passes.iter().filter(|pass| pass.is_shared());
     let mut merged = EntitySet::new();
-    merged.extend(passes().flat_map(|pass| pass.operator.roots.iter().copied()));
+    merged.extend(shared().flat_map(|pass| pass.operator.roots.iter().copied()));
     let outside = outside.iter().filter(|aggregate| !merged.contains(aggregate.root()));
-    let apart = apart(context, partitions, groups).into_iter().chain(outside);
+    let apart = apart(context, partitions, passes).into_iter().chain(outside);
     let apart = apart.map(|operator| model.operator_seconds(context, operator));
-    apart.chain(passes().map(|pass| pass.seconds)).sum()
+    apart.chain(shared().map(|pass| pass.seconds)).sum()
 }

@@ -6,9 +6,8 @@ mod machines;
 mod structure;
 
 use super::*;
-use crate::cover::{CoverError, verify_cover};
 use crate::explore::explore_in;
-use crate::template::TEMPLATES;
+use crate::template::{CoverError, TEMPLATES, verify_cover};
 use crate::testing::{self, Dag, Random};
 pub(super) use dags::random_dag;
 pub(super) use enumeration::campaign;

@@ -1,14 +1,14 @@
 //! Which aggregates share a pass: never worse than greedy, and as good as trying everything.
 
 use super::super::super::effort::Effort;
-use super::super::super::multi_aggregate::{self, Group, are_independent};
+use super::super::super::multi_aggregate::{self, Pass, are_independent};
 use super::super::super::tests::{campaign, random_machine};
 use super::super::super::*;
 use super::super::arranger::set_partitions;
 use super::super::operators::{Candidate, Groups};
 use super::{ENOUGH, ROUNDING};
-use crate::cover::is_aggregate;
 use crate::explore::explore_in;
+use crate::facts::can_share_pass;
 use crate::joint::plan_seconds;
 use crate::template::TEMPLATES;
 use crate::testing::{Dag, Random};
@@ -77,7 +77,7 @@ fn random_aggregate_of_rows(d: &mut Dag, random: &mut Random, cells: HopId, colu
 struct Choice {
     reads: BTreeSet<HopId>,
     alone: f64,
-    form: Option<Group>,
+    form: Option<Pass>,
 }
 
 /// What selection starts from.
@@ -136,10 +136,10 @@ impl Start<'_> {
             let ids = |candidate: &Candidate| candidate.reads.iter().map(|read| partition.members[read]).collect();
             for (position, &id) in partition.members.iter().enumerate() {
                 let found = groups.candidates(position, ENOUGH).list;
-                if is_aggregate(self.context, id) {
+                if can_share_pass(self.context, id) {
                     let form = |candidate: &Candidate| {
                         let operator = &candidate.operators[0];
-                        let form = Group::of(self.context, operator, candidate.seconds);
+                        let form = Pass::of(self.context, operator, candidate.seconds);
                         Choice { reads: ids(candidate), alone: candidate.seconds, form }
                     };
                     aggregates.push(found.iter().map(form).collect());
@@ -152,11 +152,11 @@ impl Start<'_> {
         let plans = self.partitions();
         for operator in multi_aggregate::outside_partitions(self.context, &plans) {
             let alone = self.model.operator_seconds(self.context, &operator);
-            let form = Group::of(self.context, &operator, alone);
+            let form = Pass::of(self.context, &operator, alone);
             aggregates.push(vec![Choice { reads: BTreeSet::new(), alone, form }]);
         }
         let known: BTreeSet<HopId> = required.clone();
-        required.retain(|id| !is_aggregate(self.context, *id));
+        required.retain(|id| !can_share_pass(self.context, *id));
         let free: Vec<HopId> = prices.keys().copied().filter(|id| !required.contains(id)).collect();
         let ways = set_partitions(aggregates.len());
         let choices: usize = aggregates.iter().map(Vec::len).product();
@@ -206,8 +206,8 @@ impl Start<'_> {
                 seconds += alone;
                 continue;
             }
-            let forms: Option<Vec<&Group>> = of.iter().map(|choice| choice.form.as_ref()).collect();
-            let group = Group::all(self.context, &self.model, &forms?)?;
+            let forms: Option<Vec<&Pass>> = of.iter().map(|choice| choice.form.as_ref()).collect();
+            let group = Pass::all(self.context, &self.model, &forms?)?;
             seconds += group.seconds;
             groups.push(group);
         }

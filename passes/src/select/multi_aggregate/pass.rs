@@ -1,17 +1,16 @@
-//! An aggregate, or several that one pass computes.
+//! A pass over cells or rows that computes an aggregate, or several.
 
 use crate::cost::CostModel;
-use crate::cover::{Operator, has_common_rows, is_full_aggregate, is_worth_fusing, iteration_space, outside_inputs};
-use crate::facts::Context;
-use crate::template::aggregated_rows;
-use fuseline_ir::SizeInfo;
+use crate::cover::{Operator, outside_inputs};
+use crate::facts::{Context, aggregated_rows, aggregates_all_cells};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
+use fuseline_ir::{SizeInfo, Space};
 use smallvec::{Array, SmallVec};
 
 /// What a pass runs over.
 #[derive(Clone, Copy, PartialEq)]
-enum Space {
+enum Extent {
     /// Cells of a matrix of this size.
     Cells(SizeInfo),
     /// So many rows.
@@ -20,33 +19,14 @@ enum Space {
 
 /// Aggregates to be computed together, by these operators.
 #[derive(Clone)]
-pub(in crate::select) struct Group {
-    space: Space,
+pub(in crate::select) struct Pass {
+    space: Extent,
     /// What computes them, with the template of the space where they are several.
     pub(in crate::select) operator: Operator,
     /// Seconds of the multi-aggregate, or of the one operator.
     pub(in crate::select) seconds: f64,
     /// Seconds of the operators by themselves.
     pub(in crate::select) alone: f64,
-}
-
-/// The operator as a pass computes it, if one can: with the template of the pass.
-fn mergeable(context: &Context<'_>, operator: &Operator) -> Option<Operator> {
-    let root = operator.root();
-    let is_full = is_full_aggregate(context, root);
-    let (template, operator) = match operator.template.filter(|_| is_worth_fusing(context, operator)) {
-        None if is_full => (TemplateType::Cell, Operator::basic(context, root)),
-        None => (TemplateType::Row, Operator::basic(context, root)),
-        // The cells of a column are those of its rows, too.
-        Some(TemplateType::Cell) if !is_full => (TemplateType::Row, operator.clone()),
-        Some(template) => (template, operator.clone()),
-    };
-    let can_aggregate = match template {
-        TemplateType::Cell => is_full,
-        TemplateType::Row => aggregated_rows(context, root).is_some(),
-        TemplateType::MAgg | TemplateType::Outer => false,
-    };
-    can_aggregate.then(|| with_transpose(context, Operator { template: Some(template), ..operator }))
 }
 
 /// The operator with the transpose that it reads through, if it ends in a product, as one of its members.
@@ -61,35 +41,37 @@ fn with_transpose(context: &Context<'_>, mut operator: Operator) -> Operator {
     operator
 }
 
-impl Group {
+impl Pass {
     /// An aggregate that takes `alone` seconds by itself; none if no pass can compute what its operator does.
-    pub(in crate::select) fn of(context: &Context<'_>, operator: &Operator, alone: f64) -> Option<Group> {
-        let operator = mergeable(context, operator)?;
-        let space = match operator.template {
-            Some(TemplateType::Row) => Space::Rows(aggregated_rows(context, operator.root())?),
-            _ => Space::Cells(iteration_space(context, &operator.members, operator.root())),
+    pub(in crate::select) fn of(context: &Context<'_>, operator: &Operator, alone: f64) -> Option<Pass> {
+        let operator = if operator.is_worth_fusing(context) {
+            operator.clone()
+        } else {
+            Operator::basic(context, operator.root())
         };
-        if space.is_rows() && !has_common_rows(context, &operator.members, &operator.roots) {
+        let runs_over = Extent::template_for(context, &operator)?;
+        let operator = with_transpose(context, Operator { template: Some(runs_over), ..operator });
+        let space = Extent::of(context, &operator)?;
+        if space.is_rows() && !operator.is_constructible(context) {
             return None;
         }
-        let operator = Operator { template: Some(space.template()), ..operator };
-        Some(Group { space, operator, seconds: alone, alone })
+        Some(Pass { space, operator, seconds: alone, alone })
     }
 
     /// All of these together, if they can be merged one after the other.
-    pub(in crate::select) fn all(context: &Context<'_>, model: &CostModel, singles: &[&Group]) -> Option<Group> {
+    pub(in crate::select) fn all(context: &Context<'_>, model: &CostModel, singles: &[&Pass]) -> Option<Pass> {
         let (first, rest) = singles.split_first()?;
-        let mut rest: SmallVec<[&Group; 8]> = SmallVec::from_slice(rest);
+        let mut rest: SmallVec<[&Pass; 8]> = SmallVec::from_slice(rest);
         let mut merged = (*first).clone();
         while !rest.is_empty() {
             let slot = rest.iter().position(|single| merged.absorb(context, single))?;
             rest.remove(slot);
         }
-        Some(if merged.is_pass() { merged.priced(context, model) } else { merged })
+        Some(if merged.is_shared() { merged.priced(context, model) } else { merged })
     }
 
     /// Whether several aggregates are computed together.
-    pub(in crate::select) fn is_pass(&self) -> bool {
+    pub(in crate::select) fn is_shared(&self) -> bool {
         self.operator.is_multi_aggregate()
     }
 
@@ -100,7 +82,7 @@ impl Group {
 
     /// Whether the two run over cells of equal sizes, or over equally many rows, share a matrix of these, and neither
     /// reads the other's results.
-    pub(in crate::select) fn can_merge(&self, context: &Context<'_>, other: &Group) -> bool {
+    pub(in crate::select) fn can_merge(&self, context: &Context<'_>, other: &Pass) -> bool {
         let (own, others) = (&self.operator, &other.operator);
         let is_shared = |id: &HopId| others.inputs.binary_search(id).is_ok() && self.space.reads_in_parts(context, *id);
         let depends =
@@ -111,13 +93,13 @@ impl Group {
             && !depends(others, own)
     }
 
-    fn priced(mut self, context: &Context<'_>, model: &CostModel) -> Group {
+    fn priced(mut self, context: &Context<'_>, model: &CostModel) -> Pass {
         self.seconds = model.operator_seconds(context, &self.operator);
         self
     }
 
     /// The two together, if they can be merged.
-    pub(super) fn merge(&self, context: &Context<'_>, model: &CostModel, other: &Group) -> Option<Group> {
+    pub(super) fn merge(&self, context: &Context<'_>, model: &CostModel, other: &Pass) -> Option<Pass> {
         if !self.can_merge(context, other) {
             return None;
         }
@@ -126,7 +108,7 @@ impl Group {
     }
 
     /// Takes in another one, but for the price; whether that can be.
-    fn absorb(&mut self, context: &Context<'_>, other: &Group) -> bool {
+    fn absorb(&mut self, context: &Context<'_>, other: &Pass) -> bool {
         if !self.can_merge(context, other) {
             return false;
         }
@@ -138,7 +120,7 @@ impl Group {
         let members = &own.members;
         own.inputs.retain(|input| members.binary_search(input).is_err());
         if let Some(before) = before
-            && !has_common_rows(context, &self.operator.members, &self.operator.roots)
+            && !self.operator.is_constructible(context)
         {
             self.operator = before;
             return false;
@@ -155,24 +137,35 @@ fn insert_all<A: Array<Item = HopId>>(all: &mut SmallVec<A>, more: &[HopId]) {
     all.dedup();
 }
 
-impl Space {
-    fn is_rows(&self) -> bool {
-        matches!(self, Space::Rows(_))
-    }
-
-    fn is_same(&self, other: &Space) -> bool {
-        match (self, other) {
-            (Space::Cells(one), Space::Cells(other)) => one.same_dims(other),
-            (Space::Rows(one), Space::Rows(other)) => one == other,
-            _ => false,
+impl Extent {
+    /// The template of the pass that an aggregate's operator may become a part of; none if there is no such pass.
+    fn template_for(context: &Context<'_>, operator: &Operator) -> Option<TemplateType> {
+        let is_over_cells = aggregates_all_cells(context, operator.root());
+        match operator.template.map(TemplateType::space) {
+            Some(Space::Factors) => None,
+            None | Some(Space::Cells) if is_over_cells => Some(TemplateType::MAgg),
+            // The cells of a column are those of its rows, too.
+            _ => aggregated_rows(context, operator.root()).map(|_| TemplateType::Row),
         }
     }
 
-    /// The template of operators that compute several aggregates.
-    fn template(&self) -> TemplateType {
-        match self {
-            Space::Cells(_) => TemplateType::MAgg,
-            Space::Rows(_) => TemplateType::Row,
+    /// What a pass of this operator runs over.
+    fn of(context: &Context<'_>, operator: &Operator) -> Option<Extent> {
+        match operator.template?.space() {
+            Space::Rows => aggregated_rows(context, operator.root()).map(Extent::Rows),
+            Space::Cells | Space::Factors => Some(Extent::Cells(operator.space(context))),
+        }
+    }
+
+    fn is_rows(&self) -> bool {
+        matches!(self, Extent::Rows(_))
+    }
+
+    fn is_same(&self, other: &Extent) -> bool {
+        match (self, other) {
+            (Extent::Cells(one), Extent::Cells(other)) => one.same_dims(other),
+            (Extent::Rows(one), Extent::Rows(other)) => one == other,
+            _ => false,
         }
     }
 
@@ -181,8 +174,8 @@ impl Space {
         let hop = context.hop(input);
         hop.is_matrix()
             && match self {
-                Space::Cells(_) => true,
-                Space::Rows(rows) => hop.size.rows == Some(*rows),
+                Extent::Cells(_) => true,
+                Extent::Rows(rows) => hop.size.rows == Some(*rows),
             }
     }
 }

@@ -1,8 +1,9 @@
-//! Conditions on operators that several templates share.
+//! What operators are that fused ones are made of: products and aggregations, over cells and over rows.
 
-use crate::facts::Context;
+use super::Context;
 use crate::hops::{is_transpose, untransposed};
 use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::ops::Direction;
 
 /// `A %*% B` with rows of A as units: A a matrix that is no transpose, and B a column or narrow.
 pub(crate) fn is_row_product(context: &Context<'_>, id: HopId) -> bool {
@@ -103,4 +104,42 @@ pub(crate) fn is_cell_aggregate(context: &Context<'_>, id: HopId) -> bool {
     let HopOp::AggUnary(op, _) = hop.op else { return false };
     let input = context.hop(hop.inputs[0]);
     op.merges() && input.is_matrix() && input.size.cells().is_some_and(|cells| cells > 1)
+}
+
+/// An aggregation of a matrix of several rows and columns that Row operators can do: everything along rows, what
+/// merges along columns and over all cells.
+pub(crate) fn aggregates_rows(context: &Context<'_>, id: HopId) -> bool {
+    let hop = context.hop(id);
+    match hop.op {
+        HopOp::AggUnary(_, Direction::Row) => context.hop(hop.inputs[0]).size.is_matrix(),
+        HopOp::AggUnary(op, Direction::Col) => op.merges() && context.hop(hop.inputs[0]).size.is_matrix(),
+        HopOp::AggUnary(op, Direction::Full) => {
+            op.merges() && context.hop(hop.inputs[0]).size.rows.is_some_and(|rows| rows > 1)
+        }
+        _ => false,
+    }
+}
+
+/// The rows that a Row operator which ends here aggregates; none if it has a value for each of them.
+pub(crate) fn aggregated_rows(context: &Context<'_>, id: HopId) -> Option<u64> {
+    let rows = |id: HopId| context.hop(id).size.known_dims().map(|(rows, _)| rows);
+    if let Some((left, _)) = transposed_product(context, id) {
+        return rows(left);
+    }
+    let hop = context.hop(id);
+    let is_over_rows = matches!(hop.op, HopOp::AggUnary(_, Direction::Col | Direction::Full));
+    if is_over_rows && aggregates_rows(context, id) { rows(hop.inputs[0]) } else { None }
+}
+
+/// An aggregation of all cells into one, in which an operator with several roots over cells may end.
+pub(crate) fn aggregates_all_cells(context: &Context<'_>, id: HopId) -> bool {
+    match context.hop(id).op {
+        HopOp::AggUnary(_, Direction::Full) => is_cell_aggregate(context, id),
+        _ => is_inner_product(context, id),
+    }
+}
+
+/// Whether operators that end here may share a pass with others.
+pub(crate) fn can_share_pass(context: &Context<'_>, id: HopId) -> bool {
+    aggregates_all_cells(context, id) || aggregated_rows(context, id).is_some()
 }

@@ -1,0 +1,136 @@
+//! Operators over rows: the matrix whose rows they bind, and which members only they have.
+
+use super::Operator;
+use crate::facts::{Context, aggregated_rows, transposed_product};
+use crate::hops::{is_column_transpose, is_elementwise, single_column};
+use fuseline_ir::hop::{HopId, HopOp, NaryOp};
+use fuseline_ir::ops::Direction;
+use smallvec::SmallVec;
+use std::cmp::Reverse;
+
+/// Whether only a Row operator can do this inside of a chain, wherever the chain ends.
+pub(crate) fn is_row_operation(context: &Context<'_>, id: HopId) -> bool {
+    matches!(
+        context.hop(id).op,
+        HopOp::MatMul | HopOp::Reorg(_) | HopOp::Index | HopOp::Nary(NaryOp::Cbind) | HopOp::Cumulative(_)
+    )
+}
+
+/// Whether an operator aggregates along rows.
+pub(crate) fn is_row_aggregate(context: &Context<'_>, id: HopId) -> bool {
+    matches!(context.hop(id).op, HopOp::AggUnary(_, Direction::Row))
+}
+
+/// Whether a member of an operator with this root needs rows: a product, a transpose, a range of columns, columns side by
+/// side, a row aggregate inside of the operator, or one that does not merge.
+pub(crate) fn needs_rows(context: &Context<'_>, member: HopId, root: HopId) -> bool {
+    is_row_operation(context, member) && single_column(context.dag, member).is_none()
+        || is_row_aggregate(context, member) && member != root
+        || matches!(context.hop(member).op, HopOp::AggUnary(op, _) if !op.merges())
+}
+
+impl Operator {
+    /// The matrix whose rows an operator binds: a factor of a final product over rows, else the left of a product, else
+    /// the largest matrix that is read row by row, else the largest of which columns are read. Final products over rows
+    /// need one with which a factor of each is as long as its rows.
+    pub(crate) fn main_input_by_row(&self, context: &Context<'_>) -> Option<HopId> {
+        // A column as a row is the same for all rows, but its cells belong to different ones.
+        if self.members.iter().any(|&id| is_column_transpose(context.dag, id)) {
+            return None;
+        }
+        let search = MainByRow { context, operator: self, rows: self.rows(context) };
+        let factors = search.final_products().flat_map(|(left, right)| [left, right]);
+        let first = factors.chain(search.lefts()).find(|&id| search.is_bindable(id) && search.suits(id));
+        first.or_else(|| search.largest_by_row()).or_else(|| search.largest_by_column())
+    }
+
+    /// The rows that an operator goes through, which ends in its first root; none where they are unknown.
+    fn rows(&self, context: &Context<'_>) -> Option<u64> {
+        let root = context.hop(self.root());
+        match (transposed_product(context, self.root()), &root.op) {
+            (Some((left, _)), _) => context.hop(left).size.rows,
+            (None, HopOp::AggUnary(..)) => context.hop(root.inputs[0]).size.rows,
+            (None, _) => root.size.rows,
+        }
+    }
+
+    /// The rows that all roots aggregate; none where one has a value for each row, or aggregates others.
+    pub(crate) fn common_rows(&self, context: &Context<'_>) -> Option<u64> {
+        let mut rows = self.roots.iter().map(|&root| aggregated_rows(context, root));
+        let first = rows.next()??;
+        rows.all(|rows| rows == Some(first)).then_some(first)
+    }
+}
+
+/// The search for a matrix that has so many rows, in the order of preference.
+struct MainByRow<'a> {
+    context: &'a Context<'a>,
+    operator: &'a Operator,
+    rows: Option<u64>,
+}
+
+impl<'a> MainByRow<'a> {
+    /// The factors of the roots that are sums over rows.
+    fn final_products(&self) -> impl Iterator<Item = (HopId, HopId)> + use<'a> {
+        let context = self.context;
+        self.operator.roots.iter().filter_map(move |&root| transposed_product(context, root))
+    }
+
+    /// The left operands of products.
+    fn lefts(&self) -> impl Iterator<Item = HopId> + use<'a> {
+        let context = self.context;
+        self.members_with(|op| *op == HopOp::MatMul).map(move |id| context.hop(id).inputs[0])
+    }
+
+    fn members_with(&self, condition: fn(&HopOp) -> bool) -> impl Iterator<Item = HopId> + use<'a> {
+        let context = self.context;
+        self.operator.members.iter().copied().filter(move |&id| condition(&context.hop(id).op))
+    }
+
+    fn is_bindable(&self, id: HopId) -> bool {
+        let size = &self.context.hop(id).size;
+        size.rows == self.rows && size.is_matrix() && !self.operator.covers(id)
+    }
+
+    /// Whether each final product has a factor that is as long as the rows of this main input.
+    fn suits(&self, main: HopId) -> bool {
+        let mut products = self.final_products().peekable();
+        if products.peek().is_none() {
+            return true;
+        }
+        let long = self.as_long_as(main);
+        let is_long = |id: HopId| id == main || long.binary_search(&id).is_ok();
+        products.all(|(left, right)| is_long(left) || is_long(right))
+    }
+
+    /// The members whose rows are known to be as long as those of a main input, ascending.
+    fn as_long_as(&self, main: HopId) -> SmallVec<[HopId; 16]> {
+        let mut long: SmallVec<[HopId; 16]> = SmallVec::new();
+        for &id in &self.operator.members {
+            let hop = self.context.hop(id);
+            let keeps_length =
+                is_elementwise(self.context.dag, id) || matches!(hop.op, HopOp::Reorg(_) | HopOp::Cumulative(_));
+            if keeps_length && hop.inputs.iter().any(|&input| input == main || long.binary_search(&input).is_ok()) {
+                long.push(id);
+            }
+        }
+        long
+    }
+
+    fn largest_by_row(&self) -> Option<HopId> {
+        let context = self.context;
+        let readers = self.members_with(|op| !matches!(op, HopOp::MatMul | HopOp::Index));
+        self.largest(readers.flat_map(|id| context.hop(id).inputs.iter().copied()))
+    }
+
+    fn largest_by_column(&self) -> Option<HopId> {
+        self.largest(self.members_with(|op| *op == HopOp::Index).map(|id| self.context.hop(id).inputs[0]))
+    }
+
+    /// The largest of these that suits, of equally large ones the first.
+    fn largest(&self, ids: impl Iterator<Item = HopId>) -> Option<HopId> {
+        let mut ids: SmallVec<[HopId; 8]> = ids.filter(|&id| self.is_bindable(id)).collect();
+        ids.sort_by_key(|&id| (Reverse(self.context.hop(id).size.cells()), id));
+        ids.into_iter().find(|&id| self.suits(id))
+    }
+}

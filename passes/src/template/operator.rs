@@ -1,0 +1,54 @@
+//! What operators ask the template that they have.
+
+use super::{Template, of};
+use crate::cover::Operator;
+use crate::facts::Context;
+use fuseline_ir::hop::{FusionCover, HopId};
+
+impl Operator {
+    /// The template of a fused operator.
+    pub(crate) fn template(&self) -> Option<&'static dyn Template> {
+        self.template.map(of)
+    }
+
+    /// An input that can be the main one of a fused operator; none of a basic one.
+    pub(crate) fn main_input(&self, context: &Context<'_>) -> Option<HopId> {
+        self.template()?.main_input(context, self)
+    }
+
+    /// Whether the inputs of a fused operator are such that it has a plan: there is one to be the main input.
+    pub(crate) fn is_constructible(&self, context: &Context<'_>) -> bool {
+        self.template.is_none() || self.main_input(context).is_some()
+    }
+
+    /// The operator if it can be constructed, as one of a simpler template where that does the work.
+    pub(crate) fn constructible(mut self, context: &Context<'_>) -> Option<Operator> {
+        let own = self.template;
+        if let Some(simpler) = self.simpler_template(context) {
+            self.template = Some(simpler.ttype());
+            if self.is_constructible(context) {
+                return Some(self);
+            }
+            self.template = own;
+        }
+        self.is_constructible(context).then_some(self)
+    }
+
+    /// The template that does the work where no member needs the operator's own one.
+    fn simpler_template(&self, context: &Context<'_>) -> Option<&'static dyn Template> {
+        let own = self.template()?;
+        let simpler = own.simpler()?;
+        let is_needed = self.members.iter().any(|&member| own.is_needed(context, member, self.root()));
+        (!is_needed).then(|| of(simpler))
+    }
+
+    /// The cover of a fused operator: its members and the transposes that it reads through.
+    pub(crate) fn cover(&self, context: &Context<'_>) -> Option<FusionCover> {
+        let template = self.template()?;
+        let mut cover = self.to_cover()?;
+        cover.members.extend(self.members.iter().filter_map(|&id| template.absorbed_transpose(context, id)));
+        cover.members.sort_unstable();
+        cover.members.dedup();
+        Some(cover)
+    }
+}
