@@ -29,8 +29,9 @@ impl Entry for MemoEntry {
     }
 }
 
-/// Whether an operator with this entry has entries to go on with, given those that groups continue such operators with. The
-/// parts of one whose template is driven must reach the product of its factors, which only entries of the template lead to.
+/// Whether an operator with this entry has entries to go on with, given those that groups continue such operators with.
+/// The parts of one whose template is driven must reach the product of its factors, which only entries of the template
+/// lead to.
 pub(crate) fn leads_on<'e, E: Entry + 'e>(entry: &E, continued: impl Fn(E::Reference) -> Option<&'e E>) -> bool {
     let template = template::of(entry.ttype());
     let (mut reaches_product, mut is_complete) = (entry.references().next().is_none(), true);
@@ -42,15 +43,15 @@ pub(crate) fn leads_on<'e, E: Entry + 'e>(entry: &E, continued: impl Fn(E::Refer
     is_complete && (reaches_product || !template.is_driven())
 }
 
-/// How good an entry is to continue an operator of this template: its own before others, then those with more references;
-/// the greatest is the best, of equals the first.
+/// How good an entry is to continue an operator of this template: its own before others, then those with more
+/// references; the greatest is the best, of equals the first.
 pub(crate) fn preference(entry: &impl Entry, template: TemplateType) -> (bool, usize) {
     (entry.ttype() == template, entry.references().count())
 }
 
-/// Follows references from the entry that an operator starts with. `enter` takes each group that a reference of an entry of
-/// some template leads to, possibly again, and gives the entry to go on with, unless the group was met before. Parts of an
-/// operator go on with entries of their own template.
+/// Follows references from the entry that an operator starts with. `enter` takes each group that a reference of an entry
+/// of some template leads to, possibly again, and gives the entry to go on with, unless the group was met before. Parts
+/// of an operator go on with entries of their own template.
 pub(crate) fn follow<'e, E: Entry + 'e>(
     start: &'e E,
     mut enter: impl FnMut(E::Reference, TemplateType) -> Option<&'e E>,

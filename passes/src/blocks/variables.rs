@@ -10,7 +10,7 @@ pub(crate) type Names = BTreeSet<String>;
 /// The variables that blocks assign.
 #[derive(Debug, Default)]
 pub(crate) struct Assigned {
-    /// Those that surely have a value afterwards.
+    /// Variables that surely have a value afterwards.
     pub(crate) surely: Names,
     /// All that may be assigned: also loop variables, and what statements before predicates assign.
     pub(crate) perhaps: Names,
@@ -53,7 +53,7 @@ pub(crate) fn predicates(block: &StatementBlock) -> Vec<&Predicate> {
     }
 }
 
-/// As [`predicates`], to be changed.
+/// What [`predicates`] gives, to be changed.
 pub(crate) fn predicates_mut(block: &mut StatementBlock) -> Vec<&mut Predicate> {
     match block {
         StatementBlock::Basic(_) | StatementBlock::Call(_) => Vec::new(),

@@ -129,8 +129,7 @@ pub fn construct_cover(context: &Context<'_>, cover: &FusionCover) -> Result<Con
     Ok(ConstructedPlan { cover: cover.clone(), cplan, inputs, outputs, transposed_output: draft.transposed_output })
 }
 
-/// The plans of a cover before optimisation, one for each main input that is as good as any: by the template, whose covers
-/// have no other form than these.
+/// The plans of a cover before optimisation, one for each main input that is as good as any.
 fn drafts(context: &Context<'_>, cover: &FusionCover) -> Result<Vec<Draft>, ConstructError> {
     match cover.template {
         TemplateType::Row => rows::draft(context, cover).map(|draft| vec![draft]),

@@ -162,7 +162,7 @@ impl<'a> CellPass<'a> {
     fn new(context: &Context<'_>, operator: &'a Operator) -> Option<CellPass<'a>> {
         let space = operator.space(context);
         let template = operator.template();
-        let is_driven = template.is_some_and(|template| template.is_driven());
+        let is_driven = operator.is_driven();
         let may_skip = is_driven || has_zeros_to_skip(context, &operator.inputs, &space);
         let driver = may_skip.then(|| operator.driver(context, &space)).flatten();
         if is_driven && driver.is_none() {

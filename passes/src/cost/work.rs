@@ -19,7 +19,7 @@ const SHORTEST_ROWS: u64 = 2;
 pub struct Work {
     /// Floating-point operations, by the position of their class in [`OperationClass::ALL`].
     by_class: [f64; OperationClass::ALL.len()],
-    /// Those among them that fill registers with the values of one row alone, and how many values that are.
+    /// Operations among them that fill registers with the values of one row alone, and how many values that are.
     by_row: [f64; OperationClass::ALL.len()],
     row_values: f64,
     /// Operations of products whose factors both stay in registers.
@@ -70,7 +70,7 @@ impl Work {
         self.stored_rows = rows.min(non_zeros);
     }
 
-    /// Adds those of a class that fill registers with the values of one row alone, of so many.
+    /// Adds operations of a class that fill registers with the values of one row alone, of so many.
     pub(super) fn add_by_row(&mut self, class: OperationClass, flops: f64, row_values: f64) {
         self.add(class, flops);
         self.by_row[class as usize] += flops;

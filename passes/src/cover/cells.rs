@@ -42,8 +42,8 @@ impl Operator {
         }
     }
 
-    /// The inputs of an operator over the cells of `space` that are read cell by cell, so that they can be the main input.
-    /// (An index reads its source otherwise.)
+    /// The inputs of an operator over the cells of `space` that are read cell by cell, so that they can be the main
+    /// input. (An index reads its source otherwise.)
     pub(crate) fn inputs_by_cell<'a>(
         &'a self,
         context: &'a Context<'_>,

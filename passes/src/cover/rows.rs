@@ -21,8 +21,8 @@ pub(crate) fn is_row_aggregate(context: &Context<'_>, id: HopId) -> bool {
     matches!(context.hop(id).op, HopOp::AggUnary(_, Direction::Row))
 }
 
-/// Whether a member of an operator with this root needs rows: a product, a transpose, a range of columns, columns side by
-/// side, a row aggregate inside of the operator, or one that does not merge.
+/// Whether a member of an operator with this root needs rows: a product, a transpose, a range of columns, columns side
+/// by side, a row aggregate inside of the operator, or one that does not merge.
 pub(crate) fn needs_rows(context: &Context<'_>, member: HopId, root: HopId) -> bool {
     is_row_operation(context, member) && single_column(context.dag, member).is_none()
         || is_row_aggregate(context, member) && member != root

@@ -11,8 +11,8 @@ impl Operator {
         self.template.is_some() && self.saves_work(context)
     }
 
-    /// Whether the members do more than one basic operator: a product with a transpose and a cumulative aggregate between
-    /// two count, since they save the transposes.
+    /// Whether the members do more than one basic operator: a product with a transpose and a cumulative aggregate
+    /// between two count, since they save the transposes.
     pub(crate) fn saves_work(&self, context: &Context<'_>) -> bool {
         let working = self.members.iter().filter(|&&id| !is_transpose(context.dag, id));
         working.count() > 1 || self.members.iter().any(|&id| saves_transposes(context, id))

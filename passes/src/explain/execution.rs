@@ -10,8 +10,7 @@ use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 /// The input whose zeros an operator skips, if any.
 pub(crate) fn exploited_sparsity(context: &Context<'_>, operator: &Operator) -> Option<ExploitedSparsity> {
     let vector = cost_vector(context, operator)?;
-    let is_driven = operator.template().is_some_and(|template| template.is_driven());
-    let driver = vector.driver.filter(|_| vector.sparsity < 1.0 || is_driven)?;
+    let driver = vector.driver.filter(|_| vector.sparsity < 1.0 || operator.is_driven())?;
     Some(ExploitedSparsity { driver: driver.as_u32(), share: vector.sparsity })
 }
 

@@ -18,7 +18,7 @@ pub(super) enum Binding {
 }
 
 impl Binding {
-    /// The same, where it is a transpose that is there, as the transpose of its input.
+    /// The binding, where it is a transpose that is there, in terms of the transpose's input.
     fn as_transpose(self, dag: &HopDag) -> Binding {
         match self {
             Binding::Hop(id) if is_transpose(&dag[id].op) => Binding::TransposeOf(dag[id].inputs[0]),

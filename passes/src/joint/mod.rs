@@ -43,7 +43,7 @@ struct Priced {
 /// Chooses the form of a DAG together with its fusion plan. Policies that know no cost fuse the form that rewriting
 /// prefers; without rewrites the DAG as it is is the only form.
 ///
-/// The same DAG and options always give the same result.
+/// Equal DAGs and options always give equal results.
 pub fn choose(dag: &HopDag, rewrites: &RewriteOptions, options: &OptimizerOptions) -> Chosen {
     let forms = Forms::of(dag, rewrites);
     let mut search = Search::new(&forms, options);

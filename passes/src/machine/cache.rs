@@ -21,7 +21,7 @@ pub struct Cache {
     pub capacity: f64,
     /// Bytes of a matrix from which on an operator finds nothing of it here; below, down to the capacity, it finds a share.
     pub reach: f64,
-    /// The same of one that is written: memory of an output that was recycled, or that waits here for its way to memory.
+    /// Bytes of a matrix that is written from which on nothing of it is here: memory of an output that was recycled, or that waits here for its way to memory.
     pub write_reach: f64,
     /// Its bandwidth.
     pub bandwidth: Bandwidth,

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub enum OperationClass {
     /// What processors have fast instructions for.
     Arithmetic,
-    /// The same in Row operators, most of whose operations run one by one over a row in the nearest cache.
+    /// Additions, comparisons and the like in Row operators, most of whose operations run one by one over a row in the nearest cache.
     RowArithmetic,
     /// Quotients and square roots, which are the work of the same unit.
     Division,
@@ -70,7 +70,7 @@ pub struct ComputeRates {
 }
 
 impl ComputeRates {
-    /// The same rate for every class.
+    /// Every class at one rate.
     pub fn uniform(rate: f64) -> Self {
         ComputeRates {
             arithmetic: rate,

@@ -36,7 +36,7 @@ impl Form {
         self.hops.get(class).copied().flatten()
     }
 
-    /// The same form with a transpose for every consumer of one; nothing where no transpose has several.
+    /// The form with a transpose for every consumer of one; nothing where no transpose has several.
     pub(crate) fn with_separate_transposes(&self) -> Option<Form> {
         let separate = separate_transposes(&self.dag).dag;
         (separate.hops.len() > self.dag.hops.len()).then(|| Form::without_choices(separate))
@@ -99,7 +99,7 @@ impl Forms {
         }
     }
 
-    /// The same, for any sizes.
+    /// The DAG that is cheapest whatever is fused, for any sizes.
     pub(super) fn simplified(&self) -> HopDag {
         match &self.alternatives {
             Some(alternatives) => canonicalize(&alternatives.dag(&alternatives.cheapest(Weights::Balanced)).0).dag,

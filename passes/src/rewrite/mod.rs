@@ -77,7 +77,7 @@ impl Default for RewriteOptions {
 enum Scope {
     /// All, and chains.
     All,
-    /// Those that pay whatever is fused afterwards.
+    /// Families that pay whatever is fused afterwards.
     AlwaysPaying,
 }
 
@@ -99,7 +99,7 @@ pub fn rewrite(dag: &HopDag, options: &RewriteOptions) -> HopDag {
     rewrite_with_report(dag, options).0
 }
 
-/// As [`rewrite`], with what was done.
+/// [`rewrite`], with what was done.
 pub fn rewrite_with_report(dag: &HopDag, options: &RewriteOptions) -> (HopDag, RewriteReport) {
     let forms = Forms::of(dag, options);
     let form = forms.rewritten(options);

@@ -57,7 +57,7 @@ struct Read {
     seconds: f64,
     /// Seconds of computation to visit its non-zeros then, if it is sparse.
     visit: f64,
-    /// The same in an operator that starts at the reader.
+    /// Seconds, if it comes from memory for an operator that starts at the reader.
     seconds_at_start: f64,
 }
 

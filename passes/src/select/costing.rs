@@ -5,7 +5,7 @@
 //! operators of a plan are known from earlier ones, with their costs.
 
 use super::reachability::{Points, Region};
-use super::space::{Influences, Reading, SearchSpace};
+use super::space::{Influences, ReaderMemory, SearchSpace};
 use fixedbitset::FixedBitSet;
 use foldhash::{HashMap, HashMapExt};
 use smallvec::SmallVec;
@@ -25,7 +25,7 @@ pub(crate) struct Costing<'a> {
     space: &'a SearchSpace<'a>,
     /// By group and the points that determine its operator.
     known: HashMap<(usize, Influences), Priced>,
-    reading: Reading,
+    memory: ReaderMemory,
     materialized: FixedBitSet,
     pending: Vec<usize>,
     /// Operators priced, each time that it was not remembered.
@@ -39,7 +39,7 @@ impl<'a> Costing<'a> {
         Costing {
             space,
             known: HashMap::new(),
-            reading: Reading::default(),
+            memory: ReaderMemory::default(),
             materialized: FixedBitSet::with_capacity(space.partition.members.len()),
             pending: Vec::new(),
             operators: 0,
@@ -55,21 +55,17 @@ impl<'a> Costing<'a> {
         self.materialized.clear();
         self.pending.clear();
         self.pending.extend(region.certain.iter().rev());
-        let mut is_read = false;
+        let mut reader = self.space.under(assignment, &mut self.memory);
         let mut seconds = 0.0;
         while let Some(group) = self.pending.pop() {
             if self.materialized.put(group) {
                 continue;
             }
             self.operators_of_plans += 1;
-            let key = (group, self.space.influences(group, assignment, &mut self.reading));
+            let key = (group, reader.influences(group));
             if !self.known.contains_key(&key) {
-                if !is_read {
-                    self.space.read(assignment, &mut self.reading);
-                    is_read = true;
-                }
                 self.operators += 1;
-                let operator = self.space.operator(group, assignment, &mut self.reading);
+                let operator = reader.operator(group);
                 let inputs = self.space.materialized_inputs(&operator).map(|group| group as u32).collect();
                 let seconds = self.space.model.operator_seconds(self.space.context, &operator);
                 self.known.insert(key.clone(), Priced { seconds, inputs });

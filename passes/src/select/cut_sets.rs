@@ -14,7 +14,7 @@ use std::cell::OnceCell;
 const MOST_POINTS_FOR_PAIRS: usize = 64;
 
 /// A region to be searched, with its free points.
-pub(crate) struct Problem {
+pub(crate) struct SubProblem {
     pub(crate) region: Region,
     /// The free points, most significant digit first.
     pub(crate) layout: Vec<usize>,
@@ -29,17 +29,17 @@ pub(crate) struct CutSet {
     pub(crate) points: Vec<usize>,
     /// The number of leading digits of the layout after which all its points are decided.
     pub(crate) end: usize,
-    sub_problems: OnceCell<Vec<Problem>>,
+    sub_problems: OnceCell<Vec<SubProblem>>,
 }
 
 /// A candidate cut set with the sizes of what it separates.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Candidate {
+pub(crate) struct CutSetCandidate {
     pub(crate) points: Vec<usize>,
     pub(crate) score: f64,
 }
 
-impl Problem {
+impl SubProblem {
     /// A whole partition, with cut sets or without.
     pub(crate) fn whole(space: &SearchSpace<'_>, is_structural: bool) -> Self {
         let cut = space.fuse_all();
@@ -59,7 +59,7 @@ impl Problem {
         rest.sort_by(|one, other| bytes(other).total_cmp(&bytes(one)).then(one.cmp(other)));
         layout.append(&mut rest);
         let cut_sets = candidates.into_iter().map(|candidate| CutSet::new(candidate.points, &layout)).collect();
-        Problem { region, layout, cut_sets, cut }
+        SubProblem { region, layout, cut_sets, cut }
     }
 
     /// The cut set whose points are all true, the last of them the last digit of these.
@@ -70,7 +70,7 @@ impl Problem {
 
     /// The sub-problems of a cut set: the regions that it leaves, each with those of the points after it, and the cut
     /// sets after it, that lie within.
-    pub(crate) fn sub_problems(&self, space: &SearchSpace<'_>, number: usize) -> &[Problem] {
+    pub(crate) fn sub_problems(&self, space: &SearchSpace<'_>, number: usize) -> &[SubProblem] {
         self.cut_sets[number].sub_problems.get_or_init(|| {
             let cut_set = &self.cut_sets[number];
             let cut = with(&self.cut, &cut_set.points);
@@ -87,7 +87,7 @@ impl Problem {
         cut: Points,
         free: &[usize],
         number: usize,
-    ) -> Problem {
+    ) -> SubProblem {
         let layout: Vec<usize> = free.iter().copied().filter(|&point| region.points.contains(point)).collect();
         let separates = |cut_set: &&CutSet| {
             cut_set.points.iter().all(|point| layout.contains(point))
@@ -95,7 +95,7 @@ impl Problem {
         };
         let inherited = self.cut_sets[number + 1..].iter().filter(separates);
         let cut_sets = inherited.map(|cut_set| CutSet::new(cut_set.points.clone(), &layout)).collect();
-        Problem { region, layout, cut_sets, cut }
+        SubProblem { region, layout, cut_sets, cut }
     }
 }
 
@@ -127,7 +127,7 @@ pub(super) fn most_candidates(points: usize) -> usize {
 
 /// The cut sets of a region worth their points, in ascending order of their scores. A set that contains an earlier one
 /// adds nothing.
-pub(crate) fn candidates(space: &SearchSpace<'_>, region: &Region) -> Vec<Candidate> {
+pub(crate) fn candidates(space: &SearchSpace<'_>, region: &Region) -> Vec<CutSetCandidate> {
     let points: Vec<usize> = region.points.ones().collect();
     let none = space.fuse_all();
     let simple = simple_candidates(space, &points);
@@ -146,13 +146,13 @@ pub(crate) fn candidates(space: &SearchSpace<'_>, region: &Region) -> Vec<Candid
     let scored = sets.into_iter().filter_map(|set| {
         let sizes = separated(space, region, &none, &set, &points);
         let score = score(set.len(), points.len(), &sizes);
-        (sizes.len() > 1 && score < plans).then_some(Candidate { points: set, score })
+        (sizes.len() > 1 && score < plans).then_some(CutSetCandidate { points: set, score })
     });
-    let mut scored: Vec<Candidate> = scored.collect();
+    let mut scored: Vec<CutSetCandidate> = scored.collect();
     scored.sort_by(|one, other| one.score.total_cmp(&other.score).then_with(|| one.points.cmp(&other.points)));
-    let mut chosen: Vec<Candidate> = Vec::new();
+    let mut chosen: Vec<CutSetCandidate> = Vec::new();
     for candidate in scored {
-        let contains = |earlier: &Candidate| earlier.points.iter().all(|point| candidate.points.contains(point));
+        let contains = |earlier: &CutSetCandidate| earlier.points.iter().all(|point| candidate.points.contains(point));
         if !chosen.iter().any(contains) {
             chosen.push(candidate);
         }

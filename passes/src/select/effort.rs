@@ -16,8 +16,8 @@ const MOST_VISITS_PER_PLAN: u64 = 1000;
 /// The work of one search: what is left of it.
 #[derive(Debug)]
 pub(super) struct Effort {
-    /// Plans to cost, and branches to take, at most.
-    pub(super) plans: u64,
+    /// Steps at most, of whatever the search does: branches of the search for operators, partial assignments to extend.
+    pub(super) steps: u64,
     visits: u64,
     spent: Cell<u64>,
 }
@@ -25,7 +25,7 @@ pub(super) struct Effort {
 impl Effort {
     /// What so many plans take, whatever the size of the partition.
     pub(super) fn of_plans(plans: u64) -> Effort {
-        Effort { plans, visits: plans.saturating_mul(MOST_VISITS_PER_PLAN), spent: Cell::new(0) }
+        Effort { steps: plans, visits: plans.saturating_mul(MOST_VISITS_PER_PLAN), spent: Cell::new(0) }
     }
 
     /// What the limits allow for a partition of so many groups.
@@ -36,7 +36,7 @@ impl Effort {
 
     /// Half of what is left, for a part of the search that must leave something to the next one.
     pub(super) fn half(&self) -> Effort {
-        Effort { plans: self.plans, visits: self.left() / 2, spent: Cell::new(0) }
+        Effort { steps: self.steps, visits: self.left() / 2, spent: Cell::new(0) }
     }
 
     /// Counts visits.

@@ -10,7 +10,7 @@
 
 use super::bound::Bound;
 use super::costing::Costing;
-use super::cut_sets::{Problem, most_candidates};
+use super::cut_sets::{SubProblem, most_candidates};
 use super::effort::Effort;
 use super::limits::{Enumeration, FoundBy, SearchLimits};
 use super::reachability::Points;
@@ -24,15 +24,15 @@ const MOST_GROUPS: u64 = 1 << 23;
 /// Plans that are costed however large they are.
 const FEWEST_PLANS: u64 = 64;
 
-/// Up to this many points the exact solver takes less time than flipping them.
+/// Partitions with at most this many points skip the greedy descent: solving them exactly is faster.
 const MOST_POINTS_UNFLIPPED: usize = 16;
 
-/// Plans per point that the exact solver opens with beyond.
+/// Plans per point that the greedy descent may cost in larger ones.
 const PLANS_PER_POINT: u64 = 8;
 
-/// What a search found.
+/// The outcome of a search: the best plan that it found.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct SearchResult {
     /// The materialised points.
     pub(crate) points: Points,
     /// The cost of the plan.
@@ -44,7 +44,12 @@ pub(super) struct Found {
 }
 
 /// The assignment that a policy chooses, within the limits and what is left of the effort.
-pub(super) fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &SearchLimits, effort: &Effort) -> Found {
+pub(super) fn search(
+    space: &SearchSpace<'_>,
+    policy: SelectPolicy,
+    limits: &SearchLimits,
+    effort: &Effort,
+) -> SearchResult {
     let enumeration = match policy {
         SelectPolicy::Exhaustive if space.points() <= limits.exhaustive_points => Enumeration::Partition,
         SelectPolicy::Exhaustive => Enumeration::All,
@@ -55,37 +60,37 @@ pub(super) fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &Sea
     // Cut sets are for a scan that can follow them.
     let visits = (most_candidates(space.points()) * space.partition.members.len()) as u64;
     let is_structural = is_structural && visits < effort.left();
-    let whole = Problem::whole(space, is_structural);
+    let whole = SubProblem::whole(space, is_structural);
     if is_structural {
         effort.spend(visits);
     }
     let is_small = !is_pruned && space.points() <= limits.exhaustive_points;
     let plans = if is_small { u64::MAX } else { affordable(space, limits.plans) };
-    let mut search = Search { is_pruned, plans, ..Search::new(space, &whole, effort) };
+    let mut search = Search { is_pruned, step_budget: plans, ..Search::new(space, &whole, effort) };
     match policy {
-        SelectPolicy::FuseAll => search.open(space.fuse_all()),
-        SelectPolicy::FuseNoRedundancy => search.open(space.without_redundancy()),
+        SelectPolicy::FuseAll => search.try_plan(space.fuse_all()),
+        SelectPolicy::FuseNoRedundancy => search.try_plan(space.without_redundancy()),
         SelectPolicy::CostBased | SelectPolicy::Exhaustive => search.cost_based(),
         SelectPolicy::Random { seed } => {
             let assignment = random::assignment(seed, &space.partition.members, space.points());
-            search.open(points(&assignment));
+            search.try_plan(points(&assignment));
         }
     }
     let is_complete = matches!(policy, SelectPolicy::CostBased | SelectPolicy::Exhaustive) || space.points() == 0;
-    search.found(is_complete)
+    search.into_result(is_complete)
 }
 
 /// A good plan to begin a search with: the better one of the heuristics, in large partitions with single points flipped.
 /// It may be proven to be optimal.
-pub(super) fn opening(space: &SearchSpace<'_>, effort: &Effort) -> Found {
-    let whole = Problem::whole(space, false);
+pub(super) fn first_plan(space: &SearchSpace<'_>, effort: &Effort) -> SearchResult {
+    let whole = SubProblem::whole(space, false);
     let plans = space.points() as u64 * PLANS_PER_POINT;
-    let mut search = Search { plans, ..Search::new(space, &whole, effort) };
-    search.open_with_heuristics();
+    let mut search = Search { step_budget: plans, ..Search::new(space, &whole, effort) };
+    search.try_heuristics();
     if space.points() > MOST_POINTS_UNFLIPPED {
         search.descend();
     }
-    search.found(false)
+    search.into_result(false)
 }
 
 /// So many plans, or fewer where a plan has very many groups.
@@ -103,16 +108,16 @@ fn points(assignment: &[bool]) -> Points {
 
 struct Search<'a> {
     space: &'a SearchSpace<'a>,
-    whole: &'a Problem,
+    whole: &'a SubProblem,
     effort: &'a Effort,
     bound: Bound<'a>,
     costing: Costing<'a>,
     /// Whether plans are skipped at all.
     is_pruned: bool,
-    /// Plans to cost and runs to skip.
-    plans: u64,
-    /// Runs skipped by their lower bound.
-    runs: u64,
+    /// How many plans may be costed, and runs skipped, altogether.
+    step_budget: u64,
+    /// Runs that were skipped by their lower bound.
+    skipped_runs: u64,
     /// The cheapest plan so far with its cost.
     best: Option<(Points, f64)>,
     found_by: FoundBy,
@@ -120,7 +125,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(space: &'a SearchSpace<'a>, whole: &'a Problem, effort: &'a Effort) -> Self {
+    fn new(space: &'a SearchSpace<'a>, whole: &'a SubProblem, effort: &'a Effort) -> Self {
         Search {
             space,
             whole,
@@ -128,8 +133,8 @@ impl<'a> Search<'a> {
             bound: Bound::new(space),
             costing: Costing::new(space),
             is_pruned: false,
-            plans: u64::MAX,
-            runs: 0,
+            step_budget: u64::MAX,
+            skipped_runs: 0,
             best: None,
             found_by: FoundBy::Heuristics,
             stats: SearchStats { points: space.points() as u64, ..SearchStats::default() },
@@ -144,10 +149,10 @@ impl<'a> Search<'a> {
     fn is_at_limit(&self) -> bool {
         // Where there is but one plan, it is the one to find.
         let has_choice = self.space.points() > 0;
-        has_choice && (self.stats.costed() + self.runs >= self.plans || self.effort.is_spent())
+        has_choice && (self.stats.costed() + self.skipped_runs >= self.step_budget || self.effort.is_spent())
     }
 
-    fn found(self, is_complete: bool) -> Found {
+    fn into_result(self, is_complete: bool) -> SearchResult {
         let (points, seconds) = self.best.unwrap_or((self.space.fuse_all(), f64::INFINITY));
         let is_optimal = is_complete && self.stats.exhausted == 0;
         let bound = if is_optimal {
@@ -158,11 +163,11 @@ impl<'a> Search<'a> {
         };
         let Costing { operators, operators_of_plans, .. } = self.costing;
         let stats = SearchStats { operators, operators_of_plans, ..self.stats };
-        Found { points, seconds, bound, found_by: self.found_by, stats }
+        SearchResult { points, seconds, bound, found_by: self.found_by, stats }
     }
 
     /// Costs a plan besides the enumeration, or in its place.
-    fn open(&mut self, assignment: Points) {
+    fn try_plan(&mut self, assignment: Points) {
         self.stats.opening += 1;
         self.effort.spend_on_plan(self.space.partition.members.len());
         let upper = self.upper();
@@ -173,17 +178,17 @@ impl<'a> Search<'a> {
     }
 
     /// Costs the plans of both heuristics, unless there is but one plan.
-    fn open_with_heuristics(&mut self) {
+    fn try_heuristics(&mut self) {
         if self.space.points() > 0 {
-            self.open(self.space.fuse_all());
-            self.open(self.space.without_redundancy());
+            self.try_plan(self.space.fuse_all());
+            self.try_plan(self.space.without_redundancy());
         }
     }
 
     /// Opens with both heuristics, then enumerates.
     fn cost_based(&mut self) {
-        self.open_with_heuristics();
-        if self.is_pruned && number_of_plans(self.space.points()) > self.plans {
+        self.try_heuristics();
+        if self.is_pruned && number_of_plans(self.space.points()) > self.step_budget {
             self.descend();
         }
         if let Some(best) = self.solve(self.whole, &self.space.fuse_all(), self.upper()) {
@@ -199,18 +204,18 @@ impl<'a> Search<'a> {
         while self.upper() < upper && !self.is_excluded(self.whole, &self.space.fuse_all(), self.upper()) {
             upper = self.upper();
             for point in 0..self.space.points() {
-                if self.stats.opening >= self.plans / 2 || self.effort.is_spent() {
+                if self.stats.opening >= self.step_budget / 2 || self.effort.is_spent() {
                     return;
                 }
                 let mut neighbour = self.best.as_ref().map_or_else(|| self.space.fuse_all(), |(best, _)| best.clone());
                 neighbour.toggle(point);
-                self.open(neighbour);
+                self.try_plan(neighbour);
             }
         }
     }
 
     /// The cheapest assignment of a problem's free points that costs less than `limit`, given the others.
-    fn solve(&mut self, problem: &Problem, given: &Points, limit: f64) -> Option<(Points, f64)> {
+    fn solve(&mut self, problem: &SubProblem, given: &Points, limit: f64) -> Option<(Points, f64)> {
         let mut best = None;
         let mut upper = limit;
         let mut scan = Scan::new(problem, given);
@@ -226,7 +231,7 @@ impl<'a> Search<'a> {
             let sub_problems = cut_set.and_then(|number| self.sub_problems(problem, number));
             let skips = is_excluded || sub_problems.is_some();
             let found = if is_excluded {
-                self.runs += 1;
+                self.skipped_runs += 1;
                 self.stats.skipped_by_cost = self.stats.skipped_by_cost.saturating_add(run);
                 None
             } else if let Some(sub_problems) = sub_problems {
@@ -247,12 +252,12 @@ impl<'a> Search<'a> {
 
     /// Whether no plan of a problem with these points true, and possibly more, is better than `upper` by more than sums
     /// in another order differ.
-    fn is_excluded(&self, problem: &Problem, assignment: &Points, upper: f64) -> bool {
+    fn is_excluded(&self, problem: &SubProblem, assignment: &Points, upper: f64) -> bool {
         is_proven(upper, self.bound.seconds(&problem.region, assignment))
     }
 
     /// The plan of a problem with its cost, if that is less than `upper`.
-    fn cost(&mut self, problem: &Problem, assignment: Points, upper: f64) -> Option<(Points, f64)> {
+    fn cost(&mut self, problem: &SubProblem, assignment: Points, upper: f64) -> Option<(Points, f64)> {
         let limit = if self.is_pruned { upper } else { f64::INFINITY };
         let seconds = self.costing.cost(&assignment, &problem.region, limit);
         match seconds {
@@ -263,7 +268,7 @@ impl<'a> Search<'a> {
     }
 
     /// The sub-problems of a cut set, if solving them one by one saves plans.
-    fn sub_problems<'p>(&self, problem: &'p Problem, number: usize) -> Option<&'p [Problem]> {
+    fn sub_problems<'p>(&self, problem: &'p SubProblem, number: usize) -> Option<&'p [SubProblem]> {
         let sub_problems = problem.sub_problems(self.space, number);
         let together = number_of_plans(problem.layout.len() - problem.cut_sets[number].end);
         (plans_one_by_one(sub_problems) <= together).then_some(sub_problems)
@@ -271,7 +276,7 @@ impl<'a> Search<'a> {
 
     /// The optima of sub-problems together, unless their plans cost `upper` or more. What a sub-problem may cost is what
     /// the others leave of the upper bound.
-    fn combine(&mut self, sub_problems: &[Problem], given: &Points, run: u64, upper: f64) -> Option<Points> {
+    fn combine(&mut self, sub_problems: &[SubProblem], given: &Points, run: u64, upper: f64) -> Option<Points> {
         let skipped = run - plans_one_by_one(sub_problems).min(run);
         self.stats.skipped_by_structure = self.stats.skipped_by_structure.saturating_add(skipped);
         let mut least: Vec<f64> =
@@ -295,7 +300,7 @@ impl<'a> Search<'a> {
 
 /// The scan over the assignments of a problem's free points.
 struct Scan<'a> {
-    problem: &'a Problem,
+    problem: &'a SubProblem,
     /// The digits by position in the layout.
     digits: Vec<bool>,
     /// The number of digits up to the last true one: all plans of the run have these.
@@ -305,7 +310,7 @@ struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     /// At the first assignment, with all free points false.
-    fn new(problem: &'a Problem, given: &Points) -> Self {
+    fn new(problem: &'a SubProblem, given: &Points) -> Self {
         Scan { problem, digits: vec![false; problem.layout.len()], decided: 0, assignment: given.clone() }
     }
 
@@ -330,7 +335,7 @@ fn number_of_plans(free: usize) -> u64 {
 }
 
 /// The plans to cost where sub-problems are solved one by one: theirs, and the combination of their optima.
-fn plans_one_by_one(sub_problems: &[Problem]) -> u64 {
+fn plans_one_by_one(sub_problems: &[SubProblem]) -> u64 {
     let free = sub_problems.iter().map(|problem| problem.layout.len()).filter(|&free| free > 0);
     free.map(number_of_plans).fold(1, u64::saturating_add)
 }

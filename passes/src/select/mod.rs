@@ -49,7 +49,7 @@ pub enum SelectPolicy {
     FuseAll,
     /// Fusion without redundant computation: everything with several consumers is materialised.
     FuseNoRedundancy,
-    /// The cheapest assignment by the cost model, found by `MPSkipEnum`.
+    /// The cheapest plan by the cost model; [`SearchLimits::enumeration`] says how it is found.
     #[default]
     CostBased,
     /// The cheapest assignment, found by costing all of them.
@@ -96,8 +96,8 @@ pub struct PartitionPlan {
     pub partition: PlanPartition,
     /// The chosen assignment. Where operators decide differently about a point, it is not materialised.
     pub assignment: PlanAssignment,
-    /// The operators of the materialised groups, basic ones included, each by itself: [`FusionPlan::covers`] has those
-    /// that multi-aggregates merge, and not what is only there for these and they have at hand.
+    /// The operators of the materialised groups, basic ones included, before merging; see [`FusionPlan::covers`] for those
+    /// that run.
     pub operators: Vec<Operator>,
     /// Their estimated time in seconds.
     pub seconds: f64,
@@ -148,10 +148,7 @@ impl FusionPlan {
 
     /// The share of its estimated time by which another plan may be cheaper; none where nothing is proven.
     pub fn gap(&self) -> Option<f64> {
-        match self.is_optimal() {
-            true => Some(0.0),
-            false => (self.bound > 0.0).then(|| 1.0 - self.bound / self.seconds),
-        }
+        if self.is_optimal() { Some(0.0) } else { (self.bound > 0.0).then(|| 1.0 - self.bound / self.seconds) }
     }
 
     /// The counters of all partitions together.
@@ -199,15 +196,13 @@ pub fn select_in(
     let mut visits: u64 = partitions.iter().map(|plan| plan.stats.visits).sum();
     let (mut passes, merging) = multi_aggregate::greedy(context, model, &partitions, || Effort::of_groups(limits, 1));
     visits += merging;
-    let bound = match is_exact(policy, limits) {
-        true => {
-            let arranger = exact::Arranger { context, memo: &memo, model, limits };
-            let (bound, spent) = arranger.improve(&mut partitions, &mut passes);
-            visits += spent;
-            bound
-        }
-        false => 0.0,
-    };
+    let mut bound = 0.0;
+    if is_exact(policy, limits) {
+        let arranger = exact::Arranger { context, memo: &memo, model, limits };
+        let (proven, spent) = arranger.improve(&mut partitions, &mut passes);
+        bound = proven;
+        visits += spent;
+    }
     let outside = multi_aggregate::outside_partitions(context, &partitions);
     let seconds = multi_aggregate::seconds(context, model, partitions.iter(), &outside, &passes);
     let mut covers = multi_aggregate::covers(context, &partitions, &passes);
@@ -247,8 +242,8 @@ fn decide_within(
     limits: &SearchLimits,
     effort: &Effort,
 ) -> PartitionPlan {
-    let plan = |found: enumerate::Found| {
-        let enumerate::Found { points, seconds, bound, found_by, stats } = found;
+    let plan = |found: enumerate::SearchResult| {
+        let enumerate::SearchResult { points, seconds, bound, found_by, stats } = found;
         let assignment = (0..space.points()).map(|point| points.contains(point)).collect();
         let operators = space.operators(&points);
         PartitionPlan { partition: space.partition.clone(), assignment, operators, seconds, bound, found_by, stats }
@@ -258,19 +253,19 @@ fn decide_within(
     }
     // Often a heuristic costs what the bound allows: then there is nothing to search.
     let part = effort.half();
-    let opening = plan(enumerate::opening(space, &part));
+    let first = plan(enumerate::first_plan(space, &part));
     effort.spend_all_of(&part);
-    if opening.is_optimal() {
-        return opening;
+    if first.is_optimal() {
+        return first;
     }
-    let slack = opening.seconds * (1.0 + ROUNDING) - opening.bound;
+    let slack = first.seconds * (1.0 + ROUNDING) - first.bound;
     let part = effort.half();
     let exact = exact::solve(space.context, memo, space.partition, space.model, &part, slack, space.scratch);
     effort.spend_all_of(&part);
     let enumerated = || plan(enumerate::search(space, policy, limits, effort));
     match exact {
         Some(exact) => {
-            let exact = exact.or_cheaper(opening);
+            let exact = exact.or_cheaper(first);
             // The budget ended before the proof: the better of both plans.
             if exact.is_optimal() { exact } else { exact.or_cheaper(enumerated()) }
         }

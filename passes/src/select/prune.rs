@@ -9,8 +9,8 @@ use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoEntry, MemoTable};
 use smallvec::SmallVec;
 
-/// Removes entries that one of a simpler template with the same references can replace, from groups that no chain of Row
-/// references connects with an operation that only Row operators do.
+/// Removes entries that one of a simpler template with the same references can replace, from groups that no chain of
+/// Row references connects with an operation that only Row operators do.
 pub(crate) fn prune_rows_without_row_operations(context: &Context<'_>, memo: &mut MemoTable) {
     let relevant = connected_with_row_operations(context, memo);
     let groups: Vec<HopId> = memo.groups().map(|(group, _)| group).filter(|&group| !relevant.contains(group)).collect();

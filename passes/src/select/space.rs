@@ -9,7 +9,7 @@
 //! before Cell, then more references; to continue one, its own template before Cell, then more references; what
 //! remains equal is decided by the order of their references.
 
-use super::entry::{Entry, slice};
+use super::entry::{Entry, EntryIndex, Member, Point, slice};
 use super::reachability::{Points, ReachabilityGraph};
 use crate::cost::CostModel;
 use crate::cover::{Hops, Operator, outside_inputs};
@@ -19,6 +19,7 @@ use crate::template;
 use crate::walk::{follow, leads_on, preference};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
+use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoTable, TemplateType};
@@ -30,23 +31,27 @@ use std::cmp::Reverse;
 struct PointedEntry<'a> {
     entry: Entry<'a>,
     /// The interesting points that it crosses: none of these may be materialised.
-    points: &'a [usize],
+    points: &'a [Point],
 }
 
-/// The best entries of a group to continue an operator with under an assignment, by template, as positions among its
-/// entries.
-type Choice = [Option<usize>; TemplateType::ALL.len()];
+/// The best entries of a group to continue an operator with under an assignment, by template.
+type Choice = [Option<EntryIndex>; TemplateType::ALL.len()];
 
-/// What reading operators off the table needs to know of an assignment.
+/// Memory that readers of one plan after the other use again.
 #[derive(Default)]
-pub(crate) struct Reading {
+pub(crate) struct ReaderMemory {
     choices: Vec<Choice>,
     /// The operator that a group was last a member of, by number.
     member_of: Vec<u64>,
     operators: u64,
 }
 
-impl Reading {
+impl ReaderMemory {
+    /// Begins with an operator of which no group was met.
+    fn next_operator(&mut self) {
+        self.operators += 1;
+    }
+
     /// Whether a group was not met before in the operator at hand.
     fn is_new(&mut self, group: usize) -> bool {
         std::mem::replace(&mut self.member_of[group], self.operators) != self.operators
@@ -54,7 +59,7 @@ impl Reading {
 }
 
 /// Points, in the order in which they are met.
-pub(crate) type Influences = SmallVec<[u32; 8]>;
+pub(crate) type Influences = SmallVec<[Point; 8]>;
 
 /// A partition prepared for search. Groups are positions in [`PlanPartition::members`], points in
 /// [`PlanPartition::points`].
@@ -76,9 +81,9 @@ impl<'a> SearchSpace<'a> {
         model: &'a CostModel,
         scratch: &'a Bump,
     ) -> Self {
-        let position = |id: HopId| partition.members.binary_search(&id).ok();
+        let member_of = |id: HopId| partition.members.binary_search(&id).ok().map(Member::new);
         let of_member = |&member: &HopId| {
-            let entries = Entry::all_of(memo, member, position, scratch).iter();
+            let entries = Entry::all_of(memo, member, member_of, scratch).iter();
             slice(
                 scratch,
                 entries.map(|&entry| PointedEntry { entry, points: points_of(partition, member, &entry, scratch) }),
@@ -118,35 +123,22 @@ impl<'a> SearchSpace<'a> {
         self.entries[group].iter().any(|pointed| pointed.entry.ttype == template && pointed.entry.is_start)
     }
 
-    /// Of the points of an assignment, those that determine the operator which starts at a group: what lies below a
-    /// materialised point has no influence.
-    pub(crate) fn influences(&self, group: usize, assignment: &Points, reading: &mut Reading) -> Influences {
-        let mut influences = Influences::new();
-        reading.member_of.resize(self.entries.len(), 0);
-        reading.operators += 1;
-        let mut pending: SmallVec<[usize; 32]> = SmallVec::from_slice(&[group]);
-        while let Some(group) = pending.pop() {
-            for reference in self.graph.references_of(group) {
-                match reference.point.filter(|&point| assignment.contains(point)) {
-                    Some(point) => influences.push(point as u32),
-                    None if reading.is_new(reference.producer) => pending.push(reference.producer),
-                    None => {}
-                }
-            }
-        }
-        influences
+    /// Reads operators of the plan under an assignment.
+    pub(crate) fn under<'r>(&'r self, assignment: &'r Points, memory: &'r mut ReaderMemory) -> PlanReader<'r> {
+        memory.member_of.resize(self.entries.len(), 0);
+        PlanReader { space: self, assignment, memory, has_chosen: false }
     }
 
     /// The basic and fused operators of the plan under an assignment.
     pub(crate) fn operators(&self, assignment: &Points) -> Vec<Operator> {
-        let reading = &mut Reading::default();
-        self.read(assignment, reading);
+        let memory = &mut ReaderMemory::default();
+        let mut reader = self.under(assignment, memory);
         let mut operators = Vec::new();
         let mut materialized = FixedBitSet::with_capacity(self.entries.len());
         let mut pending: SmallVec<[usize; 32]> = self.graph.starts.iter().rev().copied().collect();
         while let Some(group) = pending.pop() {
             if !materialized.put(group) {
-                let operator = self.operator(group, assignment, reading);
+                let operator = reader.operator(group);
                 pending.extend(self.materialized_inputs(&operator).rev());
                 operators.push(operator);
             }
@@ -162,95 +154,131 @@ impl<'a> SearchSpace<'a> {
         operator.inputs.iter().filter_map(|id| self.partition.members.binary_search(id).ok())
     }
 
-    /// Prepares the reading of operators under an assignment: the best usable open entries of every group.
-    pub(crate) fn read(&self, assignment: &Points, reading: &mut Reading) {
-        reading.member_of.resize(self.entries.len(), 0);
-        self.choose(assignment, &mut reading.choices);
+    fn entry(&self, member: Member, index: EntryIndex) -> &Entry<'a> {
+        &self.entries[member.index()][index.index()].entry
     }
+}
 
-    /// The best usable open entries of every group.
-    fn choose(&self, assignment: &Points, choices: &mut Vec<Choice>) {
-        choices.clear();
-        choices.reserve(self.entries.len());
-        for entries in &self.entries {
-            let mut choice = Choice::default();
-            let usable = entries.iter().enumerate().filter(|(_, pointed)| pointed.entry.is_open);
-            for (number, pointed) in usable.filter(|(_, pointed)| self.is_usable(pointed, assignment, choices)) {
-                for (slot, &template) in choice.iter_mut().zip(TemplateType::ALL) {
-                    if !template::of(template).continues_with(pointed.entry.ttype) {
-                        continue;
-                    }
-                    let own = preference(&pointed.entry, template);
-                    if slot.is_none_or(|best| own > preference(&entries[best].entry, template)) {
-                        *slot = Some(number);
-                    }
+/// Reads operators of one plan off the table.
+pub(crate) struct PlanReader<'r> {
+    space: &'r SearchSpace<'r>,
+    assignment: &'r Points,
+    memory: &'r mut ReaderMemory,
+    /// Whether the choices in the memory are those of this plan.
+    has_chosen: bool,
+}
+
+impl<'r> PlanReader<'r> {
+    /// Of the points of the assignment, those that determine the operator which starts at a group: what lies below a
+    /// materialised point has no influence.
+    pub(crate) fn influences(&mut self, group: usize) -> Influences {
+        let mut influences = Influences::new();
+        self.memory.next_operator();
+        let mut pending: SmallVec<[usize; 32]> = SmallVec::from_slice(&[group]);
+        while let Some(group) = pending.pop() {
+            for reference in self.space.graph.references_of(group) {
+                match reference.point.filter(|&point| self.assignment.contains(point)) {
+                    Some(point) => influences.push(Point::new(point)),
+                    None if self.memory.is_new(reference.producer) => pending.push(reference.producer),
+                    None => {}
                 }
             }
-            choices.push(choice);
         }
-    }
-
-    fn is_usable(&self, pointed: &PointedEntry<'_>, assignment: &Points, choices: &[Choice]) -> bool {
-        let ttype = pointed.entry.ttype;
-        !pointed.points.iter().any(|&point| assignment.contains(point))
-            && leads_on(&pointed.entry, |reference| self.continued(reference, ttype, choices))
-    }
-
-    /// The entry that a group continues operators of a template with.
-    fn continued(&self, group: usize, template: TemplateType, choices: &[Choice]) -> Option<&Entry<'a>> {
-        choices[group][template as usize].map(|number| &self.entries[group][number].entry)
+        influences
     }
 
     /// The operator that starts at a group: fused by the best entry that gives one which can be constructed, else basic.
-    pub(crate) fn operator(&self, start: usize, assignment: &Points, reading: &mut Reading) -> Operator {
-        let mut refused: SmallVec<[usize; 4]> = SmallVec::new();
-        while let Some(number) = self.start_entry(start, assignment, &reading.choices, &refused) {
-            let operator = self.fused(start, number, reading);
-            if let Some(operator) = operator.constructible(self.context) {
+    pub(crate) fn operator(&mut self, start: usize) -> Operator {
+        if !std::mem::replace(&mut self.has_chosen, true) {
+            self.choose();
+        }
+        let start = Member::new(start);
+        let mut refused: SmallVec<[EntryIndex; 4]> = SmallVec::new();
+        while let Some(index) = self.start_entry(start, &refused) {
+            let operator = self.fused(start, index);
+            if let Some(operator) = operator.constructible(self.space.context) {
                 return operator;
             }
-            refused.push(number);
+            refused.push(index);
         }
-        Operator::basic(self.context, self.partition.members[start])
+        Operator::basic(self.space.context, self.space.partition.members[start.index()])
+    }
+
+    /// Chooses the best usable open entries of every group.
+    fn choose(&mut self) {
+        self.memory.choices.clear();
+        self.memory.choices.reserve(self.space.entries.len());
+        for entries in &self.space.entries {
+            let mut choice = Choice::default();
+            for (index, pointed) in entries.iter().enumerate() {
+                if pointed.entry.is_open && self.is_usable(pointed) {
+                    improve(&mut choice, entries, EntryIndex::new(index));
+                }
+            }
+            self.memory.choices.push(choice);
+        }
+    }
+
+    fn is_usable(&self, pointed: &PointedEntry<'_>) -> bool {
+        let Entry { ttype, .. } = pointed.entry;
+        !pointed.points.iter().any(|&point| self.assignment.contains(point.index()))
+            && leads_on(&pointed.entry, |reference| self.continued(reference, ttype))
+    }
+
+    /// The entry that a group continues operators of a template with.
+    fn continued(&self, member: Member, template: TemplateType) -> Option<&'r Entry<'r>> {
+        let chosen = self.memory.choices[member.index()][template as usize];
+        chosen.map(|index| self.space.entry(member, index))
     }
 
     /// The best usable entry with references to start an operator with, besides the refused ones.
-    fn start_entry(&self, start: usize, assignment: &Points, choices: &[Choice], refused: &[usize]) -> Option<usize> {
-        let entries = &self.entries[start];
-        let is_start = |&number: &usize| {
-            let pointed = &entries[number];
-            pointed.entry.is_start && !refused.contains(&number) && self.is_usable(pointed, assignment, choices)
-        };
-        (0..entries.len()).filter(is_start).min_by_key(|&number| {
-            let Entry { ttype, references, .. } = entries[number].entry;
-            (template::of(ttype).rank(), Reverse(references.len()))
-        })
+    fn start_entry(&self, start: Member, refused: &[EntryIndex]) -> Option<EntryIndex> {
+        let entries = self.space.entries[start.index()].iter().enumerate();
+        let starts = entries.filter(|(index, pointed)| {
+            pointed.entry.is_start && !refused.contains(&EntryIndex::new(*index)) && self.is_usable(pointed)
+        });
+        let best = starts.min_by_key(|(_, pointed)| {
+            (template::of(pointed.entry.ttype).rank(), Reverse(pointed.entry.references.len()))
+        });
+        best.map(|(index, _)| EntryIndex::new(index))
     }
 
     /// The operator that an entry of a group starts.
-    fn fused(&self, start: usize, number: usize, reading: &mut Reading) -> Operator {
-        let start_entry = &self.entries[start][number].entry;
-        let root = self.partition.members[start];
-        reading.operators += 1;
+    fn fused(&mut self, start: Member, index: EntryIndex) -> Operator {
+        let PlanPartition { members: ids, .. } = self.space.partition;
+        let (entry, root) = (self.space.entry(start, index), ids[start.index()]);
+        self.memory.next_operator();
         let mut members: Hops = smallvec![root];
-        follow(start_entry, |reference, ttype| {
-            if !reading.is_new(reference) {
+        follow(entry, |reference, ttype| {
+            if !self.memory.is_new(reference.index()) {
                 return None;
             }
-            members.push(self.partition.members[reference]);
-            self.continued(reference, ttype, &reading.choices)
+            members.push(ids[reference.index()]);
+            self.continued(reference, ttype)
         });
         members.sort_unstable();
-        let inputs = outside_inputs(self.context.dag, &members);
-        Operator { template: Some(start_entry.ttype), roots: smallvec![root], members, inputs }
+        let inputs = outside_inputs(self.space.context.dag, &members);
+        Operator { template: Some(entry.ttype), roots: smallvec![root], members, inputs }
+    }
+}
+
+/// Makes an entry of a group the choice for all templates to whose operators it is the best so far.
+fn improve(choice: &mut Choice, entries: &[PointedEntry<'_>], index: EntryIndex) {
+    let entry = &entries[index.index()].entry;
+    for (slot, &template) in choice.iter_mut().zip(TemplateType::ALL) {
+        let is_better =
+            |best: EntryIndex| preference(entry, template) > preference(&entries[best.index()].entry, template);
+        if template::of(template).continues_with(entry.ttype) && slot.is_none_or(is_better) {
+            *slot = Some(index);
+        }
     }
 }
 
 /// The interesting points that an entry of a member crosses.
-fn points_of<'a>(partition: &PlanPartition, member: HopId, entry: &Entry<'_>, scratch: &'a Bump) -> &'a [usize] {
+fn points_of<'a>(partition: &PlanPartition, member: HopId, entry: &Entry<'_>, scratch: &'a Bump) -> &'a [Point] {
     let points = entry.references.iter().filter_map(|&reference| {
-        let point = InterestingPoint { consumer: member, producer: partition.members[reference] };
-        partition.points.binary_search(&point).ok()
+        let point = InterestingPoint { consumer: member, producer: partition.members[reference.index()] };
+        partition.points.binary_search(&point).ok().map(Point::new)
     });
     slice(scratch, points)
 }

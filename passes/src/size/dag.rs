@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 /// Which scalars of known value become literals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Literals {
-    /// Those that sizes tell.
+    /// Literals that sizes tell.
     OfSizes,
     /// All of them.
     Everywhere,

@@ -29,7 +29,7 @@ impl From<Vec<f64>> for Counts {
 }
 
 impl Counts {
-    /// The same count `length` times.
+    /// One count, `length` times.
     pub fn uniform(length: usize, count: f64) -> Self {
         Counts::Uniform { length, count }
     }

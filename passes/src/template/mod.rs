@@ -47,7 +47,7 @@ pub trait Template: Sync + std::fmt::Debug {
     /// The status of the template after `id`.
     fn close(&self, context: &Context<'_>, id: HopId) -> CloseStatus;
 
-    /// Where the template stands in the order of preference among those that an operator may start with: the least first.
+    /// Where the template stands in the order of preference among those that an operator may start with: least first.
     fn rank(&self) -> u8;
 
     /// Whether parts of an operator may come from entries of this type: its own, or [`PART`].

@@ -11,6 +11,11 @@ impl Operator {
         self.template.map(of)
     }
 
+    /// Whether the operator exists only with a driver.
+    pub(crate) fn is_driven(&self) -> bool {
+        self.template().is_some_and(Template::is_driven)
+    }
+
     /// An input that can be the main one of a fused operator; none of a basic one.
     pub(crate) fn main_input(&self, context: &Context<'_>) -> Option<HopId> {
         self.template()?.main_input(context, self)

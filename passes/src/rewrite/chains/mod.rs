@@ -1,6 +1,6 @@
 //! Chains of matrix products and of element-wise multiplications: what associativity gives without searching for it.
 //!
-//! As rules, associativity and commutativity would fill the e-graph with every order of every chain. Instead the best
+//! If they were rules, associativity and commutativity would fill the e-graph with every order of every chain. Instead the best
 //! order of each chain of the input is computed, by dynamic programming and by sorting, and added to the e-graph as an
 //! equal alternative before the rules run. What is taken is decided like everything else, by the cost of the whole DAG:
 //! so a product that is needed anyway is not computed again for the sake of a better order around it.

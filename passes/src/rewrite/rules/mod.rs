@@ -90,7 +90,7 @@ pub enum Guard {
     OneColumn(&'static str),
     /// One row and one column.
     Single(&'static str),
-    /// As many rows as columns.
+    /// It has as many rows as columns.
     Square(&'static str),
     /// The product of the two has as many rows as columns.
     SquareProduct(&'static str, &'static str),
@@ -98,9 +98,9 @@ pub enum Guard {
     Conform(&'static str, &'static str),
     /// Both are scalars, or matrices of the same dimensions.
     SameShape(&'static str, &'static str),
-    /// As many rows.
+    /// Both have as many rows.
     SameRows(&'static str, &'static str),
-    /// As many columns.
+    /// Both have as many columns.
     SameColumns(&'static str, &'static str),
     /// The shape of the result: nothing that it is combined with is larger.
     Result(&'static str),

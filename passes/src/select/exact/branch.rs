@@ -1,8 +1,8 @@
 //! Branches of the search for operators: what is decided about the operators that are to grow, and what is left to decide
 //! about those that have.
 
+use super::super::entry::{EntryIndex, Member};
 use super::group_set::GroupSet;
-use super::operators::Position;
 use smallvec::SmallVec;
 
 /// A branch of the search for operators: the producers that are cut off, and those that are included for good.
@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 pub(super) struct Branch {
     pub(super) cut: GroupSet,
     included: GroupSet,
-    /// Entries, by group and number, that are not continued with.
-    pub(super) refused: SmallVec<[(Position, u32); 2]>,
+    /// Entries that are not continued with.
+    pub(super) refused: SmallVec<[(Member, EntryIndex); 2]>,
 }
 
 /// What can be decided about operators that have grown.
@@ -21,14 +21,14 @@ pub(super) struct Decisions {
     pub(super) producers: GroupSet,
     /// The entries that were continued with though another one has references that they lack: an Outer operator reaches
     /// one product or the other.
-    pub(super) entries: SmallVec<[(Position, u32); 2]>,
+    pub(super) entries: SmallVec<[(Member, EntryIndex); 2]>,
 }
 
 impl Branch {
     /// The groups about which something is decided.
     pub(super) fn decided(&self) -> GroupSet {
-        self.refused.iter().fold(self.cut.clone(), |mut decided, &(position, _)| {
-            decided.insert(position);
+        self.refused.iter().fold(self.cut.clone(), |mut decided, &(member, _)| {
+            decided.insert(member);
             decided
         })
     }
@@ -40,7 +40,7 @@ impl Branch {
 
     /// For each of these producers the branch that cuts it off and includes what comes after it; for each of these
     /// entries, which have alternatives, the branch that refuses it.
-    pub(super) fn split(&self, open: &GroupSet, entries: &[(Position, u32)], branches: &mut Vec<Branch>) {
+    pub(super) fn split(&self, open: &GroupSet, entries: &[(Member, EntryIndex)], branches: &mut Vec<Branch>) {
         for producer in open.iter() {
             let mut branch = self.clone();
             branch.cut.insert(producer);

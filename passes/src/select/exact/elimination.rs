@@ -8,7 +8,8 @@
 
 use super::super::effort::Effort;
 use super::factor::{Factor, Scope, union};
-use super::group_set::GroupSet;
+use super::group_set::IndexSet;
+use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
 use smallvec::{SmallVec, smallvec};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -142,7 +143,7 @@ impl<'s> Elimination<'s> {
             }
             // Each partial assignment is a copy, and so are its two extensions.
             effort.spend(1 + self.buckets.len() as u64);
-            let is_over = best.expanded >= effort.plans || effort.is_spent();
+            let is_over = best.expanded >= effort.steps || effort.is_spent();
             if is_over || node.open == 0 {
                 let mut node = node;
                 self.dive(&mut node);
@@ -265,47 +266,59 @@ struct MiniBucket<'s> {
     factors: SmallVec<[usize; 6]>,
 }
 
+/// A variable as a vertex of the graph whose edges connect the variables of one function.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Vertex(u32);
+entity_impl!(Vertex, "vertex");
+
+/// The neighbours of each vertex.
+type Graph = PrimaryMap<Vertex, IndexSet<Vertex>>;
+
 /// An order of elimination: next the variable whose neighbours lack the fewest edges among each other, of several the
 /// first; as they come once the effort is spent.
 fn min_fill_order(count: usize, factors: &[Factor<'_>], effort: &Effort) -> Vec<usize> {
-    let mut neighbours: Vec<GroupSet> = vec![GroupSet::default(); count];
-    for factor in factors {
-        let scope: GroupSet = factor.scope.iter().copied().collect();
-        for &variable in &factor.scope {
-            neighbours[variable].insert_all(&scope);
-        }
-    }
-    for (variable, neighbours) in neighbours.iter_mut().enumerate() {
-        neighbours.remove(variable);
-    }
+    let mut neighbours = graph(count, factors);
     // None of those whose turn has come.
-    let mut missing: Vec<Option<usize>> =
-        (0..count).map(|variable| Some(missing_edges(&neighbours, variable, effort))).collect();
+    let mut missing: PrimaryMap<Vertex, Option<usize>> =
+        neighbours.keys().map(|vertex| Some(missing_edges(&neighbours, vertex, effort))).collect();
     let mut order = Vec::with_capacity(count);
     while !effort.is_spent()
-        && let Some((_, variable)) =
-            missing.iter().zip(0..).filter_map(|(edges, it)| Some((*edges.as_ref()?, it))).min()
+        && let Some((_, vertex)) = missing.iter().filter_map(|(vertex, edges)| Some(((*edges)?, vertex))).min()
     {
-        order.push(variable);
-        missing[variable] = None;
-        let around = std::mem::take(&mut neighbours[variable]);
+        order.push(vertex.index());
+        missing[vertex] = None;
+        let around = std::mem::take(&mut neighbours[vertex]);
         let mut changed = around.clone();
         for one in around.iter() {
             neighbours[one].insert_all(&around);
             neighbours[one].remove(one);
-            neighbours[one].remove(variable);
+            neighbours[one].remove(vertex);
             changed.insert_all(&neighbours[one]);
         }
         for other in changed.iter() {
             missing[other] = Some(missing_edges(&neighbours, other, effort));
         }
     }
-    order.extend((0..count).filter(|&variable| missing[variable].is_some()));
+    order.extend(missing.iter().filter(|(_, edges)| edges.is_some()).map(|(vertex, _)| vertex.index()));
     order
 }
 
-fn missing_edges(neighbours: &[GroupSet], variable: usize, effort: &Effort) -> usize {
-    let around = &neighbours[variable];
+fn graph(count: usize, factors: &[Factor<'_>]) -> Graph {
+    let mut neighbours: Graph = (0..count).map(|_| IndexSet::default()).collect();
+    for factor in factors {
+        let scope: IndexSet<Vertex> = factor.scope.iter().map(|&variable| Vertex::new(variable)).collect();
+        for vertex in scope.iter() {
+            neighbours[vertex].insert_all(&scope);
+        }
+    }
+    for (vertex, neighbours) in &mut neighbours {
+        neighbours.remove(vertex);
+    }
+    neighbours
+}
+
+fn missing_edges(neighbours: &Graph, vertex: Vertex, effort: &Effort) -> usize {
+    let around = &neighbours[vertex];
     let count = around.len();
     effort.spend((count * count / 2) as u64);
     around.iter().map(|one| around.after(one).without(&neighbours[one]).len()).sum()

@@ -1,10 +1,10 @@
-//! The groups of a partition with their entries, indexed by position for operators to grow along.
+//! The groups of a partition with their entries, indexed by member for operators to grow along.
 
-use super::super::entry::{Entry, slice};
-use super::operators::Position;
+use super::super::entry::{ByMember, Entry, EntryIndex, Member, slice};
 use crate::facts::Context;
 use crate::hops::is_elementwise;
 use bumpalo::Bump;
+use cranelift_entity::EntityRef;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{MemoTable, TemplateType};
 use smallvec::SmallVec;
@@ -15,13 +15,13 @@ pub(super) struct Group<'a> {
     pub(super) id: HopId,
     pub(super) entries: &'a [Entry<'a>],
     /// The open entries of each template, those with more references first.
-    pub(super) open: [&'a [u32]; TemplateType::ALL.len()],
+    pub(super) open: [&'a [EntryIndex]; TemplateType::ALL.len()],
     /// The entries of each template that operators start with, those with more references first.
-    pub(super) starts: [&'a [u32]; TemplateType::ALL.len()],
+    pub(super) starts: [&'a [EntryIndex]; TemplateType::ALL.len()],
     /// The groups that entries refer to.
-    pub(super) references: &'a [Position],
-    /// The operator's inputs, with their positions in the partition.
-    pub(super) inputs: &'a [(HopId, Option<Position>)],
+    pub(super) references: &'a [Member],
+    /// The operator's inputs, with the members that they are.
+    pub(super) inputs: &'a [(HopId, Option<Member>)],
     /// Whether all operators over cells that contain the group, or start there, have a matrix to be their main input.
     pub(super) has_main: bool,
 }
@@ -33,29 +33,32 @@ impl<'a> Group<'a> {
         context: &Context<'_>,
         memo: &MemoTable,
         id: HopId,
-        position: &impl Fn(HopId) -> Option<Position>,
-        before: &[Group<'a>],
+        member_of: &impl Fn(HopId) -> Option<Member>,
+        before: &ByMember<'a, Group<'a>>,
     ) -> Group<'a> {
-        let entries = Entry::all_of(memo, id, position, scratch);
+        let entries = Entry::all_of(memo, id, member_of, scratch);
         let open = by_template(scratch, entries, |entry| entry.is_open);
         let starts = by_template(scratch, entries, |entry| entry.is_start);
         let all = entries.iter().flat_map(|entry| entry.references.iter().copied());
-        let mut references: SmallVec<[Position; 16]> = all.collect();
+        let mut references: SmallVec<[Member; 16]> = all.collect();
         references.sort_unstable();
         references.dedup();
         let hop = context.hop(id);
-        let inputs = slice(scratch, hop.inputs.iter().map(|&input| (input, position(input))));
+        let inputs = slice(scratch, hop.inputs.iter().map(|&input| (input, member_of(input))));
         // A cell of the main input is read wherever the operator ends, at this group or below.
         let space = if matches!(hop.op, HopOp::AggUnary(..)) { context.hop(hop.inputs[0]).size } else { hop.size };
-        let is_main = |&(input, position): &(HopId, Option<Position>)| {
+        let is_main = |&(input, member): &(HopId, Option<Member>)| {
             let is_elementwise = |group: &Group<'_>| is_elementwise(context.dag, group.id) && group.has_main;
-            context.hop(input).size.same_dims(&space)
-                && position.is_none_or(|position| is_elementwise(&before[position]))
+            context.hop(input).size.same_dims(&space) && member.is_none_or(|member| is_elementwise(&before[member]))
         };
         let goes_by_cell = is_elementwise(context.dag, id) || matches!(hop.op, HopOp::AggUnary(..));
         let has_main = goes_by_cell && inputs.iter().any(is_main);
         let references = slice(scratch, references);
         Group { id, entries, open, starts, references, has_main, inputs }
+    }
+
+    pub(super) fn entry(&self, index: EntryIndex) -> &Entry<'a> {
+        &self.entries[index.index()]
     }
 }
 
@@ -74,21 +77,18 @@ pub(super) fn are_alike(rows: &[&Entry<'_>], cells: &[&Entry<'_>]) -> bool {
             .all(|cell| rows.iter().all(|row| rows.iter().any(|both| has_references_of(both, row, cell))))
 }
 
-/// By template: the numbers of the entries that meet a condition, those with more references first.
+/// By template: the entries that meet a condition, those with more references first.
 fn by_template<'a>(
     scratch: &'a Bump,
     entries: &[Entry<'_>],
     meets: impl Fn(&Entry<'_>) -> bool,
-) -> [&'a [u32]; TemplateType::ALL.len()] {
-    let mut found: [&[u32]; TemplateType::ALL.len()] = Default::default();
+) -> [&'a [EntryIndex]; TemplateType::ALL.len()] {
+    let mut found: [&[EntryIndex]; TemplateType::ALL.len()] = Default::default();
     for &template in TemplateType::ALL {
-        let is_one = |&number: &u32| {
-            let entry = &entries[number as usize];
-            entry.ttype == template && meets(entry)
-        };
-        let mut numbers: SmallVec<[u32; 8]> = (0..entries.len() as u32).filter(is_one).collect();
-        numbers.sort_unstable_by_key(|&number| (Reverse(entries[number as usize].references.len()), number));
-        found[template as usize] = slice(scratch, numbers);
+        let of_template = entries.iter().enumerate().filter(|(_, entry)| entry.ttype == template && meets(entry));
+        let mut indices: SmallVec<[EntryIndex; 8]> = of_template.map(|(index, _)| EntryIndex::new(index)).collect();
+        indices.sort_unstable_by_key(|&index| (Reverse(entries[index.index()].references.len()), index));
+        found[template as usize] = slice(scratch, indices);
     }
     found
 }

@@ -1,7 +1,8 @@
 //! The operators that may compute several aggregates in one pass: unions of one operator of each.
 
+use super::super::entry::Member;
 use super::group_set::GroupSet;
-use super::operators::{Candidate, Position};
+use super::operators::Candidate;
 use super::problem::{Priced, undominated};
 use crate::cost::CostModel;
 use crate::facts::Context;
@@ -15,14 +16,14 @@ const MAX_UNIONS: usize = 1024;
 
 /// An aggregate with its operators, cheapest first, each with the form in which it can be merged.
 pub(super) struct Aggregate {
-    pub(super) group: Position,
+    pub(super) group: Member,
     pub(super) candidates: Vec<(Candidate, Option<Pass>)>,
 }
 
 /// The operators of several aggregates in one pass.
 #[derive(Clone, Default)]
 pub(super) struct Merged {
-    /// Those that no other one dominates; none if the aggregates cannot be merged.
+    /// The operators that no other one dominates; none if the aggregates cannot be merged.
     pub(super) candidates: Vec<Candidate>,
     /// One of the unions: which other operators it waits for does not depend on its members, since aggregates are
     /// never fused into others.
@@ -34,7 +35,7 @@ pub(super) struct Merged {
 }
 
 impl Aggregate {
-    pub(super) fn new(context: &Context<'_>, group: Position, mut candidates: Vec<Candidate>) -> Aggregate {
+    pub(super) fn new(context: &Context<'_>, group: Member, mut candidates: Vec<Candidate>) -> Aggregate {
         candidates.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));
         let form = |candidate: Candidate| {
             let form = Pass::of(context, &candidate.operators[0], candidate.seconds);
@@ -64,7 +65,7 @@ impl Merged {
         context: &Context<'_>,
         model: &CostModel,
         aggregates: &[&Aggregate],
-        free: &BTreeMap<HopId, Position>,
+        free: &BTreeMap<HopId, Member>,
     ) -> Merged {
         let mut forms: Vec<Vec<(&Candidate, &Pass)>> =
             aggregates.iter().map(|aggregate| aggregate.forms().collect()).collect();
@@ -138,7 +139,7 @@ fn union(
     model: &CostModel,
     parts: &[(&Candidate, &Pass)],
     number: usize,
-    free: &BTreeMap<HopId, Position>,
+    free: &BTreeMap<HopId, Member>,
 ) -> Option<(Union, Pass)> {
     let forms: SmallVec<[&Pass; 8]> = parts.iter().map(|(_, form)| *form).collect();
     let group = Pass::all(context, model, &forms)?;

@@ -23,12 +23,14 @@ mod tests;
 
 use super::certificate::{Certificate, Step};
 use super::effort::Effort;
+use super::entry::Member;
 use super::{FoundBy, PartitionPlan, PlanAssignment, SearchStats};
 use crate::cost::CostModel;
 use crate::cover::Operator;
 use crate::facts::Context;
 use crate::partition::{InterestingPoint, PlanPartition};
 use bumpalo::Bump;
+use cranelift_entity::EntityRef;
 use elimination::Elimination;
 use factor::Factor;
 use fuseline_ir::hop::HopId;
@@ -128,7 +130,7 @@ pub(super) fn certify(
     let scratch = Bump::new();
     let mut groups = Groups::new(context, memo, partition, model, &effort, f64::INFINITY, &scratch);
     let mut problem = Problem::new(&mut groups, |_| false)?;
-    let id = |group: usize| partition.members[group];
+    let id = |group: Member| partition.members[group.index()];
     let operators =
         |variable: &Variable| variable.candidates.iter().flat_map(|found| found.operators.iter().cloned()).collect();
     let listed = problem.variables.iter().map(|variable| (id(variable.group), operators(variable))).collect();

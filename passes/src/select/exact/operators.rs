@@ -12,6 +12,7 @@
 
 use super::super::bound::least_seconds_to_write;
 use super::super::effort::Effort;
+use super::super::entry::{ByMember, Member};
 use super::branch::Branch;
 use super::group_set::GroupSet;
 use super::growth::{Cover, Grown, Growth};
@@ -22,14 +23,11 @@ use crate::hops::untransposed;
 use crate::partition::PlanPartition;
 use crate::template::by_preference;
 use bumpalo::Bump;
-use bumpalo::collections::Vec as BumpVec;
+use cranelift_entity::EntityRef;
 use foldhash::{HashMap, HashMapExt};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{MemoTable, TemplateType};
 use smallvec::{SmallVec, smallvec};
-
-/// A position among the members of the partition.
-pub(super) type Position = usize;
 
 /// An operator that may compute a group.
 #[derive(Clone, Debug)]
@@ -58,7 +56,7 @@ pub(super) struct Groups<'a> {
     model: &'a CostModel,
     growth: Growth<'a>,
     /// Seconds by group to materialise it at least, zero where every plan does.
-    write: BumpVec<'a, f64>,
+    write: ByMember<'a, f64>,
     /// Seconds that a plan has for materialising groups that not every plan materialises.
     slack: f64,
     /// What the search for operators may visit.
@@ -89,7 +87,7 @@ impl<'a> Groups<'a> {
     ) -> Self {
         let growth = Growth::new(context, memo, partition, scratch);
         let write = partition.members.iter().map(|&id| least_seconds_to_write(model, context, id));
-        let write = BumpVec::from_iter_in(write, scratch);
+        let write = ByMember::new(write, scratch);
         let (pending, seen, listed) = (Vec::new(), Seen::new(), Vec::new());
         let mut groups = Groups {
             context,
@@ -105,14 +103,14 @@ impl<'a> Groups<'a> {
             seen,
             listed,
         };
-        for position in groups.required() {
-            groups.write[position] = 0.0;
+        for member in groups.required() {
+            groups.write[member] = 0.0;
         }
         groups
     }
 
-    fn position(&self, id: HopId) -> Option<Position> {
-        self.growth.position(id)
+    fn member(&self, id: HopId) -> Option<Member> {
+        self.growth.member(id)
     }
 
     /// What the search may do.
@@ -121,25 +119,25 @@ impl<'a> Groups<'a> {
     }
 
     /// The groups that every plan materialises, ascending.
-    pub(super) fn required(&self) -> SmallVec<[Position; 16]> {
+    pub(super) fn required(&self) -> SmallVec<[Member; 16]> {
         let starts = self.partition.roots.iter().chain(&self.partition.externally_consumed);
-        let mut required: SmallVec<[Position; 16]> = starts.filter_map(|&id| self.position(id)).collect();
+        let mut required: SmallVec<[Member; 16]> = starts.filter_map(|&id| self.member(id)).collect();
         required.sort_unstable();
         required
     }
 
     /// Seconds that no operator of this group can undercut: it writes the group's value.
-    pub(super) fn floor(&self, position: Position) -> f64 {
-        least_seconds_to_write(self.model, self.context, self.partition.members[position])
+    pub(super) fn floor(&self, member: Member) -> f64 {
+        least_seconds_to_write(self.model, self.context, self.partition.members[member.index()])
     }
 
     /// Whether a plan that materialises a group and these others may be better than the known one.
-    fn is_affordable(&self, root: Position, reads: &GroupSet) -> bool {
+    fn is_affordable(&self, root: Member, reads: &GroupSet) -> bool {
         self.write[root] + reads.iter().map(|read| self.write[read]).sum::<f64>() <= self.slack
     }
 
     /// The operators of a group, found in at most `limit` branches.
-    pub(super) fn candidates(&mut self, root: Position, limit: u64) -> Candidates {
+    pub(super) fn candidates(&mut self, root: Member, limit: u64) -> Candidates {
         self.growth.turn_to(root);
         self.seen.clear();
         let last = self.branches + limit;
@@ -185,15 +183,15 @@ impl<'a> Groups<'a> {
         }
         // Where the budget ended, a fused operator that is always there may be among those that were not found.
         if self.listed.is_empty() || is_complete && !is_always_fused {
-            let basic = Operator::basic(self.context, self.partition.members[root]);
+            let basic = Operator::basic(self.context, self.partition.members[root.index()]);
             self.list(root, basic);
         }
         Candidates { list: self.listed.drain(..).collect(), is_complete }
     }
 
     /// Adds an operator of a group to the candidates unless only plans have it that are worse than the known one.
-    fn list(&mut self, root: Position, operator: Operator) {
-        let reads: GroupSet = operator.inputs.iter().filter_map(|&id| self.position(id)).collect();
+    fn list(&mut self, root: Member, operator: Operator) {
+        let reads: GroupSet = operator.inputs.iter().filter_map(|&id| self.member(id)).collect();
         if self.is_affordable(root, &reads) {
             self.priced += 1;
             let seconds = self.model.operator_seconds(self.context, &operator);
@@ -202,9 +200,9 @@ impl<'a> Groups<'a> {
     }
 
     /// What a product that ends operators reads through the transpose of its left operand.
-    pub(super) fn behind_transpose(&self, position: Position) -> Option<Position> {
-        let product = self.context.hop(self.partition.members[position]);
+    pub(super) fn behind_transpose(&self, member: Member) -> Option<Member> {
+        let product = self.context.hop(self.partition.members[member.index()]);
         let left = product.inputs.first().filter(|_| product.op == HopOp::MatMul)?;
-        self.position(untransposed(self.context.dag, *left)?)
+        self.member(untransposed(self.context.dag, *left)?)
     }
 }

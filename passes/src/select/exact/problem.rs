@@ -9,11 +9,13 @@
 //! reads, and a group is given up that costs more to materialise than all its readers together gain by reading it.
 
 use super::super::effort::Effort;
+use super::super::entry::Member;
 use super::factor::{Factor, Scope};
 use super::group_set::GroupSet;
-use super::operators::{Candidate, Groups, Position};
+use super::operators::{Candidate, Groups};
 use super::read_index::ReadIndex;
 use bumpalo::Bump;
+use cranelift_entity::EntityRef;
 use fuseline_ir::hop::HopId;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
@@ -21,7 +23,7 @@ use std::cmp::Reverse;
 /// A group that may be materialised.
 #[derive(Clone, Debug)]
 pub(super) struct Variable {
-    pub(super) group: Position,
+    pub(super) group: Member,
     /// Whether every plan materialises it.
     pub(super) is_required: bool,
     /// Its operators that no other one dominates, cheapest first. They list the groups they read that are not required.
@@ -54,13 +56,13 @@ impl Problem {
                 return None;
             }
             // No group may use up what the others need.
-            let share = (effort.plans.saturating_sub(groups.branches) / 2).max(LEAST_BRANCHES);
+            let share = (effort.steps.saturating_sub(groups.branches) / 2).max(LEAST_BRANCHES);
             let found = groups.candidates(group, share);
             let mut candidates = found.list;
             for candidate in &mut candidates {
                 candidate.reads = candidate.reads.without(&always);
             }
-            if keeps_all(groups.partition.members[group]) {
+            if keeps_all(groups.partition.members[group.index()]) {
                 pending.extend(groups.behind_transpose(group));
             } else {
                 candidates = undominated(candidates);
@@ -86,7 +88,7 @@ impl Problem {
     /// Why that is sound: take a plan that materialises such a group. Let each reader use its best operator that reads
     /// no more than the one it has, without the group. That loses no more than the group's own operator costs, which
     /// the plan no longer needs.
-    pub(super) fn give_up_groups(&mut self, effort: &Effort) -> Vec<Position> {
+    pub(super) fn give_up_groups(&mut self, effort: &Effort) -> Vec<Member> {
         let mut given_up = Vec::new();
         let mut gains: Vec<Gains> = self.variables.iter().map(Variable::gains).collect();
         let mut gain_of = Vec::new();
@@ -112,9 +114,9 @@ impl Problem {
     /// reading it. `gain_of` is memory for the sums by group.
     fn first_that_does_not_pay_off(&self, gains: &[Gains], gain_of: &mut Vec<f64>) -> Option<usize> {
         gain_of.clear();
-        gain_of.resize(self.variables.iter().map(|variable| variable.group).max()? + 1, 0.0);
+        gain_of.resize(self.variables.iter().map(|variable| variable.group).max()?.index() + 1, 0.0);
         for &(group, gain) in gains.iter().flatten() {
-            gain_of[group] += gain;
+            gain_of[group.index()] += gain;
         }
         // Operators that were not found may read any group below theirs.
         let unknown = self.variables.iter().filter(|reader| reader.floor.is_some()).map(|reader| reader.group).max();
@@ -122,7 +124,7 @@ impl Problem {
             let least = own.candidates.first().map(|candidate| candidate.seconds).into_iter().chain(own.floor);
             !own.is_required
                 && unknown.is_none_or(|reader| own.group >= reader)
-                && gain_of[own.group] <= least.fold(f64::INFINITY, f64::min)
+                && gain_of[own.group.index()] <= least.fold(f64::INFINITY, f64::min)
         })
     }
 
@@ -191,27 +193,27 @@ const MAX_GROUPS: usize = 1000;
 const LEAST_BRANCHES: u64 = 4;
 
 /// Seconds that an operator may gain, by the group whose materialisation allows it, ascending.
-type Gains = SmallVec<[(Position, f64); 4]>;
+type Gains = SmallVec<[(Member, f64); 4]>;
 
 /// Groups that may or may not be materialised, ascending, with their places among the variables of an elimination.
-type FreeGroups = SmallVec<[(Position, usize); 16]>;
+type FreeGroups = SmallVec<[(Member, usize); 16]>;
 
 /// The place of a group that may or may not be materialised.
-fn place_of(free: &FreeGroups, group: Position) -> Option<usize> {
+fn place_of(free: &FreeGroups, group: Member) -> Option<usize> {
     free.binary_search_by_key(&group, |&(group, _)| group).ok().map(|found| free[found].1)
 }
 
 impl Variable {
     /// A group that every plan materialises, all of whose operators are known.
-    pub(super) fn required(group: Position, candidates: Vec<Candidate>) -> Variable {
+    pub(super) fn required(group: Member, candidates: Vec<Candidate>) -> Variable {
         Variable { group, is_required: true, candidates, floor: None }
     }
 
-    /// The variable where positions are counted from another first one.
+    /// The variable where members are counted from another first one.
     pub(super) fn moved_by(mut self, count: usize) -> Variable {
-        self.group += count;
+        self.group = Member::new(self.group.index() + count);
         for candidate in &mut self.candidates {
-            candidate.reads = candidate.reads.iter().map(|read| read + count).collect();
+            candidate.reads = candidate.reads.iter().map(|read| Member::new(read.index() + count)).collect();
         }
         self
     }
@@ -264,7 +266,7 @@ impl Variable {
         let mut cost = Factor::uniform(scope, otherwise);
         for candidate in &self.candidates {
             let bit_of = |variable: usize| cost.scope.binary_search(&variable).ok();
-            let bit = |read: Position| place_of(free, read).and_then(bit_of).map_or(0, |bit| 1 << bit);
+            let bit = |read: Member| place_of(free, read).and_then(bit_of).map_or(0, |bit| 1 << bit);
             let index: usize = candidate.reads.iter().map(bit).sum();
             cost.table[index] = cost.table[index].min(candidate.seconds);
         }

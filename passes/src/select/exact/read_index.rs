@@ -1,7 +1,7 @@
 //! Which of many candidates read nothing but certain groups: found for all of them at once, with a bit for each.
 
+use super::super::entry::Member;
 use super::group_set::GroupSet;
-use super::operators::Position;
 use smallvec::SmallVec;
 
 /// Candidates as bits.
@@ -22,7 +22,7 @@ fn ones(mut word: u64) -> impl Iterator<Item = usize> {
 #[derive(Default)]
 pub(super) struct ReadIndex {
     /// The candidates that read each group.
-    readers: SmallVec<[(Position, Bits); 8]>,
+    readers: SmallVec<[(Member, Bits); 8]>,
     candidates: usize,
 }
 
@@ -57,7 +57,7 @@ impl ReadIndex {
     }
 
     /// Whether a candidate reads a group.
-    pub(super) fn reads(&self, candidate: usize, group: Position) -> bool {
+    pub(super) fn reads(&self, candidate: usize, group: Member) -> bool {
         let found = self.readers.iter().find(|(known, _)| *known == group);
         let word = found.and_then(|(_, readers)| readers.get(candidate / BITS));
         word.is_some_and(|word| word >> (candidate % BITS) & 1 == 1)

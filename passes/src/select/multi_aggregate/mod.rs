@@ -29,9 +29,9 @@ pub(super) fn outside_partitions(context: &Context<'_>, partitions: &[PartitionP
     context.dag.hops.keys().filter(is_outside).map(|id| Operator::basic(context, id)).collect()
 }
 
-/// The operators of the partitions that run by themselves: those that no pass computes, besides what only an operator
-/// of the pass read that another one of the pass has at hand.
-pub(super) fn apart<'p>(
+/// The operators of the partitions that no pass computes and something still needs. (One whose only reader is inside a
+/// pass that computes its value, too, is left out.)
+pub(super) fn unmerged_operators<'p>(
     context: &Context<'_>,
     partitions: impl Iterator<Item = &'p PartitionPlan>,
     passes: &[Pass],
@@ -62,7 +62,7 @@ pub(super) fn apart<'p>(
 
 /// The covers of the chosen operators, aggregates in these passes.
 pub(super) fn covers(context: &Context<'_>, partitions: &[PartitionPlan], passes: &[Pass]) -> Vec<FusionCover> {
-    let others = apart(context, partitions.iter(), passes).into_iter();
+    let others = unmerged_operators(context, partitions.iter(), passes).into_iter();
     let others = others.filter(|operator| operator.is_worth_fusing(context));
     let others = others.filter_map(|operator| operator.cover(context));
     passes
@@ -85,7 +85,7 @@ pub(super) fn seconds<'p>(
     let mut merged = EntitySet::new();
     merged.extend(shared().flat_map(|pass| pass.operator.roots.iter().copied()));
     let outside = outside.iter().filter(|aggregate| !merged.contains(aggregate.root()));
-    let apart = apart(context, partitions, passes).into_iter().chain(outside);
-    let apart = apart.map(|operator| model.operator_seconds(context, operator));
-    apart.chain(shared().map(|pass| pass.seconds)).sum()
+    let unmerged = unmerged_operators(context, partitions, passes).into_iter().chain(outside);
+    let unmerged = unmerged.map(|operator| model.operator_seconds(context, operator));
+    unmerged.chain(shared().map(|pass| pass.seconds)).sum()
 }

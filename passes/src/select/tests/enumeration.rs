@@ -4,7 +4,7 @@ use super::dags::{chain_of_diamonds, random_dag};
 use super::*;
 use crate::select::bound::Bound;
 use crate::select::costing::Costing;
-use crate::select::enumerate::{self, Found};
+use crate::select::enumerate::{self, SearchResult};
 use crate::select::space::SearchSpace;
 use crate::testing;
 
@@ -40,7 +40,7 @@ pub(in crate::select) fn campaign(cases: u64) -> std::ops::Range<u64> {
     seed..seed + number("FUSELINE_CASES").unwrap_or(cases)
 }
 
-fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &SearchLimits) -> Found {
+fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &SearchLimits) -> SearchResult {
     enumerate::search(space, policy, limits, &Effort::of_plans(u64::MAX))
 }
 

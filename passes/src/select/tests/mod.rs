@@ -29,9 +29,9 @@ fn plan(dag: &HopDag, policy: SelectPolicy) -> FusionPlan {
 }
 
 /// Calls the function with a problem of four points.
-pub(super) fn four_points(function: impl Fn(&cut_sets::Problem)) {
+pub(super) fn four_points(function: impl Fn(&cut_sets::SubProblem)) {
     let (dag, _) = dags::chain_of_diamonds(2);
-    enumeration::for_each_space(&dag, |space| function(&cut_sets::Problem::whole(space, false)));
+    enumeration::for_each_space(&dag, |space| function(&cut_sets::SubProblem::whole(space, false)));
 }
 
 fn seconds(plan: &FusionPlan) -> f64 {

@@ -4,7 +4,7 @@ use super::dags::chain_of_diamonds;
 use super::enumeration::{ROUNDING, for_each_space, ways};
 use super::*;
 use crate::select::costing::Costing;
-use crate::select::cut_sets::{Problem, candidates, score};
+use crate::select::cut_sets::{SubProblem, candidates, score};
 use crate::select::enumerate;
 use crate::select::reachability::Points;
 use crate::select::space::SearchSpace;
@@ -88,14 +88,14 @@ fn composite_points_cut_chains_of_diamonds() {
         };
         let [first, middle, last] = [waists[0], waists[1], waists[2]].map(of_waist);
         assert_eq!(cut_sets(space), [(middle.clone(), 48.0 + 2.0)]);
-        let whole = Problem::whole(space, true);
+        let whole = SubProblem::whole(space, true);
         assert_eq!(whole.layout, [middle.clone(), first.clone(), last.clone()].concat());
         assert_eq!(whole.cut_set_at(1, &points(space, &middle[..1])), None);
         assert_eq!(whole.cut_set_at(2, &points(space, &middle)), Some(0));
         let layouts: Vec<&[usize]> =
             whole.sub_problems(space, 0).iter().map(|problem| problem.layout.as_slice()).collect();
         assert_eq!(layouts, [first.as_slice(), &last]);
-        assert_eq!(Problem::whole(space, false).cut_sets.len(), 0);
+        assert_eq!(SubProblem::whole(space, false).cut_sets.len(), 0);
     });
 }
 
@@ -104,7 +104,7 @@ fn composite_points_cut_chains_of_diamonds() {
 fn sub_problems_inherit_cut_sets() {
     let (dag, _) = chain_of_diamonds(7);
     for_each_space(&dag, |space| {
-        let whole = Problem::whole(space, true);
+        let whole = SubProblem::whole(space, true);
         assert_eq!(whole.cut_sets.len(), 5);
         let inherited: usize = whole.sub_problems(space, 0).iter().map(|problem| problem.cut_sets.len()).sum();
         assert_eq!(inherited, 2);

@@ -1,6 +1,7 @@
 //! Which aggregates share a pass: never worse than greedy, and as good as trying everything.
 
 use super::super::super::effort::Effort;
+use super::super::super::entry::Member;
 use super::super::super::multi_aggregate::{self, Pass, are_independent};
 use super::super::super::tests::{campaign, random_machine};
 use super::super::super::*;
@@ -12,6 +13,7 @@ use crate::facts::can_share_pass;
 use crate::joint::plan_seconds;
 use crate::template::TEMPLATES;
 use crate::testing::{Dag, Random};
+use cranelift_entity::EntityRef;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
@@ -133,9 +135,10 @@ impl Start<'_> {
             let effort = Effort::of_plans(ENOUGH);
             let scratch = Bump::new();
             let mut groups = Groups::new(self.context, &memo, partition, &self.model, &effort, f64::INFINITY, &scratch);
-            let ids = |candidate: &Candidate| candidate.reads.iter().map(|read| partition.members[read]).collect();
-            for (position, &id) in partition.members.iter().enumerate() {
-                let found = groups.candidates(position, ENOUGH).list;
+            let ids =
+                |candidate: &Candidate| candidate.reads.iter().map(|read| partition.members[read.index()]).collect();
+            for (place, &id) in partition.members.iter().enumerate() {
+                let found = groups.candidates(Member::new(place), ENOUGH).list;
                 if can_share_pass(self.context, id) {
                     let form = |candidate: &Candidate| {
                         let operator = &candidate.operators[0];
@@ -147,7 +150,7 @@ impl Start<'_> {
                     prices.insert(id, found.iter().map(|candidate| (ids(candidate), candidate.seconds)).collect());
                 }
             }
-            required.extend(groups.required().into_iter().map(|position| partition.members[position]));
+            required.extend(groups.required().into_iter().map(|member| partition.members[member.index()]));
         }
         let plans = self.partitions();
         for operator in multi_aggregate::outside_partitions(self.context, &plans) {
