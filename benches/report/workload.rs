@@ -4,9 +4,10 @@ use crate::by_hand;
 use crate::rounds::{Contender, Times, in_turn};
 use fuseline::ir::DataType;
 use fuseline::{
-    CompileOptions, Csr, Dense, MatrixBlock, Mode, PreparedScript, Primitives, RuntimeValue, ScriptInterface, Session,
-    Variables,
+    CompileOptions, Csr, Dense, Layout, MatrixBlock, Mode, PreparedScript, Primitives, RuntimeValue, ScriptInterface,
+    Session, Variables,
 };
+use std::borrow::Cow;
 use std::hint::black_box;
 
 /// How results may differ: they are sums in other orders.
@@ -71,16 +72,16 @@ impl Data {
     }
 
     pub(crate) fn dense(&self, name: &str) -> &Dense {
-        match self.block(name) {
-            MatrixBlock::Dense(dense) => dense,
-            MatrixBlock::Sparse(_) => panic!("{name} is sparse"),
+        match self.block(name).layout() {
+            Layout::Dense(Cow::Borrowed(dense)) => dense,
+            layout => panic!("{name} is not stored dense but {layout:?}"),
         }
     }
 
     pub(crate) fn csr(&self, name: &str) -> &Csr {
-        match self.block(name) {
-            MatrixBlock::Sparse(csr) => csr,
-            MatrixBlock::Dense(_) => panic!("{name} is dense"),
+        match self.block(name).layout() {
+            Layout::Sparse(Cow::Borrowed(csr)) => csr,
+            layout => panic!("{name} is not stored sparse but {layout:?}"),
         }
     }
 
@@ -115,9 +116,9 @@ impl Data {
 }
 
 fn read(block: &MatrixBlock) -> f64 {
-    match block {
-        MatrixBlock::Dense(dense) => by_hand::dense::read(dense.values()),
-        MatrixBlock::Sparse(csr) => by_hand::sparse::read(csr),
+    match block.layout() {
+        Layout::Dense(dense) => by_hand::dense::read(dense.values()),
+        Layout::Sparse(csr) => by_hand::sparse::read(&csr),
     }
 }
 

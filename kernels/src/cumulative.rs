@@ -3,7 +3,7 @@
 use crate::elementwise::union_row;
 use crate::{KernelContext, KernelError};
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock};
+use fuseline_matrix::{Csr, CsrRows, Dense, Layout, MatrixBlock};
 
 /// The partial aggregates of each column, from its first cell to each: `cumsum`, `cumprod`, `cummin`, `cummax`.
 ///
@@ -20,9 +20,9 @@ pub fn cumulative(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock) 
 }
 
 fn scan(context: &KernelContext<'_>, matrix: &MatrixBlock, merge: impl Fn(f64, f64) -> f64) -> MatrixBlock {
-    match matrix {
-        MatrixBlock::Dense(dense) => scan_dense(context, dense, merge).into(),
-        MatrixBlock::Sparse(csr) => MatrixBlock::from(scan_sparse(csr, merge)).in_best_format(),
+    match matrix.layout() {
+        Layout::Dense(dense) => scan_dense(context, &dense, merge).into(),
+        Layout::Sparse(csr) => MatrixBlock::from(scan_sparse(&csr, merge)).in_best_format(),
     }
 }
 

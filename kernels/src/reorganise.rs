@@ -4,26 +4,25 @@ use crate::blocks::{BLOCK_CELLS, block_rows, build_csr, for_each_block, on_threa
 use crate::generate::{check_sparse_cols, checked_dims};
 use crate::select::average_row;
 use crate::{KernelContext, KernelError, Operand};
-use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock};
+use fuseline_matrix::{Csr, CsrRows, Dense, Layout, MatrixBlock};
 use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Side of the square tiles of a dense transpose: 32 x 32 cells of source and result fit the first-level cache.
 const TILE: usize = 32;
 
 /// The transpose.
 pub fn transpose(context: &KernelContext<'_>, matrix: &MatrixBlock) -> MatrixBlock {
-    let dense = match matrix {
+    let dense = match matrix.layout() {
         // Columns that cannot be numbered are not stored by number.
-        MatrixBlock::Sparse(csr) if csr.nnz() > 0 && u32::try_from(csr.rows()).is_err() => {
+        Layout::Sparse(csr) if csr.nnz() > 0 && u32::try_from(csr.rows()).is_err() => {
             return transpose(context, &csr.to_dense().into());
         }
-        MatrixBlock::Sparse(csr) => {
+        Layout::Sparse(csr) => {
             return on_threads_for(context, csr.nnz().div_ceil(BLOCK_CELLS), || csr.transpose_in(context.buffers))
                 .into();
         }
-        MatrixBlock::Dense(dense) => dense,
+        Layout::Dense(dense) => dense,
     };
     let (rows, cols) = (dense.rows(), dense.cols());
     let mut result = Dense::uninit_in(context.buffers, cols, rows);
@@ -78,8 +77,8 @@ pub fn index(
         return Ok(matrix.clone());
     }
     let (rows, cols) = checked_ranges(matrix, rows, cols)?;
-    Ok(match matrix {
-        MatrixBlock::Dense(dense) => {
+    Ok(match matrix.layout() {
+        Layout::Dense(dense) => {
             let mut result = Dense::uninit_in(context.buffers, rows.len(), cols.len());
             let (width, step) = (cols.len(), block_rows(rows.len(), cols.len()));
             for_each_block(context, result.values_mut(), step * width, |block, out| {
@@ -95,7 +94,7 @@ pub fn index(
             });
             result.into()
         }
-        MatrixBlock::Sparse(csr) => MatrixBlock::from(slice_csr(context, csr, rows, cols)).in_best_format(),
+        Layout::Sparse(csr) => MatrixBlock::from(slice_csr(context, &csr, rows, cols)).in_best_format(),
     })
 }
 
@@ -170,40 +169,39 @@ pub fn replace_range(
         Operand::Scalar(_) => None,
     };
     let mut dense = own_dense(context, matrix);
-    let out = Arc::make_mut(&mut dense);
-    let width = out.cols();
+    let width = dense.cols();
     for (i, row) in rows.enumerate() {
-        let out = &mut out.values_mut()[row * width..(row + 1) * width][cols.clone()];
+        let out = &mut dense.values_mut()[row * width..(row + 1) * width][cols.clone()];
         match (&source, replacement) {
-            (Some(dense), _) => out.copy_from_slice(dense.row(i)),
+            (Some(source), _) => out.copy_from_slice(source.row(i)),
             (None, Operand::Scalar(value)) => out.fill(value),
             (None, Operand::Matrix(_)) => {}
         }
     }
-    *matrix = MatrixBlock::Dense(dense);
+    *matrix = dense.into();
     Ok(())
 }
 
 /// The cells of a matrix, of which they are taken where they are dense and nobody else holds them.
-fn own_dense(context: &KernelContext<'_>, matrix: &mut MatrixBlock) -> Arc<Dense> {
+fn own_dense(context: &KernelContext<'_>, matrix: &mut MatrixBlock) -> Dense {
     let (rows, cols) = matrix.dims();
-    match matrix {
-        MatrixBlock::Dense(dense) => {
-            if Arc::get_mut(dense).is_some() {
-                return std::mem::replace(dense, Arc::new(Dense::zeros(0, 0)));
-            }
+    if let Some(dense) = matrix.take_dense() {
+        return dense;
+    }
+    match matrix.layout() {
+        Layout::Dense(dense) => {
             let mut copy = Dense::uninit_in(context.buffers, rows, cols);
             copy.values_mut().copy_from_slice(dense.values());
-            Arc::new(copy)
+            copy
         }
-        MatrixBlock::Sparse(csr) => {
+        Layout::Sparse(csr) => {
             let mut copy = Dense::zeros_in(context.buffers, rows, cols);
             for row in 0..rows {
                 let (columns, values) = csr.row(row);
                 let out = &mut copy.values_mut()[row * cols..(row + 1) * cols];
                 columns.iter().zip(values).for_each(|(&column, &value)| out[column as usize] = value);
             }
-            Arc::new(copy)
+            copy
         }
     }
 }

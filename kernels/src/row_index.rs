@@ -2,7 +2,7 @@
 
 use crate::KernelContext;
 use crate::blocks::{block_rows, for_each_block};
-use fuseline_matrix::{Dense, MatrixBlock};
+use fuseline_matrix::{Dense, Layout, MatrixBlock};
 
 /// Which extreme of a row is sought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,9 +18,10 @@ pub enum Extreme {
 pub fn row_index(context: &KernelContext<'_>, extreme: Extreme, matrix: &MatrixBlock) -> MatrixBlock {
     let mut result = Dense::uninit_in(context.buffers, matrix.rows(), 1);
     let step = block_rows(matrix.rows(), matrix.cols());
+    let layout = matrix.layout();
     for_each_block(context, result.values_mut(), step, |block, out| {
         for (r, cell) in out.iter_mut().enumerate() {
-            let column = extreme_of_row(extreme, matrix, block * step + r);
+            let column = extreme_of_row(extreme, &layout, block * step + r);
             let without_number = matrix.cols().min(1);
             *cell = column.map_or(without_number, |column| column + 1) as f64;
         }
@@ -29,10 +30,10 @@ pub fn row_index(context: &KernelContext<'_>, extreme: Extreme, matrix: &MatrixB
 }
 
 /// The 0-based column.
-fn extreme_of_row(extreme: Extreme, matrix: &MatrixBlock, i: usize) -> Option<usize> {
-    match matrix {
-        MatrixBlock::Dense(dense) => last_extreme(extreme, dense.row(i).iter().copied().enumerate()),
-        MatrixBlock::Sparse(csr) => {
+fn extreme_of_row(extreme: Extreme, layout: &Layout<'_>, i: usize) -> Option<usize> {
+    match layout {
+        Layout::Dense(dense) => last_extreme(extreme, dense.row(i).iter().copied().enumerate()),
+        Layout::Sparse(csr) => {
             let (columns, values) = csr.row(i);
             let cells = columns.iter().map(|&j| j as usize).zip(values.iter().copied());
             // One zero stands for all: the last column that is not stored. Those behind it are stored, every one.

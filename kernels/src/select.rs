@@ -3,7 +3,7 @@
 use crate::blocks::{BLOCK_CELLS, block_rows, build_csr, for_each_block};
 use crate::sort::{collected, sorted};
 use crate::{KernelContext, KernelError};
-use fuseline_matrix::{Csr, Dense, Growing, MatrixBlock, MemoryKind};
+use fuseline_matrix::{Csr, Dense, Growing, Layout, MatrixBlock, MemoryKind};
 use std::cmp::Ordering;
 
 /// What is removed when it is empty.
@@ -152,21 +152,21 @@ fn selected(vector: &MatrixBlock, extent: usize) -> Result<Vec<bool>, KernelErro
 
 fn nonempty_rows(matrix: &MatrixBlock) -> Vec<bool> {
     let has_nonzero = |values: &[f64]| values.iter().any(|&value| value != 0.0);
-    match matrix {
-        MatrixBlock::Dense(dense) => (0..dense.rows()).map(|i| has_nonzero(dense.row(i))).collect(),
-        MatrixBlock::Sparse(csr) => (0..csr.rows()).map(|i| has_nonzero(csr.row(i).1)).collect(),
+    match matrix.layout() {
+        Layout::Dense(dense) => (0..dense.rows()).map(|i| has_nonzero(dense.row(i))).collect(),
+        Layout::Sparse(csr) => (0..csr.rows()).map(|i| has_nonzero(csr.row(i).1)).collect(),
     }
 }
 
 fn nonempty_columns(matrix: &MatrixBlock) -> Vec<bool> {
     let mut stays = vec![false; matrix.cols()];
-    match matrix {
-        MatrixBlock::Dense(dense) => {
+    match matrix.layout() {
+        Layout::Dense(dense) => {
             for i in 0..dense.rows() {
                 stays.iter_mut().zip(dense.row(i)).for_each(|(stays, &value)| *stays |= value != 0.0);
             }
         }
-        MatrixBlock::Sparse(csr) => {
+        Layout::Sparse(csr) => {
             csr.columns().iter().zip(csr.values()).for_each(|(&j, &value)| stays[j as usize] |= value != 0.0);
         }
     }
@@ -181,8 +181,8 @@ fn select_rows(
     origin: impl Fn(usize) -> usize + Sync,
 ) -> MatrixBlock {
     let cols = matrix.cols();
-    match matrix {
-        MatrixBlock::Dense(dense) => {
+    match matrix.layout() {
+        Layout::Dense(dense) => {
             let mut result = Dense::uninit_in(context.buffers, rows, cols);
             let step = block_rows(rows, cols);
             for_each_block(context, result.values_mut(), step * cols, |block, out| {
@@ -192,13 +192,13 @@ fn select_rows(
             });
             result.into()
         }
-        MatrixBlock::Sparse(csr) => {
+        Layout::Sparse(csr) => {
             let copy = |i: usize, (): &mut (), result: &mut fuseline_matrix::CsrRows| {
                 let (columns, values) = csr.row(origin(i));
                 result.columns.extend_from_slice(columns);
                 result.values.extend_from_slice(values);
             };
-            build_csr(context, (rows, cols), average_row(csr), || (), copy).into()
+            build_csr(context, (rows, cols), average_row(&csr), || (), copy).into()
         }
     }
 }
@@ -206,8 +206,8 @@ fn select_rows(
 /// These columns, which ascend.
 fn select_columns(context: &KernelContext<'_>, matrix: &MatrixBlock, columns: &[usize]) -> MatrixBlock {
     let (rows, width) = (matrix.rows(), columns.len());
-    match matrix {
-        MatrixBlock::Dense(dense) => {
+    match matrix.layout() {
+        Layout::Dense(dense) => {
             let mut result = Dense::uninit_in(context.buffers, rows, width);
             let step = block_rows(rows, width);
             for_each_block(context, result.values_mut(), step * width, |block, out| {
@@ -218,7 +218,7 @@ fn select_columns(context: &KernelContext<'_>, matrix: &MatrixBlock, columns: &[
             });
             result.into()
         }
-        MatrixBlock::Sparse(csr) => {
+        Layout::Sparse(csr) => {
             let mut target = vec![None; csr.cols()];
             columns.iter().enumerate().for_each(|(to, &from)| target[from] = Some(to as u32));
             let copy = |i: usize, (): &mut (), result: &mut fuseline_matrix::CsrRows| {
@@ -230,7 +230,7 @@ fn select_columns(context: &KernelContext<'_>, matrix: &MatrixBlock, columns: &[
                     }
                 }
             };
-            build_csr(context, (rows, width), average_row(csr), || (), copy).into()
+            build_csr(context, (rows, width), average_row(&csr), || (), copy).into()
         }
     }
 }

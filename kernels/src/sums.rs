@@ -6,7 +6,7 @@ use crate::blocks::{
     BLOCK_CELLS, MAX_PARTIALS, balanced_ranges, block_rows, for_each_block, map_parts, partial_ranges,
 };
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
 use fuseline_vecprims::{CsrTile, Tile, TileMut};
 use std::ops::Range;
 
@@ -19,9 +19,10 @@ fn summed(op: AggOp) -> AggOp {
 pub(crate) fn full(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock) -> f64 {
     let cells = matrix.rows() * matrix.cols();
     let sum_op = summed(op);
-    let (values, skipped) = match matrix {
-        MatrixBlock::Dense(dense) => (dense.values(), 0),
-        MatrixBlock::Sparse(csr) => (csr.values(), cells - csr.nnz()),
+    let layout = matrix.layout();
+    let (values, skipped) = match &layout {
+        Layout::Dense(dense) => (dense.values(), 0),
+        Layout::Sparse(csr) => (csr.values(), cells - csr.nnz()),
     };
     let partials = map_parts(context, values.chunks(BLOCK_CELLS).collect(), |run: &[f64]| {
         context.primitives.full_agg(sum_op, 1, run.len(), Tile::new(run, run.len()))
@@ -35,9 +36,9 @@ pub(crate) fn full(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock)
 
 /// Each row aggregated: m x 1.
 pub(crate) fn rows(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock) -> Dense {
-    match matrix {
-        MatrixBlock::Dense(dense) => dense_rows(context, op, dense),
-        MatrixBlock::Sparse(csr) => sparse_rows(context, op, csr),
+    match matrix.layout() {
+        Layout::Dense(dense) => dense_rows(context, op, &dense),
+        Layout::Sparse(csr) => sparse_rows(context, op, &csr),
     }
 }
 
@@ -65,10 +66,10 @@ fn sparse_rows(context: &KernelContext<'_>, op: AggOp, csr: &Csr) -> Dense {
 }
 
 /// Ranges of rows of which each has its own sums of the columns: these cost as much as the cells, or the non-zeros.
-pub(crate) fn ranges_to_sum(matrix: &MatrixBlock) -> Vec<Range<usize>> {
-    match matrix {
-        MatrixBlock::Dense(dense) => partial_ranges(dense.rows(), dense.cols()),
-        MatrixBlock::Sparse(csr) => balanced_ranges(csr, BLOCK_CELLS.max(csr.cols()), MAX_PARTIALS),
+pub(crate) fn ranges_to_sum(layout: &Layout<'_>) -> Vec<Range<usize>> {
+    match layout {
+        Layout::Dense(dense) => partial_ranges(dense.rows(), dense.cols()),
+        Layout::Sparse(csr) => balanced_ranges(csr, BLOCK_CELLS.max(csr.cols()), MAX_PARTIALS),
     }
 }
 
@@ -76,14 +77,15 @@ pub(crate) fn ranges_to_sum(matrix: &MatrixBlock) -> Vec<Range<usize>> {
 pub(crate) fn columns(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock) -> Dense {
     let (rows, cols) = matrix.dims();
     let sum_op = summed(op);
-    let partials = map_parts(context, ranges_to_sum(matrix), |range: Range<usize>| {
+    let layout = matrix.layout();
+    let partials = map_parts(context, ranges_to_sum(&layout), |range: Range<usize>| {
         let mut acc = vec![sum_op.neutral(); cols];
-        match matrix {
-            MatrixBlock::Dense(dense) => {
+        match &layout {
+            Layout::Dense(dense) => {
                 let tile = &dense.values()[range.start * cols..range.end * cols];
                 context.primitives.col_agg(sum_op, range.len(), cols, Tile::new(tile, cols), &mut acc);
             }
-            MatrixBlock::Sparse(csr) => {
+            Layout::Sparse(csr) => {
                 let offsets = &csr.row_offsets()[range.start..=range.end];
                 let positions = offsets[0]..offsets[range.len()];
                 let (columns, values) = (&csr.columns()[positions.clone()], &csr.values()[positions]);
@@ -99,7 +101,7 @@ pub(crate) fn columns(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlo
             *cell = sum_op.merge(*cell, value);
         }
     }
-    if let (MatrixBlock::Sparse(csr), false) = (matrix, sum_op.ignores_zeros()) {
+    if let (Layout::Sparse(csr), false) = (&layout, sum_op.ignores_zeros()) {
         merge_zeros(sum_op, csr, &mut result);
     }
     if op == AggOp::Mean {

@@ -3,7 +3,7 @@
 use crate::blocks::build_csr;
 use crate::select::average_row;
 use crate::{KernelContext, push_nonzero};
-use fuseline_matrix::{CsrRows, Dense, MatrixBlock};
+use fuseline_matrix::{CsrRows, Dense, Layout, MatrixBlock};
 
 /// A part of a matrix on one side of its diagonal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,18 +23,18 @@ impl Triangle {
 /// The cells of a matrix that lie in a triangle (`keeps_values`), or ones in their places; zeros elsewhere.
 pub fn triangle(context: &KernelContext<'_>, matrix: &MatrixBlock, part: Triangle, keeps_values: bool) -> MatrixBlock {
     let (rows, cols) = matrix.dims();
-    match matrix {
-        MatrixBlock::Sparse(csr) if keeps_values => {
+    match matrix.layout() {
+        Layout::Sparse(csr) if keeps_values => {
             let keep = |i: usize, (): &mut (), result: &mut CsrRows| {
                 let (columns, values) = csr.row(i);
                 for (&j, &value) in columns.iter().zip(values).filter(|(j, _)| part.contains(i, **j as usize)) {
                     push_nonzero(result, j, value);
                 }
             };
-            MatrixBlock::from(build_csr(context, (rows, cols), average_row(csr), || (), keep)).in_best_format()
+            MatrixBlock::from(build_csr(context, (rows, cols), average_row(&csr), || (), keep)).in_best_format()
         }
-        _ => {
-            let cells = matrix.to_dense();
+        layout => {
+            let cells = layout.into_dense();
             let cell = |i: usize, j: usize| match part.contains(i, j) {
                 true if keeps_values => cells.get(i, j),
                 is_inside => f64::from(u8::from(is_inside)),

@@ -5,7 +5,7 @@ use crate::blocks::{BLOCK_CELLS, map_parts};
 use crate::product::accumulate;
 use crate::sums::{self, column_counts, ranges_to_sum};
 use fuseline_ir::ops::{AggOp, BinaryOp};
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
 use fuseline_vecprims::{Form, Tile, TileMut};
 
 /// What the sum of squared distances of `count` cells is divided by: 1 for a single cell, 0 for none.
@@ -17,9 +17,10 @@ fn divisor(count: usize) -> f64 {
 pub(crate) fn variance_full(context: &KernelContext<'_>, matrix: &MatrixBlock) -> f64 {
     let cells = matrix.rows() * matrix.cols();
     let mean = sums::full(context, AggOp::Mean, matrix);
-    let (values, zeros) = match matrix {
-        MatrixBlock::Dense(dense) => (dense.values(), 0),
-        MatrixBlock::Sparse(csr) => (csr.values(), cells - csr.nnz()),
+    let layout = matrix.layout();
+    let (values, zeros) = match &layout {
+        Layout::Dense(dense) => (dense.values(), 0),
+        Layout::Sparse(csr) => (csr.values(), cells - csr.nnz()),
     };
     let runs = values.chunks(BLOCK_CELLS).collect();
     let partials = map_parts(context, runs, |run| squared_distances(context, run, mean));
@@ -41,14 +42,15 @@ fn squared_distances(context: &KernelContext<'_>, run: &[f64], mean: f64) -> f64
 pub(crate) fn variance_columns(context: &KernelContext<'_>, matrix: &MatrixBlock) -> Dense {
     let (rows, cols) = matrix.dims();
     let means = sums::columns(context, AggOp::Mean, matrix);
-    let mut sums = accumulate(context, ranges_to_sum(matrix), cols, |range, sums| match matrix {
-        MatrixBlock::Dense(dense) => {
+    let layout = matrix.layout();
+    let mut sums = accumulate(context, ranges_to_sum(&layout), cols, |range, sums| match &layout {
+        Layout::Dense(dense) => {
             let tile = &dense.values()[range.start * cols..range.end * cols];
             add_dense(context, tile, means.values(), sums);
         }
-        MatrixBlock::Sparse(csr) => range.for_each(|i| add_sparse(csr.row(i), means.values(), sums)),
+        Layout::Sparse(csr) => range.for_each(|i| add_sparse(csr.row(i), means.values(), sums)),
     });
-    if let MatrixBlock::Sparse(csr) = matrix {
+    if let Layout::Sparse(csr) = &layout {
         add_zeros(csr, means.values(), &mut sums);
     }
     sums.iter_mut().for_each(|cell| *cell /= divisor(rows));

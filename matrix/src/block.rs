@@ -1,4 +1,4 @@
-//! A matrix in whichever format suits its density.
+//! A matrix in whichever representation it is stored, and the two that kernels read.
 
 use crate::csr::{Csr, CsrError};
 use crate::dense::Dense;
@@ -7,13 +7,75 @@ use fuseline_ir::ops::math::with_one_nan;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A matrix, dense or sparse; cheap to clone.
+/// A matrix, dense or sparse; cheap to clone. How it is stored is known to this crate alone: others read its
+/// [`layout`](MatrixBlock::layout).
 #[derive(Clone, Debug)]
-pub enum MatrixBlock {
+pub struct MatrixBlock {
+    storage: Storage,
+}
+
+#[derive(Clone, Debug)]
+enum Storage {
     /// Every cell is stored.
     Dense(Arc<Dense>),
     /// Non-zeros are stored, row after row.
     Sparse(Arc<Csr>),
+}
+
+/// What a matrix looks like to those who read it. Borrowed where it is stored so, decoded where it is not.
+#[derive(Clone, Debug)]
+pub enum Layout<'a> {
+    /// Every cell, row after row.
+    Dense(Cow<'a, Dense>),
+    /// The non-zeros, row after row.
+    Sparse(Cow<'a, Csr>),
+}
+
+impl<'a> Layout<'a> {
+    /// The non-zeros of a matrix that is sparse.
+    pub fn sparse(self) -> Option<Cow<'a, Csr>> {
+        match self {
+            Layout::Sparse(csr) => Some(csr),
+            Layout::Dense(_) => None,
+        }
+    }
+
+    /// All cells; converts those of a sparse matrix.
+    pub fn into_dense(self) -> Cow<'a, Dense> {
+        match self {
+            Layout::Dense(dense) => dense,
+            Layout::Sparse(csr) => Cow::Owned(csr.to_dense()),
+        }
+    }
+
+    /// What is read here, lent on.
+    pub fn borrowed(&self) -> Layout<'_> {
+        match self {
+            Layout::Dense(dense) => Layout::Dense(Cow::Borrowed(dense)),
+            Layout::Sparse(csr) => Layout::Sparse(Cow::Borrowed(csr)),
+        }
+    }
+
+    /// Whether there are non-zeros to read, not cells.
+    pub fn is_sparse(&self) -> bool {
+        matches!(self, Layout::Sparse(_))
+    }
+
+    /// Both dimensions.
+    pub fn dims(&self) -> (usize, usize) {
+        match self {
+            Layout::Dense(dense) => (dense.rows(), dense.cols()),
+            Layout::Sparse(csr) => (csr.rows(), csr.cols()),
+        }
+    }
+
+    /// The cell in row `i` and column `j`: for single lookups.
+    pub fn get(&self, i: usize, j: usize) -> f64 {
+        match self {
+            Layout::Dense(dense) => dense.get(i, j),
+            Layout::Sparse(csr) => csr.get(i, j),
+        }
+    }
 }
 
 impl MatrixBlock {
@@ -24,17 +86,17 @@ impl MatrixBlock {
 
     /// Number of rows.
     pub fn rows(&self) -> usize {
-        match self {
-            MatrixBlock::Dense(dense) => dense.rows(),
-            MatrixBlock::Sparse(csr) => csr.rows(),
+        match &self.storage {
+            Storage::Dense(dense) => dense.rows(),
+            Storage::Sparse(csr) => csr.rows(),
         }
     }
 
     /// Number of columns.
     pub fn cols(&self) -> usize {
-        match self {
-            MatrixBlock::Dense(dense) => dense.cols(),
-            MatrixBlock::Sparse(csr) => csr.cols(),
+        match &self.storage {
+            Storage::Dense(dense) => dense.cols(),
+            Storage::Sparse(csr) => csr.cols(),
         }
     }
 
@@ -45,31 +107,56 @@ impl MatrixBlock {
 
     /// Whether the matrix is stored sparse.
     pub fn is_sparse(&self) -> bool {
-        matches!(self, MatrixBlock::Sparse(_))
+        matches!(self.storage, Storage::Sparse(_))
+    }
+
+    /// Whether both are one matrix in memory.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (&self.storage, &other.storage) {
+            (Storage::Dense(one), Storage::Dense(other)) => Arc::ptr_eq(one, other),
+            (Storage::Sparse(one), Storage::Sparse(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+
+    /// What there is to read: the cells of a dense matrix, the non-zeros of a sparse one.
+    pub fn layout(&self) -> Layout<'_> {
+        match &self.storage {
+            Storage::Dense(dense) => Layout::Dense(Cow::Borrowed(dense)),
+            Storage::Sparse(csr) => Layout::Sparse(Cow::Borrowed(csr)),
+        }
+    }
+
+    /// The cells of a dense matrix that nobody else holds, which is empty afterwards.
+    pub fn take_dense(&mut self) -> Option<Dense> {
+        match &mut self.storage {
+            Storage::Dense(dense) => Some(std::mem::replace(Arc::get_mut(dense)?, Dense::zeros(0, 0))),
+            Storage::Sparse(_) => None,
+        }
     }
 
     /// Number of non-zeros; scans a dense matrix.
     pub fn nnz(&self) -> usize {
-        match self {
-            MatrixBlock::Dense(dense) => dense.count_nonzeros(),
-            MatrixBlock::Sparse(csr) => csr.nnz(),
+        match &self.storage {
+            Storage::Dense(dense) => dense.count_nonzeros(),
+            Storage::Sparse(csr) => csr.nnz(),
         }
     }
 
     /// Dimensions and, where it costs nothing to know, the number of non-zeros.
     pub fn size(&self) -> SizeInfo {
         let (rows, cols) = (self.rows() as u64, self.cols() as u64);
-        match self {
-            MatrixBlock::Dense(_) => SizeInfo::dims(rows, cols),
-            MatrixBlock::Sparse(csr) => SizeInfo::with_nnz(rows, cols, csr.nnz() as u64),
+        match &self.storage {
+            Storage::Dense(_) => SizeInfo::dims(rows, cols),
+            Storage::Sparse(csr) => SizeInfo::with_nnz(rows, cols, csr.nnz() as u64),
         }
     }
 
     /// The memory of the cells in bytes.
     pub fn bytes(&self) -> usize {
-        match self {
-            MatrixBlock::Dense(dense) => size_of_val(dense.values()),
-            MatrixBlock::Sparse(csr) => {
+        match &self.storage {
+            Storage::Dense(dense) => size_of_val(dense.values()),
+            Storage::Sparse(csr) => {
                 size_of_val(csr.values()) + size_of_val(csr.columns()) + size_of_val(csr.row_offsets())
             }
         }
@@ -77,25 +164,22 @@ impl MatrixBlock {
 
     /// The dense form; converts a sparse matrix.
     pub fn to_dense(&self) -> Cow<'_, Dense> {
-        match self {
-            MatrixBlock::Dense(dense) => Cow::Borrowed(dense),
-            MatrixBlock::Sparse(csr) => Cow::Owned(csr.to_dense()),
-        }
+        self.layout().into_dense()
     }
 
     /// The sparse form; converts a dense matrix.
     pub fn to_csr(&self) -> Cow<'_, Csr> {
-        match self {
-            MatrixBlock::Dense(dense) => Cow::Owned(Csr::from_dense(dense)),
-            MatrixBlock::Sparse(csr) => Cow::Borrowed(csr),
+        match self.layout() {
+            Layout::Dense(dense) => Cow::Owned(Csr::from_dense(&dense)),
+            Layout::Sparse(csr) => csr,
         }
     }
 
     /// The cell in row `i` and column `j`: for tests and single lookups.
     pub fn get(&self, i: usize, j: usize) -> f64 {
-        match self {
-            MatrixBlock::Dense(dense) => dense.get(i, j),
-            MatrixBlock::Sparse(csr) => csr.get(i, j),
+        match &self.storage {
+            Storage::Dense(dense) => dense.get(i, j),
+            Storage::Sparse(csr) => csr.get(i, j),
         }
     }
 
@@ -106,9 +190,9 @@ impl MatrixBlock {
 
     /// Whether the cells are in memory of another owner, so that they take none of the budget.
     pub fn is_borrowed(&self) -> bool {
-        match self {
-            MatrixBlock::Dense(dense) => dense.is_borrowed(),
-            MatrixBlock::Sparse(csr) => csr.is_borrowed(),
+        match &self.storage {
+            Storage::Dense(dense) => dense.is_borrowed(),
+            Storage::Sparse(csr) => csr.is_borrowed(),
         }
     }
 
@@ -118,29 +202,29 @@ impl MatrixBlock {
     /// # Errors
     /// The positions of non-zeros do not form a matrix any more.
     pub fn check_borrowed(&self) -> Result<(), CsrError> {
-        match self {
-            MatrixBlock::Dense(_) => Ok(()),
-            MatrixBlock::Sparse(csr) => csr.check_borrowed(),
+        match &self.storage {
+            Storage::Dense(_) => Ok(()),
+            Storage::Sparse(csr) => csr.check_borrowed(),
         }
     }
 
     /// Copies what another owner may change.
     pub fn detach(&mut self) {
-        match self {
-            MatrixBlock::Dense(dense) if dense.may_change() => *dense = Arc::new(Dense::clone(dense)),
-            MatrixBlock::Sparse(csr) if csr.may_change() => *csr = Arc::new(csr.to_owned_memory()),
-            MatrixBlock::Dense(_) | MatrixBlock::Sparse(_) => {}
+        match &mut self.storage {
+            Storage::Dense(dense) if dense.may_change() => *dense = Arc::new(Dense::clone(dense)),
+            Storage::Sparse(csr) if csr.may_change() => *csr = Arc::new(csr.to_owned_memory()),
+            Storage::Dense(_) | Storage::Sparse(_) => {}
         }
     }
 
     /// Puts one and the same NaN into all cells that are NaN.
     pub fn unify_nan(&mut self) {
-        match self {
-            MatrixBlock::Dense(dense) if has_other_nan(dense.values()) => {
+        match &mut self.storage {
+            Storage::Dense(dense) if has_other_nan(dense.values()) => {
                 replace_nan(Arc::make_mut(dense).values_mut());
             }
-            MatrixBlock::Sparse(csr) if has_other_nan(csr.values()) => replace_nan(Arc::make_mut(csr).values_mut()),
-            MatrixBlock::Dense(_) | MatrixBlock::Sparse(_) => {}
+            Storage::Sparse(csr) if has_other_nan(csr.values()) => replace_nan(Arc::make_mut(csr).values_mut()),
+            Storage::Dense(_) | Storage::Sparse(_) => {}
         }
     }
 
@@ -155,9 +239,9 @@ impl MatrixBlock {
         // What cannot be numbered is not stored by number.
         let wants_sparse =
             MatrixBlock::prefers_sparse(self.rows(), self.cols(), nonzeros) && u32::try_from(self.cols()).is_ok();
-        match (&self, wants_sparse) {
-            (MatrixBlock::Dense(dense), true) => Csr::from_dense(dense).into(),
-            (MatrixBlock::Sparse(csr), false) => csr.to_dense().into(),
+        match (&self.storage, wants_sparse) {
+            (Storage::Dense(dense), true) => Csr::from_dense(dense).into(),
+            (Storage::Sparse(csr), false) => csr.to_dense().into(),
             _ => self,
         }
     }
@@ -179,13 +263,13 @@ pub(crate) fn replace_nan(values: &mut [f64]) {
 
 impl From<Dense> for MatrixBlock {
     fn from(dense: Dense) -> Self {
-        MatrixBlock::Dense(Arc::new(dense))
+        MatrixBlock { storage: Storage::Dense(Arc::new(dense)) }
     }
 }
 
 impl From<Csr> for MatrixBlock {
     fn from(csr: Csr) -> Self {
-        MatrixBlock::Sparse(Arc::new(csr))
+        MatrixBlock { storage: Storage::Sparse(Arc::new(csr)) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Fuseline's matrices: [`Dense`] and [`Csr`] blocks of doubles, [`MatrixBlock`] that is either,
+//! Fuseline's matrices: [`Dense`] and [`Csr`] blocks of doubles, [`MatrixBlock`]s that are read as either ([`Layout`]),
 //! [`Frame`]s of columns of several types, the [`BufferPool`] that recycles the memory of matrices, and readers and
 //! writers of file formats in [`io`].
 #![forbid(unsafe_code)]
@@ -19,7 +19,7 @@ pub mod run_context;
 mod tests;
 mod transpose;
 
-pub use block::MatrixBlock;
+pub use block::{Layout, MatrixBlock};
 pub use borrowed::{BorrowError, Borrowed};
 pub use budget::{Budget, Exhausted, MemoryKind, Reservation};
 pub use buffer::{Buffer, BufferPool, PoolStatistics};

@@ -1,7 +1,7 @@
 //! Sketches of the sparse matrices that a block meets, at a bounded price: large matrices are counted in part.
 
 use crate::value::RuntimeValue;
-use fuseline_matrix::{Csr, MatrixBlock};
+use fuseline_matrix::Csr;
 use fuseline_passes::sketch::{Counts, Sketch};
 
 /// The most rows, columns and non-zeros that are counted one by one: about a millisecond each.
@@ -10,7 +10,7 @@ const COUNTED: usize = 1 << 20;
 /// How the non-zeros of a sparse matrix are spread.
 pub(crate) fn sketch_of(value: &RuntimeValue) -> Option<Sketch> {
     match value {
-        RuntimeValue::Matrix(MatrixBlock::Sparse(csr)) => Some(sketch(csr, COUNTED)),
+        RuntimeValue::Matrix(block) => block.layout().sparse().map(|csr| sketch(&csr, COUNTED)),
         _ => None,
     }
 }

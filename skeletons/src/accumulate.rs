@@ -2,7 +2,7 @@
 //! private accumulators, and these merge in block order.
 
 use crate::abi::Output;
-use crate::operator::{Layout, Operator, Workspace};
+use crate::operator::{Operator, UnitLayout, Workspace};
 use crate::output::{accumulator, merge};
 use crate::work::{UnitOf, Work};
 use fuseline_ir::ops::AggOp;
@@ -80,7 +80,7 @@ fn accumulate_unit(
     operator: &Operator<'_>,
     outputs: &[Accumulation<'_>],
     cells: &mut [Dense],
-    layout: &mut Layout,
+    layout: &mut UnitLayout,
     unit: UnitOf<'_>,
 ) {
     let mut full: SmallVec<[f64; INLINE_OUTPUTS]> = smallvec![0.0; outputs.len()];

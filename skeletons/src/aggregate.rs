@@ -4,7 +4,7 @@
 use crate::abi::Output;
 use crate::blocks::DensePartition;
 use crate::factors::DenseFactors;
-use crate::operator::{Layout, Operator};
+use crate::operator::{Operator, UnitLayout};
 use crate::work::{UnitOf, Work};
 use crate::zeros::{ZeroValues, take_equal_cells};
 use fuseline_ir::cplan::COutput;
@@ -63,7 +63,7 @@ impl<'a> Aggregation<'a> {
         self.aggs.iter().map(|agg| agg.neutral()).collect()
     }
 
-    fn unit(&self, layout: &mut Layout, unit: UnitOf<'_>, partial: &mut Values) {
+    fn unit(&self, layout: &mut UnitLayout, unit: UnitOf<'_>, partial: &mut Values) {
         let mut cells: SmallVec<[f64; INLINE_OUTPUTS]> = smallvec![0.0; self.aggs.len()];
         let mut outputs: SmallVec<[Output<'_>; INLINE_OUTPUTS]> =
             cells.chunks_exact_mut(1).map(|values| Output { values, row_stride: 1 }).collect();

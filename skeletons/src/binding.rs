@@ -4,13 +4,13 @@ use crate::abi::Kernel;
 use crate::backend::CompiledCPlan;
 use crate::error::SkeletonError;
 use crate::roles::{Role, has_sparse_entry, index, multiplies_dense_vectors, multiplies_main, roles};
-use crate::side::{Cells, Columns, SideInput};
+use crate::side::{Columns, SideInput};
 use crate::transpose::transpose;
 use crate::zeros::zero_is_constant;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CInput, CInputId, CNode, CNodeId, CPlan, ColumnRange, FACTOR_U, FACTOR_V};
 use fuseline_ir::template::Space;
-use fuseline_matrix::MatrixBlock;
+use fuseline_matrix::{Layout, MatrixBlock};
 use std::borrow::Cow;
 
 /// A plan, its code, and inputs that fit.
@@ -18,7 +18,7 @@ pub(crate) struct Binding<'a> {
     pub(crate) plan: &'a CPlan,
     pub(crate) kernel: &'a dyn Kernel,
     /// Outer plans rely on its having no explicitly stored zeros.
-    pub(crate) main: Cow<'a, MatrixBlock>,
+    pub(crate) main: Layout<'a>,
     pub(crate) rows: usize,
     pub(crate) cols: usize,
     /// Whether a node reads the main input's cells.
@@ -45,11 +45,11 @@ impl<'a> Binding<'a> {
         let plan: &CPlan = compiled.plan();
         count_inputs(plan, inputs, scalars)?;
         let roles = roles(plan)?;
-        let main = match &inputs[0] {
-            MatrixBlock::Sparse(csr) if plan.space() == Space::Factors && csr.has_stored_zeros() => {
-                Cow::Owned(csr.without_stored_zeros().into())
+        let main = match inputs[0].layout() {
+            Layout::Sparse(csr) if plan.space() == Space::Factors && csr.has_stored_zeros() => {
+                Layout::Sparse(Cow::Owned(csr.without_stored_zeros()))
             }
-            main => Cow::Borrowed(main),
+            main => main,
         };
         let (rows, cols) = main.dims();
         check_dimensions(plan, &roles, inputs)?;
@@ -177,13 +177,13 @@ fn count_inputs(plan: &CPlan, inputs: &[MatrixBlock], scalars: &[f64]) -> Result
 }
 
 fn bind_side(role: Role, block: &MatrixBlock, is_transposed: bool) -> SideInput<'_> {
-    let cells = match (role, block) {
-        (Role::Cell | Role::Row | Role::RowScalar, MatrixBlock::Sparse(csr)) => Cells::Sparse(csr),
-        _ => Cells::Dense(block.to_dense()),
+    let cells = match role {
+        Role::Cell | Role::Row | Role::RowScalar => block.layout(),
+        _ => Layout::Dense(block.to_dense()),
     };
     let (rows, cols) = block.dims();
     let transposed = match &cells {
-        Cells::Dense(dense) if is_transposed => {
+        Layout::Dense(dense) if is_transposed => {
             let mut transposed = vec![0.0; rows * cols];
             transpose(dense.values(), rows, cols, &mut transposed);
             transposed

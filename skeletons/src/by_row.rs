@@ -4,9 +4,9 @@
 //! consecutive; else the columns that the plan reads are copied, and those alone.
 
 use crate::layout::{RowCursor, place_row, scatter_row};
-use crate::side::{Cells, Columns, SideInput};
+use crate::side::{Columns, SideInput};
 use crate::visited::RowNumbers;
-use fuseline_matrix::Csr;
+use fuseline_matrix::{Csr, Layout};
 use std::ops::Range;
 
 /// The copy of a side's rows for a unit.
@@ -21,7 +21,7 @@ pub(crate) struct RowCopy<'a> {
 impl<'a> RowCopy<'a> {
     /// The copy that a unit of `rows` rows needs; `None` if the side is read in place, or not by row.
     pub(crate) fn new(side: &'a SideInput<'a>, numbers: RowNumbers<'_>, rows: usize) -> Option<Self> {
-        let is_in_place = matches!((&side.cells, numbers), (Cells::Dense(_), RowNumbers::From(_)));
+        let is_in_place = matches!((&side.cells, numbers), (Layout::Dense(_), RowNumbers::From(_)));
         if is_in_place || !side.is_by_row() {
             return None;
         }
@@ -33,20 +33,20 @@ impl<'a> RowCopy<'a> {
     /// Writes the columns that are read.
     pub(crate) fn write(&self, numbers: RowNumbers<'_>, out: &mut [f64]) {
         match (&self.side.columns, &self.side.cells) {
-            (Columns::Range(range), Cells::Dense(dense)) => self.each_row(numbers, out, |row, out| {
+            (Columns::Range(range), Layout::Dense(dense)) => self.each_row(numbers, out, |row, out| {
                 out[range.clone()].copy_from_slice(&dense.row(row)[range.clone()]);
             }),
-            (Columns::Range(range), Cells::Sparse(csr)) => match numbers {
+            (Columns::Range(range), Layout::Sparse(csr)) => match numbers {
                 RowNumbers::From(start) => self.scatter(csr, start, range.clone(), out),
                 RowNumbers::Listed(_) => self.each_row(numbers, out, |row, out| {
                     scatter_row(csr.row(row), range.start, &mut out[range.clone()]);
                 }),
             },
-            (Columns::Single { columns, .. }, Cells::Dense(dense)) => self.each_row(numbers, out, |row, out| {
+            (Columns::Single { columns, .. }, Layout::Dense(dense)) => self.each_row(numbers, out, |row, out| {
                 let cells = dense.row(row);
                 columns.iter().for_each(|&column| out[column as usize] = cells[column as usize]);
             }),
-            (Columns::Single { columns, .. }, Cells::Sparse(csr)) => self.each_row(numbers, out, |row, out| {
+            (Columns::Single { columns, .. }, Layout::Sparse(csr)) => self.each_row(numbers, out, |row, out| {
                 let mut cursor = RowCursor::new(csr.row(row));
                 columns.iter().for_each(|&column| out[column as usize] = cursor.value(column));
             }),
@@ -90,7 +90,7 @@ mod tests {
         let ranges = [Columns::Range(0..9), Columns::Range(2..5), Columns::single([1]), Columns::single([8, 0, 3, 0])];
         for columns in ranges {
             for numbers in [RowNumbers::From(1), RowNumbers::Listed(&[0, 2, 3, 5])] {
-                for cells in [Cells::Dense(Cow::Borrowed(&dense)), Cells::Sparse(&csr)] {
+                for cells in [Layout::Dense(Cow::Borrowed(&dense)), Layout::Sparse(Cow::Borrowed(&csr))] {
                     let columns = columns.clone();
                     let side = SideInput { role: Role::Row, cells, cols: 9, columns, transposed: vec![] };
                     let Some(copy) = RowCopy::new(&side, numbers, 4) else { continue };

@@ -3,7 +3,7 @@
 
 use crate::blocks::{DensePartition, Tile};
 use crate::built::BuiltRows;
-use crate::operator::{Layout, Operator, Workspace};
+use crate::operator::{Operator, UnitLayout, Workspace};
 use crate::sampled::factor;
 use crate::work::{TileProducts, UnitOf};
 use fuseline_ir::cplan::{FACTOR_U, FACTOR_V};
@@ -37,7 +37,7 @@ impl<'a> DenseFactors<'a> {
         workspace: &mut Workspace,
         partition: &DensePartition,
         block: usize,
-        mut visit: impl FnMut(&mut Layout, Tile, UnitOf<'_>, usize),
+        mut visit: impl FnMut(&mut UnitLayout, Tile, UnitOf<'_>, usize),
     ) -> usize {
         let Workspace { layout, built } = workspace;
         let (mut tiles, mut nonzeros) = (partition.tiles_down(block).peekable(), 0);

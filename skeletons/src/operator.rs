@@ -10,7 +10,7 @@ use crate::dense_row::DenseRow;
 use crate::layout::{gather_columns, gather_dense, gather_sparse, scatter_tile};
 use crate::roles::{Role, needs_rows, reads_row_index};
 use crate::sampled::sample;
-use crate::side::{Cells, SideInput};
+use crate::side::SideInput;
 use crate::sparse_unit::SparseUnit;
 use crate::visited::{RowNumbers, VisitedRows};
 use crate::work::{TileProducts, UnitOf};
@@ -18,7 +18,7 @@ use crate::zeros::ZeroValues;
 use fuseline_ir::cplan::{CellType, OuterType, Variant};
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::template::Space;
-use fuseline_matrix::{Buffer, BufferPool, Csr, MatrixBlock, StopListener};
+use fuseline_matrix::{Buffer, BufferPool, Csr, Layout, StopListener};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
@@ -39,13 +39,13 @@ pub(crate) struct Operator<'a> {
 /// The memory of a thread while it runs blocks.
 pub(crate) struct Workspace {
     /// For the current unit.
-    pub(crate) layout: Layout,
+    pub(crate) layout: UnitLayout,
     /// Rows built for a unit.
     pub(crate) built: BuiltRows,
 }
 
 /// The memory that a unit is laid out and run in.
-pub(crate) struct Layout {
+pub(crate) struct UnitLayout {
     scratch: Buffer,
     /// By input id: what is copied, scattered or gathered for the current unit.
     laid_out: Vec<Buffer>,
@@ -131,7 +131,7 @@ impl Operator<'_> {
     }
 
     /// Lays a unit out and runs the plan on it.
-    pub(crate) fn genexec(&self, layout: &mut Layout, unit: UnitOf<'_>, outputs: &mut [Output<'_>]) {
+    pub(crate) fn genexec(&self, layout: &mut UnitLayout, unit: UnitOf<'_>, outputs: &mut [Output<'_>]) {
         self.stop.check();
         match unit {
             UnitOf::Tile(tile, visited) => {
@@ -153,20 +153,20 @@ impl Operator<'_> {
 
     fn run_tile(
         &self,
-        layout: &mut Layout,
+        layout: &mut UnitLayout,
         tile: Tile,
         numbers: RowNumbers<'_>,
         known: TileProducts<'_>,
         outputs: &mut [Output<'_>],
     ) {
-        let Layout { scratch, laid_out, tally, .. } = layout;
-        if let (MatrixBlock::Sparse(csr), true) = (&*self.binding.main, self.binding.reads_main) {
+        let UnitLayout { scratch, laid_out, tally, .. } = layout;
+        if let (Layout::Sparse(csr), true) = (&self.binding.main, self.binding.reads_main) {
             let cells = self.reserve(&mut laid_out[0], tile.rows * tile.cols);
             scatter_tile(csr, self.grid_cols, numbers, tile, cells);
         }
         for (side, buffer) in self.binding.sides.iter().zip(laid_out.iter_mut()) {
             match side {
-                Some(SideInput { role: Role::Cell, cells: Cells::Sparse(csr), .. }) => {
+                Some(SideInput { role: Role::Cell, cells: Layout::Sparse(csr), .. }) => {
                     let cells = self.reserve(buffer, tile.rows * tile.cols);
                     scatter_tile(csr, self.grid_cols, numbers, tile, cells);
                 }
@@ -175,11 +175,11 @@ impl Operator<'_> {
             }
         }
         let scattered = || &laid_out[0][..tile.rows * tile.cols];
-        let main = match &*self.binding.main {
-            MatrixBlock::Dense(dense) => {
+        let main = match &self.binding.main {
+            Layout::Dense(dense) => {
                 Main::Dense { values: self.cells_of(dense.values(), tile), row_stride: self.grid_cols }
             }
-            MatrixBlock::Sparse(_) => {
+            Layout::Sparse(_) => {
                 let values = if self.binding.reads_main { scattered() } else { &[] };
                 Main::Dense { values, row_stride: tile.cols }
             }
@@ -208,16 +208,16 @@ impl Operator<'_> {
         self.call(scratch, tile.rows, longest, &unit, outputs);
     }
 
-    fn run_sparse(&self, layout: &mut Layout, sparse: SparseUnit<'_>, outputs: &mut [Output<'_>]) {
-        let Layout { scratch, laid_out, dense_row, products, tally, .. } = layout;
+    fn run_sparse(&self, layout: &mut UnitLayout, sparse: SparseUnit<'_>, outputs: &mut [Output<'_>]) {
+        let UnitLayout { scratch, laid_out, dense_row, products, tally, .. } = layout;
         let (count, numbers) = (sparse.values.len(), sparse.row_numbers());
         for (side, buffer) in self.binding.sides.iter().zip(laid_out.iter_mut()) {
             let Some(side) = side else { continue };
             match (side.role, &side.cells) {
-                (Role::Cell, Cells::Dense(dense)) => {
+                (Role::Cell, Layout::Dense(dense)) => {
                     gather_dense(dense, sparse.positions, self.reserve(buffer, count));
                 }
-                (Role::Cell, Cells::Sparse(csr)) => {
+                (Role::Cell, Layout::Sparse(csr)) => {
                     gather_sparse(csr, sparse.positions, dense_row, self.reserve(buffer, count));
                 }
                 (Role::ColScalar, _) => {
@@ -331,13 +331,13 @@ impl Operator<'_> {
         buffer: &'s Buffer,
     ) -> Side<'s> {
         match (side.role, &side.cells) {
-            (Role::Cell, Cells::Dense(dense)) => Side {
+            (Role::Cell, Layout::Dense(dense)) => Side {
                 values: self.cells_of(dense.values(), tile),
                 row_stride: self.grid_cols,
                 cols: tile.cols,
                 transposed: &[],
             },
-            (Role::Cell, Cells::Sparse(_)) => {
+            (Role::Cell, Layout::Sparse(_)) => {
                 let values = &buffer[..tile.rows * tile.cols];
                 Side { values, row_stride: tile.cols, cols: tile.cols, transposed: &[] }
             }
@@ -378,7 +378,7 @@ fn side_of_rows<'s>(side: &'s SideInput<'_>, numbers: RowNumbers<'_>, rows: usiz
 impl Workspace {
     fn new(inputs: usize) -> Self {
         let empty = || Buffer::zeroed(0);
-        let layout = Layout {
+        let layout = UnitLayout {
             scratch: empty(),
             laid_out: (0..inputs).map(|_| empty()).collect(),
             dense_row: DenseRow::default(),

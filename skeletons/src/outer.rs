@@ -11,7 +11,7 @@ use crate::blocks::{DensePartition, MAX_UNIT_ROWS, SparsePartition, Tile};
 use crate::built::BuiltRows;
 use crate::factors::DenseFactors;
 use crate::nonzeros::by_position;
-use crate::operator::{Layout, Operator, Workspace};
+use crate::operator::{Operator, UnitLayout, Workspace};
 use crate::output::{expand_rows, split_parts, with_pattern};
 use crate::roles::reads_row_index;
 use crate::visited::VisitedRows;
@@ -20,7 +20,7 @@ use crate::write::Write;
 use fuseline_ir::cplan::OuterType;
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::work::{MAX_PARTIALS, column_ranges, has_private_sums, partial_count};
-use fuseline_matrix::{Buffer, Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Buffer, Csr, Dense, Layout, MatrixBlock};
 
 /// The most non-zeros of a unit, and the most values of their factors' rows, which stay in the second-level cache.
 const UNIT_POSITIONS: usize = 2048;
@@ -40,9 +40,9 @@ pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<
         OuterType::LeftMM => cells(binding.cols, rank)?,
         OuterType::NoAgg | OuterType::FullAgg => 0,
     };
-    Ok(match (&*binding.main, outer_type) {
-        (MatrixBlock::Sparse(csr), OuterType::NoAgg) => values(operator, csr, rank),
-        (MatrixBlock::Dense(dense), OuterType::NoAgg) => dense_values(operator, dense, rank),
+    Ok(match (&binding.main, outer_type) {
+        (Layout::Sparse(csr), OuterType::NoAgg) => values(operator, csr, rank),
+        (Layout::Dense(dense), OuterType::NoAgg) => dense_values(operator, dense, rank),
         (_, OuterType::FullAgg) => full(operator, rank),
         (_, OuterType::RightMM) => right_mm(operator, rank),
         (_, OuterType::LeftMM) => left_mm(operator, rank),
@@ -87,7 +87,7 @@ fn dense_values(operator: &Operator<'_>, dense: &Dense, rank: usize) -> MatrixBl
 /// Writes the values of a tile's non-zeros, of which there are `count`, to their cells, and zeros to the others.
 fn spread_values(
     operator: &Operator<'_>,
-    layout: &mut Layout,
+    layout: &mut UnitLayout,
     rows: &BuiltRows,
     tile: Tile,
     count: usize,
@@ -106,13 +106,13 @@ fn spread_values(
 /// The aggregate of all cells, most of which are zero.
 fn full(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
     let aggregation = Aggregation::new(operator);
-    let (total, zeros) = match &*operator.binding.main {
-        MatrixBlock::Sparse(csr) => {
+    let (total, zeros) = match &operator.binding.main {
+        Layout::Sparse(csr) => {
             let visited = operator.visited(csr);
             let total = aggregation.over(&Work::Segments(by_rows(&visited, rank), &visited), true);
             (total, csr.rows().saturating_mul(csr.cols()) - csr.nnz())
         }
-        MatrixBlock::Dense(dense) => {
+        Layout::Dense(dense) => {
             let partition = DensePartition::outer(dense.rows(), dense.cols(), rank);
             let (total, nonzeros) = aggregation.over_nonzeros(&DenseFactors::new(operator, dense), &partition);
             (total, dense.values().len() - nonzeros)
@@ -123,9 +123,9 @@ fn full(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
 
 /// `W %*% V`: each block owns rows of the output.
 fn right_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
-    match &*operator.binding.main {
-        MatrixBlock::Sparse(csr) => right_mm_sparse(operator, &operator.visited(csr), rank),
-        MatrixBlock::Dense(dense) => right_mm_dense(operator, dense, rank),
+    match &operator.binding.main {
+        Layout::Sparse(csr) => right_mm_sparse(operator, &operator.visited(csr), rank),
+        Layout::Dense(dense) => right_mm_dense(operator, dense, rank),
     }
     .into()
 }
@@ -169,8 +169,8 @@ fn right_mm_dense(operator: &Operator<'_>, dense: &Dense, rank: usize) -> Dense 
 fn left_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
     let len = operator.binding.cols * rank;
     let accumulation = Accumulation { operator, len, row_stride: rank, agg: AggOp::Sum, is_full: false };
-    match &*operator.binding.main {
-        MatrixBlock::Sparse(csr) => {
+    match &operator.binding.main {
+        Layout::Sparse(csr) => {
             let visited = operator.visited(csr);
             if has_private_sums(csr.nnz(), rank, len) {
                 let partition = by_rows(&visited, rank).with_blocks(MAX_PARTIALS);
@@ -179,7 +179,7 @@ fn left_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
                 left_mm_sparse(operator, &visited, rank)
             }
         }
-        MatrixBlock::Dense(dense) => left_mm_dense(&accumulation, dense, rank),
+        Layout::Dense(dense) => left_mm_dense(&accumulation, dense, rank),
     }
     .reshape(operator.binding.cols, rank)
     .into()

@@ -2,22 +2,16 @@
 
 use crate::blocks::MAX_UNIT_ROWS;
 use crate::roles::Role;
-use fuseline_matrix::{Csr, Dense};
-use std::borrow::Cow;
+use fuseline_matrix::Layout;
 use std::collections::BTreeSet;
 use std::ops::Range;
-
-/// The cells of a side input: CSR where skeletons lay rows or cells out unit by unit. Whole vectors and matrices, row
-/// vectors and the factors of Outer plans are made dense once, since every row reads them.
-pub(crate) enum Cells<'a> {
-    Dense(Cow<'a, Dense>),
-    Sparse(&'a Csr),
-}
 
 /// A side input with its role.
 pub(crate) struct SideInput<'a> {
     pub(crate) role: Role,
-    pub(crate) cells: Cells<'a>,
+    /// Sparse where skeletons lay rows or cells out unit by unit. Whole vectors and matrices, row vectors and the factors of
+    /// Outer plans are made dense once, since every row reads them.
+    pub(crate) cells: Layout<'a>,
     pub(crate) cols: usize,
     /// What is read of each row, where the side is read by row.
     pub(crate) columns: Columns,
@@ -34,8 +28,8 @@ impl SideInput<'_> {
     /// The cells of an input whose role makes it dense.
     pub(crate) fn values(&self) -> &[f64] {
         match &self.cells {
-            Cells::Dense(dense) => dense.values(),
-            Cells::Sparse(_) => unreachable!("vectors, factors and whole matrices are made dense when they are bound"),
+            Layout::Dense(dense) => dense.values(),
+            Layout::Sparse(_) => unreachable!("vectors, factors and whole matrices are made dense when they are bound"),
         }
     }
 }

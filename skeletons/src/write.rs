@@ -2,7 +2,7 @@
 
 use crate::abi::Output;
 use crate::blocks::{LINE_BYTES, Tile};
-use crate::operator::{Layout, Operator};
+use crate::operator::{Operator, UnitLayout};
 use crate::work::UnitOf;
 use fuseline_matrix::{Buffer, Dense};
 use fuseline_vecprims::{Isa, TileMut};
@@ -50,7 +50,7 @@ impl Write {
     pub(crate) fn unit(
         self,
         operator: &Operator<'_>,
-        layout: &mut Layout,
+        layout: &mut UnitLayout,
         unit: UnitOf<'_>,
         shape: TileShape,
         out: Output<'_>,

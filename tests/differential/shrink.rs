@@ -2,7 +2,7 @@
 
 use super::case::{Case, Leaf, Node};
 use super::text::sparse;
-use fuseline::{Dense, MatrixBlock};
+use fuseline::{Dense, Layout, MatrixBlock};
 use fuseline_interp::oracle::OracleValue;
 use fuseline_ir::Value;
 use std::ops::Range;
@@ -119,8 +119,8 @@ fn with_operators_skipped(case: &Case) -> Vec<Case> {
 /// A part of a matrix, in its format, with the zeros that it stores.
 fn part(block: &MatrixBlock, rows: Range<usize>, cols: Range<usize>) -> MatrixBlock {
     let (first_row, first_col) = (rows.start, cols.start);
-    match block {
-        MatrixBlock::Sparse(csr) => {
+    match block.layout() {
+        Layout::Sparse(csr) => {
             let width = cols.len();
             let cell = |position: usize| {
                 let (i, j) = (first_row + position / width, first_col + position % width);
@@ -129,7 +129,7 @@ fn part(block: &MatrixBlock, rows: Range<usize>, cols: Range<usize>) -> MatrixBl
             };
             sparse(rows.len(), width, cell).into()
         }
-        MatrixBlock::Dense(_) => {
+        Layout::Dense(_) => {
             Dense::from_fn(rows.len(), cols.len(), |i, j| block.get(first_row + i, first_col + j)).into()
         }
     }
@@ -170,8 +170,8 @@ fn with_leaf(case: &Case, position: usize, leaf: Leaf) -> Case {
 
 /// The block with every stored value changed; zeros stay zeros.
 fn mapped(block: &MatrixBlock, map: impl Fn(f64) -> f64) -> MatrixBlock {
-    match block {
-        MatrixBlock::Sparse(csr) => {
+    match block.layout() {
+        Layout::Sparse(csr) => {
             let values = csr.values().iter().map(|&value| map(value)).collect();
             fuseline::Csr::from_parts(
                 csr.rows(),
@@ -182,7 +182,7 @@ fn mapped(block: &MatrixBlock, map: impl Fn(f64) -> f64) -> MatrixBlock {
             )
             .into()
         }
-        MatrixBlock::Dense(_) => Dense::from_fn(block.rows(), block.cols(), |i, j| map(block.get(i, j))).into(),
+        Layout::Dense(_) => Dense::from_fn(block.rows(), block.cols(), |i, j| map(block.get(i, j))).into(),
     }
 }
 
@@ -223,13 +223,13 @@ fn with_simpler_cells(case: &Case) -> Vec<Case> {
             let (row, col) = (cell / block.cols(), cell % block.cols());
             if block.get(row, col) != 0.0 {
                 let get = |i, j| if (i, j) == (row, col) { 0.0 } else { block.get(i, j) };
-                let simpler: MatrixBlock = match block {
-                    MatrixBlock::Sparse(_) => {
+                let simpler: MatrixBlock = match block.layout() {
+                    Layout::Sparse(_) => {
                         let width = block.cols();
                         let value = |position| Some(get(position / width, position % width));
                         sparse(block.rows(), width, |position| value(position).filter(|&value| value != 0.0)).into()
                     }
-                    MatrixBlock::Dense(_) => Dense::from_fn(block.rows(), block.cols(), get).into(),
+                    Layout::Dense(_) => Dense::from_fn(block.rows(), block.cols(), get).into(),
                 };
                 candidates.push(with_leaf(case, position, Leaf::Matrix(simpler)));
             }

@@ -37,10 +37,7 @@ fn matrix_text(block: &MatrixBlock) -> String {
     for i in 0..rows {
         text.push_str(if i > 0 { " |" } else { "" });
         for j in 0..cols {
-            let is_stored = match block {
-                MatrixBlock::Sparse(csr) => csr.row(i).0.contains(&(j as u32)),
-                MatrixBlock::Dense(_) => false,
-            };
+            let is_stored = block.layout().sparse().is_some_and(|csr| csr.row(i).0.contains(&(j as u32)));
             let _ = match block.get(i, j) {
                 value if value == 0.0 && is_stored => write!(text, " [{value:?}]"),
                 value if value == 0.0 && value.is_sign_positive() => write!(text, " 0"),

@@ -1,7 +1,7 @@
 //! Cells of an operand at the non-zeros of a sparse matrix.
 
 use crate::Operand;
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Csr, Dense, Layout};
 use fuseline_vecprims::Operand as VectorOperand;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,9 +15,9 @@ pub(super) enum Gather<'a> {
     /// A cell for each column.
     Row(Cow<'a, Dense>),
     /// A cell for each cell.
-    Dense(&'a Dense),
-    /// The same, mostly zeros.
-    Sparse(&'a Csr),
+    Dense(Cow<'a, Dense>),
+    /// A cell for each cell, mostly zeros.
+    Sparse(Cow<'a, Csr>),
 }
 
 impl<'a> Gather<'a> {
@@ -25,8 +25,10 @@ impl<'a> Gather<'a> {
     pub(super) fn new(operand: Operand<'a>, dims: (usize, usize)) -> Self {
         match operand {
             Operand::Scalar(value) => Gather::Scalar(value),
-            Operand::Matrix(MatrixBlock::Dense(dense)) if (dense.rows(), dense.cols()) == dims => Gather::Dense(dense),
-            Operand::Matrix(MatrixBlock::Sparse(csr)) if (csr.rows(), csr.cols()) == dims => Gather::Sparse(csr),
+            Operand::Matrix(block) if block.dims() == dims => match block.layout() {
+                Layout::Dense(dense) => Gather::Dense(dense),
+                Layout::Sparse(csr) => Gather::Sparse(csr),
+            },
             Operand::Matrix(block) if block.dims() == (1, 1) => Gather::Scalar(block.get(0, 0)),
             Operand::Matrix(block) if block.cols() == 1 => Gather::Column(block.to_dense()),
             Operand::Matrix(block) => Gather::Row(block.to_dense()),

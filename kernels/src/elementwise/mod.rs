@@ -20,22 +20,22 @@ pub(crate) use union::union_row;
 use crate::blocks::{block_rows, for_each_block};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::{BinaryOp, UnaryOp, UnaryZero};
-use fuseline_matrix::{Dense, MatrixBlock};
+use fuseline_matrix::{Dense, Layout, MatrixBlock};
 use fuseline_vecprims::{Form, Tile, TileMut};
 use std::borrow::Cow;
 
 /// `op` of every cell.
 pub fn unary(context: &KernelContext<'_>, op: UnaryOp, matrix: &MatrixBlock) -> MatrixBlock {
-    match matrix {
-        MatrixBlock::Sparse(csr) if op.zero() == UnaryZero::Preserves => {
-            let result = pattern::over_pattern(context, csr, [], |values, [], out| {
+    match matrix.layout() {
+        Layout::Sparse(csr) if op.zero() == UnaryZero::Preserves => {
+            let result = pattern::over_pattern(context, &csr, [], |values, [], out| {
                 let len = out.len();
                 context.primitives.unary(op, 1, len, values.tile, TileMut::new(out, len));
             });
             MatrixBlock::from(result).in_best_format()
         }
-        matrix => {
-            let dense = matrix.to_dense();
+        layout => {
+            let dense = layout.into_dense();
             let mut result = Dense::uninit_in(context.buffers, dense.rows(), dense.cols());
             map_run(context, op, dense.values(), result.values_mut());
             result.into()

@@ -4,13 +4,14 @@ use super::pattern::over_pattern;
 use super::union::union;
 use crate::{KernelContext, Operand};
 use fuseline_ir::ops::{BinaryOp, BinaryZero};
-use fuseline_matrix::{Csr, MatrixBlock};
+use fuseline_matrix::{Csr, Layout};
 use fuseline_vecprims::{Form, Operand as VectorOperand, TileMut};
+use std::borrow::Cow;
 
 /// The operand as a sparse matrix of the size of the result.
-pub(super) fn sparse_of(operand: Operand<'_>, dims: (usize, usize)) -> Option<&Csr> {
+pub(super) fn sparse_of(operand: Operand<'_>, dims: (usize, usize)) -> Option<Cow<'_, Csr>> {
     match operand {
-        Operand::Matrix(MatrixBlock::Sparse(csr)) if (csr.rows(), csr.cols()) == dims => Some(csr),
+        Operand::Matrix(block) if block.dims() == dims => block.layout().sparse(),
         _ => None,
     }
 }
@@ -24,7 +25,7 @@ pub(super) fn binary(
     dims: (usize, usize),
 ) -> Option<Csr> {
     let (a, b) = (sparse_of(left, dims), sparse_of(right, dims));
-    if let (Some(a), Some(b), BinaryZero::Joint) = (a, b, op.zero()) {
+    if let (Some(a), Some(b), BinaryZero::Joint) = (&a, &b, op.zero()) {
         return Some(union(context, op, a, b));
     }
     // The other operand's cells at the non-zeros are gathered, so that one vector operation serves all of them.
@@ -33,10 +34,10 @@ pub(super) fn binary(
         context.primitives.binary(op, form, 1, len, x.tile, y.tile, TileMut::new(out, len));
     };
     if let Some(a) = a.filter(|_| zeros_stay(context, op, true, right)) {
-        return Some(over_pattern(context, a, [right], |x, [y], out| evaluate(x, y, out)));
+        return Some(over_pattern(context, &a, [right], |x, [y], out| evaluate(x, y, out)));
     }
     if let Some(b) = b.filter(|_| zeros_stay(context, op, false, left)) {
-        return Some(over_pattern(context, b, [left], |y, [x], out| evaluate(x, y, out)));
+        return Some(over_pattern(context, &b, [left], |y, [x], out| evaluate(x, y, out)));
     }
     None
 }
@@ -76,41 +77,38 @@ fn is_harmless(op: BinaryOp, other: Operand<'_>) -> bool {
     let fits = |value: f64| value.is_finite() && !(op == BinaryOp::Div && value == 0.0);
     match other {
         Operand::Scalar(value) => fits(value),
-        Operand::Matrix(MatrixBlock::Dense(dense)) => dense.values().iter().all(|&value| fits(value)),
-        Operand::Matrix(MatrixBlock::Sparse(csr)) => {
-            op != BinaryOp::Div && csr.values().iter().all(|&value| fits(value))
-        }
+        Operand::Matrix(block) => match block.layout() {
+            Layout::Dense(dense) => dense.values().iter().all(|&value| fits(value)),
+            Layout::Sparse(csr) => op != BinaryOp::Div && csr.values().iter().all(|&value| fits(value)),
+        },
     }
 }
 
-/// Reads cells of an operand by column, row after row.
+/// Reads cells of a matrix by column, row after row.
 #[derive(Debug)]
 pub(crate) struct RowReader<'a> {
-    operand: Operand<'a>,
+    matrix: Layout<'a>,
     dims: (usize, usize),
     /// A sparse row, scattered; zeros between uses.
     scattered: Vec<f64>,
 }
 
 impl<'a> RowReader<'a> {
-    pub(crate) fn new(operand: Operand<'a>, dims: (usize, usize)) -> Self {
-        RowReader { operand, dims, scattered: Vec::new() }
+    pub(crate) fn new(matrix: Layout<'a>, dims: (usize, usize)) -> Self {
+        RowReader { matrix, dims, scattered: Vec::new() }
     }
 
     /// Appends the cells of row `i` in these columns.
     pub(crate) fn gather(&mut self, i: usize, columns: &[u32], out: &mut Vec<f64>) {
-        let block = match self.operand {
-            Operand::Scalar(value) => return out.resize(out.len() + columns.len(), value),
-            Operand::Matrix(block) => block,
-        };
-        let row = if block.rows() == self.dims.0 { i } else { 0 };
-        match block {
-            block if block.cols() == 1 && self.dims.1 != 1 => out.resize(out.len() + columns.len(), block.get(row, 0)),
-            MatrixBlock::Dense(dense) => {
+        let (rows, cols) = self.matrix.dims();
+        let row = if rows == self.dims.0 { i } else { 0 };
+        match &self.matrix {
+            column if cols == 1 && self.dims.1 != 1 => out.resize(out.len() + columns.len(), column.get(row, 0)),
+            Layout::Dense(dense) => {
                 let cells = dense.row(row);
                 out.extend(columns.iter().map(|&j| cells[j as usize]));
             }
-            MatrixBlock::Sparse(csr) => {
+            Layout::Sparse(csr) => {
                 self.scattered.resize(self.dims.1, 0.0);
                 let (own_columns, values) = csr.row(row);
                 for (&j, &value) in own_columns.iter().zip(values) {

@@ -64,9 +64,9 @@ fn over_nonzeros(
     };
     let [a, b, c] = operands;
     Some(match driver {
-        0 => over_pattern(context, pattern, [b, c], |x, [b, c], out| evaluate([x, b, c], out)),
-        1 => over_pattern(context, pattern, [a, c], |x, [a, c], out| evaluate([a, x, c], out)),
-        _ => over_pattern(context, pattern, [a, b], |x, [a, b], out| evaluate([a, b, x], out)),
+        0 => over_pattern(context, &pattern, [b, c], |x, [b, c], out| evaluate([x, b, c], out)),
+        1 => over_pattern(context, &pattern, [a, c], |x, [a, c], out| evaluate([a, x, c], out)),
+        _ => over_pattern(context, &pattern, [a, b], |x, [a, b], out| evaluate([a, b, x], out)),
     })
 }
 

@@ -7,7 +7,7 @@ use crate::product::{accumulate, sparse::rows_of};
 use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::ChainWeight;
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
 use fuseline_vecprims::{Tile, TileMut};
 
 /// Cells, or non-zeros, of rows that stay in the second level of cache; the result is read and written once for them.
@@ -45,9 +45,9 @@ pub(super) fn matrix_chain(
             ChainWeight::Minus => cells.for_each(|(inner, y)| *inner -= y),
         }
     };
-    let sums = match x {
-        MatrixBlock::Sparse(x) if !context.strict_ieee => sparse_chain(context, x, v.values(), weigh),
-        x => dense_chain(context, &x.to_dense(), v.values(), weigh),
+    let sums = match x.layout() {
+        Layout::Sparse(x) if !context.strict_ieee => sparse_chain(context, &x, v.values(), weigh),
+        x => dense_chain(context, &x.into_dense(), v.values(), weigh),
     };
     Ok(Dense::from_vec(cols, 1, sums).into())
 }

@@ -7,10 +7,10 @@ use crate::product::{accumulate, sparse::rows_of};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
 use fuseline_vecprims::{CsrTile, Form, Primitives, Tile, TileMut};
+use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Cells of a product that stay in the first level of cache.
 const TILE: usize = 2048;
@@ -33,8 +33,8 @@ pub(super) fn product_sum(
     let columns = |sums: Vec<f64>| FusedValue::Matrix(Dense::from_vec(1, sums.len(), sums).into());
     if let Some((driver, others)) = sparse_driver(context, factors) {
         return Ok(match direction {
-            Direction::Col => columns(sparse_columns(context, driver, &others)),
-            _ => FusedValue::Scalar(sparse_full(context, driver, &others)),
+            Direction::Col => columns(sparse_columns(context, &driver, &others)),
+            _ => FusedValue::Scalar(sparse_full(context, &driver, &others)),
         });
     }
     let dense: Vec<_> = factors.iter().map(|factor| factor.to_dense()).collect();
@@ -116,28 +116,29 @@ fn dense_columns(context: &KernelContext<'_>, factors: &[&Dense]) -> Vec<f64> {
 }
 
 /// The sparse factor with the fewest non-zeros whose zeros annihilate the others, and these.
-fn sparse_driver<'a>(context: &KernelContext<'_>, factors: &[&'a MatrixBlock]) -> Option<(&'a Csr, Vec<Factor<'a>>)> {
-    let sparse = factors.iter().enumerate().filter_map(|(position, factor)| match factor {
-        MatrixBlock::Sparse(csr) => Some((csr.nnz(), position, csr)),
-        MatrixBlock::Dense(_) => None,
+fn sparse_driver<'a>(
+    context: &KernelContext<'_>,
+    factors: &[&'a MatrixBlock],
+) -> Option<(Cow<'a, Csr>, Vec<Factor<'a>>)> {
+    let sparse = factors.iter().enumerate().filter_map(|(position, factor)| {
+        let csr = factor.layout().sparse()?;
+        Some((csr.nnz(), position, csr))
     });
     let (_, position, driver) = sparse.min_by_key(|&(nnz, position, _)| (nnz, position))?;
     let others = || factors.iter().enumerate().filter(move |(other, _)| *other != position).map(|(_, factor)| *factor);
     let stays = |factor: &MatrixBlock| zeros_stay(context, BinaryOp::Mult, true, Operand::Matrix(factor));
-    let factor = |factor: &'a MatrixBlock| match factor {
-        MatrixBlock::Sparse(csr) if Arc::ptr_eq(csr, driver) => Factor::Driver,
-        factor => Factor::Other(factor),
+    let factor = |factor: &'a MatrixBlock| {
+        if factor.is_same(factors[position]) { Factor::Driver } else { Factor::Other(factor.layout()) }
     };
-    others().all(stays).then(|| (&**driver, others().map(factor).collect()))
+    others().all(stays).then(|| (driver, others().map(factor).collect()))
 }
 
 /// A factor besides the driver.
-#[derive(Clone, Copy)]
 enum Factor<'a> {
     /// The driver once more.
     Driver,
     /// Another matrix.
-    Other(&'a MatrixBlock),
+    Other(Layout<'a>),
 }
 
 /// Reads the factors at the non-zeros of the driver, some rows at a time.
@@ -149,11 +150,11 @@ struct Gather<'a> {
 }
 
 impl<'a> Gather<'a> {
-    fn new(driver: &'a Csr, others: &[Factor<'a>]) -> Self {
+    fn new(driver: &'a Csr, others: &'a [Factor<'_>]) -> Self {
         let dims = (driver.rows(), driver.cols());
-        let reader = |other: &Factor<'a>| match other {
+        let reader = |other: &'a Factor<'_>| match other {
             Factor::Driver => None,
-            Factor::Other(block) => Some(RowReader::new(Operand::Matrix(block), dims)),
+            Factor::Other(matrix) => Some(RowReader::new(matrix.borrowed(), dims)),
         };
         Gather {
             driver,

@@ -9,7 +9,7 @@ pub use symmetric::{TransposedSide, tsmm};
 use crate::blocks::map_parts;
 use crate::gemm::{Extents, Strided};
 use crate::{KernelContext, KernelError};
-use fuseline_matrix::{MatrixBlock, zeros};
+use fuseline_matrix::{Layout, MatrixBlock, zeros};
 use std::ops::Range;
 
 /// Products with at most this many columns on the right run on vector primitives: `t(A) %*% B`, which are memory-bound, and
@@ -34,12 +34,12 @@ pub fn matmul(
     if context.strict_ieee && (left.is_sparse() || right.is_sparse()) {
         return Ok(dense::product(context, &left.to_dense(), &right.to_dense()).into());
     }
-    Ok(match (left, right) {
-        (MatrixBlock::Dense(left), MatrixBlock::Dense(right)) => dense::product(context, left, right).into(),
-        (MatrixBlock::Sparse(left), MatrixBlock::Dense(right)) => sparse::times_dense(context, left, right).into(),
-        (MatrixBlock::Dense(left), MatrixBlock::Sparse(right)) => sparse::dense_times(context, left, right).into(),
-        (MatrixBlock::Sparse(left), MatrixBlock::Sparse(right)) => {
-            MatrixBlock::from(sparse::times_sparse(context, left, right)).in_best_format()
+    Ok(match (left.layout(), right.layout()) {
+        (Layout::Dense(left), Layout::Dense(right)) => dense::product(context, &left, &right).into(),
+        (Layout::Sparse(left), Layout::Dense(right)) => sparse::times_dense(context, &left, &right).into(),
+        (Layout::Dense(left), Layout::Sparse(right)) => sparse::dense_times(context, &left, &right).into(),
+        (Layout::Sparse(left), Layout::Sparse(right)) => {
+            MatrixBlock::from(sparse::times_sparse(context, &left, &right)).in_best_format()
         }
     })
 }
@@ -54,26 +54,26 @@ pub fn matmul_transposed_left(
     right: &MatrixBlock,
 ) -> Result<MatrixBlock, KernelError> {
     check((left.cols(), left.rows()), right.dims(), left.rows() == right.rows())?;
-    Ok(match (left, right) {
-        (MatrixBlock::Dense(left), MatrixBlock::Dense(right)) if right.cols() <= SKINNY => {
-            dense::transposed_times_skinny(context, left, right).into()
+    Ok(match (left.layout(), right.layout()) {
+        (Layout::Dense(left), Layout::Dense(right)) if right.cols() <= SKINNY => {
+            dense::transposed_times_skinny(context, &left, &right).into()
         }
         // A column that is transposed is a row.
-        (MatrixBlock::Dense(left), MatrixBlock::Dense(right)) if left.cols() == 1 => {
-            dense::row_times_matrix(context, left, right).into()
+        (Layout::Dense(left), Layout::Dense(right)) if left.cols() == 1 => {
+            dense::row_times_matrix(context, &left, &right).into()
         }
-        (MatrixBlock::Dense(left), MatrixBlock::Dense(right)) => {
+        (Layout::Dense(left), Layout::Dense(right)) => {
             let extents = Extents { rows: left.cols(), inner: left.rows(), cols: right.cols() };
-            dense::gemm(context, extents, Strided::of(left).transposed(), Strided::of(right)).into()
+            dense::gemm(context, extents, Strided::of(&left).transposed(), Strided::of(&right)).into()
         }
-        (MatrixBlock::Sparse(left), MatrixBlock::Dense(right)) if !context.strict_ieee => {
-            sparse::transposed_times_dense(context, left, right).into()
+        (Layout::Sparse(left), Layout::Dense(right)) if !context.strict_ieee => {
+            sparse::transposed_times_dense(context, &left, &right).into()
         }
-        (MatrixBlock::Dense(left), MatrixBlock::Sparse(right)) if !context.strict_ieee => {
+        (Layout::Dense(left), Layout::Sparse(right)) if !context.strict_ieee => {
             // The transposed product is the one whose sparse operand comes first.
-            crate::transpose(context, &sparse::transposed_times_dense(context, right, left).into())
+            crate::transpose(context, &sparse::transposed_times_dense(context, &right, &left).into())
         }
-        (left, right) => return matmul(context, &crate::transpose(context, left), right),
+        _ => return matmul(context, &crate::transpose(context, left), right),
     })
 }
 
@@ -87,17 +87,17 @@ pub fn matmul_transposed_right(
     right: &MatrixBlock,
 ) -> Result<MatrixBlock, KernelError> {
     check(left.dims(), (right.cols(), right.rows()), left.cols() == right.cols())?;
-    let (MatrixBlock::Dense(a), MatrixBlock::Dense(b)) = (left, right) else {
+    let (Layout::Dense(a), Layout::Dense(b)) = (left.layout(), right.layout()) else {
         return matmul(context, left, &crate::transpose(context, right));
     };
     Ok(match (a.rows(), b.rows()) {
-        (_, 1) => dense::times_vector(context, a, b.values()).into(),
+        (_, 1) => dense::times_vector(context, &a, b.values()).into(),
         // A row times a transpose is the matrix times the row as a column.
-        (1, cols) => dense::times_vector(context, b, a.values()).reshape(1, cols).into(),
-        (_, cols) if dense::is_short(a.cols(), cols) => dense::short(context, a, b).into(),
+        (1, cols) => dense::times_vector(context, &b, a.values()).reshape(1, cols).into(),
+        (_, cols) if dense::is_short(a.cols(), cols) => dense::short(context, &a, &b).into(),
         (rows, cols) => {
             let extents = Extents { rows, inner: a.cols(), cols };
-            dense::gemm(context, extents, Strided::of(a), Strided::of(b).transposed()).into()
+            dense::gemm(context, extents, Strided::of(&a), Strided::of(&b).transposed()).into()
         }
     })
 }

@@ -6,7 +6,7 @@ use crate::KernelContext;
 use crate::blocks::{build_csr, for_each_block, partial_ranges};
 use crate::gemm::{Extents, Output, Strided, gemm_into};
 use fuseline_ir::work::LONG_INNER;
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
 
 /// Which operand of a product of a matrix with itself is transposed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,11 +19,11 @@ pub enum TransposedSide {
 
 /// `t(X) %*% X` or `X %*% t(X)`.
 pub fn tsmm(context: &KernelContext<'_>, matrix: &MatrixBlock, transposed: TransposedSide) -> MatrixBlock {
-    match matrix {
-        MatrixBlock::Sparse(csr) if !context.strict_ieee => {
-            MatrixBlock::from(sparse_tsmm(context, csr, transposed)).in_best_format()
+    match matrix.layout() {
+        Layout::Sparse(csr) if !context.strict_ieee => {
+            MatrixBlock::from(sparse_tsmm(context, &csr, transposed)).in_best_format()
         }
-        matrix => dense_tsmm(context, &matrix.to_dense(), transposed).into(),
+        layout => dense_tsmm(context, &layout.into_dense(), transposed).into(),
     }
 }
 

@@ -3,14 +3,14 @@
 use super::*;
 use crate::{aggregate_vector, binary, transpose, unary};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
+use std::borrow::Cow;
 
 fn sparse(block: &MatrixBlock) -> MatrixBlock {
     Csr::from_dense(&block.to_dense()).into()
 }
 
-fn csr_of(block: &MatrixBlock) -> &Csr {
-    let MatrixBlock::Sparse(csr) = block else { panic!("the result is sparse") };
-    csr
+fn csr_of(block: &MatrixBlock) -> Cow<'_, Csr> {
+    block.layout().sparse().expect("the result is sparse")
 }
 
 /// About one cell in ten, among them numbers whose products and quotients underflow, infinities and NaN; every fifth row

@@ -8,7 +8,7 @@ use super::lines::{LineReader, Lines};
 use super::metadata::Metadata;
 use super::number::{leading_number, parse_number, write_number};
 use super::source::Source;
-use crate::block::MatrixBlock;
+use crate::block::{Layout, MatrixBlock};
 use crate::budget::MemoryKind;
 use crate::dense::Dense;
 use crate::growing::Growing;
@@ -223,11 +223,11 @@ pub(super) fn write(
         let names: Vec<String> = (1..=block.cols()).map(|column| format!("C{column}")).collect();
         writeln!(out, "{}", names.join(separator))?;
     }
-    let mut row = vec![0.0; block.cols()];
+    let (mut row, layout) = (vec![0.0; block.cols()], block.layout());
     for i in 0..block.rows() {
-        match block {
-            MatrixBlock::Dense(dense) => row.copy_from_slice(dense.row(i)),
-            MatrixBlock::Sparse(csr) => {
+        match &layout {
+            Layout::Dense(dense) => row.copy_from_slice(dense.row(i)),
+            Layout::Sparse(csr) => {
                 row.fill(0.0);
                 let (columns, values) = csr.row(i);
                 for (&j, &value) in columns.iter().zip(values) {

@@ -276,12 +276,12 @@ fn dense(header: &Header, cells: &[f64]) -> Dense {
 /// Writes entries of a sparse matrix, and all cells of a dense one.
 pub(super) fn write(block: &MatrixBlock, out: &mut impl Write) -> std::io::Result<()> {
     let (rows, cols) = block.dims();
-    match block {
-        MatrixBlock::Sparse(csr) => {
+    match block.layout() {
+        crate::Layout::Sparse(csr) => {
             writeln!(out, "%%MatrixMarket matrix coordinate real general\n{rows} {cols} {}", csr.nnz())?;
             text::write(block, out)
         }
-        MatrixBlock::Dense(dense) => {
+        crate::Layout::Dense(dense) => {
             writeln!(out, "%%MatrixMarket matrix array real general\n{rows} {cols}")?;
             for j in 0..cols {
                 for i in 0..rows {

@@ -13,7 +13,7 @@ use crate::{KernelContext, KernelError, Operand};
 use cells::{Cells, Weight};
 use fuseline_ir::hop::{FusedOp, LossWeight, ProductWeight, Side};
 use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
-use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, Layout, MatrixBlock};
 use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
 use tiles::{Block, Tiles};
@@ -180,13 +180,13 @@ fn write(
 
 /// The sum of squares of the other matrix beside the non-zeros of the driver, where only these are visited.
 fn squares_beside(tiles: &Tiles<'_>, rows: Range<usize>) -> f64 {
-    let (Some(pattern), Some(other)) = (tiles.pattern(), tiles.other) else { return 0.0 };
+    let (Some(pattern), Some(other)) = (tiles.pattern(), &tiles.other) else { return 0.0 };
     let mut cells = Vec::new();
     rows.fold(0.0, |sum, i| {
         cells.clear();
         let columns = pattern.row(i).0;
         match other {
-            MatrixBlock::Dense(dense) => {
+            Layout::Dense(dense) => {
                 let mut row = dense.row(i);
                 let mut start = 0;
                 for &column in columns {
@@ -196,7 +196,7 @@ fn squares_beside(tiles: &Tiles<'_>, rows: Range<usize>) -> f64 {
                 }
                 cells.extend_from_slice(row);
             }
-            MatrixBlock::Sparse(csr) => {
+            Layout::Sparse(csr) => {
                 let (own, values) = csr.row(i);
                 let is_beside = |column: &u32| columns.binary_search(column).is_err();
                 cells.extend(own.iter().zip(values).filter(|(column, _)| is_beside(column)).map(|(_, &value)| value));

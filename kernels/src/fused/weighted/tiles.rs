@@ -6,9 +6,9 @@ use crate::blocks::{BLOCK_CELLS, MAX_PARTIALS, balanced_ranges, partial_ranges};
 use crate::elementwise::RowReader;
 use crate::gemm::{Extents, Output, Strided, gemm_into};
 use crate::product::sparse::rows_of;
-use crate::{KernelContext, KernelError, Operand};
+use crate::{KernelContext, KernelError};
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
 use fuseline_vecprims::{CsrTile, Tile};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,9 +24,9 @@ const PIECE: usize = 2048;
 pub(super) struct Tiles<'a> {
     pub(super) context: &'a KernelContext<'a>,
     /// Says which cells are visited.
-    pub(super) driver: &'a MatrixBlock,
+    pub(super) driver: Layout<'a>,
     /// Read at the same cells.
-    pub(super) other: Option<&'a MatrixBlock>,
+    pub(super) other: Option<Layout<'a>>,
     /// m x k.
     pub(super) u: Cow<'a, Dense>,
     /// n x k.
@@ -72,13 +72,14 @@ impl<'a> Tiles<'a> {
             check(operation, weight, u, weight.dims() == dims, "the weights have the size of the factors' product")?;
         }
         let by_non_zeros = may_skip_zeros && driver.is_sparse();
+        let (driver, other) = (driver.layout(), other.map(MatrixBlock::layout));
         Ok(Tiles { context, driver, other, u: u.to_dense(), v: v.to_dense(), by_non_zeros })
     }
 
     /// The driver where only its non-zeros are visited.
-    pub(super) fn pattern(&self) -> Option<&'a Csr> {
-        match self.driver {
-            MatrixBlock::Sparse(csr) if self.by_non_zeros => Some(csr),
+    pub(super) fn pattern(&self) -> Option<&Csr> {
+        match &self.driver {
+            Layout::Sparse(csr) if self.by_non_zeros => Some(csr),
             _ => None,
         }
     }
@@ -111,15 +112,15 @@ impl<'a> Tiles<'a> {
         BLOCK_CELLS / self.v.rows().clamp(1, TILE_COLS)
     }
 
-    pub(super) fn scratch(&self) -> Scratch<'a> {
+    pub(super) fn scratch(&self) -> Scratch<'_> {
         let dims = self.driver.dims();
-        let reader = self.other.filter(|_| self.by_non_zeros);
+        let reader = self.other.as_ref().filter(|_| self.by_non_zeros);
         Scratch {
             products: Vec::new(),
             back: Vec::new(),
             driver: Vec::new(),
             other: Vec::new(),
-            reader: reader.map(|other| RowReader::new(Operand::Matrix(other), dims)),
+            reader: reader.map(|other| RowReader::new(other.borrowed(), dims)),
         }
     }
 
@@ -194,8 +195,8 @@ impl<'a> Tiles<'a> {
         let extents = Extents { rows: rows.len(), inner: self.u.cols(), cols: len };
         let (left, right) = (u.starting_at(rows.start, 0), v.starting_at(0, cols.start));
         gemm_into(primitives, Output::new(products, len), extents, left, right);
-        let driver = cells_of(self.driver, &rows, &cols, driver);
-        let other = self.other.map_or(Tile::new(&[], 0), |block| cells_of(block, &rows, &cols, other));
+        let driver = cells_of(&self.driver, &rows, &cols, driver);
+        let other = self.other.as_ref().map_or(Tile::new(&[], 0), |matrix| cells_of(matrix, &rows, &cols, other));
         let step = (PIECE / len).max(1);
         back.resize(step * len, 0.0);
         let mut sum = 0.0;
@@ -214,14 +215,14 @@ impl<'a> Tiles<'a> {
 
 /// The cells of a part of a matrix; those of a sparse one are filled in.
 fn cells_of<'s>(
-    block: &'s MatrixBlock,
+    matrix: &'s Layout<'_>,
     rows: &Range<usize>,
     cols: &Range<usize>,
     filled: &'s mut Vec<f64>,
 ) -> Tile<'s> {
-    match block {
-        MatrixBlock::Dense(dense) => Tile::new(&dense.values()[rows.start * dense.cols() + cols.start..], dense.cols()),
-        MatrixBlock::Sparse(csr) => {
+    match matrix {
+        Layout::Dense(dense) => Tile::new(&dense.values()[rows.start * dense.cols() + cols.start..], dense.cols()),
+        Layout::Sparse(csr) => {
             filled.clear();
             filled.resize(rows.len() * cols.len(), 0.0);
             for (row, out) in rows.clone().zip(filled.chunks_exact_mut(cols.len())) {

@@ -12,10 +12,10 @@ use std::io::{self, Write};
 
 /// Writes a matrix as it is stored, without explicit zeros.
 pub(in crate::io) fn write(block: &MatrixBlock, nonzeros: usize, out: &mut impl Write) -> io::Result<()> {
-    match block {
-        MatrixBlock::Dense(dense) => write_dense(dense, nonzeros, out),
-        MatrixBlock::Sparse(csr) if csr.has_stored_zeros() => write_csr(&csr.without_stored_zeros(), out),
-        MatrixBlock::Sparse(csr) => write_csr(csr, out),
+    match block.layout() {
+        crate::Layout::Dense(dense) => write_dense(&dense, nonzeros, out),
+        crate::Layout::Sparse(csr) if csr.has_stored_zeros() => write_csr(&csr.without_stored_zeros(), out),
+        crate::Layout::Sparse(csr) => write_csr(&csr, out),
     }
 }
 

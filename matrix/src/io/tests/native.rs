@@ -191,11 +191,7 @@ fn files_of_many_chunks_read_back_for_any_number_of_threads() {
         for threads in [1, 3] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let back = pool.install(|| read_matrix(&path, &none())).unwrap();
-            let same = match (&back, &block) {
-                (MatrixBlock::Sparse(back), MatrixBlock::Sparse(block)) => back == block,
-                (MatrixBlock::Dense(back), MatrixBlock::Dense(block)) => back == block,
-                _ => false,
-            };
+            let same = back.is_sparse() == block.is_sparse() && back == block;
             assert!(same, "{name} {threads}");
         }
     }
