@@ -138,7 +138,7 @@ impl File<'_> {
     }
 
     /// Reads values that are narrower than doubles; how many are not zero.
-    fn narrow_values<T: FromLittleEndian>(
+    fn narrow_values<T: LittleEndian>(
         &self,
         section: &CheckedSection<'_>,
         values: &mut [f64],
@@ -149,7 +149,7 @@ impl File<'_> {
         let per_piece = PIECE_BYTES / size_of::<f64>();
         let pieces = values.par_chunks_mut(per_piece).zip(stored.par_chunks(per_piece));
         let counts = pieces.map(|(values, stored)| {
-            values.iter_mut().zip(stored).for_each(|(value, &stored)| *value = widen(stored.from_little_endian()));
+            values.iter_mut().zip(stored).for_each(|(value, &stored)| *value = widen(stored.to_native()));
             count_nonzeros(values)
         });
         Ok(counts.sum())
@@ -235,19 +235,19 @@ struct CheckedSection<'a> {
 }
 
 /// Numbers that are stored with their least byte first.
-trait FromLittleEndian: Pod + Send + Sync {
+trait LittleEndian: Pod + Send + Sync {
     /// The number as this machine has it.
-    fn from_little_endian(self) -> Self;
+    fn to_native(self) -> Self;
 }
 
-impl FromLittleEndian for u8 {
-    fn from_little_endian(self) -> Self {
+impl LittleEndian for u8 {
+    fn to_native(self) -> Self {
         self
     }
 }
 
-impl FromLittleEndian for u32 {
-    fn from_little_endian(self) -> Self {
+impl LittleEndian for u32 {
+    fn to_native(self) -> Self {
         u32::from_le(self)
     }
 }
