@@ -50,7 +50,7 @@ pub trait Template: Sync + std::fmt::Debug {
     /// Where the template stands in the order of preference among those that an operator may start with: least first.
     fn rank(&self) -> u8;
 
-    /// Whether parts of an operator may come from entries of this type: its own, or [`PART`].
+    /// Whether parts of an operator may come from entries of this type: its own, or Cell, which has a place in all.
     fn continues_with(&self, ttype: TemplateType) -> bool {
         ttype == self.ttype() || ttype == PART
     }
