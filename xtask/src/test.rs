@@ -61,10 +61,9 @@ fn run_steps(cargo: &Cargo, options: &Options, timing: &mut Timing) -> Result<()
     all(steps)
 }
 
-/// The suites of the package `fuseline` that users of a build without LLVM would miss. The others run the interpreter
-/// beside LLVM, and run without it in `--long`.
-const SUITES_WITHOUT_LLVM: &[&str] =
-    &["--lib", "--test", "cli", "--test", "filetests", "--test", "prepared", "--test", "program"];
+/// The suites of the package `fuseline` that users of a build without LLVM would miss: all that they can type. The others
+/// run the interpreter beside LLVM, and run without it in `--long`.
+const SUITES_WITHOUT_LLVM: &[&str] = &["--test", "cli"];
 
 /// The tests of these suites that would meet other code than with LLVM: not those of files, memory and requests to stop,
 /// nor those in which backends are compared.
