@@ -67,8 +67,8 @@ const SUITES_WITHOUT_LLVM: &[&str] = &["--test", "cli"];
 
 /// The tests of these suites that would meet other code than with LLVM: not those of files, memory and requests to stop,
 /// nor those in which backends are compared.
-const TESTS_WITHOUT_LLVM: &str = "package(fuseline) & not (binary(cli) & \
-    test(/^(formats|generate|interrupt|limits|machines|memory|streams|systemds)::/))";
+const TESTS_WITHOUT_LLVM: &str = "package(fuseline) & \
+    not test(/^(formats|generate|interrupt|limits|machines|memory|streams|systemds)::/)";
 
 /// Selects the tests of the package `fuseline` without LLVM. For nextest the whole workspace is named, and the crate that
 /// binds LLVM keeps its version, so that every other crate is built as it is for the tests with LLVM: once.

@@ -1,6 +1,6 @@
 //! libsvm files: one line `label index:value ...` per row, indexes 1-based and ascending.
 //!
-//! As a matrix, a file has its features in the first columns and the label in the last one. Blanks separate entries, or
+//! The matrix of a file has the features in its first columns and the label in the last one. Blanks separate entries, or
 //! commas, which SystemDS writes, or what the metadata says.
 
 use super::entries::check_dimensions;

@@ -26,6 +26,7 @@ use crate::facts::{Context, sparsity};
 use crate::hops::is_transpose;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{CloseStatus, TemplateType};
+use std::sync::LazyLock;
 
 /// A template: under which conditions its fused operators start, grow and end, and what such operators are like.
 ///
@@ -122,8 +123,8 @@ pub(crate) fn of(ttype: TemplateType) -> &'static dyn Template {
 }
 
 /// The templates of all types, the one that is preferred to start an operator first.
-pub(crate) fn by_preference() -> [&'static dyn Template; TemplateType::ALL.len()] {
-    let mut templates = std::array::from_fn(|position| of(TemplateType::ALL[position]));
+pub(crate) static BY_PREFERENCE: LazyLock<[&dyn Template; TemplateType::ALL.len()]> = LazyLock::new(|| {
+    let mut templates: [&dyn Template; _] = std::array::from_fn(|position| of(TemplateType::ALL[position]));
     templates.sort_unstable_by_key(|template| template.rank());
     templates
-}
+});

@@ -1,6 +1,7 @@
 //! What a binary file holds and where, whatever its version.
 
-use super::{HEADER_BYTES, Problem};
+use super::Problem;
+use super::header::HEADER_BYTES;
 
 /// How cells are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

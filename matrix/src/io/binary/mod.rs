@@ -18,6 +18,7 @@
 //! binary_throughput`).
 
 mod description;
+mod header;
 mod read;
 mod version_1;
 mod version_2;
@@ -28,11 +29,9 @@ pub(super) use write::write;
 
 #[cfg(test)]
 pub(super) use {
-    description::Layout, version_1::Header as FirstHeader, version_2::narrow_file, version_2::with_checksums,
+    description::Layout, header::HEADER_BYTES, version_1::Header as FirstHeader, version_2::narrow_file,
+    version_2::with_checksums,
 };
-
-/// Bytes of the header, in each version.
-pub(super) const HEADER_BYTES: usize = 128;
 
 /// What each file begins with.
 const MAGIC: [u8; 8] = *b"\x89FUSE\r\n\x1a";

@@ -1,8 +1,9 @@
 //! Reading of binary files, whose pieces threads share: each is checked while it is in the cache.
 
 use super::description::{Description, Element, Kind, Layout, Section};
+use super::header::{HEADER_BYTES, field};
 use super::version_2::PIECE_BYTES;
-use super::{HEADER_BYTES, MAGIC, Problem, version_1, version_2};
+use super::{MAGIC, Problem, version_1, version_2};
 use crate::block::MatrixBlock;
 use crate::budget::MemoryKind;
 use crate::csr::{Csr, are_columns};
@@ -47,7 +48,7 @@ impl File<'_> {
             return Err(self.error(length, "the file ends within its header"));
         }
         let located = |(offset, problem): Problem| self.error(offset, problem);
-        match u32::from_le_bytes(version_1::field(&start, 8)) {
+        match u32::from_le_bytes(field(&start, 8)) {
             version_1::VERSION => {
                 let description = version_1::decode(&start, length).map_err(located)?;
                 metadata.check_dimensions(self.path, description.shape.rows, description.shape.cols)?;
@@ -127,8 +128,12 @@ impl File<'_> {
     /// Reads values of any type as doubles, which hold each of them exactly; how many are not zero.
     fn values(&self, section: &CheckedSection<'_>, values: &mut [f64]) -> Result<usize, IoError> {
         match section.section.element {
-            Element::F32 => self.narrow_values(section, values, |bits: u32| f64::from(f32::from_bits(bits))),
-            Element::I32 => self.narrow_values(section, values, |bits: u32| f64::from(bits.cast_signed())),
+            Element::F32 => {
+                self.narrow_values(section, values, |bits: u32| f64::from(f32::from_bits(u32::from_le(bits))))
+            }
+            Element::I32 => {
+                self.narrow_values(section, values, |bits: u32| f64::from(u32::from_le(bits).cast_signed()))
+            }
             Element::U8 => self.narrow_values(section, values, |value: u8| f64::from(value)),
             Element::F64 | Element::U32 | Element::U64 => self.numbers(section, values, |values: &mut [f64]| {
                 values.iter_mut().for_each(|value| *value = f64::from_bits(u64::from_le(value.to_bits())));
@@ -137,8 +142,8 @@ impl File<'_> {
         }
     }
 
-    /// Reads values that are narrower than doubles; how many are not zero.
-    fn narrow_values<T: LittleEndian>(
+    /// Reads values that are narrower than doubles, each widened from the bytes that are stored; how many are not zero.
+    fn narrow_values<T: Pod + Send + Sync>(
         &self,
         section: &CheckedSection<'_>,
         values: &mut [f64],
@@ -149,7 +154,7 @@ impl File<'_> {
         let per_piece = PIECE_BYTES / size_of::<f64>();
         let pieces = values.par_chunks_mut(per_piece).zip(stored.par_chunks(per_piece));
         let counts = pieces.map(|(values, stored)| {
-            values.iter_mut().zip(stored).for_each(|(value, &stored)| *value = widen(stored.to_native()));
+            values.iter_mut().zip(stored).for_each(|(value, &stored)| *value = widen(stored));
             count_nonzeros(values)
         });
         Ok(counts.sum())
@@ -232,24 +237,6 @@ impl File<'_> {
 struct CheckedSection<'a> {
     section: Section,
     checksums: Option<&'a [u32]>,
-}
-
-/// Numbers that are stored with their least byte first.
-trait LittleEndian: Pod + Send + Sync {
-    /// The number as this machine has it.
-    fn to_native(self) -> Self;
-}
-
-impl LittleEndian for u8 {
-    fn to_native(self) -> Self {
-        self
-    }
-}
-
-impl LittleEndian for u32 {
-    fn to_native(self) -> Self {
-        u32::from_le(self)
-    }
 }
 
 fn count_nonzeros(values: &[f64]) -> usize {

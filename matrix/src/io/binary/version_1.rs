@@ -20,13 +20,12 @@
 //! between, in the order of the table; the file ends with the values. So the layout and three numbers determine all
 //! else, and a header is right if it is the one that would be written for them.
 
+use super::Problem;
 use super::description::{Description, Element, Layout, Shape};
-use super::{HEADER_BYTES, MAGIC, Problem};
+use super::header::{self, HEADER_BYTES, check, check_length, field, number};
 
 /// The number of this version.
 pub(super) const VERSION: u32 = 1;
-const DOUBLES: u16 = 1;
-const CHECKSUM: usize = HEADER_BYTES - 4;
 
 /// What a file holds and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +45,6 @@ impl Header {
     /// The header of such a matrix; none if no file can be so large.
     pub(crate) fn new(layout: Layout, rows: u64, cols: u64, nnz: u64) -> Option<Self> {
         let shape = Shape { layout, element: Element::F64, rows, cols, nnz, strip_rows: rows.max(1) };
-        // What there would be of a matrix without rows, too.
         let behind = |start: u64, count: u64, size: u64| {
             start.checked_add(count.checked_mul(size)?)?.checked_next_multiple_of(64)
         };
@@ -64,19 +62,9 @@ impl Header {
 
     /// The header as bytes.
     pub(crate) fn encode(&self) -> [u8; HEADER_BYTES] {
-        let Shape { layout, rows, cols, nnz, .. } = self.shape;
-        let mut bytes = [0; HEADER_BYTES];
-        bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        bytes[12..14].copy_from_slice(&(layout as u16).to_le_bytes());
-        bytes[14..16].copy_from_slice(&DOUBLES.to_le_bytes());
+        let Shape { rows, cols, nnz, .. } = self.shape;
         let numbers = [rows, cols, nnz, self.row_offsets, self.columns, self.values, self.length];
-        for (field, number) in bytes[16..].chunks_exact_mut(8).zip(numbers) {
-            field.copy_from_slice(&number.to_le_bytes());
-        }
-        let checksum = crc32fast::hash(&bytes[..CHECKSUM]);
-        bytes[CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
-        bytes
+        header::encode(VERSION, &self.shape, numbers, crc32fast::hash)
     }
 }
 
@@ -85,29 +73,17 @@ impl Header {
 /// # Errors
 /// The byte and what is wrong there.
 pub(super) fn decode(bytes: &[u8; HEADER_BYTES], file_length: u64) -> Result<Description, Problem> {
-    if crc32fast::hash(&bytes[..CHECKSUM]).to_le_bytes() != bytes[CHECKSUM..] {
-        return Err((CHECKSUM as u64, "the header is damaged: its checksum is wrong".to_owned()));
-    }
+    check(bytes, crc32fast::hash)?;
     let layout = Layout::of_number(u16::from_le_bytes(field(bytes, 12)))?;
-    let number = |offset| u64::from_le_bytes(field(bytes, offset));
-    let (rows, cols, nnz) = (number(16), number(24), number(32));
+    let [rows, cols, nnz] = [16, 24, 32].map(|offset| number(bytes, offset));
     let header = Header::new(layout, rows, cols, nnz)
         .ok_or_else(|| (16, format!("no file holds a {rows} x {cols} matrix with {nnz} non-zeros")))?;
     header.shape.check_counts()?;
     if let Some(offset) = (0..HEADER_BYTES).find(|&offset| header.encode()[offset] != bytes[offset]) {
         return Err((offset as u64, "the header contradicts itself".to_owned()));
     }
-    if header.length != file_length {
-        return Err((64, format!("the header describes {} bytes, the file has {file_length}", header.length)));
-    }
+    check_length(header.length, file_length)?;
     // A header that fits its file has sections that do.
     let sections = header.shape.sections(|_| nnz).unwrap_or_default();
     Ok(Description { shape: header.shape, sections, checksums: None })
-}
-
-/// Bytes of a field.
-pub(super) fn field<const SIZE: usize>(bytes: &[u8], offset: usize) -> [u8; SIZE] {
-    let mut field = [0; SIZE];
-    field.copy_from_slice(&bytes[offset..offset + SIZE]);
-    field
 }

@@ -29,9 +29,9 @@
 //! the table, and at the end the CRC-32C of table and checksums. The header and the numbers of stored positions of the
 //! strips determine all else, and a table is right if it is the one that would be written for them.
 
+use super::Problem;
 use super::description::{Description, Element, Kind, Layout, Section, Shape};
-use super::version_1::field;
-use super::{HEADER_BYTES, MAGIC, Problem};
+use super::header::{self, CHECKSUM, HEADER_BYTES, check, check_length, field, number};
 
 /// The number of this version.
 pub(super) const VERSION: u32 = 2;
@@ -39,7 +39,6 @@ pub(super) const VERSION: u32 = 2;
 /// Bytes of a section that have a checksum together: a MiB, or what is left of the section.
 pub(super) const PIECE_BYTES: usize = 1 << 20;
 
-const CHECKSUM: usize = HEADER_BYTES - 4;
 const ENTRY_BYTES: u64 = 32;
 
 /// What stands at the start of a file.
@@ -67,19 +66,9 @@ impl Header {
 
     /// The header as bytes.
     pub(super) fn encode(&self) -> [u8; HEADER_BYTES] {
-        let Shape { layout, element, rows, cols, nnz, strip_rows } = self.shape;
-        let mut bytes = [0; HEADER_BYTES];
-        bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        bytes[12..14].copy_from_slice(&(layout as u16).to_le_bytes());
-        bytes[14..16].copy_from_slice(&(element as u16).to_le_bytes());
+        let Shape { rows, cols, nnz, strip_rows, .. } = self.shape;
         let numbers = [rows, cols, nnz, strip_rows, self.sections, self.table, self.length];
-        for (field, number) in bytes[16..].chunks_exact_mut(8).zip(numbers) {
-            field.copy_from_slice(&number.to_le_bytes());
-        }
-        let checksum = crc32c::crc32c(&bytes[..CHECKSUM]);
-        bytes[CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
-        bytes
+        header::encode(VERSION, &self.shape, numbers, crc32c::crc32c)
     }
 
     /// The header at the start of a file of this length.
@@ -87,25 +76,20 @@ impl Header {
     /// # Errors
     /// The byte and what is wrong there.
     pub(super) fn decode(bytes: &[u8; HEADER_BYTES], file_length: u64) -> Result<Self, Problem> {
-        if crc32c::crc32c(&bytes[..CHECKSUM]).to_le_bytes() != bytes[CHECKSUM..] {
-            return Err((CHECKSUM as u64, "the header is damaged: its checksum is wrong".to_owned()));
-        }
+        check(bytes, crc32c::crc32c)?;
         let layout = Layout::of_number(u16::from_le_bytes(field(bytes, 12)))?;
         let element = u16::from_le_bytes(field(bytes, 14));
         let element =
             Element::of_values(element).ok_or_else(|| (14, format!("values of type {element} are not known")))?;
-        let number = |offset| u64::from_le_bytes(field(bytes, offset));
-        let [rows, cols, nnz, strip_rows] = [16, 24, 32, 40].map(number);
+        let [rows, cols, nnz, strip_rows, sections, table, length] =
+            [16, 24, 32, 40, 48, 56, 64].map(|offset| number(bytes, offset));
         let shape = Shape { layout, element, rows, cols, nnz, strip_rows };
         shape.check_counts()?;
         if !strip_rows.is_power_of_two() {
             return Err((40, format!("strips of {strip_rows} rows: that is no power of two")));
         }
-        let header = Header { shape, sections: number(48), table: number(56), length: number(64) };
-        if header.length != file_length {
-            let problem = format!("the header describes {} bytes, the file has {file_length}", header.length);
-            return Err((64, problem));
-        }
+        let header = Header { shape, sections, table, length };
+        check_length(length, file_length)?;
         if shape.strips().checked_mul(shape.sections_per_strip()) != Some(header.sections) {
             let problem = format!("{} strips do not have {} sections", shape.strips(), header.sections);
             return Err((48, problem));
@@ -169,7 +153,7 @@ impl Header {
                     let problem = format!("a section of kind {kind} stands where column indexes should");
                     return Err((self.table + entry as u64 * ENTRY_BYTES, problem));
                 }
-                Ok(u64::from_le_bytes(field(bytes, 24)) / Element::U32.bytes())
+                Ok(number(bytes, 24) / Element::U32.bytes())
             })
             .collect()
     }
@@ -222,13 +206,12 @@ pub(crate) fn with_checksums(file: &[u8]) -> Vec<u8> {
     let mut file = file.to_vec();
     let checksum = crc32c::crc32c(&file[..CHECKSUM]);
     file[CHECKSUM..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
-    let number = |file: &[u8], offset: usize| u64::from_le_bytes(field(file, offset)) as usize;
-    let (count, table) = (number(&file, 48), number(&file, 56));
+    let (count, table) = (number(&file, 48) as usize, number(&file, 56) as usize);
     let end = file.len() - 4;
     let Some(mut place) = count.checked_mul(32).and_then(|bytes| bytes.checked_add(table)) else { return file };
     for entry in 0..count {
         let Some(entry) = file.get(table + entry * 32..table + entry * 32 + 32) else { return file };
-        let (offset, bytes) = (number(entry, 16), number(entry, 24));
+        let (offset, bytes) = (number(entry, 16) as usize, number(entry, 24) as usize);
         let section = offset.checked_add(bytes).and_then(|end| file.get(offset..end));
         let Some(section) = section.map(<[u8]>::to_vec) else { return file };
         for piece in section.chunks(PIECE_BYTES) {

@@ -263,7 +263,7 @@ fn headers_cost_no_memory() {
         }
         failure("a.bin", with_checksums(&file), &none())
     };
-    // As many strips as rows, and as few.
+    // A strip for each row, and one for all.
     assert!(table(1 << 50, 1, 1 << 50, 128).contains("does not lie within the file"));
     assert!(table(1 << 60, 1, 1 << 60, 128).contains("does not lie within the file"));
     assert!(table(1 << 50, 1 << 50, 1, 128).contains("contradicts"));

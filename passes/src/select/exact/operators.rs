@@ -21,7 +21,7 @@ use crate::cover::Operator;
 use crate::facts::Context;
 use crate::hops::untransposed;
 use crate::partition::PlanPartition;
-use crate::template::by_preference;
+use crate::template::BY_PREFERENCE;
 use bumpalo::Bump;
 use cranelift_entity::EntityRef;
 use foldhash::{HashMap, HashMapExt};
@@ -143,7 +143,7 @@ impl<'a> Groups<'a> {
         let last = self.branches + limit;
         let mut is_complete = true;
         let mut is_always_fused = false;
-        for tried in by_preference() {
+        for tried in *BY_PREFERENCE {
             let template = tried.ttype();
             if !self.growth.starts(root, template) {
                 continue;
