@@ -9,10 +9,10 @@ mod workloads;
 
 use fuseline::ir::hop::HopDag;
 use fuseline::{BackendKind, CompileOptions, Mode};
-use fuseline_passes::explore::explore_in;
+use fuseline_passes::explore::explore;
 use fuseline_passes::pipeline::OptimizerOptions;
 use fuseline_passes::rewrite::{RewriteOptions, rewrite};
-use fuseline_passes::select::select_in;
+use fuseline_passes::select::select;
 use fuseline_passes::template::TEMPLATES;
 use std::fmt::Write;
 use workloads::WORKLOADS;
@@ -43,9 +43,9 @@ fn of_search(dags: &[HopDag]) -> Allocations {
     let mut all = Allocations { dags: dags.len(), ..Allocations::default() };
     for dag in dags {
         let context = options.context(dag);
-        let (memo, explore) = allocations::during(|| explore_in(&context, TEMPLATES));
+        let (memo, explore) = allocations::during(|| explore(&context, TEMPLATES));
         let (_, select) =
-            allocations::during(|| select_in(&context, &memo, options.policy, &options.model, &options.search_limits));
+            allocations::during(|| select(&context, &memo, options.policy, &options.model, &options.search_limits));
         all.operators += dag.hops.len();
         all.explore += explore.count;
         all.select += select.count;

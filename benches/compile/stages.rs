@@ -7,8 +7,8 @@ use fuseline::ir::hop::{HopDag, OperatorId};
 use fuseline::ir::program::{Program, Source};
 use fuseline::{BackendKind, CompileOptions, CpuFeatures, Machine, Session, Statistics};
 use fuseline_lang::{Library, ParseOptions};
-use fuseline_passes::construct::construct_in;
-use fuseline_passes::explore::explore_in;
+use fuseline_passes::construct::construct;
+use fuseline_passes::explore::explore;
 use fuseline_passes::facts::Context;
 use fuseline_passes::fused::search_sorted;
 use fuseline_passes::joint::choose;
@@ -16,7 +16,7 @@ use fuseline_passes::liveness::{assigned_variables, remove_dead_outputs};
 use fuseline_passes::pipeline::{OptimizerOptions, realize};
 use fuseline_passes::program::{ProgramOptions, simplify_program};
 use fuseline_passes::rewrite::{RewriteOptions, rewrite};
-use fuseline_passes::select::select_in;
+use fuseline_passes::select::select;
 use fuseline_passes::size::{NoFiles, SizeEnvironment, propagate_sizes};
 use fuseline_passes::sketch::InputSketches;
 use fuseline_passes::template::TEMPLATES;
@@ -85,16 +85,16 @@ pub(crate) fn compile(text: &str, blocks: &[HopDag], runner: &mut impl Runner) {
     let rewritten = || blocks.iter().map(|dag| rewrite(&search_sorted(dag), &rewrites)).collect::<Vec<_>>();
     let forms = runner.run(Stage::Rewrite, rewritten);
     let contexts: Vec<Context<'_>> = forms.iter().map(|dag| options.context(dag)).collect();
-    let explored = || contexts.iter().map(|context| explore_in(context, TEMPLATES)).collect::<Vec<_>>();
+    let explored = || contexts.iter().map(|context| explore(context, TEMPLATES)).collect::<Vec<_>>();
     let memos = runner.run(Stage::Explore, explored);
     let selected = || {
         let explored = contexts.iter().zip(&memos);
-        let select = |(context, memo)| select_in(context, memo, options.policy, &options.model, &options.search_limits);
+        let select = |(context, memo)| select(context, memo, options.policy, &options.model, &options.search_limits);
         explored.map(select).collect::<Vec<_>>()
     };
     let plans = runner.run(Stage::Select, selected);
     let constructed = || {
-        let constructed = contexts.iter().zip(&plans).map(|(context, plan)| construct_in(context, &plan.covers).0);
+        let constructed = contexts.iter().zip(&plans).map(|(context, plan)| construct(context, &plan.covers).0);
         constructed.flatten().map(|plan| plan.cplan).collect::<Vec<_>>()
     };
     let cplans = runner.run(Stage::Construct, constructed);

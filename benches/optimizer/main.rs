@@ -22,9 +22,11 @@ use fuseline::ir::hop::HopDag;
 use fuseline::{BackendKind, CompileOptions, Mode, Statistics};
 use fuseline_passes::joint::{choose, plan_seconds};
 use fuseline_passes::machine::Machine;
-use fuseline_passes::pipeline::{OptimizerOptions, plan_in};
+use fuseline_passes::pipeline::{OptimizerOptions, Planned};
 use fuseline_passes::rewrite::{RewriteOptions, rewrite};
-use fuseline_passes::select::{Enumeration, FusionPlan, PartitionPlan, SearchLimits, SearchStats, SelectPolicy};
+use fuseline_passes::select::{
+    Budget, Enumeration, FusionPlan, PartitionPlan, SearchLimits, SearchStats, SelectPolicy,
+};
 use std::time::Instant;
 use workloads::{WORKLOADS, Workload};
 
@@ -147,7 +149,7 @@ fn measure(workload: &'static Workload, machine: &Machine, effort: &Effort) -> M
         fuse_no_redundancy_seconds,
         joint_seconds: joint.sum(),
         without_rewrites: times(&dags, effort, |dag| {
-            plan_in(&options.context(dag), &options);
+            Planned::of(&options.context(dag), &options);
         }),
         with_rewrites: times(&dags, effort, |dag| {
             choose(dag, &rewrites, &options);
@@ -169,10 +171,11 @@ fn run(workload: &Workload, machine: &Machine) -> (Vec<HopDag>, Statistics) {
 fn searched(dags: &[HopDag], enumeration: Enumeration, effort: &Effort) -> Searched {
     let search_limits = match enumeration {
         Enumeration::Exact => SearchLimits::default(),
-        _ => SearchLimits { enumeration, plans: effort.plans, ..SearchLimits::default() },
+        _ => SearchLimits { enumeration, budget: Budget::of(effort.plans), ..SearchLimits::default() },
     };
     let options = OptimizerOptions { search_limits, ..OptimizerOptions::default() };
-    let fusion_plans: Vec<FusionPlan> = dags.iter().map(|dag| plan_in(&options.context(dag), &options).plan).collect();
+    let fusion_plans: Vec<FusionPlan> =
+        dags.iter().map(|dag| Planned::of(&options.context(dag), &options).plan).collect();
     // A partition may be dearer than need be for the sake of a multi-aggregate, in a plan that is optimal as a whole.
     let proven = |plan: &FusionPlan| match plan.is_optimal() {
         true => plan.partitions.len(),
@@ -192,7 +195,7 @@ fn searched(dags: &[HopDag], enumeration: Enumeration, effort: &Effort) -> Searc
 fn costs(dags: &[HopDag], options: &OptimizerOptions) -> Vec<f64> {
     let cost = |dag: &HopDag| {
         let context = options.context(dag);
-        plan_seconds(&context, &plan_in(&context, options).plan, &options.model)
+        plan_seconds(&context, &Planned::of(&context, options).plan, &options.model)
     };
     dags.iter().map(cost).collect()
 }
@@ -211,7 +214,7 @@ fn check_policies(name: &str, dags: &[HopDag], options: &OptimizerOptions) {
 
 fn points(dags: &[HopDag], options: &OptimizerOptions) -> Vec<usize> {
     let partitions = dags.iter().flat_map(|dag| {
-        let planned = plan_in(&options.context(dag), options);
+        let planned = Planned::of(&options.context(dag), options);
         planned.plan.partitions.into_iter().map(|plan| plan.partition.points.len())
     });
     let mut points: Vec<usize> = partitions.collect();

@@ -3,12 +3,12 @@
 #[cfg(test)]
 mod tests;
 
-use crate::construct::{ConstructedPlan, Rejection, construct_in};
+use crate::construct::{ConstructedPlan, Rejection, construct};
 use crate::cost::{CostModel, Predictions};
-use crate::explore::explore_in;
+use crate::explore::explore;
 use crate::facts::{Context, TemplateLimits};
 use crate::replace::{CompiledCover, Replaced, replace};
-use crate::select::{FusionPlan, PartitionPlan, SearchLimits, SearchStats, SelectPolicy, select_in};
+use crate::select::{FusionPlan, PartitionPlan, SearchLimits, SearchStats, SelectPolicy, select};
 use crate::sketch::{InputSketches, SparsityEstimates};
 use crate::template::TEMPLATES;
 use fuseline_ir::cplan::VerifiedCPlan;
@@ -121,16 +121,18 @@ pub struct Planned {
     pub plan: FusionPlan,
 }
 
-/// Explores a DAG and selects its fused operators.
-pub fn plan_in(context: &Context<'_>, options: &OptimizerOptions) -> Planned {
-    plan_within(context, options, &options.search_limits)
-}
+impl Planned {
+    /// Explores a DAG and selects its fused operators.
+    pub fn of(context: &Context<'_>, options: &OptimizerOptions) -> Planned {
+        Planned::within(context, options, &options.search_limits)
+    }
 
-/// [`plan_in`] with limits of its own.
-pub(crate) fn plan_within(context: &Context<'_>, options: &OptimizerOptions, limits: &SearchLimits) -> Planned {
-    let memo = explore_in(context, TEMPLATES);
-    let plan = select_in(context, &memo, options.policy, &options.model, limits);
-    Planned { memo, plan }
+    /// [`Planned::of`] with limits of its own.
+    pub(crate) fn within(context: &Context<'_>, options: &OptimizerOptions, limits: &SearchLimits) -> Planned {
+        let memo = explore(context, TEMPLATES);
+        let plan = select(context, &memo, options.policy, &options.model, limits);
+        Planned { memo, plan }
+    }
 }
 
 /// Fuses the operators of a DAG. The same DAG and options always give the same result.
@@ -140,7 +142,7 @@ pub fn optimize(
     compile: &mut Compile<'_>,
     observer: &mut dyn FnMut(Stage<'_>),
 ) -> (HopDag, Report) {
-    let planned = plan_in(&options.context(dag), options);
+    let planned = Planned::of(&options.context(dag), options);
     realize(dag, &planned, options, compile, observer)
 }
 
@@ -157,7 +159,7 @@ pub fn realize(
     observer(Stage::Explored(dag, memo));
     observer(Stage::Selected(Selection { context: &context, memo, options, plan }));
 
-    let (constructed, mut rejected) = construct_in(&context, &plan.covers);
+    let (constructed, mut rejected) = construct(&context, &plan.covers);
     observer(Stage::Constructed(dag, &constructed, &rejected));
 
     let cplans: Vec<VerifiedCPlan> = constructed.iter().map(|plan| plan.cplan.clone()).collect();

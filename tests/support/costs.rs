@@ -3,10 +3,10 @@
 use fuseline_ir::hop::HopDag;
 use fuseline_passes::cost::cost_vector;
 use fuseline_passes::cover::Operator;
-use fuseline_passes::explore::explore_in;
+use fuseline_passes::explore::explore;
 use fuseline_passes::facts::Context;
 use fuseline_passes::pipeline::OptimizerOptions;
-use fuseline_passes::select::select_in;
+use fuseline_passes::select::select;
 use fuseline_passes::template::TEMPLATES;
 use std::fmt::Write;
 
@@ -34,8 +34,8 @@ pub(crate) fn explain(dag: &HopDag, options: &OptimizerOptions) -> String {
             .expect("strings take writes");
         }
     }
-    let memo = explore_in(&context, TEMPLATES);
-    let plan = select_in(&context, &memo, options.policy, &options.model, &options.search_limits);
+    let memo = explore(&context, TEMPLATES);
+    let plan = select(&context, &memo, options.policy, &options.model, &options.search_limits);
     for (number, partition) in plan.partitions.iter().enumerate() {
         let (seconds, stats) = (partition.seconds, partition.stats);
         let (plans, operators) = (stats.costed(), stats.operators);

@@ -12,10 +12,10 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::facts::{Context, TemplateLimits};
+use crate::facts::Context;
 use crate::template::{CoverError, verify_cover};
 use fuseline_ir::cplan::{CNode, CPlan, VerifiedCPlan, VerifierErrors};
-use fuseline_ir::hop::{FusionCover, HopDag, HopId};
+use fuseline_ir::hop::{FusionCover, HopId};
 use fuseline_ir::memo::TemplateType;
 use thiserror::Error;
 
@@ -90,16 +90,7 @@ pub struct Rejection {
 }
 
 /// Constructs the plans of covers, in their order, and reports those that have none.
-pub fn construct(
-    dag: &HopDag,
-    covers: &[FusionCover],
-    limits: &TemplateLimits,
-) -> (Vec<ConstructedPlan>, Vec<Rejection>) {
-    construct_in(&Context::new(dag, limits), covers)
-}
-
-/// [`construct`] with the derived facts at hand.
-pub fn construct_in(context: &Context<'_>, covers: &[FusionCover]) -> (Vec<ConstructedPlan>, Vec<Rejection>) {
+pub fn construct(context: &Context<'_>, covers: &[FusionCover]) -> (Vec<ConstructedPlan>, Vec<Rejection>) {
     let mut constructed = Vec::new();
     let mut rejected = Vec::new();
     for cover in covers {

@@ -16,12 +16,12 @@ pub use memo::memo_text;
 pub use plan::report;
 pub use text::{report_text, seconds_text};
 
-use crate::construct::{CoverInput, construct_in};
-use crate::explore::explore_in;
+use crate::construct::{CoverInput, construct};
+use crate::explore::explore;
 use crate::facts::Context;
-use crate::partition::{PlanPartition, partition_in};
-use crate::pipeline::{OptimizerOptions, Planned, Selection, plan_in};
-use crate::select::{FusionPlan, prepare, select_in};
+use crate::partition::{PlanPartition, partition};
+use crate::pipeline::{OptimizerOptions, Planned, Selection};
+use crate::select::{FusionPlan, prepare, select};
 use crate::template::TEMPLATES;
 use fuseline_ir::hop::{FusionCover, HopDag, HopId};
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ use std::fmt::Write;
 /// The memo table, in the paper's notation.
 pub fn explain_memo(dag: &HopDag, options: &OptimizerOptions) -> String {
     let context = options.context(dag);
-    explore_in(&context, TEMPLATES).display(dag)
+    explore(&context, TEMPLATES).display(dag)
 }
 
 fn ids(ids: &[HopId]) -> String {
@@ -55,9 +55,9 @@ fn points(partition: &PlanPartition, assignment: Option<&[bool]>) -> String {
 /// The plan partitions with their roots, inputs and interesting points, as the chosen policy searches them.
 pub fn explain_partitions(dag: &HopDag, options: &OptimizerOptions) -> String {
     let context = options.context(dag);
-    let memo = prepare(&context, &explore_in(&context, TEMPLATES), options.policy);
+    let memo = prepare(&context, &explore(&context, TEMPLATES), options.policy);
     let mut text = String::new();
-    for (number, partition) in partition_in(&context, &memo).iter().enumerate() {
+    for (number, partition) in partition(&context, &memo).iter().enumerate() {
         let _ = writeln!(text, "partition {}: {}", number + 1, ids(&partition.members));
         let _ = writeln!(text, "  roots: {}", ids(&partition.roots));
         let _ = writeln!(text, "  inputs: {}", ids(&partition.inputs));
@@ -99,21 +99,21 @@ pub fn plan_text(plan: &FusionPlan) -> String {
 }
 
 fn selected(context: &Context<'_>, options: &OptimizerOptions) -> FusionPlan {
-    let memo = explore_in(context, TEMPLATES);
-    select_in(context, &memo, options.policy, &options.model, &options.search_limits)
+    let memo = explore(context, TEMPLATES);
+    select(context, &memo, options.policy, &options.model, &options.search_limits)
 }
 
 /// The chosen plan with the reasons for it: [`report()`] as text.
 pub fn explain_reasons(dag: &HopDag, options: &OptimizerOptions) -> String {
     let context = options.context(dag);
-    let Planned { memo, plan } = plan_in(&context, options);
+    let Planned { memo, plan } = Planned::of(&context, options);
     report_text(dag, &report(&Selection { context: &context, memo: &memo, options, plan: &plan }))
 }
 
 /// The CPlans of the chosen covers with their inputs, and the covers that have none.
 pub fn explain_cplans(dag: &HopDag, options: &OptimizerOptions) -> String {
     let context = options.context(dag);
-    let (constructed, rejected) = construct_in(&context, &selected(&context, options).covers);
+    let (constructed, rejected) = construct(&context, &selected(&context, options).covers);
     let mut text = String::new();
     for plan in &constructed {
         let input = |input: &CoverInput| match *input {

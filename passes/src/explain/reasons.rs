@@ -6,7 +6,7 @@ use super::execution::{exploited_sparsity, is_on_matrices};
 use super::report::{Comparison, Effect, FailedCondition, Reason, TemplateCondition, TemplateLimit, UnfusedEdge};
 use super::text::sentence;
 use crate::cover::Operator;
-use crate::explore::explore_in;
+use crate::explore::explore;
 use crate::facts::{Context, TemplateLimits};
 use crate::hops::is_transpose;
 use crate::template::{TEMPLATES, Template};
@@ -204,7 +204,7 @@ fn relaxed_tables(context: &Context<'_>) -> Vec<(TemplateLimit, MemoTable)> {
     if limits.strict_ieee {
         relaxed.push((TemplateLimit::StrictIeee, TemplateLimits { strict_ieee: false, ..limits.clone() }));
     }
-    let explore = |limits: &TemplateLimits| explore_in(&Context::new(context.dag, limits), TEMPLATES);
+    let explore = |limits: &TemplateLimits| explore(&Context::new(context.dag, limits), TEMPLATES);
     relaxed.iter().map(|(limit, limits)| (*limit, explore(limits))).collect()
 }
 

@@ -6,7 +6,7 @@ use super::text::percent;
 use super::{memo_text, report, report_text};
 use crate::facts::TemplateLimits;
 use crate::joint::plan_seconds;
-use crate::pipeline::{OptimizerOptions, Planned, Selection, plan_in};
+use crate::pipeline::{OptimizerOptions, Planned, Selection};
 use crate::select::SelectPolicy;
 use crate::testing::{self, Dag, Random};
 use fuseline_ir::hop::{HopDag, HopId};
@@ -16,7 +16,7 @@ use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 /// What `explain` makes of the selection for a DAG.
 fn with_selection<T>(dag: &HopDag, options: &OptimizerOptions, explain: impl Fn(&Selection<'_>) -> T) -> T {
     let context = options.context(dag);
-    let Planned { memo, plan } = plan_in(&context, options);
+    let Planned { memo, plan } = Planned::of(&context, options);
     explain(&Selection { context: &context, memo: &memo, options, plan: &plan })
 }
 
@@ -270,7 +270,7 @@ fn operators_add_up_to_the_price_of_the_plan() {
     let options = OptimizerOptions::default();
     for dag in random_cases() {
         let context = options.context(&dag);
-        let Planned { memo, plan } = plan_in(&context, &options);
+        let Planned { memo, plan } = Planned::of(&context, &options);
         let report = report(&Selection { context: &context, memo: &memo, options: &options, plan: &plan });
         let price = plan_seconds(&context, &plan, &options.model);
         let error = (report.seconds - price).abs();

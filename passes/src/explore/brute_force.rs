@@ -2,10 +2,11 @@
 //! alone (section 3.2), and its growth with the size of the DAG.
 
 use super::*;
+use crate::facts::TemplateLimits;
 use crate::template::TEMPLATES;
 use crate::testing::{Dag, Random, random_dag};
 use fuseline_ir::TemplateType;
-use fuseline_ir::hop::NaryOp;
+use fuseline_ir::hop::{HopDag, NaryOp};
 use fuseline_ir::ops::{AggOp, Direction, UnaryOp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -102,7 +103,7 @@ fn explored_plans_equal_brute_force() {
             _ => TemplateLimits { strict_ieee: true, ..TemplateLimits::tiny() },
         };
         let context = Context::new(&dag, &limits);
-        let memo = explore_in(&context, TEMPLATES);
+        let memo = explore(&context, TEMPLATES);
         let definition = Definition::of(&context);
         for (&(id, ttype), expected) in &definition.plans {
             let found = explored(&memo, id, ttype);
@@ -167,7 +168,7 @@ fn work(dag: &HopDag) -> (u64, u64) {
     let counting: Vec<Counting> =
         TEMPLATES.iter().map(|&template| Counting { template, probes: AtomicU64::new(0) }).collect();
     let templates: Vec<&dyn Template> = counting.iter().map(|counting| counting as &dyn Template).collect();
-    let memo = explore(dag, &templates, &TemplateLimits::default());
+    let memo = explore(&Context::new(dag, &TemplateLimits::default()), &templates);
     let probes = counting.iter().map(|counting| counting.probes.load(Ordering::Relaxed)).sum();
     (probes, memo.groups().map(|(_, entries)| entries.len() as u64).sum())
 }

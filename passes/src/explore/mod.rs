@@ -9,19 +9,14 @@ mod brute_force;
 #[cfg(test)]
 mod tests;
 
-use crate::facts::{Context, TemplateLimits};
+use crate::facts::Context;
 use crate::template::Template;
-use fuseline_ir::hop::{HopDag, HopId, HopOp};
+use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{CloseStatus, MAX_REFERENCES, MemoEntry, MemoTable};
 use smallvec::SmallVec;
 
 /// Finds all valid partial fusion plans.
-pub fn explore(dag: &HopDag, templates: &[&dyn Template], limits: &TemplateLimits) -> MemoTable {
-    explore_in(&Context::new(dag, limits), templates)
-}
-
-/// [`explore`] with the derived facts at hand.
-pub fn explore_in(context: &Context<'_>, templates: &[&dyn Template]) -> MemoTable {
+pub fn explore(context: &Context<'_>, templates: &[&dyn Template]) -> MemoTable {
     let mut memo = MemoTable::for_operators(context.dag.hops.len());
     for id in context.dag.hops.keys().filter(|&id| context.is_live(id)) {
         Explorer { context, templates, hop: id }.explore(&mut memo);

@@ -1,14 +1,15 @@
 //! Memo tables: the paper's examples, brute force, and growth.
 
 use super::*;
+use crate::facts::TemplateLimits;
 use crate::template::{self, TEMPLATES};
 use crate::testing::{self, Dag};
 use fuseline_ir::TemplateType;
-use fuseline_ir::hop::HopOp;
+use fuseline_ir::hop::{HopDag, HopOp};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 
 fn memo(dag: &HopDag) -> MemoTable {
-    explore(dag, TEMPLATES, &TemplateLimits::default())
+    explore(&Context::new(dag, &TemplateLimits::default()), TEMPLATES)
 }
 
 fn group(memo: &MemoTable, id: HopId) -> Vec<String> {
@@ -135,7 +136,7 @@ fn a_toy_template_needs_no_change_of_the_explorer() {
     let one = d.op(UnaryOp::Exp, &[x]);
     let two = d.op(UnaryOp::Exp, &[one]);
     d.write("o", two);
-    let memo = explore(&d.dag, &[&Exponentials], &TemplateLimits::default());
+    let memo = explore(&Context::new(&d.dag, &TemplateLimits::default()), &[&Exponentials]);
     assert_eq!(group(&memo, two), ["M(-1)".to_owned(), format!("M({})", one.as_u32())]);
 }
 

@@ -5,7 +5,7 @@
 //! more edges first, then the ones of least cost; the best plan that comes of it is the next start.
 
 use super::Search;
-use crate::explore::explore_in;
+use crate::explore::explore;
 use crate::facts::Context;
 use crate::pipeline::Planned;
 use crate::rewrite::{Alternatives, Choices, Flip, Form, RewriteOptions};
@@ -54,7 +54,7 @@ impl Search<'_> {
         self.explored += flips.len();
         let explored = flips.into_iter().map(|flip| {
             let form = self.forms.form(alternatives.flipped(&choices, flip));
-            let memo = explore_in(&Context::new(&form.dag, &self.options.template_limits), TEMPLATES);
+            let memo = explore(&Context::new(&form.dag, &self.options.template_limits), TEMPLATES);
             Proposal { flip, barriers: self::barriers(&form.dag, &memo), form }
         });
         let mut proposals: Vec<Proposal> = explored.filter(|proposal| proposal.barriers <= barriers).collect();

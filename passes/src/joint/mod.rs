@@ -13,7 +13,7 @@ mod price;
 mod tests;
 
 use crate::explain::plan_text;
-use crate::pipeline::{OptimizerOptions, Planned, plan_within};
+use crate::pipeline::{OptimizerOptions, Planned};
 use crate::rewrite::{Choices, Form, Forms, RewriteOptions, RewriteReport, Tried};
 use crate::select::{SearchLimits, SelectPolicy};
 use fuseline_ir::hop::{Hop, HopDag};
@@ -77,8 +77,8 @@ struct Search<'a> {
 /// Each further one that does leaves a quarter of it to the next, so that the search over forms stays bounded.
 const FULL_BUDGETS: u32 = 2;
 
-/// The least budget that a form has.
-const LEAST_PLANS: u64 = 64;
+/// The fewest steps of each search for the plan of a form.
+const LEAST_STEPS: u64 = 64;
 
 impl<'a> Search<'a> {
     fn new(forms: &'a Forms, options: &'a OptimizerOptions) -> Self {
@@ -89,8 +89,8 @@ impl<'a> Search<'a> {
     fn limits(&self) -> SearchLimits {
         let limits = &self.options.search_limits;
         let quarters = self.exhausted.saturating_sub(FULL_BUDGETS - 1).min(u64::BITS / 2 - 1);
-        let plans = (limits.plans >> (2 * quarters)).max(LEAST_PLANS).min(limits.plans);
-        SearchLimits { plans, visits: limits.visits.min(self.visits_left()), ..limits.clone() }
+        let budget = limits.budget.quartered(quarters, LEAST_STEPS);
+        SearchLimits { budget, visits: limits.visits.min(self.visits_left()), ..limits.clone() }
     }
 
     /// Visits per operator that the next form may use: half of what the forms before it left to all others.
@@ -106,7 +106,7 @@ impl<'a> Search<'a> {
             return false;
         }
         let context = self.options.context(&form.dag);
-        let planned = plan_within(&context, self.options, &self.limits());
+        let planned = Planned::within(&context, self.options, &self.limits());
         self.exhausted += u32::from(planned.plan.stats().exhausted > 0);
         self.visits += planned.plan.visits;
         let price = Price::of(&context, &planned.plan, self.options, form.cost);

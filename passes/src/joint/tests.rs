@@ -6,9 +6,8 @@ use crate::cost::CostModel;
 use crate::cover::Operator;
 use crate::facts::Context;
 use crate::machine::Machine;
-use crate::pipeline::plan_in;
 use crate::rewrite::rewrite;
-use crate::select::FusionPlan;
+use crate::select::{Budget, FusionPlan};
 use crate::testing::{Dag, Random, random_dag};
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::TemplateType;
@@ -22,7 +21,7 @@ fn chosen(dag: &HopDag) -> Chosen {
 fn price(dag: &HopDag) -> (usize, f64) {
     let options = OptimizerOptions::default();
     let context = options.context(dag);
-    price_of(&context, &plan_in(&context, &options), &options)
+    price_of(&context, &Planned::of(&context, &options), &options)
 }
 
 fn price_of(context: &Context<'_>, planned: &Planned, options: &OptimizerOptions) -> (usize, f64) {
@@ -84,11 +83,11 @@ fn forms_share_the_budget() {
     let options = OptimizerOptions::default();
     let forms = Forms::of(&d.dag, &RewriteOptions::default());
     let mut search = Search::new(&forms, &options);
-    let plans = [0, 1, 2, 3, 4, 1000].map(|exhausted| {
+    let budgets = [0, 1, 2, 3, 4, 1000].map(|exhausted| {
         search.exhausted = exhausted;
-        search.limits().plans
+        search.limits().budget
     });
-    assert_eq!(plans, [20_000, 20_000, 5_000, 1_250, 312, LEAST_PLANS]);
+    assert_eq!(budgets, [20_000, 20_000, 5_000, 1_250, 312, LEAST_STEPS].map(Budget::of));
 }
 
 /// `Yi = t(X) %*% (X * wi); zi = rowSums(Yi / sum(Yi))` for each of so many columns, and the sum of all: one partition in
@@ -144,7 +143,7 @@ fn the_work_is_in_proportion_to_the_block() {
         ended += planned.plan.stats().exhausted;
         let context = options.context(&form);
         for policy in [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy] {
-            let heuristic = plan_in(&context, &OptimizerOptions { policy, ..options.clone() });
+            let heuristic = Planned::of(&context, &OptimizerOptions { policy, ..options.clone() });
             let seconds = |planned: &Planned| plan_seconds(&context, &planned.plan, &options.model);
             assert!(seconds(&planned) <= seconds(&heuristic) * (1.0 + RELATIVE_TOLERANCE));
         }
@@ -190,7 +189,7 @@ fn prices_are_those_of_all_operators() {
     d.write("s", sum);
     let options = OptimizerOptions::default();
     let context = options.context(&d.dag);
-    let planned = plan_in(&context, &options);
+    let planned = Planned::of(&context, &options);
     let seconds = |template, root, members: &[HopId], inputs: &[HopId]| {
         let operator = Operator { template, roots: vec![root].into(), members: members.into(), inputs: inputs.into() };
         options.model.operator_seconds(&context, &operator)

@@ -6,11 +6,11 @@
 #[cfg(test)]
 mod tests;
 
-use crate::facts::{Context, TemplateLimits};
+use crate::facts::Context;
 use crate::template;
 use crate::union_find::UnionFind;
 use cranelift_entity::EntitySet;
-use fuseline_ir::hop::{HopDag, HopId};
+use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
 
 /// A boolean fusion decision: whether `consumer` reads `producer` from a materialised intermediate.
@@ -40,13 +40,7 @@ pub struct PlanPartition {
 }
 
 /// Splits the memo table into partitions, in ascending order of their first members.
-pub fn partition(dag: &HopDag, memo: &MemoTable) -> Vec<PlanPartition> {
-    let limits = TemplateLimits::default();
-    partition_in(&Context::new(dag, &limits), memo)
-}
-
-/// [`partition`] with the derived facts at hand.
-pub fn partition_in(context: &Context<'_>, memo: &MemoTable) -> Vec<PlanPartition> {
+pub fn partition(context: &Context<'_>, memo: &MemoTable) -> Vec<PlanPartition> {
     connected_components(memo).into_iter().map(|members| analyze(context, memo, members)).collect()
 }
 

@@ -2,12 +2,16 @@
 
 use super::*;
 use crate::explore::explore;
+use crate::facts::TemplateLimits;
 use crate::template::TEMPLATES;
 use crate::testing::{self, Dag};
+use fuseline_ir::hop::HopDag;
 use fuseline_ir::ops::{AggOp, Direction, UnaryOp};
 
 fn partitions(dag: &HopDag) -> Vec<PlanPartition> {
-    partition(dag, &explore(dag, TEMPLATES, &TemplateLimits::default()))
+    let limits = TemplateLimits::default();
+    let context = Context::new(dag, &limits);
+    partition(&context, &explore(&context, TEMPLATES))
 }
 
 /// P104 to P107: the terms of the paper on Expression (2).

@@ -1,6 +1,7 @@
 //! The pipeline as a whole, with a compiler that refuses.
 
 use super::*;
+use crate::select::Budget;
 use crate::testing::{self, Dag};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::cplan::{CNode, COutput, CellType, OuterType, RowType, Variant};
@@ -318,7 +319,7 @@ fn every_selected_cover_is_constructed() {
         let random = SelectPolicy::Random { seed: round as u64 };
         for policy in [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy, SelectPolicy::CostBased, random] {
             let mut options = with(policy);
-            options.search_limits.plans = 200;
+            options.search_limits.budget = Budget::of(200);
             options.template_limits = TemplateLimits { strict_ieee: round % 4 == 0, ..TemplateLimits::tiny() };
             let outcome = run(&dag, &options);
             seen.extend(variants(&outcome));

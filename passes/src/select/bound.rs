@@ -18,27 +18,29 @@
 //! another.
 
 use super::ROUNDING;
+use super::entry::{ByMember, Member, Point};
 use super::reachability::{Connections, Points, Region};
+use super::search::PartitionSearch;
 use super::shares::LeastShares;
 use super::space::SearchSpace;
 use crate::cost::{self, CostModel};
 use crate::facts::{Context, bytes_of, sparsity};
-use crate::partition::InterestingPoint;
 use bumpalo::collections::Vec as BumpVec;
+use cranelift_entity::EntityRef;
 use fuseline_ir::hop::{HopId, HopOp};
 use smallvec::{SmallVec, smallvec};
 
 /// Lower bounds of the plans of a partition.
 pub(crate) struct Bound<'a> {
     space: &'a SearchSpace<'a>,
-    /// Seconds by group: to start an operator there and to write its output, but for what computation may hide.
-    write: BumpVec<'a, f64>,
-    /// Seconds by group of writing that computation may hide.
-    hideable: BumpVec<'a, f64>,
-    /// Seconds by group, in whatever operator.
-    compute: BumpVec<'a, f64>,
-    /// Seconds by group, in an operator that starts there.
-    compute_at_start: BumpVec<'a, f64>,
+    /// Seconds to start an operator at a group and to write its output, but for what computation may hide.
+    write: ByMember<'a, f64>,
+    /// Seconds of writing a group that computation may hide.
+    hideable: ByMember<'a, f64>,
+    /// Seconds to compute a group, in whatever operator.
+    compute: ByMember<'a, f64>,
+    /// Seconds to compute a group, in an operator that starts there.
+    compute_at_start: ByMember<'a, f64>,
     /// In the order of readers.
     reads: BumpVec<'a, Read>,
     /// Positions in `reads`, in the order of what is read.
@@ -48,17 +50,47 @@ pub(crate) struct Bound<'a> {
 /// A value that a group reads.
 struct Read {
     value: HopId,
-    reader: usize,
-    /// The position of the value if it is a group, too.
-    group: Option<usize>,
+    reader: Member,
+    /// The group that the value is, if it is one.
+    group: Option<Member>,
     /// The point that materialises it for the reader.
-    point: Option<usize>,
+    point: Option<Point>,
     /// Seconds, if it comes from memory.
     seconds: f64,
     /// Seconds of computation to visit its non-zeros then, if it is sparse.
     visit: f64,
     /// Seconds, if it comes from memory for an operator that starts at the reader.
     seconds_at_start: f64,
+}
+
+impl Read {
+    fn new(space: &SearchSpace<'_>, shares: &LeastShares<'_>, reader: Member, value: HopId) -> Read {
+        let PartitionSearch { context, model, .. } = space.search;
+        let consumer = space.search.id(reader);
+        let bytes = bytes_of(context, value);
+        let least = cost::least_read(context, consumer, value);
+        let group = space.search.member(value);
+        Read {
+            value,
+            reader,
+            group,
+            point: group.and_then(|group| space.search.point(reader, group)),
+            seconds: model.machine.read_time(bytes * (least * shares.containing[reader])),
+            visit: cost::least_visits(context, consumer)
+                * model.machine.visit_time(cost::stored_non_zeros(context, value) * shares.containing[reader]),
+            seconds_at_start: model.machine.read_time(bytes * (least * shares.starting[reader])),
+        }
+    }
+}
+
+/// Seconds of each group's computation of at least this share of its cells.
+fn least_compute_times<'a>(space: &SearchSpace<'a>, shares: &ByMember<'_, f64>) -> ByMember<'a, f64> {
+    let PartitionSearch { context, model, scratch, .. } = space.search;
+    let seconds = space.search.members().map(|member| {
+        let share = shares[member].min(own_share(space, space.search.id(member)));
+        model.least_compute_time(context, space.search.id(member), |_| share)
+    });
+    ByMember::new(seconds, scratch)
 }
 
 /// What a region spends at least.
@@ -82,40 +114,25 @@ impl Spent {
 
 impl<'a> Bound<'a> {
     pub(crate) fn new(space: &'a SearchSpace<'a>) -> Self {
-        let (machine, context, members) = (&space.model.machine, space.context, &space.partition.members);
+        let PartitionSearch { context, model, scratch, .. } = space.search;
         let shares = LeastShares::new(space);
-        let compute = |(&id, &share): (&HopId, &f64)| {
-            let share = share.min(own_share(space, id));
-            space.model.least_compute_time(context, id, |_| share)
-        };
-        let read = |value: HopId, share: f64| machine.read_time(bytes_of(context, value) * share);
-        let scratch = space.scratch;
-        let mut reads: BumpVec<'_, Read> = BumpVec::with_capacity_in(2 * members.len(), scratch);
-        for (reader, &consumer) in members.iter().enumerate() {
-            reads.extend(context.hop(consumer).inputs.iter().map(|&value| {
-                let least = cost::least_read(context, consumer, value);
-                Read {
-                    value,
-                    reader,
-                    group: members.binary_search(&value).ok(),
-                    point: space.partition.points.binary_search(&InterestingPoint { consumer, producer: value }).ok(),
-                    seconds: read(value, least * shares.containing[reader]),
-                    visit: cost::least_visits(context, consumer)
-                        * machine.visit_time(cost::stored_non_zeros(context, value) * shares.containing[reader]),
-                    seconds_at_start: read(value, least * shares.starting[reader]),
-                }
-            }));
+        let mut reads: BumpVec<'_, Read> = BumpVec::with_capacity_in(2 * space.search.partition.members.len(), scratch);
+        for reader in space.search.members() {
+            let inputs = &context.hop(space.search.id(reader)).inputs;
+            reads.extend(inputs.iter().map(|&value| Read::new(space, &shares, reader, value)));
         }
         let mut by_value = BumpVec::from_iter_in(0..reads.len(), scratch);
         by_value.sort_unstable_by_key(|&number| (reads[number].value, number));
-        let write = members.iter().map(|&id| least_seconds_to_write(space.model, context, id));
-        let hideable = members.iter().map(|&id| machine.hidden_write * seconds_to_write(space.model, context, id));
+        let ids = || space.search.partition.members.iter().copied();
         Bound {
             space,
-            write: BumpVec::from_iter_in(write, scratch),
-            hideable: BumpVec::from_iter_in(hideable, scratch),
-            compute: BumpVec::from_iter_in(members.iter().zip(&shares.containing).map(compute), scratch),
-            compute_at_start: BumpVec::from_iter_in(members.iter().zip(&shares.starting).map(compute), scratch),
+            write: ByMember::new(ids().map(|id| least_seconds_to_write(model, context, id)), scratch),
+            hideable: ByMember::new(
+                ids().map(|id| model.machine.hidden_write * seconds_to_write(model, context, id)),
+                scratch,
+            ),
+            compute: least_compute_times(space, &shares.containing),
+            compute_at_start: least_compute_times(space, &shares.starting),
             reads,
             by_value,
         }
@@ -125,33 +142,33 @@ impl<'a> Bound<'a> {
     /// materialised, and possibly more. The points that separate the region are among them.
     pub(crate) fn seconds(&self, region: &Region, assignment: &Points) -> f64 {
         let connections = self.space.graph.connections(assignment);
-        let mut spent: SmallVec<[Spent; 16]> = smallvec![Spent::default(); self.write.len()];
-        for group in region.groups.ones() {
-            let spent = &mut spent[connections.region_of[group]];
+        let count = self.space.search.partition.members.len();
+        let mut spent: SmallVec<[Spent; 16]> = smallvec![Spent::default(); count];
+        for group in region.groups.ones().map(Member::new) {
+            let spent = &mut spent[connections.region_of[group.index()]];
             spent.compute += self.compute[group];
-            if connections.certain.contains(group) {
+            if connections.certain.contains(group.index()) {
                 spent.write += self.write[group];
                 spent.hideable += self.hideable[group];
             }
         }
         self.read_once(region, assignment, &connections, &mut spent);
         self.start_operators(region, assignment, &connections, &mut spent);
-        let seconds: f64 = spent.iter().map(|spent| spent.seconds(self.space.model.machine.hidden_write)).sum();
+        let seconds: f64 = spent.iter().map(|spent| spent.seconds(self.space.search.model.machine.hidden_write)).sum();
         // A hair below, so that rounding never lifts it over the cost of a plan that attains it.
         seconds * (1.0 - ROUNDING)
     }
 
     /// Adds what each region reads once at least.
     fn read_once(&self, region: &Region, assignment: &Points, connections: &Connections, spent: &mut [Spent]) {
-        let same_value = |one: &usize, other: &usize| self.reads[*one].value == self.reads[*other].value;
-        for reads in self.by_value.chunk_by(same_value) {
+        for reads in self.by_value.chunk_by(|&one, &other| self.reads[one].value == self.reads[other].value) {
             // By region: the least of what its operators may read of the value.
             let mut least: SmallVec<[(usize, &Read); 8]> = SmallVec::new();
             for read in reads.iter().map(|&number| &self.reads[number]) {
-                if !region.groups.contains(read.reader) || !self.is_certain(read, connections, assignment) {
+                if !region.groups.contains(read.reader.index()) || !self.is_certain(read, connections, assignment) {
                     continue;
                 }
-                let region = connections.region_of[read.reader];
+                let region = connections.region_of[read.reader.index()];
                 match least.iter_mut().find(|(known, _)| *known == region) {
                     Some((_, least)) if read.seconds < least.seconds => *least = read,
                     Some(_) => {}
@@ -168,13 +185,14 @@ impl<'a> Bound<'a> {
     /// Adds what the operators that certainly start in each region read or compute at least, each by itself: an operator
     /// computes its members, and of what a member reads it computes or reads each value.
     fn start_operators(&self, region: &Region, assignment: &Points, connections: &Connections, spent: &mut [Spent]) {
-        let mut containing: SmallVec<[f64; 32]> = SmallVec::from_slice(&self.compute);
-        let mut starting: SmallVec<[f64; 32]> = SmallVec::from_slice(&self.compute_at_start);
-        for read in self.reads.iter().filter(|read| region.groups.contains(read.reader)) {
+        let mut containing: SmallVec<[f64; 32]> = SmallVec::from_slice(self.compute.values());
+        let mut starting: SmallVec<[f64; 32]> = SmallVec::from_slice(self.compute_at_start.values());
+        for read in self.reads.iter().filter(|read| region.groups.contains(read.reader.index())) {
             let fused = read.group.filter(|_| !self.is_certain(read, connections, assignment));
-            let below = fused.map_or(f64::INFINITY, |group| containing[group]);
-            containing[read.reader] = containing[read.reader].max(below.min(read.seconds));
-            starting[read.reader] = starting[read.reader].max(below.min(read.seconds_at_start));
+            let below = fused.map_or(f64::INFINITY, |group| containing[group.index()]);
+            let reader = read.reader.index();
+            containing[reader] = containing[reader].max(below.min(read.seconds));
+            starting[reader] = starting[reader].max(below.min(read.seconds_at_start));
         }
         for group in region.groups.intersection(&connections.certain) {
             spent[connections.region_of[group]].operators += starting[group];
@@ -183,8 +201,10 @@ impl<'a> Bound<'a> {
 
     /// Whether every operator that contains the reader reads the value from memory.
     fn is_certain(&self, read: &Read, connections: &Connections, assignment: &Points) -> bool {
-        let is_cut = |point| assignment.contains(point) && self.space.graph.is_read(point, assignment);
-        read.group.is_none_or(|group| !connections.linked.contains(group)) || read.point.is_some_and(is_cut)
+        read.group.is_none_or(|group| !connections.linked.contains(group.index()))
+            || read
+                .point
+                .is_some_and(|point| assignment.contains(point.index()) && self.space.graph.is_read(point, assignment))
     }
 }
 
@@ -199,8 +219,8 @@ fn seconds_to_write(model: &CostModel, context: &Context<'_>, id: HopId) -> f64 
 
 /// The share of the cells of its operand that a product or an aggregate by itself visits.
 fn own_share(space: &SearchSpace<'_>, id: HopId) -> f64 {
-    match space.context.hop(id).op {
-        HopOp::MatMul | HopOp::AggUnary(..) => sparsity(space.context, space.context.hop(id).inputs[0]),
+    match space.search.context.hop(id).op {
+        HopOp::MatMul | HopOp::AggUnary(..) => sparsity(space.search.context, space.search.context.hop(id).inputs[0]),
         _ => 1.0,
     }
 }

@@ -4,8 +4,10 @@
 //! here: the operator that starts at a group is determined by the materialised points that end it, so most of the
 //! operators of a plan are known from earlier ones, with their costs.
 
+use super::entry::Member;
 use super::reachability::{Points, Region};
 use super::space::{Influences, ReaderMemory, SearchSpace};
+use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 use foldhash::{HashMap, HashMapExt};
 use smallvec::SmallVec;
@@ -17,17 +19,17 @@ const MOST_OPERATORS: usize = 1 << 18;
 struct Priced {
     seconds: f64,
     /// The groups that it reads.
-    inputs: SmallVec<[u32; 6]>,
+    inputs: SmallVec<[Member; 6]>,
 }
 
 /// Prices plans of one partition.
 pub(crate) struct Costing<'a> {
     space: &'a SearchSpace<'a>,
     /// By group and the points that determine its operator.
-    known: HashMap<(usize, Influences), Priced>,
+    known: HashMap<(Member, Influences), Priced>,
     memory: ReaderMemory,
     materialized: FixedBitSet,
-    pending: Vec<usize>,
+    pending: Vec<Member>,
     /// Operators priced, each time that it was not remembered.
     pub(crate) operators: u64,
     /// Operators met in plans, remembered or not.
@@ -40,7 +42,7 @@ impl<'a> Costing<'a> {
             space,
             known: HashMap::new(),
             memory: ReaderMemory::default(),
-            materialized: FixedBitSet::with_capacity(space.partition.members.len()),
+            materialized: FixedBitSet::with_capacity(space.search.partition.members.len()),
             pending: Vec::new(),
             operators: 0,
             operators_of_plans: 0,
@@ -58,7 +60,7 @@ impl<'a> Costing<'a> {
         let mut reader = self.space.under(assignment, &mut self.memory);
         let mut seconds = 0.0;
         while let Some(group) = self.pending.pop() {
-            if self.materialized.put(group) {
+            if self.materialized.put(group.index()) {
                 continue;
             }
             self.operators_of_plans += 1;
@@ -66,8 +68,8 @@ impl<'a> Costing<'a> {
             if !self.known.contains_key(&key) {
                 self.operators += 1;
                 let operator = reader.operator(group);
-                let inputs = self.space.materialized_inputs(&operator).map(|group| group as u32).collect();
-                let seconds = self.space.model.operator_seconds(self.space.context, &operator);
+                let inputs = self.space.materialized_inputs(&operator).collect();
+                let seconds = self.space.search.model.operator_seconds(self.space.search.context, &operator);
                 self.known.insert(key.clone(), Priced { seconds, inputs });
             }
             let priced = &self.known[&key];
@@ -75,8 +77,8 @@ impl<'a> Costing<'a> {
             if seconds > limit {
                 return None;
             }
-            let within = priced.inputs.iter().rev().map(|&input| input as usize);
-            self.pending.extend(within.filter(|&input| region.groups.contains(input)));
+            let within = priced.inputs.iter().rev().filter(|input| region.groups.contains(input.index()));
+            self.pending.extend(within);
         }
         Some(seconds)
     }

@@ -4,7 +4,7 @@
 //! proportion to the partition: where it ends, the exact solver gives way to pruned enumeration, and this to the better
 //! heuristic, improved as far as the rest allows.
 
-use super::limits::SearchLimits;
+use super::limits::{Budget, SearchLimits};
 use std::cell::Cell;
 
 /// Visits of groups that a plan of a partition takes by group: it is bounded, and its operators are looked up or priced.
@@ -16,37 +16,51 @@ const MOST_VISITS_PER_PLAN: u64 = 1000;
 /// The work of one search: what is left of it.
 #[derive(Debug)]
 pub(super) struct Effort {
-    /// Steps at most, of whatever the search does: branches of the search for operators, partial assignments to extend.
-    pub(super) steps: u64,
+    /// Steps at most, of whatever the search does.
+    pub(super) budget: Budget,
     visits: u64,
     spent: Cell<u64>,
 }
 
 impl Effort {
-    /// What so many plans take, whatever the size of the partition.
-    pub(super) fn of_plans(plans: u64) -> Effort {
-        Effort { steps: plans, visits: plans.saturating_mul(MOST_VISITS_PER_PLAN), spent: Cell::new(0) }
+    /// So many steps of each search, whatever the size of the partition.
+    #[cfg(test)]
+    pub(super) fn of_steps(steps: u64) -> Effort {
+        Effort::of_budget(Budget::of(steps))
+    }
+
+    /// What a budget takes, whatever the size of the partition.
+    pub(super) fn of_budget(budget: Budget) -> Effort {
+        Effort { budget, visits: budget.plans.saturating_mul(MOST_VISITS_PER_PLAN), spent: Cell::new(0) }
+    }
+
+    /// Steps as the limits say, and any number of visits: what the paper's ways to enumerate plans have.
+    pub(super) fn of_any_size(limits: &SearchLimits) -> Effort {
+        Effort { budget: limits.budget, visits: u64::MAX, spent: Cell::new(0) }
     }
 
     /// What the limits allow for a partition of so many groups.
     pub(super) fn of_groups(limits: &SearchLimits, groups: usize) -> Effort {
-        let all = Effort::of_plans(limits.plans);
+        let all = Effort::of_budget(limits.budget);
         Effort { visits: all.visits.min(limits.visits.saturating_mul(groups as u64)), ..all }
     }
 
     /// Half of what is left, for a part of the search that must leave something to the next one.
     pub(super) fn half(&self) -> Effort {
-        Effort { steps: self.steps, visits: self.left() / 2, spent: Cell::new(0) }
+        Effort { budget: self.budget, visits: self.left() / 2, spent: Cell::new(0) }
+    }
+
+    /// A part of the search with half of what is left; what it takes of that is spent.
+    pub(super) fn in_half<T>(&self, part: impl FnOnce(&Effort) -> T) -> T {
+        let half = self.half();
+        let result = part(&half);
+        self.spend(half.spent());
+        result
     }
 
     /// Counts visits.
     pub(super) fn spend(&self, visits: u64) {
         self.spent.set(self.spent.get().saturating_add(visits));
-    }
-
-    /// Counts what a part of the search did.
-    pub(super) fn spend_all_of(&self, part: &Effort) {
-        self.spend(part.spent());
     }
 
     /// Whether enough is left to count a plan of so many groups.
@@ -81,14 +95,14 @@ mod tests {
 
     #[test]
     fn the_work_is_in_proportion_to_the_partition_and_never_more_than_the_plans_take() {
-        let limits = SearchLimits { plans: 10, visits: 100, ..SearchLimits::default() };
+        let limits = SearchLimits { budget: Budget::of(10), visits: 100, ..SearchLimits::default() };
         assert_eq!(Effort::of_groups(&limits, 7).left(), 700);
         assert_eq!(Effort::of_groups(&limits, 1_000_000).left(), 10 * MOST_VISITS_PER_PLAN);
     }
 
     #[test]
     fn a_part_leaves_half_to_the_next_one() {
-        let whole = Effort::of_plans(1);
+        let whole = Effort::of_steps(1);
         let part = whole.half();
         part.spend(u64::MAX);
         assert!(part.is_spent() && !whole.is_spent());

@@ -1,11 +1,12 @@
 //! Entries of a memo table that refer to groups by their places in a partition.
 
+use super::search::PartitionSearch;
 use crate::walk;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
 use cranelift_entity::{EntityRef, entity_impl};
 use fuseline_ir::hop::HopId;
-use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
+use fuseline_ir::memo::{MemoEntry, TemplateType};
 use smallvec::SmallVec;
 use std::ops::{Index, IndexMut};
 
@@ -25,6 +26,7 @@ pub(super) struct Point(u32);
 entity_impl!(Point, "point");
 
 /// A value for each member.
+#[derive(Clone)]
 pub(super) struct ByMember<'a, T>(BumpVec<'a, T>);
 
 impl<'a, T: Clone> ByMember<'a, T> {
@@ -43,6 +45,11 @@ impl<'a, T> ByMember<'a, T> {
     /// None so far, of so many.
     pub(super) fn with_capacity(count: usize, scratch: &'a Bump) -> ByMember<'a, T> {
         ByMember(BumpVec::with_capacity_in(count, scratch))
+    }
+
+    /// By index of members.
+    pub(super) fn values(&self) -> &[T] {
+        &self.0
     }
 
     /// The value of the next member.
@@ -87,26 +94,21 @@ impl walk::Entry for Entry<'_> {
 }
 
 impl<'a> Entry<'a> {
-    fn new(entry: &MemoEntry, member: impl Fn(HopId) -> Option<Member>, scratch: &'a Bump) -> Entry<'a> {
+    fn new(search: &PartitionSearch<'a>, entry: &MemoEntry) -> Entry<'a> {
         Entry {
             ttype: entry.ttype,
             is_start: entry.close.is_valid() && entry.has_references(),
             is_open: entry.close.is_open(),
-            references: slice(scratch, entry.references().filter_map(member)),
+            references: slice(search.scratch, entry.references().filter_map(|id| search.member(id))),
         }
     }
 
     /// The entries of a group.
-    pub(super) fn all_of(
-        memo: &MemoTable,
-        id: HopId,
-        member: impl Fn(HopId) -> Option<Member>,
-        scratch: &'a Bump,
-    ) -> &'a [Entry<'a>] {
-        let mut entries: SmallVec<[MemoEntry; 8]> = SmallVec::from_slice(memo.entries(id));
+    pub(super) fn all_of(search: &PartitionSearch<'a>, id: HopId) -> &'a [Entry<'a>] {
+        let mut entries: SmallVec<[MemoEntry; 8]> = SmallVec::from_slice(search.memo.entries(id));
         // The order of exploration decides nothing.
         entries.sort_unstable();
-        slice(scratch, entries.iter().map(|entry| Entry::new(entry, &member, scratch)))
+        slice(search.scratch, entries.iter().map(|entry| Entry::new(search, entry)))
     }
 }
 

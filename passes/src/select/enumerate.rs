@@ -16,7 +16,8 @@ use super::limits::{Enumeration, FoundBy, SearchLimits};
 use super::reachability::Points;
 use super::space::SearchSpace;
 use super::statistics::SearchStats;
-use super::{SelectPolicy, is_proven, random};
+use super::{PartitionPlan, SelectPolicy, is_proven, random};
+use cranelift_entity::EntityRef;
 
 /// Groups of all plans of a partition that are visited before the best plan so far is taken.
 const MOST_GROUPS: u64 = 1 << 23;
@@ -43,6 +44,17 @@ pub(super) struct SearchResult {
     pub(crate) stats: SearchStats,
 }
 
+impl SearchResult {
+    /// The plan of the partition with its operators.
+    pub(super) fn into_plan(self, space: &SearchSpace<'_>) -> PartitionPlan {
+        let SearchResult { points, seconds, bound, found_by, stats } = self;
+        let assignment = (0..space.points()).map(|point| points.contains(point)).collect();
+        let operators = space.operators(&points);
+        let partition = space.search.partition.clone();
+        PartitionPlan { partition, assignment, operators, seconds, bound, found_by, stats }
+    }
+}
+
 /// The assignment that a policy chooses, within the limits and what is left of the effort.
 pub(super) fn search(
     space: &SearchSpace<'_>,
@@ -58,21 +70,21 @@ pub(super) fn search(
     let is_structural = matches!(enumeration, Enumeration::All | Enumeration::Exact);
     let is_pruned = is_structural || enumeration == Enumeration::Cost;
     // Cut sets are for a scan that can follow them.
-    let visits = (most_candidates(space.points()) * space.partition.members.len()) as u64;
+    let visits = (most_candidates(space.points()) * space.search.partition.members.len()) as u64;
     let is_structural = is_structural && visits < effort.left();
     let whole = SubProblem::whole(space, is_structural);
     if is_structural {
         effort.spend(visits);
     }
     let is_small = !is_pruned && space.points() <= limits.exhaustive_points;
-    let plans = if is_small { u64::MAX } else { affordable(space, limits.plans) };
+    let plans = if is_small { u64::MAX } else { affordable(space, effort.budget.plans) };
     let mut search = Search { is_pruned, step_budget: plans, ..Search::new(space, &whole, effort) };
     match policy {
         SelectPolicy::FuseAll => search.try_plan(space.fuse_all()),
         SelectPolicy::FuseNoRedundancy => search.try_plan(space.without_redundancy()),
         SelectPolicy::CostBased | SelectPolicy::Exhaustive => search.cost_based(),
         SelectPolicy::Random { seed } => {
-            let assignment = random::assignment(seed, &space.partition.members, space.points());
+            let assignment = random::assignment(seed, &space.search.partition.members, space.points());
             search.try_plan(points(&assignment));
         }
     }
@@ -95,7 +107,7 @@ pub(super) fn first_plan(space: &SearchSpace<'_>, effort: &Effort) -> SearchResu
 
 /// So many plans, or fewer where a plan has very many groups.
 fn affordable(space: &SearchSpace<'_>, plans: u64) -> u64 {
-    let groups = space.partition.members.len().max(1) as u64;
+    let groups = space.search.partition.members.len().max(1) as u64;
     plans.min((MOST_GROUPS / groups).max(FEWEST_PLANS))
 }
 
@@ -169,7 +181,7 @@ impl<'a> Search<'a> {
     /// Costs a plan besides the enumeration, or in its place.
     fn try_plan(&mut self, assignment: Points) {
         self.stats.opening += 1;
-        self.effort.spend_on_plan(self.space.partition.members.len());
+        self.effort.spend_on_plan(self.space.search.partition.members.len());
         let upper = self.upper();
         let seconds = self.costing.cost(&assignment, &self.whole.region, upper);
         if let Some(seconds) = seconds.filter(|&seconds| seconds < upper || self.best.is_none()) {
@@ -225,7 +237,7 @@ impl<'a> Search<'a> {
                 return best;
             }
             let run = number_of_plans(problem.layout.len() - scan.decided);
-            self.effort.spend_on_plan(self.space.partition.members.len());
+            self.effort.spend_on_plan(self.space.search.partition.members.len());
             let is_excluded = self.is_pruned && self.is_excluded(problem, &scan.assignment, upper);
             let cut_set = problem.cut_set_at(scan.decided, &scan.assignment).filter(|_| !is_excluded);
             let sub_problems = cut_set.and_then(|number| self.sub_problems(problem, number));
@@ -319,7 +331,7 @@ impl<'a> Scan<'a> {
         for position in (0..self.digits.len()).rev() {
             let is_true = position < kept && !self.digits[position];
             self.digits[position] = is_true;
-            self.assignment.set(self.problem.layout[position], is_true);
+            self.assignment.set(self.problem.layout[position].index(), is_true);
             if is_true {
                 self.decided = position + 1;
                 return true;
@@ -372,7 +384,7 @@ mod tests {
             assert_eq!(number_of_plans(4 - scan.decided), 4);
             assert!(scan.advance(scan.decided));
             assert_eq!(scan.digits, [true, false, false, false]);
-            assert_eq!(scan.assignment.ones().collect::<Vec<_>>(), [problem.layout[0]]);
+            assert_eq!(scan.assignment.ones().collect::<Vec<_>>(), [problem.layout[0].index()]);
         });
     }
 }

@@ -66,14 +66,39 @@ impl FoundBy {
     }
 }
 
+/// The steps that the searches for the plan of a partition take before the best plan so far is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Budget {
+    /// Of enumeration: plans to cost, or runs of plans to skip; fewer in partitions of thousands of operators.
+    pub plans: u64,
+    /// Of the exact solver's search for operators: branches to take.
+    pub branches: u64,
+    /// Of the exact solver's choice among operators: partial assignments to extend.
+    pub assignments: u64,
+}
+
+impl Budget {
+    /// So many steps of each search.
+    pub const fn of(steps: u64) -> Budget {
+        Budget { plans: steps, branches: steps, assignments: steps }
+    }
+
+    /// A quarter of the budget, or of a quarter and so on: so many times, but no fewer steps than `least` if there were
+    /// as many.
+    pub(crate) fn quartered(self, times: u32, least: u64) -> Budget {
+        let [plans, branches, assignments] =
+            [self.plans, self.branches, self.assignments].map(|steps| (steps >> (2 * times)).max(least.min(steps)));
+        Budget { plans, branches, assignments }
+    }
+}
+
 /// Limits of the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchLimits {
     /// How the cheapest plan is looked for.
     pub enumeration: Enumeration,
-    /// Plans to cost, or runs of plans to skip, per partition before the best so far is taken; fewer in partitions of
-    /// thousands of operators.
-    pub plans: u64,
+    /// Steps per partition.
+    pub budget: Budget,
     /// Groups that the default search visits per group of a partition at most: what keeps its time and its memory in
     /// proportion to the block. The paper's ways to enumerate plans, which are there to be compared, have no such limit.
     pub visits: u64,
@@ -84,6 +109,11 @@ pub struct SearchLimits {
 
 impl Default for SearchLimits {
     fn default() -> Self {
-        SearchLimits { enumeration: Enumeration::default(), plans: 20_000, visits: 8_192, exhaustive_points: 20 }
+        SearchLimits {
+            enumeration: Enumeration::default(),
+            budget: Budget::of(20_000),
+            visits: 8_192,
+            exhaustive_points: 20,
+        }
     }
 }

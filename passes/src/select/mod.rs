@@ -16,6 +16,7 @@ mod multi_aggregate;
 mod prune;
 mod random;
 mod reachability;
+mod search;
 mod shares;
 mod space;
 mod statistics;
@@ -25,18 +26,18 @@ mod tests;
 use crate::cost::{CostModel, prune_impossible};
 use crate::cover::Operator;
 use crate::explore::prune_dominated;
-use crate::facts::{Context, TemplateLimits};
-use crate::partition::{self, PlanPartition, partition_in};
+use crate::facts::Context;
+use crate::partition::{self, PlanPartition, partition};
 use bumpalo::Bump;
-use fuseline_ir::hop::{FusionCover, HopDag};
-use fuseline_ir::memo::MemoTable;
-
 use effort::Effort;
-use space::SearchSpace;
+use fuseline_ir::hop::FusionCover;
+use fuseline_ir::memo::MemoTable;
+use multi_aggregate::Pass;
+use search::PartitionSearch;
 use std::str::FromStr;
 
 pub use certificate::{CertificateError, check_bounds, check_plan};
-pub use limits::{Enumeration, FoundBy, SearchLimits};
+pub use limits::{Budget, Enumeration, FoundBy, SearchLimits};
 pub use statistics::SearchStats;
 
 /// Relative difference of seconds that the order of sums explains.
@@ -162,20 +163,30 @@ fn is_proven(seconds: f64, bound: f64) -> bool {
     bound >= seconds * (1.0 - 2.0 * ROUNDING)
 }
 
-/// Chooses the fused operators of a DAG from its memo table.
-pub fn select(
-    dag: &HopDag,
-    memo: &MemoTable,
-    policy: SelectPolicy,
-    model: &CostModel,
-    template_limits: &TemplateLimits,
-    search_limits: &SearchLimits,
-) -> FusionPlan {
-    select_in(&Context::new(dag, template_limits), memo, policy, model, search_limits)
+/// The plans of the partitions with what their aggregates share.
+struct Chosen {
+    partitions: Vec<PartitionPlan>,
+    /// Aggregates, several of them in one pass or one by itself.
+    passes: Vec<Pass>,
+    /// Seconds that nothing undercuts, whatever is merged.
+    bound: f64,
+    /// Groups visited.
+    visits: u64,
 }
 
-/// [`select`] with the derived facts at hand.
-pub fn select_in(
+impl Chosen {
+    fn into_plan(self, context: &Context<'_>, model: &CostModel) -> FusionPlan {
+        let Chosen { partitions, passes, bound, visits } = self;
+        let outside = multi_aggregate::outside_partitions(context, &partitions);
+        let seconds = multi_aggregate::seconds(context, model, partitions.iter(), &outside, &passes);
+        let mut covers = multi_aggregate::covers(context, &partitions, &passes);
+        covers.sort_by(|one, other| one.roots.cmp(&other.roots));
+        FusionPlan { covers, partitions, seconds, bound: bound.min(seconds), visits }
+    }
+}
+
+/// Chooses the fused operators of a DAG from its memo table.
+pub fn select(
     context: &Context<'_>,
     memo: &MemoTable,
     policy: SelectPolicy,
@@ -184,93 +195,28 @@ pub fn select_in(
 ) -> FusionPlan {
     let mut memo = prepare(context, memo, policy);
     prune_impossible(context, model, &mut memo);
+    // Phase 1 of 3: each partition by itself.
     let mut scratch = Bump::new();
-    let mut partitions: Vec<PartitionPlan> = search_partitions(context, &memo, policy, limits)
-        .iter()
-        .map(|partition| {
-            let plan = decide(context, &memo, partition, policy, model, limits, &scratch);
-            scratch.reset();
-            plan
-        })
-        .collect();
-    let mut visits: u64 = partitions.iter().map(|plan| plan.stats.visits).sum();
-    let (mut passes, merging) = multi_aggregate::greedy(context, model, &partitions, || Effort::of_groups(limits, 1));
-    visits += merging;
-    let mut bound = 0.0;
-    if is_exact(policy, limits) {
-        let arranger = exact::Arranger { context, memo: &memo, model, limits };
-        let (proven, spent) = arranger.improve(&mut partitions, &mut passes);
-        bound = proven;
-        visits += spent;
+    let mut partitions = Vec::new();
+    for partition in &search_partitions(context, &memo, policy, limits) {
+        let search = PartitionSearch::new(context, &memo, partition, model, &scratch);
+        partitions.push(search.decide(policy, limits));
+        scratch.reset();
     }
-    let outside = multi_aggregate::outside_partitions(context, &partitions);
-    let seconds = multi_aggregate::seconds(context, model, partitions.iter(), &outside, &passes);
-    let mut covers = multi_aggregate::covers(context, &partitions, &passes);
-    covers.sort_by(|one, other| one.roots.cmp(&other.roots));
-    FusionPlan { covers, partitions, seconds, bound: bound.min(seconds), visits }
+    // Phase 2 of 3: aggregates merged greedily.
+    let (passes, merging) = multi_aggregate::greedy(context, model, &partitions, || Effort::of_groups(limits, 1));
+    let visits = partitions.iter().map(|plan| plan.stats.visits).sum::<u64>() + merging;
+    let mut chosen = Chosen { partitions, passes, bound: 0.0, visits };
+    // Phase 3 of 3: aggregates and the operators of their partitions decided together.
+    if is_exact(policy, limits) {
+        chosen = exact::Arranger { context, memo: &memo, model, limits }.arrange(chosen);
+    }
+    chosen.into_plan(context, model)
 }
 
 /// Whether the exact solver searches.
 fn is_exact(policy: SelectPolicy, limits: &SearchLimits) -> bool {
     policy == SelectPolicy::CostBased && limits.enumeration == Enumeration::Exact
-}
-
-/// The decision for a partition; the scratch takes what the search needs until then.
-fn decide(
-    context: &Context<'_>,
-    memo: &MemoTable,
-    partition: &PlanPartition,
-    policy: SelectPolicy,
-    model: &CostModel,
-    limits: &SearchLimits,
-    scratch: &Bump,
-) -> PartitionPlan {
-    let effort = if is_exact(policy, limits) {
-        Effort::of_groups(limits, partition.members.len())
-    } else {
-        Effort::of_plans(u64::MAX)
-    };
-    let space = SearchSpace::new(context, memo, partition, model, scratch);
-    let plan = decide_within(&space, memo, policy, limits, &effort);
-    PartitionPlan { stats: SearchStats { visits: effort.spent(), ..plan.stats }, ..plan }
-}
-
-fn decide_within(
-    space: &SearchSpace<'_>,
-    memo: &MemoTable,
-    policy: SelectPolicy,
-    limits: &SearchLimits,
-    effort: &Effort,
-) -> PartitionPlan {
-    let plan = |found: enumerate::SearchResult| {
-        let enumerate::SearchResult { points, seconds, bound, found_by, stats } = found;
-        let assignment = (0..space.points()).map(|point| points.contains(point)).collect();
-        let operators = space.operators(&points);
-        PartitionPlan { partition: space.partition.clone(), assignment, operators, seconds, bound, found_by, stats }
-    };
-    if !is_exact(policy, limits) {
-        return plan(enumerate::search(space, policy, limits, effort));
-    }
-    // Often a heuristic costs what the bound allows: then there is nothing to search.
-    let part = effort.half();
-    let first = plan(enumerate::first_plan(space, &part));
-    effort.spend_all_of(&part);
-    if first.is_optimal() {
-        return first;
-    }
-    let slack = first.seconds * (1.0 + ROUNDING) - first.bound;
-    let part = effort.half();
-    let exact = exact::solve(space.context, memo, space.partition, space.model, &part, slack, space.scratch);
-    effort.spend_all_of(&part);
-    let enumerated = || plan(enumerate::search(space, policy, limits, effort));
-    match exact {
-        Some(exact) => {
-            let exact = exact.or_cheaper(first);
-            // The budget ended before the proof: the better of both plans.
-            if exact.is_optimal() { exact } else { exact.or_cheaper(enumerated()) }
-        }
-        None => enumerated(),
-    }
 }
 
 /// The partitions, or all of them as one search space.
@@ -280,7 +226,7 @@ fn search_partitions(
     policy: SelectPolicy,
     limits: &SearchLimits,
 ) -> Vec<PlanPartition> {
-    let partitions = partition_in(context, memo);
+    let partitions = partition(context, memo);
     if policy == SelectPolicy::CostBased && limits.enumeration == Enumeration::None && partitions.len() > 1 {
         return vec![partition::merge(context, memo, &partitions)];
     }

@@ -80,11 +80,11 @@ hops {
     fn seeds_give_several_plans_and_each_is_valid() {
         let dag = fuseline_ir::hop::parse(SHARED).unwrap().remove(0).1;
         let limits = TemplateLimits::tiny();
-        let memo = explore(&dag, TEMPLATES, &limits);
         let context = Context::new(&dag, &limits);
+        let memo = explore(&context, TEMPLATES);
         let covers = |seed| {
             let policy = SelectPolicy::Random { seed };
-            select(&dag, &memo, policy, &CostModel::default(), &limits, &SearchLimits::default()).covers
+            select(&context, &memo, policy, &CostModel::default(), &SearchLimits::default()).covers
         };
         let mut plans = BTreeSet::new();
         for seed in 0..40 {

@@ -21,25 +21,26 @@
 //! first, so does the decision to materialise. Hence the cost is a sum over regions of functions of disjoint sets of
 //! points, and the optimum of the whole is made of the optima of the regions.
 
-use crate::facts::Context;
-use crate::partition::{InterestingPoint, PlanPartition};
+use super::entry::{Member, Point};
+use super::search::PartitionSearch;
+use crate::partition::PlanPartition;
 use crate::union_find::UnionFind;
+use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 use fuseline_ir::hop::HopId;
-use fuseline_ir::memo::{MemoEntry, MemoTable};
+use fuseline_ir::memo::MemoEntry;
 use smallvec::SmallVec;
 
 /// Interesting points, by position in [`PlanPartition::points`].
 pub(crate) type Points = FixedBitSet;
 
-/// A fusion reference: an operator may extend from a group to one that it reads. Groups are positions in
-/// [`PlanPartition::members`].
+/// A fusion reference: an operator may extend from a group to one that it reads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reference {
-    pub(crate) consumer: usize,
-    pub(crate) producer: usize,
+    pub(crate) consumer: Member,
+    pub(crate) producer: Member,
     /// The interesting point that materialises the producer for the consumer, if this is one.
-    pub(crate) point: Option<usize>,
+    pub(crate) point: Option<Point>,
 }
 
 /// The groups of a partition with what connects them.
@@ -49,9 +50,9 @@ pub(crate) struct ReachabilityGraph {
     /// By group: where its references begin; and where the last ones end.
     first_references: Vec<usize>,
     /// What members read of each other, fused or not: consumer and producer, in ascending order of consumers.
-    reads: Vec<(usize, usize)>,
+    reads: Vec<(Member, Member)>,
     /// Roots and externally consumed groups.
-    pub(crate) starts: Vec<usize>,
+    starts: Vec<Member>,
     /// By point: the points of the same producer whose consumers may be in one operator with its consumer. None if such
     /// a reference is no point.
     rivals: Vec<Option<Points>>,
@@ -74,54 +75,54 @@ pub(crate) struct Region {
     /// Whether each group is in the region.
     pub(crate) groups: FixedBitSet,
     /// Groups of the region that are materialised under every assignment, in ascending order.
-    pub(crate) certain: Vec<usize>,
+    pub(crate) certain: Vec<Member>,
     /// The points on links within the region.
     pub(crate) points: Points,
 }
 
 impl ReachabilityGraph {
-    pub(crate) fn new(context: &Context<'_>, memo: &MemoTable, partition: &PlanPartition) -> Self {
-        let position = |id: &HopId| partition.members.binary_search(id).ok();
-        let count = partition.members.len();
+    pub(crate) fn new(search: &PartitionSearch<'_>) -> Self {
+        let count = search.partition.members.len();
         let mut references = Vec::with_capacity(2 * count);
+        let mut first_references = Vec::with_capacity(count + 1);
         let mut reads = Vec::with_capacity(2 * count);
-        for (consumer, &id) in partition.members.iter().enumerate() {
-            let referenced = memo.entries(id).iter().flat_map(MemoEntry::references);
-            let mut referenced: SmallVec<[HopId; 16]> = referenced.collect();
-            referenced.sort_unstable();
-            referenced.dedup();
-            references.extend(referenced.iter().filter_map(|producer| {
-                let point = InterestingPoint { consumer: id, producer: *producer };
-                let point = partition.points.binary_search(&point).ok();
-                Some(Reference { consumer, producer: position(producer)?, point })
+        for consumer in search.members() {
+            let id = search.id(consumer);
+            first_references.push(references.len());
+            let referenced = search.memo.entries(id).iter().flat_map(MemoEntry::references);
+            references.extend(members_among(search, referenced).into_iter().map(|producer| Reference {
+                consumer,
+                producer,
+                point: search.point(consumer, producer),
             }));
-            let mut inputs: SmallVec<[HopId; 8]> = SmallVec::from_slice(&context.hop(id).inputs);
-            inputs.sort_unstable();
-            inputs.dedup();
-            reads.extend(inputs.iter().filter_map(|input| Some((consumer, position(input)?))));
+            let inputs = search.context.hop(id).inputs.iter().copied();
+            reads.extend(members_among(search, inputs).into_iter().map(|producer| (consumer, producer)));
         }
-        let mut starts: Vec<usize> =
-            partition.roots.iter().chain(&partition.externally_consumed).filter_map(position).collect();
-        starts.sort_unstable();
-        let rivals = rivals(&references, partition);
-        let begin = |group| references.partition_point(|reference: &Reference| reference.consumer < group);
-        let first_references = (0..=count).map(begin).collect();
-        ReachabilityGraph { references, first_references, reads, starts, rivals, groups: count }
+        first_references.push(references.len());
+        let rivals = rivals(&references, search.partition);
+        ReachabilityGraph {
+            references,
+            first_references,
+            reads,
+            starts: search.required.to_vec(),
+            rivals,
+            groups: count,
+        }
     }
 
     /// The references of a group.
-    pub(crate) fn references_of(&self, group: usize) -> &[Reference] {
-        &self.references[self.first_references[group]..self.first_references[group + 1]]
+    pub(crate) fn references_of(&self, group: Member) -> &[Reference] {
+        &self.references[self.first_references[group.index()]..self.first_references[group.index() + 1]]
     }
 
     /// The references that operators may extend over when the points of a cut are true.
     fn links<'a>(&'a self, cut: &'a Points) -> impl Iterator<Item = &'a Reference> {
-        self.references.iter().filter(|reference| reference.point.is_none_or(|point| !cut.contains(point)))
+        self.references.iter().filter(|reference| reference.point.is_none_or(|point| !cut.contains(point.index())))
     }
 
     /// Whether every operator that contains the consumer of this point of the cut reads its producer.
-    pub(crate) fn is_read(&self, point: usize, cut: &Points) -> bool {
-        self.rivals[point].as_ref().is_some_and(|rivals| rivals.is_subset(cut))
+    pub(crate) fn is_read(&self, point: Point, cut: &Points) -> bool {
+        self.rivals[point.index()].as_ref().is_some_and(|rivals| rivals.is_subset(cut))
     }
 
     /// What is connected when the points of a cut are true.
@@ -129,19 +130,19 @@ impl ReachabilityGraph {
         let mut linked = FixedBitSet::with_capacity(self.groups);
         let mut components = UnionFind::new(self.groups);
         for link in self.links(cut) {
-            linked.insert(link.producer);
-            components.union(link.consumer, link.producer);
+            linked.insert(link.producer.index());
+            components.union(link.consumer.index(), link.producer.index());
         }
         let mut certain = linked.clone();
         certain.toggle_range(..);
-        certain.extend(self.starts.iter().copied());
+        certain.extend(self.starts.iter().map(|start| start.index()));
         for reference in &self.references {
-            if reference.point.is_some_and(|point| cut.contains(point) && self.is_read(point, cut)) {
-                certain.insert(reference.producer);
+            if reference.point.is_some_and(|point| cut.contains(point.index()) && self.is_read(point, cut)) {
+                certain.insert(reference.producer.index());
             }
         }
-        for &(consumer, producer) in self.reads.iter().filter(|(_, producer)| !certain.contains(*producer)) {
-            components.union(consumer, producer);
+        for &(consumer, producer) in self.reads.iter().filter(|(_, producer)| !certain.contains(producer.index())) {
+            components.union(consumer.index(), producer.index());
         }
         let region_of = (0..self.groups).map(|group| components.find(group)).collect();
         Connections { region_of, certain, linked }
@@ -151,7 +152,7 @@ impl ReachabilityGraph {
     pub(crate) fn whole(&self) -> Region {
         let mut points = Points::with_capacity(self.rivals.len());
         let mut groups = FixedBitSet::with_capacity(self.groups);
-        let certain = self.connections(&points).certain.ones().collect();
+        let certain = self.connections(&points).certain.ones().map(Member::new).collect();
         groups.insert_range(..);
         points.insert_range(..);
         Region { groups, certain, points }
@@ -173,12 +174,12 @@ impl ReachabilityGraph {
             });
             regions[number].groups.insert(group);
             if connections.certain.contains(group) {
-                regions[number].certain.push(group);
+                regions[number].certain.push(Member::new(group));
             }
         }
         for link in self.links(cut) {
-            if let (Some(point), Some(number)) = (link.point, numbers[connections.region_of[link.consumer]]) {
-                regions[number].points.insert(point);
+            if let (Some(point), Some(number)) = (link.point, numbers[connections.region_of[link.consumer.index()]]) {
+                regions[number].points.insert(point.index());
             }
         }
         regions
@@ -189,6 +190,14 @@ impl ReachabilityGraph {
 /// there are no cut sets.
 pub(crate) const MOST_POINTS: usize = 512;
 
+/// The groups that compute some of these operators, ascending, each once.
+fn members_among(search: &PartitionSearch<'_>, ids: impl Iterator<Item = HopId>) -> SmallVec<[Member; 16]> {
+    let mut members: SmallVec<[Member; 16]> = ids.filter_map(|id| search.member(id)).collect();
+    members.sort_unstable();
+    members.dedup();
+    members
+}
+
 /// By point: see [`ReachabilityGraph::rivals`].
 fn rivals(references: &[Reference], partition: &PlanPartition) -> Vec<Option<Points>> {
     let mut above: Vec<Option<FixedBitSet>> = vec![None; partition.members.len()];
@@ -197,32 +206,36 @@ fn rivals(references: &[Reference], partition: &PlanPartition) -> Vec<Option<Poi
     by_producer.sort_by_key(|reference| reference.producer);
     for group in by_producer.chunk_by(|one, other| one.producer == other.producer).filter(|group| group.len() > 1) {
         for reference in group.iter().filter(|_| partition.points.len() <= MOST_POINTS) {
-            above[reference.consumer].get_or_insert_with(|| ancestors(reference.consumer, references, partition));
+            above[reference.consumer.index()]
+                .get_or_insert_with(|| ancestors(reference.consumer, references, partition));
         }
         for (reference, point) in group.iter().filter_map(|reference| Some((reference, reference.point?))) {
-            let may_meet = |other: &&Reference| {
-                let sets = above[reference.consumer].as_ref().zip(above[other.consumer].as_ref());
-                other.consumer != reference.consumer && sets.is_none_or(|(one, other)| !one.is_disjoint(other))
-            };
-            for other in group.iter().filter(may_meet) {
-                rivals[point] = rivals[point].take().zip(other.point).map(|(mut rivals, other)| {
-                    rivals.grow_and_insert(other);
-                    rivals
-                });
+            let rivals = &mut rivals[point.index()];
+            for other in group.iter().filter(|other| may_meet(&above, reference.consumer, other.consumer)) {
+                match (rivals.as_mut(), other.point) {
+                    (Some(rivals), Some(other)) => rivals.grow_and_insert(other.index()),
+                    _ => *rivals = None,
+                }
             }
         }
     }
     rivals
 }
 
+/// Whether two groups may be in one operator, given by group, where that is known, what is above it.
+fn may_meet(above: &[Option<FixedBitSet>], one: Member, other: Member) -> bool {
+    let sets = above[one.index()].as_ref().zip(above[other.index()].as_ref());
+    one != other && sets.is_none_or(|(one, other)| !one.is_disjoint(other))
+}
+
 /// The groups at which an operator that contains this one may start.
-fn ancestors(group: usize, references: &[Reference], partition: &PlanPartition) -> FixedBitSet {
+fn ancestors(group: Member, references: &[Reference], partition: &PlanPartition) -> FixedBitSet {
     let mut ancestors = FixedBitSet::with_capacity(partition.members.len());
-    ancestors.insert(group);
+    ancestors.insert(group.index());
     // Consumers ascend, and producers come before their consumers.
     for reference in references {
-        if ancestors.contains(reference.producer) {
-            ancestors.insert(reference.consumer);
+        if ancestors.contains(reference.producer.index()) {
+            ancestors.insert(reference.consumer.index());
         }
     }
     ancestors

@@ -9,20 +9,15 @@
 //! before Cell, then more references; to continue one, its own template before Cell, then more references; what
 //! remains equal is decided by the order of their references.
 
-use super::entry::{Entry, EntryIndex, Member, Point, slice};
+use super::entry::{ByMember, Entry, EntryIndex, Member, Point, slice};
 use super::reachability::{Points, ReachabilityGraph};
-use crate::cost::CostModel;
+use super::search::PartitionSearch;
 use crate::cover::{Hops, Operator, outside_inputs};
-use crate::facts::Context;
-use crate::partition::{InterestingPoint, PlanPartition};
 use crate::template;
 use crate::walk::{follow, leads_on, preference};
-use bumpalo::Bump;
-use bumpalo::collections::Vec as BumpVec;
 use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
-use fuseline_ir::hop::HopId;
-use fuseline_ir::memo::{MemoTable, TemplateType};
+use fuseline_ir::memo::TemplateType;
 use smallvec::{SmallVec, smallvec};
 use std::cmp::Reverse;
 
@@ -53,50 +48,30 @@ impl ReaderMemory {
     }
 
     /// Whether a group was not met before in the operator at hand.
-    fn is_new(&mut self, group: usize) -> bool {
-        std::mem::replace(&mut self.member_of[group], self.operators) != self.operators
+    fn is_new(&mut self, group: Member) -> bool {
+        std::mem::replace(&mut self.member_of[group.index()], self.operators) != self.operators
     }
 }
 
 /// Points, in the order in which they are met.
 pub(crate) type Influences = SmallVec<[Point; 8]>;
 
-/// A partition prepared for search. Groups are positions in [`PlanPartition::members`], points in
-/// [`PlanPartition::points`].
+/// A partition prepared for search.
 pub(crate) struct SearchSpace<'a> {
-    pub(crate) context: &'a Context<'a>,
-    pub(crate) partition: &'a PlanPartition,
-    pub(crate) model: &'a CostModel,
+    pub(crate) search: PartitionSearch<'a>,
     pub(crate) graph: ReachabilityGraph,
-    /// Memory for what is needed until the partition is decided.
-    pub(crate) scratch: &'a Bump,
-    entries: BumpVec<'a, &'a [PointedEntry<'a>]>,
+    entries: ByMember<'a, &'a [PointedEntry<'a>]>,
 }
 
 impl<'a> SearchSpace<'a> {
-    pub(crate) fn new(
-        context: &'a Context<'a>,
-        memo: &MemoTable,
-        partition: &'a PlanPartition,
-        model: &'a CostModel,
-        scratch: &'a Bump,
-    ) -> Self {
-        let member_of = |id: HopId| partition.members.binary_search(&id).ok().map(Member::new);
-        let of_member = |&member: &HopId| {
-            let entries = Entry::all_of(memo, member, member_of, scratch).iter();
-            slice(
-                scratch,
-                entries.map(|&entry| PointedEntry { entry, points: points_of(partition, member, &entry, scratch) }),
-            )
-        };
-        let entries = BumpVec::from_iter_in(partition.members.iter().map(of_member), scratch);
-        let graph = ReachabilityGraph::new(context, memo, partition);
-        SearchSpace { context, partition, model, graph, entries, scratch }
+    pub(crate) fn new(search: PartitionSearch<'a>) -> Self {
+        let entries = ByMember::new(search.members().map(|member| pointed_entries(&search, member)), search.scratch);
+        SearchSpace { search, graph: ReachabilityGraph::new(&search), entries }
     }
 
     /// Number of interesting points.
     pub(crate) fn points(&self) -> usize {
-        self.partition.points.len()
+        self.search.partition.points.len()
     }
 
     /// The assignment in which nothing is materialised that need not be: maximal fusion.
@@ -106,26 +81,26 @@ impl<'a> SearchSpace<'a> {
 
     /// The assignment that materialises every point whose producer several operators consume.
     pub(crate) fn without_redundancy(&self) -> Points {
-        let shared = |id| self.context.consumer_count(id) > 1;
-        let points = self.partition.points.iter().enumerate();
         let mut assignment = self.fuse_all();
-        assignment.extend(points.filter(|(_, point)| shared(point.producer)).map(|(number, _)| number));
+        for (number, point) in self.search.partition.points.iter().enumerate() {
+            assignment.set(number, self.search.context.consumer_count(point.producer) > 1);
+        }
         assignment
     }
 
     /// Whether a group has plans of a template.
-    pub(crate) fn has_template(&self, group: usize, template: TemplateType) -> bool {
+    pub(crate) fn has_template(&self, group: Member, template: TemplateType) -> bool {
         self.entries[group].iter().any(|entry| entry.entry.ttype == template)
     }
 
     /// Whether an operator of the template may start at a group.
-    pub(crate) fn starts(&self, group: usize, template: TemplateType) -> bool {
+    pub(crate) fn starts(&self, group: Member, template: TemplateType) -> bool {
         self.entries[group].iter().any(|pointed| pointed.entry.ttype == template && pointed.entry.is_start)
     }
 
     /// Reads operators of the plan under an assignment.
     pub(crate) fn under<'r>(&'r self, assignment: &'r Points, memory: &'r mut ReaderMemory) -> PlanReader<'r> {
-        memory.member_of.resize(self.entries.len(), 0);
+        memory.member_of.resize(self.search.partition.members.len(), 0);
         PlanReader { space: self, assignment, memory, has_chosen: false }
     }
 
@@ -134,10 +109,10 @@ impl<'a> SearchSpace<'a> {
         let memory = &mut ReaderMemory::default();
         let mut reader = self.under(assignment, memory);
         let mut operators = Vec::new();
-        let mut materialized = FixedBitSet::with_capacity(self.entries.len());
-        let mut pending: SmallVec<[usize; 32]> = self.graph.starts.iter().rev().copied().collect();
+        let mut materialized = FixedBitSet::with_capacity(self.search.partition.members.len());
+        let mut pending: SmallVec<[Member; 32]> = self.search.required.iter().rev().copied().collect();
         while let Some(group) = pending.pop() {
-            if !materialized.put(group) {
+            if !materialized.put(group.index()) {
                 let operator = reader.operator(group);
                 pending.extend(self.materialized_inputs(&operator).rev());
                 operators.push(operator);
@@ -150,12 +125,12 @@ impl<'a> SearchSpace<'a> {
     pub(crate) fn materialized_inputs<'b>(
         &'b self,
         operator: &'b Operator,
-    ) -> impl DoubleEndedIterator<Item = usize> + 'b {
-        operator.inputs.iter().filter_map(|id| self.partition.members.binary_search(id).ok())
+    ) -> impl DoubleEndedIterator<Item = Member> + 'b {
+        operator.inputs.iter().filter_map(|&id| self.search.member(id))
     }
 
     fn entry(&self, member: Member, index: EntryIndex) -> &Entry<'a> {
-        &self.entries[member.index()][index.index()].entry
+        &self.entries[member][index.index()].entry
     }
 }
 
@@ -171,14 +146,14 @@ pub(crate) struct PlanReader<'r> {
 impl<'r> PlanReader<'r> {
     /// Of the points of the assignment, those that determine the operator which starts at a group: what lies below a
     /// materialised point has no influence.
-    pub(crate) fn influences(&mut self, group: usize) -> Influences {
+    pub(crate) fn influences(&mut self, group: Member) -> Influences {
         let mut influences = Influences::new();
         self.memory.next_operator();
-        let mut pending: SmallVec<[usize; 32]> = SmallVec::from_slice(&[group]);
+        let mut pending: SmallVec<[Member; 32]> = SmallVec::from_slice(&[group]);
         while let Some(group) = pending.pop() {
             for reference in self.space.graph.references_of(group) {
-                match reference.point.filter(|&point| self.assignment.contains(point)) {
-                    Some(point) => influences.push(Point::new(point)),
+                match reference.point.filter(|point| self.assignment.contains(point.index())) {
+                    Some(point) => influences.push(point),
                     None if self.memory.is_new(reference.producer) => pending.push(reference.producer),
                     None => {}
                 }
@@ -188,27 +163,27 @@ impl<'r> PlanReader<'r> {
     }
 
     /// The operator that starts at a group: fused by the best entry that gives one which can be constructed, else basic.
-    pub(crate) fn operator(&mut self, start: usize) -> Operator {
+    pub(crate) fn operator(&mut self, start: Member) -> Operator {
         if !std::mem::replace(&mut self.has_chosen, true) {
             self.choose();
         }
-        let start = Member::new(start);
         let mut refused: SmallVec<[EntryIndex; 4]> = SmallVec::new();
         while let Some(index) = self.start_entry(start, &refused) {
             let operator = self.fused(start, index);
-            if let Some(operator) = operator.constructible(self.space.context) {
+            if let Some(operator) = operator.constructible(self.space.search.context) {
                 return operator;
             }
             refused.push(index);
         }
-        Operator::basic(self.space.context, self.space.partition.members[start.index()])
+        Operator::basic(self.space.search.context, self.space.search.id(start))
     }
 
     /// Chooses the best usable open entries of every group.
     fn choose(&mut self) {
         self.memory.choices.clear();
-        self.memory.choices.reserve(self.space.entries.len());
-        for entries in &self.space.entries {
+        self.memory.choices.reserve(self.space.search.partition.members.len());
+        for member in self.space.search.members() {
+            let entries = self.space.entries[member];
             let mut choice = Choice::default();
             for (index, pointed) in entries.iter().enumerate() {
                 if pointed.entry.is_open && self.is_usable(pointed) {
@@ -233,7 +208,7 @@ impl<'r> PlanReader<'r> {
 
     /// The best usable entry with references to start an operator with, besides the refused ones.
     fn start_entry(&self, start: Member, refused: &[EntryIndex]) -> Option<EntryIndex> {
-        let entries = self.space.entries[start.index()].iter().enumerate();
+        let entries = self.space.entries[start].iter().enumerate();
         let starts = entries.filter(|(index, pointed)| {
             pointed.entry.is_start && !refused.contains(&EntryIndex::new(*index)) && self.is_usable(pointed)
         });
@@ -245,19 +220,19 @@ impl<'r> PlanReader<'r> {
 
     /// The operator that an entry of a group starts.
     fn fused(&mut self, start: Member, index: EntryIndex) -> Operator {
-        let PlanPartition { members: ids, .. } = self.space.partition;
-        let (entry, root) = (self.space.entry(start, index), ids[start.index()]);
+        let PartitionSearch { context, .. } = self.space.search;
+        let (entry, root) = (self.space.entry(start, index), self.space.search.id(start));
         self.memory.next_operator();
         let mut members: Hops = smallvec![root];
         follow(entry, |reference, ttype| {
-            if !self.memory.is_new(reference.index()) {
+            if !self.memory.is_new(reference) {
                 return None;
             }
-            members.push(ids[reference.index()]);
+            members.push(self.space.search.id(reference));
             self.continued(reference, ttype)
         });
         members.sort_unstable();
-        let inputs = outside_inputs(self.space.context.dag, &members);
+        let inputs = outside_inputs(context.dag, &members);
         Operator { template: Some(entry.ttype), roots: smallvec![root], members, inputs }
     }
 }
@@ -266,19 +241,26 @@ impl<'r> PlanReader<'r> {
 fn improve(choice: &mut Choice, entries: &[PointedEntry<'_>], index: EntryIndex) {
     let entry = &entries[index.index()].entry;
     for (slot, &template) in choice.iter_mut().zip(TemplateType::ALL) {
-        let is_better =
-            |best: EntryIndex| preference(entry, template) > preference(&entries[best.index()].entry, template);
-        if template::of(template).continues_with(entry.ttype) && slot.is_none_or(is_better) {
+        let best = slot.map(|best| preference(&entries[best.index()].entry, template));
+        if template::of(template).continues_with(entry.ttype)
+            && best.is_none_or(|best| preference(entry, template) > best)
+        {
             *slot = Some(index);
         }
     }
 }
 
+/// The entries of a group.
+fn pointed_entries<'a>(search: &PartitionSearch<'a>, member: Member) -> &'a [PointedEntry<'a>] {
+    let entries = Entry::all_of(search, search.id(member));
+    slice(
+        search.scratch,
+        entries.iter().map(|&entry| PointedEntry { entry, points: points_of(search, member, &entry) }),
+    )
+}
+
 /// The interesting points that an entry of a member crosses.
-fn points_of<'a>(partition: &PlanPartition, member: HopId, entry: &Entry<'_>, scratch: &'a Bump) -> &'a [Point] {
-    let points = entry.references.iter().filter_map(|&reference| {
-        let point = InterestingPoint { consumer: member, producer: partition.members[reference.index()] };
-        partition.points.binary_search(&point).ok().map(Point::new)
-    });
-    slice(scratch, points)
+fn points_of<'a>(search: &PartitionSearch<'a>, member: Member, entry: &Entry<'_>) -> &'a [Point] {
+    let points = entry.references.iter().filter_map(|&reference| search.point(member, reference));
+    slice(search.scratch, points)
 }

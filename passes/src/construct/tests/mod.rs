@@ -6,20 +6,17 @@ mod variants;
 
 use super::*;
 use crate::cost::CostModel;
-use crate::explore::{explore, explore_in};
-use crate::select::{SearchLimits, SelectPolicy, select, select_in};
+use crate::explore::explore;
+use crate::facts::TemplateLimits;
+use crate::select::{SearchLimits, SelectPolicy, select};
 use crate::template::TEMPLATES;
 use crate::testing::Dag;
 use fuseline_ir::cplan::{CNode, Variant};
+use fuseline_ir::hop::HopDag;
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 
 fn plans(dag: &HopDag) -> Vec<ConstructedPlan> {
-    let limits = TemplateLimits::tiny();
-    let memo = explore(dag, TEMPLATES, &limits);
-    let plan = select(dag, &memo, SelectPolicy::CostBased, &CostModel::default(), &limits, &SearchLimits::default());
-    let (plans, rejected) = construct(dag, &plan.covers, &limits);
-    assert!(rejected.is_empty(), "{rejected:?}");
-    plans
+    constructed(dag, &TemplateLimits::tiny())
 }
 
 fn only(dag: &HopDag) -> ConstructedPlan {
@@ -30,9 +27,9 @@ fn only(dag: &HopDag) -> ConstructedPlan {
 
 fn constructed(dag: &HopDag, limits: &TemplateLimits) -> Vec<ConstructedPlan> {
     let context = Context::new(dag, limits);
-    let memo = explore_in(&context, TEMPLATES);
-    let plan = select_in(&context, &memo, SelectPolicy::CostBased, &CostModel::default(), &SearchLimits::default());
-    let (plans, rejected) = construct_in(&context, &plan.covers);
+    let memo = explore(&context, TEMPLATES);
+    let plan = select(&context, &memo, SelectPolicy::CostBased, &CostModel::default(), &SearchLimits::default());
+    let (plans, rejected) = construct(&context, &plan.covers);
     assert!(rejected.is_empty(), "{rejected:?}");
     plans
 }

@@ -1,11 +1,11 @@
 //! Plans of each variant and node, from the smallest expression that has it.
 
 use super::{check, constructed, plan, weighted, x};
-use crate::construct::{CoverInput, construct_in};
+use crate::construct::{CoverInput, construct};
 use crate::cost::CostModel;
-use crate::explore::explore_in;
+use crate::explore::explore;
 use crate::facts::{Context, TemplateLimits};
-use crate::select::{SearchLimits, SelectPolicy, select_in};
+use crate::select::{SearchLimits, SelectPolicy, select};
 use crate::template::TEMPLATES;
 use crate::testing::Dag;
 use fuseline_ir::cplan::CNode;
@@ -289,11 +289,11 @@ fn fuse_all_chooses_no_outer_operator_without_a_driver() {
     d.write("o", total);
     let limits = TemplateLimits::tiny();
     let context = Context::new(&d.dag, &limits);
-    let memo = explore_in(&context, TEMPLATES);
+    let memo = explore(&context, TEMPLATES);
     for policy in [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy] {
-        let plan = select_in(&context, &memo, policy, &CostModel::default(), &SearchLimits::default());
+        let plan = select(&context, &memo, policy, &CostModel::default(), &SearchLimits::default());
         assert!(plan.covers.iter().all(|cover| cover.template == TemplateType::Cell), "{:?}", plan.covers);
-        assert!(construct_in(&context, &plan.covers).1.is_empty());
+        assert!(construct(&context, &plan.covers).1.is_empty());
     }
 }
 

@@ -1,10 +1,10 @@
 //! Plans that constraints of memory and of a cluster decide.
 
 use super::super::*;
-use crate::explore::explore_in;
+use crate::explore::explore;
 use crate::facts::TemplateLimits;
 use crate::machine::{Bandwidth, Cluster, Machine};
-use crate::select::{Enumeration, SearchLimits, SelectPolicy, select_in};
+use crate::select::{Enumeration, SearchLimits, SelectPolicy, select};
 use crate::template::TEMPLATES;
 use crate::testing::Dag;
 use fuseline_ir::hop::{FusionCover, HopDag};
@@ -19,9 +19,9 @@ fn model(budget: f64, cluster: Option<Cluster>) -> CostModel {
 fn covers(dag: &HopDag, model: &CostModel, enumeration: Enumeration) -> Vec<FusionCover> {
     let limits = TemplateLimits::tiny();
     let context = Context::new(dag, &limits);
-    let memo = explore_in(&context, TEMPLATES);
+    let memo = explore(&context, TEMPLATES);
     let search_limits = SearchLimits { enumeration, ..SearchLimits::default() };
-    select_in(&context, &memo, SelectPolicy::CostBased, model, &search_limits).covers
+    select(&context, &memo, SelectPolicy::CostBased, model, &search_limits).covers
 }
 
 /// Whether the plan has an operator in a fused one, which every way of enumeration agrees on.
@@ -104,7 +104,7 @@ fn impossible_row_entries_are_pruned() {
         let (dag, xv) = gram_product(cols);
         let limits = TemplateLimits::tiny();
         let context = Context::new(&dag, &limits);
-        let mut memo = explore_in(&context, TEMPLATES);
+        let mut memo = explore(&context, TEMPLATES);
         prune_impossible(&context, &model(budget, Some(Cluster::for_tests())), &mut memo);
         memo.entries(xv).iter().any(|entry| entry.ttype == TemplateType::Row)
     };

@@ -6,10 +6,12 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
+use super::search::PartitionSearch;
 use super::{FusionPlan, SearchLimits, SelectPolicy, exact, prepare};
 use crate::cost::{CostModel, prune_impossible};
 use crate::facts::Context;
 use crate::template::CoverError;
+use bumpalo::Bump;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::MemoTable;
 use thiserror::Error;
@@ -93,7 +95,9 @@ pub fn check_bounds(
     prune_impossible(context, model, &mut memo);
     let mut certified = 0;
     for partition in &plan.partitions {
-        let certificate = exact::certify(context, &memo, &partition.partition, model, limits.plans);
+        let scratch = Bump::new();
+        let search = PartitionSearch::new(context, &memo, &partition.partition, model, &scratch);
+        let certificate = exact::certify(&search, limits.budget);
         if let Some(certificate) = certificate {
             let (claimed, proven) = (partition.bound, proven_bound(context, model, &certificate)?);
             if !is_at_most(claimed, proven) {

@@ -1,11 +1,11 @@
 //! Every kind of plan passes the checker, and what is wrong with one does not.
 
 use super::super::tests::{campaign, random_dag};
-use super::super::{Enumeration, select_in};
+use super::super::{Budget, Enumeration, select};
 use super::*;
-use crate::explore::explore_in;
+use crate::explore::explore;
 use crate::facts::TemplateLimits;
-use crate::partition::partition_in;
+use crate::partition::partition;
 use crate::template::TEMPLATES;
 use crate::testing::{Dag, Random, mlogreg};
 use fuseline_ir::hop::HopDag;
@@ -15,7 +15,7 @@ use fuseline_ir::ops::BinaryOp;
 fn with_memo(dag: &HopDag, function: impl FnOnce(&Context<'_>, &MemoTable)) {
     let limits = TemplateLimits::tiny();
     let context = Context::new(dag, &limits);
-    function(&context, &explore_in(&context, TEMPLATES));
+    function(&context, &explore(&context, TEMPLATES));
 }
 
 /// Plans of all policies are complete and cost what they say, and what proves the bounds of the exact solver does.
@@ -29,7 +29,7 @@ fn plans_and_bounds_are_what_they_say() {
         let dag = random_dag(&mut random, operations);
         with_memo(&dag, |context, memo| {
             let exact = SearchLimits::default();
-            let all = SearchLimits { enumeration: Enumeration::All, plans: 200, ..exact.clone() };
+            let all = SearchLimits { enumeration: Enumeration::All, budget: Budget::of(200), ..exact.clone() };
             let random_plan = SelectPolicy::Random { seed };
             for (policy, limits) in [
                 (SelectPolicy::FuseAll, &all),
@@ -38,7 +38,7 @@ fn plans_and_bounds_are_what_they_say() {
                 (random_plan, &all),
                 (SelectPolicy::CostBased, &exact),
             ] {
-                let plan = select_in(context, memo, policy, &model, limits);
+                let plan = select(context, memo, policy, &model, limits);
                 let checked = check_plan(context, &model, &plan);
                 assert!(checked.is_ok(), "{seed} {policy:?} {checked:?}\n{dag}");
                 if *limits == exact {
@@ -69,7 +69,7 @@ fn what_a_pass_has_at_hand_is_not_materialised() {
     with_memo(&d.dag, |context, memo| {
         for seed in 0..100 {
             let policy = SelectPolicy::Random { seed };
-            let plan = select_in(context, memo, policy, &model, &SearchLimits::default());
+            let plan = select(context, memo, policy, &model, &SearchLimits::default());
             assert_eq!(check_plan(context, &model, &plan), Ok(()), "{seed}");
             let mut operators = plan.partitions.iter().flat_map(|partition| &partition.operators);
             let materializes = operators.any(|operator| operator.root() == shared);
@@ -88,8 +88,10 @@ fn wrong_certificates_are_refused() {
         let dag = random_dag(&mut Random(seed), 14);
         with_memo(&dag, |context, memo| {
             let memo = prepare(context, memo, SelectPolicy::CostBased);
-            for partition in &partition_in(context, &memo) {
-                let found = exact::certify(context, &memo, partition, &model, 20_000);
+            for partition in &partition(context, &memo) {
+                let scratch = Bump::new();
+                let search = PartitionSearch::new(context, &memo, partition, &model, &scratch);
+                let found = exact::certify(&search, Budget::of(20_000));
                 let Some(certificate) = found.filter(|certificate| !certificate.steps.is_empty()) else { continue };
                 let bound = proven_bound(context, &model, &certificate).expect("the certificate is right");
 
@@ -120,7 +122,7 @@ fn wrong_plans_are_refused() {
     let (dag, _) = mlogreg();
     let model = CostModel::default();
     with_memo(&dag, |context, memo| {
-        let right = select_in(context, memo, SelectPolicy::CostBased, &model, &SearchLimits::default());
+        let right = select(context, memo, SelectPolicy::CostBased, &model, &SearchLimits::default());
         assert_eq!(check_plan(context, &model, &right), Ok(()));
         let root = right.covers[0].roots[0];
         let with = |change: &dyn Fn(&mut FusionPlan)| {

@@ -9,7 +9,8 @@
 use super::super::effort::Effort;
 use super::super::entry::Member;
 use super::super::multi_aggregate::{self, Pass, are_independent, outside_partitions};
-use super::super::{PartitionPlan, ROUNDING, SearchLimits};
+use super::super::search::PartitionSearch;
+use super::super::{Chosen, PartitionPlan, ROUNDING, SearchLimits};
 use super::components::{Component, components};
 use super::group_set::GroupSet;
 use super::merged::{Aggregate, Merged};
@@ -50,32 +51,45 @@ struct Sharing {
 /// Aggregates of a component, as bits.
 type AggregateSet = u32;
 
-/// A plan of a component.
+/// A component's plans and passes in the place of those before.
 struct Arrangement {
     operators: Vec<Operator>,
+    /// Those of other components, too.
     passes: Vec<Pass>,
 }
 
+/// What comes of arranging a component.
+struct Arranged {
+    /// Seconds that nothing undercuts, multi-aggregates included.
+    bound: f64,
+    /// None where nothing cheaper was found.
+    better: Option<Arrangement>,
+}
+
 impl Arranger<'_> {
-    /// Replaces plans and passes where others are cheaper together. Gives seconds that nothing undercuts, multi-aggregates
-    /// included, and the groups visited.
-    pub(in crate::select) fn improve(&self, partitions: &mut [PartitionPlan], passes: &mut Vec<Pass>) -> (f64, u64) {
-        let mut visits = 0;
-        let outside = outside_partitions(self.context, partitions);
-        let mut bound = self.unmerged_bound(partitions.iter(), &outside);
-        for component in components(self.context, partitions) {
-            let plans = component.partitions.iter().map(|&number| &partitions[number]);
-            let unmerged = self.unmerged_bound(plans, &component.outside);
+    /// Replaces plans and passes where others are cheaper together, and bounds what all of them take.
+    pub(in crate::select) fn arrange(&self, mut chosen: Chosen) -> Chosen {
+        let outside = outside_partitions(self.context, &chosen.partitions);
+        chosen.bound = self.unmerged_bound(chosen.partitions.iter(), &outside);
+        for component in components(self.context, &chosen.partitions) {
+            let unmerged = self.unmerged_bound(component.plans(&chosen.partitions), &component.outside);
             if unmerged.is_infinite() {
                 // A constraint forbids every plan, with passes or without.
-                return (f64::INFINITY, visits);
+                return Chosen { bound: f64::INFINITY, ..chosen };
             }
-            let members = component.partitions.iter().map(|&number| partitions[number].partition.members.len());
-            let effort = Effort::of_groups(self.limits, members.sum::<usize>() + component.outside.len());
-            bound += self.improve_component(&component, unmerged, partitions, passes, &effort) - unmerged;
-            visits += effort.spent();
+            let members: usize = component.plans(&chosen.partitions).map(|plan| plan.partition.members.len()).sum();
+            let effort = Effort::of_groups(self.limits, members + component.outside.len());
+            let Arranged { bound, better } = self.arrange_component(&component, &chosen, unmerged, &effort);
+            chosen.bound += bound - unmerged;
+            chosen.visits += effort.spent();
+            if let Some(Arrangement { operators, passes }) = better {
+                for &number in &component.partitions {
+                    self.replace(&mut chosen.partitions[number], &operators);
+                }
+                chosen.passes = passes;
+            }
         }
-        (bound, visits)
+        chosen
     }
 
     /// Seconds that nothing undercuts without multi-aggregates.
@@ -84,33 +98,23 @@ impl Arranger<'_> {
         plans.map(|plan| plan.bound).chain(outside).sum()
     }
 
-    /// [`Self::improve`] for one component, whose parts take at least `unmerged` seconds without multi-aggregates.
-    fn improve_component(
-        &self,
-        component: &Component,
-        unmerged: f64,
-        partitions: &mut [PartitionPlan],
-        passes: &mut Vec<Pass>,
-        effort: &Effort,
-    ) -> f64 {
-        let finding = effort.half();
-        let joint = Joint::new(self, component, partitions, &finding);
-        effort.spend_all_of(&finding);
-        let Some(joint) = joint else { return 0.0 };
+    /// [`Self::arrange`] for one component, whose parts take at least `unmerged` seconds without multi-aggregates.
+    fn arrange_component(&self, component: &Component, chosen: &Chosen, unmerged: f64, effort: &Effort) -> Arranged {
+        let joint = effort.in_half(|effort| Joint::new(self, component, &chosen.partitions, effort));
+        let Some(joint) = joint else { return Arranged { bound: 0.0, better: None } };
         // What follows looks at the whole DAG.
         let all = effort.half();
         all.spend(self.context.dag.hops.len() as u64);
         if joint.aggregates.len() > MAX_AGGREGATES || !joint.problem.is_complete() || all.is_spent() {
-            return joint.lower_bound(effort);
+            return Arranged { bound: joint.lower_bound(effort), better: None };
         }
-        effort.spend_all_of(&all);
-        let is_inside =
-            |pass: &Pass| pass.operator.roots.iter().any(|root| component.aggregates.binary_search(root).is_ok());
-        let (own, others): (Vec<Pass>, Vec<Pass>) = passes.iter().cloned().partition(is_inside);
-        let plans = component.partitions.iter().map(|&number| &partitions[number]);
+        effort.spend(all.spent());
+        let (own, others): (Vec<Pass>, Vec<Pass>) =
+            chosen.passes.iter().cloned().partition(|pass| component.has_aggregate_of(pass));
+        let plans = component.plans(&chosen.partitions);
         let mut best_seconds = multi_aggregate::seconds(self.context, self.model, plans, &component.outside, &own);
 
-        let (mut bound, mut best) = (best_seconds, None);
+        let (mut bound, mut better) = (best_seconds, None);
         let (merged, is_complete) = joint.merged();
         let sharings = joint.sharings(&merged, unmerged);
         let mut tables = Bump::new();
@@ -123,62 +127,54 @@ impl Arranger<'_> {
                 bound = bound.min(sharing.lower_bound);
                 break;
             }
-            let part = effort.half();
-            let optimum = minimize(joint.problem_under(sharing, &merged), &part, &tables);
+            let problem = joint.problem_under(sharing, &merged);
+            let optimum = effort.in_half(|effort| minimize(problem, effort, &tables));
             tables.reset();
-            effort.spend_all_of(&part);
             let Some(optimum) = optimum else { continue };
             bound = bound.min(optimum.bound);
             if undercuts(optimum.seconds, best_seconds) {
-                let arrangement = self.arrangement(&optimum.operators);
-                let all = [others.as_slice(), &arrangement.passes].concat();
-                if are_independent(self.context, &all, effort) {
-                    (best_seconds, best) = (optimum.seconds, Some((arrangement, all)));
+                let arrangement = self.arrangement(optimum.operators, &others);
+                if are_independent(self.context, &arrangement.passes, effort) {
+                    (best_seconds, better) = (optimum.seconds, Some(arrangement));
                 }
             }
-        }
-        if let Some((arrangement, all)) = best {
-            for &number in &component.partitions {
-                self.replace(&mut partitions[number], &arrangement.operators);
-            }
-            *passes = all;
         }
         if !is_complete {
             bound = bound.min(joint.lower_bound(effort));
         }
-        if undercuts(bound, best_seconds) { bound } else { best_seconds }
+        Arranged { bound: if undercuts(bound, best_seconds) { bound } else { best_seconds }, better }
     }
 
-    /// A plan of a component: its operators, of which several are one multi-aggregate, as operators and passes.
-    fn arrangement(&self, chosen: &[SmallVec<[Operator; 1]>]) -> Arrangement {
-        let mut arrangement = Arrangement { operators: vec![], passes: vec![] };
+    /// A plan of a component, of whose operators several are one multi-aggregate, beside these passes.
+    fn arrangement(&self, chosen: Vec<SmallVec<[Operator; 1]>>, others: &[Pass]) -> Arrangement {
+        let mut arrangement = Arrangement { operators: vec![], passes: others.to_vec() };
         for operators in chosen {
-            let form = |operator: &Operator| {
+            let forms = operators.iter().filter_map(|operator| {
                 Pass::of(self.context, operator, self.model.operator_seconds(self.context, operator))
-            };
-            let forms: SmallVec<[Pass; 1]> = operators.iter().filter_map(form).collect();
+            });
+            let forms: SmallVec<[Pass; 1]> = forms.collect();
             let forms: SmallVec<[&Pass; 8]> = forms.iter().collect();
             arrangement.passes.extend(Pass::all(self.context, self.model, &forms));
-            arrangement.operators.extend(operators.iter().cloned());
+            arrangement.operators.extend(operators);
         }
         arrangement
     }
 
     /// The plan with those of the operators that are the partition's.
     fn replace(&self, plan: &mut PartitionPlan, operators: &[Operator]) {
-        let is_own = |operator: &&Operator| plan.partition.members.binary_search(&operator.root()).is_ok();
-        plan.operators = operators.iter().filter(is_own).cloned().collect();
+        let members = &plan.partition.members;
+        let own = operators.iter().filter(|operator| members.binary_search(&operator.root()).is_ok());
+        plan.operators = own.cloned().collect();
         // By itself, an inner product reads the transpose that its pass reads through.
-        let is_missing = |&id: &HopId| {
-            plan.partition.members.binary_search(&id).is_ok() && plan.operators.iter().all(|other| other.root() != id)
-        };
-        let missing: BTreeSet<HopId> =
-            plan.operators.iter().flat_map(|it| &it.inputs).copied().filter(is_missing).collect();
+        let mut missing: BTreeSet<HopId> = plan.operators.iter().flat_map(|it| &it.inputs).copied().collect();
+        missing.retain(|id| members.binary_search(id).is_ok());
+        plan.operators.iter().for_each(|operator| {
+            missing.remove(&operator.root());
+        });
         plan.operators.extend(missing.into_iter().map(|id| Operator::basic(self.context, id)));
         plan.operators.sort_by_key(Operator::root);
         plan.assignment = assignment(&plan.partition, &plan.operators);
-        let seconds = |operator: &Operator| self.model.operator_seconds(self.context, operator);
-        plan.seconds = plan.operators.iter().map(seconds).sum();
+        plan.seconds = plan.operators.iter().map(|operator| self.model.operator_seconds(self.context, operator)).sum();
         // Where the plan is as good as the one before, rounding must not raise the bound above it.
         plan.bound = plan.bound.min(plan.seconds);
     }
@@ -209,16 +205,14 @@ impl<'a> Joint<'a> {
         let Arranger { context, memo, model, .. } = *arranger;
         let mut joint = Joint { arranger, problem: Problem::default(), members: vec![], aggregates: vec![] };
         let mut scratch = Bump::new();
-        for &number in &component.partitions {
-            let partition = &partitions[number].partition;
-            let mut groups = Groups::new(context, memo, partition, model, effort, f64::INFINITY, &scratch);
-            let problem = Problem::new(&mut groups, |id| can_share_pass(context, id))?;
+        for PartitionPlan { partition, .. } in component.plans(partitions) {
+            let search = PartitionSearch::new(context, memo, partition, model, &scratch);
+            let problem = Problem::with_passes(&mut Groups::new(&search, effort, f64::INFINITY))?;
             let first = joint.members.len();
             joint.members.extend_from_slice(&partition.members);
             for variable in problem.variables {
                 joint.add_variable(variable.moved_by(first));
             }
-            drop(groups);
             scratch.reset();
         }
         for operator in &component.outside {
@@ -246,15 +240,8 @@ impl<'a> Joint<'a> {
 
     /// Makes aggregates that can be merged with no other one ordinary variables. Where the effort ends, any may be merged.
     fn drop_unmergeable(&mut self, effort: &Effort) {
-        let context = self.arranger.context;
-        let can_merge = |number: usize| {
-            let mut others = (0..self.aggregates.len()).filter(|&other| other != number);
-            others.any(|other| {
-                effort.spend(1);
-                effort.is_spent() || self.aggregates[number].can_merge(context, &self.aggregates[other])
-            })
-        };
-        let mergeable: Vec<bool> = (0..self.aggregates.len()).map(can_merge).collect();
+        let mergeable: Vec<bool> =
+            (0..self.aggregates.len()).map(|number| self.may_be_merged(number, effort)).collect();
         for (aggregate, is_mergeable) in std::mem::take(&mut self.aggregates).into_iter().zip(mergeable) {
             if is_mergeable {
                 self.aggregates.push(aggregate);
@@ -264,17 +251,24 @@ impl<'a> Joint<'a> {
         }
     }
 
+    /// Whether an aggregate can be merged with another one, as far as the effort says.
+    fn may_be_merged(&self, number: usize, effort: &Effort) -> bool {
+        let (aggregate, context) = (&self.aggregates[number], self.arranger.context);
+        (0..self.aggregates.len()).filter(|&other| other != number).any(|other| {
+            effort.spend(1);
+            effort.is_spent() || aggregate.can_merge(context, &self.aggregates[other])
+        })
+    }
+
     /// Seconds that no plan undercuts, whatever its multi-aggregates save.
     fn lower_bound(&self, effort: &Effort) -> f64 {
         let mut problem = self.problem.clone();
-        let context = self.arranger.context;
-        // An aggregate whose operators are not all known may be merged, too.
-        let is_incomplete = |variable: &&mut Variable| {
-            variable.floor.is_some() && can_share_pass(context, self.members[variable.group.index()])
-        };
-        for variable in problem.variables.iter_mut().filter(is_incomplete) {
-            variable.candidates.iter_mut().for_each(|candidate| candidate.seconds = 0.0);
-            variable.floor = Some(0.0);
+        for variable in problem.variables.iter_mut().filter(|variable| variable.floor.is_some()) {
+            // An aggregate whose operators are not all known may be merged, too.
+            if can_share_pass(self.arranger.context, self.members[variable.group.index()]) {
+                variable.candidates.iter_mut().for_each(|candidate| candidate.seconds = 0.0);
+                variable.floor = Some(0.0);
+            }
         }
         for aggregate in &self.aggregates {
             let mut candidates = aggregate.by_itself();
@@ -289,28 +283,28 @@ impl<'a> Joint<'a> {
         let Arranger { context, model, .. } = *self.arranger;
         let free = self.problem.free().map(|number| self.problem.variables[number].group);
         let free: BTreeMap<HopId, Member> = free.map(|group| (self.members[group.index()], group)).collect();
-        let several = (1..1_u32 << self.aggregates.len()).filter(|set| set.count_ones() > 1);
-        let of = |set: AggregateSet| {
+        let mut all = BTreeMap::new();
+        let mut is_complete = true;
+        for set in (1..1_u32 << self.aggregates.len()).filter(|set| set.count_ones() > 1) {
             let aggregates: Vec<&Aggregate> = elements(set).map(|number| &self.aggregates[number]).collect();
-            (set, Merged::new(context, model, &aggregates, &free))
-        };
-        let all: Vec<(AggregateSet, Merged)> = several.map(of).collect();
-        let is_complete = all.iter().all(|(_, merged)| merged.is_complete);
-        (all.into_iter().filter(|(_, merged)| !merged.candidates.is_empty()).collect(), is_complete)
+            let merged = Merged::new(context, model, &aggregates, &free);
+            is_complete &= merged.is_complete;
+            if !merged.candidates.is_empty() {
+                all.insert(set, merged);
+            }
+        }
+        (all, is_complete)
     }
 
     /// All ways to share passes, those of the lowest bound first.
     fn sharings(&self, merged: &BTreeMap<AggregateSet, Merged>, unmerged: f64) -> Vec<Sharing> {
-        let sharing = |sets: Vec<AggregateSet>| {
-            let saving = |&set: &AggregateSet| match set.count_ones() {
-                1 => Some(0.0),
-                _ => merged.get(&set).map(|merged| merged.saving),
-            };
-            let savings: Option<Vec<f64>> = sets.iter().map(saving).collect();
-            Some(Sharing { lower_bound: unmerged - savings?.iter().sum::<f64>(), passes: sets })
-        };
-        let mut sharings: Vec<Sharing> =
-            set_partitions(self.aggregates.len()).into_iter().filter_map(sharing).collect();
+        let mut sharings = Vec::new();
+        for passes in set_partitions(self.aggregates.len()) {
+            let savings: Option<Vec<f64>> = passes.iter().map(|&set| saving(merged, set)).collect();
+            if let Some(savings) = savings {
+                sharings.push(Sharing { lower_bound: unmerged - savings.iter().sum::<f64>(), passes });
+            }
+        }
         sharings.sort_by(|one, other| one.lower_bound.total_cmp(&other.lower_bound));
         sharings
     }
@@ -336,6 +330,11 @@ impl<'a> Joint<'a> {
     }
 }
 
+/// The most seconds that a pass of these aggregates saves; none if there is no such pass.
+fn saving(merged: &BTreeMap<AggregateSet, Merged>, set: AggregateSet) -> Option<f64> {
+    if set.is_power_of_two() { Some(0.0) } else { merged.get(&set).map(|merged| merged.saving) }
+}
+
 /// The numbers of the bits of a set.
 fn elements(set: AggregateSet) -> impl Iterator<Item = usize> {
     (0..32).filter(move |&number| set >> number & 1 == 1)
@@ -343,18 +342,19 @@ fn elements(set: AggregateSet) -> impl Iterator<Item = usize> {
 
 /// All partitions of a set of this size into sets.
 pub(super) fn set_partitions(size: usize) -> Vec<Vec<AggregateSet>> {
-    let mut all = vec![vec![]];
+    let mut all: Vec<Vec<AggregateSet>> = vec![vec![]];
     for element in 0..size {
-        let with = |sets: Vec<AggregateSet>| {
-            let joined = (0..sets.len()).map(|joined| {
+        let mut larger = Vec::new();
+        for sets in all {
+            // In one of the sets, or in one of its own.
+            for joined in 0..sets.len() {
                 let mut sets = sets.clone();
                 sets[joined] |= 1 << element;
-                sets
-            });
-            let apart = [sets.as_slice(), &[1 << element]].concat();
-            joined.chain([apart]).collect::<Vec<_>>()
-        };
-        all = all.into_iter().flat_map(with).collect();
+                larger.push(sets);
+            }
+            larger.push([sets.as_slice(), &[1 << element]].concat());
+        }
+        all = larger;
     }
     all
 }

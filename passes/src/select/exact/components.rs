@@ -1,7 +1,7 @@
 //! Which partitions and aggregates have to be decided about together, because multi-aggregates may span them.
 
 use super::super::PartitionPlan;
-use super::super::multi_aggregate::outside_partitions;
+use super::super::multi_aggregate::{Pass, outside_partitions};
 use crate::cover::Operator;
 use crate::facts::{Context, can_share_pass};
 use crate::hops::is_transpose;
@@ -22,19 +22,18 @@ pub(super) struct Component {
 
 /// The components that have several aggregates.
 pub(super) fn components(context: &Context<'_>, partitions: &[PartitionPlan]) -> Vec<Component> {
-    let aggregates = |number: usize| -> Vec<HopId> {
-        let members = &partitions[number].partition.members;
-        members.iter().copied().filter(|&id| can_share_pass(context, id)).collect()
-    };
-    let inside = (0..partitions.len()).map(|number| {
-        let aggregates = aggregates(number);
-        Component { partitions: vec![number], outside: vec![], aggregates }
-    });
-    let outside = outside_partitions(context, partitions).into_iter().map(|operator| {
+    let mut parts = Vec::new();
+    for (number, plan) in partitions.iter().enumerate() {
+        let members = plan.partition.members.iter().copied();
+        let aggregates: Vec<HopId> = members.filter(|&id| can_share_pass(context, id)).collect();
+        if !aggregates.is_empty() {
+            parts.push(Component { partitions: vec![number], outside: vec![], aggregates });
+        }
+    }
+    for operator in outside_partitions(context, partitions) {
         let aggregates = vec![operator.root()];
-        Component { partitions: vec![], outside: vec![operator], aggregates }
-    });
-    let parts: Vec<Component> = inside.filter(|part| !part.aggregates.is_empty()).chain(outside).collect();
+        parts.push(Component { partitions: vec![], outside: vec![operator], aggregates });
+    }
 
     let mut connected = UnionFind::new(parts.len());
     let mut first_reader = SecondaryMap::<HopId, Option<usize>>::new();
@@ -56,14 +55,24 @@ pub(super) fn components(context: &Context<'_>, partitions: &[PartitionPlan]) ->
 }
 
 impl Component {
+    /// The plans of its partitions, among those of all.
+    pub(super) fn plans<'p>(&self, partitions: &'p [PartitionPlan]) -> impl Iterator<Item = &'p PartitionPlan> {
+        self.partitions.iter().map(|&number| &partitions[number])
+    }
+
+    /// Whether a pass computes one of its aggregates.
+    pub(super) fn has_aggregate_of(&self, pass: &Pass) -> bool {
+        pass.operator.roots.iter().any(|root| self.aggregates.binary_search(root).is_ok())
+    }
+
     /// The matrices that some operator of an aggregate may read, and perhaps others.
     fn may_read(&self, context: &Context<'_>, partitions: &[PartitionPlan]) -> Vec<HopId> {
-        let inside = self.partitions.iter().map(|&number| &partitions[number].partition);
+        let inside = self.plans(partitions).map(|plan| &plan.partition);
         let mut all: Vec<HopId> = inside.flat_map(|part| part.members.iter().chain(&part.inputs)).copied().collect();
         all.extend(self.outside.iter().flat_map(|operator| operator.inputs.iter().copied()));
         // Inner products read through a transpose.
-        let transposed = |&id: &HopId| is_transpose(context.dag, id).then(|| context.hop(id).inputs[0]);
-        all.extend(all.iter().filter_map(transposed).collect::<Vec<_>>());
+        let transposes: Vec<HopId> = all.iter().copied().filter(|&id| is_transpose(context.dag, id)).collect();
+        all.extend(transposes.into_iter().map(|id| context.hop(id).inputs[0]));
         all.retain(|&id| context.hop(id).is_matrix());
         all
     }

@@ -89,11 +89,12 @@ impl<'s> Elimination<'s> {
 
     /// The message that each variable leaves, in the order of elimination; none if a bucket was split.
     pub(super) fn messages(&self) -> Option<Vec<(usize, &Factor<'s>)>> {
-        let message = |bucket: &Bucket| match bucket.messages[..] {
-            [number] => Some((bucket.variable, &self.factors[number])),
-            _ => None,
-        };
-        self.buckets.iter().map(message).collect()
+        let mut messages = Vec::with_capacity(self.buckets.len());
+        for bucket in &self.buckets {
+            let [number] = bucket.messages[..] else { return None };
+            messages.push((bucket.variable, &self.factors[number]));
+        }
+        Some(messages)
     }
 
     /// Puts a function into the bucket of the variable whose turn comes first; gives its number.
@@ -143,7 +144,7 @@ impl<'s> Elimination<'s> {
             }
             // Each partial assignment is a copy, and so are its two extensions.
             effort.spend(1 + self.buckets.len() as u64);
-            let is_over = best.expanded >= effort.steps || effort.is_spent();
+            let is_over = best.expanded >= effort.budget.assignments || effort.is_spent();
             if is_over || node.open == 0 {
                 let mut node = node;
                 self.dive(&mut node);
@@ -181,16 +182,18 @@ impl<'s> Elimination<'s> {
         node.assignment[self.buckets[node.open].variable] = value;
     }
 
+    /// The sum of these functions and messages under an assignment.
+    fn sum_at(&self, numbers: &[usize], assignment: &[bool]) -> f64 {
+        numbers.iter().map(|&number| self.factors[number].at(assignment)).sum()
+    }
+
     /// The bound of a partial assignment with a value for one more variable: of its bucket's messages the terms that they
     /// were made of take their place.
     fn bound_with(&self, node: &mut Node, value: bool) -> f64 {
         let bucket = &self.buckets[node.open - 1];
-        let sum = |numbers: &[usize], assignment: &[bool]| {
-            numbers.iter().map(|&number| self.factors[number].at(assignment)).sum::<f64>()
-        };
-        let before = sum(&bucket.messages, &node.assignment);
+        let before = self.sum_at(&bucket.messages, &node.assignment);
         node.assignment[bucket.variable] = value;
-        let after = sum(&bucket.factors, &node.assignment);
+        let after = self.sum_at(&bucket.factors, &node.assignment);
         node.assignment[bucket.variable] = false;
         // Infinite on both sides: the branch is impossible as it was.
         let difference = if before.is_infinite() { 0.0 } else { after - before };

@@ -1,12 +1,13 @@
 //! The groups of a partition with their entries, indexed by member for operators to grow along.
 
 use super::super::entry::{ByMember, Entry, EntryIndex, Member, slice};
+use super::super::search::PartitionSearch;
 use crate::facts::Context;
 use crate::hops::is_elementwise;
 use bumpalo::Bump;
 use cranelift_entity::EntityRef;
 use fuseline_ir::hop::{HopId, HopOp};
-use fuseline_ir::memo::{MemoTable, TemplateType};
+use fuseline_ir::memo::TemplateType;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 
@@ -28,38 +29,51 @@ pub(super) struct Group<'a> {
 
 impl<'a> Group<'a> {
     /// A group, given those before it.
-    pub(super) fn new(
-        scratch: &'a Bump,
-        context: &Context<'_>,
-        memo: &MemoTable,
-        id: HopId,
-        member_of: &impl Fn(HopId) -> Option<Member>,
-        before: &ByMember<'a, Group<'a>>,
-    ) -> Group<'a> {
-        let entries = Entry::all_of(memo, id, member_of, scratch);
-        let open = by_template(scratch, entries, |entry| entry.is_open);
-        let starts = by_template(scratch, entries, |entry| entry.is_start);
+    pub(super) fn new(search: &PartitionSearch<'a>, id: HopId, before: &ByMember<'a, Group<'a>>) -> Group<'a> {
+        let PartitionSearch { context, scratch, .. } = *search;
+        let entries = Entry::all_of(search, id);
         let all = entries.iter().flat_map(|entry| entry.references.iter().copied());
         let mut references: SmallVec<[Member; 16]> = all.collect();
         references.sort_unstable();
         references.dedup();
         let hop = context.hop(id);
-        let inputs = slice(scratch, hop.inputs.iter().map(|&input| (input, member_of(input))));
-        // A cell of the main input is read wherever the operator ends, at this group or below.
-        let space = if matches!(hop.op, HopOp::AggUnary(..)) { context.hop(hop.inputs[0]).size } else { hop.size };
-        let is_main = |&(input, member): &(HopId, Option<Member>)| {
-            let is_elementwise = |group: &Group<'_>| is_elementwise(context.dag, group.id) && group.has_main;
-            context.hop(input).size.same_dims(&space) && member.is_none_or(|member| is_elementwise(&before[member]))
-        };
-        let goes_by_cell = is_elementwise(context.dag, id) || matches!(hop.op, HopOp::AggUnary(..));
-        let has_main = goes_by_cell && inputs.iter().any(is_main);
-        let references = slice(scratch, references);
-        Group { id, entries, open, starts, references, has_main, inputs }
+        let inputs = slice(scratch, hop.inputs.iter().map(|&input| (input, search.member(input))));
+        Group {
+            id,
+            entries,
+            open: by_template(scratch, entries, |entry| entry.is_open),
+            starts: by_template(scratch, entries, |entry| entry.is_start),
+            references: slice(scratch, references),
+            has_main: has_main(context, id, inputs, before),
+            inputs,
+        }
     }
 
     pub(super) fn entry(&self, index: EntryIndex) -> &Entry<'a> {
         &self.entries[index.index()]
     }
+}
+
+/// Whether all operators over cells that contain a group, or start there, have a matrix to be their main input, given its
+/// inputs and the groups before it.
+fn has_main(
+    context: &Context<'_>,
+    id: HopId,
+    inputs: &[(HopId, Option<Member>)],
+    before: &ByMember<'_, Group<'_>>,
+) -> bool {
+    let hop = context.hop(id);
+    let is_aggregate = matches!(hop.op, HopOp::AggUnary(..));
+    if !is_aggregate && !is_elementwise(context.dag, id) {
+        return false;
+    }
+    // A cell of the main input is read wherever the operator ends, at this group or below.
+    let space = if is_aggregate { context.hop(hop.inputs[0]).size } else { hop.size };
+    inputs.iter().any(|&(input, member)| {
+        let group = member.map(|member| &before[member]);
+        context.hop(input).size.same_dims(&space)
+            && group.is_none_or(|group| group.has_main && is_elementwise(context.dag, group.id))
+    })
 }
 
 /// Whether the best Row entry and the best Cell entry of a group have the same references, whichever of these are usable;
@@ -68,13 +82,16 @@ impl<'a> Group<'a> {
 /// So it is where every Row entry has a Cell entry with its references, and one without such a counterpart has more
 /// references together with any Row entry, as a Row entry again: it is never the best where a Row entry is usable.
 pub(super) fn are_alike(rows: &[&Entry<'_>], cells: &[&Entry<'_>]) -> bool {
-    let has_twin =
-        |entry: &Entry<'_>, others: &[&Entry<'_>]| others.iter().any(|other| other.references == entry.references);
     rows.iter().all(|row| has_twin(row, cells))
         && cells
             .iter()
             .filter(|cell| !has_twin(cell, rows))
             .all(|cell| rows.iter().all(|row| rows.iter().any(|both| has_references_of(both, row, cell))))
+}
+
+/// Whether another entry has the references of this one.
+fn has_twin(entry: &Entry<'_>, others: &[&Entry<'_>]) -> bool {
+    others.iter().any(|other| other.references == entry.references)
 }
 
 /// By template: the entries that meet a condition, those with more references first.

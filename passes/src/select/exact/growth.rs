@@ -5,19 +5,16 @@
 //! groups choose again that something is decided about, or that refer to one that chose differently.
 
 use super::super::entry::{ByMember, Entry, EntryIndex, Member};
+use super::super::search::PartitionSearch;
 use super::branch::{Branch, Decisions};
 use super::group::{Group, are_alike};
 use super::group_set::GroupSet;
 use crate::cover::{Hops, Operator};
-use crate::facts::Context;
-use crate::partition::{InterestingPoint, PlanPartition};
 use crate::template::{self, PART, Template};
 use crate::walk::{follow, leads_on};
-use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
-use cranelift_entity::EntityRef;
 use fuseline_ir::hop::HopId;
-use fuseline_ir::memo::{MemoTable, TemplateType};
+use fuseline_ir::memo::TemplateType;
 use smallvec::{SmallVec, smallvec};
 
 /// The entries that a growing operator continues with: its own template's or, for lack of these, those of its parts; and
@@ -51,11 +48,8 @@ pub(super) struct Grown {
 
 /// The groups of a partition, with the choices of the operator that grows.
 pub(super) struct Growth<'a> {
-    context: &'a Context<'a>,
+    search: PartitionSearch<'a>,
     groups: ByMember<'a, Group<'a>>,
-    /// By id, from that of the first member on.
-    by_id: BumpVec<'a, Option<Member>>,
-    first: HopId,
     /// The groups that may be cut off from the operators that refer to them.
     interesting: GroupSet,
     choices: ByMember<'a, Choice>,
@@ -67,55 +61,33 @@ pub(super) struct Growth<'a> {
     /// The groups that references lead to from the root at hand, ascending, the root included.
     below: BumpVec<'a, Member>,
     /// Groups visited so far.
-    pub(super) visited: u64,
+    visited: u64,
 }
 
 impl<'a> Growth<'a> {
-    pub(super) fn new(
-        context: &'a Context<'a>,
-        memo: &MemoTable,
-        partition: &'a PlanPartition,
-        scratch: &'a Bump,
-    ) -> Self {
+    pub(super) fn new(search: &PartitionSearch<'a>) -> Self {
+        let PartitionSearch { partition, scratch, .. } = *search;
         let count = partition.members.len();
-        let (first, last) = (partition.members[0], partition.members[count - 1]);
-        let mut by_id = bumpalo::vec![in scratch; None; (last.as_u32() - first.as_u32()) as usize + 1];
-        for (place, &id) in partition.members.iter().enumerate() {
-            by_id[(id.as_u32() - first.as_u32()) as usize] = Some(Member::new(place));
-        }
-        let member_of = |id: HopId| member_of(&by_id, first, id);
         let mut groups: ByMember<'_, Group<'_>> = ByMember::with_capacity(count, scratch);
         for &id in &partition.members {
-            let group = Group::new(scratch, context, memo, id, &member_of, &groups);
+            let group = Group::new(search, id, &groups);
             groups.push(group);
         }
-        let producers = partition.points.iter().filter_map(|&InterestingPoint { producer, .. }| member_of(producer));
         Growth {
-            context,
+            search: *search,
             groups,
-            interesting: producers.collect(),
+            interesting: partition.points.iter().filter_map(|point| search.member(point.producer)).collect(),
             choices: ByMember::filled(Choice::default(), count, scratch),
             undecided: ByMember::filled(Choice::default(), count, scratch),
             changed: BumpVec::with_capacity_in(count, scratch),
             is_changed: ByMember::filled(false, count, scratch),
             below: BumpVec::with_capacity_in(count, scratch),
             visited: 0,
-            by_id,
-            first,
         }
     }
 
-    pub(super) fn member(&self, id: HopId) -> Option<Member> {
-        member_of(&self.by_id, self.first, id)
-    }
-
-    /// Whether operators of a template may start at a group.
-    pub(super) fn starts(&self, root: Member, template: TemplateType) -> bool {
-        !self.groups[root].starts[template as usize].is_empty()
-    }
-
-    /// Turns to the operators of another root.
-    pub(super) fn turn_to(&mut self, root: Member) {
+    /// The operators that start at a group.
+    pub(super) fn from(&mut self, root: Member) -> Rooted<'_, 'a> {
         let mut met = GroupSet::from_iter([root]);
         let mut pending: SmallVec<[Member; 32]> = SmallVec::from_slice(&[root]);
         while let Some(member) = pending.pop() {
@@ -124,48 +96,72 @@ impl<'a> Growth<'a> {
         }
         self.below.clear();
         self.below.extend(met.iter());
+        Rooted { growth: self, root }
     }
+}
 
-    /// Chooses entries where nothing is decided, for operators of this template.
-    pub(super) fn start(&mut self, template: TemplateType) {
-        self.changed.clear();
-        for number in 0..self.below.len() {
-            let member = self.below[number];
-            self.is_changed[member] = false;
-            self.choices[member] = self.choose(member, template, &Branch::default());
-            self.undecided[member] = self.choices[member];
+/// The operators of one root.
+pub(super) struct Rooted<'g, 'a> {
+    growth: &'g mut Growth<'a>,
+    root: Member,
+}
+
+impl<'a> Rooted<'_, 'a> {
+    /// The operators that start as those of a template; none if no operator of it may start at the root.
+    pub(super) fn growing<'t>(&'t mut self, template: &'t dyn Template) -> Option<Growing<'t, 'a>> {
+        let Rooted { growth, root } = self;
+        if growth.groups[*root].starts[template.ttype() as usize].is_empty() {
+            return None;
         }
+        // Entries where nothing is decided.
+        growth.changed.clear();
+        for number in 0..growth.below.len() {
+            let member = growth.below[number];
+            growth.is_changed[member] = false;
+            growth.choices[member] = growth.choose(member, template.ttype(), &Branch::default());
+            growth.undecided[member] = growth.choices[member];
+        }
+        Some(Growing { growth, root: *root, template })
+    }
+}
+
+/// The operators of one root that start as those of one template: each branch says what is decided about them.
+pub(super) struct Growing<'t, 'a> {
+    growth: &'t mut Growth<'a>,
+    root: Member,
+    template: &'t dyn Template,
+}
+
+impl Growing<'_, '_> {
+    /// The groups visited since this was last asked.
+    pub(super) fn take_visits(&mut self) -> u64 {
+        std::mem::take(&mut self.growth.visited)
     }
 
     /// The operators of a branch, and what there is to decide about them. There are several where no entry of the root has
-    /// the references of all others. Follows [`Growth::turn_to`] the root and [`Growth::start`] with the template.
+    /// the references of all others.
     pub(super) fn grow(
         &mut self,
-        root: Member,
-        template: TemplateType,
         branch: &Branch,
         is_known: impl Fn(&Cover) -> bool,
     ) -> (SmallVec<[Grown; 1]>, Decisions) {
-        self.visited += self.below.len() as u64;
-        self.choose_again(template, branch);
+        let (growth, root, template) = (&mut *self.growth, self.root, self.template.ttype());
+        growth.visited += growth.below.len() as u64;
+        growth.choose_again(template, branch);
         let mut decisions = Decisions::default();
         let mut operators = SmallVec::new();
-        let mut taken: SmallVec<[EntryIndex; 4]> = SmallVec::new();
-        for &index in self.groups[root].starts[template as usize] {
-            if !self.is_usable(self.groups[root].entry(index)) {
+        let mut taken: SmallVec<[&Entry<'_>; 4]> = SmallVec::new();
+        let group = &growth.groups[root];
+        for entry in group.starts[template as usize].iter().map(|&index| group.entry(index)) {
+            if !growth.is_usable(entry) || taken.iter().any(|other| is_part(entry, other)) {
                 continue;
             }
-            let references = |index: EntryIndex| self.groups[root].entry(index).references;
-            let contains = |&other: &EntryIndex| references(index).iter().all(|id| references(other).contains(id));
-            if taken.iter().any(contains) {
-                continue;
-            }
-            let cover = Cover { template, members: self.members(root, index, &mut decisions) };
+            let cover = Cover { template, members: growth.members(root, entry, &mut decisions) };
             if is_known(&cover) {
-                taken.push(index);
+                taken.push(entry);
                 operators.push(Grown { cover, operator: None });
-            } else if let Some(operator) = self.constructible(root, &cover) {
-                taken.push(index);
+            } else if let Some(operator) = growth.constructible(root, &cover) {
+                taken.push(entry);
                 let cover = Cover { template: operator.template.unwrap_or(template), ..cover };
                 operators.push(Grown { cover, operator: Some(operator) });
             }
@@ -175,41 +171,45 @@ impl<'a> Growth<'a> {
         (operators, decisions)
     }
 
-    /// Whether operators of a simpler template from a root are all that those of a template come to in a branch and those
-    /// that it leads to.
+    /// Whether operators of a simpler template from the root are all that those at hand come to in a branch and those that
+    /// it leads to.
     ///
     /// So it is where nothing that the operator may come to include needs the template, and has entries of both that are
     /// alike: of these both templates choose the same references, whatever else is cut off.
-    pub(super) fn is_simpler_work(&self, root: Member, template: &dyn Template, branch: &Branch) -> bool {
-        let Some(simpler) = template.simpler().filter(|_| self.groups[root].has_main) else { return false };
-        let mut met = GroupSet::from_iter([root]);
-        let mut pending: SmallVec<[Member; 16]> = SmallVec::from_slice(&[root]);
+    pub(super) fn is_simpler_work(&self, branch: &Branch) -> bool {
+        let Growing { growth, root, template } = self;
+        let Some(simpler) = template.simpler().filter(|_| growth.groups[*root].has_main) else { return false };
+        let mut met = GroupSet::from_iter([*root]);
+        let mut pending: SmallVec<[Member; 16]> = SmallVec::from_slice(&[*root]);
         while let Some(member) = pending.pop() {
-            let is_root = member == root;
-            let [own, other] = [template.ttype(), simpler].map(|ttype| self.entries_in(member, ttype, is_root, branch));
+            let [own, other] = [template.ttype(), simpler].map(|ttype| self.entries_in(member, ttype, branch));
             if !are_alike(&own, &other) {
                 return false;
             }
             let references = own.iter().chain(&other).flat_map(|entry| entry.references.iter().copied());
             pending.extend(references.filter(|&reference| met.insert(reference)));
         }
-        let id = self.groups[root].id;
-        !met.iter().any(|member| template.is_needed(self.context, self.groups[member].id, id))
+        let id = growth.search.id(*root);
+        !met.iter().any(|member| template.is_needed(growth.search.context, growth.search.id(member), id))
     }
 
-    /// The entries of a template that start an operator at a group, or continue one, and refer to nothing that is cut off.
-    fn entries_in(
-        &self,
-        member: Member,
-        ttype: TemplateType,
-        is_root: bool,
-        branch: &Branch,
-    ) -> SmallVec<[&Entry<'a>; 8]> {
-        let has_role = |entry: &&Entry<'_>| if is_root { entry.is_start } else { entry.is_open };
-        let of_template = self.groups[member].entries.iter().filter(|entry| entry.ttype == ttype).filter(has_role);
-        of_template.filter(|entry| !entry.references.iter().any(|&reference| branch.cut.contains(reference))).collect()
+    /// The entries of a template that start an operator at the root, or continue one at a group below, and refer to
+    /// nothing that is cut off.
+    fn entries_in(&self, member: Member, ttype: TemplateType, branch: &Branch) -> SmallVec<[&Entry<'_>; 8]> {
+        let entries = self.growth.groups[member]
+            .entries
+            .iter()
+            .filter(|entry| entry.ttype == ttype && if member == self.root { entry.is_start } else { entry.is_open });
+        entries.filter(|entry| !entry.references.iter().any(|&reference| branch.cut.contains(reference))).collect()
     }
+}
 
+/// Whether all references of an entry are among those of another one.
+fn is_part(entry: &Entry<'_>, other: &Entry<'_>) -> bool {
+    entry.references.iter().all(|reference| other.references.contains(reference))
+}
+
+impl<'a> Growth<'a> {
     /// Chooses the entries of a branch.
     fn choose_again(&mut self, template: TemplateType, branch: &Branch) {
         while let Some(member) = self.changed.pop() {
@@ -275,9 +275,9 @@ impl<'a> Growth<'a> {
     }
 
     /// The members of the operator that an entry of a group starts; collects what there is to decide about it.
-    fn members(&self, root: Member, index: EntryIndex, decisions: &mut Decisions) -> GroupSet {
+    fn members(&self, root: Member, entry: &Entry<'a>, decisions: &mut Decisions) -> GroupSet {
         let mut members = GroupSet::default();
-        follow(self.groups[root].entry(index), |reference, ttype| {
+        follow(entry, |reference, ttype| {
             if !members.insert(reference) {
                 return None;
             }
@@ -298,30 +298,29 @@ impl<'a> Growth<'a> {
         if cover.template == PART && self.groups[root].has_main {
             return Some(operator);
         }
-        operator.constructible(self.context)
+        operator.constructible(self.search.context)
     }
 
     /// The operator with a cover.
     fn operator(&self, root: Member, Cover { template, members }: &Cover) -> Operator {
-        let groups = || members.iter().map(|member| &self.groups[member]);
-        let is_outside = |(_, member): &&(HopId, Option<Member>)| !member.is_some_and(|it| members.contains(it));
-        let outside = groups().flat_map(|group| group.inputs.iter().filter(is_outside));
         let mut inputs = Hops::with_capacity(members.len());
-        for &(id, _) in outside {
-            // Members ascend, and so do most of their inputs: the place is not far from the end.
-            let place = inputs.iter().rposition(|&known| known <= id).map_or(0, |before| before + 1);
-            if place == 0 || inputs[place - 1] != id {
-                inputs.insert(place, id);
+        let mut ids = Hops::with_capacity(members.len());
+        for group in members.iter().map(|member| &self.groups[member]) {
+            ids.push(group.id);
+            for &(id, member) in group.inputs {
+                if !member.is_some_and(|member| members.contains(member)) {
+                    insert(&mut inputs, id);
+                }
             }
         }
-        let mut ids = Hops::with_capacity(members.len());
-        ids.extend(groups().map(|group| group.id));
-        Operator { template: Some(*template), roots: smallvec![self.groups[root].id], members: ids, inputs }
+        Operator { template: Some(*template), roots: smallvec![self.search.id(root)], members: ids, inputs }
     }
 }
 
-/// The member of a partition that an operator of the DAG is, given the members by id, from that of the first one on.
-fn member_of(by_id: &[Option<Member>], first: HopId, id: HopId) -> Option<Member> {
-    let place = id.as_u32().checked_sub(first.as_u32())?;
-    by_id.get(place as usize).copied().flatten()
+/// Adds an input to ascending ones. Members ascend, and so do most of their inputs: the place is not far from the end.
+fn insert(inputs: &mut Hops, id: HopId) {
+    let place = inputs.iter().rposition(|&known| known <= id).map_or(0, |before| before + 1);
+    if place == 0 || inputs[place - 1] != id {
+        inputs.insert(place, id);
+    }
 }

@@ -37,11 +37,9 @@ pub(super) struct Merged {
 impl Aggregate {
     pub(super) fn new(context: &Context<'_>, group: Member, mut candidates: Vec<Candidate>) -> Aggregate {
         candidates.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));
-        let form = |candidate: Candidate| {
-            let form = Pass::of(context, &candidate.operators[0], candidate.seconds);
-            (candidate, form)
-        };
-        Aggregate { group, candidates: candidates.into_iter().map(form).collect() }
+        let forms: Vec<Option<Pass>> =
+            candidates.iter().map(|it| Pass::of(context, &it.operators[0], it.seconds)).collect();
+        Aggregate { group, candidates: candidates.into_iter().zip(forms).collect() }
     }
 
     fn forms(&self) -> impl Iterator<Item = (&Candidate, &Pass)> {
@@ -69,10 +67,9 @@ impl Merged {
     ) -> Merged {
         let mut forms: Vec<Vec<(&Candidate, &Pass)>> =
             aggregates.iter().map(|aggregate| aggregate.forms().collect()).collect();
-        let unions = |most: usize| forms.iter().map(|forms| forms.len().min(most)).fold(1_usize, usize::saturating_mul);
         let mut most = forms.iter().map(Vec::len).max().unwrap_or(0);
-        let is_complete = unions(most) <= MAX_UNIONS;
-        while unions(most) > MAX_UNIONS {
+        let is_complete = number_of_unions(&forms, most) <= MAX_UNIONS;
+        while number_of_unions(&forms, most) > MAX_UNIONS {
             most -= 1;
         }
         forms.iter_mut().for_each(|forms| forms.truncate(most));
@@ -89,14 +86,18 @@ impl Merged {
                 unions.push(union);
             }
         }
-        let candidate = |union: Union| {
-            let parts = choice(&forms, union.number).into_iter();
+        for Union { number, seconds, reads } in undominated(unions) {
+            let parts = choice(&forms, number).into_iter();
             let operators = parts.flat_map(|(part, _)| part.operators.iter().cloned()).collect();
-            Candidate { operators, seconds: union.seconds, reads: union.reads }
-        };
-        merged.candidates = undominated(unions).into_iter().map(candidate).collect();
+            merged.candidates.push(Candidate { operators, seconds, reads });
+        }
         merged
     }
+}
+
+/// How many unions there are of one operator of each aggregate, of the first so many.
+fn number_of_unions<T>(forms: &[Vec<T>], most: usize) -> usize {
+    forms.iter().map(|forms| forms.len().min(most)).fold(1, usize::saturating_mul)
 }
 
 /// What tells a union from others.
@@ -119,12 +120,12 @@ impl Priced for Union {
 
 /// One of each list: the digits of the number.
 fn choice<T: Copy>(lists: &[Vec<T>], mut number: usize) -> SmallVec<[T; 8]> {
-    let mut digit = |list: &Vec<T>| {
-        let chosen = list[number % list.len()];
+    let mut chosen = SmallVec::new();
+    for list in lists {
+        chosen.push(list[number % list.len()]);
         number /= list.len();
-        chosen
-    };
-    lists.iter().map(&mut digit).collect()
+    }
+    chosen
 }
 
 /// The transpose that an inner product reads by itself, and its pass reads through.
@@ -144,8 +145,8 @@ fn union(
     let forms: SmallVec<[&Pass; 8]> = parts.iter().map(|(_, form)| *form).collect();
     let group = Pass::all(context, model, &forms)?;
     // What one fuses another need not read: the union with its operator that fuses it, too, is the one to take.
-    let is_fused = |id: &HopId| free.contains_key(id) && group.operator.covers(*id);
-    if forms.iter().any(|form| form.operator.inputs.iter().any(is_fused)) || group.seconds.is_infinite() {
+    let mut inputs = forms.iter().flat_map(|form| &form.operator.inputs);
+    if inputs.any(|id| free.contains_key(id) && group.operator.covers(*id)) || group.seconds.is_infinite() {
         return None;
     }
     let reads: GroupSet = group.operator.inputs.iter().filter_map(|id| free.get(id)).copied().collect();

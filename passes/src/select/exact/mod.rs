@@ -23,21 +23,17 @@ mod tests;
 
 use super::certificate::{Certificate, Step};
 use super::effort::Effort;
-use super::entry::Member;
-use super::{FoundBy, PartitionPlan, PlanAssignment, SearchStats};
-use crate::cost::CostModel;
+use super::search::PartitionSearch;
+use super::{Budget, FoundBy, PartitionPlan, PlanAssignment, SearchStats};
 use crate::cover::Operator;
-use crate::facts::Context;
 use crate::partition::{InterestingPoint, PlanPartition};
 use bumpalo::Bump;
-use cranelift_entity::EntityRef;
 use elimination::Elimination;
-use factor::Factor;
 use fuseline_ir::hop::HopId;
-use fuseline_ir::memo::MemoTable;
 use operators::Groups;
 use problem::{MAX_SCOPE, Problem, Variable};
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 
 pub(super) use arranger::Arranger;
 
@@ -46,34 +42,25 @@ const TABLES_PER_VARIABLE: u64 = 4;
 
 /// The best plan of a partition, or none where it is too large to be stated. The effort limits the branches taken to
 /// find operators, what they visit, and the choice among them. Plans are left out that spend more than `slack` seconds
-/// on writing what not every plan materialises: where a plan is known, more than what it costs above a lower bound. The
-/// scratch takes what is needed until the partition is decided.
-pub(super) fn solve(
-    context: &Context<'_>,
-    memo: &MemoTable,
-    partition: &PlanPartition,
-    model: &CostModel,
-    effort: &Effort,
-    slack: f64,
-    scratch: &Bump,
-) -> Option<PartitionPlan> {
+/// on writing what not every plan materialises: where a plan is known, more than what it costs above a lower bound.
+pub(super) fn solve(search: &PartitionSearch<'_>, effort: &Effort, slack: f64) -> Option<PartitionPlan> {
     // What finding operators leaves is for the choice among them.
-    let finding = effort.half();
-    let mut groups = Groups::new(context, memo, partition, model, &finding, slack, scratch);
-    let problem = Problem::new(&mut groups, |_| false);
-    effort.spend_all_of(&finding);
-    let Optimum { operators, seconds, bound } = minimize(problem?, effort, scratch)?;
+    let (problem, priced) = effort.in_half(|effort| {
+        let mut groups = Groups::new(search, effort, slack);
+        (Problem::new(&mut groups), groups.priced())
+    });
+    let Optimum { operators, seconds, bound } = minimize(problem?, effort, search.scratch)?;
     let operators: Vec<Operator> = operators.into_iter().flatten().collect();
+    let partition = search.partition;
     let stats = SearchStats {
         points: partition.points.len() as u64,
-        operators: groups.priced,
+        operators: priced,
         exhausted: u64::from(bound < seconds),
         ..SearchStats::default()
     };
-    let assignment = assignment(partition, &operators);
     Some(PartitionPlan {
         partition: partition.clone(),
-        assignment,
+        assignment: assignment(partition, &operators),
         operators,
         seconds,
         bound,
@@ -96,9 +83,9 @@ fn minimize(mut problem: Problem, effort: &Effort, scratch: &Bump) -> Option<Opt
     problem.give_up_groups(effort);
     let count = problem.free().count();
     let most = scope(effort, count);
-    let seconds = |assignment: &[bool]| problem.seconds(assignment);
     let (factors, is_exact) = problem.factors(false, most, scratch);
-    let best = Elimination::new(count, factors, most, is_exact, effort).minimum(effort, &seconds);
+    let elimination = Elimination::new(count, factors, most, is_exact, effort);
+    let best = elimination.minimum(effort, &|assignment| problem.seconds(assignment));
     let bound = if problem.is_complete() {
         best.bound
     } else {
@@ -119,44 +106,34 @@ fn scope(effort: &Effort, count: usize) -> usize {
 
 /// What proves the bound of [`solve`]; none where the search for operators ended early or a bucket was split, so that no
 /// messages are the proof.
-pub(super) fn certify(
-    context: &Context<'_>,
-    memo: &MemoTable,
-    partition: &PlanPartition,
-    model: &CostModel,
-    limit: u64,
-) -> Option<Certificate> {
-    let effort = Effort::of_plans(limit);
-    let scratch = Bump::new();
-    let mut groups = Groups::new(context, memo, partition, model, &effort, f64::INFINITY, &scratch);
-    let mut problem = Problem::new(&mut groups, |_| false)?;
-    let id = |group: Member| partition.members[group.index()];
-    let operators =
-        |variable: &Variable| variable.candidates.iter().flat_map(|found| found.operators.iter().cloned()).collect();
-    let listed = problem.variables.iter().map(|variable| (id(variable.group), operators(variable))).collect();
-    let given_up = problem.give_up_groups(&effort).into_iter().map(id).collect();
-    let free: Vec<HopId> = problem.free().map(|number| id(problem.variables[number].group)).collect();
-    let (factors, is_exact) = problem.factors(false, MAX_SCOPE, &scratch);
+pub(super) fn certify(search: &PartitionSearch<'_>, budget: Budget) -> Option<Certificate> {
+    let effort = Effort::of_budget(budget);
+    let mut problem = Problem::new(&mut Groups::new(search, &effort, f64::INFINITY))?;
+    let mut listed = BTreeMap::new();
+    for Variable { group, candidates, .. } in &problem.variables {
+        let operators = candidates.iter().flat_map(|candidate| candidate.operators.iter().cloned());
+        listed.insert(search.id(*group), operators.collect());
+    }
+    let given_up = problem.give_up_groups(&effort).into_iter().map(|group| search.id(group)).collect();
+    let free: Vec<HopId> = problem.free().map(|number| search.id(problem.variables[number].group)).collect();
+    let (factors, is_exact) = problem.factors(false, MAX_SCOPE, search.scratch);
     let elimination = Elimination::new(free.len(), factors, MAX_SCOPE, is_exact, &effort);
-    let step = |(variable, message): (usize, &Factor<'_>)| Step {
-        group: free[variable],
-        scope: message.scope.iter().map(|&variable| free[variable]).collect(),
-        message: message.table.to_vec(),
-    };
-    let steps = elimination.messages().filter(|_| is_exact && problem.is_complete())?.into_iter().map(step).collect();
-    let required = groups.required().into_iter().map(id).collect();
+    let mut steps = Vec::new();
+    for (variable, message) in elimination.messages().filter(|_| is_exact && problem.is_complete())? {
+        let scope = message.scope.iter().map(|&variable| free[variable]).collect();
+        steps.push(Step { group: free[variable], scope, message: message.table.to_vec() });
+    }
+    let required = search.required.iter().map(|&group| search.id(group)).collect();
     Some(Certificate { operators: listed, required, given_up, steps })
 }
 
 /// Operators in terms of interesting points: one is materialised where its producer is, and every operator with the
 /// consumer reads it.
 fn assignment(partition: &PlanPartition, operators: &[Operator]) -> PlanAssignment {
-    let is_materialized = |point: &InterestingPoint| {
-        let fuses = |operator: &Operator| {
-            let is_member = |id: HopId| operator.members.binary_search(&id).is_ok();
-            is_member(point.consumer) && is_member(point.producer)
-        };
-        operators.iter().any(|operator| operator.root() == point.producer) && !operators.iter().any(fuses)
-    };
-    partition.points.iter().map(is_materialized).collect()
+    let mut assignment = PlanAssignment::new();
+    for &InterestingPoint { consumer, producer } in &partition.points {
+        let is_fused = operators.iter().any(|operator| operator.covers(consumer) && operator.covers(producer));
+        assignment.push(!is_fused && operators.iter().any(|operator| operator.root() == producer));
+    }
+    assignment
 }

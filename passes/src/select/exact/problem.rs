@@ -14,9 +14,9 @@ use super::factor::{Factor, Scope};
 use super::group_set::GroupSet;
 use super::operators::{Candidate, Groups};
 use super::read_index::ReadIndex;
+use crate::facts::can_share_pass;
 use bumpalo::Bump;
 use cranelift_entity::EntityRef;
-use fuseline_ir::hop::HopId;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 
@@ -32,6 +32,15 @@ pub(super) struct Variable {
     pub(super) floor: Option<f64>,
 }
 
+/// Which candidates of a group a problem has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// Those that no other one dominates.
+    Undominated,
+    /// Of aggregates all, of the others those that no other one dominates.
+    AllOfAggregates,
+}
+
 /// The groups of a partition that may be materialised, ascending, with their operators.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Problem {
@@ -39,12 +48,21 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    /// The problem of a partition, or none if it is too large. Where the effort of the search for operators
-    /// ends, some groups have floors. Groups for which `keeps_all` keep the candidates that others dominate, and what they
+    /// The problem of a partition, or none if it is too large. Where the effort of the search for operators ends, some
+    /// groups have floors.
+    pub(super) fn new(groups: &mut Groups<'_>) -> Option<Problem> {
+        Problem::keeping(Kept::Undominated, groups)
+    }
+
+    /// [`Problem::new`] where aggregates may share passes: they keep the candidates that others dominate, and what they
     /// read in a pass enters the problem, too.
-    pub(super) fn new(groups: &mut Groups<'_>, keeps_all: impl Fn(HopId) -> bool) -> Option<Problem> {
-        let effort = groups.effort();
-        let mut pending = groups.required();
+    pub(super) fn with_passes(groups: &mut Groups<'_>) -> Option<Problem> {
+        Problem::keeping(Kept::AllOfAggregates, groups)
+    }
+
+    fn keeping(kept: Kept, groups: &mut Groups<'_>) -> Option<Problem> {
+        let search = groups.search;
+        let mut pending: SmallVec<[Member; 16]> = SmallVec::from_slice(search.required);
         let always: GroupSet = pending.iter().copied().collect();
         let mut known = GroupSet::default();
         let mut variables: Vec<Variable> = Vec::with_capacity(pending.len());
@@ -52,26 +70,25 @@ impl Problem {
             if known.contains(group) {
                 continue;
             }
-            if variables.len() >= MAX_GROUPS || effort.is_spent() {
+            if variables.len() >= MAX_GROUPS || groups.effort.is_spent() {
                 return None;
             }
             // No group may use up what the others need.
-            let share = (effort.steps.saturating_sub(groups.branches) / 2).max(LEAST_BRANCHES);
+            let share = (groups.effort.budget.branches.saturating_sub(groups.branches) / 2).max(LEAST_BRANCHES);
             let found = groups.candidates(group, share);
             let mut candidates = found.list;
             for candidate in &mut candidates {
                 candidate.reads = candidate.reads.without(&always);
             }
-            if keeps_all(groups.partition.members[group.index()]) {
+            if kept == Kept::AllOfAggregates && can_share_pass(search.context, search.id(group)) {
                 pending.extend(groups.behind_transpose(group));
             } else {
                 candidates = undominated(candidates);
             }
             pending.extend(candidates.iter().flat_map(|candidate| candidate.reads.iter()));
             let floor = (!found.is_complete).then(|| groups.floor(group));
-            let variable = Variable { group, is_required: always.contains(group), candidates, floor };
+            variables.push(Variable { group, is_required: always.contains(group), candidates, floor });
             known.insert(group);
-            variables.push(variable);
         }
         variables.sort_unstable_by_key(|variable| variable.group);
         Some(Problem { variables })
@@ -146,15 +163,16 @@ impl Problem {
     pub(super) fn factors<'s>(&self, with_floors: bool, most: usize, scratch: &'s Bump) -> (Vec<Factor<'s>>, bool) {
         let free = self.free_groups();
         let mut is_exact = true;
-        let factor = |variable: &Variable| {
+        let mut factors = Vec::with_capacity(self.variables.len());
+        for variable in &self.variables {
             let mut scope = variable.reads(&free);
             if scope.len() > most {
                 is_exact = false;
                 variable.narrow(&mut scope, &free, most);
             }
-            variable.factor(&free, Factor::scope(scope, scratch), with_floors)
-        };
-        (self.variables.iter().map(factor).collect(), is_exact)
+            factors.push(variable.factor(&free, Factor::scope(scope, scratch), with_floors));
+        }
+        (factors, is_exact)
     }
 
     /// The cheapest operators of a plan that may materialise no other free groups than those of an assignment, by
@@ -249,12 +267,10 @@ impl Variable {
 
     /// Keeps as many of the variables that candidates read as a table can tell apart: those that most candidates read.
     fn narrow(&self, scope: &mut SmallVec<[usize; 16]>, free: &FreeGroups, most: usize) {
-        let reading = |variable: usize| {
-            let reads =
-                |candidate: &&Candidate| candidate.reads.iter().any(|read| place_of(free, read) == Some(variable));
-            self.candidates.iter().filter(reads).count()
-        };
-        scope.sort_by_cached_key(|&variable| (Reverse(reading(variable)), variable));
+        scope.sort_by_cached_key(|&variable| {
+            let reading = self.candidates.iter().filter(|candidate| candidate.reads_variable(free, variable));
+            (Reverse(reading.count()), variable)
+        });
         scope.truncate(most);
         scope.sort_unstable();
     }
@@ -265,9 +281,9 @@ impl Variable {
         let otherwise = self.floor.filter(|_| with_floors).unwrap_or(f64::INFINITY);
         let mut cost = Factor::uniform(scope, otherwise);
         for candidate in &self.candidates {
-            let bit_of = |variable: usize| cost.scope.binary_search(&variable).ok();
-            let bit = |read: Member| place_of(free, read).and_then(bit_of).map_or(0, |bit| 1 << bit);
-            let index: usize = candidate.reads.iter().map(bit).sum();
+            let variables = candidate.reads.iter().filter_map(|read| place_of(free, read));
+            let bits = variables.filter_map(|variable| cost.scope.binary_search(&variable).ok());
+            let index: usize = bits.map(|bit| 1 << bit).sum();
             cost.table[index] = cost.table[index].min(candidate.seconds);
         }
         cost.relax_to_subsets();
@@ -280,6 +296,13 @@ impl Variable {
     /// The cheapest operator that reads only what is materialised.
     fn cheapest(&self, materialized: &GroupSet) -> Option<&Candidate> {
         self.candidates.iter().find(|candidate| candidate.reads.is_subset(materialized))
+    }
+}
+
+impl Candidate {
+    /// Whether it reads the group that is this variable of an elimination.
+    fn reads_variable(&self, free: &FreeGroups, variable: usize) -> bool {
+        self.reads.iter().any(|read| place_of(free, read) == Some(variable))
     }
 }
 

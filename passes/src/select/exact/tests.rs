@@ -10,12 +10,13 @@ use super::super::tests::{campaign, random_dag, random_machine};
 use super::super::*;
 use super::{elimination, solve};
 use crate::cover::outside_inputs;
-use crate::explore::explore_in;
+use crate::explore::explore;
+use crate::facts::TemplateLimits;
 use crate::machine::Machine;
 use crate::template::TEMPLATES;
 use crate::testing::Random;
 use bumpalo::Bump;
-use fuseline_ir::hop::HopId;
+use fuseline_ir::hop::{HopDag, HopId};
 use fuseline_ir::memo::{MemoEntry, TemplateType};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,9 +47,9 @@ fn for_each_partition(dag: &HopDag, function: impl FnMut(&Case<'_>)) {
 fn for_each_partition_on(model: &CostModel, dag: &HopDag, mut function: impl FnMut(&Case<'_>)) {
     let limits = TemplateLimits::tiny();
     let context = Context::new(dag, &limits);
-    let mut memo = prepare(&context, &explore_in(&context, TEMPLATES), SelectPolicy::CostBased);
+    let mut memo = prepare(&context, &explore(&context, TEMPLATES), SelectPolicy::CostBased);
     prune_impossible(&context, model, &mut memo);
-    for partition in &partition_in(&context, &memo) {
+    for partition in &partition(&context, &memo) {
         if !partition.points.is_empty() {
             function(&Case { context: &context, memo: &memo, partition, model: model.clone() });
         }
@@ -56,6 +57,10 @@ fn for_each_partition_on(model: &CostModel, dag: &HopDag, mut function: impl FnM
 }
 
 impl Case<'_> {
+    fn search<'s>(&'s self, scratch: &'s Bump) -> PartitionSearch<'s> {
+        PartitionSearch::new(self.context, self.memo, self.partition, &self.model, scratch)
+    }
+
     fn solve(&self, limit: u64) -> PartitionPlan {
         self.solve_within(limit, f64::INFINITY).expect("the partition is small")
     }
@@ -63,15 +68,15 @@ impl Case<'_> {
     /// The best plan within a budget, where a plan is known that spends so much above a lower bound; none where the budget
     /// ends before the problem is stated.
     fn solve_within(&self, limit: u64, slack: f64) -> Option<PartitionPlan> {
-        let effort = Effort::of_plans(limit);
-        solve(self.context, self.memo, self.partition, &self.model, &effort, slack, &Bump::new())
+        solve(&self.search(&Bump::new()), &Effort::of_steps(limit), slack)
     }
 
     fn enumerate(&self, enumeration: Enumeration) -> SearchResult {
         let scratch = Bump::new();
-        let space = SearchSpace::new(self.context, self.memo, self.partition, &self.model, &scratch);
-        let limits = SearchLimits { enumeration, plans: u64::MAX, visits: u64::MAX, exhaustive_points: 64 };
-        enumerate::search(&space, SelectPolicy::CostBased, &limits, &Effort::of_plans(u64::MAX))
+        let space = SearchSpace::new(self.search(&scratch));
+        let limits =
+            SearchLimits { enumeration, budget: Budget::of(u64::MAX), visits: u64::MAX, exhaustive_points: 64 };
+        enumerate::search(&space, SelectPolicy::CostBased, &limits, &Effort::of_steps(u64::MAX))
     }
 
     fn required(&self) -> BTreeSet<HopId> {
@@ -291,8 +296,8 @@ fn a_known_plan_loses_nothing() {
         for_each_partition(&dag, |case| {
             let optimum = case.solve(ENOUGH);
             let scratch = Bump::new();
-            let space = SearchSpace::new(case.context, case.memo, case.partition, &case.model, &scratch);
-            let first = enumerate::first_plan(&space, &Effort::of_plans(ENOUGH));
+            let space = SearchSpace::new(case.search(&scratch));
+            let first = enumerate::first_plan(&space, &Effort::of_steps(ENOUGH));
             assert!(first.bound <= optimum.seconds * (1.0 + ROUNDING), "{seed}: {} is no bound\n{dag}", first.bound);
             assert!(first.seconds >= optimum.bound * (1.0 - ROUNDING), "{seed}\n{dag}");
             if !optimum.is_optimal() || first.bound >= first.seconds {
@@ -356,11 +361,11 @@ fn elimination_finds_the_least_sum() {
         let least = (0..1 << count).map(|number| value(&assignment(number))).fold(f64::INFINITY, f64::min);
         for most in [1, 2, 16] {
             let elimination =
-                elimination::Elimination::new(count, factors.clone(), most, true, &Effort::of_plans(ENOUGH));
+                elimination::Elimination::new(count, factors.clone(), most, true, &Effort::of_steps(ENOUGH));
             assert!(elimination.bound <= least);
-            let found = elimination.minimum(&Effort::of_plans(ENOUGH), &value);
+            let found = elimination.minimum(&Effort::of_steps(ENOUGH), &value);
             assert_eq!((found.value, found.bound), (least, least));
-            let hurried = elimination.minimum(&Effort::of_plans(1), &value);
+            let hurried = elimination.minimum(&Effort::of_steps(1), &value);
             assert!(hurried.bound <= least && hurried.value >= least);
             assert_eq!(value(&found.assignment), least);
         }
@@ -385,8 +390,8 @@ fn partitions_of_up_to_40_points_are_proven_optimal() {
         let operations = 10 + random.below(40);
         for_each_partition(&random_dag(&mut random, operations), |case| {
             let start = std::time::Instant::now();
-            let limit = SearchLimits::default().plans;
-            let plan = case.solve_within(limit, f64::INFINITY);
+            let effort = Effort::of_budget(SearchLimits::default().budget);
+            let plan = solve(&case.search(&Bump::new()), &effort, f64::INFINITY);
             let row = rows.entry(case.partition.points.len() / 5 * 5).or_default();
             row.partitions += 1;
             row.proven += u32::from(plan.as_ref().is_some_and(PartitionPlan::is_optimal));

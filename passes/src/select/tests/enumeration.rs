@@ -15,18 +15,18 @@ const MOST_POINTS: usize = 14;
 pub(super) const ROUNDING: f64 = 1e-9;
 
 pub(super) fn ways(enumeration: Enumeration) -> SearchLimits {
-    SearchLimits { enumeration, plans: u64::MAX, visits: u64::MAX, exhaustive_points: MOST_POINTS }
+    SearchLimits { enumeration, budget: Budget::of(u64::MAX), visits: u64::MAX, exhaustive_points: MOST_POINTS }
 }
 
 /// Calls the function for the partitions of a DAG that have points, but few enough to cost all plans.
 pub(super) fn for_each_space(dag: &HopDag, mut function: impl FnMut(&SearchSpace<'_>)) {
     let limits = TemplateLimits::tiny();
     let context = Context::new(dag, &limits);
-    let memo = prepare(&context, &explore_in(&context, TEMPLATES), SelectPolicy::CostBased);
+    let memo = prepare(&context, &explore(&context, TEMPLATES), SelectPolicy::CostBased);
     let (model, scratch) = (CostModel::default(), Bump::new());
-    for partition in partition_in(&context, &memo) {
+    for partition in partition(&context, &memo) {
         if (1..=MOST_POINTS).contains(&partition.points.len()) {
-            function(&SearchSpace::new(&context, &memo, &partition, &model, &scratch));
+            function(&SearchSpace::new(PartitionSearch::new(&context, &memo, &partition, &model, &scratch)));
         }
     }
 }
@@ -41,7 +41,7 @@ pub(in crate::select) fn campaign(cases: u64) -> std::ops::Range<u64> {
 }
 
 fn search(space: &SearchSpace<'_>, policy: SelectPolicy, limits: &SearchLimits) -> SearchResult {
-    enumerate::search(space, policy, limits, &Effort::of_plans(u64::MAX))
+    enumerate::search(space, policy, limits, &Effort::of_steps(u64::MAX))
 }
 
 /// P132, P141, P142, P144: neither pruning loses the optimum, and every plan is accounted for; the heuristics are never better.
@@ -133,7 +133,7 @@ fn remembered_operators_are_those_of_the_plan() {
                 assignment.extend((0..space.points()).filter(|_| random.below(3) == 0));
                 let cost = costing.cost(&assignment, &region, f64::INFINITY).expect("there is no limit");
                 let operators = space.operators(&assignment);
-                let price = |operator: &Operator| space.model.operator_seconds(space.context, operator);
+                let price = |operator: &Operator| space.search.model.operator_seconds(space.search.context, operator);
                 let fresh: f64 = operators.iter().map(price).sum();
                 assert!((cost - fresh).abs() <= ROUNDING * fresh, "{seed}: {cost} {fresh}");
             }
@@ -198,7 +198,8 @@ fn without_partitioning_the_whole_dag_is_one_search_space() {
 fn large_partitions_are_searched_within_the_budget() {
     let dag = random_dag(&mut Random(1), 120);
     for enumeration in [Enumeration::None, Enumeration::Partition, Enumeration::Cost, Enumeration::All] {
-        let limits = SearchLimits { enumeration, plans: 500, exhaustive_points: 0, ..SearchLimits::default() };
+        let limits =
+            SearchLimits { enumeration, budget: Budget::of(500), exhaustive_points: 0, ..SearchLimits::default() };
         let chosen = plan_with(&dag, SelectPolicy::CostBased, &limits);
         assert!(chosen.stats().points > 40);
         for partition in &chosen.partitions {
@@ -245,10 +246,10 @@ fn the_order_of_exploration_decides_nothing() {
         let dag = random_dag(&mut random, 10);
         let limits = TemplateLimits::tiny();
         let context = Context::new(&dag, &limits);
-        let memo = explore_in(&context, TEMPLATES);
+        let memo = explore(&context, TEMPLATES);
         let chosen = |memo: &MemoTable| {
             let model = CostModel::default();
-            select_in(&context, memo, SelectPolicy::CostBased, &model, &ways(Enumeration::All)).covers
+            select(&context, memo, SelectPolicy::CostBased, &model, &ways(Enumeration::All)).covers
         };
         let groups: Vec<HopId> = memo.groups().map(|(group, _)| group).collect();
         let mut shuffled = memo.clone();

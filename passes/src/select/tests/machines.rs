@@ -99,14 +99,15 @@ fn no_machine_breaks_a_bound() {
         let model = CostModel::new(random_machine(&mut random));
         let limits = TemplateLimits::tiny();
         let context = Context::new(&dag, &limits);
-        let mut memo = prepare(&context, &explore_in(&context, TEMPLATES), SelectPolicy::CostBased);
+        let mut memo = prepare(&context, &explore(&context, TEMPLATES), SelectPolicy::CostBased);
         prune_impossible(&context, &model, &mut memo);
         let fits = |partition: &PlanPartition| (1..=MOST_POINTS).contains(&partition.points.len());
-        for partition in partition_in(&context, &memo).into_iter().filter(fits) {
+        for partition in partition(&context, &memo).into_iter().filter(fits) {
             let scratch = Bump::new();
-            let space = SearchSpace::new(&context, &memo, &partition, &model, &scratch);
+            let task = PartitionSearch::new(&context, &memo, &partition, &model, &scratch);
+            let space = SearchSpace::new(task);
             let search = |enumeration| {
-                enumerate::search(&space, SelectPolicy::CostBased, &ways(enumeration), &Effort::of_plans(u64::MAX))
+                enumerate::search(&space, SelectPolicy::CostBased, &ways(enumeration), &Effort::of_steps(u64::MAX))
             };
             let all = search(Enumeration::Partition);
             for enumeration in [Enumeration::Cost, Enumeration::All] {
@@ -114,8 +115,7 @@ fn no_machine_breaks_a_bound() {
                 assert!(is_equal(pruned.seconds, all.seconds), "{seed} {pruned:?} {all:?} {model:?}\n{dag}");
             }
             let solve = |slack| {
-                let found =
-                    exact::solve(&context, &memo, &partition, &model, &Effort::of_plans(u64::MAX), slack, &scratch);
+                let found = exact::solve(&task, &Effort::of_steps(u64::MAX), slack);
                 found.map_or(f64::INFINITY, |plan| plan.seconds)
             };
             let least = solve(f64::INFINITY);
@@ -123,8 +123,8 @@ fn no_machine_breaks_a_bound() {
             let bound = Bound::new(&space).seconds(&space.graph.whole(), &space.fuse_all());
             assert!(bound <= least, "{seed}: {bound} > {least} {model:?}\n{dag}");
             let decision = |enumeration| {
-                let limits = SearchLimits { plans: 1 << 40, ..ways(enumeration) };
-                decide(&context, &memo, &partition, SelectPolicy::CostBased, &model, &limits, &scratch)
+                let limits = SearchLimits { budget: Budget::of(1 << 40), ..ways(enumeration) };
+                task.decide(SelectPolicy::CostBased, &limits)
             };
             let chosen = decision(Enumeration::Exact);
             assert!(is_equal(chosen.seconds, least), "{seed}: {} {least} {model:?}\n{dag}", chosen.seconds);
@@ -147,14 +147,15 @@ fn plans_of_all_policies_pass_the_checker() {
         let model = CostModel::new(random_machine(&mut random));
         let limits = TemplateLimits::tiny();
         let context = Context::new(&dag, &limits);
-        let memo = explore_in(&context, TEMPLATES);
+        let memo = explore(&context, TEMPLATES);
         let policies = [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy, SelectPolicy::Random { seed }];
         let policies = policies.into_iter().chain([SelectPolicy::Exhaustive]).map(|policy| (policy, Enumeration::All));
         let searches = Enumeration::ALL.iter().map(|&enumeration| (SelectPolicy::CostBased, enumeration));
         let mut cheapest = f64::INFINITY;
         for (policy, enumeration) in policies.chain(searches) {
-            let limits = SearchLimits { enumeration, plans: 300, exhaustive_points: 8, ..SearchLimits::default() };
-            let plan = select_in(&context, &memo, policy, &model, &limits);
+            let limits =
+                SearchLimits { enumeration, budget: Budget::of(300), exhaustive_points: 8, ..SearchLimits::default() };
+            let plan = select(&context, &memo, policy, &model, &limits);
             let checked = check_plan(&context, &model, &plan);
             assert_eq!(checked, Ok(()), "{seed} {policy:?} {enumeration:?} {model:?}\n{dag}");
             passes += plan.covers.iter().filter(|cover| cover.template == TemplateType::MAgg).count();
@@ -180,10 +181,10 @@ fn plans_that_do_not_fit_are_not_merged() {
     let dag = testing::three_sums();
     let limits = TemplateLimits::tiny();
     let context = Context::new(&dag, &limits);
-    let memo = explore_in(&context, TEMPLATES);
+    let memo = explore(&context, TEMPLATES);
     let model = CostModel::new(Machine { memory_budget: Some(1e3), ..Machine::default() });
     for enumeration in [Enumeration::All, Enumeration::Exact] {
-        let plan = select_in(&context, &memo, SelectPolicy::CostBased, &model, &ways(enumeration));
+        let plan = select(&context, &memo, SelectPolicy::CostBased, &model, &ways(enumeration));
         assert!(plan.covers.iter().all(|cover| cover.template != TemplateType::MAgg), "{:?}", plan.covers);
         assert_eq!((plan.seconds, plan_seconds(&context, &plan, &model)), (f64::INFINITY, f64::INFINITY));
     }

@@ -6,7 +6,9 @@ mod machines;
 mod structure;
 
 use super::*;
-use crate::explore::explore_in;
+use crate::construct::{ConstructedPlan, Rejection, construct};
+use crate::explore::explore;
+use crate::facts::TemplateLimits;
 use crate::template::{CoverError, TEMPLATES, verify_cover};
 use crate::testing::{self, Dag, Random};
 pub(super) use dags::random_dag;
@@ -21,11 +23,16 @@ use std::collections::BTreeSet;
 fn plan_with(dag: &HopDag, policy: SelectPolicy, limits: &SearchLimits) -> FusionPlan {
     let template_limits = TemplateLimits::tiny();
     let context = Context::new(dag, &template_limits);
-    select_in(&context, &explore_in(&context, TEMPLATES), policy, &CostModel::default(), limits)
+    select(&context, &explore(&context, TEMPLATES), policy, &CostModel::default(), limits)
 }
 
 fn plan(dag: &HopDag, policy: SelectPolicy) -> FusionPlan {
     plan_with(dag, policy, &SearchLimits::default())
+}
+
+/// The CPlans of a plan, and the covers without one.
+fn constructed(dag: &HopDag, plan: &FusionPlan) -> (Vec<ConstructedPlan>, Vec<Rejection>) {
+    construct(&Context::new(dag, &TemplateLimits::tiny()), &plan.covers)
 }
 
 /// Calls the function with a problem of four points.
@@ -82,9 +89,9 @@ fn all_covers_are_constructible() {
         let dag = random_dag(&mut random, 14);
         for policy in [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy, SelectPolicy::CostBased] {
             let plan = plan(&dag, policy);
-            let (constructed, rejected) = crate::construct::construct(&dag, &plan.covers, &TemplateLimits::tiny());
+            let (plans, rejected) = constructed(&dag, &plan);
             assert!(rejected.is_empty(), "{policy:?}: {rejected:?}\n{dag}");
-            covers += constructed.len();
+            covers += plans.len();
         }
     }
     assert!(covers > 500);
@@ -110,9 +117,9 @@ fn a_long_chain_is_one_operator() {
     let plan = plan(&d.dag, SelectPolicy::CostBased);
     assert_eq!(plan.covers.len(), 1);
     assert_eq!(plan.covers[0].members.len(), 20_000);
-    let (constructed, rejected) = crate::construct::construct(&d.dag, &plan.covers, &TemplateLimits::tiny());
+    let (plans, rejected) = constructed(&d.dag, &plan);
     assert!(rejected.is_empty());
-    assert_eq!(constructed[0].cplan.nodes.len(), 20_001);
+    assert_eq!(plans[0].cplan.nodes.len(), 20_001);
 }
 
 /// The verifier of covers refuses what no policy may choose.

@@ -8,13 +8,13 @@ use super::super::super::*;
 use super::super::arranger::set_partitions;
 use super::super::operators::{Candidate, Groups};
 use super::{ENOUGH, ROUNDING};
-use crate::explore::explore_in;
-use crate::facts::can_share_pass;
+use crate::explore::explore;
+use crate::facts::{TemplateLimits, can_share_pass};
 use crate::joint::plan_seconds;
 use crate::template::TEMPLATES;
 use crate::testing::{Dag, Random};
 use cranelift_entity::EntityRef;
-use fuseline_ir::hop::HopId;
+use fuseline_ir::hop::{HopDag, HopId};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -94,8 +94,11 @@ impl Start<'_> {
     fn partitions(&self) -> Vec<PartitionPlan> {
         let (policy, limits) = (SelectPolicy::CostBased, SearchLimits::default());
         let memo = self.searched();
-        let plan = |partition| decide(self.context, &memo, partition, policy, &self.model, &limits, &Bump::new());
-        partition_in(self.context, &memo).iter().map(plan).collect()
+        let partitions = partition(self.context, &memo);
+        let plan = |partition| {
+            PartitionSearch::new(self.context, &memo, partition, &self.model, &Bump::new()).decide(policy, &limits)
+        };
+        partitions.iter().map(plan).collect()
     }
 
     fn searched(&self) -> MemoTable {
@@ -106,12 +109,12 @@ impl Start<'_> {
 
     fn exact(&self) -> FusionPlan {
         let limits = SearchLimits::default();
-        select_in(self.context, &self.memo, SelectPolicy::CostBased, &self.model, &limits)
+        select(self.context, &self.memo, SelectPolicy::CostBased, &self.model, &limits)
     }
 
     /// The plan with aggregates merged after the choice of operators.
     fn greedy(&self) -> FusionPlan {
-        self.greedy_within(|| Effort::of_plans(ENOUGH))
+        self.greedy_within(|| Effort::of_steps(ENOUGH))
     }
 
     fn greedy_within(&self, effort: impl Fn() -> Effort) -> FusionPlan {
@@ -127,14 +130,15 @@ impl Start<'_> {
     /// there are too many.
     fn optimum(&self) -> Option<f64> {
         let memo = self.searched();
-        let partitions = partition_in(self.context, &memo);
+        let partitions = partition(self.context, &memo);
         let mut prices: BTreeMap<HopId, Vec<(BTreeSet<HopId>, f64)>> = BTreeMap::new();
         let mut aggregates: Vec<Vec<Choice>> = Vec::new();
         let mut required = BTreeSet::new();
         for partition in &partitions {
-            let effort = Effort::of_plans(ENOUGH);
+            let effort = Effort::of_steps(ENOUGH);
             let scratch = Bump::new();
-            let mut groups = Groups::new(self.context, &memo, partition, &self.model, &effort, f64::INFINITY, &scratch);
+            let search = PartitionSearch::new(self.context, &memo, partition, &self.model, &scratch);
+            let mut groups = Groups::new(&search, &effort, f64::INFINITY);
             let ids =
                 |candidate: &Candidate| candidate.reads.iter().map(|read| partition.members[read.index()]).collect();
             for (place, &id) in partition.members.iter().enumerate() {
@@ -150,7 +154,7 @@ impl Start<'_> {
                     prices.insert(id, found.iter().map(|candidate| (ids(candidate), candidate.seconds)).collect());
                 }
             }
-            required.extend(groups.required().into_iter().map(|member| partition.members[member.index()]));
+            required.extend(search.required.iter().map(|&member| search.id(member)));
         }
         let plans = self.partitions();
         for operator in multi_aggregate::outside_partitions(self.context, &plans) {
@@ -214,14 +218,14 @@ impl Start<'_> {
             seconds += group.seconds;
             groups.push(group);
         }
-        are_independent(self.context, &groups, &Effort::of_plans(ENOUGH)).then_some(seconds)
+        are_independent(self.context, &groups, &Effort::of_steps(ENOUGH)).then_some(seconds)
     }
 }
 
 fn with_start(dag: &HopDag, model: CostModel, function: impl FnOnce(&Start<'_>)) {
     let limits = TemplateLimits::tiny();
     let context = Context::new(dag, &limits);
-    let memo = explore_in(&context, TEMPLATES);
+    let memo = explore(&context, TEMPLATES);
     function(&Start { context: &context, memo, model });
 }
 
