@@ -86,6 +86,8 @@ pub(crate) fn literal_sequence(dag: &HopDag, id: HopId) -> Option<(f64, f64)> {
 pub(crate) fn is_concatenation(dag: &HopDag, id: HopId) -> bool {
     let hop = &dag[id];
     let Some((rows, _)) = hop.size.known_dims().filter(|(rows, _)| *rows > 1) else { return false };
-    let fits = |&input: &HopId| matches!(dag[input].size.known_dims(), Some((own, cols)) if own == rows && cols > 0);
-    hop.op == HopOp::Nary(NaryOp::Cbind) && hop.inputs.len() > 1 && hop.inputs.iter().all(fits)
+    let mut dims = hop.inputs.iter().map(|&input| dag[input].size.known_dims());
+    hop.op == HopOp::Nary(NaryOp::Cbind)
+        && hop.inputs.len() > 1
+        && dims.all(|dims| dims.is_some_and(|(own, cols)| own == rows && cols > 0))
 }

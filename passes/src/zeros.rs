@@ -76,6 +76,11 @@ struct Evaluation<'a> {
     values: SmallVec<[Option<f64>; 16]>,
 }
 
+/// A value that is zero.
+fn zero(value: Option<f64>) -> Option<f64> {
+    value.filter(|&x| x == 0.0)
+}
+
 impl Evaluation<'_> {
     fn value(&self, id: HopId) -> Option<f64> {
         if id == self.driven.driver {
@@ -94,32 +99,28 @@ impl Evaluation<'_> {
 
     fn operator(&self, id: HopId) -> Option<f64> {
         let hop = &self.driven.dag[id];
-        let value = |position: usize| self.value(hop.inputs[position]);
-        let zero = |value: Option<f64>| value.filter(|&x| x == 0.0);
+        let values: SmallVec<[Option<f64>; 3]> = hop.inputs.iter().map(|&input| self.value(input)).collect();
         match hop.op {
-            HopOp::Unary(op) => value(0).map(|x| op.eval(x)),
-            HopOp::Binary(op) | HopOp::Outer(op) => self.binary(op, value(0), value(1)),
-            HopOp::Ternary(op) => self.ternary(op, value(0), value(1), value(2)),
-            HopOp::Nary(op) => {
-                let values = hop.inputs.iter().map(|&input| self.value(input));
-                match op.fold() {
-                    Some(fold) => values.reduce(|x, y| self.binary(fold, x, y)).flatten(),
-                    None => values.reduce(|x, y| zero(x).and(zero(y))).flatten(),
-                }
-            }
+            HopOp::Unary(op) => values[0].map(|x| op.eval(x)),
+            HopOp::Binary(op) | HopOp::Outer(op) => self.binary(op, values[0], values[1]),
+            HopOp::Ternary(op) => self.ternary(op, values[0], values[1], values[2]),
+            HopOp::Nary(op) => match op.fold() {
+                Some(fold) => values.into_iter().reduce(|x, y| self.binary(fold, x, y)).flatten(),
+                None => values.into_iter().reduce(|x, y| zero(x).and(zero(y))).flatten(),
+            },
             // A cumulative aggregate along rows stands between two transposes; other transposes have their zeros in other
             // cells than their operands, and are read through only where a product does.
             HopOp::Cumulative(_) => zero(self.left_value(hop.inputs[0])),
             HopOp::Reorg(ReorgOp::Transpose) if matches!(self.driven.dag[hop.inputs[0]].op, HopOp::Cumulative(_)) => {
-                value(0)
+                values[0]
             }
             // Columns of a row of zeros are zero, but cell (i, k) may not be where cell (i, j) is.
-            HopOp::Index if self.driven.zeros == Zeros::Row => value(0),
+            HopOp::Index if self.driven.zeros == Zeros::Row => values[0],
             // Every aggregate of zeros is zero.
-            HopOp::AggUnary(..) => zero(value(0)),
+            HopOp::AggUnary(..) => zero(values[0]),
             HopOp::MatMul if !self.driven.strict => {
                 let by_rows = is_transpose(self.driven.dag, hop.inputs[0]);
-                let right = if by_rows { value(1) } else { None };
+                let right = if by_rows { values[1] } else { None };
                 [self.left_value(hop.inputs[0]), right].into_iter().find_map(zero)
             }
             _ => None,

@@ -114,8 +114,11 @@ pub fn construct_cover(context: &Context<'_>, cover: &FusionCover) -> Result<Con
         .min_by_key(|(optimized, _)| canonical_key(&optimized.cplan))
         .ok_or(ConstructError::NoMainInput(cover.template))?;
     let inputs = optimized.inputs.iter().map(|&old| draft.inputs[old.as_u32() as usize]).collect();
-    let position = |root: usize| optimized.outputs.iter().position(|&output| output == root);
-    let outputs = (0..cover.roots.len()).map(|root| position(root).unwrap_or(root) as u32).collect();
+    let mut outputs = Vec::with_capacity(cover.roots.len());
+    for root in 0..cover.roots.len() {
+        let position = optimized.outputs.iter().position(|&output| output == root);
+        outputs.push(position.unwrap_or(root) as u32);
+    }
     let cplan = optimized.cplan.verify().map_err(ConstructError::Malformed)?;
     Ok(ConstructedPlan { cover: cover.clone(), cplan, inputs, outputs, transposed_output: draft.transposed_output })
 }

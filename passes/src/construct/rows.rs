@@ -19,11 +19,12 @@ pub(super) fn draft(context: &Context<'_>, cover: &FusionCover) -> Result<Draft,
     let main = operator.main_input(context).ok_or(ConstructError::NoMainInput(cover.template))?;
     let builder = Builder::new(context.dag, Variant::Row(RowType::NoAgg), &[CoverInput::Hop(main)]);
     let mut rows = Rows { context, builder, main, long: EntitySet::new() };
-    // The transposed factor of a final product is read through there alone: to other members it is an input.
-    let is_value = |id: HopId| !is_transpose(context.dag, id) || row_cumulative_step(context, id).is_some();
-    for &member in members.iter().filter(|&&member| !roots.contains(&member) && is_value(member)) {
-        let value = rows.member(member)?;
-        rows.builder.values.insert(member, value);
+    for &member in members.iter().filter(|member| !roots.contains(member)) {
+        // The transposed factor of a final product is read through there alone: to other members it is an input.
+        if !is_transpose(context.dag, member) || row_cumulative_step(context, member).is_some() {
+            let value = rows.member(member)?;
+            rows.builder.values.insert(member, value);
+        }
     }
     let mut outputs: Vec<COutput> = roots.iter().map(|&root| rows.output(root)).collect::<Result<_, _>>()?;
     // The canonical form of the plan says which variant a single output makes it.

@@ -99,8 +99,7 @@ impl<'a> MainByRow<'a> {
             return true;
         }
         let long = self.as_long_as(main);
-        let is_long = |id: HopId| id == main || long.binary_search(&id).is_ok();
-        products.all(|(left, right)| is_long(left) || is_long(right))
+        products.all(|(left, right)| [left, right].iter().any(|id| *id == main || long.binary_search(id).is_ok()))
     }
 
     /// The members whose rows are known to be as long as those of a main input, ascending.

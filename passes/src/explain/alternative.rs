@@ -104,14 +104,16 @@ impl Alternatives<'_> {
 
     /// The entry of a group that continues (or starts) an operator of a template with the most of these edges.
     fn entry(&self, group: HopId, ttype: TemplateType, is_root: bool, wanted: &Edges) -> Option<&MemoEntry> {
-        let fits = |entry: &&MemoEntry| {
-            let continues =
-                if is_root { entry.ttype == ttype } else { template::of(ttype).continues_with(entry.ttype) };
-            let status = if is_root { entry.close.is_valid() } else { entry.close.is_open() };
-            continues && status && entry.references().all(|reference| wanted.contains(&(group, reference)))
-        };
+        let entries = self.memo.entries(group).iter().filter(|entry| {
+            let has_role = if is_root {
+                entry.ttype == ttype && entry.close.is_valid()
+            } else {
+                template::of(ttype).continues_with(entry.ttype) && entry.close.is_open()
+            };
+            has_role && entry.references().all(|reference| wanted.contains(&(group, reference)))
+        });
         // Of equals the first.
-        self.memo.entries(group).iter().rev().filter(fits).max_by_key(|&entry| {
+        entries.rev().max_by_key(|&entry| {
             let (is_own, references) = preference(entry, ttype);
             (references, is_own)
         })

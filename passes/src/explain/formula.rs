@@ -48,13 +48,10 @@ impl Writer<'_> {
         let operands: Vec<(String, u8)> = hop.inputs.iter().map(|&input| self.write(input, depth - 1)).collect();
         match infix(&hop.op) {
             Some((symbol, strength)) if operands.len() == 2 => {
-                let side = |(text, inner): &(String, u8), least: u8| {
-                    if *inner < least { format!("({text})") } else { text.clone() }
-                };
                 let space = if symbol == "^" { "" } else { " " };
                 // Comparisons have no order among themselves that readers know.
                 let left_least = if strength == COMPARISON { strength + 1 } else { strength };
-                let (left, right) = (side(&operands[0], left_least), side(&operands[1], strength + 1));
+                let (left, right) = (bound(&operands[0], left_least), bound(&operands[1], strength + 1));
                 (format!("{left}{space}{symbol}{space}{right}"), strength)
             }
             _ => (self.call(id, &operands), CALL),
@@ -64,12 +61,17 @@ impl Writer<'_> {
     fn call(&self, id: HopId, operands: &[(String, u8)]) -> String {
         let texts: Vec<&str> = operands.iter().map(|(text, _)| text.as_str()).collect();
         if self.dag[id].op == HopOp::Index {
-            let bound = |low: usize, high: usize| format!("{}:{}", texts[low], texts[high]);
-            return format!("{}[{}, {}]", texts[0], bound(1, 2), bound(3, 4));
+            return format!("{}[{}:{}, {}:{}]", texts[0], texts[1], texts[2], texts[3], texts[4]);
         }
         let name = if is_transpose(self.dag, id) { "t".to_owned() } else { function(&self.dag[id].op) };
         format!("{name}({})", texts.join(", "))
     }
+}
+
+/// The text of an operand, in parentheses where it binds less than this.
+fn bound(operand: &(String, u8), least: u8) -> String {
+    let (text, strength) = operand;
+    if *strength < least { format!("({text})") } else { text.clone() }
 }
 
 /// The symbol of an operation between two operands, and how strongly it binds.

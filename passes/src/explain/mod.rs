@@ -26,6 +26,7 @@ use crate::template::TEMPLATES;
 use fuseline_ir::hop::{FusionCover, HopDag, HopId};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use text::{point_text, points_text};
 
 /// The memo table, in the paper's notation.
 pub fn explain_memo(dag: &HopDag, options: &OptimizerOptions) -> String {
@@ -41,15 +42,11 @@ fn ids(ids: &[HopId]) -> String {
 }
 
 fn points(partition: &PlanPartition, assignment: Option<&[bool]>) -> String {
-    if partition.points.is_empty() {
-        return "none".to_owned();
-    }
-    let text = |(position, point): (usize, &crate::partition::InterestingPoint)| {
+    let points = partition.points.iter().enumerate().map(|(position, point)| {
         let is_materialized = assignment.is_some_and(|assignment| assignment[position]);
-        let mark = if is_materialized { "+" } else { "" };
-        format!("{mark}{}->{}", point.consumer.as_u32(), point.producer.as_u32())
-    };
-    partition.points.iter().enumerate().map(text).collect::<Vec<_>>().join(" ")
+        point_text(point.consumer.as_u32(), point.producer.as_u32(), is_materialized)
+    });
+    points_text(&points.collect::<Vec<_>>())
 }
 
 /// The plan partitions with their roots, inputs and interesting points, as the chosen policy searches them.
@@ -98,6 +95,14 @@ pub fn plan_text(plan: &FusionPlan) -> String {
     text
 }
 
+fn input_text(input: &CoverInput) -> String {
+    match *input {
+        CoverInput::Hop(id) => id.as_u32().to_string(),
+        CoverInput::Transpose(id) => format!("t({})", id.as_u32()),
+        CoverInput::Scalar(id) => format!("as.scalar({})", id.as_u32()),
+    }
+}
+
 fn selected(context: &Context<'_>, options: &OptimizerOptions) -> FusionPlan {
     let memo = explore(context, TEMPLATES);
     select(context, &memo, options.policy, &options.model, &options.search_limits)
@@ -116,12 +121,7 @@ pub fn explain_cplans(dag: &HopDag, options: &OptimizerOptions) -> String {
     let (constructed, rejected) = construct(&context, &selected(&context, options).covers);
     let mut text = String::new();
     for plan in &constructed {
-        let input = |input: &CoverInput| match *input {
-            CoverInput::Hop(id) => id.as_u32().to_string(),
-            CoverInput::Transpose(id) => format!("t({})", id.as_u32()),
-            CoverInput::Scalar(id) => format!("as.scalar({})", id.as_u32()),
-        };
-        let inputs: Vec<String> = plan.inputs.iter().map(input).collect();
+        let inputs: Vec<String> = plan.inputs.iter().map(input_text).collect();
         let transposed = if plan.transposed_output { ", output transposed" } else { "" };
         let outputs: Vec<String> = plan.outputs.iter().map(u32::to_string).collect();
         let outputs = if plan.outputs.len() > 1 { format!(" outputs: {}", outputs.join(" ")) } else { String::new() };

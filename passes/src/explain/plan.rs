@@ -8,10 +8,11 @@ use super::report::{CostReport, OperatorReport, PartitionReport, PlanReport, Poi
 use crate::construct::construct_cover;
 use crate::cost::cost_vector;
 use crate::cover::Operator;
-use crate::facts::bytes_of;
+use crate::facts::{Context, bytes_of};
 use crate::pipeline::Selection;
 use crate::select::{FusionPlan, PartitionPlan, prepare};
 use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::work::CELL_BYTES;
 
 /// Explains a plan: its operators with their costs, its partitions, and why each edge that is not fused is not.
 pub fn report(selection: &Selection<'_>) -> PlanReport {
@@ -66,12 +67,6 @@ fn operator_report(selection: &Selection<'_>, operator: &Operator) -> OperatorRe
     let (variant, rejected) = variant(selection, operator);
     let vector = cost_vector(context, operator);
     let terms = selection.options.model.operator_terms(context, operator);
-    let transfer = |id: HopId, bytes: f64| Transfer {
-        hop: id.as_u32(),
-        name: variable(selection, id),
-        bytes: (!context.hop(id).is_matrix() || context.hop(id).size.cells().is_some()).then_some(bytes),
-    };
-    let written = |&id: &HopId| transfer(id, if context.hop(id).is_matrix() { bytes_of(context, id) } else { 8.0 });
     let reads = vector.iter().flat_map(|vector| &vector.inputs);
     OperatorReport {
         template: operator.template,
@@ -79,8 +74,8 @@ fn operator_report(selection: &Selection<'_>, operator: &Operator) -> OperatorRe
         roots: numbers(&operator.roots),
         members: numbers(&operator.members),
         formulas: operator.roots.iter().map(|&root| formula(context.dag, root, &operator.members)).collect(),
-        reads: reads.map(|read| transfer(read.id, read.touched)).collect(),
-        writes: operator.roots.iter().map(written).collect(),
+        reads: reads.map(|read| transfer(selection, read.id, read.touched)).collect(),
+        writes: operator.roots.iter().map(|&root| transfer(selection, root, output_bytes(context, root))).collect(),
         flops: vector.as_ref().map_or(0.0, |vector| vector.work.flops()),
         exploits: exploited_sparsity(context, operator),
         cost: CostReport {
@@ -92,6 +87,21 @@ fn operator_report(selection: &Selection<'_>, operator: &Operator) -> OperatorRe
         },
         rejected,
     }
+}
+
+/// So many bytes of a value, where its size is known.
+fn transfer(selection: &Selection<'_>, id: HopId, bytes: f64) -> Transfer {
+    let hop = selection.context.hop(id);
+    Transfer {
+        hop: id.as_u32(),
+        name: variable(selection, id),
+        bytes: (!hop.is_matrix() || hop.size.cells().is_some()).then_some(bytes),
+    }
+}
+
+/// Expected bytes of an operator's output.
+fn output_bytes(context: &Context<'_>, id: HopId) -> f64 {
+    if context.hop(id).is_matrix() { bytes_of(context, id) } else { CELL_BYTES as f64 }
 }
 
 /// The variant of a fused operator's CPlan, or why it has none.

@@ -5,6 +5,7 @@ use super::alternative::{Alternative, Alternatives};
 use super::execution::{exploited_sparsity, is_on_matrices};
 use super::report::{Comparison, Effect, FailedCondition, Reason, TemplateCondition, TemplateLimit, UnfusedEdge};
 use super::text::sentence;
+use crate::cost::CostModel;
 use crate::cover::Operator;
 use crate::explore::explore;
 use crate::facts::{Context, TemplateLimits};
@@ -12,7 +13,7 @@ use crate::hops::is_transpose;
 use crate::template::{TEMPLATES, Template};
 use cranelift_entity::EntitySet;
 use fuseline_ir::hop::{HopId, HopOp};
-use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
+use fuseline_ir::memo::{MemoTable, TemplateType};
 use std::collections::BTreeMap;
 
 /// Costs that differ by less, relatively, are equal.
@@ -43,16 +44,15 @@ impl<'a> Reasons<'a> {
     /// The edges that carry matrices from one operator of the plan to another, with their reasons.
     pub(crate) fn unfused(&self) -> Vec<UnfusedEdge> {
         let context = self.alternatives.context;
-        let is_computed = |id: HopId| {
-            let hop = context.hop(id);
-            hop.is_matrix() && !matches!(hop.op, HopOp::Read(_) | HopOp::Literal(_))
-        };
         let mut edges = Vec::new();
         for reader in self.alternatives.operators.iter().filter(|reader| is_on_matrices(context, reader)) {
             for &consumer in reader.members.iter().filter(|&&id| !context.hop(id).op.is_effect()) {
                 let inputs = &context.hop(consumer).inputs;
                 for (position, &producer) in inputs.iter().enumerate() {
-                    if is_computed(producer) && !reader.covers(producer) && !inputs[..position].contains(&producer) {
+                    if is_computed(context, producer)
+                        && !reader.covers(producer)
+                        && !inputs[..position].contains(&producer)
+                    {
                         edges.push(self.edge(reader, consumer, producer));
                     }
                 }
@@ -105,57 +105,51 @@ impl<'a> Reasons<'a> {
         if let Some(&unknown) = inputs.into_iter().find(|&&id| is_unknown(context, id)) {
             return Reason::UnknownSize { hop: unknown.as_u32() };
         }
-        let opens = |template: &&&dyn Template| template.open(context, consumer);
-        let reads_through = |template: &&&dyn Template| {
-            is_right_transpose(context, consumer, producer)
-                && template.absorbed_transpose(context, consumer) == Some(producer)
-        };
-        match TEMPLATES.iter().find(opens).filter(reads_through) {
-            Some(_) => Reason::ReadThrough,
-            None => Reason::NoTemplate { conditions: self.failed_conditions(consumer, producer) },
+        let first = TEMPLATES.iter().find(|template| template.open(context, consumer));
+        if is_right_transpose(context, consumer, producer)
+            && first.is_some_and(|template| template.absorbed_transpose(context, consumer) == Some(producer))
+        {
+            return Reason::ReadThrough;
         }
+        Reason::NoTemplate { conditions: self.failed_conditions(consumer, producer) }
     }
 
     /// What fails, by template.
     fn failed_conditions(&self, consumer: HopId, producer: HopId) -> Vec<TemplateCondition> {
-        let failed = |template: &&dyn Template| TemplateCondition {
+        let conditions = TEMPLATES.iter().map(|template| TemplateCondition {
             template: template.ttype(),
             fails: self.failed_condition(*template, consumer, producer),
-        };
-        TEMPLATES.iter().map(failed).collect()
+        });
+        conditions.collect()
     }
 
     fn failed_condition(&self, template: &dyn Template, consumer: HopId, producer: HopId) -> FailedCondition {
         let context = self.alternatives.context;
-        // Plans of a single operator that close leave no trace in the table.
-        let opens_at = |id: HopId| template.open(context, id);
-        let grows_to = |id: HopId| context.hop(id).inputs.iter().any(|&input| template.fuse(context, id, input));
-        let takes = |id: HopId| opens_at(id) || grows_to(id);
-        let is_open_plan = |entry: &MemoEntry| entry.ttype == template.ttype() && entry.close.is_open();
-        let has_open_plan = self.explored.entries(producer).iter().any(is_open_plan);
-        match () {
-            () if !takes(producer) => FailedCondition::Producer,
-            () if !has_open_plan && !template.close(context, producer).is_open() => FailedCondition::Closed,
+        let entries = self.explored.entries(producer).iter();
+        let has_open_plan = entries.filter(|entry| entry.ttype == template.ttype()).any(|entry| entry.close.is_open());
+        if !takes(template, context, producer) {
+            FailedCondition::Producer
+        } else if !has_open_plan && !template.close(context, producer).is_open() {
+            FailedCondition::Closed
+        } else if !has_open_plan {
             // It could grow to the producer, but from nothing that is there.
-            () if !has_open_plan => FailedCondition::Producer,
-            () if !takes(consumer) => FailedCondition::Consumer,
-            () if opens_at(consumer) => FailedCondition::Merge,
-            () => FailedCondition::Fuse,
+            FailedCondition::Producer
+        } else if !takes(template, context, consumer) {
+            FailedCondition::Consumer
+        } else if template.open(context, consumer) {
+            FailedCondition::Merge
+        } else {
+            FailedCondition::Fuse
         }
     }
 
     fn compare(&self, reader: &Operator, producer: HopId, alternative: &Alternative) -> Comparison {
         let Alternatives { context, model, operators, .. } = self.alternatives;
-        let total = |of: &[Operator], without: &[Operator]| {
-            let without: BTreeMap<HopId, &Operator> = without.iter().map(|other| (other.roots[0], other)).collect();
-            let rest = of.iter().filter(|operator| without.get(&operator.roots[0]) != Some(operator));
-            rest.map(|operator| model.operator_seconds(context, operator)).sum::<f64>()
-        };
-        let fused = total(&alternative.operators, operators);
+        let fused = seconds_without(context, model, &alternative.operators, operators);
         Comparison {
             template: alternative.operator.template.unwrap_or(TemplateType::Cell),
             members: numbers(&alternative.operator.members),
-            chosen: total(operators, &alternative.operators),
+            chosen: seconds_without(context, model, operators, &alternative.operators),
             fused: Some(fused).filter(|seconds| seconds.is_finite()),
             effects: self.effects(reader, producer, alternative),
         }
@@ -204,8 +198,26 @@ fn relaxed_tables(context: &Context<'_>) -> Vec<(TemplateLimit, MemoTable)> {
     if limits.strict_ieee {
         relaxed.push((TemplateLimit::StrictIeee, TemplateLimits { strict_ieee: false, ..limits.clone() }));
     }
-    let explore = |limits: &TemplateLimits| explore(&Context::new(context.dag, limits), TEMPLATES);
-    relaxed.iter().map(|(limit, limits)| (*limit, explore(limits))).collect()
+    let tables = relaxed.iter().map(|(limit, limits)| (*limit, explore(&Context::new(context.dag, limits), TEMPLATES)));
+    tables.collect()
+}
+
+/// Whether a template may have an operator as a member: plans of one that close leave no trace in the memo table.
+fn takes(template: &dyn Template, context: &Context<'_>, id: HopId) -> bool {
+    template.open(context, id) || context.hop(id).inputs.iter().any(|&input| template.fuse(context, id, input))
+}
+
+/// Seconds of the operators that are not among others.
+fn seconds_without(context: &Context<'_>, model: &CostModel, operators: &[Operator], others: &[Operator]) -> f64 {
+    let others: BTreeMap<HopId, &Operator> = others.iter().map(|other| (other.roots[0], other)).collect();
+    let rest = operators.iter().filter(|operator| others.get(&operator.roots[0]) != Some(operator));
+    rest.map(|operator| model.operator_seconds(context, operator)).sum()
+}
+
+/// Whether this is a matrix that an operator computes.
+fn is_computed(context: &Context<'_>, id: HopId) -> bool {
+    let hop = context.hop(id);
+    hop.is_matrix() && !matches!(hop.op, HopOp::Read(_) | HopOp::Literal(_))
 }
 
 /// Whether this is a matrix of which a dimension is not known.

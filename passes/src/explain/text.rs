@@ -54,21 +54,18 @@ fn proof_text(taken: f64, proof: Proof) -> String {
 }
 
 fn partition_text(text: &mut String, number: usize, partition: &PartitionReport, proof_of_all: Proof) {
-    let point = |point: &super::report::PointReport| {
-        let mark = if point.materialized { "+" } else { "" };
-        format!("{mark}{}->{}", point.consumer, point.producer)
-    };
-    let points: Vec<String> = partition.points.iter().map(point).collect();
-    let points = if points.is_empty() { "none".to_owned() } else { points.join(" ") };
+    let points = partition.points.iter().map(|point| point_text(point.consumer, point.producer, point.materialized));
+    let points = points_text(&points.collect::<Vec<_>>());
     let _ = writeln!(text, "partition {number}: {points}");
     let proof = match (partition.proof, proof_of_all) {
         // Dearer operators that merge may be worth it.
         (Proof::AtLeast { .. }, Proof::Optimal) => "proven optimal with what multi-aggregates merge".to_owned(),
         (proof, _) => proof_text(partition.seconds, proof),
     };
-    let end = match partition.exhausted {
-        true => format!(", ended at the limit: the plan is that of the {}", partition.found_by),
-        false => String::new(),
+    let end = if partition.exhausted {
+        format!(", ended at the limit: the plan is that of the {}", partition.found_by)
+    } else {
+        String::new()
     };
     let plans = match (partition.costed, partition.skipped) {
         (0, _) => String::new(),
@@ -82,6 +79,16 @@ fn partition_text(text: &mut String, number: usize, partition: &PartitionReport,
         partition.members.len(),
         counted(partition.priced, "operator"),
     );
+}
+
+/// An interesting point, with a mark where it is materialised.
+pub(super) fn point_text(consumer: u32, producer: u32, is_materialized: bool) -> String {
+    format!("{}{consumer}->{producer}", if is_materialized { "+" } else { "" })
+}
+
+/// Interesting points one after the other.
+pub(super) fn points_text(points: &[String]) -> String {
+    if points.is_empty() { "none".to_owned() } else { points.join(" ") }
 }
 
 fn fused_text(text: &mut String, operator: &OperatorReport) {
@@ -106,9 +113,10 @@ fn fused_text(text: &mut String, operator: &OperatorReport) {
 
 fn basic_text(text: &mut String, dag: &HopDag, operator: &OperatorReport) {
     let root = operator.roots[0];
-    let time = match operator.is_priced() {
-        true => format!("{}, {}", seconds_text(operator.cost.seconds), deciding(&operator.cost)),
-        false => "no price without sizes".to_owned(),
+    let time = if operator.is_priced() {
+        format!("{}, {}", seconds_text(operator.cost.seconds), deciding(&operator.cost))
+    } else {
+        "no price without sizes".to_owned()
     };
     let _ = writeln!(
         text,
@@ -136,11 +144,14 @@ fn cost_text(operator: &OperatorReport) -> String {
 
 /// The term that makes most of the cost.
 fn deciding(cost: &CostReport) -> &'static str {
-    match () {
-        () if cost.start >= cost.write.max(cost.read).max(cost.compute) => "starting decides",
-        () if cost.write >= cost.read.max(cost.compute) => "writing decides",
-        () if cost.read >= cost.compute => "reading decides",
-        () => "computing decides",
+    if cost.start >= cost.write.max(cost.read).max(cost.compute) {
+        "starting decides"
+    } else if cost.write >= cost.read.max(cost.compute) {
+        "writing decides"
+    } else if cost.read >= cost.compute {
+        "reading decides"
+    } else {
+        "computing decides"
     }
 }
 
@@ -189,8 +200,8 @@ fn conditions_text(dag: &HopDag, edge: &UnfusedEdge, conditions: &[TemplateCondi
         return format!("no template has a place for {producer}");
     }
     if conditions.iter().all(|c| matches!(c.fails, FailedCondition::Producer | FailedCondition::Consumer)) {
-        let takes = |fails: FailedCondition| templates(conditions, fails).join(" and ");
-        let (without_consumer, without_producer) = (takes(FailedCondition::Consumer), takes(FailedCondition::Producer));
+        let [without_consumer, without_producer] = [FailedCondition::Consumer, FailedCondition::Producer]
+            .map(|fails| templates(conditions, fails).join(" and "));
         if without_producer.is_empty() {
             return format!("no template has a place for {consumer}");
         }
@@ -266,11 +277,12 @@ fn transfers(transfers: &[Transfer]) -> String {
     if transfers.is_empty() {
         return "nothing".to_owned();
     }
-    let amount = |bytes: f64| bytes_text(bytes as u64);
-    let text = |transfer: &Transfer| {
-        format!("{} {}", value(transfer), transfer.bytes.map_or("of unknown size".to_owned(), amount))
-    };
-    transfers.iter().map(text).collect::<Vec<_>>().join(", ")
+    let mut texts = Vec::with_capacity(transfers.len());
+    for transfer in transfers {
+        let bytes = transfer.bytes.map_or("of unknown size".to_owned(), |bytes| bytes_text(bytes as u64));
+        texts.push(format!("{} {bytes}", value(transfer)));
+    }
+    texts.join(", ")
 }
 
 fn list(ids: &[u32]) -> String {

@@ -55,25 +55,34 @@ pub(crate) fn is_transpose_of_product(context: &Context<'_>, id: HopId) -> bool 
 /// Whether the operator is one of the three of `t(cumsum(t(X)))`, cumulative along the rows of X, the first two of
 /// which nothing else uses.
 pub(crate) fn row_cumulative_step(context: &Context<'_>, id: HopId) -> Option<CumulativeStep> {
-    let is_inner_transpose = |id: HopId| {
-        is_transpose(context.dag, id)
-            && matches!(context.hop(context.hop(id).inputs[0]).size.known_dims(), Some((rows, cols)) if rows > 1 && cols > 1)
-    };
-    let feeds = |id: HopId, condition: &dyn Fn(HopId) -> bool| context.single_consumer(id).is_some_and(condition);
-    let is_sum = |id: HopId| {
-        matches!(context.hop(id).op, HopOp::Cumulative(_))
-            && is_inner_transpose(context.hop(id).inputs[0])
-            && feeds(context.hop(id).inputs[0], &|consumer| consumer == id)
-            && feeds(id, &|consumer| is_transpose(context.dag, consumer))
-    };
-    match context.hop(id).op {
-        HopOp::Cumulative(_) if is_sum(id) => Some(CumulativeStep::Cumulative),
-        HopOp::Reorg(_) if is_transpose(context.dag, id) && is_sum(context.hop(id).inputs[0]) => {
+    let hop = context.hop(id);
+    match hop.op {
+        HopOp::Cumulative(_) if is_between_transposes(context, id) => Some(CumulativeStep::Cumulative),
+        HopOp::Reorg(_) if is_transpose(context.dag, id) && is_between_transposes(context, hop.inputs[0]) => {
             Some(CumulativeStep::Result)
         }
-        HopOp::Reorg(_) if is_inner_transpose(id) && feeds(id, &is_sum) => Some(CumulativeStep::Operand),
+        HopOp::Reorg(_) => {
+            let consumer = context.single_consumer(id)?;
+            let is_operand = is_matrix_transpose(context, id) && is_between_transposes(context, consumer);
+            is_operand.then_some(CumulativeStep::Operand)
+        }
         _ => None,
     }
+}
+
+/// Whether an operator is a cumulative aggregate of a transpose that nothing else reads, and is transposed alone.
+fn is_between_transposes(context: &Context<'_>, id: HopId) -> bool {
+    let hop = context.hop(id);
+    matches!(hop.op, HopOp::Cumulative(_))
+        && is_matrix_transpose(context, hop.inputs[0])
+        && context.single_consumer(hop.inputs[0]) == Some(id)
+        && context.single_consumer(id).is_some_and(|consumer| is_transpose(context.dag, consumer))
+}
+
+/// Whether an operator is the transpose of a matrix with several rows and columns.
+fn is_matrix_transpose(context: &Context<'_>, id: HopId) -> bool {
+    let dims = untransposed(context.dag, id).and_then(|input| context.hop(input).size.known_dims());
+    dims.is_some_and(|(rows, cols)| rows > 1 && cols > 1)
 }
 
 /// The operators of `t(cumsum(t(X)))`.
@@ -94,8 +103,8 @@ pub(crate) fn is_inner_product(context: &Context<'_>, id: HopId) -> bool {
         return false;
     }
     let right = &context.hop(hop.inputs[1]).size;
-    let fits = |left: HopId| right.is_col_vector() && context.hop(left).size.same_dims(right);
-    untransposed(context.dag, hop.inputs[0]).is_some_and(fits)
+    let left = untransposed(context.dag, hop.inputs[0]);
+    right.is_col_vector() && left.is_some_and(|left| context.hop(left).size.same_dims(right))
 }
 
 /// An aggregation of several cells whose partial results merge, so that operators over cells can end in it.
@@ -122,13 +131,14 @@ pub(crate) fn aggregates_rows(context: &Context<'_>, id: HopId) -> bool {
 
 /// The rows that a Row operator which ends here aggregates; none if it has a value for each of them.
 pub(crate) fn aggregated_rows(context: &Context<'_>, id: HopId) -> Option<u64> {
-    let rows = |id: HopId| context.hop(id).size.known_dims().map(|(rows, _)| rows);
-    if let Some((left, _)) = transposed_product(context, id) {
-        return rows(left);
-    }
     let hop = context.hop(id);
     let is_over_rows = matches!(hop.op, HopOp::AggUnary(_, Direction::Col | Direction::Full));
-    if is_over_rows && aggregates_rows(context, id) { rows(hop.inputs[0]) } else { None }
+    let aggregated = match transposed_product(context, id) {
+        Some((left, _)) => left,
+        None if is_over_rows && aggregates_rows(context, id) => hop.inputs[0],
+        None => return None,
+    };
+    context.hop(aggregated).size.known_dims().map(|(rows, _)| rows)
 }
 
 /// An aggregation of all cells into one, in which an operator with several roots over cells may end.

@@ -167,9 +167,8 @@ impl<'a> Context<'a> {
         if !is_elementwise(self.dag, id) {
             return OuterFacts::default();
         }
-        let over_product =
-            |input: &&HopId| self.outer(**input).product.is_some() && self.hop(**input).size.same_dims(&hop.size);
-        let Some(&chain) = hop.inputs.iter().find(over_product) else {
+        let mut inputs = hop.inputs.iter().copied().filter(|&input| self.hop(input).size.same_dims(&hop.size));
+        let Some(chain) = inputs.find(|&input| self.outer(input).product.is_some()) else {
             return OuterFacts::default();
         };
         let driver = if self.limits.strict_ieee { None } else { self.derive_driver(id, chain) };
@@ -179,11 +178,19 @@ impl<'a> Context<'a> {
     /// The matrix whose zeros make an operator zero; `chain` is its input over the outer product.
     fn derive_driver(&self, id: HopId, chain: HopId) -> Option<HopId> {
         let hop = self.hop(id);
-        let is_zero_with = |input: HopId| zeros::is_zero_with(self.dag, id, input, self.limits.strict_ieee);
-        let inner = self.outer(chain).driver.filter(|_| is_zero_with(chain));
-        let is_driver =
-            |&input: &HopId| input != chain && self.hop(input).size.same_dims(&hop.size) && is_zero_with(input);
-        inner.or_else(|| hop.inputs.iter().copied().find(is_driver))
+        if let Some(inner) = self.outer(chain).driver
+            && self.is_zero_with(id, chain)
+        {
+            return Some(inner);
+        }
+        let others = hop.inputs.iter().copied().filter(|&input| input != chain);
+        let mut others = others.filter(|&input| self.hop(input).size.same_dims(&hop.size));
+        others.find(|&input| self.is_zero_with(id, input))
+    }
+
+    /// Whether an operator is zero where one of its inputs is.
+    fn is_zero_with(&self, id: HopId, input: HopId) -> bool {
+        zeros::is_zero_with(self.dag, id, input, self.limits.strict_ieee)
     }
 }
 

@@ -68,8 +68,10 @@ pub(crate) fn has_short_rows(size: &SizeInfo) -> bool {
 /// Whether an operator is a product of few columns with the rows of a dense matrix, which are short.
 fn multiplies_short_rows(dag: &HopDag, id: HopId) -> bool {
     let hop = &dag[id];
-    let is_short = |left: HopId| has_short_rows(&dag[untransposed(dag, left).unwrap_or(left)].size);
-    hop.op == HopOp::MatMul && has_few_columns(&hop.size) && is_short(hop.inputs[0])
+    hop.op == HopOp::MatMul && has_few_columns(&hop.size) && {
+        let left = hop.inputs[0];
+        has_short_rows(&dag[untransposed(dag, left).unwrap_or(left)].size)
+    }
 }
 
 pub(crate) fn has_few_columns(size: &SizeInfo) -> bool {
@@ -81,8 +83,8 @@ fn values_beside_one(dag: &HopDag, id: HopId) -> Option<f64> {
     let hop = &dag[id];
     let is_by_cell = matches!(hop.op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_));
     let cols = hop.size.cols.filter(|&cols| is_by_cell && cols > 1)?;
-    let is_column = |&id: &HopId| dag[id].is_matrix() && dag[id].size.cols == Some(1);
-    hop.inputs.iter().any(is_column).then_some(cols as f64)
+    let mut inputs = hop.inputs.iter().map(|&input| &dag[input]);
+    inputs.any(|input| input.is_matrix() && input.size.cols == Some(1)).then_some(cols as f64)
 }
 
 fn class_of(dag: &HopDag, id: HopId) -> OperationClass {
@@ -134,14 +136,13 @@ fn is_square(dag: &HopDag, power: HopId) -> bool {
 fn flops_of(dag: &HopDag, id: HopId) -> f64 {
     let hop = &dag[id];
     let output = cells(&hop.size);
-    let input = || cells(&dag[hop.inputs[0]].size);
     match &hop.op {
         HopOp::Unary(op) if hop.is_matrix() => op.flops() * output,
         HopOp::Binary(BinaryOp::Pow) if hop.is_matrix() && is_square(dag, id) => output,
         HopOp::Binary(op) | HopOp::Outer(op) if hop.is_matrix() => op.flops() * output,
         HopOp::Ternary(op) if hop.is_matrix() => op.flops() * output,
         HopOp::Nary(NaryOp::Min | NaryOp::Max | NaryOp::Plus) => hop.inputs.len() as f64 * output,
-        HopOp::AggUnary(op, _) => op.flops() * input(),
+        HopOp::AggUnary(op, _) => op.flops() * cells(&dag[hop.inputs[0]].size),
         HopOp::MatMul => {
             let share = if is_symmetric(dag, id) { SYMMETRIC } else { 1.0 };
             share * 2.0 * output * dag[hop.inputs[0]].size.cols.unwrap_or(0) as f64

@@ -102,25 +102,24 @@ fn extend_all(dag: &HopDag, pairs: &[(&Expression, HopId)], so_far: Match) -> Ve
 /// The operands of an operator that is this operation, or another way to write it, in every order.
 fn operands<'p>(dag: &HopDag, op: &HopOp, inputs: &'p [Expression], id: HopId) -> Vec<Pairs<'p>> {
     let hop = &dag[id];
-    let pairs = |hops: &[HopId]| inputs.iter().zip(hops.iter().copied()).collect::<Pairs<'p>>();
     match (op, &hop.op, &hop.inputs[..]) {
         (op, own, own_inputs) if op == own && own_inputs.len() == inputs.len() => {
-            let mut orders = vec![pairs(own_inputs)];
+            let mut orders = vec![pairs(inputs, own_inputs)];
             if let (HopOp::Binary(op), &[left, right]) = (op, own_inputs)
                 && op.algebra().commutative
                 && left != right
             {
-                orders.push(pairs(&[right, left]));
+                orders.push(pairs(inputs, &[right, left]));
             }
             orders
         }
         (HopOp::Unary(UnaryOp::Pow2), HopOp::Binary(BinaryOp::Mult), &[left, right]) if left == right => {
-            vec![pairs(&[left])]
+            vec![pairs(inputs, &[left])]
         }
         (HopOp::Unary(UnaryOp::Pow2), HopOp::Binary(BinaryOp::Pow), &[base, exponent])
             if dag.literal_f64(exponent) == Some(2.0) =>
         {
-            vec![pairs(&[base])]
+            vec![pairs(inputs, &[base])]
         }
         // The sum of the squares of an expression.
         (HopOp::AggUnary(AggOp::Sum, direction), HopOp::AggUnary(AggOp::SumSq, own), &[squared])
@@ -135,6 +134,11 @@ fn operands<'p>(dag: &HopDag, op: &HopOp, inputs: &'p [Expression], id: HopId) -
         }
         _ => Vec::new(),
     }
+}
+
+/// Patterns of inputs with the operators that are these inputs.
+fn pairs<'p>(inputs: &'p [Expression], hops: &[HopId]) -> Pairs<'p> {
+    inputs.iter().zip(hops.iter().copied()).collect()
 }
 
 /// A matrix in the place of a transposed factor: the factor is its transpose.

@@ -101,16 +101,16 @@ impl<'a> Fusion<'a> {
             return;
         }
         let Some((pattern, found)) = self.find(root, family) else { return };
-        let bound = |name: &&str| found.get(name).expect("patterns bind the inputs of their operators");
-        let inputs = pattern.inputs.iter().map(bound).collect();
+        let bound = pattern.inputs.iter().map(|name| found.get(name));
+        let inputs = bound.map(|binding| binding.expect("patterns bind the inputs of their operators")).collect();
         let taken: Vec<HopId> = found.members.iter().copied().filter(|&id| !self.is_exempt(&found, id)).collect();
         self.taken.extend(taken);
         self.chosen[root] = Some(Replacement { pattern, inputs });
     }
 
     fn find(&self, root: HopId, family: Family) -> Option<(&'static Pattern, Match)> {
-        let is_wanted = |pattern: &&Pattern| pattern.family == family && (self.is_wanted)(&pattern.operator);
-        let patterns = PATTERNS.iter().filter(is_wanted);
+        let patterns = PATTERNS.iter().filter(|pattern| pattern.family == family);
+        let patterns = patterns.filter(|pattern| (self.is_wanted)(&pattern.operator));
         let mut found = patterns.flat_map(|pattern| {
             matches(self.dag, &pattern.expression, root).into_iter().map(move |found| (pattern, found))
         });
@@ -119,11 +119,12 @@ impl<'a> Fusion<'a> {
 
     /// Whether nothing else needs what a match computes on the way.
     fn is_closed(&self, found: &Match) -> bool {
-        let is_inside = |consumer: &Option<HopId>| consumer.is_some_and(|id| found.members.contains(&id));
         found.members.iter().enumerate().all(|(position, &id)| {
             let is_root = position == 0;
+            let mut consumers = self.consumers[id].iter();
             self.is_exempt(found, id)
-                || !self.taken.contains(id) && (is_root || self.consumers[id].iter().all(is_inside))
+                || !self.taken.contains(id)
+                    && (is_root || consumers.all(|consumer| consumer.is_some_and(|id| found.members.contains(&id))))
         })
     }
 
@@ -144,16 +145,17 @@ impl<'a> Fusion<'a> {
 
     /// Whether the inputs of a match have the shapes that the operator is made for.
     fn fits(&self, pattern: &Pattern, found: &Match) -> bool {
-        let size = |name: &str| self.size(found, name);
-        let same = |one: &str, other: &str| size(one).known_dims().is_some() && size(one).same_dims(&size(other));
-        let is_column = |name: &str| found.get(name).is_none() || size(name).cols == Some(1);
-        let HopOp::Fused(op) = pattern.operator else { return same("X", "Y") };
+        let [x, y, u, v] = ["X", "Y", "U", "V"].map(|name| self.size(found, name));
+        let HopOp::Fused(op) = pattern.operator else { return has_known_dims_of(x, y) };
         match op {
             FusedOp::TransposeSelf(_) => true,
-            FusedOp::OuterAggregate(..) => size("U").cols == Some(1) && size("V").rows == Some(1),
-            FusedOp::MatrixChain(_) => is_column("V") && is_column("Y") && has_weight_per_row(size("X"), size("Y")),
+            FusedOp::OuterAggregate(..) => u.cols == Some(1) && v.rows == Some(1),
+            FusedOp::MatrixChain(_) => {
+                let mut vectors = [("V", v), ("Y", y)].into_iter().filter(|(name, _)| found.get(name).is_some());
+                vectors.all(|(_, size)| size.cols == Some(1)) && has_weight_per_row(x, y)
+            }
             FusedOp::BinaryAggregate(_) | FusedOp::TernaryAggregate(_) => {
-                pattern.inputs.iter().all(|name| same("X", name))
+                pattern.inputs.iter().all(|name| has_known_dims_of(x, self.size(found, name)))
             }
             FusedOp::WeightedSquaredLoss(_)
             | FusedOp::WeightedSigmoid { .. }
@@ -162,8 +164,8 @@ impl<'a> Fusion<'a> {
             | FusedOp::WeightedCrossEntropy { .. }
             | FusedOp::WeightedUnary(..) => {
                 let weights = ["W", "X"].into_iter().filter(|name| found.get(name).is_some());
-                let weights: Vec<SizeInfo> = weights.map(size).collect();
-                is_outer_product(&weights, size("U"), size("V")) && self.may_skip(op, weights[0])
+                let weights: Vec<SizeInfo> = weights.map(|name| self.size(found, name)).collect();
+                is_outer_product(&weights, u, v) && self.may_skip(op, weights[0])
             }
         }
     }
@@ -216,6 +218,11 @@ impl<'a> Fusion<'a> {
         }
         needed
     }
+}
+
+/// Whether a matrix of known size has that of another one.
+fn has_known_dims_of(one: SizeInfo, other: SizeInfo) -> bool {
+    one.known_dims().is_some() && one.same_dims(&other)
 }
 
 /// A DAG under construction.

@@ -47,8 +47,8 @@ impl Search<'_> {
         let (best, choices) = self.best_with_choices()?;
         let unfused = unfused_values(&best.form.dag, &best.planned);
         let barriers = barriers(&best.form.dag, &best.planned.memo);
-        let touches = |flip: &Flip| best.form.hop(flip.class).is_some_and(|id| touches(&best.form.dag, &unfused, id));
-        let mut flips: Vec<Flip> = alternatives.flips(choices).into_iter().filter(touches).collect();
+        let mut flips = alternatives.flips(choices);
+        flips.retain(|flip| best.form.hop(flip.class).is_some_and(|id| touches(&best.form.dag, &unfused, id)));
         flips.truncate(rewrites.max_explored - self.explored);
         let choices = choices.clone();
         self.explored += flips.len();
@@ -84,9 +84,9 @@ fn touches(dag: &HopDag, unfused: &EntitySet<HopId>, id: HopId) -> bool {
 
 /// The number of edges between operators on matrices that no entry of a memo table fuses.
 fn barriers(dag: &HopDag, memo: &MemoTable) -> usize {
-    let is_computed = |id: HopId| dag[id].is_matrix() && !dag[id].inputs.is_empty();
-    let fuses =
-        |id: HopId, input: HopId| memo.entries(id).iter().any(|entry| entry.references().any(|group| group == input));
     let edges = dag.hops.iter().flat_map(|(id, hop)| hop.inputs.iter().map(move |&input| (id, input)));
-    edges.filter(|&(id, input)| is_computed(input) && !fuses(id, input)).count()
+    let computed = edges.filter(|&(_, input)| dag[input].is_matrix() && !dag[input].inputs.is_empty());
+    computed
+        .filter(|&(id, input)| !memo.entries(id).iter().any(|entry| entry.references().any(|group| group == input)))
+        .count()
 }

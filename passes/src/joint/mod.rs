@@ -186,13 +186,15 @@ impl<'a> Search<'a> {
 
 /// Whether two DAGs are the same, but for places in scripts.
 fn is_same(one: &HopDag, other: &HopDag) -> bool {
-    let is_same_operator = |(one, other): (&Hop, &Hop)| {
-        one.op == other.op && one.inputs == other.inputs && one.data_type == other.data_type && one.size == other.size
-    };
     one.hops.len() == other.hops.len()
         && one.outputs == other.outputs
         && one.effects == other.effects
-        && one.hops.values().zip(other.hops.values()).all(is_same_operator)
+        && one.hops.values().zip(other.hops.values()).all(|(one, other)| is_same_operator(one, other))
+}
+
+/// Whether two operators are the same but for where they come from.
+fn is_same_operator(one: &Hop, other: &Hop) -> bool {
+    one.op == other.op && one.inputs == other.inputs && one.data_type == other.data_type && one.size == other.size
 }
 
 /// The forms that were tried with their prices, the chosen form, and its fused operators.

@@ -5,7 +5,7 @@ use crate::explain::execution;
 use crate::facts::Context;
 use crate::pipeline::OptimizerOptions;
 use crate::select::FusionPlan;
-use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::hop::HopOp;
 
 /// What decides between two forms, in this order.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,9 +32,9 @@ impl Price {
 
     /// Whether the price is lower than another.
     pub(super) fn beats(&self, other: &Price) -> bool {
-        let operators = |price: &Price| (price.unknown, price.forbidden);
-        if operators(self) != operators(other) {
-            return operators(self) < operators(other);
+        let [own, others] = [self, other].map(|price| (price.unknown, price.forbidden));
+        if own != others {
+            return own < others;
         }
         let is_equal = (self.seconds - other.seconds).abs() <= RELATIVE_TOLERANCE * other.seconds;
         if is_equal { self.cost < other.cost } else { self.seconds < other.seconds }
@@ -71,12 +71,7 @@ fn forbidden_and_seconds(context: &Context<'_>, plan: &FusionPlan, model: &CostM
 
 /// The number of live operators that make a matrix of which a dimension is unknown.
 fn unknown_operators(context: &Context<'_>) -> usize {
-    let is_unknown = |id: &HopId| {
-        let hop = context.hop(*id);
-        context.is_live(*id)
-            && hop.is_matrix()
-            && hop.size.known_dims().is_none()
-            && !matches!(hop.op, HopOp::Read(_) | HopOp::Literal(_))
-    };
-    context.dag.hops.keys().filter(is_unknown).count()
+    let live = context.dag.hops.iter().filter(|(id, _)| context.is_live(*id));
+    let computed = live.filter(|(_, hop)| hop.is_matrix() && !matches!(hop.op, HopOp::Read(_) | HopOp::Literal(_)));
+    computed.filter(|(_, hop)| hop.size.known_dims().is_none()).count()
 }

@@ -31,14 +31,9 @@ impl Cache {
     /// The bandwidth of a matrix of this many bytes, of which this cache holds the share that it can and the levels behind
     /// it the rest.
     pub fn shared(&self, bytes: f64, outer: Bandwidth) -> Bandwidth {
-        let mixed = |reach: f64, here: f64, behind: f64| match self.share(bytes, reach) {
-            0.0 => behind,
-            1.0 => here,
-            share => 1.0 / (share / here + (1.0 - share) / behind),
-        };
         Bandwidth {
-            read: mixed(self.reach, self.bandwidth.read, outer.read),
-            write: mixed(self.write_reach, self.bandwidth.write, outer.write),
+            read: mixed(self.share(bytes, self.reach), self.bandwidth.read, outer.read),
+            write: mixed(self.share(bytes, self.write_reach), self.bandwidth.write, outer.write),
         }
     }
 
@@ -48,5 +43,14 @@ impl Cache {
             return 1.0;
         }
         if bytes >= reach { 0.0 } else { (reach - bytes) / (reach - self.capacity) }
+    }
+}
+
+/// The rate at which a matrix moves of which this share is here and the rest behind.
+fn mixed(share: f64, here: f64, behind: f64) -> f64 {
+    match share {
+        0.0 => behind,
+        1.0 => here,
+        share => 1.0 / (share / here + (1.0 - share) / behind),
     }
 }

@@ -1,5 +1,6 @@
 //! A cluster of workers, for operators that exceed the memory budget of this machine, its driver (sections 2.1 and 4.3).
 
+use super::{is_cost, is_rate};
 use serde::{Deserialize, Serialize};
 
 /// A declared cluster. Rates are in bytes per second.
@@ -51,9 +52,6 @@ impl Cluster {
     pub(super) fn is_consistent(&self) -> bool {
         let rates = [self.read_bandwidth, self.broadcast_bandwidth, self.join_bandwidth];
         let costs = [self.broadcast_memory, self.start];
-        rates.into_iter().all(|rate| rate.is_finite() && rate > 0.0)
-            && costs.into_iter().all(|cost| cost.is_finite() && cost >= 0.0)
-            && self.workers > 0
-            && self.block_size > 0
+        rates.into_iter().all(is_rate) && costs.into_iter().all(is_cost) && self.workers > 0 && self.block_size > 0
     }
 }

@@ -318,8 +318,6 @@ impl Machine {
         let rates = OperationClass::ALL.map(|class| self.compute.of(class));
         let levels = self.caches.iter().map(|cache| cache.bandwidth).chain([self.memory]);
         let bandwidths: Vec<Bandwidth> = levels.collect();
-        let is_rate = |rate: f64| rate.is_finite() && rate > 0.0;
-        let is_cost = |cost: f64| cost.is_finite() && cost >= 0.0;
         let capacities = self.caches.map(|cache| cache.capacity);
         let reaches = self.caches.map(|cache| cache.reach.max(cache.write_reach));
         let sizes = self.caches.map(|cache| cache.size);
@@ -340,21 +338,35 @@ impl Machine {
     }
 }
 
+/// Whether a number is a rate.
+fn is_rate(rate: f64) -> bool {
+    rate.is_finite() && rate > 0.0
+}
+
+/// Whether a number is a cost.
+fn is_cost(cost: f64) -> bool {
+    cost.is_finite() && cost >= 0.0
+}
+
+/// A cache of which operators find a matrix of so many KiB, half of it, at this rate of reading.
+fn typical_cache(kibibytes: f64, read: f64) -> Cache {
+    Cache {
+        size: 2048.0 * kibibytes,
+        capacity: kibibytes * 1024.0,
+        reach: kibibytes * 1024.0,
+        write_reach: kibibytes * 1024.0,
+        bandwidth: Bandwidth { read, write: read / 2.0 },
+    }
+}
+
 /// A current machine of eight cores and two memory channels: the paper's 32 GB/s for reads, half of that for writes
 /// (each written cache line is read first), and 4 GFLOP/s per thread, which is what streaming vector code sustains
 /// rather than a peak. A random value takes as long as a dozen of these, a quotient, which counts as 22, as four of them,
 /// and short rows are within what they sustain.
 impl Default for Machine {
     fn default() -> Self {
-        let cache = |kibibytes: f64, read: f64| Cache {
-            size: 2048.0 * kibibytes,
-            capacity: kibibytes * 1024.0,
-            reach: kibibytes * 1024.0,
-            write_reach: kibibytes * 1024.0,
-            bandwidth: Bandwidth { read, write: read / 2.0 },
-        };
         Machine {
-            caches: [cache(16.0, 96e9), cache(384.0, 64e9), cache(6144.0, 48e9)],
+            caches: [typical_cache(16.0, 96e9), typical_cache(384.0, 64e9), typical_cache(6144.0, 48e9)],
             memory: Bandwidth { read: 32e9, write: 16e9 },
             compute: ComputeRates { random: 0.33e9, division: 22e9, ..ComputeRates::uniform(4e9) },
             lanes: 1,

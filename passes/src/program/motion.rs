@@ -112,8 +112,7 @@ impl Motion {
     }
 
     fn out_of_dag(&mut self, dag: &mut HopDag, assigned: &Names, before: &mut HopDag) {
-        let is_invariant = |name: &str| self.defined.contains(name) && !assigned.contains(name);
-        let invariant = invariant_operators(dag, &is_invariant);
+        let invariant = invariant_operators(dag, &|name| self.defined.contains(name) && !assigned.contains(name));
         let movable: Vec<HopId> =
             dag.hops.iter().filter(|(id, hop)| invariant[*id] && is_small(dag, hop)).map(|(id, _)| id).collect();
         let copies = copy(dag, &movable, before);
@@ -142,20 +141,24 @@ fn clock_readers(program: &Program) -> Names {
 
 /// Whether the clock is read in blocks, where these functions read it.
 fn reads_clock(blocks: &[StatementBlock], clocks: &Names) -> bool {
-    let is_clock = |hop: &Hop| matches!(hop.op, HopOp::Parameterized { function: Function::Time, .. });
-    let asks = |dag: &HopDag| dag.hops.values().any(is_clock);
     blocks.iter().any(|block| {
-        let in_predicates = predicates(block).into_iter().any(|it| asks(&it.dag) || reads_clock(&it.prelude, clocks));
+        let in_predicates =
+            predicates(block).into_iter().any(|it| asks_for_time(&it.dag) || reads_clock(&it.prelude, clocks));
         in_predicates
             || match block {
-                StatementBlock::Basic(dag) => asks(dag),
-                StatementBlock::Call(call) => clocks.contains(&call.function) || asks(&call.arguments),
+                StatementBlock::Basic(dag) => asks_for_time(dag),
+                StatementBlock::Call(call) => clocks.contains(&call.function) || asks_for_time(&call.arguments),
                 StatementBlock::If { then_body, else_body, .. } => {
                     reads_clock(then_body, clocks) || reads_clock(else_body, clocks)
                 }
                 StatementBlock::While { body, .. } | StatementBlock::For { body, .. } => reads_clock(body, clocks),
             }
     })
+}
+
+/// Whether an operator of a DAG reads the clock.
+fn asks_for_time(dag: &HopDag) -> bool {
+    dag.hops.values().any(|hop| matches!(hop.op, HopOp::Parameterized { function: Function::Time, .. }))
 }
 
 /// For every operator, whether it computes the same in every iteration and cannot fail.

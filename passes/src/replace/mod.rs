@@ -54,12 +54,11 @@ pub fn replace(dag: &HopDag, covers: &[CompiledCover]) -> Replaced {
     for id in dag.hops.keys().filter(|&id| needed.contains(id)) {
         replacement.build(id);
     }
-    let renamed = |id: HopId| replacement.renamed[id].expect("every root of the DAG was built");
     let mut new = std::mem::take(&mut replacement.new);
     for output in &dag.outputs {
-        new.write(&output.name, renamed(output.hop));
+        new.write(&output.name, replacement.renamed(output.hop));
     }
-    new.effects = dag.effects.iter().map(|&effect| renamed(effect)).collect();
+    new.effects = dag.effects.iter().map(|&effect| replacement.renamed(effect)).collect();
     Replaced { dag: new, operators: replacement.spoofs }
 }
 
@@ -115,17 +114,15 @@ impl Replacement<'_> {
     fn needs(&self, id: HopId) -> Vec<HopId> {
         match self.cover_of[id] {
             Some((cover, _)) => {
-                let input = |input: &CoverInput| match *input {
-                    CoverInput::Hop(id) | CoverInput::Transpose(id) | CoverInput::Scalar(id) => id,
-                };
-                self.covers[cover as usize].plan.inputs.iter().map(input).collect()
+                let inputs = self.covers[cover as usize].plan.inputs.iter();
+                inputs.map(|&(CoverInput::Hop(id) | CoverInput::Transpose(id) | CoverInput::Scalar(id))| id).collect()
             }
             None => self.old[id].inputs.to_vec(),
         }
     }
 
     fn renamed(&self, id: HopId) -> HopId {
-        self.renamed[id].expect("inputs are built before their users")
+        self.renamed[id].expect("inputs are built before their users, and every root of the DAG is built")
     }
 
     fn emit(&mut self, id: HopId) -> HopId {
@@ -202,6 +199,11 @@ impl Replacement<'_> {
         self.as_scalar(value, old.data_type, root)
     }
 
+    /// A literal.
+    fn integer(&mut self, value: u64) -> HopId {
+        self.new.literal(Value::I64(value as i64))
+    }
+
     /// The cells of a value of known size.
     fn cells(&self, id: HopId) -> u64 {
         let hop = &self.old[id];
@@ -213,14 +215,12 @@ impl Replacement<'_> {
         let roots = plan.cover.roots.iter().zip(&plan.outputs);
         let before: u64 = roots.filter(|(_, output)| **output < position).map(|(&before, _)| self.cells(before)).sum();
         let cells = self.cells(root);
-        let mut integer = |value: u64| self.new.literal(Value::I64(value as i64));
-        let (first, last, one) = (integer(before + 1), integer(before + cells), integer(1));
+        let [first, last, one] = [before + 1, before + cells, 1].map(|value| self.integer(value));
         let value = self.matrix(HopOp::Index, &[spoof, first, last, one, one], SizeInfo::dims(cells, 1), root);
         let size = self.old[root].size;
         match size.known_dims() {
             Some((rows, cols)) if self.old[root].is_matrix() && cols > 1 => {
-                let mut integer = |value: u64| self.new.literal(Value::I64(value as i64));
-                let (rows, cols) = (integer(rows), integer(cols));
+                let [rows, cols] = [rows, cols].map(|value| self.integer(value));
                 self.matrix(HopOp::DataGen(DataGenOp::Matrix), &[value, rows, cols], size, root)
             }
             _ => value,

@@ -25,11 +25,14 @@ struct Entry {
 
 /// Every pattern of every rule: the tables never change.
 static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
-    let entries = |rule: &'static Rule, always_pays| {
-        rule.instances().into_iter().map(move |(left, right)| Entry::new(rule, always_pays, left, right))
-    };
-    let all = FAMILIES.iter().flat_map(|family| family.rules.iter().map(|rule| (rule, family.always_pays)));
-    all.flat_map(|(rule, always_pays)| entries(rule, always_pays)).collect()
+    let mut entries = Vec::new();
+    for family in FAMILIES {
+        for rule in family.rules {
+            let instances = rule.instances().into_iter();
+            entries.extend(instances.map(|(left, right)| Entry::new(rule, family.always_pays, left, right)));
+        }
+    }
+    entries
 });
 
 impl Entry {
@@ -40,6 +43,11 @@ impl Entry {
 
     fn is_allowed(&self, options: &RewriteOptions, scope: Scope) -> bool {
         self.rule.is_allowed(options) && (scope == Scope::All || self.always_pays)
+    }
+
+    /// Whether all operations of the left side are among those that occur.
+    fn may_match(&self, occurring: &HashSet<Symbol>) -> bool {
+        self.left_operations.iter().all(|operation| occurring.contains(operation))
     }
 
     fn rewrites(&self) -> &[Rewrite<Node, FactsAnalysis>] {
@@ -59,8 +67,8 @@ pub(super) fn rewrites(
     let mut candidates: Vec<&Entry> = ENTRIES.iter().filter(|entry| entry.is_allowed(options, scope)).collect();
     let mut found: Vec<&Entry> = Vec::new();
     loop {
-        let may_match = |entry: &&Entry| entry.left_operations.iter().all(|operation| occurring.contains(operation));
-        let (matching, rest): (Vec<&Entry>, Vec<&Entry>) = candidates.into_iter().partition(may_match);
+        let (matching, rest): (Vec<&Entry>, Vec<&Entry>) =
+            candidates.into_iter().partition(|entry| entry.may_match(&occurring));
         if matching.is_empty() {
             break;
         }
@@ -93,16 +101,17 @@ pub(super) fn compile_pattern(
     left: &str,
     right: &str,
 ) -> Vec<Rewrite<Node, FactsAnalysis>> {
-    let rewrite = |left: PatternAst<Node>| {
-        let name = format!("{}{SEPARATOR}{left}", rule.name);
-        let left = Pattern::new(left);
-        let condition = Condition::new(&left.vars(), guards);
+    let mut rewrites = Vec::new();
+    for form in commuted(&parse(left).ast) {
+        let name = format!("{}{SEPARATOR}{form}", rule.name);
+        let form = Pattern::new(form);
+        let condition = Condition::new(&form.vars(), guards);
         let right = parse(right).ast;
-        let dropped = (errors == Errors::Stay).then(|| Dropped::between(&left.ast, &right));
-        let rewrite = Rewrite::new(name, left, CheckedApplier { right, condition, dropped });
-        rewrite.expect("every variable of a right side occurs on the left")
-    };
-    commuted(&parse(left).ast).into_iter().map(rewrite).collect()
+        let dropped = (errors == Errors::Stay).then(|| Dropped::between(&form.ast, &right));
+        let rewrite = Rewrite::new(name, form, CheckedApplier { right, condition, dropped });
+        rewrites.push(rewrite.expect("every variable of a right side occurs on the left"));
+    }
+    rewrites
 }
 
 /// The rule that a rewrite comes from.
@@ -120,9 +129,12 @@ pub(super) fn parse(pattern: &str) -> Pattern<Node> {
 
 /// The pattern with the inputs of its commutative operations in every order, but for the names of variables.
 fn commuted(pattern: &PatternAst<Node>) -> Vec<PatternAst<Node>> {
-    let is_commutative =
-        |node: &ENodeOrVar<Node>| matches!(node, ENodeOrVar::ENode(node) if node.operator.is_commutative());
-    let commutative: Vec<usize> = (0..pattern.len()).filter(|&i| is_commutative(&pattern[Id::from(i)])).collect();
+    let mut commutative = Vec::new();
+    for (position, node) in pattern.iter().enumerate() {
+        if matches!(node, ENodeOrVar::ENode(node) if node.operator.is_commutative()) {
+            commutative.push(position);
+        }
+    }
     let mut seen = BTreeSet::new();
     let mut variants = Vec::new();
     for exchanged in 0..1usize << commutative.len() {
@@ -181,20 +193,19 @@ impl Dropped {
     fn between(left: &PatternAst<Node>, right: &PatternAst<Node>) -> Self {
         let of_right: Vec<Var> = Pattern::new(right.clone()).vars();
         let variables = Pattern::new(left.clone()).vars().into_iter().filter(|var| !of_right.contains(var)).collect();
-        let is_kept = |node: &ENodeOrVar<Node>| match node {
-            ENodeOrVar::ENode(node) => {
-                right.iter().any(|other| matches!(other, ENodeOrVar::ENode(other) if other.matches(node)))
-            }
-            ENodeOrVar::Var(_) => true,
-        };
-        let operations = (!left.iter().all(is_kept)).then(|| left.clone());
-        Dropped { variables, operations }
+        let is_dropped = left.iter().any(|node| matches!(node, ENodeOrVar::ENode(node) if !has_operation(right, node)));
+        Dropped { variables, operations: is_dropped.then(|| left.clone()) }
     }
 
     fn may_fail(&self, egraph: &EGraph, subst: &Subst) -> bool {
-        let is_missing = |var: &Var| egraph[subst[*var]].data.may_be_missing;
-        self.variables.iter().any(is_missing) || self.operations.as_ref().is_some_and(|left| fails(egraph, left, subst))
+        self.variables.iter().any(|var| egraph[subst[*var]].data.may_be_missing)
+            || self.operations.as_ref().is_some_and(|left| fails(egraph, left, subst))
     }
+}
+
+/// Whether a pattern has an operation.
+fn has_operation(pattern: &PatternAst<Node>, operation: &Node) -> bool {
+    pattern.iter().any(|node| matches!(node, ENodeOrVar::ENode(node) if node.matches(operation)))
 }
 
 /// Whether an operation of a pattern that matches may fail.
@@ -230,8 +241,10 @@ impl Applier<Node, FactsAnalysis> for CheckedApplier {
         _searcher: Option<&PatternAst<Node>>,
         _rule: Symbol,
     ) -> Vec<Id> {
-        let loses_error = || self.dropped.as_ref().is_some_and(|dropped| dropped.may_fail(egraph, subst));
-        if egraph[class].data.is_settled() || !self.condition.holds(egraph, class, subst) || loses_error() {
+        if egraph[class].data.is_settled()
+            || !self.condition.holds(egraph, class, subst)
+            || self.dropped.as_ref().is_some_and(|dropped| dropped.may_fail(egraph, subst))
+        {
             return Vec::new();
         }
         let made = egraph.add_instantiation(&self.right, subst);

@@ -123,11 +123,15 @@ impl Facts {
 
     /// Whether the two may describe one value: same type, no dimension known to differ.
     pub(super) fn agrees(&self, other: &Facts) -> bool {
-        let fit = |a: Option<u64>, b: Option<u64>| a.is_none() || b.is_none() || a == b;
         self.data_type == other.data_type
-            && fit(self.size.rows, other.size.rows)
-            && fit(self.size.cols, other.size.cols)
+            && may_be_equal(self.size.rows, other.size.rows)
+            && may_be_equal(self.size.cols, other.size.cols)
     }
+}
+
+/// Whether two dimensions are not known to differ.
+fn may_be_equal(one: Option<u64>, other: Option<u64>) -> bool {
+    one.is_none() || other.is_none() || one == other
 }
 
 /// Keeps [`Facts`] of every class; where equal classes merge, what either knows holds, and the tighter bound on
@@ -158,10 +162,10 @@ impl Analysis<Node> for FactsAnalysis {
 
     fn make(egraph: &mut EGraph, node: &Node, _id: Id) -> Facts {
         let facts = egraph.analysis.given.take().unwrap_or_else(|| infer_facts(egraph, node));
-        let is_constant = |input: &Id| egraph[*input].data.constant.is_some();
-        let is_fill = *node.operator.op() == HopOp::DataGen(DataGenOp::Matrix) && node.inputs.iter().all(is_constant);
-        let is_missing = |input: &Id| egraph[*input].data.may_be_missing;
-        let may_be_missing = facts.may_be_missing || node.inputs.iter().any(is_missing);
+        let inputs = || node.inputs.iter().map(|&input| &egraph[input].data);
+        let is_fill =
+            *node.operator.op() == HopOp::DataGen(DataGenOp::Matrix) && inputs().all(|input| input.constant.is_some());
+        let may_be_missing = facts.may_be_missing || inputs().any(|input| input.may_be_missing);
         Facts { is_fill, may_be_missing, ..facts }
     }
 
@@ -279,10 +283,9 @@ fn of_range(node: &Node, range: &'static [usize]) -> impl Iterator<Item = Id> {
 
 /// How much a range covers, if the input DAG told.
 fn extent(egraph: &EGraph, node: &Node, range: &'static [usize]) -> Option<i64> {
-    let is_same = |known: &[Id]| {
+    let (_, extent) = egraph.analysis.extents.iter().find(|(known, _)| {
         known.len() == range.len() && of_range(node, range).zip(known).all(|(a, &b)| egraph.find(a) == egraph.find(b))
-    };
-    let (_, extent) = egraph.analysis.extents.iter().find(|(known, _)| is_same(known))?;
+    })?;
     i64::try_from(*extent).ok()
 }
 

@@ -3,6 +3,7 @@
 use super::egraph::{EGraph, Facts};
 use super::rules::Guard;
 use egg::{Id, Subst, Var};
+use fuseline_ir::SizeInfo;
 use fuseline_ir::types::{DataType, Value};
 
 /// Integers of smaller magnitude have exact sums and products.
@@ -46,59 +47,92 @@ pub(super) struct Condition {
 impl Condition {
     /// The kinds of these variables, and those of the guards that speak of them alone.
     pub(super) fn new(variables: &[Var], guards: &[Guard]) -> Self {
-        let named = |name: &'static str| (name, format!("?{name}").parse().expect("guards name variables"));
-        let occurs = |guard: &Guard| guard.variables().all(|name| variables.contains(&named(name).1));
-        let guards: Vec<Guard> = guards.iter().copied().filter(occurs).collect();
-        let names = guards.iter().flat_map(|guard| guard.variables()).map(named).collect();
+        let mut guards = guards.to_vec();
+        guards.retain(|guard| guard.variables().all(|name| variables.contains(&variable(name))));
+        let names = guards.iter().flat_map(|guard| guard.variables()).map(|name| (name, variable(name))).collect();
         Condition { kinds: variables.iter().map(|&var| (var, Kind::of(var))).collect(), guards, names }
     }
 
     /// Whether a match in this class meets it, as far as is known.
     pub(super) fn holds(&self, egraph: &EGraph, class: Id, subst: &Subst) -> bool {
-        let class_of = |name: &str| {
-            let (_, var) = self.names.iter().find(|(other, _)| *other == name).expect("guards were bound");
-            egraph.find(subst[*var])
-        };
+        let matched = Match { names: &self.names, egraph, class: egraph.find(class), subst };
         self.kinds.iter().all(|(var, kind)| kind.holds(&egraph[subst[*var]].data))
-            && self.guards.iter().all(|guard| holds(*guard, egraph, egraph.find(class), &class_of))
+            && self.guards.iter().all(|guard| matched.meets(*guard))
     }
+}
+
+/// The variable of a pattern that a guard names.
+fn variable(name: &str) -> Var {
+    format!("?{name}").parse().expect("guards name variables")
 }
 
 fn number_of(facts: &Facts) -> Option<f64> {
     facts.constant.as_ref().and_then(Value::as_f64)
 }
 
-fn holds(guard: Guard, egraph: &EGraph, result: Id, class_of: &dyn Fn(&str) -> Id) -> bool {
-    let facts = |name: &str| &egraph[class_of(name)].data;
-    let size = |name: &str| facts(name).size;
-    let number_is = |name: &str, test: &dyn Fn(f64) -> bool| number_of(facts(name)).is_some_and(test);
-    let known = |a: Option<u64>, b: Option<u64>| a.is_some() && a == b;
-    let count_is = |name: &str, count: Option<u64>| number_is(name, &|n| count.is_some_and(|count| n == count as f64));
-    match guard {
-        Guard::Scalar(x) => facts(x).data_type.is_scalar() && facts(x).data_type != DataType::STR,
-        Guard::Real(x) => facts(x).data_type.is_matrix() || facts(x).data_type == DataType::F64,
-        Guard::Is(x, value) => number_is(x, &|number| number == value),
-        Guard::Text(x, text) => facts(x).constant == Some(Value::Str(text.to_owned())),
-        Guard::Integer(x) => number_is(x, &|n| n != 0.0 && n == n.trunc() && n.abs() < SMALL),
-        Guard::Positive(x) => number_is(x, &|number| number > 0.0 && number.is_finite()),
-        Guard::AtLeastOne(x) => number_is(x, &|number| (1.0..SMALL).contains(&number.abs())),
-        Guard::Indicator(x) => facts(x).is_indicator,
-        Guard::Empty(x) => size(x).known_dims().is_some() && size(x).nnz == Some(0),
-        Guard::SomeRows(x) => size(x).rows.is_some_and(|rows| rows > 0),
-        Guard::SomeColumns(x) => size(x).cols.is_some_and(|cols| cols > 0),
-        Guard::OneRow(x) => size(x).rows == Some(1),
-        Guard::OneColumn(x) => size(x).cols == Some(1),
-        Guard::Single(x) => size(x).is_single(),
-        Guard::Square(x) => known(size(x).rows, size(x).cols),
-        Guard::SquareProduct(x, y) => known(size(x).rows, size(y).cols),
-        Guard::Conform(x, y) => known(size(x).cols, size(y).rows),
-        Guard::SameShape(x, y) => same_shape(egraph, class_of(x), class_of(y)),
-        Guard::SameRows(x, y) => known(size(x).rows, size(y).rows),
-        Guard::SameColumns(x, y) => known(size(x).cols, size(y).cols),
-        Guard::Result(x) => same_shape(egraph, class_of(x), result),
-        Guard::Rows(n, x) => count_is(n, size(x).rows),
-        Guard::Columns(n, x) => count_is(n, size(x).cols),
+/// A match of a pattern: what the variables that guards name stand for.
+struct Match<'a> {
+    names: &'a [(&'static str, Var)],
+    egraph: &'a EGraph,
+    class: Id,
+    subst: &'a Subst,
+}
+
+impl Match<'_> {
+    fn class_of(&self, name: &str) -> Id {
+        let (_, var) = self.names.iter().find(|(other, _)| *other == name).expect("guards were bound");
+        self.egraph.find(self.subst[*var])
     }
+
+    fn facts(&self, name: &str) -> &Facts {
+        &self.egraph[self.class_of(name)].data
+    }
+
+    fn size(&self, name: &str) -> SizeInfo {
+        self.facts(name).size
+    }
+
+    fn number_is(&self, name: &str, test: impl Fn(f64) -> bool) -> bool {
+        number_of(self.facts(name)).is_some_and(test)
+    }
+
+    /// Whether a number is a count that is known.
+    fn counts(&self, name: &str, count: Option<u64>) -> bool {
+        count.is_some_and(|count| self.number_is(name, |number| number == count as f64))
+    }
+
+    fn meets(&self, guard: Guard) -> bool {
+        match guard {
+            Guard::Scalar(x) => self.facts(x).data_type.is_scalar() && self.facts(x).data_type != DataType::STR,
+            Guard::Real(x) => self.facts(x).data_type.is_matrix() || self.facts(x).data_type == DataType::F64,
+            Guard::Is(x, value) => self.number_is(x, |number| number == value),
+            Guard::Text(x, text) => self.facts(x).constant == Some(Value::Str(text.to_owned())),
+            Guard::Integer(x) => self.number_is(x, |n| n != 0.0 && n == n.trunc() && n.abs() < SMALL),
+            Guard::Positive(x) => self.number_is(x, |number| number > 0.0 && number.is_finite()),
+            Guard::AtLeastOne(x) => self.number_is(x, |number| (1.0..SMALL).contains(&number.abs())),
+            Guard::Indicator(x) => self.facts(x).is_indicator,
+            Guard::Empty(x) => self.size(x).known_dims().is_some() && self.size(x).nnz == Some(0),
+            Guard::SomeRows(x) => self.size(x).rows.is_some_and(|rows| rows > 0),
+            Guard::SomeColumns(x) => self.size(x).cols.is_some_and(|cols| cols > 0),
+            Guard::OneRow(x) => self.size(x).rows == Some(1),
+            Guard::OneColumn(x) => self.size(x).cols == Some(1),
+            Guard::Single(x) => self.size(x).is_single(),
+            Guard::Square(x) => are_equal(self.size(x).rows, self.size(x).cols),
+            Guard::SquareProduct(x, y) => are_equal(self.size(x).rows, self.size(y).cols),
+            Guard::Conform(x, y) => are_equal(self.size(x).cols, self.size(y).rows),
+            Guard::SameShape(x, y) => same_shape(self.egraph, self.class_of(x), self.class_of(y)),
+            Guard::SameRows(x, y) => are_equal(self.size(x).rows, self.size(y).rows),
+            Guard::SameColumns(x, y) => are_equal(self.size(x).cols, self.size(y).cols),
+            Guard::Result(x) => same_shape(self.egraph, self.class_of(x), self.class),
+            Guard::Rows(n, x) => self.counts(n, self.size(x).rows),
+            Guard::Columns(n, x) => self.counts(n, self.size(x).cols),
+        }
+    }
+}
+
+/// Whether two dimensions are known to be the same.
+fn are_equal(one: Option<u64>, other: Option<u64>) -> bool {
+    one.is_some() && one == other
 }
 
 fn same_shape(egraph: &EGraph, x: Id, y: Id) -> bool {

@@ -59,8 +59,9 @@ pub(super) fn propagate(
         new_ids[id] = propagation.operator(hop, inputs)?;
     }
     let Propagation { mut result, constants, may_be_missing, .. } = propagation;
-    let output = |output: &HopOutput| HopOutput { name: output.name.clone(), hop: new_ids[output.hop] };
-    result.outputs = dag.outputs.iter().map(output).collect();
+    for HopOutput { name, hop } in &dag.outputs {
+        result.outputs.push(HopOutput { name: name.clone(), hop: new_ids[*hop] });
+    }
     result.effects = dag.effects.iter().map(|&effect| new_ids[effect]).collect();
     result.covers.clone_from(&dag.covers);
     for cover in &mut result.covers {
@@ -121,16 +122,19 @@ impl Propagation<'_> {
         let constants: Option<Vec<&Value>> = inputs.iter().map(|&input| self.constants[input].as_ref()).collect();
         let constant = constants.filter(|_| op.is_pure() && !inputs.is_empty());
         let constant = constant.and_then(|values| fold(op, data_type, &values));
-        let is_there = !inputs.iter().any(|&input| self.may_be_missing[input]);
-        if let (Some(value), Literals::Everywhere, true) = (&constant, self.wanted, is_there) {
+        if let (Some(value), Literals::Everywhere, false) = (&constant, self.wanted, self.may_lack(&inputs)) {
             return Ok(self.push_literal(value.clone(), hop));
         }
         Ok(self.push(Hop { op: op.clone(), inputs, data_type, size, span: hop.span }, constant))
     }
 
+    /// Whether one of these operators may have no value.
+    fn may_lack(&self, inputs: &[HopId]) -> bool {
+        inputs.iter().any(|&input| self.may_be_missing[input])
+    }
+
     fn push(&mut self, hop: Hop, constant: Option<Value>) -> HopId {
-        let is_missing = |input: &HopId| self.may_be_missing[*input];
-        let may_be_missing = hop.inputs.iter().any(is_missing) || self.result.may_fail(&hop.op, &hop.inputs);
+        let may_be_missing = self.may_lack(&hop.inputs) || self.result.may_fail(&hop.op, &hop.inputs);
         let id = self.result.push(hop);
         self.constants[id] = constant;
         self.may_be_missing[id] = may_be_missing;
@@ -145,8 +149,7 @@ impl Propagation<'_> {
     }
 
     fn error(&self, error: ShapeError, inputs: &[HopId], hop: &Hop) -> ValidationError {
-        let origin = |name: &str| self.environment.get(name).and_then(|facts| facts.origin);
-        ValidationError::new(error, &self.result, inputs, hop.span, origin)
+        ValidationError::new(error, &self.result, inputs, hop.span, |name| self.environment.get(name)?.origin)
     }
 
     fn variable(&mut self, name: &str, hop: &Hop) -> HopId {
@@ -176,24 +179,25 @@ impl Propagation<'_> {
             Some(Value::Str(path)) => self.files.size(path).unwrap_or(SizeInfo::UNKNOWN),
             _ => SizeInfo::UNKNOWN,
         };
-        let input =
-            |name: &str| Some(inputs[names.iter().position(|other| other == name)? + inputs.len() - names.len()]);
-        let count = |value: f64| (value >= 0.0).then_some(value as u64);
-        let dimension = |name: &str| self.constants[input(name)?].as_ref().and_then(Value::as_f64).and_then(count);
-        let rows = dimension("rows").or(of_file.rows);
-        let cols = dimension("cols").or(of_file.cols);
-        let nnz = input("nnz").and_then(|nnz| self.result.literal_f64(nnz)).and_then(count).or(of_file.nnz);
-        (DataType::Matrix, SizeInfo { rows, cols, nnz })
+        let [rows, cols, nnz] = ["rows", "cols", "nnz"].map(|name| argument(names, inputs, name));
+        let size = SizeInfo {
+            rows: rows.and_then(|id| count(self.constants[id].as_ref()?.as_f64()?)).or(of_file.rows),
+            cols: cols.and_then(|id| count(self.constants[id].as_ref()?.as_f64()?)).or(of_file.cols),
+            nnz: nnz.and_then(|id| count(self.result.literal_f64(id)?)).or(of_file.nnz),
+        };
+        (DataType::Matrix, size)
     }
 
     /// Type and size by inference. Where a dimension stays unknown but the scalars that decide it have values, it comes
     /// from these, and the scalars become literals if it is what they say and no more.
     fn infer(&mut self, op: &HopOp, inputs: &mut Inputs) -> Result<(DataType, SizeInfo), ShapeError> {
         let shape = infer::output(&self.result, op, inputs)?;
-        let is_known = |position: &usize| self.constants[inputs[*position]].is_some();
-        let open = size_inputs(op).iter().zip(dims(&shape.1));
-        let open = open.filter(|(group, dimension)| dimension.is_none() && group.iter().all(is_known));
-        let open: SmallVec<[&[usize]; 2]> = open.map(|(group, _)| *group).collect();
+        let mut open: SmallVec<[&[usize]; 2]> = SmallVec::new();
+        for (group, dimension) in size_inputs(op).iter().zip(dims(&shape.1)) {
+            if dimension.is_none() && group.iter().all(|&position| self.constants[inputs[position]].is_some()) {
+                open.push(group);
+            }
+        }
         if open.is_empty() {
             return Ok(shape);
         }
@@ -212,12 +216,12 @@ impl Propagation<'_> {
         let mut scratch = HopDag::new();
         let mut leaves = Inputs::new();
         for (position, &input) in inputs.iter().enumerate() {
-            let is_same = |&earlier: &usize| {
-                inputs[earlier] == input && positions.contains(&earlier) == positions.contains(&position)
-            };
-            let leaf = (0..position).find(is_same).map(|earlier| leaves[earlier]).unwrap_or_else(|| {
+            let has_value = positions.contains(&position);
+            let same =
+                (0..position).find(|earlier| inputs[*earlier] == input && positions.contains(earlier) == has_value);
+            let leaf = same.map(|earlier| leaves[earlier]).unwrap_or_else(|| {
                 let hop = &self.result[input];
-                let value = self.constants[input].clone().filter(|_| positions.contains(&position));
+                let value = self.constants[input].clone().filter(|_| has_value);
                 let op = value.map_or_else(|| hop.op.clone(), HopOp::Literal);
                 scratch.push(Hop { op, inputs: Inputs::new(), ..hop.clone() })
             });
@@ -230,22 +234,23 @@ impl Propagation<'_> {
     /// or they name the whole of a matrix. `X[i:(i + 9), ]` has one size for every `i`, and must not be compiled for
     /// each. The increment of a sequence mostly follows from its bounds.
     fn tells_all(&self, op: &HopOp, inputs: &[HopId], group: &[usize], extent: u64) -> bool {
-        let is_variable = |position: &&usize| self.result.literal_value(inputs[**position]).is_none();
-        let is_whole = || {
-            let [rows, cols] = dims(&self.result[inputs[0]].size);
-            let of_source = if group == ROWS_OF_RANGE { rows } else { cols };
-            *op == HopOp::Index && of_source == Some(extent)
-        };
-        group.iter().take(2).filter(is_variable).count() <= 1 || is_whole()
+        let bounds = group.iter().take(2).map(|&position| self.result.literal_value(inputs[position]));
+        bounds.filter(Option::is_none).count() <= 1
+            || *op == HopOp::Index && {
+                let [rows, cols] = dims(&self.result[inputs[0]].size);
+                let of_source = if group == ROWS_OF_RANGE { rows } else { cols };
+                of_source == Some(extent)
+            }
     }
 
     /// The literal of a scalar that is known.
     fn as_literal(&mut self, id: HopId) -> HopId {
         let is_open = self.result.literal_value(id).is_none() && !self.may_be_missing[id];
         let Some(value) = self.constants[id].clone().filter(|_| is_open) else { return id };
-        let same = |literal: &&HopId| self.result.literal_value(**literal).is_some_and(|other| other.same_bits(&value));
-        if let Some(&literal) = self.literals.iter().find(same) {
-            return literal;
+        for &literal in &self.literals {
+            if self.result.literal_value(literal).is_some_and(|other| other.same_bits(&value)) {
+                return literal;
+            }
         }
         let replaced = self.result[id].clone();
         let literal = self.push_literal(value, &replaced);
@@ -286,6 +291,16 @@ pub fn size_variables(dag: &HopDag) -> BTreeSet<String> {
         }
     }
     names
+}
+
+/// The named argument of a function; named ones are its last inputs.
+fn argument(names: &[String], inputs: &[HopId], name: &str) -> Option<HopId> {
+    Some(inputs[names.iter().position(|other| other == name)? + inputs.len() - names.len()])
+}
+
+/// The number that an argument says, if it is one.
+fn count(value: f64) -> Option<u64> {
+    (value >= 0.0).then_some(value as u64)
 }
 
 fn dims(size: &SizeInfo) -> [Option<u64>; 2] {

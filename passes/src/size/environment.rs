@@ -41,13 +41,13 @@ impl VariableFacts {
     /// What holds of either: facts in which the two differ are lost. Of the numbers of non-zeros the larger holds, or
     /// none where `widen` asks for facts that no repetition changes further.
     fn join(&self, other: &Self, widen: bool) -> Self {
-        let same = |a: Option<u64>, b: Option<u64>| a.filter(|_| a == b);
         let nnz = match (self.size.nnz, other.size.nnz) {
             (Some(a), Some(b)) if a == b || !widen => Some(a.max(b)),
             _ => None,
         };
-        let size =
-            SizeInfo { rows: same(self.size.rows, other.size.rows), cols: same(self.size.cols, other.size.cols), nnz };
+        let rows = self.size.rows.filter(|_| self.size.rows == other.size.rows);
+        let cols = self.size.cols.filter(|_| self.size.cols == other.size.cols);
+        let size = SizeInfo { rows, cols, nnz };
         let value = self.value.clone().filter(|_| same_value(self.value.as_ref(), other.value.as_ref()));
         let data_type = if self.data_type == other.data_type { self.data_type } else { DataType::Unknown };
         let origin = self.origin.filter(|_| self.origin == other.origin);
@@ -118,8 +118,9 @@ impl SizeEnvironment {
 
     /// What is known of these variables alone.
     pub(super) fn part(&self, names: &BTreeSet<Rc<str>>) -> SizeEnvironment {
-        let known = |name: &Rc<str>| Some((name.to_string(), self.variables.get(&**name)?.clone()));
-        SizeEnvironment { variables: names.iter().filter_map(known).collect(), is_unreachable: self.is_unreachable }
+        let known = names.iter().filter_map(|name| self.variables.get_key_value(&**name));
+        let variables = known.map(|(name, facts)| (name.clone(), facts.clone())).collect();
+        SizeEnvironment { variables, is_unreachable: self.is_unreachable }
     }
 
     /// Replaces what was known of some variables by what a part says of them.
