@@ -40,8 +40,8 @@ pub use fuseline_passes::machine::Machine;
 pub use fuseline_passes::program::ProgramOptions;
 pub use fuseline_passes::select::Enumeration;
 pub use fuseline_runtime::{
-    CodeFolder, CodeFolderError, CompileStage, List, ListElement, MOST_THREADS, Mode, RuntimeValue, Statistics,
-    Variables,
+    CodeFolder, CodeFolderError, CompileStage, Fingerprint, List, ListElement, MOST_THREADS, Mode,
+    OptimizerEnvironment, RuntimeValue, Statistics, Variables,
 };
 pub use options::{BackendKind, CompileOptions, CpuFeatures, LlvmLevel, Primitives};
 pub use prepared::{PreparedScript, ScriptInterface};

@@ -10,7 +10,7 @@ use fuseline_passes::pipeline::OptimizerOptions;
 use fuseline_passes::program::ProgramOptions;
 use fuseline_passes::rewrite::RewriteOptions;
 use fuseline_passes::select::{Enumeration, SearchLimits, SelectPolicy};
-use fuseline_runtime::{EngineOptions, Mode};
+use fuseline_runtime::{EngineOptions, Mode, OptimizerEnvironment};
 use fuseline_skeletons::Backend;
 use fuseline_vecprims::Isa;
 use std::path::PathBuf;
@@ -113,10 +113,13 @@ pub struct CompileOptions {
     pub algebraic: bool,
     /// Threads; 0 takes all of the machine, [`MOST_THREADS`](crate::MOST_THREADS) is the most. Results do not depend on it.
     pub threads: usize,
-    /// Bytes that runs may hold at a time; an operator that needs more than is left is refused, and plans avoid operators
-    /// whose inputs and output might take more. `None` refuses by the memory of this machine, or of the container, and
-    /// leaves plans to the budget of `machine`.
+    /// Bytes that runs may hold at a time; an operator that needs more than is left is refused. `None` refuses by the
+    /// memory of this machine, or of the container.
     pub memory_budget: Option<u64>,
+    /// Bytes that the inputs and the output of an operator may take in a plan: operators that might take more run on the
+    /// cluster of `machine`, or are avoided. `None` is `memory_budget` or, without one, the budget of `machine`. Results
+    /// depend on it.
+    pub plan_memory_budget: Option<u64>,
     /// The machine that plans are made for, this one unless told otherwise. Results depend on it.
     pub machine: Machine,
     /// Size floors of templates.
@@ -147,6 +150,7 @@ impl Default for CompileOptions {
             algebraic: false,
             threads: 0,
             memory_budget: None,
+            plan_memory_budget: None,
             machine: Machine { threads: machine_threads(), ..Machine::default() },
             template_limits: TemplateLimits::default(),
             keep_code: false,
@@ -233,12 +237,23 @@ impl CompileOptions {
 
     /// The machine that plans are made for, with the memory that an operator may take where the user says so.
     fn planned_machine(&self) -> Machine {
-        let memory_budget = self.memory_budget.map(|bytes| bytes as f64).or(self.machine.memory_budget);
+        let bytes = self.plan_memory_budget.or(self.memory_budget);
+        let memory_budget = bytes.map(|bytes| bytes as f64).or(self.machine.memory_budget);
         Machine { memory_budget, ..self.machine.clone() }
     }
 
     pub(crate) fn engine_options(&self) -> EngineOptions {
         EngineOptions {
+            environment: self.environment(),
+            threads: self.threads(),
+            idle_bytes: IDLE_BYTES,
+            memory_budget: self.memory_budget.unwrap_or_else(physical_memory),
+        }
+    }
+
+    /// What decides plans.
+    pub fn environment(&self) -> OptimizerEnvironment {
+        OptimizerEnvironment {
             mode: self.mode,
             rewrites: self.rewrite_options(),
             optimizer: OptimizerOptions {
@@ -250,9 +265,6 @@ impl CompileOptions {
                 ..OptimizerOptions::default()
             },
             strict_ieee: self.strict_ieee,
-            threads: self.threads(),
-            idle_bytes: IDLE_BYTES,
-            memory_budget: self.memory_budget.unwrap_or_else(physical_memory),
         }
     }
 }
@@ -285,10 +297,10 @@ hops {
 }
 "#;
 
-    /// Members of the largest fused operator under a memory budget.
-    fn largest_operator(memory_budget: Option<u64>) -> usize {
+    /// Members of the largest fused operator under these options.
+    fn largest_operator(options: &CompileOptions) -> usize {
         let dags = parse(SHARED_PRODUCT).expect("well-formed");
-        let optimizer = CompileOptions { memory_budget, ..CompileOptions::default() }.engine_options().optimizer;
+        let optimizer = options.environment().optimizer;
         let rewrites = RewriteOptions { enabled: false, ..RewriteOptions::default() };
         let chosen = choose(&dags[0].1, &rewrites, &optimizer);
         chosen.planned.plan.covers.iter().map(|cover| cover.members.len()).max().unwrap_or(0)
@@ -297,7 +309,23 @@ hops {
     /// P096: an explicit budget shapes the plan; without one all products are fused.
     #[test]
     fn an_explicit_memory_budget_changes_the_plan() {
-        assert!(largest_operator(Some(2_400_000)) < largest_operator(None));
-        assert_eq!(largest_operator(Some(1 << 30)), largest_operator(None));
+        let default = CompileOptions::default();
+        let with = |memory_budget| largest_operator(&CompileOptions { memory_budget, ..default.clone() });
+        assert!(with(Some(2_400_000)) < with(None));
+        assert_eq!(with(Some(1 << 30)), with(None));
+    }
+
+    /// What plans assume goes before what runs are held to, and that before what the machine has.
+    #[test]
+    fn the_budget_of_plans_comes_first() {
+        let machine = Machine { memory_budget: Some(1.0), ..Machine::default() };
+        let of_machine = CompileOptions { machine, ..CompileOptions::default() };
+        let of_run = CompileOptions { memory_budget: Some(2), ..of_machine.clone() };
+        let of_plan = CompileOptions { plan_memory_budget: Some(2_400_000), ..of_run.clone() };
+        let budgets = [&of_machine, &of_run, &of_plan].map(|options| options.environment().machine().memory_budget);
+        assert_eq!(budgets, [Some(1.0), Some(2.0), Some(2_400_000.0)]);
+        assert_eq!(of_plan.engine_options().memory_budget, 2);
+        let for_plans_alone = CompileOptions { plan_memory_budget: Some(2_400_000), ..CompileOptions::default() };
+        assert!(largest_operator(&for_plans_alone) < largest_operator(&CompileOptions::default()));
     }
 }

@@ -116,3 +116,41 @@ fn as_declared(value: RuntimeValue, declared: DataType) -> Option<RuntimeValue> 
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::CompileOptions;
+    use fuseline_matrix::Dense;
+
+    /// Blocks that a run of a script compiles, beside those that runs before it did.
+    fn compiled(session: &Session, script: &Script, blocks: &mut CompiledBlocks) -> u64 {
+        let x = Dense::from_fn(100, 100, |row, column| (row + column) as f64);
+        let variables = Variables::from([("X".to_owned(), x.into())]);
+        let outcome = session.run_compiled(script, blocks, variables, &mut std::io::sink(), &mut |_| {});
+        outcome.expect("the script runs").statistics.dags_optimized
+    }
+
+    /// A machine, or a budget of plans, that changes makes other plans.
+    #[test]
+    fn blocks_are_found_in_the_same_environment_alone() {
+        let default = CompileOptions::default();
+        let session = Session::new(default.clone()).expect("there are threads");
+        let inputs = BTreeMap::from([("X".to_owned(), DataType::Matrix)]);
+        let script = session.compile_interface("<text>", "s = sum(X * X + 1)", &[], &inputs, None);
+        let (script, blocks) = (script.expect("the script is right"), &mut CompiledBlocks::default());
+        assert!(compiled(&session, &script, blocks) > 0);
+        assert_eq!(compiled(&session, &script, blocks), 0);
+        let mut slower = default.machine.clone();
+        slower.memory.read /= 2.0;
+        for options in [
+            CompileOptions { plan_memory_budget: Some(1 << 10), ..default.clone() },
+            CompileOptions { machine: slower, ..default },
+        ] {
+            let other = session.reconfigured(options).expect("there are threads");
+            assert!(compiled(&other, &script, blocks) > 0);
+            assert_eq!(compiled(&other, &script, blocks), 0);
+        }
+        assert_eq!(compiled(&session, &script, blocks), 0);
+    }
+}

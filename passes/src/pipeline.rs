@@ -8,17 +8,18 @@ use crate::cost::{CostModel, Predictions};
 use crate::explore::explore;
 use crate::facts::{Context, TemplateLimits};
 use crate::replace::{CompiledCover, Replaced, replace};
-use crate::select::{FusionPlan, PartitionPlan, SearchLimits, SearchStats, SelectPolicy, select};
+use crate::select::{FusionPlan, SearchLimits, SearchStats, SelectPolicy, select};
 use crate::sketch::{InputSketches, SparsityEstimates};
 use crate::template::TEMPLATES;
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_ir::hop::{HopDag, OperatorId};
 use fuseline_ir::memo::MemoTable;
+use serde::Serialize;
 use std::fmt;
 use thiserror::Error;
 
 /// How to optimise.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct OptimizerOptions {
     /// The selection policy.
     pub policy: SelectPolicy,
@@ -28,7 +29,8 @@ pub struct OptimizerOptions {
     pub model: CostModel,
     /// Limits of plan enumeration.
     pub search_limits: SearchLimits,
-    /// How the non-zeros of sparse inputs are spread, where that is known.
+    /// How the non-zeros of sparse inputs are spread, where that is known: facts of a DAG, like its sizes.
+    #[serde(skip)]
     pub sketches: InputSketches,
 }
 
@@ -179,8 +181,8 @@ pub fn realize(
             predictions[operator] = Some(options.model.cover_seconds(&context, &cover.plan.cover));
         }
     }
-    let is_proven = |partition: &&PartitionPlan| plan.is_optimal() || partition.is_optimal();
-    let optimal = plan.partitions.iter().filter(is_proven).count();
+    let proven = plan.partitions.iter().filter(|partition| plan.is_optimal() || partition.is_optimal());
+    let optimal = proven.count();
     let (partitions, search) = (plan.partitions.len(), plan.stats());
     let (gap, cplans) = (plan.gap(), cplans.len());
     (replaced, Report { partitions, optimal, gap, search, cplans, fused, rejected, predictions })

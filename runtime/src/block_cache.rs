@@ -1,11 +1,12 @@
 //! The compilations of a program's blocks, by what they are for.
 //!
-//! A compilation is for one DAG with sizes: types and dimensions of all operators, and the literals that sizes tell. So a
+//! A compilation is for one block in one optimizer environment, and for one DAG with sizes: types and dimensions of all operators, and the literals that sizes tell. So a
 //! block whose variables have other values but whose DAG gets the same sizes (the next batch of a loop) is found, and no
 //! decision can hang on a value that the comparison does not see. Of numbers of non-zeros only the magnitude counts, and
 //! only that of sparse variables: a factor of two may change a plan.
 
 use crate::compiler::CompiledDag;
+use crate::environment::Fingerprint;
 use crate::value::{RuntimeValue, Variables};
 use fuseline_ir::hop::{Hop, HopDag, HopOp};
 use fuseline_ir::program::{Evaluation, Program};
@@ -20,14 +21,28 @@ const KEPT_PER_BLOCK: usize = 16;
 /// other sizes.
 #[derive(Debug, Default)]
 pub struct CompiledBlocks {
-    /// By the address of the block's DAG: the program must neither change nor move between runs.
-    pub(crate) blocks: HashMap<usize, BlockCache>,
+    pub(crate) blocks: HashMap<BlockKey, BlockCache>,
     /// The programs of calls of what texts name, whose blocks are among these; `None` for what needs the values of
     /// constants, and has further programs. They are kept as long as this, so that no address becomes another block's.
     pub(crate) evaluated: Vec<(Evaluation, Option<Arc<Program>>)>,
 }
 
-/// The compilations of one block.
+/// What the compilations of one block have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct BlockKey {
+    /// The address of the block's DAG: the program must neither change nor move between runs.
+    dag: usize,
+    /// What else decides plans.
+    environment: Fingerprint,
+}
+
+impl BlockKey {
+    pub(crate) fn of(dag: &HopDag, environment: Fingerprint) -> BlockKey {
+        BlockKey { dag: std::ptr::from_ref(dag).addr(), environment }
+    }
+}
+
+/// The compilations of one block in one environment.
 #[derive(Debug, Default)]
 pub(crate) struct BlockCache {
     /// Scalars on whose values sizes within the block hang.

@@ -5,8 +5,9 @@
 //! depend on values (`matrix(0, n, 1)`, `X[a:b, ]`), these go into the sizes of the DAG, and what is compiled is that
 //! sized DAG and nothing else.
 
-use crate::block_cache::{BlockCache, Signature};
+use crate::block_cache::{BlockCache, BlockKey, Signature};
 use crate::engine::{Engine, Mode};
+use crate::environment::OptimizerEnvironment;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::plan_cache::CacheAnswer;
 use crate::program_executor::Origins;
@@ -59,7 +60,7 @@ pub struct CompiledDag {
 /// Compiles blocks of one run.
 pub(crate) struct DagCompiler<'a> {
     engine: &'a Engine,
-    blocks: &'a mut HashMap<usize, BlockCache>,
+    blocks: &'a mut HashMap<BlockKey, BlockCache>,
     statistics: Statistics,
     observer: &'a mut Observer<'a>,
 }
@@ -68,7 +69,7 @@ impl<'a> DagCompiler<'a> {
     /// A compiler that starts from the blocks of earlier runs of the same program.
     pub(crate) fn new(
         engine: &'a Engine,
-        blocks: &'a mut HashMap<usize, BlockCache>,
+        blocks: &'a mut HashMap<BlockKey, BlockCache>,
         observer: &'a mut Observer<'a>,
     ) -> Self {
         DagCompiler { engine, blocks, statistics: Statistics::default(), observer }
@@ -86,7 +87,7 @@ impl<'a> DagCompiler<'a> {
         self.statistics
     }
 
-    /// The block compiled for these variables. Blocks are told apart by address: they belong to the program that runs.
+    /// The block compiled for these variables.
     ///
     /// # Errors
     /// Shapes or types that do not fit, or a bug of the backend.
@@ -96,8 +97,7 @@ impl<'a> DagCompiler<'a> {
         variables: &Variables,
         origins: &Origins,
     ) -> Result<Arc<CompiledDag>, RuntimeError> {
-        let key = std::ptr::from_ref(dag).addr();
-        let block = self.blocks.entry(key).or_default();
+        let block = self.blocks.entry(BlockKey::of(dag, self.engine.fingerprint)).or_default();
         let (signature, sized) = loop {
             let signature = Signature::of(dag, variables, block.size_variables());
             if let Some(known) = block.with_signature(&signature) {
@@ -170,22 +170,22 @@ pub fn compile_dag(
     let start = Instant::now();
     let codegen_before = statistics.codegen_seconds;
     observer(CompileStage::Sized(sized));
-    let rewrites = &engine.options.rewrites;
-    let result = match engine.options.policy() {
+    let environment = &engine.options.environment;
+    let result = match environment.policy() {
         None => {
-            let (rewritten, report) = rewrite_with_report(sized, rewrites);
+            let (rewritten, report) = rewrite_with_report(sized, &environment.rewrites);
             observer(CompileStage::Rewritten(&rewritten, &report));
-            let options = &engine.options.optimizer;
-            if engine.options.mode == Mode::Fused {
-                fused_by_hand(engine, &rewritten, observer)
+            let options = &environment.optimizer;
+            if environment.mode == Mode::Fused {
+                fused_by_hand(environment, &rewritten, observer)
             } else {
                 let predictions = options.model.predict(&options.context(&rewritten));
                 CompiledDag { dag: rewritten, predictions, plans: 0 }
             }
         }
         Some(policy) => {
-            let options = OptimizerOptions { policy, sketches, ..engine.options.optimizer.clone() };
-            let chosen = choose(&search_sorted(sized), rewrites, &options);
+            let options = OptimizerOptions { policy, sketches, ..environment.optimizer.clone() };
+            let chosen = choose(&search_sorted(sized), &environment.rewrites, &options);
             observer(CompileStage::Rewritten(&chosen.dag, &chosen.report));
             fuse(engine, &chosen, &options, statistics, observer)?
         }
@@ -196,9 +196,9 @@ pub fn compile_dag(
     Ok(result)
 }
 
-fn fused_by_hand(engine: &Engine, dag: &HopDag, observer: &mut Observer<'_>) -> CompiledDag {
-    let options = &engine.options.optimizer;
-    let dag = fuse_by_hand(dag, engine.options.strict_ieee);
+fn fused_by_hand(environment: &OptimizerEnvironment, dag: &HopDag, observer: &mut Observer<'_>) -> CompiledDag {
+    let options = &environment.optimizer;
+    let dag = fuse_by_hand(dag, environment.strict_ieee);
     observer(CompileStage::Fusion(Stage::Replaced(&dag)));
     let mut predictions = options.model.predict(&options.context(&dag));
     fused::predict(&options.model, &options.template_limits, &dag, &mut predictions);

@@ -1,18 +1,17 @@
 //! The engine: configuration, threads, memory, backend and plan cache, shared by the runs of a session.
 
+use crate::environment::{Fingerprint, OptimizerEnvironment};
 use crate::error::RuntimeErrorKind;
 use crate::plan_cache::PlanCache;
 use crate::threads::{Threads, ThreadsError};
 use fuseline_kernels::{KernelContext, Primitives};
 use fuseline_matrix::{Budget, BufferPool, RunContext, StopFlag};
-use fuseline_passes::pipeline::OptimizerOptions;
-use fuseline_passes::rewrite::RewriteOptions;
-use fuseline_passes::select::SelectPolicy;
 use fuseline_skeletons::{Backend, Counters};
+use serde::Serialize;
 use std::sync::Arc;
 
 /// How operators are fused.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub enum Mode {
     /// Basic operators only (the paper's Base).
     Base,
@@ -30,14 +29,8 @@ pub enum Mode {
 /// Configuration of an [`Engine`].
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
-    /// How operators are fused.
-    pub mode: Mode,
-    /// Simplification rewrites.
-    pub rewrites: RewriteOptions,
-    /// Exploration, selection and construction; its policy is that of [`Mode::Gen`].
-    pub optimizer: OptimizerOptions,
-    /// Exactly IEEE arithmetic: zeros annihilate only finite operands.
-    pub strict_ieee: bool,
+    /// What decides plans.
+    pub environment: OptimizerEnvironment,
     /// Worker threads.
     pub threads: usize,
     /// Idle bytes that the buffer pool keeps.
@@ -46,22 +39,12 @@ pub struct EngineOptions {
     pub memory_budget: u64,
 }
 
-impl EngineOptions {
-    /// The selection policy; `None` where nothing is generated.
-    pub(crate) fn policy(&self) -> Option<SelectPolicy> {
-        match self.mode {
-            Mode::Base | Mode::Fused => None,
-            Mode::Gen => Some(self.optimizer.policy),
-            Mode::GenFuseAll => Some(SelectPolicy::FuseAll),
-            Mode::GenFuseNoRedundancy => Some(SelectPolicy::FuseNoRedundancy),
-        }
-    }
-}
-
 /// Everything that runs share.
 #[derive(Debug)]
 pub struct Engine {
     pub(crate) options: EngineOptions,
+    /// That of the options' environment.
+    pub(crate) fingerprint: Fingerprint,
     pub(crate) backend: Box<dyn Backend>,
     pub(crate) primitives: &'static Primitives,
     pub(crate) threads: Arc<Threads>,
@@ -95,7 +78,16 @@ impl Engine {
         plan_cache: PlanCache,
     ) -> Self {
         let (buffers, counters) = (Arc::clone(threads.context().buffers()), Counters::default());
-        Engine { options, backend, primitives, threads, buffers, plan_cache, counters }
+        Engine {
+            fingerprint: options.environment.fingerprint(),
+            options,
+            backend,
+            primitives,
+            threads,
+            buffers,
+            plan_cache,
+            counters,
+        }
     }
 
     /// An engine of another configuration that shares the memory and the request to stop, where that has the same budget,
@@ -162,7 +154,7 @@ impl Engine {
             pool: self.threads.pool(),
             buffers: &self.buffers,
             primitives: self.primitives,
-            strict_ieee: self.options.strict_ieee,
+            strict_ieee: self.options.environment.strict_ieee,
         }
     }
 }

@@ -18,6 +18,7 @@ mod long;
 mod machines;
 mod memory;
 mod plan_cache;
+mod plan_memory;
 mod readme;
 mod run;
 mod statistics;

@@ -33,6 +33,7 @@ use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::TemplateType;
 pub use fuseline_ir::work::BLOCK_CELLS;
 use fuseline_ir::{SizeInfo, Space};
+use serde::Serialize;
 
 pub use constraints::ExecutionType;
 pub(crate) use constraints::prune_impossible;
@@ -42,7 +43,7 @@ pub(crate) use vector::{expected_output_bytes, least_read, least_visits, stored_
 pub use work::Work;
 
 /// The cost model of a machine.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct CostModel {
     /// Its rates.
     pub machine: Machine,

@@ -16,8 +16,10 @@ pub use operation::{IN_REGISTERS, Operation};
 pub use storage::{Storage, bytes, bytes_of};
 pub(crate) use storage::{cells, sparsity};
 
+use serde::Serialize;
+
 /// Sizes from which on templates apply, and the meaning of zeros.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TemplateLimits {
     /// Outer products need more rows than this.
     pub outer_rows: u64,

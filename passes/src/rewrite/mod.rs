@@ -31,9 +31,10 @@ pub use rules::{Change, Each, Guard, Rule, all as all_rules};
 pub use summary::{RewriteSummary, summarize_rewrites};
 
 use fuseline_ir::hop::HopDag;
+use serde::Serialize;
 
 /// What rewriting may do, and how far it goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RewriteOptions {
     /// Whether to rewrite at all; if not, the DAG passes as it is.
     pub enabled: bool,

@@ -1,10 +1,11 @@
 //! How far plan selection looks, and what it reports of that.
 
+use serde::Serialize;
 use std::str::FromStr;
 
 /// How the cheapest plan is looked for: the paper's four switches of `MPSkipEnum` (section 5.3 compares them), and the
 /// exact solver.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub enum Enumeration {
     /// All plans of the whole DAG as one search space.
     None,
@@ -67,7 +68,7 @@ impl FoundBy {
 }
 
 /// The steps that the searches for the plan of a partition take before the best plan so far is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Budget {
     /// Of enumeration: plans to cost, or runs of plans to skip; fewer in partitions of thousands of operators.
     pub plans: u64,
@@ -93,7 +94,7 @@ impl Budget {
 }
 
 /// Limits of the search.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SearchLimits {
     /// How the cheapest plan is looked for.
     pub enumeration: Enumeration,

@@ -34,6 +34,7 @@ use fuseline_ir::hop::FusionCover;
 use fuseline_ir::memo::MemoTable;
 use multi_aggregate::Pass;
 use search::PartitionSearch;
+use serde::Serialize;
 use std::str::FromStr;
 
 pub use certificate::{CertificateError, check_bounds, check_plan};
@@ -44,7 +45,7 @@ pub use statistics::SearchStats;
 const ROUNDING: f64 = 1e-12;
 
 /// How to choose among the candidate plans.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum SelectPolicy {
     /// Maximal fusion, with redundant computation of shared operators.
     FuseAll,

@@ -242,7 +242,7 @@ impl Operator<'_> {
             buffers: &engine.buffers,
             counters: &engine.counters,
             primitives: engine.kernel_context().primitives,
-            strict_ieee: engine.options.strict_ieee,
+            strict_ieee: engine.options.environment.strict_ieee,
         };
         Ok(fuseline_skeletons::execute(&compiled, &matrices, &numbers, &execution)?.into())
     }

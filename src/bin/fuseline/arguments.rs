@@ -195,6 +195,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     mem: Option<u64>,
 
+    /// Memory for the inputs and the output of an operator that plans assume, such as 512m or 16g [default: --mem, or
+    /// what the machine to plan for has]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    plan_mem: Option<u64>,
+
     /// The machine to plan for: a typical one, or that of a file of `fuseline calibrate` [default: the last calibration,
     /// if there is one]
     #[arg(long, value_name = "default|FILE")]
@@ -244,6 +249,7 @@ impl Options {
             algebraic: self.algebraic,
             threads: self.threads,
             memory_budget: self.mem,
+            plan_memory_budget: self.plan_mem,
             machine: machine(self.machine.as_deref())?.unwrap_or(defaults.machine.clone()),
             keep_code,
             ..defaults

@@ -18,6 +18,9 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     let text = match arguments.format {
         ExplainFormat::Text => match text(&session, &script, arguments.stage)? {
             nothing if nothing.is_empty() => "# nothing is fused\n".to_owned(),
+            text if arguments.stage == ExplainStage::Plan => {
+                format!("# optimizer environment {}\n{text}", session.options().environment())
+            }
             text => text,
         },
         ExplainFormat::Dot => document(&session, &script, arguments)?.to_dot(),
