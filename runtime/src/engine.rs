@@ -44,6 +44,8 @@ pub struct EngineOptions {
     pub idle_bytes: usize,
     /// Bytes that runs may take at a time.
     pub memory_budget: u64,
+    /// Bytes of a strip of rows: [`fuseline_ir::work::STRIP_BYTES`] but in tests, since results depend on it.
+    pub strip_bytes: u64,
 }
 
 impl EngineOptions {
@@ -163,6 +165,7 @@ impl Engine {
             buffers: &self.buffers,
             primitives: self.primitives,
             strict_ieee: self.options.strict_ieee,
+            strip_bytes: self.options.strip_bytes,
         }
     }
 }
