@@ -28,7 +28,7 @@ pub(crate) fn profile(binding: &Binding<'_>) -> Result<Profile, SkeletonError> {
             inputs: binding.inputs_per_row(),
             keeps_vectors: keeps_vectors(binding),
         },
-        rank: binding.rank(),
+        rank: if binding.plan.space() == Space::Factors { binding.rank() } else { 0 },
         flow: flow(binding)?,
     })
 }
