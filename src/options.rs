@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::memory::physical_memory;
 use fuseline_interp::InterpBackend;
+use fuseline_ir::work::STRIP_BYTES;
 use fuseline_passes::cost::CostModel;
 use fuseline_passes::facts::TemplateLimits;
 use fuseline_passes::machine::Machine;
@@ -102,6 +103,9 @@ pub struct CompileOptions {
     pub enumeration: Enumeration,
     /// A seed for which any valid plan is drawn in place of the cheapest: an instrument of tests.
     pub random_plans: Option<u64>,
+    /// Bytes of a strip of rows, which operators reduce by itself before strips merge: an instrument of tests, since results
+    /// depend on it.
+    pub strip_bytes: u64,
     /// Whether expressions are simplified.
     pub rewrites: bool,
     /// How programs are simplified across their blocks and functions.
@@ -144,6 +148,7 @@ impl Default for CompileOptions {
             code_folder: None,
             enumeration: Enumeration::default(),
             random_plans: None,
+            strip_bytes: STRIP_BYTES,
             rewrites: true,
             program: ProgramOptions::default(),
             strict_ieee: false,
@@ -248,6 +253,7 @@ impl CompileOptions {
             threads: self.threads(),
             idle_bytes: IDLE_BYTES,
             memory_budget: self.memory_budget.unwrap_or_else(physical_memory),
+            strip_bytes: self.strip_bytes,
         }
     }
 

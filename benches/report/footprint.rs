@@ -11,6 +11,7 @@ use crate::workloads::Scale;
 use fuseline::{Dense, MatrixBlock};
 use fuseline_ir::cplan::{CInput, CNode, COutput, CPlan, MAIN, RowType, Variant, VerifiedCPlan};
 use fuseline_ir::ops::{AggOp, BinaryOp};
+use fuseline_ir::work::STRIP_BYTES;
 use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
 use fuseline_matrix::BufferPool;
 use fuseline_skeletons::{Backend, CompiledCPlan, Counters, Execution};
@@ -189,7 +190,14 @@ impl Machine {
 
     fn run_on(&self, pool: &rayon::ThreadPool, compiled: &CompiledCPlan, factors: &[f64]) -> f64 {
         let primitives = fuseline_vecprims::primitives(fuseline_vecprims::Isa::detect());
-        let env = Execution { pool, buffers: &self.buffers, counters: &self.counters, primitives, strict_ieee: false };
+        let env = Execution {
+            pool,
+            buffers: &self.buffers,
+            counters: &self.counters,
+            primitives,
+            strict_ieee: false,
+            strip_bytes: STRIP_BYTES,
+        };
         let sum = fuseline_skeletons::execute(compiled, std::slice::from_ref(&self.x), factors, &env);
         sum.expect("the plan runs").get(0, 0)
     }

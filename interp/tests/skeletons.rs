@@ -6,6 +6,7 @@ mod common;
 use common::plans::{Example, ShapeOf, example, gradient, sum_of_products};
 use common::{Random, Values, bits, compile, execute, matrix, pools, stored};
 use fuseline_ir::cplan::CInputId;
+use fuseline_ir::work::STRIP_BYTES;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 use fuseline_skeletons::{Counters, Execution, SkeletonError};
 use fuseline_vecprims::Isa;
@@ -368,7 +369,14 @@ fn strict_arithmetic_multiplies_the_zeros_of_sparse_rows() {
     let (compiled, counters, buffers) = (compile(&example.plan, Isa::detect()), Counters::default(), common::buffers());
     let primitives = fuseline_vecprims::primitives(Isa::detect());
     for (strict_ieee, is_nan) in [(false, false), (true, true)] {
-        let env = Execution { pool: &pools()[0], buffers: &buffers, counters: &counters, primitives, strict_ieee };
+        let env = Execution {
+            pool: &pools()[0],
+            buffers: &buffers,
+            counters: &counters,
+            primitives,
+            strict_ieee,
+            strip_bytes: STRIP_BYTES,
+        };
         let result = fuseline_skeletons::execute(&compiled, &inputs, &[], &env).unwrap();
         assert_eq!(result.get(0, 0).is_nan(), is_nan, "strict: {strict_ieee}");
     }

@@ -5,7 +5,8 @@
 //! Beside them: [`ops`], the one table of element-wise operations (a crate of its own, so that primitives are not
 //! compiled anew with every change here), [`template`], the templates of fused operators, [`memo`], the paper's memo
 //! table of partial fusion plans (section 3.1), [`builtins`], the signatures of DML's functions, [`cell_function`],
-//! what `map` applies, and [`work`], how operators cut their work.
+//! what `map` applies, [`work`], facts of how operators cut their work, and [`schedule`], how a
+//! fused operator runs.
 //!
 //! This crate knows no other of ours but the table: no e-graph, no LLVM, no threads, no matrix contents.
 #![forbid(unsafe_code)]
@@ -16,6 +17,7 @@ pub mod cplan;
 pub mod hop;
 pub mod memo;
 pub mod program;
+pub mod schedule;
 pub mod size;
 pub mod template;
 pub mod text;

@@ -14,7 +14,10 @@ pub const BLOCK_CELLS: usize = 4 * UNIT_CELLS;
 /// Cells or non-zeros of a block of most basic operators, about: enough to amortise scheduling, few enough to balance.
 pub const BASIC_BLOCK_CELLS: usize = 1 << 16;
 
-/// Private partial results of one operator, at most.
+/// Columns of a panel, in which tiles of products hold their right factor.
+pub const PANEL_COLS: usize = 24;
+
+/// Private partial results of one strip of an operator, at most.
 pub const MAX_PARTIALS: usize = 16;
 
 /// The number of even blocks for so much work. While these are few it is a power of two, since so are most numbers of
@@ -84,8 +87,18 @@ pub const STRIP_BYTES: u64 = 64 << 20;
 /// Rows of a strip of a matrix whose rows take so many bytes, on average where they differ: the largest power of two that
 /// keeps to [`STRIP_BYTES`], so that any aligned run of strips is a node of one binary tree over all of them.
 pub fn strip_rows(row_bytes: u64) -> u64 {
-    let most = STRIP_BYTES / row_bytes.max(1);
+    strip_rows_within(row_bytes, STRIP_BYTES)
+}
+
+/// Rows of a strip that keeps to other bytes than [`STRIP_BYTES`]: where these are more, it is an aligned run of strips.
+pub fn strip_rows_within(row_bytes: u64, strip_bytes: u64) -> u64 {
+    let most = strip_bytes / row_bytes.max(1);
     1 << most.max(1).ilog2()
+}
+
+/// Bytes of a row of a CSR matrix, on average.
+pub fn csr_row_bytes(rows: u64, non_zeros: u64) -> u64 {
+    ROW_BYTES + non_zeros.saturating_mul(NON_ZERO_BYTES).div_ceil(rows.max(1))
 }
 
 #[cfg(test)]

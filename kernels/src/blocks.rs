@@ -4,9 +4,11 @@
 //! The pool calls what it runs through a pointer, once per block: its own code is compiled once, and not for each kernel.
 
 use crate::KernelContext;
-use fuseline_ir::work::even_blocks;
+use fuseline_ir::schedule::Strips;
 pub(crate) use fuseline_ir::work::{BASIC_BLOCK_CELLS as BLOCK_CELLS, MAX_PARTIALS};
-use fuseline_matrix::{Csr, CsrRows, StopListener};
+use fuseline_ir::work::{CELL_BYTES, csr_row_bytes, even_blocks};
+use fuseline_matrix::{Csr, CsrRows, Layout, StopListener, strips};
+use fuseline_vecprims::CsrTile;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -22,21 +24,70 @@ pub(crate) fn block_rows(rows: usize, cells_per_row: usize) -> usize {
     rows.div_ceil(even_blocks(rows, most_block_rows(cells_per_row))).max(1)
 }
 
-/// At most [`MAX_PARTIALS`] even ranges of rows, several only of more than a block of work.
-pub(crate) fn partial_ranges(rows: usize, cells_per_row: usize) -> Vec<Range<usize>> {
-    let count = even_blocks(rows, most_block_rows(cells_per_row)).min(MAX_PARTIALS);
-    row_ranges(rows, rows.div_ceil(count))
+/// At most [`MAX_PARTIALS`] even ranges of some rows, several only of more than a block of work.
+pub(crate) fn partial_ranges(rows: Range<usize>, cells_per_row: usize) -> Vec<Range<usize>> {
+    let count = even_blocks(rows.len(), most_block_rows(cells_per_row)).min(MAX_PARTIALS);
+    ranges_within(rows.clone(), rows.len().div_ceil(count))
 }
 
 /// Ranges of this many rows.
 pub(crate) fn row_ranges(rows: usize, step: usize) -> Vec<Range<usize>> {
-    (0..rows).step_by(step.max(1)).map(|start| start..(start + step).min(rows)).collect()
+    ranges_within(0..rows, step)
 }
 
-/// At most `most` ranges of rows, each with about `weight` non-zeros and no row more than that takes, where a row counts as
-/// one more non-zero: rows of real data are skewed. A function of the pattern alone.
+/// Ranges of this many among some rows.
+pub(crate) fn ranges_within(rows: Range<usize>, step: usize) -> Vec<Range<usize>> {
+    rows.clone().step_by(step.max(1)).map(|start| start..(start + step).min(rows.end)).collect()
+}
+
+/// At most `most` ranges of all rows, as [`balanced_within`] cuts them.
 pub(crate) fn balanced_ranges(csr: &Csr, weight: usize, most: usize) -> Vec<Range<usize>> {
-    ranges_by_weight(csr.rows(), |row| csr.row_offsets()[row] + row, weight, most)
+    balanced_within(csr, 0..csr.rows(), weight, most)
+}
+
+/// At most `most` ranges of some rows, each with about `weight` non-zeros and no row more than that takes, where a row counts
+/// as one more non-zero: rows of real data are skewed. A function of the pattern alone.
+pub(crate) fn balanced_within(csr: &Csr, rows: Range<usize>, weight: usize, most: usize) -> Vec<Range<usize>> {
+    let offsets = &csr.row_offsets()[rows.start..=rows.end];
+    let ranges = ranges_by_weight(rows.len(), |row| offsets[row] - offsets[0] + row, weight, most);
+    ranges.into_iter().map(|range| rows.start + range.start..rows.start + range.end).collect()
+}
+
+/// The CSR parts of a range of rows.
+pub(crate) fn rows_of<'a>(matrix: &'a Csr, range: &Range<usize>) -> CsrTile<'a> {
+    let row_offsets = &matrix.row_offsets()[range.start..=range.end];
+    let positions = row_offsets[0]..row_offsets[row_offsets.len() - 1];
+    CsrTile { row_offsets, columns: &matrix.columns()[positions.clone()], values: &matrix.values()[positions] }
+}
+
+/// Bytes of a row of a matrix, on average.
+pub(crate) fn row_bytes(layout: &Layout<'_>) -> u64 {
+    match layout {
+        Layout::Dense(dense) => dense.cols() as u64 * CELL_BYTES,
+        Layout::Sparse(csr) => csr_row_bytes(csr.rows() as u64, csr.nnz() as u64),
+    }
+}
+
+/// Sums of so many cells over rows of so many bytes, strip by strip: `strip` has the sums of the rows of one.
+pub(crate) fn sum_strips(
+    context: &KernelContext<'_>,
+    rows: usize,
+    row_bytes: u64,
+    cells: usize,
+    strip: impl Fn(Range<usize>) -> Vec<f64> + Sync,
+) -> Vec<f64> {
+    let strips = Strips::new(rows, row_bytes, context.strip_bytes, cells);
+    strips::reduce(context.pool, strips, strip, |mut left, right| {
+        add_to(&mut left, &right);
+        left
+    })
+}
+
+/// Adds values to sums.
+pub(crate) fn add_to(sums: &mut [f64], values: &[f64]) {
+    for (sum, &value) in sums.iter_mut().zip(values) {
+        *sum += value;
+    }
 }
 
 /// At most `most` ranges of rows, each of about this weight, given the weight before each row.

@@ -68,6 +68,8 @@ pub struct KernelContext<'a> {
     pub primitives: &'static Primitives,
     /// Whether a zero may annihilate only finite operands (exactly IEEE arithmetic).
     pub strict_ieee: bool,
+    /// Bytes of a strip of rows: [`fuseline_ir::work::STRIP_BYTES`] but in tests, since results depend on it.
+    pub strip_bytes: u64,
 }
 
 /// An operand of an element-wise operation.

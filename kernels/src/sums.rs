@@ -3,11 +3,13 @@
 
 use crate::KernelContext;
 use crate::blocks::{
-    BLOCK_CELLS, MAX_PARTIALS, balanced_ranges, block_rows, for_each_block, map_parts, partial_ranges,
+    BLOCK_CELLS, MAX_PARTIALS, balanced_within, block_rows, for_each_block, map_parts, partial_ranges, row_bytes,
+    rows_of,
 };
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
-use fuseline_vecprims::{CsrTile, Tile, TileMut};
+use fuseline_ir::schedule::Strips;
+use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, strips};
+use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
 
 /// The function whose partial results make an aggregate: a mean is a sum that is divided at the end.
@@ -20,18 +22,38 @@ pub(crate) fn full(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock)
     let cells = matrix.rows() * matrix.cols();
     let sum_op = summed(op);
     let layout = matrix.layout();
-    let (values, skipped) = match &layout {
-        Layout::Dense(dense) => (dense.values(), 0),
-        Layout::Sparse(csr) => (csr.values(), cells - csr.nnz()),
+    let skipped = match &layout {
+        Layout::Dense(_) => 0,
+        Layout::Sparse(csr) => cells - csr.nnz(),
     };
-    let partials = map_parts(context, values.chunks(BLOCK_CELLS).collect(), |run: &[f64]| {
-        context.primitives.full_agg(sum_op, 1, run.len(), Tile::new(run, run.len()))
-    });
-    let mut result = partials.into_iter().reduce(|x, y| sum_op.merge(x, y)).unwrap_or(sum_op.neutral());
+    let of_run = |run: &[f64]| context.primitives.full_agg(sum_op, 1, run.len(), Tile::new(run, run.len()));
+    let mut result = over_runs(context, &layout, of_run, |x, y| sum_op.merge(x, y)).unwrap_or(sum_op.neutral());
     if skipped > 0 && !sum_op.ignores_zeros() {
         result = sum_op.merge(result, 0.0);
     }
     if op == AggOp::Mean { result / cells as f64 } else { result }
+}
+
+/// What runs of the stored values of a matrix give, merged in order within each strip of rows; `None` without values.
+pub(crate) fn over_runs(
+    context: &KernelContext<'_>,
+    layout: &Layout<'_>,
+    of_run: impl Fn(&[f64]) -> f64 + Sync + Send,
+    merge: impl Fn(f64, f64) -> f64 + Sync,
+) -> Option<f64> {
+    let (rows, cols) = layout.dims();
+    let of_strip = |rows: Range<usize>| {
+        let values = match layout {
+            Layout::Dense(dense) => &dense.values()[rows.start * cols..rows.end * cols],
+            Layout::Sparse(csr) => &csr.values()[csr.row_offsets()[rows.start]..csr.row_offsets()[rows.end]],
+        };
+        map_parts(context, values.chunks(BLOCK_CELLS).collect(), &of_run).into_iter().reduce(&merge)
+    };
+    let strips = Strips::new(rows, row_bytes(layout), context.strip_bytes, 1);
+    strips::reduce(context.pool, strips, of_strip, |left, right| match (left, right) {
+        (Some(left), Some(right)) => Some(merge(left, right)),
+        (one, other) => one.or(other),
+    })
 }
 
 /// Each row aggregated: m x 1.
@@ -65,11 +87,11 @@ fn sparse_rows(context: &KernelContext<'_>, op: AggOp, csr: &Csr) -> Dense {
     result
 }
 
-/// Ranges of rows of which each has its own sums of the columns: these cost as much as the cells, or the non-zeros.
-pub(crate) fn ranges_to_sum(layout: &Layout<'_>) -> Vec<Range<usize>> {
+/// Ranges among some rows of which each has its own sums of the columns: these cost as much as the cells, or the non-zeros.
+pub(crate) fn ranges_to_sum(layout: &Layout<'_>, rows: Range<usize>) -> Vec<Range<usize>> {
     match layout {
-        Layout::Dense(dense) => partial_ranges(dense.rows(), dense.cols()),
-        Layout::Sparse(csr) => balanced_ranges(csr, BLOCK_CELLS.max(csr.cols()), MAX_PARTIALS),
+        Layout::Dense(dense) => partial_ranges(rows, dense.cols()),
+        Layout::Sparse(csr) => balanced_within(csr, rows, BLOCK_CELLS.max(csr.cols()), MAX_PARTIALS),
     }
 }
 
@@ -78,29 +100,16 @@ pub(crate) fn columns(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlo
     let (rows, cols) = matrix.dims();
     let sum_op = summed(op);
     let layout = matrix.layout();
-    let partials = map_parts(context, ranges_to_sum(&layout), |range: Range<usize>| {
-        let mut acc = vec![sum_op.neutral(); cols];
-        match &layout {
-            Layout::Dense(dense) => {
-                let tile = &dense.values()[range.start * cols..range.end * cols];
-                context.primitives.col_agg(sum_op, range.len(), cols, Tile::new(tile, cols), &mut acc);
-            }
-            Layout::Sparse(csr) => {
-                let offsets = &csr.row_offsets()[range.start..=range.end];
-                let positions = offsets[0]..offsets[range.len()];
-                let (columns, values) = (&csr.columns()[positions.clone()], &csr.values()[positions]);
-                let tile = CsrTile { row_offsets: offsets, columns, values };
-                context.primitives.sparse_col_agg(sum_op, tile, &mut acc);
-            }
-        }
-        acc
-    });
-    let mut result = vec![sum_op.neutral(); cols];
-    for partial in partials {
-        for (cell, value) in result.iter_mut().zip(partial) {
-            *cell = sum_op.merge(*cell, value);
-        }
-    }
+    let strips = Strips::new(rows, row_bytes(&layout), context.strip_bytes, cols);
+    let mut result = strips::reduce(
+        context.pool,
+        strips,
+        |rows| columns_of_strip(context, sum_op, &layout, rows),
+        |mut left, right| {
+            merge_cells(sum_op, &mut left, &right);
+            left
+        },
+    );
     if let (Layout::Sparse(csr), false) = (&layout, sum_op.ignores_zeros()) {
         merge_zeros(sum_op, csr, &mut result);
     }
@@ -108,6 +117,32 @@ pub(crate) fn columns(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlo
         result.iter_mut().for_each(|cell| *cell /= rows as f64);
     }
     Dense::from_vec(1, cols, result)
+}
+
+/// The columns of some rows aggregated.
+fn columns_of_strip(context: &KernelContext<'_>, op: AggOp, layout: &Layout<'_>, rows: Range<usize>) -> Vec<f64> {
+    let cols = layout.dims().1;
+    let partials = map_parts(context, ranges_to_sum(layout, rows), |range: Range<usize>| {
+        let mut acc = vec![op.neutral(); cols];
+        match layout {
+            Layout::Dense(dense) => {
+                let tile = &dense.values()[range.start * cols..range.end * cols];
+                context.primitives.col_agg(op, range.len(), cols, Tile::new(tile, cols), &mut acc);
+            }
+            Layout::Sparse(csr) => context.primitives.sparse_col_agg(op, rows_of(csr, &range), &mut acc),
+        }
+        acc
+    });
+    let mut result = vec![op.neutral(); cols];
+    partials.iter().for_each(|partial| merge_cells(op, &mut result, partial));
+    result
+}
+
+/// Merges values into cells.
+fn merge_cells(op: AggOp, cells: &mut [f64], values: &[f64]) {
+    for (cell, &value) in cells.iter_mut().zip(values) {
+        *cell = op.merge(*cell, value);
+    }
 }
 
 /// Merges one zero into each column that has fewer non-zeros than rows.

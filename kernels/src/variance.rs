@@ -1,7 +1,7 @@
 //! Sample variances: two passes, the mean first and then the squared distances from it.
 
 use crate::KernelContext;
-use crate::blocks::{BLOCK_CELLS, map_parts};
+use crate::blocks::{row_bytes, sum_strips};
 use crate::product::accumulate;
 use crate::sums::{self, column_counts, ranges_to_sum};
 use fuseline_ir::ops::{AggOp, BinaryOp};
@@ -18,13 +18,12 @@ pub(crate) fn variance_full(context: &KernelContext<'_>, matrix: &MatrixBlock) -
     let cells = matrix.rows() * matrix.cols();
     let mean = sums::full(context, AggOp::Mean, matrix);
     let layout = matrix.layout();
-    let (values, zeros) = match &layout {
-        Layout::Dense(dense) => (dense.values(), 0),
-        Layout::Sparse(csr) => (csr.values(), cells - csr.nnz()),
+    let zeros = match &layout {
+        Layout::Dense(_) => 0,
+        Layout::Sparse(csr) => cells - csr.nnz(),
     };
-    let runs = values.chunks(BLOCK_CELLS).collect();
-    let partials = map_parts(context, runs, |run| squared_distances(context, run, mean));
-    let mut sum = partials.into_iter().fold(0.0, |x, y| x + y);
+    let distances = |run: &[f64]| squared_distances(context, run, mean);
+    let mut sum = sums::over_runs(context, &layout, distances, |x, y| x + y).unwrap_or(0.0);
     if zeros > 0 {
         sum = (zeros as f64).mul_add(mean * mean, sum);
     }
@@ -43,12 +42,14 @@ pub(crate) fn variance_columns(context: &KernelContext<'_>, matrix: &MatrixBlock
     let (rows, cols) = matrix.dims();
     let means = sums::columns(context, AggOp::Mean, matrix);
     let layout = matrix.layout();
-    let mut sums = accumulate(context, ranges_to_sum(&layout), cols, |range, sums| match &layout {
-        Layout::Dense(dense) => {
-            let tile = &dense.values()[range.start * cols..range.end * cols];
-            add_dense(context, tile, means.values(), sums);
-        }
-        Layout::Sparse(csr) => range.for_each(|i| add_sparse(csr.row(i), means.values(), sums)),
+    let mut sums = sum_strips(context, rows, row_bytes(&layout), cols, |rows| {
+        accumulate(context, ranges_to_sum(&layout, rows), cols, |range, sums| match &layout {
+            Layout::Dense(dense) => {
+                let tile = &dense.values()[range.start * cols..range.end * cols];
+                add_dense(context, tile, means.values(), sums);
+            }
+            Layout::Sparse(csr) => range.for_each(|i| add_sparse(csr.row(i), means.values(), sums)),
+        })
     });
     if let Layout::Sparse(csr) = &layout {
         add_zeros(csr, means.values(), &mut sums);

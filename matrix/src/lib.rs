@@ -15,6 +15,7 @@ mod growing;
 pub mod io;
 mod memory;
 pub mod run_context;
+pub mod strips;
 #[cfg(test)]
 mod tests;
 mod transpose;

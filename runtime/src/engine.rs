@@ -37,6 +37,8 @@ pub struct EngineOptions {
     pub idle_bytes: usize,
     /// Bytes that runs may take at a time.
     pub memory_budget: u64,
+    /// Bytes of a strip of rows: [`fuseline_ir::work::STRIP_BYTES`] but in tests, since results depend on it.
+    pub strip_bytes: u64,
 }
 
 /// Everything that runs share.
@@ -155,6 +157,7 @@ impl Engine {
             buffers: &self.buffers,
             primitives: self.primitives,
             strict_ieee: self.options.environment.strict_ieee,
+            strip_bytes: self.options.strip_bytes,
         }
     }
 }

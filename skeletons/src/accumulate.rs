@@ -1,11 +1,13 @@
-//! Accumulated outputs (column aggregates and products over rows, and full aggregates beside them): each block has
-//! private accumulators, and these merge in block order.
+//! Accumulated outputs (column aggregates and products over rows, and full aggregates beside them): each block of a strip
+//! has private accumulators, which merge in block order, and strips merge in their tree.
 
 use crate::abi::Output;
 use crate::operator::{Operator, UnitLayout, Workspace};
-use crate::output::{accumulator, merge};
+use crate::output::{accumulator, merge, split_parts};
+use crate::visited::VisitedRows;
 use crate::work::{UnitOf, Work};
 use fuseline_ir::ops::AggOp;
+use fuseline_ir::schedule::DensePartition;
 use fuseline_matrix::Dense;
 use smallvec::{SmallVec, smallvec};
 
@@ -28,40 +30,78 @@ impl Accumulation<'_> {
         accumulator(self.operator.env.buffers, self.len, self.agg)
     }
 
-    /// Over the units of the work, as [`over_units`].
-    pub(crate) fn over(&self, work: &Work<'_>, skips_empty: bool) -> Dense {
+    /// Sums of a block's own.
+    fn private_sums(&self) -> Dense {
+        self.operator.env.counters.add_private_sums();
+        self.start()
+    }
+
+    /// Over the units of all strips.
+    pub(crate) fn over(&self, visited: Option<&VisitedRows<'_>>, skips_empty: bool) -> Dense {
+        over_strips(self.operator, std::slice::from_ref(self), visited, skips_empty).remove(0)
+    }
+
+    /// Over the units of a strip.
+    pub(crate) fn over_units(&self, work: &Work<'_>, skips_empty: bool) -> Dense {
         over_units(self.operator, std::slice::from_ref(self), work, skips_empty).remove(0)
     }
 
-    /// Over so many blocks, each of which accumulates into cells of its own.
+    /// Over so many blocks of a strip, each of which accumulates into cells of its own.
     pub(crate) fn over_blocks(
         &self,
         blocks: usize,
         each: impl Fn(&mut Workspace, usize, &mut [f64]) + Sync + Send,
     ) -> Dense {
         let partials = self.operator.run(vec![(); blocks], |workspace, block, ()| {
-            let mut cells = self.start();
+            let mut cells = self.private_sums();
             each(workspace, block, cells.values_mut());
             cells
         });
         self.merge(partials)
     }
 
-    fn merge(&self, partials: Vec<Dense>) -> Dense {
+    /// Over blocks of a strip each of which goes over all its rows, for a range of columns: `each` has the sums of these, so
+    /// many for each column.
+    pub(crate) fn by_columns(
+        &self,
+        partition: &DensePartition,
+        cells_per_column: usize,
+        each: impl Fn(&mut Workspace, usize, &mut [f64]) + Sync + Send,
+    ) -> Dense {
+        let mut sums = self.start();
+        let lengths = (0..partition.len()).map(|block| partition.block(block).cols * cells_per_column);
+        self.operator.run(split_parts(sums.values_mut(), lengths), each);
+        sums
+    }
+
+    /// What the sums of parts of the rows add up to, in their order.
+    pub(crate) fn merge(&self, partials: Vec<Dense>) -> Dense {
         merge(self.operator.env, partials, self.len, self.agg)
     }
 }
 
-/// All outputs of an operator, in one pass over the units of the work. Units of some columns accumulate into the cells of
+/// All outputs of an operator, in one pass over the units of each strip. Units of some columns accumulate into the cells of
 /// these columns; those of positions that have none are left out, if they contribute nothing.
-pub(crate) fn over_units(
+pub(crate) fn over_strips(
     operator: &Operator<'_>,
     outputs: &[Accumulation<'_>],
-    work: &Work<'_>,
+    visited: Option<&VisitedRows<'_>>,
     skips_empty: bool,
 ) -> Vec<Dense> {
+    operator.reduce(
+        visited,
+        |work| over_units(operator, outputs, work, skips_empty),
+        |left, right| {
+            let pairs = outputs.iter().zip(left.into_iter().zip(right));
+            pairs.map(|(output, (left, right))| output.merge(vec![left, right])).collect()
+        },
+    )
+}
+
+/// All outputs, in one pass over the units of a strip.
+fn over_units(operator: &Operator<'_>, outputs: &[Accumulation<'_>], work: &Work<'_>, skips_empty: bool) -> Vec<Dense> {
     let blocks = operator.run(vec![(); work.len()], |workspace, block, ()| {
-        let mut cells: Vec<Dense> = outputs.iter().map(Accumulation::start).collect();
+        let mut cells: Vec<Dense> = outputs.iter().map(Accumulation::private_sums).collect();
         work.for_each_unit(block, |unit| {
             if !(skips_empty && unit.has_no_positions()) {
                 accumulate_unit(operator, outputs, &mut cells, &mut workspace.layout, unit);

@@ -1,11 +1,11 @@
 //! Full aggregates, of one output (Cell, Row, Outer) or several (MAgg): units give one value per output, blocks merge
-//! those of their units, and the blocks' values merge in block order.
+//! those of their units, the values of a strip's blocks merge in block order, and strips merge in their tree.
 
 use crate::abi::Output;
-use crate::blocks::DensePartition;
 use crate::factors::DenseFactors;
 use crate::operator::{Operator, UnitLayout};
-use crate::work::{UnitOf, Work};
+use crate::visited::VisitedRows;
+use crate::work::UnitOf;
 use crate::zeros::{ZeroValues, take_equal_cells};
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
@@ -30,33 +30,47 @@ impl<'a> Aggregation<'a> {
         Aggregation { operator, aggs: operator.binding.plan.outputs.iter().filter_map(COutput::agg).collect() }
     }
 
-    /// Over the units of the work. Those of positions that have none are left out, if they contribute nothing.
-    pub(crate) fn over(&self, work: &Work<'_>, skips_empty: bool) -> Total {
-        let partials = self.operator.run(vec![(); work.len()], |workspace, block, ()| {
-            let mut partial = self.start();
-            work.for_each_unit(block, |unit| {
-                if !(skips_empty && unit.has_no_positions()) {
-                    self.unit(&mut workspace.layout, unit, &mut partial);
-                }
-            });
-            partial
-        });
-        self.merge_blocks(&partials)
+    /// Over the units of all strips. Those of positions that have none are left out, if they contribute nothing.
+    pub(crate) fn over(&self, visited: Option<&VisitedRows<'_>>, skips_empty: bool) -> Total {
+        let values = self.operator.reduce(
+            visited,
+            |work| {
+                let partials = self.operator.run(vec![(); work.len()], |workspace, block, ()| {
+                    let mut partial = self.start();
+                    work.for_each_unit(block, |unit| {
+                        if !(skips_empty && unit.has_no_positions()) {
+                            self.unit(&mut workspace.layout, unit, &mut partial);
+                        }
+                    });
+                    partial
+                });
+                self.merge_blocks(&partials)
+            },
+            |left, right| self.merged(left, &right),
+        );
+        Total { aggs: self.aggs.clone(), values }
     }
 
     /// Over the non-zeros of a dense main input; also says how many there are.
-    pub(crate) fn over_nonzeros(&self, factors: &DenseFactors<'_>, partition: &DensePartition) -> (Total, usize) {
-        let results = self.operator.run(vec![(); partition.len()], |workspace, block, ()| {
-            let mut partial = self.start();
-            let nonzeros = factors.for_each_unit(workspace, partition, block, |layout, _, unit, count| {
-                if count > 0 {
-                    self.unit(layout, unit, &mut partial);
-                }
-            });
-            (partial, nonzeros)
-        });
-        let (partials, nonzeros): (Vec<Values>, Vec<usize>) = results.into_iter().unzip();
-        (self.merge_blocks(&partials), nonzeros.into_iter().sum())
+    pub(crate) fn over_nonzeros(&self, factors: &DenseFactors<'_>) -> (Total, usize) {
+        let (values, nonzeros) = self.operator.reduce(
+            None,
+            |work| {
+                let results = self.operator.run(vec![(); work.len()], |workspace, block, ()| {
+                    let mut partial = self.start();
+                    let nonzeros = factors.for_each_unit(workspace, work.tiles(), block, |layout, _, unit, count| {
+                        if count > 0 {
+                            self.unit(layout, unit, &mut partial);
+                        }
+                    });
+                    (partial, nonzeros)
+                });
+                let (partials, nonzeros): (Vec<Values>, Vec<usize>) = results.into_iter().unzip();
+                (self.merge_blocks(&partials), nonzeros.into_iter().sum::<usize>())
+            },
+            |(left, left_count), (right, right_count)| (self.merged(left, &right), left_count + right_count),
+        );
+        (Total { aggs: self.aggs.clone(), values }, nonzeros)
     }
 
     fn start(&self) -> Values {
@@ -78,12 +92,13 @@ impl<'a> Aggregation<'a> {
         }
     }
 
-    fn merge_blocks(&self, partials: &[Values]) -> Total {
-        let mut values = self.start();
-        for partial in partials {
-            self.merge(&mut values, partial);
-        }
-        Total { aggs: self.aggs.clone(), values }
+    fn merged(&self, mut values: Values, others: &[f64]) -> Values {
+        self.merge(&mut values, others);
+        values
+    }
+
+    fn merge_blocks(&self, partials: &[Values]) -> Values {
+        partials.iter().fold(self.start(), |values, partial| self.merged(values, partial))
     }
 }
 

@@ -1,6 +1,6 @@
 //! CSR rows that a skeleton builds for a unit: the non-zeros of dense rows, or a range of columns of CSR rows.
 
-use crate::blocks::Tile;
+use fuseline_ir::schedule::Tile;
 use fuseline_matrix::Dense;
 use std::ops::Range;
 

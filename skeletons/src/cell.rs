@@ -6,7 +6,6 @@ use crate::SkeletonError;
 use crate::abi::Output;
 use crate::accumulate::Accumulation;
 use crate::aggregate::Aggregation;
-use crate::blocks::DensePartition;
 use crate::nonzeros;
 use crate::operator::Operator;
 use crate::output::split_parts;
@@ -14,11 +13,8 @@ use crate::work::{UnitOf, Work};
 use crate::write::Write;
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
-use fuseline_ir::work::partial_count;
+use fuseline_ir::schedule::Sums;
 use fuseline_matrix::{Dense, Layout, MatrixBlock};
-
-/// With this many columns, blocks of columns aggregate columns without private accumulators.
-const WIDE: usize = 8192;
 
 /// Executes a Cell plan.
 pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonError> {
@@ -34,9 +30,7 @@ pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonEr
     Ok(match output {
         COutput::RowAgg(agg, _) => dense_rows(operator, agg),
         COutput::ColAgg(agg, _) => dense_columns(operator, agg),
-        COutput::FullAgg(..) => {
-            Aggregation::new(operator).over(&Work::Tiles(cells_partition(operator), None), false).into_block()
-        }
+        COutput::FullAgg(..) => Aggregation::new(operator).over(None, false).into_block(),
         // Cell plans have no products.
         _ => dense_cells(operator),
     })
@@ -54,22 +48,14 @@ fn without_cells(output: &COutput, rows: usize, cols: usize) -> Dense {
     Dense::from_fn(rows, cols, |_, _| neutral)
 }
 
-/// The partition of the grid for outputs that do not depend on where blocks end.
-pub(crate) fn cells_partition(operator: &Operator<'_>) -> DensePartition {
-    let cells = operator.binding.rows * operator.binding.cols;
-    DensePartition::cells(cells / operator.grid_cols.max(1), operator.grid_cols)
-}
-
 fn dense_cells(operator: &Operator<'_>) -> MatrixBlock {
-    let binding = &operator.binding;
-    let partition = cells_partition(operator);
+    let (binding, work) = (&operator.binding, operator.work(None));
     let mut out = Dense::uninit_in(operator.env.buffers, binding.rows, binding.cols);
     let write = Write::to(operator, &out);
-    let lengths = (0..partition.len()).map(|block| partition.block(block)).map(|block| block.rows * block.cols);
-    let parts = split_parts(out.values_mut(), lengths);
+    let parts = split_parts(out.values_mut(), (0..work.len()).map(|block| work.block_len(block)));
     operator.run(parts, |workspace, block, part| {
-        let origin = partition.block(block);
-        for tile in partition.tiles(block) {
+        let origin = work.tiles().block(block);
+        for tile in work.tiles().tiles(block) {
             let offset = (tile.first_row - origin.first_row) * origin.cols + tile.first_col - origin.first_col;
             let output = Output { values: &mut part[offset..], row_stride: origin.cols };
             write.unit(operator, &mut workspace.layout, UnitOf::Tile(tile, None), tile.into(), output);
@@ -79,14 +65,12 @@ fn dense_cells(operator: &Operator<'_>) -> MatrixBlock {
 }
 
 fn dense_rows(operator: &Operator<'_>, agg: AggOp) -> MatrixBlock {
-    let (rows, cols) = (operator.binding.rows, operator.binding.cols);
-    let partition =
-        DensePartition::row_blocks(rows, cols, rows.div_ceil(DensePartition::cells(rows, cols).block_height()));
-    let mut out = Dense::uninit_in(operator.env.buffers, rows, 1);
-    let parts = split_parts(out.values_mut(), (0..partition.len()).map(|block| partition.block(block).rows));
+    let work = operator.work(None);
+    let mut out = Dense::uninit_in(operator.env.buffers, operator.binding.rows, 1);
+    let parts = split_parts(out.values_mut(), (0..work.len()).map(|block| work.block_rows(block).len()));
     operator.run(parts, |workspace, block, part| {
-        let first_row = partition.block(block).first_row;
-        for tile in partition.tiles(block) {
+        let first_row = work.block_rows(block).start;
+        for tile in work.tiles().tiles(block) {
             let cells = &mut part[tile.first_row - first_row..][..tile.rows];
             let (layout, unit) = (&mut workspace.layout, UnitOf::Tile(tile, None));
             if tile.first_col == 0 {
@@ -104,20 +88,18 @@ fn dense_rows(operator: &Operator<'_>, agg: AggOp) -> MatrixBlock {
 
 fn dense_columns(operator: &Operator<'_>, agg: AggOp) -> MatrixBlock {
     let (rows, cols) = (operator.binding.rows, operator.binding.cols);
-    if cols < WIDE {
-        let partition = DensePartition::row_blocks(rows, cols, partial_count(rows * cols, cols));
-        let accumulation = Accumulation { operator, len: cols, row_stride: cols, agg, is_full: false };
-        return accumulation.over(&Work::Tiles(partition, None), false).into();
+    let accumulation = Accumulation { operator, len: cols, row_stride: cols, agg, is_full: false };
+    if !matches!(operator.schedule.sums(rows, 0), Some(Sums::ByColumns(_))) {
+        return accumulation.over(None, false).into();
     }
-    let partition = DensePartition::col_blocks(rows, cols, cols.div_ceil(WIDE / 16));
-    let mut out = crate::output::accumulator(operator.env.buffers, cols, agg);
-    let parts = split_parts(out.values_mut(), (0..partition.len()).map(|block| partition.block(block).cols));
-    operator.run(parts, |workspace, block, part| {
-        let first_col = partition.block(block).first_col;
-        for tile in partition.tiles(block) {
-            let output = Output { values: &mut part[tile.first_col - first_col..], row_stride: cols };
-            operator.genexec(&mut workspace.layout, UnitOf::Tile(tile, None), &mut [output]);
-        }
-    });
-    out.into()
+    let of_strip = |work: &Work<'_>| {
+        accumulation.by_columns(work.tiles(), 1, |workspace, block, part| {
+            let first_col = work.tiles().block(block).first_col;
+            for tile in work.tiles().tiles(block) {
+                let output = Output { values: &mut part[tile.first_col - first_col..], row_stride: cols };
+                operator.genexec(&mut workspace.layout, UnitOf::Tile(tile, None), &mut [output]);
+            }
+        })
+    };
+    operator.reduce(None, of_strip, |left, right| accumulation.merge(vec![left, right])).into()
 }

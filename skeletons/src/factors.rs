@@ -1,13 +1,13 @@
 //! The products of the factors of Outer plans: what stands for `U %*% t(V)` in a unit. Where X is dense enough, a tile of
 //! the product is computed as a small matrix product, else one dot product for each non-zero.
 
-use crate::blocks::{DensePartition, Tile};
 use crate::built::BuiltRows;
 use crate::operator::{Operator, UnitLayout, Workspace};
 use crate::sampled::factor;
 use crate::work::{TileProducts, UnitOf};
 use fuseline_ir::cplan::{FACTOR_U, FACTOR_V};
 use fuseline_ir::ops::AggOp;
+use fuseline_ir::schedule::{DensePartition, Tile};
 use fuseline_ir::work::multiplies_whole_tile;
 use fuseline_matrix::Dense;
 use fuseline_vecprims::{Panels, TileMut};

@@ -1,9 +1,9 @@
 //! Laying out inputs for units: rows of CSR matrices are scattered into dense tiles, and side inputs of sparse units are
 //! gathered by position, so that generated code never looks anything up.
 
-use crate::blocks::Tile;
 use crate::dense_row::DenseRow;
 use crate::visited::RowNumbers;
+use fuseline_ir::schedule::Tile;
 use fuseline_matrix::{Csr, Dense};
 
 /// Writes consecutive cells of a CSR row from this column on, zeros included: at most one search, then a scan.

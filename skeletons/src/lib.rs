@@ -7,11 +7,9 @@
 
 use binding::Binding;
 use fuseline_ir::cplan::Variant;
-use fuseline_ir::template::Space;
-use fuseline_matrix::{BufferPool, MatrixBlock, StopListener};
+use fuseline_matrix::{BufferPool, MatrixBlock};
 use fuseline_vecprims::Primitives;
-use operator::Operator;
-use roles::{needs_columns, needs_rows};
+use operator::{Operator, Tally};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,7 +18,6 @@ mod accumulate;
 mod aggregate;
 pub mod backend;
 mod binding;
-mod blocks;
 mod built;
 mod by_row;
 mod cell;
@@ -33,6 +30,7 @@ mod nonzeros;
 mod operator;
 mod outer;
 mod output;
+mod profile;
 mod roles;
 mod row;
 mod row_output;
@@ -62,6 +60,8 @@ pub struct Execution<'a> {
     /// Exactly IEEE: the zeros of a sparse main input are multiplied, too, since a zero times infinity is NaN. Plans
     /// must then be marked sparse-safe by that rule.
     pub strict_ieee: bool,
+    /// Bytes of a strip of rows: [`fuseline_ir::work::STRIP_BYTES`] but in tests, since results do depend on it.
+    pub strip_bytes: u64,
 }
 
 /// Counts over all executions of a session.
@@ -70,6 +70,9 @@ pub struct Counters {
     genexec_calls: AtomicU64,
     rows: AtomicU64,
     cells: AtomicU64,
+    strips: AtomicU64,
+    blocks: AtomicU64,
+    private_sums: AtomicU64,
 }
 
 impl Counters {
@@ -88,10 +91,37 @@ impl Counters {
         self.cells.load(Ordering::Relaxed)
     }
 
-    fn add(&self, calls: u64, rows: u64, cells: u64) {
-        self.genexec_calls.fetch_add(calls, Ordering::Relaxed);
-        self.rows.fetch_add(rows, Ordering::Relaxed);
-        self.cells.fetch_add(cells, Ordering::Relaxed);
+    /// Strips of rows.
+    pub fn strips(&self) -> u64 {
+        self.strips.load(Ordering::Relaxed)
+    }
+
+    /// Blocks of all strips.
+    pub fn blocks(&self) -> u64 {
+        self.blocks.load(Ordering::Relaxed)
+    }
+
+    /// Private copies of sums, one for each block that has one.
+    pub fn private_sums(&self) -> u64 {
+        self.private_sums.load(Ordering::Relaxed)
+    }
+
+    /// Adds what blocks have done.
+    fn add(&self, tally: Tally) {
+        self.blocks.fetch_add(tally.blocks, Ordering::Relaxed);
+        self.genexec_calls.fetch_add(tally.calls, Ordering::Relaxed);
+        self.rows.fetch_add(tally.rows, Ordering::Relaxed);
+        self.cells.fetch_add(tally.cells, Ordering::Relaxed);
+    }
+
+    /// Adds strips that are reduced.
+    fn reduce(&self, strips: usize) {
+        self.strips.fetch_add(strips as u64, Ordering::Relaxed);
+    }
+
+    /// Adds a private copy of sums.
+    fn add_private_sums(&self) {
+        self.private_sums.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -117,13 +147,8 @@ pub fn execute(
     env: &Execution<'_>,
 ) -> Result<MatrixBlock, SkeletonError> {
     let binding = Binding::new(compiled, inputs, scalars, env.strict_ieee)?;
-    let variant = binding.plan.variant;
-    let is_cellwise = variant.space() == Space::Cells;
-    let is_flat =
-        is_cellwise && !binding.runs_sparse_entry && !needs_rows(binding.plan) && !needs_columns(binding.plan);
-    let grid_cols = if is_flat { binding.cells()? } else { binding.cols };
-    let operator = Operator { binding, env, grid_cols, stop: StopListener::current() };
-    match variant {
+    let operator = Operator::new(binding, env)?;
+    match operator.binding.plan.variant {
         Variant::Cell(_) => cell::execute(&operator),
         Variant::MAgg => magg::execute(&operator),
         Variant::Row(_) => row::execute(&operator),

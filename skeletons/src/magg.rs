@@ -3,10 +3,8 @@
 
 use crate::SkeletonError;
 use crate::aggregate::Aggregation;
-use crate::cell::cells_partition;
 use crate::nonzeros;
 use crate::operator::Operator;
-use crate::work::Work;
 use fuseline_matrix::{Layout, MatrixBlock};
 
 /// Executes a MAgg plan.
@@ -16,7 +14,7 @@ pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonEr
         (Layout::Sparse(csr), true) => Ok(nonzeros::full(&aggregation, csr)),
         _ => {
             operator.binding.cells()?;
-            Ok(aggregation.over(&Work::Tiles(cells_partition(operator), None), false).into_block())
+            Ok(aggregation.over(None, false).into_block())
         }
     }
 }

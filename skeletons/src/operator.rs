@@ -1,26 +1,30 @@
 //! Running blocks on threads, and units through genexec: what all skeletons share.
 
 use crate::Execution;
+use crate::SkeletonError;
 use crate::abi::{Context, Main, Output, Side, Unit};
 use crate::binding::Binding;
-use crate::blocks::Tile;
+
 use crate::built::BuiltRows;
 use crate::by_row::RowCopy;
 use crate::dense_row::DenseRow;
 use crate::layout::{gather_columns, gather_dense, gather_sparse, scatter_tile};
-use crate::roles::{Role, needs_rows, reads_row_index};
+use crate::profile::{leaves_rows_out, profile, row_bytes};
+use crate::roles::Role;
 use crate::sampled::sample;
 use crate::side::SideInput;
 use crate::sparse_unit::SparseUnit;
 use crate::visited::{RowNumbers, VisitedRows};
-use crate::work::{TileProducts, UnitOf};
+use crate::work::{TileProducts, UnitOf, Work};
 use crate::zeros::ZeroValues;
 use fuseline_ir::cplan::{CellType, OuterType, Variant};
 use fuseline_ir::ops::AggOp;
+use fuseline_ir::schedule::{Driver, Rows, Schedule, Tile};
 use fuseline_ir::template::Space;
-use fuseline_matrix::{Buffer, BufferPool, Csr, Layout, StopListener};
+use fuseline_matrix::{Buffer, BufferPool, Layout, StopListener, strips};
 use rayon::prelude::*;
 use smallvec::SmallVec;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// The most inputs whose layouts, and outputs whose targets, are kept on the stack.
@@ -30,7 +34,9 @@ const INLINE_INPUTS: usize = 8;
 pub(crate) struct Operator<'a> {
     pub(crate) binding: Binding<'a>,
     pub(crate) env: &'a Execution<'a>,
-    /// Columns of the grid that dense tiles are cut from: those of the main input, or all its cells in one row.
+    /// How it runs.
+    pub(crate) schedule: Schedule,
+    /// [`Schedule::grid_cols`].
     pub(crate) grid_cols: usize,
     /// Looked at before every unit.
     pub(crate) stop: StopListener,
@@ -58,14 +64,65 @@ pub(crate) struct UnitLayout {
     tally: Tally,
 }
 
+/// What blocks have done.
 #[derive(Clone, Copy, Default)]
-struct Tally {
-    calls: u64,
-    rows: u64,
-    cells: u64,
+pub(crate) struct Tally {
+    pub(crate) blocks: u64,
+    pub(crate) calls: u64,
+    pub(crate) rows: u64,
+    pub(crate) cells: u64,
 }
 
 impl Operator<'_> {
+    /// An operator ready to run.
+    ///
+    /// # Errors
+    /// The main input has more cells than can be addressed, and runs over all of them, or sums have.
+    pub(crate) fn new<'a>(binding: Binding<'a>, env: &'a Execution<'a>) -> Result<Operator<'a>, SkeletonError> {
+        let schedule = Schedule::of(&profile(&binding)?);
+        if schedule.driver == Driver::Run {
+            binding.cells()?;
+        }
+        Ok(Operator { grid_cols: schedule.grid_cols(), binding, env, schedule, stop: StopListener::current() })
+    }
+
+    /// The visited rows of a sparse main input; `None` where the rows of its dense form are.
+    pub(crate) fn visited(&self) -> Option<VisitedRows<'_>> {
+        match &self.binding.main {
+            Layout::Sparse(csr) if self.schedule.skips_empty_rows => Some(VisitedRows::nonempty(csr, self.env.pool)),
+            Layout::Sparse(csr) if leaves_rows_out(&self.binding) || self.binding.runs_sparse_entry => {
+                Some(VisitedRows::all(csr))
+            }
+            _ => None,
+        }
+    }
+
+    /// The work of all rows, each of which has outputs of its own.
+    pub(crate) fn work<'w>(&self, visited: Option<&'w VisitedRows<'_>>) -> Work<'w> {
+        self.strip(visited, 0..self.binding.rows)
+    }
+
+    /// The work of some rows, those among them that are visited.
+    fn strip<'w>(&self, visited: Option<&'w VisitedRows<'_>>, rows: Range<usize>) -> Work<'w> {
+        let rows = match visited {
+            Some(visited) => Rows::Sparse(visited.within(rows)),
+            None => Rows::Dense { first_row: rows.start, rows: rows.len() },
+        };
+        Work { partition: self.schedule.cut(rows), visited }
+    }
+
+    /// Reduces all strips: each by itself, in whatever order and by whichever threads, and then neighbours in their tree.
+    pub(crate) fn reduce<T: Send>(
+        &self,
+        visited: Option<&VisitedRows<'_>>,
+        strip: impl Fn(&Work<'_>) -> T + Sync,
+        merge: impl Fn(T, T) -> T + Sync,
+    ) -> T {
+        let strips = self.schedule.strips(row_bytes(&self.binding), self.env.strip_bytes);
+        self.env.counters.reduce(strips.len());
+        strips::reduce(self.env.pool, strips, |rows| strip(&self.strip(visited, rows)), merge)
+    }
+
     /// Runs every block, in parallel where there are several. Results are in block order. `states` has one entry per
     /// block: what the block alone may write.
     pub(crate) fn run<S: Send, T: Send>(
@@ -81,6 +138,7 @@ impl Operator<'_> {
             }
             let recycled = lock().pop();
             let mut workspace = recycled.unwrap_or_else(|| Workspace::new(self.binding.sides.len()));
+            workspace.layout.tally.blocks += 1;
             let result = each(&mut workspace, block, state);
             lock().push(workspace);
             Some(result)
@@ -93,26 +151,9 @@ impl Operator<'_> {
         // Once for all blocks that were skipped: unwinding takes as long as many of them.
         self.stop.check();
         for workspace in idle.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            let Tally { calls, rows, cells } = workspace.layout.tally;
-            self.env.counters.add(calls, rows, cells);
+            self.env.counters.add(workspace.layout.tally);
         }
         results
-    }
-
-    /// The rows of a CSR main input to visit, if those without positions contribute nothing. Units of plans that read the
-    /// number of the row have all rows, since theirs must be consecutive; and where neither nodes nor the variant know
-    /// rows, positions alone count.
-    pub(crate) fn visited<'c>(&self, csr: &'c Csr) -> VisitedRows<'c> {
-        let binding = &self.binding;
-        let is_cellwise = binding.plan.space() == Space::Cells;
-        let knows_rows = !is_cellwise
-            || needs_rows(binding.plan)
-            || binding.sides.iter().flatten().any(|side| side.role == Role::Cell);
-        if knows_rows && !reads_row_index(binding.plan) {
-            VisitedRows::nonempty(csr, self.env.pool)
-        } else {
-            VisitedRows::all(csr)
-        }
     }
 
     /// What a zero of the main input gives, for plans whose sparse entry runs over its non-zeros.

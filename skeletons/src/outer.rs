@@ -7,29 +7,22 @@ use crate::abi::Output;
 use crate::accumulate::Accumulation;
 use crate::aggregate::Aggregation;
 use crate::binding::cells;
-use crate::blocks::{DensePartition, MAX_UNIT_ROWS, SparsePartition, Tile};
 use crate::built::BuiltRows;
 use crate::factors::DenseFactors;
-use crate::nonzeros::by_position;
+use crate::nonzeros::{by_position, visited};
 use crate::operator::{Operator, UnitLayout, Workspace};
 use crate::output::{expand_rows, split_parts, with_pattern};
 use crate::roles::reads_row_index;
 use crate::visited::VisitedRows;
-use crate::work::{UnitOf, Work};
+use crate::work::UnitOf;
 use crate::write::Write;
 use fuseline_ir::cplan::OuterType;
 use fuseline_ir::ops::AggOp;
-use fuseline_ir::work::{MAX_PARTIALS, column_ranges, has_private_sums, partial_count};
+use fuseline_ir::schedule::{DensePartition, MAX_UNIT_ROWS, Partition, Tile};
 use fuseline_matrix::{Buffer, Csr, Dense, Layout, MatrixBlock};
 
-/// The most non-zeros of a unit, and the most values of their factors' rows, which stay in the second-level cache.
+/// The most non-zeros of a unit of rows that are built from a range of columns, which stay in the second-level cache.
 const UNIT_POSITIONS: usize = 2048;
-const UNIT_FACTORS: usize = 1 << 16;
-/// Floating-point operations of a block, about: few enough that a small X makes work for several threads.
-const BLOCK_FLOPS: usize = 1 << 19;
-/// The least non-zeros of a unit, and the most units of a block.
-const MIN_UNIT: usize = 256;
-const MAX_UNITS: usize = 32;
 
 /// Executes an Outer plan.
 pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<MatrixBlock, SkeletonError> {
@@ -41,36 +34,24 @@ pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<
         OuterType::NoAgg | OuterType::FullAgg => 0,
     };
     Ok(match (&binding.main, outer_type) {
-        (Layout::Sparse(csr), OuterType::NoAgg) => values(operator, csr, rank),
-        (Layout::Dense(dense), OuterType::NoAgg) => dense_values(operator, dense, rank),
-        (_, OuterType::FullAgg) => full(operator, rank),
+        (Layout::Sparse(csr), OuterType::NoAgg) => with_pattern(csr, by_position(operator)),
+        (Layout::Dense(dense), OuterType::NoAgg) => dense_values(operator, dense),
+        (_, OuterType::FullAgg) => full(operator),
         (_, OuterType::RightMM) => right_mm(operator, rank),
         (_, OuterType::LeftMM) => left_mm(operator, rank),
     })
 }
 
-fn by_rows<'v>(visited: &'v VisitedRows<'_>, rank: usize) -> SparsePartition<'v> {
-    let positions = (BLOCK_FLOPS / (2 * rank.max(1))).clamp(MIN_UNIT, MAX_UNITS * UNIT_POSITIONS);
-    let unit = positions.min((UNIT_FACTORS / rank.max(1)).clamp(MIN_UNIT, UNIT_POSITIONS));
-    SparsePartition::rows(visited.offsets(), 1, true).with_units(unit, positions.div_ceil(unit))
-}
-
-/// A result with the positions of X.
-fn values(operator: &Operator<'_>, csr: &Csr, rank: usize) -> MatrixBlock {
-    let visited = operator.visited(csr);
-    with_pattern(csr, by_position(operator, &by_rows(&visited, rank), &visited))
-}
-
 /// A result from a dense X, in the format that suits its non-zeros.
-fn dense_values(operator: &Operator<'_>, dense: &Dense, rank: usize) -> MatrixBlock {
+fn dense_values(operator: &Operator<'_>, dense: &Dense) -> MatrixBlock {
     let (rows, cols) = (dense.rows(), dense.cols());
     let mut out = Dense::uninit_in(operator.env.buffers, rows, cols);
     let write = Write::to(operator, &out);
-    let (factors, partition) = (DenseFactors::new(operator, dense), DensePartition::outer(rows, cols, rank));
-    let lengths = (0..partition.len()).map(|block| partition.block(block).rows * cols);
+    let (factors, work) = (DenseFactors::new(operator, dense), operator.work(None));
+    let lengths = (0..work.len()).map(|block| work.block_len(block));
     let nonzeros = operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
-        let first_row = partition.block(block).first_row;
-        factors.for_each_unit(workspace, &partition, block, |layout, tile, unit, count| {
+        let first_row = work.block_rows(block).start;
+        factors.for_each_unit(workspace, work.tiles(), block, |layout, tile, unit, count| {
             let cells = &mut part[(tile.first_row - first_row) * cols + tile.first_col..];
             match unit {
                 UnitOf::Built { rows, .. } => spread_values(operator, layout, rows, tile, count, cells),
@@ -104,17 +85,15 @@ fn spread_values(
 }
 
 /// The aggregate of all cells, most of which are zero.
-fn full(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
+fn full(operator: &Operator<'_>) -> MatrixBlock {
     let aggregation = Aggregation::new(operator);
     let (total, zeros) = match &operator.binding.main {
         Layout::Sparse(csr) => {
-            let visited = operator.visited(csr);
-            let total = aggregation.over(&Work::Segments(by_rows(&visited, rank), &visited), true);
+            let total = aggregation.over(Some(&visited(operator)), true);
             (total, csr.rows().saturating_mul(csr.cols()) - csr.nnz())
         }
         Layout::Dense(dense) => {
-            let partition = DensePartition::outer(dense.rows(), dense.cols(), rank);
-            let (total, nonzeros) = aggregation.over_nonzeros(&DenseFactors::new(operator, dense), &partition);
+            let (total, nonzeros) = aggregation.over_nonzeros(&DenseFactors::new(operator, dense));
             (total, dense.values().len() - nonzeros)
         }
     };
@@ -124,7 +103,7 @@ fn full(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
 /// `W %*% V`: each block owns rows of the output.
 fn right_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
     match &operator.binding.main {
-        Layout::Sparse(csr) => right_mm_sparse(operator, &operator.visited(csr), rank),
+        Layout::Sparse(_) => right_mm_sparse(operator, &visited(operator), rank),
         Layout::Dense(dense) => right_mm_dense(operator, dense, rank),
     }
     .into()
@@ -132,15 +111,16 @@ fn right_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
 
 fn right_mm_sparse(operator: &Operator<'_>, visited: &VisitedRows<'_>, rank: usize) -> Dense {
     let mut out = Dense::zeros_in(operator.env.buffers, visited.len(), rank);
-    let partition = by_rows(visited, rank);
-    let lengths = (0..partition.len()).map(|block| partition.block_rows(block).len() * rank);
+    let work = operator.work(Some(visited));
+    let lengths = (0..work.len()).map(|block| work.block_rows(block).len() * rank);
     operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
-        let first_row = partition.block_rows(block).start;
-        partition.for_each_segment(block, |segment| {
-            if segment.start < segment.end {
-                let values = &mut part[(segment.first_row - first_row) * rank..][..segment.rows * rank];
+        let first_row = work.block_rows(block).start;
+        work.for_each_unit(block, |unit| {
+            if !unit.has_no_positions() {
+                let rows = unit.rows();
+                let values = &mut part[(rows.start - first_row) * rank..(rows.end - first_row) * rank];
                 let output = Output { values, row_stride: rank };
-                operator.genexec(&mut workspace.layout, UnitOf::Segment(segment, visited), &mut [output]);
+                operator.genexec(&mut workspace.layout, unit, &mut [output]);
             }
         });
     });
@@ -149,12 +129,11 @@ fn right_mm_sparse(operator: &Operator<'_>, visited: &VisitedRows<'_>, rank: usi
 
 fn right_mm_dense(operator: &Operator<'_>, dense: &Dense, rank: usize) -> Dense {
     let mut out = Dense::zeros_in(operator.env.buffers, dense.rows(), rank);
-    let partition = DensePartition::outer(dense.rows(), dense.cols(), rank);
-    let factors = DenseFactors::new(operator, dense);
-    let lengths = (0..partition.len()).map(|block| partition.block(block).rows * rank);
+    let (factors, work) = (DenseFactors::new(operator, dense), operator.work(None));
+    let lengths = (0..work.len()).map(|block| work.block_rows(block).len() * rank);
     operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
-        let first_row = partition.block(block).first_row;
-        factors.for_each_unit(workspace, &partition, block, |layout, tile, unit, count| {
+        let first_row = work.block_rows(block).start;
+        factors.for_each_unit(workspace, work.tiles(), block, |layout, tile, unit, count| {
             if count > 0 {
                 let values = &mut part[(tile.first_row - first_row) * rank..][..tile.rows * rank];
                 operator.genexec(layout, unit, &mut [Output { values, row_stride: rank }]);
@@ -165,54 +144,56 @@ fn right_mm_dense(operator: &Operator<'_>, dense: &Dense, rank: usize) -> Dense 
 }
 
 /// `t(W) %*% U`. Where private copies of the output pay, each block of rows has one. Else each block owns a range of columns
-/// of a sparse X, which are rows of the output, and runs over all rows of X.
+/// of a sparse X, which are rows of the output, and runs over all rows of a strip of X.
 fn left_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
     let len = operator.binding.cols * rank;
     let accumulation = Accumulation { operator, len, row_stride: rank, agg: AggOp::Sum, is_full: false };
     match &operator.binding.main {
-        Layout::Sparse(csr) => {
-            let visited = operator.visited(csr);
-            if has_private_sums(csr.nnz(), rank, len) {
-                let partition = by_rows(&visited, rank).with_blocks(MAX_PARTIALS);
-                accumulation.over(&Work::Segments(partition, &visited), true)
-            } else {
-                left_mm_sparse(operator, &visited, rank)
-            }
+        Layout::Sparse(_) => {
+            let visited = visited(operator);
+            operator.reduce(
+                Some(&visited),
+                |work| match &work.partition {
+                    Partition::Ranges(ranges) => left_mm_by_columns(&accumulation, &visited, ranges),
+                    Partition::Segments(_) | Partition::Tiles(_) => accumulation.over_units(work, true),
+                },
+                |left, right| accumulation.merge(vec![left, right]),
+            )
         }
-        Layout::Dense(dense) => left_mm_dense(&accumulation, dense, rank),
+        Layout::Dense(dense) => left_mm_dense(&accumulation, dense),
     }
     .reshape(operator.binding.cols, rank)
     .into()
 }
 
-fn left_mm_dense(accumulation: &Accumulation<'_>, dense: &Dense, rank: usize) -> Dense {
-    let (rows, cols, operator) = (dense.rows(), dense.cols(), accumulation.operator);
-    let count = partial_count(rows.saturating_mul(cols), cols * rank);
-    let partition = DensePartition::outer_rows(rows, cols, rank, count);
+fn left_mm_dense(accumulation: &Accumulation<'_>, dense: &Dense) -> Dense {
+    let Accumulation { operator, row_stride: rank, .. } = *accumulation;
     let factors = DenseFactors::new(operator, dense);
-    accumulation.over_blocks(partition.len(), |workspace, block, cells| {
-        factors.for_each_unit(workspace, &partition, block, |layout, tile, unit, count| {
-            if count > 0 {
-                let values = &mut cells[tile.first_col * rank..];
-                operator.genexec(layout, unit, &mut [Output { values, row_stride: rank }]);
-            }
-        });
+    operator.reduce(
+        None,
+        |work| {
+            accumulation.over_blocks(work.len(), |workspace, block, cells| {
+                factors.for_each_unit(workspace, work.tiles(), block, |layout, tile, unit, count| {
+                    if count > 0 {
+                        let values = &mut cells[tile.first_col * rank..];
+                        operator.genexec(layout, unit, &mut [Output { values, row_stride: rank }]);
+                    }
+                });
+            })
+        },
+        |left, right| accumulation.merge(vec![left, right]),
+    )
+}
+
+/// The sums of a strip, by ranges of columns.
+fn left_mm_by_columns(accumulation: &Accumulation<'_>, visited: &VisitedRows<'_>, ranges: &DensePartition) -> Dense {
+    let Accumulation { operator, row_stride: rank, .. } = *accumulation;
+    accumulation.by_columns(ranges, rank, |workspace, block, part| {
+        LeftRange { operator, visited, range: ranges.block(block), rank }.run(workspace, part);
     })
 }
 
-fn left_mm_sparse(operator: &Operator<'_>, visited: &VisitedRows<'_>, rank: usize) -> Dense {
-    let (rows, cols) = (operator.binding.rows, operator.binding.cols);
-    let mut out = Dense::zeros_in(operator.env.buffers, cols, rank);
-    let ranges = column_ranges(visited.csr().nnz(), rank, visited.len(), cols);
-    let partition = DensePartition::col_blocks(rows, cols, ranges);
-    let lengths = (0..partition.len()).map(|block| partition.block(block).cols * rank);
-    operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
-        LeftRange { operator, visited, range: partition.block(block), rank }.run(workspace, part);
-    });
-    out
-}
-
-/// A range of columns of a sparse X, with the output rows that belong to it.
+/// A range of columns of some rows of a sparse X, with the output rows that belong to it.
 struct LeftRange<'a> {
     operator: &'a Operator<'a>,
     visited: &'a VisitedRows<'a>,
@@ -225,12 +206,13 @@ impl LeftRange<'_> {
         let columns = self.range.first_col..self.range.first_col + self.range.cols;
         workspace.built.clear();
         workspace.built.is_consecutive = reads_row_index(self.operator.binding.plan);
-        for row in 0..self.visited.len() {
+        let end = self.range.first_row + self.range.rows;
+        for row in self.range.first_row..end {
             let number = self.visited.numbers_from(0).get(row);
             workspace.built.push_range(number, self.visited.csr().row(number), columns.clone());
             let built = &workspace.built;
             let is_full = built.values.len() >= UNIT_POSITIONS || built.rows() >= MAX_UNIT_ROWS;
-            if is_full || row + 1 == self.visited.len() {
+            if is_full || row + 1 == end {
                 self.unit(workspace, part);
                 workspace.built.clear();
             }

@@ -4,22 +4,19 @@
 
 use crate::SkeletonError;
 use crate::abi::Output;
-use crate::accumulate::{Accumulation, over_units};
+use crate::accumulate::{Accumulation, over_strips};
 use crate::aggregate::Aggregation;
 use crate::binding::cells;
-use crate::blocks::{DensePartition, SparsePartition};
 use crate::operator::Operator;
 use crate::output::{expand_rows, split_parts};
 use crate::row_output::RowOutput;
 use crate::visited::VisitedRows;
-use crate::work::Work;
-use fuseline_ir::cplan::{CNode, COutput, RowType, Variant};
-use fuseline_ir::work::partial_count;
-use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, Layout, MatrixBlock};
+use fuseline_ir::cplan::{COutput, RowType, Variant};
+use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, MatrixBlock};
 
 /// Executes a Row plan.
 pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonError> {
-    let visited = visited(operator);
+    let visited = operator.visited();
     let row = Row::new(operator, visited.as_ref())?;
     if operator.binding.plan.variant == Variant::Row(RowType::MultiAgg) {
         return Ok(one_below_the_other(operator, &row.aggregates()?).into());
@@ -30,23 +27,6 @@ pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonEr
         _ => row.by_row(),
     }
 }
-
-/// The visited rows of a sparse main input; `None` where the rows of its dense form are.
-fn visited<'a>(operator: &'a Operator<'_>) -> Option<VisitedRows<'a>> {
-    match &operator.binding.main {
-        // Of no cells the minimum, the mean and others are not zero.
-        Layout::Sparse(csr) if operator.binding.plan.sparse_safe && csr.cols() > 0 => Some(operator.visited(csr)),
-        Layout::Sparse(csr) if operator.binding.runs_sparse_entry => Some(VisitedRows::all(csr)),
-        _ => None,
-    }
-}
-
-/// Values of all inputs that are read of a row. Up to this many, they all count for the rows of a unit, so that units have
-/// rows enough for everything that happens once for each; above, the widest vector of a row counts alone.
-const NARROW_ROW: usize = 64;
-
-/// The length from which on computed vectors decide how many rows a unit has.
-const LONG_VECTOR: usize = 256;
 
 struct Row<'a> {
     operator: &'a Operator<'a>,
@@ -61,37 +41,9 @@ impl<'a> Row<'a> {
         Ok(Row { operator, visited, outputs: outputs.collect::<Result<_, _>>()? })
     }
 
-    fn visited_rows(&self) -> usize {
-        self.visited.map_or(self.operator.binding.rows, VisitedRows::len)
-    }
-
     /// The rows that are left out, all of which are zero.
     fn skipped_rows(&self) -> usize {
         self.visited.map_or(0, VisitedRows::skipped)
-    }
-
-    /// Units of whole rows, in at most `blocks` blocks.
-    fn work(&self, blocks: Option<usize>) -> Work<'a> {
-        let binding = &self.operator.binding;
-        match self.visited {
-            Some(visited) if binding.runs_sparse_entry => {
-                let partition = SparsePartition::rows(visited.offsets(), binding.longest_computed_vector(), false);
-                Work::Segments(blocks.map_or(partition.clone(), |count| partition.with_blocks(count)), visited)
-            }
-            visited => {
-                let rows = self.visited_rows();
-                let widest = binding.widest_row().max(binding.inputs_per_row().min(NARROW_ROW));
-                let has_long_vectors = self.keeps_no_vector() && binding.longest_computed_vector() >= LONG_VECTOR;
-                let partition = DensePartition::whole_rows(rows, binding.cols, widest, has_long_vectors, blocks);
-                Work::Tiles(partition, visited)
-            }
-        }
-    }
-
-    /// Whether no vector or matrix serves row after row, so that units of few rows cost nothing.
-    fn keeps_no_vector(&self) -> bool {
-        let keeps_none = self.outputs.iter().all(|output| !output.accumulates_vectors());
-        keeps_none && !self.operator.binding.plan.nodes.values().any(|node| matches!(node, CNode::VectMatMult(..)))
     }
 
     /// One output row, or cell, for each row.
@@ -101,8 +53,9 @@ impl<'a> Row<'a> {
             return Ok(self.sparse_rows(visited, cols));
         }
         cells(self.operator.binding.rows, cols)?;
-        let work = self.work(None);
-        let mut out = Dense::uninit_in(self.operator.env.buffers, self.visited_rows(), cols);
+        let work = self.operator.work(self.visited);
+        let visited_rows = self.operator.binding.rows - self.skipped_rows();
+        let mut out = Dense::uninit_in(self.operator.env.buffers, visited_rows, cols);
         let parts = split_parts(out.values_mut(), (0..work.len()).map(|block| work.block_rows(block).len() * cols));
         self.operator.run(parts, |workspace, block, part| {
             let first_row = work.block_rows(block).start;
@@ -133,7 +86,7 @@ impl<'a> Row<'a> {
 
     /// One output row for each row, of which the zeros are left out unit by unit.
     fn sparse_rows(&self, visited: &VisitedRows<'_>, cols: usize) -> MatrixBlock {
-        let work = self.work(None);
+        let work = self.operator.work(Some(visited));
         let blocks = self.operator.run(vec![(); work.len()], |workspace, block, ()| {
             let spanned = visited.spanned(work.block_rows(block));
             let mut out = CsrRows::of_empty_rows(spanned.len());
@@ -157,7 +110,7 @@ impl<'a> Row<'a> {
     }
 
     fn full(&self) -> MatrixBlock {
-        let total = Aggregation::new(self.operator).over(&self.work(None), self.skips_empty_units());
+        let total = Aggregation::new(self.operator).over(self.visited, self.skips_empty_units());
         let cells = self.skipped_rows().saturating_mul(self.outputs[0].cells_per_row());
         total.with_zeros(&smallvec::smallvec![0.0], cells).into_block()
     }
@@ -171,17 +124,9 @@ impl<'a> Row<'a> {
 
     /// All outputs, aggregated over the rows in one pass.
     fn aggregates(&self) -> Result<Vec<Dense>, SkeletonError> {
-        let binding = &self.operator.binding;
         let outputs: Vec<Accumulation<'_>> =
             self.outputs.iter().map(|output| output.accumulation(self.operator)).collect();
-        let len = outputs.iter().fold(0, |sum: usize, output| sum.saturating_add(output.len));
-        cells(len, 1)?;
-        let weight = match self.visited {
-            Some(visited) if binding.runs_sparse_entry => visited.csr().nnz(),
-            _ => self.visited_rows().saturating_mul(binding.widest_row()),
-        };
-        let work = self.work(Some(partial_count(weight, len)));
-        let accumulated = over_units(self.operator, &outputs, &work, self.skips_empty_units());
+        let accumulated = over_strips(self.operator, &outputs, self.visited, self.skips_empty_units());
         let finish = |(output, cells): (&RowOutput, Dense)| output.finish(self.operator, cells, self.skipped_rows());
         Ok(self.outputs.iter().zip(accumulated).map(finish).collect())
     }

@@ -3,9 +3,10 @@
 
 use crate::SkeletonError;
 use crate::accumulate::Accumulation;
-use crate::binding::{Binding, cells};
+use crate::binding::Binding;
 use crate::operator::Operator;
 use crate::output::transposed;
+use crate::profile::RowDims;
 use crate::zeros::take_equal_cells;
 use fuseline_ir::cplan::{COutput, ProductOrder};
 use fuseline_ir::ops::AggOp;
@@ -16,8 +17,8 @@ pub(crate) struct RowOutput {
     output: COutput,
     /// Cells of the output's node for each row: 1 for scalars.
     node_len: usize,
-    /// Cells of the left factor of a product for each row, else 0.
-    left_len: usize,
+    /// Rows and columns of the result.
+    dims: RowDims,
     /// Whether the accumulator is the transpose of the result.
     is_transposed: bool,
 }
@@ -29,8 +30,7 @@ impl RowOutput {
     /// A product has more cells than can be addressed.
     pub(crate) fn new(binding: &Binding<'_>, output: COutput) -> Result<Self, SkeletonError> {
         let node_len = binding.vector_length(output.node()).unwrap_or(1);
-        let left_len = output.left().and_then(|left| binding.vector_length(left)).unwrap_or(0);
-        cells(left_len, node_len)?;
+        let dims = RowDims::of(binding, &output)?;
         // Dense entries add products up short-major, sparse ones, where the long vector is the main row, long-major.
         let is_long_major = binding.runs_sparse_entry;
         let is_transposed = match output {
@@ -38,7 +38,7 @@ impl RowOutput {
             COutput::RowProduct { short, .. } => binding.vector_length(short).is_some() && !is_long_major,
             _ => false,
         };
-        Ok(RowOutput { output, node_len, left_len, is_transposed })
+        Ok(RowOutput { output, node_len, dims, is_transposed })
     }
 
     /// The cells that each row gives.
@@ -56,27 +56,13 @@ impl RowOutput {
         self.merge().ignores_zeros()
     }
 
-    /// Whether a vector or a matrix serves row after row.
-    pub(crate) fn accumulates_vectors(&self) -> bool {
-        self.output.accumulates_rows() && !self.is_full()
-    }
-
     fn is_full(&self) -> bool {
         matches!(self.output, COutput::FullAgg(..))
     }
 
-    /// Rows and columns of the result.
-    fn dims(&self) -> (usize, usize) {
-        match self.output {
-            COutput::FullAgg(..) => (1, 1),
-            COutput::RowProduct { .. } => (self.left_len, self.node_len),
-            _ => (1, self.node_len),
-        }
-    }
-
     /// What blocks accumulate for the output.
     pub(crate) fn accumulation<'a>(&self, operator: &'a Operator<'a>) -> Accumulation<'a> {
-        let (rows, cols) = self.dims();
+        let RowDims { rows, cols } = self.dims;
         let row_stride = if self.is_transposed { rows } else { cols };
         Accumulation { operator, len: rows * cols, row_stride, agg: self.merge(), is_full: self.is_full() }
     }
@@ -89,7 +75,7 @@ impl RowOutput {
                 *cell = take_equal_cells(self.merge(), *cell, 0.0, zeros);
             }
         }
-        let (rows, cols) = self.dims();
+        let RowDims { rows, cols } = self.dims;
         if self.is_transposed {
             transposed(operator.env, &accumulated, cols, rows)
         } else {

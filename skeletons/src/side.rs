@@ -1,7 +1,7 @@
 //! Side inputs: what they are read for, in which format, and which of their columns.
 
-use crate::blocks::MAX_UNIT_ROWS;
 use crate::roles::Role;
+use fuseline_ir::schedule::MAX_UNIT_ROWS;
 use fuseline_matrix::Layout;
 use std::collections::BTreeSet;
 use std::ops::Range;

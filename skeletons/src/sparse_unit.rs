@@ -1,9 +1,9 @@
 //! Units of positions: of a CSR main input, or of rows that a skeleton built.
 
-use crate::blocks::{Segment, Tile};
 use crate::built::BuiltRows;
 use crate::layout::Positions;
 use crate::visited::{RowNumbers, VisitedRows};
+use fuseline_ir::schedule::{Segment, Tile};
 
 /// A sparse unit before its sides are laid out.
 #[derive(Clone, Copy)]

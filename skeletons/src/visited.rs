@@ -1,6 +1,7 @@
 //! Which rows of a CSR main input an operator visits: all of them, or those with positions. What is visited is again in
 //! compressed rows (doubly compressed: neither zeros nor empty rows), so partitions and units know no difference.
 
+use fuseline_ir::schedule::SparseRows;
 use fuseline_matrix::Csr;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -75,6 +76,16 @@ impl<'a> VisitedRows<'a> {
     /// Row offsets, one more than visited rows.
     pub(crate) fn offsets(&self) -> &[usize] {
         &self.offsets
+    }
+
+    /// The visited rows among those with these numbers.
+    pub(crate) fn within(&self, numbers: Range<usize>) -> SparseRows<'_> {
+        let first = |number: usize| match &self.numbers {
+            None => number,
+            Some(visited) => visited.partition_point(|&row| row < number),
+        };
+        let (first_row, end) = (first(numbers.start), first(numbers.end));
+        SparseRows { first_row, offsets: &self.offsets[first_row..=end] }
     }
 
     /// The numbers of the visited rows, where these are not all.
@@ -192,6 +203,19 @@ mod tests {
         let visited = VisitedRows::nonempty(&csr, &pool);
         assert_eq!([0..1, 1..1, 1..2, 2..3].map(|part| visited.spanned(part)), [0..3, 0..0, 3..7, 7..9]);
         assert_eq!(VisitedRows::all(&csr).spanned(4..9), 4..9);
+    }
+
+    #[test]
+    fn strips_have_the_visited_ones_of_their_rows() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let csr = with_rows(9, &[2, 3, 7]);
+        let visited = VisitedRows::nonempty(&csr, &pool);
+        let within =
+            |rows: Range<usize>| (visited.within(rows.clone()).first_row, visited.within(rows).offsets.to_vec());
+        assert_eq!(within(0..4), (0, vec![0, 1, 2]));
+        assert_eq!(within(4..7), (2, vec![2]));
+        assert_eq!(within(7..9), (2, vec![2, 3]));
+        assert_eq!(VisitedRows::all(&csr).within(3..5).offsets, [1, 2, 2]);
     }
 
     #[test]

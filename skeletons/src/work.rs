@@ -1,16 +1,16 @@
 //! The work of an operator: blocks, which threads take as a whole, of units.
 
-use crate::blocks::{DensePartition, Segment, SparsePartition, Tile};
 use crate::built::BuiltRows;
 use crate::visited::VisitedRows;
+use fuseline_ir::schedule::{DensePartition, Partition, Segment, Tile};
 use std::ops::Range;
 
-/// How an operator runs over its main input.
-pub(crate) enum Work<'a> {
-    /// Over dense tiles; of a CSR main input perhaps of visited rows alone, which `rows` then counts.
-    Tiles(DensePartition, Option<&'a VisitedRows<'a>>),
-    /// Over the positions of visited rows.
-    Segments(SparsePartition<'a>, &'a VisitedRows<'a>),
+/// Rows of an operator's main input, cut into blocks of units.
+pub(crate) struct Work<'a> {
+    /// The blocks.
+    pub(crate) partition: Partition<'a>,
+    /// The rows of a sparse main input that are visited, and that rows of blocks and units count then.
+    pub(crate) visited: Option<&'a VisitedRows<'a>>,
 }
 
 /// A unit before its inputs are laid out. Tiles and segments count visited rows.
@@ -55,32 +55,49 @@ impl TileProducts<'_> {
 impl<'a> Work<'a> {
     /// The number of blocks, some of which may be without units.
     pub(crate) fn len(&self) -> usize {
-        match self {
-            Work::Tiles(partition, _) => partition.len(),
-            Work::Segments(partition, _) => partition.len(),
+        self.partition.len()
+    }
+
+    /// The tiles of work over dense cells.
+    pub(crate) fn tiles(&self) -> &DensePartition {
+        match &self.partition {
+            Partition::Tiles(tiles) => tiles,
+            Partition::Segments(_) | Partition::Ranges(_) => unreachable!("dense cells are cut into tiles"),
         }
     }
 
     /// The visited rows of a block of whole rows.
     pub(crate) fn block_rows(&self, block: usize) -> Range<usize> {
-        match self {
-            Work::Tiles(partition, _) => {
-                let tile = partition.block(block);
+        match &self.partition {
+            Partition::Tiles(tiles) | Partition::Ranges(tiles) => {
+                let tile = tiles.block(block);
                 tile.first_row..tile.first_row + tile.rows
             }
-            Work::Segments(partition, _) => partition.block_rows(block),
+            Partition::Segments(segments) => segments.block_rows(block),
         }
     }
 
-    /// Visits the units of a block in order.
+    /// How many cells, or positions, a block has.
+    pub(crate) fn block_len(&self, block: usize) -> usize {
+        match &self.partition {
+            Partition::Tiles(tiles) | Partition::Ranges(tiles) => {
+                let tile = tiles.block(block);
+                tile.rows * tile.cols
+            }
+            Partition::Segments(segments) => segments.block_positions(block).len(),
+        }
+    }
+
+    /// Visits the units of a block in order. Ranges of columns have no units of their own: who runs over them builds these.
     pub(crate) fn for_each_unit(&self, block: usize, mut visit: impl FnMut(UnitOf<'a>)) {
-        match self {
-            Work::Tiles(partition, visited) => {
-                partition.tiles(block).for_each(|tile| visit(UnitOf::Tile(tile, *visited)));
+        match (&self.partition, self.visited) {
+            (Partition::Tiles(tiles), visited) => {
+                tiles.tiles(block).for_each(|tile| visit(UnitOf::Tile(tile, visited)))
             }
-            Work::Segments(partition, visited) => {
-                partition.for_each_segment(block, |segment| visit(UnitOf::Segment(segment, visited)));
+            (Partition::Segments(segments), Some(visited)) => {
+                segments.for_each_segment(block, |segment| visit(UnitOf::Segment(segment, visited)));
             }
+            (Partition::Segments(_) | Partition::Ranges(_), _) => unreachable!("segments are of visited rows"),
         }
     }
 }

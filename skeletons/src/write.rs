@@ -1,9 +1,9 @@
 //! How units write the cells of a dense output: where these belong or, if the output is larger than the caches, past them.
 
 use crate::abi::Output;
-use crate::blocks::{LINE_BYTES, Tile};
 use crate::operator::{Operator, UnitLayout};
 use crate::work::UnitOf;
+use fuseline_ir::schedule::{LINE_BYTES, Tile};
 use fuseline_matrix::{Buffer, Dense};
 use fuseline_vecprims::{Isa, TileMut};
 

@@ -4,6 +4,7 @@ use super::hardware::{cache_bytes, streamed_share};
 use super::{LEVELS, rounds::Probe};
 use crate::error::Error;
 use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
+use fuseline_ir::work::STRIP_BYTES;
 use fuseline_kernels::{self as operators, Density, KernelContext, Primitives, RandomParameters};
 use fuseline_matrix::{Buffer, BufferPool, Csr, CsrRows, Dense, MatrixBlock};
 use fuseline_vecprims::{Form, Isa, Tile, TileMut, primitives};
@@ -105,7 +106,13 @@ impl Kernels {
     }
 
     fn context<'a>(&'a self, buffers: &'a Arc<BufferPool>) -> KernelContext<'a> {
-        KernelContext { pool: &self.pool, buffers, primitives: self.table, strict_ieee: false }
+        KernelContext {
+            pool: &self.pool,
+            buffers,
+            primitives: self.table,
+            strict_ieee: false,
+            strip_bytes: STRIP_BYTES,
+        }
     }
 
     /// Rows of each thread's stream within a level: caches of a core hold a stream each, the others all of them.

@@ -8,6 +8,7 @@ use fuseline_interp::InterpBackend;
 use fuseline_ir::cplan::{CNode, VerifiedCPlan};
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::template::TemplateType;
+use fuseline_ir::work::STRIP_BYTES;
 use fuseline_matrix::{BufferPool, Dense, MatrixBlock};
 use fuseline_skeletons::{Backend, CompiledCPlan, Counters, Execution, SkeletonError};
 use fuseline_vecprims::Isa;
@@ -112,7 +113,14 @@ impl Checker {
         let (buffers, counters) = (&self.buffers, &self.counters);
         let sets = Isa::available();
         let primitives = fuseline_vecprims::primitives(sets[pool % sets.len()]);
-        let execution = Execution { pool: &self.pools[pool], buffers, counters, primitives, strict_ieee: false };
+        let execution = Execution {
+            pool: &self.pools[pool],
+            buffers,
+            counters,
+            primitives,
+            strict_ieee: false,
+            strip_bytes: STRIP_BYTES,
+        };
         fuseline_skeletons::execute(compiled, &data.stored, &data.scalars, &execution)
             .unwrap_or_else(|error| panic!("{}: {error}", context()))
     }
@@ -185,7 +193,14 @@ impl Checker {
         let run = |inputs: &[MatrixBlock], scalars: &[f64]| {
             let (buffers, counters) = (&self.buffers, &self.counters);
             let primitives = fuseline_vecprims::primitives(Isa::detect());
-            let execution = Execution { pool: &self.pools[0], buffers, counters, primitives, strict_ieee: false };
+            let execution = Execution {
+                pool: &self.pools[0],
+                buffers,
+                counters,
+                primitives,
+                strict_ieee: false,
+                strip_bytes: STRIP_BYTES,
+            };
             fuseline_skeletons::execute(&compiled[0], inputs, scalars, &execution)
         };
         let missing = run(&stored[1..], &scalars);

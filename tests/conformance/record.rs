@@ -5,6 +5,7 @@ use crate::check::{SHAPE, bits};
 use crate::data::{Data, Numbers};
 use crate::plans::{Form, Plan};
 use fuseline_interp::InterpBackend;
+use fuseline_ir::work::STRIP_BYTES;
 use fuseline_matrix::BufferPool;
 use fuseline_skeletons::{Backend, Counters, Execution};
 use fuseline_vecprims::{Isa, primitives};
@@ -33,6 +34,7 @@ pub(crate) fn record(rows: &[Row], out: &mut impl Write) -> usize {
         counters: &counters,
         primitives: primitives(Isa::detect()),
         strict_ieee: false,
+        strip_bytes: STRIP_BYTES,
     };
     let mut results = 0;
     for (row, &kind) in rows.iter().flat_map(|row| SideKind::ALL.iter().map(move |kind| (row, kind))) {

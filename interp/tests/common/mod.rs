@@ -5,6 +5,7 @@ pub mod plans;
 
 use fuseline_interp::InterpBackend;
 use fuseline_ir::cplan::CPlan;
+use fuseline_ir::work::STRIP_BYTES;
 use fuseline_matrix::{BufferPool, Csr, Dense, MatrixBlock};
 use fuseline_skeletons::{Backend, CompiledCPlan, Counters, Execution, SkeletonError};
 use fuseline_vecprims::Isa;
@@ -87,7 +88,8 @@ pub fn execute(
     counters: &Counters,
 ) -> Result<MatrixBlock, SkeletonError> {
     let primitives = fuseline_vecprims::primitives(Isa::detect());
-    let env = Execution { pool, buffers: &buffers(), counters, primitives, strict_ieee: false };
+    let env =
+        Execution { pool, buffers: &buffers(), counters, primitives, strict_ieee: false, strip_bytes: STRIP_BYTES };
     fuseline_skeletons::execute(compiled, inputs, scalars, &env)
 }
 

@@ -2,13 +2,15 @@
 //! products.
 
 use super::check;
-use crate::blocks::{BLOCK_CELLS, MAX_PARTIALS, balanced_ranges, partial_ranges};
-use crate::product::{accumulate, sparse::rows_of};
+use crate::blocks::{BLOCK_CELLS, MAX_PARTIALS, balanced_within, partial_ranges, rows_of, sum_strips};
+use crate::product::accumulate;
 use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::ChainWeight;
+use fuseline_ir::work::{CELL_BYTES, csr_row_bytes};
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
 use fuseline_vecprims::{Tile, TileMut};
+use std::ops::Range;
 
 /// Cells, or non-zeros, of rows that stay in the second level of cache; the result is read and written once for them.
 const TILE: usize = 1 << 14;
@@ -60,7 +62,7 @@ fn dense_chain(
 ) -> Vec<f64> {
     let (rows, cols) = (x.rows(), x.cols());
     let tile_rows = (TILE / cols.max(1)).max(1);
-    accumulate(context, partial_ranges(rows, cols), cols, |range, acc| {
+    let add = |range: Range<usize>, acc: &mut [f64]| {
         let mut inner = vec![0.0; tile_rows];
         for start in range.clone().step_by(tile_rows) {
             check_stop();
@@ -70,6 +72,9 @@ fn dense_chain(
             weigh(inner, start);
             context.primitives.outer_mult_add(end - start, cols, 1, tile, Tile::new(inner, 1), TileMut::new(acc, cols));
         }
+    };
+    sum_strips(context, rows, cols as u64 * CELL_BYTES, cols, |rows| {
+        accumulate(context, partial_ranges(rows, cols), cols, add)
     })
 }
 
@@ -77,9 +82,7 @@ fn sparse_chain(context: &KernelContext<'_>, x: &Csr, v: &[f64], weigh: impl Fn(
     let (rows, cols) = (x.rows(), x.cols());
     let per_row = x.nnz().checked_div(rows).unwrap_or(0) + 1;
     let tile_rows = (TILE / per_row).max(1);
-    // Private results cost memory traffic of their own: only as many as the work pays for.
-    let ranges = balanced_ranges(x, BLOCK_CELLS.max(cols), MAX_PARTIALS);
-    accumulate(context, ranges, cols, |range, acc| {
+    let add = |range: Range<usize>, acc: &mut [f64]| {
         let mut inner = vec![0.0; tile_rows];
         for start in range.clone().step_by(tile_rows) {
             check_stop();
@@ -89,5 +92,9 @@ fn sparse_chain(context: &KernelContext<'_>, x: &Csr, v: &[f64], weigh: impl Fn(
             weigh(inner, start);
             context.primitives.sparse_outer_mult_add(tile, 1, Tile::new(inner, 1), TileMut::new(acc, 1));
         }
+    };
+    sum_strips(context, rows, csr_row_bytes(rows as u64, x.nnz() as u64), cols, |rows| {
+        // Private results cost memory traffic of their own: only as many as the work pays for.
+        accumulate(context, balanced_within(x, rows, BLOCK_CELLS.max(cols), MAX_PARTIALS), cols, add)
     })
 }

@@ -1,13 +1,18 @@
 //! Sums of products of two or three matrices, cell by cell, without the products' matrices.
 
 use super::{FusedValue, check};
-use crate::blocks::{BLOCK_CELLS, MAX_PARTIALS, balanced_ranges, map_parts, map_parts_with, partial_ranges};
+use crate::blocks::{
+    BLOCK_CELLS, MAX_PARTIALS, balanced_within, map_parts, map_parts_with, partial_ranges, ranges_within, rows_of,
+    sum_strips,
+};
 use crate::elementwise::{RowReader, zeros_stay};
-use crate::product::{accumulate, sparse::rows_of};
+use crate::product::accumulate;
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
+use fuseline_ir::schedule::Strips;
+use fuseline_ir::work::{CELL_BYTES, csr_row_bytes};
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
+use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, strips};
 use fuseline_vecprims::{CsrTile, Form, Primitives, Tile, TileMut};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -75,15 +80,19 @@ fn dot(primitives: &Primitives, x: &[f64], y: &[f64]) -> f64 {
 }
 
 fn dense_full(context: &KernelContext<'_>, factors: &[&Dense]) -> f64 {
-    let cells = factors[0].values().len();
-    let starts = (0..cells).step_by(BLOCK_CELLS).collect();
-    let partials = map_parts(context, starts, |start| dense_block(context.primitives, factors, start));
-    partials.into_iter().fold(0.0, |sum, partial| sum + partial)
+    let (rows, cols) = (factors[0].rows(), factors[0].cols());
+    let strips = Strips::new(rows, cols as u64 * CELL_BYTES, context.strip_bytes, 1);
+    let of_strip = |rows: Range<usize>| {
+        let blocks = ranges_within(rows.start * cols..rows.end * cols, BLOCK_CELLS);
+        let partials = map_parts(context, blocks, |block| dense_block(context.primitives, factors, block));
+        partials.into_iter().fold(0.0, |sum, partial| sum + partial)
+    };
+    strips::reduce(context.pool, strips, of_strip, |left, right| left + right)
 }
 
-/// The sum over the block of cells that begins here.
-fn dense_block(primitives: &Primitives, factors: &[&Dense], start: usize) -> f64 {
-    let end = (start + BLOCK_CELLS).min(factors[0].values().len());
+/// The sum over a block of cells.
+fn dense_block(primitives: &Primitives, factors: &[&Dense], block: Range<usize>) -> f64 {
+    let (start, end) = (block.start, block.end);
     let step = if factors.len() == 2 { BLOCK_CELLS } else { TILE };
     let mut scratch = [0.0; TILE];
     let mut sum = 0.0;
@@ -102,7 +111,7 @@ fn dense_block(primitives: &Primitives, factors: &[&Dense], start: usize) -> f64
 fn dense_columns(context: &KernelContext<'_>, factors: &[&Dense]) -> Vec<f64> {
     let (rows, cols) = (factors[0].rows(), factors[0].cols());
     let tile_rows = (ROWS_TILE / cols.max(1)).max(1);
-    accumulate(context, partial_ranges(rows, cols), cols, |range, acc| {
+    let add = |range: Range<usize>, acc: &mut [f64]| {
         let (mut pair, mut products) = (vec![0.0; tile_rows * cols], vec![0.0; tile_rows * cols]);
         for start in range.clone().step_by(tile_rows) {
             check_stop();
@@ -112,6 +121,9 @@ fn dense_columns(context: &KernelContext<'_>, factors: &[&Dense]) -> Vec<f64> {
             with_last_two(context.primitives, &runs, pair, |x, y| multiply(context.primitives, x, y, products));
             context.primitives.col_agg(AggOp::Sum, end - start, cols, Tile::new(products, cols), acc);
         }
+    };
+    sum_strips(context, rows, cols as u64 * CELL_BYTES, cols, |rows| {
+        accumulate(context, partial_ranges(rows, cols), cols, add)
     })
 }
 
@@ -195,20 +207,24 @@ fn average_row(driver: &Csr) -> usize {
 
 fn sparse_full(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_>]) -> f64 {
     let tile_rows = (TILE / average_row(driver)).max(1);
-    let ranges = balanced_ranges(driver, BLOCK_CELLS, usize::MAX);
     let gather = || Gather::new(driver, others);
-    let partials = map_parts_with(context, ranges, gather, |gather, range| {
-        let tiles = range.clone().step_by(tile_rows).map(|start| start..(start + tile_rows).min(range.end));
-        tiles
+    let of_range = |gather: &mut Gather<'_>, range: Range<usize>| {
+        ranges_within(range, tile_rows)
+            .into_iter()
             .fold(0.0, |sum, tile| sum + gather.rows(context.primitives, tile, |_, x, y| dot(context.primitives, x, y)))
-    });
-    partials.into_iter().fold(0.0, |sum, partial| sum + partial)
+    };
+    let of_strip = |rows: Range<usize>| {
+        let ranges = balanced_within(driver, rows, BLOCK_CELLS, usize::MAX);
+        map_parts_with(context, ranges, gather, of_range).into_iter().fold(0.0, |sum, partial| sum + partial)
+    };
+    let row_bytes = csr_row_bytes(driver.rows() as u64, driver.nnz() as u64);
+    let strips = Strips::new(driver.rows(), row_bytes, context.strip_bytes, 1);
+    strips::reduce(context.pool, strips, of_strip, |left, right| left + right)
 }
 
 fn sparse_columns(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_>]) -> Vec<f64> {
     let (cols, tile_rows) = (driver.cols(), (TILE / average_row(driver)).max(1));
-    let ranges = balanced_ranges(driver, BLOCK_CELLS.max(cols), MAX_PARTIALS);
-    accumulate(context, ranges, cols, |range, acc| {
+    let add = |range: Range<usize>, acc: &mut [f64]| {
         let (mut gather, mut values) = (Gather::new(driver, others), Vec::new());
         for start in range.clone().step_by(tile_rows) {
             check_stop();
@@ -218,5 +234,8 @@ fn sparse_columns(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_
                 context.primitives.sparse_col_agg(AggOp::Sum, CsrTile { values: &values, ..tile }, acc);
             });
         }
+    };
+    sum_strips(context, driver.rows(), csr_row_bytes(driver.rows() as u64, driver.nnz() as u64), cols, |rows| {
+        accumulate(context, balanced_within(driver, rows, BLOCK_CELLS.max(cols), MAX_PARTIALS), cols, add)
     })
 }

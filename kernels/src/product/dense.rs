@@ -2,11 +2,12 @@
 
 use super::{SKINNY, accumulate};
 use crate::KernelContext;
-use crate::blocks::{block_rows, for_each_block, partial_ranges};
+use crate::blocks::{add_to, block_rows, for_each_block, partial_ranges, sum_strips};
 use crate::gemm::{Extents, Output, Strided, gemm_into};
-use fuseline_ir::work::LONG_INNER;
-use fuseline_matrix::Dense;
+use fuseline_ir::schedule::Strips;
+use fuseline_ir::work::{CELL_BYTES, LONG_INNER};
 use fuseline_matrix::run_context::check_stop;
+use fuseline_matrix::{Dense, strips};
 use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
 
@@ -40,11 +41,25 @@ pub(super) fn product(context: &KernelContext<'_>, left: &Dense, right: &Dense) 
     }
 }
 
-/// The general product: blocks of rows, or where these are few and long, ranges of the inner dimension.
+/// The general product, strip by strip of the inner dimension.
 pub(super) fn gemm(context: &KernelContext<'_>, extents: Extents, left: Strided<'_>, right: Strided<'_>) -> Dense {
     let Extents { rows, inner, cols } = extents;
+    let strips = Strips::new(inner, rows.max(cols) as u64 * CELL_BYTES, context.strip_bytes, rows * cols);
+    let of_strip = |part: Range<usize>| {
+        let (left, right) = (left.starting_at(0, part.start), right.starting_at(part.start, 0));
+        gemm_of_strip(context, Extents { inner: part.len(), ..extents }, left, right)
+    };
+    strips::reduce(context.pool, strips, of_strip, |mut sums, others| {
+        add_to(sums.values_mut(), others.values());
+        sums
+    })
+}
+
+/// Blocks of rows, or where these are few and long, ranges of the inner dimension.
+fn gemm_of_strip(context: &KernelContext<'_>, extents: Extents, left: Strided<'_>, right: Strided<'_>) -> Dense {
+    let Extents { rows, inner, cols } = extents;
     if rows * cols <= PRIVATE_CELLS && inner >= LONG_INNER {
-        let sums = accumulate(context, partial_ranges(inner, rows + cols), rows * cols, |range, acc| {
+        let sums = accumulate(context, partial_ranges(0..inner, rows + cols), rows * cols, |range, acc| {
             let extents = Extents { rows, inner: range.len(), cols };
             let (left, right) = (left.starting_at(0, range.start), right.starting_at(range.start, 0));
             gemm_into(context.primitives, Output::new(acc, cols), extents, left, right);
@@ -94,8 +109,11 @@ pub(super) fn times_vector(context: &KernelContext<'_>, left: &Dense, right: &[f
 /// A row, or a column in place of it, times a matrix: the sum of the rows of the right, each scaled.
 pub(super) fn row_times_matrix(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
     let (inner, cols) = (right.rows(), right.cols());
-    let sums = accumulate(context, partial_ranges(inner, cols), cols, |range, acc| {
+    let add = |range: Range<usize>, acc: &mut [f64]| {
         add_outer_products(context, (right.values(), cols), (left.values(), 1), range, acc);
+    };
+    let sums = sum_strips(context, inner, cols as u64 * CELL_BYTES, cols, |part| {
+        accumulate(context, partial_ranges(part, cols), cols, add)
     });
     Dense::from_vec(1, cols, sums)
 }
@@ -125,8 +143,11 @@ fn add_outer_products(
 pub(super) fn transposed_times_skinny(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
     let (rows, n, k) = (left.rows(), left.cols(), right.cols());
     debug_assert!(k <= SKINNY, "{k} columns");
-    let sums = accumulate(context, partial_ranges(rows, n), n * k, |range, acc| {
+    let add = |range: Range<usize>, acc: &mut [f64]| {
         add_outer_products(context, (left.values(), n), (right.values(), k), range, acc);
+    };
+    let sums = sum_strips(context, rows, n as u64 * CELL_BYTES, n * k, |rows| {
+        accumulate(context, partial_ranges(rows, n), n * k, add)
     });
     Dense::from_fn(n, k, |i, j| sums[j * n + i])
 }

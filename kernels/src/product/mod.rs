@@ -6,7 +6,7 @@ mod symmetric;
 
 pub use symmetric::{TransposedSide, tsmm};
 
-use crate::blocks::map_parts;
+use crate::blocks::{add_to, map_parts};
 use crate::gemm::{Extents, Strided};
 use crate::{KernelContext, KernelError};
 use fuseline_matrix::{Layout, MatrixBlock, zeros};
@@ -116,10 +116,6 @@ pub(crate) fn accumulate(
     });
     let mut partials = partials.into_iter();
     let mut sums = partials.next().unwrap_or_else(|| zeros(len));
-    for partial in partials {
-        for (sum, value) in sums.iter_mut().zip(partial) {
-            *sum += value;
-        }
-    }
+    partials.for_each(|partial| add_to(&mut sums, &partial));
     sums
 }

@@ -1,13 +1,13 @@
 //! Products with a sparse operand.
 
 use super::accumulate;
-use crate::blocks::{block_rows, build_csr, for_each_block, partial_ranges};
+use crate::blocks::{block_rows, build_csr, for_each_block, partial_ranges, rows_of, sum_strips};
 use crate::multiply_add::{add_scaled_at, dot_nonzeros};
 use crate::{KernelContext, push_nonzero};
+use fuseline_ir::work::csr_row_bytes;
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Csr, CsrRows, Dense};
-use fuseline_vecprims::{CsrTile, Tile, TileMut};
-use std::ops::Range;
+use fuseline_vecprims::{Tile, TileMut};
 
 /// Cells of results that are filled and added in the time in which a non-zero finds its place in a transpose.
 const TRANSPOSE_CELLS: usize = 16;
@@ -19,27 +19,23 @@ const STEP: usize = 1024;
 pub(super) fn transposed_times_dense(context: &KernelContext<'_>, left: &Csr, right: &Dense) -> Dense {
     let (n, k) = (left.cols(), right.cols());
     let per_row = left.nnz().checked_div(left.rows()).unwrap_or(0) * k;
-    let ranges = partial_ranges(left.rows(), per_row.max((n * k).div_ceil(left.rows().max(1))));
+    let cells_per_row = per_row.max((n * k).div_ceil(left.rows().max(1)));
     // Each range has a result of its own, to be filled with zeros and added to the others.
-    if ranges.len() * n * k > TRANSPOSE_CELLS * left.nnz() {
+    if partial_ranges(0..left.rows(), cells_per_row).len() * n * k > TRANSPOSE_CELLS * left.nnz() {
         return times_dense(context, &left.transpose(), right);
     }
-    let sums = accumulate(context, ranges, n * k, |range, acc| {
-        for start in range.clone().step_by(STEP) {
-            check_stop();
-            let rows = start..(start + STEP).min(range.end);
-            let b = Tile::new(&right.values()[rows.start * k..rows.end * k], k);
-            context.primitives.sparse_outer_mult_add(rows_of(left, &rows), k, b, TileMut::new(acc, k));
-        }
+    let row_bytes = csr_row_bytes(left.rows() as u64, left.nnz() as u64);
+    let sums = sum_strips(context, left.rows(), row_bytes, n * k, |rows| {
+        accumulate(context, partial_ranges(rows, cells_per_row), n * k, |range, acc| {
+            for start in range.clone().step_by(STEP) {
+                check_stop();
+                let rows = start..(start + STEP).min(range.end);
+                let b = Tile::new(&right.values()[rows.start * k..rows.end * k], k);
+                context.primitives.sparse_outer_mult_add(rows_of(left, &rows), k, b, TileMut::new(acc, k));
+            }
+        })
     });
     Dense::from_vec(n, k, sums)
-}
-
-/// The CSR parts of a range of rows.
-pub(crate) fn rows_of<'a>(matrix: &'a Csr, range: &Range<usize>) -> CsrTile<'a> {
-    let row_offsets = &matrix.row_offsets()[range.start..=range.end];
-    let positions = row_offsets[0]..row_offsets[row_offsets.len() - 1];
-    CsrTile { row_offsets, columns: &matrix.columns()[positions.clone()], values: &matrix.values()[positions] }
 }
 
 /// A sparse matrix times a dense one.

@@ -3,10 +3,12 @@
 use super::dense::{PRIVATE_CELLS, times_vector, transposed_times_skinny};
 use super::{SKINNY, accumulate, sparse};
 use crate::KernelContext;
-use crate::blocks::{build_csr, for_each_block, partial_ranges};
+use crate::blocks::{add_to, build_csr, for_each_block, partial_ranges};
 use crate::gemm::{Extents, Output, Strided, gemm_into};
-use fuseline_ir::work::LONG_INNER;
-use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
+use fuseline_ir::schedule::Strips;
+use fuseline_ir::work::{CELL_BYTES, LONG_INNER};
+use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, strips};
+use std::ops::Range;
 
 /// Which operand of a product of a matrix with itself is transposed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +40,18 @@ fn dense_tsmm(context: &KernelContext<'_>, dense: &Dense, transposed: Transposed
 
 /// `left %*% t(left)`, where `left` is n x inner.
 fn upper_and_mirror(context: &KernelContext<'_>, n: usize, inner: usize, left: Strided<'_>) -> Dense {
+    let strips = Strips::new(inner, n as u64 * CELL_BYTES, context.strip_bytes, n * n);
+    let of_strip = |part: Range<usize>| upper_of_strip(context, n, part.len(), left.starting_at(0, part.start));
+    let mut result = strips::reduce(context.pool, strips, of_strip, |mut sums, others| {
+        add_to(sums.values_mut(), others.values());
+        sums
+    });
+    mirror(result.values_mut(), n);
+    result
+}
+
+/// The upper triangle of `left %*% t(left)`; below it there may be anything.
+fn upper_of_strip(context: &KernelContext<'_>, n: usize, inner: usize, left: Strided<'_>) -> Dense {
     let right = left.transposed();
     // Each block of rows begins at its diagonal block.
     let block_of = |out: &mut [f64], rows: usize, first: usize, start: usize, inner: usize| {
@@ -45,21 +59,18 @@ fn upper_and_mirror(context: &KernelContext<'_>, n: usize, inner: usize, left: S
         let (left, right) = (left.starting_at(first, start), right.starting_at(start, first));
         gemm_into(context.primitives, Output::new(&mut out[first..], n), extents, left, right);
     };
-    let mut result = if n * n <= PRIVATE_CELLS && inner >= LONG_INNER {
-        let sums = accumulate(context, partial_ranges(inner, n), n * n, |range, acc| {
+    if n * n <= PRIVATE_CELLS && inner >= LONG_INNER {
+        let sums = accumulate(context, partial_ranges(0..inner, n), n * n, |range, acc| {
             for (block, out) in acc.chunks_mut(PRIVATE_ROWS * n).enumerate() {
                 block_of(out, out.len() / n, block * PRIVATE_ROWS, range.start, range.len());
             }
         });
-        Dense::from_vec(n, n, sums)
-    } else {
-        let mut result = Dense::uninit_in(context.buffers, n, n);
-        for_each_block(context, result.values_mut(), SHARED_ROWS * n, |block, out| {
-            block_of(out, out.len() / n, block * SHARED_ROWS, 0, inner);
-        });
-        result
-    };
-    mirror(result.values_mut(), n);
+        return Dense::from_vec(n, n, sums);
+    }
+    let mut result = Dense::uninit_in(context.buffers, n, n);
+    for_each_block(context, result.values_mut(), SHARED_ROWS * n, |block, out| {
+        block_of(out, out.len() / n, block * SHARED_ROWS, 0, inner);
+    });
     result
 }
 

@@ -16,6 +16,7 @@ mod table;
 mod triangle;
 
 use crate::{KernelContext, KernelError, Operand};
+use fuseline_ir::work::STRIP_BYTES;
 use fuseline_matrix::{BufferPool, Csr, Dense, MatrixBlock};
 use fuseline_vecprims::{Isa, primitives};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -28,7 +29,8 @@ static POOLS: LazyLock<Vec<ThreadPool>> = LazyLock::new(|| {
 /// Runs on one thread.
 pub(crate) fn alone<T>(strict_ieee: bool, operation: impl FnOnce(&KernelContext<'_>) -> T) -> T {
     let buffers = BufferPool::new(0);
-    operation(&KernelContext { pool: &POOLS[0], buffers: &buffers, primitives: primitives(Isa::detect()), strict_ieee })
+    let primitives = primitives(Isa::detect());
+    operation(&KernelContext { pool: &POOLS[0], buffers: &buffers, primitives, strict_ieee, strip_bytes: STRIP_BYTES })
 }
 
 /// Runs with 1, 2, 3 and 7 threads.
@@ -36,7 +38,7 @@ pub(crate) fn with_each_pool<T>(operation: impl Fn(&KernelContext<'_>) -> T) -> 
     POOLS.iter().map(move |pool| {
         let buffers = BufferPool::new(1 << 24);
         let primitives = primitives(Isa::detect());
-        operation(&KernelContext { pool, buffers: &buffers, primitives, strict_ieee: false })
+        operation(&KernelContext { pool, buffers: &buffers, primitives, strict_ieee: false, strip_bytes: STRIP_BYTES })
     })
 }
 

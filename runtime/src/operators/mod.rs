@@ -243,6 +243,7 @@ impl Operator<'_> {
             counters: &engine.counters,
             primitives: engine.kernel_context().primitives,
             strict_ieee: engine.options.environment.strict_ieee,
+            strip_bytes: engine.options.strip_bytes,
         };
         Ok(fuseline_skeletons::execute(&compiled, &matrices, &numbers, &execution)?.into())
     }

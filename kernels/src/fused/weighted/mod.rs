@@ -5,7 +5,7 @@ mod cells;
 mod tiles;
 
 use super::{FusedValue, Inputs, check};
-use crate::blocks::map_parts_with;
+use crate::blocks::{map_parts_with, row_bytes, sum_strips};
 use crate::elementwise::{binary, with_values};
 use crate::gemm::{Extents, Output, Strided, gemm_add};
 use crate::product::accumulate;
@@ -13,10 +13,11 @@ use crate::{KernelContext, KernelError, Operand};
 use cells::{Cells, Weight};
 use fuseline_ir::hop::{FusedOp, LossWeight, ProductWeight, Side};
 use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
-use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, Layout, MatrixBlock};
+use fuseline_ir::schedule::Strips;
+use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, Layout, MatrixBlock, strips};
 use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
-use tiles::{Block, Tiles};
+use tiles::{Block, Scratch, Tiles};
 
 /// Runs a weighted operator.
 ///
@@ -138,17 +139,17 @@ type Evaluate<'e> = dyn Fn(&mut Cells<'_>) -> f64 + Sync + 'e;
 
 /// The sum of what cells give, and of what blocks of rows give besides.
 fn sum(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>, besides: impl Fn(Range<usize>) -> f64 + Sync) -> f64 {
-    let partials = map_parts_with(
-        tiles.context,
-        tiles.blocks(),
-        || tiles.scratch(),
-        |scratch, rows| {
-            let mut total = besides(rows.clone());
-            tiles.for_each(rows, scratch, evaluate, &mut |_, sum| total += sum);
-            total
-        },
-    );
-    partials.into_iter().fold(0.0, |sum, partial| sum + partial)
+    let of_block = |scratch: &mut Scratch<'_>, rows: Range<usize>| {
+        let mut total = besides(rows.clone());
+        tiles.for_each(rows, scratch, evaluate, &mut |_, sum| total += sum);
+        total
+    };
+    let of_strip = |rows: Range<usize>| {
+        let partials = map_parts_with(tiles.context, tiles.blocks(rows), || tiles.scratch(), of_block);
+        partials.into_iter().fold(0.0, |sum, partial| sum + partial)
+    };
+    let strips = Strips::new(tiles.extents().rows, row_bytes(&tiles.driver), tiles.context.strip_bytes, 1);
+    strips::reduce(tiles.context.pool, strips, of_strip, |left, right| left + right)
 }
 
 /// Hands on the results, block by block, with the part of the output that belongs to the rows of the block, of which
@@ -162,7 +163,7 @@ fn write(
 ) {
     let mut rest = output;
     let mut parts = Vec::new();
-    for rows in tiles.blocks() {
+    for rows in tiles.blocks(0..tiles.extents().rows) {
         let (own, others) = rest.split_at_mut(cells_before(rows.end) - cells_before(rows.start));
         parts.push((rows, own));
         rest = others;
@@ -277,9 +278,9 @@ fn times_v(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
 
 /// The transposed results, as a matrix, times `U`: n x k.
 fn times_u(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
-    let Extents { inner: rank, cols, .. } = tiles.extents();
+    let Extents { inner: rank, rows, cols } = tiles.extents();
     let (context, u) = (tiles.context, &*tiles.u);
-    let sums = accumulate(context, tiles.private_blocks(), cols * rank, |range, acc| {
+    let add = |range: Range<usize>, acc: &mut [f64]| {
         tiles.for_each(range, &mut tiles.scratch(), evaluate, &mut |results, _| match results {
             Block::Sparse { rows, tile } => {
                 let u = Tile::new(&u.values()[rows.start * rank..rows.end * rank], rank);
@@ -293,6 +294,9 @@ fn times_u(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
                 gemm_add(context.primitives, acc, extents, tile, u);
             }
         });
+    };
+    let sums = sum_strips(context, rows, row_bytes(&tiles.driver), cols * rank, |rows| {
+        accumulate(context, tiles.private_blocks(rows), cols * rank, add)
     });
     Dense::from_vec(cols, rank, sums).into()
 }

@@ -2,10 +2,9 @@
 
 use super::cells::Cells;
 use super::check;
-use crate::blocks::{BLOCK_CELLS, MAX_PARTIALS, balanced_ranges, partial_ranges};
+use crate::blocks::{BLOCK_CELLS, MAX_PARTIALS, balanced_within, partial_ranges, ranges_within, rows_of};
 use crate::elementwise::RowReader;
 use crate::gemm::{Extents, Output, Strided, gemm_into};
-use crate::product::sparse::rows_of;
 use crate::{KernelContext, KernelError};
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
@@ -89,21 +88,20 @@ impl<'a> Tiles<'a> {
         Extents { rows: self.u.rows(), inner: self.u.cols(), cols: self.v.rows() }
     }
 
-    /// Rows that threads take at once.
-    pub(super) fn blocks(&self) -> Vec<Range<usize>> {
-        let Extents { rows, inner, .. } = self.extents();
+    /// Rows among these that threads take at once.
+    pub(super) fn blocks(&self, rows: Range<usize>) -> Vec<Range<usize>> {
         if let Some(csr) = self.pattern() {
-            return balanced_ranges(csr, BLOCK_CELLS / inner.max(1), usize::MAX);
+            return balanced_within(csr, rows, BLOCK_CELLS / self.extents().inner.max(1), usize::MAX);
         }
-        let step = self.tile_rows().min(rows.div_ceil(MAX_PARTIALS).max(8));
-        (0..rows).step_by(step).map(|start| start..(start + step).min(rows)).collect()
+        let step = self.tile_rows().min(rows.len().div_ceil(MAX_PARTIALS).max(8));
+        ranges_within(rows, step)
     }
 
-    /// Rows of which each thread adds up a private result of n x k: only as many as the work pays for.
-    pub(super) fn private_blocks(&self) -> Vec<Range<usize>> {
-        let Extents { rows, inner, cols } = self.extents();
+    /// Rows among these of which each thread adds up a private result of n x k: only as many as the work pays for.
+    pub(super) fn private_blocks(&self, rows: Range<usize>) -> Vec<Range<usize>> {
+        let Extents { inner, cols, .. } = self.extents();
         match self.pattern() {
-            Some(csr) => balanced_ranges(csr, cols.max(BLOCK_CELLS / inner.max(1)), MAX_PARTIALS),
+            Some(csr) => balanced_within(csr, rows, cols.max(BLOCK_CELLS / inner.max(1)), MAX_PARTIALS),
             None => partial_ranges(rows, cols * inner.max(1)),
         }
     }

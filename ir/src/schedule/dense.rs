@@ -1,0 +1,210 @@
+//! Dense cells, cut into blocks, which threads take as a whole, and these into tiles, one unit each.
+
+use crate::work::{BLOCK_CELLS, PANEL_COLS, UNIT_CELLS, even_blocks};
+
+/// Cells of a unit of whole rows: while it is in the first-level cache, there is room for the one that follows.
+const ROW_UNIT_CELLS: usize = 4096;
+/// The least rows of such a unit if they fit into an ordinary one: products load what they accumulate into once for all.
+const MIN_UNIT_ROWS: usize = 16;
+/// Cells of a unit of rows with long vectors computed for each of them: two of these vectors stay in the cache, too.
+const LONG_VECTOR_CELLS: usize = 2048;
+/// Values of a factor for the columns of a tile of products, which stay in the second-level cache while the rows of a block
+/// pass by.
+const FACTOR_VALUES: usize = 1 << 14;
+/// The fewest and the most panels of such a tile.
+const FACTOR_PANELS: [usize; 2] = [2, 10];
+/// Rows of a tile of products are a multiple of those that stay in registers together.
+const PRODUCT_ROWS: usize = 8;
+/// The least rows of a block that meet the same columns' factors.
+const FACTOR_ROWS: usize = 128;
+/// The most rows of a unit: bounds what is laid out per row.
+pub const MAX_UNIT_ROWS: usize = 4096;
+/// Bytes of a cache line.
+pub const LINE_BYTES: usize = 64;
+/// Cells of a cache line.
+const LINE_CELLS: usize = LINE_BYTES / size_of::<f64>();
+/// Rows that some primitives take at once.
+const ROWS_AT_ONCE: usize = 4;
+
+/// A rectangle of cells of a dense matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// The first row.
+    pub first_row: usize,
+    /// How many rows there are.
+    pub rows: usize,
+    /// The first column.
+    pub first_col: usize,
+    /// How many columns there are.
+    pub cols: usize,
+}
+
+/// The cells of a dense matrix, cut into blocks and these into tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DensePartition {
+    /// All cells.
+    area: Tile,
+    block_rows: usize,
+    block_cols: usize,
+    tile_rows: usize,
+    tile_cols: usize,
+}
+
+/// How rows are cut that units take as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WholeRows {
+    /// The longest of the vectors that a unit holds for each row.
+    pub widest: usize,
+    /// Whether long vectors are computed for each row, and nothing serves row after row: units then have fewer rows.
+    pub has_long_vectors: bool,
+}
+
+/// Even parts of at most `limit`, in multiples of `unit` where there are several.
+fn even_part(total: usize, limit: usize, unit: usize) -> usize {
+    if total <= limit { total.max(1) } else { total.div_ceil(total.div_ceil(limit)).next_multiple_of(unit).min(limit) }
+}
+
+/// Rows of a block, and of its tiles.
+struct Heights {
+    block: usize,
+    tile: usize,
+}
+
+/// The rows of even blocks, and of their tiles, which have at most `most`.
+fn even_rows(rows: usize, blocks: usize, most: usize) -> Heights {
+    let tile = even_part(rows.div_ceil(blocks.max(1)), most, ROWS_AT_ONCE);
+    Heights { block: rows.div_ceil(blocks.max(1)).max(1).next_multiple_of(tile), tile }
+}
+
+impl DensePartition {
+    /// Tiles of about `UNIT_CELLS` cells in blocks of whole rows, or of whole columns where there is one row.
+    pub(super) fn cells(area: Tile) -> Self {
+        let Tile { rows, cols, .. } = area;
+        let blocks = even_blocks(rows.saturating_mul(cols), BLOCK_CELLS);
+        if rows == 1 {
+            let block_cols = cols.div_ceil(blocks).max(1).next_multiple_of(LINE_CELLS);
+            return DensePartition { area, block_rows: 1, block_cols, tile_rows: 1, tile_cols: UNIT_CELLS };
+        }
+        DensePartition::row_blocks(area, blocks)
+    }
+
+    /// Tiles of about `UNIT_CELLS` cells of a product of factors of this rank, each of which begins a panel of columns;
+    /// blocks of whole rows.
+    pub(super) fn products(area: Tile, rank: usize) -> Self {
+        let [fewest, most] = FACTOR_PANELS;
+        let tile_cols = (FACTOR_VALUES / rank.max(1) / PANEL_COLS).clamp(fewest, most) * PANEL_COLS;
+        let tile_rows = UNIT_CELLS / tile_cols / PRODUCT_ROWS * PRODUCT_ROWS;
+        let block_rows = (BLOCK_CELLS / area.cols.max(1)).max(FACTOR_ROWS).next_multiple_of(tile_rows);
+        DensePartition { area, block_rows, block_cols: area.cols.max(1), tile_rows, tile_cols }
+    }
+
+    /// The same tiles in at most this many blocks of whole rows.
+    pub(super) fn in_blocks(self, count: usize) -> Self {
+        let block_rows = self.area.rows.div_ceil(count).max(1).next_multiple_of(self.tile_rows);
+        DensePartition { block_rows, ..self }
+    }
+
+    /// Tiles of about `UNIT_CELLS` cells, in at most this many blocks, all of whole rows.
+    pub(super) fn row_blocks(area: Tile, count: usize) -> Self {
+        let tile_cols = even_part(area.cols, UNIT_CELLS, LINE_CELLS);
+        let heights = even_rows(area.rows, count, (UNIT_CELLS / tile_cols).clamp(1, MAX_UNIT_ROWS));
+        DensePartition {
+            area,
+            block_rows: heights.block,
+            block_cols: area.cols.max(1),
+            tile_rows: heights.tile,
+            tile_cols,
+        }
+    }
+
+    /// Tiles of about `UNIT_CELLS` cells, in this many blocks of whole columns.
+    pub(super) fn col_blocks(area: Tile, count: usize) -> Self {
+        let block_cols = area.cols.div_ceil(count).max(1).next_multiple_of(LINE_CELLS);
+        let tile_cols = even_part(block_cols, UNIT_CELLS, LINE_CELLS);
+        let tile_rows = (UNIT_CELLS / tile_cols).clamp(1, MAX_UNIT_ROWS);
+        DensePartition { area, block_rows: area.rows.max(1), block_cols, tile_rows, tile_cols }
+    }
+
+    /// Tiles of whole rows, as many as fit when each holds vectors of up to `widest` cells, or fewer where long vectors are
+    /// computed for each row; in at most `count` blocks.
+    pub(super) fn whole_rows(area: Tile, whole: WholeRows, count: usize) -> Self {
+        let within = |cells: usize| cells / whole.widest.max(1);
+        let tile_rows = if whole.has_long_vectors {
+            within(LONG_VECTOR_CELLS)
+        } else {
+            within(ROW_UNIT_CELLS).max(within(UNIT_CELLS).min(MIN_UNIT_ROWS))
+        };
+        let heights = even_rows(area.rows, count, tile_rows.clamp(1, MAX_UNIT_ROWS));
+        let cols_or_one = area.cols.max(1);
+        DensePartition {
+            area,
+            block_rows: heights.block,
+            block_cols: cols_or_one,
+            tile_rows: heights.tile,
+            tile_cols: cols_or_one,
+        }
+    }
+
+    /// The number of blocks.
+    pub fn len(&self) -> usize {
+        self.area.rows.div_ceil(self.block_rows) * self.blocks_across()
+    }
+
+    /// Whether there are no blocks, since there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.area.rows == 0
+    }
+
+    fn blocks_across(&self) -> usize {
+        // Row operators run over rows without columns too.
+        self.area.cols.div_ceil(self.block_cols).max(1)
+    }
+
+    /// The cells of a block.
+    pub fn block(&self, block: usize) -> Tile {
+        let down = block / self.blocks_across() * self.block_rows;
+        let across = block % self.blocks_across() * self.block_cols;
+        Tile {
+            first_row: self.area.first_row + down,
+            rows: self.block_rows.min(self.area.rows - down),
+            first_col: self.area.first_col + across,
+            cols: self.block_cols.min(self.area.cols - across),
+        }
+    }
+
+    /// The tiles of a block, row after row.
+    pub fn tiles(&self, block: usize) -> impl Iterator<Item = Tile> + use<> {
+        let block = self.block(block);
+        let (down, across) = self.tiles_of(block);
+        let this = *self;
+        (0..down * across).map(move |tile| this.tile_of(block, tile / across, tile % across))
+    }
+
+    /// The tiles of a block, column after column.
+    pub fn tiles_down(&self, block: usize) -> impl Iterator<Item = Tile> + use<> {
+        let block = self.block(block);
+        let (down, across) = self.tiles_of(block);
+        let this = *self;
+        (0..down * across).map(move |tile| this.tile_of(block, tile % down, tile / down))
+    }
+
+    /// The numbers of tiles below and beside each other.
+    fn tiles_of(&self, block: Tile) -> (usize, usize) {
+        (block.rows.div_ceil(self.tile_rows), block.cols.div_ceil(self.tile_cols).max(1))
+    }
+
+    fn tile_of(&self, block: Tile, down: usize, across: usize) -> Tile {
+        let (row, col) = (down * self.tile_rows, across * self.tile_cols);
+        Tile {
+            first_row: block.first_row + row,
+            rows: self.tile_rows.min(block.rows - row),
+            first_col: block.first_col + col,
+            cols: self.tile_cols.min(block.cols - col),
+        }
+    }
+
+    /// The rows of a block, but for the last one.
+    pub(super) fn block_height(&self) -> usize {
+        self.block_rows
+    }
+}

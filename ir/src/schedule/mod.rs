@@ -1,0 +1,375 @@
+//! How a fused operator runs, as a value: what drives it, what of a sparse main input it visits, how its work is cut, and
+//! what becomes of the values that units give.
+//!
+//! [`Schedule::of`] makes it from a [`Profile`], which says what decides: skeletons make one of a plan and its inputs, the
+//! cost model one of an operator and its sizes. [`Schedule::cut`] then places boundaries in one strip of rows. Skeletons
+//! execute what is said here, the cost model prices it, and the counters of a run equal it. Nothing depends on the machine
+//! or on the number of threads, so that results do not either.
+//!
+//! A *unit* is what one call of generated code serves; a *block* has some units and is the work of one thread; a *strip* has
+//! some rows, all of whose blocks reduce to one result, and strips merge in a binary tree ([`strips`]).
+
+pub mod dense;
+pub mod sparse;
+pub mod strips;
+#[cfg(test)]
+mod tests;
+
+use crate::template::Space;
+use crate::work::{BLOCK_CELLS, MAX_PARTIALS, UNIT_CELLS, column_ranges, even_blocks, has_private_sums, partial_count};
+pub use dense::{DensePartition, LINE_BYTES, MAX_UNIT_ROWS, Tile, WholeRows};
+pub use sparse::{Runs, Segment, SparsePartition, SparseRows};
+use std::fmt;
+pub use strips::Strips;
+
+/// From this many columns on, blocks of columns aggregate the columns of dense cells, without private sums.
+const WIDE: usize = 8192;
+
+/// Columns of such a block.
+const WIDE_BLOCK: usize = WIDE / 16;
+
+/// Values of all inputs that are read of a row. Up to this many, they all count for the rows of a unit, so that units have
+/// rows enough for everything that happens once for each; above, the widest vector of a row counts alone.
+const NARROW_ROW: usize = 64;
+
+/// The length from which on computed vectors decide how many rows a unit has.
+const LONG_VECTOR: usize = 256;
+
+/// The most non-zeros of a unit of products of factors.
+const UNIT_POSITIONS: usize = 2048;
+
+/// The most values of their factors' rows, which stay in the second-level cache.
+const UNIT_FACTORS: usize = 1 << 16;
+
+/// Floating-point operations of a block of products of factors, about: few enough that a small X makes work for several
+/// threads.
+const BLOCK_FLOPS: usize = 1 << 19;
+
+/// The least non-zeros of a unit of products of factors.
+const MIN_UNIT: usize = 256;
+
+/// The most units of a block of these.
+const MAX_UNITS: usize = 32;
+
+/// What of a fused operator and its main input decides how it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// What its values belong to.
+    pub space: Space,
+    /// Rows of the main input.
+    pub rows: usize,
+    /// Columns of the main input.
+    pub cols: usize,
+    /// Whether units run over the non-zeros of a sparse main input, by the sparse entry of the code.
+    pub runs_over_non_zeros: bool,
+    /// Whether rows of a sparse main input without non-zeros contribute nothing and are left out.
+    pub skips_empty_rows: bool,
+    /// Whether a value belongs to one row, so that units keep rows apart.
+    pub keeps_rows: bool,
+    /// Whether a value belongs to one column.
+    pub keeps_columns: bool,
+    /// Operators over rows: how long the values of a row are.
+    pub row: RowProfile,
+    /// Columns of the factors of an Outer operator.
+    pub rank: usize,
+    /// What becomes of the values that units give.
+    pub flow: Flow,
+}
+
+/// How long the values are that an operator over rows has for each row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowProfile {
+    /// The longest vector that is computed, or copied from a side input.
+    pub longest_computed: usize,
+    /// The longest vector, the main row included where it is read.
+    pub widest: usize,
+    /// The values that are read of all inputs by row.
+    pub inputs: usize,
+    /// Whether a vector or a matrix serves row after row, so that units of few rows would load it often.
+    pub keeps_vectors: bool,
+}
+
+/// What becomes of the values that units give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Each belongs to a cell or position of the output: blocks write parts of their own.
+    Cells,
+    /// Each belongs to a row of the output: blocks write parts of their own, whole rows.
+    Rows,
+    /// Units give one value for each output, a full aggregate, which merge.
+    Values,
+    /// Units add to sums (column aggregates and products over rows) of so many cells, all outputs together.
+    Sums {
+        /// How many.
+        cells: usize,
+    },
+}
+
+/// How an operator runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// What units go over.
+    pub driver: Driver,
+    /// Whether rows of a sparse main input without non-zeros are left out.
+    pub skips_empty_rows: bool,
+    /// What becomes of the values that units give.
+    pub flow: Flow,
+    /// Rows of the main input.
+    rows: usize,
+    /// Columns of the main input.
+    cols: usize,
+}
+
+/// What the units of an operator go over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Driver {
+    /// All cells of the main input, as one run over all rows.
+    Run,
+    /// Tiles of cells of the main input.
+    Cells,
+    /// Whole rows of the main input.
+    Rows {
+        /// How many values a row counts for.
+        weight: usize,
+        /// How rows make units.
+        whole: WholeRows,
+    },
+    /// Tiles of products of factors, of which those of non-zeros of a dense main input are taken.
+    Products {
+        /// Columns of the factors.
+        rank: usize,
+    },
+    /// The non-zeros of the main input.
+    NonZeros(Runs),
+    /// The non-zeros of the main input, each with a row of both factors.
+    Samples {
+        /// How they are cut.
+        runs: Runs,
+        /// Columns of the factors.
+        rank: usize,
+    },
+}
+
+/// How sums over rows are kept apart until they merge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sums {
+    /// Each of at most this many blocks of rows has sums of its own, which merge in order.
+    Private(usize),
+    /// Each of so many blocks goes over all rows, and has the sums of a range of columns for itself.
+    ByColumns(usize),
+}
+
+/// Rows whose boundaries [`Schedule::cut`] places.
+#[derive(Clone, Copy, Debug)]
+pub enum Rows<'a> {
+    /// Rows of dense cells, this many from the first one on.
+    Dense {
+        /// The first row.
+        first_row: usize,
+        /// How many there are.
+        rows: usize,
+    },
+    /// Rows of a sparse main input, those that are visited.
+    Sparse(SparseRows<'a>),
+}
+
+impl Rows<'_> {
+    /// The first row.
+    pub fn first_row(&self) -> usize {
+        match *self {
+            Rows::Dense { first_row, .. } | Rows::Sparse(SparseRows { first_row, .. }) => first_row,
+        }
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Rows::Dense { rows, .. } => *rows,
+            Rows::Sparse(sparse) => sparse.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Their non-zeros; none of dense cells, which do not say.
+    pub fn non_zeros(&self) -> usize {
+        match self {
+            Rows::Dense { .. } => 0,
+            Rows::Sparse(sparse) => sparse.non_zeros(),
+        }
+    }
+}
+
+/// Rows that have been cut into blocks.
+#[derive(Clone, Copy, Debug)]
+pub enum Partition<'a> {
+    /// Tiles of dense cells. Blocks have all rows where they keep sums [by columns](Sums::ByColumns).
+    Tiles(DensePartition),
+    /// Runs of non-zeros.
+    Segments(SparsePartition<'a>),
+    /// Ranges of columns of sparse rows: each block goes over all of these, and takes the non-zeros of its range.
+    Ranges(DensePartition),
+}
+
+impl Partition<'_> {
+    /// The number of blocks, some of which may be without units.
+    pub fn len(&self) -> usize {
+        match self {
+            Partition::Tiles(partition) | Partition::Ranges(partition) => partition.len(),
+            Partition::Segments(partition) => partition.len(),
+        }
+    }
+
+    /// Whether there are no blocks.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Schedule {
+    /// How an operator of this profile runs.
+    pub fn of(profile: &Profile) -> Schedule {
+        let Profile { rows, cols, flow, skips_empty_rows, .. } = *profile;
+        let driver = match (profile.space, profile.runs_over_non_zeros) {
+            (Space::Cells, true) => Driver::NonZeros(cell_runs(profile)),
+            (Space::Cells, false) if profile.keeps_rows || profile.keeps_columns => Driver::Cells,
+            (Space::Cells, false) => Driver::Run,
+            (Space::Rows, true) => Driver::NonZeros(row_runs(&profile.row)),
+            (Space::Rows, false) => Driver::Rows { weight: profile.row.widest, whole: whole_rows(&profile.row) },
+            (Space::Factors, true) => Driver::Samples { runs: sample_runs(profile.rank), rank: profile.rank },
+            (Space::Factors, false) => Driver::Products { rank: profile.rank },
+        };
+        Schedule { driver, skips_empty_rows, flow, rows, cols }
+    }
+
+    /// Columns of the grid that dense tiles are cut from: those of the main input, or all its cells in one row.
+    pub fn grid_cols(&self) -> usize {
+        if self.driver == Driver::Run { self.rows * self.cols } else { self.cols }
+    }
+
+    /// The strips that the rows of the main input are reduced in, given their bytes and those of a strip: a single one where
+    /// each row has outputs of its own.
+    pub fn strips(&self, row_bytes: u64, strip_bytes: u64) -> Strips {
+        match self.flow {
+            Flow::Cells | Flow::Rows => Strips::whole(self.rows),
+            Flow::Values => Strips::new(self.rows, row_bytes, strip_bytes, 0),
+            Flow::Sums { cells } => Strips::new(self.rows, row_bytes, strip_bytes, cells),
+        }
+    }
+
+    /// How the sums of some rows with so many non-zeros are kept apart; `None` where outputs are no sums.
+    pub fn sums(&self, rows: usize, non_zeros: usize) -> Option<Sums> {
+        let Flow::Sums { cells } = self.flow else { return None };
+        Some(match self.driver {
+            Driver::Cells if self.cols >= WIDE => Sums::ByColumns(self.cols.div_ceil(WIDE_BLOCK)),
+            Driver::Samples { rank, .. } if has_private_sums(non_zeros, rank, cells) => Sums::Private(MAX_PARTIALS),
+            Driver::Samples { rank, .. } => Sums::ByColumns(column_ranges(non_zeros, rank, rows, self.cols)),
+            Driver::Run | Driver::Cells | Driver::Products { .. } => {
+                Sums::Private(partial_count(rows.saturating_mul(self.cols), cells))
+            }
+            Driver::Rows { weight, .. } => Sums::Private(partial_count(rows.saturating_mul(weight), cells)),
+            Driver::NonZeros(_) => Sums::Private(partial_count(non_zeros, cells)),
+        })
+    }
+
+    /// Places the boundaries of blocks and units in the rows of one strip.
+    pub fn cut<'a>(&self, rows: Rows<'a>) -> Partition<'a> {
+        let sums = self.sums(rows.len(), rows.non_zeros());
+        match (self.driver, rows) {
+            (Driver::NonZeros(runs) | Driver::Samples { runs, .. }, Rows::Sparse(sparse)) => match sums {
+                Some(Sums::ByColumns(count)) => Partition::Ranges(DensePartition::col_blocks(self.area(&rows), count)),
+                Some(Sums::Private(count)) => Partition::Segments(SparsePartition::new(sparse, runs).in_blocks(count)),
+                None => Partition::Segments(SparsePartition::new(sparse, runs)),
+            },
+            _ => Partition::Tiles(self.cut_dense(self.area(&rows), sums)),
+        }
+    }
+
+    /// Tiles of dense cells.
+    fn cut_dense(&self, area: Tile, sums: Option<Sums>) -> DensePartition {
+        match (self.driver, sums) {
+            (Driver::Rows { whole, .. }, _) => {
+                let even = || even_blocks(area.rows.saturating_mul(whole.widest), BLOCK_CELLS);
+                let private = |sums| match sums {
+                    Sums::Private(count) | Sums::ByColumns(count) => count,
+                };
+                DensePartition::whole_rows(area, whole, sums.map_or_else(even, private))
+            }
+            (Driver::Products { rank }, Some(Sums::Private(count))) => {
+                DensePartition::products(area, rank).in_blocks(count)
+            }
+            (Driver::Products { rank }, _) => DensePartition::products(area, rank),
+            (_, Some(Sums::Private(count))) => DensePartition::row_blocks(area, count),
+            (_, Some(Sums::ByColumns(count))) => DensePartition::col_blocks(area, count),
+            (_, None) if self.flow == Flow::Rows => {
+                let height = DensePartition::cells(area).block_height();
+                DensePartition::row_blocks(area, area.rows.div_ceil(height))
+            }
+            (_, None) => DensePartition::cells(area),
+        }
+    }
+
+    /// The cells of some rows in the grid that tiles are cut from.
+    fn area(&self, rows: &Rows<'_>) -> Tile {
+        let (first_row, count) = (rows.first_row(), rows.len());
+        if self.driver != Driver::Run {
+            return Tile { first_row, rows: count, first_col: 0, cols: self.cols };
+        }
+        let cells = count * self.cols;
+        Tile { first_row: 0, rows: usize::from(cells > 0), first_col: first_row * self.cols, cols: cells }
+    }
+}
+
+/// Non-zeros of a sparse main input of an operator over cells: whatever their rows, unless values belong to these.
+fn cell_runs(profile: &Profile) -> Runs {
+    Runs {
+        row_weight: profile.keeps_rows.then_some(1),
+        cuts_rows: profile.flow != Flow::Rows,
+        unit_weight: UNIT_CELLS,
+        block_weight: BLOCK_CELLS,
+    }
+}
+
+/// Whole rows of non-zeros.
+fn row_runs(row: &RowProfile) -> Runs {
+    Runs {
+        row_weight: Some(row.longest_computed.max(1)),
+        cuts_rows: false,
+        unit_weight: UNIT_CELLS,
+        block_weight: BLOCK_CELLS,
+    }
+}
+
+/// Non-zeros with rows of factors of this many values.
+fn sample_runs(rank: usize) -> Runs {
+    let rank = rank.max(1);
+    let positions = (BLOCK_FLOPS / (2 * rank)).clamp(MIN_UNIT, MAX_UNITS * UNIT_POSITIONS);
+    let unit_weight = positions.min((UNIT_FACTORS / rank).clamp(MIN_UNIT, UNIT_POSITIONS));
+    let block_weight = unit_weight * positions.div_ceil(unit_weight);
+    Runs { row_weight: Some(1), cuts_rows: true, unit_weight, block_weight }
+}
+
+/// Rows of dense values.
+fn whole_rows(row: &RowProfile) -> WholeRows {
+    WholeRows {
+        widest: row.widest.max(row.inputs.min(NARROW_ROW)),
+        has_long_vectors: !row.keeps_vectors && row.longest_computed >= LONG_VECTOR,
+    }
+}
+
+impl fmt::Display for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Driver::Run => f.write_str("cells as one run"),
+            Driver::Cells => f.write_str("tiles of cells"),
+            Driver::Rows { .. } => f.write_str("rows"),
+            Driver::Products { rank } => write!(f, "tiles of products of rank {rank}"),
+            Driver::NonZeros(Runs { row_weight: None, .. }) => f.write_str("non-zeros"),
+            Driver::NonZeros(_) => f.write_str("non-zeros by row"),
+            Driver::Samples { rank, .. } => write!(f, "non-zeros with factors of rank {rank}"),
+        }
+    }
+}

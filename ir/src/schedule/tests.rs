@@ -1,0 +1,195 @@
+//! How blocks and units of dense and sparse matrices are cut.
+
+use super::*;
+
+fn area(rows: usize, cols: usize) -> Tile {
+    Tile { first_row: 0, rows, first_col: 0, cols }
+}
+
+/// Checks that the tiles of all blocks cover every cell once, within their blocks.
+fn check_tiles(rows: usize, cols: usize, partition: &DensePartition) {
+    let mut seen = vec![0_u8; rows * cols];
+    for number in 0..partition.len() {
+        let block = partition.block(number);
+        for tile in partition.tiles(number) {
+            assert!(tile.first_row >= block.first_row && tile.first_col >= block.first_col);
+            assert!(tile.first_row + tile.rows <= block.first_row + block.rows);
+            assert!(tile.first_col + tile.cols <= block.first_col + block.cols);
+            assert!(tile.rows == 1 || tile.rows * tile.cols <= UNIT_CELLS);
+            for row in tile.first_row..tile.first_row + tile.rows {
+                seen[row * cols + tile.first_col..][..tile.cols].iter_mut().for_each(|count| *count += 1);
+            }
+        }
+    }
+    assert!(seen.iter().all(|&count| count == 1), "{rows} x {cols}: {partition:?}");
+}
+
+fn whole(widest: usize, has_long_vectors: bool) -> WholeRows {
+    WholeRows { widest, has_long_vectors }
+}
+
+#[test]
+fn tiles_cover_every_cell_once() {
+    for (rows, cols) in [(0, 5), (5, 0), (1, 1), (1, 300_001), (9, 8193), (4097, 2), (5000, 1), (70, 1000)] {
+        let area = area(rows, cols);
+        check_tiles(rows, cols, &DensePartition::cells(area));
+        check_tiles(rows, cols, &DensePartition::row_blocks(area, 16));
+        check_tiles(rows, cols, &DensePartition::col_blocks(area, 7));
+        for rank in [0, 1, 100, 10_000] {
+            check_tiles(rows, cols, &DensePartition::products(area, rank));
+            assert!(DensePartition::products(area, rank).in_blocks(3).len() <= 3);
+        }
+        check_tiles(rows, cols, &DensePartition::whole_rows(area, whole(cols, true), 3));
+        check_tiles(rows, cols, &DensePartition::whole_rows(area, whole(cols, false), 100));
+        assert!(DensePartition::row_blocks(area, 16).len() <= 16);
+    }
+}
+
+const LENGTHS: [usize; 11] = [0, 3, 40_000, 0, 0, 8192, 1, 8191, 7, 200_000, 0];
+
+fn offsets(lengths: &[usize]) -> Vec<usize> {
+    lengths.iter().fold(vec![0], |mut offsets, length| {
+        offsets.push(offsets[offsets.len() - 1] + length);
+        offsets
+    })
+}
+
+fn runs(row_weight: Option<usize>, cuts_rows: bool) -> Runs {
+    Runs { row_weight, cuts_rows, unit_weight: UNIT_CELLS, block_weight: BLOCK_CELLS }
+}
+
+#[test]
+fn segments_cover_every_position_once_in_order() {
+    let all = offsets(&LENGTHS);
+    for first_row in [0, 2, 5, LENGTHS.len()] {
+        let rows = SparseRows { first_row, offsets: &all[first_row..] };
+        let partitions = [
+            SparsePartition::new(rows, runs(None, true)),
+            SparsePartition::new(rows, runs(Some(1), true)),
+            SparsePartition::new(rows, runs(Some(1), false)),
+            SparsePartition::new(rows, runs(Some(900), false)).in_blocks(4),
+            SparsePartition::new(rows, Runs { unit_weight: 4096, block_weight: 3 * 4096, ..runs(Some(1), true) }),
+        ];
+        for partition in partitions {
+            let mut next = all[first_row];
+            for block in 0..partition.len() {
+                assert_eq!(partition.block_positions(block).start, next);
+                partition.for_each_segment(block, |segment| {
+                    assert_eq!(segment.start, next);
+                    assert!(segment.start >= all[segment.first_row]);
+                    assert!(segment.start == segment.end || segment.start < all[segment.first_row + segment.rows]);
+                    assert!(segment.rows == 1 || segment.end == all[segment.first_row + segment.rows]);
+                    next = segment.end;
+                });
+            }
+            assert_eq!(next, all[LENGTHS.len()]);
+        }
+    }
+}
+
+#[test]
+fn few_blocks_are_even() {
+    // A little more than three blocks, which two threads share evenly.
+    let heights = |partition: DensePartition| -> Vec<usize> {
+        (0..partition.len()).map(|block| partition.block(block).rows).collect()
+    };
+    assert_eq!(heights(DensePartition::cells(area(1000, 100))), [256, 256, 256, 232]);
+    assert_eq!(heights(DensePartition::whole_rows(area(1000, 100), whole(100, false), 4)), [252, 252, 252, 244]);
+    let offsets: Vec<usize> = (0..=1000).map(|row| 100 * row).collect();
+    let rows = SparseRows { first_row: 0, offsets: &offsets };
+    let partition = SparsePartition::new(rows, runs(Some(1), true));
+    assert_eq!((0..partition.len()).map(|block| partition.block_rows(block).len()).collect::<Vec<_>>(), [250; 4]);
+    assert_eq!(SparsePartition::new(rows, runs(None, true)).block_positions(3), 75_000..100_000);
+}
+
+/// Profiles of all kinds of operators.
+fn profiles(rows: usize, cols: usize) -> Vec<Profile> {
+    let row = RowProfile { longest_computed: 3, widest: cols, inputs: cols, keeps_vectors: false };
+    let (space, flow) = (Space::Cells, Flow::Cells);
+    let base = Profile {
+        space,
+        rows,
+        cols,
+        runs_over_non_zeros: false,
+        skips_empty_rows: false,
+        keeps_rows: false,
+        keeps_columns: false,
+        row,
+        rank: 5,
+        flow,
+    };
+    let mut profiles = Vec::new();
+    for space in [Space::Cells, Space::Rows, Space::Factors] {
+        for flow in [Flow::Cells, Flow::Rows, Flow::Values, Flow::Sums { cells: cols }] {
+            for runs_over_non_zeros in [false, true] {
+                let keeps_rows = space != Space::Cells || flow == Flow::Rows;
+                let keeps_columns = matches!(flow, Flow::Sums { .. });
+                profiles.push(Profile { space, flow, runs_over_non_zeros, keeps_rows, keeps_columns, ..base });
+            }
+        }
+    }
+    profiles
+}
+
+/// Whoever has some strips cuts them as whoever has all of them: boundaries move with the rows.
+#[test]
+fn a_strip_is_cut_like_a_matrix_of_its_own() {
+    let lengths: Vec<usize> = (0..5000).map(|row| row * row % 37).collect();
+    let (all, cols) = (offsets(&lengths), 40);
+    for profile in profiles(lengths.len(), cols) {
+        let schedule = Schedule::of(&profile);
+        let (first_row, rows) = (1024, 2048);
+        let own = Schedule::of(&Profile { rows, ..profile });
+        let [part, alone] = [first_row, 0].map(|first_row| Rows::Dense { first_row, rows });
+        let own_lengths: Vec<usize> = lengths[first_row..first_row + rows].to_vec();
+        let own_offsets = offsets(&own_lengths);
+        let [sparse_part, sparse_alone] = [(first_row, &all[first_row..=first_row + rows]), (0, &own_offsets[..])]
+            .map(|(first_row, offsets)| Rows::Sparse(SparseRows { first_row, offsets }));
+        let is_sparse = matches!(schedule.driver, Driver::NonZeros(_) | Driver::Samples { .. });
+        let (part, alone) = if is_sparse { (sparse_part, sparse_alone) } else { (part, alone) };
+        match (schedule.cut(part), own.cut(alone)) {
+            (Partition::Tiles(part), Partition::Tiles(alone)) => {
+                assert_eq!(part.len(), alone.len());
+                let (down, right) = if schedule.driver == Driver::Run { (0, first_row * cols) } else { (first_row, 0) };
+                for block in 0..part.len() {
+                    let moved = alone.tiles(block).map(|tile| Tile {
+                        first_row: tile.first_row + down,
+                        first_col: tile.first_col + right,
+                        ..tile
+                    });
+                    assert!(part.tiles(block).eq(moved), "{profile:?}");
+                }
+            }
+            (Partition::Segments(part), Partition::Segments(alone)) => {
+                assert_eq!(part.len(), alone.len());
+                for block in 0..part.len() {
+                    let (mut of_part, mut of_alone) = (Vec::new(), Vec::new());
+                    part.for_each_segment(block, |segment| of_part.push(segment));
+                    alone.for_each_segment(block, |segment| {
+                        of_alone.push(Segment {
+                            first_row: segment.first_row + first_row,
+                            start: segment.start + all[first_row],
+                            end: segment.end + all[first_row],
+                            ..segment
+                        });
+                    });
+                    assert_eq!(of_part, of_alone, "{profile:?}");
+                }
+            }
+            (Partition::Ranges(part), Partition::Ranges(alone)) => assert_eq!(part.len(), alone.len()),
+            (part, alone) => panic!("{profile:?}: {part:?}, but alone {alone:?}"),
+        }
+    }
+}
+
+#[test]
+fn strips_of_large_sums_are_runs_of_others() {
+    let schedule = |flow| Schedule::of(&Profile { flow, ..profiles(1 << 24, 8)[0] });
+    let height = |flow| schedule(flow).strips(64, 1 << 20).height;
+    assert_eq!(height(Flow::Cells), 1 << 24);
+    assert_eq!(height(Flow::Values), 1 << 14);
+    assert_eq!(height(Flow::Sums { cells: 8 }), 1 << 14);
+    assert_eq!(height(Flow::Sums { cells: 513 }), 1 << 14);
+    assert_eq!(height(Flow::Sums { cells: 1024 }), 1 << 15);
+    assert_eq!(height(Flow::Sums { cells: usize::MAX }), 1 << 24);
+}

@@ -1,0 +1,118 @@
+//! What of a bound plan decides how it runs: the [`Profile`] that its schedule is made from.
+
+use crate::SkeletonError;
+use crate::binding::{Binding, cells};
+use crate::roles::{Role, needs_columns, needs_rows, reads_row_index};
+use fuseline_ir::cplan::{CNode, COutput, RowType, Variant};
+use fuseline_ir::schedule::{Flow, Profile, RowProfile};
+use fuseline_ir::template::Space;
+use fuseline_ir::work::{CELL_BYTES, csr_row_bytes};
+use fuseline_matrix::Layout;
+
+/// The profile of a plan on its inputs.
+///
+/// # Errors
+/// Sums have more cells than can be addressed.
+pub(crate) fn profile(binding: &Binding<'_>) -> Result<Profile, SkeletonError> {
+    Ok(Profile {
+        space: binding.plan.space(),
+        rows: binding.rows,
+        cols: binding.cols,
+        runs_over_non_zeros: binding.main.is_sparse() && binding.runs_sparse_entry,
+        skips_empty_rows: leaves_rows_out(binding) && knows_rows(binding) && !reads_row_index(binding.plan),
+        keeps_rows: needs_rows(binding.plan),
+        keeps_columns: needs_columns(binding.plan),
+        row: RowProfile {
+            longest_computed: binding.longest_computed_vector(),
+            widest: binding.widest_row(),
+            inputs: binding.inputs_per_row(),
+            keeps_vectors: keeps_vectors(binding),
+        },
+        rank: if binding.plan.space() == Space::Factors { binding.rank() } else { 0 },
+        flow: flow(binding)?,
+    })
+}
+
+/// Bytes of a row of the main input, on average.
+pub(crate) fn row_bytes(binding: &Binding<'_>) -> u64 {
+    match &binding.main {
+        Layout::Dense(dense) => dense.cols() as u64 * CELL_BYTES,
+        Layout::Sparse(csr) => csr_row_bytes(csr.rows() as u64, csr.nnz() as u64),
+    }
+}
+
+/// Whether rows of a sparse main input that have no non-zeros may be left out. Those of dense cells may if a value is zero
+/// where its row is; of no cells the minimum, the mean and others are not zero.
+pub(crate) fn leaves_rows_out(binding: &Binding<'_>) -> bool {
+    let is_zero_by_row = binding.plan.space() == Space::Rows && binding.plan.sparse_safe && binding.cols > 0;
+    let is_driven = binding.plan.space() != Space::Rows && binding.runs_sparse_entry;
+    binding.main.is_sparse() && (is_zero_by_row || is_driven)
+}
+
+/// Whether nodes or the variant know rows; where none do, positions alone count.
+fn knows_rows(binding: &Binding<'_>) -> bool {
+    binding.plan.space() != Space::Cells
+        || needs_rows(binding.plan)
+        || binding.sides.iter().flatten().any(|side| side.role == Role::Cell)
+}
+
+/// Whether a vector or a matrix serves row after row.
+fn keeps_vectors(binding: &Binding<'_>) -> bool {
+    let accumulates_vectors = |output: &COutput| output.accumulates_rows() && !matches!(output, COutput::FullAgg(..));
+    binding.plan.outputs.iter().any(accumulates_vectors)
+        || binding.plan.nodes.values().any(|node| matches!(node, CNode::VectMatMult(..)))
+}
+
+/// What becomes of the values of units.
+fn flow(binding: &Binding<'_>) -> Result<Flow, SkeletonError> {
+    let outputs = &binding.plan.outputs;
+    Ok(match (binding.plan.variant, outputs[0]) {
+        (Variant::Row(RowType::MultiAgg), _) => {
+            let mut total = 0_usize;
+            for output in outputs {
+                total = total.saturating_add(RowDims::of(binding, output)?.cells());
+            }
+            Flow::Sums { cells: cells(total, 1)? }
+        }
+        (_, COutput::FullAgg(..)) => Flow::Values,
+        (Variant::Row(_), output) if output.accumulates_rows() => {
+            Flow::Sums { cells: RowDims::of(binding, &output)?.cells() }
+        }
+        (Variant::Row(_), _) | (_, COutput::RowAgg(..) | COutput::TimesFactor(_)) => Flow::Rows,
+        (_, COutput::ColAgg(..)) => Flow::Sums { cells: binding.cols },
+        (_, COutput::TransposedTimesFactor(_)) => Flow::Sums { cells: cells(binding.cols, binding.rank())? },
+        (_, COutput::Store(_) | COutput::RowProduct { .. }) => Flow::Cells,
+    })
+}
+
+/// Rows and columns of what an output of a Row plan accumulates; of one that stores rows, those of a single row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowDims {
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+}
+
+impl RowDims {
+    /// Those of an output of the plan.
+    ///
+    /// # Errors
+    /// There are more cells than can be addressed.
+    pub(crate) fn of(binding: &Binding<'_>, output: &COutput) -> Result<Self, SkeletonError> {
+        let node_len = binding.vector_length(output.node()).unwrap_or(1);
+        let dims = match *output {
+            COutput::FullAgg(..) => RowDims { rows: 1, cols: 1 },
+            COutput::RowProduct { .. } => {
+                let left_len = output.left().and_then(|left| binding.vector_length(left)).unwrap_or(0);
+                RowDims { rows: left_len, cols: node_len }
+            }
+            _ => RowDims { rows: 1, cols: node_len },
+        };
+        cells(dims.rows, dims.cols)?;
+        Ok(dims)
+    }
+
+    /// The number of cells.
+    pub(crate) fn cells(self) -> usize {
+        self.rows * self.cols
+    }
+}
