@@ -14,7 +14,7 @@ pub const BLOCK_CELLS: usize = 4 * UNIT_CELLS;
 /// Cells or non-zeros of a block of most basic operators, about: enough to amortise scheduling, few enough to balance.
 pub const BASIC_BLOCK_CELLS: usize = 1 << 16;
 
-/// Columns of a panel, in which tiles of products hold their right factor.
+/// Columns of a panel, in which tiles of products hold their right factor (`vecprims::PANEL`).
 pub const PANEL_COLS: usize = 24;
 
 /// Private partial results of one strip of an operator, at most.

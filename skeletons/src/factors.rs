@@ -12,6 +12,9 @@ use fuseline_ir::work::multiplies_whole_tile;
 use fuseline_matrix::Dense;
 use fuseline_vecprims::{Panels, TileMut};
 
+/// Tiles of products begin panels.
+const _: () = assert!(fuseline_ir::work::PANEL_COLS == fuseline_vecprims::PANEL);
+
 /// A dense X and the factors of a plan, for tiles of both.
 pub(crate) struct DenseFactors<'a> {
     operator: &'a Operator<'a>,

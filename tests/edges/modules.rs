@@ -23,7 +23,7 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "ir/src",
         path: "",
-        modules: "types template verifier work size text hop builtins cell_function cplan memo program",
+        modules: "types template verifier work schedule size text hop builtins cell_function cplan memo program",
     },
     Order { folder: "ir/src/cplan", path: "cplan", modules: "shapes variant output hash text verify" },
     Order {
@@ -40,7 +40,7 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "skeletons/src",
         path: "",
-        modules: "error roles abi backend blocks dense_row visited layout built work zeros transpose side binding by_row \
+        modules: "error roles abi backend dense_row visited layout built work zeros transpose side binding profile by_row \
                   sparse_unit sampled operator output accumulate factors aggregate write nonzeros cell magg outer \
                   row_output row",
     },
