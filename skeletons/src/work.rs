@@ -92,7 +92,7 @@ impl<'a> Work<'a> {
     pub(crate) fn for_each_unit(&self, block: usize, mut visit: impl FnMut(UnitOf<'a>)) {
         match (&self.partition, self.visited) {
             (Partition::Tiles(tiles), visited) => {
-                tiles.tiles(block).for_each(|tile| visit(UnitOf::Tile(tile, visited)))
+                tiles.tiles(block).for_each(|tile| visit(UnitOf::Tile(tile, visited)));
             }
             (Partition::Segments(segments), Some(visited)) => {
                 segments.for_each_segment(block, |segment| visit(UnitOf::Segment(segment, visited)));
