@@ -10,6 +10,7 @@ use crate::run_context::StopListener;
 use bytemuck::cast_slice;
 use rayon::prelude::*;
 use sprs::CsMatI;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use thiserror::Error;
 
@@ -351,6 +352,15 @@ impl Csr {
             return self.values.contains(&0.0);
         }
         *self.has_stored_zeros.get_or_init(|| self.values.contains(&0.0))
+    }
+
+    /// Some rows, as a matrix of their own.
+    pub fn row_range(&self, rows: Range<usize>) -> Csr {
+        let offsets = &self.row_offsets()[rows.start..=rows.end];
+        let positions = offsets[0]..offsets[rows.len()];
+        let (columns, values) = (&self.columns()[positions.clone()], &self.values()[positions]);
+        let own_offsets = offsets.iter().map(|offset| offset - offsets[0]).collect();
+        Csr::from_parts(rows.len(), self.cols(), own_offsets, columns.to_vec(), values.to_vec())
     }
 
     /// The matrix without explicitly stored zeros.

@@ -19,7 +19,7 @@ use crate::work::{TileProducts, UnitOf, Work};
 use crate::zeros::ZeroValues;
 use fuseline_ir::cplan::{CellType, OuterType, Variant};
 use fuseline_ir::ops::AggOp;
-use fuseline_ir::schedule::{Driver, Rows, Schedule, Tile};
+use fuseline_ir::schedule::{Driver, Rows, Schedule, Strips, Tile};
 use fuseline_ir::template::Space;
 use fuseline_matrix::{Buffer, BufferPool, Layout, StopListener, strips};
 use rayon::prelude::*;
@@ -89,7 +89,9 @@ impl Operator<'_> {
     /// The visited rows of a sparse main input; `None` where the rows of its dense form are.
     pub(crate) fn visited(&self) -> Option<VisitedRows<'_>> {
         match &self.binding.main {
-            Layout::Sparse(csr) if self.schedule.skips_empty_rows => Some(VisitedRows::nonempty(csr, self.env.pool)),
+            Layout::Sparse(csr) if self.schedule.skips_empty_rows => {
+                Some(VisitedRows::nonempty(csr, self.strips(), self.env.pool))
+            }
             Layout::Sparse(csr) if leaves_rows_out(&self.binding) || self.binding.runs_sparse_entry => {
                 Some(VisitedRows::all(csr))
             }
@@ -111,6 +113,11 @@ impl Operator<'_> {
         Work { partition: self.schedule.cut(rows), visited }
     }
 
+    /// The strips that rows are reduced in.
+    fn strips(&self) -> Strips {
+        self.schedule.strips(row_bytes(&self.binding), self.env.strip_bytes)
+    }
+
     /// Reduces all strips: each by itself, in whatever order and by whichever threads, and then neighbours in their tree.
     pub(crate) fn reduce<T: Send>(
         &self,
@@ -118,7 +125,7 @@ impl Operator<'_> {
         strip: impl Fn(&Work<'_>) -> T + Sync,
         merge: impl Fn(T, T) -> T + Sync,
     ) -> T {
-        let strips = self.schedule.strips(row_bytes(&self.binding), self.env.strip_bytes);
+        let strips = self.strips();
         self.env.counters.reduce(strips.len());
         strips::reduce(self.env.pool, strips, |rows| strip(&self.strip(visited, rows)), merge)
     }

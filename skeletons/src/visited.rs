@@ -1,7 +1,7 @@
 //! Which rows of a CSR main input an operator visits: all of them, or those with positions. What is visited is again in
 //! compressed rows (doubly compressed: neither zeros nor empty rows), so partitions and units know no difference.
 
-use fuseline_ir::schedule::SparseRows;
+use fuseline_ir::schedule::{SparseRows, Strips};
 use fuseline_matrix::Csr;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -39,20 +39,28 @@ impl<'a> VisitedRows<'a> {
         VisitedRows { csr, offsets: Cow::Borrowed(csr.row_offsets()), numbers: None }
     }
 
-    /// The rows with positions, or all where hardly any has none.
-    pub(crate) fn nonempty(csr: &'a Csr, pool: &rayon::ThreadPool) -> Self {
-        let (rows, all_offsets) = (csr.rows(), csr.row_offsets());
-        let starts = || (0..rows).step_by(SCAN_ROWS).collect::<Vec<_>>().into_par_iter();
-        let scanned = |first: usize| first..(first + SCAN_ROWS).min(rows);
-        let is_short = rows <= SCAN_ROWS;
+    /// The rows with positions, or in strips where hardly any has none all of them: a strip is visited like a matrix of its
+    /// own.
+    pub(crate) fn nonempty(csr: &'a Csr, strips: Strips, pool: &rayon::ThreadPool) -> Self {
+        let all_offsets = csr.row_offsets();
         // Counting takes no memory, and mostly nothing is left out.
-        let count = |first: usize| nonempty_rows(all_offsets, scanned(first)).count();
-        let len: usize = if is_short { count(0) } else { pool.install(|| starts().map(count).sum()) };
-        if rows - len <= rows / ROWS_FOR_EMPTY {
+        let hardly_any_is_empty = |strip: &usize| {
+            let rows = strips.rows_of(*strip);
+            rows.len() - count_nonempty(all_offsets, rows.clone(), pool) <= rows.len() / ROWS_FOR_EMPTY
+        };
+        let visits_all: Vec<bool> = (0..strips.len()).map(|strip| hardly_any_is_empty(&strip)).collect();
+        if visits_all.iter().all(|&all| all) {
             return VisitedRows::all(csr);
         }
-        let list = |first: usize| nonempty_rows(all_offsets, scanned(first)).collect::<Vec<_>>();
-        let numbers = if is_short { list(0) } else { pool.install(|| starts().map(list).collect::<Vec<_>>()).concat() };
+        let mut numbers = Vec::new();
+        for (strip, visits_all) in visits_all.into_iter().enumerate() {
+            let rows = strips.rows_of(strip);
+            if visits_all {
+                numbers.extend(rows);
+            } else {
+                numbers.append(&mut list_nonempty(all_offsets, rows, pool));
+            }
+        }
         let ends = numbers.iter().map(|&row| all_offsets[row + 1]);
         let offsets = std::iter::once(0).chain(ends).collect();
         VisitedRows { csr, offsets, numbers: Some(numbers) }
@@ -121,6 +129,29 @@ impl<'a> VisitedRows<'a> {
     }
 }
 
+/// How many of some rows have positions.
+fn count_nonempty(offsets: &[usize], rows: Range<usize>, pool: &rayon::ThreadPool) -> usize {
+    let count = |part: Range<usize>| nonempty_rows(offsets, part).count();
+    if rows.len() <= SCAN_ROWS {
+        return count(rows);
+    }
+    pool.install(|| scans(rows).into_par_iter().map(count).sum())
+}
+
+/// The numbers of those of some rows that have positions.
+fn list_nonempty(offsets: &[usize], rows: Range<usize>, pool: &rayon::ThreadPool) -> Vec<usize> {
+    let list = |part: Range<usize>| nonempty_rows(offsets, part).collect::<Vec<_>>();
+    if rows.len() <= SCAN_ROWS {
+        return list(rows);
+    }
+    pool.install(|| scans(rows).into_par_iter().map(list).collect::<Vec<_>>()).concat()
+}
+
+/// The parts of some rows that one task each looks through.
+fn scans(rows: Range<usize>) -> Vec<Range<usize>> {
+    rows.clone().step_by(SCAN_ROWS).map(|first| first..(first + SCAN_ROWS).min(rows.end)).collect()
+}
+
 /// The numbers of the rows with positions. One comparison skips up to [`SKIP_ROWS`] others.
 fn nonempty_rows(offsets: &[usize], rows: Range<usize>) -> impl Iterator<Item = usize> + '_ {
     let strips = rows.clone().step_by(SKIP_ROWS).map(move |first| first..(first + SKIP_ROWS).min(rows.end));
@@ -170,7 +201,7 @@ mod tests {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         for (rows, nonempty) in [(0, vec![]), (7, vec![]), (300, vec![0, 63, 64, 191, 192, 299]), (3, vec![0, 1, 2])] {
             let csr = with_rows(rows, &nonempty);
-            let visited = VisitedRows::nonempty(&csr, &pool);
+            let visited = VisitedRows::nonempty(&csr, Strips::whole(csr.rows()), &pool);
             assert_eq!(visited.listed().is_some(), nonempty.len() < rows);
             let numbers: Vec<usize> = (0..visited.len()).map(|row| visited.numbers_from(0).get(row)).collect();
             assert_eq!(numbers, nonempty);
@@ -184,7 +215,7 @@ mod tests {
         let (pool, rows) = (rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap(), 2 * SCAN_ROWS + 5);
         let nonempty = [5, SCAN_ROWS - 1, SCAN_ROWS, 2 * SCAN_ROWS + 4];
         let csr = with_rows(rows, &nonempty);
-        assert_eq!(VisitedRows::nonempty(&csr, &pool).listed(), Some(&nonempty[..]));
+        assert_eq!(VisitedRows::nonempty(&csr, Strips::whole(csr.rows()), &pool).listed(), Some(&nonempty[..]));
     }
 
     #[test]
@@ -192,15 +223,30 @@ mod tests {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         for (empty, is_listed) in [(0, false), (2, false), (3, true)] {
             let csr = with_rows(32, &(empty..32).collect::<Vec<_>>());
-            assert_eq!(VisitedRows::nonempty(&csr, &pool).listed().is_some(), is_listed, "{empty}");
+            assert_eq!(
+                VisitedRows::nonempty(&csr, Strips::whole(csr.rows()), &pool).listed().is_some(),
+                is_listed,
+                "{empty}"
+            );
         }
+    }
+
+    /// Each strip decides by itself.
+    #[test]
+    fn strips_without_empty_rows_are_visited_whole() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let csr = with_rows(48, &(0..15).chain([20, 30]).chain(33..48).collect::<Vec<_>>());
+        let visited = VisitedRows::nonempty(&csr, Strips { rows: 48, height: 16 }, &pool);
+        let expected: Vec<usize> = (0..16).chain([20, 30]).chain(32..48).collect();
+        assert_eq!(visited.listed(), Some(&expected[..]));
+        assert_eq!(visited.offsets()[15..19], [15, 15, 16, 17]);
     }
 
     #[test]
     fn parts_span_all_rows() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let csr = with_rows(9, &[2, 3, 7]);
-        let visited = VisitedRows::nonempty(&csr, &pool);
+        let visited = VisitedRows::nonempty(&csr, Strips::whole(csr.rows()), &pool);
         assert_eq!([0..1, 1..1, 1..2, 2..3].map(|part| visited.spanned(part)), [0..3, 0..0, 3..7, 7..9]);
         assert_eq!(VisitedRows::all(&csr).spanned(4..9), 4..9);
     }
@@ -209,7 +255,7 @@ mod tests {
     fn strips_have_the_visited_ones_of_their_rows() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let csr = with_rows(9, &[2, 3, 7]);
-        let visited = VisitedRows::nonempty(&csr, &pool);
+        let visited = VisitedRows::nonempty(&csr, Strips::whole(csr.rows()), &pool);
         let within =
             |rows: Range<usize>| (visited.within(rows.clone()).first_row, visited.within(rows).offsets.to_vec());
         assert_eq!(within(0..4), (0, vec![0, 1, 2]));

@@ -201,19 +201,22 @@ impl<'a> Gather<'a> {
     }
 }
 
-fn average_row(driver: &Csr) -> usize {
-    driver.nnz().checked_div(driver.rows()).unwrap_or(0) + 1
+/// Rows of a tile of some rows, given their non-zeros.
+fn tile_rows(driver: &Csr, rows: &Range<usize>) -> usize {
+    let non_zeros = driver.row_offsets()[rows.end] - driver.row_offsets()[rows.start];
+    (TILE / (non_zeros.checked_div(rows.len()).unwrap_or(0) + 1)).max(1)
 }
 
 fn sparse_full(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_>]) -> f64 {
-    let tile_rows = (TILE / average_row(driver)).max(1);
     let gather = || Gather::new(driver, others);
-    let of_range = |gather: &mut Gather<'_>, range: Range<usize>| {
-        ranges_within(range, tile_rows)
-            .into_iter()
-            .fold(0.0, |sum, tile| sum + gather.rows(context.primitives, tile, |_, x, y| dot(context.primitives, x, y)))
-    };
     let of_strip = |rows: Range<usize>| {
+        let tile_rows = tile_rows(driver, &rows);
+        let of_range = |gather: &mut Gather<'_>, range: Range<usize>| {
+            let tiles = ranges_within(range, tile_rows).into_iter();
+            tiles.fold(0.0, |sum, tile| {
+                sum + gather.rows(context.primitives, tile, |_, x, y| dot(context.primitives, x, y))
+            })
+        };
         let ranges = balanced_within(driver, rows, BLOCK_CELLS, usize::MAX);
         map_parts_with(context, ranges, gather, of_range).into_iter().fold(0.0, |sum, partial| sum + partial)
     };
@@ -223,7 +226,7 @@ fn sparse_full(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_>])
 }
 
 fn sparse_columns(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_>]) -> Vec<f64> {
-    let (cols, tile_rows) = (driver.cols(), (TILE / average_row(driver)).max(1));
+    let (cols, tile_rows) = (driver.cols(), tile_rows(driver, &(0..driver.rows())));
     let add = |range: Range<usize>, acc: &mut [f64]| {
         let (mut gather, mut values) = (Gather::new(driver, others), Vec::new());
         for start in range.clone().step_by(tile_rows) {

@@ -1,13 +1,15 @@
 //! Products with a sparse operand.
 
 use super::accumulate;
-use crate::blocks::{block_rows, build_csr, for_each_block, partial_ranges, rows_of, sum_strips};
+use crate::blocks::{add_to, block_rows, build_csr, for_each_block, partial_ranges, rows_of};
 use crate::multiply_add::{add_scaled_at, dot_nonzeros};
 use crate::{KernelContext, push_nonzero};
+use fuseline_ir::schedule::Strips;
 use fuseline_ir::work::csr_row_bytes;
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Csr, CsrRows, Dense};
+use fuseline_matrix::{Csr, CsrRows, Dense, strips};
 use fuseline_vecprims::{Tile, TileMut};
+use std::ops::Range;
 
 /// Cells of results that are filled and added in the time in which a non-zero finds its place in a transpose.
 const TRANSPOSE_CELLS: usize = 16;
@@ -15,41 +17,62 @@ const TRANSPOSE_CELLS: usize = 16;
 /// Rows that are added before somebody may stop that.
 const STEP: usize = 1024;
 
-/// `t(left) %*% right`.
+/// `t(left) %*% right`, strip by strip.
 pub(super) fn transposed_times_dense(context: &KernelContext<'_>, left: &Csr, right: &Dense) -> Dense {
     let (n, k) = (left.cols(), right.cols());
-    let per_row = left.nnz().checked_div(left.rows()).unwrap_or(0) * k;
-    let cells_per_row = per_row.max((n * k).div_ceil(left.rows().max(1)));
-    // Each range has a result of its own, to be filled with zeros and added to the others.
-    if partial_ranges(0..left.rows(), cells_per_row).len() * n * k > TRANSPOSE_CELLS * left.nnz() {
-        return times_dense(context, &left.transpose(), right);
-    }
     let row_bytes = csr_row_bytes(left.rows() as u64, left.nnz() as u64);
-    let sums = sum_strips(context, left.rows(), row_bytes, n * k, |rows| {
-        accumulate(context, partial_ranges(rows, cells_per_row), n * k, |range, acc| {
-            for start in range.clone().step_by(STEP) {
-                check_stop();
-                let rows = start..(start + STEP).min(range.end);
-                let b = Tile::new(&right.values()[rows.start * k..rows.end * k], k);
-                context.primitives.sparse_outer_mult_add(rows_of(left, &rows), k, b, TileMut::new(acc, k));
-            }
-        })
+    let strips = Strips::new(left.rows(), row_bytes, context.strip_bytes, n * k);
+    if strips.len() == 1 {
+        return transposed_strip_times_dense(context, left, right.values(), k);
+    }
+    let of_strip = |rows: Range<usize>| {
+        let values = &right.values()[rows.start * k..rows.end * k];
+        transposed_strip_times_dense(context, &left.row_range(rows), values, k)
+    };
+    strips::reduce(context.pool, strips, of_strip, |mut sums, others| {
+        add_to(sums.values_mut(), others.values());
+        sums
+    })
+}
+
+/// The product with rows of `k` values: the sum of the outer products of rows, or where the sums of parts would take longer,
+/// that of the transpose.
+fn transposed_strip_times_dense(context: &KernelContext<'_>, left: &Csr, right: &[f64], k: usize) -> Dense {
+    let n = left.cols();
+    let per_row = left.nnz().checked_div(left.rows()).unwrap_or(0) * k;
+    let ranges = partial_ranges(0..left.rows(), per_row.max((n * k).div_ceil(left.rows().max(1))));
+    // Each range has a result of its own, to be filled with zeros and added to the others.
+    if ranges.len() * n * k > TRANSPOSE_CELLS * left.nnz() {
+        return times_rows(context, &left.transpose(), right, k);
+    }
+    let sums = accumulate(context, ranges, n * k, |range, acc| {
+        for start in range.clone().step_by(STEP) {
+            check_stop();
+            let rows = start..(start + STEP).min(range.end);
+            let b = Tile::new(&right[rows.start * k..rows.end * k], k);
+            context.primitives.sparse_outer_mult_add(rows_of(left, &rows), k, b, TileMut::new(acc, k));
+        }
     });
     Dense::from_vec(n, k, sums)
 }
 
 /// A sparse matrix times a dense one.
 pub(super) fn times_dense(context: &KernelContext<'_>, left: &Csr, right: &Dense) -> Dense {
-    let (rows, cols) = (left.rows(), right.cols());
+    times_rows(context, left, right.values(), right.cols())
+}
+
+/// A sparse matrix times rows of so many values.
+fn times_rows(context: &KernelContext<'_>, left: &Csr, right: &[f64], cols: usize) -> Dense {
+    let rows = left.rows();
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let step = block_rows(rows, (left.nnz().checked_div(rows).unwrap_or(0) + 1) * cols);
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
         let range = block * step..block * step + out.len() / cols.max(1);
         let tile = rows_of(left, &range);
         if cols == 1 {
-            context.primitives.sparse_dot_product(tile, Tile::new(right.values(), 0), TileMut::new(out, 1));
+            context.primitives.sparse_dot_product(tile, Tile::new(right, 0), TileMut::new(out, 1));
         } else {
-            let (b, out) = (Tile::new(right.values(), cols), TileMut::new(out, cols));
+            let (b, out) = (Tile::new(right, cols), TileMut::new(out, cols));
             context.primitives.sparse_vect_mat_mult(tile, cols, b, out);
         }
     });
