@@ -15,7 +15,7 @@ use crate::write::Write;
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::work::partial_count;
-use fuseline_matrix::{Dense, Layout, MatrixBlock};
+use fuseline_matrix::{Dense, MatrixBlock};
 
 /// With this many columns, blocks of columns aggregate columns without private accumulators.
 const WIDE: usize = 8192;
@@ -27,7 +27,7 @@ pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonEr
     if rows == 0 || cols == 0 {
         return Ok(without_cells(&output, rows, cols).into());
     }
-    if let (Layout::Sparse(csr), true) = (&binding.main, binding.runs_sparse_entry) {
+    if let (Some(csr), true) = (binding.main.csr(), binding.runs_sparse_entry) {
         return nonzeros::execute(operator, csr, &output);
     }
     binding.cells()?;

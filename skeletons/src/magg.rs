@@ -7,13 +7,13 @@ use crate::cell::cells_partition;
 use crate::nonzeros;
 use crate::operator::Operator;
 use crate::work::Work;
-use fuseline_matrix::{Layout, MatrixBlock};
+use fuseline_matrix::MatrixBlock;
 
 /// Executes a MAgg plan.
 pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonError> {
     let aggregation = Aggregation::new(operator);
-    match (&operator.binding.main, operator.binding.runs_sparse_entry) {
-        (Layout::Sparse(csr), true) => Ok(nonzeros::full(&aggregation, csr)),
+    match (operator.binding.main.csr(), operator.binding.runs_sparse_entry) {
+        (Some(csr), true) => Ok(nonzeros::full(&aggregation, csr)),
         _ => {
             operator.binding.cells()?;
             Ok(aggregation.over(&Work::Tiles(cells_partition(operator), None), false).into_block())

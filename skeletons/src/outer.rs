@@ -20,7 +20,7 @@ use crate::write::Write;
 use fuseline_ir::cplan::OuterType;
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::work::{MAX_PARTIALS, column_ranges, has_private_sums, partial_count};
-use fuseline_matrix::{Buffer, Csr, Dense, Layout, MatrixBlock};
+use fuseline_matrix::{Buffer, Csr, Dense, MatrixBlock};
 
 /// The most non-zeros of a unit, and the most values of their factors' rows, which stay in the second-level cache.
 const UNIT_POSITIONS: usize = 2048;
@@ -40,9 +40,9 @@ pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<
         OuterType::LeftMM => cells(binding.cols, rank)?,
         OuterType::NoAgg | OuterType::FullAgg => 0,
     };
-    Ok(match (&binding.main, outer_type) {
-        (Layout::Sparse(csr), OuterType::NoAgg) => values(operator, csr, rank),
-        (Layout::Dense(dense), OuterType::NoAgg) => dense_values(operator, dense, rank),
+    Ok(match (binding.main.csr(), outer_type) {
+        (Some(csr), OuterType::NoAgg) => values(operator, csr, rank),
+        (None, OuterType::NoAgg) => dense_values(operator, binding.dense_main(), rank),
         (_, OuterType::FullAgg) => full(operator, rank),
         (_, OuterType::RightMM) => right_mm(operator, rank),
         (_, OuterType::LeftMM) => left_mm(operator, rank),
@@ -106,13 +106,14 @@ fn spread_values(
 /// The aggregate of all cells, most of which are zero.
 fn full(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
     let aggregation = Aggregation::new(operator);
-    let (total, zeros) = match &operator.binding.main {
-        Layout::Sparse(csr) => {
+    let (total, zeros) = match operator.binding.main.csr() {
+        Some(csr) => {
             let visited = operator.visited(csr);
             let total = aggregation.over(&Work::Segments(by_rows(&visited, rank), &visited), true);
             (total, csr.rows().saturating_mul(csr.cols()) - csr.nnz())
         }
-        Layout::Dense(dense) => {
+        None => {
+            let dense = operator.binding.dense_main();
             let partition = DensePartition::outer(dense.rows(), dense.cols(), rank);
             let (total, nonzeros) = aggregation.over_nonzeros(&DenseFactors::new(operator, dense), &partition);
             (total, dense.values().len() - nonzeros)
@@ -123,9 +124,9 @@ fn full(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
 
 /// `W %*% V`: each block owns rows of the output.
 fn right_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
-    match &operator.binding.main {
-        Layout::Sparse(csr) => right_mm_sparse(operator, &operator.visited(csr), rank),
-        Layout::Dense(dense) => right_mm_dense(operator, dense, rank),
+    match operator.binding.main.csr() {
+        Some(csr) => right_mm_sparse(operator, &operator.visited(csr), rank),
+        None => right_mm_dense(operator, operator.binding.dense_main(), rank),
     }
     .into()
 }
@@ -169,8 +170,8 @@ fn right_mm_dense(operator: &Operator<'_>, dense: &Dense, rank: usize) -> Dense 
 fn left_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
     let len = operator.binding.cols * rank;
     let accumulation = Accumulation { operator, len, row_stride: rank, agg: AggOp::Sum, is_full: false };
-    match &operator.binding.main {
-        Layout::Sparse(csr) => {
+    match operator.binding.main.csr() {
+        Some(csr) => {
             let visited = operator.visited(csr);
             if has_private_sums(csr.nnz(), rank, len) {
                 let partition = by_rows(&visited, rank).with_blocks(MAX_PARTIALS);
@@ -179,7 +180,7 @@ fn left_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
                 left_mm_sparse(operator, &visited, rank)
             }
         }
-        Layout::Dense(dense) => left_mm_dense(&accumulation, dense, rank),
+        None => left_mm_dense(&accumulation, operator.binding.dense_main(), rank),
     }
     .reshape(operator.binding.cols, rank)
     .into()

@@ -15,7 +15,7 @@ use crate::visited::VisitedRows;
 use crate::work::Work;
 use fuseline_ir::cplan::{CNode, COutput, RowType, Variant};
 use fuseline_ir::work::partial_count;
-use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, Layout, MatrixBlock};
+use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, MatrixBlock};
 
 /// Executes a Row plan.
 pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonError> {
@@ -33,10 +33,10 @@ pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonEr
 
 /// The visited rows of a sparse main input; `None` where the rows of its dense form are.
 fn visited<'a>(operator: &'a Operator<'_>) -> Option<VisitedRows<'a>> {
-    match &operator.binding.main {
+    match operator.binding.main.csr() {
         // Of no cells the minimum, the mean and others are not zero.
-        Layout::Sparse(csr) if operator.binding.plan.sparse_safe && csr.cols() > 0 => Some(operator.visited(csr)),
-        Layout::Sparse(csr) if operator.binding.runs_sparse_entry => Some(VisitedRows::all(csr)),
+        Some(csr) if operator.binding.plan.sparse_safe && csr.cols() > 0 => Some(operator.visited(csr)),
+        Some(csr) if operator.binding.runs_sparse_entry => Some(VisitedRows::all(csr)),
         _ => None,
     }
 }
