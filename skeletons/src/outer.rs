@@ -78,7 +78,7 @@ fn dense_values(operator: &Operator<'_>, dense: &Dense, rank: usize) -> MatrixBl
             }
         })
     });
-    if MatrixBlock::prefers_sparse(rows, cols, nonzeros.into_iter().sum()) {
+    if MatrixBlock::best_format(rows, cols, nonzeros.into_iter().sum()).is_sparse() {
         return Csr::from_dense(&out).into();
     }
     out.into()
