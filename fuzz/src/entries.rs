@@ -71,7 +71,7 @@ fn check_round_trip(name: &str, block: &MatrixBlock) {
 fn bits(block: &MatrixBlock) -> (usize, usize, bool, Vec<u64>) {
     let dense = block.to_dense();
     let normal = |&cell: &f64| if cell.is_nan() { f64::NAN.to_bits() } else { (cell + 0.0).to_bits() };
-    (block.rows(), block.cols(), block.is_sparse(), dense.values().iter().map(normal).collect())
+    (block.rows(), block.cols(), block.format().is_sparse(), dense.values().iter().map(normal).collect())
 }
 
 /// A MatrixMarket file.

@@ -26,7 +26,7 @@ mod verifier;
 pub mod work;
 
 pub use fuseline_ops as ops;
-pub use size::SizeInfo;
+pub use size::{Format, SizeInfo};
 pub use template::{Space, TemplateType};
 pub use text::{ParseError, ParseErrors};
 pub use types::{DataType, ScalarType, Value};

@@ -1,5 +1,6 @@
-//! Sizes: the dimensions and the number of non-zeros of a matrix, as far as they are known.
+//! Sizes: the dimensions and the number of non-zeros of a matrix, as far as they are known, and the format that follows.
 
+use crate::work::{CELL_BYTES, NON_ZERO_BYTES, ROW_BYTES};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -22,13 +23,45 @@ pub const SPARSITY_TURN_POINT: f64 = 0.4;
 /// Up to so many cells a matrix that is made of zeros is stored dense: something is to be added to it.
 pub const MOST_DENSE_ZEROS: u64 = 1 << 20;
 
-/// Whether a matrix of this shape with so many non-zeros is stored sparse.
+/// How the cells of a matrix are stored, as far as plans tell formats apart.
 ///
-/// A row takes the place of two thirds of a non-zero, and the time of several where it has few: it counts as one. So a
-/// column is never stored sparse, and an indicator of four classes is not.
-#[inline]
-pub fn prefers_sparse(rows: f64, cols: f64, nnz: f64) -> bool {
-    nnz + rows < SPARSITY_TURN_POINT * rows * cols
+/// Values that are narrower than doubles are none of these: they make a matrix smaller, but neither its size nor its plan
+/// tells how wide they are. They come in here once prices tell, with a width in [`SizeInfo`] that its format follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Every cell, row after row.
+    #[default]
+    Dense,
+    /// The non-zeros, row after row.
+    Sparse,
+}
+
+impl Format {
+    /// The format that suits a matrix of this shape with so many non-zeros.
+    ///
+    /// A row takes the place of two thirds of a non-zero, and the time of several where it has few: it counts as one. So a
+    /// column is never stored sparse, and an indicator of four classes is not.
+    #[inline]
+    pub fn suited_to(rows: f64, cols: f64, nnz: f64) -> Self {
+        if nnz + rows < SPARSITY_TURN_POINT * rows * cols { Format::Sparse } else { Format::Dense }
+    }
+
+    /// Whether non-zeros are stored, and zeros are not.
+    #[inline]
+    pub fn is_sparse(self) -> bool {
+        self == Format::Sparse
+    }
+
+    /// Bytes of a matrix in this format. Saturates.
+    pub fn bytes(self, rows: u64, cols: u64, nnz: u64) -> u64 {
+        match self {
+            Format::Dense => rows.saturating_mul(cols).saturating_mul(CELL_BYTES),
+            Format::Sparse => {
+                let offsets = rows.saturating_add(1).saturating_mul(ROW_BYTES);
+                nnz.saturating_mul(NON_ZERO_BYTES).saturating_add(offsets)
+            }
+        }
+    }
 }
 
 impl SizeInfo {
@@ -71,14 +104,20 @@ impl SizeInfo {
         }
     }
 
-    /// Whether a matrix of this size is stored sparse, as far as is known.
+    /// How a matrix of this size is stored, as far as is known.
     #[inline]
-    pub fn is_stored_sparse(&self) -> bool {
+    pub fn format(&self) -> Format {
         match (self.nnz, self.known_dims()) {
-            (Some(0), Some((rows, cols))) if rows.saturating_mul(cols) <= MOST_DENSE_ZEROS => false,
-            (Some(nnz), Some((rows, cols))) => prefers_sparse(rows as f64, cols as f64, nnz as f64),
-            _ => false,
+            (Some(0), Some((rows, cols))) if rows.saturating_mul(cols) <= MOST_DENSE_ZEROS => Format::Dense,
+            (Some(nnz), Some((rows, cols))) => Format::suited_to(rows as f64, cols as f64, nnz as f64),
+            _ => Format::Dense,
         }
+    }
+
+    /// Bytes of a matrix of this size in its format, when both dimensions are known. Saturates.
+    pub fn bytes(&self) -> Option<u64> {
+        let (rows, cols) = self.known_dims()?;
+        Some(self.format().bytes(rows, cols, self.nnz.unwrap_or(0)))
     }
 
     /// Whether both dimensions are known and equal to those of `other`.
@@ -158,20 +197,32 @@ mod tests {
 
     #[test]
     fn narrow_matrices_are_dense_sooner() {
+        let is_sparse = |rows, cols, nnz| Format::suited_to(rows, cols, nnz).is_sparse();
         // Below 0.4 of the cells, if there are many of them in a row.
-        assert!(prefers_sparse(1000.0, 1000.0, 398_999.0) && !prefers_sparse(1000.0, 1000.0, 399_000.0));
+        assert!(is_sparse(1000.0, 1000.0, 398_999.0) && !is_sparse(1000.0, 1000.0, 399_000.0));
         // Indicators of five and of six classes.
-        assert!(!prefers_sparse(1000.0, 5.0, 1000.0) && prefers_sparse(1000.0, 6.0, 1000.0));
+        assert!(!is_sparse(1000.0, 5.0, 1000.0) && is_sparse(1000.0, 6.0, 1000.0));
         // One or two columns never are.
-        assert!(!prefers_sparse(1e9, 1.0, 0.0) && !prefers_sparse(1e9, 2.0, 0.0));
-        assert!(!prefers_sparse(0.0, 10.0, 0.0) && !prefers_sparse(10.0, 0.0, 0.0));
+        assert!(!is_sparse(1e9, 1.0, 0.0) && !is_sparse(1e9, 2.0, 0.0));
+        assert!(!is_sparse(0.0, 10.0, 0.0) && !is_sparse(10.0, 0.0, 0.0));
     }
 
     #[test]
     fn few_zeros_and_unknown_numbers_of_non_zeros_count_as_dense() {
-        let stored_sparse = |rows, cols, nnz| SizeInfo { rows: Some(rows), cols: Some(cols), nnz }.is_stored_sparse();
-        assert!(!stored_sparse(1 << 10, 1 << 10, Some(0)) && stored_sparse(1 << 10, (1 << 10) + 1, Some(0)));
-        assert!(stored_sparse(1 << 10, 1 << 10, Some(1)) && !stored_sparse(1 << 10, 1 << 20, None));
-        assert!(!SizeInfo { rows: None, cols: Some(9), nnz: Some(0) }.is_stored_sparse());
+        let format = |rows, cols, nnz| SizeInfo { rows: Some(rows), cols: Some(cols), nnz }.format();
+        assert_eq!(format(1 << 10, 1 << 10, Some(0)), Format::Dense);
+        assert_eq!(format(1 << 10, (1 << 10) + 1, Some(0)), Format::Sparse);
+        assert_eq!(format(1 << 10, 1 << 10, Some(1)), Format::Sparse);
+        assert_eq!(format(1 << 10, 1 << 20, None), Format::Dense);
+        assert_eq!(SizeInfo { rows: None, cols: Some(9), nnz: Some(0) }.format(), Format::Dense);
+    }
+
+    #[test]
+    fn bytes_follow_from_the_format() {
+        assert_eq!(SizeInfo::dims(100, 10).bytes(), Some(8_000));
+        assert_eq!(SizeInfo::with_nnz(100, 10, 300).bytes(), Some(8_000), "non-zeros and rows are 0.4 of the cells");
+        assert_eq!(SizeInfo::with_nnz(100, 10, 299).bytes(), Some(12 * 299 + 8 * 101));
+        assert_eq!(SizeInfo::UNKNOWN.bytes(), None);
+        assert_eq!(SizeInfo::dims(u64::MAX, 2).bytes(), Some(u64::MAX));
     }
 }

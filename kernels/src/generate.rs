@@ -40,7 +40,7 @@ pub(crate) fn check_sparse_cols(operation: &'static str, cols: usize) -> Result<
 /// Dimensions that are negative or exceed the address space.
 pub fn fill(context: &KernelContext<'_>, value: f64, rows: i64, cols: i64) -> Result<MatrixBlock, KernelError> {
     let (rows, cols) = checked_dims("matrix", rows, cols)?;
-    if value == 0.0 && SizeInfo::with_nnz(rows as u64, cols as u64, 0).is_stored_sparse() {
+    if value == 0.0 && SizeInfo::with_nnz(rows as u64, cols as u64, 0).format().is_sparse() {
         return Ok(Csr::empty(rows, cols).into());
     }
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
@@ -153,7 +153,7 @@ pub fn rand(context: &KernelContext<'_>, parameters: &RandomParameters) -> Resul
         return Err(KernelError::Argument { operation: "rand", problem });
     }
     let expected_nnz = (rows as f64 * cols as f64 * parameters.sparsity) as usize;
-    if MatrixBlock::prefers_sparse(rows, cols, expected_nnz) {
+    if MatrixBlock::best_format(rows, cols, expected_nnz).is_sparse() {
         check_sparse_cols("rand", cols)?;
         return Ok(rand_sparse(context, parameters, rows, cols).into());
     }

@@ -213,8 +213,8 @@ fn bind_error(operation: &str, left: &MatrixBlock, right: &MatrixBlock, rule: &'
 /// Whether the parts of a `rows` x `cols` matrix are bound in sparse format: where all are sparse, or the whole is.
 fn binds_sparse(parts: &[&MatrixBlock], rows: usize, cols: usize) -> bool {
     let nnz = || parts.iter().map(|part| part.nnz()).sum();
-    let sparse = parts.iter().filter(|part| part.is_sparse()).count();
-    sparse == parts.len() || sparse > 0 && MatrixBlock::prefers_sparse(rows, cols, nnz())
+    let sparse = parts.iter().filter(|part| part.format().is_sparse()).count();
+    sparse == parts.len() || sparse > 0 && MatrixBlock::best_format(rows, cols, nnz()).is_sparse()
 }
 
 /// The matrices side by side.

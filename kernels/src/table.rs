@@ -48,7 +48,7 @@ pub fn table(
         && positions.rows_ascend()
     {
         return context.pool.install(|| {
-            Ok(if MatrixBlock::prefers_sparse(height, width, positions.len) {
+            Ok(if MatrixBlock::best_format(height, width, positions.len).is_sparse() {
                 positions.row_by_row(context, height, width)?.into()
             } else {
                 MatrixBlock::from(positions.dense_row_by_row(context, height, width)?).in_best_format()
@@ -64,7 +64,7 @@ pub fn table(
             checked_dims("table", height as i64, width as i64)?
         }
     };
-    Ok(if MatrixBlock::prefers_sparse(height, width, entries.len()) {
+    Ok(if MatrixBlock::best_format(height, width, entries.len()).is_sparse() {
         sparse(context, entries, height, width)?.into()
     } else {
         let mut result = Dense::zeros(height, width);

@@ -2,8 +2,8 @@
 
 use crate::csr::{Csr, CsrError};
 use crate::dense::Dense;
-use fuseline_ir::SizeInfo;
 use fuseline_ir::ops::math::with_one_nan;
+use fuseline_ir::{Format, SizeInfo};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -56,9 +56,12 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Whether there are non-zeros to read, not cells.
-    pub fn is_sparse(&self) -> bool {
-        matches!(self, Layout::Sparse(_))
+    /// The format that is read like this.
+    pub fn format(&self) -> Format {
+        match self {
+            Layout::Dense(_) => Format::Dense,
+            Layout::Sparse(_) => Format::Sparse,
+        }
     }
 
     /// Both dimensions.
@@ -105,9 +108,12 @@ impl MatrixBlock {
         (self.rows(), self.cols())
     }
 
-    /// Whether the matrix is stored sparse.
-    pub fn is_sparse(&self) -> bool {
-        matches!(self.storage, Storage::Sparse(_))
+    /// How the matrix is stored, as far as plans tell formats apart.
+    pub fn format(&self) -> Format {
+        match &self.storage {
+            Storage::Dense(_) => Format::Dense,
+            Storage::Sparse(_) => Format::Sparse,
+        }
     }
 
     /// Whether both are one matrix in memory.
@@ -183,9 +189,9 @@ impl MatrixBlock {
         }
     }
 
-    /// Whether a matrix of this shape and number of non-zeros should be stored sparse.
-    pub fn prefers_sparse(rows: usize, cols: usize, nnz: usize) -> bool {
-        fuseline_ir::size::prefers_sparse(rows as f64, cols as f64, nnz as f64)
+    /// The format that suits a matrix of this shape and number of non-zeros.
+    pub fn best_format(rows: usize, cols: usize, nnz: usize) -> Format {
+        Format::suited_to(rows as f64, cols as f64, nnz as f64)
     }
 
     /// Whether the cells are in memory of another owner, so that they take none of the budget.
@@ -237,11 +243,10 @@ impl MatrixBlock {
     /// The matrix in the format that suits its number of non-zeros.
     pub(crate) fn in_format_for(self, nonzeros: usize) -> Self {
         // What cannot be numbered is not stored by number.
-        let wants_sparse =
-            MatrixBlock::prefers_sparse(self.rows(), self.cols(), nonzeros) && u32::try_from(self.cols()).is_ok();
-        match (&self.storage, wants_sparse) {
-            (Storage::Dense(dense), true) => Csr::from_dense(dense).into(),
-            (Storage::Sparse(csr), false) => csr.to_dense().into(),
+        let can_be_sparse = u32::try_from(self.cols()).is_ok();
+        match (&self.storage, MatrixBlock::best_format(self.rows(), self.cols(), nonzeros)) {
+            (Storage::Dense(dense), Format::Sparse) if can_be_sparse => Csr::from_dense(dense).into(),
+            (Storage::Sparse(csr), Format::Dense) => csr.to_dense().into(),
             _ => self,
         }
     }

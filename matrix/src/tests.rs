@@ -26,11 +26,11 @@ fn dense_and_csr_convert_without_loss() {
 fn the_format_follows_the_density() {
     let at = |nnz: usize| {
         let cells = (0..100).map(|index| f64::from(u8::from(index < nnz))).collect();
-        MatrixBlock::from(Dense::from_vec(10, 10, cells)).in_best_format().is_sparse()
+        MatrixBlock::from(Dense::from_vec(10, 10, cells)).in_best_format().format().is_sparse()
     };
     assert!(at(29) && !at(30), "sparse where non-zeros and rows are less than 0.4 of the cells");
     let column: MatrixBlock = Dense::zeros(10, 1).into();
-    assert!(!column.in_best_format().is_sparse(), "a single column stays dense");
+    assert!(!column.in_best_format().format().is_sparse(), "a single column stays dense");
     let dense: MatrixBlock = sample().into();
     let sparse: MatrixBlock = Csr::from_dense(&sample()).into();
     assert_eq!(dense, sparse);

@@ -10,7 +10,8 @@ use crate::environment::Fingerprint;
 use crate::value::{RuntimeValue, Variables};
 use fuseline_ir::hop::{Hop, HopDag, HopOp};
 use fuseline_ir::program::{Evaluation, Program};
-use fuseline_ir::{DataType, Value};
+use fuseline_ir::{DataType, Format, Value};
+use fuseline_matrix::MatrixBlock;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -72,8 +73,23 @@ pub(crate) struct Signature {
 struct VariableSignature {
     data_type: DataType,
     dims: Option<(u64, u64)>,
-    /// Of sparse matrices.
+    /// Of matrices.
+    stored: Option<StoredSignature>,
+}
+
+/// What plans follow from the storage of a matrix.
+#[derive(Clone, Debug, PartialEq)]
+struct StoredSignature {
+    format: Format,
+    /// The magnitude of the number of non-zeros, where their number costs nothing to know.
     nnz_magnitude: Option<u32>,
+}
+
+impl StoredSignature {
+    fn of(block: &MatrixBlock) -> Self {
+        let nnz_magnitude = block.size().nnz.map(|nnz| nnz.checked_ilog2().unwrap_or(0));
+        StoredSignature { format: block.format(), nnz_magnitude }
+    }
 }
 
 impl BlockCache {
@@ -133,8 +149,8 @@ impl Signature {
         let of = |value: &RuntimeValue| VariableSignature {
             data_type: value.data_type(),
             dims: value.size().known_dims(),
-            nnz_magnitude: match value {
-                RuntimeValue::Matrix(block) if block.is_sparse() => Some(block.nnz().checked_ilog2().unwrap_or(0)),
+            stored: match value {
+                RuntimeValue::Matrix(block) => Some(StoredSignature::of(block)),
                 _ => None,
             },
         };

@@ -5,10 +5,9 @@ use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::value::RuntimeValue;
 use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, Inputs, infer};
-use fuseline_ir::{SizeInfo, Value};
+use fuseline_ir::{Format, SizeInfo, Value};
 use fuseline_matrix::run_context::{self, Abort, caught, check_refusal};
 use fuseline_matrix::{MatrixBlock, MemoryKind, Reservation, SMALLEST_RESERVED, copied_text};
-use fuseline_passes::memory::matrix_bytes;
 
 /// Refuses an operator whose inputs and output surely take more than the budget.
 ///
@@ -90,12 +89,7 @@ fn matrices<'a>(inputs: &'a [&RuntimeValue]) -> impl Iterator<Item = &'a MatrixB
 
 /// Bytes of a matrix that count towards the budget.
 fn bytes_of(block: &MatrixBlock) -> u64 {
-    if block.is_borrowed() {
-        return 0;
-    }
-    let size = block.size();
-    let dense = SizeInfo { nnz: None, ..size };
-    matrix_bytes(if block.is_sparse() { &size } else { &dense }).unwrap_or(0)
+    if block.is_borrowed() { 0 } else { block.bytes() as u64 }
 }
 
 /// The size of the output: known from compilation, or inferred again from the actual inputs.
@@ -122,28 +116,31 @@ fn operand(dag: &mut HopDag, value: &RuntimeValue) -> HopId {
 
 /// Bytes that an output of this size takes at least; `None` where that is open.
 fn least_bytes(size: &SizeInfo, hop: &Hop, inputs: &[&RuntimeValue]) -> Option<u64> {
-    let may_be_sparse = matrices(inputs).any(MatrixBlock::is_sparse);
+    let may_be_sparse = matrices(inputs).any(|block| block.format().is_sparse());
     match &hop.op {
         HopOp::DataGen(DataGenOp::Rand) => {
             let sparsity = inputs.get(4).and_then(|sparsity| sparsity.as_f64())?;
-            matrix_bytes(&SizeInfo { nnz: size.cells().map(|cells| (cells as f64 * sparsity) as u64), ..*size })
+            SizeInfo { nnz: size.cells().map(|cells| (cells as f64 * sparsity) as u64), ..*size }.bytes()
         }
-        HopOp::Parameterized { function: Function::Table, .. } => offsets(size.rows.or_else(|| largest(inputs[0]))?),
+        HopOp::Parameterized { function: Function::Table, .. } => {
+            Some(without_non_zeros(size.rows.or_else(|| largest(inputs[0]))?))
+        }
         // Files say what they hold, and readers check it against their length.
         HopOp::Parameterized { function: Function::Read, .. } => None,
-        _ if may_be_sparse => offsets(size.rows?),
-        _ => matrix_bytes(size),
+        _ if may_be_sparse => Some(without_non_zeros(size.rows?)),
+        _ => size.bytes(),
     }
 }
 
-fn offsets(rows: u64) -> Option<u64> {
-    matrix_bytes(&SizeInfo::with_nnz(rows, u64::MAX, 0))
+/// Bytes of a sparse matrix of so many rows, whatever is in them.
+fn without_non_zeros(rows: u64) -> u64 {
+    Format::Sparse.bytes(rows, 0, 0)
 }
 
 /// The largest cell, as a number of rows.
 fn largest(value: &RuntimeValue) -> Option<u64> {
     match value {
-        RuntimeValue::Matrix(block) if !block.is_sparse() => {
+        RuntimeValue::Matrix(block) if block.format() == Format::Dense => {
             Some(block.to_dense().values().iter().copied().fold(0.0, f64::max) as u64)
         }
         RuntimeValue::Scalar(_) => value.as_f64().map(|number| number as u64),

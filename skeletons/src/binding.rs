@@ -5,20 +5,21 @@ use crate::backend::CompiledCPlan;
 use crate::error::SkeletonError;
 use crate::roles::{Role, has_sparse_entry, index, multiplies_dense_vectors, multiplies_main, roles};
 use crate::side::{Columns, SideInput};
+use crate::source::{Source, source_of, source_of_layout};
 use crate::transpose::transpose;
 use crate::zeros::zero_is_constant;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CInput, CInputId, CNode, CNodeId, CPlan, ColumnRange, FACTOR_U, FACTOR_V};
 use fuseline_ir::template::Space;
-use fuseline_matrix::{Layout, MatrixBlock};
+use fuseline_matrix::{Dense, Layout, MatrixBlock};
 use std::borrow::Cow;
 
 /// A plan, its code, and inputs that fit.
 pub(crate) struct Binding<'a> {
     pub(crate) plan: &'a CPlan,
     pub(crate) kernel: &'a dyn Kernel,
-    /// Outer plans rely on its having no explicitly stored zeros.
-    pub(crate) main: Layout<'a>,
+    /// Dense or CSR in Outer plans, which rely on its having no explicitly stored zeros.
+    pub(crate) main: Box<dyn Source + 'a>,
     pub(crate) rows: usize,
     pub(crate) cols: usize,
     /// Whether a node reads the main input's cells.
@@ -45,13 +46,8 @@ impl<'a> Binding<'a> {
         let plan: &CPlan = compiled.plan();
         count_inputs(plan, inputs, scalars)?;
         let roles = roles(plan)?;
-        let main = match inputs[0].layout() {
-            Layout::Sparse(csr) if plan.space() == Space::Factors && csr.has_stored_zeros() => {
-                Layout::Sparse(Cow::Owned(csr.without_stored_zeros()))
-            }
-            main => main,
-        };
-        let (rows, cols) = main.dims();
+        let main = bind_main(plan, &inputs[0]);
+        let (rows, cols) = inputs[0].dims();
         check_dimensions(plan, &roles, inputs)?;
         let lengths = vector_lengths(plan, inputs)?;
         let kernel = compiled.kernel();
@@ -65,10 +61,10 @@ impl<'a> Binding<'a> {
             Space::Rows => {
                 let skips_products = strict_ieee && multiplies_main(plan);
                 let has_entry = has_sparse_entry(plan) && kernel.has_sparse_entry();
-                main.is_sparse() && reads_main && !skips_products && has_entry
+                main.csr().is_some() && reads_main && !skips_products && has_entry
             }
             Space::Cells => {
-                main.is_sparse() && (plan.sparse_safe || zero_is_constant(plan)) && kernel.has_sparse_entry()
+                main.csr().is_some() && (plan.sparse_safe || zero_is_constant(plan)) && kernel.has_sparse_entry()
             }
         };
         let sides = plan
@@ -146,6 +142,11 @@ impl<'a> Binding<'a> {
         cells(self.rows, self.cols)
     }
 
+    /// The cells of the main input of an Outer plan that is not sparse.
+    pub(crate) fn dense_main(&self) -> &Dense {
+        self.main.dense().expect("Outer plans bind a dense or a sparse main input")
+    }
+
     /// The rank of the factors of an Outer plan.
     pub(crate) fn rank(&self) -> usize {
         self.sides[index(FACTOR_U)].as_ref().map_or(0, |side| side.cols)
@@ -176,21 +177,31 @@ fn count_inputs(plan: &CPlan, inputs: &[MatrixBlock], scalars: &[f64]) -> Result
     Ok(())
 }
 
+fn bind_main<'a>(plan: &CPlan, block: &'a MatrixBlock) -> Box<dyn Source + 'a> {
+    if plan.space() != Space::Factors {
+        return source_of(block);
+    }
+    source_of_layout(match block.layout() {
+        Layout::Sparse(csr) if csr.has_stored_zeros() => Layout::Sparse(Cow::Owned(csr.without_stored_zeros())),
+        main => main,
+    })
+}
+
 fn bind_side(role: Role, block: &MatrixBlock, is_transposed: bool) -> SideInput<'_> {
-    let cells = match role {
-        Role::Cell | Role::Row | Role::RowScalar => block.layout(),
-        _ => Layout::Dense(block.to_dense()),
+    let source = match role {
+        Role::Cell | Role::Row | Role::RowScalar => source_of(block),
+        _ => Box::new(block.to_dense()),
     };
     let (rows, cols) = block.dims();
-    let transposed = match &cells {
-        Layout::Dense(dense) if is_transposed => {
+    let transposed = match source.dense() {
+        Some(dense) if is_transposed => {
             let mut transposed = vec![0.0; rows * cols];
             transpose(dense.values(), rows, cols, &mut transposed);
             transposed
         }
         _ => Vec::new(),
     };
-    SideInput { role, cells, cols, columns: Columns::Range(0..cols), transposed }
+    SideInput { role, source, cols, columns: Columns::Range(0..cols), transposed }
 }
 
 /// The columns that are read of a side input.

@@ -14,7 +14,7 @@ use crate::write::Write;
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::schedule::Sums;
-use fuseline_matrix::{Dense, Layout, MatrixBlock};
+use fuseline_matrix::{Dense, MatrixBlock};
 
 /// Executes a Cell plan.
 pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonError> {
@@ -23,7 +23,7 @@ pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonEr
     if rows == 0 || cols == 0 {
         return Ok(without_cells(&output, rows, cols).into());
     }
-    if let (Layout::Sparse(csr), true) = (&binding.main, binding.runs_sparse_entry) {
+    if let (Some(csr), true) = (binding.main.csr(), binding.runs_sparse_entry) {
         return nonzeros::execute(operator, csr, &output);
     }
     binding.cells()?;

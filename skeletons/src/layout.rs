@@ -1,10 +1,7 @@
-//! Laying out inputs for units: rows of CSR matrices are scattered into dense tiles, and side inputs of sparse units are
-//! gathered by position, so that generated code never looks anything up.
+//! Laying out rows for units: those of CSR matrices are scattered into dense tiles, and those of side inputs of sparse units
+//! are gathered by position, so that generated code never looks anything up.
 
-use crate::dense_row::DenseRow;
 use crate::visited::RowNumbers;
-use fuseline_ir::schedule::Tile;
-use fuseline_matrix::{Csr, Dense};
 
 /// Writes consecutive cells of a CSR row from this column on, zeros included: at most one search, then a scan.
 pub(crate) fn scatter_row(row: (&[u32], &[f64]), first_col: usize, cells: &mut [f64]) {
@@ -21,33 +18,6 @@ pub(crate) fn place_row((columns, values): (&[u32], &[f64]), first_col: usize, c
             Some(cell) => *cell = value,
             None => break,
         }
-    }
-}
-
-/// Writes consecutive cells of a CSR matrix, in row-major order from cell number `start`, zeros included.
-pub(crate) fn scatter(csr: &Csr, start: usize, out: &mut [f64]) {
-    if out.is_empty() {
-        return;
-    }
-    let (mut row, mut first_col) = (start / csr.cols(), start % csr.cols());
-    let mut rest = out;
-    while !rest.is_empty() {
-        let (cells, later) = rest.split_at_mut((csr.cols() - first_col).min(rest.len()));
-        scatter_row(csr.row(row), first_col, cells);
-        rest = later;
-        row += 1;
-        first_col = 0;
-    }
-}
-
-/// Writes a tile of a CSR matrix, its rows `cols` apart. `width` is the number of columns of the partitioned grid, which
-/// may be all cells in one row; `numbers` are those of the tile's rows in the grid.
-pub(crate) fn scatter_tile(csr: &Csr, width: usize, numbers: RowNumbers<'_>, tile: Tile, out: &mut [f64]) {
-    if tile.cols == 0 {
-        return;
-    }
-    for (r, row) in out.chunks_exact_mut(tile.cols).enumerate() {
-        scatter(csr, numbers.get(r) * width + tile.first_col, row);
     }
 }
 
@@ -105,7 +75,7 @@ pub(crate) struct Positions<'a> {
 
 impl Positions<'_> {
     /// The part of a row of another matrix in the columns that there may be.
-    fn range_of<'r>(&self, (columns, values): (&'r [u32], &'r [f64])) -> (&'r [u32], &'r [f64]) {
+    pub(crate) fn range_of<'r>(&self, (columns, values): (&'r [u32], &'r [f64])) -> (&'r [u32], &'r [f64]) {
         let count = |end: usize| columns.partition_point(|&j| (j as usize) < end);
         let begin = if self.first_col == 0 { 0 } else { count(self.first_col) };
         let is_whole = columns.last().is_none_or(|&last| (last as usize) < self.first_col + self.cols);
@@ -114,7 +84,7 @@ impl Positions<'_> {
     }
 
     /// Visits each row's columns, with the index of the first of them in `columns`.
-    fn for_each_row(&self, mut visit: impl FnMut(usize, usize, &[u32])) {
+    pub(crate) fn for_each_row(&self, mut visit: impl FnMut(usize, usize, &[u32])) {
         for (r, bounds) in self.offsets.windows(2).enumerate() {
             if bounds[0] >= self.end {
                 break;
@@ -125,31 +95,6 @@ impl Positions<'_> {
             }
         }
     }
-}
-
-/// Writes the cell of a dense side matrix for each position.
-pub(crate) fn gather_dense(dense: &Dense, positions: Positions<'_>, out: &mut [f64]) {
-    // Found once, not for each of many short rows.
-    let (values, cols) = (dense.values(), dense.cols());
-    positions.for_each_row(|i, first, columns| {
-        gather_row(&values[i * cols + positions.first_col..(i + 1) * cols], columns, &mut out[first..]);
-    });
-}
-
-/// Writes the cells of a sparse matrix for each position, row by row.
-pub(crate) fn gather_sparse(csr: &Csr, positions: Positions<'_>, dense_row: &mut DenseRow, out: &mut [f64]) {
-    let (first_col, width) = (positions.first_col as u32, positions.cols);
-    positions.for_each_row(|i, first, columns| {
-        let (row, cells) = (positions.range_of(csr.row(i)), &mut out[first..first + columns.len()]);
-        if DenseRow::pays(width, row.0.len(), columns.len()) {
-            dense_row.gather((first_col, width), row, columns, cells);
-        } else {
-            let mut cursor = RowCursor::new(row);
-            for (cell, &j) in cells.iter_mut().zip(columns) {
-                *cell = cursor.value(first_col + j);
-            }
-        }
-    });
 }
 
 /// The first of ascending columns between which none is missing.
@@ -163,7 +108,7 @@ const COPIED_COLUMNS: usize = 8;
 
 /// Writes the cells of a row in some columns.
 #[inline]
-fn gather_row(row: &[f64], columns: &[u32], out: &mut [f64]) {
+pub(crate) fn gather_row(row: &[f64], columns: &[u32], out: &mut [f64]) {
     match consecutive(columns).filter(|_| columns.len() >= COPIED_COLUMNS) {
         Some(first) => out[..columns.len()].copy_from_slice(&row[first..first + columns.len()]),
         None => out.iter_mut().zip(columns).for_each(|(cell, &j)| *cell = row[j as usize]),
@@ -180,86 +125,14 @@ pub(crate) fn gather_columns(vector: &[f64], positions: Positions<'_>, out: &mut
 mod tests {
     use super::*;
 
-    fn example() -> Csr {
-        Csr::new(3, 4, vec![0, 2, 2, 4], vec![1, 3, 0, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap()
-    }
-
     #[test]
-    fn scattering_any_run_of_cells_equals_the_dense_form() {
-        let (csr, dense) = (example(), example().to_dense());
-        for start in 0..12 {
-            for end in start..=12 {
-                let mut out = vec![f64::NAN; end - start];
-                scatter(&csr, start, &mut out);
-                assert_eq!(out, dense.values()[start..end], "{start}..{end}");
-            }
-        }
-    }
-
-    #[test]
-    fn gathering_reads_the_cells_of_positions_whatever_the_format() {
-        let main = Csr::new(3, 4, vec![0, 4, 5, 7], vec![0, 1, 2, 3, 2, 0, 3], vec![1.0; 7]).unwrap();
-        let side = example();
-        for (start, end) in [(0, 7), (2, 6), (4, 5), (3, 3)] {
-            let first_row = main.row_offsets().partition_point(|&offset| offset <= start) - 1;
-            let offsets = &main.row_offsets()[first_row..];
-            let (numbers, columns) = (RowNumbers::From(first_row), &main.columns()[start..end]);
-            let positions = Positions { numbers, offsets, start, end, columns, first_col: 0, cols: 4 };
-            let expected: Vec<f64> = (start..end)
-                .map(|p| {
-                    let row = main.row_offsets().partition_point(|&offset| offset <= p) - 1;
-                    side.get(row, main.columns()[p] as usize)
-                })
-                .collect();
-            let mut out = vec![f64::NAN; end - start];
-            gather_sparse(&side, positions, &mut DenseRow::default(), &mut out);
-            assert_eq!(out, expected);
-            out.fill(f64::NAN);
-            gather_dense(&side.to_dense(), positions, &mut out);
-            assert_eq!(out, expected);
-        }
-    }
-
-    /// Columns of a unit may count from one of the matrix.
-    #[test]
-    fn sides_are_read_from_the_first_column_on() {
-        let side = Csr::new(2, 9, vec![0, 4, 6], vec![1, 4, 5, 8, 0, 6], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+    fn row_vectors_are_read_from_the_first_column_of_their_unit() {
         let (offsets, columns, numbers) = ([0, 3, 4], [0, 1, 2, 2], RowNumbers::From(0));
-        let expected = [0.0, 2.0, 3.0, 0.0];
         let positions =
             Positions { numbers, offsets: &offsets, start: 0, end: 4, columns: &columns, first_col: 3, cols: 4 };
         let mut out = [f64::NAN; 4];
-        gather_sparse(&side, positions, &mut DenseRow::default(), &mut out);
-        assert_eq!(out, expected);
-        out.fill(f64::NAN);
-        gather_dense(&side.to_dense(), positions, &mut out);
-        assert_eq!(out, expected);
         gather_columns(&[9.0, 9.0, 9.0, 0.0, 1.0, 2.0, 3.0], positions, &mut out);
         assert_eq!(out, [0.0, 1.0, 2.0, 2.0]);
-    }
-
-    /// Rows of any density and width are looked up in whole, whichever way is taken.
-    #[test]
-    fn rows_are_passed_or_searched() {
-        let mut dense_row = DenseRow::default();
-        let mut ways = [false; 2];
-        for (width, step) in [(64, 1), (64, 7), (1 << 16, 3), (1 << 17, 3), (300, 299)] {
-            let columns: Vec<u32> = (0..width).step_by(step as usize).collect();
-            let values: Vec<f64> = columns.iter().map(|&j| f64::from(j) + 1.0).collect();
-            let side = Csr::new(1, width as usize, vec![0, columns.len()], columns, values).unwrap();
-            for wanted in [vec![0], vec![width - 1], (0..width).collect::<Vec<u32>>()] {
-                ways[usize::from(DenseRow::pays(side.cols(), side.nnz(), wanted.len()))] = true;
-                let (offsets, numbers) = ([0, wanted.len()], RowNumbers::From(0));
-                let (end, cols) = (wanted.len(), width as usize);
-                let positions =
-                    Positions { numbers, offsets: &offsets, start: 0, end, columns: &wanted, first_col: 0, cols };
-                let mut out = vec![f64::NAN; wanted.len()];
-                gather_sparse(&side, positions, &mut dense_row, &mut out);
-                let expected: Vec<f64> = wanted.iter().map(|&j| side.get(0, j as usize)).collect();
-                assert_eq!(out, expected, "{width} columns, every {step}th");
-            }
-        }
-        assert_eq!(ways, [true; 2]);
     }
 
     /// A scan of all columns, or of any ascending few, looks at each position of the row a constant number of times.

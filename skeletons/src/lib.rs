@@ -36,6 +36,7 @@ mod row;
 mod row_output;
 mod sampled;
 mod side;
+mod source;
 mod sparse_unit;
 mod transpose;
 mod visited;

@@ -5,13 +5,13 @@ use crate::SkeletonError;
 use crate::aggregate::Aggregation;
 use crate::nonzeros;
 use crate::operator::Operator;
-use fuseline_matrix::{Layout, MatrixBlock};
+use fuseline_matrix::MatrixBlock;
 
 /// Executes a MAgg plan.
 pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonError> {
     let aggregation = Aggregation::new(operator);
-    match (&operator.binding.main, operator.binding.runs_sparse_entry) {
-        (Layout::Sparse(csr), true) => Ok(nonzeros::full(&aggregation, csr)),
+    match (operator.binding.main.csr(), operator.binding.runs_sparse_entry) {
+        (Some(csr), true) => Ok(nonzeros::full(&aggregation, csr)),
         _ => {
             operator.binding.cells()?;
             Ok(aggregation.over(None, false).into_block())

@@ -8,11 +8,12 @@ use crate::binding::Binding;
 use crate::built::BuiltRows;
 use crate::by_row::RowCopy;
 use crate::dense_row::DenseRow;
-use crate::layout::{gather_columns, gather_dense, gather_sparse, scatter_tile};
+use crate::layout::gather_columns;
 use crate::profile::{leaves_rows_out, profile, row_bytes};
 use crate::roles::Role;
 use crate::sampled::sample;
 use crate::side::SideInput;
+use crate::source::Source;
 use crate::sparse_unit::SparseUnit;
 use crate::visited::{RowNumbers, VisitedRows};
 use crate::work::{TileProducts, UnitOf, Work};
@@ -21,7 +22,7 @@ use fuseline_ir::cplan::{CellType, OuterType, Variant};
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::schedule::{Driver, Rows, Schedule, Strips, Tile};
 use fuseline_ir::template::Space;
-use fuseline_matrix::{Buffer, BufferPool, Layout, StopListener, strips};
+use fuseline_matrix::{Buffer, BufferPool, StopListener, strips};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -88,15 +89,12 @@ impl Operator<'_> {
 
     /// The visited rows of a sparse main input; `None` where the rows of its dense form are.
     pub(crate) fn visited(&self) -> Option<VisitedRows<'_>> {
-        match &self.binding.main {
-            Layout::Sparse(csr) if self.schedule.skips_empty_rows => {
-                Some(VisitedRows::nonempty(csr, self.strips(), self.env.pool))
-            }
-            Layout::Sparse(csr) if leaves_rows_out(&self.binding) || self.binding.runs_sparse_entry => {
-                Some(VisitedRows::all(csr))
-            }
-            _ => None,
+        let csr = self.binding.main.csr()?;
+        if self.schedule.skips_empty_rows {
+            return Some(VisitedRows::nonempty(csr, self.strips(), self.env.pool));
         }
+        let visits_rows = leaves_rows_out(&self.binding) || self.binding.runs_sparse_entry;
+        visits_rows.then(|| VisitedRows::all(csr))
     }
 
     /// The work of all rows, each of which has outputs of its own.
@@ -208,29 +206,21 @@ impl Operator<'_> {
         outputs: &mut [Output<'_>],
     ) {
         let UnitLayout { scratch, laid_out, tally, .. } = layout;
-        if let (Layout::Sparse(csr), true) = (&self.binding.main, self.binding.reads_main) {
-            let cells = self.reserve(&mut laid_out[0], tile.rows * tile.cols);
-            scatter_tile(csr, self.grid_cols, numbers, tile, cells);
+        if self.binding.reads_main {
+            self.lay_out_tile(&*self.binding.main, tile, numbers, &mut laid_out[0]);
         }
         for (side, buffer) in self.binding.sides.iter().zip(laid_out.iter_mut()) {
             match side {
-                Some(SideInput { role: Role::Cell, cells: Layout::Sparse(csr), .. }) => {
-                    let cells = self.reserve(buffer, tile.rows * tile.cols);
-                    scatter_tile(csr, self.grid_cols, numbers, tile, cells);
-                }
+                Some(side) if side.role == Role::Cell => self.lay_out_tile(&*side.source, tile, numbers, buffer),
                 Some(side) => self.copy_rows(side, numbers, tile.rows, buffer),
                 None => {}
             }
         }
-        let scattered = || &laid_out[0][..tile.rows * tile.cols];
-        let main = match &self.binding.main {
-            Layout::Dense(dense) => {
-                Main::Dense { values: self.cells_of(dense.values(), tile), row_stride: self.grid_cols }
-            }
-            Layout::Sparse(_) => {
-                let values = if self.binding.reads_main { scattered() } else { &[] };
-                Main::Dense { values, row_stride: tile.cols }
-            }
+        let main = if self.binding.reads_main {
+            let (values, row_stride) = self.cells_of_tile(&*self.binding.main, tile, &laid_out[0]);
+            Main::Dense { values, row_stride }
+        } else {
+            Main::Dense { values: &[], row_stride: tile.cols }
         };
         let sides: SmallVec<[Side<'_>; INLINE_INPUTS]> = self
             .binding
@@ -261,17 +251,10 @@ impl Operator<'_> {
         let (count, numbers) = (sparse.values.len(), sparse.row_numbers());
         for (side, buffer) in self.binding.sides.iter().zip(laid_out.iter_mut()) {
             let Some(side) = side else { continue };
-            match (side.role, &side.cells) {
-                (Role::Cell, Layout::Dense(dense)) => {
-                    gather_dense(dense, sparse.positions, self.reserve(buffer, count));
-                }
-                (Role::Cell, Layout::Sparse(csr)) => {
-                    gather_sparse(csr, sparse.positions, dense_row, self.reserve(buffer, count));
-                }
-                (Role::ColScalar, _) => {
-                    gather_columns(side.values(), sparse.positions, self.reserve(buffer, count));
-                }
-                (Role::FactorU, _) if !self.reads_rows_of_u() => {}
+            match side.role {
+                Role::Cell => side.source.gather(sparse.positions, dense_row, self.reserve(buffer, count)),
+                Role::ColScalar => gather_columns(side.values(), sparse.positions, self.reserve(buffer, count)),
+                Role::FactorU if !self.reads_rows_of_u() => {}
                 _ => self.copy_rows(side, numbers, sparse.rows, buffer),
             }
         }
@@ -333,6 +316,22 @@ impl Operator<'_> {
         &mut buffer[..len]
     }
 
+    /// Writes a tile of a matrix of the grid's shape, if it is not read in place.
+    fn lay_out_tile(&self, source: &dyn Source, tile: Tile, numbers: RowNumbers<'_>, buffer: &mut Buffer) {
+        if source.dense().is_none() {
+            let cells = self.reserve(buffer, tile.rows * tile.cols);
+            source.write_tile(self.grid_cols, numbers, tile, cells);
+        }
+    }
+
+    /// The cells of a tile, in place or laid out, and the distance of its rows.
+    fn cells_of_tile<'v>(&self, source: &'v dyn Source, tile: Tile, buffer: &'v Buffer) -> (&'v [f64], usize) {
+        match source.dense() {
+            Some(dense) => (self.cells_of(dense.values(), tile), self.grid_cols),
+            None => (&buffer[..tile.rows * tile.cols], tile.cols),
+        }
+    }
+
     /// The cells of a dense matrix of the grid's shape from the tile's first to its last.
     fn cells_of<'v>(&self, values: &'v [f64], tile: Tile) -> &'v [f64] {
         if tile.rows == 0 || tile.cols == 0 {
@@ -378,22 +377,16 @@ impl Operator<'_> {
         numbers: RowNumbers<'_>,
         buffer: &'s Buffer,
     ) -> Side<'s> {
-        match (side.role, &side.cells) {
-            (Role::Cell, Layout::Dense(dense)) => Side {
-                values: self.cells_of(dense.values(), tile),
-                row_stride: self.grid_cols,
-                cols: tile.cols,
-                transposed: &[],
-            },
-            (Role::Cell, Layout::Sparse(_)) => {
-                let values = &buffer[..tile.rows * tile.cols];
-                Side { values, row_stride: tile.cols, cols: tile.cols, transposed: &[] }
+        match side.role {
+            Role::Cell => {
+                let (values, row_stride) = self.cells_of_tile(&*side.source, tile, buffer);
+                Side { values, row_stride, cols: tile.cols, transposed: &[] }
             }
-            (Role::ColScalar, _) => {
+            Role::ColScalar => {
                 let values = &side.values()[tile.first_col..tile.first_col + tile.cols];
                 Side { values, row_stride: 0, cols: tile.cols, transposed: &[] }
             }
-            (Role::FactorV, _) => side_of_columns(side, tile.first_col, tile.cols),
+            Role::FactorV => side_of_columns(side, tile.first_col, tile.cols),
             _ => side_of_rows(side, numbers, tile.rows, buffer),
         }
     }

@@ -19,7 +19,7 @@ use crate::write::Write;
 use fuseline_ir::cplan::OuterType;
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::schedule::{DensePartition, MAX_UNIT_ROWS, Partition, Tile};
-use fuseline_matrix::{Buffer, Csr, Dense, Layout, MatrixBlock};
+use fuseline_matrix::{Buffer, Csr, Dense, MatrixBlock};
 
 /// The most non-zeros of a unit of rows that are built from a range of columns, which stay in the second-level cache.
 const UNIT_POSITIONS: usize = 2048;
@@ -33,9 +33,9 @@ pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<
         OuterType::LeftMM => cells(binding.cols, rank)?,
         OuterType::NoAgg | OuterType::FullAgg => 0,
     };
-    Ok(match (&binding.main, outer_type) {
-        (Layout::Sparse(csr), OuterType::NoAgg) => with_pattern(csr, by_position(operator)),
-        (Layout::Dense(dense), OuterType::NoAgg) => dense_values(operator, dense),
+    Ok(match (binding.main.csr(), outer_type) {
+        (Some(csr), OuterType::NoAgg) => with_pattern(csr, by_position(operator)),
+        (None, OuterType::NoAgg) => dense_values(operator, binding.dense_main()),
         (_, OuterType::FullAgg) => full(operator),
         (_, OuterType::RightMM) => right_mm(operator, rank),
         (_, OuterType::LeftMM) => left_mm(operator, rank),
@@ -59,7 +59,7 @@ fn dense_values(operator: &Operator<'_>, dense: &Dense) -> MatrixBlock {
             }
         })
     });
-    if MatrixBlock::prefers_sparse(rows, cols, nonzeros.into_iter().sum()) {
+    if MatrixBlock::best_format(rows, cols, nonzeros.into_iter().sum()).is_sparse() {
         return Csr::from_dense(&out).into();
     }
     out.into()
@@ -87,12 +87,13 @@ fn spread_values(
 /// The aggregate of all cells, most of which are zero.
 fn full(operator: &Operator<'_>) -> MatrixBlock {
     let aggregation = Aggregation::new(operator);
-    let (total, zeros) = match &operator.binding.main {
-        Layout::Sparse(csr) => {
+    let (total, zeros) = match operator.binding.main.csr() {
+        Some(csr) => {
             let total = aggregation.over(Some(&visited(operator)), true);
             (total, csr.rows().saturating_mul(csr.cols()) - csr.nnz())
         }
-        Layout::Dense(dense) => {
+        None => {
+            let dense = operator.binding.dense_main();
             let (total, nonzeros) = aggregation.over_nonzeros(&DenseFactors::new(operator, dense));
             (total, dense.values().len() - nonzeros)
         }
@@ -102,9 +103,9 @@ fn full(operator: &Operator<'_>) -> MatrixBlock {
 
 /// `W %*% V`: each block owns rows of the output.
 fn right_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
-    match &operator.binding.main {
-        Layout::Sparse(_) => right_mm_sparse(operator, &visited(operator), rank),
-        Layout::Dense(dense) => right_mm_dense(operator, dense, rank),
+    match operator.binding.main.csr() {
+        Some(_) => right_mm_sparse(operator, &visited(operator), rank),
+        None => right_mm_dense(operator, operator.binding.dense_main(), rank),
     }
     .into()
 }
@@ -148,8 +149,8 @@ fn right_mm_dense(operator: &Operator<'_>, dense: &Dense, rank: usize) -> Dense 
 fn left_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
     let len = operator.binding.cols * rank;
     let accumulation = Accumulation { operator, len, row_stride: rank, agg: AggOp::Sum, is_full: false };
-    match &operator.binding.main {
-        Layout::Sparse(_) => {
+    match operator.binding.main.csr() {
+        Some(_) => {
             let visited = visited(operator);
             operator.reduce(
                 Some(&visited),
@@ -160,7 +161,7 @@ fn left_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
                 |left, right| accumulation.merge(vec![left, right]),
             )
         }
-        Layout::Dense(dense) => left_mm_dense(&accumulation, dense),
+        None => left_mm_dense(&accumulation, operator.binding.dense_main()),
     }
     .reshape(operator.binding.cols, rank)
     .into()

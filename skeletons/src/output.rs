@@ -114,7 +114,7 @@ pub(crate) fn with_pattern(pattern: &Csr, values: Vec<f64>) -> MatrixBlock {
     } else {
         without_zeros(pattern, &values, nnz)
     };
-    if MatrixBlock::prefers_sparse(rows, cols, nnz) { csr.into() } else { csr.to_dense().into() }
+    if MatrixBlock::best_format(rows, cols, nnz).is_sparse() { csr.into() } else { csr.to_dense().into() }
 }
 
 fn without_zeros(pattern: &Csr, values: &[f64], nnz: usize) -> Csr {

@@ -7,7 +7,6 @@ use fuseline_ir::cplan::{CNode, COutput, RowType, Variant};
 use fuseline_ir::schedule::{Flow, Profile, RowProfile};
 use fuseline_ir::template::Space;
 use fuseline_ir::work::{CELL_BYTES, csr_row_bytes};
-use fuseline_matrix::Layout;
 
 /// The profile of a plan on its inputs.
 ///
@@ -18,7 +17,7 @@ pub(crate) fn profile(binding: &Binding<'_>) -> Result<Profile, SkeletonError> {
         space: binding.plan.space(),
         rows: binding.rows,
         cols: binding.cols,
-        runs_over_non_zeros: binding.main.is_sparse() && binding.runs_sparse_entry,
+        runs_over_non_zeros: binding.main.csr().is_some() && binding.runs_sparse_entry,
         skips_empty_rows: leaves_rows_out(binding) && knows_rows(binding) && !reads_row_index(binding.plan),
         keeps_rows: needs_rows(binding.plan),
         keeps_columns: needs_columns(binding.plan),
@@ -35,9 +34,9 @@ pub(crate) fn profile(binding: &Binding<'_>) -> Result<Profile, SkeletonError> {
 
 /// Bytes of a row of the main input, on average.
 pub(crate) fn row_bytes(binding: &Binding<'_>) -> u64 {
-    match &binding.main {
-        Layout::Dense(dense) => dense.cols() as u64 * CELL_BYTES,
-        Layout::Sparse(csr) => csr_row_bytes(csr.rows() as u64, csr.nnz() as u64),
+    match binding.main.csr() {
+        None => binding.cols as u64 * CELL_BYTES,
+        Some(csr) => csr_row_bytes(csr.rows() as u64, csr.nnz() as u64),
     }
 }
 
@@ -46,7 +45,7 @@ pub(crate) fn row_bytes(binding: &Binding<'_>) -> u64 {
 pub(crate) fn leaves_rows_out(binding: &Binding<'_>) -> bool {
     let is_zero_by_row = binding.plan.space() == Space::Rows && binding.plan.sparse_safe && binding.cols > 0;
     let is_driven = binding.plan.space() != Space::Rows && binding.runs_sparse_entry;
-    binding.main.is_sparse() && (is_zero_by_row || is_driven)
+    binding.main.csr().is_some() && (is_zero_by_row || is_driven)
 }
 
 /// Whether nodes or the variant know rows; where none do, positions alone count.

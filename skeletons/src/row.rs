@@ -81,7 +81,7 @@ impl<'a> Row<'a> {
         };
         plan.sparse_safe
             && u32::try_from(cols).is_ok()
-            && MatrixBlock::prefers_sparse(visited.csr().rows(), cols, expected)
+            && MatrixBlock::best_format(visited.csr().rows(), cols, expected).is_sparse()
     }
 
     /// One output row for each row, of which the zeros are left out unit by unit.
@@ -106,7 +106,11 @@ impl<'a> Row<'a> {
         });
         let csr =
             if blocks.is_empty() { Csr::empty(visited.csr().rows(), cols) } else { Csr::from_blocks(cols, &blocks) };
-        if MatrixBlock::prefers_sparse(csr.rows(), cols, csr.nnz()) { csr.into() } else { csr.to_dense().into() }
+        if MatrixBlock::best_format(csr.rows(), cols, csr.nnz()).is_sparse() {
+            csr.into()
+        } else {
+            csr.to_dense().into()
+        }
     }
 
     fn full(&self) -> MatrixBlock {

@@ -1,17 +1,17 @@
 //! Side inputs: what they are read for, in which format, and which of their columns.
 
 use crate::roles::Role;
+use crate::source::Source;
 use fuseline_ir::schedule::MAX_UNIT_ROWS;
-use fuseline_matrix::Layout;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A side input with its role.
 pub(crate) struct SideInput<'a> {
     pub(crate) role: Role,
-    /// Sparse where skeletons lay rows or cells out unit by unit. Whole vectors and matrices, row vectors and the factors of
-    /// Outer plans are made dense once, since every row reads them.
-    pub(crate) cells: Layout<'a>,
+    /// As stored where skeletons lay rows or cells out unit by unit. Whole vectors and matrices, row vectors and the factors
+    /// of Outer plans are made dense once, since every row reads them.
+    pub(crate) source: Box<dyn Source + 'a>,
     pub(crate) cols: usize,
     /// What is read of each row, where the side is read by row.
     pub(crate) columns: Columns,
@@ -27,10 +27,8 @@ impl SideInput<'_> {
 
     /// The cells of an input whose role makes it dense.
     pub(crate) fn values(&self) -> &[f64] {
-        match &self.cells {
-            Layout::Dense(dense) => dense.values(),
-            Layout::Sparse(_) => unreachable!("vectors, factors and whole matrices are made dense when they are bound"),
-        }
+        let dense = self.source.dense();
+        dense.expect("vectors, factors and whole matrices are made dense when they are bound").values()
     }
 }
 

@@ -127,7 +127,7 @@ impl Shape {
     }
 
     fn is_sparse(&self) -> bool {
-        MatrixBlock::prefers_sparse(self.rows, self.cols, self.nonzeros() as usize)
+        MatrixBlock::best_format(self.rows, self.cols, self.nonzeros() as usize).is_sparse()
     }
 
     /// Bytes that are needed at a time. Sparse matrices are put together from blocks, which hold them once more.

@@ -97,7 +97,7 @@ fn values_have_their_distribution_and_density() {
     for sparsity in [1.0, 0.6, 0.05] {
         for (kind, deviation) in [(Kind::Uniform, (1.0_f64 / 3.0).sqrt()), (Kind::Normal, 1.0)] {
             let data = generated(&Specification { sparsity: Some(sparsity), ..small(kind) }).data;
-            assert_eq!(data.is_sparse(), sparsity < 0.4);
+            assert_eq!(data.format().is_sparse(), sparsity < 0.4);
             assert_near(share(&data), sparsity, 0.01);
             let csr = data.to_csr();
             let (mean, actual) = moments(csr.values());
@@ -177,7 +177,7 @@ fn flights_look_like_airline_data() {
     let generated = generated(&small(Kind::Airline78));
     let data = generated.data.to_dense().into_owned();
     assert_eq!(generated.data.dims(), (14_463, 29));
-    assert!(!generated.data.is_sparse());
+    assert!(!generated.data.format().is_sparse());
     assert_near(share(&generated.data), 0.73, 0.01);
     let column = |name: &str| {
         let column = COLUMNS.iter().position(|column| *column == name).expect("a column");
@@ -221,7 +221,7 @@ fn flights_look_like_airline_data() {
 fn digits_look_like_mnist() {
     let generated = generated(&small(Kind::Mnist));
     assert_eq!(generated.data.dims(), (3000, 784));
-    assert!(generated.data.is_sparse());
+    assert!(generated.data.format().is_sparse());
     assert_near(share(&generated.data), 0.25, 0.01);
     let csr = generated.data.to_csr();
     assert!(csr.values().iter().all(|value| value.fract() == 0.0 && (1.0..=255.0).contains(value)));
@@ -249,7 +249,7 @@ fn digits_look_like_mnist() {
 fn ratings_are_skewed_as_those_of_netflix() {
     let data = generated(&Specification { scale: 0.1, ..small(Kind::Netflix) }).data;
     assert_eq!(data.dims(), (48_019, 1777));
-    assert!(data.is_sparse());
+    assert!(data.format().is_sparse());
     assert_near(share(&data), 0.012, 0.0006);
     let (users, films) = degrees(&data);
     let (user_median, user_most) = skew(users);

@@ -159,7 +159,7 @@ impl Checker {
                     first = Some((result, result_bits));
                     continue;
                 };
-                assert_eq!((result.dims(), result.is_sparse()), (known.dims(), known.is_sparse()), "{}", context());
+                assert_eq!((result.dims(), result.format()), (known.dims(), known.format()), "{}", context());
                 assert!(bits(&result) == *known_bits, "other bits than the first backend: {}", context());
             }
         }

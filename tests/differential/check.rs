@@ -168,7 +168,7 @@ fn same_bits(expected: &Expected, left: &Variables, right: &Variables) -> Result
     for name in expected.keys() {
         match (&left[name], &right[name]) {
             (RuntimeValue::Matrix(left), RuntimeValue::Matrix(right)) => {
-                let facts = |block: &fuseline::MatrixBlock| (block.dims(), block.is_sparse());
+                let facts = |block: &fuseline::MatrixBlock| (block.dims(), block.format());
                 if facts(left) != facts(right) {
                     return Err(format!("{name}: {:?} and {:?}", facts(left), facts(right)));
                 }

@@ -195,7 +195,7 @@ fn with_simpler_leaves(case: &Case) -> Vec<Case> {
         match node {
             Node::Leaf(Leaf::Matrix(block)) => {
                 let is_changed = |map: &dyn Fn(f64) -> f64| block.to_dense().values().iter().any(|&x| map(x) != x);
-                if block.is_sparse() {
+                if block.format().is_sparse() {
                     candidates.push(with_leaf(case, position, Leaf::Matrix(block.to_dense().into_owned().into())));
                 }
                 if is_changed(&one) {

@@ -33,7 +33,7 @@ impl fmt::Display for Case {
 
 fn matrix_text(block: &MatrixBlock) -> String {
     let (rows, cols) = block.dims();
-    let mut text = format!("{} {rows}x{cols}:", if block.is_sparse() { "csr" } else { "dense" });
+    let mut text = format!("{} {rows}x{cols}:", if block.format().is_sparse() { "csr" } else { "dense" });
     for i in 0..rows {
         text.push_str(if i > 0 { " |" } else { "" });
         for j in 0..cols {

@@ -63,7 +63,7 @@ fn matrices_of_sprs_are_read_where_they_are_and_dropped_with_the_last_value() {
     let matrix = Arc::new(sprs_matrix(3000, 40));
     let outcome = run(COMPUTE, &["Y", "Z", "s"], Csr::borrow_sprs(&matrix).unwrap());
     let read = outcome.matrix("Y").unwrap();
-    assert!(read.is_sparse());
+    assert!(read.format().is_sparse());
     let read = read.to_csr();
     assert_eq!(read.values().as_ptr(), matrix.data().as_ptr());
     assert_eq!(read.columns().as_ptr(), matrix.indices().as_ptr());

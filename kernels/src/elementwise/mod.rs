@@ -160,7 +160,8 @@ pub fn binary(
     if let Some(result) = sparse::binary(context, op, left, right, (rows, cols)) {
         return Ok(MatrixBlock::from(result).in_best_format());
     }
-    let was_sparse = [left, right].iter().any(|operand| matches!(operand, Operand::Matrix(block) if block.is_sparse()));
+    let was_sparse =
+        [left, right].iter().any(|operand| matches!(operand, Operand::Matrix(block) if block.format().is_sparse()));
     let (a, b) = (Source::new(left, rows, cols), Source::new(right, rows, cols));
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let flat = |source: &Source<'_>| source.is_contiguous(cols) || source.is_constant();

@@ -32,7 +32,7 @@ pub fn outer(
     let filled_rows = if stays_left { column.nnz() } else { rows };
     let stays_right = zeros_stay(context, op, false, Operand::Matrix(column));
     let filled_cols = if stays_right { row.nnz() } else { cols };
-    if MatrixBlock::prefers_sparse(rows, cols, filled_rows.saturating_mul(filled_cols)) {
+    if MatrixBlock::best_format(rows, cols, filled_rows.saturating_mul(filled_cols)).is_sparse() {
         return Ok(sparse(context, op, &column.to_dense(), row, (stays_left, stays_right)).into());
     }
     let (u, v) = (column.to_dense(), row.to_dense());

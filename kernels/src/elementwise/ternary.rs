@@ -22,7 +22,8 @@ pub fn ternary(
     if let Some(result) = over_nonzeros(context, op, operands, (rows, cols)) {
         return Ok(MatrixBlock::from(result).in_best_format());
     }
-    let was_sparse = operands.iter().any(|operand| matches!(operand, Operand::Matrix(block) if block.is_sparse()));
+    let was_sparse =
+        operands.iter().any(|operand| matches!(operand, Operand::Matrix(block) if block.format().is_sparse()));
     let [a, b, c] = operands.map(|operand| Source::new(operand, rows, cols));
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     // Equal shapes and scalars are long runs, however narrow the matrix is.

@@ -31,7 +31,7 @@ pub fn matmul(
     right: &MatrixBlock,
 ) -> Result<MatrixBlock, KernelError> {
     check(left.dims(), right.dims(), left.cols() == right.rows())?;
-    if context.strict_ieee && (left.is_sparse() || right.is_sparse()) {
+    if context.strict_ieee && (left.format().is_sparse() || right.format().is_sparse()) {
         return Ok(dense::product(context, &left.to_dense(), &right.to_dense()).into());
     }
     Ok(match (left.layout(), right.layout()) {

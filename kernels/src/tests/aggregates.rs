@@ -38,7 +38,7 @@ fn check_aggregates(op: AggOp, block: &MatrixBlock) {
     let (rows, cols) = block.dims();
     let cells = block.to_dense();
     for format in both_formats(block) {
-        let what = format!("{rows} x {cols}, sparse: {}", format.is_sparse());
+        let what = format!("{rows} x {cols}, sparse: {}", format.format().is_sparse());
         assert_aggregate(op, run(|context| aggregate_full(context, op, &format)), fold(op, cells.values()), &what);
         let single = run(|context| aggregate_vector(context, op, Direction::Full, &format));
         assert_aggregate(op, single.get(0, 0), fold(op, cells.values()), &what);
@@ -130,7 +130,7 @@ fn cumulative_aggregates_run_down_the_columns() {
 #[test]
 fn few_cumulative_products_of_a_sparse_matrix_are_not_zero() {
     let sparse: MatrixBlock = Csr::from_dense(&matrix(50, 40, 2, 1).to_dense()).into();
-    assert!(run(|context| cumulative(context, AggOp::Prod, &sparse)).is_sparse());
+    assert!(run(|context| cumulative(context, AggOp::Prod, &sparse)).format().is_sparse());
 }
 
 #[test]

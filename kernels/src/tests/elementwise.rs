@@ -118,7 +118,7 @@ fn zeros_stay_where_the_operation_keeps_them() {
     let sparse: MatrixBlock = Csr::from_dense(&matrix(50, 40, 1, 1).to_dense()).into();
     let full = matrix(50, 40, 10, 2);
     let full = Operand::Matrix(&full);
-    let keeps = |op, left, right| alone(true, |context| binary(context, op, left, right).unwrap().is_sparse());
+    let keeps = |op, left, right| alone(true, |context| binary(context, op, left, right).unwrap().format().is_sparse());
     let x = Operand::Matrix(&sparse);
     for (op, scalar) in [(BinaryOp::Greater, 0.0), (BinaryOp::Max, -1.0), (BinaryOp::Pow, 2.0), (BinaryOp::Equal, 3.0)]
     {
@@ -166,7 +166,7 @@ fn choices_and_replacements_of_sparse_matrices_stay_sparse() {
     let full = matrix(50, 40, 10, 2);
     let (x, full, zero, one) =
         (Operand::Matrix(&sparse), Operand::Matrix(&full), Operand::Scalar(0.0), Operand::Scalar(1.0));
-    let keeps = |op, operands| alone(true, |context| ternary(context, op, operands).unwrap().is_sparse());
+    let keeps = |op, operands| alone(true, |context| ternary(context, op, operands).unwrap().format().is_sparse());
     assert!(keeps(TernaryOp::IfElse, [x, full, zero]));
     assert!(keeps(TernaryOp::IfElse, [full, x, zero]));
     assert!(keeps(TernaryOp::IfElse, [full, zero, x]));
@@ -220,7 +220,7 @@ fn outer_operations_combine_columns_with_rows() {
     let product = run(|context| outer(context, BinaryOp::Mult, &u, &v).unwrap());
     assert_cells(&product, 300, 400, |i, j| u.get(i, 0) * v.get(0, j));
     let sparse_row: MatrixBlock = Csr::from_dense(&matrix(1, 400, 1, 2).to_dense()).into();
-    assert!(run(|context| outer(context, BinaryOp::Mult, &u, &sparse_row).unwrap()).is_sparse());
+    assert!(run(|context| outer(context, BinaryOp::Mult, &u, &sparse_row).unwrap()).format().is_sparse());
     let error = alone(false, |context| outer(context, BinaryOp::Mult, &v, &u).unwrap_err());
     assert!(matches!(error, KernelError::Shapes { .. }));
 }

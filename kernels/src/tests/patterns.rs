@@ -47,7 +47,7 @@ fn results_without_zeros_share_the_positions_of_the_operand() {
         let x = sparse(&block);
         let doubled = run(|c| binary(c, BinaryOp::Mult, Operand::Matrix(&x), Operand::Scalar(2.0)).unwrap());
         let magnitudes = run(|c| unary(c, UnaryOp::Abs, &x));
-        if !doubled.is_sparse() {
+        if !doubled.format().is_sparse() {
             continue;
         }
         assert_stored(&doubled, |i, j| 2.0 * block.get(i, j));
@@ -64,7 +64,7 @@ fn results_that_underflow_or_cancel_are_not_stored() {
     for (rows, cols) in SPARSE_SHAPES {
         let block = skewed(rows, cols, 3);
         let x = sparse(&block);
-        if !MatrixBlock::prefers_sparse(rows, cols, x.nnz()) {
+        if !MatrixBlock::best_format(rows, cols, x.nnz()).is_sparse() {
             continue;
         }
         let at = |i, j| block.get(i, j);
@@ -101,7 +101,7 @@ fn operands_of_every_shape_are_read_at_the_non_zeros() {
     for (rows, cols) in SPARSE_SHAPES {
         let block = skewed(rows, cols, 4);
         let x = sparse(&block);
-        if !MatrixBlock::prefers_sparse(rows, cols, x.nnz()) {
+        if !MatrixBlock::best_format(rows, cols, x.nnz()).is_sparse() {
             continue;
         }
         for (other_rows, other_cols) in [(rows, cols), (1, cols), (rows, 1), (1, 1)] {
@@ -112,7 +112,7 @@ fn operands_of_every_shape_are_read_at_the_non_zeros() {
                 let expected = |i, j| if block.get(i, j) == 0.0 { 0.0 } else { block.get(i, j) * cell(i, j) };
                 assert_stored(&run(|c| binary(c, BinaryOp::Mult, a, b).unwrap()), expected);
                 // Of two sparse matrices, the zeros of the left one annihilate.
-                let drives = format.is_sparse() && format.dims() == (rows, cols);
+                let drives = format.format().is_sparse() && format.dims() == (rows, cols);
                 let expected = |i, j| if drives && cell(i, j) == 0.0 { 0.0 } else { expected(i, j) };
                 assert_stored(&run(|c| binary(c, BinaryOp::Mult, b, a).unwrap()), expected);
             }
@@ -125,7 +125,7 @@ fn unions_have_the_positions_of_both() {
     for (rows, cols) in SPARSE_SHAPES {
         let (left, right) = (skewed(rows, cols, 6), matrix(rows, cols, 1, 7));
         let (x, z) = (sparse(&left), sparse(&right));
-        if !MatrixBlock::prefers_sparse(rows, cols, x.nnz() + z.nnz()) {
+        if !MatrixBlock::best_format(rows, cols, x.nnz() + z.nnz()).is_sparse() {
             continue;
         }
         for op in [BinaryOp::Plus, BinaryOp::Minus, BinaryOp::Max, BinaryOp::NotEqual] {

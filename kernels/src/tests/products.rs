@@ -121,7 +121,7 @@ fn products_of_sparse_matrices_hold_no_zeros() {
         (dense(1, 2, &[1.0, 1.0]), dense(2, 6, &[1.0, 2.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0]));
     let [left, right] = [left, right].map(|block| MatrixBlock::from(Csr::from_dense(&block.to_dense())));
     let product = run(|context| matmul(context, &left, &right).unwrap());
-    assert!(product.is_sparse() && product.nnz() == 1 && product.get(0, 1) == 2.0);
+    assert!(product.format().is_sparse() && product.nnz() == 1 && product.get(0, 1) == 2.0);
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn a_table_of_few_cells_is_sparse_and_scalars_stand_for_all_positions() {
     let (numbers, values) = (Dense::from_fn(200, 1, |i, _| (i + 1) as f64).into(), codes(200, 50, 1));
     let (numbers, column) = (Operand::Matrix(&numbers), Operand::Matrix(&values));
     let one_hot = run(|context| table(context, numbers, column, Operand::Scalar(1.0), None).unwrap());
-    assert!(one_hot.is_sparse() && one_hot.nnz() == 200);
+    assert!(one_hot.format().is_sparse() && one_hot.nnz() == 200);
     let histogram = run(|context| table(context, column, Operand::Scalar(1.0), Operand::Scalar(0.5), None).unwrap());
     let count = |i: usize| values.to_dense().values().iter().filter(|&&x| x == (i + 1) as f64).count();
     assert_eq!(histogram.cols(), 1);

@@ -62,7 +62,7 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<(Matr
 /// The dimensions of a matrix that is better kept dense. Then its cells account for its memory.
 fn dense_dimensions(rows: u64, cols: u64, nonzeros: usize) -> Option<(usize, usize)> {
     let (rows, cols) = (usize::try_from(rows).ok()?, usize::try_from(cols).ok()?);
-    let is_dense = rows > 0 && cols > 0 && !MatrixBlock::prefers_sparse(rows, cols, nonzeros);
+    let is_dense = rows > 0 && cols > 0 && !MatrixBlock::best_format(rows, cols, nonzeros).is_sparse();
     is_dense.then_some((rows, cols))
 }
 

@@ -62,7 +62,7 @@ impl Operation {
 
 /// Whether a matrix is dense with rows of few values.
 pub(crate) fn has_short_rows(size: &SizeInfo) -> bool {
-    size.cols.is_some_and(|cols| cols <= SHORT_ROWS) && !size.is_stored_sparse()
+    size.cols.is_some_and(|cols| cols <= SHORT_ROWS) && !size.format().is_sparse()
 }
 
 /// Whether an operator is a product of few columns with the rows of a dense matrix, which are short.

@@ -1,23 +1,19 @@
 //! How much of a matrix is stored.
 
 use super::Context;
-use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::HopId;
-use fuseline_ir::work::{CELL_BYTES, NON_ZERO_BYTES, ROW_BYTES};
+use fuseline_ir::{Format, SizeInfo};
 
-/// Bytes of a matrix as stored: dense, or CSR when few cells are non-zero; 0 for scalars and where unknown.
+/// Bytes of a matrix as stored; 0 for scalars and where unknown.
 pub fn bytes(size: &SizeInfo) -> f64 {
-    let Some(cells) = size.cells() else { return 0.0 };
-    if size.is_stored_sparse() {
-        size.sparsity() * cells as f64 * NON_ZERO_BYTES as f64 + size.rows.unwrap_or(0) as f64 * ROW_BYTES as f64
-    } else {
-        cells as f64 * CELL_BYTES as f64
-    }
+    size.bytes().unwrap_or(0) as f64
 }
 
 /// How a value is expected to be stored: [`Context`] keeps one per operator, since every price looks them up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Storage {
+    /// Its format.
+    pub format: Format,
     /// Its [`bytes`].
     pub bytes: f64,
     /// The share of non-zeros that a sparse format exploits; 1 for dense matrices.
@@ -31,11 +27,13 @@ pub struct Storage {
 impl Storage {
     /// The storage of a value of this size.
     pub fn of(size: &SizeInfo) -> Self {
-        let (bytes, sparsity) = (bytes(size), size.sparsity());
-        if size.is_stored_sparse() {
-            Storage { bytes, sparsity, non_zeros: cells(size) * sparsity, rows: size.rows.unwrap_or(0) as f64 }
-        } else {
-            Storage { bytes, sparsity: 1.0, non_zeros: 0.0, rows: 0.0 }
+        let (format, bytes) = (size.format(), bytes(size));
+        match format {
+            Format::Dense => Storage { format, bytes, sparsity: 1.0, non_zeros: 0.0, rows: 0.0 },
+            Format::Sparse => {
+                let (sparsity, rows) = (size.sparsity(), size.rows.unwrap_or(0) as f64);
+                Storage { format, bytes, sparsity, non_zeros: cells(size) * sparsity, rows }
+            }
         }
     }
 }

@@ -177,7 +177,7 @@ impl<'a> Fusion<'a> {
             FusedOp::WeightedSquaredLoss(LossWeight::PostNonZero)
                 | FusedOp::WeightedProduct(ProductWeight::MinusNonZero, _)
         );
-        !self.strict_ieee || !driver.is_stored_sparse() && !weighs_by_indicator
+        !self.strict_ieee || !driver.format().is_sparse() && !weighs_by_indicator
     }
 
     fn finish(self) -> HopDag {

@@ -2,14 +2,10 @@
 //! between execution types and feed the cost model (sections 2.1 and 4.3).
 
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{Hop, HopDag, HopId};
 pub use fuseline_ir::size::bytes_text;
 use fuseline_ir::types::DataType;
-use fuseline_ir::work::{CELL_BYTES, NON_ZERO_BYTES, ROW_BYTES};
-
-/// A matrix is held sparse when less than this share of its cells is not zero.
-pub const SPARSE_THRESHOLD: f64 = 0.4;
+use fuseline_ir::work::CELL_BYTES;
 
 /// Memory of one operator in bytes; unknown is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,37 +38,17 @@ pub fn estimate_memory(dag: &HopDag) -> SecondaryMap<HopId, MemoryEstimate> {
 /// Bytes of an operator's output.
 pub fn output_bytes(hop: &Hop) -> Option<u64> {
     match hop.data_type {
-        DataType::Matrix => matrix_bytes(&hop.size),
+        DataType::Matrix => hop.size.bytes(),
         DataType::Scalar(_) => Some(CELL_BYTES),
         DataType::List | DataType::Frame | DataType::Unknown => None,
-    }
-}
-
-/// Bytes of a matrix, in the format that its density asks for. Saturates.
-pub fn matrix_bytes(size: &SizeInfo) -> Option<u64> {
-    let cells = size.cells()?;
-    match (size.rows, size.nnz) {
-        (Some(rows), Some(nnz)) if size.sparsity() < SPARSE_THRESHOLD => {
-            let offsets = rows.saturating_add(1).saturating_mul(ROW_BYTES);
-            Some(nnz.saturating_mul(NON_ZERO_BYTES).saturating_add(offsets))
-        }
-        _ => Some(cells.saturating_mul(CELL_BYTES)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fuseline_ir::SizeInfo;
     use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
-
-    #[test]
-    fn formats_by_density() {
-        assert_eq!(matrix_bytes(&SizeInfo::dims(100, 10)), Some(8_000));
-        assert_eq!(matrix_bytes(&SizeInfo::with_nnz(100, 10, 400)), Some(8_000));
-        assert_eq!(matrix_bytes(&SizeInfo::with_nnz(100, 10, 399)), Some(12 * 399 + 8 * 101));
-        assert_eq!(matrix_bytes(&SizeInfo::UNKNOWN), None);
-        assert_eq!(matrix_bytes(&SizeInfo::dims(u64::MAX, 2)), Some(u64::MAX));
-    }
 
     #[test]
     fn operators_count_inputs_once() {

@@ -50,7 +50,7 @@ impl SparsityEstimates {
 }
 
 fn is_sparse(hop: &Hop) -> bool {
-    hop.is_matrix() && hop.size.is_stored_sparse()
+    hop.is_matrix() && hop.size.format().is_sparse()
 }
 
 /// Whether the operator draws random values for few of its cells. How many it will be is no bound, since chance decides.

@@ -229,7 +229,7 @@ fn cell_by_cell(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
         },
     );
     let result = MatrixBlock::from(result);
-    if tiles.driver.is_sparse() { result.in_best_format() } else { result }
+    if tiles.driver.format().is_sparse() { result.in_best_format() } else { result }
 }
 
 /// The results at the non-zeros of the driver.

@@ -70,7 +70,7 @@ impl<'a> Tiles<'a> {
         for weight in other.into_iter().chain([driver]) {
             check(operation, weight, u, weight.dims() == dims, "the weights have the size of the factors' product")?;
         }
-        let by_non_zeros = may_skip_zeros && driver.is_sparse();
+        let by_non_zeros = may_skip_zeros && driver.format().is_sparse();
         let (driver, other) = (driver.layout(), other.map(MatrixBlock::layout));
         Ok(Tiles { context, driver, other, u: u.to_dense(), v: v.to_dense(), by_non_zeros })
     }

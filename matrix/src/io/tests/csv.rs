@@ -174,7 +174,7 @@ fn a_million_columns_are_read() {
     line.push_str("7\n");
     let block = read("a.csv", line.repeat(3), &none()).unwrap();
     assert_eq!(block.dims(), (3, cols));
-    assert!(block.is_sparse());
+    assert!(block.format().is_sparse());
     assert_eq!((block.nnz(), block.get(2, cols - 1)), (3, 7.0));
 }
 

@@ -45,7 +45,7 @@ fn blocks_of_every_kind_are_read() {
     for bytes in [PLAIN, DEFLATE] {
         let block = read("x.bin", bytes, &described(6, 9)).unwrap();
         assert_same(&block, &expected());
-        assert!(!block.is_sparse());
+        assert!(!block.format().is_sparse());
     }
     let column = read("x.bin", COLUMN, &described(9, 1)).unwrap();
     assert_eq!((column.nnz(), column.get(2, 0)), (1, 2.5));
@@ -56,9 +56,9 @@ fn blocks_of_every_kind_are_read() {
 fn the_density_of_the_whole_matrix_decides_how_it_is_kept() {
     let first = &PLAIN[..records()[1]];
     let sparse = read("x.bin", first, &described(40, 40)).unwrap();
-    assert_eq!((sparse.is_sparse(), sparse.nnz(), sparse.get(3, 3)), (true, 16, 44.0));
+    assert_eq!((sparse.format().is_sparse(), sparse.nnz(), sparse.get(3, 3)), (true, 16, 44.0));
     let dense = read("x.bin", first, &described(4, 4)).unwrap();
-    assert_eq!((dense.is_sparse(), dense.get(3, 3)), (false, 44.0));
+    assert_eq!((dense.format().is_sparse(), dense.get(3, 3)), (false, 44.0));
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn sparse_files_have_aligned_sections() {
     assert_eq!((&bytes[352..356], numbers(&bytes[360..384])), (&[3, 0, 5, 0][..], vec![0, 192, 12]));
     assert_eq!((&bytes[384..388], numbers(&bytes[392..416])), (&[1, 0, 1, 0][..], vec![0, 256, 24]));
     let back = read("b.bin", bytes, &none()).unwrap();
-    assert!(back.is_sparse() && back == sparse());
+    assert!(back.format().is_sparse() && back == sparse());
 }
 
 /// Files of the first version, as it wrote them.
@@ -82,7 +82,7 @@ fn the_first_version_is_read() {
     for (bytes, block) in files.into_iter().zip([dense(), sparse()]) {
         assert_eq!(bytes[8], 1);
         let back = read("a.bin", bytes, &none()).unwrap();
-        assert!(back == block && back.is_sparse() == block.is_sparse());
+        assert!(back == block && back.format() == block.format());
     }
     let refuses = |bytes: &[u8], offset: usize, part: &str| {
         let message = failure("a.bin", bytes, &none());
@@ -157,9 +157,9 @@ fn the_density_decides_how_a_matrix_is_kept() {
     let mut cells = vec![0.0; 100];
     cells[37] = 5.0;
     let block = read("a.bin", written(&Dense::from_vec(10, 10, cells).into()), &none()).unwrap();
-    assert!(block.is_sparse() && block.nnz() == 1 && block.get(3, 7) == 5.0);
+    assert!(block.format().is_sparse() && block.nnz() == 1 && block.get(3, 7) == 5.0);
     let full = Csr::new(1, 2, vec![0, 2], vec![0, 1], vec![1.0, 2.0]).unwrap();
-    assert!(!read("a.bin", written(&full.into()), &none()).unwrap().is_sparse());
+    assert!(!read("a.bin", written(&full.into()), &none()).unwrap().format().is_sparse());
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn files_of_many_chunks_read_back_for_any_number_of_threads() {
         for threads in [1, 3] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let back = pool.install(|| read_matrix(&path, &none())).unwrap();
-            let same = back.is_sparse() == block.is_sparse() && back == block;
+            let same = back.format() == block.format() && back == block;
             assert!(same, "{name} {threads}");
         }
     }
