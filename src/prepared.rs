@@ -29,7 +29,7 @@ pub struct ScriptInterface<'a> {
 /// use fuseline::{CompileOptions, Dense, ScriptInterface, Session};
 ///
 /// let session = Session::new(CompileOptions::default())?;
-/// let interface = ScriptInterface { inputs: &[("X", DataType::Matrix)], outputs: &["s"], ..Default::default() };
+/// let interface = ScriptInterface { inputs: &[("X", DataType::MATRIX)], outputs: &["s"], ..Default::default() };
 /// let mut script = session.prepare_script("<text>", "s = sum(X * X + 1)", &interface)?;
 /// for scale in [1.0, 2.0] {
 ///     script.bind("X", Dense::from_fn(10, 10, |_, _| scale))?;

@@ -12,6 +12,7 @@ use crate::facts::bytes_of;
 use crate::pipeline::Selection;
 use crate::select::{FusionPlan, PartitionPlan, prepare};
 use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::work::CELL_BYTES;
 
 /// Explains a plan: its operators with their costs, its partitions, and why each edge that is not fused is not.
 pub fn report(selection: &Selection<'_>) -> PlanReport {
@@ -71,7 +72,8 @@ fn operator_report(selection: &Selection<'_>, operator: &Operator) -> OperatorRe
         name: variable(selection, id),
         bytes: (!context.hop(id).is_matrix() || context.hop(id).size.cells().is_some()).then_some(bytes),
     };
-    let written = |&id: &HopId| transfer(id, if context.hop(id).is_matrix() { bytes_of(context, id) } else { 8.0 });
+    let written =
+        |&id: &HopId| transfer(id, if context.hop(id).is_matrix() { bytes_of(context, id) } else { CELL_BYTES as f64 });
     let reads = vector.iter().flat_map(|vector| &vector.inputs);
     OperatorReport {
         template: operator.template,

@@ -5,7 +5,7 @@ use cranelift_entity::SecondaryMap;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{Hop, HopDag, HopId};
 pub use fuseline_ir::size::bytes_text;
-use fuseline_ir::types::DataType;
+use fuseline_ir::types::{DataType, Element};
 use fuseline_ir::work::{CELL_BYTES, NON_ZERO_BYTES, ROW_BYTES};
 
 /// A matrix is held sparse when less than this share of its cells is not zero.
@@ -42,8 +42,10 @@ pub fn estimate_memory(dag: &HopDag) -> SecondaryMap<HopId, MemoryEstimate> {
 /// Bytes of an operator's output.
 pub fn output_bytes(hop: &Hop) -> Option<u64> {
     match hop.data_type {
-        DataType::Matrix => matrix_bytes(&hop.size),
+        DataType::Matrix(Element::F64) => matrix_bytes(&hop.size),
         DataType::Scalar(_) => Some(CELL_BYTES),
+        // No operator gives a matrix of other elements.
+        DataType::Matrix(Element::F32 | Element::I32 | Element::U8) => None,
         DataType::List | DataType::Frame | DataType::Unknown => None,
     }
 }

@@ -183,7 +183,7 @@ impl Propagation<'_> {
         let rows = dimension("rows").or(of_file.rows);
         let cols = dimension("cols").or(of_file.cols);
         let nnz = input("nnz").and_then(|nnz| self.result.literal_f64(nnz)).and_then(count).or(of_file.nnz);
-        (DataType::Matrix, SizeInfo { rows, cols, nnz })
+        (DataType::MATRIX, SizeInfo { rows, cols, nnz })
     }
 
     /// Type and size by inference. Where a dimension stays unknown but the scalars that decide it have values, it comes
