@@ -209,7 +209,7 @@ fn session(mode: Mode) -> Session {
 fn measure(workload: &Workload, mode: Mode, variables: &Variables) -> Measured {
     let fail = |error: fuseline::Error| -> ! { panic!("{} {mode:?}: {error}", workload.name) };
     let session = session(mode);
-    let inputs = &[("X", DataType::Matrix), ("Y", DataType::Matrix)];
+    let inputs = &[("X", DataType::MATRIX), ("Y", DataType::MATRIX)];
     let interface = ScriptInterface { inputs, outputs: &["M"], ..ScriptInterface::default() };
     let script = session.prepare_script(workload.name, workload.script, &interface);
     let mut script = script.unwrap_or_else(|error| fail(error));

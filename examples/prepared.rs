@@ -41,7 +41,7 @@ fn batch(rows: usize, first: usize) -> (Dense, Dense) {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let session = Session::new(CompileOptions::default())?;
-    let data = [("X", DataType::Matrix), ("y", DataType::Matrix)];
+    let data = [("X", DataType::MATRIX), ("y", DataType::MATRIX)];
 
     let inputs = [data[0], data[1], ("lambda", DataType::F64)];
     let interface = ScriptInterface { inputs: &inputs, outputs: &["w"], ..ScriptInterface::default() };
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     train.bind("X", x)?.bind("y", y)?.bind("lambda", 1e-6)?;
     let model = train.execute(&mut std::io::stdout())?.matrix("w")?.clone();
 
-    let inputs = [data[0], data[1], ("w", DataType::Matrix)];
+    let inputs = [data[0], data[1], ("w", DataType::MATRIX)];
     let interface = ScriptInterface { inputs: &inputs, outputs: &["predicted", "error"], ..ScriptInterface::default() };
     let mut predict = session.prepare_script("predict", PREDICT, &interface)?;
     predict.bind("w", model)?;

@@ -29,7 +29,7 @@ pub struct ScriptInterface<'a> {
 /// use fuseline::{CompileOptions, Dense, ScriptInterface, Session};
 ///
 /// let session = Session::new(CompileOptions::default())?;
-/// let interface = ScriptInterface { inputs: &[("X", DataType::Matrix)], outputs: &["s"], ..Default::default() };
+/// let interface = ScriptInterface { inputs: &[("X", DataType::MATRIX)], outputs: &["s"], ..Default::default() };
 /// let mut script = session.prepare_script("<text>", "s = sum(X * X + 1)", &interface)?;
 /// for scale in [1.0, 2.0] {
 ///     script.bind("X", Dense::from_fn(10, 10, |_, _| scale))?;
@@ -136,7 +136,7 @@ mod tests {
     fn blocks_are_found_in_the_same_environment_alone() {
         let default = CompileOptions::default();
         let session = Session::new(default.clone()).expect("there are threads");
-        let inputs = BTreeMap::from([("X".to_owned(), DataType::Matrix)]);
+        let inputs = BTreeMap::from([("X".to_owned(), DataType::MATRIX)]);
         let script = session.compile_interface("<text>", "s = sum(X * X + 1)", &[], &inputs, None);
         let (script, blocks) = (script.expect("the script is right"), &mut CompiledBlocks::default());
         assert!(compiled(&session, &script, blocks) > 0);

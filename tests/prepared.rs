@@ -3,7 +3,7 @@
 #[path = "prepared/borrowed.rs"]
 mod borrowed;
 
-use fuseline::ir::DataType;
+use fuseline::ir::{DataType, Element};
 use fuseline::{BackendKind, CompileOptions, Csr, Dense, Error, RuntimeValue, ScriptInterface, Session};
 
 fn session() -> Session {
@@ -11,7 +11,7 @@ fn session() -> Session {
     Session::new(options).expect("a session")
 }
 
-const X: (&str, DataType) = ("X", DataType::Matrix);
+const X: (&str, DataType) = ("X", DataType::MATRIX);
 
 fn interface<'a>(inputs: &'a [(&'a str, DataType)], outputs: &'a [&'a str]) -> ScriptInterface<'a> {
     ScriptInterface { inputs, outputs, ..ScriptInterface::default() }
@@ -50,7 +50,7 @@ fn dense_and_sparse_inputs_take_turns() {
 #[test]
 fn results_larger_than_the_caches() {
     let session = session();
-    let inputs = [X, ("v", DataType::Matrix)];
+    let inputs = [X, ("v", DataType::MATRIX)];
     let text = "Y = (X - v) * 2\ns = (X - v) * 2 + 1";
     let mut script = session.prepare_script("<text>", text, &interface(&inputs, &["Y", "s"])).unwrap();
     for (rows, cols) in [(1_200_001, 7), (8_500_001, 1)] {
@@ -96,6 +96,13 @@ fn inputs_that_do_not_fit_are_told_by_name() {
     let outcome = script.bind("X", Dense::from_fn(1, 1, |_, _| 3.0)).unwrap().execute(&mut std::io::sink()).unwrap();
     assert_eq!(outcome.scalar("Y").expect("a 1 x 1 matrix is a number"), 7.0);
     assert_eq!(outcome.scalar("Z").expect_err("no such variable").to_string(), "the script does not compute `Z`");
+}
+
+#[test]
+fn inputs_of_elements_that_nothing_computes_with_are_mistakes() {
+    let inputs = [("X", DataType::Matrix(Element::F32))];
+    let error = session().prepare_script("<text>", "s = sum(X)", &interface(&inputs, &["s"])).expect_err("singles");
+    assert!(error.to_string().contains("matrices of f32 are stored, not computed with"), "{error}");
 }
 
 #[test]

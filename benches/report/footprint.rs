@@ -142,7 +142,7 @@ fn measure(backends: &[LlvmBackend; 3], operations: usize, rows: usize, rounds: 
 /// `sum(f(X/rowSums(X)))` with this many operations in `f`.
 fn plan(operations: usize) -> VerifiedCPlan {
     let mut plan = CPlan::new(Variant::Row(RowType::FullAgg));
-    assert_eq!(plan.inputs.push(CInput::Matrix), MAIN);
+    assert_eq!(plan.inputs.push(CInput::MATRIX), MAIN);
     let x = plan.nodes.push(CNode::Main);
     let sums = plan.nodes.push(CNode::RowAgg(AggOp::Sum, x));
     let mut value = plan.nodes.push(CNode::Binary(BinaryOp::Div, x, sums));

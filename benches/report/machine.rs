@@ -4,6 +4,7 @@ use crate::by_hand::dense;
 use crate::document::{Part, digits};
 use crate::rounds::{Contender, Times, in_turn};
 use fuseline::Dense;
+use fuseline::ir::work::CELL_BYTES;
 use gemm::Parallelism;
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -42,7 +43,7 @@ pub(crate) fn section(rounds: usize) -> Vec<Part> {
         Contender::new("matrix product, 1024 squared", || multiply(&mut product, &factors)),
     ];
     let times = in_turn(&mut contenders, rounds);
-    let streamed = 8.0 * STREAMED as f64;
+    let streamed = (CELL_BYTES * STREAMED as u64) as f64;
     let amounts = [
         (streamed, "GB/s"),
         (streamed, "GB/s"),

@@ -233,7 +233,7 @@ pub(crate) fn measure(workload: &Workload, rounds: usize) -> Measured {
 
 /// A script on some data that gives `R`, and with a second result `S`.
 pub(crate) fn prepared<'s>(session: &'s Session, name: &str, script: &str, data: &Data) -> PreparedScript<'s> {
-    let inputs: Vec<(&str, DataType)> = data.0.keys().map(|name| (name.as_str(), DataType::Matrix)).collect();
+    let inputs: Vec<(&str, DataType)> = data.0.keys().map(|name| (name.as_str(), DataType::MATRIX)).collect();
     let outputs: &[&str] = if script.contains("S = ") { &["R", "S"] } else { &["R"] };
     let interface = ScriptInterface { inputs: &inputs, outputs, ..ScriptInterface::default() };
     let mut script = session.prepare_script(name, script, &interface).unwrap_or_else(|error| panic!("{name}: {error}"));

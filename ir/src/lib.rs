@@ -29,5 +29,5 @@ pub use fuseline_ops as ops;
 pub use size::{Format, SizeInfo};
 pub use template::{Space, TemplateType};
 pub use text::{ParseError, ParseErrors};
-pub use types::{DataType, ScalarType, Value};
+pub use types::{DataType, Element, ScalarType, Value};
 pub use verifier::{VerifierError, VerifierErrors};

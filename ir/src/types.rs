@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use thiserror::Error;
 
 /// The type of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -38,11 +39,77 @@ impl ScalarType {
     }
 }
 
-/// The type of a value: a matrix (of `f64`), a scalar, a list or a frame. `Unknown` only before types are inferred.
+/// The type of a matrix's cells.
+///
+/// Operators compute with doubles alone. The narrower types are what files and memory may hold, and widen exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Element {
+    /// Double-precision floating point.
+    F64,
+    /// Single-precision floating point.
+    F32,
+    /// 32-bit signed integer.
+    I32,
+    /// 8-bit unsigned integer.
+    U8,
+}
+
+/// Matrices of this element type are stored, and widened when they are read, but no operator computes with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("matrices of {0} are stored, not computed with")]
+pub struct StoredOnly(pub Element);
+
+impl Element {
+    /// Every element type.
+    pub const ALL: &[Element] = &[Element::F64, Element::F32, Element::I32, Element::U8];
+
+    /// The name in text forms: `f64`, `f32`, `i32`, `u8`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Element::F64 => "f64",
+            Element::F32 => "f32",
+            Element::I32 => "i32",
+            Element::U8 => "u8",
+        }
+    }
+
+    /// The type of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Element::ALL.iter().copied().find(|element| element.name() == name)
+    }
+
+    /// Bytes of a cell.
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Element::F64 => 8,
+            Element::F32 | Element::I32 => 4,
+            Element::U8 => 1,
+        }
+    }
+
+    /// Checks that operators compute with cells of this type.
+    ///
+    /// # Errors
+    /// [`StoredOnly`] for all but doubles.
+    pub fn check_computes(self) -> Result<(), StoredOnly> {
+        match self {
+            Element::F64 => Ok(()),
+            Element::F32 | Element::I32 | Element::U8 => Err(StoredOnly(self)),
+        }
+    }
+}
+
+impl fmt::Display for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The type of a value: a matrix, a scalar, a list or a frame. `Unknown` only before types are inferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum DataType {
-    /// A matrix of doubles.
-    Matrix,
+    /// A matrix of cells of this type.
+    Matrix(Element),
     /// A scalar.
     Scalar(ScalarType),
     /// A list of values of any types, which are not known before run time.
@@ -54,6 +121,8 @@ pub enum DataType {
 }
 
 impl DataType {
+    /// A matrix of doubles, the one that operators compute.
+    pub const MATRIX: DataType = DataType::Matrix(Element::F64);
     /// A double.
     pub const F64: DataType = DataType::Scalar(ScalarType::F64);
     /// An integer.
@@ -63,9 +132,28 @@ impl DataType {
     /// A text.
     pub const STR: DataType = DataType::Scalar(ScalarType::Str);
 
+    /// The type of this name, as it is printed.
+    pub(crate) fn parse(name: &str) -> Option<DataType> {
+        let scalars = [DataType::F64, DataType::I64, DataType::BOOL, DataType::STR];
+        let others = [DataType::List, DataType::Frame, DataType::Unknown];
+        let matrices = Element::ALL.iter().map(|&element| DataType::Matrix(element));
+        matrices.chain(scalars).chain(others).find(|data_type| data_type.to_string() == name)
+    }
+
     /// Whether this is a matrix.
     pub fn is_matrix(self) -> bool {
-        self == DataType::Matrix
+        matches!(self, DataType::Matrix(_))
+    }
+
+    /// Checks that operators compute with values of this type, as far as it is known.
+    ///
+    /// # Errors
+    /// [`StoredOnly`] for matrices of all but doubles.
+    pub fn check_computes(self) -> Result<(), StoredOnly> {
+        match self {
+            DataType::Matrix(element) => element.check_computes(),
+            DataType::Scalar(_) | DataType::List | DataType::Frame | DataType::Unknown => Ok(()),
+        }
     }
 
     /// Whether this is a scalar of any type.
@@ -85,10 +173,12 @@ impl DataType {
     }
 }
 
+/// A matrix of doubles is a `matrix`, of others a `matrix.f32`.
 impl fmt::Display for DataType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            DataType::Matrix => "matrix",
+            DataType::Matrix(Element::F64) => "matrix",
+            DataType::Matrix(element) => return write!(f, "matrix.{element}"),
             DataType::Scalar(scalar) => scalar.mnemonic(),
             DataType::List => "list",
             DataType::Frame => "frame",
@@ -184,6 +274,27 @@ fn write_double(f: &mut fmt::Formatter<'_>, value: f64) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::work::CELL_BYTES;
+
+    #[test]
+    fn elements_have_names_that_read_back_and_bytes() {
+        for &element in Element::ALL {
+            assert_eq!(Element::from_name(element.name()), Some(element));
+        }
+        assert_eq!(Element::from_name("f16"), None);
+        assert_eq!(Element::ALL.iter().map(|element| element.bytes()).collect::<Vec<_>>(), [CELL_BYTES, 4, 4, 1]);
+    }
+
+    #[test]
+    fn doubles_alone_are_computed_with() {
+        assert_eq!(DataType::MATRIX.check_computes(), Ok(()));
+        assert_eq!(DataType::Unknown.check_computes(), Ok(()));
+        for &element in &Element::ALL[1..] {
+            let error = DataType::Matrix(element).check_computes().expect_err("it is stored");
+            assert_eq!(error.to_string(), format!("matrices of {element} are stored, not computed with"));
+            assert_ne!(DataType::Matrix(element), DataType::MATRIX);
+        }
+    }
 
     #[test]
     fn doubles_print_as_java_prints_them() {

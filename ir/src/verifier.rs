@@ -34,6 +34,13 @@ impl VerifierErrors {
         }
     }
 
+    /// Records the error of a check.
+    pub(crate) fn check_result(&mut self, result: Result<(), impl fmt::Display>, entity: impl fmt::Display) {
+        if let Err(error) = result {
+            self.push(entity, error.to_string());
+        }
+    }
+
     /// Records the errors of a part, with the part's name in front of their entities.
     pub(crate) fn extend_from(&mut self, part: impl fmt::Display, errors: VerifierErrors) {
         for error in errors.0 {

@@ -67,7 +67,7 @@ pub(crate) fn read<'a>(
         () => "matrix",
     };
     let expected = match expected {
-        DataType::Matrix => "matrix",
+        DataType::Matrix(_) => "matrix",
         DataType::Frame => "frame",
         _ => "scalar",
     };

@@ -326,9 +326,11 @@ fn declared(parameter: &Parameter, value: RuntimeValue, span: Option<Span>) -> R
         DataType::Scalar(ScalarType::F64) => Some(CastOp::AsDouble),
         DataType::Scalar(ScalarType::I64) => Some(CastOp::AsInteger),
         DataType::Scalar(ScalarType::Bool) => Some(CastOp::AsLogical),
-        DataType::Scalar(ScalarType::Str) | DataType::Matrix | DataType::List | DataType::Frame | DataType::Unknown => {
-            None
-        }
+        DataType::Scalar(ScalarType::Str)
+        | DataType::Matrix(_)
+        | DataType::List
+        | DataType::Frame
+        | DataType::Unknown => None,
     };
     let converted = match (&value, cast) {
         (RuntimeValue::Scalar(scalar), Some(cast)) => scalars::cast(cast, scalar).map(RuntimeValue::Scalar),
@@ -339,7 +341,7 @@ fn declared(parameter: &Parameter, value: RuntimeValue, span: Option<Span>) -> R
     };
     converted.ok_or_else(|| {
         let expected = match parameter.data_type {
-            DataType::Matrix => "a matrix",
+            DataType::Matrix(_) => "a matrix",
             DataType::List => "a list",
             DataType::Frame => "a frame",
             _ => "a scalar of the declared type",

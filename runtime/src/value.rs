@@ -95,7 +95,7 @@ impl RuntimeValue {
     /// The type.
     pub fn data_type(&self) -> DataType {
         match self {
-            RuntimeValue::Matrix(_) => DataType::Matrix,
+            RuntimeValue::Matrix(_) => DataType::MATRIX,
             RuntimeValue::Scalar(value) => DataType::Scalar(value.scalar_type()),
             RuntimeValue::List(_) => DataType::List,
             RuntimeValue::Frame(_) => DataType::Frame,

@@ -85,7 +85,7 @@ impl<'a> Binding<'a> {
             .values()
             .map(|input| match input {
                 CInput::Scalar => next_scalar.next().copied().unwrap_or_default(),
-                CInput::Matrix => 0.0,
+                CInput::Matrix(_) => 0.0,
             })
             .collect();
         Ok(Binding {
@@ -166,7 +166,7 @@ pub(crate) fn cells(rows: usize, cols: usize) -> Result<usize, SkeletonError> {
 }
 
 fn count_inputs(plan: &CPlan, inputs: &[MatrixBlock], scalars: &[f64]) -> Result<(), SkeletonError> {
-    let matrices = plan.inputs.values().filter(|input| **input == CInput::Matrix).count();
+    let matrices = plan.inputs.values().filter(|input| input.is_matrix()).count();
     if matrices != inputs.len() {
         return Err(SkeletonError::Matrices { expected: matrices, actual: inputs.len() });
     }

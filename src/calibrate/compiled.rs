@@ -1,5 +1,6 @@
 //! Rates of the compiler and of fused operators: scripts, and what the statistics say of their operators.
 
+use super::CELL_BYTES;
 use super::hardware::cache_bytes;
 use super::rounds::Sample;
 use super::scripts::{
@@ -99,8 +100,8 @@ impl Compiled {
     /// many bytes, and floating-point operations per second.
     pub(super) fn hidden_write(&self, moved: &dyn Fn(f64) -> Bandwidth, functions: f64) -> f64 {
         let cells = (WRITTEN_ROWS * LONG) as f64;
-        let bandwidth = moved(8.0 * cells);
-        let [read, write] = [bandwidth.read, bandwidth.write].map(|rate| 8.0 * cells / rate);
+        let bandwidth = moved(CELL_BYTES * cells);
+        let [read, write] = [bandwidth.read, bandwidth.write].map(|rate| CELL_BYTES * cells / rate);
         let compute = UnaryOp::Exp.flops() * cells / functions;
         let hideable = write.min(compute - read).max(f64::MIN_POSITIVE);
         ((write + read.max(compute) - self.written.seconds()) / hideable).clamp(0.0, 1.0)
@@ -138,7 +139,7 @@ impl Compiled {
     /// The share of the shorter of reading long rows, given the bandwidth of matrices of so many bytes, and computing on
     /// them, at so many products per second of all threads, that the other hides.
     pub(super) fn overlap(&self, moved: &dyn Fn(f64) -> Bandwidth, products: f64) -> f64 {
-        let bytes = (8 * LONG_ROWS * LONG) as f64;
+        let bytes = CELL_BYTES * (LONG_ROWS * LONG) as f64;
         let read = bytes / moved(bytes).read;
         let compute = (4 * LONG_ROWS * LONG * COLUMNS) as f64 / products;
         ((read + compute - self.long_rows.seconds()) / read.min(compute)).clamp(0.0, 1.0)
@@ -148,8 +149,10 @@ impl Compiled {
     /// beginning of a row, the run and its operations, at this many per second.
     pub(super) fn line_seconds(&self, non_zero: f64, row: f64, run: f64, products: f64) -> f64 {
         let known = non_zero + row / FACTOR_NON_ZEROS as f64 + run + (2 * RANK) as f64 / products;
-        let beyond = 1.0 - cache_bytes()[1] / (8 * SIDE * RANK) as f64;
-        (self.factors.seconds() - known).max(0.0) / (RANK as f64 * 8.0 / LINE_BYTES + 1.0) / beyond.clamp(0.5, 1.0)
+        let beyond = 1.0 - cache_bytes()[1] / (CELL_BYTES * (SIDE * RANK) as f64);
+        (self.factors.seconds() - known).max(0.0)
+            / (RANK as f64 * CELL_BYTES / LINE_BYTES + 1.0)
+            / beyond.clamp(0.5, 1.0)
     }
 
     /// Seconds to fetch a cell of a dense matrix for a non-zero: what its product takes besides its visit and its share of
@@ -321,7 +324,7 @@ fn per_compilation(runs: &Runs) -> f64 {
 
 /// Bytes of a matrix of [`half_cache_rows`].
 pub(super) fn found_bytes() -> f64 {
-    (8 * half_cache_rows() * FOUND_COLUMNS) as f64
+    CELL_BYTES * (half_cache_rows() * FOUND_COLUMNS) as f64
 }
 
 /// Where the share of a matrix that a cache holds, which falls evenly from the capacity on, comes to nothing, given the

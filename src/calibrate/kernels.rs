@@ -1,7 +1,7 @@
 //! Rates of vector primitives and basic kernels, with one thread or several.
 
 use super::hardware::{cache_bytes, streamed_share};
-use super::{LEVELS, rounds::Probe};
+use super::{CELL_BYTES, LEVELS, rounds::Probe};
 use crate::error::Error;
 use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
 use fuseline_ir::work::STRIP_BYTES;
@@ -38,7 +38,7 @@ const DENSER_ROWS: usize = 2048;
 /// Rows of the matrix that is filled in fresh memory, which is large enough to be mapped.
 const FRESH_ROWS: usize = 5120;
 /// Bytes of the smallest pages.
-const PAGE: usize = 4096;
+const PAGE: f64 = 4096.0;
 
 /// What a number of threads works with.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Kernels {
             buffer.iter_mut().enumerate().for_each(|(index, value)| *value = 0.5 + (index % 1013) as f64 / 1013.0);
             buffer
         };
-        let rows = (streamed / 8.0) as usize / ROW;
+        let rows = (streamed / CELL_BYTES) as usize / ROW;
         let dense = |rows: usize, cols: usize| {
             MatrixBlock::from(Dense::from_fn(rows, cols, |i, j| 0.5 + ((i * 7 + j) % 101) as f64 / 101.0))
         };
@@ -124,7 +124,7 @@ impl Kernels {
             None => f64::INFINITY,
         };
         let most = self.streams[0].lock().unwrap_or_else(PoisonError::into_inner).len() / ROW;
-        ((bytes / 8.0) as usize / ROW).clamp(1, most)
+        ((bytes / CELL_BYTES) as usize / ROW).clamp(1, most)
     }
 
     /// Work of every thread on its own stream.
@@ -137,7 +137,7 @@ impl Kernels {
     fn read(&self, level: usize, name: &str) -> Probe<'_> {
         let rows = self.rows(level);
         let passes = passes(rows);
-        Probe::rate(name, "GB/s", (self.threads * passes * rows * ROW * 8) as f64, move || {
+        Probe::rate(name, "GB/s", CELL_BYTES * (self.threads * passes * rows * ROW) as f64, move || {
             self.on_streams(|values| {
                 for _ in 0..passes {
                     black_box(self.table.full_agg(AggOp::Sum, rows, ROW, Tile::new(values, ROW)));
@@ -149,7 +149,7 @@ impl Kernels {
     fn write(&self, level: usize, name: &str) -> Probe<'_> {
         let rows = self.rows(level);
         let passes = passes(rows);
-        Probe::rate(name, "GB/s", (self.threads * passes * rows * ROW * 8) as f64, move || {
+        Probe::rate(name, "GB/s", CELL_BYTES * (self.threads * passes * rows * ROW) as f64, move || {
             self.on_streams(|values| {
                 for _ in 0..passes {
                     self.table.copy(rows, ROW, Tile::new(&self.source, 0), TileMut::new(values, ROW));
@@ -255,7 +255,7 @@ impl Kernels {
 
     /// Filling a large matrix in memory of its own, by pages of 4096 bytes, however large those of its memory are.
     fn fresh_page(&self) -> Probe<'_> {
-        let pages = (FRESH_ROWS * ROW * 8 / PAGE) as f64;
+        let pages = (FRESH_ROWS * ROW) as f64 * CELL_BYTES / PAGE;
         let result = Box::new(move |seconds: f64| seconds / pages * 1e6);
         let run = move || {
             black_box(operators::fill(&self.context(&self.fresh), 1.0, FRESH_ROWS as i64, ROW as i64).ok());

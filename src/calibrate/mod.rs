@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::options::{CompileOptions, machine_threads};
 use crate::session::Session;
 use compiled::{CompiledRounds, found_bytes};
+use fuseline_ir::work;
 use fuseline_passes::machine::{
     Bandwidth, Cache, ComputeRates, Machine, OneTimeCosts, PAGE_BYTES, SparseAccess, StartCosts,
 };
@@ -150,6 +151,9 @@ fn probes(kernels: &[Kernels]) -> Vec<Probe<'_>> {
     kernels.iter().flat_map(Kernels::probes).collect()
 }
 
+/// Bytes of a cell.
+const CELL_BYTES: f64 = work::CELL_BYTES as f64;
+
 /// The names of the measurements that a machine is made of.
 const LEVELS: [&str; 4] = ["L1 cache", "L2 cache", "L3 cache", "memory"];
 
@@ -226,7 +230,8 @@ impl Results {
         // What goes to memory is the work of all threads, which slow each other down.
         let shared_seconds = |name: &str| self.all_threads(name) * threads as f64 * 1e-9;
         // The write is priced by its bytes.
-        let besides_write = |name: &str| (1.0 / per_thread(name) - 8.0 * threads as f64 / levels[2].write).max(1e-12);
+        let besides_write =
+            |name: &str| (1.0 / per_thread(name) - CELL_BYTES * threads as f64 / levels[2].write).max(1e-12);
         let run = compiled.run_seconds(per_thread("products of rows"));
         let non_zero = seconds("visit of a non-zero");
         let [store, store_row] = stores(shared_seconds("store of a non-zero"), shared_seconds("store of one of many"));

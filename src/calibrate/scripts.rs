@@ -1,5 +1,6 @@
 //! The scripts that tell the rates of the compiler and of fused operators.
 
+use super::CELL_BYTES;
 use super::hardware::cache_bytes;
 use fuseline_passes::cost::BLOCK_CELLS;
 
@@ -142,7 +143,7 @@ pub(super) fn long_rows_script() -> String {
 /// The rows of a matrix of half the cache that threads share, which is not measured beyond some size.
 pub(super) fn half_cache_rows() -> usize {
     const MOST_BYTES: f64 = 64e6;
-    ((cache_bytes()[2] / 2.0).min(MOST_BYTES) / (8 * FOUND_COLUMNS) as f64).ceil() as usize
+    ((cache_bytes()[2] / 2.0).min(MOST_BYTES) / (CELL_BYTES * FOUND_COLUMNS as f64)).ceil() as usize
 }
 
 /// Reads a matrix that is found in a cache in part, a few times after an operator over some megabytes.

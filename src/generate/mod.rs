@@ -29,10 +29,14 @@ pub use kind::Kind;
 
 use crate::memory::physical_memory;
 use features::{Values, features};
+use fuseline_ir::work::{self, NON_ZERO_BYTES, ROW_BYTES};
 use fuseline_matrix::{Dense, MatrixBlock};
 use kind::Facts;
 use linear::Response;
 use thiserror::Error;
+
+/// Bytes of a cell.
+const CELL_BYTES: f64 = work::CELL_BYTES as f64;
 
 /// What to generate.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,11 +136,11 @@ impl Shape {
 
     /// Bytes that are needed at a time. Sparse matrices are put together from blocks, which hold them once more.
     fn bytes(&self) -> f64 {
-        let labels = self.rows as f64 * 8.0;
+        let labels = self.rows as f64 * CELL_BYTES;
         if self.is_sparse() {
-            2.0 * (self.nonzeros() * 12.0 + self.rows as f64 * 8.0) + labels
+            2.0 * (self.nonzeros() * NON_ZERO_BYTES as f64 + self.rows as f64 * ROW_BYTES as f64) + labels
         } else {
-            self.rows as f64 * self.cols as f64 * 8.0 + labels
+            self.rows as f64 * self.cols as f64 * CELL_BYTES + labels
         }
     }
 }
@@ -222,8 +226,8 @@ impl Specification {
     /// Bytes of what all rows have in common.
     fn model_bytes(&self, shape: &Shape) -> f64 {
         let per_column = match self.kind {
-            Kind::Classes | Kind::Clusters => 8.0 * self.classes as f64,
-            Kind::Regression | Kind::Poisson | Kind::Gamma | Kind::Binomial => 8.0,
+            Kind::Classes | Kind::Clusters => CELL_BYTES * self.classes as f64,
+            Kind::Regression | Kind::Poisson | Kind::Gamma | Kind::Binomial => CELL_BYTES,
             // Popularity, the table to draw columns from while it is made, the factors of columns.
             Kind::Ratings | Kind::Netflix | Kind::Amazon | Kind::Graph => 128.0,
             Kind::Uniform | Kind::Normal | Kind::Airline78 | Kind::Mnist => 0.0,

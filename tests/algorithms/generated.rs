@@ -108,7 +108,7 @@ fn generated(sparsity: f64) -> MatrixBlock {
 
 #[track_caller]
 fn run(session: &Session, name: &str, text: &str, x: MatrixBlock) -> Results {
-    let interface = ScriptInterface { inputs: &[("X", DataType::Matrix)], ..ScriptInterface::default() };
+    let interface = ScriptInterface { inputs: &[("X", DataType::MATRIX)], ..ScriptInterface::default() };
     let mut script = session.prepare_script(name, text, &interface).unwrap_or_else(|error| panic!("{name}: {error}"));
     script.bind("X", x).expect("X is an input");
     let mut printed = Vec::new();

@@ -86,7 +86,7 @@ impl Builder {
 
     fn matrix(&mut self, part: Part, shape: ShapeOf) -> CInputId {
         self.matrices.push((part, shape));
-        self.plan.inputs.push(CInput::Matrix)
+        self.plan.inputs.push(CInput::MATRIX)
     }
 
     fn push(&mut self, node: CNode) -> CNodeId {

@@ -12,7 +12,7 @@ use sprs::CsMatI;
 use std::cell::UnsafeCell;
 use std::sync::Arc;
 
-const W: (&str, DataType) = ("w", DataType::Matrix);
+const W: (&str, DataType) = ("w", DataType::MATRIX);
 
 fn array(rows: usize, cols: usize) -> Array2<f64> {
     Array2::from_shape_fn(

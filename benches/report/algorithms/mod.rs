@@ -155,7 +155,7 @@ fn run(workload: &Workload, script: &mut PreparedScript<'_>, output: &mut (dyn s
 
 fn prepare<'s>(session: &'s Session, workload: &Workload, text: &str, data: &Data) -> PreparedScript<'s> {
     let interface = ScriptInterface {
-        inputs: &[("X", DataType::Matrix), ("Y", DataType::Matrix)],
+        inputs: &[("X", DataType::MATRIX), ("Y", DataType::MATRIX)],
         outputs: &["M"],
         ..ScriptInterface::default()
     };

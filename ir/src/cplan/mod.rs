@@ -11,6 +11,7 @@
 use crate::ops::math::with_one_nan;
 use crate::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 use crate::template::{Space, TemplateType};
+use crate::types::Element;
 use cranelift_entity::{PrimaryMap, entity_impl};
 use std::fmt;
 use std::ops::Range;
@@ -72,10 +73,20 @@ impl fmt::Debug for Bits {
 /// What an input is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CInput {
-    /// A matrix or vector.
-    Matrix,
+    /// A matrix or vector of cells of this type.
+    Matrix(Element),
     /// A scalar passed at execution.
     Scalar,
+}
+
+impl CInput {
+    /// A matrix or vector of doubles.
+    pub const MATRIX: CInput = CInput::Matrix(Element::F64);
+
+    /// Whether this is a matrix or vector.
+    pub fn is_matrix(self) -> bool {
+        matches!(self, CInput::Matrix(_))
+    }
 }
 
 /// Columns that a node reads of a side input.

@@ -9,7 +9,8 @@ fn random_plan(random: &mut Random) -> CPlan {
     let (variant, _) = random.pick(Variant::ALL);
     let mut plan = CPlan { sparse_safe: random.chance(), ..CPlan::new(variant) };
     for _ in 0..1 + random.below(5) {
-        plan.inputs.push(random.pick(&[CInput::Matrix, CInput::Scalar]));
+        let element = random.pick(Element::ALL);
+        plan.inputs.push(random.pick(&[CInput::MATRIX, CInput::Matrix(element), CInput::Scalar]));
     }
     plan.nodes.push(CNode::Main);
     for _ in 0..random.below(20) {
@@ -73,7 +74,7 @@ fn printed_plans_read_back_as_equal_values() {
 fn every_variant_and_operation_prints_and_parses() {
     for &(variant, _) in Variant::ALL {
         let mut plan = CPlan::new(variant);
-        plan.inputs.push(CInput::Matrix);
+        plan.inputs.push(CInput::MATRIX);
         let main = plan.nodes.push(CNode::Main);
         plan.nodes.extend(UnaryOp::ALL.iter().map(|&op| CNode::Unary(op, main)));
         plan.nodes.extend(BinaryOp::ALL.iter().map(|&op| CNode::Binary(op, main, main)));
@@ -182,6 +183,24 @@ fn check_verifier_errors(text: &str, expected: &Expect) {
     let plan = parse(text).expect("well-formed text");
     let errors = plan.verify().expect_err("the plan is ill-formed");
     expected.assert_eq(&errors.to_string());
+}
+
+#[test]
+fn inputs_of_other_elements_are_other_plans_which_are_refused() {
+    let doubles = "cplan cell no_agg sparse_safe=true ring=0 {
+  in0 = matrix
+  in1 = matrix
+  %0 = main
+  %1 = side_cell in1
+  %2 = mult %0, %1
+  out %2
+}";
+    let singles = doubles.replace("in1 = matrix", "in1 = matrix.f32");
+    let (computed, stored) = (parse(doubles).expect("well-formed"), parse(&singles).expect("well-formed"));
+    assert_eq!((computed.to_string().as_str(), stored.to_string()), (doubles, singles.clone()));
+    assert!(computed != stored && computed.content_hash() != stored.content_hash());
+    assert!(computed.verify().is_ok());
+    check_verifier_errors(&singles, &expect!["in1: matrices of f32 are stored, not computed with"]);
 }
 
 #[test]
@@ -448,7 +467,7 @@ fn variants_of_outputs(plan: &CPlan) -> Vec<&'static str> {
 fn outputs_and_variants_say_each_other() {
     for &(variant, mnemonic) in Variant::ALL.iter().filter(|(variant, _)| *variant != Variant::Row(RowType::MultiAgg)) {
         let mut plan = CPlan::new(variant);
-        plan.inputs.extend([CInput::Matrix; 4]);
+        plan.inputs.extend([CInput::MATRIX; 4]);
         let long = plan.nodes.push(CNode::Main);
         let short = plan.nodes.push(CNode::SideVector(CInputId::from_u32(3)));
         let range = ColumnRange::Part { first: 0, end: 2 };
@@ -470,7 +489,7 @@ fn outputs_and_variants_say_each_other() {
 #[test]
 fn references_are_checked_before_anything_follows_them() {
     let mut plan = CPlan::new(Variant::Row(RowType::NoAgg));
-    plan.inputs.push(CInput::Matrix);
+    plan.inputs.push(CInput::MATRIX);
     plan.nodes.push(CNode::Unary(UnaryOp::Exp, CNodeId::from_u32(0)));
     plan.nodes.push(CNode::SideVector(CInputId::from_u32(5)));
     plan.outputs.push(COutput::Store(CNodeId::from_u32(77)));

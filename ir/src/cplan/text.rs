@@ -16,15 +16,15 @@
 use super::{Bits, CInput, CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, StatedOutput, Variant};
 use crate::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 use crate::text::{Cursor, Ids, Lines, ParseError, ParseErrors, parse_f64};
-use crate::types::Value;
+use crate::types::{DataType, Value};
 use std::fmt;
 
-impl CInput {
-    /// The text mnemonic.
-    fn mnemonic(self) -> &'static str {
+/// `matrix` or `scalar`, and `matrix.f32` for matrices of other elements than doubles.
+impl fmt::Display for CInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CInput::Matrix => "matrix",
-            CInput::Scalar => "scalar",
+            CInput::Matrix(element) => DataType::Matrix(*element).fmt(f),
+            CInput::Scalar => f.write_str("scalar"),
         }
     }
 }
@@ -94,7 +94,7 @@ impl fmt::Display for CPlan {
         let ring = self.ring_buffer_size();
         writeln!(f, "cplan {template} {variant} sparse_safe={} ring={ring} {{", self.sparse_safe)?;
         for (id, input) in &self.inputs {
-            writeln!(f, "  {id} = {}", input.mnemonic())?;
+            writeln!(f, "  {id} = {input}")?;
         }
         for (id, node) in &self.nodes {
             writeln!(f, "  {id} = {node}")?;
@@ -230,12 +230,11 @@ impl Parser {
     fn input(&mut self, line: &mut Cursor<'_>) -> Result<bool, ParseError> {
         let number = self.inputs.declare(line)?;
         line.expect('=')?;
-        let input = match line.word("`matrix` or `scalar`")? {
-            "matrix" => CInput::Matrix,
-            "scalar" => CInput::Scalar,
-            other => {
-                return Err(line.error(format!("an input is a `matrix` or a `scalar`, not `{other}`")));
-            }
+        let word = line.word("`matrix` or `scalar`")?;
+        let input = match (word, DataType::parse(word)) {
+            ("scalar", _) => CInput::Scalar,
+            (_, Some(DataType::Matrix(element))) => CInput::Matrix(element),
+            _ => return Err(line.error(format!("an input is a `matrix` or a `scalar`, not `{word}`"))),
         };
         line.end()?;
         self.inputs.define(number, self.plan.inputs.push(input));

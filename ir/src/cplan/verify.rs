@@ -77,9 +77,12 @@ impl Verifier<'_> {
         let mut scalars = false;
         for (id, input) in &self.plan.inputs {
             if id.index() < leading {
-                self.errors.check(*input == CInput::Matrix, id, "the leading inputs are matrices");
+                self.errors.check(input.is_matrix(), id, "the leading inputs are matrices");
             }
-            self.errors.check(!(scalars && *input == CInput::Matrix), id, "matrices precede scalars");
+            self.errors.check(!(scalars && input.is_matrix()), id, "matrices precede scalars");
+            if let CInput::Matrix(element) = input {
+                self.errors.check_result(element.check_computes(), id);
+            }
             scalars |= *input == CInput::Scalar;
         }
         if self.plan.space() == Space::Factors {
@@ -168,7 +171,7 @@ impl Verifier<'_> {
             self.errors.check(actual == CInput::Scalar, id, format!("{input} is no scalar"));
             return;
         }
-        self.errors.check(actual == CInput::Matrix, id, format!("{input} is no matrix"));
+        self.errors.check(actual.is_matrix(), id, format!("{input} is no matrix"));
         let is_side = input.index() >= self.plan.leading_inputs();
         self.errors.check(is_side || *node == CNode::Main, id, format!("{input} is no side input"));
     }

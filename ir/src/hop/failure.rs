@@ -27,7 +27,7 @@ impl HopDag {
     /// that are known of them. Whether its inputs may fail is another question.
     pub fn may_fail(&self, op: &HopOp, inputs: &[HopId]) -> bool {
         let are_simple =
-            inputs.iter().all(|&input| matches!(self[input].data_type, DataType::Matrix | DataType::Scalar(_)));
+            inputs.iter().all(|&input| matches!(self[input].data_type, DataType::Matrix(_) | DataType::Scalar(_)));
         match demands(op) {
             Demands::Nothing => false,
             Demands::Content => true,
@@ -64,7 +64,7 @@ impl HopDag {
                 *names == ["margin"] && self.literal_value(*margin).is_some_and(|margin| margins.contains(margin))
             }
             (HopOp::DataGen(DataGenOp::Matrix), [value, ..]) => match self[*value].data_type {
-                DataType::Matrix => infer::output(self, op, inputs)
+                DataType::Matrix(_) => infer::output(self, op, inputs)
                     .is_ok_and(|(_, size)| size.cells().is_some() && size.cells() == self[*value].size.cells()),
                 DataType::STR => false,
                 _ => has_known_size(),

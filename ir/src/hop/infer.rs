@@ -11,7 +11,7 @@ pub use numeric::window_count;
 use super::{CastOp, DataGenOp, Function, FusedOp, Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp, ShapeOp};
 use crate::ops::{AggOp, BinaryOp, Direction};
 use crate::size::SizeInfo;
-use crate::types::{DataType, ScalarType};
+use crate::types::{DataType, ScalarType, StoredOnly};
 use thiserror::Error;
 
 /// Inputs whose types or shapes do not fit an operation.
@@ -39,6 +39,16 @@ pub enum ShapeError {
         position: usize,
         /// What it got.
         actual: DataType,
+    },
+    /// A matrix of cells that no operator computes with.
+    #[error("{operation} cannot take input {position}: {error}")]
+    Element {
+        /// The operation.
+        operation: String,
+        /// 1-based.
+        position: usize,
+        /// What is wrong with it.
+        error: StoredOnly,
     },
     /// Dimensions that do not fit.
     #[error("{operation}: the shapes {} and {} do not fit: {rule}", .left.without_nnz(), .right.without_nnz())]
@@ -84,10 +94,14 @@ struct Context<'a> {
 
 /// The data type and size of `op` on these operators of `dag`.
 ///
+/// Matrices are of doubles, inputs and outputs.
+///
 /// # Errors
 /// The inputs do not fit: wrong number, type or dimensions. Unknown dimensions always fit.
 pub fn output(dag: &HopDag, op: &HopOp, inputs: &[HopId]) -> Result<(DataType, SizeInfo), ShapeError> {
-    Context { dag, op, inputs }.infer()
+    let context = Context { dag, op, inputs };
+    context.check_elements()?;
+    context.infer()
 }
 
 /// The result type of a binary operation on two scalars.
@@ -145,7 +159,7 @@ impl Context<'_> {
             HopOp::Cumulative(_) => {
                 self.arity(1)?;
                 self.expect_matrix(0)?;
-                Ok((DataType::Matrix, SizeInfo { nnz: None, ..self.size(0) }))
+                Ok((DataType::MATRIX, SizeInfo { nnz: None, ..self.size(0) }))
             }
             HopOp::Outer(op) => self.outer(*op),
             HopOp::MatMul => self.matmul(),
@@ -164,7 +178,7 @@ impl Context<'_> {
             HopOp::Item(position) => self.item(*position),
             HopOp::Parameterized { function, names } => self.function(*function, names),
             HopOp::Fused(op) => self.fused(*op),
-            HopOp::SpoofOp { .. } => Ok((DataType::Matrix, SizeInfo::UNKNOWN)),
+            HopOp::SpoofOp { .. } => Ok((DataType::MATRIX, SizeInfo::UNKNOWN)),
         }
     }
 
@@ -173,6 +187,18 @@ impl Context<'_> {
         let inputs: Vec<&Hop> = self.inputs.iter().map(|&input| &self.dag[input]).collect();
         let (definition, root) = op.as_dag(&inputs)?;
         Ok((definition[root].data_type, definition[root].size))
+    }
+
+    /// Checks that operators compute with the cells of all matrices.
+    fn check_elements(&self) -> Result<(), ShapeError> {
+        for position in 0..self.inputs.len() {
+            self.data_type(position).check_computes().map_err(|error| ShapeError::Element {
+                operation: self.operation(),
+                position: position + 1,
+                error,
+            })?;
+        }
+        Ok(())
     }
 
     fn operation(&self) -> String {
@@ -207,7 +233,7 @@ impl Context<'_> {
 
     fn expect_matrix(&self, position: usize) -> Result<(), ShapeError> {
         match self.data_type(position) {
-            DataType::Matrix | DataType::Unknown => Ok(()),
+            DataType::Matrix(_) | DataType::Unknown => Ok(()),
             _ => Err(self.type_error(position, "a matrix")),
         }
     }
@@ -224,13 +250,13 @@ impl Context<'_> {
             DataType::Scalar(ScalarType::Str) | DataType::List | DataType::Frame => {
                 Err(self.type_error(position, "a matrix or a number"))
             }
-            DataType::Matrix | DataType::Scalar(_) | DataType::Unknown => Ok(()),
+            DataType::Matrix(_) | DataType::Scalar(_) | DataType::Unknown => Ok(()),
         }
     }
 
     fn expect_table(&self, position: usize) -> Result<(), ShapeError> {
         match self.data_type(position) {
-            DataType::Matrix | DataType::Frame | DataType::List | DataType::Unknown => Ok(()),
+            DataType::Matrix(_) | DataType::Frame | DataType::List | DataType::Unknown => Ok(()),
             DataType::Scalar(_) => Err(self.type_error(position, "a matrix, a frame or a list")),
         }
     }
@@ -260,9 +286,9 @@ impl Context<'_> {
     fn result(&self, position: usize) -> Result<(DataType, SizeInfo), ShapeError> {
         let HopOp::Parameterized { function, .. } = self.op else { return Ok((DataType::Unknown, SizeInfo::UNKNOWN)) };
         Ok(match (function, position) {
-            (Function::Numeric(function), _) => (DataType::Matrix, self.numeric_result(*function, position)),
+            (Function::Numeric(function), _) => (DataType::MATRIX, self.numeric_result(*function, position)),
             (Function::Remove, _) => (DataType::List, SizeInfo::UNKNOWN),
-            (Function::TransformEncode, 0) => (DataType::Matrix, SizeInfo::UNKNOWN),
+            (Function::TransformEncode, 0) => (DataType::MATRIX, SizeInfo::UNKNOWN),
             (Function::TransformEncode, _) => (DataType::Frame, SizeInfo::UNKNOWN),
             _ => (DataType::Unknown, SizeInfo::UNKNOWN),
         })
@@ -278,7 +304,7 @@ impl Context<'_> {
         }
         match self.inputs.first().map(|&first| self.dag[first].data_type) {
             // A single list of matrices is bound as these.
-            Some(DataType::List) if self.inputs.len() == 1 => return Ok((DataType::Matrix, SizeInfo::UNKNOWN)),
+            Some(DataType::List) if self.inputs.len() == 1 => return Ok((DataType::MATRIX, SizeInfo::UNKNOWN)),
             Some(DataType::List) if op == NaryOp::Cbind => return Ok((DataType::List, SizeInfo::UNKNOWN)),
             _ if self.binds_a_frame() => return self.bind_frames(),
             Some(DataType::Unknown) => return Ok((DataType::Unknown, SizeInfo::UNKNOWN)),
@@ -309,7 +335,7 @@ impl Context<'_> {
             result = Some(merged?);
         }
         let arity_error = || ShapeError::Arity { operation: self.operation(), expected: 1, actual: 0 };
-        Ok((DataType::Matrix, result.ok_or_else(arity_error)?))
+        Ok((DataType::MATRIX, result.ok_or_else(arity_error)?))
     }
 
     fn binds_a_frame(&self) -> bool {
@@ -320,7 +346,7 @@ impl Context<'_> {
     fn bind_frames(&self) -> Result<(DataType, SizeInfo), ShapeError> {
         for position in 0..self.inputs.len() {
             match self.data_type(position) {
-                DataType::Frame | DataType::Matrix | DataType::Unknown => {}
+                DataType::Frame | DataType::Matrix(_) | DataType::Unknown => {}
                 _ => return Err(self.type_error(position, "a frame or a matrix")),
             }
         }
@@ -340,10 +366,10 @@ impl Context<'_> {
         Ok(match direction {
             Direction::Full => (DataType::F64, SCALAR),
             Direction::Row => {
-                (DataType::Matrix, SizeInfo { rows: size.rows, cols: Some(1), nnz: nnz(size.rows, size.cols) })
+                (DataType::MATRIX, SizeInfo { rows: size.rows, cols: Some(1), nnz: nnz(size.rows, size.cols) })
             }
             Direction::Col => {
-                (DataType::Matrix, SizeInfo { rows: Some(1), cols: size.cols, nnz: nnz(size.cols, size.rows) })
+                (DataType::MATRIX, SizeInfo { rows: Some(1), cols: size.cols, nnz: nnz(size.cols, size.rows) })
             }
         })
     }
@@ -365,7 +391,7 @@ impl Context<'_> {
                 None => SizeInfo { rows: size.rows, cols: None, nnz: None },
             },
         };
-        Ok((DataType::Matrix, size))
+        Ok((DataType::MATRIX, size))
     }
 
     fn matmul(&self) -> Result<(DataType, SizeInfo), ShapeError> {
@@ -391,7 +417,7 @@ impl Context<'_> {
             let bound = from_left.into_iter().chain(from_right).min();
             size.nnz = bound.map(|bound| bound.min(cells)).filter(|_| inner > 0);
         }
-        Ok((DataType::Matrix, size))
+        Ok((DataType::MATRIX, size))
     }
 
     /// The number of cells in a 1-based inclusive range given by two literals, `None` when unknown.
@@ -430,7 +456,7 @@ impl Context<'_> {
         let cols = cols.or_else(|| self.is_full(3, 4, ShapeOp::Ncol).then_some(size.cols).flatten());
         let cells = rows.zip(cols).map(|(rows, cols)| rows.saturating_mul(cols));
         let nnz = size.nnz.zip(cells).map(|(nnz, cells)| nnz.min(cells));
-        Ok((DataType::Matrix, SizeInfo { rows, cols, nnz }))
+        Ok((DataType::MATRIX, SizeInfo { rows, cols, nnz }))
     }
 
     /// Whether the range runs from 1 to `nrow` or `ncol` of the indexed matrix.
@@ -467,7 +493,7 @@ impl Context<'_> {
                 });
             }
         }
-        Ok((DataType::Matrix, SizeInfo { nnz: None, ..size }))
+        Ok((DataType::MATRIX, SizeInfo { nnz: None, ..size }))
     }
 
     fn literal_dim(&self, position: usize) -> Option<u64> {
@@ -486,7 +512,7 @@ impl Context<'_> {
                 let (rows, cols) = (self.literal_dim(1), self.literal_dim(2));
                 let cells = rows.zip(cols).map(|(rows, cols)| rows.saturating_mul(cols));
                 let nnz = match self.data_type(0) {
-                    DataType::Matrix => self.size(0).nnz,
+                    DataType::Matrix(_) => self.size(0).nnz,
                     DataType::List | DataType::Frame => {
                         return Err(self.type_error(0, "a scalar, a text of numbers or a matrix"));
                     }
@@ -497,13 +523,13 @@ impl Context<'_> {
                         None => None,
                     },
                 };
-                Ok((DataType::Matrix, SizeInfo { rows, cols, nnz }))
+                Ok((DataType::MATRIX, SizeInfo { rows, cols, nnz }))
             }
             DataGenOp::Seq => {
                 self.arity(3)?;
                 let value = |position: usize| self.dag.literal_f64(self.inputs[position]);
                 let rows = value(0).zip(value(1)).zip(value(2)).and_then(|((from, to), by)| seq_length(from, to, by));
-                Ok((DataType::Matrix, SizeInfo { rows, cols: Some(1), nnz: None }))
+                Ok((DataType::MATRIX, SizeInfo { rows, cols: Some(1), nnz: None }))
             }
             DataGenOp::Expand => {
                 self.arity(2)?;
@@ -516,11 +542,11 @@ impl Context<'_> {
                 }
                 let repeat = cells.zip(cols).map(|(cells, cols)| cols / cells);
                 let nnz = self.size(0).nnz.zip(repeat).map(|(nnz, repeat)| nnz.saturating_mul(repeat));
-                Ok((DataType::Matrix, SizeInfo { rows: Some(1), cols, nnz }))
+                Ok((DataType::MATRIX, SizeInfo { rows: Some(1), cols, nnz }))
             }
             DataGenOp::Rand => {
                 self.arity(7)?;
-                Ok((DataType::Matrix, SizeInfo { rows: self.literal_dim(0), cols: self.literal_dim(1), nnz: None }))
+                Ok((DataType::MATRIX, SizeInfo { rows: self.literal_dim(0), cols: self.literal_dim(1), nnz: None }))
             }
         }
     }
@@ -534,12 +560,12 @@ impl Context<'_> {
         }
         Ok(match op {
             CastOp::AsScalar => match data_type {
-                DataType::Matrix => (DataType::F64, SCALAR),
+                DataType::Matrix(_) => (DataType::F64, SCALAR),
                 // The type of an element of a list or a cell of a frame is known at run time.
                 DataType::Scalar(_) => (data_type, SCALAR),
                 DataType::List | DataType::Frame | DataType::Unknown => (DataType::Unknown, SCALAR),
             },
-            CastOp::AsMatrix => (DataType::Matrix, if data_type.is_scalar() { SizeInfo::dims(1, 1) } else { size }),
+            CastOp::AsMatrix => (DataType::MATRIX, if data_type.is_scalar() { SizeInfo::dims(1, 1) } else { size }),
             CastOp::AsList => {
                 self.expect_table(0)?;
                 (DataType::List, SCALAR)

@@ -29,8 +29,8 @@ pub use frame::FrameFunction;
 pub use fused::{ChainWeight, FusedOp, LossWeight, OuterAggregate, ProductWeight, Side};
 pub use numeric::NumericFunction;
 pub use operator::{CastOp, DataGenOp, Function, HopOp, NaryOp, OperatorId, ReorgOp, ShapeOp};
+pub(crate) use parse::BodyParser;
 pub use parse::parse;
-pub(crate) use parse::{BodyParser, parse_scalar_type};
 pub use print::NamedHopDag;
 pub use verify::VerifiedHopDag;
 
@@ -153,7 +153,7 @@ impl HopDag {
         self.push(Hop {
             op: HopOp::Read(name.to_owned()),
             inputs: Inputs::new(),
-            data_type: DataType::Matrix,
+            data_type: DataType::MATRIX,
             size,
             span: None,
         })

@@ -10,7 +10,7 @@ use super::{
 use crate::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use crate::size::SizeInfo;
 use crate::text::{Cursor, Ids, Lines, ParseError, ParseErrors};
-use crate::types::{DataType, ScalarType};
+use crate::types::{DataType, Element};
 
 /// Parses a file of DAGs, each with its name (empty where it has none).
 ///
@@ -230,21 +230,13 @@ pub(super) fn by_mnemonic(mnemonic: &str) -> Option<HopOp> {
 
 fn data_type(line: &mut Cursor<'_>) -> Result<(DataType, SizeInfo), ParseError> {
     let word = line.word("a type")?;
-    if word == "f64" && line.is_next('[') {
-        return Ok((DataType::Matrix, size(line)?));
+    if line.is_next('[') {
+        let element = Element::from_name(word).ok_or_else(|| line.error(format!("`{word}` is no type of cells")))?;
+        return Ok((DataType::Matrix(element), size(line)?));
     }
-    let data_type = parse_scalar_type(word).ok_or_else(|| line.error(format!("`{word}` is no type")))?;
-    Ok((data_type, SizeInfo::UNKNOWN))
-}
-
-/// A type other than that of a matrix, as [`DataType`] prints them.
-pub(crate) fn parse_scalar_type(word: &str) -> Option<DataType> {
-    let scalars = [ScalarType::F64, ScalarType::I64, ScalarType::Bool, ScalarType::Str];
-    match scalars.into_iter().find(|scalar| scalar.mnemonic() == word) {
-        Some(scalar) => Some(DataType::Scalar(scalar)),
-        None => {
-            [DataType::List, DataType::Frame, DataType::Unknown].into_iter().find(|other| other.to_string() == word)
-        }
+    match DataType::parse(word).filter(|data_type| !data_type.is_matrix()) {
+        Some(data_type) => Ok((data_type, SizeInfo::UNKNOWN)),
+        None => Err(line.error(format!("`{word}` is no type"))),
     }
 }
 

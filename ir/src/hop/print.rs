@@ -12,7 +12,7 @@
 //! ```
 //!
 //! One operator per line with the type of its value: `f64[rows x cols, nnz=n]` for matrices, with `?` for what is
-//! unknown; `f64`, `i64`, `bool` or `str` for scalars; `list`; `frame`; `unknown` before types are known.
+//! unknown, and with what files may hold in the place of `f64`; `f64`, `i64`, `bool` or `str` for scalars; `list`; `frame`; `unknown` before types are known.
 
 use super::{FusionCover, Hop, HopDag, HopId, HopOp};
 use crate::text::{name, quoted, value};
@@ -87,7 +87,7 @@ impl fmt::Display for Hop {
         }
         f.write_str(" : ")?;
         match self.data_type {
-            DataType::Matrix => write!(f, "f64{}", self.size),
+            DataType::Matrix(element) => write!(f, "{element}{}", self.size),
             scalar => write!(f, "{scalar}"),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::text::testing::Random;
+use crate::types::Element;
 use expect_test::{Expect, expect};
 
 /// Every operation, with representatives for the open ones.
@@ -44,8 +45,10 @@ pub(crate) fn random_dag(random: &mut Random) -> HopDag {
         let op = operations.swap_remove(random.below(operations.len()));
         let count = (0..9).find(|&count| verify::arity_error(&op, count).is_none()).expect("some arity fits");
         let inputs = (0..count).map(|_| HopId::from_u32(random.below(dag.hops.len()) as u32)).collect();
+        let element = random.pick(Element::ALL);
         let data_type = random.pick(&[
-            DataType::Matrix,
+            DataType::MATRIX,
+            DataType::Matrix(element),
             DataType::F64,
             DataType::I64,
             DataType::BOOL,
@@ -219,6 +222,29 @@ fn well_formed_dags_pass_the_verifier() {
     dag.covers.push(FusionCover { template: TemplateType::Row, roots: vec![sum], members: vec![product, sum] });
     assert_eq!(dag.verify(), Ok(()));
     assert_eq!(dag.into_verified().expect("verified").into_inner().hops.len(), 5);
+}
+
+#[test]
+fn matrices_of_other_elements_than_doubles_are_read_and_refused() {
+    let text = "hops {
+  %0 = read \"X\" : f32[10x4]
+  %1 = read \"Y\" : f64[10x4]
+  %2 = plus %1, %0 : f64[10x4]
+  %3 = exp %1 : u8[10x4]
+}";
+    let parsed = parse(text).expect("well-formed text");
+    let [(_, dag)] = parsed.as_slice() else { panic!("one DAG") };
+    assert_eq!(dag.to_string(), text);
+    check_verifier_errors(
+        dag,
+        &expect![[r#"
+            %0: matrices of f32 are stored, not computed with
+            %2: + cannot take input 2: matrices of f32 are stored, not computed with
+            %3: matrices of u8 are stored, not computed with
+            %3: the type is matrix.u8, but the operation gives matrix"#]],
+    );
+    check_parse_errors("hops {\n%0 = read \"X\" : f16[10x4]\n}", &expect!["2:17: `f16` is no type of cells"]);
+    check_parse_errors("hops {\n%0 = read \"X\" : matrix.f32\n}", &expect!["2:17: `matrix.f32` is no type"]);
 }
 
 #[test]

@@ -110,6 +110,7 @@ impl Verifier<'_> {
             self.errors.push(id, message);
         }
         self.size(id, hop);
+        self.errors.check_result(hop.data_type.check_computes(), id);
         if fits {
             match infer::output(self.dag, &hop.op, &hop.inputs) {
                 Ok((data_type, size)) => self.declared(id, hop, data_type, size),

@@ -1,7 +1,7 @@
 //! The parser of the text form of programs.
 
 use super::{Call, Function, Parameter, Predicate, Program, StatementBlock};
-use crate::hop::{BodyParser, HopDag, parse_scalar_type};
+use crate::hop::{BodyParser, HopDag};
 use crate::text::{Cursor, Lines, ParseError, ParseErrors};
 use crate::types::DataType;
 
@@ -240,7 +240,6 @@ fn parameter(line: &mut Cursor<'_>) -> Result<Parameter, ParseError> {
     let name = line.name("a name")?;
     line.expect(':')?;
     let word = line.word("a type")?;
-    let data_type = if word == "matrix" { Some(DataType::Matrix) } else { parse_scalar_type(word) };
-    let data_type = data_type.ok_or_else(|| line.error(format!("`{word}` is no type")))?;
+    let data_type = DataType::parse(word).ok_or_else(|| line.error(format!("`{word}` is no type")))?;
     Ok(Parameter { name, data_type })
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::text::testing::Random;
-use crate::types::ScalarType;
+use crate::types::{Element, ScalarType};
 use expect_test::{Expect, expect};
 
 fn random_dag(random: &mut Random) -> HopDag {
@@ -55,7 +55,13 @@ fn random_block(random: &mut Random, depth: usize) -> StatementBlock {
 }
 
 fn random_parameters(random: &mut Random) -> Vec<Parameter> {
-    let types = [DataType::Matrix, DataType::F64, DataType::Scalar(ScalarType::Str), DataType::Unknown];
+    let types = [
+        DataType::MATRIX,
+        DataType::Matrix(Element::U8),
+        DataType::F64,
+        DataType::Scalar(ScalarType::Str),
+        DataType::Unknown,
+    ];
     let parameter = |random: &mut Random| Parameter { name: random.name(), data_type: random.pick(&types) };
     (0..random.below(3)).map(|_| parameter(random)).collect()
 }
@@ -184,11 +190,12 @@ fn the_verifier_reports_every_broken_rule() {
         .replace("write \"X\" %0", "write \"Z\" %0")
         .replace("write \"_predicate\" %0\n  } do {", "write \"to\" %0\n  } do {")
         .replace("literal TRUE : bool", "literal TRUE : i64")
-        .replace("factor: f64", "X: f64");
+        .replace("factor: f64", "X: matrix.f32");
     check_verifier_errors(
         &broken,
         &expect![[r#"
             function scale: the parameter X is declared twice
+            function scale, X: matrices of f32 are stored, not computed with
             program, for 0 to: the output is to, not _predicate
             program, for 0, call 0: scale has no parameter Z
             program, for 0, call 0: scale has no parameter factor

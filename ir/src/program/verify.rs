@@ -30,16 +30,18 @@ impl Verifier<'_> {
     fn function(&mut self, name: &str, function: &Function) {
         let entity = format!("function {name}");
         self.errors.check(function.name == name, &entity, format!("its own name is {}", function.name));
-        self.distinct(&entity, "parameter", &function.parameters);
-        self.distinct(&entity, "result", &function.results);
+        self.parameters(&entity, "parameter", &function.parameters);
+        self.parameters(&entity, "result", &function.results);
         self.statements(&entity, &function.body);
     }
 
-    fn distinct(&mut self, entity: &str, noun: &str, parameters: &[Parameter]) {
+    fn parameters(&mut self, entity: &str, noun: &str, parameters: &[Parameter]) {
         let mut names = HashSet::new();
         for parameter in parameters {
             let is_new = names.insert(&parameter.name);
             self.errors.check(is_new, entity, format!("the {noun} {} is declared twice", parameter.name));
+            self.errors
+                .check_result(parameter.data_type.check_computes(), format_args!("{entity}, {}", parameter.name));
         }
     }
 

@@ -7,7 +7,7 @@ use crate::suggest;
 use fuseline_ir::builtins::{Builtin, Presence};
 use fuseline_ir::hop::Span;
 use fuseline_ir::program::Source;
-use fuseline_ir::types::{DataType, Value};
+use fuseline_ir::types::{DataType, Element, Value};
 
 /// A parameter as binding sees it.
 #[derive(Clone, Debug)]
@@ -180,7 +180,10 @@ pub(super) fn quoted(value: &Value) -> String {
 /// A type as a script writes it.
 pub(super) fn type_name(data_type: DataType) -> &'static str {
     match data_type {
-        DataType::Matrix => "Matrix[Double]",
+        DataType::Matrix(Element::F64) => "Matrix[Double]",
+        DataType::Matrix(Element::F32) => "Matrix[FP32]",
+        DataType::Matrix(Element::I32) => "Matrix[INT32]",
+        DataType::Matrix(Element::U8) => "Matrix[UINT8]",
         DataType::F64 => "Double",
         DataType::I64 => "Integer",
         DataType::BOOL => "Boolean",

@@ -209,7 +209,7 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn matrix_for_scalar<T>(&mut self, function: &str, parameter: &str, place: Span) -> Lowered<T> {
-        let message = format!("`{function}` needs a scalar as `{parameter}`, not {}", type_name(DataType::Matrix));
+        let message = format!("`{function}` needs a scalar as `{parameter}`, not {}", type_name(DataType::MATRIX));
         let error = Diagnostic::new(place, message).here("a matrix");
         self.report(error.help("convert a 1 x 1 matrix with `as.scalar(...)`"))
     }

@@ -129,8 +129,8 @@ impl<'a> Lowerer<'a> {
         let (expected, found) = (type_name(declared), type_name(actual));
         let error = Diagnostic::new(span, format!("{what} is declared as {expected}, not {found}")).here(found);
         let help = match (actual, declared) {
-            (DataType::Matrix, declared) if declared.is_number() => Some("as.scalar"),
-            (actual, DataType::Matrix) if actual.is_number() => Some("as.matrix"),
+            (DataType::Matrix(_), declared) if declared.is_number() => Some("as.scalar"),
+            (actual, DataType::Matrix(_)) if actual.is_number() => Some("as.matrix"),
             _ => None,
         };
         self.report(error.maybe_help(help.map(|function| format!("convert it with `{function}(...)`"))))

@@ -37,7 +37,7 @@ impl Lowerer<'_> {
         self.hoist(&[expression])?;
         let value = self.expression(expression)?;
         let data_type = self.blocks.dag[value].data_type;
-        if matches!(data_type, DataType::Matrix | DataType::STR) {
+        if matches!(data_type, DataType::Matrix(_) | DataType::STR) {
             let found = type_name(data_type);
             let error = Diagnostic::new(expression.span, format!("{role} must be a scalar, not {found}")).here(found);
             let help = data_type.is_matrix().then(|| "convert a 1 x 1 matrix with `as.scalar(...)`".to_owned());

@@ -230,8 +230,8 @@ fn argument(argument: &EvaluatedArgument, position: usize, signature: Option<&Si
         None => parameters.get(position),
     };
     let conversion = match (argument.data_type, parameter.map_or(DataType::Unknown, |known| known.data_type)) {
-        (DataType::Matrix, declared) if declared.is_number() => "as.scalar",
-        (actual, DataType::Matrix) if actual.is_number() => "as.matrix",
+        (DataType::Matrix(_), declared) if declared.is_number() => "as.scalar",
+        (actual, DataType::Matrix(_)) if actual.is_number() => "as.matrix",
         _ => return Argument { name, value },
     };
     let function = Name { text: conversion.to_owned(), span };

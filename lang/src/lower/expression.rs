@@ -231,8 +231,8 @@ impl Lowerer<'_> {
         let hop = &self.blocks.dag[input];
         let Some(place) = hop.span else { return diagnostic };
         match hop.data_type {
-            DataType::Matrix if hop.size == SizeInfo::UNKNOWN => diagnostic.label(place, "a matrix"),
-            DataType::Matrix => diagnostic.label(place, format!("a matrix {}", SizeInfo { nnz: None, ..hop.size })),
+            DataType::Matrix(_) if hop.size == SizeInfo::UNKNOWN => diagnostic.label(place, "a matrix"),
+            DataType::Matrix(_) => diagnostic.label(place, format!("a matrix {}", SizeInfo { nnz: None, ..hop.size })),
             DataType::Scalar(_) | DataType::List | DataType::Frame => {
                 diagnostic.label(place, super::bind::type_name(hop.data_type))
             }

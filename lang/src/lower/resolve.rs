@@ -44,7 +44,7 @@ impl<'a> Lowerer<'a> {
         }
         let data_type = call.arguments.first().map_or(DataType::Unknown, |argument| self.type_of(&argument.value));
         let kind = match data_type {
-            DataType::Matrix | DataType::Unknown => "m_",
+            DataType::Matrix(_) | DataType::Unknown => "m_",
             DataType::Scalar(_) => "s_",
             DataType::Frame => "f_",
             DataType::List => "l_",

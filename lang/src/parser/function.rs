@@ -9,7 +9,7 @@ use fuseline_ir::types::DataType;
 
 /// The names of types; any case of letters is accepted.
 const TYPES: &[(&str, DataType)] = &[
-    ("Matrix", DataType::Matrix),
+    ("Matrix", DataType::MATRIX),
     ("Double", DataType::F64),
     ("Integer", DataType::I64),
     ("Int", DataType::I64),
@@ -75,7 +75,7 @@ impl Parser<'_> {
         let Some((_, data_type)) = TYPES.iter().find(|(known, _)| is_named(known)) else {
             return self.unknown_type(&name);
         };
-        let holds_elements = matches!(data_type, DataType::Matrix | DataType::List | DataType::Frame);
+        let holds_elements = matches!(data_type, DataType::Matrix(_) | DataType::List | DataType::Frame);
         if holds_elements && self.accept(&Token::OpenBracket) {
             self.element_type(*data_type)?;
             self.expect(&Token::CloseBracket, "after the type of the elements")?;

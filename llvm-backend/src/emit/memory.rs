@@ -4,7 +4,11 @@ use super::unit::Fact;
 use super::{Emit, Emitter};
 use crate::schedule::{Extent, Place, SLOT_ALIGNMENT, SlotClass};
 use fuseline_ir::cplan::{CNode, CNodeId, ColumnRange};
+use fuseline_ir::work::CELL_BYTES;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
+
+/// Alignment of every access, in bytes: that of a value.
+pub(super) const ALIGNMENT: u32 = CELL_BYTES as u32;
 
 /// A node's values in memory: cell `c` of row `r` at `pointer + r * row_stride + c`.
 #[derive(Clone, Copy, Debug)]
@@ -215,7 +219,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// Stores a double, or a register without mask, with the alignment of a double.
     pub(super) fn store(&self, address: PointerValue<'ctx>, value: BasicValueEnum<'ctx>) -> Emit<()> {
         let store = self.builder.build_store(address, value)?;
-        store.set_alignment(8).expect("8 is an alignment");
+        store.set_alignment(ALIGNMENT).expect("a power of two");
         Ok(())
     }
 }

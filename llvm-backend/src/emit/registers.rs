@@ -1,5 +1,6 @@
 //! Registers and memory: loads and stores of one register, masked where a run ends within it.
 
+use super::memory::ALIGNMENT;
 use super::{Emit, Emitter};
 use fuseline_ir::work::CELL_BYTES;
 use inkwell::attributes::AttributeLoc;
@@ -9,9 +10,6 @@ use inkwell::values::{
     BasicMetadataValueEnum, BasicValue, FunctionValue, IntValue, PhiValue, PointerValue, VectorValue,
 };
 use inkwell::{AddressSpace, IntPredicate};
-
-/// Alignment of every access, in bytes: that of a value.
-const ALIGNMENT: u32 = CELL_BYTES as u32;
 
 /// The lanes of a register with which a run ends: those whose index is below their number.
 #[derive(Clone, Copy)]

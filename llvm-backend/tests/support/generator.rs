@@ -65,7 +65,7 @@ impl Generator {
     }
 
     fn matrix(&mut self) -> CInputId {
-        self.plan.inputs.push(CInput::Matrix)
+        self.plan.inputs.push(CInput::MATRIX)
     }
 
     fn inputs(&mut self) {
@@ -165,7 +165,7 @@ impl Generator {
     fn insert_matrix(&mut self) -> CInputId {
         let scalar = self.plan.scalars().next().expect("every plan has one");
         let moved = self.plan.inputs.push(CInput::Scalar);
-        self.plan.inputs[scalar] = CInput::Matrix;
+        self.plan.inputs[scalar] = CInput::MATRIX;
         for node in self.plan.nodes.values_mut() {
             if *node == CNode::Scalar(scalar) {
                 *node = CNode::Scalar(moved);

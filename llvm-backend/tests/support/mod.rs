@@ -187,7 +187,7 @@ impl UnitMemory {
         }
         for node in plan.nodes.values() {
             if let Some(input) = node.input()
-                && plan.inputs[input] == CInput::Matrix
+                && plan.inputs[input] == CInput::MATRIX
                 && sides[input.as_u32() as usize].values.is_empty()
             {
                 let by_position = is_sparse && plan.template() != TemplateType::Row;

@@ -38,7 +38,7 @@ impl<'a> Builder<'a> {
     pub(super) fn new(dag: &'a HopDag, variant: Variant, leading: &[CoverInput]) -> Self {
         let mut plan = CPlan::new(variant);
         for _ in leading {
-            plan.inputs.push(CInput::Matrix);
+            plan.inputs.push(CInput::MATRIX);
         }
         Builder {
             dag,
@@ -66,7 +66,7 @@ impl<'a> Builder<'a> {
         }
         self.inputs.push(wanted.0);
         self.accesses.push(wanted.1);
-        self.plan.inputs.push(if access == Access::Scalar { CInput::Scalar } else { CInput::Matrix })
+        self.plan.inputs.push(if access == Access::Scalar { CInput::Scalar } else { CInput::MATRIX })
     }
 
     /// A scalar or the cell of a 1 x 1 matrix: baked in if it is a literal of the script, else an input.

@@ -4,7 +4,7 @@
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{Hop, HopDag, HopId};
 pub use fuseline_ir::size::bytes_text;
-use fuseline_ir::types::DataType;
+use fuseline_ir::types::{DataType, Element};
 use fuseline_ir::work::CELL_BYTES;
 
 /// Memory of one operator in bytes; unknown is `None`.
@@ -38,8 +38,10 @@ pub fn estimate_memory(dag: &HopDag) -> SecondaryMap<HopId, MemoryEstimate> {
 /// Bytes of an operator's output.
 pub fn output_bytes(hop: &Hop) -> Option<u64> {
     match hop.data_type {
-        DataType::Matrix => hop.size.bytes(),
+        DataType::Matrix(Element::F64) => hop.size.bytes(),
         DataType::Scalar(_) => Some(CELL_BYTES),
+        // No operator gives a matrix of other elements.
+        DataType::Matrix(Element::F32 | Element::I32 | Element::U8) => None,
         DataType::List | DataType::Frame | DataType::Unknown => None,
     }
 }

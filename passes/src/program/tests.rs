@@ -12,7 +12,7 @@ fn span(source: u32, start: u32) -> Option<Span> {
 }
 
 fn parameter(name: &str) -> Parameter {
-    Parameter { name: name.into(), data_type: DataType::Matrix }
+    Parameter { name: name.into(), data_type: DataType::MATRIX }
 }
 
 /// `target = callee(X = argument)`, written at `start` of a source.

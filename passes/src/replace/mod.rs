@@ -137,7 +137,7 @@ impl Replacement<'_> {
 
     fn matrix(&mut self, op: HopOp, inputs: &[HopId], size: SizeInfo, like: HopId) -> HopId {
         let span = self.old[like].span;
-        self.new.push(Hop { op, inputs: Inputs::from_slice(inputs), data_type: DataType::Matrix, size, span })
+        self.new.push(Hop { op, inputs: Inputs::from_slice(inputs), data_type: DataType::MATRIX, size, span })
     }
 
     /// The fused operator of a cover.

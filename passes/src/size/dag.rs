@@ -185,7 +185,7 @@ impl Propagation<'_> {
             cols: cols.and_then(|id| count(self.constants[id].as_ref()?.as_f64()?)).or(of_file.cols),
             nnz: nnz.and_then(|id| count(self.result.literal_f64(id)?)).or(of_file.nnz),
         };
-        (DataType::Matrix, size)
+        (DataType::MATRIX, size)
     }
 
     /// Type and size by inference. Where a dimension stays unknown but the scalars that decide it have values, it comes

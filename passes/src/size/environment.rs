@@ -29,7 +29,7 @@ impl VariableFacts {
 
     /// A matrix of this size.
     pub fn matrix(size: SizeInfo) -> Self {
-        VariableFacts { size, ..VariableFacts::of_type(DataType::Matrix) }
+        VariableFacts { size, ..VariableFacts::of_type(DataType::MATRIX) }
     }
 
     /// A scalar of this value.

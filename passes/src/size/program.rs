@@ -375,7 +375,7 @@ fn declared(parameter: &Parameter, facts: VariableFacts) -> VariableFacts {
         (DataType::Unknown, _) => facts,
         (declared, actual) if declared == actual => facts,
         (declared, actual) if declared.is_number() && actual.is_number() => facts,
-        (DataType::Matrix, DataType::Unknown) => VariableFacts { data_type: DataType::Matrix, ..facts },
+        (DataType::MATRIX, DataType::Unknown) => VariableFacts { data_type: DataType::MATRIX, ..facts },
         _ => VariableFacts { may_be_missing: facts.may_be_missing, ..unknown(parameter) },
     }
 }

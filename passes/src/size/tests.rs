@@ -313,7 +313,7 @@ fn constants_that_change_in_a_loop_are_no_constants() {
 }
 
 fn parameter(name: &str) -> Parameter {
-    Parameter { name: name.into(), data_type: DataType::Matrix }
+    Parameter { name: name.into(), data_type: DataType::MATRIX }
 }
 
 /// `target = name(X = argument)`.

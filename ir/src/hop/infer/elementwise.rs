@@ -35,22 +35,22 @@ impl Context<'_> {
             (DataType::Scalar(left), DataType::Scalar(right)) => {
                 Ok((DataType::Scalar(scalar_binary_type(op, left, right)), SCALAR))
             }
-            (DataType::Matrix, DataType::Scalar(_)) => {
+            (DataType::Matrix(_), DataType::Scalar(_)) => {
                 // A scalar may be zero or not: only an operation that a left zero annihilates keeps the zeros.
                 let keeps = matches!(op.zero(), BinaryZero::Annihilates | BinaryZero::LeftAnnihilates);
                 let keeps =
                     keeps || self.dag.literal_f64(self.inputs[1]).is_some_and(|value| op.eval(0.0, value) == 0.0);
-                Ok((DataType::Matrix, SizeInfo { nnz: self.size(0).nnz.filter(|_| keeps), ..self.size(0) }))
+                Ok((DataType::MATRIX, SizeInfo { nnz: self.size(0).nnz.filter(|_| keeps), ..self.size(0) }))
             }
-            (DataType::Scalar(_), DataType::Matrix) => {
+            (DataType::Scalar(_), DataType::Matrix(_)) => {
                 let keeps = op.zero() == BinaryZero::Annihilates
                     || self.dag.literal_f64(self.inputs[0]).is_some_and(|value| op.eval(value, 0.0) == 0.0);
-                Ok((DataType::Matrix, SizeInfo { nnz: self.size(1).nnz.filter(|_| keeps), ..self.size(1) }))
+                Ok((DataType::MATRIX, SizeInfo { nnz: self.size(1).nnz.filter(|_| keeps), ..self.size(1) }))
             }
             (DataType::Unknown, DataType::Unknown) => Ok((DataType::Unknown, SizeInfo::UNKNOWN)),
-            (DataType::Matrix | DataType::Unknown, DataType::Matrix | DataType::Unknown) => {
+            (DataType::Matrix(_) | DataType::Unknown, DataType::Matrix(_) | DataType::Unknown) => {
                 let size = self.broadcast(0, 1)?;
-                Ok((DataType::Matrix, SizeInfo { nnz: self.binary_nnz(op, &size), ..size }))
+                Ok((DataType::MATRIX, SizeInfo { nnz: self.binary_nnz(op, &size), ..size }))
             }
             (DataType::Unknown, DataType::Scalar(_)) | (DataType::Scalar(_), DataType::Unknown) => {
                 Ok((DataType::Unknown, SizeInfo::UNKNOWN))
@@ -64,7 +64,7 @@ impl Context<'_> {
     fn compares_text(&self, op: BinaryOp) -> bool {
         let types = [self.data_type(0), self.data_type(1)];
         let is_comparison = op.algebra().boolean && !matches!(op, BinaryOp::And | BinaryOp::Or);
-        is_comparison && types.contains(&DataType::STR) && !types.contains(&DataType::Matrix)
+        is_comparison && types.contains(&DataType::STR) && !types.iter().any(|data_type| data_type.is_matrix())
     }
 
     /// Worst-case number of non-zeros of a binary operation of two matrices of which one may be broadcast.
@@ -122,7 +122,7 @@ impl Context<'_> {
             if !(op == TernaryOp::IfElse && self.data_type(position) == DataType::STR) {
                 self.expect_number(position)?;
             }
-            if self.data_type(position) == DataType::Matrix {
+            if self.data_type(position).is_matrix() {
                 let size = self.size(position);
                 result = Some(match result {
                     None => SizeInfo { nnz: None, ..size },
@@ -134,7 +134,7 @@ impl Context<'_> {
             }
         }
         match result {
-            Some(size) => Ok((DataType::Matrix, size)),
+            Some(size) => Ok((DataType::MATRIX, size)),
             None if (0..3).any(|position| self.data_type(position) == DataType::Unknown) => {
                 Ok((DataType::Unknown, SizeInfo::UNKNOWN))
             }
@@ -168,7 +168,7 @@ impl Context<'_> {
         };
         let sum = (0..self.inputs.len()).map(nnz_of).try_fold(0_u64, |sum, nnz| Some(sum.saturating_add(nnz?)));
         let nnz = sum.zip(size.cells()).map(|(sum, cells)| sum.min(cells)).filter(|_| op.zero() == BinaryZero::Joint);
-        Ok((DataType::Matrix, SizeInfo { nnz, ..size }))
+        Ok((DataType::MATRIX, SizeInfo { nnz, ..size }))
     }
 
     pub(super) fn outer(&self, op: BinaryOp) -> Result<(DataType, SizeInfo), ShapeError> {
@@ -186,6 +186,6 @@ impl Context<'_> {
         }
         let product = left.nnz.zip(right.nnz).map(|(left, right)| left.saturating_mul(right));
         let nnz = product.filter(|_| op.zero() == BinaryZero::Annihilates);
-        Ok((DataType::Matrix, SizeInfo { rows: left.rows, cols: right.cols, nnz }))
+        Ok((DataType::MATRIX, SizeInfo { rows: left.rows, cols: right.cols, nnz }))
     }
 }

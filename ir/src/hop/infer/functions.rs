@@ -7,7 +7,7 @@ use crate::types::{DataType, Value};
 
 impl Context<'_> {
     pub(super) fn function(&self, function: Function, names: &[String]) -> Result<(DataType, SizeInfo), ShapeError> {
-        let matrix = |size: SizeInfo| Ok((DataType::Matrix, size));
+        let matrix = |size: SizeInfo| Ok((DataType::MATRIX, size));
         match function {
             Function::Read => matrix(SizeInfo::UNKNOWN),
             Function::ToString => Ok((DataType::STR, SCALAR)),
@@ -89,7 +89,7 @@ impl Context<'_> {
             Function::TransformEncode => (DataType::List, SCALAR),
             Function::TransformDecode => (DataType::Frame, SCALAR),
             // Every row of the frame becomes one of the matrix.
-            _ => (DataType::Matrix, SizeInfo::UNKNOWN),
+            _ => (DataType::MATRIX, SizeInfo::UNKNOWN),
         })
     }
 
@@ -100,7 +100,7 @@ impl Context<'_> {
             FrameFunction::Make => (1..3).try_for_each(|position| self.expect_scalar(position))?,
             FrameFunction::Map => {
                 match self.data_type(0) {
-                    DataType::Matrix | DataType::Frame | DataType::Unknown => {}
+                    DataType::Matrix(_) | DataType::Frame | DataType::Unknown => {}
                     _ => return Err(self.type_error(0, "a frame or a matrix")),
                 }
                 self.expect_type(1, DataType::STR, "a text")?;

@@ -23,7 +23,7 @@ impl Context<'_> {
                 false => self.expect_scalar(position)?,
             }
         }
-        let matrix = |size: SizeInfo| Ok((DataType::Matrix, size));
+        let matrix = |size: SizeInfo| Ok((DataType::MATRIX, size));
         match function {
             NumericFunction::Solve => self.solve(),
             NumericFunction::Inverse | NumericFunction::Cholesky | NumericFunction::MatrixRoot => {
@@ -35,7 +35,7 @@ impl Context<'_> {
             NumericFunction::Svd | NumericFunction::Qr => Ok((DataType::List, SCALAR)),
             NumericFunction::Quantile => match self.data_type(1) {
                 DataType::Scalar(_) => Ok((DataType::F64, SCALAR)),
-                DataType::Matrix => matrix(SizeInfo { rows: self.size(1).cells(), cols: Some(1), nnz: None }),
+                DataType::Matrix(_) => matrix(SizeInfo { rows: self.size(1).cells(), cols: Some(1), nnz: None }),
                 _ => Ok((DataType::Unknown, SCALAR)),
             },
             NumericFunction::Median | NumericFunction::InterQuartileMean => Ok((DataType::F64, SCALAR)),
@@ -48,10 +48,10 @@ impl Context<'_> {
             NumericFunction::CountDistinct => Ok(match self.direction(1) {
                 Some(Direction::Full) => (DataType::F64, SCALAR),
                 Some(Direction::Row) => {
-                    (DataType::Matrix, SizeInfo { rows: self.size(0).rows, cols: Some(1), nnz: None })
+                    (DataType::MATRIX, SizeInfo { rows: self.size(0).rows, cols: Some(1), nnz: None })
                 }
                 Some(Direction::Col) => {
-                    (DataType::Matrix, SizeInfo { rows: Some(1), cols: self.size(0).cols, nnz: None })
+                    (DataType::MATRIX, SizeInfo { rows: Some(1), cols: self.size(0).cols, nnz: None })
                 }
                 None => (DataType::Unknown, SCALAR),
             }),
@@ -113,7 +113,7 @@ impl Context<'_> {
         if matrix.rows.zip(sides.rows).is_some_and(|(left, right)| left != right) {
             return Err(self.dimensions(0, 1, "the numbers of rows must be equal"));
         }
-        Ok((DataType::Matrix, SizeInfo { rows: matrix.cols, cols: sides.cols, nnz: None }))
+        Ok((DataType::MATRIX, SizeInfo { rows: matrix.cols, cols: sides.cols, nnz: None }))
     }
 
     /// The real and the imaginary part must have the same shape.

@@ -50,7 +50,7 @@ fn interval_sizes(factors: &[SizeInfo]) -> Vec<Vec<SizeInfo>> {
 
 /// The cost of multiplying two intervals.
 fn step_cost(left: SizeInfo, right: SizeInfo, output: SizeInfo) -> u128 {
-    let shape = |size: SizeInfo| -> Shape { (DataType::Matrix, size) };
+    let shape = |size: SizeInfo| -> Shape { (DataType::MATRIX, size) };
     operator_cost(&HopOp::MatMul, &[shape(left), shape(right)], shape(output)).weighted(Weights::Balanced)
 }
 

@@ -165,7 +165,7 @@ fn ranges_between_variables_keep_their_extents() {
     let exp = add(&mut dag, UnaryOp::Exp, &[x]);
     let inputs = [&[exp], &bounds[..]].concat().into();
     let size = SizeInfo::dims(10, 7);
-    let range = dag.push(Hop { op: HopOp::Index, inputs, data_type: DataType::Matrix, size, span: None });
+    let range = dag.push(Hop { op: HopOp::Index, inputs, data_type: DataType::MATRIX, size, span: None });
     dag.write("r", range);
     let rewritten = rewrite(&dag, &RewriteOptions::default());
     let range = rewritten.hops.values().find(|hop| hop.op == HopOp::Index).expect("the range stays");
