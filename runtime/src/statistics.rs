@@ -60,6 +60,12 @@ pub struct Statistics {
     pub genexec_cells: u64,
     /// Rows that these calls processed.
     pub genexec_rows: u64,
+    /// Blocks of fused operators, each the work of one thread.
+    pub genexec_blocks: u64,
+    /// Blocks among them that had sums of their own.
+    pub private_sums: u64,
+    /// Strips of rows that fused operators reduced one by one.
+    pub strips: u64,
     /// Those among the calls that were interpreted while their machine code was being generated.
     pub genexec_interpreted: u64,
     /// Bytes of matrices allocated, recycled or fresh.
@@ -117,6 +123,9 @@ pub(crate) struct Counts {
     calls: u64,
     cells: u64,
     rows: u64,
+    blocks: u64,
+    private_sums: u64,
+    strips: u64,
     bytes: u64,
     fresh: u64,
     backend: BackendActivity,
@@ -129,6 +138,9 @@ impl Counts {
             calls: engine.counters.genexec_calls(),
             cells: engine.counters.cells(),
             rows: engine.counters.rows(),
+            blocks: engine.counters.blocks(),
+            private_sums: engine.counters.private_sums(),
+            strips: engine.counters.strips(),
             bytes: memory.bytes,
             fresh: memory.fresh_bytes,
             backend: engine.backend().activity(),
@@ -151,6 +163,9 @@ impl Statistics {
         self.genexec_calls += after.calls - before.calls;
         self.genexec_cells += after.cells - before.cells;
         self.genexec_rows += after.rows - before.rows;
+        self.genexec_blocks += after.blocks - before.blocks;
+        self.private_sums += after.private_sums - before.private_sums;
+        self.strips += after.strips - before.strips;
         self.bytes_allocated += after.bytes - before.bytes;
         self.bytes_fresh += after.fresh - before.fresh;
         self.code_generated += after.backend.generated - before.backend.generated;
@@ -199,6 +214,9 @@ impl Statistics {
         self.genexec_calls += other.genexec_calls;
         self.genexec_cells += other.genexec_cells;
         self.genexec_rows += other.genexec_rows;
+        self.genexec_blocks += other.genexec_blocks;
+        self.private_sums += other.private_sums;
+        self.strips += other.strips;
         self.genexec_interpreted += other.genexec_interpreted;
         self.bytes_allocated += other.bytes_allocated;
         self.bytes_fresh += other.bytes_fresh;
@@ -270,6 +288,8 @@ impl Statistics {
         }
         let per_call = self.genexec_cells.checked_div(self.genexec_calls).unwrap_or(0);
         line("genexec calls", format!("{} ({per_call} cells per call)", self.genexec_calls));
+        let sums = self.private_sums;
+        line("blocks of these", format!("{} ({sums} with sums of their own)", self.genexec_blocks));
         if self.genexec_interpreted > 0 {
             line("interpreted meanwhile", format!("{} calls", self.genexec_interpreted));
         }

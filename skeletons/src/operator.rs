@@ -161,18 +161,19 @@ impl Operator<'_> {
         results
     }
 
-    /// What a zero of the main input gives, for plans whose sparse entry runs over its non-zeros.
+    /// What a zero of the main input gives, for plans whose sparse entry runs over its non-zeros. It is no unit of the work,
+    /// and not counted.
     pub(crate) fn zero_values(&self) -> ZeroValues {
         let outputs = &self.binding.plan.outputs;
         if self.binding.plan.sparse_safe {
             return outputs.iter().map(|_| 0.0).collect();
         }
         let mut values: ZeroValues = outputs.iter().map(|output| output.agg().map_or(0.0, AggOp::neutral)).collect();
-        self.run(vec![values.as_mut_slice()], |workspace, _, values| {
-            let outputs = values.chunks_exact_mut(1).map(|values| Output { values, row_stride: 1 });
-            let mut outputs: SmallVec<[Output<'_>; INLINE_INPUTS]> = outputs.collect();
-            self.genexec(&mut workspace.layout, UnitOf::ZeroCell, &mut outputs);
-        });
+        let cells = values.chunks_exact_mut(1).map(|values| Output { values, row_stride: 1 });
+        let mut cells: SmallVec<[Output<'_>; INLINE_INPUTS]> = cells.collect();
+        let mut workspace = Workspace::new(self.binding.sides.len());
+        self.genexec(&mut workspace.layout, UnitOf::ZeroCell, &mut cells);
+        drop(cells);
         values
     }
 

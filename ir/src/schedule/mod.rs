@@ -16,7 +16,9 @@ pub mod strips;
 mod tests;
 
 use crate::template::Space;
-use crate::work::{BLOCK_CELLS, MAX_PARTIALS, UNIT_CELLS, column_ranges, even_blocks, has_private_sums, partial_count};
+use crate::work::{
+    BLOCK_CELLS, MAX_PARTIALS, STRIP_BYTES, UNIT_CELLS, column_ranges, even_blocks, has_private_sums, partial_count,
+};
 pub use dense::{DensePartition, LINE_BYTES, MAX_UNIT_ROWS, Tile, WholeRows};
 pub use sparse::{Runs, Segment, SparsePartition, SparseRows};
 use std::fmt;
@@ -288,6 +290,39 @@ impl Schedule {
         }
     }
 
+    /// How many blocks [`Self::cut`] makes of so many visited rows with so many non-zeros, whichever row has them.
+    pub fn blocks(&self, rows: usize, non_zeros: usize) -> usize {
+        let sums = self.sums(rows, non_zeros);
+        let dense = Rows::Dense { first_row: 0, rows };
+        match self.driver {
+            Driver::NonZeros(runs) | Driver::Samples { runs, .. } => match sums {
+                Some(Sums::ByColumns(count)) => DensePartition::col_blocks(self.area(&dense), count).len(),
+                Some(Sums::Private(count)) => runs.blocks(rows, non_zeros, Some(count)),
+                None => runs.blocks(rows, non_zeros, None),
+            },
+            _ => self.cut_dense(self.area(&dense), sums).len(),
+        }
+    }
+
+    /// Strips, blocks and private sums of so many visited rows with so many non-zeros, of which each strip has its share.
+    pub fn outline(&self, rows: usize, non_zeros: usize, row_bytes: u64) -> Outline {
+        let strips = self.strips(row_bytes, STRIP_BYTES);
+        let visited = |part: usize, all: usize| (part as u128 * all as u128 / self.rows.max(1) as u128) as usize;
+        let reduces = !matches!(self.flow, Flow::Cells | Flow::Rows);
+        let mut outline = Outline { strips: if reduces { strips.len() } else { 0 }, blocks: 0, private_sums: 0 };
+        let mut add = |height: usize, times: usize| {
+            let (rows, non_zeros) = (visited(height, rows), visited(height, non_zeros));
+            let blocks = times * self.blocks(rows, non_zeros);
+            outline.blocks += blocks;
+            if let Some(Sums::Private(_)) = self.sums(rows, non_zeros) {
+                outline.private_sums += blocks;
+            }
+        };
+        add(strips.height, strips.len() - 1);
+        add(strips.rows_of(strips.len() - 1).len(), 1);
+        outline
+    }
+
     /// Tiles of dense cells.
     fn cut_dense(&self, area: Tile, sums: Option<Sums>) -> DensePartition {
         match (self.driver, sums) {
@@ -321,6 +356,17 @@ impl Schedule {
         let cells = count * self.cols;
         Tile { first_row: 0, rows: usize::from(cells > 0), first_col: first_row * self.cols, cols: cells }
     }
+}
+
+/// How much an operator runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// Strips of rows, each of which reduces to one result; none where each row has outputs of its own.
+    pub strips: usize,
+    /// Blocks of all strips, each the work of one thread.
+    pub blocks: usize,
+    /// Blocks among them that have sums of their own.
+    pub private_sums: usize,
 }
 
 /// Non-zeros of a sparse main input of an operator over cells: whatever their rows, unless values belong to these.

@@ -56,6 +56,25 @@ pub struct Runs {
     pub block_weight: usize,
 }
 
+impl Runs {
+    /// The weight of rows with so many positions.
+    pub(super) fn weight(&self, rows: usize, non_zeros: usize) -> usize {
+        non_zeros + rows * self.row_weight.unwrap_or(0)
+    }
+
+    /// How many blocks there are of rows with so many positions, whichever row has them: at most `most`, where that is given.
+    pub(super) fn blocks(&self, rows: usize, non_zeros: usize, most: Option<usize>) -> usize {
+        let total = self.weight(rows, non_zeros);
+        let count = most.unwrap_or_else(|| even_blocks(total, self.block_weight));
+        total.div_ceil(even_weight(total, count))
+    }
+}
+
+/// The weight of each of so many even blocks.
+fn even_weight(total: usize, count: usize) -> usize {
+    total.div_ceil(count).max(1)
+}
+
 /// The positions of CSR rows, cut into blocks and these into segments.
 #[derive(Clone, Copy, Debug)]
 pub struct SparsePartition<'a> {
@@ -72,14 +91,13 @@ impl<'a> SparsePartition<'a> {
 
     /// The partition in at most this many blocks.
     pub(super) fn in_blocks(self, count: usize) -> Self {
-        let block_weight = self.total().div_ceil(count).max(1);
-        SparsePartition { runs: Runs { block_weight, ..self.runs }, ..self }
+        SparsePartition { runs: Runs { block_weight: even_weight(self.total(), count), ..self.runs }, ..self }
     }
 
     /// The weight of the first few rows.
     fn weight_before(&self, row: usize) -> usize {
         let offsets = self.rows.offsets;
-        offsets[row] - offsets[0] + row * self.runs.row_weight.unwrap_or(0)
+        self.runs.weight(row, offsets[row] - offsets[0])
     }
 
     /// The weight of everything.

@@ -182,6 +182,23 @@ fn a_strip_is_cut_like_a_matrix_of_its_own() {
     }
 }
 
+/// What is known of sizes alone is what the boundaries in data make.
+#[test]
+fn blocks_are_known_without_data() {
+    for (rows, cols) in [(0, 5), (1, 1), (1, 300_000), (9, 9000), (4097, 2), (50_000, 3), (700, 1000)] {
+        let lengths: Vec<usize> = (0..rows).map(|row| row * row % 37 % (cols + 1)).collect();
+        let all = offsets(&lengths);
+        for profile in profiles(rows, cols) {
+            let schedule = Schedule::of(&profile);
+            let sparse = SparseRows { first_row: 0, offsets: &all };
+            let is_sparse = matches!(schedule.driver, Driver::NonZeros(_) | Driver::Samples { .. });
+            let rows_to_cut = if is_sparse { Rows::Sparse(sparse) } else { Rows::Dense { first_row: 0, rows } };
+            let non_zeros = rows_to_cut.non_zeros();
+            assert_eq!(schedule.blocks(rows, non_zeros), schedule.cut(rows_to_cut).len(), "{profile:?}");
+        }
+    }
+}
+
 #[test]
 fn strips_of_large_sums_are_runs_of_others() {
     let schedule = |flow| Schedule::of(&Profile { flow, ..profiles(1 << 24, 8)[0] });

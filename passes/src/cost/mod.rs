@@ -21,6 +21,7 @@ mod constraints;
 mod outer;
 mod prediction;
 mod product;
+mod schedule;
 #[cfg(test)]
 mod tests;
 mod vector;
@@ -38,6 +39,7 @@ use serde::Serialize;
 pub use constraints::ExecutionType;
 pub(crate) use constraints::prune_impossible;
 pub use prediction::Predictions;
+pub use schedule::Scheduled;
 pub use vector::{CostVector, InputRead, cost_vector};
 pub(crate) use vector::{expected_output_bytes, least_read, least_visits, stored_non_zeros};
 pub use work::Work;
@@ -124,7 +126,7 @@ impl CostModel {
         if is_scalar {
             return CostTerms::FREE;
         }
-        let is_shared = vector.cells > vector.block_cells && machine.threads > 1;
+        let is_shared = vector.is_shared && machine.threads > 1;
         let threads = if is_shared { machine.threads as f64 } else { 1.0 };
         let read = |input: &InputRead| machine.read_part_time(input.touched, input.bytes);
         // Cells that are fetched one by one take no longer than all of them in a row from memory; the loop over the non-zeros

@@ -3,9 +3,10 @@
 use super::BLOCK_CELLS;
 use super::outer::count_factors;
 use super::product::{lines_of_wide_rows, moved_cells, product_blocks, rows_met};
+use super::schedule::Scheduled;
 use super::work::{
-    Work, basic_class, cell_flops, cell_runs, flops, fused_class, goes_by_rows, narrow_rows, product_share, row_class,
-    runs, takes_short_rows,
+    Work, basic_class, cell_flops, cell_runs, flops, fused_class, narrow_rows, product_share, row_class, runs,
+    takes_short_rows,
 };
 use crate::cover::Operator;
 use crate::facts::{Context, bytes_of, cells, has_short_rows, sparsity};
@@ -13,6 +14,7 @@ use crate::hops::untransposed;
 use crate::machine::OperationClass;
 use fuseline_ir::hop::{Hop, HopId, HopOp};
 use fuseline_ir::ops::Direction;
+use fuseline_ir::schedule::{Driver, Flow};
 use fuseline_ir::work;
 use fuseline_ir::{SizeInfo, Space};
 use smallvec::SmallVec;
@@ -66,10 +68,8 @@ pub struct CostVector {
     pub sparsity: f64,
     /// The input whose zeros it skips, so that `sparsity` is its.
     pub driver: Option<HopId>,
-    /// The cells that decide whether threads share the work.
-    pub cells: f64,
-    /// Up to so many of them are the work of one thread.
-    pub block_cells: f64,
+    /// Whether several threads share the work: whether it is more than one block.
+    pub is_shared: bool,
     /// Whether reading and computing hide each other in part alone: the operator passes over dense rows more than once.
     pub computes_apart: bool,
 }
@@ -98,8 +98,8 @@ impl CostVector {
     }
 
     /// Counts the rows of an operator over the cells of `space`. What skips the zeros of a driver goes by non-zeros.
-    fn count_rows(&mut self, context: &Context<'_>, operator: &Operator, space: &SizeInfo) {
-        if self.sparsity < 1.0 || !goes_by_rows(context, operator, space) {
+    fn count_rows(&mut self, scheduled: Option<&Scheduled>, space: &SizeInfo) {
+        if self.sparsity < 1.0 || !scheduled.is_some_and(goes_by_rows) {
             return;
         }
         let (rows, values) = space.known_dims().unwrap_or_default();
@@ -135,11 +135,18 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
     }
     let pass = CellPass::new(context, operator)?;
     let mut vector = pass.cost_vector(context);
-    match space {
-        _ if operator.template.is_none() => pass.count_basic(context, &mut vector),
-        Space::Factors if !pass.is_tiled => count_factors(context, operator, &pass.space, &mut vector),
-        Space::Factors => {}
-        Space::Cells | Space::Rows => vector.count_rows(context, operator, &pass.space),
+    if operator.template.is_none() {
+        pass.count_basic(context, &mut vector);
+        return Some(vector);
+    }
+    let scheduled = Scheduled::over_cells(context, operator, pass.driver);
+    vector.is_shared = scheduled.is_some_and(|scheduled| scheduled.is_shared());
+    match (space, &scheduled) {
+        (Space::Factors, Some(scheduled)) if !pass.is_tiled => {
+            count_factors(context, operator, scheduled, &mut vector);
+        }
+        (Space::Factors, _) => {}
+        (Space::Cells | Space::Rows, scheduled) => vector.count_rows(scheduled.as_ref(), &pass.space),
     }
     Some(vector)
 }
@@ -190,8 +197,8 @@ impl<'a> CellPass<'a> {
         work.non_zeros = non_zeros(context, &inputs);
         work.sparse_rows = inputs.iter().map(|read| stored_rows(context, read.id)).sum();
         let output = outputs_bytes(context, operator);
-        let (cells, block_cells) = (cells(space) * share, BLOCK_CELLS as f64);
-        CostVector { output, work, inputs, sparsity: share, driver, cells, block_cells, computes_apart: false }
+        let is_shared = cells(space) * share > BLOCK_CELLS as f64;
+        CostVector { output, work, inputs, sparsity: share, driver, is_shared, computes_apart: false }
     }
 
     /// Whether of an input only those cells are read in which the driver is not zero. What is sparse is walked through,
@@ -207,13 +214,20 @@ impl<'a> CellPass<'a> {
         if self.share != 1.0 {
             return;
         }
-        vector.block_cells = BASIC_BLOCK_CELLS;
+        vector.is_shared = cells(&self.space) > BASIC_BLOCK_CELLS;
         if let Some(values) = context.operation(root).values_beside_one {
             vector.work.fill_by_row(values);
             // The value of a narrow row is repeated.
             vector.work.moved = if values <= PACKED_VALUES { REPEAT_IN_MOVES * cells(&self.space) } else { 0.0 };
         }
     }
+}
+
+/// Whether a Cell or multi-aggregate operator takes cells row by row. What aggregates nothing takes a single column as one run
+/// over its rows, and reads columns of wider matrices by their stride.
+fn goes_by_rows(scheduled: &Scheduled) -> bool {
+    let is_by_rows = scheduled.schedule.driver != Driver::Run;
+    is_by_rows && !(scheduled.schedule.grid_cols() == 1 && scheduled.schedule.flow == Flow::Cells)
 }
 
 /// Whether an operator over the cells of `space` may have something to skip: finding out which input's zeros these are takes
@@ -298,19 +312,18 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         work.lines = PREFETCHED_LINE * stored_non_zeros(context, root.inputs[0]) * lines_of_wide_rows(context, right);
         work.line_bytes = bytes_of(context, right);
     }
-    let cells = if is_fused {
-        inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES
+    let is_shared = if is_fused {
+        Scheduled::of(context, operator).is_some_and(|scheduled| scheduled.is_shared())
     } else {
         work.count_stored(stored_non_zeros(context, root_id), stored_rows(context, root_id));
+        let largest = || inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES;
+        let is_sparse = inputs.iter().any(|read| rows(read.id) > 0.0);
         match basic {
-            Some(OperationClass::MatrixProduct) => product_blocks(context, root_id) * BLOCK_CELLS as f64,
-            _ if root.op == HopOp::Index => output / SCALAR_BYTES,
-            _ => inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES,
+            Some(OperationClass::MatrixProduct) => product_blocks(context, root_id) > 1.0,
+            _ if root.op == HopOp::Index => output / SCALAR_BYTES > BASIC_BLOCK_CELLS,
+            _ => largest() > if is_sparse { BLOCK_CELLS as f64 } else { BASIC_BLOCK_CELLS },
         }
     };
-    let is_sparse = inputs.iter().any(|read| rows(read.id) > 0.0);
-    let is_product = basic == Some(OperationClass::MatrixProduct);
-    let block_cells = if is_fused || is_sparse || is_product { BLOCK_CELLS as f64 } else { BASIC_BLOCK_CELLS };
     let computes_apart = if is_fused {
         // The largest input stands for the main one.
         inputs.iter().max_by(|one, other| one.bytes.total_cmp(&other.bytes)).is_some_and(|largest| {
@@ -320,7 +333,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         // It adds up the rows of the right side.
         root.op == HopOp::MatMul && root.size.rows == Some(1) && root.size.cols != Some(1)
     };
-    CostVector { output, work, inputs, sparsity: 1.0, driver: None, cells, block_cells, computes_apart }
+    CostVector { output, work, inputs, sparsity: 1.0, driver: None, is_shared, computes_apart }
 }
 
 /// Whether an operator computes rows of so many values cell by cell.

@@ -1,7 +1,6 @@
 //! The computation of operators: floating-point operations by class, runs that products and aggregations start, and
 //! visits and stores of non-zeros.
 
-use crate::cover::Operator;
 use crate::facts::{
     Context, IN_REGISTERS, SHORT_ROWS, cells, has_few_columns, has_short_rows, is_inner_product, sparsity,
 };
@@ -206,24 +205,6 @@ pub(super) fn cell_runs(context: &Context<'_>, id: HopId, space: &SizeInfo, scal
         HopOp::AggUnary(_, Direction::Row | Direction::Col) => runs(context, id, false),
         _ => 0.0,
     }
-}
-
-/// Whether a Cell or multi-aggregate operator over the cells of `space` goes row by row, since it aggregates by row or
-/// column, reads a value that belongs to one of them, or numbers its rows. What aggregates nothing takes a single column
-/// as one run over its rows, and reads columns of wider matrices by their stride.
-pub(super) fn goes_by_rows(context: &Context<'_>, operator: &Operator, space: &SizeInfo) -> bool {
-    let Operator { members, inputs, .. } = operator;
-    let aggregates = |&id: &HopId| matches!(context.hop(id).op, HopOp::AggUnary(..));
-    if space.cols == Some(1) && !members.iter().any(aggregates) {
-        return false;
-    }
-    let is_other = |id: HopId| context.hop(id).is_matrix() && !context.hop(id).size.same_dims(space);
-    let needs_rows = |id: HopId| match context.hop(id).op {
-        HopOp::AggUnary(_, direction) => direction != Direction::Full,
-        HopOp::DataGen(_) => context.operation(id).is_sequence,
-        _ => is_other(id),
-    };
-    members.iter().any(|&id| needs_rows(id)) || inputs.iter().any(|&id| is_other(id))
 }
 
 /// Floating-point operations of one member of an operator that visits the share `scale` of the cells of `space`.

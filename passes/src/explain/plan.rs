@@ -4,9 +4,11 @@ use super::alternative::Alternatives;
 use super::execution::{execution, exploited_sparsity, is_on_matrices};
 use super::formula::formula;
 use super::reasons::{Reasons, numbers};
-use super::report::{CostReport, OperatorReport, PartitionReport, PlanReport, PointReport, Proof, Transfer};
+use super::report::{
+    CostReport, OperatorReport, PartitionReport, PlanReport, PointReport, Proof, ScheduleReport, Transfer,
+};
 use crate::construct::construct_cover;
-use crate::cost::cost_vector;
+use crate::cost::{Scheduled, cost_vector};
 use crate::cover::Operator;
 use crate::facts::{Context, bytes_of};
 use crate::pipeline::Selection;
@@ -78,6 +80,7 @@ fn operator_report(selection: &Selection<'_>, operator: &Operator) -> OperatorRe
         writes: operator.roots.iter().map(|&root| transfer(selection, root, output_bytes(context, root))).collect(),
         flops: vector.as_ref().map_or(0.0, |vector| vector.work.flops()),
         exploits: exploited_sparsity(context, operator),
+        schedule: Scheduled::of(context, operator).map(|scheduled| schedule_report(&scheduled)),
         cost: CostReport {
             start: terms.start + terms.once,
             write: terms.write,
@@ -86,6 +89,18 @@ fn operator_report(selection: &Selection<'_>, operator: &Operator) -> OperatorRe
             seconds: terms.seconds(),
         },
         rejected,
+    }
+}
+
+fn schedule_report(scheduled: &Scheduled) -> ScheduleReport {
+    let outline = scheduled.outline();
+    ScheduleReport {
+        main: scheduled.main.as_u32(),
+        driver: scheduled.schedule.driver.to_string(),
+        skips_empty_rows: scheduled.schedule.skips_empty_rows,
+        strips: outline.strips as u64,
+        blocks: outline.blocks as u64,
+        private_sums: outline.private_sums as u64,
     }
 }
 

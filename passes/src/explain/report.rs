@@ -95,6 +95,8 @@ pub struct OperatorReport {
     pub flops: f64,
     /// The sparse input whose zeros it skips.
     pub exploits: Option<ExploitedSparsity>,
+    /// How a fused operator will run; none of basic ones, and where sizes are unknown.
+    pub schedule: Option<ScheduleReport>,
     /// Its estimated time.
     pub cost: CostReport,
     /// Why a chosen cover stays unfused after all.
@@ -117,6 +119,23 @@ impl OperatorReport {
     pub fn is_priced(&self) -> bool {
         self.reads.iter().chain(&self.writes).all(|transfer| transfer.bytes.is_some())
     }
+}
+
+/// How a fused operator will run: what the counters of its run will say, where its sizes are right and no row is empty.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScheduleReport {
+    /// The main input.
+    pub main: u32,
+    /// What units go over.
+    pub driver: String,
+    /// Whether rows of the main input without non-zeros are left out.
+    pub skips_empty_rows: bool,
+    /// Strips of rows, each of which reduces to one result; none where each row has outputs of its own.
+    pub strips: u64,
+    /// Blocks of all strips, each the work of one thread.
+    pub blocks: u64,
+    /// Blocks among them that have sums of their own.
+    pub private_sums: u64,
 }
 
 /// The zeros of this input are skipped.

@@ -3,7 +3,7 @@
 use super::formula::value_name;
 use super::report::{
     Comparison, CostReport, Effect, FailedCondition, OperatorReport, PartitionReport, PlanReport, Proof, Reason,
-    TemplateCondition, TemplateLimit, Transfer, UnfusedEdge,
+    ScheduleReport, TemplateCondition, TemplateLimit, Transfer, UnfusedEdge,
 };
 use crate::memory::bytes_text;
 use fuseline_ir::hop::{HopDag, HopId};
@@ -108,7 +108,23 @@ fn fused_text(text: &mut String, operator: &OperatorReport) {
         let name = operator.reads.iter().find(|read| read.hop == sparsity.driver).map_or(String::new(), value);
         let _ = writeln!(text, "  skips the zeros of {name}: visits {} of the cells", percent(sparsity.share));
     }
+    if let Some(schedule) = &operator.schedule {
+        let _ = writeln!(text, "  {}", schedule_text(operator, schedule));
+    }
     let _ = writeln!(text, "  {}", cost_text(operator));
+}
+
+/// How an operator will run: `runs over rows of X: 16 blocks, 16 private sums`.
+fn schedule_text(operator: &OperatorReport, schedule: &ScheduleReport) -> String {
+    let main = operator.reads.iter().find(|read| read.hop == schedule.main).map_or(String::new(), value);
+    let empty = if schedule.skips_empty_rows { ", empty rows left out" } else { "" };
+    let strips = if schedule.strips > 1 { format!("{} strips, ", schedule.strips) } else { String::new() };
+    let sums = if schedule.private_sums > 0 {
+        format!(", {}", counted(schedule.private_sums, "private sum"))
+    } else {
+        String::new()
+    };
+    format!("runs over {} of {main}{empty}: {strips}{}{sums}", schedule.driver, counted(schedule.blocks, "block"))
 }
 
 fn basic_text(text: &mut String, dag: &HopDag, operator: &OperatorReport) {

@@ -1,0 +1,266 @@
+//! How a fused operator will run, as far as its sizes say: the schedule that skeletons make of its plan and inputs, made of
+//! its members.
+
+use super::vector::{stored_non_zeros, stored_rows};
+use crate::cover::Operator;
+use crate::facts::{Context, bytes_of, cells, sparsity};
+use crate::hops::untransposed;
+use crate::zeros::Zeros;
+use fuseline_ir::Space;
+use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::ops::Direction;
+use fuseline_ir::schedule::{Flow, Outline, Profile, RowProfile, Schedule, Sums};
+use fuseline_ir::work::csr_row_bytes;
+
+/// A schedule with the sizes that it is for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scheduled {
+    /// How the operator runs.
+    pub schedule: Schedule,
+    /// The input that drives it.
+    pub main: HopId,
+    /// The rows that are visited.
+    rows: usize,
+    /// The non-zeros of a sparse main input.
+    non_zeros: usize,
+    /// Bytes of a row of the main input, on average.
+    row_bytes: u64,
+}
+
+impl Scheduled {
+    /// How a fused operator runs; `None` of basic ones, and of operators without a main input or whose sizes are unknown.
+    pub fn of(context: &Context<'_>, operator: &Operator) -> Option<Scheduled> {
+        let driver = if operator.template?.space() == Space::Rows {
+            None
+        } else {
+            operator.driver(context, &operator.space(context))
+        };
+        Scheduled::over_cells(context, operator, driver)
+    }
+
+    /// How a fused operator runs, whose driver is known where it is one over cells.
+    pub(super) fn over_cells(context: &Context<'_>, operator: &Operator, driver: Option<HopId>) -> Option<Scheduled> {
+        let main = driver.or_else(|| main_without_driver(context, operator))?;
+        let members = Members { context, operator, main, is_driven: driver.is_some() };
+        let profile = members.profile()?;
+        let (rows, non_zeros) = (profile.rows, stored_non_zeros(context, main) as usize);
+        Some(Scheduled {
+            schedule: Schedule::of(&profile),
+            main,
+            rows: if profile.skips_empty_rows { rows.min(non_zeros) } else { rows },
+            non_zeros,
+            row_bytes: if members.is_sparse() {
+                csr_row_bytes(rows as u64, non_zeros as u64)
+            } else {
+                bytes_of(context, main) as u64 / (rows as u64).max(1)
+            },
+        })
+    }
+
+    /// Whether several threads share the work.
+    pub(super) fn is_shared(&self) -> bool {
+        self.schedule.blocks(self.rows, self.non_zeros) > 1
+    }
+
+    /// How the sums over rows are kept apart; `None` where there are none.
+    pub(super) fn sums(&self) -> Option<Sums> {
+        self.schedule.sums(self.rows, self.non_zeros)
+    }
+
+    /// Strips, blocks and private sums.
+    pub fn outline(&self) -> Outline {
+        self.schedule.outline(self.rows, self.non_zeros, self.row_bytes)
+    }
+}
+
+/// The main input of an operator that is not zero with any: over cells the densest.
+fn main_without_driver(context: &Context<'_>, operator: &Operator) -> Option<HopId> {
+    if operator.template?.space() == Space::Rows {
+        return operator.main_input(context);
+    }
+    let space = operator.space(context);
+    let by_cell = operator.inputs_by_cell(context, &space);
+    by_cell.reduce(|one, other| if sparsity(context, other) > sparsity(context, one) { other } else { one })
+}
+
+/// The members of an operator, seen from its main input.
+struct Members<'a> {
+    context: &'a Context<'a>,
+    operator: &'a Operator,
+    main: HopId,
+    /// Whether the cells of an operator over cells are zero with those of the main input.
+    is_driven: bool,
+}
+
+impl Members<'_> {
+    fn profile(&self) -> Option<Profile> {
+        let Members { context, operator, main, .. } = *self;
+        let space = operator.template?.space();
+        let (rows, cols) = context.hop(main).size.known_dims()?;
+        let keeps_rows = self.any(|id| self.keeps_row(id)) || operator.inputs.iter().any(|&id| self.is_column(id));
+        let is_numbered = self.any(|id| context.operation(id).is_sequence);
+        let knows_rows = space != Space::Cells || keeps_rows || self.reads_cells_beside();
+        Some(Profile {
+            space,
+            rows: usize::try_from(rows).ok()?,
+            cols: usize::try_from(cols).ok()?,
+            runs_over_non_zeros: self.is_sparse() && self.runs_over_non_zeros(space),
+            skips_empty_rows: self.is_sparse() && self.leaves_rows_out(space) && knows_rows && !is_numbered,
+            keeps_rows,
+            keeps_columns: self.any(|id| self.is_aggregate(id, Direction::Col))
+                || operator.inputs.iter().any(|&id| self.is_row(id)),
+            row: if space == Space::Rows { self.row_profile() } else { RowProfile::default() },
+            rank: rank(context, operator),
+            flow: self.flow(space),
+        })
+    }
+
+    fn any(&self, condition: impl Fn(HopId) -> bool) -> bool {
+        self.operator.members.iter().any(|&id| condition(id))
+    }
+
+    /// Whether the main input is stored as non-zeros.
+    fn is_sparse(&self) -> bool {
+        stored_rows(self.context, self.main) > 0.0
+    }
+
+    fn is_aggregate(&self, id: HopId, direction: Direction) -> bool {
+        matches!(self.context.hop(id).op, HopOp::AggUnary(_, of) if of == direction)
+    }
+
+    /// Whether the value of a member belongs to one row.
+    fn keeps_row(&self, id: HopId) -> bool {
+        self.is_aggregate(id, Direction::Row)
+            || self.context.operation(id).is_sequence
+            || self.context.hop(id).op == HopOp::Index
+            || self.is_column(id)
+    }
+
+    /// Whether a value is a column beside cells of several columns.
+    fn is_column(&self, id: HopId) -> bool {
+        let [size, main] = [id, self.main].map(|id| self.context.hop(id).size);
+        size.is_matrix() && size.rows == main.rows && size.cols == Some(1) && main.cols != Some(1)
+    }
+
+    /// Whether a value is a row beside cells of several rows.
+    fn is_row(&self, id: HopId) -> bool {
+        let [size, main] = [id, self.main].map(|id| self.context.hop(id).size);
+        size.is_matrix() && size.cols == main.cols && size.rows == Some(1) && main.rows != Some(1)
+    }
+
+    /// Whether an operator over cells reads another matrix of the main input's size.
+    fn reads_cells_beside(&self) -> bool {
+        let size = &self.context.hop(self.main).size;
+        self.operator.inputs.iter().any(|&id| id != self.main && self.context.hop(id).size.same_dims(size))
+    }
+
+    /// Whether units are runs of the non-zeros of a sparse main input.
+    fn runs_over_non_zeros(&self, space: Space) -> bool {
+        match space {
+            Space::Factors => true,
+            // What reads no other matrix and numbers no rows has one value wherever the main input is zero.
+            Space::Cells => {
+                let is_alone = || self.operator.inputs.iter().all(|&id| id == self.main || !self.is_matrix(id));
+                self.is_driven || is_alone() && !self.any(|id| self.context.operation(id).is_sequence)
+            }
+            Space::Rows => self.takes_rows_as_non_zeros(),
+        }
+    }
+
+    /// Whether a Row operator uses rows of the main input only where non-zeros can stand: in aggregates, and in products with
+    /// something else.
+    fn takes_rows_as_non_zeros(&self) -> bool {
+        let Members { context, operator, main, .. } = *self;
+        let reads = |id: HopId| untransposed(context.dag, id).unwrap_or(id) == main;
+        let mut readers = operator.members.iter().copied().filter(|&id| {
+            let hop = context.hop(id);
+            !matches!(hop.op, HopOp::Reorg(_)) && hop.inputs.iter().any(|&input| reads(input))
+        });
+        readers.all(|id| {
+            let hop = context.hop(id);
+            match hop.op {
+                HopOp::AggUnary(_, Direction::Row) => true,
+                HopOp::AggUnary(agg, _) => agg.ignores_zeros(),
+                HopOp::MatMul => !context.limits.strict_ieee && !hop.inputs.iter().all(|&input| reads(input)),
+                _ => false,
+            }
+        })
+    }
+
+    /// Whether rows without non-zeros contribute nothing.
+    fn leaves_rows_out(&self, space: Space) -> bool {
+        match space {
+            Space::Rows => {
+                let has_cells = self.context.hop(self.main).size.cols != Some(0);
+                has_cells && self.operator.is_zero_with(self.context, self.main, Zeros::Row)
+            }
+            Space::Cells | Space::Factors => self.runs_over_non_zeros(space),
+        }
+    }
+
+    fn is_matrix(&self, id: HopId) -> bool {
+        self.context.hop(id).is_matrix()
+    }
+
+    /// The lengths of the values of a row: members and inputs of as many rows as the main input.
+    fn row_profile(&self) -> RowProfile {
+        let Members { context, operator, main, .. } = *self;
+        let by_row = |&id: &HopId| {
+            let size = context.hop(id).size;
+            if size.rows == context.hop(main).size.rows { size.cols.unwrap_or(0) as usize } else { 0 }
+        };
+        let is_value = |id: &&HopId| !operator.roots.contains(*id) || !self.accumulates(**id);
+        let members = operator.members.iter().filter(is_value).map(by_row);
+        let sides = operator.inputs.iter().filter(|&&id| id != main).map(by_row);
+        let main_cols = by_row(&main);
+        let longest_computed = members.chain(sides.clone()).filter(|&cols| cols > 1).max().unwrap_or(0);
+        RowProfile {
+            longest_computed,
+            widest: longest_computed.max(main_cols),
+            inputs: main_cols + sides.filter(|&cols| cols > 1).sum::<usize>(),
+            keeps_vectors: self.any(|id| self.keeps_vectors(id)),
+        }
+    }
+
+    /// Whether a root adds up rows.
+    fn accumulates(&self, root: HopId) -> bool {
+        let hop = self.context.hop(root);
+        match hop.op {
+            HopOp::AggUnary(_, direction) => direction != Direction::Row,
+            HopOp::MatMul => untransposed(self.context.dag, hop.inputs[0]).is_some(),
+            _ => false,
+        }
+    }
+
+    /// Whether a member holds a vector or a matrix that serves row after row.
+    fn keeps_vectors(&self, id: HopId) -> bool {
+        match self.context.hop(id).op {
+            HopOp::AggUnary(_, direction) => direction == Direction::Col,
+            HopOp::MatMul => self.accumulates(id) || self.context.hop(id).size.cols != Some(1),
+            _ => false,
+        }
+    }
+
+    /// What becomes of the values of units.
+    fn flow(&self, space: Space) -> Flow {
+        let Members { context, operator, .. } = *self;
+        let root = context.hop(operator.root());
+        let sums = || operator.roots.iter().map(|&id| cells(&context.hop(id).size).max(1.0) as usize).sum();
+        match root.op {
+            _ if space == Space::Cells && operator.is_multi_aggregate() => Flow::Values,
+            _ if operator.is_multi_aggregate() => Flow::Sums { cells: sums() },
+            HopOp::AggUnary(_, Direction::Full) => Flow::Values,
+            HopOp::MatMul if space == Space::Cells => Flow::Values,
+            _ if self.accumulates(operator.root()) => Flow::Sums { cells: sums() },
+            _ if space == Space::Rows => Flow::Rows,
+            HopOp::AggUnary(_, Direction::Row) | HopOp::MatMul => Flow::Rows,
+            _ => Flow::Cells,
+        }
+    }
+}
+
+/// The columns of the factors of an Outer operator.
+pub(super) fn rank(context: &Context<'_>, operator: &Operator) -> usize {
+    let products = operator.members.iter().map(|&id| context.hop(id)).filter(|hop| hop.op == HopOp::MatMul);
+    products.filter_map(|hop| context.hop(hop.inputs[0]).size.cols).min().unwrap_or(0) as usize
+}
