@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::session::{Outcome, Script, Session};
 use fuseline_ir::{DataType, Value};
-use fuseline_runtime::{CompiledBlocks, RuntimeValue, Variables};
+use fuseline_runtime::{CompiledBlocks, Observer, RuntimeValue, Variables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
@@ -98,11 +98,24 @@ impl PreparedScript<'_> {
     /// # Errors
     /// An input that was never bound, or the first error of the script, with its place.
     pub fn execute(&mut self, output: &mut (dyn Write + Send)) -> Result<Outcome, Error> {
+        self.execute_observed(output, &mut |_| {})
+    }
+
+    /// Runs the script as [`PreparedScript::execute`] does; `observer` gets every stage of what is compiled for it, which is
+    /// nothing where an earlier run had matrices of these sizes.
+    ///
+    /// # Errors
+    /// An input that was never bound, or the first error of the script, with its place.
+    pub fn execute_observed(
+        &mut self,
+        output: &mut (dyn Write + Send),
+        observer: &mut Observer<'_>,
+    ) -> Result<Outcome, Error> {
         if let Some(name) = self.inputs.keys().find(|name| !self.bound.contains_key(*name)) {
             return Err(Error::UnboundInput(name.clone()));
         }
         let bound = self.bound.clone();
-        let mut outcome = self.session.run_compiled(&self.script, &mut self.compiled, bound, output, &mut |_| {})?;
+        let mut outcome = self.session.run_compiled(&self.script, &mut self.compiled, bound, output, observer)?;
         outcome.variables.retain(|name, _| self.outputs.contains(name));
         self.session.finished(outcome)
     }

@@ -6,11 +6,14 @@ use crate::cover::Operator;
 use crate::facts::{Context, bytes_of, cells, sparsity};
 use crate::hops::untransposed;
 use crate::zeros::Zeros;
-use fuseline_ir::Space;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::ops::Direction;
 use fuseline_ir::schedule::{Flow, Outline, Profile, RowProfile, Schedule, Sums};
-use fuseline_ir::work::csr_row_bytes;
+use fuseline_ir::work::{BLOCK_CELLS, CELL_BYTES, csr_row_bytes};
+use fuseline_ir::{SizeInfo, Space};
+
+/// So many times the cells of a block, and of the output, are the work of several blocks, however they are cut.
+const CLEARLY: f64 = 16.0;
 
 /// A schedule with the sizes that it is for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,13 +38,25 @@ impl Scheduled {
         } else {
             operator.driver(context, &operator.space(context))
         };
-        Scheduled::over_cells(context, operator, driver)
+        let main = driver.or_else(|| main_without_driver(context, operator))?;
+        Scheduled::with_main(Members { context, operator, main, is_driven: driver.is_some() })
     }
 
-    /// How a fused operator runs, whose driver is known where it is one over cells.
-    pub(super) fn over_cells(context: &Context<'_>, operator: &Operator, driver: Option<HopId>) -> Option<Scheduled> {
-        let main = driver.or_else(|| main_without_driver(context, operator))?;
-        let members = Members { context, operator, main, is_driven: driver.is_some() };
+    /// How a fused operator over the cells of `space` runs, whose driver is known. Without one, any input that has these cells
+    /// stands for the main one: all of them are read densely.
+    pub(super) fn over_cells(
+        context: &Context<'_>,
+        operator: &Operator,
+        space: &SizeInfo,
+        driver: Option<HopId>,
+    ) -> Option<Scheduled> {
+        let has_cells = |id: &HopId| context.hop(*id).size.same_dims(space);
+        let main = driver.or_else(|| operator.inputs.iter().copied().find(has_cells))?;
+        Scheduled::with_main(Members { context, operator, main, is_driven: driver.is_some() })
+    }
+
+    fn with_main(members: Members<'_>) -> Option<Scheduled> {
+        let Members { context, main, .. } = members;
         let profile = members.profile()?;
         let (rows, non_zeros) = (profile.rows, stored_non_zeros(context, main) as usize);
         Some(Scheduled {
@@ -55,6 +70,22 @@ impl Scheduled {
                 bytes_of(context, main) as u64 / (rows as u64).max(1)
             },
         })
+    }
+
+    /// Whether several threads share the work of an operator over rows. Where its matrices have many times the cells of a
+    /// block, or all of them fewer, that is clear without a schedule.
+    pub(super) fn rows_are_shared(context: &Context<'_>, operator: &Operator) -> bool {
+        let of = |id: &HopId| bytes_of(context, *id) / CELL_BYTES as f64;
+        let read = operator.inputs.iter().map(of).fold(0.0, f64::max);
+        let output: f64 = operator.roots.iter().map(of).sum();
+        if read >= CLEARLY * (BLOCK_CELLS as f64 + output) {
+            return true;
+        }
+        let computed = || operator.members.iter().map(|&id| cells(&context.hop(id).size)).fold(0.0, f64::max);
+        if read.max(output) <= BLOCK_CELLS as f64 && computed() <= BLOCK_CELLS as f64 {
+            return false;
+        }
+        Scheduled::of(context, operator).is_some_and(|scheduled| scheduled.is_shared())
     }
 
     /// Whether several threads share the work.
@@ -97,20 +128,25 @@ impl Members<'_> {
         let Members { context, operator, main, .. } = *self;
         let space = operator.template?.space();
         let (rows, cols) = context.hop(main).size.known_dims()?;
-        let keeps_rows = self.any(|id| self.keeps_row(id)) || operator.inputs.iter().any(|&id| self.is_column(id));
-        let is_numbered = self.any(|id| context.operation(id).is_sequence);
-        let knows_rows = space != Space::Cells || keeps_rows || self.reads_cells_beside();
+        let is_over_cells = space == Space::Cells;
+        let keeps_rows = is_over_cells
+            && (self.any(|id| self.keeps_row(id)) || operator.inputs.iter().any(|&id| self.is_column(id)));
+        let keeps_columns = is_over_cells
+            && (self.any(|id| self.is_aggregate(id, Direction::Col))
+                || operator.inputs.iter().any(|&id| self.is_row(id)));
         Some(Profile {
             space,
             rows: usize::try_from(rows).ok()?,
             cols: usize::try_from(cols).ok()?,
             runs_over_non_zeros: self.is_sparse() && self.runs_over_non_zeros(space),
-            skips_empty_rows: self.is_sparse() && self.leaves_rows_out(space) && knows_rows && !is_numbered,
+            skips_empty_rows: self.is_sparse()
+                && (!is_over_cells || keeps_rows || self.reads_cells_beside())
+                && self.leaves_rows_out(space)
+                && !self.any(|id| context.operation(id).is_sequence),
             keeps_rows,
-            keeps_columns: self.any(|id| self.is_aggregate(id, Direction::Col))
-                || operator.inputs.iter().any(|&id| self.is_row(id)),
+            keeps_columns,
             row: if space == Space::Rows { self.row_profile() } else { RowProfile::default() },
-            rank: rank(context, operator),
+            rank: if space == Space::Factors { rank(context, operator) } else { 0 },
             flow: self.flow(space),
         })
     }
@@ -139,13 +175,13 @@ impl Members<'_> {
     /// Whether a value is a column beside cells of several columns.
     fn is_column(&self, id: HopId) -> bool {
         let [size, main] = [id, self.main].map(|id| self.context.hop(id).size);
-        size.is_matrix() && size.rows == main.rows && size.cols == Some(1) && main.cols != Some(1)
+        self.is_matrix(id) && size.rows == main.rows && size.cols == Some(1) && main.cols != Some(1)
     }
 
     /// Whether a value is a row beside cells of several rows.
     fn is_row(&self, id: HopId) -> bool {
         let [size, main] = [id, self.main].map(|id| self.context.hop(id).size);
-        size.is_matrix() && size.cols == main.cols && size.rows == Some(1) && main.rows != Some(1)
+        self.is_matrix(id) && size.cols == main.cols && size.rows == Some(1) && main.rows != Some(1)
     }
 
     /// Whether an operator over cells reads another matrix of the main input's size.

@@ -139,7 +139,7 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
         pass.count_basic(context, &mut vector);
         return Some(vector);
     }
-    let scheduled = Scheduled::over_cells(context, operator, pass.driver);
+    let scheduled = Scheduled::over_cells(context, operator, &pass.space, pass.driver);
     vector.is_shared = scheduled.is_some_and(|scheduled| scheduled.is_shared());
     match (space, &scheduled) {
         (Space::Factors, Some(scheduled)) if !pass.is_tiled => {
@@ -313,7 +313,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         work.line_bytes = bytes_of(context, right);
     }
     let is_shared = if is_fused {
-        Scheduled::of(context, operator).is_some_and(|scheduled| scheduled.is_shared())
+        Scheduled::rows_are_shared(context, operator)
     } else {
         work.count_stored(stored_non_zeros(context, root_id), stored_rows(context, root_id));
         let largest = || inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES;
