@@ -409,12 +409,12 @@ fn whole_rows(row: &RowProfile) -> WholeRows {
 impl fmt::Display for Driver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Driver::Run => f.write_str("cells as one run"),
+            Driver::Run => f.write_str("cells"),
             Driver::Cells => f.write_str("tiles of cells"),
             Driver::Rows { .. } => f.write_str("rows"),
             Driver::Products { rank } => write!(f, "tiles of products of rank {rank}"),
             Driver::NonZeros(Runs { row_weight: None, .. }) => f.write_str("non-zeros"),
-            Driver::NonZeros(_) => f.write_str("non-zeros by row"),
+            Driver::NonZeros(_) => f.write_str("non-zeros of rows"),
             Driver::Samples { rank, .. } => write!(f, "non-zeros with factors of rank {rank}"),
         }
     }

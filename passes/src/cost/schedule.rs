@@ -39,7 +39,7 @@ impl Scheduled {
             operator.driver(context, &operator.space(context))
         };
         let main = driver.or_else(|| main_without_driver(context, operator))?;
-        Scheduled::with_main(Members { context, operator, main, is_driven: driver.is_some() })
+        Scheduled::with_main(&Members { context, operator, main, is_driven: driver.is_some() })
     }
 
     /// How a fused operator over the cells of `space` runs, whose driver is known. Without one, any input that has these cells
@@ -52,11 +52,11 @@ impl Scheduled {
     ) -> Option<Scheduled> {
         let has_cells = |id: &HopId| context.hop(*id).size.same_dims(space);
         let main = driver.or_else(|| operator.inputs.iter().copied().find(has_cells))?;
-        Scheduled::with_main(Members { context, operator, main, is_driven: driver.is_some() })
+        Scheduled::with_main(&Members { context, operator, main, is_driven: driver.is_some() })
     }
 
-    fn with_main(members: Members<'_>) -> Option<Scheduled> {
-        let Members { context, main, .. } = members;
+    fn with_main(members: &Members<'_>) -> Option<Scheduled> {
+        let Members { context, main, .. } = *members;
         let profile = members.profile()?;
         let (rows, non_zeros) = (profile.rows, stored_non_zeros(context, main) as usize);
         Some(Scheduled {
@@ -114,6 +114,13 @@ fn main_without_driver(context: &Context<'_>, operator: &Operator) -> Option<Hop
     by_cell.reduce(|one, other| if sparsity(context, other) > sparsity(context, one) { other } else { one })
 }
 
+/// Whether values of an operator over cells belong to one row, or to one column.
+#[derive(Clone, Copy, Default)]
+struct Kept {
+    rows: bool,
+    columns: bool,
+}
+
 /// The members of an operator, seen from its main input.
 struct Members<'a> {
     context: &'a Context<'a>,
@@ -129,22 +136,18 @@ impl Members<'_> {
         let space = operator.template?.space();
         let (rows, cols) = context.hop(main).size.known_dims()?;
         let is_over_cells = space == Space::Cells;
-        let keeps_rows = is_over_cells
-            && (self.any(|id| self.keeps_row(id)) || operator.inputs.iter().any(|&id| self.is_column(id)));
-        let keeps_columns = is_over_cells
-            && (self.any(|id| self.is_aggregate(id, Direction::Col))
-                || operator.inputs.iter().any(|&id| self.is_row(id)));
+        let kept = if is_over_cells { self.kept() } else { Kept::default() };
         Some(Profile {
             space,
             rows: usize::try_from(rows).ok()?,
             cols: usize::try_from(cols).ok()?,
             runs_over_non_zeros: self.is_sparse() && self.runs_over_non_zeros(space),
             skips_empty_rows: self.is_sparse()
-                && (!is_over_cells || keeps_rows || self.reads_cells_beside())
+                && (!is_over_cells || kept.rows || self.reads_cells_beside())
                 && self.leaves_rows_out(space)
                 && !self.any(|id| context.operation(id).is_sequence),
-            keeps_rows,
-            keeps_columns,
+            keeps_rows: kept.rows,
+            keeps_columns: kept.columns,
             row: if space == Space::Rows { self.row_profile() } else { RowProfile::default() },
             rank: if space == Space::Factors { rank(context, operator) } else { 0 },
             flow: self.flow(space),
@@ -160,28 +163,26 @@ impl Members<'_> {
         stored_rows(self.context, self.main) > 0.0
     }
 
-    fn is_aggregate(&self, id: HopId, direction: Direction) -> bool {
-        matches!(self.context.hop(id).op, HopOp::AggUnary(_, of) if of == direction)
-    }
-
-    /// Whether the value of a member belongs to one row.
-    fn keeps_row(&self, id: HopId) -> bool {
-        self.is_aggregate(id, Direction::Row)
-            || self.context.operation(id).is_sequence
-            || self.context.hop(id).op == HopOp::Index
-            || self.is_column(id)
-    }
-
-    /// Whether a value is a column beside cells of several columns.
-    fn is_column(&self, id: HopId) -> bool {
-        let [size, main] = [id, self.main].map(|id| self.context.hop(id).size);
-        self.is_matrix(id) && size.rows == main.rows && size.cols == Some(1) && main.cols != Some(1)
-    }
-
-    /// Whether a value is a row beside cells of several rows.
-    fn is_row(&self, id: HopId) -> bool {
-        let [size, main] = [id, self.main].map(|id| self.context.hop(id).size);
-        self.is_matrix(id) && size.cols == main.cols && size.rows == Some(1) && main.rows != Some(1)
+    /// What values of an operator over cells belong to: what aggregates, numbers or picks them says so, and so do inputs that
+    /// are a row or a column.
+    fn kept(&self) -> Kept {
+        let Members { context, operator, main, .. } = *self;
+        let mut kept = Kept::default();
+        for &id in &operator.members {
+            match context.hop(id).op {
+                HopOp::AggUnary(_, Direction::Row) | HopOp::Index => kept.rows = true,
+                HopOp::AggUnary(_, Direction::Col) => kept.columns = true,
+                HopOp::DataGen(_) => kept.rows |= context.operation(id).is_sequence,
+                _ => {}
+            }
+        }
+        let cells = &context.hop(main).size;
+        for input in operator.inputs.iter().map(|&id| context.hop(id)).filter(|input| input.is_matrix()) {
+            let size = &input.size;
+            kept.rows |= size.cols == Some(1) && cells.cols != Some(1) && size.rows == cells.rows;
+            kept.columns |= size.rows == Some(1) && cells.rows != Some(1) && size.cols == cells.cols;
+        }
+        kept
     }
 
     /// Whether an operator over cells reads another matrix of the main input's size.

@@ -114,17 +114,17 @@ fn fused_text(text: &mut String, operator: &OperatorReport) {
     let _ = writeln!(text, "  {}", cost_text(operator));
 }
 
-/// How an operator will run: `runs over rows of X: 16 blocks, 16 private sums`.
+/// How an operator will run: `runs over X by rows: 16 blocks, 16 private sums`.
 fn schedule_text(operator: &OperatorReport, schedule: &ScheduleReport) -> String {
     let main = operator.reads.iter().find(|read| read.hop == schedule.main).map_or(String::new(), value);
-    let empty = if schedule.skips_empty_rows { ", empty rows left out" } else { "" };
+    let empty = if schedule.skips_empty_rows { ", without empty rows" } else { "" };
     let strips = if schedule.strips > 1 { format!("{} strips, ", schedule.strips) } else { String::new() };
     let sums = if schedule.private_sums > 0 {
         format!(", {}", counted(schedule.private_sums, "private sum"))
     } else {
         String::new()
     };
-    format!("runs over {} of {main}{empty}: {strips}{}{sums}", schedule.driver, counted(schedule.blocks, "block"))
+    format!("runs over {main} by {}{empty}: {strips}{}{sums}", schedule.driver, counted(schedule.blocks, "block"))
 }
 
 fn basic_text(text: &mut String, dag: &HopDag, operator: &OperatorReport) {
