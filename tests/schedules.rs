@@ -61,7 +61,7 @@ fn dense(rows: usize, cols: usize) -> MatrixBlock {
 /// Cells of which no row has none.
 fn main_input(shape: &Shape) -> MatrixBlock {
     let &Shape { rows, cols, step } = shape;
-    let cell = |i: usize, j: usize| if (i * 13 + j) % step == 0 { ((i + j) % 9) as f64 - 4.5 } else { 0.0 };
+    let cell = |i: usize, j: usize| if (i * 13 + j).is_multiple_of(step) { ((i + j) % 9) as f64 - 4.5 } else { 0.0 };
     let dense = Dense::from_fn(rows, cols, cell);
     if step == 1 { dense.into() } else { Csr::from_dense(&dense).into() }
 }
