@@ -104,7 +104,7 @@ impl Worker {
         module.set_triple(&machine.get_triple());
         module.set_data_layout(&machine.get_target_data().get_data_layout());
         for schedule in schedules {
-            let function = Emitter::emit(context, &module, &self.target, plan, schedule, called)
+            let function = Emitter::emit(&module, &self.target, plan, schedule, called)
                 .map_err(|error| internal(error.to_string()))?;
             if self.options.opt == LlvmOpt::Direct {
                 leave_as_it_is(context, function);

@@ -5,7 +5,7 @@
 //! decision can hang on a value that the comparison does not see. Of numbers of non-zeros only the magnitude counts, and
 //! only that of sparse variables: a factor of two may change a plan.
 
-use crate::compiler::CompiledDag;
+use crate::compiled_dag::CompiledDag;
 use crate::environment::Fingerprint;
 use crate::value::{RuntimeValue, Variables};
 use fuseline_ir::hop::{Hop, HopDag, HopOp};

@@ -6,18 +6,17 @@
 //! sized DAG and nothing else.
 
 use crate::block_cache::{BlockCache, BlockKey, Signature};
-use crate::engine::{Engine, Mode};
-use crate::environment::OptimizerEnvironment;
-use crate::error::{RuntimeError, RuntimeErrorKind};
+use crate::compiled_dag::CompiledDag;
+use crate::engine::Engine;
+use crate::environment::{Mode, OptimizerEnvironment};
+use crate::error::{Origins, RuntimeError, RuntimeErrorKind};
 use crate::plan_cache::CacheAnswer;
-use crate::program_executor::Origins;
 use crate::sketches::sketch_of;
 use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_ir::hop::{HopDag, OperatorId};
-use fuseline_passes::cost::Predictions;
 use fuseline_passes::fused::{self, fuse_by_hand, search_sorted};
 use fuseline_passes::joint::{Chosen, choose};
 use fuseline_passes::pipeline::{OptimizerOptions, Stage, Unsupported, realize};
@@ -45,17 +44,6 @@ pub enum CompileStage<'a> {
 
 /// Gets every stage of every compilation.
 pub type Observer<'a> = dyn FnMut(CompileStage<'_>) + Send + 'a;
-
-/// A compiled block.
-#[derive(Debug)]
-pub struct CompiledDag {
-    /// The DAG with fused operators.
-    pub dag: HopDag,
-    /// What the cost model expects of its operators.
-    pub predictions: Predictions,
-    /// The plans of its generated operators: found again with the block, none of them is looked up.
-    pub plans: u64,
-}
 
 /// Compiles blocks of one run.
 pub(crate) struct DagCompiler<'a> {

@@ -1,11 +1,11 @@
 //! Executes the DAG of one block on demand: effects in program order, then outputs. An operator runs when its first
 //! consumer needs it, and its value is freed after its last.
 
-use crate::compiler::CompiledDag;
+use crate::compiled_dag::CompiledDag;
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::memory;
-use crate::operators;
+use crate::operators::{Operator, inputs_of_product};
 use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
 use cranelift_entity::SecondaryMap;
@@ -79,7 +79,7 @@ struct DagExecutor<'a> {
 
 /// The inputs that an operator evaluates: a product reads the input of a transpose itself.
 fn evaluated_inputs(dag: &HopDag, hop: &Hop) -> Inputs {
-    if hop.op == HopOp::MatMul { operators::inputs_of_product(dag, hop) } else { hop.inputs.clone() }
+    if hop.op == HopOp::MatMul { inputs_of_product(dag, hop) } else { hop.inputs.clone() }
 }
 
 /// Counts the uses by operators that outputs and effects need.
@@ -131,7 +131,7 @@ impl DagExecutor<'_> {
             self.uses[output.hop] -= 1;
             let is_last = self.uses[output.hop] == 0;
             let value = &mut self.values[output.hop];
-            let value = if is_last { value.take() } else { value.as_ref().map(memory::copied) };
+            let value = if is_last { value.take() } else { value.as_ref().map(RuntimeValue::copied) };
             let missing = || RuntimeErrorKind::Internal(format!("the output {} has no value", output.name));
             results.insert(output.name.clone(), value.ok_or_else(missing)?);
         }
@@ -155,7 +155,7 @@ impl DagExecutor<'_> {
                     Some(updated) => updated?,
                     None => self.run_operator(id)?,
                 };
-                self.texts[id] = memory::of_text(&value);
+                self.texts[id] = value.count_text();
                 self.values[id] = Some(value);
                 self.release_inputs(id);
             } else {
@@ -189,8 +189,9 @@ impl DagExecutor<'_> {
         self.engine.check_interruption()?;
         self.engine.threads.give_way();
         let stays_dense = self.destination == Destination::Variables { repeats: true };
+        let operator = Operator { engine: self.engine, dag: self.dag, hop, inputs: &others };
         memory::guarded(self.engine, hop, || {
-            operators::update(self.engine, self.dag, hop, block, &others)?;
+            operator.update(block)?;
             if !stays_dense {
                 *block = block.clone().in_best_format();
             }
@@ -217,11 +218,10 @@ impl DagExecutor<'_> {
             evaluated_inputs(self.dag, hop).into_iter().filter_map(|input| self.values[input].as_ref()).collect();
         self.engine.check_interruption()?;
         self.engine.threads.give_way();
+        let operator = Operator { engine: self.engine, dag: self.dag, hop, inputs: &inputs };
         let value = memory::check(self.engine.options.memory_budget, hop, &inputs)
             .and_then(|()| {
-                memory::guarded(self.engine, hop, || {
-                    operators::run(self.engine, self.dag, hop, &inputs, self.variables, self.output, self.statistics)
-                })
+                memory::guarded(self.engine, hop, || operator.run(self.variables, self.output, self.statistics))
             })
             .map_err(|error| self.at_operator(error, hop))?;
         if !matches!(hop.op, HopOp::Read(_) | HopOp::Literal(_)) {

@@ -7,24 +7,7 @@ use crate::threads::{Threads, ThreadsError};
 use fuseline_kernels::{KernelContext, Primitives};
 use fuseline_matrix::{Budget, BufferPool, RunContext, StopFlag};
 use fuseline_skeletons::{Backend, Counters};
-use serde::Serialize;
 use std::sync::Arc;
-
-/// How operators are fused.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-pub enum Mode {
-    /// Basic operators only (the paper's Base).
-    Base,
-    /// Basic operators, and hand-coded fused ones in the place of the patterns that they were written for (Fused).
-    Fused,
-    /// Cost-based fusion plans (Gen).
-    #[default]
-    Gen,
-    /// Maximal fusion (Gen-FA).
-    GenFuseAll,
-    /// Fusion without redundant computation (Gen-FNR).
-    GenFuseNoRedundancy,
-}
 
 /// Configuration of an [`Engine`].
 #[derive(Clone, Debug)]

@@ -3,7 +3,6 @@
 //! It is one value, from which plans are made and by which they are found again: whatever decides a plan is in its
 //! fingerprint.
 
-use crate::engine::Mode;
 use fuseline_passes::machine::{Cluster, Machine};
 use fuseline_passes::memory::bytes_text;
 use fuseline_passes::pipeline::OptimizerOptions;
@@ -11,6 +10,22 @@ use fuseline_passes::rewrite::RewriteOptions;
 use fuseline_passes::select::SelectPolicy;
 use serde::Serialize;
 use std::fmt;
+
+/// How operators are fused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub enum Mode {
+    /// Basic operators only (the paper's Base).
+    Base,
+    /// Basic operators, and hand-coded fused ones in the place of the patterns that they were written for (Fused).
+    Fused,
+    /// Cost-based fusion plans (Gen).
+    #[default]
+    Gen,
+    /// Maximal fusion (Gen-FA).
+    GenFuseAll,
+    /// Fusion without redundant computation (Gen-FNR).
+    GenFuseNoRedundancy,
+}
 
 /// All that decides a plan besides the program and its sizes.
 #[derive(Clone, Debug, Default, Serialize)]

@@ -1,8 +1,7 @@
 //! What can go wrong while a program runs.
 
+use crate::format::FormatError;
 use crate::map::MapError;
-use crate::operators::FormatError;
-use crate::program_executor::Origins;
 use crate::tokenize::TokenizeError;
 use crate::transform::TransformError;
 use fuseline_ir::hop::Span;
@@ -14,8 +13,12 @@ use fuseline_passes::memory::bytes_text;
 pub use fuseline_passes::size::CallSite;
 use fuseline_passes::size::{InputOrigin, ValidationError};
 use fuseline_skeletons::{BackendError, SkeletonError};
+use std::collections::HashMap;
 use std::fmt;
 use thiserror::Error;
+
+/// Where variables got their values.
+pub(crate) type Origins = HashMap<String, Span>;
 
 /// An error at run time, with the place in the script that caused it.
 #[derive(Debug)]

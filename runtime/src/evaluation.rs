@@ -78,7 +78,7 @@ pub(crate) fn evaluation_of(
     let function = match values.remove(Call::EVALUATED) {
         Some(RuntimeValue::Scalar(Value::Str(text))) => text,
         other => {
-            let actual = other.as_ref().map_or("nothing".to_owned(), crate::program_executor::describe);
+            let actual = other.as_ref().map_or("nothing".to_owned(), RuntimeValue::describe);
             let operation = "the name of a function".to_owned();
             return Err(RuntimeErrorKind::Type { operation, expected: "a text", actual }.at(Some(place)));
         }

@@ -13,7 +13,7 @@ fn metadata<'a>(named: impl Iterator<Item = (&'a str, &'a RuntimeValue)>) -> Res
     let mut metadata = Metadata::default();
     for (name, value) in named {
         let wrong = |expected: &'static str| {
-            let actual = crate::program_executor::describe(value);
+            let actual = value.describe();
             RuntimeErrorKind::Type { operation: format!("the argument `{name}`"), expected, actual }
         };
         let count = || match value.as_f64() {
@@ -95,7 +95,7 @@ pub(crate) fn write<'a>(
         RuntimeValue::Frame(frame) => io::write_frame(frame, Path::new(path), &arguments)?,
         RuntimeValue::List(_) => {
             let (operation, expected) = ("write".to_owned(), "a matrix, a frame or a scalar");
-            let actual = crate::program_executor::describe(value);
+            let actual = value.describe();
             return Err(RuntimeErrorKind::Type { operation, expected, actual }.into());
         }
     }

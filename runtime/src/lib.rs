@@ -5,6 +5,7 @@
 
 mod block_cache;
 mod code_folder;
+mod compiled_dag;
 mod compiler;
 mod dag_executor;
 mod engine;
@@ -12,6 +13,7 @@ mod environment;
 mod error;
 mod evaluation;
 mod files;
+mod format;
 mod map;
 mod memory;
 mod operators;
@@ -27,14 +29,15 @@ mod value;
 
 pub use block_cache::CompiledBlocks;
 pub use code_folder::{CodeFolder, CodeFolderError};
-pub use compiler::{CompileStage, CompiledDag, Observer, compile_dag};
-pub use engine::{Engine, EngineOptions, Mode};
-pub use environment::{Fingerprint, OptimizerEnvironment};
+pub use compiled_dag::CompiledDag;
+pub use compiler::{CompileStage, Observer, compile_dag};
+pub use engine::{Engine, EngineOptions};
+pub use environment::{Fingerprint, Mode, OptimizerEnvironment};
 pub use error::{CallSite, ErrorContext, ListError, RuntimeError, RuntimeErrorKind};
 pub use evaluation::Evaluator;
 pub use files::MetadataSizes;
+pub use format::FormatError;
 pub use map::MapError;
-pub use operators::FormatError;
 pub use plan_cache::{CacheAnswer, PlanCache};
 pub use program_executor::{Executable, run_program};
 pub use statistics::{HeavyHitter, Statistics};

@@ -1,13 +1,13 @@
-//! The memory that an operator will need, checked against the budget before anything is allocated; what is refused all the
-//! same; and the memory of texts.
+//! The memory that an operator will need, checked against the budget before anything is allocated, and what is refused all
+//! the same.
 
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::value::RuntimeValue;
 use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, Inputs, infer};
-use fuseline_ir::{Format, SizeInfo, Value};
-use fuseline_matrix::run_context::{self, Abort, caught, check_refusal};
-use fuseline_matrix::{MatrixBlock, MemoryKind, Reservation, SMALLEST_RESERVED, copied_text};
+use fuseline_ir::{Format, SizeInfo};
+use fuseline_matrix::MatrixBlock;
+use fuseline_matrix::run_context::{Abort, caught, check_refusal};
 
 /// Refuses an operator whose inputs and output surely take more than the budget.
 ///
@@ -50,30 +50,6 @@ pub(crate) fn error_of(engine: &Engine, operation: String, abort: Abort) -> Runt
             engine.interruption().take();
             RuntimeErrorKind::Interrupted.into()
         }
-    }
-}
-
-/// Reserves memory for parts of a frame until it holds them. Unwinds where it is refused.
-pub(crate) fn of_frame(bytes: u64) -> Option<Reservation> {
-    if bytes < SMALLEST_RESERVED as u64 { None } else { run_context::reserve(MemoryKind::Frame, bytes) }
-}
-
-/// Counts the memory of a long text, which is its value's own, for as long as the value is kept. Whoever makes one asks
-/// for the memory beforehand.
-pub(crate) fn of_text(value: &RuntimeValue) -> Option<Reservation> {
-    match value {
-        RuntimeValue::Scalar(Value::Str(text)) if text.len() >= SMALLEST_RESERVED => {
-            run_context::count(MemoryKind::Text, text.len() as u64)
-        }
-        _ => None,
-    }
-}
-
-/// A copy of a value. Unwinds where there is no memory for a copy of a text; all others share theirs.
-pub(crate) fn copied(value: &RuntimeValue) -> RuntimeValue {
-    match value {
-        RuntimeValue::Scalar(Value::Str(text)) => Value::Str(copied_text(text)).into(),
-        other => other.clone(),
     }
 }
 

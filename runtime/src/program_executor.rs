@@ -4,7 +4,7 @@ use crate::block_cache::CompiledBlocks;
 use crate::compiler::{DagCompiler, Observer};
 use crate::dag_executor::{self, Destination};
 use crate::engine::Engine;
-use crate::error::{RuntimeError, RuntimeErrorKind};
+use crate::error::{Origins, RuntimeError, RuntimeErrorKind};
 use crate::evaluation::{Evaluations, Evaluator, evaluation_of};
 use crate::memory;
 use crate::scalars;
@@ -61,9 +61,6 @@ pub fn run_program(
     result
 }
 
-/// Where variables got their values.
-pub(crate) type Origins = HashMap<String, Span>;
-
 /// The variables of the script or of one call of a function.
 struct Frame<'v> {
     /// The program that the code is part of.
@@ -80,8 +77,7 @@ struct Frame<'v> {
 
 impl<'v> Frame<'v> {
     fn new(program: &'v Program, variables: &'v mut Variables, origins: Origins) -> Self {
-        let texts =
-            variables.iter().filter_map(|(name, value)| Some((name.clone(), memory::of_text(value)?))).collect();
+        let texts = variables.iter().filter_map(|(name, value)| Some((name.clone(), value.count_text()?))).collect();
         Frame { program, variables, origins, texts, loops: 0, updated: BTreeSet::new() }
     }
 
@@ -91,7 +87,7 @@ impl<'v> Frame<'v> {
     }
 
     fn hold_text(&mut self, name: &str, value: &RuntimeValue) {
-        match memory::of_text(value) {
+        match value.count_text() {
             Some(held) => _ = self.texts.insert(name.to_owned(), held),
             None if self.texts.is_empty() => {}
             None => _ = self.texts.remove(name),
@@ -251,7 +247,7 @@ impl ProgramExecutor<'_> {
         let value = self.run_predicate(predicate, frame).map_err(|error| error.or_at(span))?;
         let number = value.as_f64().ok_or_else(|| {
             let operation = "a condition".to_owned();
-            let actual = describe(&value);
+            let actual = value.describe();
             RuntimeErrorKind::Type { operation, expected: "a truth value", actual }.at(span)
         })?;
         Ok(number != 0.0)
@@ -347,18 +343,8 @@ fn declared(parameter: &Parameter, value: RuntimeValue, span: Option<Span>) -> R
             _ => "a scalar of the declared type",
         };
         let operation = format!("the parameter or result `{}`", parameter.name);
-        RuntimeErrorKind::Type { operation, expected, actual: describe(&value) }.at(span)
+        RuntimeErrorKind::Type { operation, expected, actual: value.describe() }.at(span)
     })
-}
-
-/// A value as a user knows it: its type, and the size of a matrix.
-pub(crate) fn describe(value: &RuntimeValue) -> String {
-    match value {
-        RuntimeValue::Matrix(block) => format!("a {} x {} matrix", block.rows(), block.cols()),
-        RuntimeValue::Scalar(scalar) => format!("the {} value {scalar}", scalar.scalar_type().mnemonic()),
-        RuntimeValue::List(list) => format!("a list of {} elements", list.elements.len()),
-        RuntimeValue::Frame(frame) => format!("a {} x {} frame", frame.rows(), frame.cols()),
-    }
 }
 
 /// The values of a `for` loop.
@@ -379,7 +365,7 @@ impl LoopRange {
         let number = |value: &RuntimeValue| {
             value.as_f64().ok_or_else(|| {
                 let operation = "the range of a for loop".to_owned();
-                RuntimeErrorKind::Type { operation, expected: "numbers", actual: describe(value) }.at(span)
+                RuntimeErrorKind::Type { operation, expected: "numbers", actual: value.describe() }.at(span)
             })
         };
         let holds_integer = |value: &RuntimeValue| matches!(value, RuntimeValue::Scalar(Value::I64(_)));

@@ -5,8 +5,9 @@
 //! `id_cols` name. With `algo: "ngram"` every run of `min_gram` to `max_gram` tokens is one, or of characters of a token.
 
 use crate::map::Patterns;
-use crate::memory;
-use fuseline_matrix::{Collected, Column, Frame, MemoryKind, Part, StopListener, Tally};
+use fuseline_matrix::{
+    Collected, Column, Frame, MemoryKind, Part, SMALLEST_RESERVED, StopListener, Tally, run_context,
+};
 use indexmap::IndexMap;
 use serde::Deserialize;
 use std::ops::RangeInclusive;
@@ -207,7 +208,9 @@ fn runs_of_tokens(tokens: &[Token], lengths: RangeInclusive<usize>) -> Document 
 
 /// Unwinds where so many bytes are not to be had: before a part of them is made.
 fn refuse_what_does_not_fit(bytes: u64) {
-    drop(memory::of_frame(bytes));
+    if bytes >= SMALLEST_RESERVED as u64 {
+        drop(run_context::reserve(MemoryKind::Frame, bytes));
+    }
 }
 
 /// The runs of the characters of each token, the shortest first.

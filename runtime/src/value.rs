@@ -1,9 +1,11 @@
 //! What variables hold at run time.
 
-use crate::memory;
 use fuseline_ir::ops::math::with_one_nan;
 use fuseline_ir::{DataType, SizeInfo, Value};
-use fuseline_matrix::{Csr, CsrError, Dense, Frame, MatrixBlock, Part, Reservation};
+use fuseline_matrix::run_context::count;
+use fuseline_matrix::{
+    Csr, CsrError, Dense, Frame, MatrixBlock, MemoryKind, Part, Reservation, SMALLEST_RESERVED, copied_text,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -43,7 +45,7 @@ impl Part for ListElement {}
 impl ListElement {
     /// A value, and its name where it has one.
     pub fn new(name: Option<String>, value: RuntimeValue) -> Self {
-        let memory = memory::of_text(&value);
+        let memory = value.count_text();
         ListElement { name, value, _memory: memory }
     }
 }
@@ -51,7 +53,7 @@ impl ListElement {
 /// Copies of long texts take memory of their own. Unwinds where that is refused.
 impl Clone for ListElement {
     fn clone(&self) -> Self {
-        ListElement::new(self.name.clone(), memory::copied(&self.value))
+        ListElement::new(self.name.clone(), self.value.copied())
     }
 }
 
@@ -107,6 +109,35 @@ impl RuntimeValue {
         match self {
             RuntimeValue::Matrix(block) => block.size(),
             RuntimeValue::Scalar(_) | RuntimeValue::List(_) | RuntimeValue::Frame(_) => SizeInfo::UNKNOWN,
+        }
+    }
+
+    /// The value as a user knows it: its type, and the size of a matrix.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            RuntimeValue::Matrix(block) => format!("a {} x {} matrix", block.rows(), block.cols()),
+            RuntimeValue::Scalar(scalar) => format!("the {} value {scalar}", scalar.scalar_type().mnemonic()),
+            RuntimeValue::List(list) => format!("a list of {} elements", list.elements.len()),
+            RuntimeValue::Frame(frame) => format!("a {} x {} frame", frame.rows(), frame.cols()),
+        }
+    }
+
+    /// Counts the memory of a long text, which is its value's own, for as long as the value is kept. Whoever makes one
+    /// asks for the memory beforehand.
+    pub(crate) fn count_text(&self) -> Option<Reservation> {
+        match self {
+            RuntimeValue::Scalar(Value::Str(text)) if text.len() >= SMALLEST_RESERVED => {
+                count(MemoryKind::Text, text.len() as u64)
+            }
+            _ => None,
+        }
+    }
+
+    /// A copy of the value. Unwinds where there is no memory for a copy of a text; all others share theirs.
+    pub(crate) fn copied(&self) -> RuntimeValue {
+        match self {
+            RuntimeValue::Scalar(Value::Str(text)) => Value::Str(copied_text(text)).into(),
+            other => other.clone(),
         }
     }
 

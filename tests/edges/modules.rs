@@ -65,6 +65,13 @@ const ORDERS: &[Order] = &[
                   narrow outputs",
     },
     Order {
+        folder: "runtime/src",
+        path: "",
+        modules: "threads plan_cache code_folder scalars value transform map tokenize format error environment engine statistics \
+                  memory sketches compiled_dag block_cache compiler files operators dag_executor evaluation \
+                  program_executor",
+    },
+    Order {
         folder: "lang/src",
         path: "",
         modules: "argument diagnostic ast files library second_names walk ignored_names token suggest parser load lower \

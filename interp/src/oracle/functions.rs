@@ -115,9 +115,10 @@ impl Evaluation<'_> {
         let is_empty = kept.is_empty() && self.flag(names, "empty.return", true)?;
         let lines = if is_empty { 1 } else { kept.len() };
         let cell = |line: usize, k: usize| kept.get(line).map_or(zero, |&line| get(line, k));
-        Ok(match by_rows {
-            true => OracleMatrix::from_fn(lines, width, cell),
-            false => OracleMatrix::from_fn(width, lines, |i, j| cell(j, i)),
+        Ok(if by_rows {
+            OracleMatrix::from_fn(lines, width, cell)
+        } else {
+            OracleMatrix::from_fn(width, lines, |i, j| cell(j, i))
         })
     }
 

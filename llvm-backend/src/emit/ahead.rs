@@ -1,11 +1,10 @@
 //! Asking for memory ahead of its use. Nothing depends on it but the time.
 
-use super::loops::{Ahead, Cache, Loop, Row, Source};
-use super::memory::View;
+use super::loops::{Ahead, Cache, InputAhead, Loop, LoopInput, Row, Source};
 use super::unit::Fact;
 use super::{Emit, Emitter};
 use crate::schedule::{Extent, FusedLoop};
-use fuseline_ir::cplan::{CNode, CNodeId};
+use fuseline_ir::cplan::CNode;
 use fuseline_ir::template::Space;
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, PointerValue};
@@ -15,18 +14,18 @@ impl<'ctx> Emitter<'_, 'ctx> {
     pub(super) fn ahead(
         &mut self,
         fused: &FusedLoop,
-        inputs: &[(CNodeId, View<'ctx>)],
+        inputs: &[LoopInput<'ctx>],
         has_short_rows: bool,
     ) -> Emit<Ahead<'ctx>> {
         let mut ahead = Ahead::default();
         let over_products = fused.extent == Extent::Cells && self.plan.space() == Space::Factors;
-        for &(id, view) in inputs {
-            match self.plan.nodes[id] {
+        for &LoopInput { node, view } in inputs {
+            match self.plan.nodes[node] {
                 CNode::Main | CNode::SideRow(..) if has_short_rows => {
-                    ahead.rows.push((id, self.rows_ahead(view.row_stride)?));
+                    ahead.rows.push(InputAhead { node, distance: self.rows_ahead(view.row_stride)? });
                 }
                 CNode::Main | CNode::SideCell(_) if over_products => {
-                    ahead.cells.push((id, self.number(Fact::NextUnit)?));
+                    ahead.cells.push(InputAhead { node, distance: self.number(Fact::NextUnit)? });
                 }
                 _ => {}
             }
@@ -67,9 +66,9 @@ impl<'ctx> Loop<'_, 'ctx> {
         row: &Row<'ctx>,
         cell: IntValue<'ctx>,
     ) -> Emit<()> {
-        for (id, distance) in &self.ahead.cells {
-            if let Some(Source::Run(begin)) = row.sources.get(id) {
-                let place = emitter.builder.build_int_add(cell, *distance, "")?;
+        for ahead in &self.ahead.cells {
+            if let Some(Source::Run(begin)) = row.sources.get(&ahead.node) {
+                let place = emitter.builder.build_int_add(cell, ahead.distance, "")?;
                 emitter.prefetch(emitter.address_beyond(*begin, place)?, Cache::Second)?;
             }
         }

@@ -9,14 +9,14 @@
 //! code of its own, and the part of one at the end, whose accumulator depends on how many these are, is computed first.
 
 use super::conditions::known;
-use super::loops::{Cache, Loop, Row, Source};
+use super::loops::{Cache, LinesAhead, Loop, Row, Source};
 use super::reduce::LANES;
 use super::registers::{Mask, add_incoming, registers};
 use super::{Emit, Emitter};
 use fuseline_ir::cplan::CNodeId;
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
-use inkwell::values::{IntValue, PointerValue, VectorValue};
+use inkwell::values::{IntValue, VectorValue};
 use std::collections::HashMap;
 
 /// The accumulators of all reductions where a basic block ends.
@@ -47,6 +47,20 @@ struct Rest<'ctx> {
     count: IntValue<'ctx>,
 }
 
+/// The cells of a row that one register holds: those from the first on, in the lanes of the mask where there is one.
+#[derive(Clone, Copy)]
+struct Cells<'ctx> {
+    first: IntValue<'ctx>,
+    mask: Option<Mask<'ctx>>,
+}
+
+/// A row that may be longer than a register. Its code ends with branches to `done`, where the accumulators meet.
+struct LongRow<'l, 'a, 'ctx> {
+    inner: &'l Loop<'a, 'ctx>,
+    row: &'l Row<'ctx>,
+    done: BasicBlock<'ctx>,
+}
+
 impl<'ctx> Loop<'_, 'ctx> {
     /// All cells of a row; takes and gives the accumulators of the reductions, 32 lanes for each.
     pub(super) fn row_cells(
@@ -57,7 +71,7 @@ impl<'ctx> Loop<'_, 'ctx> {
     ) -> Emit<Vec<VectorValue<'ctx>>> {
         let Some(mask) = self.short_rows else {
             let done = emitter.new_block("row_done");
-            let ends = self.long_row(emitter, row, initial, done)?;
+            let ends = LongRow { inner: self, row, done }.emit(emitter, initial)?;
             return emitter.joined(&ends, done);
         };
         let fits = emitter.fits_register(row.length)?;
@@ -71,7 +85,7 @@ impl<'ctx> Loop<'_, 'ctx> {
         let mut ends = vec![Edge { values: accumulators, from: emitter.current_block() }];
         emitter.builder.build_unconditional_branch(done)?;
         emitter.builder.position_at_end(long);
-        ends.extend(self.long_row(emitter, row, initial, done)?);
+        ends.extend(LongRow { inner: self, row, done }.emit(emitter, initial)?);
         emitter.joined(&ends, done)
     }
 
@@ -83,25 +97,25 @@ impl<'ctx> Loop<'_, 'ctx> {
         mask: Mask<'ctx>,
         initial: &[VectorValue<'ctx>],
     ) -> Emit<Vec<VectorValue<'ctx>>> {
-        for (id, distance) in &self.ahead.rows {
-            if let Some(Source::Run(begin)) = row.sources.get(id) {
-                emitter.prefetch(emitter.address_beyond(*begin, *distance)?, Cache::First)?;
+        for ahead in &self.ahead.rows {
+            if let Some(Source::Run(begin)) = row.sources.get(&ahead.node) {
+                emitter.prefetch(emitter.address_beyond(*begin, ahead.distance)?, Cache::First)?;
             }
         }
         let mut reduced = initial.to_vec();
         let into = Accumulators { registers: &mut reduced, part: 0 };
-        let first = emitter.index(0);
-        self.step(emitter, row, first, Some(mask), into)?;
+        let cells = Cells { first: emitter.index(0), mask: Some(mask) };
+        self.step(emitter, row, cells, into)?;
         Ok(reduced)
     }
 
     /// All cells of a run that no reduction takes: register by register, the last perhaps under a mask. With each register
-    /// it asks for a line from each of these addresses on, so many values further each time.
+    /// it asks for one line more of these.
     pub(super) fn run(
         &self,
         emitter: &mut Emitter<'_, 'ctx>,
         row: &Row<'ctx>,
-        asked_for: &[(PointerValue<'ctx>, IntValue<'ctx>)],
+        asked_for: &[LinesAhead<'ctx>],
     ) -> Emit<()> {
         let first = emitter.index(0);
         self.run_from(emitter, row, first, asked_for)
@@ -113,7 +127,7 @@ impl<'ctx> Loop<'_, 'ctx> {
         emitter: &mut Emitter<'_, 'ctx>,
         row: &Row<'ctx>,
         start: IntValue<'ctx>,
-        asked_for: &[(PointerValue<'ctx>, IntValue<'ctx>)],
+        asked_for: &[LinesAhead<'ctx>],
     ) -> Emit<()> {
         let (zero, lanes) = (emitter.index(0), emitter.index(emitter.lanes().into()));
         let before = emitter.current_block();
@@ -126,9 +140,9 @@ impl<'ctx> Loop<'_, 'ctx> {
         index.add_incoming(&[(&start, before)]);
         let cell = index.as_basic_value().into_int_value();
         let mut asked = Vec::new();
-        for (first, _) in asked_for {
+        for lines in asked_for {
             let phi = emitter.builder.build_phi(emitter.pointer(), "")?;
-            phi.add_incoming(&[(first, before)]);
+            phi.add_incoming(&[(&lines.first, before)]);
             asked.push(phi);
         }
         let left = emitter.builder.build_int_sub(row.length, cell, "")?;
@@ -136,12 +150,12 @@ impl<'ctx> Loop<'_, 'ctx> {
         emitter.builder.build_conditional_branch(is_whole, whole, rest)?;
 
         emitter.builder.position_at_end(whole);
-        for (phi, (_, distance)) in asked.iter().zip(asked_for) {
+        for (phi, lines) in asked.iter().zip(asked_for) {
             let address = phi.as_basic_value().into_pointer_value();
             emitter.prefetch(address, Cache::Second)?;
-            phi.add_incoming(&[(&emitter.address_beyond(address, *distance)?, whole)]);
+            phi.add_incoming(&[(&emitter.address_beyond(address, lines.distance)?, whole)]);
         }
-        self.step(emitter, row, cell, None, Accumulators::none())?;
+        self.step(emitter, row, Cells { first: cell, mask: None }, Accumulators::none())?;
         let next = emitter.builder.build_int_add(cell, lanes, "")?;
         index.add_incoming(&[(&next, whole)]);
         emitter.builder.build_unconditional_branch(head)?;
@@ -152,193 +166,10 @@ impl<'ctx> Loop<'_, 'ctx> {
 
         emitter.builder.position_at_end(part);
         let mask = emitter.lanes_before(left)?;
-        self.step(emitter, row, cell, Some(mask), Accumulators::none())?;
+        self.step(emitter, row, Cells { first: cell, mask: Some(mask) }, Accumulators::none())?;
         emitter.builder.build_unconditional_branch(done)?;
         emitter.builder.position_at_end(done);
         Ok(())
-    }
-
-    /// Whole blocks, then the rest, and branches to `done` with the accumulators there.
-    fn long_row(
-        &self,
-        emitter: &mut Emitter<'_, 'ctx>,
-        row: &Row<'ctx>,
-        initial: &[VectorValue<'ctx>],
-        done: BasicBlock<'ctx>,
-    ) -> Emit<Vec<Edge<'ctx>>> {
-        let zero = emitter.index(0);
-        let whole = emitter.builder.build_and(row.length, emitter.index(!u64::from(LANES - 1)), "")?;
-        let before = emitter.current_block();
-        let has_blocks = emitter.builder.build_int_compare(IntPredicate::NE, whole, zero, "")?;
-        if known(has_blocks) == Some(false) {
-            return self.rest(emitter, row, Rest { first: zero, count: row.length }, initial, done);
-        }
-        let [body, tail] = ["block", "rest"].map(|name| emitter.new_block(name));
-        emitter.builder.build_conditional_branch(has_blocks, body, tail)?;
-
-        emitter.builder.position_at_end(body);
-        let index = emitter.builder.build_phi(emitter.i64(), "cell")?;
-        index.add_incoming(&[(&zero, before)]);
-        let phis = emitter.phis(initial, before)?;
-        let first = index.as_basic_value().into_int_value();
-        let reduced = self.full_lanes(emitter, row, first, registers(&phis))?;
-        let next = emitter.builder.build_int_add(first, emitter.index(LANES.into()), "")?;
-        index.add_incoming(&[(&next, body)]);
-        add_incoming(&phis, &reduced, body);
-        let more = emitter.builder.build_int_compare(IntPredicate::ULT, next, whole, "")?;
-        emitter.builder.build_conditional_branch(more, body, tail)?;
-
-        emitter.builder.position_at_end(tail);
-        let tail_phis = emitter.phis(initial, before)?;
-        add_incoming(&tail_phis, &reduced, body);
-        let count = emitter.builder.build_int_sub(row.length, whole, "")?;
-        self.rest(emitter, row, Rest { first: whole, count }, &registers(&tail_phis), done)
-    }
-
-    /// 32 lanes from a cell of the row on.
-    fn full_lanes(
-        &self,
-        emitter: &mut Emitter<'_, 'ctx>,
-        row: &Row<'ctx>,
-        first: IntValue<'ctx>,
-        mut reduced: Vec<VectorValue<'ctx>>,
-    ) -> Emit<Vec<VectorValue<'ctx>>> {
-        for part in 0..emitter.parts() {
-            let lane = part as u32 * emitter.lanes();
-            let cell = emitter.builder.build_int_add(first, emitter.index(lane.into()), "")?;
-            self.step(emitter, row, cell, None, Accumulators { registers: &mut reduced, part })?;
-        }
-        Ok(reduced)
-    }
-
-    /// The remaining cells, and branches to `done` with the accumulators there.
-    fn rest(
-        &self,
-        emitter: &mut Emitter<'_, 'ctx>,
-        row: &Row<'ctx>,
-        rest: Rest<'ctx>,
-        initial: &[VectorValue<'ctx>],
-        done: BasicBlock<'ctx>,
-    ) -> Emit<Vec<Edge<'ctx>>> {
-        // Without registers of masks a part of a register takes much longer than a whole one.
-        let avoids_masks = initial.is_empty() && emitter.lanes() <= 4;
-        if let Some(count) = rest.count.get_zero_extended_constant()
-            && (avoids_masks || self.last_lanes.is_some())
-        {
-            let values = self.known_rest(emitter, row, rest.first, count, initial)?;
-            emitter.builder.build_unconditional_branch(done)?;
-            return Ok(vec![Edge { values, from: emitter.current_block() }]);
-        }
-        if avoids_masks {
-            self.run_from(emitter, row, rest.first, &[])?;
-            emitter.builder.build_unconditional_branch(done)?;
-            return Ok(vec![Edge { values: Vec::new(), from: emitter.current_block() }]);
-        }
-        let before = emitter.current_block();
-        let step = emitter.new_block("step");
-        let has_rest = emitter.builder.build_int_compare(IntPredicate::NE, rest.count, emitter.index(0), "")?;
-        emitter.builder.build_conditional_branch(has_rest, step, done)?;
-        emitter.builder.position_at_end(step);
-        let without = Edge { values: initial.to_vec(), from: before };
-        let mut ends = match self.last_lanes {
-            Some(last) => self.unrolled_rest(emitter, row, rest, last, initial, done)?,
-            None => vec![self.rolled_rest(emitter, row, rest, &without, done)?],
-        };
-        ends.insert(0, without);
-        Ok(ends)
-    }
-
-    /// The remaining cells, at least one, each whole register with code of its own, after the part of one at the end; branches
-    /// to `done`.
-    fn unrolled_rest(
-        &self,
-        emitter: &mut Emitter<'_, 'ctx>,
-        row: &Row<'ctx>,
-        rest: Rest<'ctx>,
-        last: Mask<'ctx>,
-        initial: &[VectorValue<'ctx>],
-        done: BasicBlock<'ctx>,
-    ) -> Emit<Vec<Edge<'ctx>>> {
-        let whole_cells = emitter.builder.build_int_sub(rest.count, last.count, "")?;
-        let cell = emitter.builder.build_int_add(rest.first, whole_cells, "")?;
-        let values = self.store_step(emitter, row, cell, Some(last))?;
-        let mut reduced = initial.to_vec();
-        let mut ends = Vec::new();
-        for part in 0..emitter.parts() {
-            let lane = emitter.index((part as u32 * emitter.lanes()).into());
-            let register = (part + 1 < emitter.parts()).then(|| emitter.new_block("register"));
-            if let Some(register) = register {
-                let end = emitter.new_block("part");
-                let is_whole = emitter.builder.build_int_compare(IntPredicate::UGT, whole_cells, lane, "")?;
-                emitter.builder.build_conditional_branch(is_whole, register, end)?;
-                emitter.builder.position_at_end(end);
-            }
-            let mut with_last = reduced.clone();
-            self.reduce_step(emitter, &values, Some(last), Accumulators { registers: &mut with_last, part })?;
-            ends.push(Edge { values: with_last, from: emitter.current_block() });
-            emitter.builder.build_unconditional_branch(done)?;
-            if let Some(register) = register {
-                emitter.builder.position_at_end(register);
-                let cell = emitter.builder.build_int_add(rest.first, lane, "")?;
-                self.step(emitter, row, cell, None, Accumulators { registers: &mut reduced, part })?;
-            }
-        }
-        Ok(ends)
-    }
-
-    /// The remaining cells, at least one, register by register in a loop; branches to `done`.
-    fn rolled_rest(
-        &self,
-        emitter: &mut Emitter<'_, 'ctx>,
-        row: &Row<'ctx>,
-        rest: Rest<'ctx>,
-        initial: &Edge<'ctx>,
-        done: BasicBlock<'ctx>,
-    ) -> Emit<Edge<'ctx>> {
-        let (step, turned) = (emitter.current_block(), emitter.new_block("turned"));
-        let index = emitter.builder.build_phi(emitter.i64(), "lane")?;
-        index.add_incoming(&[(&emitter.index(0), initial.from)]);
-        let phis = emitter.phis(&initial.values, initial.from)?;
-        let lane = index.as_basic_value().into_int_value();
-        let cell = emitter.builder.build_int_add(rest.first, lane, "")?;
-        let left = emitter.builder.build_int_sub(rest.count, lane, "")?;
-        let mask = emitter.lanes_before(left)?;
-        let mut reduced = registers(&phis);
-        self.step(emitter, row, cell, Some(mask), Accumulators { registers: &mut reduced, part: 0 })?;
-        emitter.turn(&mut reduced);
-        let next = emitter.builder.build_int_add(lane, emitter.index(emitter.lanes().into()), "")?;
-        index.add_incoming(&[(&next, step)]);
-        add_incoming(&phis, &reduced, step);
-        let more = emitter.builder.build_int_compare(IntPredicate::ULT, next, rest.count, "")?;
-        emitter.builder.build_conditional_branch(more, step, turned)?;
-
-        emitter.builder.position_at_end(turned);
-        if reduced.is_empty() {
-            emitter.builder.build_unconditional_branch(done)?;
-            return Ok(Edge { values: reduced, from: turned });
-        }
-        let values = emitter.full_circle(next, &Edge { values: reduced, from: step }, done)?;
-        Ok(Edge { values, from: turned })
-    }
-
-    /// A known number of remaining cells, from `first` on, without a loop.
-    fn known_rest(
-        &self,
-        emitter: &mut Emitter<'_, 'ctx>,
-        row: &Row<'ctx>,
-        first: IntValue<'ctx>,
-        count: u64,
-        initial: &[VectorValue<'ctx>],
-    ) -> Emit<Vec<VectorValue<'ctx>>> {
-        let lanes = u64::from(emitter.lanes());
-        let mut reduced = initial.to_vec();
-        for (part, lane) in (0..count).step_by(emitter.lanes() as usize).enumerate() {
-            let cell = emitter.builder.build_int_add(first, emitter.index(lane), "")?;
-            let left = emitter.index(count - lane);
-            let mask = if count - lane < lanes { Some(emitter.lanes_before(left)?) } else { None };
-            self.step(emitter, row, cell, mask, Accumulators { registers: &mut reduced, part })?;
-        }
-        Ok(reduced)
     }
 
     /// One register of cells, taken into one register of each reduction's accumulators.
@@ -346,12 +177,11 @@ impl<'ctx> Loop<'_, 'ctx> {
         &self,
         emitter: &mut Emitter<'_, 'ctx>,
         row: &Row<'ctx>,
-        cell: IntValue<'ctx>,
-        mask: Option<Mask<'ctx>>,
+        cells: Cells<'ctx>,
         into: Accumulators<'_, 'ctx>,
     ) -> Emit<()> {
-        let values = self.store_step(emitter, row, cell, mask)?;
-        self.reduce_step(emitter, &values, mask, into)
+        let values = self.store_step(emitter, row, cells)?;
+        self.reduce_step(emitter, &values, cells.mask, into)
     }
 
     /// One register of cells: their values, of which those that the loop writes are stored.
@@ -359,19 +189,18 @@ impl<'ctx> Loop<'_, 'ctx> {
         &self,
         emitter: &mut Emitter<'_, 'ctx>,
         row: &Row<'ctx>,
-        cell: IntValue<'ctx>,
-        mask: Option<Mask<'ctx>>,
+        cells: Cells<'ctx>,
     ) -> Emit<HashMap<CNodeId, VectorValue<'ctx>>> {
-        self.ask_for_next_unit(emitter, row, cell)?;
-        let values = self.compute(emitter, row, cell, mask)?;
+        self.ask_for_next_unit(emitter, row, cells.first)?;
+        let values = self.compute(emitter, row, cells)?;
         for (write, &begin) in self.writes.iter().zip(&row.writes) {
-            let address = emitter.offset(begin, cell)?;
+            let address = emitter.offset(begin, cells.first)?;
             let mut value = values[&write.value];
             if let Some(agg) = write.merge {
-                let old = emitter.load_register(address, mask)?;
+                let old = emitter.load_register(address, cells.mask)?;
                 value = emitter.accumulate(agg, old, value, None)?;
             }
-            emitter.store_register(address, value, mask)?;
+            emitter.store_register(address, value, cells.mask)?;
         }
         Ok(values)
     }
@@ -397,8 +226,7 @@ impl<'ctx> Loop<'_, 'ctx> {
         &self,
         emitter: &mut Emitter<'_, 'ctx>,
         row: &Row<'ctx>,
-        cell: IntValue<'ctx>,
-        mask: Option<Mask<'ctx>>,
+        cells: Cells<'ctx>,
     ) -> Emit<HashMap<CNodeId, VectorValue<'ctx>>> {
         let mut values = HashMap::new();
         for (&id, source) in &row.sources {
@@ -406,9 +234,9 @@ impl<'ctx> Loop<'_, 'ctx> {
                 values.insert(id, *value);
             }
         }
-        for &id in self.inputs.iter().map(|(id, _)| id).chain(&self.fused.nodes) {
+        for &id in self.inputs.iter().map(|input| &input.node).chain(&self.fused.nodes) {
             let value = match row.sources.get(&id) {
-                Some(source) => emitter.read(source, cell, mask)?,
+                Some(source) => emitter.read(source, cells)?,
                 None => {
                     let operands: Vec<VectorValue<'ctx>> =
                         emitter.plan.nodes[id].operands().iter().map(|operand| values[operand]).collect();
@@ -418,6 +246,177 @@ impl<'ctx> Loop<'_, 'ctx> {
             values.insert(id, value);
         }
         Ok(values)
+    }
+}
+
+impl<'ctx> LongRow<'_, '_, 'ctx> {
+    /// Whole blocks, then the rest, and branches to `done` with the accumulators there.
+    fn emit(&self, emitter: &mut Emitter<'_, 'ctx>, initial: &[VectorValue<'ctx>]) -> Emit<Vec<Edge<'ctx>>> {
+        let row = self.row;
+        let zero = emitter.index(0);
+        let whole = emitter.builder.build_and(row.length, emitter.index(!u64::from(LANES - 1)), "")?;
+        let before = emitter.current_block();
+        let has_blocks = emitter.builder.build_int_compare(IntPredicate::NE, whole, zero, "")?;
+        if known(has_blocks) == Some(false) {
+            return self.rest(emitter, Rest { first: zero, count: row.length }, initial);
+        }
+        let [body, tail] = ["block", "rest"].map(|name| emitter.new_block(name));
+        emitter.builder.build_conditional_branch(has_blocks, body, tail)?;
+
+        emitter.builder.position_at_end(body);
+        let index = emitter.builder.build_phi(emitter.i64(), "cell")?;
+        index.add_incoming(&[(&zero, before)]);
+        let phis = emitter.phis(initial, before)?;
+        let first = index.as_basic_value().into_int_value();
+        let reduced = self.full_lanes(emitter, first, registers(&phis))?;
+        let next = emitter.builder.build_int_add(first, emitter.index(LANES.into()), "")?;
+        index.add_incoming(&[(&next, body)]);
+        add_incoming(&phis, &reduced, body);
+        let more = emitter.builder.build_int_compare(IntPredicate::ULT, next, whole, "")?;
+        emitter.builder.build_conditional_branch(more, body, tail)?;
+
+        emitter.builder.position_at_end(tail);
+        let tail_phis = emitter.phis(initial, before)?;
+        add_incoming(&tail_phis, &reduced, body);
+        let count = emitter.builder.build_int_sub(row.length, whole, "")?;
+        self.rest(emitter, Rest { first: whole, count }, &registers(&tail_phis))
+    }
+
+    /// 32 lanes from a cell of the row on.
+    fn full_lanes(
+        &self,
+        emitter: &mut Emitter<'_, 'ctx>,
+        first: IntValue<'ctx>,
+        mut reduced: Vec<VectorValue<'ctx>>,
+    ) -> Emit<Vec<VectorValue<'ctx>>> {
+        for part in 0..emitter.parts() {
+            let lane = part as u32 * emitter.lanes();
+            let cell = emitter.builder.build_int_add(first, emitter.index(lane.into()), "")?;
+            let cells = Cells { first: cell, mask: None };
+            self.inner.step(emitter, self.row, cells, Accumulators { registers: &mut reduced, part })?;
+        }
+        Ok(reduced)
+    }
+
+    /// The remaining cells, and branches to `done` with the accumulators there.
+    fn rest(
+        &self,
+        emitter: &mut Emitter<'_, 'ctx>,
+        rest: Rest<'ctx>,
+        initial: &[VectorValue<'ctx>],
+    ) -> Emit<Vec<Edge<'ctx>>> {
+        // Without registers of masks a part of a register takes much longer than a whole one.
+        let avoids_masks = initial.is_empty() && emitter.lanes() <= 4;
+        if let Some(count) = rest.count.get_zero_extended_constant()
+            && (avoids_masks || self.inner.last_lanes.is_some())
+        {
+            let values = self.known_rest(emitter, rest.first, count, initial)?;
+            emitter.builder.build_unconditional_branch(self.done)?;
+            return Ok(vec![Edge { values, from: emitter.current_block() }]);
+        }
+        if avoids_masks {
+            self.inner.run_from(emitter, self.row, rest.first, &[])?;
+            emitter.builder.build_unconditional_branch(self.done)?;
+            return Ok(vec![Edge { values: Vec::new(), from: emitter.current_block() }]);
+        }
+        let before = emitter.current_block();
+        let step = emitter.new_block("step");
+        let has_rest = emitter.builder.build_int_compare(IntPredicate::NE, rest.count, emitter.index(0), "")?;
+        emitter.builder.build_conditional_branch(has_rest, step, self.done)?;
+        emitter.builder.position_at_end(step);
+        let without = Edge { values: initial.to_vec(), from: before };
+        let mut ends = match self.inner.last_lanes {
+            Some(last) => self.unrolled_rest(emitter, rest, last, initial)?,
+            None => vec![self.rolled_rest(emitter, rest, &without)?],
+        };
+        ends.insert(0, without);
+        Ok(ends)
+    }
+
+    /// The remaining cells, at least one, each whole register with code of its own, after the part of one at the end; branches
+    /// to `done`.
+    fn unrolled_rest(
+        &self,
+        emitter: &mut Emitter<'_, 'ctx>,
+        rest: Rest<'ctx>,
+        last: Mask<'ctx>,
+        initial: &[VectorValue<'ctx>],
+    ) -> Emit<Vec<Edge<'ctx>>> {
+        let whole_cells = emitter.builder.build_int_sub(rest.count, last.count, "")?;
+        let cell = emitter.builder.build_int_add(rest.first, whole_cells, "")?;
+        let values = self.inner.store_step(emitter, self.row, Cells { first: cell, mask: Some(last) })?;
+        let mut reduced = initial.to_vec();
+        let mut ends = Vec::new();
+        for part in 0..emitter.parts() {
+            let lane = emitter.index((part as u32 * emitter.lanes()).into());
+            let register = (part + 1 < emitter.parts()).then(|| emitter.new_block("register"));
+            if let Some(register) = register {
+                let end = emitter.new_block("part");
+                let is_whole = emitter.builder.build_int_compare(IntPredicate::UGT, whole_cells, lane, "")?;
+                emitter.builder.build_conditional_branch(is_whole, register, end)?;
+                emitter.builder.position_at_end(end);
+            }
+            let mut with_last = reduced.clone();
+            self.inner.reduce_step(emitter, &values, Some(last), Accumulators { registers: &mut with_last, part })?;
+            ends.push(Edge { values: with_last, from: emitter.current_block() });
+            emitter.builder.build_unconditional_branch(self.done)?;
+            if let Some(register) = register {
+                emitter.builder.position_at_end(register);
+                let cell = emitter.builder.build_int_add(rest.first, lane, "")?;
+                let cells = Cells { first: cell, mask: None };
+                self.inner.step(emitter, self.row, cells, Accumulators { registers: &mut reduced, part })?;
+            }
+        }
+        Ok(ends)
+    }
+
+    /// The remaining cells, at least one, register by register in a loop; branches to `done`.
+    fn rolled_rest(&self, emitter: &mut Emitter<'_, 'ctx>, rest: Rest<'ctx>, initial: &Edge<'ctx>) -> Emit<Edge<'ctx>> {
+        let (step, turned) = (emitter.current_block(), emitter.new_block("turned"));
+        let index = emitter.builder.build_phi(emitter.i64(), "lane")?;
+        index.add_incoming(&[(&emitter.index(0), initial.from)]);
+        let phis = emitter.phis(&initial.values, initial.from)?;
+        let lane = index.as_basic_value().into_int_value();
+        let cell = emitter.builder.build_int_add(rest.first, lane, "")?;
+        let left = emitter.builder.build_int_sub(rest.count, lane, "")?;
+        let mask = emitter.lanes_before(left)?;
+        let mut reduced = registers(&phis);
+        let cells = Cells { first: cell, mask: Some(mask) };
+        self.inner.step(emitter, self.row, cells, Accumulators { registers: &mut reduced, part: 0 })?;
+        emitter.turn(&mut reduced);
+        let next = emitter.builder.build_int_add(lane, emitter.index(emitter.lanes().into()), "")?;
+        index.add_incoming(&[(&next, step)]);
+        add_incoming(&phis, &reduced, step);
+        let more = emitter.builder.build_int_compare(IntPredicate::ULT, next, rest.count, "")?;
+        emitter.builder.build_conditional_branch(more, step, turned)?;
+
+        emitter.builder.position_at_end(turned);
+        if reduced.is_empty() {
+            emitter.builder.build_unconditional_branch(self.done)?;
+            return Ok(Edge { values: reduced, from: turned });
+        }
+        let values = emitter.full_circle(next, &Edge { values: reduced, from: step }, self.done)?;
+        Ok(Edge { values, from: turned })
+    }
+
+    /// A known number of remaining cells, from `first` on, without a loop.
+    fn known_rest(
+        &self,
+        emitter: &mut Emitter<'_, 'ctx>,
+        first: IntValue<'ctx>,
+        count: u64,
+        initial: &[VectorValue<'ctx>],
+    ) -> Emit<Vec<VectorValue<'ctx>>> {
+        let lanes = u64::from(emitter.lanes());
+        let mut reduced = initial.to_vec();
+        for (part, lane) in (0..count).step_by(emitter.lanes() as usize).enumerate() {
+            let cell = emitter.builder.build_int_add(first, emitter.index(lane), "")?;
+            let left = emitter.index(count - lane);
+            let mask = if count - lane < lanes { Some(emitter.lanes_before(left)?) } else { None };
+            let into = Accumulators { registers: &mut reduced, part };
+            self.inner.step(emitter, self.row, Cells { first: cell, mask }, into)?;
+        }
+        Ok(reduced)
     }
 }
 
@@ -468,12 +467,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
     }
 
     /// One register of a value that the loop reads.
-    fn read(
-        &mut self,
-        source: &Source<'ctx>,
-        cell: IntValue<'ctx>,
-        mask: Option<Mask<'ctx>>,
-    ) -> Emit<VectorValue<'ctx>> {
+    fn read(&mut self, source: &Source<'ctx>, cells: Cells<'ctx>) -> Emit<VectorValue<'ctx>> {
+        let Cells { first: cell, mask } = cells;
         match *source {
             Source::Uniform(value) => Ok(value),
             Source::Run(begin) => {

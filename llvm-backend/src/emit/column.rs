@@ -1,7 +1,7 @@
 //! Loops over the cells of a single column as one run over its rows. Row by row, values that belong to rows (a cell of a
 //! wider matrix, the number of the row) would make a loop of each cell.
 
-use super::loops::Loop;
+use super::loops::{Loop, LoopInput};
 use super::unit::Fact;
 use super::{Emit, Emitter};
 use crate::schedule::{Extent, FusedLoop};
@@ -12,14 +12,14 @@ impl<'ctx> Loop<'_, 'ctx> {
     /// aggregates has an order in which rows matter.
     pub(super) fn has_column_form(&self, emitter: &Emitter<'_, 'ctx>) -> bool {
         let stores = self.reductions.is_empty() && self.writes.iter().all(|write| write.merge.is_none());
-        let reads_rows = self.inputs.iter().any(|(id, _)| emitter.schedule.extents[*id] == Extent::Rows);
+        let reads_rows = self.inputs.iter().any(|input| emitter.schedule.extents[input.node] == Extent::Rows);
         let finds_rows = self.fused.finds_rows(emitter.plan);
         self.fused.extent == Extent::Cells && stores && (reads_rows || finds_rows)
     }
 
     /// Whether the unit has one column, and the cells that the loop reads and writes follow each other.
     pub(super) fn is_column(&self, emitter: &mut Emitter<'_, 'ctx>) -> Emit<IntValue<'ctx>> {
-        let read = self.inputs.iter().map(|(_, view)| view).filter(|view| view.is_wide);
+        let read = self.inputs.iter().map(|input| &input.view).filter(|view| view.is_wide);
         let written = self.writes.iter().map(|write| &write.view);
         let strides = read.chain(written).map(|view| view.row_stride);
         let cols = emitter.number(Fact::Cols)?;
@@ -33,7 +33,7 @@ impl<'ctx> Loop<'_, 'ctx> {
         column.fused = &fused;
         column.rows = emitter.index(1);
         column.length = Some(emitter.number(Fact::Rows)?);
-        for (_, view) in &mut column.inputs {
+        for LoopInput { view, .. } in &mut column.inputs {
             view.is_packed |= view.is_wide;
         }
         column.row_loop(emitter)

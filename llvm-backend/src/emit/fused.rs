@@ -1,6 +1,6 @@
 //! Fused loops: what they read, write and reduce, and the loop over rows. `blocks` has the loops within a row.
 
-use super::loops::{Loop, LoopWrite, ReducedInto, Reduction, Row, Source};
+use super::loops::{Loop, LoopInput, LoopWrite, ReducedInto, Reduction, Row, Source};
 use super::memory::View;
 use super::registers::{Mask, add_incoming, registers};
 use super::unit::Fact;
@@ -94,7 +94,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             if self.schedule.extents[id] == Extent::One {
                 constants.insert(id, Source::Uniform(self.broadcast(view.pointer)?));
             } else {
-                inputs.push((id, view));
+                inputs.push(LoopInput { node: id, view });
             }
         }
         let (rows, length) = self.trip(fused, reductions.is_empty() && !fused.finds_rows(plan))?;
@@ -222,31 +222,39 @@ impl<'ctx> Emitter<'_, 'ctx> {
         })
     }
 
-    /// Merges and stores a row aggregate.
-    fn finish_row(
+    /// The aggregate of a row of this length from the lanes of its accumulators, in the first lane.
+    fn merged_row(
         &mut self,
-        reduction: &Reduction,
+        agg: AggOp,
         registers: &[VectorValue<'ctx>],
-        row: IntValue<'ctx>,
         length: IntValue<'ctx>,
         extent: Extent,
-    ) -> Emit<()> {
-        let mut merged = self.merge_tree(reduction.agg, registers)?;
+    ) -> Emit<VectorValue<'ctx>> {
+        let merged = self.merge_tree(agg, registers)?;
         let is_sparse = extent == Extent::Positions && self.schedule.entry == Entry::Sparse;
         let cells = if is_sparse { self.number(Fact::Cols)? } else { length };
-        match reduction.agg {
+        match agg {
             AggOp::Mean => {
                 let count = self.builder.build_unsigned_int_to_float(cells, self.lane_type(), "")?;
                 let count = self.splat(count, self.register())?;
-                merged = self.builder.build_float_div(merged, count, "")?;
+                self.builder.build_float_div(merged, count, "")
             }
             agg if is_sparse && !agg.ignores_zeros() => {
-                let with_zero = self.merge(reduction.agg, merged, self.constant(0.0))?;
+                let with_zero = self.merge(agg, merged, self.constant(0.0))?;
                 let has_zero = self.builder.build_int_compare(IntPredicate::ULT, length, cells, "")?;
-                merged = self.builder.build_select(has_zero, with_zero, merged, "")?.into_vector_value();
+                Ok(self.builder.build_select(has_zero, with_zero, merged, "")?.into_vector_value())
             }
-            _ => {}
+            _ => Ok(merged),
         }
+    }
+
+    /// Stores the aggregate of a row, which is in the first lane.
+    fn store_row_aggregate(
+        &mut self,
+        reduction: &Reduction,
+        aggregate: VectorValue<'ctx>,
+        row: IntValue<'ctx>,
+    ) -> Emit<()> {
         let begin = match reduction.into {
             ReducedInto::Node(id) => self.view(id)?.pointer,
             ReducedInto::RowOutput(output) | ReducedInto::UnitOutput(output) => {
@@ -254,7 +262,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             }
         };
         let address = self.offset(begin, row)?;
-        let value = self.first_lane(merged)?;
+        let value = self.first_lane(aggregate)?;
         self.store(address, value.into())
     }
 
@@ -299,7 +307,8 @@ impl<'ctx> Loop<'_, 'ctx> {
         for (reduction, registers) in
             self.reductions.iter().zip(reduced.chunks(emitter.parts())).skip(self.unit_reductions)
         {
-            emitter.finish_row(reduction, registers, row_index, state.length, self.fused.extent)?;
+            let aggregate = emitter.merged_row(reduction.agg, registers, state.length, self.fused.extent)?;
+            emitter.store_row_aggregate(reduction, aggregate, row_index)?;
         }
         let next = emitter.builder.build_int_add(row_index, emitter.index(1), "")?;
         let end = emitter.current_block();
@@ -322,8 +331,8 @@ impl<'ctx> Loop<'_, 'ctx> {
     fn cursors(&self, emitter: &mut Emitter<'_, 'ctx>, before: BasicBlock<'ctx>) -> Emit<Cursors<'ctx>> {
         let moves = self.fused.extent != Extent::Rows && self.length.is_some();
         let mut inputs = Vec::new();
-        for (_, view) in &self.inputs {
-            inputs.push(if moves { Some(emitter.cursor(*view, before)?) } else { None });
+        for input in &self.inputs {
+            inputs.push(if moves { Some(emitter.cursor(input.view, before)?) } else { None });
         }
         let mut writes = Vec::new();
         for write in &self.writes {
@@ -350,17 +359,17 @@ impl<'ctx> Loop<'_, 'ctx> {
             }
         };
         let mut sources = self.constants.clone();
-        for (&(id, view), cursor) in self.inputs.iter().zip(&cursors.inputs) {
+        for (&LoopInput { node, view }, cursor) in self.inputs.iter().zip(&cursors.inputs) {
             let source = match cursor {
                 _ if over_rows && view.is_packed => Source::Run(view.pointer),
                 _ if over_rows => Source::Strided(view.pointer, view.row_stride),
                 None => Source::Run(emitter.offset(view.pointer, start)?),
-                Some(cursor) if emitter.schedule.extents[id] == Extent::Rows => {
+                Some(cursor) if emitter.schedule.extents[node] == Extent::Rows => {
                     Source::Uniform(emitter.broadcast(cursor.current())?)
                 }
                 Some(cursor) => Source::Run(cursor.current()),
             };
-            sources.insert(id, source);
+            sources.insert(node, source);
         }
         for &id in &self.fused.nodes {
             if let Some(source) = emitter.found_per_row(id, row, over_rows)? {

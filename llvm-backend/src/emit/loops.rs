@@ -49,6 +49,13 @@ pub(super) struct LoopWrite<'ctx> {
     pub(super) merge: Option<AggOp>,
 }
 
+/// A value that the loop reads, other in each row or cell.
+#[derive(Clone, Copy)]
+pub(super) struct LoopInput<'ctx> {
+    pub(super) node: CNodeId,
+    pub(super) view: View<'ctx>,
+}
+
 /// Everything about a loop that does not change from row to row.
 pub(super) struct Loop<'a, 'ctx> {
     pub(super) fused: &'a FusedLoop,
@@ -60,7 +67,7 @@ pub(super) struct Loop<'a, 'ctx> {
     /// The lanes of the last register of a row, if that is a part of one, where the rest of a row has code of its own.
     pub(super) last_lanes: Option<Mask<'ctx>>,
     pub(super) ahead: Ahead<'ctx>,
-    pub(super) inputs: Vec<(CNodeId, View<'ctx>)>,
+    pub(super) inputs: Vec<LoopInput<'ctx>>,
     pub(super) constants: HashMap<CNodeId, Source<'ctx>>,
     pub(super) writes: Vec<LoopWrite<'ctx>>,
     /// Full aggregates first.
@@ -92,15 +99,26 @@ pub(super) enum Cache {
     Second = 2,
 }
 
-/// Inputs of a loop, and how many values behind them lies what is asked for.
-type AskedFor<'ctx> = Vec<(CNodeId, IntValue<'ctx>)>;
+/// An input of a loop, and how many values behind its current ones lies what is asked for.
+#[derive(Clone, Copy)]
+pub(super) struct InputAhead<'ctx> {
+    pub(super) node: CNodeId,
+    pub(super) distance: IntValue<'ctx>,
+}
+
+/// Lines of memory to ask for: the first, and how many values behind each lies the next.
+#[derive(Clone, Copy)]
+pub(super) struct LinesAhead<'ctx> {
+    pub(super) first: PointerValue<'ctx>,
+    pub(super) distance: IntValue<'ctx>,
+}
 
 /// What a loop asks for.
 #[derive(Clone, Default)]
 pub(super) struct Ahead<'ctx> {
     /// Later rows of the vectors that come from memory, where rows may be short: masked loads teach the hardware
     /// prefetchers nothing.
-    pub(super) rows: AskedFor<'ctx>,
+    pub(super) rows: Vec<InputAhead<'ctx>>,
     /// The next unit's cells of matrices in dense Outer units: while products are computed, memory would have nothing to do.
-    pub(super) cells: AskedFor<'ctx>,
+    pub(super) cells: Vec<InputAhead<'ctx>>,
 }

@@ -27,7 +27,7 @@ use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
 use inkwell::builder::{Builder, BuilderError};
-use inkwell::context::Context;
+use inkwell::context::ContextRef;
 use inkwell::module::Module;
 use inkwell::types::{FloatType, IntType, PointerType, VectorType};
 use inkwell::values::{FunctionValue, IntValue, PointerValue, VectorValue};
@@ -42,7 +42,7 @@ pub(crate) type Emit<T> = Result<T, BuilderError>;
 pub(crate) struct Emitter<'a, 'ctx> {
     plan: &'a CPlan,
     schedule: &'a Schedule,
-    context: &'ctx Context,
+    context: ContextRef<'ctx>,
     module: &'a Module<'ctx>,
     builder: Builder<'ctx>,
     target: &'a Target,
@@ -57,7 +57,7 @@ pub(crate) struct Emitter<'a, 'ctx> {
 }
 
 /// Attributes of functions that run on a target.
-fn set_function_attributes(context: &Context, function: FunctionValue<'_>, target: &Target) {
+fn set_function_attributes(context: &ContextRef<'_>, function: FunctionValue<'_>, target: &Target) {
     let bits = target.vector_bits.to_string();
     let strings = [
         ("target-cpu", target.cpu.as_str()),
@@ -73,7 +73,7 @@ fn set_function_attributes(context: &Context, function: FunctionValue<'_>, targe
     set_nounwind(context, function);
 }
 
-fn set_nounwind(context: &Context, function: FunctionValue<'_>) {
+fn set_nounwind(context: &ContextRef<'_>, function: FunctionValue<'_>) {
     let nounwind = context.create_enum_attribute(Attribute::get_named_enum_kind_id("nounwind"), 0);
     function.add_attribute(AttributeLoc::Function, nounwind);
 }
@@ -81,17 +81,17 @@ fn set_nounwind(context: &Context, function: FunctionValue<'_>) {
 impl<'a, 'ctx> Emitter<'a, 'ctx> {
     /// Emits the entry point of a schedule into a module; the names of called primitives are added to `called`.
     pub(crate) fn emit(
-        context: &'ctx Context,
         module: &'a Module<'ctx>,
         target: &'a Target,
         plan: &'a CPlan,
         schedule: &'a Schedule,
         called: &'a mut Vec<String>,
     ) -> Emit<FunctionValue<'ctx>> {
+        let context = module.get_context();
         let pointer = context.ptr_type(AddressSpace::default());
         let signature = context.void_type().fn_type(&[pointer.into(), pointer.into()], false);
         let function = module.add_function(schedule.entry.symbol(), signature, None);
-        set_function_attributes(context, function, target);
+        set_function_attributes(&context, function, target);
         let prologue = context.append_basic_block(function, "prologue");
         let steps = context.append_basic_block(function, "steps");
         let builder = context.create_builder();

@@ -1,7 +1,7 @@
 //! Loops in units of narrow rows: one run over all cells, of values that lie in gapless tiles (`schedule::narrow`).
 
 use super::calls::Arguments;
-use super::loops::{Loop, LoopWrite, ReducedInto, Reduction, Row, Source};
+use super::loops::{LinesAhead, Loop, LoopInput, LoopWrite, ReducedInto, Reduction, Row, Source};
 use super::memory::View;
 use super::unit::Fact;
 use super::{Emit, Emitter};
@@ -58,9 +58,9 @@ impl<'ctx> Loop<'_, 'ctx> {
     pub(super) fn has_narrow_rows(&self, emitter: &mut Emitter<'_, 'ctx>) -> Emit<IntValue<'ctx>> {
         let extent = self.fused.extent;
         let (_, length) = emitter.dimensions(extent)?;
-        let read = self.inputs.iter().filter(|(id, _)| !emitter.schedule.packed.contains_key(&(*id, extent)));
+        let read = self.inputs.iter().filter(|input| !emitter.schedule.packed.contains_key(&(input.node, extent)));
         let written = self.writes.iter().filter(|write| write.merge.is_none());
-        let strides = read.map(|(_, view)| view.row_stride).chain(written.map(|write| write.view.row_stride));
+        let strides = read.map(|input| input.view.row_stride).chain(written.map(|write| write.view.row_stride));
         let (is_narrow, are_gapless) = (emitter.is_narrow(length)?, emitter.are_equal(strides, length)?);
         emitter.both(is_narrow, are_gapless)
     }
@@ -70,8 +70,8 @@ impl<'ctx> Loop<'_, 'ctx> {
         let extent = self.fused.extent;
         let (rows, length) = emitter.dimensions(extent)?;
         let mut sources = self.constants.clone();
-        for &(id, view) in &self.inputs {
-            sources.insert(id, Source::Run(emitter.gapless(id, view, extent)?));
+        for &LoopInput { node, view } in &self.inputs {
+            sources.insert(node, Source::Run(emitter.gapless(node, view, extent)?));
         }
         let mut writes: Vec<LoopWrite<'ctx>> =
             self.writes.iter().filter(|write| write.merge.is_none()).copied().collect();
@@ -92,19 +92,19 @@ impl<'ctx> Loop<'_, 'ctx> {
     /// The tiles of side inputs that the next unit will read, and how far into them each register of this unit's cells
     /// gets. Rows that lie apart are copied with masks, which teach the hardware prefetchers nothing; the loop has time
     /// to ask for them.
-    fn following_tiles(&self, emitter: &mut Emitter<'_, 'ctx>) -> Emit<Vec<(PointerValue<'ctx>, IntValue<'ctx>)>> {
+    fn following_tiles(&self, emitter: &mut Emitter<'_, 'ctx>) -> Emit<Vec<LinesAhead<'ctx>>> {
         let (rows, length) = emitter.dimensions(self.fused.extent)?;
         let (zero, one) = (emitter.index(0), emitter.index(1));
         let is_empty = emitter.builder.build_int_compare(IntPredicate::EQ, length, zero, "")?;
         let divisor = emitter.builder.build_select(is_empty, one, length, "")?.into_int_value();
         let mut tiles = Vec::new();
-        for &(id, view) in &self.inputs {
-            if matches!(emitter.plan.nodes[id], CNode::SideRow(..)) {
+        for &LoopInput { node, view } in &self.inputs {
+            if matches!(emitter.plan.nodes[node], CNode::SideRow(..)) {
                 let tile = emitter.builder.build_int_mul(rows, view.row_stride, "")?;
                 let rows_of_registers =
                     emitter.builder.build_int_mul(view.row_stride, emitter.index(emitter.lanes().into()), "")?;
                 let distance = emitter.builder.build_int_unsigned_div(rows_of_registers, divisor, "")?;
-                tiles.push((emitter.address_beyond(view.pointer, tile)?, distance));
+                tiles.push(LinesAhead { first: emitter.address_beyond(view.pointer, tile)?, distance });
             }
         }
         Ok(tiles)

@@ -280,13 +280,14 @@ fn double(value: &Cell) -> Result<Cell, Problem> {
     }
 }
 
+/// The characters of a text; of an empty one the empty text.
+fn distinct_characters(text: &str) -> HashSet<Option<char>> {
+    if text.is_empty() { HashSet::from([None]) } else { text.chars().map(Some).collect() }
+}
+
 /// How many characters both texts have, of those that either has. Texts without any have the empty text in common.
 fn jaccard_similarity(left: &str, right: &str) -> f64 {
-    let characters = |text: &str| match text.is_empty() {
-        true => HashSet::from([None]),
-        false => text.chars().map(Some).collect::<HashSet<_>>(),
-    };
-    let (left, right) = (characters(left), characters(right));
+    let (left, right) = (distinct_characters(left), distinct_characters(right));
     let both = left.intersection(&right).count();
     both as f64 / (left.len() + right.len() - both) as f64
 }

@@ -1,9 +1,9 @@
 //! Functions with effects or named arguments.
 
-use super::format::formatted;
 use super::{Operator, text};
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::files;
+use crate::format::formatted;
 use crate::value::RuntimeValue;
 use fuseline_ir::Value;
 use fuseline_ir::hop::Function;

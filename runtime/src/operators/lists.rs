@@ -2,7 +2,6 @@
 
 use super::Operator;
 use crate::error::{ListError, RuntimeError, RuntimeErrorKind};
-use crate::memory;
 use crate::value::{List, ListElement, RuntimeValue};
 use fuseline_ir::Value;
 use fuseline_ir::hop::{CastOp, HopOp, NaryOp, ShapeOp};
@@ -17,8 +16,7 @@ impl Operator<'_> {
     pub(super) fn list(&self, names: &[String]) -> RuntimeValue {
         let unnamed = self.inputs.len() - names.len();
         let name = |position: usize| position.checked_sub(unnamed).map(|named| names[named].clone());
-        let element =
-            |(position, &value): (usize, &&RuntimeValue)| ListElement::new(name(position), memory::copied(value));
+        let element = |(position, &value): (usize, &&RuntimeValue)| ListElement::new(name(position), value.copied());
         List { elements: self.inputs.iter().enumerate().map(element).collect() }.into()
     }
 
@@ -58,7 +56,7 @@ impl Operator<'_> {
 
     fn item(&self, list: &List, position: usize) -> Result<RuntimeValue> {
         let missing = || RuntimeErrorKind::Internal(format!("the operator gives no result {position}"));
-        Ok(memory::copied(&list.elements.get(position).ok_or_else(missing)?.value))
+        Ok(list.elements.get(position).ok_or_else(missing)?.value.copied())
     }
 
     fn slice(&self, list: &List) -> Result<RuntimeValue> {
@@ -89,7 +87,7 @@ impl Operator<'_> {
         let positions = self.positions(list, 2, 3)?;
         let replacement = match self.inputs[1] {
             RuntimeValue::List(new) => new.elements.clone(),
-            value => vec![ListElement::new(None, memory::copied(value))],
+            value => vec![ListElement::new(None, value.copied())],
         };
         let (expected, actual) = (positions.len(), replacement.len());
         if expected != actual {
@@ -109,7 +107,7 @@ impl Operator<'_> {
         for value in &self.inputs[1..] {
             result.elements.push(match value {
                 RuntimeValue::List(new) if new.elements.len() == 1 => new.elements[0].clone(),
-                value => ListElement::new(None, memory::copied(value)),
+                value => ListElement::new(None, value.copied()),
             });
         }
         result.into()

@@ -1,6 +1,5 @@
 //! Runs one operator on its evaluated inputs.
 
-mod format;
 mod frame_functions;
 mod frames;
 mod functions;
@@ -11,13 +10,10 @@ mod numeric;
 mod product;
 mod text;
 
-pub use format::FormatError;
 pub(crate) use product::evaluated_inputs as inputs_of_product;
 
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
-use crate::memory::copied;
-use crate::program_executor::describe;
 use crate::scalars;
 use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
@@ -33,52 +29,45 @@ use std::io::Write;
 
 /// An operator with its inputs.
 #[derive(Clone, Copy)]
-struct Operator<'a> {
-    engine: &'a Engine,
-    dag: &'a HopDag,
-    hop: &'a Hop,
-    inputs: &'a [&'a RuntimeValue],
+pub(crate) struct Operator<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) dag: &'a HopDag,
+    pub(crate) hop: &'a Hop,
+    pub(crate) inputs: &'a [&'a RuntimeValue],
 }
 
-pub(crate) fn run(
-    engine: &Engine,
-    dag: &HopDag,
-    hop: &Hop,
-    inputs: &[&RuntimeValue],
-    variables: &Variables,
-    output: &mut (dyn Write + Send),
-    statistics: &mut Statistics,
-) -> Result<RuntimeValue, RuntimeError> {
-    let operator = Operator { engine, dag, hop, inputs };
-    match &hop.op {
-        HopOp::Read(name) => {
-            variables.get(name).map(copied).ok_or_else(|| RuntimeErrorKind::Undefined(name.clone()).into())
+impl Operator<'_> {
+    /// The value of the operator; what it prints goes to `output`.
+    pub(crate) fn run(
+        &self,
+        variables: &Variables,
+        output: &mut (dyn Write + Send),
+        statistics: &mut Statistics,
+    ) -> Result<RuntimeValue, RuntimeError> {
+        match &self.hop.op {
+            HopOp::Read(name) => variables
+                .get(name)
+                .map(RuntimeValue::copied)
+                .ok_or_else(|| RuntimeErrorKind::Undefined(name.clone()).into()),
+            HopOp::Literal(value) => Ok(RuntimeValue::Scalar(value.clone())),
+            HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) | HopOp::Concat => self.element_wise(),
+            HopOp::Parameterized { function, names } => self.function(*function, names, output),
+            HopOp::Fused(op) => self.hand_coded(*op, statistics),
+            HopOp::SpoofOp { operator: id, .. } => self.fused(*id, statistics),
+            _ => self.matrix_operation(),
         }
-        HopOp::Literal(value) => Ok(RuntimeValue::Scalar(value.clone())),
-        HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) | HopOp::Concat => operator.element_wise(),
-        HopOp::Parameterized { function, names } => operator.function(*function, names, output),
-        HopOp::Fused(op) => operator.hand_coded(*op, statistics),
-        HopOp::SpoofOp { operator: id, .. } => operator.fused(*id, statistics),
-        _ => operator.matrix_operation(),
     }
-}
 
-/// Replaces a range of a matrix; `inputs` are the replacement and the bounds.
-pub(crate) fn update(
-    engine: &Engine,
-    dag: &HopDag,
-    hop: &Hop,
-    matrix: &mut MatrixBlock,
-    inputs: &[&RuntimeValue],
-) -> Result<(), RuntimeError> {
-    let operator = Operator { engine, dag, hop, inputs };
-    let (replacement, rows, cols) = (operator.operand(0)?, operator.range(1)?, operator.range(3)?);
-    Ok(kernels::replace_range(&engine.kernel_context(), matrix, replacement, rows, cols)?)
+    /// Replaces a range of a matrix; the inputs are the replacement and the bounds.
+    pub(crate) fn update(&self, matrix: &mut MatrixBlock) -> Result<(), RuntimeError> {
+        let (replacement, rows, cols) = (self.operand(0)?, self.range(1)?, self.range(3)?);
+        Ok(kernels::replace_range(&self.engine.kernel_context(), matrix, replacement, rows, cols)?)
+    }
 }
 
 impl Operator<'_> {
     fn type_error(&self, position: usize, expected: &'static str) -> RuntimeError {
-        let actual = describe(self.inputs[position]);
+        let actual = self.inputs[position].describe();
         RuntimeErrorKind::Type { operation: operation_name(&self.hop.op), expected, actual }.into()
     }
 

@@ -62,7 +62,7 @@ struct Place {
 }
 
 /// The format with values in its places; values without a place are left out.
-pub(super) fn formatted(format: &str, values: &[&Value]) -> Result<String, FormatError> {
+pub(crate) fn formatted(format: &str, values: &[&Value]) -> Result<String, FormatError> {
     let mut text = String::new();
     let mut next = 0;
     let mut rest = format.chars().peekable();
