@@ -34,7 +34,8 @@ pub use fuseline_ir as ir;
 pub use fuseline_lang::{Argument, read_script};
 pub use fuseline_matrix::run_context::{Abort, caught};
 pub use fuseline_matrix::{
-    AllocationFailure, BorrowError, Borrowed, Column, Csr, CsrError, Dense, Frame, Layout, MatrixBlock, io,
+    AllocationFailure, BorrowError, Borrowed, Column, Csr, CsrError, Dense, Frame, Layout, MatrixBlock, NarrowCsr,
+    NarrowDense, NarrowValue, io,
 };
 pub use fuseline_passes::machine::Machine;
 pub use fuseline_passes::program::ProgramOptions;

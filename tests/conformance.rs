@@ -14,6 +14,8 @@ mod check;
 mod data;
 #[path = "support/long.rs"]
 mod long;
+#[path = "support/narrow.rs"]
+mod narrow;
 #[path = "conformance/plans.rs"]
 mod plans;
 #[path = "conformance/record.rs"]
@@ -51,7 +53,7 @@ fn conform(name: &str, rows: &[Row]) {
                 let sides: Vec<SideFormat> =
                     SideFormat::ALL.iter().copied().filter(|side| side.kind() == kind).collect();
                 let side = sides[number % sides.len()];
-                for main in [MainFormat::Dense, MainFormat::Csr] {
+                for main in [MainFormat::Dense, MainFormat::Csr, MainFormat::Narrow] {
                     let factors = Factors::of(template)[0];
                     checker.check_edges(&plan, &compiled, Formats { main, side, factors });
                 }

@@ -2,6 +2,8 @@
 
 #[path = "prepared/borrowed.rs"]
 mod borrowed;
+#[path = "prepared/narrow.rs"]
+mod narrow;
 
 use fuseline::ir::{DataType, Element};
 use fuseline::{BackendKind, CompileOptions, Csr, Dense, Error, RuntimeValue, ScriptInterface, Session};

@@ -2,6 +2,7 @@
 
 use crate::csr::{Csr, CsrError};
 use crate::dense::Dense;
+use crate::narrow::{Narrow, NarrowCsr, NarrowDense};
 use fuseline_ir::ops::math::with_one_nan;
 use fuseline_ir::{Format, SizeInfo};
 use std::borrow::Cow;
@@ -20,6 +21,8 @@ enum Storage {
     Dense(Arc<Dense>),
     /// Non-zeros are stored, row after row.
     Sparse(Arc<Csr>),
+    /// Either of them, as long as nobody needs its values as doubles.
+    Narrow(Arc<Narrow>),
 }
 
 /// What a matrix looks like to those who read it. Borrowed where it is stored so, decoded where it is not.
@@ -92,6 +95,7 @@ impl MatrixBlock {
         match &self.storage {
             Storage::Dense(dense) => dense.rows(),
             Storage::Sparse(csr) => csr.rows(),
+            Storage::Narrow(narrow) => narrow.rows(),
         }
     }
 
@@ -100,6 +104,7 @@ impl MatrixBlock {
         match &self.storage {
             Storage::Dense(dense) => dense.cols(),
             Storage::Sparse(csr) => csr.cols(),
+            Storage::Narrow(narrow) => narrow.cols(),
         }
     }
 
@@ -113,6 +118,7 @@ impl MatrixBlock {
         match &self.storage {
             Storage::Dense(_) => Format::Dense,
             Storage::Sparse(_) => Format::Sparse,
+            Storage::Narrow(narrow) => narrow.format(),
         }
     }
 
@@ -121,15 +127,35 @@ impl MatrixBlock {
         match (&self.storage, &other.storage) {
             (Storage::Dense(one), Storage::Dense(other)) => Arc::ptr_eq(one, other),
             (Storage::Sparse(one), Storage::Sparse(other)) => Arc::ptr_eq(one, other),
+            (Storage::Narrow(one), Storage::Narrow(other)) => Arc::ptr_eq(one, other),
             _ => false,
         }
     }
 
-    /// What there is to read: the cells of a dense matrix, the non-zeros of a sparse one.
+    /// What there is to read: the cells of a dense matrix, the non-zeros of a sparse one. Narrow values are widened for
+    /// good: what is asked for doubles once is asked again.
     pub fn layout(&self) -> Layout<'_> {
         match &self.storage {
             Storage::Dense(dense) => Layout::Dense(Cow::Borrowed(dense)),
             Storage::Sparse(csr) => Layout::Sparse(Cow::Borrowed(csr)),
+            Storage::Narrow(narrow) => narrow.wide().layout(),
+        }
+    }
+
+    /// The cells of a dense matrix as they are stored, if that is narrower than doubles: for those who widen what they read
+    /// part by part.
+    pub fn narrow_dense(&self) -> Option<Arc<NarrowDense>> {
+        match &self.storage {
+            Storage::Narrow(narrow) => narrow.dense(),
+            Storage::Dense(_) | Storage::Sparse(_) => None,
+        }
+    }
+
+    /// The matrix of doubles.
+    fn widened(self) -> Self {
+        match &self.storage {
+            Storage::Narrow(narrow) => narrow.wide().clone(),
+            Storage::Dense(_) | Storage::Sparse(_) => self,
         }
     }
 
@@ -137,7 +163,12 @@ impl MatrixBlock {
     pub fn take_dense(&mut self) -> Option<Dense> {
         match &mut self.storage {
             Storage::Dense(dense) => Some(std::mem::replace(Arc::get_mut(dense)?, Dense::zeros(0, 0))),
-            Storage::Sparse(_) => None,
+            Storage::Narrow(narrow) if narrow.format() == Format::Dense => {
+                Arc::get_mut(narrow)?;
+                *self = self.clone().widened();
+                self.take_dense()
+            }
+            Storage::Sparse(_) | Storage::Narrow(_) => None,
         }
     }
 
@@ -146,15 +177,16 @@ impl MatrixBlock {
         match &self.storage {
             Storage::Dense(dense) => dense.count_nonzeros(),
             Storage::Sparse(csr) => csr.nnz(),
+            Storage::Narrow(narrow) => narrow.nnz(),
         }
     }
 
     /// Dimensions and, where it costs nothing to know, the number of non-zeros.
     pub fn size(&self) -> SizeInfo {
         let (rows, cols) = (self.rows() as u64, self.cols() as u64);
-        match &self.storage {
-            Storage::Dense(_) => SizeInfo::dims(rows, cols),
-            Storage::Sparse(csr) => SizeInfo::with_nnz(rows, cols, csr.nnz() as u64),
+        match self.format() {
+            Format::Dense => SizeInfo::dims(rows, cols),
+            Format::Sparse => SizeInfo::with_nnz(rows, cols, self.nnz() as u64),
         }
     }
 
@@ -165,6 +197,7 @@ impl MatrixBlock {
             Storage::Sparse(csr) => {
                 size_of_val(csr.values()) + size_of_val(csr.columns()) + size_of_val(csr.row_offsets())
             }
+            Storage::Narrow(narrow) => narrow.bytes(),
         }
     }
 
@@ -186,6 +219,7 @@ impl MatrixBlock {
         match &self.storage {
             Storage::Dense(dense) => dense.get(i, j),
             Storage::Sparse(csr) => csr.get(i, j),
+            Storage::Narrow(narrow) => narrow.get(i, j),
         }
     }
 
@@ -199,6 +233,7 @@ impl MatrixBlock {
         match &self.storage {
             Storage::Dense(dense) => dense.is_borrowed(),
             Storage::Sparse(csr) => csr.is_borrowed(),
+            Storage::Narrow(narrow) => narrow.is_borrowed(),
         }
     }
 
@@ -209,7 +244,7 @@ impl MatrixBlock {
     /// The positions of non-zeros do not form a matrix any more.
     pub fn check_borrowed(&self) -> Result<(), CsrError> {
         match &self.storage {
-            Storage::Dense(_) => Ok(()),
+            Storage::Dense(_) | Storage::Narrow(_) => Ok(()),
             Storage::Sparse(csr) => csr.check_borrowed(),
         }
     }
@@ -219,7 +254,7 @@ impl MatrixBlock {
         match &mut self.storage {
             Storage::Dense(dense) if dense.may_change() => *dense = Arc::new(Dense::clone(dense)),
             Storage::Sparse(csr) if csr.may_change() => *csr = Arc::new(csr.to_owned_memory()),
-            Storage::Dense(_) | Storage::Sparse(_) => {}
+            Storage::Dense(_) | Storage::Sparse(_) | Storage::Narrow(_) => {}
         }
     }
 
@@ -230,8 +265,18 @@ impl MatrixBlock {
                 replace_nan(Arc::make_mut(dense).values_mut());
             }
             Storage::Sparse(csr) if has_other_nan(csr.values()) => replace_nan(Arc::make_mut(csr).values_mut()),
-            Storage::Dense(_) | Storage::Sparse(_) => {}
+            Storage::Narrow(narrow) if narrow.has_other_nan() => {
+                *self = self.clone().widened();
+                self.unify_nan();
+            }
+            Storage::Dense(_) | Storage::Sparse(_) | Storage::Narrow(_) => {}
         }
+    }
+
+    /// The matrix, as doubles if these stay in a cache: there narrow values take longer to widen than doubles to read.
+    pub(crate) fn wide_if_small(self) -> Self {
+        let bytes = self.format().bytes(self.rows() as u64, self.cols() as u64, self.size().nnz.unwrap_or(0));
+        if bytes <= CACHED_BYTES { self.widened() } else { self }
     }
 
     /// The matrix in the format that suits its density.
@@ -247,10 +292,16 @@ impl MatrixBlock {
         match (&self.storage, MatrixBlock::best_format(self.rows(), self.cols(), nonzeros)) {
             (Storage::Dense(dense), Format::Sparse) if can_be_sparse => Csr::from_dense(dense).into(),
             (Storage::Sparse(csr), Format::Dense) => csr.to_dense().into(),
+            (Storage::Narrow(narrow), format) if narrow.format() == format => self,
+            (Storage::Narrow(narrow), Format::Sparse) if can_be_sparse => narrow.to_sparse(),
+            (Storage::Narrow(narrow), Format::Dense) => narrow.wide().to_dense().into_owned().into(),
             _ => self,
         }
     }
 }
+
+/// Bytes of doubles that caches hold.
+const CACHED_BYTES: u64 = 4 << 20;
 
 /// Values that are looked at before the search may end.
 const SEARCHED: usize = 4096;
@@ -275,6 +326,18 @@ impl From<Dense> for MatrixBlock {
 impl From<Csr> for MatrixBlock {
     fn from(csr: Csr) -> Self {
         MatrixBlock { storage: Storage::Sparse(Arc::new(csr)) }
+    }
+}
+
+impl From<NarrowDense> for MatrixBlock {
+    fn from(dense: NarrowDense) -> Self {
+        MatrixBlock { storage: Storage::Narrow(Arc::new(Narrow::of_dense(dense))) }
+    }
+}
+
+impl From<NarrowCsr> for MatrixBlock {
+    fn from(csr: NarrowCsr) -> Self {
+        MatrixBlock { storage: Storage::Narrow(Arc::new(Narrow::of_csr(csr))) }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::dense::Dense;
 use crate::growing::Growing;
 use crate::memory::Memory;
 use crate::run_context::StopListener;
-use bytemuck::cast_slice;
+use bytemuck::{Pod, cast_slice};
 use rayon::prelude::*;
 use sprs::CsMatI;
 use std::ops::Range;
@@ -30,12 +30,52 @@ pub struct Csr {
 
 /// Where the stored positions are. Matrices that differ in nothing but values share it.
 #[derive(Clone, Debug, PartialEq)]
-struct Pattern {
+pub(crate) struct Pattern {
     row_offsets: Memory<usize>,
     columns: Memory<u32>,
 }
 
 impl Pattern {
+    /// Positions that were checked, or that are right by the way in which they were made.
+    pub(crate) fn new(row_offsets: Memory<usize>, columns: Memory<u32>) -> Self {
+        Pattern { row_offsets, columns }
+    }
+
+    /// The positions of so many values, if they are those of a matrix. There may be more columns than can be numbered,
+    /// without non-zeros.
+    ///
+    /// # Errors
+    /// They do not form a matrix.
+    pub(crate) fn checked(
+        rows: usize,
+        cols: usize,
+        row_offsets: Memory<usize>,
+        columns: Memory<u32>,
+        values: usize,
+    ) -> Result<Self, CsrError> {
+        if row_offsets.len().checked_sub(1) != Some(rows) {
+            return Err(CsrError::Offsets);
+        }
+        check_positions(cols, &row_offsets, &columns, values)?;
+        Ok(Pattern { row_offsets, columns })
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.row_offsets.len() - 1
+    }
+
+    /// Bytes of row offsets and columns.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&self.row_offsets[..]) + size_of_val(&self.columns[..])
+    }
+
+    /// Where the cell in row `i` and column `j` is stored, by binary search.
+    pub(crate) fn position(&self, i: usize, j: usize) -> Option<usize> {
+        let row = self.row_offsets[i]..self.row_offsets[i + 1];
+        let position = self.columns[row.clone()].binary_search(&u32::try_from(j).ok()?).ok()?;
+        Some(row.start + position)
+    }
+
     /// Whether another owner may change the positions between evaluations.
     fn may_change(&self) -> bool {
         self.row_offsets.may_change() || self.columns.may_change()
@@ -53,7 +93,7 @@ fn split<T>(mut rest: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<(us
 }
 
 /// Does something with each part: on the threads of the rayon pool that this runs in, if any.
-fn each<P: Send>(parts: Vec<P>, work: impl Fn(P) + Send + Sync) {
+pub(crate) fn each<P: Send>(parts: Vec<P>, work: impl Fn(P) + Send + Sync) {
     match rayon::current_thread_index() {
         Some(_) => {
             let stop = StopListener::current();
@@ -153,11 +193,8 @@ impl Csr {
         columns: Memory<u32>,
         values: Memory<f64>,
     ) -> Result<Self, CsrError> {
-        if row_offsets.len().checked_sub(1) != Some(rows) {
-            return Err(CsrError::Offsets);
-        }
-        check_positions(cols, &row_offsets, &columns, values.len())?;
-        Ok(Csr::from_memory(cols, row_offsets, columns, values))
+        let pattern = Pattern::checked(rows, cols, row_offsets, columns, values.len())?;
+        Ok(Csr::of_pattern(cols, Arc::new(pattern), values))
     }
 
     /// A matrix of parts that other owners keep, without copying.
@@ -236,8 +273,12 @@ impl Csr {
         columns: Memory<u32>,
         values: Memory<f64>,
     ) -> Self {
-        let (rows, pattern) = (row_offsets.len() - 1, Arc::new(Pattern { row_offsets, columns }));
-        Csr { rows, cols, pattern, values, has_stored_zeros: OnceLock::new() }
+        Csr::of_pattern(cols, Arc::new(Pattern::new(row_offsets, columns)), values)
+    }
+
+    /// A matrix with one value for each of these positions.
+    pub(crate) fn of_pattern(cols: usize, pattern: Arc<Pattern>, values: Memory<f64>) -> Self {
+        Csr { rows: pattern.rows(), cols, pattern, values, has_stored_zeros: OnceLock::new() }
     }
 
     /// A matrix with other values at the same positions, which both share.
@@ -246,8 +287,7 @@ impl Csr {
     /// The number of values is another one.
     pub fn with_values(&self, values: Buffer) -> Self {
         assert_eq!(values.len(), self.nnz(), "one value for each position");
-        let (pattern, values) = (Arc::clone(&self.pattern), Memory::from(values));
-        Csr { rows: self.rows, cols: self.cols, pattern, values, has_stored_zeros: OnceLock::new() }
+        Csr::of_pattern(self.cols, Arc::clone(&self.pattern), values.into())
     }
 
     /// A matrix of blocks of rows below each other, as threads build them. Inside of a rayon pool, its threads put them
@@ -326,24 +366,8 @@ impl Csr {
     /// # Panics
     /// It has more columns than 32-bit indexes tell apart.
     pub fn from_dense(dense: &Dense) -> Self {
-        assert!(u32::try_from(dense.cols()).is_ok(), "{}", CsrError::TooManyColumns { cols: dense.cols() });
-        let nnz = dense.count_nonzeros();
-        let mut columns = Growing::with_capacity(MemoryKind::Matrix, nnz);
-        let mut values = Growing::with_capacity(MemoryKind::Matrix, nnz);
-        let mut row_offsets = Growing::with_capacity(MemoryKind::Matrix, dense.rows() + 1);
-        row_offsets.push(0);
-        let stop = StopListener::current();
-        for i in 0..dense.rows() {
-            stop.check();
-            for (j, &value) in dense.row(i).iter().enumerate() {
-                if value != 0.0 {
-                    columns.push(j as u32);
-                    values.push(value);
-                }
-            }
-            row_offsets.push(values.len());
-        }
-        Csr::from_memory(dense.cols(), row_offsets.into(), columns.into(), values.into())
+        let (pattern, values) = nonzeros_of(dense.rows(), dense.cols(), dense.values());
+        Csr::of_pattern(dense.cols(), Arc::new(pattern), values)
     }
 
     /// Whether zeros are stored explicitly.
@@ -463,9 +487,38 @@ impl Csr {
 
     /// The cell in row `i` and column `j`, by binary search: for tests and single lookups only.
     pub fn get(&self, i: usize, j: usize) -> f64 {
-        let (columns, values) = self.row(i);
-        u32::try_from(j).ok().and_then(|j| columns.binary_search(&j).ok()).map_or(0.0, |position| values[position])
+        self.pattern.position(i, j).map_or(0.0, |position| self.values[position])
     }
+}
+
+/// The non-zeros among these cells, row after row.
+///
+/// # Panics
+/// There are more columns than 32-bit indexes tell apart.
+pub(crate) fn nonzeros_of<T: Pod + PartialEq>(rows: usize, cols: usize, cells: &[T]) -> (Pattern, Memory<T>) {
+    assert!(u32::try_from(cols).is_ok(), "{}", CsrError::TooManyColumns { cols });
+    let nnz = count_nonzeros(cells);
+    let mut columns = Growing::with_capacity(MemoryKind::Matrix, nnz);
+    let mut values = Growing::with_capacity(MemoryKind::Matrix, nnz);
+    let mut row_offsets = Growing::with_capacity(MemoryKind::Matrix, rows + 1);
+    row_offsets.push(0);
+    let stop = StopListener::current();
+    for i in 0..rows {
+        stop.check();
+        for (j, &value) in cells[i * cols..(i + 1) * cols].iter().enumerate() {
+            if value != T::zeroed() {
+                columns.push(j as u32);
+                values.push(value);
+            }
+        }
+        row_offsets.push(values.len());
+    }
+    (Pattern::new(row_offsets.into(), columns.into()), values.into())
+}
+
+/// The number of values that are not equal to zero; NaN counts.
+pub(crate) fn count_nonzeros<T: Pod + PartialEq>(values: &[T]) -> usize {
+    values.iter().filter(|&&value| value != T::zeroed()).count()
 }
 
 /// Checks that these are the positions of so many values.

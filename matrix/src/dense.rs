@@ -2,6 +2,7 @@
 
 use crate::borrowed::{BorrowError, Borrowed};
 use crate::buffer::{Buffer, BufferPool};
+use crate::csr::count_nonzeros;
 use crate::memory::{AllocationFailure, Memory};
 use crate::run_context::StopListener;
 use bytemuck::cast_slice;
@@ -164,7 +165,7 @@ impl Dense {
 
     /// The number of cells that are not equal to zero; NaN counts.
     pub fn count_nonzeros(&self) -> usize {
-        self.values.iter().filter(|&&value| value != 0.0).count()
+        count_nonzeros(&self.values)
     }
 
     /// The cells in another shape, without copying.

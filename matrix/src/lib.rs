@@ -1,4 +1,5 @@
-//! Fuseline's matrices: [`Dense`] and [`Csr`] blocks of doubles, [`MatrixBlock`]s that are read as either ([`Layout`]),
+//! Fuseline's matrices: [`Dense`] and [`Csr`] blocks of doubles, [`NarrowDense`] and [`NarrowCsr`] ones of narrower values,
+//! [`MatrixBlock`]s of any of them that are read as one of the first two ([`Layout`]),
 //! [`Frame`]s of columns of several types, the [`BufferPool`] that recycles the memory of matrices, and readers and
 //! writers of file formats in [`io`].
 #![forbid(unsafe_code)]
@@ -14,6 +15,7 @@ mod frame;
 mod growing;
 pub mod io;
 mod memory;
+mod narrow;
 pub mod run_context;
 pub mod strips;
 #[cfg(test)]
@@ -30,4 +32,5 @@ pub use dense::Dense;
 pub use frame::{Column, Frame, FrameError};
 pub use growing::{Growing, TextBuffer};
 pub use memory::{AllocationFailure, Refusal, SMALLEST_RESERVED, zeros};
+pub use narrow::{NarrowCsr, NarrowDense, NarrowValue};
 pub use run_context::{RunContext, StopFlag, StopListener};

@@ -10,7 +10,9 @@ const COUNTED: usize = 1 << 20;
 /// How the non-zeros of a sparse matrix are spread.
 pub(crate) fn sketch_of(value: &RuntimeValue) -> Option<Sketch> {
     match value {
-        RuntimeValue::Matrix(block) => block.layout().sparse().map(|csr| sketch(&csr, COUNTED)),
+        RuntimeValue::Matrix(block) if block.format().is_sparse() => {
+            block.layout().sparse().map(|csr| sketch(&csr, COUNTED))
+        }
         _ => None,
     }
 }

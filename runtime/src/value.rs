@@ -4,7 +4,8 @@ use fuseline_ir::ops::math::with_one_nan;
 use fuseline_ir::{DataType, SizeInfo, Value};
 use fuseline_matrix::run_context::count;
 use fuseline_matrix::{
-    Csr, CsrError, Dense, Frame, MatrixBlock, MemoryKind, Part, Reservation, SMALLEST_RESERVED, copied_text,
+    Csr, CsrError, Dense, Frame, MatrixBlock, MemoryKind, NarrowCsr, NarrowDense, Part, Reservation, SMALLEST_RESERVED,
+    copied_text,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -221,6 +222,18 @@ impl From<Dense> for RuntimeValue {
 
 impl From<Csr> for RuntimeValue {
     fn from(csr: Csr) -> Self {
+        RuntimeValue::Matrix(csr.into())
+    }
+}
+
+impl From<NarrowDense> for RuntimeValue {
+    fn from(dense: NarrowDense) -> Self {
+        RuntimeValue::Matrix(dense.into())
+    }
+}
+
+impl From<NarrowCsr> for RuntimeValue {
+    fn from(csr: NarrowCsr) -> Self {
         RuntimeValue::Matrix(csr.into())
     }
 }

@@ -8,9 +8,10 @@ use crate::dense_row::DenseRow;
 use crate::layout::{Positions, RowCursor, gather_row, place_row, scatter_row};
 use crate::visited::RowNumbers;
 use fuseline_ir::schedule::Tile;
-use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
+use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, NarrowDense};
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A matrix of which units read parts. Every part is written whole, zeros included.
 pub(crate) trait Source: Send + Sync {
@@ -58,6 +59,11 @@ pub(crate) trait Source: Send + Sync {
         if tile.cols == 0 {
             return;
         }
+        if let RowNumbers::From(first) = numbers
+            && tile.cols == width
+        {
+            return self.write_cells(first * width, out);
+        }
         for (r, row) in out.chunks_exact_mut(tile.cols).enumerate() {
             self.write_cells(numbers.get(r) * width + tile.first_col, row);
         }
@@ -99,7 +105,10 @@ pub(crate) trait Source: Send + Sync {
 
 /// A matrix as units read it.
 pub(crate) fn source_of(block: &MatrixBlock) -> Box<dyn Source + '_> {
-    source_of_layout(block.layout())
+    match block.narrow_dense() {
+        Some(narrow) => Box::new(narrow),
+        None => source_of_layout(block.layout()),
+    }
 }
 
 /// Cells or non-zeros as units read them.
@@ -185,6 +194,32 @@ impl Source for Cow<'_, Csr> {
     }
 }
 
+/// Cells are widened part by part, while they are in the cache.
+impl Source for Arc<NarrowDense> {
+    fn cols(&self) -> usize {
+        NarrowDense::cols(self)
+    }
+
+    fn write_row(&self, row: usize, first_col: usize, out: &mut [f64]) {
+        self.widen(row * NarrowDense::cols(self) + first_col, out);
+    }
+
+    fn write_single(&self, row: usize, columns: &[u32], out: &mut [f64]) {
+        columns.iter().for_each(|&column| out[column as usize] = self.get(row, column as usize));
+    }
+
+    fn gather(&self, positions: Positions<'_>, _: &mut DenseRow, out: &mut [f64]) {
+        positions.for_each_row(|i, first, columns| {
+            self.widen_columns(i, positions.first_col, columns, &mut out[first..]);
+        });
+    }
+
+    /// Rows have no gaps between them.
+    fn write_cells(&self, start: usize, out: &mut [f64]) {
+        self.widen(start, out);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,7 +230,10 @@ mod tests {
 
     /// A matrix in every representation.
     fn sources(csr: &Csr) -> Vec<Box<dyn Source + '_>> {
-        vec![Box::new(Cow::Owned::<Dense>(csr.to_dense())), Box::new(Cow::Borrowed(csr))]
+        let dense = csr.to_dense();
+        let bytes = dense.values().iter().map(|&value| value as u8).collect();
+        let narrow = NarrowDense::from_vec(csr.rows(), csr.cols(), bytes);
+        vec![Box::new(Cow::<Dense>::Owned(dense)), Box::new(Cow::Borrowed(csr)), Box::new(Arc::new(narrow))]
     }
 
     /// The cells of some positions.

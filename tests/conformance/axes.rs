@@ -18,11 +18,13 @@ pub(crate) enum MainFormat {
     UltraSparse,
     /// CSR rows without non-zeros.
     Empty,
+    /// Dense, of values that are narrower than doubles.
+    Narrow,
 }
 
 impl MainFormat {
     pub(crate) const ALL: &[MainFormat] =
-        &[MainFormat::Dense, MainFormat::Csr, MainFormat::UltraSparse, MainFormat::Empty];
+        &[MainFormat::Dense, MainFormat::Csr, MainFormat::UltraSparse, MainFormat::Empty, MainFormat::Narrow];
 }
 
 /// A side input.
@@ -31,11 +33,21 @@ pub(crate) enum SideFormat {
     None,
     DenseMatrix,
     CsrMatrix,
+    NarrowMatrix,
     DenseColumn,
     SparseColumn,
+    NarrowColumn,
     DenseRow,
     SparseRow,
     Scalar,
+}
+
+/// How a matrix is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stored {
+    Dense,
+    Sparse,
+    Narrow,
 }
 
 impl SideFormat {
@@ -43,8 +55,10 @@ impl SideFormat {
         SideFormat::None,
         SideFormat::DenseMatrix,
         SideFormat::CsrMatrix,
+        SideFormat::NarrowMatrix,
         SideFormat::DenseColumn,
         SideFormat::SparseColumn,
+        SideFormat::NarrowColumn,
         SideFormat::DenseRow,
         SideFormat::SparseRow,
         SideFormat::Scalar,
@@ -54,15 +68,23 @@ impl SideFormat {
     pub(crate) fn kind(self) -> SideKind {
         match self {
             SideFormat::None => SideKind::None,
-            SideFormat::DenseMatrix | SideFormat::CsrMatrix => SideKind::Matrix,
-            SideFormat::DenseColumn | SideFormat::SparseColumn => SideKind::Column,
+            SideFormat::DenseMatrix | SideFormat::CsrMatrix | SideFormat::NarrowMatrix => SideKind::Matrix,
+            SideFormat::DenseColumn | SideFormat::SparseColumn | SideFormat::NarrowColumn => SideKind::Column,
             SideFormat::DenseRow | SideFormat::SparseRow => SideKind::Row,
             SideFormat::Scalar => SideKind::Scalar,
         }
     }
 
-    pub(crate) fn is_sparse(self) -> bool {
-        matches!(self, SideFormat::CsrMatrix | SideFormat::SparseColumn | SideFormat::SparseRow)
+    pub(crate) fn stored(self) -> Stored {
+        match self {
+            SideFormat::CsrMatrix | SideFormat::SparseColumn | SideFormat::SparseRow => Stored::Sparse,
+            SideFormat::NarrowMatrix | SideFormat::NarrowColumn => Stored::Narrow,
+            SideFormat::None
+            | SideFormat::DenseMatrix
+            | SideFormat::DenseColumn
+            | SideFormat::DenseRow
+            | SideFormat::Scalar => Stored::Dense,
+        }
     }
 }
 

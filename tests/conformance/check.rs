@@ -218,8 +218,12 @@ impl Checker {
     /// Shapes of several blocks, so that threads share the work. Integers give the plain evaluation's result.
     pub(crate) fn check_blocks(&mut self, plan: &Plan, compiled: &Compiled, side: SideFormat) {
         let factors = Factors::of(plan.cplan.template())[0];
-        let shapes =
-            [(MainFormat::Dense, (9001, 16)), (MainFormat::Csr, (15_000, 32)), (MainFormat::UltraSparse, (70_000, 8))];
+        let shapes = [
+            (MainFormat::Dense, (9001, 16)),
+            (MainFormat::Csr, (15_000, 32)),
+            (MainFormat::UltraSparse, (70_000, 8)),
+            (MainFormat::Narrow, (9001, 16)),
+        ];
         for (main, shape) in shapes {
             let formats = Formats { main, side, factors };
             let data = Data::new(plan, shape, formats, Numbers::Reals);

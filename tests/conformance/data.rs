@@ -1,6 +1,7 @@
 //! Inputs of plans.
 
-use crate::axes::{Factors, Formats, MainFormat};
+use crate::axes::{Factors, Formats, MainFormat, Stored};
+use crate::narrow::narrowed;
 use crate::plans::{Part, Plan};
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
 
@@ -69,8 +70,12 @@ fn matrix((rows, cols): (usize, usize), pattern: Pattern, numbers: Numbers, seed
     matrix
 }
 
-fn stored(dense: &Dense, is_sparse: bool) -> MatrixBlock {
-    if is_sparse { Csr::from_dense(dense).into() } else { dense.clone().into() }
+fn stored(dense: &Dense, stored: Stored) -> MatrixBlock {
+    match stored {
+        Stored::Dense => dense.clone().into(),
+        Stored::Sparse => Csr::from_dense(dense).into(),
+        Stored::Narrow => narrowed(&dense.clone().into()),
+    }
 }
 
 /// The inputs of a plan, dense as the evaluator sees them, and as stored.
@@ -85,16 +90,22 @@ impl Data {
     pub(crate) fn new(plan: &Plan, shape: (usize, usize), formats: Formats, numbers: Numbers) -> Data {
         let mut data = Data { dense: Vec::new(), stored: Vec::new(), scalars: vec![3.0; plan.cplan.scalars().count()] };
         for (position, (part, shape_of)) in plan.matrices.iter().enumerate() {
-            let (pattern, is_sparse) = match (part, formats.main) {
-                (Part::Main, MainFormat::Dense) => (Pattern::Share(800), false),
-                (Part::Main, MainFormat::Csr) => (Pattern::Share(300), true),
-                (Part::Main, MainFormat::UltraSparse) => (Pattern::FewRows(120), true),
-                (Part::Main, MainFormat::Empty) => (Pattern::Share(0), true),
-                (Part::Factor, _) => (Pattern::Share(700), formats.factors == Factors::Sparse),
-                (Part::Side, _) => (Pattern::Share(700), formats.side.is_sparse()),
+            let (pattern, format) = match (part, formats.main) {
+                (Part::Main, MainFormat::Dense) => (Pattern::Share(800), Stored::Dense),
+                (Part::Main, MainFormat::Csr) => (Pattern::Share(300), Stored::Sparse),
+                (Part::Main, MainFormat::UltraSparse) => (Pattern::FewRows(120), Stored::Sparse),
+                (Part::Main, MainFormat::Empty) => (Pattern::Share(0), Stored::Sparse),
+                (Part::Main, MainFormat::Narrow) => (Pattern::Share(800), Stored::Narrow),
+                (Part::Factor, _) if formats.factors == Factors::Sparse => (Pattern::Share(700), Stored::Sparse),
+                (Part::Factor, _) => (Pattern::Share(700), Stored::Dense),
+                (Part::Side, _) => (Pattern::Share(700), formats.side.stored()),
             };
-            let dense = matrix(shape_of(shape.0, shape.1), pattern, numbers, 31 * shape.0 + 17 * shape.1 + position);
-            data.stored.push(stored(&dense, is_sparse));
+            let seed = 31 * shape.0 + 17 * shape.1 + position;
+            let mut dense = matrix(shape_of(shape.0, shape.1), pattern, numbers, seed);
+            if format == Stored::Narrow {
+                dense.values_mut().iter_mut().for_each(|value| *value = f64::from(*value as f32));
+            }
+            data.stored.push(stored(&dense, format));
             data.dense.push(dense);
         }
         data

@@ -1,5 +1,6 @@
 //! Cases: a DAG with its inputs.
 
+use super::narrow::narrowed;
 use fuseline::{Dense, MatrixBlock, RuntimeValue, Variables};
 use fuseline_interp::oracle::{self, OracleError, OracleValue};
 use fuseline_ir::hop::{HopDag, HopId, HopOp};
@@ -100,6 +101,17 @@ impl Case {
             _ => None,
         };
         self.nodes.iter().enumerate().filter_map(|(index, node)| Some((name(index), value(node)?))).collect()
+    }
+
+    /// The variables, their values held narrow where a narrow type holds them exactly.
+    pub(crate) fn narrow_variables(&self) -> Variables {
+        let mut variables = self.variables();
+        for value in variables.values_mut() {
+            if let RuntimeValue::Matrix(block) = value {
+                *block = narrowed(block);
+            }
+        }
+        variables
     }
 
     /// What the oracle says of the outputs.

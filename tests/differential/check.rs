@@ -49,8 +49,10 @@ impl Checker {
         let variables = case.variables();
         for tiers in configurations.chunk_by(|one, other| (one.plan, one.rules) == (other.plan, other.rules)) {
             let mut first: Option<(Configuration, Outcome)> = None;
-            for &configuration in tiers {
-                let outcome = self.run(&dag, &variables, configuration)?;
+            for (tier, &configuration) in tiers.iter().enumerate() {
+                // Every other tier reads narrow values, which must make no difference.
+                let variables = if tier % 2 == 1 { case.narrow_variables() } else { variables.clone() };
+                let outcome = self.run(&dag, variables, configuration)?;
                 let Some((other, reference)) = &first else {
                     accepted(expected, &outcome.variables, configuration.rules.strict_ieee)
                         .map_err(|message| failure(FailureKind::Plans, configuration, message))?;
@@ -73,9 +75,9 @@ impl Checker {
         self.check(case, &expected, configurations)
     }
 
-    fn run(&mut self, dag: &HopDag, variables: &Variables, configuration: Configuration) -> Result<Outcome, Failure> {
+    fn run(&mut self, dag: &HopDag, variables: Variables, configuration: Configuration) -> Result<Outcome, Failure> {
         let session = self.sessions.get(configuration);
-        match catch_unwind(AssertUnwindSafe(|| session.run_dag(dag, variables.clone()))) {
+        match catch_unwind(AssertUnwindSafe(|| session.run_dag(dag, variables))) {
             Ok(Ok(outcome)) => {
                 self.count(configuration, &outcome);
                 match outcome.statistics.unsupported.keys().next() {

@@ -7,6 +7,8 @@ pub(crate) mod configuration;
 pub(crate) mod generate;
 pub(crate) mod leaves;
 pub(crate) mod motifs;
+#[path = "../support/narrow.rs"]
+pub(crate) mod narrow;
 pub(crate) mod shrink;
 pub(crate) mod steps;
 pub(crate) mod tally;

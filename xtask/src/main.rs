@@ -26,6 +26,7 @@ const HELP: &str = "\
   bench compile [--quick] [CASE][/STAGE]
                                      what compilation costs, stage by stage, into docs/compile.md unless quick or filtered
   bench algorithms [NAME]            the script library in every mode, into docs/algorithms.md
+  bench narrow [MEGABYTES]           products of values narrower than doubles, beyond the caches
   fuzz TARGET [-- ARGUMENTS]         a fuzz target of fuzz/, with arguments for libFuzzer (-runs=N)
   help                               this text
 

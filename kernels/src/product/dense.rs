@@ -7,7 +7,7 @@ use crate::gemm::{Extents, Output, Strided, gemm_into};
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::work::{CELL_BYTES, LONG_INNER};
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Dense, strips};
+use fuseline_matrix::{Dense, NarrowDense, strips, zeros};
 use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ pub(super) fn is_short(inner: usize, cols: usize) -> bool {
 pub(super) fn product(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
     match (left.rows(), right.cols()) {
         (1, _) if right.cols() > 1 => row_times_matrix(context, left, right),
-        (_, 1) => times_vector(context, left, right.values()),
+        (_, 1) => times_vector(context, left.into(), right.values()),
         (_, cols) if is_short(left.cols(), cols) => {
             short(context, left, &Dense::from_fn(cols, right.rows(), |j, k| right.get(k, j)))
         }
@@ -93,15 +93,17 @@ pub(super) fn short(context: &KernelContext<'_>, left: &Dense, right: &Dense) ->
 }
 
 /// A matrix times a column of these values.
-pub(super) fn times_vector(context: &KernelContext<'_>, left: &Dense, right: &[f64]) -> Dense {
-    let (rows, inner) = (left.rows(), left.cols());
+pub(super) fn times_vector(context: &KernelContext<'_>, left: Rows<'_>, right: &[f64]) -> Dense {
+    let Rows { rows, cols: inner, .. } = left;
     let mut result = Dense::uninit_in(context.buffers, rows, 1);
     let step = block_rows(rows, inner);
     for_each_block(context, result.values_mut(), step, |block, out| {
-        let start = block * step * inner;
-        let tile = &left.values()[start..start + out.len() * inner];
-        let (a, b) = (Tile::new(tile, inner), Tile::new(right, 0));
-        context.primitives.dot_product(out.len(), inner, a, b, TileMut::new(out, 1));
+        let start = block * step;
+        left.for_each_tile(start..start + out.len(), out.len(), |tile, cells| {
+            let out = &mut out[tile.start - start..tile.end - start];
+            let (a, b) = (Tile::new(cells, inner), Tile::new(right, 0));
+            context.primitives.dot_product(out.len(), inner, a, b, TileMut::new(out, 1));
+        });
     });
     result
 }
@@ -110,7 +112,7 @@ pub(super) fn times_vector(context: &KernelContext<'_>, left: &Dense, right: &[f
 pub(super) fn row_times_matrix(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
     let (inner, cols) = (right.rows(), right.cols());
     let add = |range: Range<usize>, acc: &mut [f64]| {
-        add_outer_products(context, (right.values(), cols), (left.values(), 1), range, acc);
+        add_outer_products(context, right.into(), (left.values(), 1), range, acc);
     };
     let sums = sum_strips(context, inner, cols as u64 * CELL_BYTES, cols, |part| {
         accumulate(context, partial_ranges(part, cols), cols, add)
@@ -121,30 +123,86 @@ pub(super) fn row_times_matrix(context: &KernelContext<'_>, left: &Dense, right:
 /// Cells of a tile that stays in the cache while each column of the other matrix passes over it.
 const TILE_CELLS: usize = 4096;
 
+/// Rows of such a tile.
+fn tile_rows(cols: usize) -> usize {
+    (TILE_CELLS / cols.max(1)).max(1)
+}
+
+/// The rows of a dense matrix, which may be narrow.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a> {
+    rows: usize,
+    cols: usize,
+    cells: Cells<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Cells<'a> {
+    Doubles(&'a [f64]),
+    Narrow(&'a NarrowDense),
+}
+
+impl<'a> From<&'a Dense> for Rows<'a> {
+    fn from(dense: &'a Dense) -> Self {
+        Rows { rows: dense.rows(), cols: dense.cols(), cells: Cells::Doubles(dense.values()) }
+    }
+}
+
+impl<'a> From<&'a NarrowDense> for Rows<'a> {
+    fn from(narrow: &'a NarrowDense) -> Self {
+        Rows { rows: narrow.rows(), cols: narrow.cols(), cells: Cells::Narrow(narrow) }
+    }
+}
+
+impl Rows<'_> {
+    /// Visits tiles of at most so many of these rows, with their cells. Narrow ones are widened into memory that stays in
+    /// the cache, however many rows a tile of doubles may have.
+    fn for_each_tile(self, rows: Range<usize>, most: usize, mut visit: impl FnMut(Range<usize>, &[f64])) {
+        let (step, mut buffer) = match self.cells {
+            Cells::Doubles(_) => (most, Vec::new()),
+            Cells::Narrow(_) => {
+                let step = tile_rows(self.cols).min(most);
+                (step, zeros(step * self.cols))
+            }
+        };
+        for start in rows.clone().step_by(step.max(1)) {
+            let tile = start..(start + step).min(rows.end);
+            let cells = tile.start * self.cols..tile.end * self.cols;
+            match self.cells {
+                Cells::Doubles(values) => visit(tile, &values[cells]),
+                Cells::Narrow(narrow) => {
+                    let wide = &mut buffer[..cells.len()];
+                    narrow.widen(cells.start, wide);
+                    visit(tile, wide);
+                }
+            }
+        }
+    }
+}
+
 /// Adds the outer products of rows of one matrix, of `n` values, with those of another, of `k`: `k` rows of `n` sums.
 fn add_outer_products(
     context: &KernelContext<'_>,
-    (long, n): (&[f64], usize),
+    long: Rows<'_>,
     (short, k): (&[f64], usize),
     rows: Range<usize>,
     sums: &mut [f64],
 ) {
-    let tile_rows = (TILE_CELLS / n.max(1)).max(1);
-    for start in rows.clone().step_by(tile_rows) {
+    let n = long.cols;
+    long.for_each_tile(rows, tile_rows(n), |rows, cells| {
         check_stop();
-        let end = (start + tile_rows).min(rows.end);
-        let (a, b) = (Tile::new(&long[start * n..end * n], n), Tile::new(&short[start * k..end * k], k));
-        context.primitives.outer_mult_add(end - start, n, k, a, b, TileMut::new(sums, n));
-    }
+        let (a, b) = (Tile::new(cells, n), Tile::new(&short[rows.start * k..rows.end * k], k));
+        context.primitives.outer_mult_add(rows.len(), n, k, a, b, TileMut::new(sums, n));
+    });
 }
 
 /// `t(left) %*% right` for few columns on the right: the sum over rows of outer products, accumulated with the long
 /// dimension contiguous.
-pub(super) fn transposed_times_skinny(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
-    let (rows, n, k) = (left.rows(), left.cols(), right.cols());
+pub(super) fn transposed_times_skinny(context: &KernelContext<'_>, left: Rows<'_>, right: &Dense) -> Dense {
+    let (Rows { rows, cols: n, .. }, k) = (left, right.cols());
     debug_assert!(k <= SKINNY, "{k} columns");
     let add = |range: Range<usize>, acc: &mut [f64]| {
-        add_outer_products(context, (left.values(), n), (right.values(), k), range, acc);
+        add_outer_products(context, left, (right.values(), k), range, acc);
     };
     let sums = sum_strips(context, rows, n as u64 * CELL_BYTES, n * k, |rows| {
         accumulate(context, partial_ranges(rows, n), n * k, add)

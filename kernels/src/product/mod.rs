@@ -9,6 +9,7 @@ pub use symmetric::{TransposedSide, tsmm};
 use crate::blocks::{add_to, map_parts};
 use crate::gemm::{Extents, Strided};
 use crate::{KernelContext, KernelError};
+use fuseline_ir::Format;
 use fuseline_matrix::{Layout, MatrixBlock, zeros};
 use std::ops::Range;
 
@@ -34,6 +35,9 @@ pub fn matmul(
     if context.strict_ieee && (left.format().is_sparse() || right.format().is_sparse()) {
         return Ok(dense::product(context, &left.to_dense(), &right.to_dense()).into());
     }
+    if let Some(narrow) = left.narrow_dense().filter(|_| right.cols() == 1 && right.format() == Format::Dense) {
+        return Ok(dense::times_vector(context, (&*narrow).into(), right.to_dense().values()).into());
+    }
     Ok(match (left.layout(), right.layout()) {
         (Layout::Dense(left), Layout::Dense(right)) => dense::product(context, &left, &right).into(),
         (Layout::Sparse(left), Layout::Dense(right)) => sparse::times_dense(context, &left, &right).into(),
@@ -54,9 +58,12 @@ pub fn matmul_transposed_left(
     right: &MatrixBlock,
 ) -> Result<MatrixBlock, KernelError> {
     check((left.cols(), left.rows()), right.dims(), left.rows() == right.rows())?;
+    if let Some(narrow) = left.narrow_dense().filter(|_| right.cols() <= SKINNY && right.format() == Format::Dense) {
+        return Ok(dense::transposed_times_skinny(context, (&*narrow).into(), &right.to_dense()).into());
+    }
     Ok(match (left.layout(), right.layout()) {
         (Layout::Dense(left), Layout::Dense(right)) if right.cols() <= SKINNY => {
-            dense::transposed_times_skinny(context, &left, &right).into()
+            dense::transposed_times_skinny(context, (&*left).into(), &right).into()
         }
         // A column that is transposed is a row.
         (Layout::Dense(left), Layout::Dense(right)) if left.cols() == 1 => {
@@ -91,9 +98,9 @@ pub fn matmul_transposed_right(
         return matmul(context, left, &crate::transpose(context, right));
     };
     Ok(match (a.rows(), b.rows()) {
-        (_, 1) => dense::times_vector(context, &a, b.values()).into(),
+        (_, 1) => dense::times_vector(context, (&*a).into(), b.values()).into(),
         // A row times a transpose is the matrix times the row as a column.
-        (1, cols) => dense::times_vector(context, &b, a.values()).reshape(1, cols).into(),
+        (1, cols) => dense::times_vector(context, (&*b).into(), a.values()).reshape(1, cols).into(),
         (_, cols) if dense::is_short(a.cols(), cols) => dense::short(context, &a, &b).into(),
         (rows, cols) => {
             let extents = Extents { rows, inner: a.cols(), cols };

@@ -31,9 +31,9 @@ pub fn tsmm(context: &KernelContext<'_>, matrix: &MatrixBlock, transposed: Trans
 
 fn dense_tsmm(context: &KernelContext<'_>, dense: &Dense, transposed: TransposedSide) -> Dense {
     match transposed {
-        TransposedSide::Left if dense.cols() <= SKINNY => transposed_times_skinny(context, dense, dense),
+        TransposedSide::Left if dense.cols() <= SKINNY => transposed_times_skinny(context, dense.into(), dense),
         TransposedSide::Left => upper_and_mirror(context, dense.cols(), dense.rows(), Strided::of(dense).transposed()),
-        TransposedSide::Right if dense.rows() == 1 => times_vector(context, dense, dense.values()),
+        TransposedSide::Right if dense.rows() == 1 => times_vector(context, dense.into(), dense.values()),
         TransposedSide::Right => upper_and_mirror(context, dense.rows(), dense.cols(), Strided::of(dense)),
     }
 }

@@ -37,7 +37,7 @@ fn assert_aggregate(op: AggOp, actual: f64, expected: f64, what: &str) {
 fn check_aggregates(op: AggOp, block: &MatrixBlock) {
     let (rows, cols) = block.dims();
     let cells = block.to_dense();
-    for format in both_formats(block) {
+    for format in all_formats(block) {
         let what = format!("{rows} x {cols}, sparse: {}", format.format().is_sparse());
         assert_aggregate(op, run(|context| aggregate_full(context, op, &format)), fold(op, cells.values()), &what);
         let single = run(|context| aggregate_vector(context, op, Direction::Full, &format));
@@ -97,7 +97,7 @@ fn extremes_and_counts_treat_special_values_as_defined() {
 
 #[test]
 fn a_constant_matrix_has_no_variance_however_large_its_cells_are() {
-    for format in both_formats(&Dense::from_fn(100, 30, |_, _| 1e9 + 0.5).into()) {
+    for format in all_formats(&Dense::from_fn(100, 30, |_, _| 1e9 + 0.5).into()) {
         assert_eq!(run(|context| aggregate_full(context, AggOp::Var, &format)), 0.0);
         for direction in [Direction::Row, Direction::Col] {
             let variances = run(|context| aggregate_vector(context, AggOp::Var, direction, &format));
@@ -118,7 +118,7 @@ fn cumulative_aggregates_run_down_the_columns() {
                         values[i * cols + j] = op.merge(values[(i - 1) * cols + j], values[i * cols + j]);
                     }
                 }
-                for format in both_formats(&block) {
+                for format in all_formats(&block) {
                     let result = run(|context| cumulative(context, op, &format));
                     assert_cells(&result, rows, cols, |i, j| expected.get(i, j));
                 }
@@ -150,7 +150,7 @@ fn row_indexes_name_the_last_extreme() {
                     }
                     if cols == 0 { 0.0 } else { (best.unwrap_or(0) + 1) as f64 }
                 };
-                for format in both_formats(&block) {
+                for format in all_formats(&block) {
                     let result = run(|context| row_index(context, extreme, &format));
                     assert_cells(&result, rows, 1, |i, _| expected(i));
                 }

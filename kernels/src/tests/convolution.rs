@@ -52,7 +52,7 @@ fn convolutions_sum_products_of_windows_and_filters() {
         let size = (windows.window[0] * windows.window[1]) as usize;
         let filters = matrix(2, channels * size, 8, 2);
         let [rows, cols] = counts(&windows);
-        for (images, filters) in both_formats(&images).iter().zip(&both_formats(&filters)) {
+        for (images, filters) in all_formats(&images).iter().zip(&all_formats(&filters)) {
             let result = run(|context| conv2d(context, images, filters, &windows).unwrap());
             assert_cells(&result, 3, 2 * rows * cols, |n, at| {
                 let (filter, p, q) = (at / (rows * cols), at / cols % rows, at % cols);
@@ -73,7 +73,7 @@ fn pools_reduce_windows() {
         let channels = windows.channels as usize;
         let images = matrix(3, channels * (windows.image[0] * windows.image[1]) as usize, 7, 1);
         let [rows, cols] = counts(&windows);
-        for images in both_formats(&images) {
+        for images in all_formats(&images) {
             let cells = |n: usize, at: usize| {
                 window_cells(&images, &windows, n, at / (rows * cols), [at / cols % rows, at % cols])
             };
@@ -110,7 +110,7 @@ fn gradients_of_convolutions_follow_from_their_values() {
             values.values().iter().zip(gradient.values()).map(|(x, y)| x * y).sum()
         };
         for format in 0..2 {
-            let [images, filters, gradient] = [&images, &filters, &gradient].map(|x| both_formats(x)[format].clone());
+            let [images, filters, gradient] = [&images, &filters, &gradient].map(|x| all_formats(x)[format].clone());
             let result = run(|context| conv2d_backward_filter(context, &images, &gradient, 2, &windows).unwrap());
             assert_cells(&result, 2, filters.cols(), |i, j| {
                 let unit = unit(2, filters.cols(), i * filters.cols() + j);
@@ -153,7 +153,7 @@ fn gradients_of_pools_go_to_the_cells_of_windows() {
             f64::from(u8::from(first.is_some_and(|first| mine[first].is_some())))
         };
         for format in 0..2 {
-            let [images, gradient] = [&images, &gradient].map(|x| both_formats(x)[format].clone());
+            let [images, gradient] = [&images, &gradient].map(|x| all_formats(x)[format].clone());
             let backward =
                 |pooling| run(|context| pool_backward(context, pooling, &images, &gradient, &windows).unwrap());
             assert_cells(&backward(Pooling::Mean), 3, images.cols(), |n, column| sum(n, column, &mean));

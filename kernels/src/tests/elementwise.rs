@@ -9,7 +9,7 @@ fn unary_operations_equal_the_scalar_reference() {
     for &op in UnaryOp::ALL {
         for (rows, cols) in SMALL_SHAPES {
             for block in [matrix(rows, cols, 4, 1), special_matrix(rows, cols, 2)] {
-                for format in both_formats(&block) {
+                for format in all_formats(&block) {
                     let result = run(|context| unary(context, op, &format));
                     assert_cells(&result, rows, cols, |i, j| op.eval(block.get(i, j)));
                 }
@@ -73,14 +73,14 @@ fn binary_operations_broadcast_over_all_formats() {
 }
 
 fn pairs(left: &MatrixBlock, right: &MatrixBlock) -> Vec<(MatrixBlock, MatrixBlock)> {
-    let right = both_formats(right);
-    both_formats(left).into_iter().flat_map(|a| right.clone().map(|b| (a.clone(), b))).collect()
+    let right = all_formats(right);
+    all_formats(left).into_iter().flat_map(|a| right.clone().map(|b| (a.clone(), b))).collect()
 }
 
 #[test]
 fn operations_of_large_matrices_are_cut_into_blocks() {
     for (rows, cols) in [(300, 400), (3, 70_001), (70_001, 2)] {
-        for format in both_formats(&special_matrix(rows, cols, 2)) {
+        for format in all_formats(&special_matrix(rows, cols, 2)) {
             let result = run(|context| unary(context, UnaryOp::Pow2, &format));
             assert_cells(&result, rows, cols, |i, j| format.get(i, j) * format.get(i, j));
             let operands = [Operand::Matrix(&format), Operand::Scalar(2.0), Operand::Scalar(1.0)];
@@ -102,7 +102,7 @@ fn matrix_scalar_operations_equal_the_scalar_reference() {
     for &op in BinaryOp::ALL {
         for scalar in [0.0, 2.0, -1.5, f64::NAN, f64::INFINITY] {
             for block in [matrix(33, 17, 4, 3), special_matrix(33, 17, 4)] {
-                for format in both_formats(&block) {
+                for format in all_formats(&block) {
                     let right = run(|c| binary(c, op, Operand::Matrix(&format), Operand::Scalar(scalar)).unwrap());
                     check_binary(op, &right, (33, 17), |i, j| (block.get(i, j), scalar));
                     let left = run(|c| binary(c, op, Operand::Scalar(scalar), Operand::Matrix(&format)).unwrap());
@@ -139,7 +139,7 @@ fn ternary_operations_broadcast_over_all_formats() {
                 let block = if seed == 1 { matrix(rows, cols, 2, 1) } else { special_matrix(rows, cols, seed) };
                 let column = matrix(rows, 1, 9, 2);
                 let scalars = [(0.0, 3.0), (f64::NAN, 0.0), (1.0, 0.0), (0.0, 0.0)];
-                for format in both_formats(&block) {
+                for format in all_formats(&block) {
                     let (x, y) = (Operand::Matrix(&format), Operand::Matrix(&column));
                     for (s, t) in scalars {
                         let (b, c) = (Operand::Scalar(s), Operand::Scalar(t));
@@ -181,7 +181,7 @@ fn operations_of_many_operands_fold_from_the_left() {
         for (rows, cols) in SHAPES {
             for seed in [1, 2] {
                 let (x, row) = (special_matrix(rows, cols, seed), matrix(1, cols, 5, 3));
-                for format in both_formats(&x) {
+                for format in all_formats(&x) {
                     let operands =
                         [Operand::Scalar(2.0), Operand::Scalar(-1.0), Operand::Matrix(&format), Operand::Matrix(&row)];
                     let result = run(|context| nary(context, op, &operands).unwrap());

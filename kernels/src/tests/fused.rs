@@ -86,7 +86,7 @@ fn inputs(
             return FusedValue::Scalar(2.0);
         }
         let (rows, cols) = dims(op, name, extents);
-        let [dense, sparse] = both_formats(&cells(rows, cols, position));
+        let [dense, sparse, _] = all_formats(&cells(rows, cols, position));
         FusedValue::Matrix(if formats >> position & 1 == 1 { sparse } else { dense })
     };
     op.inputs().iter().enumerate().map(input).collect()
@@ -188,7 +188,7 @@ fn strict_arithmetic_keeps_what_zeros_would_annihilate() {
 /// The same matrix twice or thrice, of which a sparse one is read once.
 #[test]
 fn factors_may_be_the_same_matrix() {
-    let sparse = both_formats(&matrix(50, 70, 3, 1))[1].clone();
+    let sparse = all_formats(&matrix(50, 70, 3, 1))[1].clone();
     for op in FusedOp::all() {
         if let FusedOp::BinaryAggregate(_) | FusedOp::TernaryAggregate(_) = op {
             let mut inputs = vec![FusedValue::Matrix(sparse.clone()); op.inputs().len()];
@@ -202,7 +202,7 @@ fn factors_may_be_the_same_matrix() {
 #[test]
 fn a_sparse_driver_decides_alone_what_its_zeros_meet() {
     let weights = dense(2, 2, &[0.0, 3.0, 0.0, 0.0]);
-    let sparse = both_formats(&weights)[1].clone();
+    let sparse = all_formats(&weights)[1].clone();
     let (u, v) = (dense(2, 1, &[1.0, f64::NAN]), dense(2, 1, &[f64::INFINITY, 2.0]));
     let op = FusedOp::WeightedMultiply;
     for strict in [false, true] {

@@ -33,7 +33,7 @@ fn generated_matrices_are_what_was_asked_for() {
 #[test]
 fn vectors_expand_to_groups_of_columns() {
     let vector = matrix(6, 1, 9, 1);
-    for format in both_formats(&vector) {
+    for format in all_formats(&vector) {
         for repeated in [0, 1, 2, 5] {
             let row = run(|context| expand(context, &format, 6 * repeated as i64).unwrap());
             assert_cells(&row, 1, 6 * repeated, |_, j| vector.get(j / repeated, 0));

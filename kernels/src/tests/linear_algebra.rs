@@ -52,7 +52,7 @@ fn square_systems_are_solved() {
     for (rows, cols) in [(1, 1), (2, 1), (7, 3), (40, 5), (130, 1)] {
         let a = Dense::from_fn(rows, rows, |i, j| noise(rows, rows, 1).get(i, j) + if i == j { 8.0 } else { 0.0 });
         let b = noise(rows, cols, 2);
-        for format in both_formats(&a.clone().into()) {
+        for format in all_formats(&a.clone().into()) {
             let x = owned(&solve(&format, &b.clone().into()).unwrap());
             assert_close(&product(&a, &x), &b, 10.0);
             let inverted = owned(&inverse(&format).unwrap());
@@ -142,7 +142,7 @@ fn eigenvalues_ascend_and_vectors_are_orthonormal() {
 #[test]
 fn any_square_matrix_has_real_and_imaginary_parts_of_eigenvectors() {
     for rows in [2, 3, 5, 24, 61] {
-        for format in both_formats(&noise(rows, rows, 10).into()) {
+        for format in all_formats(&noise(rows, rows, 10).into()) {
             let (matrix, result) = (owned(&format), eigen(&format).unwrap());
             let (values, vectors) = (owned(&result.values), owned(&result.vectors));
             assert!(values.values().is_sorted(), "{:?}", values.values());

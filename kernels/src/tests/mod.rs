@@ -17,7 +17,7 @@ mod triangle;
 
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::work::STRIP_BYTES;
-use fuseline_matrix::{BufferPool, Csr, Dense, MatrixBlock};
+use fuseline_matrix::{BufferPool, Csr, Dense, MatrixBlock, NarrowDense};
 use fuseline_vecprims::{Isa, primitives};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::LazyLock;
@@ -89,8 +89,18 @@ fn special_matrix(rows: usize, cols: usize, seed: usize) -> MatrixBlock {
     Dense::from_fn(rows, cols, |i, j| values[hash(i, j, seed) % values.len()]).into()
 }
 
-fn both_formats(block: &MatrixBlock) -> [MatrixBlock; 2] {
-    [block.to_dense().into_owned().into(), Csr::from_dense(&block.to_dense()).into()]
+/// The matrix dense, sparse, and dense of narrow values if these hold its own exactly.
+fn all_formats(block: &MatrixBlock) -> [MatrixBlock; 3] {
+    let dense = block.to_dense();
+    let narrow: Vec<f32> = dense.values().iter().map(|&value| value as f32).collect();
+    let is_exact =
+        narrow.iter().zip(dense.values()).all(|(&narrow, value)| f64::from(narrow).to_bits() == value.to_bits());
+    let narrow = if is_exact {
+        NarrowDense::from_vec(dense.rows(), dense.cols(), narrow).into()
+    } else {
+        dense.clone().into_owned().into()
+    };
+    [dense.clone().into_owned().into(), Csr::from_dense(&dense).into(), narrow]
 }
 
 fn dense(rows: usize, cols: usize, cells: &[f64]) -> MatrixBlock {

@@ -106,7 +106,7 @@ fn operands_of_every_shape_are_read_at_the_non_zeros() {
         }
         for (other_rows, other_cols) in [(rows, cols), (1, cols), (rows, 1), (1, 1)] {
             let other = matrix(other_rows, other_cols, 6, 5);
-            for format in both_formats(&other) {
+            for format in all_formats(&other) {
                 let (a, b) = (Operand::Matrix(&x), Operand::Matrix(&format));
                 let cell = |i, j| other.get(if other_rows == 1 { 0 } else { i }, if other_cols == 1 { 0 } else { j });
                 let expected = |i, j| if block.get(i, j) == 0.0 { 0.0 } else { block.get(i, j) * cell(i, j) };

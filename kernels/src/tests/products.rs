@@ -32,8 +32,8 @@ fn products_equal_plain_loops() {
         let (a, b) = (left.to_dense(), right.to_dense());
         let expected = |i: usize, j: usize| (0..inner).map(|k| a.get(i, k) * b.get(k, j)).sum::<f64>();
         let expected = Dense::from_fn(m, n, expected);
-        for a in both_formats(&left) {
-            for b in both_formats(&right) {
+        for a in all_formats(&left) {
+            for b in all_formats(&right) {
                 assert_cells(&run(|context| matmul(context, &a, &b).unwrap()), m, n, |i, j| expected.get(i, j));
                 let transposed = run(|context| transpose(context, &a));
                 let product = run(|context| matmul_transposed_left(context, &transposed, &b).unwrap());
@@ -98,7 +98,7 @@ fn products_with_the_own_transpose_equal_plain_loops_and_are_symmetric() {
     for (rows, cols) in [(0, 3), (3, 0), (1, 1), (1, 50), (50, 1), (9, 8), (9, 9), (130, 77), (41, 300), (9001, 13)] {
         let block = matrix(rows, cols, 4, 1);
         let x = block.to_dense();
-        for format in both_formats(&block) {
+        for format in all_formats(&block) {
             let product = run(|context| tsmm(context, &format, TransposedSide::Left));
             assert_cells(&product, cols, cols, |i, j| (0..rows).map(|k| x.get(k, i) * x.get(k, j)).sum());
             if rows < 1000 {
@@ -109,7 +109,7 @@ fn products_with_the_own_transpose_equal_plain_loops_and_are_symmetric() {
     }
     // Numbers whose sums round: the two triangles are the same all the same.
     let rounding = Dense::from_fn(5000, 45, |i, j| 1.0 / (hash(i, j, 1) + 1) as f64);
-    for format in both_formats(&rounding.into()) {
+    for format in all_formats(&rounding.into()) {
         let product = run(|context| tsmm(context, &format, TransposedSide::Left));
         assert_cells(&product, 45, 45, |i, j| product.get(j, i));
     }

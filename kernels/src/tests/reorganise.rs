@@ -6,7 +6,7 @@ use crate::{KernelError, bind_columns, bind_rows, diagonal, index, left_index, r
 #[test]
 fn reorganisations_move_cells() {
     let block = matrix(37, 45, 4, 9);
-    for format in both_formats(&block) {
+    for format in all_formats(&block) {
         assert_cells(&run(|c| transpose(c, &format)), 45, 37, |i, j| block.get(j, i));
         let part = run(|c| index(c, &format, (3, 20), (45, 45)).unwrap());
         assert_cells(&part, 18, 1, |i, _| block.get(i + 2, 44));
@@ -41,7 +41,7 @@ fn few_dense_parts_among_sparse_ones_are_bound_in_sparse_format() {
 fn rows_are_reversed_in_every_shape() {
     for (rows, cols) in SHAPES {
         let block = special_matrix(rows, cols, 2);
-        for format in both_formats(&block) {
+        for format in all_formats(&block) {
             let reversed = run(|context| reverse_rows(context, &format));
             assert_eq!(reversed.format(), format.format());
             assert_cells(&reversed, rows, cols, |i, j| block.get(rows - 1 - i, j));
@@ -53,7 +53,7 @@ fn rows_are_reversed_in_every_shape() {
 fn diagonals_go_both_ways() {
     for n in [0, 1, 2, 3, 37] {
         let (column, square) = (matrix(n, 1, 7, 1), matrix(n, n, 7, 2));
-        for (column_format, square_format) in both_formats(&column).iter().zip(&both_formats(&square)) {
+        for (column_format, square_format) in all_formats(&column).iter().zip(&all_formats(&square)) {
             let matrix = run(|context| diagonal(context, column_format).unwrap());
             assert_cells(&matrix, n, n, |i, j| if i == j { column.get(i, 0) } else { 0.0 });
             assert_eq!(matrix.format().is_sparse(), n > 5, "{n}");

@@ -34,7 +34,7 @@ fn rows_are_sorted_by_columns_and_equal_ones_keep_their_order() {
                 let columns: Vec<usize> = by.iter().map(|column| *column as usize - 1).collect();
                 for decreasing in [false, true] {
                     let expected = sorted(&block, &columns, decreasing);
-                    for format in both_formats(&block) {
+                    for format in all_formats(&block) {
                         let result = run(|context| order(context, &format, &by, decreasing).unwrap());
                         assert_cells(&result, rows, cols, |i, j| block.get(expected[i], j));
                         let index = run(|context| order_index(context, &format, &by, decreasing).unwrap());
@@ -59,7 +59,7 @@ fn empty_rows_and_columns_are_removed() {
         let block: MatrixBlock = holes.into();
         let full_rows: Vec<usize> = (0..rows).filter(|&i| (0..cols).any(|j| block.get(i, j) != 0.0)).collect();
         let full_cols: Vec<usize> = (0..cols).filter(|&j| (0..rows).any(|i| block.get(i, j) != 0.0)).collect();
-        for format in both_formats(&block) {
+        for format in all_formats(&block) {
             for keeps_one in [false, true] {
                 let extent = |kept: usize| if kept == 0 { usize::from(keeps_one) } else { kept };
                 let cell = |i: Option<&usize>, j: Option<&usize>| i.zip(j).map_or(0.0, |(&i, &j)| block.get(i, j));
@@ -75,7 +75,7 @@ fn empty_rows_and_columns_are_removed() {
 #[test]
 fn a_vector_selects_rows_and_columns_empty_or_not() {
     let block = matrix(37, 23, 1, 4);
-    for format in both_formats(&block) {
+    for format in all_formats(&block) {
         let every_third = Dense::from_fn(37, 1, |i, _| if i % 3 == 0 { f64::NAN } else { 0.0 }).into();
         let result = run(|c| remove_empty(c, &format, Margin::Rows, Some(&every_third), true).unwrap());
         assert_cells(&result, 13, 23, |i, j| block.get(3 * i, j));

@@ -122,7 +122,7 @@ fn distinct_values_ascend() {
     assert_eq!(result.get(1, 0).to_bits(), 0);
     assert_eq!(unique(&dense(0, 1, &[]), Direction::Full).dims(), (0, 1));
     let matrix = dense(3, 3, &[2.0, 1.0, 2.0, 0.0, -0.0, 0.0, f64::NAN, 5.0, f64::NAN]);
-    for format in both_formats(&matrix) {
+    for format in all_formats(&matrix) {
         let rows = [[1.0, 2.0], [0.0, 0.0], [5.0, f64::NAN]];
         assert_cells(&unique(&format, Direction::Row), 3, 2, |i, j| rows[i][j]);
         let columns = [[0.0, 2.0, f64::NAN], [0.0, 1.0, 5.0], [0.0, 2.0, f64::NAN]];
@@ -480,8 +480,8 @@ fn order_statistics_reserve_what_they_take() {
     const COUNT: usize = 100_000;
     let vector = |seed| matrix(COUNT, 1, 1, seed);
     let pair = (COUNT * size_of::<(f64, f64)>()) as u64;
-    let [dense, sparse] = both_formats(&vector(1));
-    let weights = both_formats(&Dense::from_fn(COUNT, 1, |i, _| (i % 2) as f64).into());
+    let [dense, sparse, _] = all_formats(&vector(1));
+    let weights = all_formats(&Dense::from_fn(COUNT, 1, |i, _| (i % 2) as f64).into());
     let peaks = |values: &MatrixBlock, weights: Option<&MatrixBlock>| {
         peak_bytes(|context| assert!(crate::median(context, values, weights).is_ok()))
     };

@@ -23,7 +23,7 @@ fn tables_count_and_sum_weights() {
             let at = (0..len).filter(|&k| a.get(k, 0) == (i + 1) as f64 && b.get(k, 0) == (j + 1) as f64);
             at.map(weight).sum()
         };
-        for [a, b, w] in [0, 1].map(|format| [&a, &b, &weights].map(|block| both_formats(block)[format].clone())) {
+        for [a, b, w] in [0, 1].map(|format| [&a, &b, &weights].map(|block| all_formats(block)[format].clone())) {
             let [a, b, w] = [&a, &b, &w].map(Operand::Matrix);
             let (rows, cols) = (extent(&codes(len, most, 1)), extent(&codes(len, most, 2)));
             let counts = run(|context| table(context, a, b, Operand::Scalar(1.0), None).unwrap());

@@ -7,7 +7,7 @@ use crate::{Triangle, cumulative_sum_product, roll, triangle};
 fn triangles_hold_cells_of_one_side() {
     for (rows, cols) in SMALL_SHAPES {
         let block = matrix(rows, cols, 5, 3);
-        for format in both_formats(&block) {
+        for format in all_formats(&block) {
             for (is_lower, has_diagonal) in [(true, true), (true, false), (false, true), (false, false)] {
                 let is_inside = |i: usize, j: usize| (i == j && has_diagonal) || if is_lower { j < i } else { j > i };
                 let part = Triangle { is_lower, has_diagonal };
@@ -24,7 +24,7 @@ fn triangles_hold_cells_of_one_side() {
 fn rolled_rows_come_in_at_the_other_end() {
     for (rows, cols) in SMALL_SHAPES {
         let block = matrix(rows, cols, 5, 3);
-        for format in both_formats(&block) {
+        for format in all_formats(&block) {
             for shift in [0, 1, -1, 5, -7, i64::MIN, i64::MAX] {
                 let from = |i: usize| (i as i128 - i128::from(shift)).rem_euclid(rows as i128) as usize;
                 let result = run(|context| roll(context, &format, shift));
@@ -37,7 +37,7 @@ fn rolled_rows_come_in_at_the_other_end() {
 #[test]
 fn sums_of_products_carry_the_row_before() {
     let block = dense(4, 2, &[1.0, 5.0, 2.0, 3.0, 0.0, 0.5, f64::INFINITY, 0.0]);
-    for format in both_formats(&block) {
+    for format in all_formats(&block) {
         let result = run(|context| cumulative_sum_product(context, &format).unwrap());
         assert_cells(&result, 4, 1, |i, _| [1.0, 5.0, 2.5, f64::INFINITY][i]);
     }

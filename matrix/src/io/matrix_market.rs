@@ -258,7 +258,7 @@ fn dense(header: &Header, cells: &[f64]) -> Dense {
     let (rows, cols) = (header.rows as usize, header.cols as usize);
     let symmetry = header.banner.symmetry;
     if symmetry == Symmetry::General {
-        return transposed(rows, cols, cells);
+        return Dense::from_memory(rows, cols, transposed(rows, cols, cells));
     }
     let mut matrix = Dense::zeros(rows, cols);
     let values = matrix.values_mut();

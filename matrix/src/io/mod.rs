@@ -40,14 +40,16 @@ pub use source::Limits;
 pub use stream::StreamWriter;
 
 use crate::block::MatrixBlock;
-use crate::dense::Dense;
+use crate::memory::Memory;
 use crate::run_context::check_stop;
+use bytemuck::Pod;
 use error::within_memory;
 use source::Source;
 use std::io::Write;
 use std::path::Path;
 
-/// Reads a matrix, sparse if few of its cells are non-zero.
+/// Reads a matrix, sparse if few of its cells are non-zero. Values that the file holds as `f32`, `i32` or `u8` stay so where
+/// they are many.
 ///
 /// The format is that of the arguments, or else of the metadata beside the file, or else of the file's name; text where
 /// none says it. CSV, text and libsvm may come in the parts of a directory. Files compressed by gzip, and binary blocks
@@ -107,10 +109,10 @@ fn read_source(source: &mut Source<'_>, metadata: &Metadata) -> Result<MatrixBlo
     finish(path, metadata, block, nonzeros)
 }
 
-/// Checks the non-zeros, and keeps few of them sparse.
+/// Checks the non-zeros, and keeps few of them sparse, and few values wide.
 fn finish(path: &Path, metadata: &Metadata, block: MatrixBlock, nonzeros: usize) -> Result<MatrixBlock, IoError> {
     metadata.check_nonzeros(path, nonzeros)?;
-    Ok(block.in_format_for(nonzeros))
+    Ok(block.in_format_for(nonzeros).wide_if_small())
 }
 
 /// Writes a matrix and the metadata beside it.
@@ -204,10 +206,9 @@ fn write_cells(
 /// Side of the squares in which matrices are transposed, so that lines of the cache are used whole.
 const TILE: usize = 32;
 
-/// A dense matrix of cells that stand column after column.
-fn transposed(rows: usize, cols: usize, cells: &[f64]) -> Dense {
-    let mut matrix = Dense::zeros(rows, cols);
-    let values = matrix.values_mut();
+/// Cells row after row that stand column after column.
+fn transposed<T: Pod>(rows: usize, cols: usize, cells: &[T]) -> Memory<T> {
+    let mut values = Memory::zeroed(cells.len());
     for first_row in (0..rows).step_by(TILE) {
         check_stop();
         for first_col in (0..cols).step_by(TILE) {
@@ -218,5 +219,5 @@ fn transposed(rows: usize, cols: usize, cells: &[f64]) -> Dense {
             }
         }
     }
-    matrix
+    values
 }

@@ -11,6 +11,9 @@ use crate::block::MatrixBlock;
 use crate::budget::MemoryKind;
 use crate::dense::Dense;
 use crate::growing::Growing;
+use crate::memory::Memory;
+use crate::narrow::{NarrowDense, NarrowValue};
+use bytemuck::Pod;
 use fuseline_ir::ops::math::with_one_nan;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -38,16 +41,62 @@ pub(super) fn read_array(path: &Path, content: &mut dyn Read, metadata: &Metadat
     let count = rows.checked_mul(cols).and_then(|count| usize::try_from(count).ok());
     let count =
         count.ok_or_else(|| bytes.error(format!("an array of {rows} x {cols} values does not fit into memory")))?;
-    let values = read_values(&mut bytes, header.element, header.byte_order, count)?;
+    let array = Array { rows: rows as usize, cols: cols as usize, order: header.order };
+    let block = read_block(&mut bytes, &header, &array, count)?;
     if !bytes.fill(&mut [0])?.is_empty() {
         return Err(bytes.error("the array ends, the file goes on"));
     }
-    let (rows, cols) = (rows as usize, cols as usize);
-    let matrix = match header.order {
-        Order::RowMajor => Dense::from_memory(rows, cols, values.into()),
-        Order::ColumnMajor => transposed(rows, cols, &values),
+    Ok(block)
+}
+
+/// The shape of an array, and the order of its elements.
+struct Array {
+    rows: usize,
+    cols: usize,
+    order: Order,
+}
+
+impl Array {
+    /// The elements row after row.
+    fn by_row<T: Pod>(&self, elements: Growing<T>) -> Memory<T> {
+        match self.order {
+            Order::RowMajor => elements.into(),
+            Order::ColumnMajor => transposed(self.rows, self.cols, &elements),
+        }
+    }
+
+    fn narrow<T: NarrowValue>(&self, elements: Growing<T>) -> MatrixBlock {
+        NarrowDense::from_memory(self.rows, self.cols, self.by_row(elements)).into()
+    }
+}
+
+/// Elements of types that are held narrow stay what they are, all others are converted to doubles.
+fn read_block(bytes: &mut Bytes<'_>, header: &Header, array: &Array, count: usize) -> Result<MatrixBlock, IoError> {
+    Ok(match (header.element, header.byte_order) {
+        (ElementType::F32, ByteOrder::Little) => array.narrow(read_elements(bytes, count, f32::from_le_bytes)?),
+        (ElementType::F32, ByteOrder::Big) => array.narrow(read_elements(bytes, count, f32::from_be_bytes)?),
+        (ElementType::I32, ByteOrder::Little) => array.narrow(read_elements(bytes, count, i32::from_le_bytes)?),
+        (ElementType::I32, ByteOrder::Big) => array.narrow(read_elements(bytes, count, i32::from_be_bytes)?),
+        (ElementType::U8, _) => array.narrow(read_elements(bytes, count, u8::from_le_bytes)?),
+        (element, byte_order) => {
+            let append = |bytes: &[u8], values: &mut Vec<f64>| element.append(bytes, byte_order, values);
+            let values = read_values(bytes, element.size(), count, append)?;
+            Dense::from_memory(array.rows, array.cols, array.by_row(values)).into()
+        }
+    })
+}
+
+/// Elements as they are in the file.
+fn read_elements<T, const SIZE: usize>(
+    bytes: &mut Bytes<'_>,
+    count: usize,
+    element: impl Fn([u8; SIZE]) -> T,
+) -> Result<Growing<T>, IoError> {
+    let append = |bytes: &[u8], values: &mut Vec<T>| {
+        let (elements, _) = bytes.as_chunks::<SIZE>();
+        values.extend(elements.iter().map(|&bytes| element(bytes)));
     };
-    Ok(matrix.into())
+    read_values(bytes, SIZE, count, append)
 }
 
 /// A stream and how far it is read.
@@ -119,20 +168,19 @@ fn dimensions(shape: &[u64]) -> Result<(u64, u64), String> {
 }
 
 /// Memory is taken as the values come, whatever the header says.
-fn read_values(
+fn read_values<T>(
     bytes: &mut Bytes<'_>,
-    element: ElementType,
-    byte_order: ByteOrder,
+    size: usize,
     count: usize,
-) -> Result<Growing<f64>, IoError> {
-    let size = element.size();
+    append: impl Fn(&[u8], &mut Vec<T>),
+) -> Result<Growing<T>, IoError> {
     let mut buffer = vec![0; CHUNK.min(count) * size];
     let mut values = Growing::new(MemoryKind::Matrix);
     while values.len() < count {
         let expected = CHUNK.min(count - values.len());
         let chunk = bytes.fill(&mut buffer[..expected * size])?;
         values.reserve(expected);
-        element.append(chunk, byte_order, values.vec_mut());
+        append(chunk, values.vec_mut());
         if chunk.len() < expected * size {
             let problem = format!("the header promises {count} values, the file ends after {}", values.len());
             return Err(bytes.error(problem));

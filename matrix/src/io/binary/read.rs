@@ -6,16 +6,18 @@ use super::version_2::PIECE_BYTES;
 use super::{MAGIC, Problem, version_1, version_2};
 use crate::block::MatrixBlock;
 use crate::budget::MemoryKind;
-use crate::csr::{Csr, are_columns};
+use crate::csr::{Csr, Pattern, are_columns, count_nonzeros};
 use crate::dense::Dense;
 use crate::growing::Growing;
 use crate::io::error::IoError;
 use crate::io::metadata::Metadata;
 use crate::io::source::{AtRest, Source};
 use crate::memory::Memory;
+use crate::narrow::{NarrowCsr, NarrowDense};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use rayon::prelude::*;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The matrix and the number of its non-zeros.
 pub(in crate::io) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<(MatrixBlock, usize), IoError> {
@@ -23,10 +25,59 @@ pub(in crate::io) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Resul
     let content = source.at_rest()?;
     let file = File { path, content };
     let description = file.describe(metadata)?;
-    match description.shape.layout {
-        Layout::Dense => file.dense(&description),
-        Layout::Csr => file.csr(&description),
+    match description.shape.element {
+        Element::F32 => file.matrix::<f32>(&description),
+        Element::I32 => file.matrix::<i32>(&description),
+        Element::U8 => file.matrix::<u8>(&description),
+        Element::F64 | Element::U32 | Element::U64 => file.matrix::<f64>(&description),
     }
+}
+
+/// A type of values, which are held as they are in the file.
+trait Value: Pod + PartialEq + Send {
+    /// The value whose bytes are these in the order of files.
+    fn of_little_endian(self) -> Self;
+    fn dense(rows: usize, cols: usize, values: Memory<Self>) -> MatrixBlock;
+    fn csr(cols: usize, pattern: Pattern, values: Memory<Self>) -> MatrixBlock;
+}
+
+impl Value for f64 {
+    fn of_little_endian(self) -> f64 {
+        f64::from_bits(u64::from_le(self.to_bits()))
+    }
+
+    fn dense(rows: usize, cols: usize, values: Memory<f64>) -> MatrixBlock {
+        Dense::from_memory(rows, cols, values).into()
+    }
+
+    fn csr(cols: usize, pattern: Pattern, values: Memory<f64>) -> MatrixBlock {
+        Csr::of_pattern(cols, Arc::new(pattern), values).into()
+    }
+}
+
+macro_rules! narrow_values {
+    ($($narrow:ty: $of_little_endian:expr;)*) => {
+        $(impl Value for $narrow {
+            fn of_little_endian(self) -> Self {
+                let of_little_endian: fn(Self) -> Self = $of_little_endian;
+                of_little_endian(self)
+            }
+
+            fn dense(rows: usize, cols: usize, values: Memory<Self>) -> MatrixBlock {
+                NarrowDense::from_memory(rows, cols, values).into()
+            }
+
+            fn csr(cols: usize, pattern: Pattern, values: Memory<Self>) -> MatrixBlock {
+                NarrowCsr::of_pattern(cols, pattern, values).into()
+            }
+        })*
+    };
+}
+
+narrow_values! {
+    f32: |value| f32::from_bits(u32::from_le(value.to_bits()));
+    i32: i32::from_le;
+    u8: |value| value;
 }
 
 struct File<'a> {
@@ -65,11 +116,18 @@ impl File<'_> {
         }
     }
 
-    fn dense(&self, description: &Description) -> Result<(MatrixBlock, usize), IoError> {
+    fn matrix<T: Value>(&self, description: &Description) -> Result<(MatrixBlock, usize), IoError> {
+        match description.shape.layout {
+            Layout::Dense => self.dense::<T>(description),
+            Layout::Csr => self.csr::<T>(description),
+        }
+    }
+
+    fn dense<T: Value>(&self, description: &Description) -> Result<(MatrixBlock, usize), IoError> {
         let shape = &description.shape;
         let (rows, cols) = (self.to_usize(shape.rows)?, self.to_usize(shape.cols)?);
         // The description fits the file, whose bytes these are.
-        let mut values = Memory::<f64>::zeroed(self.to_usize(shape.rows * shape.cols)?);
+        let mut values = Memory::<T>::zeroed(self.to_usize(shape.rows * shape.cols)?);
         let mut left = &mut values[..];
         let mut nonzeros = 0;
         for section in self.sections(description) {
@@ -81,16 +139,16 @@ impl File<'_> {
             let problem = format!("the header says {} non-zeros, the values hold {nonzeros}", shape.nnz);
             return Err(self.error(32, problem));
         }
-        Ok((Dense::from_memory(rows, cols, values).into(), nonzeros))
+        Ok((T::dense(rows, cols, values), nonzeros))
     }
 
-    fn csr(&self, description: &Description) -> Result<(MatrixBlock, usize), IoError> {
+    fn csr<T: Value>(&self, description: &Description) -> Result<(MatrixBlock, usize), IoError> {
         let shape = &description.shape;
         let (rows, cols) = (self.to_usize(shape.rows)?, self.to_usize(shape.cols)?);
         let nnz = self.to_usize(shape.nnz)?;
         let mut row_offsets = Memory::<usize>::zeroed(rows + 1);
         let mut columns = Memory::<u32>::zeroed(nnz);
-        let mut values = Memory::<f64>::zeroed(nnz);
+        let mut values = Memory::<T>::zeroed(nnz);
         let (mut first_row, mut first, mut nonzeros) = (0, 0, 0);
         let mut sections = self.sections(description);
         while let (Some(offsets_section), Some(columns_section), Some(values_section)) =
@@ -110,9 +168,9 @@ impl File<'_> {
             }
             (first_row, first) = (first_row + offsets.len() - 1, positions.end);
         }
-        let matrix = Csr::from_memory(cols, row_offsets, columns, values);
-        let matrix = if nonzeros < nnz { matrix.without_stored_zeros() } else { matrix };
-        Ok((matrix.into(), nonzeros))
+        let stored = T::csr(cols, Pattern::new(row_offsets, columns), values);
+        let has_stored_zeros = nonzeros < nnz;
+        Ok((if has_stored_zeros { stored.to_csr().without_stored_zeros().into() } else { stored }, nonzeros))
     }
 
     /// The sections with their checksums.
@@ -125,39 +183,12 @@ impl File<'_> {
         })
     }
 
-    /// Reads values of any type as doubles, which hold each of them exactly; how many are not zero.
-    fn values(&self, section: &CheckedSection<'_>, values: &mut [f64]) -> Result<usize, IoError> {
-        match section.section.element {
-            Element::F32 => {
-                self.narrow_values(section, values, |bits: u32| f64::from(f32::from_bits(u32::from_le(bits))))
-            }
-            Element::I32 => {
-                self.narrow_values(section, values, |bits: u32| f64::from(u32::from_le(bits).cast_signed()))
-            }
-            Element::U8 => self.narrow_values(section, values, |value: u8| f64::from(value)),
-            Element::F64 | Element::U32 | Element::U64 => self.numbers(section, values, |values: &mut [f64]| {
-                values.iter_mut().for_each(|value| *value = f64::from_bits(u64::from_le(value.to_bits())));
-                count_nonzeros(values)
-            }),
-        }
-    }
-
-    /// Reads values that are narrower than doubles, each widened from the bytes that are stored; how many are not zero.
-    fn narrow_values<T: Pod + Send + Sync>(
-        &self,
-        section: &CheckedSection<'_>,
-        values: &mut [f64],
-        widen: impl Fn(T) -> f64 + Sync,
-    ) -> Result<usize, IoError> {
-        let mut stored = Memory::<T>::zeroed(values.len());
-        self.numbers(section, &mut stored, |_| 0)?;
-        let per_piece = PIECE_BYTES / size_of::<f64>();
-        let pieces = values.par_chunks_mut(per_piece).zip(stored.par_chunks(per_piece));
-        let counts = pieces.map(|(values, stored)| {
-            values.iter_mut().zip(stored).for_each(|(value, &stored)| *value = widen(stored));
+    /// Reads values; how many are not zero.
+    fn values<T: Value>(&self, section: &CheckedSection<'_>, values: &mut [T]) -> Result<usize, IoError> {
+        self.numbers(section, values, |values: &mut [T]| {
+            values.iter_mut().for_each(|value| *value = value.of_little_endian());
             count_nonzeros(values)
-        });
-        Ok(counts.sum())
+        })
     }
 
     /// The row offsets of a strip, which ascend from 0 to the number of its stored positions.
@@ -237,8 +268,4 @@ impl File<'_> {
 struct CheckedSection<'a> {
     section: Section,
     checksums: Option<&'a [u32]>,
-}
-
-fn count_nonzeros(values: &[f64]) -> usize {
-    values.iter().filter(|&&value| value != 0.0).count()
 }

@@ -2,6 +2,7 @@
 
 use super::super::binary::{FirstHeader, HEADER_BYTES, Layout, narrow_file, with_checksums};
 use super::*;
+use fuseline_ir::Format;
 
 /// [0 7; 0 0; -2 0.5]
 fn dense() -> MatrixBlock {
@@ -97,20 +98,49 @@ fn the_first_version_is_read() {
     refuses(&unordered, 192, "the column indexes of row 2 do not ascend below 9");
 }
 
-/// Values of narrower types are read as the doubles that they are.
+/// Values of narrower types are read as the doubles that they are, where these are few.
 #[test]
-fn narrow_values_are_widened_exactly() {
+fn few_narrow_values_are_widened_exactly() {
     let floats = [0.0_f32, f32::MAX, -f32::MIN_POSITIVE, f32::NEG_INFINITY, 0.1, -7.0];
     let integers = [0_i32, i32::MIN, i32::MAX, -1, 5, 6];
     let bytes = [0_u8, 255, 1, 2, 0, 128];
     let expect = |file: Vec<u8>, values: Vec<f64>| {
         let nonzeros = values.iter().filter(|&&value| value != 0.0).count();
         let file = with_field(&file, 32, &little(nonzeros as u64));
-        assert_eq!(read("a.bin", file, &none()).unwrap(), Dense::from_vec(3, 2, values).into());
+        let block = read("a.bin", file, &none()).unwrap();
+        assert_eq!((block.bytes(), block), (6 * 8, Dense::from_vec(3, 2, values).into()));
     };
     expect(narrow_file(3, 2, 2, &floats.map(f32::to_le_bytes).concat()), floats.map(f64::from).to_vec());
     expect(narrow_file(3, 2, 3, &integers.map(i32::to_le_bytes).concat()), integers.map(f64::from).to_vec());
     expect(narrow_file(3, 2, 4, &bytes), bytes.map(f64::from).to_vec());
+}
+
+/// Many values of narrower types stay so, and their zeros may be left out.
+#[test]
+fn many_narrow_values_stay_narrow() {
+    const CELLS: u64 = 1 << 20;
+    let read_cells = |element: u16, bytes: &[u8], nonzeros: u64| {
+        let file = with_field(&narrow_file(CELLS / 64, 64, element, bytes), 32, &little(nonzeros));
+        read("a.bin", file, &none()).unwrap()
+    };
+    let cells = CELLS as usize;
+    let bytes: Vec<u8> = (0..cells).map(|cell| (cell % 251) as u8 + 1).collect();
+    let block = read_cells(4, &bytes, CELLS);
+    assert_eq!((block.bytes(), block.nnz(), block.get(1, 2)), (cells, cells, 67.0));
+    let floats: Vec<u8> = (0..cells).flat_map(|cell| (cell as f32 + 0.5).to_le_bytes()).collect();
+    assert_eq!(read_cells(2, &floats, CELLS).bytes(), 4 * cells);
+    let integers: Vec<u8> = (0..cells).flat_map(|cell| (-1 - cell as i32).to_le_bytes()).collect();
+    let block = read_cells(3, &integers, CELLS);
+    assert_eq!((block.bytes(), block.get(0, 3)), (4 * cells, -4.0));
+    assert_eq!(block, Dense::from_fn(cells / 64, 64, |i, j| -1.0 - (i * 64 + j) as f64).into());
+    // One in three, in rows that have so many: 4 bytes for each column, 1 for each value, 8 for each row.
+    let sparse: Vec<u8> = (0..cells).map(|cell| u8::from(cell % 3 == 0)).collect();
+    let nonzeros = cells.div_ceil(3);
+    let block = read_cells(4, &sparse, nonzeros as u64);
+    assert_eq!((block.format(), block.bytes()), (Format::Sparse, 5 * nonzeros + 8 * (cells / 64 + 1)));
+    assert_eq!(block, Dense::from_fn(cells / 64, 64, |i, j| f64::from(u8::from((i * 64 + j) % 3 == 0))).into());
+    // Files hold doubles, whatever the matrix is read from.
+    assert!(read("b.bin", written(&block), &none()).unwrap() == block);
 }
 
 /// A matrix of several strips comes back, and each strip can be read where the table says it is.

@@ -115,6 +115,51 @@ fn large_arrays_are_transposed() {
     }
 }
 
+/// An array of this many rows of 64 elements.
+fn long_array<const SIZE: usize>(descr: &str, fortran_order: &str, element: impl Fn(usize) -> [u8; SIZE]) -> Vec<u8> {
+    let data: Vec<u8> = (0..1 << 20).flat_map(element).collect();
+    array(&header(descr, fortran_order, "(16384, 64)"), &data)
+}
+
+#[test]
+fn long_arrays_of_narrow_elements_stay_narrow() {
+    let cells = 1 << 20;
+    let value = |position: usize| match position % 1000 {
+        0 => f32::NAN,
+        1 => f32::NEG_INFINITY,
+        _ => position as f32 + 0.5,
+    };
+    for (order, is_by_column) in [("False", false), ("True", true)] {
+        let position = |i: usize, j: usize| if is_by_column { j * 16384 + i } else { i * 64 + j };
+        for (descr, big) in [("<f4", false), (">f4", true)] {
+            let bytes = |at: usize| if big { value(at).to_be_bytes() } else { value(at).to_le_bytes() };
+            let block = read("a.npy", long_array(descr, order, bytes), &none()).unwrap();
+            assert_eq!((block.bytes(), block.nnz()), (4 * cells, cells), "{descr} {order}");
+            for (i, j) in [(0, 0), (0, 1), (1, 0), (16383, 63), (77, 5)] {
+                assert_eq!(block.get(i, j).to_bits(), f64::from(value(position(i, j))).to_bits(), "{descr} {order}");
+            }
+        }
+        let expected = Dense::from_fn(16384, 64, |i, j| -1.0 - position(i, j) as f64);
+        for (descr, big) in [("<i4", false), (">i4", true)] {
+            let value = |at: usize| -1 - at as i32;
+            let bytes = |at: usize| if big { value(at).to_be_bytes() } else { value(at).to_le_bytes() };
+            let block = read("a.npy", long_array(descr, order, bytes), &none()).unwrap();
+            assert_eq!(block.bytes(), 4 * cells, "{descr} {order}");
+            assert_eq!(block, expected.clone().into(), "{descr} {order}");
+        }
+        let expected = Dense::from_fn(16384, 64, |i, j| (position(i, j) % 256) as f64);
+        let block = read("a.npy", long_array("|u1", order, |at| [at as u8]), &none()).unwrap();
+        assert_eq!(block.bytes(), cells, "u1 {order}");
+        // What is written is read again as doubles.
+        let written = write_matrix_to(&block, Path::new("b.npy"), &none()).unwrap();
+        let back = read("b.npy", written, &none()).unwrap();
+        assert_eq!(back.bytes(), 8 * cells);
+        assert!(back == expected.clone().into() && block == expected.into(), "u1 {order}");
+    }
+    let block = read("a.npy", long_array("<i2", "False", |at| [at as u8, 0]), &none()).unwrap();
+    assert_eq!(block.bytes(), 8 * cells, "other types are converted");
+}
+
 #[test]
 fn wrong_headers_are_located() {
     let dictionaries = [
