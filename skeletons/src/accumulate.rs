@@ -30,12 +30,6 @@ impl Accumulation<'_> {
         accumulator(self.operator.env.buffers, self.len, self.agg)
     }
 
-    /// Sums of a block's own.
-    fn private_sums(&self) -> Dense {
-        self.operator.env.counters.add_private_sums();
-        self.start()
-    }
-
     /// Over the units of all strips.
     pub(crate) fn over(&self, visited: Option<&VisitedRows<'_>>, skips_empty: bool) -> Dense {
         over_strips(self.operator, std::slice::from_ref(self), visited, skips_empty).remove(0)
@@ -53,7 +47,8 @@ impl Accumulation<'_> {
         each: impl Fn(&mut Workspace, usize, &mut [f64]) + Sync + Send,
     ) -> Dense {
         let partials = self.operator.run(vec![(); blocks], |workspace, block, ()| {
-            let mut cells = self.private_sums();
+            self.operator.env.counters.add_private_sums();
+            let mut cells = self.start();
             each(workspace, block, cells.values_mut());
             cells
         });
@@ -101,7 +96,8 @@ pub(crate) fn over_strips(
 /// All outputs, in one pass over the units of a strip.
 fn over_units(operator: &Operator<'_>, outputs: &[Accumulation<'_>], work: &Work<'_>, skips_empty: bool) -> Vec<Dense> {
     let blocks = operator.run(vec![(); work.len()], |workspace, block, ()| {
-        let mut cells: Vec<Dense> = outputs.iter().map(Accumulation::private_sums).collect();
+        operator.env.counters.add_private_sums();
+        let mut cells: Vec<Dense> = outputs.iter().map(Accumulation::start).collect();
         work.for_each_unit(block, |unit| {
             if !(skips_empty && unit.has_no_positions()) {
                 accumulate_unit(operator, outputs, &mut cells, &mut workspace.layout, unit);

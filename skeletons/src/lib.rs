@@ -102,7 +102,7 @@ impl Counters {
         self.blocks.load(Ordering::Relaxed)
     }
 
-    /// Private copies of sums, one for each block that has one.
+    /// Blocks that had sums of their own, those of all outputs together.
     pub fn private_sums(&self) -> u64 {
         self.private_sums.load(Ordering::Relaxed)
     }
@@ -120,7 +120,7 @@ impl Counters {
         self.strips.fetch_add(strips as u64, Ordering::Relaxed);
     }
 
-    /// Adds a private copy of sums.
+    /// Adds a block that has sums of its own.
     fn add_private_sums(&self) {
         self.private_sums.fetch_add(1, Ordering::Relaxed);
     }

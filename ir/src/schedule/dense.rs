@@ -155,6 +155,15 @@ impl DensePartition {
         self.area.rows == 0
     }
 
+    /// The number of tiles of all blocks.
+    pub(super) fn tiles_of_all(&self) -> usize {
+        let tiles = |block| {
+            let (down, across) = self.tiles_of(self.block(block));
+            down * across
+        };
+        (0..self.len()).map(tiles).sum()
+    }
+
     fn blocks_across(&self) -> usize {
         // Row operators run over rows without columns too.
         self.area.cols.div_ceil(self.block_cols).max(1)

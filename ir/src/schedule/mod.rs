@@ -304,23 +304,38 @@ impl Schedule {
         }
     }
 
-    /// Strips, blocks and private sums of so many visited rows with so many non-zeros, of which each strip has its share.
+    /// What an operator does with so many visited rows with so many non-zeros, of which each strip has its share.
     pub fn outline(&self, rows: usize, non_zeros: usize, row_bytes: u64) -> Outline {
         let strips = self.strips(row_bytes, STRIP_BYTES);
+        let (full, last) = (strips.len() - 1, strips.rows_of(strips.len() - 1).len());
         let visited = |part: usize, all: usize| (part as u128 * all as u128 / self.rows.max(1) as u128) as usize;
+        let of_strip = |height: usize| self.outline_of_strip(visited(height, rows), visited(height, non_zeros));
         let reduces = !matches!(self.flow, Flow::Cells | Flow::Rows);
-        let mut outline = Outline { strips: if reduces { strips.len() } else { 0 }, blocks: 0, private_sums: 0 };
-        let mut add = |height: usize, times: usize| {
-            let (rows, non_zeros) = (visited(height, rows), visited(height, non_zeros));
-            let blocks = times * self.blocks(rows, non_zeros);
-            outline.blocks += blocks;
-            if let Some(Sums::Private(_)) = self.sums(rows, non_zeros) {
-                outline.private_sums += blocks;
-            }
-        };
-        add(strips.height, strips.len() - 1);
-        add(strips.rows_of(strips.len() - 1).len(), 1);
-        outline
+        let (of_full, of_last) = (of_strip(strips.height), of_strip(last));
+        Outline {
+            strips: if reduces { strips.len() } else { 0 },
+            blocks: full * of_full.blocks + of_last.blocks,
+            private_sums: full * of_full.private_sums + of_last.private_sums,
+            cells: if self.runs_over_non_zeros() { non_zeros } else { rows.saturating_mul(self.cols) },
+            units: of_full.units.zip(of_last.units).map(|(of_full, of_last)| full * of_full + of_last),
+        }
+    }
+
+    fn outline_of_strip(&self, rows: usize, non_zeros: usize) -> Outline {
+        let (blocks, sums) = (self.blocks(rows, non_zeros), self.sums(rows, non_zeros));
+        let has_private_sums = matches!(sums, Some(Sums::Private(_)));
+        let dense = || self.cut_dense(self.area(&Rows::Dense { first_row: 0, rows }), sums).tiles_of_all();
+        Outline {
+            strips: 1,
+            blocks,
+            private_sums: if has_private_sums { blocks } else { 0 },
+            cells: if self.runs_over_non_zeros() { non_zeros } else { rows.saturating_mul(self.cols) },
+            units: (!self.runs_over_non_zeros()).then(dense),
+        }
+    }
+
+    fn runs_over_non_zeros(&self) -> bool {
+        matches!(self.driver, Driver::NonZeros(_) | Driver::Samples { .. })
     }
 
     /// Tiles of dense cells.
@@ -367,6 +382,10 @@ pub struct Outline {
     pub blocks: usize,
     /// Blocks among them that have sums of their own.
     pub private_sums: usize,
+    /// Cells, or non-zeros, that are visited.
+    pub cells: usize,
+    /// Units, each of which is a call of generated code; unknown where row offsets decide.
+    pub units: Option<usize>,
 }
 
 /// Non-zeros of a sparse main input of an operator over cells: whatever their rows, unless values belong to these.

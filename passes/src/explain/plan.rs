@@ -101,6 +101,8 @@ fn schedule_report(scheduled: &Scheduled) -> ScheduleReport {
         strips: outline.strips as u64,
         blocks: outline.blocks as u64,
         private_sums: outline.private_sums as u64,
+        cells: outline.cells as u64,
+        calls: outline.units.map(|units| units as u64),
     }
 }
 

@@ -136,6 +136,10 @@ pub struct ScheduleReport {
     pub blocks: u64,
     /// Blocks among them that have sums of their own.
     pub private_sums: u64,
+    /// Cells, or non-zeros, that are visited.
+    pub cells: u64,
+    /// Calls of generated code; none where row offsets decide.
+    pub calls: Option<u64>,
 }
 
 /// The zeros of this input are skipped.
