@@ -2,9 +2,11 @@
 //! input, of side inputs and of factors, on every backend, instruction set, form of primitives and number of threads.
 //!
 //! The cases are generated from the tables (`Variant::ALL`, `AggOp::ALL`, the formats in `conformance/axes.rs`): a new row
-//! of a table has cases, or does not compile. On small integers, where every sum is exact, all results equal those of a
-//! plain evaluator of CPlans; on other numbers all backends and numbers of threads give the same bits. With `FUSELINE_LONG`
-//! they also have the bits of Valgrind's processor, which hides AVX-512 and shows other caches.
+//! of a table has cases, or does not compile. Each run counts what its schedule states: strips, blocks, private sums, calls
+//! of generated code, rows, cells, and bytes read of each input and written (`conformance/stated.rs`). On small integers,
+//! where every sum is exact, all results equal those of a plain evaluator of CPlans; on other numbers all backends and
+//! numbers of threads give the same bits. With `FUSELINE_LONG` they also have the bits of Valgrind's processor, which hides
+//! AVX-512 and shows other caches.
 
 #[path = "conformance/axes.rs"]
 mod axes;
@@ -22,6 +24,8 @@ mod plans;
 mod record;
 #[path = "conformance/reference.rs"]
 mod reference;
+#[path = "conformance/stated.rs"]
+mod stated;
 
 use axes::{Cell, Factors, Formats, MainFormat, Row, SideFormat, SideKind};
 use check::Checker;

@@ -66,6 +66,10 @@ pub struct Statistics {
     pub private_sums: u64,
     /// Strips of rows that fused operators reduced one by one.
     pub strips: u64,
+    /// Bytes that fused operators read of their inputs, each as often as a unit reads it.
+    pub genexec_bytes_read: u64,
+    /// Bytes of their results.
+    pub genexec_bytes_written: u64,
     /// Those among the calls that were interpreted while their machine code was being generated.
     pub genexec_interpreted: u64,
     /// Bytes of matrices allocated, recycled or fresh.
@@ -126,6 +130,8 @@ pub(crate) struct Counts {
     blocks: u64,
     private_sums: u64,
     strips: u64,
+    read: u64,
+    written: u64,
     bytes: u64,
     fresh: u64,
     backend: BackendActivity,
@@ -141,6 +147,8 @@ impl Counts {
             blocks: engine.counters.blocks(),
             private_sums: engine.counters.private_sums(),
             strips: engine.counters.strips(),
+            read: engine.counters.bytes_read().iter().sum(),
+            written: engine.counters.bytes_written(),
             bytes: memory.bytes,
             fresh: memory.fresh_bytes,
             backend: engine.backend().activity(),
@@ -166,6 +174,8 @@ impl Statistics {
         self.genexec_blocks += after.blocks - before.blocks;
         self.private_sums += after.private_sums - before.private_sums;
         self.strips += after.strips - before.strips;
+        self.genexec_bytes_read += after.read - before.read;
+        self.genexec_bytes_written += after.written - before.written;
         self.bytes_allocated += after.bytes - before.bytes;
         self.bytes_fresh += after.fresh - before.fresh;
         self.code_generated += after.backend.generated - before.backend.generated;
@@ -217,6 +227,8 @@ impl Statistics {
         self.genexec_blocks += other.genexec_blocks;
         self.private_sums += other.private_sums;
         self.strips += other.strips;
+        self.genexec_bytes_read += other.genexec_bytes_read;
+        self.genexec_bytes_written += other.genexec_bytes_written;
         self.genexec_interpreted += other.genexec_interpreted;
         self.bytes_allocated += other.bytes_allocated;
         self.bytes_fresh += other.bytes_fresh;
@@ -290,6 +302,8 @@ impl Statistics {
         line("genexec calls", format!("{} ({per_call} cells per call)", self.genexec_calls));
         let sums = self.private_sums;
         line("blocks of these", format!("{} ({sums} with sums of their own)", self.genexec_blocks));
+        let [read, written] = [self.genexec_bytes_read, self.genexec_bytes_written].map(bytes_text);
+        line("bytes of these", format!("{read} read, {written} written"));
         if self.genexec_interpreted > 0 {
             line("interpreted meanwhile", format!("{} calls", self.genexec_interpreted));
         }

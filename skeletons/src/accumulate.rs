@@ -31,13 +31,13 @@ impl Accumulation<'_> {
     }
 
     /// Over the units of all strips.
-    pub(crate) fn over(&self, visited: Option<&VisitedRows<'_>>, skips_empty: bool) -> Dense {
-        over_strips(self.operator, std::slice::from_ref(self), visited, skips_empty).remove(0)
+    pub(crate) fn over(&self, visited: Option<&VisitedRows<'_>>) -> Dense {
+        over_strips(self.operator, std::slice::from_ref(self), visited).remove(0)
     }
 
     /// Over the units of a strip.
-    pub(crate) fn over_units(&self, work: &Work<'_>, skips_empty: bool) -> Dense {
-        over_units(self.operator, std::slice::from_ref(self), work, skips_empty).remove(0)
+    pub(crate) fn over_units(&self, work: &Work<'_>) -> Dense {
+        over_units(self.operator, std::slice::from_ref(self), work).remove(0)
     }
 
     /// Over so many blocks of a strip, each of which accumulates into cells of its own.
@@ -76,16 +76,15 @@ impl Accumulation<'_> {
 }
 
 /// All outputs of an operator, in one pass over the units of each strip. Units of some columns accumulate into the cells of
-/// these columns; those of positions that have none are left out, if they contribute nothing.
+/// these columns.
 pub(crate) fn over_strips(
     operator: &Operator<'_>,
     outputs: &[Accumulation<'_>],
     visited: Option<&VisitedRows<'_>>,
-    skips_empty: bool,
 ) -> Vec<Dense> {
     operator.reduce(
         visited,
-        |work| over_units(operator, outputs, work, skips_empty),
+        |work| over_units(operator, outputs, work),
         |left, right| {
             let pairs = outputs.iter().zip(left.into_iter().zip(right));
             pairs.map(|(output, (left, right))| output.merge(vec![left, right])).collect()
@@ -94,12 +93,12 @@ pub(crate) fn over_strips(
 }
 
 /// All outputs, in one pass over the units of a strip.
-fn over_units(operator: &Operator<'_>, outputs: &[Accumulation<'_>], work: &Work<'_>, skips_empty: bool) -> Vec<Dense> {
+fn over_units(operator: &Operator<'_>, outputs: &[Accumulation<'_>], work: &Work<'_>) -> Vec<Dense> {
     let blocks = operator.run(vec![(); work.len()], |workspace, block, ()| {
         operator.env.counters.add_private_sums();
         let mut cells: Vec<Dense> = outputs.iter().map(Accumulation::start).collect();
         work.for_each_unit(block, |unit| {
-            if !(skips_empty && unit.has_no_positions()) {
+            if !operator.leaves_out(unit) {
                 accumulate_unit(operator, outputs, &mut cells, &mut workspace.layout, unit);
             }
         });

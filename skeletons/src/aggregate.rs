@@ -30,15 +30,15 @@ impl<'a> Aggregation<'a> {
         Aggregation { operator, aggs: operator.binding.plan.outputs.iter().filter_map(COutput::agg).collect() }
     }
 
-    /// Over the units of all strips. Those of positions that have none are left out, if they contribute nothing.
-    pub(crate) fn over(&self, visited: Option<&VisitedRows<'_>>, skips_empty: bool) -> Total {
+    /// Over the units of all strips.
+    pub(crate) fn over(&self, visited: Option<&VisitedRows<'_>>) -> Total {
         let values = self.operator.reduce(
             visited,
             |work| {
                 let partials = self.operator.run(vec![(); work.len()], |workspace, block, ()| {
                     let mut partial = self.start();
                     work.for_each_unit(block, |unit| {
-                        if !(skips_empty && unit.has_no_positions()) {
+                        if !self.operator.leaves_out(unit) {
                             self.unit(&mut workspace.layout, unit, &mut partial);
                         }
                     });

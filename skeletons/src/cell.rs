@@ -30,7 +30,7 @@ pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonEr
     Ok(match output {
         COutput::RowAgg(agg, _) => dense_rows(operator, agg),
         COutput::ColAgg(agg, _) => dense_columns(operator, agg),
-        COutput::FullAgg(..) => Aggregation::new(operator).over(None, false).into_block(),
+        COutput::FullAgg(..) => Aggregation::new(operator).over(None).into_block(),
         // Cell plans have no products.
         _ => dense_cells(operator),
     })
@@ -90,7 +90,7 @@ fn dense_columns(operator: &Operator<'_>, agg: AggOp) -> MatrixBlock {
     let (rows, cols) = (operator.binding.rows, operator.binding.cols);
     let accumulation = Accumulation { operator, len: cols, row_stride: cols, agg, is_full: false };
     if !matches!(operator.schedule.sums(rows, 0), Some(Sums::ByColumns(_))) {
-        return accumulation.over(None, false).into();
+        return accumulation.over(None).into();
     }
     let of_strip = |work: &Work<'_>| {
         accumulation.by_columns(work.tiles(), 1, |workspace, block, part| {

@@ -7,13 +7,15 @@
 
 use binding::Binding;
 use fuseline_ir::cplan::Variant;
+use fuseline_ir::schedule::{Access, Schedule, Strips};
 use fuseline_matrix::{BufferPool, MatrixBlock};
 use fuseline_vecprims::Primitives;
 use operator::{Operator, Tally};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub mod abi;
+mod access;
 mod accumulate;
 mod aggregate;
 pub mod backend;
@@ -74,6 +76,8 @@ pub struct Counters {
     strips: AtomicU64,
     blocks: AtomicU64,
     private_sums: AtomicU64,
+    read: Mutex<Vec<u64>>,
+    written: AtomicU64,
 }
 
 impl Counters {
@@ -107,12 +111,26 @@ impl Counters {
         self.private_sums.load(Ordering::Relaxed)
     }
 
+    /// Bytes that units read of each input, by its number in the plan: of several operators those of one number together.
+    pub fn bytes_read(&self) -> Vec<u64> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Bytes of results.
+    pub fn bytes_written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
     /// Adds what blocks have done.
-    fn add(&self, tally: Tally) {
+    fn add(&self, tally: &Tally) {
         self.blocks.fetch_add(tally.blocks, Ordering::Relaxed);
         self.genexec_calls.fetch_add(tally.calls, Ordering::Relaxed);
         self.rows.fetch_add(tally.rows, Ordering::Relaxed);
         self.cells.fetch_add(tally.cells, Ordering::Relaxed);
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let inputs = read.len().max(tally.read.len());
+        read.resize(inputs, 0);
+        read.iter_mut().zip(&tally.read).for_each(|(read, bytes)| *read += bytes);
     }
 
     /// Adds strips that are reduced.
@@ -149,10 +167,40 @@ pub fn execute(
 ) -> Result<MatrixBlock, SkeletonError> {
     let binding = Binding::new(compiled, inputs, scalars, env.strict_ieee)?;
     let operator = Operator::new(binding, env)?;
-    match operator.binding.plan.variant {
+    let result = match operator.binding.plan.variant {
         Variant::Cell(_) => cell::execute(&operator),
         Variant::MAgg => magg::execute(&operator),
         Variant::Row(_) => row::execute(&operator),
         Variant::Outer(outer_type) => outer::execute(&operator, outer_type),
-    }
+    }?;
+    env.counters.written.fetch_add(result.bytes() as u64, Ordering::Relaxed);
+    Ok(result)
+}
+
+/// What [`execute`] does with a plan on some inputs: from this and the main input's rows follows how often it calls generated
+/// code, on what, and what it reads.
+#[derive(Clone, Debug)]
+pub struct Scheduled {
+    /// How the operator runs.
+    pub schedule: Schedule,
+    /// The strips that rows are reduced in; a single one where each row has outputs of its own.
+    pub strips: Strips,
+    /// Whether units of positions that have none contribute nothing and are left out.
+    pub skips_empty_units: bool,
+    /// How units read each input of the plan, by id.
+    pub accesses: Vec<Access>,
+}
+
+/// How [`execute`] will run a plan on these inputs.
+///
+/// # Errors
+/// [`execute`]'s.
+pub fn schedule(
+    compiled: &CompiledCPlan,
+    inputs: &[MatrixBlock],
+    scalars: &[f64],
+    env: &Execution<'_>,
+) -> Result<Scheduled, SkeletonError> {
+    let binding = Binding::new(compiled, inputs, scalars, env.strict_ieee)?;
+    Ok(Operator::new(binding, env)?.scheduled())
 }

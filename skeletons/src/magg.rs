@@ -14,7 +14,7 @@ pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonEr
         (Some(csr), true) => Ok(nonzeros::full(&aggregation, csr)),
         _ => {
             operator.binding.cells()?;
-            Ok(aggregation.over(None, false).into_block())
+            Ok(aggregation.over(None).into_block())
         }
     }
 }

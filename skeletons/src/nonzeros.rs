@@ -34,7 +34,7 @@ pub(crate) fn visited<'a>(operator: &'a Operator<'_>) -> VisitedRows<'a> {
 pub(crate) fn full(aggregation: &Aggregation<'_>, csr: &Csr) -> MatrixBlock {
     let operator = aggregation.operator;
     let zeros = csr.rows().saturating_mul(csr.cols()) - csr.nnz();
-    aggregation.over(Some(&visited(operator)), true).with_zeros(&operator.zero_values(), zeros).into_block()
+    aggregation.over(Some(&visited(operator))).with_zeros(&operator.zero_values(), zeros).into_block()
 }
 
 fn cells(operator: &Operator<'_>, csr: &Csr) -> Result<MatrixBlock, SkeletonError> {
@@ -59,7 +59,7 @@ pub(crate) fn by_position(operator: &Operator<'_>) -> Vec<f64> {
         let mut rest = part;
         work.for_each_unit(block, |unit| {
             if let UnitOf::Segment(segment, _) = unit
-                && segment.start < segment.end
+                && !operator.leaves_out(unit)
             {
                 let (values, later) = std::mem::take(&mut rest).split_at_mut(segment.end - segment.start);
                 let output = Output { row_stride: values.len(), values };
@@ -95,7 +95,7 @@ fn rows(operator: &Operator<'_>, csr: &Csr, agg: AggOp) -> MatrixBlock {
 fn columns(operator: &Operator<'_>, csr: &Csr, agg: AggOp) -> MatrixBlock {
     let (visited, zero) = (visited(operator), operator.zero_values()[0]);
     let accumulation = Accumulation { operator, len: csr.cols(), row_stride: csr.cols(), agg, is_full: false };
-    let mut out = accumulation.over(Some(&visited), true);
+    let mut out = accumulation.over(Some(&visited));
     if zero != 0.0 || !agg.ignores_zeros() {
         let mut counts = vec![0_usize; csr.cols()];
         for &j in csr.columns() {

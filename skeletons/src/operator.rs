@@ -1,15 +1,13 @@
 //! Running blocks on threads, and units through genexec: what all skeletons share.
 
-use crate::Execution;
-use crate::SkeletonError;
 use crate::abi::{Context, Main, Output, Side, Unit};
+use crate::access::accesses;
 use crate::binding::Binding;
-
 use crate::built::BuiltRows;
 use crate::by_row::RowCopy;
 use crate::dense_row::DenseRow;
 use crate::layout::gather_columns;
-use crate::profile::{leaves_rows_out, profile, row_bytes};
+use crate::profile::{leaves_rows_out, profile, row_bytes, skips_empty_units};
 use crate::roles::Role;
 use crate::sampled::sample;
 use crate::side::SideInput;
@@ -18,9 +16,10 @@ use crate::sparse_unit::SparseUnit;
 use crate::visited::{RowNumbers, VisitedRows};
 use crate::work::{TileProducts, UnitOf, Work};
 use crate::zeros::ZeroValues;
+use crate::{Execution, Scheduled, SkeletonError};
 use fuseline_ir::cplan::{CellType, OuterType, Variant};
 use fuseline_ir::ops::AggOp;
-use fuseline_ir::schedule::{Driver, Rows, Schedule, Strips, Tile};
+use fuseline_ir::schedule::{Access, Driver, Extent, Rows, Schedule, Strips, Tile};
 use fuseline_ir::template::Space;
 use fuseline_matrix::{Buffer, BufferPool, StopListener, strips};
 use rayon::prelude::*;
@@ -39,6 +38,10 @@ pub(crate) struct Operator<'a> {
     pub(crate) schedule: Schedule,
     /// [`Schedule::grid_cols`].
     pub(crate) grid_cols: usize,
+    /// Whether units of positions that have none are left out.
+    skips_empty_units: bool,
+    /// How units read each input, by id.
+    accesses: Vec<Access>,
     /// Looked at before every unit.
     pub(crate) stop: StopListener,
 }
@@ -66,12 +69,14 @@ pub(crate) struct UnitLayout {
 }
 
 /// What blocks have done.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Tally {
     pub(crate) blocks: u64,
     pub(crate) calls: u64,
     pub(crate) rows: u64,
     pub(crate) cells: u64,
+    /// Bytes that units read of each input, by id.
+    pub(crate) read: Vec<u64>,
 }
 
 impl Operator<'_> {
@@ -84,7 +89,15 @@ impl Operator<'_> {
         if schedule.driver == Driver::Run {
             binding.cells()?;
         }
-        Ok(Operator { grid_cols: schedule.grid_cols(), binding, env, schedule, stop: StopListener::current() })
+        Ok(Operator {
+            grid_cols: schedule.grid_cols(),
+            skips_empty_units: skips_empty_units(&binding),
+            accesses: accesses(&binding),
+            binding,
+            env,
+            schedule,
+            stop: StopListener::current(),
+        })
     }
 
     /// The visited rows of a sparse main input; `None` where the rows of its dense form are.
@@ -109,6 +122,21 @@ impl Operator<'_> {
             None => Rows::Dense { first_row: rows.start, rows: rows.len() },
         };
         Work { partition: self.schedule.cut(rows), visited }
+    }
+
+    /// What a run will do.
+    pub(crate) fn scheduled(&self) -> Scheduled {
+        Scheduled {
+            schedule: self.schedule,
+            strips: self.strips(),
+            skips_empty_units: self.skips_empty_units,
+            accesses: self.accesses.clone(),
+        }
+    }
+
+    /// Whether a unit has no positions, and contributes nothing.
+    pub(crate) fn leaves_out(&self, unit: UnitOf<'_>) -> bool {
+        self.skips_empty_units && unit.has_no_positions()
     }
 
     /// The strips that rows are reduced in.
@@ -156,7 +184,7 @@ impl Operator<'_> {
         // Once for all blocks that were skipped: unwinding takes as long as many of them.
         self.stop.check();
         for workspace in idle.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            self.env.counters.add(workspace.layout.tally);
+            self.env.counters.add(&workspace.layout.tally);
         }
         results
     }
@@ -242,7 +270,7 @@ impl Operator<'_> {
             products: known.products,
             next_unit: known.next_unit,
         };
-        tally.add(tile.rows, tile.rows * tile.cols);
+        tally.add(Extent::Tile { rows: tile.rows, cols: tile.cols }, &self.accesses);
         let longest = self.longest_vector(tile.cols);
         self.call(scratch, tile.rows, longest, &unit, outputs);
     }
@@ -286,7 +314,7 @@ impl Operator<'_> {
             products,
             next_unit: 0,
         };
-        tally.add(sparse.rows, count);
+        tally.add(sparse.extent(), &self.accesses);
         let is_row = self.binding.plan.space() == Space::Rows;
         // Neither rows of the main input nor vectors of a side are laid out, so that they may be as long as they like.
         let (extent, longest) =
@@ -426,16 +454,24 @@ impl Workspace {
             dense_row: DenseRow::default(),
             products: empty(),
             output: empty(),
-            tally: Tally::default(),
+            tally: Tally::of_inputs(inputs),
         };
         Workspace { layout, built: BuiltRows::default() }
     }
 }
 
 impl Tally {
-    fn add(&mut self, rows: usize, cells: usize) {
+    fn of_inputs(inputs: usize) -> Self {
+        Tally { read: vec![0; inputs], ..Tally::default() }
+    }
+
+    /// Adds a unit.
+    fn add(&mut self, unit: Extent, accesses: &[Access]) {
         self.calls += 1;
-        self.rows += rows as u64;
-        self.cells += cells as u64;
+        self.rows += unit.rows() as u64;
+        self.cells += unit.cells() as u64;
+        for (read, access) in self.read.iter_mut().zip(accesses) {
+            *read += access.bytes(unit);
+        }
     }
 }

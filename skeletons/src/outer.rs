@@ -18,11 +18,8 @@ use crate::work::UnitOf;
 use crate::write::Write;
 use fuseline_ir::cplan::OuterType;
 use fuseline_ir::ops::AggOp;
-use fuseline_ir::schedule::{DensePartition, MAX_UNIT_ROWS, Partition, Tile};
+use fuseline_ir::schedule::{DensePartition, MAX_UNIT_ROWS, Partition, RANGE_POSITIONS, Tile};
 use fuseline_matrix::{Buffer, Csr, Dense, MatrixBlock};
-
-/// The most non-zeros of a unit of rows that are built from a range of columns, which stay in the second-level cache.
-const UNIT_POSITIONS: usize = 2048;
 
 /// Executes an Outer plan.
 pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<MatrixBlock, SkeletonError> {
@@ -89,7 +86,7 @@ fn full(operator: &Operator<'_>) -> MatrixBlock {
     let aggregation = Aggregation::new(operator);
     let (total, zeros) = match operator.binding.main.csr() {
         Some(csr) => {
-            let total = aggregation.over(Some(&visited(operator)), true);
+            let total = aggregation.over(Some(&visited(operator)));
             (total, csr.rows().saturating_mul(csr.cols()) - csr.nnz())
         }
         None => {
@@ -117,7 +114,7 @@ fn right_mm_sparse(operator: &Operator<'_>, visited: &VisitedRows<'_>, rank: usi
     operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
         let first_row = work.block_rows(block).start;
         work.for_each_unit(block, |unit| {
-            if !unit.has_no_positions() {
+            if !operator.leaves_out(unit) {
                 let rows = unit.rows();
                 let values = &mut part[(rows.start - first_row) * rank..(rows.end - first_row) * rank];
                 let output = Output { values, row_stride: rank };
@@ -156,7 +153,7 @@ fn left_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
                 Some(&visited),
                 |work| match &work.partition {
                     Partition::Ranges(ranges) => left_mm_by_columns(&accumulation, &visited, ranges),
-                    Partition::Segments(_) | Partition::Tiles(_) => accumulation.over_units(work, true),
+                    Partition::Segments(_) | Partition::Tiles(_) => accumulation.over_units(work),
                 },
                 |left, right| accumulation.merge(vec![left, right]),
             )
@@ -212,7 +209,7 @@ impl LeftRange<'_> {
             let number = self.visited.numbers_from(0).get(row);
             workspace.built.push_range(number, self.visited.csr().row(number), columns.clone());
             let built = &workspace.built;
-            let is_full = built.values.len() >= UNIT_POSITIONS || built.rows() >= MAX_UNIT_ROWS;
+            let is_full = built.values.len() >= RANGE_POSITIONS || built.rows() >= MAX_UNIT_ROWS;
             if is_full || row + 1 == end {
                 self.unit(workspace, part);
                 workspace.built.clear();

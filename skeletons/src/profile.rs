@@ -3,7 +3,8 @@
 use crate::SkeletonError;
 use crate::binding::{Binding, cells};
 use crate::roles::{Role, needs_columns, needs_rows, reads_row_index};
-use fuseline_ir::cplan::{CNode, COutput, RowType, Variant};
+use fuseline_ir::cplan::{CNode, COutput, CellType, RowType, Variant};
+use fuseline_ir::ops::AggOp;
 use fuseline_ir::schedule::{Flow, Profile, RowProfile};
 use fuseline_ir::template::Space;
 use fuseline_ir::work::{CELL_BYTES, csr_row_bytes};
@@ -46,6 +47,22 @@ pub(crate) fn leaves_rows_out(binding: &Binding<'_>) -> bool {
     let is_zero_by_row = binding.plan.space() == Space::Rows && binding.plan.sparse_safe && binding.cols > 0;
     let is_driven = binding.plan.space() != Space::Rows && binding.runs_sparse_entry;
     binding.main.csr().is_some() && (is_zero_by_row || is_driven)
+}
+
+/// Whether units of positions that have none contribute nothing.
+pub(crate) fn skips_empty_units(binding: &Binding<'_>) -> bool {
+    let outputs = &binding.plan.outputs;
+    match binding.plan.space() {
+        Space::Rows => {
+            let ignores_zeros = |output: &COutput| {
+                output.accumulates_rows() && output.merge().unwrap_or(AggOp::Sum).ignores_zeros()
+            };
+            binding.plan.sparse_safe && outputs.iter().all(ignores_zeros)
+        }
+        // A row of the output needs its unit.
+        Space::Cells => binding.plan.variant != Variant::Cell(CellType::RowAgg),
+        Space::Factors => true,
+    }
 }
 
 /// Whether nodes or the variant know rows; where none do, positions alone count.

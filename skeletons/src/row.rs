@@ -114,23 +114,16 @@ impl<'a> Row<'a> {
     }
 
     fn full(&self) -> MatrixBlock {
-        let total = Aggregation::new(self.operator).over(self.visited, self.skips_empty_units());
+        let total = Aggregation::new(self.operator).over(self.visited);
         let cells = self.skipped_rows().saturating_mul(self.outputs[0].cells_per_row());
         total.with_zeros(&smallvec::smallvec![0.0], cells).into_block()
-    }
-
-    /// Whether units without non-zeros, where all rows are visited, may be left out.
-    fn skips_empty_units(&self) -> bool {
-        let plan = self.operator.binding.plan;
-        let is_accumulated = plan.outputs.iter().all(COutput::accumulates_rows);
-        plan.sparse_safe && is_accumulated && self.outputs.iter().all(RowOutput::ignores_zeros)
     }
 
     /// All outputs, aggregated over the rows in one pass.
     fn aggregates(&self) -> Result<Vec<Dense>, SkeletonError> {
         let outputs: Vec<Accumulation<'_>> =
             self.outputs.iter().map(|output| output.accumulation(self.operator)).collect();
-        let accumulated = over_strips(self.operator, &outputs, self.visited, self.skips_empty_units());
+        let accumulated = over_strips(self.operator, &outputs, self.visited);
         let finish = |(output, cells): (&RowOutput, Dense)| output.finish(self.operator, cells, self.skipped_rows());
         Ok(self.outputs.iter().zip(accumulated).map(finish).collect())
     }

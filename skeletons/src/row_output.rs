@@ -52,7 +52,7 @@ impl RowOutput {
     }
 
     /// Whether rows of zeros contribute nothing.
-    pub(crate) fn ignores_zeros(&self) -> bool {
+    fn ignores_zeros(&self) -> bool {
         self.merge().ignores_zeros()
     }
 

@@ -3,7 +3,7 @@
 use crate::built::BuiltRows;
 use crate::layout::Positions;
 use crate::visited::{RowNumbers, VisitedRows};
-use fuseline_ir::schedule::{Segment, Tile};
+use fuseline_ir::schedule::{Extent, Segment, Tile};
 
 /// A sparse unit before its sides are laid out.
 #[derive(Clone, Copy)]
@@ -68,6 +68,12 @@ impl<'a> SparseUnit<'a> {
             products: &built.products,
             positions,
         }
+    }
+
+    /// What the unit goes over.
+    pub(crate) fn extent(&self) -> Extent {
+        let tile_cols = (!self.products.is_empty()).then_some(self.cols);
+        Extent::Positions { rows: self.rows, positions: self.values.len(), tile_cols }
     }
 
     /// The numbers of the unit's rows.

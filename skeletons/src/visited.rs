@@ -1,7 +1,7 @@
 //! Which rows of a CSR main input an operator visits: all of them, or those with positions. What is visited is again in
 //! compressed rows (doubly compressed: neither zeros nor empty rows), so partitions and units know no difference.
 
-use fuseline_ir::schedule::{SparseRows, Strips};
+use fuseline_ir::schedule::{SparseRows, Strips, leaves_out_empty_rows};
 use fuseline_matrix::Csr;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -9,8 +9,6 @@ use std::ops::Range;
 
 /// Rows that one task looks through.
 const SCAN_ROWS: usize = 1 << 16;
-/// Of so many rows, one without positions costs less than numbers for the others.
-const ROWS_FOR_EMPTY: usize = 16;
 /// Rows without positions that one comparison skips.
 const SKIP_ROWS: usize = 64;
 
@@ -44,11 +42,13 @@ impl<'a> VisitedRows<'a> {
     pub(crate) fn nonempty(csr: &'a Csr, strips: Strips, pool: &rayon::ThreadPool) -> Self {
         let all_offsets = csr.row_offsets();
         // Counting takes no memory, and mostly nothing is left out.
-        let hardly_any_is_empty = |strip: &usize| {
-            let rows = strips.rows_of(*strip);
-            rows.len() - count_nonempty(all_offsets, rows.clone(), pool) <= rows.len() / ROWS_FOR_EMPTY
-        };
-        let visits_all: Vec<bool> = (0..strips.len()).map(|strip| hardly_any_is_empty(&strip)).collect();
+        let visits_all: Vec<bool> = (0..strips.len())
+            .map(|strip| {
+                let rows = strips.rows_of(strip);
+                let empty = rows.len() - count_nonempty(all_offsets, rows.clone(), pool);
+                !leaves_out_empty_rows(empty, rows.len())
+            })
+            .collect();
         if visits_all.iter().all(|&all| all) {
             return VisitedRows::all(csr);
         }

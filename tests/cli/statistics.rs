@@ -41,6 +41,8 @@ const COUNTS: &[&str] = &[
     "genexec_blocks",
     "private_sums",
     "strips",
+    "genexec_bytes_read",
+    "genexec_bytes_written",
     "genexec_interpreted",
     "bytes_allocated",
     "bytes_fresh",

@@ -4,6 +4,7 @@ use crate::axes::{Factors, Formats, MainFormat, SideFormat, SideKind, THREADS};
 use crate::data::{Data, Numbers};
 use crate::plans::Plan;
 use crate::reference;
+use crate::stated::Activity;
 use fuseline_interp::InterpBackend;
 use fuseline_ir::cplan::{CNode, VerifiedCPlan};
 use fuseline_ir::ops::AggOp;
@@ -121,8 +122,11 @@ impl Checker {
             strict_ieee: false,
             strip_bytes: STRIP_BYTES,
         };
-        fuseline_skeletons::execute(compiled, &data.stored, &data.scalars, &execution)
-            .unwrap_or_else(|error| panic!("{}: {error}", context()))
+        let result = fuseline_skeletons::execute(compiled, &data.stored, &data.scalars, &execution)
+            .unwrap_or_else(|error| panic!("{}: {error}", context()));
+        let stated = Activity::stated(compiled, data, &result, &execution);
+        assert_eq!(Activity::counted(&std::mem::take(&mut self.counters)), stated, "{}", context());
+        result
     }
 
     /// One cell of the matrix: all backends with all numbers of threads.

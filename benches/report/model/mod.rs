@@ -2,6 +2,7 @@
 //! turn with them.
 
 mod operators;
+mod orders;
 mod plans;
 mod scatter;
 mod statistics;
@@ -12,7 +13,7 @@ use crate::workloads::Scale;
 use fuseline::calibrate::Calibrator;
 use fuseline::{BackendKind, CompileOptions, Machine, Mode, PreparedScript, Session, Statistics};
 use fuseline_passes::program::ProgramOptions;
-use operators::{Family, families};
+use operators::{Family, families, kept_apart};
 use statistics::{Pair, quantile, rank_correlation};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -47,6 +48,8 @@ type Rounds = Vec<Vec<f64>>;
 
 /// An operator with both times.
 struct Point {
+    /// Whether nothing was fitted to it.
+    is_kept_apart: bool,
     class: String,
     operator: String,
     text: String,
@@ -57,6 +60,7 @@ struct Point {
 pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
     let mut calibrator = Calibrator::new().expect("this machine can be measured");
     let (mut points, machine) = measure(scale, rounds, &mut calibrator);
+    let orders = orders::measure(rounds.min(5), &calibrator, &machine);
     let plans = plans::measure(rounds.min(5), &mut calibrator, &machine);
     points.extend(plans.iter().flat_map(plans::Measured::points));
     write_points(&points).expect("the figures can be written");
@@ -72,10 +76,19 @@ pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
              as in calibration, the lower quartile. *ratio* is predicted over measured time; the error is its distance \
              from 1.",
         ),
-        fit(&points),
+        fit(points.iter().filter(|point| !point.is_kept_apart)),
+        Part::text("Operators that nothing was fitted to, over other shapes and with other expressions:"),
+        fit(points.iter().filter(|point| point.is_kept_apart)),
         scatter::plot(&points),
         Part::text("The operators whose predictions are furthest off, in either direction:"),
         worst(&points),
+        Part::heading("Plans of one expression"),
+        Part::text(
+            "Whether prices order the plans of an expression: those of the modes and three valid ones drawn at random, all \
+             run in turn, planned for this machine as it was calibrated just now. A *pair* is two plans of an expression whose \
+             times differ by more than 10 %; it is ordered right if the one that takes less time is the cheaper one.",
+        ),
+        orders::table(&orders),
         Part::heading("Plans by the cost model"),
         Part::text(
             "The algorithms with the plans that the cost model chooses for this machine as it was calibrated just now, and \
@@ -88,18 +101,20 @@ pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
 
 /// Writes what the tables sum up, a line per operator, into the target folder.
 fn write_points(points: &[Point]) -> std::io::Result<()> {
-    let mut lines = "class\toperator\texpression\ton\tpredicted seconds\tmeasured seconds\n".to_owned();
-    for Point { class, operator, text, on, times } in points {
+    let mut lines = "apart\tclass\toperator\texpression\ton\tpredicted seconds\tmeasured seconds\n".to_owned();
+    for Point { is_kept_apart, class, operator, text, on, times } in points {
         let Pair { predicted, measured } = times;
         let text = text.replace('\n', "; ");
-        writeln!(lines, "{class}\t{operator}\t{text}\t{on}\t{predicted:e}\t{measured:e}").expect("a string grows");
+        writeln!(lines, "{is_kept_apart}\t{class}\t{operator}\t{text}\t{on}\t{predicted:e}\t{measured:e}").expect("a string grows");
     }
     std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/model.tsv"), lines)
 }
 
 /// Measures all operators and the machine in turn, then asks for the prices on that machine.
 fn measure(scale: Scale, rounds: usize, calibrator: &mut Calibrator) -> (Vec<Point>, Machine) {
-    let families = families(scale);
+    let fitted = families(scale);
+    let fitted_count = fitted.len();
+    let families: Vec<Family> = fitted.into_iter().chain(kept_apart()).collect();
     let data: Vec<Data> = families.iter().map(|family| Data::generate(&family.data)).collect();
     let sessions = Sessions::on(calibrator.session(), &Machine::default());
     let mut scripts = Vec::new();
@@ -114,10 +129,11 @@ fn measure(scale: Scale, rounds: usize, calibrator: &mut Calibrator) -> (Vec<Poi
         calibrator.round().expect("this machine can be measured");
         scripts.iter_mut().for_each(|family: &mut Vec<Script<'_>>| in_turn(family, &mut other, round));
     }
-    let scripts: Vec<Script<'_>> = scripts.into_iter().flatten().collect();
     let machine = calibrator.finish().machine;
     let sessions = Sessions::on(calibrator.session(), &machine);
-    (scripts.iter().flat_map(|script| script.points(&sessions)).collect(), machine)
+    let numbered = scripts.iter().enumerate().flat_map(|(number, family)| family.iter().map(move |it| (number, it)));
+    let points = numbered.flat_map(|(number, script)| script.points(&sessions, number >= fitted_count));
+    (points.collect(), machine)
 }
 
 /// Sessions on the threads of another one that plan for the same machine, one that fuses everything and one that fuses
@@ -199,12 +215,13 @@ fn in_turn(scripts: &mut [Script<'_>], other: &mut PreparedScript<'_>, round: us
 
 impl Script<'_> {
     /// The priced operators, with what the cost model of these sessions' machine predicts.
-    fn points(&self, sessions: &Sessions) -> Vec<Point> {
+    fn points(&self, sessions: &Sessions, is_kept_apart: bool) -> Vec<Point> {
         let Script { family, mode, text, data, .. } = self;
         let statistics = run(&mut prepared(sessions.of(*mode), &family.on, text, data));
         let priced = statistics.heavy_hitters.iter().filter(|(_, hitter)| hitter.predicted_seconds > 0.0);
         priced
             .map(|(operator, hitter)| Point {
+                is_kept_apart,
                 class: class(operator, &family.on),
                 operator: operator.clone(),
                 text: (*text).to_owned(),
@@ -234,12 +251,12 @@ fn class(operator: &str, on: &str) -> String {
 }
 
 /// Errors by class, and of all.
-fn fit(points: &[Point]) -> Part {
-    let mut classes: BTreeMap<String, Vec<Pair>> = BTreeMap::new();
+fn fit<'a>(points: impl Iterator<Item = &'a Point>) -> Part {
+    let (mut classes, mut all): (BTreeMap<String, Vec<Pair>>, Vec<Pair>) = Default::default();
     for point in points {
+        all.push(point.times);
         classes.entry(point.class.clone()).or_default().push(point.times);
     }
-    let all = points.iter().map(|point| point.times).collect();
     let rows = classes.into_iter().chain([("all".to_owned(), all)]).map(|(class, pairs)| {
         let ratio = |share: f64| format!("{:.2}", quantile(pairs.iter().map(|pair| pair.ratio()), share));
         vec![

@@ -1,5 +1,6 @@
 //! The operators that the cost model is held against: expressions of every template and variant over shapes, densities
-//! and ranks.
+//! and ranks. Constants of the model were fitted to some of them ([`families`]); others ([`kept_apart`]), of other shapes, are
+//! looked at as a whole alone, and nothing may be fitted to them.
 
 use crate::workloads::Scale;
 use fuseline::Mode;
@@ -63,6 +64,16 @@ pub(super) fn families(scale: Scale) -> Vec<Family> {
     families.extend(outer.map(over_products));
     families
         .extend([(10, 10, 10), (200, 200, 200), (1000, 100, 1000), (10_000, 100, 10), (512, 784, 500)].map(products));
+    families
+}
+
+/// Families that no constant was fitted to.
+pub(super) fn kept_apart() -> Vec<Family> {
+    let mut families = Vec::new();
+    families.extend([(300, 700), (50_000, 20), (2000, 2000)].map(apart_over_cells));
+    families.extend([(3000, 400), (50_000, 30), (300_000, 5)].map(apart_over_rows));
+    families.extend([(3000, 3000, "0.02"), (20_000, 1000, "0.003"), (40_000, 200, "0.03")].map(apart_over_non_zeros));
+    families.extend([(700, 8, "1"), (1200, 60, "0.3"), (1500, 30, "0.02"), (3000, 50, "0.002")].map(apart_over_products));
     families
 }
 
@@ -196,5 +207,78 @@ fn products((rows, inner, cols): (usize, usize, usize)) -> Family {
         data: uniform("X", rows, inner, "1") + &uniform("Y", inner, cols, "1"),
         fused: &["R = exp(X %*% Y)"],
         basic: &["R = X %*% Y", "R = t(Y) %*% t(X)", "R = t(X) %*% X"],
+    }
+}
+
+fn apart_over_cells((rows, cols): (usize, usize)) -> Family {
+    Family {
+        on: format!("dense {rows} x {cols}"),
+        data: uniform("X", rows, cols, "1") + &uniform("Y", rows, cols, "1"),
+        fused: &[
+            "R = sum(abs(X - Y) / (Y + 1))",
+            "R = sqrt(X) * Y - X",
+            "R = sum(X / (1 + exp(Y)))",
+            "R = (X > Y) * X + Y",
+            "R = rowMaxs(X - Y)",
+            "R = colMaxs(X * Y)",
+            "R = sum(X * Y)\nS = max(X - Y)\nT = sum(X ^ 2)",
+        ],
+        basic: &["R = X / Y", "R = sqrt(X)", "R = X - 1", "R = min(X)", "R = colMaxs(X)", "R = rowMeans(X)"],
+    }
+}
+
+fn apart_over_rows((rows, cols): (usize, usize)) -> Family {
+    let matrices = [("X", rows, cols), ("v", cols, 1), ("V", cols, 8), ("w", rows, 1), ("W", rows, 8)];
+    Family {
+        on: format!("dense {rows} x {cols}"),
+        data: matrices.map(|(name, rows, cols)| uniform(name, rows, cols, "1")).concat(),
+        fused: &[
+            "R = t(X) %*% (1 / (1 + exp(-(X %*% v))))",
+            "R = t(X) %*% (w - X %*% v)",
+            "R = t(X) %*% (X %*% V)",
+            "R = X - rowMeans(X)",
+            "R = colSums(X * w)",
+            "R = rowSums(X ^ 2)",
+            "R = W - X %*% V",
+            "R = sum((X %*% v - w) ^ 2)",
+        ],
+        basic: &["R = X %*% v", "R = X %*% V", "R = t(X) %*% w", "R = rowSums(X)", "R = X / w"],
+    }
+}
+
+fn apart_over_non_zeros((rows, cols, sparsity): (usize, usize, &str)) -> Family {
+    let dense = [("Y", rows, cols), ("v", cols, 1), ("V", cols, 8), ("w", rows, 1), ("W", rows, 8)];
+    let dense = dense.map(|(name, rows, cols)| uniform(name, rows, cols, "1")).concat();
+    Family {
+        on: format!("sparse {sparsity}, {rows} x {cols}"),
+        data: uniform("X", rows, cols, sparsity) + &uniform("Z", rows, cols, sparsity) + &dense,
+        fused: &[
+            "R = sum(X ^ 2 * Y)",
+            "R = sum(abs(X) * 2)",
+            "R = rowSums(X * Z)",
+            "R = colSums(X * Y)",
+            "R = X * 3 / Y",
+            "R = sum(X * Y)\nS = max(X * 2)",
+            "R = t(X) %*% (w - X %*% v)",
+            "R = t(X) %*% (1 / (1 + exp(-(X %*% v))))",
+            "R = t(X) %*% (X %*% V)",
+        ],
+        basic: &["R = abs(X)", "R = X + Z", "R = rowMaxs(X)", "R = X %*% V", "R = t(X) %*% w", "R = t(X) %*% W"],
+    }
+}
+
+fn apart_over_products((side, rank, sparsity): (usize, usize, &str)) -> Family {
+    let factors = uniform("U", side, rank, "1") + &uniform("V", side, rank, "1");
+    Family {
+        on: format!("sparsity {sparsity}, {side} x {side}, rank {rank}"),
+        data: uniform("X", side, side, sparsity) + &factors,
+        fused: &[
+            "R = sum(X * exp(U %*% t(V)))",
+            "R = sum((X != 0) * abs(U %*% t(V) - X))",
+            "R = (X / (U %*% t(V) + 1)) %*% V",
+            "R = t(X / (U %*% t(V) + 1)) %*% U",
+            "R = X * log(U %*% t(V))",
+        ],
+        basic: &["R = U %*% t(V)", "R = X %*% U", "R = t(X) %*% V"],
     }
 }

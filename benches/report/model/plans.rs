@@ -105,6 +105,7 @@ impl Measured {
             quantile(self.statistics.iter().map(of_round), 0.25)
         };
         priced.map(move |(operator, hitter)| Point {
+            is_kept_apart: false,
             class: "algorithms".to_owned(),
             operator: operator.clone(),
             text: format!("{} times", hitter.predicted),

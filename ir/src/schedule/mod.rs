@@ -9,6 +9,7 @@
 //! A *unit* is what one call of generated code serves; a *block* has some units and is the work of one thread; a *strip* has
 //! some rows, all of whose blocks reduce to one result, and strips merge in a binary tree ([`strips`]).
 
+pub mod access;
 pub mod dense;
 pub mod sparse;
 pub mod strips;
@@ -19,6 +20,7 @@ use crate::template::Space;
 use crate::work::{
     BLOCK_CELLS, MAX_PARTIALS, STRIP_BYTES, UNIT_CELLS, column_ranges, even_blocks, has_private_sums, partial_count,
 };
+pub use access::{Access, Extent};
 pub use dense::{DensePartition, LINE_BYTES, MAX_UNIT_ROWS, Tile, WholeRows};
 pub use sparse::{Runs, Segment, SparsePartition, SparseRows};
 use std::fmt;
@@ -46,6 +48,12 @@ const UNIT_FACTORS: usize = 1 << 16;
 /// Floating-point operations of a block of products of factors, about: few enough that a small X makes work for several
 /// threads.
 const BLOCK_FLOPS: usize = 1 << 19;
+
+/// The most non-zeros of a unit of rows that are built from a range of columns, which stay in the second-level cache.
+pub const RANGE_POSITIONS: usize = 2048;
+
+/// Of so many rows, one without non-zeros costs less than numbers for the others.
+const ROWS_FOR_EMPTY: usize = 16;
 
 /// The least non-zeros of a unit of products of factors.
 const MIN_UNIT: usize = 256;
@@ -386,6 +394,12 @@ pub struct Outline {
     pub cells: usize,
     /// Units, each of which is a call of generated code; unknown where row offsets decide.
     pub units: Option<usize>,
+}
+
+/// Whether an operator that may leave rows without non-zeros out does so in a strip of so many rows, of which so many have none.
+/// Where hardly any has, numbers for the others cost more.
+pub fn leaves_out_empty_rows(empty: usize, rows: usize) -> bool {
+    empty > rows / ROWS_FOR_EMPTY
 }
 
 /// Non-zeros of a sparse main input of an operator over cells: whatever their rows, unless values belong to these.

@@ -1,0 +1,63 @@
+//! What the units of a bound plan read of its inputs: the [`Access`] that the schedule states, and runs count.
+
+use crate::binding::Binding;
+use crate::roles::Role;
+use crate::side::{Columns, SideInput};
+use fuseline_ir::cplan::{CInputId, CNode, CNodeId, COutput, CPlan, OuterType, Variant};
+use fuseline_ir::schedule::Access;
+
+/// How units read each input, by id.
+pub(crate) fn accesses(binding: &Binding<'_>) -> Vec<Access> {
+    let sides = binding.plan.inputs.keys().zip(&binding.sides);
+    let mut accesses: Vec<Access> =
+        sides.map(|(id, side)| side.as_ref().map_or(Access::Unread, |side| of_side(binding, id, side))).collect();
+    accesses[0] = Access::Main { reads_cells: binding.reads_main };
+    accesses
+}
+
+fn of_side(binding: &Binding<'_>, id: CInputId, side: &SideInput<'_>) -> Access {
+    let plan = binding.plan;
+    let reads_rows_of = |outer_type| binding.reads_products || plan.variant == Variant::Outer(outer_type);
+    match side.role {
+        Role::None => Access::Unread,
+        Role::Cell => Access::Cells,
+        Role::ColScalar => Access::Columns(1),
+        Role::Row | Role::RowScalar => Access::Rows(side.columns.len()),
+        Role::FactorU if reads_rows_of(OuterType::LeftMM) => Access::Rows(side.cols),
+        Role::FactorV if reads_rows_of(OuterType::RightMM) => Access::Columns(side.cols),
+        Role::FactorU | Role::FactorV => Access::Unread,
+        Role::Matrix if binding.runs_sparse_entry && meets_main_alone(plan, id) => Access::Columns(side.cols),
+        Role::Vector if binding.runs_sparse_entry && meets_main_alone(plan, id) => Access::Columns(1),
+        Role::Matrix | Role::Vector => Access::Whole(side.values().len()),
+    }
+}
+
+/// Whether a vector or a matrix is multiplied with rows of the main input and nothing else: with sparse ones, what belongs to
+/// their non-zeros is fetched.
+fn meets_main_alone(plan: &CPlan, input: CInputId) -> bool {
+    let is_main = |id| matches!(plan.nodes[id], CNode::Main);
+    let is_vector = |id| matches!(plan.nodes[id], CNode::SideVector(side) if side == input);
+    let mut nodes = plan.nodes.values();
+    nodes.all(|node| match *node {
+        CNode::VectMatMult(operand, matrix) => matrix != input || is_main(operand),
+        CNode::DotProduct(left, right) => {
+            !is_vector(left) && !is_vector(right) || is_main(left) || is_main(right)
+        }
+        _ => !node.operands().into_iter().any(is_vector),
+    }) && !plan.outputs.iter().any(|output| reads(output, is_vector))
+}
+
+/// Whether an output takes a node of which this holds.
+fn reads(output: &COutput, is_node: impl Fn(CNodeId) -> bool) -> bool {
+    is_node(output.node()) || output.left().is_some_and(is_node)
+}
+
+impl Columns {
+    /// How many columns there are.
+    fn len(&self) -> usize {
+        match self {
+            Columns::Range(range) => range.len(),
+            Columns::Single { columns, .. } => columns.len(),
+        }
+    }
+}
