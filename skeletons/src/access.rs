@@ -40,9 +40,7 @@ fn meets_main_alone(plan: &CPlan, input: CInputId) -> bool {
     let mut nodes = plan.nodes.values();
     nodes.all(|node| match *node {
         CNode::VectMatMult(operand, matrix) => matrix != input || is_main(operand),
-        CNode::DotProduct(left, right) => {
-            !is_vector(left) && !is_vector(right) || is_main(left) || is_main(right)
-        }
+        CNode::DotProduct(left, right) => !is_vector(left) && !is_vector(right) || is_main(left) || is_main(right),
         _ => !node.operands().into_iter().any(is_vector),
     }) && !plan.outputs.iter().any(|output| reads(output, is_vector))
 }

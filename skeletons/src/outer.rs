@@ -52,7 +52,10 @@ fn dense_values(operator: &Operator<'_>, dense: &Dense) -> MatrixBlock {
             let cells = &mut part[(tile.first_row - first_row) * cols + tile.first_col..];
             match unit {
                 UnitOf::Built { rows, .. } => spread_values(operator, layout, rows, tile, count, cells),
-                _ => write.unit(operator, layout, unit, tile.into(), Output { values: cells, row_stride: cols }),
+                _ if count > 0 => {
+                    write.unit(operator, layout, unit, tile.into(), Output { values: cells, row_stride: cols });
+                }
+                _ => {}
             }
         })
     });

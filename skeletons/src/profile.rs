@@ -54,9 +54,8 @@ pub(crate) fn skips_empty_units(binding: &Binding<'_>) -> bool {
     let outputs = &binding.plan.outputs;
     match binding.plan.space() {
         Space::Rows => {
-            let ignores_zeros = |output: &COutput| {
-                output.accumulates_rows() && output.merge().unwrap_or(AggOp::Sum).ignores_zeros()
-            };
+            let ignores_zeros =
+                |output: &COutput| output.accumulates_rows() && output.merge().unwrap_or(AggOp::Sum).ignores_zeros();
             binding.plan.sparse_safe && outputs.iter().all(ignores_zeros)
         }
         // A row of the output needs its unit.

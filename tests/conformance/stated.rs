@@ -7,7 +7,6 @@ use fuseline_ir::schedule::{
     DensePartition, Driver, Extent, Flow, MAX_UNIT_ROWS, Partition, RANGE_POSITIONS, Rows, Segment, SparseRows, Sums,
     Tile, leaves_out_empty_rows,
 };
-use fuseline_ir::template::Space;
 use fuseline_ir::work::{CELL_BYTES, multiplies_whole_tile};
 use fuseline_matrix::{Csr, Layout, MatrixBlock};
 use fuseline_skeletons::{CompiledCPlan, Counters, Execution, Scheduled};
@@ -60,8 +59,8 @@ impl Activity {
         let statement = Statement { plan: compiled.plan(), scheduled: &scheduled, data, csr };
         let mut activity = Activity { read: vec![0; scheduled.accesses.len()], ..Activity::default() };
         let (rows, cols) = data.stored[0].dims();
-        // Operators over no cells give the neutral elements at once.
-        if statement.plan.space() != Space::Cells || rows * cols > 0 {
+        // Cell operators over no cells give the neutral elements at once.
+        if !matches!(statement.plan.variant, Variant::Cell(_)) || rows * cols > 0 {
             statement.add(&mut activity);
         }
         activity.read = without_last_zeros(activity.read);
@@ -139,12 +138,14 @@ impl Statement<'_> {
                 Partition::Tiles(tiles) => tiles.tiles(block).for_each(|Tile { rows, cols, .. }| {
                     activity.add_unit(Extent::Tile { rows, cols }, self.scheduled);
                 }),
-                Partition::Segments(segments) => segments.for_each_segment(block, |Segment { rows, start, end, .. }| {
-                    let positions = end - start;
-                    if positions > 0 || !self.scheduled.skips_empty_units {
-                        activity.add_unit(Extent::Positions { rows, positions, tile_cols: None }, self.scheduled);
-                    }
-                }),
+                Partition::Segments(segments) => {
+                    segments.for_each_segment(block, |Segment { rows, start, end, .. }| {
+                        let positions = end - start;
+                        if positions > 0 || !self.scheduled.skips_empty_units {
+                            activity.add_unit(Extent::Positions { rows, positions, tile_cols: None }, self.scheduled);
+                        }
+                    })
+                }
                 Partition::Ranges(ranges) => self.add_range(ranges, block, numbers, activity),
             }
         }
@@ -158,7 +159,7 @@ impl Statement<'_> {
         let (positions, all) = (cells.filter(|&&value| value != 0.0).count(), tile.rows * tile.cols);
         let reads_products = self.plan.nodes.values().any(|node| matches!(node, CNode::OuterProduct));
         let is_multiplied = reads_products && multiplies_whole_tile(positions, all);
-        if positions == all {
+        if positions > 0 && positions == all {
             activity.add_unit(Extent::Tile { rows: tile.rows, cols: tile.cols }, self.scheduled);
         } else if positions > 0 {
             let tile_cols = is_multiplied.then_some(tile.cols);

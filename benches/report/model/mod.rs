@@ -105,7 +105,8 @@ fn write_points(points: &[Point]) -> std::io::Result<()> {
     for Point { is_kept_apart, class, operator, text, on, times } in points {
         let Pair { predicted, measured } = times;
         let text = text.replace('\n', "; ");
-        writeln!(lines, "{is_kept_apart}\t{class}\t{operator}\t{text}\t{on}\t{predicted:e}\t{measured:e}").expect("a string grows");
+        writeln!(lines, "{is_kept_apart}\t{class}\t{operator}\t{text}\t{on}\t{predicted:e}\t{measured:e}")
+            .expect("a string grows");
     }
     std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/model.tsv"), lines)
 }

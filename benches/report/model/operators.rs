@@ -73,7 +73,8 @@ pub(super) fn kept_apart() -> Vec<Family> {
     families.extend([(300, 700), (50_000, 20), (2000, 2000)].map(apart_over_cells));
     families.extend([(3000, 400), (50_000, 30), (300_000, 5)].map(apart_over_rows));
     families.extend([(3000, 3000, "0.02"), (20_000, 1000, "0.003"), (40_000, 200, "0.03")].map(apart_over_non_zeros));
-    families.extend([(700, 8, "1"), (1200, 60, "0.3"), (1500, 30, "0.02"), (3000, 50, "0.002")].map(apart_over_products));
+    families
+        .extend([(700, 8, "1"), (1200, 60, "0.3"), (1500, 30, "0.02"), (3000, 50, "0.002")].map(apart_over_products));
     families
 }
 

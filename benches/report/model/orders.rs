@@ -50,13 +50,7 @@ fn expressions() -> Vec<(String, &'static str)> {
     let on = |data: &[String], texts: &[&'static str]| -> Vec<(String, &'static str)> {
         data.iter().flat_map(|data| texts.iter().map(|&text| (data.clone(), text))).collect()
     };
-    [
-        on(&dense, &over_both),
-        on(&dense, &over_dense),
-        on(&sparse, &over_both),
-        on(&products, &over_products),
-    ]
-    .concat()
+    [on(&dense, &over_both), on(&dense, &over_dense), on(&sparse, &over_both), on(&products, &over_products)].concat()
 }
 
 fn data(rows: usize, cols: usize, share: &str) -> String {
