@@ -139,15 +139,18 @@ impl Statement<'_> {
                     activity.add_unit(Extent::Tile { rows, cols }, self.scheduled);
                 }),
                 Partition::Segments(segments) => {
-                    segments.for_each_segment(block, |Segment { rows, start, end, .. }| {
-                        let positions = end - start;
-                        if positions > 0 || !self.scheduled.skips_empty_units {
-                            activity.add_unit(Extent::Positions { rows, positions, tile_cols: None }, self.scheduled);
-                        }
-                    })
+                    segments.for_each_segment(block, |segment| self.add_segment(segment, activity));
                 }
                 Partition::Ranges(ranges) => self.add_range(ranges, block, numbers, activity),
             }
+        }
+    }
+
+    fn add_segment(&self, segment: Segment, activity: &mut Activity) {
+        let positions = segment.end - segment.start;
+        if positions > 0 || !self.scheduled.skips_empty_units {
+            let unit = Extent::Positions { rows: segment.rows, positions, tile_cols: None };
+            activity.add_unit(unit, self.scheduled);
         }
     }
 
