@@ -35,9 +35,16 @@ pub fn partial_count(weight: usize, len: usize) -> usize {
     even_blocks(weight, BLOCK_CELLS).min(1 << most.ilog2())
 }
 
-/// The inner dimension from which on a dense product of few cells is a sum of private parts, one for each range of the
-/// inner dimension, since these are worth their merge.
-pub const LONG_INNER: usize = 4096;
+/// The most rows of a block of a basic operator when each row costs so many cells.
+pub fn most_block_rows(cells_per_row: usize) -> usize {
+    (BASIC_BLOCK_CELLS / cells_per_row.max(1)).max(1)
+}
+
+/// How many even ranges of some rows have results of their own: at most [`MAX_PARTIALS`], several only of more than a block of
+/// work.
+pub fn partial_ranges(rows: usize, cells_per_row: usize) -> usize {
+    even_blocks(rows, most_block_rows(cells_per_row)).min(MAX_PARTIALS)
+}
 
 /// Cells of a product of factors that a tile of it takes in the time of one dot product for one cell.
 pub const SAMPLE_CELLS: usize = 3;

@@ -5,19 +5,14 @@
 
 use crate::KernelContext;
 use fuseline_ir::schedule::Strips;
-pub(crate) use fuseline_ir::work::{BASIC_BLOCK_CELLS as BLOCK_CELLS, MAX_PARTIALS};
-use fuseline_ir::work::{CELL_BYTES, csr_row_bytes, even_blocks};
+use fuseline_ir::work::{self, CELL_BYTES, csr_row_bytes, even_blocks};
+pub(crate) use fuseline_ir::work::{BASIC_BLOCK_CELLS as BLOCK_CELLS, MAX_PARTIALS, most_block_rows};
 use fuseline_matrix::{Csr, CsrRows, Layout, StopListener, strips};
 use fuseline_vecprims::CsrTile;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
-
-/// The most rows of a block when each row costs `cells_per_row`.
-pub(crate) fn most_block_rows(cells_per_row: usize) -> usize {
-    (BLOCK_CELLS / cells_per_row.max(1)).max(1)
-}
 
 /// Rows of even blocks when each row costs `cells_per_row`: a function of the shape alone.
 pub(crate) fn block_rows(rows: usize, cells_per_row: usize) -> usize {
@@ -26,7 +21,7 @@ pub(crate) fn block_rows(rows: usize, cells_per_row: usize) -> usize {
 
 /// At most [`MAX_PARTIALS`] even ranges of some rows, several only of more than a block of work.
 pub(crate) fn partial_ranges(rows: Range<usize>, cells_per_row: usize) -> Vec<Range<usize>> {
-    let count = even_blocks(rows.len(), most_block_rows(cells_per_row)).min(MAX_PARTIALS);
+    let count = work::partial_ranges(rows.len(), cells_per_row);
     ranges_within(rows.clone(), rows.len().div_ceil(count))
 }
 

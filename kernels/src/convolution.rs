@@ -1,8 +1,9 @@
 //! Convolution and pooling of images. An image is a row: channel by channel, row by row within each.
 
-use crate::gemm::{Extents, Output, Strided, gemm_add, gemm_into};
+use crate::gemm::{Output, Strided, gemm_add, gemm_into};
 use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::infer::window_count;
+use fuseline_ir::schedule::product::Extents;
 use fuseline_matrix::{Dense, MatrixBlock, StopListener};
 use rayon::prelude::*;
 

@@ -9,6 +9,7 @@
 //! fused multiply-adds in hardware it rounds twice. These products run on primitives. The crate is called on one
 //! thread for each block of the product.
 
+use fuseline_ir::schedule::product::Extents;
 use fuseline_matrix::Dense;
 use fuseline_matrix::run_context::check_stop;
 use fuseline_vecprims::{Primitives, Tile, TileMut};
@@ -84,14 +85,6 @@ struct RowByRow<'a> {
 fn lies_within(available: usize, (rows, row_stride): (usize, usize), (cols, col_stride): (usize, usize)) -> bool {
     let (last_row, last_col) = ((rows - 1).checked_mul(row_stride), (cols - 1).checked_mul(col_stride));
     last_row.zip(last_col).and_then(|(row, col)| row.checked_add(col)).is_some_and(|last| last < available)
-}
-
-/// Dimensions of a product: `rows` x `inner` times `inner` x `cols`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Extents {
-    pub(crate) rows: usize,
-    pub(crate) inner: usize,
-    pub(crate) cols: usize,
 }
 
 /// A place for a product: rows of values, `stride` apart.

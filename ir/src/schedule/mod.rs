@@ -11,6 +11,7 @@
 
 pub mod access;
 pub mod dense;
+pub mod product;
 pub mod sparse;
 pub mod strips;
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use super::lu::{BLOCK, negated};
 use super::{argument, symmetric};
 use crate::KernelError;
-use crate::gemm::{Extents, Output, Strided, gemm_add};
+use crate::gemm::{Output, Strided, gemm_add};
 use crate::multiply_add::add_scaled;
+use fuseline_ir::schedule::product::Extents;
 use fuseline_matrix::{Dense, MatrixBlock};
 use fuseline_vecprims::{Isa, primitives};
 use std::ops::Range;

@@ -1,7 +1,8 @@
 //! Gaussian elimination with partial pivoting, in blocks of columns whose bulk is one product each.
 
-use crate::gemm::{Extents, Output, Strided, gemm_add};
+use crate::gemm::{Output, Strided, gemm_add};
 use crate::multiply_add::add_scaled;
+use fuseline_ir::schedule::product::Extents;
 use fuseline_matrix::Dense;
 use fuseline_vecprims::{Isa, primitives};
 use std::ops::Range;

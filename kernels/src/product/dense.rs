@@ -1,42 +1,37 @@
 //! Products of dense matrices.
 
-use super::{SKINNY, accumulate};
+use super::accumulate;
 use crate::KernelContext;
 use crate::blocks::{add_to, block_rows, for_each_block, partial_ranges, sum_strips};
-use crate::gemm::{Extents, Output, Strided, gemm_into};
+use crate::gemm::{Output, Strided, gemm_into};
 use fuseline_ir::schedule::Strips;
-use fuseline_ir::work::{CELL_BYTES, LONG_INNER};
+use fuseline_ir::schedule::product::{Extents, FEW_COLUMNS, PackedBlocks, ProductLoop};
+use fuseline_ir::work::CELL_BYTES;
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Dense, NarrowDense, strips, zeros};
 use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
 
-/// Products of at most this many cells may be summed from private parts: 2 MiB each.
-pub(super) const PRIVATE_CELLS: usize = 1 << 18;
-
-/// Blocks that products of more than a few rows have at least.
-const FEWEST_BLOCKS: usize = 4;
-
-/// Rows of at most so many values are short: with few columns each value times a register of the right is faster than blocks.
-/// Rows of two values are, whatever the columns: the library passes over the product twice.
-const SHORT: usize = 16;
-const SHORTEST: usize = 2;
-
-/// Whether rows of `inner` values are multiplied with `cols` columns one after the other.
-pub(super) fn is_short(inner: usize, cols: usize) -> bool {
-    (1..=SHORTEST).contains(&inner) || (1..=SHORT).contains(&inner) && cols <= SKINNY
+pub(super) fn product(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
+    let extents = Extents { rows: left.rows(), inner: left.cols(), cols: right.cols() };
+    match ProductLoop::plain(extents) {
+        ProductLoop::ScaledRows => row_times_matrix(context, left, right),
+        ProductLoop::Dots => times_vector(context, left.into(), right.values()),
+        ProductLoop::ShortRows => {
+            short(context, left, &Dense::from_fn(right.cols(), right.rows(), |j, k| right.get(k, j)))
+        }
+        ProductLoop::RowProducts | ProductLoop::Packed => gemm(context, extents, Strided::of(left), Strided::of(right)),
+    }
 }
 
-pub(super) fn product(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
-    match (left.rows(), right.cols()) {
-        (1, _) if right.cols() > 1 => row_times_matrix(context, left, right),
-        (_, 1) => times_vector(context, left.into(), right.values()),
-        (_, cols) if is_short(left.cols(), cols) => {
-            short(context, left, &Dense::from_fn(cols, right.rows(), |j, k| right.get(k, j)))
-        }
-        (rows, cols) => {
-            let extents = Extents { rows, inner: left.cols(), cols };
-            gemm(context, extents, Strided::of(left), Strided::of(right))
+/// `t(left) %*% right`.
+pub(super) fn transposed_product(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
+    let extents = Extents { rows: left.cols(), inner: left.rows(), cols: right.cols() };
+    match ProductLoop::with_transposed_left(extents) {
+        ProductLoop::RowProducts => transposed_times_skinny(context, left.into(), right),
+        ProductLoop::ScaledRows => row_times_matrix(context, left, right),
+        ProductLoop::Dots | ProductLoop::ShortRows | ProductLoop::Packed => {
+            gemm(context, extents, Strided::of(left).transposed(), Strided::of(right))
         }
     }
 }
@@ -58,19 +53,16 @@ pub(super) fn gemm(context: &KernelContext<'_>, extents: Extents, left: Strided<
 /// Blocks of rows, or where these are few and long, ranges of the inner dimension.
 fn gemm_of_strip(context: &KernelContext<'_>, extents: Extents, left: Strided<'_>, right: Strided<'_>) -> Dense {
     let Extents { rows, inner, cols } = extents;
-    if rows * cols <= PRIVATE_CELLS && inner >= LONG_INNER {
+    let blocks = PackedBlocks::of(extents);
+    let PackedBlocks::Rows(step) = blocks else {
         let sums = accumulate(context, partial_ranges(0..inner, rows + cols), rows * cols, |range, acc| {
             let extents = Extents { rows, inner: range.len(), cols };
             let (left, right) = (left.starting_at(0, range.start), right.starting_at(range.start, 0));
             gemm_into(context.primitives, Output::new(acc, cols), extents, left, right);
         });
         return Dense::from_vec(rows, cols, sums);
-    }
+    };
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    // Blocks of some hundred rows keep the packing of the right operand cheap beside the product. Products of few rows
-    // are cut all the same, so that threads have something to share.
-    let few = rows.div_ceil(FEWEST_BLOCKS).next_multiple_of(64).max(128);
-    let step = ((1 << 18) / cols.max(1)).clamp(64, 1024).min(few);
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
         let extents = Extents { rows: out.len() / cols.max(1), inner, cols };
         let left = left.starting_at(block * step, 0);
@@ -200,7 +192,7 @@ fn add_outer_products(
 /// dimension contiguous.
 pub(super) fn transposed_times_skinny(context: &KernelContext<'_>, left: Rows<'_>, right: &Dense) -> Dense {
     let (Rows { rows, cols: n, .. }, k) = (left, right.cols());
-    debug_assert!(k <= SKINNY, "{k} columns");
+    debug_assert!(k <= FEW_COLUMNS, "{k} columns");
     let add = |range: Range<usize>, acc: &mut [f64]| {
         add_outer_products(context, left, (right.values(), k), range, acc);
     };

@@ -7,15 +7,12 @@ mod symmetric;
 pub use symmetric::{TransposedSide, tsmm};
 
 use crate::blocks::{add_to, map_parts};
-use crate::gemm::{Extents, Strided};
+use crate::gemm::Strided;
 use crate::{KernelContext, KernelError};
 use fuseline_ir::Format;
+use fuseline_ir::schedule::product::{Extents, FEW_COLUMNS, ProductLoop};
 use fuseline_matrix::{Layout, MatrixBlock, zeros};
 use std::ops::Range;
-
-/// Products with at most this many columns on the right run on vector primitives: `t(A) %*% B`, which are memory-bound, and
-/// those of short rows.
-const SKINNY: usize = 8;
 
 fn check(left: (usize, usize), right: (usize, usize), fits: bool) -> Result<(), KernelError> {
     let rule = "the columns of the left must be as many as the rows of the right";
@@ -58,21 +55,12 @@ pub fn matmul_transposed_left(
     right: &MatrixBlock,
 ) -> Result<MatrixBlock, KernelError> {
     check((left.cols(), left.rows()), right.dims(), left.rows() == right.rows())?;
-    if let Some(narrow) = left.narrow_dense().filter(|_| right.cols() <= SKINNY && right.format() == Format::Dense) {
+    if let Some(narrow) = left.narrow_dense().filter(|_| right.cols() <= FEW_COLUMNS && right.format() == Format::Dense)
+    {
         return Ok(dense::transposed_times_skinny(context, (&*narrow).into(), &right.to_dense()).into());
     }
     Ok(match (left.layout(), right.layout()) {
-        (Layout::Dense(left), Layout::Dense(right)) if right.cols() <= SKINNY => {
-            dense::transposed_times_skinny(context, (&*left).into(), &right).into()
-        }
-        // A column that is transposed is a row.
-        (Layout::Dense(left), Layout::Dense(right)) if left.cols() == 1 => {
-            dense::row_times_matrix(context, &left, &right).into()
-        }
-        (Layout::Dense(left), Layout::Dense(right)) => {
-            let extents = Extents { rows: left.cols(), inner: left.rows(), cols: right.cols() };
-            dense::gemm(context, extents, Strided::of(&left).transposed(), Strided::of(&right)).into()
-        }
+        (Layout::Dense(left), Layout::Dense(right)) => dense::transposed_product(context, &left, &right).into(),
         (Layout::Sparse(left), Layout::Dense(right)) if !context.strict_ieee => {
             sparse::transposed_times_dense(context, &left, &right).into()
         }
@@ -97,13 +85,12 @@ pub fn matmul_transposed_right(
     let (Layout::Dense(a), Layout::Dense(b)) = (left.layout(), right.layout()) else {
         return matmul(context, left, &crate::transpose(context, right));
     };
-    Ok(match (a.rows(), b.rows()) {
-        (_, 1) => dense::times_vector(context, (&*a).into(), b.values()).into(),
-        // A row times a transpose is the matrix times the row as a column.
-        (1, cols) => dense::times_vector(context, (&*b).into(), a.values()).reshape(1, cols).into(),
-        (_, cols) if dense::is_short(a.cols(), cols) => dense::short(context, &a, &b).into(),
-        (rows, cols) => {
-            let extents = Extents { rows, inner: a.cols(), cols };
+    let extents = Extents { rows: a.rows(), inner: a.cols(), cols: b.rows() };
+    Ok(match ProductLoop::with_transposed_right(extents) {
+        ProductLoop::Dots if b.rows() == 1 => dense::times_vector(context, (&*a).into(), b.values()).into(),
+        ProductLoop::Dots => dense::times_vector(context, (&*b).into(), a.values()).reshape(1, b.rows()).into(),
+        ProductLoop::ShortRows => dense::short(context, &a, &b).into(),
+        ProductLoop::ScaledRows | ProductLoop::RowProducts | ProductLoop::Packed => {
             dense::gemm(context, extents, Strided::of(&a), Strided::of(&b).transposed()).into()
         }
     })

@@ -5,14 +5,12 @@ use crate::blocks::{add_to, block_rows, build_csr, for_each_block, partial_range
 use crate::multiply_add::{add_scaled_at, dot_nonzeros};
 use crate::{KernelContext, push_nonzero};
 use fuseline_ir::schedule::Strips;
+use fuseline_ir::schedule::product::{Extents, TransposedSparse};
 use fuseline_ir::work::csr_row_bytes;
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Csr, CsrRows, Dense, strips};
 use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
-
-/// Cells of results that are filled and added in the time in which a non-zero finds its place in a transpose.
-const TRANSPOSE_CELLS: usize = 16;
 
 /// Rows that are added before somebody may stop that.
 const STEP: usize = 1024;
@@ -39,12 +37,11 @@ pub(super) fn transposed_times_dense(context: &KernelContext<'_>, left: &Csr, ri
 /// that of the transpose.
 fn transposed_strip_times_dense(context: &KernelContext<'_>, left: &Csr, right: &[f64], k: usize) -> Dense {
     let n = left.cols();
-    let per_row = left.nnz().checked_div(left.rows()).unwrap_or(0) * k;
-    let ranges = partial_ranges(0..left.rows(), per_row.max((n * k).div_ceil(left.rows().max(1))));
-    // Each range has a result of its own, to be filled with zeros and added to the others.
-    if ranges.len() * n * k > TRANSPOSE_CELLS * left.nnz() {
+    let extents = Extents { rows: n, inner: left.rows(), cols: k };
+    if TransposedSparse::of(left.nnz(), extents) == TransposedSparse::Transposes {
         return times_rows(context, &left.transpose(), right, k);
     }
+    let ranges = partial_ranges(0..left.rows(), TransposedSparse::row_weight(left.nnz(), extents));
     let sums = accumulate(context, ranges, n * k, |range, acc| {
         for start in range.clone().step_by(STEP) {
             check_stop();

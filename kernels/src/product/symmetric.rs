@@ -1,12 +1,13 @@
 //! Products of a matrix with its own transpose: half the work, and symmetric to the bit.
 
-use super::dense::{PRIVATE_CELLS, times_vector, transposed_times_skinny};
-use super::{SKINNY, accumulate, sparse};
+use super::dense::{times_vector, transposed_times_skinny};
+use super::{accumulate, sparse};
 use crate::KernelContext;
 use crate::blocks::{add_to, build_csr, for_each_block, partial_ranges};
-use crate::gemm::{Extents, Output, Strided, gemm_into};
+use crate::gemm::{Output, Strided, gemm_into};
 use fuseline_ir::schedule::Strips;
-use fuseline_ir::work::{CELL_BYTES, LONG_INNER};
+use fuseline_ir::schedule::product::{Extents, FEW_COLUMNS, LONG_INNER, PRIVATE_CELLS};
+use fuseline_ir::work::CELL_BYTES;
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, strips};
 use std::ops::Range;
 
@@ -31,7 +32,7 @@ pub fn tsmm(context: &KernelContext<'_>, matrix: &MatrixBlock, transposed: Trans
 
 fn dense_tsmm(context: &KernelContext<'_>, dense: &Dense, transposed: TransposedSide) -> Dense {
     match transposed {
-        TransposedSide::Left if dense.cols() <= SKINNY => transposed_times_skinny(context, dense.into(), dense),
+        TransposedSide::Left if dense.cols() <= FEW_COLUMNS => transposed_times_skinny(context, dense.into(), dense),
         TransposedSide::Left => upper_and_mirror(context, dense.cols(), dense.rows(), Strided::of(dense).transposed()),
         TransposedSide::Right if dense.rows() == 1 => times_vector(context, dense.into(), dense.values()),
         TransposedSide::Right => upper_and_mirror(context, dense.rows(), dense.cols(), Strided::of(dense)),

@@ -2,7 +2,7 @@
 
 use super::BLOCK_CELLS;
 use super::outer::count_factors;
-use super::product::{lines_of_wide_rows, moved_cells, product_blocks, rows_met};
+use super::product::{has_several_blocks, lines_of_wide_rows, moved_cells, rows_met};
 use super::schedule::Scheduled;
 use super::work::{
     Work, basic_class, cell_flops, cell_runs, flops, fused_class, narrow_rows, product_share, row_class, runs,
@@ -319,7 +319,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         let largest = || inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES;
         let is_sparse = inputs.iter().any(|read| rows(read.id) > 0.0);
         match basic {
-            Some(OperationClass::MatrixProduct) => product_blocks(context, root_id) > 1.0,
+            Some(OperationClass::MatrixProduct) => has_several_blocks(context, root_id),
             _ if root.op == HopOp::Index => output / SCALAR_BYTES > BASIC_BLOCK_CELLS,
             _ => largest() > if is_sparse { BLOCK_CELLS as f64 } else { BASIC_BLOCK_CELLS },
         }

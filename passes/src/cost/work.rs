@@ -1,17 +1,14 @@
 //! The computation of operators: floating-point operations by class, runs that products and aggregations start, and
 //! visits and stores of non-zeros.
 
-use crate::facts::{
-    Context, IN_REGISTERS, SHORT_ROWS, cells, has_few_columns, has_short_rows, is_inner_product, sparsity,
-};
+use super::product::loop_of;
+use crate::facts::{Context, IN_REGISTERS, cells, has_short_rows, is_inner_product, sparsity};
 use crate::hops::untransposed;
 use crate::machine::{Machine, OperationClass};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp, NaryOp};
 use fuseline_ir::ops::Direction;
-
-/// Up to this many values of a row any product runs row after row.
-const SHORTEST_ROWS: u64 = 2;
+use fuseline_ir::schedule::product::ProductLoop;
 
 /// What an operator computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -146,17 +143,8 @@ pub(super) fn row_class(context: &Context<'_>, id: HopId) -> OperationClass {
 pub(super) fn basic_class(context: &Context<'_>, id: HopId) -> OperationClass {
     let hop = context.hop(id);
     let is_sparse = || hop.inputs.iter().any(|&input| sparsity(context, input) < 1.0);
-    let is_vector = || hop.size.rows == Some(1) || hop.size.cols == Some(1);
-    // A transposed matrix adds up the products of its rows with those of few columns.
-    let adds_rows = || has_few_columns(&hop.size) && untransposed(context.dag, hop.inputs[0]).is_some();
-    let has_short_rows = || {
-        let inner = context.hop(hop.inputs[0]).size.cols.unwrap_or(0);
-        inner <= SHORTEST_ROWS || inner <= SHORT_ROWS && has_few_columns(&hop.size)
-    };
     match hop.op {
-        HopOp::MatMul if !is_vector() && !adds_rows() && !is_sparse() && !has_short_rows() => {
-            OperationClass::MatrixProduct
-        }
+        HopOp::MatMul if loop_of(context, id) == ProductLoop::Packed && !is_sparse() => OperationClass::MatrixProduct,
         HopOp::Index | HopOp::Nary(NaryOp::Cbind) => OperationClass::Reorganization,
         _ => fused_class(context, id),
     }

@@ -6,14 +6,9 @@ use crate::sketch::drawn_share;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{DataGenOp, HopDag, HopId, HopOp, NaryOp, ReorgOp};
 use fuseline_ir::ops::{BinaryOp, FloatOp, Lowering, Step};
+use fuseline_ir::schedule::product::{FEW_COLUMNS, SHORT_ROW};
 
 use super::storage::cells;
-
-/// Up to this many columns a product with a transposed matrix runs row after row.
-pub(crate) const FEW_COLUMNS: u64 = 8;
-
-/// Up to this many values of a row a product with few columns runs row after row.
-pub(crate) const SHORT_ROWS: u64 = 16;
 
 /// The share of the operations of a product with a matrix's own transpose that are computed: those of blocks on and above
 /// the diagonal.
@@ -62,7 +57,7 @@ impl Operation {
 
 /// Whether a matrix is dense with rows of few values.
 pub(crate) fn has_short_rows(size: &SizeInfo) -> bool {
-    size.cols.is_some_and(|cols| cols <= SHORT_ROWS) && !size.format().is_sparse()
+    size.cols.is_some_and(|cols| cols <= SHORT_ROW as u64) && !size.format().is_sparse()
 }
 
 /// Whether an operator is a product of few columns with the rows of a dense matrix, which are short.
@@ -75,7 +70,7 @@ fn multiplies_short_rows(dag: &HopDag, id: HopId) -> bool {
 }
 
 pub(crate) fn has_few_columns(size: &SizeInfo) -> bool {
-    size.cols.is_some_and(|cols| cols <= FEW_COLUMNS)
+    size.cols.is_some_and(|cols| cols <= FEW_COLUMNS as u64)
 }
 
 /// The values of a row of an element-wise operator's result, if it reads one value for each row.

@@ -1,0 +1,190 @@
+//! How basic products of matrices run: which loop takes them, and how its work is cut. These are functions of shapes alone,
+//! which kernels act on and the cost model prices.
+
+use crate::work::partial_ranges;
+
+/// Products with at most this many columns on the right run on vector primitives: `t(A) %*% B`, which are memory-bound, and
+/// those of short rows.
+pub const FEW_COLUMNS: usize = 8;
+
+/// Rows of at most so many values are short: with few columns each value times a register of the right side is faster than
+/// packed blocks.
+pub const SHORT_ROW: usize = 16;
+
+/// Rows of at most so many values are short whatever the columns: packed blocks would pass over the product twice.
+const SHORTEST_ROW: usize = 2;
+
+/// The inner dimension from which on a product of few cells is a sum of private parts, one for each range of the inner
+/// dimension, since these are worth their merge.
+pub const LONG_INNER: usize = 4096;
+
+/// Cells of such a product, at most: 2 MiB for each part.
+pub const PRIVATE_CELLS: usize = 1 << 18;
+
+/// Blocks that products of more than a few rows have at least.
+const FEWEST_BLOCKS: usize = 4;
+
+/// Cells of the result of a block, about: packing the right side for each block is cheap beside the product then.
+const PACKED_CELLS: usize = 1 << 18;
+
+/// Cells of results that are filled and added in the time in which a non-zero finds its place in a transpose.
+pub const CELLS_PER_TRANSPOSED: usize = 16;
+
+/// What a product extends over: its rows and columns, and the dimension that it sums over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extents {
+    /// Rows of the result.
+    pub rows: usize,
+    /// The dimension that is summed over.
+    pub inner: usize,
+    /// Columns of the result.
+    pub cols: usize,
+}
+
+/// The loop that computes a product of dense matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProductLoop {
+    /// Each row of one side times the single column of the other.
+    Dots,
+    /// The rows of the right side, each scaled by a value of the single row on the left, are added up.
+    ScaledRows,
+    /// Short rows, one after the other: each value times a row of the right side.
+    ShortRows,
+    /// `t(A) %*% B` with few columns: the products of the rows of both are added up.
+    RowProducts,
+    /// Blocks of packed rows and columns.
+    Packed,
+}
+
+impl ProductLoop {
+    /// Of `A %*% B`.
+    pub fn plain(extents: Extents) -> Self {
+        match extents {
+            Extents { rows: 1, cols, .. } if cols > 1 => ProductLoop::ScaledRows,
+            Extents { cols: 1, .. } => ProductLoop::Dots,
+            _ if has_short_rows(extents) => ProductLoop::ShortRows,
+            _ => ProductLoop::Packed,
+        }
+    }
+
+    /// Of `t(A) %*% B`.
+    pub fn with_transposed_left(Extents { rows, cols, .. }: Extents) -> Self {
+        match (rows, cols) {
+            (_, cols) if cols <= FEW_COLUMNS => ProductLoop::RowProducts,
+            // A column that is transposed is a row.
+            (1, _) => ProductLoop::ScaledRows,
+            _ => ProductLoop::Packed,
+        }
+    }
+
+    /// Of `A %*% t(B)`.
+    pub fn with_transposed_right(extents: Extents) -> Self {
+        match extents {
+            // A row times a transpose is the matrix times the row as a column.
+            Extents { rows: 1, .. } | Extents { cols: 1, .. } => ProductLoop::Dots,
+            _ if has_short_rows(extents) => ProductLoop::ShortRows,
+            _ => ProductLoop::Packed,
+        }
+    }
+}
+
+/// Whether rows of the left side are multiplied one after the other.
+fn has_short_rows(Extents { inner, cols, .. }: Extents) -> bool {
+    (1..=SHORTEST_ROW).contains(&inner) || (1..=SHORT_ROW).contains(&inner) && cols <= FEW_COLUMNS
+}
+
+/// How a product in packed blocks is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PackedBlocks {
+    /// Each block computes this many rows of the result.
+    Rows(usize),
+    /// So many ranges of the inner dimension each have a result of their own, and these are added up.
+    Inner(usize),
+}
+
+impl PackedBlocks {
+    /// Of a product of these extents. Products of few rows are cut all the same, so that threads have something to share.
+    pub fn of(Extents { rows, inner, cols }: Extents) -> Self {
+        if rows.saturating_mul(cols) <= PRIVATE_CELLS && inner >= LONG_INNER {
+            return PackedBlocks::Inner(partial_ranges(inner, rows + cols));
+        }
+        let few = rows.div_ceil(FEWEST_BLOCKS).next_multiple_of(64).max(128);
+        PackedBlocks::Rows((PACKED_CELLS / cols.max(1)).clamp(64, 1024).min(few))
+    }
+
+    /// How many blocks there are of a product of so many rows.
+    pub fn len(self, rows: usize) -> usize {
+        match self {
+            PackedBlocks::Rows(height) => rows.div_ceil(height),
+            PackedBlocks::Inner(ranges) => ranges,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self, rows: usize) -> bool {
+        self.len(rows) == 0
+    }
+}
+
+/// How `t(A) %*% B` over a sparse A runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransposedSparse {
+    /// So many ranges of rows each add the products of their rows to a result of their own.
+    Adds(usize),
+    /// A is transposed first, since results of ranges would have too many cells.
+    Transposes,
+}
+
+impl TransposedSparse {
+    /// Of rows with so many non-zeros; `extents` are those of the product.
+    pub fn of(non_zeros: usize, extents: Extents) -> Self {
+        let ranges = partial_ranges(extents.inner, TransposedSparse::row_weight(non_zeros, extents));
+        let cells = extents.rows.saturating_mul(extents.cols);
+        if ranges.saturating_mul(cells) > CELLS_PER_TRANSPOSED.saturating_mul(non_zeros) {
+            TransposedSparse::Transposes
+        } else {
+            TransposedSparse::Adds(ranges)
+        }
+    }
+
+    /// What a row weighs for the ranges: its products, or its share of the result.
+    pub fn row_weight(non_zeros: usize, Extents { rows, inner, cols }: Extents) -> usize {
+        let products = non_zeros.checked_div(inner).unwrap_or(0).saturating_mul(cols);
+        products.max(rows.saturating_mul(cols).div_ceil(inner.max(1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extents(rows: usize, inner: usize, cols: usize) -> Extents {
+        Extents { rows, inner, cols }
+    }
+
+    #[test]
+    fn loops_follow_from_shapes() {
+        let plain = [(1, 9, 9), (9, 9, 1), (1, 9, 1), (9, 2, 9), (9, 16, 8), (9, 16, 9), (9, 17, 8), (9, 0, 9)]
+            .map(|(rows, inner, cols)| ProductLoop::plain(extents(rows, inner, cols)));
+        use ProductLoop::*;
+        assert_eq!(plain, [ScaledRows, Dots, Dots, ShortRows, ShortRows, Packed, Packed, Packed]);
+        let left = [(9, 8), (1, 8), (1, 9), (9, 9)].map(|(rows, cols)| extents(rows, 2, cols));
+        assert_eq!(left.map(ProductLoop::with_transposed_left), [RowProducts, RowProducts, ScaledRows, Packed]);
+        let right = [(1, 9), (9, 1), (9, 9)].map(|(rows, cols)| extents(rows, 2, cols));
+        assert_eq!(right.map(ProductLoop::with_transposed_right), [Dots, Dots, ShortRows]);
+    }
+
+    #[test]
+    fn products_of_few_cells_are_cut_along_a_long_inner_dimension() {
+        assert_eq!(PackedBlocks::of(extents(512, LONG_INNER, 512)), PackedBlocks::Inner(16));
+        assert_eq!(PackedBlocks::of(extents(512, LONG_INNER - 1, 512)), PackedBlocks::Rows(128));
+        assert_eq!(PackedBlocks::of(extents(513, LONG_INNER, 512)), PackedBlocks::Rows(192));
+        assert_eq!(PackedBlocks::Rows(128).len(129), 2);
+    }
+
+    #[test]
+    fn sparse_matrices_are_transposed_where_private_results_would_be_large() {
+        assert_eq!(TransposedSparse::of(1000, extents(10, 100_000, 1)), TransposedSparse::Adds(2));
+        assert_eq!(TransposedSparse::of(1000, extents(100_000, 100_000, 1)), TransposedSparse::Transposes);
+    }
+}
