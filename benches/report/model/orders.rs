@@ -109,7 +109,7 @@ fn share(line: &str) -> &str {
 
 /// What the scripts' operators that have a price take, and their prices.
 fn in_turn(scripts: &mut [PreparedScript<'_>], rounds: usize) -> Vec<Pair> {
-    let mut run = |script: &mut PreparedScript<'_>| {
+    let run = |script: &mut PreparedScript<'_>| {
         let outcome = script.execute(&mut std::io::sink()).unwrap_or_else(|error| panic!("{error}"));
         let hitters = outcome.statistics.heavy_hitters.into_values();
         hitters.fold(Pair { predicted: 0.0, measured: 0.0 }, |sum, hitter| Pair {
