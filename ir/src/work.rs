@@ -39,6 +39,25 @@ pub fn partial_count(weight: usize, len: usize) -> usize {
 /// inner dimension, since these are worth their merge.
 pub const LONG_INNER: usize = 4096;
 
+/// Columns of a dense product up to which it runs on vector primitives where the left matrix is transposed, since memory is
+/// what takes the time, or has rows of at most [`SHORT_PRODUCT_ROW`] values.
+pub const FEW_PRODUCT_COLUMNS: usize = 8;
+
+/// Values of a row of the left matrix up to which a product of at most [`FEW_PRODUCT_COLUMNS`] columns goes row after row:
+/// each value times a register of the right is faster than blocks.
+pub const SHORT_PRODUCT_ROW: usize = 16;
+
+/// Values of a row of the left matrix up to which any product goes row after row: the library would pass over the result
+/// twice.
+pub const SHORTEST_PRODUCT_ROW: usize = 2;
+
+/// Rows of a block of a dense product, at least, however few columns: packing the right matrix stays cheap beside it.
+pub const PRODUCT_BLOCK_ROWS: usize = 128;
+
+/// Cells of private results that are filled and added in the time in which a non-zero finds its place in a transpose: a
+/// product with a transposed sparse matrix transposes it where its private results have more.
+pub const TRANSPOSE_CELLS: usize = 16;
+
 /// Cells of a product of factors that a tile of it takes in the time of one dot product for one cell.
 pub const SAMPLE_CELLS: usize = 3;
 

@@ -3,6 +3,7 @@
 use crate::gemm::{Extents, Output, Strided, gemm_add, gemm_into};
 use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::infer::window_count;
+use fuseline_ir::work::MAX_PARTIALS;
 use fuseline_matrix::{Dense, MatrixBlock, StopListener};
 use rayon::prelude::*;
 
@@ -226,7 +227,7 @@ pub fn conv2d_backward_filter(
     let extents = Extents { rows: filters, inner: layout.windows(), cols: cells };
     let (images, gradient) = (images.to_dense(), gradient.to_dense());
     // At most so many partial sums, whatever the number of threads.
-    let step = images.rows().div_ceil(MAX_PARTS).max(1);
+    let step = images.rows().div_ceil(MAX_PARTIALS).max(1);
     let part = |part: usize| {
         let (mut sum, mut unfolded) = (Dense::zeros(filters, cells), Dense::zeros(cells, layout.windows()));
         for i in part * step..((part + 1) * step).min(images.rows()) {
@@ -319,9 +320,6 @@ fn largest_of(cells: &[f64], positions: impl Iterator<Item = usize>) -> Option<u
         if cell > best_cell || cell.is_nan() && !best_cell.is_nan() { position } else { best }
     })
 }
-
-/// Partial sums of images, at most.
-const MAX_PARTS: usize = 16;
 
 /// Whether a gradient has a row for each image, and a cell for each window of each plane (filter or channel).
 fn check_gradient(

@@ -18,11 +18,8 @@ use crate::work::UnitOf;
 use crate::write::Write;
 use fuseline_ir::cplan::OuterType;
 use fuseline_ir::ops::AggOp;
-use fuseline_ir::schedule::{DensePartition, MAX_UNIT_ROWS, Partition, Tile};
+use fuseline_ir::schedule::{DensePartition, MAX_UNIT_ROWS, Partition, Tile, UNIT_POSITIONS};
 use fuseline_matrix::{Buffer, Csr, Dense, MatrixBlock};
-
-/// The most non-zeros of a unit of rows that are built from a range of columns, which stay in the second-level cache.
-const UNIT_POSITIONS: usize = 2048;
 
 /// Executes an Outer plan.
 pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<MatrixBlock, SkeletonError> {

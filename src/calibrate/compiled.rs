@@ -15,7 +15,7 @@ use crate::options::{BackendKind, CompileOptions};
 use crate::session::Session;
 use fuseline_ir::ops::UnaryOp;
 use fuseline_passes::cost::BLOCK_CELLS;
-use fuseline_passes::facts::IN_REGISTERS;
+use fuseline_passes::facts::IN_REGISTER_SHARE;
 use fuseline_passes::machine::{Bandwidth, LINE_BYTES};
 use fuseline_passes::program::ProgramOptions;
 use fuseline_runtime::{Mode, Statistics, Variables};
@@ -110,7 +110,7 @@ impl Compiled {
     /// Seconds to start a run: what two products with a row of few values take besides their operations, at this many of
     /// them per second.
     pub(super) fn run_seconds(&self, products: f64) -> f64 {
-        let operations = (4 * SHORT) as f64 * IN_REGISTERS;
+        let operations = (4 * SHORT) as f64 * IN_REGISTER_SHARE;
         ((self.short_row.seconds() - operations / products) / 2.0).max(0.0)
     }
 

@@ -37,8 +37,8 @@ const NARROW_ROW: usize = 64;
 /// The length from which on computed vectors decide how many rows a unit has.
 const LONG_VECTOR: usize = 256;
 
-/// The most non-zeros of a unit of products of factors.
-const UNIT_POSITIONS: usize = 2048;
+/// The most non-zeros of a unit of products of factors, which stay in the second-level cache.
+pub const UNIT_POSITIONS: usize = 2048;
 
 /// The most values of their factors' rows, which stay in the second-level cache.
 const UNIT_FACTORS: usize = 1 << 16;

@@ -1,11 +1,13 @@
 //! Products of dense matrices.
 
-use super::{SKINNY, accumulate};
+use super::accumulate;
 use crate::KernelContext;
 use crate::blocks::{add_to, block_rows, for_each_block, partial_ranges, sum_strips};
 use crate::gemm::{Extents, Output, Strided, gemm_into};
 use fuseline_ir::schedule::Strips;
-use fuseline_ir::work::{CELL_BYTES, LONG_INNER};
+use fuseline_ir::work::{
+    CELL_BYTES, FEW_PRODUCT_COLUMNS, LONG_INNER, PRODUCT_BLOCK_ROWS, SHORT_PRODUCT_ROW, SHORTEST_PRODUCT_ROW,
+};
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Dense, NarrowDense, strips, zeros};
 use fuseline_vecprims::{Tile, TileMut};
@@ -17,14 +19,10 @@ pub(super) const PRIVATE_CELLS: usize = 1 << 18;
 /// Blocks that products of more than a few rows have at least.
 const FEWEST_BLOCKS: usize = 4;
 
-/// Rows of at most so many values are short: with few columns each value times a register of the right is faster than blocks.
-/// Rows of two values are, whatever the columns: the library passes over the product twice.
-const SHORT: usize = 16;
-const SHORTEST: usize = 2;
-
 /// Whether rows of `inner` values are multiplied with `cols` columns one after the other.
 pub(super) fn is_short(inner: usize, cols: usize) -> bool {
-    (1..=SHORTEST).contains(&inner) || (1..=SHORT).contains(&inner) && cols <= SKINNY
+    (1..=SHORTEST_PRODUCT_ROW).contains(&inner)
+        || (1..=SHORT_PRODUCT_ROW).contains(&inner) && cols <= FEW_PRODUCT_COLUMNS
 }
 
 pub(super) fn product(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
@@ -69,7 +67,7 @@ fn gemm_of_strip(context: &KernelContext<'_>, extents: Extents, left: Strided<'_
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     // Blocks of some hundred rows keep the packing of the right operand cheap beside the product. Products of few rows
     // are cut all the same, so that threads have something to share.
-    let few = rows.div_ceil(FEWEST_BLOCKS).next_multiple_of(64).max(128);
+    let few = rows.div_ceil(FEWEST_BLOCKS).next_multiple_of(64).max(PRODUCT_BLOCK_ROWS);
     let step = ((1 << 18) / cols.max(1)).clamp(64, 1024).min(few);
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
         let extents = Extents { rows: out.len() / cols.max(1), inner, cols };
@@ -200,7 +198,7 @@ fn add_outer_products(
 /// dimension contiguous.
 pub(super) fn transposed_times_skinny(context: &KernelContext<'_>, left: Rows<'_>, right: &Dense) -> Dense {
     let (Rows { rows, cols: n, .. }, k) = (left, right.cols());
-    debug_assert!(k <= SKINNY, "{k} columns");
+    debug_assert!(k <= FEW_PRODUCT_COLUMNS, "{k} columns");
     let add = |range: Range<usize>, acc: &mut [f64]| {
         add_outer_products(context, left, (right.values(), k), range, acc);
     };

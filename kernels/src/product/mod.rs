@@ -10,12 +10,9 @@ use crate::blocks::{add_to, map_parts};
 use crate::gemm::{Extents, Strided};
 use crate::{KernelContext, KernelError};
 use fuseline_ir::Format;
+use fuseline_ir::work::FEW_PRODUCT_COLUMNS;
 use fuseline_matrix::{Layout, MatrixBlock, zeros};
 use std::ops::Range;
-
-/// Products with at most this many columns on the right run on vector primitives: `t(A) %*% B`, which are memory-bound, and
-/// those of short rows.
-const SKINNY: usize = 8;
 
 fn check(left: (usize, usize), right: (usize, usize), fits: bool) -> Result<(), KernelError> {
     let rule = "the columns of the left must be as many as the rows of the right";
@@ -58,11 +55,13 @@ pub fn matmul_transposed_left(
     right: &MatrixBlock,
 ) -> Result<MatrixBlock, KernelError> {
     check((left.cols(), left.rows()), right.dims(), left.rows() == right.rows())?;
-    if let Some(narrow) = left.narrow_dense().filter(|_| right.cols() <= SKINNY && right.format() == Format::Dense) {
+    if let Some(narrow) =
+        left.narrow_dense().filter(|_| right.cols() <= FEW_PRODUCT_COLUMNS && right.format() == Format::Dense)
+    {
         return Ok(dense::transposed_times_skinny(context, (&*narrow).into(), &right.to_dense()).into());
     }
     Ok(match (left.layout(), right.layout()) {
-        (Layout::Dense(left), Layout::Dense(right)) if right.cols() <= SKINNY => {
+        (Layout::Dense(left), Layout::Dense(right)) if right.cols() <= FEW_PRODUCT_COLUMNS => {
             dense::transposed_times_skinny(context, (&*left).into(), &right).into()
         }
         // A column that is transposed is a row.

@@ -5,14 +5,11 @@ use crate::blocks::{add_to, block_rows, build_csr, for_each_block, partial_range
 use crate::multiply_add::{add_scaled_at, dot_nonzeros};
 use crate::{KernelContext, push_nonzero};
 use fuseline_ir::schedule::Strips;
-use fuseline_ir::work::csr_row_bytes;
+use fuseline_ir::work::{TRANSPOSE_CELLS, csr_row_bytes};
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Csr, CsrRows, Dense, strips};
 use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
-
-/// Cells of results that are filled and added in the time in which a non-zero finds its place in a transpose.
-const TRANSPOSE_CELLS: usize = 16;
 
 /// Rows that are added before somebody may stop that.
 const STEP: usize = 1024;

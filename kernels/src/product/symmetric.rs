@@ -1,12 +1,12 @@
 //! Products of a matrix with its own transpose: half the work, and symmetric to the bit.
 
 use super::dense::{PRIVATE_CELLS, times_vector, transposed_times_skinny};
-use super::{SKINNY, accumulate, sparse};
+use super::{accumulate, sparse};
 use crate::KernelContext;
 use crate::blocks::{add_to, build_csr, for_each_block, partial_ranges};
 use crate::gemm::{Extents, Output, Strided, gemm_into};
 use fuseline_ir::schedule::Strips;
-use fuseline_ir::work::{CELL_BYTES, LONG_INNER};
+use fuseline_ir::work::{CELL_BYTES, FEW_PRODUCT_COLUMNS, LONG_INNER, PRODUCT_BLOCK_ROWS};
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, strips};
 use std::ops::Range;
 
@@ -31,7 +31,9 @@ pub fn tsmm(context: &KernelContext<'_>, matrix: &MatrixBlock, transposed: Trans
 
 fn dense_tsmm(context: &KernelContext<'_>, dense: &Dense, transposed: TransposedSide) -> Dense {
     match transposed {
-        TransposedSide::Left if dense.cols() <= SKINNY => transposed_times_skinny(context, dense.into(), dense),
+        TransposedSide::Left if dense.cols() <= FEW_PRODUCT_COLUMNS => {
+            transposed_times_skinny(context, dense.into(), dense)
+        }
         TransposedSide::Left => upper_and_mirror(context, dense.cols(), dense.rows(), Strided::of(dense).transposed()),
         TransposedSide::Right if dense.rows() == 1 => times_vector(context, dense.into(), dense.values()),
         TransposedSide::Right => upper_and_mirror(context, dense.rows(), dense.cols(), Strided::of(dense)),
@@ -68,17 +70,14 @@ fn upper_of_strip(context: &KernelContext<'_>, n: usize, inner: usize, left: Str
         return Dense::from_vec(n, n, sums);
     }
     let mut result = Dense::uninit_in(context.buffers, n, n);
-    for_each_block(context, result.values_mut(), SHARED_ROWS * n, |block, out| {
-        block_of(out, out.len() / n, block * SHARED_ROWS, 0, inner);
+    for_each_block(context, result.values_mut(), PRODUCT_BLOCK_ROWS * n, |block, out| {
+        block_of(out, out.len() / n, block * PRODUCT_BLOCK_ROWS, 0, inner);
     });
     result
 }
 
 /// Rows of a block of a private part.
 const PRIVATE_ROWS: usize = 32;
-
-/// Rows of a block of a result that threads share.
-const SHARED_ROWS: usize = 128;
 
 /// Copies the upper triangle of an n x n matrix to the lower one, tile by tile.
 fn mirror(cells: &mut [f64], n: usize) {

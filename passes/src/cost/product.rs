@@ -1,31 +1,24 @@
 //! What tells products of matrices by themselves from other basic operators.
 
 use super::vector::{BASIC_BLOCK_CELLS, SCALAR_BYTES, stored_non_zeros, stored_rows};
-use crate::facts::{Context, FEW_COLUMNS, cells};
+use crate::facts::{Context, cells};
 use crate::hops::untransposed;
 use crate::machine::{LINE_BYTES, OperationClass};
 use fuseline_ir::hop::HopId;
-use fuseline_ir::work;
+use fuseline_ir::work::{FEW_PRODUCT_COLUMNS, LONG_INNER, MAX_PARTIALS, PRODUCT_BLOCK_ROWS, TRANSPOSE_CELLS};
 
-/// Blocks of a product of matrices have so many rows at least, however few columns.
-const PRODUCT_ROWS: f64 = 128.0;
-
-/// Cells that a transposition moves in the time in which a product packs one.
-const PACKED: f64 = 0.4;
-
-/// Private results of a product with a transposed sparse matrix, at most, and cells of these that are worth the
-/// transposition of a non-zero.
-const MOST_PARTS: f64 = work::MAX_PARTIALS as f64;
-const TRANSPOSED: f64 = 16.0;
-
-/// Inner dimensions from which on threads share a product of few cells by parts of these.
-const LONG_INNER: u64 = work::LONG_INNER as u64;
+/// What packing a cell costs a product of matrices, in cells that a transposition moves one by one. Fitted.
+const PACK_IN_MOVES: f64 = 0.4;
 
 /// The blocks of a product of matrices: of rows, or of a long inner dimension.
 pub(super) fn product_blocks(context: &Context<'_>, id: HopId) -> f64 {
     let hop = context.hop(id);
     let inner = context.hop(hop.inputs[0]).size.cols.unwrap_or(0);
-    if inner >= LONG_INNER { f64::INFINITY } else { hop.size.rows.unwrap_or(0) as f64 / PRODUCT_ROWS }
+    if inner >= LONG_INNER as u64 {
+        f64::INFINITY
+    } else {
+        hop.size.rows.unwrap_or(0) as f64 / PRODUCT_BLOCK_ROWS as f64
+    }
 }
 
 /// The cells that a basic product of this class moves, in those that a transposition moves one by one in the same time.
@@ -36,16 +29,18 @@ pub(super) fn moved_cells(context: &Context<'_>, id: HopId, class: OperationClas
     let hop = context.hop(id);
     if class == OperationClass::MatrixProduct {
         let [left, right] = [hop.inputs[0], hop.inputs[1]].map(|input| context.hop(input).size);
-        let is_narrow = hop.size.cols.is_some_and(|cols| cols <= FEW_COLUMNS);
+        let is_narrow = hop.size.cols.is_some_and(|cols| cols <= FEW_PRODUCT_COLUMNS as u64);
         let stored = if is_narrow { cells(&hop.size) } else { 0.0 };
-        return PACKED * (cells(&left) + cells(&right) + stored);
+        return PACK_IN_MOVES * (cells(&left) + cells(&right) + stored);
     }
     match untransposed(context.dag, hop.inputs[0]) {
         Some(left) if stored_rows(context, left) > 0.0 && stored_rows(context, hop.inputs[1]) == 0.0 => {
             let (rows, non_zeros) = (stored_rows(context, left), stored_non_zeros(context, left));
             let multiplied = non_zeros * hop.size.cols.unwrap_or(0) as f64;
-            let parts = (multiplied.max(cells(&hop.size)) / BASIC_BLOCK_CELLS).ceil().clamp(1.0, MOST_PARTS.min(rows));
-            let (filled, transposed) = (parts * cells(&hop.size), TRANSPOSED * non_zeros);
+            let parts = (multiplied.max(cells(&hop.size)) / BASIC_BLOCK_CELLS)
+                .ceil()
+                .clamp(1.0, (MAX_PARTIALS as f64).min(rows));
+            let (filled, transposed) = (parts * cells(&hop.size), TRANSPOSE_CELLS as f64 * non_zeros);
             if filled > transposed {
                 transposed
             } else if parts > 1.0 {
@@ -73,6 +68,10 @@ pub(super) fn rows_met(context: &Context<'_>, left: HopId, right: HopId) -> (f64
 /// The cache lines of a row of a dense matrix on the right that a non-zero on the left of a product fetches. Rows of few
 /// values are there already.
 pub(super) fn lines_of_wide_rows(context: &Context<'_>, right: HopId) -> f64 {
-    let cols = context.hop(right).size.cols.filter(|&cols| cols > FEW_COLUMNS && stored_rows(context, right) == 0.0);
+    let cols = context
+        .hop(right)
+        .size
+        .cols
+        .filter(|&cols| cols > FEW_PRODUCT_COLUMNS as u64 && stored_rows(context, right) == 0.0);
     cols.map_or(0.0, |cols| cols as f64 * SCALAR_BYTES / LINE_BYTES + 1.0)
 }

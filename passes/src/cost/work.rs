@@ -1,17 +1,13 @@
 //! The computation of operators: floating-point operations by class, runs that products and aggregations start, and
 //! visits and stores of non-zeros.
 
-use crate::facts::{
-    Context, IN_REGISTERS, SHORT_ROWS, cells, has_few_columns, has_short_rows, is_inner_product, sparsity,
-};
+use crate::facts::{Context, IN_REGISTER_SHARE, cells, has_few_columns, has_short_rows, is_inner_product, sparsity};
 use crate::hops::untransposed;
 use crate::machine::{Machine, OperationClass};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp, NaryOp};
 use fuseline_ir::ops::Direction;
-
-/// Up to this many values of a row any product runs row after row.
-const SHORTEST_ROWS: u64 = 2;
+use fuseline_ir::work::{SHORT_PRODUCT_ROW, SHORTEST_PRODUCT_ROW};
 
 /// What an operator computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -94,7 +90,7 @@ impl Work {
             let by_row = self.by_row[class as usize] * unfilled.max(0.0);
             (self.flops_of(class) + by_row) / machine.compute.of(class)
         });
-        let saved = (1.0 - IN_REGISTERS) * self.in_registers / machine.compute.product;
+        let saved = (1.0 - IN_REGISTER_SHARE) * self.in_registers / machine.compute.product;
         let sparse = &machine.sparse;
         let visits = self.non_zeros * sparse.non_zero + self.non_zeros_again * sparse.again;
         let visits = visits + self.lines * machine.line_time(self.line_bytes) + self.sparse_rows * sparse.row;
@@ -151,7 +147,7 @@ pub(super) fn basic_class(context: &Context<'_>, id: HopId) -> OperationClass {
     let adds_rows = || has_few_columns(&hop.size) && untransposed(context.dag, hop.inputs[0]).is_some();
     let has_short_rows = || {
         let inner = context.hop(hop.inputs[0]).size.cols.unwrap_or(0);
-        inner <= SHORTEST_ROWS || inner <= SHORT_ROWS && has_few_columns(&hop.size)
+        inner <= SHORTEST_PRODUCT_ROW as u64 || inner <= SHORT_PRODUCT_ROW as u64 && has_few_columns(&hop.size)
     };
     match hop.op {
         HopOp::MatMul if !is_vector() && !adds_rows() && !is_sparse() && !has_short_rows() => {
