@@ -43,7 +43,7 @@ pub fn run_program(
     statistics: &mut Statistics,
     observer: &mut Observer<'_>,
 ) -> Result<(), RuntimeError> {
-    engine.buffers.budget().restart_peaks();
+    engine.buffers().budget().restart_peaks();
     let before = Counts::of(engine);
     let Executable { program, evaluator } = executable;
     let mut executor = ProgramExecutor {
@@ -57,7 +57,7 @@ pub fn run_program(
     let result = result.unwrap_or_else(|abort| Err(memory::error_of(engine, "the program".to_owned(), abort)));
     statistics.merge(executor.compiler.into_statistics());
     statistics.add_counts(before, Counts::of(engine));
-    statistics.add_peaks(engine.buffers.budget());
+    statistics.add_peaks(engine.buffers().budget());
     result
 }
 

@@ -133,7 +133,7 @@ pub(crate) struct Counts {
 
 impl Counts {
     pub(crate) fn of(engine: &Engine) -> Self {
-        let memory = engine.buffers.statistics();
+        let memory = engine.buffers().statistics();
         Counts {
             calls: engine.counters.genexec_calls(),
             cells: engine.counters.cells(),

@@ -27,6 +27,12 @@ const ORDERS: &[Order] = &[
     },
     Order { folder: "ir/src/cplan", path: "cplan", modules: "shapes variant output hash text verify" },
     Order {
+        folder: "matrix/src",
+        path: "",
+        modules: "error borrowed budget refusal run_context growing memory buffer dense csr layout narrow block collected \
+                  strips transpose frame io",
+    },
+    Order {
         folder: "vecprims/src",
         path: "",
         modules: "tile panels kernel vector family body isa table primitive safe",

@@ -35,7 +35,7 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<(Matr
     let limit = source.inflation_limit();
     let blocks: Vec<Block> = match source.parts() {
         Some(parts) => {
-            let read = |path| grid.read_blocks(path, super::source::open(path)?, limit);
+            let read = |path| grid.read_blocks(path, super::opened::open(path)?, limit);
             let blocks: Result<Vec<Vec<Block>>, IoError> = parts.par_iter().map(|path| read(path)).collect();
             blocks?.into_iter().flatten().collect()
         }

@@ -228,7 +228,7 @@ impl Operator<'_> {
         *statistics.fused_operators.entry(format!("{} {}", variant.template(), variant.mnemonic())).or_default() += 1;
         let execution = Execution {
             pool: engine.threads.pool(),
-            buffers: &engine.buffers,
+            buffers: engine.buffers(),
             counters: &engine.counters,
             primitives: engine.kernel_context().primitives,
             strict_ieee: engine.options.environment.strict_ieee,

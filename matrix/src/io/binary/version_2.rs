@@ -29,9 +29,9 @@
 //! the table, and at the end the CRC-32C of table and checksums. The header and the numbers of stored positions of the
 //! strips determine all else, and a table is right if it is the one that would be written for them.
 
-use super::Problem;
 use super::description::{Description, Element, Kind, Layout, Section, Shape};
-use super::header::{self, CHECKSUM, HEADER_BYTES, check, check_length, field, number};
+use super::header::{self, CHECKSUM, check, check_length, field, number};
+use super::{HEADER_BYTES, Problem};
 
 /// The number of this version.
 pub(super) const VERSION: u32 = 2;
