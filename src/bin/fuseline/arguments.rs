@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::cache::PlanCache;
-use crate::calibrate::machine;
+use crate::machine::machine;
 use crate::size::parse_bytes;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fuseline::calibrate::ROUNDS;
