@@ -196,7 +196,8 @@ pub(crate) fn narrow_file(rows: u64, cols: u64, element: u16, values: &[u8]) -> 
     let header = Header::new(shape, &sections).unwrap();
     let mut file = [&header.encode()[..], values].concat();
     file.resize(header.table as usize, 0);
-    file.extend(encode_trailer(&sections, &[crc32c::crc32c(values)]));
+    let checksums: Vec<u32> = values.chunks(PIECE_BYTES).map(crc32c::crc32c).collect();
+    file.extend(encode_trailer(&sections, &checksums));
     file
 }
 
