@@ -400,13 +400,13 @@ impl Csr {
         Csr::new(rows, cols, row_offsets, columns, values)
     }
 
-    /// As a matrix of `sprs`, without copying what came from vectors and is not shared.
+    /// The matrix as one of `sprs`, without copying what came from vectors and is not shared.
     pub fn into_sprs(self) -> CsMatI<f64, u32, usize> {
         let Pattern { row_offsets, columns } = Arc::unwrap_or_clone(self.pattern);
         CsMatI::new((self.rows, self.cols), row_offsets.into_vec(), columns.into_vec(), self.values.into_vec())
     }
 
-    /// As a borrowed matrix of `sprs`.
+    /// A view as a matrix of `sprs`.
     pub fn view(&self) -> sprs::CsMatViewI<'_, f64, u32, usize> {
         sprs::CsMatViewI::new((self.rows, self.cols), self.row_offsets(), self.columns(), &self.values)
     }

@@ -47,13 +47,13 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<(Matr
     let matrix = match dense_dimensions(rows, cols, nonzeros) {
         Some((rows, cols)) => dense(source.path, rows, cols, blocks)?.into(),
         None => {
-            let dimensions = check_dimensions(source, rows, cols)?;
+            let (height, width) = check_dimensions(source, rows, cols)?;
             let mut entries = Growing::new(MemoryKind::File);
             for block in blocks {
                 check_stop();
                 entries.append(block.into_entries());
             }
-            matrix_of(source, dimensions, &entries, Duplicates::Refuse)?.into()
+            matrix_of(source, height, width, &entries, Duplicates::Refuse)?.into()
         }
     };
     Ok((matrix, nonzeros))

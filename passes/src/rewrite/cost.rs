@@ -98,11 +98,12 @@ fn dimension(known: Option<u64>) -> f64 {
     known.unwrap_or(UNKNOWN_DIMENSION) as f64
 }
 
-fn cells((data_type, size): Shape) -> f64 {
+fn cells(shape: Shape) -> f64 {
+    let (data_type, size) = shape;
     if data_type.is_scalar() { 1.0 } else { dimension(size.rows) * dimension(size.cols) }
 }
 
 /// The number of values that an operator touches: non-zeros where their number is known.
-fn values((data_type, size): Shape) -> f64 {
-    cells((data_type, size)) * size.sparsity()
+fn values(shape: Shape) -> f64 {
+    cells(shape) * shape.1.sparsity()
 }

@@ -117,7 +117,7 @@ fn weighs_by_indicator(op: FusedOp) -> bool {
     )
 }
 
-/// The same with the weights as a matrix, whose zeros annihilate only what is finite.
+/// A weighted operator with its indicator weights as a matrix, whose zeros annihilate only what is finite.
 fn with_indicator(context: &KernelContext<'_>, inputs: &Inputs<'_>) -> Result<FusedValue, KernelError> {
     let (op, x) = match inputs.op {
         FusedOp::WeightedProduct(_, side) => {

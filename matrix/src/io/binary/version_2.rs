@@ -132,7 +132,8 @@ impl Header {
             return Err(contradicts(self.table));
         }
         let (table, checksums) = trailer.split_at(sections.len() * ENTRY_BYTES as usize);
-        if let Some(entry) = sections.iter().zip(table.chunks_exact(ENTRY_BYTES as usize)).position(is_wrong) {
+        let mut entries = sections.iter().zip(table.chunks_exact(ENTRY_BYTES as usize));
+        if let Some(entry) = entries.position(|(section, bytes)| encode_entry(section) != bytes) {
             return Err(contradicts(self.table + entry as u64 * ENTRY_BYTES));
         }
         let checksums = checksums.chunks_exact(4).map(|bytes| u32::from_le_bytes(field(bytes, 0))).collect();
@@ -157,10 +158,6 @@ impl Header {
             })
             .collect()
     }
-}
-
-fn is_wrong((section, bytes): (&Section, &[u8])) -> bool {
-    encode_entry(section) != bytes
 }
 
 /// Pieces of a section that have a checksum each.
