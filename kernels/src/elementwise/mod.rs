@@ -175,19 +175,19 @@ pub fn binary(
     for_each_block(context, result.values_mut(), chunk, |block, out| {
         let first = block * chunk;
         let len = if height == 1 { out.len() } else { width };
-        let [a, b] = [&a, &b].map(|source| match (height, source.col_stride) {
+        let operands = [&a, &b].map(|source| match (height, source.col_stride) {
             (1, 0) => source.rows(0, 0),
             (1, _) => source.rows(first, 0),
             _ => source.rows(first / width.max(1) * source.row_stride, source.row_stride),
         });
-        binary_rows(context, op, a, b, len, out);
+        binary_rows(context, op, operands, len, out);
     });
     let result = MatrixBlock::from(result);
     Ok(if was_sparse { result.in_best_format() } else { result })
 }
 
 /// The operation on rows of `len` cells of the result.
-fn binary_rows(context: &KernelContext<'_>, op: BinaryOp, a: Rows<'_>, b: Rows<'_>, len: usize, out: &mut [f64]) {
+fn binary_rows(context: &KernelContext<'_>, op: BinaryOp, [a, b]: [Rows<'_>; 2], len: usize, out: &mut [f64]) {
     if a.scalar && b.scalar {
         // Two scalars or single cells: only for a 1 x 1 result.
         return out.iter_mut().for_each(|cell| *cell = op.eval(a.tile.values[0], b.tile.values[0]));
