@@ -1,9 +1,9 @@
 //! Cumulative aggregates down the columns: strictly in order, so that a column has the same bits however it is stored.
 
 use crate::elementwise::union_row;
-use crate::{KernelContext, KernelError, SparseRow};
+use crate::{KernelContext, KernelError};
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Csr, CsrRows, Dense, Layout, MatrixBlock};
+use fuseline_matrix::{Csr, CsrRows, Dense, Layout, MatrixBlock, SparseRow};
 
 /// The partial aggregates of each column, from its first cell to each: `cumsum`, `cumprod`, `cummin`, `cummax`.
 ///

@@ -117,29 +117,6 @@ pub enum KernelError {
     },
 }
 
-/// The non-zeros of a row.
-#[derive(Clone, Copy)]
-pub(crate) struct SparseRow<'a> {
-    columns: &'a [u32],
-    values: &'a [f64],
-}
-
-impl<'a> SparseRow<'a> {
-    pub(crate) fn of(csr: &'a fuseline_matrix::Csr, row: usize) -> Self {
-        let (columns, values) = csr.row(row);
-        SparseRow { columns, values }
-    }
-
-    fn len(self) -> usize {
-        self.columns.len()
-    }
-
-    /// What is left of it from the non-zero with this number on.
-    fn rest(self, start: usize) -> Self {
-        SparseRow { columns: &self.columns[start..], values: &self.values[start..] }
-    }
-}
-
 /// Appends a cell, unless it is zero.
 fn push_nonzero(rows: &mut CsrRows, column: u32, value: f64) {
     if value != 0.0 {

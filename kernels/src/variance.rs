@@ -1,11 +1,11 @@
 //! Sample variances: two passes, the mean first and then the squared distances from it.
 
+use crate::KernelContext;
 use crate::blocks::{row_bytes, sum_strips};
 use crate::product::accumulate;
 use crate::sums::{self, column_counts, ranges_to_sum};
-use crate::{KernelContext, SparseRow};
 use fuseline_ir::ops::{AggOp, BinaryOp};
-use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
+use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, SparseRow};
 use fuseline_vecprims::{Form, Tile, TileMut};
 
 /// What the sum of squared distances of `count` cells is divided by: 1 for a single cell, 0 for none.
@@ -48,7 +48,7 @@ pub(crate) fn variance_columns(context: &KernelContext<'_>, matrix: &MatrixBlock
                 let tile = &dense.values()[range.start * cols..range.end * cols];
                 add_dense(context, tile, means.values(), sums);
             }
-            Layout::Sparse(csr) => range.for_each(|i| add_sparse(SparseRow::of(csr, i), means.values(), sums)),
+            Layout::Sparse(csr) => range.for_each(|i| add_sparse(csr.row(i).into(), means.values(), sums)),
         })
     });
     if let Layout::Sparse(csr) = &layout {

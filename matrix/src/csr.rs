@@ -28,6 +28,38 @@ pub struct Csr {
     has_stored_zeros: OnceLock<bool>,
 }
 
+/// The stored positions of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct SparseRow<'a> {
+    /// Their columns, ascending.
+    pub columns: &'a [u32],
+    /// Their values.
+    pub values: &'a [f64],
+}
+
+impl SparseRow<'_> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// Some of them, by their numbers.
+    pub fn part(&self, positions: Range<usize>) -> Self {
+        SparseRow { columns: &self.columns[positions.clone()], values: &self.values[positions] }
+    }
+}
+
+impl<'a> From<(&'a [u32], &'a [f64])> for SparseRow<'a> {
+    fn from(row: (&'a [u32], &'a [f64])) -> Self {
+        SparseRow { columns: row.0, values: row.1 }
+    }
+}
+
 /// Where the stored positions are. Matrices that differ in nothing but values share it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pattern {

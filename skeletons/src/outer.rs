@@ -207,7 +207,7 @@ impl LeftRange<'_> {
         let end = self.range.first_row + self.range.rows;
         for row in self.range.first_row..end {
             let number = self.visited.numbers_from(0).get(row);
-            workspace.built.push_range(number, self.visited.csr().row(number), columns.clone());
+            workspace.built.push_range(number, self.visited.csr().row(number).into(), columns.clone());
             let built = &workspace.built;
             let is_full = built.values.len() >= UNIT_POSITIONS || built.rows() >= MAX_UNIT_ROWS;
             if is_full || row + 1 == end {

@@ -1,9 +1,9 @@
 //! Operations of two sparse matrices whose result is zero where both are.
 
 use crate::blocks::{BLOCK_CELLS, map_parts_with, on_threads_for, ranges_by_weight};
-use crate::{KernelContext, SparseRow, push_nonzero};
+use crate::{KernelContext, push_nonzero};
 use fuseline_ir::ops::{AggOp, BinaryOp};
-use fuseline_matrix::{Csr, CsrRows};
+use fuseline_matrix::{Csr, CsrRows, SparseRow};
 use fuseline_vecprims::{Form, Tile, TileMut};
 use std::ops::Range;
 
@@ -47,9 +47,9 @@ impl Merged {
         }
         let (columns, left, right) = (&mut columns[count..], &mut left[count..], &mut right[count..]);
         if p < a.len() {
-            count + put_rest(a.rest(p), columns, left, right)
+            count + put_rest(a.part(p..a.len()), columns, left, right)
         } else {
-            count + put_rest(b.rest(q), columns, right, left)
+            count + put_rest(b.part(q..b.len()), columns, right, left)
         }
     }
 
@@ -104,7 +104,7 @@ fn union_rows(
     let mut block = CsrRows::with_capacity(rows.len(), positions[0] + positions[1]);
     let (mut count, mut first) = (0, 0);
     for i in rows {
-        let (x, y) = (SparseRow::of(a, i), SparseRow::of(b, i));
+        let (x, y): (SparseRow<'_>, SparseRow<'_>) = (a.row(i).into(), b.row(i).into());
         merged.reserve(count + x.len() + y.len());
         let length = merged.put(count, x, y);
         block.lengths.push(length);
