@@ -44,7 +44,7 @@ pub use fuseline_runtime::{
     CodeFolder, CodeFolderError, CompileStage, Fingerprint, List, ListElement, MOST_THREADS, Mode,
     OptimizerEnvironment, RuntimeValue, Statistics, Variables,
 };
-pub use options::{BackendKind, CompileOptions, CpuFeatures, LlvmLevel, Primitives};
+pub use options::{BackendKind, CompileOptions, CpuFeatures, LlvmLevel, PrimitiveMode};
 pub use prepared::{PreparedScript, ScriptInterface};
 pub use session::{Interrupter, Outcome, Script, Session};
 

@@ -57,7 +57,7 @@ pub enum LlvmLevel {
 
 /// Whether generated code calls vector primitives or has them inlined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Primitives {
+pub enum PrimitiveMode {
     /// By cost.
     #[default]
     Auto,
@@ -91,7 +91,7 @@ pub struct CompileOptions {
     /// How hard LLVM works.
     pub llvm: LlvmLevel,
     /// Calls or inline loops.
-    pub primitives: Primitives,
+    pub primitives: PrimitiveMode,
     /// The instruction set.
     pub cpu: CpuFeatures,
     /// Whether compiled operators are kept and found again.
@@ -142,7 +142,7 @@ impl Default for CompileOptions {
             mode: Mode::Gen,
             backend: BackendKind::default(),
             llvm: LlvmLevel::Direct,
-            primitives: Primitives::Auto,
+            primitives: PrimitiveMode::Auto,
             cpu: CpuFeatures::Native,
             plan_cache: true,
             code_folder: None,
@@ -195,19 +195,19 @@ impl CompileOptions {
 
     #[cfg(any(feature = "llvm22", feature = "llvm19"))]
     fn llvm_backend(&self) -> Result<Box<dyn Backend>, Error> {
-        use fuseline_llvm_backend::{LlvmBackend, LlvmOpt, LlvmOptions, PrimMode};
+        use fuseline_llvm_backend::{self as llvm, LlvmBackend, LlvmOptions};
         use fuseline_runtime::CodeFolder;
         use std::sync::Arc;
         let mut backend = LlvmBackend::new(LlvmOptions {
             isa: self.isa(),
             prims: match self.primitives {
-                Primitives::Auto => PrimMode::Auto,
-                Primitives::Shared => PrimMode::Shared,
-                Primitives::Inlined => PrimMode::Inlined,
+                PrimitiveMode::Auto => llvm::PrimitiveMode::Auto,
+                PrimitiveMode::Shared => llvm::PrimitiveMode::Shared,
+                PrimitiveMode::Inlined => llvm::PrimitiveMode::Inlined,
             },
             opt: match self.llvm {
-                LlvmLevel::Direct => LlvmOpt::Direct,
-                LlvmLevel::O3 => LlvmOpt::O3,
+                LlvmLevel::Direct => llvm::LlvmLevel::Direct,
+                LlvmLevel::O3 => llvm::LlvmLevel::O3,
             },
             keep_ir: self.keep_code,
             keep_asm: self.keep_code,

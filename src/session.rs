@@ -216,6 +216,7 @@ impl Session {
         results: &BTreeSet<String>,
     ) -> Result<Program, Error> {
         remove_dead_outputs(&mut program, results);
+        // For its errors alone: what simplification removes is checked, too.
         propagate_sizes(&mut program.clone(), types, &MetadataSizes).map_err(|error| invalid(error, &program))?;
         let mut simplified = program.clone();
         simplify_program(&mut simplified, types, results, self.options.program, &self.options.rewrite_options())
@@ -237,7 +238,7 @@ impl Session {
         self.run_observed(script, variables, output, &mut |_| {})
     }
 
-    /// As [`Session::run`]; `observer` gets every stage of every compilation, where `output` gets what is printed.
+    /// Runs a script like [`Session::run`]; `observer` gets every stage of every compilation, where `output` gets what is printed.
     ///
     /// # Errors
     /// The first error of the script, with its place.

@@ -105,9 +105,10 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let is_quick = arguments.iter().any(|argument| argument == "--quick");
     let filter = arguments.iter().find(|argument| !argument.starts_with('-'));
-    let effort = match is_quick {
-        true => Effort { plans: 2_000, rounds: 3, calibration_rounds: 3 },
-        false => Effort { plans: 1 << 18, rounds: 11, calibration_rounds: calibrate::ROUNDS },
+    let effort = if is_quick {
+        Effort { plans: 2_000, rounds: 3, calibration_rounds: 3 }
+    } else {
+        Effort { plans: 1 << 18, rounds: 11, calibration_rounds: calibrate::ROUNDS }
     };
     let is_wanted = |workload: &&Workload| filter.is_none_or(|filter| workload.name.contains(filter.as_str()));
     let machine = calibrate(effort.calibration_rounds).expect("this machine can be measured").machine;
@@ -177,9 +178,12 @@ fn searched(dags: &[HopDag], enumeration: Enumeration, effort: &Effort) -> Searc
     let fusion_plans: Vec<FusionPlan> =
         dags.iter().map(|dag| Planned::of(&options.context(dag), &options).plan).collect();
     // A partition may be dearer than need be for the sake of a multi-aggregate, in a plan that is optimal as a whole.
-    let proven = |plan: &FusionPlan| match plan.is_optimal() {
-        true => plan.partitions.len(),
-        false => plan.partitions.iter().filter(|partition| partition.is_optimal()).count(),
+    let proven = |plan: &FusionPlan| {
+        if plan.is_optimal() {
+            plan.partitions.len()
+        } else {
+            plan.partitions.iter().filter(|partition| partition.is_optimal()).count()
+        }
     };
     let plans: Vec<&PartitionPlan> = fusion_plans.iter().flat_map(|plan| &plan.partitions).collect();
     Searched {

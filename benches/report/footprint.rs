@@ -12,15 +12,15 @@ use fuseline::{Dense, MatrixBlock};
 use fuseline_ir::cplan::{CInput, CNode, COutput, CPlan, MAIN, RowType, Variant, VerifiedCPlan};
 use fuseline_ir::ops::{AggOp, BinaryOp};
 use fuseline_ir::work::STRIP_BYTES;
-use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
+use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimitiveMode};
 use fuseline_matrix::BufferPool;
 use fuseline_skeletons::{Backend, CompiledCPlan, Counters, Execution};
 use std::hint::black_box;
 
 /// The numbers of row operations.
 const OPERATIONS: [usize; 8] = [1, 3, 10, 31, 100, 180, 300, 1000];
-const MODES: [(&str, PrimMode); 3] =
-    [("shared", PrimMode::Shared), ("inlined", PrimMode::Inlined), ("auto", PrimMode::Auto)];
+const MODES: [(&str, PrimitiveMode); 3] =
+    [("shared", PrimitiveMode::Shared), ("inlined", PrimitiveMode::Inlined), ("auto", PrimitiveMode::Auto)];
 const COLS: usize = 1000;
 
 /// The numbers of them whose instruction misses are simulated, where they are.
@@ -50,7 +50,7 @@ pub(crate) fn run_once(code: &str, operations: &str, rows: &str) {
     black_box(Machine::new(rows, 1).run(&compiled, &factors(operations)));
 }
 
-fn backend(prims: PrimMode) -> LlvmBackend {
+fn backend(prims: PrimitiveMode) -> LlvmBackend {
     LlvmBackend::new(LlvmOptions { prims, ..LlvmOptions::default() }).expect("a machine with AVX2")
 }
 

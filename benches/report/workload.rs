@@ -4,8 +4,8 @@ use crate::by_hand;
 use crate::rounds::{Contender, Times, in_turn};
 use fuseline::ir::DataType;
 use fuseline::{
-    CompileOptions, Csr, Dense, Layout, MatrixBlock, Mode, PreparedScript, Primitives, RuntimeValue, ScriptInterface,
-    Session, Variables,
+    CompileOptions, Csr, Dense, Layout, MatrixBlock, Mode, PreparedScript, PrimitiveMode, RuntimeValue,
+    ScriptInterface, Session, Variables,
 };
 use std::borrow::Cow;
 use std::hint::black_box;
@@ -14,12 +14,12 @@ use std::hint::black_box;
 const TOLERANCE: f64 = 1e-9;
 
 /// The ways to run a script that are compared.
-const WAYS: [(&str, Mode, Primitives); 5] = [
-    (BASE, Mode::Base, Primitives::Auto),
-    ("Fused", Mode::Fused, Primitives::Auto),
-    ("Gen shared", Mode::Gen, Primitives::Shared),
-    ("Gen inlined", Mode::Gen, Primitives::Inlined),
-    (GEN, Mode::Gen, Primitives::Auto),
+const WAYS: [(&str, Mode, PrimitiveMode); 5] = [
+    (BASE, Mode::Base, PrimitiveMode::Auto),
+    ("Fused", Mode::Fused, PrimitiveMode::Auto),
+    ("Gen shared", Mode::Gen, PrimitiveMode::Shared),
+    ("Gen inlined", Mode::Gen, PrimitiveMode::Inlined),
+    (GEN, Mode::Gen, PrimitiveMode::Auto),
 ];
 pub(crate) const BASE: &str = "Base";
 pub(crate) const GEN: &str = "Gen";

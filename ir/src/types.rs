@@ -239,7 +239,7 @@ impl Value {
     }
 }
 
-/// As DML prints scalars: truth values as `TRUE` and `FALSE`, doubles with the fewest digits that read back exactly, as
+/// Prints a scalar like DML: truth values as `TRUE` and `FALSE`, doubles with the fewest digits that read back exactly, as
 /// Java's `Double.toString` writes them: `3.0`, `1.0E-5`, `1.2345678E7`, `Infinity`.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -113,7 +113,7 @@ pub(crate) fn ranges_by_weight(
 /// and values. Threads share scratch between rows, so a row leaves it as it was.
 pub(crate) fn build_csr<S>(
     context: &KernelContext<'_>,
-    (rows, cols): (usize, usize),
+    [rows, cols]: [usize; 2],
     cost: usize,
     scratch: impl Fn() -> S + Sync + Send,
     row: impl Fn(usize, &mut S, &mut CsrRows) + Sync,

@@ -4,6 +4,7 @@ use crate::gemm::{Output, Strided, gemm_add, gemm_into};
 use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::infer::window_count;
 use fuseline_ir::schedule::product::Extents;
+use fuseline_ir::work::MAX_PARTIALS;
 use fuseline_matrix::{Dense, MatrixBlock, StopListener};
 use rayon::prelude::*;
 
@@ -43,6 +44,20 @@ struct Layout {
     count: [usize; 2],
 }
 
+fn argument(operation: &'static str, problem: String) -> KernelError {
+    KernelError::Argument { operation, problem }
+}
+
+/// A number of something, which is not negative.
+fn natural(operation: &'static str, value: i64, what: &str) -> Result<usize, KernelError> {
+    usize::try_from(value).map_err(|_| argument(operation, format!("{value} is no number of {what}")))
+}
+
+/// The numbers of something in both directions.
+fn naturals(operation: &'static str, pair: [i64; 2], what: &str) -> Result<[usize; 2], KernelError> {
+    Ok([natural(operation, pair[0], what)?, natural(operation, pair[1], what)?])
+}
+
 impl Layout {
     /// The windows over images of so many cells.
     fn new(operation: &'static str, windows: &Windows, cells: usize) -> Result<Self, KernelError> {
@@ -51,39 +66,46 @@ impl Layout {
             return Ok(layout);
         }
         let Layout { channels, image: [height, width], .. } = layout;
-        let problem = format!("images of {channels} x {height} x {width} do not have {cells} columns");
-        Err(KernelError::Argument { operation, problem })
+        Err(argument(operation, format!("images of {channels} x {height} x {width} do not have {cells} columns")))
     }
 
     fn of(operation: &'static str, windows: &Windows) -> Result<Self, KernelError> {
-        let argument = |problem: String| KernelError::Argument { operation, problem };
-        let natural = |value: i64, what: &str| {
-            usize::try_from(value).map_err(|_| argument(format!("{value} is no number of {what}")))
-        };
-        let pair = |[first, second]: [i64; 2], what: &str| Ok([natural(first, what)?, natural(second, what)?]);
-        let channels = natural(windows.channels, "channels")?;
-        let (image, window) = (pair(windows.image, "rows or columns")?, pair(windows.window, "rows or columns")?);
-        let (stride, padding) = (pair(windows.stride, "cells")?, pair(windows.padding, "cells")?);
+        let channels = natural(operation, windows.channels, "channels")?;
+        let [image, window] = [windows.image, windows.window].map(|pair| naturals(operation, pair, "rows or columns"));
+        let [stride, padding] = [windows.stride, windows.padding].map(|pair| naturals(operation, pair, "cells"));
+        let (image, window, stride, padding) = (image?, window?, stride?, padding?);
         let cells = channels.checked_mul(image[0]).and_then(|cells| cells.checked_mul(image[1]));
         if cells.is_none() {
             let [height, width] = image;
-            return Err(argument(format!("there are no images of {channels} x {height} x {width}")));
+            return Err(argument(operation, format!("there are no images of {channels} x {height} x {width}")));
         }
-        let count = |axis: usize| {
-            let [image, window] = [image[axis], window[axis]].map(|extent| extent as u64);
-            let windows = window_count(image, window, stride[axis] as u64, padding[axis] as u64).filter(|_| window > 0);
-            let problem = || format!("a window of {window} with a stride of {} does not fit {image}", stride[axis]);
-            windows.map(|count| count as usize).ok_or_else(|| argument(problem()))
-        };
-        let count = [count(0)?, count(1)?];
+        let mut layout = Layout { channels, image, window, stride, padding, count: [0, 0] };
+        layout.count = [layout.count_along(operation, 0)?, layout.count_along(operation, 1)?];
+        layout.check_memory(operation)?;
+        Ok(layout)
+    }
+
+    /// The number of windows in one direction.
+    fn count_along(&self, operation: &'static str, axis: usize) -> Result<usize, KernelError> {
+        let [image, window, stride, padding] =
+            [self.image, self.window, self.stride, self.padding].map(|pair| pair[axis] as u64);
+        let windows = window_count(image, window, stride, padding).filter(|_| window > 0);
+        windows.map(|count| count as usize).ok_or_else(|| {
+            argument(operation, format!("a window of {window} with a stride of {stride} does not fit {image}"))
+        })
+    }
+
+    /// Checks that an unfolded image can exist.
+    fn check_memory(&self, operation: &'static str) -> Result<(), KernelError> {
+        let Layout { channels, window, count, .. } = *self;
         // An unfolded image has a row for each cell of a window, and a column for each window.
         let unfolded = [window[0], window[1], count[0], count[1], size_of::<f64>()];
         let bytes = unfolded.into_iter().try_fold(channels.max(1), usize::checked_mul);
         if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
             let [[i, j], [p, q]] = [window, count];
-            return Err(argument(format!("{p} x {q} windows of {i} x {j} do not fit into memory")));
+            return Err(argument(operation, format!("{p} x {q} windows of {i} x {j} do not fit into memory")));
         }
-        Ok(Layout { channels, image, window, stride, padding, count })
+        Ok(())
     }
 
     fn image_cells(&self) -> usize {
@@ -170,13 +192,13 @@ pub fn conv2d(
     let inner = filters.cols();
     let extents = Extents { rows: filters.rows(), inner, cols: layout.windows() };
     let filters = filters.to_dense();
-    let unfolded = || Dense::zeros(inner, layout.windows());
-    let convolve = |unfolded: &mut Dense, _: usize, image: &[f64], out: &mut [f64]| {
+    let scratch = || Dense::zeros(inner, layout.windows());
+    let result = map_images(context, images, extents.rows * extents.cols, scratch, |unfolded, _, image, out| {
         layout.unfold(image, unfolded.values_mut(), &StopListener::current());
         let out = Output::new(out, extents.cols);
         gemm_into(context.primitives, out, extents, Strided::of(&filters), Strided::of(unfolded));
-    };
-    Ok(map_images(context, images, extents.rows * extents.cols, unfolded, convolve).into())
+    });
+    Ok(result.into())
 }
 
 /// The largest cell or the mean of each window of each channel of the n images: n x c*p*q, for p x q windows.
@@ -192,19 +214,26 @@ pub fn pool(
     let operation = if pooling == Pooling::Max { "max_pool" } else { "avg_pool" };
     let layout = Layout::new(operation, windows, images.cols())?;
     let [height, width] = layout.window;
-    let reduce = |(): &mut (), _: usize, image: &[f64], out: &mut [f64]| {
-        let stop = StopListener::current();
-        for (at, out) in out.iter_mut().enumerate() {
-            stop.check();
-            let cells = layout.channel(image, at / layout.windows());
-            let values = layout.window_positions(at % layout.windows()).map(|position| cells[position]);
-            *out = match pooling {
-                Pooling::Max => values.fold(f64::NEG_INFINITY, fuseline_ir::ops::math::max),
-                Pooling::Mean => values.sum::<f64>() / (height * width) as f64,
-            };
-        }
-    };
-    Ok(map_images(context, images, layout.channels * layout.windows(), || (), reduce).into())
+    let width_of_result = layout.channels * layout.windows();
+    let result = map_images(
+        context,
+        images,
+        width_of_result,
+        || (),
+        |(), _, image, out| {
+            let stop = StopListener::current();
+            for (at, out) in out.iter_mut().enumerate() {
+                stop.check();
+                let cells = layout.channel(image, at / layout.windows());
+                let values = layout.window_positions(at % layout.windows()).map(|position| cells[position]);
+                *out = match pooling {
+                    Pooling::Max => values.fold(f64::NEG_INFINITY, fuseline_ir::ops::math::max),
+                    Pooling::Mean => values.sum::<f64>() / (height * width) as f64,
+                };
+            }
+        },
+    );
+    Ok(result.into())
 }
 
 /// The gradient of a convolution by its filters (f x c*i*j), for the n images and the gradient by its result (n x f*p*q).
@@ -220,15 +249,14 @@ pub fn conv2d_backward_filter(
 ) -> Result<MatrixBlock, KernelError> {
     let operation = "conv2d_backward_filter";
     let layout = Layout::new(operation, windows, images.cols())?;
-    let filters = usize::try_from(filters)
-        .map_err(|_| KernelError::Argument { operation, problem: format!("{filters} is no number of filters") })?;
+    let filters = natural(operation, filters, "filters")?;
     check_gradient(operation, gradient, images.rows(), filters, &layout)?;
     let cells = layout.channels * layout.window[0] * layout.window[1];
     let extents = Extents { rows: filters, inner: layout.windows(), cols: cells };
     let (images, gradient) = (images.to_dense(), gradient.to_dense());
     // At most so many partial sums, whatever the number of threads.
-    let step = images.rows().div_ceil(MAX_PARTS).max(1);
-    let part = |part: usize| {
+    let step = images.rows().div_ceil(MAX_PARTIALS).max(1);
+    let parts = (0..images.rows().div_ceil(step)).into_par_iter().map(|part| {
         let (mut sum, mut unfolded) = (Dense::zeros(filters, cells), Dense::zeros(cells, layout.windows()));
         for i in part * step..((part + 1) * step).min(images.rows()) {
             layout.unfold(images.row(i), unfolded.values_mut(), &StopListener::current());
@@ -237,9 +265,8 @@ pub fn conv2d_backward_filter(
             gemm_add(context.primitives, sum, extents, left, right);
         }
         sum
-    };
-    let parts: Vec<Dense> =
-        context.pool.install(|| (0..images.rows().div_ceil(step)).into_par_iter().map(part).collect());
+    });
+    let parts: Vec<Dense> = context.pool.install(|| parts.collect());
     let mut result = Dense::zeros(filters, cells);
     for part in &parts {
         result.values_mut().iter_mut().zip(part.values()).for_each(|(sum, value)| *sum += value);
@@ -264,14 +291,14 @@ pub fn conv2d_backward_data(
     check_gradient(operation, gradient, gradient.rows(), filters.rows(), &layout)?;
     let filters = filters.to_dense();
     let extents = Extents { rows: filters.cols(), inner: filters.rows(), cols: layout.windows() };
-    let unfolded = || Dense::zeros(extents.rows, extents.cols);
-    let spread = |unfolded: &mut Dense, _: usize, gradient: &[f64], image: &mut [f64]| {
+    let scratch = || Dense::zeros(extents.rows, extents.cols);
+    let result = map_images(context, gradient, layout.image_cells(), scratch, |unfolded, _, gradient, image| {
         let right = Strided::rows(gradient, extents.cols);
         let (out, left) = (Output::new(unfolded.values_mut(), extents.cols), Strided::of(&filters).transposed());
         gemm_into(context.primitives, out, extents, left, right);
         layout.fold(unfolded.values(), image, &StopListener::current());
-    };
-    Ok(map_images(context, gradient, layout.image_cells(), unfolded, spread).into())
+    });
+    Ok(result.into())
 }
 
 /// The gradient of [`pool`] by its images (n x c*h*w), for the gradient by its result (n x c*p*q). That of a maximum goes
@@ -291,26 +318,32 @@ pub fn pool_backward(
     check_gradient(operation, gradient, images.rows(), layout.channels, &layout)?;
     let images = images.to_dense();
     let share = 1.0 / (layout.window[0] * layout.window[1]) as f64;
-    let spread = |(): &mut (), i: usize, gradient: &[f64], out: &mut [f64]| {
-        out.fill(0.0);
-        let stop = StopListener::current();
-        for (at, value) in gradient.iter().enumerate() {
-            stop.check();
-            let (channel, window) = (at / layout.windows(), at % layout.windows());
-            let first = channel * layout.image[0] * layout.image[1];
-            let positions = layout.window_positions(window);
-            match pooling {
-                Pooling::Mean => positions.for_each(|position| out[first + position] += value * share),
-                Pooling::Max => {
-                    let cells = layout.channel(images.row(i), channel);
-                    if let Some(position) = largest_of(cells, positions) {
-                        out[first + position] += value;
+    let result = map_images(
+        context,
+        gradient,
+        layout.image_cells(),
+        || (),
+        |(), i, gradient, out| {
+            out.fill(0.0);
+            let stop = StopListener::current();
+            for (at, value) in gradient.iter().enumerate() {
+                stop.check();
+                let (channel, window) = (at / layout.windows(), at % layout.windows());
+                let first = channel * layout.image[0] * layout.image[1];
+                let positions = layout.window_positions(window);
+                match pooling {
+                    Pooling::Mean => positions.for_each(|position| out[first + position] += value * share),
+                    Pooling::Max => {
+                        let cells = layout.channel(images.row(i), channel);
+                        if let Some(position) = largest_of(cells, positions) {
+                            out[first + position] += value;
+                        }
                     }
                 }
             }
-        }
-    };
-    Ok(map_images(context, gradient, layout.image_cells(), || (), spread).into())
+        },
+    );
+    Ok(result.into())
 }
 
 /// The first of these positions whose cell is the largest, or NaN.
@@ -320,9 +353,6 @@ fn largest_of(cells: &[f64], positions: impl Iterator<Item = usize>) -> Option<u
         if cell > best_cell || cell.is_nan() && !best_cell.is_nan() { position } else { best }
     })
 }
-
-/// Partial sums of images, at most.
-const MAX_PARTS: usize = 16;
 
 /// Whether a gradient has a row for each image, and a cell for each window of each plane (filter or channel).
 fn check_gradient(
@@ -340,7 +370,7 @@ fn check_gradient(
     let problem = format!(
         "a gradient of {rows} x {cols} does not fit {images} images with {planes} x {height} x {width} windows"
     );
-    Err(KernelError::Argument { operation, problem })
+    Err(argument(operation, problem))
 }
 
 fn check_filters(operation: &'static str, filters: &MatrixBlock, layout: &Layout) -> Result<(), KernelError> {
@@ -349,7 +379,7 @@ fn check_filters(operation: &'static str, filters: &MatrixBlock, layout: &Layout
     }
     let ([height, width], actual) = (layout.window, filters.cols());
     let problem = format!("filters of {} x {height} x {width} do not have {actual} columns", layout.channels);
-    Err(KernelError::Argument { operation, problem })
+    Err(argument(operation, problem))
 }
 
 /// A row of `width` cells for each image, of its number and its cells. Each is computed by one thread, with scratch space of that thread.

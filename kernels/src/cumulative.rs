@@ -3,7 +3,7 @@
 use crate::elementwise::union_row;
 use crate::{KernelContext, KernelError};
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Csr, CsrRows, Dense, Layout, MatrixBlock};
+use fuseline_matrix::{Csr, CsrRows, Dense, Layout, MatrixBlock, SparseRow};
 
 /// The partial aggregates of each column, from its first cell to each: `cumsum`, `cumprod`, `cummin`, `cummax`.
 ///
@@ -54,7 +54,8 @@ fn scan_sparse(csr: &Csr, merge: impl Fn(f64, f64) -> f64) -> Csr {
             row.columns.extend_from_slice(columns);
             row.values.extend_from_slice(values);
         } else {
-            union_row(&merge, (&before.columns[..], &before.values[..]), (columns, values), &mut row);
+            let before = SparseRow { columns: &before.columns, values: &before.values };
+            union_row(&merge, before, SparseRow { columns, values }, &mut row);
         }
         result.lengths.push(row.values.len());
         result.columns.extend_from_slice(&row.columns);

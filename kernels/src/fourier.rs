@@ -64,8 +64,9 @@ pub fn fourier(
             transformer.rows(&mut columns, rows, transform.is_inverse);
             cells = transformer.transposed(&columns, rows);
         }
-        let part = |part: fn(&c64) -> f64| transformer.part(&cells, (rows, cols), part).into();
-        ComplexMatrix { real: part(|cell| cell.re), imaginary: part(|cell| cell.im) }
+        let parts: [fn(&c64) -> f64; 2] = [|cell| cell.re, |cell| cell.im];
+        let [real, imaginary] = parts.map(|part| Dense::reshape(transformer.part(&cells, part), rows, cols).into());
+        ComplexMatrix { real, imaginary }
     });
     Ok(parts)
 }
@@ -122,8 +123,8 @@ impl<'a> Transformer<'a> {
     }
 
     /// The real or imaginary parts. Unwinds after a request to stop.
-    fn part(&self, cells: &[c64], (rows, cols): (usize, usize), part: fn(&c64) -> f64) -> Dense {
-        let mut result = Dense::uninit_in(self.buffers, rows, cols);
+    fn part(&self, cells: &[c64], part: fn(&c64) -> f64) -> Dense {
+        let mut result = Dense::uninit_in(self.buffers, 1, cells.len());
         self.in_blocks(result.values_mut(), BLOCK_CELLS, |first, values| {
             values.iter_mut().zip(&cells[first..]).for_each(|(value, cell)| *value = part(cell));
         });
@@ -217,11 +218,11 @@ struct PowerOfTwo {
 
 impl PowerOfTwo {
     fn new(transformer: &Transformer<'_>, length: usize) -> Self {
-        let root_at = |at: usize| {
+        let roots = transformer.filled(length - 1, |at| {
             let half = (at + 1).next_power_of_two() / if (at + 1).is_power_of_two() { 1 } else { 2 };
             root(at + 1 - half, 2 * half)
-        };
-        PowerOfTwo { roots: transformer.filled(length - 1, root_at) }
+        });
+        PowerOfTwo { roots }
     }
 
     fn run(&self, transformer: &Transformer<'_>, values: &mut [c64]) {

@@ -71,7 +71,9 @@ impl<'a> Strided<'a> {
 
     /// Whether all cells of a `rows` x `cols` matrix lie within the values.
     fn holds(&self, rows: usize, cols: usize) -> bool {
-        rows == 0 || cols == 0 || lies_within(self.values.len(), (rows, self.row_stride), (cols, self.col_stride))
+        rows == 0
+            || cols == 0
+            || last_cell([rows, cols], [self.row_stride, self.col_stride]).is_some_and(|last| last < self.values.len())
     }
 }
 
@@ -81,10 +83,29 @@ struct RowByRow<'a> {
     stride: usize,
 }
 
-/// Whether the last of so many rows and columns, at these distances, lies within `available` values.
-fn lies_within(available: usize, (rows, row_stride): (usize, usize), (cols, col_stride): (usize, usize)) -> bool {
-    let (last_row, last_col) = ((rows - 1).checked_mul(row_stride), (cols - 1).checked_mul(col_stride));
-    last_row.zip(last_col).and_then(|(row, col)| row.checked_add(col)).is_some_and(|last| last < available)
+/// Where the last of so many rows and columns lies, at these distances from each other; `None` beyond what can be counted.
+fn last_cell(dims: [usize; 2], strides: [usize; 2]) -> Option<usize> {
+    let [row, col] = [0, 1].map(|axis| (dims[axis] - 1).checked_mul(strides[axis]));
+    row?.checked_add(col?)
+}
+
+/// The factors of a product.
+#[derive(Clone, Copy, Debug)]
+struct Factors<'a> {
+    left: Strided<'a>,
+    right: Strided<'a>,
+}
+
+impl Factors<'_> {
+    /// The part that begins in this row of the product, in this column of it, and with this one of the values of a sum.
+    fn starting_at(self, row: usize, col: usize, inner: usize) -> Self {
+        Factors { left: self.left.starting_at(row, inner), right: self.right.starting_at(inner, col) }
+    }
+
+    /// Whether all cells that a product reads lie within the values.
+    fn cover(&self, Extents { rows, inner, cols }: Extents) -> bool {
+        self.left.holds(rows, inner) && self.right.holds(inner, cols)
+    }
 }
 
 /// A place for a product: rows of values, `stride` apart.
@@ -101,7 +122,7 @@ impl<'a> Output<'a> {
 
     /// Whether a `rows` x `cols` product, neither of them 0, lies within the values and no two of its cells are the same.
     fn covers(&self, rows: usize, cols: usize) -> bool {
-        self.stride >= cols && lies_within(self.values.len(), (rows, self.stride), (cols, 1))
+        self.stride >= cols && last_cell([rows, cols], [self.stride, 1]).is_some_and(|last| last < self.values.len())
     }
 }
 
@@ -116,7 +137,7 @@ pub(crate) fn gemm_into(
     if extents.inner == 0 {
         out.values.chunks_mut(out.stride.max(1)).take(extents.rows).for_each(|row| row[..extents.cols].fill(0.0));
     }
-    slab_by_slab(primitives, &mut out, extents, (left, right), false);
+    slab_by_slab(primitives, &mut out, extents, Factors { left, right }, false);
 }
 
 /// Adds `left %*% right` to what `out` holds.
@@ -127,38 +148,32 @@ pub(crate) fn gemm_add(
     left: Strided<'_>,
     right: Strided<'_>,
 ) {
-    slab_by_slab(primitives, &mut out, extents, (left, right), true);
+    slab_by_slab(primitives, &mut out, extents, Factors { left, right }, true);
 }
 
 /// The product of each slab is written or added in turn.
-fn slab_by_slab(
-    primitives: &Primitives,
-    out: &mut Output<'_>,
-    extents: Extents,
-    (left, right): (Strided<'_>, Strided<'_>),
-    adds: bool,
-) {
+fn slab_by_slab(primitives: &Primitives, out: &mut Output<'_>, extents: Extents, factors: Factors<'_>, adds: bool) {
     let Extents { rows, inner, cols } = extents;
     if rows == 0 || cols == 0 {
         return;
     }
     assert!(out.covers(rows, cols), "the output covers the product");
-    assert!(left.holds(rows, inner) && right.holds(inner, cols), "operands cover the product");
+    assert!(factors.cover(extents), "operands cover the product");
     let on_primitives = is_left_to_primitives(extents);
     for slab in slabs(inner) {
         check_stop();
         let (adds, extents) = (adds || slab.start > 0, Extents { rows, inner: slab.len(), cols });
-        let (left, right) = (left.starting_at(0, slab.start), right.starting_at(slab.start, 0));
+        let factors = factors.starting_at(0, 0, slab.start);
         if on_primitives {
-            with_primitives(primitives, out, extents, (left, right), adds);
+            with_primitives(primitives, out, extents, factors, adds);
             continue;
         }
         for (rows, cols) in parts(extents) {
             check_stop();
             let values = &mut out.values[rows.start * out.stride + cols.start..];
-            let (left, right) = (left.starting_at(rows.start, 0), right.starting_at(0, cols.start));
+            let factors = factors.starting_at(rows.start, cols.start, 0);
             let extents = Extents { rows: rows.len(), cols: cols.len(), ..extents };
-            with_library(&mut Output::new(values, out.stride), extents, (left, right), adds);
+            with_library(&mut Output::new(values, out.stride), extents, factors, adds);
         }
     }
 }
@@ -211,10 +226,10 @@ fn with_primitives(
     primitives: &Primitives,
     out: &mut Output<'_>,
     Extents { rows, inner, cols }: Extents,
-    (left, right): (Strided<'_>, Strided<'_>),
+    factors: Factors<'_>,
     adds: bool,
 ) {
-    let (left, right) = (left.in_rows(rows, inner), right.in_rows(inner, cols));
+    let (left, right) = (factors.left.in_rows(rows, inner), factors.right.in_rows(inner, cols));
     let step = if adds { (SCRATCH_CELLS / cols).max(1) } else { rows };
     let mut sums = vec![0.0; if adds { step.min(rows) * cols } else { 0 }];
     for first in (0..rows).step_by(step) {
@@ -237,14 +252,11 @@ fn with_primitives(
 }
 
 /// The product of one slab, by the library.
-fn with_library(
-    out: &mut Output<'_>,
-    Extents { rows, inner, cols }: Extents,
-    (left, right): (Strided<'_>, Strided<'_>),
-    adds: bool,
-) {
+fn with_library(out: &mut Output<'_>, extents: Extents, factors: Factors<'_>, adds: bool) {
+    let Extents { rows, inner, cols } = extents;
     assert!(out.covers(rows, cols), "the output covers the product");
-    assert!(left.holds(rows, inner) && right.holds(inner, cols), "operands cover the product");
+    assert!(factors.cover(extents), "operands cover the product");
+    let Factors { left, right } = factors;
     // SAFETY: the first assertion says that the last cell written lies within `out`, the second that the last cell
     // read of either operand lies within its slice, and strides are not negative. `out` is a unique borrow, so it
     // overlaps neither operand.

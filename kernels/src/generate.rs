@@ -11,15 +11,18 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::ops::Range;
 
+fn argument(operation: &'static str, problem: String) -> KernelError {
+    KernelError::Argument { operation, problem }
+}
+
 /// Rows and columns as `usize`, if the matrix can exist.
 pub(crate) fn checked_dims(operation: &'static str, rows: i64, cols: i64) -> Result<(usize, usize), KernelError> {
-    let argument = |problem: String| KernelError::Argument { operation, problem };
     let (Ok(r), Ok(c)) = (usize::try_from(rows), usize::try_from(cols)) else {
-        return Err(argument(format!("a matrix cannot have {rows} rows and {cols} columns")));
+        return Err(argument(operation, format!("a matrix cannot have {rows} rows and {cols} columns")));
     };
     match r.checked_mul(c).and_then(|cells| cells.checked_mul(size_of::<f64>())) {
         Some(bytes) if bytes <= isize::MAX as usize / 2 => Ok((r, c)),
-        _ => Err(argument(format!("a {rows} x {cols} matrix does not fit into memory"))),
+        _ => Err(argument(operation, format!("a {rows} x {cols} matrix does not fit into memory"))),
     }
 }
 
@@ -90,10 +93,9 @@ pub fn expand(context: &KernelContext<'_>, vector: &MatrixBlock, cols: i64) -> R
 /// # Errors
 /// An increment that never arrives.
 pub fn seq(context: &KernelContext<'_>, from: f64, to: f64, by: f64) -> Result<MatrixBlock, KernelError> {
-    let problem = || format!("seq({from}, {to}, {by}) does not end");
-    let argument = |problem: String| KernelError::Argument { operation: "seq", problem };
-    let length = seq_length(from, to, by).ok_or_else(|| argument(problem()))?;
-    let (rows, _) = checked_dims("seq", i64::try_from(length).map_err(|_| argument(problem()))?, 1)?;
+    let length = seq_length(from, to, by).and_then(|length| i64::try_from(length).ok());
+    let length = length.ok_or_else(|| argument("seq", format!("seq({from}, {to}, {by}) does not end")))?;
+    let (rows, _) = checked_dims("seq", length, 1)?;
     Ok(progression_of(context, rows, from, by).into())
 }
 
@@ -198,11 +200,10 @@ pub fn sample(
     seed: u64,
 ) -> Result<MatrixBlock, KernelError> {
     let (rows, _) = checked_dims("sample", size, 1)?;
-    let argument = |problem: String| KernelError::Argument { operation: "sample", problem };
     let limit = usize::try_from(range).ok().filter(|&limit| limit > 0 || rows == 0);
-    let limit = limit.ok_or_else(|| argument(format!("there are no values from 1 to {range}")))?;
+    let limit = limit.ok_or_else(|| argument("sample", format!("there are no values from 1 to {range}")))?;
     if rows > limit && !replacement {
-        return Err(argument(format!("{rows} values cannot be drawn out of {limit} without replacement")));
+        return Err(argument("sample", format!("{rows} values cannot be drawn out of {limit} without replacement")));
     }
     let mut generator = block_generator(seed, 0);
     Ok(if replacement {

@@ -4,7 +4,7 @@ use crate::blocks::{BLOCK_CELLS, block_rows, build_csr, for_each_block, on_threa
 use crate::generate::{check_sparse_cols, checked_dims};
 use crate::select::average_row;
 use crate::{KernelContext, KernelError, Operand};
-use fuseline_matrix::{Csr, CsrRows, Dense, Layout, MatrixBlock};
+use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
 use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
 
@@ -102,27 +102,38 @@ fn slice_csr(context: &KernelContext<'_>, csr: &Csr, rows: Range<usize>, cols: R
     let cells_per_row = csr.nnz().div_ceil(csr.rows().max(1));
     let blocks = row_ranges(rows.len(), block_rows(rows.len(), cells_per_row));
     let heights: Vec<usize> = blocks.iter().map(Range::len).collect();
-    let rows_of = |block: usize| blocks[block].clone().map(|i| rows.start + i);
     // Found once, not for each of many short rows.
     let (row_offsets, all_columns, all_values) = (csr.row_offsets(), csr.columns(), csr.values());
-    let inside = |i: usize| {
-        let columns = &all_columns[row_offsets[i]..row_offsets[i + 1]];
-        let before = |end: usize| row_offsets[i] + columns.partition_point(|&j| (j as usize) < end);
-        before(cols.start)..before(cols.end)
-    };
-    let lengths = |block: usize, out: &mut [usize]| {
-        out.iter_mut().zip(rows_of(block)).for_each(|(length, i)| *length = inside(i).len());
-    };
-    let fill = |block: usize, columns: &mut [u32], values: &mut [f64]| {
-        let mut at = 0;
-        for i in rows_of(block) {
-            for position in inside(i) {
-                (columns[at], values[at]) = (all_columns[position] - cols.start as u32, all_values[position]);
-                at += 1;
-            }
-        }
-    };
-    on_threads_for(context, blocks.len(), || Csr::build_in(context.buffers, cols.len(), &heights, lengths, fill))
+    on_threads_for(context, blocks.len(), || {
+        Csr::build_in(
+            context.buffers,
+            cols.len(),
+            &heights,
+            |block, out| {
+                for (length, i) in out.iter_mut().zip(blocks[block].clone()) {
+                    let row = row_offsets[rows.start + i]..row_offsets[rows.start + i + 1];
+                    *length = within_columns(all_columns, row, &cols).len();
+                }
+            },
+            |block, columns, values| {
+                let mut at = 0;
+                for i in blocks[block].clone() {
+                    let row = row_offsets[rows.start + i]..row_offsets[rows.start + i + 1];
+                    for position in within_columns(all_columns, row, &cols) {
+                        (columns[at], values[at]) = (all_columns[position] - cols.start as u32, all_values[position]);
+                        at += 1;
+                    }
+                }
+            },
+        )
+    })
+}
+
+/// The positions of a row whose columns lie within a range.
+fn within_columns(columns: &[u32], row: Range<usize>, within: &Range<usize>) -> Range<usize> {
+    let columns = &columns[row.clone()];
+    let [start, end] = [within.start, within.end].map(|end| columns.partition_point(|&j| (j as usize) < end));
+    row.start + start..row.start + end
 }
 
 /// The matrix with these rows and columns (1-based, inclusive) replaced.
@@ -231,17 +242,23 @@ pub fn bind_columns(context: &KernelContext<'_>, parts: &[&MatrixBlock]) -> Resu
     if binds_sparse(parts, rows, cols) {
         check_sparse_cols("cbind", cols)?;
         let parts: Vec<_> = parts.iter().map(|part| part.to_csr()).collect();
-        let bind = |i: usize, (): &mut (), result: &mut CsrRows| {
-            let mut offset = 0;
-            for part in &parts {
-                let (columns, values) = part.row(i);
-                result.columns.extend(columns.iter().map(|&j| j + offset));
-                result.values.extend_from_slice(values);
-                offset += part.cols() as u32;
-            }
-        };
         let cost = parts.iter().map(|part| average_row(part)).sum();
-        return Ok(build_csr(context, (rows, cols), cost, || (), bind).into());
+        let bound = build_csr(
+            context,
+            [rows, cols],
+            cost,
+            || (),
+            |i, (), result| {
+                let mut offset = 0;
+                for part in &parts {
+                    let (columns, values) = part.row(i);
+                    result.columns.extend(columns.iter().map(|&j| j + offset));
+                    result.values.extend_from_slice(values);
+                    offset += part.cols() as u32;
+                }
+            },
+        );
+        return Ok(bound.into());
     }
     let parts: Vec<_> = parts.iter().map(|part| part.to_dense()).collect();
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
@@ -271,17 +288,22 @@ pub fn bind_rows(context: &KernelContext<'_>, parts: &[&MatrixBlock]) -> Result<
     if binds_sparse(parts, rows, cols) {
         let parts: Vec<_> = parts.iter().map(|part| part.to_csr()).collect();
         let heights: Vec<usize> = parts.iter().map(|part| part.rows()).collect();
-        let lengths = |part: usize, out: &mut [usize]| {
-            let ends = parts[part].row_offsets().windows(2);
-            out.iter_mut().zip(ends).for_each(|(length, ends)| *length = ends[1] - ends[0]);
-        };
-        let fill = |part: usize, columns: &mut [u32], values: &mut [f64]| {
-            columns.copy_from_slice(parts[part].columns());
-            values.copy_from_slice(parts[part].values());
-        };
-        return Ok(on_threads_for(context, parts.len(), || {
-            Csr::build_in(context.buffers, cols, &heights, lengths, fill).into()
-        }));
+        let bound = on_threads_for(context, parts.len(), || {
+            Csr::build_in(
+                context.buffers,
+                cols,
+                &heights,
+                |part, out| {
+                    let ends = parts[part].row_offsets().windows(2);
+                    out.iter_mut().zip(ends).for_each(|(length, ends)| *length = ends[1] - ends[0]);
+                },
+                |part, columns, values| {
+                    columns.copy_from_slice(parts[part].columns());
+                    values.copy_from_slice(parts[part].values());
+                },
+            )
+        });
+        return Ok(bound.into());
     }
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let mut offset = 0;

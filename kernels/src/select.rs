@@ -151,11 +151,12 @@ fn selected(vector: &MatrixBlock, extent: usize) -> Result<Vec<bool>, KernelErro
 }
 
 fn nonempty_rows(matrix: &MatrixBlock) -> Vec<bool> {
-    let has_nonzero = |values: &[f64]| values.iter().any(|&value| value != 0.0);
-    match matrix.layout() {
-        Layout::Dense(dense) => (0..dense.rows()).map(|i| has_nonzero(dense.row(i))).collect(),
-        Layout::Sparse(csr) => (0..csr.rows()).map(|i| has_nonzero(csr.row(i).1)).collect(),
-    }
+    let layout = matrix.layout();
+    let rows = (0..matrix.rows()).map(|i| match &layout {
+        Layout::Dense(dense) => dense.row(i),
+        Layout::Sparse(csr) => csr.row(i).1,
+    });
+    rows.map(|values| values.iter().any(|&value| value != 0.0)).collect()
 }
 
 fn nonempty_columns(matrix: &MatrixBlock) -> Vec<bool> {
@@ -193,12 +194,18 @@ fn select_rows(
             result.into()
         }
         Layout::Sparse(csr) => {
-            let copy = |i: usize, (): &mut (), result: &mut fuseline_matrix::CsrRows| {
-                let (columns, values) = csr.row(origin(i));
-                result.columns.extend_from_slice(columns);
-                result.values.extend_from_slice(values);
-            };
-            build_csr(context, (rows, cols), average_row(&csr), || (), copy).into()
+            let result = build_csr(
+                context,
+                [rows, cols],
+                average_row(&csr),
+                || (),
+                |i, (), result| {
+                    let (columns, values) = csr.row(origin(i));
+                    result.columns.extend_from_slice(columns);
+                    result.values.extend_from_slice(values);
+                },
+            );
+            result.into()
         }
     }
 }
@@ -221,16 +228,22 @@ fn select_columns(context: &KernelContext<'_>, matrix: &MatrixBlock, columns: &[
         Layout::Sparse(csr) => {
             let mut target = vec![None; csr.cols()];
             columns.iter().enumerate().for_each(|(to, &from)| target[from] = Some(to as u32));
-            let copy = |i: usize, (): &mut (), result: &mut fuseline_matrix::CsrRows| {
-                let (columns, values) = csr.row(i);
-                for (&j, &value) in columns.iter().zip(values) {
-                    if let Some(column) = target[j as usize] {
-                        result.columns.push(column);
-                        result.values.push(value);
+            let result = build_csr(
+                context,
+                [rows, width],
+                average_row(&csr),
+                || (),
+                |i, (), result| {
+                    let (columns, values) = csr.row(i);
+                    for (&j, &value) in columns.iter().zip(values) {
+                        if let Some(column) = target[j as usize] {
+                            result.columns.push(column);
+                            result.values.push(value);
+                        }
                     }
-                }
-            };
-            build_csr(context, (rows, width), average_row(&csr), || (), copy).into()
+                },
+            );
+            result.into()
         }
     }
 }

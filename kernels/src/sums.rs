@@ -41,19 +41,28 @@ pub(crate) fn over_runs(
     of_run: impl Fn(&[f64]) -> f64 + Sync + Send,
     merge: impl Fn(f64, f64) -> f64 + Sync,
 ) -> Option<f64> {
-    let (rows, cols) = layout.dims();
-    let of_strip = |rows: Range<usize>| {
-        let values = match layout {
-            Layout::Dense(dense) => &dense.values()[rows.start * cols..rows.end * cols],
-            Layout::Sparse(csr) => &csr.values()[csr.row_offsets()[rows.start]..csr.row_offsets()[rows.end]],
-        };
-        map_parts(context, values.chunks(BLOCK_CELLS).collect(), &of_run).into_iter().reduce(&merge)
-    };
+    let (rows, _) = layout.dims();
     let strips = Strips::new(rows, row_bytes(layout), context.strip_bytes, 1);
-    strips::reduce(context.pool, strips, of_strip, |left, right| match (left, right) {
-        (Some(left), Some(right)) => Some(merge(left, right)),
-        (one, other) => one.or(other),
-    })
+    strips::reduce(
+        context.pool,
+        strips,
+        |rows| {
+            let runs = stored_values(layout, rows).chunks(BLOCK_CELLS).collect();
+            map_parts(context, runs, &of_run).into_iter().reduce(&merge)
+        },
+        |left, right| match (left, right) {
+            (Some(left), Some(right)) => Some(merge(left, right)),
+            (one, other) => one.or(other),
+        },
+    )
+}
+
+/// The stored values of some rows.
+fn stored_values<'a>(layout: &'a Layout<'_>, rows: Range<usize>) -> &'a [f64] {
+    match layout {
+        Layout::Dense(dense) => &dense.values()[rows.start * dense.cols()..rows.end * dense.cols()],
+        Layout::Sparse(csr) => &csr.values()[csr.row_offsets()[rows.start]..csr.row_offsets()[rows.end]],
+    }
 }
 
 /// Each row aggregated: m x 1.

@@ -151,13 +151,16 @@ impl<'a> Positions<'a> {
             return Ok(None);
         }
         if let Some((height, width)) = self.dims {
-            let is_outside =
-                |value: f64, extent: usize| value < 1.0 && !self.refuses_small || value >= extent as f64 + 1.0;
-            if is_outside(row, height) || is_outside(col, width) {
+            if self.is_outside(row, height) || self.is_outside(col, width) {
                 return Ok(None);
             }
         }
         Ok(Some((position(row)?, position(col)?, weight)))
+    }
+
+    /// Whether a row or column lies outside of a table of this extent, and is left out for that.
+    fn is_outside(&self, value: f64, extent: usize) -> bool {
+        value < 1.0 && !self.refuses_small || value >= extent as f64 + 1.0
     }
 
     /// Whether rows are positions that never fall, as those of `seq(1, n)`.
@@ -171,16 +174,20 @@ impl<'a> Positions<'a> {
         }
     }
 
+    /// The row that a position names.
+    fn row(&self, at: usize) -> Result<usize, KernelError> {
+        position(self.rows.get(at))
+    }
+
     /// Ranges of positions of about the size of a task, each with its first row; no row is in two of them.
     fn tasks(&self) -> Result<Vec<(usize, Range<usize>)>, KernelError> {
-        let row = |at: usize| position(self.rows.get(at));
         let (mut tasks, mut start) = (Vec::new(), 0);
         while start < self.len {
             let mut end = (start + TASK).min(self.len);
-            while end < self.len && row(end)? == row(end - 1)? {
+            while end < self.len && self.row(end)? == self.row(end - 1)? {
                 end += 1;
             }
-            tasks.push((row(start)?, start..end));
+            tasks.push((self.row(start)?, start..end));
             start = end;
         }
         Ok(tasks)
@@ -199,26 +206,29 @@ impl<'a> Positions<'a> {
 
     /// All rows of a table of so many, where those of positions ascend.
     fn rows_of_tasks(&self, height: usize) -> Result<Vec<Task>, KernelError> {
-        let tasks = self.tasks()?;
-        let begin =
-            |task: usize| if task == 0 { 0 } else { tasks.get(task).map_or(height, |(row, _)| height.min(*row)) };
-        let positions = |task: usize| tasks.get(task).map_or(0..0, |(_, positions)| positions.clone());
-        let task = |task: usize| Task { rows: begin(task)..begin(task + 1), positions: positions(task) };
-        Ok((0..tasks.len().max(1)).map(task).collect())
+        let mut ranges = self.tasks()?;
+        if ranges.is_empty() {
+            ranges.push((0, 0..0));
+        }
+        // The first task has the rows before its own, too, and each has those up to the next one's.
+        let ends: Vec<usize> = ranges[1..].iter().map(|(row, _)| height.min(*row)).chain([height]).collect();
+        let starts = [0].into_iter().chain(ends.clone());
+        let tasks =
+            starts.zip(ends).zip(ranges).map(|((start, end), (_, positions))| Task { rows: start..end, positions });
+        Ok(tasks.collect())
     }
 
     /// The sparse table of ascending rows.
     fn row_by_row(&self, context: &KernelContext<'_>, height: usize, width: usize) -> Result<Csr, KernelError> {
         check_sparse_cols("table", width)?;
-        let block = |Task { rows, positions }| {
+        let blocks = self.rows_of_tasks(height)?.into_par_iter().map(|Task { rows, positions }| {
             check_stop();
             let mut entries = self.entries(positions)?;
             // The sort is stable: entries of one cell stay in the order of positions.
             entries.sort_by_key(|&(i, j, _)| (i, j));
             Ok(rows_of(&entries, rows))
-        };
-        let tasks = self.rows_of_tasks(height)?;
-        let blocks: Vec<Result<CsrRows, KernelError>> = tasks.into_par_iter().map(block).collect();
+        });
+        let blocks: Vec<Result<CsrRows, KernelError>> = blocks.collect();
         let blocks: Vec<CsrRows> = blocks.into_iter().collect::<Result<_, _>>()?;
         Ok(Csr::from_blocks_in(context.buffers, width, &blocks))
     }
@@ -248,8 +258,8 @@ impl<'a> Positions<'a> {
 
 /// Whether matrices of these sizes have the same positions: equal sizes, or vectors of equal lengths.
 fn have_same_positions(one: (usize, usize), other: (usize, usize)) -> bool {
-    let is_vector = |(rows, cols): (usize, usize)| rows == 1 || cols == 1;
-    one == other || is_vector(one) && is_vector(other) && one.0 * one.1 == other.0 * other.1
+    let are_vectors = [one, other].iter().all(|dims| dims.0 == 1 || dims.1 == 1);
+    one == other || are_vectors && one.0 * one.1 == other.0 * other.1
 }
 
 /// Whether a value names a row or column of some table.

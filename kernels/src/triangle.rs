@@ -3,7 +3,7 @@
 use crate::blocks::build_csr;
 use crate::select::average_row;
 use crate::{KernelContext, push_nonzero};
-use fuseline_matrix::{CsrRows, Dense, Layout, MatrixBlock};
+use fuseline_matrix::{Dense, Layout, MatrixBlock};
 
 /// A part of a matrix on one side of its diagonal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,21 +25,27 @@ pub fn triangle(context: &KernelContext<'_>, matrix: &MatrixBlock, part: Triangl
     let (rows, cols) = matrix.dims();
     match matrix.layout() {
         Layout::Sparse(csr) if keeps_values => {
-            let keep = |i: usize, (): &mut (), result: &mut CsrRows| {
-                let (columns, values) = csr.row(i);
-                for (&j, &value) in columns.iter().zip(values).filter(|(j, _)| part.contains(i, **j as usize)) {
-                    push_nonzero(result, j, value);
-                }
-            };
-            MatrixBlock::from(build_csr(context, (rows, cols), average_row(&csr), || (), keep)).in_best_format()
+            let kept = build_csr(
+                context,
+                [rows, cols],
+                average_row(&csr),
+                || (),
+                |i, (), result| {
+                    let (columns, values) = csr.row(i);
+                    for (&j, &value) in columns.iter().zip(values).filter(|(j, _)| part.contains(i, **j as usize)) {
+                        push_nonzero(result, j, value);
+                    }
+                },
+            );
+            MatrixBlock::from(kept).in_best_format()
         }
         layout => {
             let cells = layout.into_dense();
-            let cell = |i: usize, j: usize| match part.contains(i, j) {
-                true if keeps_values => cells.get(i, j),
-                is_inside => f64::from(u8::from(is_inside)),
-            };
-            MatrixBlock::from(Dense::from_fn(rows, cols, cell)).in_best_format()
+            let kept = Dense::from_fn(rows, cols, |i, j| {
+                let is_inside = part.contains(i, j);
+                if is_inside && keeps_values { cells.get(i, j) } else { f64::from(u8::from(is_inside)) }
+            });
+            MatrixBlock::from(kept).in_best_format()
         }
     }
 }

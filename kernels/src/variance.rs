@@ -5,7 +5,7 @@ use crate::blocks::{row_bytes, sum_strips};
 use crate::product::accumulate;
 use crate::sums::{self, column_counts, ranges_to_sum};
 use fuseline_ir::ops::{AggOp, BinaryOp};
-use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
+use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, SparseRow};
 use fuseline_vecprims::{Form, Tile, TileMut};
 
 /// What the sum of squared distances of `count` cells is divided by: 1 for a single cell, 0 for none.
@@ -48,7 +48,7 @@ pub(crate) fn variance_columns(context: &KernelContext<'_>, matrix: &MatrixBlock
                 let tile = &dense.values()[range.start * cols..range.end * cols];
                 add_dense(context, tile, means.values(), sums);
             }
-            Layout::Sparse(csr) => range.for_each(|i| add_sparse(csr.row(i), means.values(), sums)),
+            Layout::Sparse(csr) => range.for_each(|i| add_sparse(csr.row(i).into(), means.values(), sums)),
         })
     });
     if let Layout::Sparse(csr) = &layout {
@@ -79,8 +79,8 @@ fn add_dense(context: &KernelContext<'_>, cells: &[f64], means: &[f64], sums: &m
     }
 }
 
-fn add_sparse((columns, values): (&[u32], &[f64]), means: &[f64], sums: &mut [f64]) {
-    for (&j, &value) in columns.iter().zip(values) {
+fn add_sparse(row: SparseRow<'_>, means: &[f64], sums: &mut [f64]) {
+    for (&j, &value) in row.columns.iter().zip(row.values) {
         let distance = value - means[j as usize];
         sums[j as usize] = distance.mul_add(distance, sums[j as usize]);
     }

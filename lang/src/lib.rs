@@ -73,10 +73,10 @@ pub fn parse(source_name: &str, text: &str, options: &ParseOptions<'_>) -> Resul
     parse_with_warnings(source_name, text, options).map(|(program, _)| program)
 }
 
-/// As [`parse()`], with what is likely not meant as it is written.
+/// Translates a script like [`parse()`], and warns of what is likely not meant as it is written.
 ///
 /// # Errors
-/// Those of [`parse()`].
+/// The errors of [`parse()`].
 pub fn parse_with_warnings(
     source_name: &str,
     text: &str,

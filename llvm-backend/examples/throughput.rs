@@ -2,7 +2,7 @@
 //! `cargo run --release -p fuseline-llvm-backend --example throughput`.
 
 use fuseline_ir::cplan::{VerifiedCPlan, parse};
-use fuseline_llvm_backend::{LlvmBackend, LlvmOpt, LlvmOptions, PrimMode};
+use fuseline_llvm_backend::{LlvmBackend, LlvmLevel, LlvmOptions, PrimitiveMode};
 use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit};
 use fuseline_skeletons::backend::{Backend, CompiledCPlan};
 use fuseline_vecprims::Isa;
@@ -115,9 +115,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let plans = [("sum(X*Y*Z)", plan(CELL)?), ("t(X)%*%(X%*%v)", plan(ROW)?)];
     for isa in Isa::available().into_iter().filter(|&isa| isa != Isa::Portable) {
-        for prims in [PrimMode::Auto, PrimMode::Shared] {
+        for prims in [PrimitiveMode::Auto, PrimitiveMode::Shared] {
             report(LlvmOptions { isa, prims, ..LlvmOptions::default() }, &plans)?;
         }
     }
-    report(LlvmOptions { opt: LlvmOpt::O3, ..LlvmOptions::default() }, &plans)
+    report(LlvmOptions { opt: LlvmLevel::O3, ..LlvmOptions::default() }, &plans)
 }

@@ -1,7 +1,7 @@
 //! CPlan in, object bytes out: emission, verification and code generation on one of the compile threads.
 
 use crate::emit::Emitter;
-use crate::schedule::{Entry, PrimMode, Schedule};
+use crate::schedule::{Entry, PrimitiveMode, Schedule};
 use crate::target::Target;
 use crate::{LlvmOptions, NAME};
 use fuseline_allocator::fallible;
@@ -27,7 +27,7 @@ const MAX_LOOP_OPERATIONS: usize = 2_000;
 
 /// How hard LLVM works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum LlvmOpt {
+pub enum LlvmLevel {
     /// No passes over the code, since it is emitted as they would make it; a good register allocator for loops, the
     /// fastest for sequences of calls.
     #[default]
@@ -106,7 +106,7 @@ impl Worker {
         for schedule in schedules {
             let function = Emitter::emit(&module, &self.target, plan, schedule, called)
                 .map_err(|error| internal(error.to_string()))?;
-            if self.options.opt == LlvmOpt::Direct {
+            if self.options.opt == LlvmLevel::Direct {
                 leave_as_it_is(context, function);
             }
         }
@@ -132,11 +132,11 @@ impl Worker {
 
     fn level(&self, schedules: &[Schedule]) -> OptimizationLevel {
         match self.options.opt {
-            LlvmOpt::Direct if schedules.iter().any(|schedule| schedule.loops().next().is_some()) => {
+            LlvmLevel::Direct if schedules.iter().any(|schedule| schedule.loops().next().is_some()) => {
                 OptimizationLevel::Less
             }
-            LlvmOpt::Direct => OptimizationLevel::None,
-            LlvmOpt::O3 => OptimizationLevel::Aggressive,
+            LlvmLevel::Direct => OptimizationLevel::None,
+            LlvmLevel::O3 => OptimizationLevel::Aggressive,
         }
     }
 
@@ -150,7 +150,7 @@ impl Worker {
 }
 
 /// The schedules of entry points of a plan, within the limits.
-pub(crate) fn schedules(plan: &CPlan, entries: &[Entry], prims: PrimMode) -> Result<Vec<Schedule>, BackendError> {
+pub(crate) fn schedules(plan: &CPlan, entries: &[Entry], prims: PrimitiveMode) -> Result<Vec<Schedule>, BackendError> {
     within_limit(plan.nodes.len(), MAX_NODES, "nodes")?;
     let schedule = |&entry: &Entry| {
         let schedule = Schedule::new(plan, entry, prims);
@@ -197,7 +197,7 @@ struct Generated {
 /// Verifies and optimises a module, and generates its object file.
 fn generate(module: &Module<'_>, machine: &TargetMachine, options: LlvmOptions) -> Result<Generated, BackendError> {
     module.verify().map_err(|message| internal(message.to_string()))?;
-    if options.opt == LlvmOpt::O3 {
+    if options.opt == LlvmLevel::O3 {
         let passes = module.run_passes("default<O3>", machine, PassBuilderOptions::create());
         passes.map_err(|message| internal(message.to_string()))?;
     }

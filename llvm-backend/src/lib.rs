@@ -24,8 +24,8 @@ mod schedule;
 mod target;
 mod threads;
 
-pub use compiler::LlvmOpt;
-pub use schedule::PrimMode;
+pub use compiler::LlvmLevel;
+pub use schedule::PrimitiveMode;
 
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_skeletons::backend::{Backend, BackendActivity, BackendError, CodeStore, CompileInfo, CompiledCPlan};
@@ -45,9 +45,9 @@ pub struct LlvmOptions {
     /// The instruction set of loops and vector primitives.
     pub isa: Isa,
     /// Inline loops or calls of shared primitives.
-    pub prims: PrimMode,
+    pub prims: PrimitiveMode,
     /// How hard LLVM works.
-    pub opt: LlvmOpt,
+    pub opt: LlvmLevel,
     /// Keep the LLVM IR of every plan.
     pub keep_ir: bool,
     /// Keep the assembly of every plan.
@@ -57,7 +57,13 @@ pub struct LlvmOptions {
 impl Default for LlvmOptions {
     /// The widest instruction set of this machine, and everything by cost.
     fn default() -> Self {
-        LlvmOptions { isa: Isa::detect(), prims: PrimMode::Auto, opt: LlvmOpt::Direct, keep_ir: false, keep_asm: false }
+        LlvmOptions {
+            isa: Isa::detect(),
+            prims: PrimitiveMode::Auto,
+            opt: LlvmLevel::Direct,
+            keep_ir: false,
+            keep_asm: false,
+        }
     }
 }
 
@@ -116,7 +122,7 @@ impl LlvmBackend {
         LlvmBackend { store: Some(store), ..self }
     }
 
-    /// The same with another backend whose kernels run units while their code is being generated, so that compilation
+    /// The backend with another one beside it, whose kernels run units while their code is being generated, so that compilation
     /// does not wait for LLVM. Where texts are kept it does.
     pub fn with_interpreter(self, interpreter: Box<dyn Backend>) -> LlvmBackend {
         LlvmBackend { interpreter: Some(interpreter), ..self }

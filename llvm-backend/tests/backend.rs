@@ -1,7 +1,7 @@
 //! What the backend says of its code, what it refuses, and that code goes away.
 
 use fuseline_ir::cplan::{VerifiedCPlan, parse};
-use fuseline_llvm_backend::{LlvmBackend, LlvmOpt, LlvmOptions, PrimMode};
+use fuseline_llvm_backend::{LlvmBackend, LlvmLevel, LlvmOptions, PrimitiveMode};
 use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit};
 use fuseline_skeletons::backend::{Backend, BackendError, CompiledCPlan};
 use fuseline_vecprims::Isa;
@@ -14,7 +14,7 @@ fn backend(options: LlvmOptions) -> LlvmBackend {
     LlvmBackend::new(options).expect("tests run on machines with AVX2")
 }
 
-fn with_prims(prims: PrimMode) -> LlvmBackend {
+fn with_prims(prims: PrimitiveMode) -> LlvmBackend {
     backend(LlvmOptions { prims, keep_ir: true, keep_asm: true, ..LlvmOptions::default() })
 }
 
@@ -44,16 +44,16 @@ const HESSIAN_VECTOR: &str = "cplan row col_agg_t sparse_safe=true {
 
 #[test]
 fn shared_code_calls_primitives_in_node_order() {
-    let compiled = with_prims(PrimMode::Shared).compile(&plan(SUM_OF_PRODUCTS)).unwrap();
+    let compiled = with_prims(PrimitiveMode::Shared).compile(&plan(SUM_OF_PRODUCTS)).unwrap();
     assert_eq!(compiled.info.called_symbols, ["vect_mult_vv", "full_sum", "segment_full_sum"]);
-    let compiled = with_prims(PrimMode::Shared).compile(&plan(HESSIAN_VECTOR)).unwrap();
+    let compiled = with_prims(PrimitiveMode::Shared).compile(&plan(HESSIAN_VECTOR)).unwrap();
     let symbols = ["dot_product", "vect_mult_vv", "outer_mult_add", "sparse_dot_product", "sparse_outer_mult_add"];
     assert_eq!(compiled.info.called_symbols, symbols);
 }
 
 #[test]
 fn inlined_code_calls_only_what_has_no_loop() {
-    let compiled = with_prims(PrimMode::Inlined).compile(&plan(SUM_OF_PRODUCTS)).unwrap();
+    let compiled = with_prims(PrimitiveMode::Inlined).compile(&plan(SUM_OF_PRODUCTS)).unwrap();
     assert!(compiled.info.called_symbols.is_empty());
     let ir = compiled.info.llvm_ir.unwrap();
     assert!(ir.contains("define void @genexec_dense") && ir.contains("define void @genexec_sparse"), "{ir}");
@@ -81,7 +81,7 @@ fn outputs_of_one_pass_share_what_they_are_made_of() {
   out %7 agg=sum
   out %0 left=%7
 }";
-    let ir = with_prims(PrimMode::Shared).compile(&plan(clusters)).unwrap().info.llvm_ir.unwrap();
+    let ir = with_prims(PrimitiveMode::Shared).compile(&plan(clusters)).unwrap().info.llvm_ir.unwrap();
     let dense = ir.split("define void @").find(|function| function.starts_with("genexec_dense")).unwrap();
     let calls: Vec<&str> = dense
         .match_indices("call void @")
@@ -93,7 +93,7 @@ fn outputs_of_one_pass_share_what_they_are_made_of() {
 
 #[test]
 fn auto_shares_what_fuses_nothing() {
-    let auto = with_prims(PrimMode::Auto);
+    let auto = with_prims(PrimitiveMode::Auto);
     // One operation per row fuses nothing.
     let single = auto.compile(&plan(HESSIAN_VECTOR)).unwrap().info.called_symbols;
     assert!(single.contains(&"vect_mult_vv".to_owned()), "{single:?}");
@@ -148,7 +148,7 @@ fn run_sparse(compiled: &CompiledCPlan, positions: usize) -> f64 {
 #[test]
 fn sparse_units_bring_their_code_into_being() {
     let plan = plan(SUM_OF_PRODUCTS);
-    let both = with_prims(PrimMode::Auto).compile(&plan).unwrap();
+    let both = with_prims(PrimitiveMode::Auto).compile(&plan).unwrap();
     let dense = backend(LlvmOptions::default()).compile(&plan).unwrap();
     assert!(dense.has_sparse_entry());
     assert!(dense.info.code_bytes * 3 < both.info.code_bytes * 2, "{} {}", dense.info.code_bytes, both.info.code_bytes);
@@ -173,7 +173,7 @@ fn resident_kib() -> usize {
 
 #[test]
 fn dropping_a_plan_frees_its_code_and_no_other() {
-    let backend = with_prims(PrimMode::Shared);
+    let backend = with_prims(PrimitiveMode::Shared);
     let plan = plan(SUM_OF_PRODUCTS);
     let kept = backend.compile(&plan).unwrap();
     for _ in 0..50 {
@@ -213,7 +213,7 @@ fn several_threads_compile_and_run_at_once() {
 
 #[test]
 fn the_standard_pipeline_gives_the_same_result() {
-    let standard = backend(LlvmOptions { opt: LlvmOpt::O3, ..LlvmOptions::default() });
+    let standard = backend(LlvmOptions { opt: LlvmLevel::O3, ..LlvmOptions::default() });
     assert_eq!(run(&standard.compile(&plan(SUM_OF_PRODUCTS)).unwrap(), 77), 77.0);
 }
 
@@ -226,8 +226,8 @@ fn the_standard_pipeline_calls_no_library() {
   %1 = lt %0, %0
   out %1 agg=min
 }";
-    for prims in [PrimMode::Auto, PrimMode::Inlined] {
-        let standard = backend(LlvmOptions { opt: LlvmOpt::O3, prims, ..LlvmOptions::default() });
+    for prims in [PrimitiveMode::Auto, PrimitiveMode::Inlined] {
+        let standard = backend(LlvmOptions { opt: LlvmLevel::O3, prims, ..LlvmOptions::default() });
         assert!(standard.compile(&plan(constant_rows)).is_ok());
     }
 }
@@ -241,7 +241,8 @@ fn instruction_sets_without_a_target_are_refused() {
 /// On a machine with AVX-512, code for AVX2 uses nothing wider.
 #[test]
 fn avx2_code_has_no_wide_registers() {
-    let options = LlvmOptions { isa: Isa::Avx2, prims: PrimMode::Inlined, keep_asm: true, ..LlvmOptions::default() };
+    let options =
+        LlvmOptions { isa: Isa::Avx2, prims: PrimitiveMode::Inlined, keep_asm: true, ..LlvmOptions::default() };
     let assembly = backend(options).compile(&plan(SUM_OF_PRODUCTS)).unwrap().info.assembly.unwrap();
     assert!(assembly.contains("ymm") && !assembly.contains("zmm") && !assembly.contains("%k1"), "{assembly}");
 }

@@ -1,7 +1,7 @@
 //! Where code comes from: generated at once or in the background, by several threads, or found in a store.
 
 use fuseline_ir::cplan::{VerifiedCPlan, parse};
-use fuseline_llvm_backend::{LlvmBackend, LlvmOpt, LlvmOptions, PrimMode};
+use fuseline_llvm_backend::{LlvmBackend, LlvmLevel, LlvmOptions, PrimitiveMode};
 use fuseline_skeletons::abi::{Context, Kernel, Main, Output, Side, Unit};
 use fuseline_skeletons::backend::{Backend, BackendError, CodeStore, CompileInfo, CompiledCPlan};
 use fuseline_vecprims::Isa;
@@ -141,8 +141,8 @@ fn code_is_for_the_options_that_it_was_generated_with() {
     let shelf = Arc::new(Shelf::default());
     let mut options = Vec::new();
     for isa in [Isa::Avx512, Isa::Avx2].into_iter().filter(|isa| isa.is_available()) {
-        for prims in [PrimMode::Auto, PrimMode::Shared, PrimMode::Inlined] {
-            for opt in [LlvmOpt::Direct, LlvmOpt::O3] {
+        for prims in [PrimitiveMode::Auto, PrimitiveMode::Shared, PrimitiveMode::Inlined] {
+            for opt in [LlvmLevel::Direct, LlvmLevel::O3] {
                 options.push(LlvmOptions { isa, prims, opt, ..LlvmOptions::default() });
             }
         }
@@ -390,7 +390,7 @@ fn limits_hold_in_the_background() {
         text += &format!("  %{node} = exp %{}\n", node - 1);
     }
     text += "  out %3000\n}";
-    let options = LlvmOptions { prims: PrimMode::Inlined, ..LlvmOptions::default() };
+    let options = LlvmOptions { prims: PrimitiveMode::Inlined, ..LlvmOptions::default() };
     let backend = backend(options).with_interpreter(Box::new(Interpreter::default()));
     let result = backend.compile(&of_text(&text));
     assert!(matches!(result, Err(BackendError::Limit { .. })), "{result:?}");

@@ -4,7 +4,7 @@ mod support;
 
 use fuseline_ir::cplan::{CNode, COutput, Variant, VerifiedCPlan};
 use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
-use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
+use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimitiveMode};
 use fuseline_skeletons::backend::Backend;
 use std::collections::BTreeSet;
 use support::generator::random_plan;
@@ -61,7 +61,7 @@ fn long_plans() {
 #[test]
 fn plans_of_many_calls() {
     let plans = plans::plans_of_many_calls();
-    let options = LlvmOptions { prims: PrimMode::Shared, keep_ir: true, ..LlvmOptions::default() };
+    let options = LlvmOptions { prims: PrimitiveMode::Shared, keep_ir: true, ..LlvmOptions::default() };
     let backend = LlvmBackend::new(options).expect("tests run on machines with AVX2");
     for text in &plans {
         let info = backend.compile(&plan(text)).expect("it compiles").info;

@@ -1,7 +1,7 @@
 //! Plans of any length: what becomes loops, what becomes calls, how many buffers they take, and what is refused.
 
 use fuseline_ir::cplan::{VerifiedCPlan, parse};
-use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
+use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimitiveMode};
 use fuseline_skeletons::backend::{Backend, BackendError, CompileInfo};
 
 fn plan(text: &str) -> VerifiedCPlan {
@@ -12,7 +12,7 @@ fn backend(options: LlvmOptions) -> LlvmBackend {
     LlvmBackend::new(options).expect("tests run on machines with AVX2")
 }
 
-fn with_prims(prims: PrimMode) -> LlvmBackend {
+fn with_prims(prims: PrimitiveMode) -> LlvmBackend {
     backend(LlvmOptions { prims, keep_ir: true, keep_asm: true, ..LlvmOptions::default() })
 }
 
@@ -28,7 +28,7 @@ fn chain(operations: usize) -> VerifiedCPlan {
 
 #[test]
 fn auto_inlines_chains_up_to_a_length() {
-    let auto = with_prims(PrimMode::Auto);
+    let auto = with_prims(PrimitiveMode::Auto);
     let symbols = |operations: usize| auto.compile(&chain(operations)).unwrap().info.called_symbols;
     // For narrow rows the main rows are copied, and the row sums that all loops read are repeated.
     assert_eq!(symbols(128), ["row_sum", "vect_copy", "vect_spread"]);
@@ -39,10 +39,10 @@ fn auto_inlines_chains_up_to_a_length() {
 #[test]
 fn chains_of_calls_alternate_between_two_buffers() {
     for operations in [60, 500] {
-        let compiled = with_prims(PrimMode::Shared).compile(&chain(operations)).unwrap();
+        let compiled = with_prims(PrimitiveMode::Shared).compile(&chain(operations)).unwrap();
         assert_eq!(compiled.scratch_len(10, 1000), 2 * 10 * 1000 + 16);
     }
-    let fused = with_prims(PrimMode::Inlined).compile(&chain(20)).unwrap();
+    let fused = with_prims(PrimitiveMode::Inlined).compile(&chain(20)).unwrap();
     // For narrow rows, of at most 31 cells, the loop has a tile each for the main rows, the repeated row sums, and what it
     // aggregates.
     assert_eq!(fused.scratch_len(10, 1000), 16 + 3 * 312);
@@ -52,7 +52,7 @@ fn chains_of_calls_alternate_between_two_buffers() {
 /// Machine code does not grow with them, nor do the texts of the calls.
 #[test]
 fn many_calls_become_a_table() {
-    let compile = |operations: usize| with_prims(PrimMode::Shared).compile(&chain(operations)).unwrap().info;
+    let compile = |operations: usize| with_prims(PrimitiveMode::Shared).compile(&chain(operations)).unwrap().info;
     let calls = |info: &CompileInfo| info.llvm_ir.as_ref().unwrap().matches("call void @vect_mult_vs").count();
     // Two calls more are those of the row sums.
     let (few, many) = (compile(61), compile(62));
@@ -80,7 +80,7 @@ fn different_calls_are_made_one_by_one() {
             2 * matrices
         ))
     };
-    let text = with_prims(PrimMode::Shared).compile(&sum(100)).unwrap().info.llvm_ir.unwrap();
+    let text = with_prims(PrimitiveMode::Shared).compile(&sum(100)).unwrap().info.llvm_ir.unwrap();
     assert_eq!((text.matches("call void @vect_plus_vv").count(), text.contains("@calls")), (100, false));
 }
 
@@ -94,7 +94,7 @@ fn calls_of_a_table_share_addresses() {
         text += &format!("%{} = mult %{}, %{}\n", index + 6, index + 5, 1 + index % 4);
     }
     let plan = plan(&format!("{text}%96 = row_agg.sum %95\nout %96\n}}"));
-    let text = with_prims(PrimMode::Shared).compile(&plan).unwrap().info.llvm_ir.unwrap();
+    let text = with_prims(PrimitiveMode::Shared).compile(&plan).unwrap().info.llvm_ir.unwrap();
     assert_eq!(text.matches("= private constant double").count(), 1);
     // Main rows, scalars, the constant, two buffers in turn, and the output.
     assert!(text.contains("%bases = alloca [6 x ptr]"), "{text}");
@@ -104,7 +104,7 @@ fn calls_of_a_table_share_addresses() {
 #[test]
 fn long_chains_are_cut_into_loops() {
     let loops_and_buffers = |operations: usize| {
-        let compiled = with_prims(PrimMode::Auto).compile(&chain(operations)).unwrap();
+        let compiled = with_prims(PrimitiveMode::Auto).compile(&chain(operations)).unwrap();
         // Tiles of narrow rows do not grow with rows beyond these.
         let buffers = (compiled.scratch_len(1, 72) - compiled.scratch_len(1, 64)) / 8;
         (compiled.info.llvm_ir.unwrap().matches("\nrows_done").count(), buffers)
@@ -128,7 +128,7 @@ fn vectors_of_one_length_share_loops() {
          %1 = vect_mat_mult %0, in1\n%2 = side_row in2[0:4]\n%3 = mult %1, %2\n%4 = row_agg.sum %3\n%5 = mult %2, %4\n\
          %6 = minus %3, %5\nout %6 left=%0\n}",
     );
-    let compiled = with_prims(PrimMode::Auto).compile(&expression_2).unwrap();
+    let compiled = with_prims(PrimitiveMode::Auto).compile(&expression_2).unwrap();
     let of_dense_rows = ["vect_mat_mult", "vect_copy", "row_sum", "vect_spread", "outer_mult_add"];
     assert_eq!(compiled.info.called_symbols[..5], of_dense_rows);
     let text = compiled.info.llvm_ir.unwrap();
@@ -146,7 +146,7 @@ fn loops_of_known_length_have_one_form() {
             "cplan row row_agg sparse_safe=false {{\nin0 = matrix\nin1 = matrix\n%0 = side_row in1[3:{}]\n{operations}\n}}",
             3 + cells
         );
-        let text = with_prims(PrimMode::Inlined).compile(&plan(&text)).unwrap().info.llvm_ir.unwrap();
+        let text = with_prims(PrimitiveMode::Inlined).compile(&plan(&text)).unwrap().info.llvm_ir.unwrap();
         ["pack", "run", "short", "block"].map(|block| text.contains(&format!("\n{block}:")))
     };
     let aggregate = "%1 = exp %0\n%2 = row_agg.sum %1\nout %2";
@@ -172,13 +172,14 @@ fn plans_of_many_loops_become_calls() {
         }
         plan(&format!("{text}out %{}\n}}", 2 * sums + 1))
     };
-    let symbols = |sums: usize| with_prims(PrimMode::Auto).compile(&alternating(sums)).unwrap().info.called_symbols;
+    let symbols =
+        |sums: usize| with_prims(PrimitiveMode::Auto).compile(&alternating(sums)).unwrap().info.called_symbols;
     assert_eq!(symbols(32), ["row_sum", "vect_copy", "vect_spread"]);
     assert_eq!(symbols(33), ["row_sum", "vect_mult_vs"]);
     assert_eq!(symbols(1000), ["row_sum", "vect_mult_vs"]);
-    let result = with_prims(PrimMode::Inlined).compile(&alternating(101));
+    let result = with_prims(PrimitiveMode::Inlined).compile(&alternating(101));
     assert!(matches!(&result, Err(BackendError::Limit { what, .. }) if what.contains("loops")), "{result:?}");
-    let result = with_prims(PrimMode::Inlined).compile(&chain(2001));
+    let result = with_prims(PrimitiveMode::Inlined).compile(&chain(2001));
     assert!(matches!(&result, Err(BackendError::Limit { what, .. }) if what.contains("2001 operations")), "{result:?}");
 }
 
@@ -202,7 +203,7 @@ const OUTER_HEADER: &str =
 fn values_per_row_among_nonzeros_take_one_loop() {
     let loops = |operations: usize| {
         let plan = cellwise_chain(OUTER_HEADER, "outer_product", operations);
-        let compiled = with_prims(PrimMode::Shared).compile(&plan).unwrap();
+        let compiled = with_prims(PrimitiveMode::Shared).compile(&plan).unwrap();
         assert_eq!(compiled.info.called_symbols[..3], ["vect_mult_vv", "vect_plus_vv", "segment_full_sum"]);
         compiled.info.llvm_ir.unwrap().matches("\nrows_done").count()
     };
@@ -215,9 +216,9 @@ fn plans_of_ten_thousand_operations_compile_or_are_refused() {
     let outer = cellwise_chain(OUTER_HEADER, "outer_product", 10_000);
     let compile = |prims, plan| backend(LlvmOptions { prims, ..LlvmOptions::default() }).compile(plan);
     for plan in [&chain(10_000), &cell, &outer] {
-        let auto = compile(PrimMode::Auto, plan);
+        let auto = compile(PrimitiveMode::Auto, plan);
         assert!(auto.is_ok(), "{:?}", auto.err());
-        let inlined = compile(PrimMode::Inlined, plan);
+        let inlined = compile(PrimitiveMode::Inlined, plan);
         assert!(matches!(&inlined, Err(BackendError::Limit { .. })), "{inlined:?}");
     }
 }

@@ -1,7 +1,9 @@
-//! A matrix in whichever representation it is stored, and the two that kernels read.
+//! A matrix in whichever representation it is stored.
 
-use crate::csr::{Csr, CsrError};
+use crate::csr::Csr;
 use crate::dense::Dense;
+use crate::error::CsrError;
+use crate::layout::{Layout, Wide};
 use crate::narrow::{Narrow, NarrowCsr, NarrowDense};
 use fuseline_ir::ops::math::with_one_nan;
 use fuseline_ir::{Format, SizeInfo};
@@ -17,71 +19,9 @@ pub struct MatrixBlock {
 
 #[derive(Clone, Debug)]
 enum Storage {
-    /// Every cell is stored.
-    Dense(Arc<Dense>),
-    /// Non-zeros are stored, row after row.
-    Sparse(Arc<Csr>),
-    /// Either of them, as long as nobody needs its values as doubles.
+    Wide(Wide),
+    /// Values that are held narrow as long as nobody needs them as doubles.
     Narrow(Arc<Narrow>),
-}
-
-/// What a matrix looks like to those who read it. Borrowed where it is stored so, decoded where it is not.
-#[derive(Clone, Debug)]
-pub enum Layout<'a> {
-    /// Every cell, row after row.
-    Dense(Cow<'a, Dense>),
-    /// The non-zeros, row after row.
-    Sparse(Cow<'a, Csr>),
-}
-
-impl<'a> Layout<'a> {
-    /// The non-zeros of a matrix that is sparse.
-    pub fn sparse(self) -> Option<Cow<'a, Csr>> {
-        match self {
-            Layout::Sparse(csr) => Some(csr),
-            Layout::Dense(_) => None,
-        }
-    }
-
-    /// All cells; converts those of a sparse matrix.
-    pub fn into_dense(self) -> Cow<'a, Dense> {
-        match self {
-            Layout::Dense(dense) => dense,
-            Layout::Sparse(csr) => Cow::Owned(csr.to_dense()),
-        }
-    }
-
-    /// What is read here, lent on.
-    pub fn borrowed(&self) -> Layout<'_> {
-        match self {
-            Layout::Dense(dense) => Layout::Dense(Cow::Borrowed(dense)),
-            Layout::Sparse(csr) => Layout::Sparse(Cow::Borrowed(csr)),
-        }
-    }
-
-    /// The format that is read like this.
-    pub fn format(&self) -> Format {
-        match self {
-            Layout::Dense(_) => Format::Dense,
-            Layout::Sparse(_) => Format::Sparse,
-        }
-    }
-
-    /// Both dimensions.
-    pub fn dims(&self) -> (usize, usize) {
-        match self {
-            Layout::Dense(dense) => (dense.rows(), dense.cols()),
-            Layout::Sparse(csr) => (csr.rows(), csr.cols()),
-        }
-    }
-
-    /// The cell in row `i` and column `j`: for single lookups.
-    pub fn get(&self, i: usize, j: usize) -> f64 {
-        match self {
-            Layout::Dense(dense) => dense.get(i, j),
-            Layout::Sparse(csr) => csr.get(i, j),
-        }
-    }
 }
 
 impl MatrixBlock {
@@ -93,8 +33,7 @@ impl MatrixBlock {
     /// Number of rows.
     pub fn rows(&self) -> usize {
         match &self.storage {
-            Storage::Dense(dense) => dense.rows(),
-            Storage::Sparse(csr) => csr.rows(),
+            Storage::Wide(wide) => wide.rows(),
             Storage::Narrow(narrow) => narrow.rows(),
         }
     }
@@ -102,8 +41,7 @@ impl MatrixBlock {
     /// Number of columns.
     pub fn cols(&self) -> usize {
         match &self.storage {
-            Storage::Dense(dense) => dense.cols(),
-            Storage::Sparse(csr) => csr.cols(),
+            Storage::Wide(wide) => wide.cols(),
             Storage::Narrow(narrow) => narrow.cols(),
         }
     }
@@ -116,8 +54,7 @@ impl MatrixBlock {
     /// How the matrix is stored, as far as plans tell formats apart.
     pub fn format(&self) -> Format {
         match &self.storage {
-            Storage::Dense(_) => Format::Dense,
-            Storage::Sparse(_) => Format::Sparse,
+            Storage::Wide(wide) => wide.format(),
             Storage::Narrow(narrow) => narrow.format(),
         }
     }
@@ -125,8 +62,7 @@ impl MatrixBlock {
     /// Whether both are one matrix in memory.
     pub fn is_same(&self, other: &Self) -> bool {
         match (&self.storage, &other.storage) {
-            (Storage::Dense(one), Storage::Dense(other)) => Arc::ptr_eq(one, other),
-            (Storage::Sparse(one), Storage::Sparse(other)) => Arc::ptr_eq(one, other),
+            (Storage::Wide(one), Storage::Wide(other)) => one.is_same(other),
             (Storage::Narrow(one), Storage::Narrow(other)) => Arc::ptr_eq(one, other),
             _ => false,
         }
@@ -136,8 +72,7 @@ impl MatrixBlock {
     /// good: what is asked for doubles once is asked again.
     pub fn layout(&self) -> Layout<'_> {
         match &self.storage {
-            Storage::Dense(dense) => Layout::Dense(Cow::Borrowed(dense)),
-            Storage::Sparse(csr) => Layout::Sparse(Cow::Borrowed(csr)),
+            Storage::Wide(wide) => wide.layout(),
             Storage::Narrow(narrow) => narrow.wide().layout(),
         }
     }
@@ -147,36 +82,35 @@ impl MatrixBlock {
     pub fn narrow_dense(&self) -> Option<Arc<NarrowDense>> {
         match &self.storage {
             Storage::Narrow(narrow) => narrow.dense(),
-            Storage::Dense(_) | Storage::Sparse(_) => None,
+            Storage::Wide(_) => None,
         }
     }
 
     /// The matrix of doubles.
     fn widened(self) -> Self {
         match &self.storage {
-            Storage::Narrow(narrow) => narrow.wide().clone(),
-            Storage::Dense(_) | Storage::Sparse(_) => self,
+            Storage::Narrow(narrow) => narrow.wide().clone().into(),
+            Storage::Wide(_) => self,
         }
     }
 
     /// The cells of a dense matrix that nobody else holds, which is empty afterwards.
     pub fn take_dense(&mut self) -> Option<Dense> {
         match &mut self.storage {
-            Storage::Dense(dense) => Some(std::mem::replace(Arc::get_mut(dense)?, Dense::zeros(0, 0))),
+            Storage::Wide(Wide::Dense(dense)) => Some(std::mem::replace(Arc::get_mut(dense)?, Dense::zeros(0, 0))),
             Storage::Narrow(narrow) if narrow.format() == Format::Dense => {
                 Arc::get_mut(narrow)?;
                 *self = self.clone().widened();
                 self.take_dense()
             }
-            Storage::Sparse(_) | Storage::Narrow(_) => None,
+            Storage::Wide(_) | Storage::Narrow(_) => None,
         }
     }
 
     /// Number of non-zeros; scans a dense matrix.
     pub fn nnz(&self) -> usize {
         match &self.storage {
-            Storage::Dense(dense) => dense.count_nonzeros(),
-            Storage::Sparse(csr) => csr.nnz(),
+            Storage::Wide(wide) => wide.nnz(),
             Storage::Narrow(narrow) => narrow.nnz(),
         }
     }
@@ -193,10 +127,7 @@ impl MatrixBlock {
     /// The memory of the cells in bytes.
     pub fn bytes(&self) -> usize {
         match &self.storage {
-            Storage::Dense(dense) => size_of_val(dense.values()),
-            Storage::Sparse(csr) => {
-                size_of_val(csr.values()) + size_of_val(csr.columns()) + size_of_val(csr.row_offsets())
-            }
+            Storage::Wide(wide) => wide.bytes(),
             Storage::Narrow(narrow) => narrow.bytes(),
         }
     }
@@ -217,8 +148,7 @@ impl MatrixBlock {
     /// The cell in row `i` and column `j`: for tests and single lookups.
     pub fn get(&self, i: usize, j: usize) -> f64 {
         match &self.storage {
-            Storage::Dense(dense) => dense.get(i, j),
-            Storage::Sparse(csr) => csr.get(i, j),
+            Storage::Wide(wide) => wide.get(i, j),
             Storage::Narrow(narrow) => narrow.get(i, j),
         }
     }
@@ -231,8 +161,7 @@ impl MatrixBlock {
     /// Whether the cells are in memory of another owner, so that they take none of the budget.
     pub fn is_borrowed(&self) -> bool {
         match &self.storage {
-            Storage::Dense(dense) => dense.is_borrowed(),
-            Storage::Sparse(csr) => csr.is_borrowed(),
+            Storage::Wide(wide) => wide.is_borrowed(),
             Storage::Narrow(narrow) => narrow.is_borrowed(),
         }
     }
@@ -244,32 +173,34 @@ impl MatrixBlock {
     /// The positions of non-zeros do not form a matrix any more.
     pub fn check_borrowed(&self) -> Result<(), CsrError> {
         match &self.storage {
-            Storage::Dense(_) | Storage::Narrow(_) => Ok(()),
-            Storage::Sparse(csr) => csr.check_borrowed(),
+            Storage::Wide(Wide::Sparse(csr)) => csr.check_borrowed(),
+            Storage::Wide(Wide::Dense(_)) | Storage::Narrow(_) => Ok(()),
         }
     }
 
     /// Copies what another owner may change.
     pub fn detach(&mut self) {
         match &mut self.storage {
-            Storage::Dense(dense) if dense.may_change() => *dense = Arc::new(Dense::clone(dense)),
-            Storage::Sparse(csr) if csr.may_change() => *csr = Arc::new(csr.to_owned_memory()),
-            Storage::Dense(_) | Storage::Sparse(_) | Storage::Narrow(_) => {}
+            Storage::Wide(Wide::Dense(dense)) if dense.may_change() => *dense = Arc::new(Dense::clone(dense)),
+            Storage::Wide(Wide::Sparse(csr)) if csr.may_change() => *csr = Arc::new(csr.to_owned_memory()),
+            Storage::Wide(_) | Storage::Narrow(_) => {}
         }
     }
 
     /// Puts one and the same NaN into all cells that are NaN.
     pub fn unify_nan(&mut self) {
         match &mut self.storage {
-            Storage::Dense(dense) if has_other_nan(dense.values()) => {
+            Storage::Wide(Wide::Dense(dense)) if has_other_nan(dense.values()) => {
                 replace_nan(Arc::make_mut(dense).values_mut());
             }
-            Storage::Sparse(csr) if has_other_nan(csr.values()) => replace_nan(Arc::make_mut(csr).values_mut()),
+            Storage::Wide(Wide::Sparse(csr)) if has_other_nan(csr.values()) => {
+                replace_nan(Arc::make_mut(csr).values_mut());
+            }
             Storage::Narrow(narrow) if narrow.has_other_nan() => {
                 *self = self.clone().widened();
                 self.unify_nan();
             }
-            Storage::Dense(_) | Storage::Sparse(_) | Storage::Narrow(_) => {}
+            Storage::Wide(_) | Storage::Narrow(_) => {}
         }
     }
 
@@ -289,13 +220,19 @@ impl MatrixBlock {
     pub(crate) fn in_format_for(self, nonzeros: usize) -> Self {
         // What cannot be numbered is not stored by number.
         let can_be_sparse = u32::try_from(self.cols()).is_ok();
-        match (&self.storage, MatrixBlock::best_format(self.rows(), self.cols(), nonzeros)) {
-            (Storage::Dense(dense), Format::Sparse) if can_be_sparse => Csr::from_dense(dense).into(),
-            (Storage::Sparse(csr), Format::Dense) => csr.to_dense().into(),
-            (Storage::Narrow(narrow), format) if narrow.format() == format => self,
-            (Storage::Narrow(narrow), Format::Sparse) if can_be_sparse => narrow.to_sparse(),
-            (Storage::Narrow(narrow), Format::Dense) => narrow.wide().to_dense().into_owned().into(),
-            _ => self,
+        match MatrixBlock::best_format(self.rows(), self.cols(), nonzeros) {
+            format if format == self.format() => self,
+            Format::Dense => self.to_dense().into_owned().into(),
+            Format::Sparse if can_be_sparse => self.non_zeros(),
+            Format::Sparse => self,
+        }
+    }
+
+    /// The non-zeros of a dense matrix, narrow as long as its cells are.
+    fn non_zeros(&self) -> Self {
+        match self.narrow_dense() {
+            Some(dense) => dense.to_csr().into(),
+            None => self.to_csr().into_owned().into(),
         }
     }
 }
@@ -317,15 +254,21 @@ pub(crate) fn replace_nan(values: &mut [f64]) {
     values.iter_mut().for_each(|value| *value = with_one_nan(*value));
 }
 
+impl From<Wide> for MatrixBlock {
+    fn from(wide: Wide) -> Self {
+        MatrixBlock { storage: Storage::Wide(wide) }
+    }
+}
+
 impl From<Dense> for MatrixBlock {
     fn from(dense: Dense) -> Self {
-        MatrixBlock { storage: Storage::Dense(Arc::new(dense)) }
+        Wide::from(dense).into()
     }
 }
 
 impl From<Csr> for MatrixBlock {
     fn from(csr: Csr) -> Self {
-        MatrixBlock { storage: Storage::Sparse(Arc::new(csr)) }
+        Wide::from(csr).into()
     }
 }
 

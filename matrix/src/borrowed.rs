@@ -1,10 +1,10 @@
 //! Values in memory of another owner: read where they lie, never written, never recycled, and not part of the budget.
 
+use crate::error::BorrowError;
 use bytemuck::{Pod, try_cast_slice};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
-use thiserror::Error;
 use yoke::Yoke;
 use yoke::erased::ErasedArcCart;
 
@@ -12,38 +12,6 @@ use yoke::erased::ErasedArcCart;
 pub struct Borrowed<T: 'static> {
     values: Yoke<&'static [T], ErasedArcCart>,
     may_change: bool,
-}
-
-/// Memory of another owner that does not hold a matrix.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum BorrowError {
-    /// Bytes that are no whole number of values, or do not begin where a value may.
-    #[error("{bytes} bytes from address {address:#x} on are no run of aligned values of {width} bytes")]
-    Bytes {
-        /// The number of bytes.
-        bytes: usize,
-        /// Where they begin.
-        address: usize,
-        /// Bytes of a value.
-        width: usize,
-    },
-    /// Another number of cells than the matrix has.
-    #[error("a {rows} x {cols} matrix does not have {cells} cells")]
-    Cells {
-        /// Number of rows.
-        rows: usize,
-        /// Number of columns.
-        cols: usize,
-        /// The number of cells.
-        cells: usize,
-    },
-    /// A matrix that does not lie row after row.
-    #[error("a matrix that is borrowed lies row after row without gaps")]
-    Order,
-    /// Parts that form no sparse matrix.
-    #[error(transparent)]
-    Sparse(#[from] crate::csr::CsrError),
 }
 
 impl<T: Pod> Borrowed<T> {

@@ -1,11 +1,16 @@
-//! Aligned, recycled memory for dense values.
+//! Aligned memory for the values and positions of matrices, recycled where it is of a pool.
 //!
 //! Fresh pages cost as much as the computation that fills them, so buffers of freed matrices are handed out again.
 //! Alignment to 64 bytes doubles the throughput of cached vector code; it is a property of our allocations, never an
 //! assumption of code.
 
+use crate::borrowed::Borrowed;
 use crate::budget::Budget;
+use crate::growing::Growing;
 use crate::memory::Memory;
+use crate::refusal::AllocationFailure;
+use crate::run_context::MemorySource;
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -15,77 +20,132 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Buffers below this many values are left to the allocator.
 const SMALLEST_RECYCLED: usize = 4096;
 
-/// A run of doubles that returns to its pool when dropped.
-pub struct Buffer {
-    memory: Memory<f64>,
-    pool: Option<Arc<BufferPool>>,
+/// A run of numbers that is read and written like a slice, in memory of its own or of a pool.
+pub struct Buffer<T: 'static = f64> {
+    source: Source<T>,
 }
 
-impl Buffer {
-    /// Zeros, not recycled.
+enum Source<T: 'static> {
+    Own(Memory<T>),
+    /// So many values at the beginning of what a pool keeps.
+    Recycled(Recycled, usize),
+}
+
+/// Memory that returns to its pool when dropped.
+struct Recycled {
+    memory: Memory<f64>,
+    pool: Arc<BufferPool>,
+}
+
+impl Drop for Recycled {
+    fn drop(&mut self) {
+        self.pool.give_back(std::mem::take(&mut self.memory));
+    }
+}
+
+impl<T: Pod> Buffer<T> {
+    /// Zeros, not recycled. Unwinds with [`crate::AllocationFailure`] where the memory is refused.
     pub fn zeroed(len: usize) -> Self {
         Memory::zeroed(len).into()
     }
 
-    /// The values of a vector, without copying them.
-    pub fn from_vec(values: Vec<f64>) -> Self {
-        Memory::from(values).into()
+    /// Unspecified content, from a pool. Unwinds with [`crate::AllocationFailure`] where the memory is refused.
+    pub(crate) fn recycled(pool: &Arc<BufferPool>, len: usize) -> Self {
+        let Some(bytes) = len.checked_mul(size_of::<T>()) else { AllocationFailure::raise::<T>(len) };
+        let (memory, _) = pool.find(bytes.div_ceil(size_of::<f64>()));
+        Buffer { source: Source::Recycled(Recycled { memory, pool: Arc::clone(pool) }, len) }
     }
 
     /// Whether the values are in memory of another owner.
     pub(crate) fn is_borrowed(&self) -> bool {
-        self.memory.is_borrowed()
+        matches!(&self.source, Source::Own(memory) if memory.is_borrowed())
     }
 
     /// Whether another owner may change the values between evaluations.
     pub(crate) fn may_change(&self) -> bool {
-        self.memory.may_change()
+        matches!(&self.source, Source::Own(memory) if memory.may_change())
+    }
+
+    /// The values as a vector; copied unless they came as one.
+    pub(crate) fn into_vec(self) -> Vec<T> {
+        match self.source {
+            Source::Own(memory) => memory.into_vec(),
+            Source::Recycled(..) => self.to_vec(),
+        }
     }
 }
 
-impl From<Memory<f64>> for Buffer {
-    fn from(memory: Memory<f64>) -> Self {
-        Buffer { memory, pool: None }
+impl<T: Pod> From<Memory<T>> for Buffer<T> {
+    fn from(memory: Memory<T>) -> Self {
+        Buffer { source: Source::Own(memory) }
     }
 }
 
-impl Deref for Buffer {
-    type Target = [f64];
+impl<T: Pod> From<Vec<T>> for Buffer<T> {
+    fn from(values: Vec<T>) -> Self {
+        Memory::from(values).into()
+    }
+}
+
+impl<T: Pod> From<Growing<T>> for Buffer<T> {
+    fn from(values: Growing<T>) -> Self {
+        Memory::from(values).into()
+    }
+}
+
+impl<T: Pod> From<Borrowed<T>> for Buffer<T> {
+    fn from(values: Borrowed<T>) -> Self {
+        Memory::from(values).into()
+    }
+}
+
+impl<T: Pod> Default for Buffer<T> {
+    fn default() -> Self {
+        Memory::default().into()
+    }
+}
+
+impl<T: Pod> Deref for Buffer<T> {
+    type Target = [T];
     #[inline]
-    fn deref(&self) -> &[f64] {
-        &self.memory
+    fn deref(&self) -> &[T] {
+        match &self.source {
+            Source::Own(memory) => memory,
+            Source::Recycled(recycled, len) => &cast_slice(&recycled.memory)[..*len],
+        }
     }
 }
 
-impl DerefMut for Buffer {
+impl<T: Pod> DerefMut for Buffer<T> {
     #[inline]
-    fn deref_mut(&mut self) -> &mut [f64] {
-        &mut self.memory
+    fn deref_mut(&mut self) -> &mut [T] {
+        match &mut self.source {
+            Source::Own(memory) => memory,
+            Source::Recycled(recycled, len) => &mut cast_slice_mut(&mut recycled.memory)[..*len],
+        }
     }
 }
 
-impl Clone for Buffer {
+impl<T: Pod> Clone for Buffer<T> {
     fn clone(&self) -> Self {
-        let mut copy = match &self.pool {
-            Some(pool) => BufferPool::take(pool, self.len()),
-            None => Buffer::zeroed(self.len()),
+        let mut copy = match &self.source {
+            Source::Own(_) => Buffer::zeroed(self.len()),
+            Source::Recycled(recycled, len) => Buffer::recycled(&recycled.pool, *len),
         };
         copy.copy_from_slice(self);
         copy
     }
 }
 
-impl fmt::Debug for Buffer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
+impl<T: Pod + PartialEq> PartialEq for Buffer<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self[..] == other[..]
     }
 }
 
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        if let Some(pool) = self.pool.take() {
-            pool.give_back(std::mem::take(&mut self.memory));
-        }
+impl<T: Pod + fmt::Debug> fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
     }
 }
 
@@ -100,7 +160,7 @@ pub struct PoolStatistics {
     pub fresh_bytes: u64,
 }
 
-/// Recycles the memory of dense matrices, up to a limit of idle bytes.
+/// Recycles the memory of matrices, up to a limit of idle bytes.
 #[derive(Debug)]
 pub struct BufferPool {
     /// What all memory of the runs that use the pool is reserved from, that of idle buffers included.
@@ -138,7 +198,7 @@ impl BufferPool {
 
     /// A buffer of `len` values of unspecified content.
     pub fn take(pool: &Arc<Self>, len: usize) -> Buffer {
-        Buffer { memory: pool.find(len).0, pool: Some(Arc::clone(pool)) }
+        Buffer::recycled(pool, len)
     }
 
     /// A buffer of `len` zeros.
@@ -147,7 +207,7 @@ impl BufferPool {
         if !is_fresh {
             memory.fill(0.0);
         }
-        Buffer { memory, pool: Some(Arc::clone(pool)) }
+        Buffer { source: Source::Recycled(Recycled { memory, pool: Arc::clone(pool) }, len) }
     }
 
     /// The budget of the runs that use the pool.
@@ -209,5 +269,37 @@ impl BufferPool {
             free.values += capacity;
             free.by_capacity.entry(capacity).or_default().push(memory);
         }
+    }
+}
+
+impl MemorySource for BufferPool {
+    fn budget(&self) -> &Arc<Budget> {
+        BufferPool::budget(self)
+    }
+
+    fn give_up(&self) {
+        BufferPool::give_up(self);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_a_pool_return_to_it() {
+        let pool = BufferPool::new(1 << 24);
+        for len in [0, 1, 9001, 9002] {
+            let mut columns = Buffer::<u32>::recycled(&pool, len);
+            assert_eq!(columns.len(), len);
+            columns.fill(7);
+            let copy = columns.clone();
+            drop(columns);
+            assert!(copy.iter().all(|&column| column == 7));
+        }
+        drop(Buffer::<usize>::recycled(&pool, 9000));
+        let fresh = pool.statistics().fresh_bytes;
+        assert_eq!(Buffer::<usize>::recycled(&pool, 8999).len(), 8999);
+        assert_eq!(pool.statistics().fresh_bytes, fresh);
     }
 }

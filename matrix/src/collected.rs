@@ -3,8 +3,8 @@
 
 use crate::budget::{MemoryKind, Reservation};
 use crate::growing::TextBuffer;
-use crate::memory::{AllocationFailure, SMALLEST_RESERVED};
-use crate::run_context::{StopListener, reserve};
+use crate::refusal::AllocationFailure;
+use crate::run_context::{SMALLEST_RESERVED, StopListener, reserve};
 use fuseline_allocator::fallible;
 use fuseline_ir::ScalarType;
 use indexmap::IndexMap;
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn parts_and_what_they_own_are_reserved() {
         let context = context(20 * MIB);
-        let held = || context.buffers().budget().held() as usize;
+        let held = || context.budget().held() as usize;
         let collected = context.run(|| {
             let texts: Collected<String> = (0..100_000).map(|_| "0123456789".repeat(10)).collect();
             assert!((10 * MIB..14 * MIB).contains(&held()), "{}", held());

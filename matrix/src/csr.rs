@@ -1,9 +1,10 @@
 //! Sparse matrices in compressed sparse row format.
 
-use crate::borrowed::{BorrowError, Borrowed};
+use crate::borrowed::Borrowed;
 use crate::budget::MemoryKind;
 use crate::buffer::{Buffer, BufferPool};
-use crate::dense::Dense;
+use crate::dense::{Dense, count_nonzeros};
+use crate::error::{BorrowError, CsrError};
 use crate::growing::Growing;
 use crate::memory::Memory;
 use crate::run_context::StopListener;
@@ -12,7 +13,6 @@ use rayon::prelude::*;
 use sprs::CsMatI;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
-use thiserror::Error;
 
 /// A sparse matrix: row `i` owns positions `row_offsets[i]..row_offsets[i + 1]` of `columns` and `values`.
 ///
@@ -23,21 +23,53 @@ pub struct Csr {
     rows: usize,
     cols: usize,
     pattern: Arc<Pattern>,
-    values: Memory<f64>,
+    values: Buffer,
     /// Whether zeros are stored, once that was asked: operators ask whenever they run.
     has_stored_zeros: OnceLock<bool>,
+}
+
+/// The stored positions of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct SparseRow<'a> {
+    /// Their columns, ascending.
+    pub columns: &'a [u32],
+    /// Their values.
+    pub values: &'a [f64],
+}
+
+impl SparseRow<'_> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// Some of them, by their numbers.
+    pub fn part(&self, positions: Range<usize>) -> Self {
+        SparseRow { columns: &self.columns[positions.clone()], values: &self.values[positions] }
+    }
+}
+
+impl<'a> From<(&'a [u32], &'a [f64])> for SparseRow<'a> {
+    fn from(row: (&'a [u32], &'a [f64])) -> Self {
+        SparseRow { columns: row.0, values: row.1 }
+    }
 }
 
 /// Where the stored positions are. Matrices that differ in nothing but values share it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pattern {
-    row_offsets: Memory<usize>,
-    columns: Memory<u32>,
+    row_offsets: Buffer<usize>,
+    columns: Buffer<u32>,
 }
 
 impl Pattern {
     /// Positions that were checked, or that are right by the way in which they were made.
-    pub(crate) fn new(row_offsets: Memory<usize>, columns: Memory<u32>) -> Self {
+    pub(crate) fn new(row_offsets: Buffer<usize>, columns: Buffer<u32>) -> Self {
         Pattern { row_offsets, columns }
     }
 
@@ -49,8 +81,8 @@ impl Pattern {
     pub(crate) fn checked(
         rows: usize,
         cols: usize,
-        row_offsets: Memory<usize>,
-        columns: Memory<u32>,
+        row_offsets: Buffer<usize>,
+        columns: Buffer<u32>,
         values: usize,
     ) -> Result<Self, CsrError> {
         if row_offsets.len().checked_sub(1) != Some(rows) {
@@ -144,29 +176,6 @@ impl Default for CsrRows {
     }
 }
 
-/// Raw parts that do not form a matrix.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum CsrError {
-    /// Too many columns for 32-bit indexes.
-    #[error("a sparse matrix has at most {} columns, not {cols}", u32::MAX)]
-    TooManyColumns {
-        /// The number of columns.
-        cols: usize,
-    },
-    /// Offsets that do not ascend from 0 to the number of values, or lists of different lengths.
-    #[error("the row offsets of a sparse matrix ascend from 0 to the number of non-zeros, one more than rows")]
-    Offsets,
-    /// A column index outside of the matrix, or not above the one before it.
-    #[error("row {row} of the sparse matrix: column indexes ascend strictly and stay below {cols}")]
-    Columns {
-        /// The row.
-        row: usize,
-        /// The number of columns.
-        cols: usize,
-    },
-}
-
 impl Csr {
     /// A matrix from its parts.
     ///
@@ -189,9 +198,9 @@ impl Csr {
     fn checked(
         rows: usize,
         cols: usize,
-        row_offsets: Memory<usize>,
-        columns: Memory<u32>,
-        values: Memory<f64>,
+        row_offsets: Buffer<usize>,
+        columns: Buffer<u32>,
+        values: Buffer,
     ) -> Result<Self, CsrError> {
         let pattern = Pattern::checked(rows, cols, row_offsets, columns, values.len())?;
         Ok(Csr::of_pattern(cols, Arc::new(pattern), values))
@@ -267,17 +276,12 @@ impl Csr {
     }
 
     /// A matrix from parts that were checked, or that are right by the way in which they were made.
-    pub(crate) fn from_memory(
-        cols: usize,
-        row_offsets: Memory<usize>,
-        columns: Memory<u32>,
-        values: Memory<f64>,
-    ) -> Self {
+    pub(crate) fn from_memory(cols: usize, row_offsets: Buffer<usize>, columns: Buffer<u32>, values: Buffer) -> Self {
         Csr::of_pattern(cols, Arc::new(Pattern::new(row_offsets, columns)), values)
     }
 
     /// A matrix with one value for each of these positions.
-    pub(crate) fn of_pattern(cols: usize, pattern: Arc<Pattern>, values: Memory<f64>) -> Self {
+    pub(crate) fn of_pattern(cols: usize, pattern: Arc<Pattern>, values: Buffer) -> Self {
         Csr { rows: pattern.rows(), cols, pattern, values, has_stored_zeros: OnceLock::new() }
     }
 
@@ -287,7 +291,7 @@ impl Csr {
     /// The number of values is another one.
     pub fn with_values(&self, values: Buffer) -> Self {
         assert_eq!(values.len(), self.nnz(), "one value for each position");
-        Csr::of_pattern(self.cols, Arc::clone(&self.pattern), values.into())
+        Csr::of_pattern(self.cols, Arc::clone(&self.pattern), values)
     }
 
     /// A matrix of blocks of rows below each other, as threads build them. Inside of a rayon pool, its threads put them
@@ -325,7 +329,7 @@ impl Csr {
         fill: impl Fn(usize, &mut [u32], &mut [f64]) + Send + Sync,
     ) -> Self {
         let rows = heights.iter().fold(0, |rows: usize, &height| rows.saturating_add(height));
-        let mut row_offsets = Memory::<usize>::recycled(pool, rows.saturating_add(1));
+        let mut row_offsets = Buffer::<usize>::recycled(pool, rows.saturating_add(1));
         row_offsets[0] = 0;
         let parts = split(&mut row_offsets[1..], heights.iter().copied());
         each(parts, |(block, out)| lengths(block, out));
@@ -345,7 +349,7 @@ impl Csr {
             })
             .collect();
         let counts = || offsets.iter().map(|offsets| offsets[offsets.len() - 1] - offsets[0]);
-        let (mut columns, mut values) = (Memory::recycled(pool, position), Memory::recycled(pool, position));
+        let (mut columns, mut values) = (Buffer::recycled(pool, position), Buffer::recycled(pool, position));
         let parts = split(&mut columns, counts()).into_iter().zip(split(&mut values, counts())).collect();
         each(parts, |((block, columns), (_, values))| {
             fill(block, columns, values);
@@ -358,7 +362,7 @@ impl Csr {
 
     /// A matrix without non-zeros.
     pub fn empty(rows: usize, cols: usize) -> Self {
-        Csr::from_memory(cols, Memory::zeroed(rows.saturating_add(1)), Memory::default(), Memory::default())
+        Csr::from_memory(cols, Buffer::zeroed(rows.saturating_add(1)), Buffer::default(), Buffer::default())
     }
 
     /// The non-zeros of a dense matrix.
@@ -367,7 +371,7 @@ impl Csr {
     /// It has more columns than 32-bit indexes tell apart.
     pub fn from_dense(dense: &Dense) -> Self {
         let (pattern, values) = nonzeros_of(dense.rows(), dense.cols(), dense.values());
-        Csr::of_pattern(dense.cols(), Arc::new(pattern), values)
+        Csr::of_pattern(dense.cols(), Arc::new(pattern), values.into())
     }
 
     /// Whether zeros are stored explicitly.
@@ -389,7 +393,7 @@ impl Csr {
 
     /// The matrix without explicitly stored zeros.
     pub fn without_stored_zeros(&self) -> Csr {
-        let mut row_offsets = Memory::zeroed(self.rows + 1);
+        let mut row_offsets = Buffer::zeroed(self.rows + 1);
         let (mut columns, mut values) = (Growing::new(MemoryKind::Matrix), Growing::new(MemoryKind::Matrix));
         for i in 0..self.rows {
             let (row_columns, row_values) = self.row(i);
@@ -428,13 +432,13 @@ impl Csr {
         Csr::new(rows, cols, row_offsets, columns, values)
     }
 
-    /// As a matrix of `sprs`, without copying what came from vectors and is not shared.
+    /// The matrix as one of `sprs`, without copying what came from vectors and is not shared.
     pub fn into_sprs(self) -> CsMatI<f64, u32, usize> {
         let Pattern { row_offsets, columns } = Arc::unwrap_or_clone(self.pattern);
         CsMatI::new((self.rows, self.cols), row_offsets.into_vec(), columns.into_vec(), self.values.into_vec())
     }
 
-    /// As a borrowed matrix of `sprs`.
+    /// A view as a matrix of `sprs`.
     pub fn view(&self) -> sprs::CsMatViewI<'_, f64, u32, usize> {
         sprs::CsMatViewI::new((self.rows, self.cols), self.row_offsets(), self.columns(), &self.values)
     }
@@ -514,11 +518,6 @@ pub(crate) fn nonzeros_of<T: Pod + PartialEq>(rows: usize, cols: usize, cells: &
         row_offsets.push(values.len());
     }
     (Pattern::new(row_offsets.into(), columns.into()), values.into())
-}
-
-/// The number of values that are not equal to zero; NaN counts.
-pub(crate) fn count_nonzeros<T: Pod + PartialEq>(values: &[T]) -> usize {
-    values.iter().filter(|&&value| value != T::zeroed()).count()
 }
 
 /// Checks that these are the positions of so many values.

@@ -1,11 +1,12 @@
 //! Dense matrices, row after row.
 
-use crate::borrowed::{BorrowError, Borrowed};
+use crate::borrowed::Borrowed;
 use crate::buffer::{Buffer, BufferPool};
-use crate::csr::count_nonzeros;
-use crate::memory::{AllocationFailure, Memory};
+use crate::error::BorrowError;
+use crate::memory::Memory;
+use crate::refusal::AllocationFailure;
 use crate::run_context::StopListener;
-use bytemuck::cast_slice;
+use bytemuck::{Pod, cast_slice};
 use ndarray::{Array2, ArrayBase, ArrayView2, Data, Ix2};
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ impl Dense {
     pub fn from_vec(rows: usize, cols: usize, values: Vec<f64>) -> Self {
         let len = values.len();
         assert!(rows.checked_mul(cols) == Some(len), "a {rows} x {cols} matrix does not have {len} cells");
-        Dense { rows, cols, values: Buffer::from_vec(values) }
+        Dense { rows, cols, values: values.into() }
     }
 
     pub(crate) fn from_memory(rows: usize, cols: usize, values: Memory<f64>) -> Self {
@@ -183,4 +184,9 @@ impl PartialEq for Dense {
     fn eq(&self, other: &Self) -> bool {
         (self.rows, self.cols) == (other.rows, other.cols) && self.values[..] == other.values[..]
     }
+}
+
+/// The number of values that are not equal to zero; NaN counts.
+pub(crate) fn count_nonzeros<T: Pod + PartialEq>(values: &[T]) -> usize {
+    values.iter().filter(|&&value| value != T::zeroed()).count()
 }

@@ -1,9 +1,8 @@
 //! Vectors and texts that grow within the budget: for what has its size from data.
 
 use crate::budget::{MemoryKind, Reservation};
-use crate::memory::{AllocationFailure, Memory, SMALLEST_RESERVED};
-use crate::run_context::{StopListener, try_reserve};
-use bytemuck::Pod;
+use crate::refusal::AllocationFailure;
+use crate::run_context::{SMALLEST_RESERVED, StopListener, try_reserve};
 use fuseline_allocator::fallible;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -119,6 +118,11 @@ impl<T> Growing<T> {
     pub fn into_vec(self) -> Vec<T> {
         self.values
     }
+
+    /// The values, and what is reserved for them.
+    pub(crate) fn into_reserved(self) -> (Vec<T>, Option<Reservation>) {
+        (self.values, self.reservation)
+    }
 }
 
 impl<T: Clone> Clone for Growing<T> {
@@ -147,12 +151,6 @@ impl<T> Deref for Growing<T> {
 impl<T> DerefMut for Growing<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         &mut self.values
-    }
-}
-
-impl<T: Pod> From<Growing<T>> for Memory<T> {
-    fn from(growing: Growing<T>) -> Self {
-        Memory::of_reserved(growing.values, growing.reservation)
     }
 }
 
@@ -208,7 +206,7 @@ impl fmt::Write for TextBuffer {
 mod tests {
     use super::*;
     use crate::budget::{Budget, Exhausted};
-    use crate::memory::Refusal;
+    use crate::refusal::Refusal;
     use crate::run_context::{Abort, RunContext, StopFlag, caught};
     use crate::{BufferPool, Dense};
 
@@ -226,10 +224,10 @@ mod tests {
             (0..MIB).for_each(|value| values.push(value as f64));
             Dense::from_memory(1, MIB, values.into())
         });
-        let held = context.buffers().budget().held() as usize;
+        let held = context.budget().held() as usize;
         assert!((8 * MIB..=16 * MIB).contains(&held), "{held}");
         assert_eq!(matrix.expect("it fits").get(0, MIB - 1), (MIB - 1) as f64);
-        assert_eq!(context.buffers().budget().held(), 0);
+        assert_eq!(context.budget().held(), 0);
     }
 
     /// Up to the last value that fits, although there is no room for twice as many.
@@ -247,7 +245,7 @@ mod tests {
         let exhausted = Exhausted { held: 3 * MIB as u64, limit: 3 * MIB as u64 };
         let failure = AllocationFailure { bytes: 1, refusal: Refusal::Budget(exhausted) };
         assert_eq!(refused, Err(Abort::Memory(failure)));
-        assert_eq!(context.buffers().budget().held(), 0);
+        assert_eq!(context.budget().held(), 0);
     }
 
     #[test]

@@ -5,78 +5,22 @@
 //! read faster, even in the cache, since there are addresses of fewer pages to look up.
 
 use crate::borrowed::Borrowed;
-use crate::budget::{Budget, Exhausted, MemoryKind, Reservation};
-use crate::buffer::{Buffer, BufferPool};
+use crate::budget::{Budget, MemoryKind, Reservation};
 use crate::growing::Growing;
-use crate::run_context::{count, give_up_idle, reserve};
+use crate::refusal::AllocationFailure;
+use crate::run_context::{SMALLEST_RESERVED, count, give_up_idle, reserve};
 use aligned_vec::{AVec, ConstAlign};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
-use fuseline_ir::size::bytes_text;
 use memmap2::MmapMut;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-
-/// Memory that is refused. Where so much is asked for there is nobody to return an error to: this is the payload of an
-/// unwinding, to be caught where an operator is run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AllocationFailure {
-    /// The bytes that were asked for; `u64::MAX` where these are more.
-    pub bytes: u64,
-    /// Who refuses them.
-    pub refusal: Refusal,
-}
-
-impl fmt::Display for AllocationFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bytes = bytes_text(self.bytes);
-        match self.refusal {
-            Refusal::System => write!(f, "{bytes}, which the system refuses"),
-            Refusal::Budget(Exhausted { held: 0, limit }) => {
-                write!(f, "{bytes}, the memory budget is {}", bytes_text(limit))
-            }
-            Refusal::Budget(Exhausted { held, limit }) => {
-                write!(f, "{bytes} beside {} in use, the memory budget is {}", bytes_text(held), bytes_text(limit))
-            }
-        }
-    }
-}
-
-/// Who refuses memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The system.
-    System,
-    /// The budget, which has not so much left.
-    Budget(Exhausted),
-}
-
-impl AllocationFailure {
-    /// The system refuses so many values.
-    pub(crate) fn of_system<T>(len: usize) -> Self {
-        let bytes = len.checked_mul(size_of::<T>()).map_or(u64::MAX, |bytes| bytes as u64);
-        AllocationFailure { bytes, refusal: Refusal::System }
-    }
-
-    /// Unwinds, without the message of a panic.
-    pub fn unwind(self) -> ! {
-        std::panic::resume_unwind(Box::new(self))
-    }
-
-    /// Unwinds where the system refuses so many values.
-    pub(crate) fn raise<T>(len: usize) -> ! {
-        AllocationFailure::of_system::<T>(len).unwind()
-    }
-}
 
 /// A vector of this many zeros, for results whose size the data decide. Unwinds with [`AllocationFailure`] where the memory
 /// is refused.
 pub fn zeros(len: usize) -> Vec<f64> {
     Growing::filled(MemoryKind::Scratch, len, 0.0).into_vec()
 }
-
-/// Runs of fewer bytes are not reserved: that would take as long as to fill them.
-pub const SMALLEST_RESERVED: usize = 16 << 10;
 
 /// Reserves the memory of so many values, unless they are few. Unwinds with [`AllocationFailure`] where so much is not left.
 pub(crate) fn reserve_for<T>(kind: MemoryKind, len: usize) -> Option<Reservation> {
@@ -96,8 +40,6 @@ enum Storage<T: 'static> {
     Heap(AVec<T, ConstAlign<64>>),
     Vector(Vec<T>),
     Pages(Pages),
-    /// Of a pool, to which it returns.
-    Recycled(Box<Buffer>),
     /// Of another owner: copied before it is written.
     Borrowed(Borrowed<T>),
 }
@@ -129,7 +71,6 @@ impl<T: Pod> Deref for Storage<T> {
             Storage::Heap(values) => values,
             Storage::Vector(values) => values,
             Storage::Pages(Pages { map, start, bytes }) => cast_slice(&map[*start..start + bytes]),
-            Storage::Recycled(buffer) => cast_slice(buffer),
             Storage::Borrowed(values) => values,
         }
     }
@@ -165,17 +106,6 @@ impl<T: Pod> Memory<T> {
         Some(Memory { storage: Storage::Pages(pages?), len, reservation: None })
     }
 
-    /// A run of unspecified content from a pool. Unwinds with [`AllocationFailure`] where the memory is refused.
-    pub(crate) fn recycled(pool: &Arc<BufferPool>, len: usize) -> Self {
-        match len.checked_mul(size_of::<T>()) {
-            Some(bytes) => {
-                let buffer = BufferPool::take(pool, bytes.div_ceil(size_of::<f64>()));
-                Memory { storage: Storage::Recycled(Box::new(buffer)), len, reservation: None }
-            }
-            None => AllocationFailure::raise::<T>(len),
-        }
-    }
-
     fn on_heap(len: usize) -> Self {
         let mut values = AVec::new(64);
         values.resize(len, T::zeroed());
@@ -183,7 +113,7 @@ impl<T: Pod> Memory<T> {
     }
 
     /// The values of a vector, whose memory is reserved already.
-    pub(crate) fn of_reserved(values: Vec<T>, reservation: Option<Reservation>) -> Self {
+    fn of_reserved(values: Vec<T>, reservation: Option<Reservation>) -> Self {
         Memory { len: values.len(), storage: Storage::Vector(values), reservation }
     }
 
@@ -199,20 +129,12 @@ impl<T: Pod> Memory<T> {
 
     /// Whether the memory is of another owner, who keeps it.
     pub(crate) fn is_borrowed(&self) -> bool {
-        match &self.storage {
-            Storage::Borrowed(_) => true,
-            Storage::Recycled(buffer) => buffer.is_borrowed(),
-            Storage::Heap(_) | Storage::Vector(_) | Storage::Pages(_) => false,
-        }
+        matches!(self.storage, Storage::Borrowed(_))
     }
 
     /// Whether the memory is of another owner, who may change it between evaluations.
     pub(crate) fn may_change(&self) -> bool {
-        match &self.storage {
-            Storage::Borrowed(values) => values.may_change(),
-            Storage::Recycled(buffer) => buffer.may_change(),
-            Storage::Heap(_) | Storage::Vector(_) | Storage::Pages(_) => false,
-        }
+        matches!(&self.storage, Storage::Borrowed(values) if values.may_change())
     }
 
     /// Whether the memory is aligned and may serve another matrix.
@@ -252,9 +174,10 @@ impl<T: Pod> From<Vec<T>> for Memory<T> {
     }
 }
 
-impl From<Buffer> for Memory<f64> {
-    fn from(buffer: Buffer) -> Self {
-        Memory { len: buffer.len(), storage: Storage::Recycled(Box::new(buffer)), reservation: None }
+impl<T: Pod> From<Growing<T>> for Memory<T> {
+    fn from(values: Growing<T>) -> Self {
+        let (values, reservation) = values.into_reserved();
+        Memory::of_reserved(values, reservation)
     }
 }
 
@@ -282,7 +205,6 @@ impl<T: Pod> DerefMut for Memory<T> {
             Storage::Heap(values) => values,
             Storage::Vector(values) => values,
             Storage::Pages(Pages { map, start, bytes }) => cast_slice_mut(&mut map[*start..*start + *bytes]),
-            Storage::Recycled(buffer) => cast_slice_mut(buffer),
             Storage::Borrowed(_) => unreachable!("a copy has memory of its own"),
         };
         &mut values[..self.len]
@@ -312,6 +234,7 @@ impl<T: Pod + fmt::Debug> fmt::Debug for Memory<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::refusal::Refusal;
     use crate::run_context::{Abort, caught};
 
     /// Lengths on both sides of where pages begin.
@@ -330,23 +253,6 @@ mod tests {
             assert_eq!(shorter.len(), len / 2);
             assert!(shorter.into_vec().iter().enumerate().all(|(index, &value)| value == index as f64), "{len}");
         }
-    }
-
-    #[test]
-    fn runs_of_a_pool_return_to_it() {
-        let pool = BufferPool::new(1 << 24);
-        for len in [0, 1, 9001, 9002] {
-            let mut columns = Memory::<u32>::recycled(&pool, len);
-            assert_eq!(columns.len(), len);
-            columns.fill(7);
-            let copy = columns.clone();
-            drop(columns);
-            assert!(copy.iter().all(|&column| column == 7));
-        }
-        drop(Memory::<usize>::recycled(&pool, 9000));
-        let fresh = pool.statistics().fresh_bytes;
-        assert_eq!(Memory::<usize>::recycled(&pool, 8999).len(), 8999);
-        assert_eq!(pool.statistics().fresh_bytes, fresh);
     }
 
     #[test]

@@ -3,10 +3,11 @@
 //! Operators never make them. Those that read a matrix part by part widen the parts, which stay in the cache; for all others
 //! the matrix is widened as a whole, once, and its narrow values go.
 
-use crate::block::MatrixBlock;
-use crate::borrowed::{BorrowError, Borrowed};
-use crate::csr::{Csr, CsrError, Pattern, count_nonzeros, each, nonzeros_of};
-use crate::dense::Dense;
+use crate::borrowed::Borrowed;
+use crate::csr::{Csr, Pattern, each, nonzeros_of};
+use crate::dense::{Dense, count_nonzeros};
+use crate::error::{BorrowError, CsrError};
+use crate::layout::Wide;
 use crate::memory::Memory;
 use bytemuck::{Pod, cast_slice};
 use fuseline_ir::Format;
@@ -197,7 +198,7 @@ impl NarrowDense {
     }
 
     /// The non-zeros.
-    fn to_csr(&self) -> NarrowCsr {
+    pub(crate) fn to_csr(&self) -> NarrowCsr {
         with_values!(&self.values, values => {
             let (pattern, values) = nonzeros_of(self.rows, self.cols, values);
             NarrowCsr::of_pattern(self.cols, pattern, values)
@@ -244,7 +245,7 @@ impl NarrowCsr {
 
     /// The non-zeros as doubles, at the positions of this matrix, which both share.
     pub fn widened(&self) -> Csr {
-        Csr::of_pattern(self.cols, Arc::clone(&self.pattern), self.values.widened())
+        Csr::of_pattern(self.cols, Arc::clone(&self.pattern), self.values.widened().into())
     }
 }
 
@@ -263,7 +264,7 @@ impl Stored {
         }
     }
 
-    fn widened(&self) -> MatrixBlock {
+    fn widened(&self) -> Wide {
         match self {
             Stored::Dense(dense) => dense.widened().into(),
             Stored::Sparse(csr) => csr.widened().into(),
@@ -289,7 +290,7 @@ pub(crate) struct Narrow {
     cols: usize,
     format: Format,
     stored: Mutex<Option<Stored>>,
-    wide: OnceLock<MatrixBlock>,
+    wide: OnceLock<Wide>,
 }
 
 impl Narrow {
@@ -335,7 +336,7 @@ impl Narrow {
     }
 
     /// The matrix of doubles, which takes the place of the narrow values.
-    pub(crate) fn wide(&self) -> &MatrixBlock {
+    pub(crate) fn wide(&self) -> &Wide {
         // Not within the lock: who waits for other threads of a pool may run what asks for the same matrix.
         if let Some(stored) = self.stored() {
             let wide = stored.widened();
@@ -379,14 +380,6 @@ impl Narrow {
     pub(crate) fn has_other_nan(&self) -> bool {
         self.stored().is_none_or(|stored| stored.values().has_other_nan())
     }
-
-    /// The non-zeros of a dense matrix, narrow as long as its cells are.
-    pub(crate) fn to_sparse(&self) -> MatrixBlock {
-        match self.dense() {
-            Some(dense) => dense.to_csr().into(),
-            None => self.wide().to_csr().into_owned().into(),
-        }
-    }
 }
 
 impl fmt::Debug for Narrow {
@@ -401,7 +394,7 @@ impl fmt::Debug for Narrow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Budget, BufferPool, Layout, RunContext, StopFlag};
+    use crate::{Budget, BufferPool, Layout, MatrixBlock, RunContext, StopFlag};
     use ndarray::{Array2, ShapeBuilder};
 
     /// 3 x 2, with a zero in each row, and the same doubles.

@@ -8,9 +8,8 @@
 //! Small allocations that the system refuses are served from a reserve, where the program has one (`fuseline_allocator`). Who
 //! looks at the request to stop finds such a refusal, too, and unwinds with it.
 
-use crate::budget::{MemoryKind, Reservation};
-use crate::buffer::BufferPool;
-use crate::memory::{AllocationFailure, Refusal};
+use crate::budget::{Budget, MemoryKind, Reservation};
+use crate::refusal::{AllocationFailure, Refusal};
 use fuseline_allocator::{forget_refusal, refused_bytes};
 use std::cell::RefCell;
 use std::fmt;
@@ -88,10 +87,19 @@ impl StopListener {
     }
 }
 
+/// Where the memory of runs comes from.
+pub trait MemorySource: fmt::Debug + Send + Sync {
+    /// What all of it is reserved from, idle memory included.
+    fn budget(&self) -> &Arc<Budget>;
+
+    /// Gives idle memory back to the system.
+    fn give_up(&self);
+}
+
 /// What a run is held to.
 #[derive(Clone, Debug)]
 pub struct RunContext {
-    buffers: Arc<BufferPool>,
+    memory: Arc<dyn MemorySource>,
     stop: StopFlag,
 }
 
@@ -104,14 +112,14 @@ fn with_current<T>(read: impl FnOnce(Option<&RunContext>) -> T) -> T {
 }
 
 impl RunContext {
-    /// Runs that take memory from the budget of this pool, and end when the flag is raised.
-    pub fn new(buffers: Arc<BufferPool>, stop: StopFlag) -> Self {
-        RunContext { buffers, stop }
+    /// Runs that take memory from here, and end when the flag is raised.
+    pub fn new(memory: Arc<dyn MemorySource>, stop: StopFlag) -> Self {
+        RunContext { memory, stop }
     }
 
-    /// The memory.
-    pub fn buffers(&self) -> &Arc<BufferPool> {
-        &self.buffers
+    /// What memory is reserved from.
+    pub fn budget(&self) -> &Arc<Budget> {
+        self.memory.budget()
     }
 
     /// The request to stop.
@@ -133,11 +141,11 @@ impl RunContext {
         caught(work)
     }
 
-    /// Takes bytes out of the budget; idle buffers are given up before that fails.
+    /// Takes bytes out of the budget; idle memory is given up before that fails.
     fn reserve(&self, kind: MemoryKind, bytes: u64) -> Result<Reservation, AllocationFailure> {
-        let budget = self.buffers.budget();
+        let budget = self.budget();
         let reserved = budget.reserve(kind, bytes).or_else(|_| {
-            self.buffers.give_up();
+            self.memory.give_up();
             budget.reserve(kind, bytes)
         });
         reserved.map_err(|exhausted| AllocationFailure { bytes, refusal: Refusal::Budget(exhausted) })
@@ -207,6 +215,9 @@ pub fn check_refusal() {
     }
 }
 
+/// Runs of fewer bytes are not reserved: that would take as long as to fill them.
+pub const SMALLEST_RESERVED: usize = 16 << 10;
+
 /// Takes bytes out of the budget of the thread's context; nothing where there is none.
 ///
 /// # Errors
@@ -223,12 +234,12 @@ pub fn reserve(kind: MemoryKind, bytes: u64) -> Option<Reservation> {
 
 /// Counts memory that is there already: it is not refused, but what follows may be.
 pub fn count(kind: MemoryKind, bytes: u64) -> Option<Reservation> {
-    with_current(|context| context.map(|context| context.buffers.budget().count(kind, bytes)))
+    with_current(|context| context.map(|context| context.budget().count(kind, bytes)))
 }
 
-/// Gives up the idle buffers of the thread's context.
+/// Gives up the idle memory of the thread's context.
 pub(crate) fn give_up_idle() {
-    with_current(|context| context.map(|context| context.buffers.give_up()));
+    with_current(|context| context.map(|context| context.memory.give_up()));
 }
 
 /// Unwinds with [`Stopped`] where the thread's context has a request to stop, with [`AllocationFailure`] where memory was
@@ -252,19 +263,27 @@ fn unwind() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::{Budget, Exhausted};
-    use crate::{Buffer, Dense, TextBuffer};
+    use crate::budget::Exhausted;
+    use crate::{Buffer, BufferPool, Dense, TextBuffer};
 
     const MIB: u64 = 1 << 20;
 
+    fn pool(limit: u64) -> Arc<BufferPool> {
+        BufferPool::within(Budget::new(limit), 64 << 20)
+    }
+
+    fn context_of(pool: &Arc<BufferPool>) -> RunContext {
+        RunContext::new(Arc::<BufferPool>::clone(pool), StopFlag::default())
+    }
+
     fn context(limit: u64) -> RunContext {
-        RunContext::new(BufferPool::within(Budget::new(limit), 64 << 20), StopFlag::default())
+        context_of(&pool(limit))
     }
 
     #[test]
     fn matrices_are_reserved_where_a_context_is() {
         let context = context(3 * MIB);
-        let budget = Arc::clone(context.buffers().budget());
+        let budget = Arc::clone(context.budget());
         let matrix = context.run(|| Dense::zeros(256, 1024)).expect("it fits");
         assert_eq!(budget.held(), 2 * MIB);
         let refused = context.run(|| matrix.clone()).expect_err("two do not fit");
@@ -278,23 +297,23 @@ mod tests {
 
     #[test]
     fn idle_buffers_count_until_they_are_given_up() {
-        let context = context(3 * MIB);
-        let (budget, pool) = (context.buffers().budget(), context.buffers());
-        context.run(|| drop(BufferPool::take(pool, 1 << 18))).expect("it fits");
+        let pool = pool(3 * MIB);
+        let (budget, context) = (pool.budget(), context_of(&pool));
+        context.run(|| drop(BufferPool::take(&pool, 1 << 18))).expect("it fits");
         assert_eq!(budget.held(), 2 * MIB);
-        let larger = context.run(|| Buffer::zeroed(3 << 17)).expect("the idle buffer goes");
+        let larger = context.run(|| Buffer::<f64>::zeroed(3 << 17)).expect("the idle buffer goes");
         assert_eq!((budget.held(), larger.len()), (3 * MIB, 3 << 17));
     }
 
     /// A clone belongs to the pool of what it was cloned from, wherever that is done.
     #[test]
     fn idle_buffers_hold_no_memory_of_another_budget() {
-        let (one, other) = (context(3 * MIB), context(3 * MIB));
-        let buffer = one.run(|| BufferPool::take(one.buffers(), 1 << 17)).expect("it fits");
+        let (one, other) = (pool(3 * MIB), context(3 * MIB));
+        let buffer = context_of(&one).run(|| BufferPool::take(&one, 1 << 17)).expect("it fits");
         let clone = other.run(|| buffer.clone()).expect("it fits");
-        assert_eq!(other.buffers().budget().held(), MIB);
+        assert_eq!(other.budget().held(), MIB);
         drop(clone);
-        assert_eq!(other.buffers().budget().held(), 0);
+        assert_eq!(other.budget().held(), 0);
     }
 
     #[test]

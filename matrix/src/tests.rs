@@ -1,6 +1,6 @@
 //! Formats convert into each other without loss, borrow from `ndarray` and `sprs` without copies, and recycle memory.
 
-use crate::{AllocationFailure, Buffer, BufferPool, Csr, CsrError, CsrRows, Dense, MatrixBlock, Refusal};
+use crate::{AllocationFailure, BufferPool, Csr, CsrError, CsrRows, Dense, MatrixBlock, Refusal};
 use ndarray::{Array2, ShapeBuilder, array};
 
 fn sample() -> Dense {
@@ -99,7 +99,7 @@ fn freed_memory_is_handed_out_again_within_the_limit() {
 fn matrices_with_other_values_share_positions() {
     let csr = Csr::from_dense(&sample());
     let values: Vec<f64> = csr.values().iter().map(|value| value + 0.5).collect();
-    let other = csr.with_values(Buffer::from_vec(values));
+    let other = csr.with_values(values.into());
     assert_eq!(other.columns().as_ptr(), csr.columns().as_ptr());
     assert_eq!((other.get(0, 3), other.get(0, 1)), (sample().get(0, 3) + 0.5, 0.0));
     drop(csr);

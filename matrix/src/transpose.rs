@@ -1,8 +1,8 @@
 //! The transpose of a sparse matrix, by counting sorts of ranges of rows.
 
-use crate::buffer::BufferPool;
-use crate::csr::{Csr, CsrError};
-use crate::memory::Memory;
+use crate::buffer::{Buffer, BufferPool};
+use crate::csr::Csr;
+use crate::error::CsrError;
 use crate::run_context::StopListener;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -16,9 +16,9 @@ const SHORTEST_RUN: usize = 4;
 /// The transpose of a range of rows.
 struct Piece {
     /// Where the non-zeros of each column begin, and their number.
-    offsets: Memory<usize>,
-    rows: Memory<u32>,
-    values: Memory<f64>,
+    offsets: Buffer<usize>,
+    rows: Buffer<u32>,
+    values: Buffer,
 }
 
 impl Piece {
@@ -26,7 +26,7 @@ impl Piece {
         let (row_offsets, columns, values) = (csr.row_offsets(), csr.columns(), csr.values());
         let positions = row_offsets[range.start]..row_offsets[range.end];
         // At first, each cell counts the column before its own, and each ends as the beginning of the next column.
-        let mut offsets = Memory::<usize>::recycled(pool, csr.cols().saturating_add(1));
+        let mut offsets = Buffer::<usize>::recycled(pool, csr.cols().saturating_add(1));
         offsets.fill(0);
         let ends = &mut offsets[..];
         for &j in &columns[positions.clone()] {
@@ -39,7 +39,7 @@ impl Piece {
             position += count;
         }
         let (mut rows_out, mut values_out) =
-            (Memory::<u32>::recycled(pool, position), Memory::<f64>::recycled(pool, position));
+            (Buffer::<u32>::recycled(pool, position), Buffer::<f64>::recycled(pool, position));
         let (rows, cells) = (&mut rows_out[..], &mut values_out[..]);
         let stop = StopListener::current();
         for i in range {

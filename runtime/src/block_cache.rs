@@ -77,6 +77,16 @@ struct VariableSignature {
     stored: Option<StoredSignature>,
 }
 
+impl VariableSignature {
+    fn of(value: &RuntimeValue) -> Self {
+        let stored = match value {
+            RuntimeValue::Matrix(block) => Some(StoredSignature::of(block)),
+            _ => None,
+        };
+        VariableSignature { data_type: value.data_type(), dims: value.size().known_dims(), stored }
+    }
+}
+
 /// What plans follow from the storage of a matrix.
 #[derive(Clone, Debug, PartialEq)]
 struct StoredSignature {
@@ -130,38 +140,31 @@ impl BlockCache {
 
 /// Whether two DAGs of one block with sizes are the same but for numbers of non-zeros.
 fn differ_in_non_zeros_alone(one: &HopDag, other: &HopDag) -> bool {
-    let same_op = |one: &HopOp, other: &HopOp| match (one, other) {
+    let mut pairs = one.hops.values().zip(other.hops.values());
+    one.hops.len() == other.hops.len() && pairs.all(|(one, other)| differs_in_non_zeros_alone(one, other))
+}
+
+/// Whether two operators are the same but for their number of non-zeros.
+fn differs_in_non_zeros_alone(one: &Hop, other: &Hop) -> bool {
+    let is_same_op = match (&one.op, &other.op) {
         (HopOp::Literal(one), HopOp::Literal(other)) => one.same_bits(other),
-        _ => one == other,
+        (one, other) => one == other,
     };
-    let same = |(one, other): (&Hop, &Hop)| {
-        same_op(&one.op, &other.op)
-            && one.inputs == other.inputs
-            && one.data_type == other.data_type
-            && one.size.without_nnz() == other.size.without_nnz()
-    };
-    one.hops.len() == other.hops.len() && one.hops.values().zip(other.hops.values()).all(same)
+    is_same_op
+        && one.inputs == other.inputs
+        && one.data_type == other.data_type
+        && one.size.without_nnz() == other.size.without_nnz()
 }
 
 impl Signature {
     /// That of a block, of whose scalars only those are looked at on whose values sizes hang.
     pub(crate) fn of(dag: &HopDag, variables: &Variables, size_variables: &BTreeSet<String>) -> Self {
-        let of = |value: &RuntimeValue| VariableSignature {
-            data_type: value.data_type(),
-            dims: value.size().known_dims(),
-            stored: match value {
-                RuntimeValue::Matrix(block) => Some(StoredSignature::of(block)),
-                _ => None,
-            },
-        };
-        let value = |name: &String| match variables.get(name) {
+        let values = size_variables.iter().filter_map(|name| match variables.get(name) {
             Some(RuntimeValue::Scalar(scalar)) => Some(scalar.clone()),
             _ => None,
-        };
-        Signature {
-            variables: dag.reads().filter_map(|(_, name)| variables.get(name)).map(of).collect(),
-            values: size_variables.iter().filter_map(value).collect(),
-        }
+        });
+        let read = dag.reads().filter_map(|(_, name)| variables.get(name));
+        Signature { variables: read.map(VariableSignature::of).collect(), values: values.collect() }
     }
 
     /// Whether the same sizes follow. Values count by their bits: a range may start at -0.

@@ -122,15 +122,15 @@ fn environment(
     origins: &Origins,
     size_variables: &BTreeSet<String>,
 ) -> SizeEnvironment {
-    let facts = |name: &str, value: &RuntimeValue| match value {
-        RuntimeValue::Scalar(scalar) if size_variables.contains(name) => VariableFacts::scalar(scalar.clone()),
-        value => VariableFacts {
-            size: expected_size(value),
-            origin: origins.get(name).copied(),
-            ..VariableFacts::of_type(value.data_type())
-        },
-    };
-    dag.reads().filter_map(|(_, name)| Some((name, facts(name, variables.get(name)?)))).collect()
+    let known = dag.reads().filter_map(|(_, name)| Some((name, variables.get(name)?)));
+    let facts = known.map(|(name, value)| match value {
+        RuntimeValue::Scalar(scalar) if size_variables.contains(name) => (name, VariableFacts::scalar(scalar.clone())),
+        value => {
+            let (size, origin) = (expected_size(value), origins.get(name).copied());
+            (name, VariableFacts { size, origin, ..VariableFacts::of_type(value.data_type()) })
+        }
+    });
+    facts.collect()
 }
 
 /// The DAG with the sizes that follow from its variables'.
@@ -193,6 +193,43 @@ fn fused_by_hand(environment: &OptimizerEnvironment, dag: &HopDag, observer: &mu
     CompiledDag { dag, predictions, plans: 0 }
 }
 
+/// Compiles plans batch by batch.
+struct Batches<'a> {
+    engine: &'a Engine,
+    statistics: &'a mut Statistics,
+    /// The operators that there are.
+    operators: Vec<OperatorId>,
+    /// The first bug of the backend.
+    failure: Option<BackendError>,
+}
+
+impl Batches<'_> {
+    fn compile(&mut self, plans: &[VerifiedCPlan]) -> Vec<Result<OperatorId, Unsupported>> {
+        let start = Instant::now();
+        let answers = self.engine.plan_cache.get_or_compile(plans, self.engine.backend());
+        self.statistics.codegen_seconds += start.elapsed().as_secs_f64();
+        answers.into_iter().map(|answer| self.record(answer)).collect()
+    }
+
+    fn record(&mut self, answer: Result<CacheAnswer, BackendError>) -> Result<OperatorId, Unsupported> {
+        match answer {
+            Ok(CacheAnswer { operator, is_new }) => {
+                self.statistics.operators_compiled += u64::from(is_new);
+                self.statistics.plan_cache_hits += u64::from(!is_new);
+                self.operators.push(operator);
+                Ok(operator)
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                if matches!(error, BackendError::Internal { .. }) {
+                    self.failure.get_or_insert(error);
+                }
+                Err(Unsupported { reason })
+            }
+        }
+    }
+}
+
 fn fuse(
     engine: &Engine,
     chosen: &Chosen,
@@ -200,31 +237,11 @@ fn fuse(
     statistics: &mut Statistics,
     observer: &mut Observer<'_>,
 ) -> Result<CompiledDag, RuntimeError> {
-    let mut failure = None;
-    let mut operators = Vec::new();
-    let mut compile = |plans: &[VerifiedCPlan]| {
-        let start = Instant::now();
-        let answers = engine.plan_cache.get_or_compile(plans, engine.backend());
-        statistics.codegen_seconds += start.elapsed().as_secs_f64();
-        let answer = |answer: Result<CacheAnswer, BackendError>| match answer {
-            Ok(CacheAnswer { operator, is_new }) => {
-                statistics.operators_compiled += u64::from(is_new);
-                statistics.plan_cache_hits += u64::from(!is_new);
-                operators.push(operator);
-                Ok(operator)
-            }
-            Err(error) => {
-                let reason = error.to_string();
-                if matches!(error, BackendError::Internal { .. }) {
-                    failure.get_or_insert(error);
-                }
-                Err(Unsupported { reason })
-            }
-        };
-        answers.into_iter().map(answer).collect()
-    };
+    let mut batches = Batches { engine, statistics, operators: Vec::new(), failure: None };
     let mut on_stage = |stage: Stage<'_>| observer(CompileStage::Fusion(stage));
-    let (fused, report) = realize(&chosen.dag, &chosen.planned, options, &mut compile, &mut on_stage);
+    let (fused, report) =
+        realize(&chosen.dag, &chosen.planned, options, &mut |plans| batches.compile(plans), &mut on_stage);
+    let Batches { operators, failure, .. } = batches;
     if let Some(error) = failure {
         return Err(error.into());
     }

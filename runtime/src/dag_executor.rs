@@ -102,13 +102,15 @@ fn remaining_uses(dag: &HopDag) -> SecondaryMap<HopId, u32> {
 /// The reads of variables that an update of a range takes and that the DAG assigns anew: a variable gives its matrix away,
 /// so that the update, where it is the last to need it and nothing else holds it, happens in place.
 fn given_away(dag: &HopDag, uses: &SecondaryMap<HopId, u32>) -> Vec<HopId> {
-    let is_given = |&read: &HopId| {
-        let HopOp::Read(name) = &dag[read].op else { return false };
-        let is_assigned = dag.outputs.iter().any(|output| output.name == *name && output.hop != read);
-        is_assigned && dag.reads().filter(|(id, other)| *other == name.as_str() && uses[*id] > 0).count() == 1
-    };
     let updates = dag.hops.iter().filter(|(id, hop)| hop.op == HopOp::LeftIndex && uses[*id] > 0);
-    updates.map(|(_, hop)| hop.inputs[0]).filter(is_given).collect()
+    updates.map(|(_, hop)| hop.inputs[0]).filter(|&read| is_given_away(dag, uses, read)).collect()
+}
+
+/// Whether a value is a variable that the DAG assigns anew and reads once.
+fn is_given_away(dag: &HopDag, uses: &SecondaryMap<HopId, u32>, read: HopId) -> bool {
+    let HopOp::Read(name) = &dag[read].op else { return false };
+    let is_assigned = dag.outputs.iter().any(|output| output.name == *name && output.hop != read);
+    is_assigned && dag.reads().filter(|(id, other)| *other == name.as_str() && uses[*id] > 0).count() == 1
 }
 
 impl DagExecutor<'_> {
@@ -233,11 +235,11 @@ impl DagExecutor<'_> {
     /// The matrices that an operator works on, with their actual sizes.
     fn input_origins(&self, hop: &Hop) -> Vec<InputOrigin> {
         let inputs = evaluated_inputs(self.dag, hop).into_iter().enumerate();
-        let origin = |(index, input): (usize, HopId)| {
+        let origins = inputs.filter_map(|(index, input)| {
             let value = self.values[input].as_ref().filter(|value| value.data_type().is_matrix())?;
             Some(InputOrigin { size: value.size(), ..InputOrigin::new(index + 1, &self.dag[input]) })
-        };
-        inputs.filter_map(origin).collect()
+        });
+        origins.collect()
     }
 
     /// Frees the inputs that no operator needs any more.

@@ -33,7 +33,6 @@ pub struct Engine {
     pub(crate) backend: Box<dyn Backend>,
     pub(crate) primitives: &'static Primitives,
     pub(crate) threads: Arc<Threads>,
-    pub(crate) buffers: Arc<BufferPool>,
     pub(crate) plan_cache: PlanCache,
     pub(crate) counters: Counters,
 }
@@ -50,7 +49,7 @@ impl Engine {
         plan_cache: PlanCache,
     ) -> Result<Self, ThreadsError> {
         let buffers = BufferPool::within(Budget::new(options.memory_budget), options.idle_bytes);
-        let threads = Threads::new(options.threads, RunContext::new(buffers, StopFlag::default()))?;
+        let threads = Threads::new(options.threads, buffers, StopFlag::default())?;
         Ok(Engine::on(Arc::new(threads), options, backend, primitives, plan_cache))
     }
 
@@ -62,16 +61,14 @@ impl Engine {
         primitives: &'static Primitives,
         plan_cache: PlanCache,
     ) -> Self {
-        let (buffers, counters) = (Arc::clone(threads.context().buffers()), Counters::default());
         Engine {
             fingerprint: options.environment.fingerprint(),
             options,
             backend,
             primitives,
             threads,
-            buffers,
             plan_cache,
-            counters,
+            counters: Counters::default(),
         }
     }
 
@@ -93,7 +90,8 @@ impl Engine {
         let threads = if options.threads.max(1) == self.options.threads.max(1) {
             Arc::clone(&self.threads)
         } else {
-            Arc::new(Threads::new(options.threads, self.threads.context().clone())?)
+            let (buffers, stop) = (Arc::clone(self.buffers()), self.interruption().clone());
+            Arc::new(Threads::new(options.threads, buffers, stop)?)
         };
         Ok(Engine::on(threads, options, backend, primitives, plan_cache))
     }
@@ -130,14 +128,14 @@ impl Engine {
 
     /// The memory of matrices.
     pub fn buffers(&self) -> &Arc<BufferPool> {
-        &self.buffers
+        self.threads.buffers()
     }
 
     /// What basic operators need.
     pub fn kernel_context(&self) -> KernelContext<'_> {
         KernelContext {
             pool: self.threads.pool(),
-            buffers: &self.buffers,
+            buffers: self.buffers(),
             primitives: self.primitives,
             strict_ieee: self.options.environment.strict_ieee,
             strip_bytes: self.options.strip_bytes,

@@ -5,7 +5,7 @@ use crate::map::MapError;
 use crate::tokenize::TokenizeError;
 use crate::transform::TransformError;
 use fuseline_ir::hop::Span;
-use fuseline_ir::program::{InlinedCall, Program, Source};
+use fuseline_ir::program::{Program, Source};
 use fuseline_kernels::KernelError;
 use fuseline_matrix::io::IoError;
 use fuseline_matrix::{AllocationFailure, FrameError};
@@ -226,13 +226,13 @@ impl<K: Into<RuntimeErrorKind>> From<K> for RuntimeError {
 }
 
 impl RuntimeError {
-    /// The same error, at this place unless it has one.
+    /// The error, at this place unless it has one.
     pub fn or_at(mut self, span: Option<Span>) -> Self {
         self.span = self.span.or(span);
         self
     }
 
-    /// The same error, within this call in a program.
+    /// The error, within this call in a program.
     pub(crate) fn called(mut self, function: &str, span: Option<Span>, program: &Program) -> Self {
         let call = CallSite { function: function.to_owned(), span };
         match self.context.sources {
@@ -242,26 +242,26 @@ impl RuntimeError {
         self
     }
 
-    /// The same error of a program that was made for a call of what a text names, with places in the program's sources.
+    /// The error of a program that was made for a call of what a text names, with places in the program's sources.
     pub(crate) fn evaluated(mut self, program: &Program) -> Self {
         if self.context.sources.is_some() {
             return self;
         }
-        let written_at = |place: &mut Option<Span>| *place = place.map(|span| program.written_at(span));
         let inner = self.span.map(|span| inlined(span, program)).unwrap_or_default();
         let calls = std::mem::take(&mut self.context.calls).into_iter().flat_map(|call| written(call, program));
         self.context.calls = inner.into_iter().chain(calls).collect();
-        written_at(&mut self.span);
-        self.context.inputs.iter_mut().for_each(|input| written_at(&mut input.span));
+        let mut places: Vec<&mut Option<Span>> = vec![&mut self.span];
+        places.extend(self.context.inputs.iter_mut().map(|input| &mut input.span));
         if let RuntimeErrorKind::Sizes(error) = &mut self.kind {
-            written_at(&mut error.span);
-            error.inputs.iter_mut().for_each(|input| written_at(&mut input.span));
+            places.push(&mut error.span);
+            places.extend(error.inputs.iter_mut().map(|input| &mut input.span));
         }
+        places.into_iter().flatten().for_each(|span| *span = program.written_at(*span));
         self.context.sources = Some(program.sources.clone());
         self
     }
 
-    /// The same error of an operator, with what it worked on where the message is about that.
+    /// The error of an operator, with what it worked on where the message is about that.
     pub(crate) fn with_inputs(mut self, inputs: impl FnOnce() -> Vec<InputOrigin>) -> Self {
         if matches!(
             self.kind,
@@ -272,7 +272,7 @@ impl RuntimeError {
         self
     }
 
-    /// The same error, with the places where variables that it names got their values.
+    /// The error, with the places where variables that it names got their values.
     pub(crate) fn with_origins(mut self, origins: &Origins) -> Self {
         for input in &mut self.context.inputs {
             let origin = input.variable.as_ref().and_then(|name| origins.get(name));
@@ -291,11 +291,11 @@ fn written(call: CallSite, program: &Program) -> Vec<CallSite> {
 
 /// The calls in whose place stands what a span is part of, where they are written.
 fn inlined(span: Span, program: &Program) -> Vec<CallSite> {
-    let site = |call: &InlinedCall| CallSite {
-        function: call.function.clone(),
-        span: call.call.map(|span| program.written_at(span)),
-    };
-    program.inlined_calls(span).into_iter().map(site).collect()
+    let calls = program
+        .inlined_calls(span)
+        .into_iter()
+        .map(|call| CallSite { function: call.function.clone(), span: call.call.map(|span| program.written_at(span)) });
+    calls.collect()
 }
 
 impl fmt::Display for RuntimeError {

@@ -102,13 +102,13 @@ pub(crate) fn evaluation_of(
         _ => None,
     };
     let elements = list.map(|list| {
-        let named = |(position, element): (usize, &crate::value::ListElement)| {
+        let elements = list.elements.iter().enumerate().map(|(position, element)| {
             let variable = format!("_element{}", position + 1);
             variables.insert(variable.clone(), element.value.clone());
             let data_type = element.value.data_type();
             EvaluatedArgument { name: element.name.clone(), variable, data_type, constant: None }
-        };
-        list.elements.iter().enumerate().map(named).collect()
+        });
+        elements.collect()
     });
     let all_results = call.function == Call::EVAL_LIST;
     Ok((Evaluation { function, place, arguments, elements, all_results }, variables))

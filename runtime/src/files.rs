@@ -8,42 +8,67 @@ use fuseline_passes::size::FileSizes;
 use rayon::ThreadPool;
 use std::path::Path;
 
+/// A named argument of `read` or `write`.
+#[derive(Clone, Copy)]
+struct Argument<'a> {
+    name: &'a str,
+    value: &'a RuntimeValue,
+}
+
+impl Argument<'_> {
+    fn wrong(self, expected: &'static str) -> RuntimeErrorKind {
+        let actual = self.value.describe();
+        RuntimeErrorKind::Type { operation: format!("the argument `{}`", self.name), expected, actual }
+    }
+
+    /// A count, where it is known: SystemML writes -1 for what is not.
+    fn count(self) -> Result<Option<u64>, RuntimeErrorKind> {
+        match self.value.as_f64() {
+            Some(-1.0) => Ok(None),
+            Some(number) if number >= 0.0 => Ok(Some(number as u64)),
+            _ => Err(self.wrong("a number that is not negative")),
+        }
+    }
+
+    fn text(self) -> Result<String, RuntimeErrorKind> {
+        match self.value {
+            RuntimeValue::Scalar(Value::Str(text)) => Ok(text.clone()),
+            _ => Err(self.wrong("a text")),
+        }
+    }
+
+    fn number(self) -> Result<f64, RuntimeErrorKind> {
+        self.value.as_f64().ok_or_else(|| self.wrong("a number"))
+    }
+
+    fn truth(self) -> Result<bool, RuntimeErrorKind> {
+        let number = self.value.as_f64().ok_or_else(|| self.wrong("a truth value"))?;
+        Ok(number != 0.0)
+    }
+}
+
 /// Named arguments of `read` and `write` as metadata.
 fn metadata<'a>(named: impl Iterator<Item = (&'a str, &'a RuntimeValue)>) -> Result<Metadata, RuntimeError> {
     let mut metadata = Metadata::default();
     for (name, value) in named {
-        let wrong = |expected: &'static str| {
-            let actual = value.describe();
-            RuntimeErrorKind::Type { operation: format!("the argument `{name}`"), expected, actual }
-        };
-        let count = || match value.as_f64() {
-            // SystemML writes -1 for what is not known.
-            Some(-1.0) => Ok(None),
-            Some(number) if number >= 0.0 => Ok(Some(number as u64)),
-            _ => Err(wrong("a number that is not negative")),
-        };
-        let text = || match value {
-            RuntimeValue::Scalar(Value::Str(text)) => Ok(Some(text.clone())),
-            _ => Err(wrong("a text")),
-        };
-        let truth = || value.as_f64().map(|number| Some(number != 0.0)).ok_or_else(|| wrong("a truth value"));
+        let argument = Argument { name, value };
         match name {
-            "data_type" => metadata.data_type = text()?,
-            "value_type" => metadata.value_type = text()?,
-            "format" => metadata.format = text()?,
-            "sep" => metadata.sep = text()?,
-            "indSep" => metadata.ind_sep = text()?,
-            "naStrings" => metadata.na_strings = text()?,
-            "schema" => metadata.schema = text()?,
-            "description" => metadata.description = text()?,
-            "rows" => metadata.rows = count()?,
-            "cols" => metadata.cols = count()?,
-            "nnz" => metadata.nnz = count()?,
-            "rows_in_block" => metadata.rows_in_block = count()?,
-            "cols_in_block" => metadata.cols_in_block = count()?,
-            "header" => metadata.header = truth()?,
-            "fill" => metadata.fill = truth()?,
-            "default" => metadata.default = Some(value.as_f64().ok_or_else(|| wrong("a number"))?),
+            "data_type" => metadata.data_type = Some(argument.text()?),
+            "value_type" => metadata.value_type = Some(argument.text()?),
+            "format" => metadata.format = Some(argument.text()?),
+            "sep" => metadata.sep = Some(argument.text()?),
+            "indSep" => metadata.ind_sep = Some(argument.text()?),
+            "naStrings" => metadata.na_strings = Some(argument.text()?),
+            "schema" => metadata.schema = Some(argument.text()?),
+            "description" => metadata.description = Some(argument.text()?),
+            "rows" => metadata.rows = argument.count()?,
+            "cols" => metadata.cols = argument.count()?,
+            "nnz" => metadata.nnz = argument.count()?,
+            "rows_in_block" => metadata.rows_in_block = argument.count()?,
+            "cols_in_block" => metadata.cols_in_block = argument.count()?,
+            "header" => metadata.header = Some(argument.truth()?),
+            "fill" => metadata.fill = Some(argument.truth()?),
+            "default" => metadata.default = Some(argument.number()?),
             // The front end checks names against the builtin's signature; what is left describes, but changes nothing.
             _ => {}
         }

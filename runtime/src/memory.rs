@@ -31,15 +31,15 @@ pub(crate) fn guarded<T>(
     hop: &Hop,
     run: impl FnOnce() -> Result<T, RuntimeError>,
 ) -> Result<T, RuntimeError> {
-    let run = || {
+    let outcome = caught(|| {
         let value = run()?;
         // Small allocations may have been refused, and served all the same. A value is no operation to blame: the next one is.
         if !matches!(hop.op, HopOp::Literal(_) | HopOp::Read(_)) {
             check_refusal();
         }
         Ok(value)
-    };
-    caught(run).unwrap_or_else(|abort| Err(error_of(engine, infer::operation_name(&hop.op), abort)))
+    });
+    outcome.unwrap_or_else(|abort| Err(error_of(engine, infer::operation_name(&hop.op), abort)))
 }
 
 /// The error of what ended an operation.

@@ -97,7 +97,7 @@ impl PlanCache {
         let new = claim.operators.clone();
         let errors = claim.compile(backend);
         let mut unseen = new.iter().peekable();
-        let answer = |operator| {
+        let answers = operators.into_iter().map(|operator| {
             // In this batch, the first look-up of a new plan is the one that compiled it.
             let is_new = unseen.next_if_eq(&&operator).is_some();
             if let Some((_, error)) = errors.iter().find(|(failed, _)| *failed == operator) {
@@ -107,8 +107,8 @@ impl PlanCache {
                 self.operator(operator, backend)?;
             }
             Ok(CacheAnswer { operator, is_new })
-        };
-        operators.into_iter().map(answer).collect()
+        });
+        answers.collect()
     }
 
     /// The code of an operator; compiles it again if it was evicted, and waits for a thread that does.

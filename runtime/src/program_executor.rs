@@ -43,7 +43,7 @@ pub fn run_program(
     statistics: &mut Statistics,
     observer: &mut Observer<'_>,
 ) -> Result<(), RuntimeError> {
-    engine.buffers.budget().restart_peaks();
+    engine.buffers().budget().restart_peaks();
     let before = Counts::of(engine);
     let Executable { program, evaluator } = executable;
     let mut executor = ProgramExecutor {
@@ -57,7 +57,7 @@ pub fn run_program(
     let result = result.unwrap_or_else(|abort| Err(memory::error_of(engine, "the program".to_owned(), abort)));
     statistics.merge(executor.compiler.into_statistics());
     statistics.add_counts(before, Counts::of(engine));
-    statistics.add_peaks(engine.buffers.budget());
+    statistics.add_peaks(engine.buffers().budget());
     result
 }
 
@@ -355,6 +355,14 @@ struct LoopRange {
     is_integer: bool,
 }
 
+/// A number of the range of a `for` loop.
+fn bound(value: &RuntimeValue, span: Option<Span>) -> Result<f64, RuntimeError> {
+    value.as_f64().ok_or_else(|| {
+        let operation = "the range of a for loop".to_owned();
+        RuntimeErrorKind::Type { operation, expected: "numbers", actual: value.describe() }.at(span)
+    })
+}
+
 impl LoopRange {
     fn new(
         from: &RuntimeValue,
@@ -362,16 +370,10 @@ impl LoopRange {
         by: Option<&RuntimeValue>,
         span: Option<Span>,
     ) -> Result<Self, RuntimeError> {
-        let number = |value: &RuntimeValue| {
-            value.as_f64().ok_or_else(|| {
-                let operation = "the range of a for loop".to_owned();
-                RuntimeErrorKind::Type { operation, expected: "numbers", actual: value.describe() }.at(span)
-            })
-        };
-        let holds_integer = |value: &RuntimeValue| matches!(value, RuntimeValue::Scalar(Value::I64(_)));
-        let is_integer = holds_integer(from) && by.is_none_or(holds_integer);
-        let (from, to) = (number(from)?, number(to)?);
-        let by = by.map(number).transpose()?.unwrap_or(if from > to { -1.0 } else { 1.0 });
+        let mut steps_by = [Some(from), by].into_iter().flatten();
+        let is_integer = steps_by.all(|value| matches!(value, RuntimeValue::Scalar(Value::I64(_))));
+        let (from, to) = (bound(from, span)?, bound(to, span)?);
+        let by = by.map(|by| bound(by, span)).transpose()?.unwrap_or(if from > to { -1.0 } else { 1.0 });
         let steps = fuseline_ir::hop::infer::seq_length(from, to, by);
         let ends = [from, to, by].iter().all(|number| number.is_finite()) && by != 0.0;
         let largest = from.abs().max(to.abs());

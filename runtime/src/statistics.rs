@@ -23,7 +23,7 @@ pub struct Statistics {
     pub execute_seconds: f64,
     /// DAGs taken through the optimizer: a block for each set of sizes that it meets.
     pub dags_optimized: u64,
-    /// Those among them that had been optimized before, for other sizes.
+    /// DAGs among them that had been optimized before, for other sizes.
     pub recompilations: u64,
     /// Executions of blocks that were compiled already for their sizes.
     pub block_cache_hits: u64,
@@ -33,7 +33,7 @@ pub struct Statistics {
     pub operators_priced: u64,
     /// Plan partitions decided, in the form of each DAG that was chosen.
     pub partitions: u64,
-    /// Those among them whose plan is proven to be the cheapest.
+    /// Partitions among them whose plan is proven to be the cheapest.
     pub partitions_optimal: u64,
     /// The greatest share of a DAG's planned cost by which another plan may be cheaper, of the DAGs for which that is
     /// proven.
@@ -70,7 +70,7 @@ pub struct Statistics {
     pub genexec_bytes_read: u64,
     /// Bytes of their results.
     pub genexec_bytes_written: u64,
-    /// Those among the calls that were interpreted while their machine code was being generated.
+    /// Calls among these that were interpreted while their machine code was being generated.
     pub genexec_interpreted: u64,
     /// Bytes of matrices allocated, recycled or fresh.
     pub bytes_allocated: u64,
@@ -139,7 +139,7 @@ pub(crate) struct Counts {
 
 impl Counts {
     pub(crate) fn of(engine: &Engine) -> Self {
-        let memory = engine.buffers.statistics();
+        let memory = engine.buffers().statistics();
         Counts {
             calls: engine.counters.genexec_calls(),
             cells: engine.counters.cells(),
@@ -266,7 +266,7 @@ impl Statistics {
         entry.add(&execution);
     }
 
-    /// As a readable report.
+    /// A readable report.
     pub fn to_text(&self) -> String {
         let mut text = String::from("Fuseline statistics\n");
         let mut line = |name: &str, value: String| writeln!(text, "  {name:<26} {value}").expect("strings take writes");

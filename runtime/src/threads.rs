@@ -1,8 +1,9 @@
 //! The threads that work is shared among.
 
-use fuseline_matrix::RunContext;
 use fuseline_matrix::run_context::Abort;
+use fuseline_matrix::{BufferPool, RunContext, StopFlag};
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use thiserror::Error;
 
@@ -32,6 +33,8 @@ pub enum ThreadsError {
 #[derive(Debug)]
 pub(crate) struct Threads {
     pool: ThreadPool,
+    /// The memory of matrices.
+    buffers: Arc<BufferPool>,
     /// What programs and their operators are held to.
     context: RunContext,
     has_program: AtomicBool,
@@ -40,19 +43,25 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// So many threads, one at least, in this context.
+    /// So many threads, one at least, whose programs take memory from a pool and end when the flag is raised.
     ///
     /// # Errors
     /// They are too many, or the operating system refuses them.
-    pub(crate) fn new(count: usize, context: RunContext) -> Result<Threads, ThreadsError> {
+    pub(crate) fn new(count: usize, buffers: Arc<BufferPool>, stop: StopFlag) -> Result<Threads, ThreadsError> {
         if count > MOST_THREADS {
             return Err(ThreadsError::TooMany { count });
         }
         let builder = ThreadPoolBuilder::new().num_threads(count.max(1)).stack_size(STACK_BYTES);
+        let context = RunContext::new(Arc::<BufferPool>::clone(&buffers), stop);
         let of_threads = context.clone();
         let builder = builder.start_handler(move |_| of_threads.stay());
         let pool = builder.thread_name(|index| format!("fuseline-{index}")).build()?;
-        Ok(Threads { pool, context, has_program: AtomicBool::new(false), outside: AtomicUsize::new(0) })
+        Ok(Threads { pool, buffers, context, has_program: AtomicBool::new(false), outside: AtomicUsize::new(0) })
+    }
+
+    /// The memory of matrices.
+    pub(crate) fn buffers(&self) -> &Arc<BufferPool> {
+        &self.buffers
     }
 
     /// What programs and their operators are held to.
@@ -105,12 +114,12 @@ impl<F: Fn()> Drop for AtEnd<F> {
 mod tests {
     use super::Threads;
     use fuseline_matrix::run_context::check_stop;
-    use fuseline_matrix::{BufferPool, RunContext, StopFlag};
+    use fuseline_matrix::{BufferPool, StopFlag};
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::atomic::{AtomicBool, Ordering};
 
     fn threads(count: usize) -> Threads {
-        Threads::new(count, RunContext::new(BufferPool::new(0), StopFlag::default())).expect("threads")
+        Threads::new(count, BufferPool::new(0), StopFlag::default()).expect("threads")
     }
 
     fn is_inside(threads: &Threads) -> bool {
@@ -153,8 +162,8 @@ mod tests {
     #[test]
     fn more_threads_than_any_machine_has_are_refused() {
         for count in [super::MOST_THREADS + 1, 1_000_000, usize::MAX] {
-            let context = RunContext::new(BufferPool::new(0), StopFlag::default());
-            let error = Threads::new(count, context).expect_err("too many").to_string();
+            let threads = Threads::new(count, BufferPool::new(0), StopFlag::default());
+            let error = threads.expect_err("too many").to_string();
             assert_eq!(error, format!("{count} are more than 1024"));
         }
     }

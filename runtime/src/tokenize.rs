@@ -55,7 +55,7 @@ enum Algorithm {
     /// At the matches of a pattern.
     #[serde(alias = "whitespace")]
     Split,
-    /// The same, and runs of what lies between.
+    /// At the matches of a pattern, and runs of what lies between.
     Ngram,
 }
 
@@ -137,15 +137,10 @@ impl Part for Entries {
 /// # Errors
 /// The specification is not valid, or does not fit the frame.
 pub(crate) fn tokenize(frame: &Frame, specification: &str, most: usize) -> Result<Frame, TokenizeError> {
-    let invalid = |problem: String| TokenizeError::Specification(problem);
-    let specification: Specification =
-        json5::from_str(specification).map_err(|error| invalid(error.to_string().trim().to_owned()))?;
-    let column = |position: usize| {
-        let missing = TokenizeError::NoColumn { column: position, cols: frame.cols() };
-        position.checked_sub(1).and_then(|at| frame.columns().get(at)).ok_or(missing)
-    };
-    let texts = column(specification.tokenize_col)?;
-    let ids = specification.id_cols.iter().map(|&id| column(id)).collect::<Result<Vec<_>, _>>()?;
+    let specification: Specification = json5::from_str(specification)
+        .map_err(|error| TokenizeError::Specification(error.to_string().trim().to_owned()))?;
+    let texts = column_of(frame, specification.tokenize_col)?;
+    let ids = specification.id_cols.iter().map(|&id| column_of(frame, id)).collect::<Result<Vec<_>, _>>()?;
     let documents = documents(texts, &specification)?;
     let (mut columns, rows) = if specification.format_wide {
         (wide(&documents, &specification, most)?, Collected::filled(documents.len(), 1))
@@ -155,13 +150,21 @@ pub(crate) fn tokenize(frame: &Frame, specification: &str, most: usize) -> Resul
         let rows: Collected<usize> = entries.iter().map(|entries| entries.first.len()).collect();
         (long(&entries), rows)
     };
-    let repeated = |id: &Column| {
-        let cell = |(row, &times): (usize, &usize)| std::iter::repeat_n(crate::map::cell_text(id, row), times);
-        Column::of_texts(rows.iter().enumerate().flat_map(cell))
-    };
-    let mut all: Collected<Column> = ids.into_iter().map(repeated).collect();
+    let mut all: Collected<Column> = ids.into_iter().map(|id| repeated(id, &rows)).collect();
     all.extend(columns.drain(..));
-    Frame::new(all.into_vec(), Vec::new()).map_err(|error| invalid(error.to_string()))
+    Frame::new(all.into_vec(), Vec::new()).map_err(|error| TokenizeError::Specification(error.to_string()))
+}
+
+/// A column by its 1-based position.
+fn column_of(frame: &Frame, position: usize) -> Result<&Column, TokenizeError> {
+    let missing = TokenizeError::NoColumn { column: position, cols: frame.cols() };
+    position.checked_sub(1).and_then(|at| frame.columns().get(at)).ok_or(missing)
+}
+
+/// Each cell of a column so many times.
+fn repeated(id: &Column, times: &[usize]) -> Column {
+    let cells = times.iter().enumerate();
+    Column::of_texts(cells.flat_map(|(row, &times)| std::iter::repeat_n(crate::map::cell_text(id, row), times)))
 }
 
 fn documents(texts: &Column, specification: &Specification) -> Result<Collected<Document>, TokenizeError> {
@@ -198,12 +201,14 @@ fn runs_of_tokens(tokens: &[Token], lengths: RangeInclusive<usize>) -> Document 
     let bytes = tokens.iter().map(|token| token.text.len() + "'', ".len()).sum();
     refuse_what_does_not_fit(bytes_of_runs(tokens.len(), bytes, lengths.clone()));
     let lengths = lengths.take_while(|length| *length <= tokens.len());
-    let run = |run: &[Token]| {
-        let quoted = || run.iter().map(|token| format!("'{}'", token.text)).collect::<Vec<_>>().join(", ");
-        let text = if let [token] = run { token.text.clone() } else { format!("\"({})\"", quoted()) };
-        Token { text, position: run[0].position }
-    };
-    lengths.flat_map(|length| tokens.windows(length).map(run)).collect::<Collected<_>>().into_vec()
+    lengths.flat_map(|length| tokens.windows(length).map(run_of)).collect::<Collected<_>>().into_vec()
+}
+
+/// The token that a run of tokens is.
+fn run_of(tokens: &[Token]) -> Token {
+    let quoted = || tokens.iter().map(|token| format!("'{}'", token.text)).collect::<Vec<_>>().join(", ");
+    let text = if let [token] = tokens { token.text.clone() } else { format!("\"({})\"", quoted()) };
+    Token { text, position: tokens[0].position }
 }
 
 /// Unwinds where so many bytes are not to be had: before a part of them is made.
@@ -222,11 +227,11 @@ fn runs_of_characters(tokens: &[Token], lengths: RangeInclusive<usize>) -> Docum
         let mut bounds: Collected<usize> = token.text.char_indices().map(|(start, _)| start).collect();
         bounds.push(token.text.len());
         for length in lengths.clone().take_while(|length| *length < bounds.len()) {
-            let run = |(first, position)| Token {
-                text: token.text[bounds[first]..bounds[first + length]].to_owned(),
-                position,
-            };
-            runs.extend((0..bounds.len() - length).zip(token.position..).map(run));
+            let starts = (0..bounds.len() - length).zip(token.position..);
+            runs.extend(starts.map(|(first, position)| {
+                let text = token.text[bounds[first]..bounds[first + length]].to_owned();
+                Token { text, position }
+            }));
         }
     }
     runs.into_vec()
@@ -235,11 +240,11 @@ fn runs_of_characters(tokens: &[Token], lengths: RangeInclusive<usize>) -> Docum
 /// The memory of all runs of so many parts that take so many bytes together.
 fn bytes_of_runs(parts: usize, bytes: usize, lengths: RangeInclusive<usize>) -> u64 {
     let average = bytes.div_ceil(parts.max(1)) as u64;
-    let of_length = |length: usize| {
+    let of_lengths = lengths.take_while(|length| *length <= parts).map(|length| {
         let run = size_of::<Token>() as u64 + average.saturating_mul(length as u64);
         run.saturating_mul((parts - length + 1) as u64)
-    };
-    lengths.take_while(|length| *length <= parts).map(of_length).fold(0, u64::saturating_add)
+    });
+    of_lengths.fold(0, u64::saturating_add)
 }
 
 /// The parts of a text that lie between matches, which are ranges of bytes.
@@ -261,26 +266,26 @@ fn tokens_between(text: &str, matches: &[(usize, usize)]) -> Document {
 fn entries(tokens: &[Token], specification: &Specification, most: usize) -> Result<Entries, TokenizeError> {
     Ok(match specification.out {
         Output::Position => {
-            let kept = || tokens.iter().take(most);
+            let kept = tokens.iter().take(most);
             Entries {
-                first: Column::of_integers(kept().map(|token| token.position)),
-                second: Column::of_texts(kept().map(|token| token.text.clone())),
+                first: Column::of_integers(kept.clone().map(|token| token.position)),
+                second: Column::of_texts(kept.map(|token| token.text.clone())),
             }
         }
         Output::Count => {
             let counts = counts(tokens, specification.out_params.sort_alpha);
-            let kept = || counts.iter().take(most);
+            let kept = counts.iter().take(most);
             Entries {
-                first: Column::of_texts(kept().map(|(token, _)| (*token).to_owned())),
-                second: Column::of_integers(kept().map(|(_, count)| *count)),
+                first: Column::of_texts(kept.clone().map(|(token, _)| (*token).to_owned())),
+                second: Column::of_integers(kept.map(|(_, count)| *count)),
             }
         }
         Output::Hash => {
             let counts = hashed(tokens, features(specification)?);
-            let kept = || (1..).zip(&counts).filter(|(_, count)| **count > 0).take(most);
+            let kept = (1..).zip(&counts).filter(|(_, count)| **count > 0).take(most);
             Entries {
-                first: Column::of_integers(kept().map(|(class, _)| class)),
-                second: Column::of_integers(kept().map(|(_, count)| *count)),
+                first: Column::of_integers(kept.clone().map(|(class, _)| class)),
+                second: Column::of_integers(kept.map(|(_, count)| *count)),
             }
         }
     })
@@ -288,9 +293,8 @@ fn entries(tokens: &[Token], specification: &Specification, most: usize) -> Resu
 
 /// The columns of all documents, one below the other.
 fn long(documents: &[Entries]) -> Vec<Column> {
-    let all =
-        |part: fn(&Entries) -> &Column| Column::concatenated(&documents.iter().map(part).collect::<Collected<_>>());
-    vec![all(|entries| &entries.first), all(|entries| &entries.second)]
+    let parts: [fn(&Entries) -> &Column; 2] = [|entries| &entries.first, |entries| &entries.second];
+    parts.map(|part| Column::concatenated(&documents.iter().map(part).collect::<Collected<_>>())).into()
 }
 
 /// A row for each document: its first tokens, or the counts of the first classes; as many columns as tokens are asked for.

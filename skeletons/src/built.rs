@@ -1,7 +1,7 @@
 //! CSR rows that a skeleton builds for a unit: the non-zeros of dense rows, or a range of columns of CSR rows.
 
 use fuseline_ir::schedule::Tile;
-use fuseline_matrix::Dense;
+use fuseline_matrix::{Dense, SparseRow};
 use std::ops::Range;
 
 /// CSR rows that a skeleton builds for a unit, of some columns of the main input.
@@ -53,7 +53,8 @@ impl BuiltRows {
     }
 
     /// Appends the positions of a CSR row in a range of columns, if there are any or the rows must be consecutive.
-    pub(crate) fn push_range(&mut self, number: usize, (columns, values): (&[u32], &[f64]), range: Range<usize>) {
+    pub(crate) fn push_range(&mut self, number: usize, row: SparseRow<'_>, range: Range<usize>) {
+        let SparseRow { columns, values } = row;
         let first = columns.partition_point(|&j| (j as usize) < range.start);
         let last = first + columns[first..].partition_point(|&j| (j as usize) < range.end);
         if first == last && !self.is_consecutive {
@@ -109,8 +110,8 @@ mod tests {
         built.push_dense(3, &[0.0, 5.0]);
         built.push_dense(4, &[0.0, 0.0]);
         built.push_dense(5, &[6.0, f64::NAN]);
-        built.push_range(7, (&[2, 10, 11, 12], &[1.0, 2.0, 3.0, 4.0]), 10..12);
-        built.push_range(8, (&[2, 12], &[1.0, 4.0]), 10..12);
+        built.push_range(7, SparseRow { columns: &[2, 10, 11, 12], values: &[1.0, 2.0, 3.0, 4.0] }, 10..12);
+        built.push_range(8, SparseRow { columns: &[2, 12], values: &[1.0, 4.0] }, 10..12);
         assert_eq!((&built.numbers[..], &built.offsets[..]), (&[3, 4, 5, 7][..], &[0, 1, 1, 3, 5][..]));
         assert_eq!(built.columns, [1, 0, 1, 0, 1]);
         assert_eq!((&built.values[..2], &built.values[3..]), (&[5.0, 6.0][..], &[2.0, 3.0][..]));

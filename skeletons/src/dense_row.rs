@@ -1,11 +1,23 @@
 //! Where the columns of a sparse row meet those of rows of other matrices: without a search for each position, and without
 //! a branch that depends on where rows meet, as one for each position does in a merge.
 
+use fuseline_matrix::SparseRow;
+
 /// A row that is zero but while it holds the cells of a sparse one.
 #[derive(Debug, Default)]
 pub(crate) struct DenseRow {
     /// By the last bits of a column: [`FEW`] or [`MANY`] cells.
     cells: Vec<f64>,
+}
+
+/// The columns of a row whose cells are wanted.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    /// Counted from `first_col`.
+    pub(crate) columns: &'a [u32],
+    pub(crate) first_col: u32,
+    /// The number of columns from `first_col` on among which all lie.
+    pub(crate) width: usize,
 }
 
 /// How many columns are told apart: what is fixed for the compiler needs no check of an index, which takes as long as the
@@ -23,23 +35,16 @@ impl DenseRow {
         columns <= MANY && positions <= wanted.saturating_mul(DenseRow::SEARCH_POSITIONS)
     }
 
-    /// Writes the cells of a sparse row in some columns to `out`. These count from `first_col`, those of the row from 0; all
-    /// lie among the `width` columns from `first_col` on.
-    pub(crate) fn gather(
-        &mut self,
-        (first_col, width): (u32, usize),
-        row: (&[u32], &[f64]),
-        columns: &[u32],
-        out: &mut [f64],
-    ) {
-        if self.cells.is_empty() || width > self.cells.len() {
-            self.cells = vec![0.0; if width <= FEW { FEW } else { MANY }];
+    /// Writes the cells of a sparse row in some columns to `out`.
+    pub(crate) fn gather(&mut self, row: SparseRow<'_>, wanted: Wanted<'_>, out: &mut [f64]) {
+        if self.cells.is_empty() || wanted.width > self.cells.len() {
+            self.cells = vec![0.0; if wanted.width <= FEW { FEW } else { MANY }];
         }
         match self.cells.first_chunk_mut::<MANY>() {
-            Some(cells) => gather(cells, row, (first_col, columns), out),
+            Some(cells) => gather(cells, row, wanted, out),
             None => {
                 let cells = self.cells.first_chunk_mut::<FEW>().expect("few or many");
-                gather(cells, row, (first_col, columns), out);
+                gather(cells, row, wanted, out);
             }
         }
     }
@@ -47,13 +52,10 @@ impl DenseRow {
 
 /// Writes a row to cells, reads some of them, and clears what was written. Four at a time, since the compiler does not
 /// unroll such loops.
-fn gather<const N: usize>(
-    cells: &mut [f64; N],
-    (row, values): (&[u32], &[f64]),
-    (first_col, columns): (u32, &[u32]),
-    out: &mut [f64],
-) {
-    let ((fours, rest), (fours_of_values, rest_of_values)) = (row.as_chunks::<4>(), values.as_chunks::<4>());
+fn gather<const N: usize>(cells: &mut [f64; N], row: SparseRow<'_>, wanted: Wanted<'_>, out: &mut [f64]) {
+    let Wanted { columns, first_col, .. } = wanted;
+    let ((fours, rest), (fours_of_values, rest_of_values)) =
+        (row.columns.as_chunks::<4>(), row.values.as_chunks::<4>());
     for (columns, values) in fours.iter().zip(fours_of_values) {
         for (&j, &value) in columns.iter().zip(values) {
             cells[j as usize % N] = value;
@@ -101,7 +103,8 @@ mod tests {
             for (first_col, width) in [(0, 8), (5, 8), (70_000, FEW), (FEW as u32 - 4, FEW + 1), (u32::MAX - 8, MANY)] {
                 let shifted: Vec<u32> = side.0.iter().map(|j| j + first_col).collect();
                 let mut out = vec![7.0; expected.len()];
-                dense.gather((first_col, width), (&shifted, side.1), columns, &mut out);
+                let row = SparseRow { columns: &shifted, values: side.1 };
+                dense.gather(row, Wanted { columns, first_col, width }, &mut out);
                 let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<u64>>();
                 assert_eq!(bits(&out), bits(expected), "{columns:?} from {first_col} on");
                 assert!(dense.cells.iter().all(|cell| cell.to_bits() == 0), "cleared");

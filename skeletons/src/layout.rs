@@ -2,16 +2,18 @@
 //! are gathered by position, so that generated code never looks anything up.
 
 use crate::visited::RowNumbers;
+use fuseline_matrix::SparseRow;
 
 /// Writes consecutive cells of a CSR row from this column on, zeros included: at most one search, then a scan.
-pub(crate) fn scatter_row(row: (&[u32], &[f64]), first_col: usize, cells: &mut [f64]) {
+pub(crate) fn scatter_row(row: SparseRow<'_>, first_col: usize, cells: &mut [f64]) {
     cells.fill(0.0);
     place_row(row, first_col, cells);
 }
 
 /// Writes the values of a CSR row from a column on to their cells, which hold zeros before.
 #[inline]
-pub(crate) fn place_row((columns, values): (&[u32], &[f64]), first_col: usize, cells: &mut [f64]) {
+pub(crate) fn place_row(row: SparseRow<'_>, first_col: usize, cells: &mut [f64]) {
+    let SparseRow { columns, values } = row;
     let begin = if first_col == 0 { 0 } else { columns.partition_point(|&j| (j as usize) < first_col) };
     for (&j, &value) in columns[begin..].iter().zip(&values[begin..]) {
         match cells.get_mut(j as usize - first_col) {
@@ -24,21 +26,21 @@ pub(crate) fn place_row((columns, values): (&[u32], &[f64]), first_col: usize, c
 /// Reads cells of one CSR row in ascending order of columns. A scan of all columns costs as much as the row has
 /// positions; leaving out columns never costs more than a search.
 pub(crate) struct RowCursor<'a> {
-    columns: &'a [u32],
-    values: &'a [f64],
+    rest: SparseRow<'a>,
 }
 
 impl<'a> RowCursor<'a> {
     /// A cursor before the first position.
-    pub(crate) fn new((columns, values): (&'a [u32], &'a [f64])) -> Self {
-        RowCursor { columns, values }
+    pub(crate) fn new(row: SparseRow<'a>) -> Self {
+        RowCursor { rest: row }
     }
 
     /// The cell in a column that is not left of the last one that was asked for.
     pub(crate) fn value(&mut self, column: u32) -> f64 {
-        let passed = leading(self.columns.len(), |position| self.columns[position] < column);
-        (self.columns, self.values) = (&self.columns[passed..], &self.values[passed..]);
-        if self.columns.first() == Some(&column) { self.values[0] } else { 0.0 }
+        let SparseRow { columns, values } = self.rest;
+        let passed = leading(columns.len(), |position| columns[position] < column);
+        self.rest = SparseRow { columns: &columns[passed..], values: &values[passed..] };
+        if self.rest.columns.first() == Some(&column) { self.rest.values[0] } else { 0.0 }
     }
 }
 
@@ -75,12 +77,13 @@ pub(crate) struct Positions<'a> {
 
 impl Positions<'_> {
     /// The part of a row of another matrix in the columns that there may be.
-    pub(crate) fn range_of<'r>(&self, (columns, values): (&'r [u32], &'r [f64])) -> (&'r [u32], &'r [f64]) {
+    pub(crate) fn range_of<'r>(&self, row: SparseRow<'r>) -> SparseRow<'r> {
+        let SparseRow { columns, values } = row;
         let count = |end: usize| columns.partition_point(|&j| (j as usize) < end);
         let begin = if self.first_col == 0 { 0 } else { count(self.first_col) };
         let is_whole = columns.last().is_none_or(|&last| (last as usize) < self.first_col + self.cols);
         let end = if is_whole { columns.len() } else { count(self.first_col + self.cols) };
-        (&columns[begin..end], &values[begin..end])
+        SparseRow { columns: &columns[begin..end], values: &values[begin..end] }
     }
 
     /// Visits each row's columns, with the index of the first of them in `columns`.

@@ -18,7 +18,7 @@ use crate::work::UnitOf;
 use crate::write::Write;
 use fuseline_ir::cplan::OuterType;
 use fuseline_ir::ops::AggOp;
-use fuseline_ir::schedule::{DensePartition, MAX_UNIT_ROWS, Partition, RANGE_POSITIONS, Tile};
+use fuseline_ir::schedule::{DensePartition, MAX_UNIT_ROWS, Partition, Tile, UNIT_POSITIONS};
 use fuseline_matrix::{Buffer, Csr, Dense, MatrixBlock};
 
 /// Executes an Outer plan.
@@ -210,9 +210,9 @@ impl LeftRange<'_> {
         let end = self.range.first_row + self.range.rows;
         for row in self.range.first_row..end {
             let number = self.visited.numbers_from(0).get(row);
-            workspace.built.push_range(number, self.visited.csr().row(number), columns.clone());
+            workspace.built.push_range(number, self.visited.csr().row(number).into(), columns.clone());
             let built = &workspace.built;
-            let is_full = built.values.len() >= RANGE_POSITIONS || built.rows() >= MAX_UNIT_ROWS;
+            let is_full = built.values.len() >= UNIT_POSITIONS || built.rows() >= MAX_UNIT_ROWS;
             if is_full || row + 1 == end {
                 self.unit(workspace, part);
                 workspace.built.clear();

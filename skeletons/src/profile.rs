@@ -108,7 +108,7 @@ pub(crate) struct RowDims {
 }
 
 impl RowDims {
-    /// Those of an output of the plan.
+    /// The dimensions of an output of the plan.
     ///
     /// # Errors
     /// There are more cells than can be addressed.

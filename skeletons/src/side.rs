@@ -9,7 +9,7 @@ use std::ops::Range;
 /// A side input with its role.
 pub(crate) struct SideInput<'a> {
     pub(crate) role: Role,
-    /// As stored where skeletons lay rows or cells out unit by unit. Whole vectors and matrices, row vectors and the factors
+    /// What is read, stored as it was given where skeletons lay rows or cells out unit by unit. Whole vectors and matrices, row vectors and the factors
     /// of Outer plans are made dense once, since every row reads them.
     pub(crate) source: Box<dyn Source + 'a>,
     pub(crate) cols: usize,

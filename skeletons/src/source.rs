@@ -4,11 +4,11 @@
 //! Dense matrices are read in place where a unit's rows are consecutive. Of all others the part that a unit reads is laid
 //! out for it.
 
-use crate::dense_row::DenseRow;
+use crate::dense_row::{DenseRow, Wanted};
 use crate::layout::{Positions, RowCursor, gather_row, place_row, scatter_row};
 use crate::visited::RowNumbers;
 use fuseline_ir::schedule::Tile;
-use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, NarrowDense};
+use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, NarrowDense, SparseRow};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -156,20 +156,20 @@ impl Source for Cow<'_, Csr> {
     }
 
     fn write_row(&self, row: usize, first_col: usize, out: &mut [f64]) {
-        scatter_row(self.row(row), first_col, out);
+        scatter_row(self.row(row).into(), first_col, out);
     }
 
     fn write_single(&self, row: usize, columns: &[u32], out: &mut [f64]) {
-        let mut cursor = RowCursor::new(self.row(row));
+        let mut cursor = RowCursor::new(self.row(row).into());
         columns.iter().for_each(|&column| out[column as usize] = cursor.value(column));
     }
 
     fn gather(&self, positions: Positions<'_>, dense_row: &mut DenseRow, out: &mut [f64]) {
         let (first_col, width) = (positions.first_col as u32, positions.cols);
         positions.for_each_row(|i, first, columns| {
-            let (row, cells) = (positions.range_of(self.row(i)), &mut out[first..first + columns.len()]);
-            if DenseRow::pays(width, row.0.len(), columns.len()) {
-                dense_row.gather((first_col, width), row, columns, cells);
+            let (row, cells) = (positions.range_of(self.row(i).into()), &mut out[first..first + columns.len()]);
+            if DenseRow::pays(width, row.len(), columns.len()) {
+                dense_row.gather(row, Wanted { columns, first_col, width }, cells);
             } else {
                 let mut cursor = RowCursor::new(row);
                 for (cell, &j) in cells.iter_mut().zip(columns) {
@@ -188,7 +188,7 @@ impl Source for Cow<'_, Csr> {
         let (all_columns, all_values) = (self.columns(), self.values());
         for (r, bounds) in self.row_offsets()[rows.start..=rows.end].windows(2).enumerate() {
             let positions = bounds[0]..bounds[1];
-            let row = (&all_columns[positions.clone()], &all_values[positions]);
+            let row = SparseRow { columns: &all_columns[positions.clone()], values: &all_values[positions] };
             place_row(row, columns.start, &mut out[r * row_stride..][columns.clone()]);
         }
     }

@@ -15,7 +15,7 @@ use crate::options::{BackendKind, CompileOptions};
 use crate::session::Session;
 use fuseline_ir::ops::UnaryOp;
 use fuseline_passes::cost::BLOCK_CELLS;
-use fuseline_passes::facts::IN_REGISTERS;
+use fuseline_passes::facts::IN_REGISTER_SHARE;
 use fuseline_passes::machine::{Bandwidth, LINE_BYTES};
 use fuseline_passes::program::ProgramOptions;
 use fuseline_runtime::{Mode, Statistics, Variables};
@@ -25,7 +25,7 @@ const FUSED: &str = "spoof(cell)";
 /// Basic operators on a tiny matrix, by name.
 const TINY_BASIC: [(&str, &str); 4] =
     [("b(*)", "Y = X * i"), ("ua(C+)", "R = colSums(X)"), ("r(t)", "T = t(X)"), ("b(>)", "U = X > Y")];
-/// Those with a single value.
+/// Basic operators on a tiny matrix that give a single value, by name.
 const TINY_SCALAR: [(&str, &str); 2] = [("ua(RCmin)", "m = min(X)"), ("rix", "v = X[1, 1]")];
 const BY_ROWS: &str = "spoof(row)";
 const OUTER: &str = "spoof(outer)";
@@ -48,19 +48,19 @@ pub(super) struct Compiled {
     pub(super) start_scalar: Sample,
     /// Seconds to start a fused operator.
     pub(super) start_fused: Sample,
-    /// The same over rows.
+    /// Seconds to start a fused operator over rows.
     pub(super) start_fused_rows: Sample,
     /// Seconds to share the work of a fused operator among threads.
     pub(super) start_parallel: Sample,
     /// Seconds of one thread for a row of [`LONG`] cells, each of which takes [`ROW_OPERATIONS`].
     pub(super) arithmetic_rows: Sample,
-    /// The same for a row of [`NARROW`] cells.
+    /// Seconds of one thread for a row of [`NARROW`] cells, each of which takes [`ROW_OPERATIONS`].
     pub(super) narrow_rows: Sample,
     /// Seconds of one thread for a row of [`SHORT`] values, with which there are two products.
     pub(super) short_row: Sample,
     /// Seconds of one thread to sum up a row of [`SHORT`] cells, each of which takes two operations.
     pub(super) cell_row: Sample,
-    /// The same as of a short row for a row of a sparse matrix with about [`FEW_NON_ZEROS`].
+    /// Seconds of one thread for a row of a sparse matrix with about [`FEW_NON_ZEROS`], with which there are two products.
     pub(super) sparse_row: Sample,
     /// Seconds of one thread for a non-zero of rows with many, with which there are two products.
     pub(super) two_visits: Sample,
@@ -85,15 +85,15 @@ impl Compiled {
     /// Matrices of `capacity` are found whole. At the bandwidth of the cache and that of memory.
     pub(super) fn reach(&self, [capacity, whole]: [f64; 2], bandwidths: [f64; 2]) -> f64 {
         let bytes = found_bytes();
-        reach((bytes, self.found.seconds()), capacity, bandwidths).min(whole.max(capacity))
+        reach(bytes, self.found.seconds(), capacity, bandwidths).min(whole.max(capacity))
     }
 
-    /// The same of a matrix that is written, given the bandwidths at which it is, and the seconds to read as many bytes. What
-    /// is written stays in the cache until others need the room: at most twice as much as there is.
+    /// Bytes of a matrix that is written from which on nothing of it is found there, given the bandwidths at which it is, and
+    /// the seconds to read as many bytes. What is written stays in the cache until others need the room: at most twice as much as there is.
     pub(super) fn write_reach(&self, [capacity, whole]: [f64; 2], bandwidths: [f64; 2], read: f64) -> f64 {
         let bytes = found_bytes();
         let seconds = (self.doubled.seconds() - read).max(0.0);
-        reach((bytes, seconds), capacity, bandwidths).min(2.0 * whole.max(capacity))
+        reach(bytes, seconds, capacity, bandwidths).min(2.0 * whole.max(capacity))
     }
 
     /// The share of writing the exponentials of long rows that computing them hides, given the bandwidth of matrices of so
@@ -110,7 +110,7 @@ impl Compiled {
     /// Seconds to start a run: what two products with a row of few values take besides their operations, at this many of
     /// them per second.
     pub(super) fn run_seconds(&self, products: f64) -> f64 {
-        let operations = (4 * SHORT) as f64 * IN_REGISTERS;
+        let operations = (4 * SHORT) as f64 * IN_REGISTER_SHARE;
         ((self.short_row.seconds() - operations / products) / 2.0).max(0.0)
     }
 
@@ -329,7 +329,7 @@ pub(super) fn found_bytes() -> f64 {
 
 /// Where the share of a matrix that a cache holds, which falls evenly from the capacity on, comes to nothing, given the
 /// seconds to read so many bytes; infinity if all of these were there.
-fn reach((bytes, seconds): (f64, f64), capacity: f64, [cache, memory]: [f64; 2]) -> f64 {
+fn reach(bytes: f64, seconds: f64, capacity: f64, [cache, memory]: [f64; 2]) -> f64 {
     let [held, missed] = [bytes / cache, bytes / memory];
     let missing = ((seconds - held) / (missed - held).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
     // What the share is at these bytes says where the line through it ends.
@@ -342,12 +342,12 @@ mod tests {
 
     #[test]
     fn reach_follows_from_the_share_that_was_found() {
-        let of = |seconds: f64| reach((16e6, seconds), 4e6, [80e9, 20e9]);
+        let of = |seconds: f64| reach(16e6, seconds, 4e6, [80e9, 20e9]);
         // All of it from the cache, half of it, nothing.
         assert_eq!([of(0.1e-3), of(0.2e-3)], [f64::INFINITY; 2]);
         assert!((of(0.5e-3) / 28e6 - 1.0).abs() < 1e-12);
         assert!((of(0.8e-3) / 16e6 - 1.0).abs() < 1e-12 && of(5.0) == of(0.8e-3));
         // A cache no faster than memory.
-        assert_eq!(reach((16e6, 1.0), 4e6, [20e9, 20e9]), 16e6);
+        assert_eq!(reach(16e6, 1.0, 4e6, [20e9, 20e9]), 16e6);
     }
 }

@@ -20,7 +20,7 @@ const MEMORY_BYTES: f64 = 192e6;
 const MOST_BYTES: f64 = 1e9;
 /// Rows and columns of the factors of a matrix product.
 const PRODUCT: usize = 1000;
-/// Those of the matrix that is transposed.
+/// Rows and columns of the matrix that is transposed.
 const TRANSPOSED: usize = 500;
 /// Bytes that count as being in the cache that threads share, in second-level caches.
 const SHARED_FACTOR: f64 = 8.0;
@@ -30,10 +30,11 @@ const FUNCTIONS: [UnaryOp; 3] = [UnaryOp::Exp, UnaryOp::Log, UnaryOp::Sigmoid];
 const RANDOM_ROWS: usize = 512;
 /// Rows of the sparse matrix.
 const SPARSE_ROWS: usize = 16_384;
-/// Every so many-th cell of a sparse matrix is not zero.
+/// Distance of the non-zeros of a sparse matrix, in cells.
 pub(super) const SPARSE_STEP: usize = 97;
-/// The same of one with many in a row, and its rows.
+/// Distance of the non-zeros of a sparse matrix with many in a row, in cells.
 pub(super) const DENSER_STEP: usize = 7;
+/// Rows of the sparse matrix with many non-zeros in a row.
 const DENSER_ROWS: usize = 2048;
 /// Rows of the matrix that is filled in fresh memory, which is large enough to be mapped.
 const FRESH_ROWS: usize = 5120;
@@ -244,7 +245,7 @@ impl Kernels {
         by_non_zero("store of a non-zero", &self.sparse, move || self.transpose(&self.sparse))
     }
 
-    /// The same of a matrix with many in a row.
+    /// The transpose of a sparse matrix with many non-zeros in a row.
     fn store_of_many(&self) -> Probe<'_> {
         by_non_zero("store of one of many", &self.denser, move || self.transpose(&self.denser))
     }

@@ -31,7 +31,7 @@ impl Sample {
         self.quartiles[0]
     }
 
-    /// The same of rates, which are higher where the times are shorter.
+    /// The quartile of the higher rates, which belong to the shorter times.
     pub fn rate(&self) -> f64 {
         self.quartiles[1]
     }

@@ -13,7 +13,7 @@ pub(super) const SHORT: usize = 8;
 /// Fused operators on a tiny matrix, over cells.
 pub(super) const TINY_CELLS: [&str; 4] =
     ["s = sum(X * X * (X + i))", "Y = X * i + X / 2", "R = colSums(X * X * i)", "m = max(abs(X - i))"];
-/// The same over rows, of which there are some.
+/// Fused operators on a tiny matrix, over its rows, of which there are some.
 pub(super) const TINY_ROWS: [&str; 4] = [
     "v = rowSums(X / (rowSums(X) + i))",
     "S = X / (rowSums(X) + i)",

@@ -77,7 +77,7 @@ pub(super) fn layout(graph: &Graph) -> Layout {
     let slot =
         |(&(width, _), &layer): (&(f64, f64), &usize)| Slot { width, layer, above: vec![], below: vec![], x: 0.0 };
     let mut slots: Vec<Slot> = sizes.iter().zip(&layers_of_nodes).map(slot).collect();
-    let passes: Vec<Vec<usize>> = edges.iter().map(|&edge| insert_passes(&mut slots, edge)).collect();
+    let passes: Vec<Vec<usize>> = edges.iter().map(|&(from, to)| insert_passes(&mut slots, from, to)).collect();
     let mut layers = vec![Vec::new(); layers_of_nodes.iter().max().map_or(0, |last| last + 1)];
     for (number, slot) in slots.iter().enumerate() {
         layers[slot.layer].push(number);
@@ -110,7 +110,7 @@ fn assign_layers(graph: &Graph) -> Vec<usize> {
 }
 
 /// Gives an edge a place in every layer between its ends.
-fn insert_passes(slots: &mut Vec<Slot>, (from, to): (usize, usize)) -> Vec<usize> {
+fn insert_passes(slots: &mut Vec<Slot>, from: usize, to: usize) -> Vec<usize> {
     let (mut last, mut passes) = (from, Vec::new());
     for layer in slots[from].layer + 1..slots[to].layer {
         let number = slots.len();

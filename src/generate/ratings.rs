@@ -135,7 +135,7 @@ impl Chooser {
         }
     }
 
-    /// As drawing one by one, in a single pass over all columns: those that arrive first in a race of exponential times.
+    /// Draws in a single pass over all columns what drawing one by one would: the columns that arrive first in a race of exponential times.
     fn choose_many(&self, generator: &mut impl Rng, degree: usize, chosen: &mut Vec<u32>) {
         let times: Vec<f64> = self.weights.iter().map(|weight| exponential(generator) / weight).collect();
         chosen.extend(0..self.weights.len() as u32);

@@ -43,10 +43,10 @@ fn backends() -> Vec<(String, Box<dyn Backend>)> {
 
 #[cfg(any(feature = "llvm22", feature = "llvm19"))]
 fn llvm_backends() -> Vec<(String, Box<dyn Backend>)> {
-    use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
+    use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimitiveMode};
     let with_code = Isa::available().into_iter().filter(|&isa| isa != Isa::Portable);
     let options = with_code.flat_map(|isa| {
-        [PrimMode::Auto, PrimMode::Shared, PrimMode::Inlined].map(|prims| LlvmOptions {
+        [PrimitiveMode::Auto, PrimitiveMode::Shared, PrimitiveMode::Inlined].map(|prims| LlvmOptions {
             isa,
             prims,
             ..LlvmOptions::default()

@@ -4,8 +4,8 @@
 use crate::data::Data;
 use fuseline_ir::cplan::{CNode, CPlan, OuterType, Variant};
 use fuseline_ir::schedule::{
-    DensePartition, Driver, Extent, Flow, MAX_UNIT_ROWS, Partition, RANGE_POSITIONS, Rows, Segment, SparseRows, Sums,
-    Tile, leaves_out_empty_rows,
+    DensePartition, Driver, Extent, Flow, MAX_UNIT_ROWS, Partition, Rows, Segment, SparseRows, Sums, Tile,
+    UNIT_POSITIONS, leaves_out_empty_rows,
 };
 use fuseline_ir::work::{CELL_BYTES, multiplies_whole_tile};
 use fuseline_matrix::{Csr, Layout, MatrixBlock};
@@ -181,7 +181,7 @@ impl Statement<'_> {
             let found = csr.row(number).0.iter().filter(is_in_range).count();
             positions += found;
             rows += usize::from(found > 0 || keeps_empty_rows);
-            let is_full = positions >= RANGE_POSITIONS || rows >= MAX_UNIT_ROWS;
+            let is_full = positions >= UNIT_POSITIONS || rows >= MAX_UNIT_ROWS;
             if is_full || place + 1 == numbers.len() {
                 if positions > 0 {
                     activity.add_unit(Extent::Positions { rows, positions, tile_cols: None }, self.scheduled);

@@ -1,6 +1,6 @@
 //! Configurations that run a case, drawn from its seed, and the sessions that serve them.
 
-use fuseline::{BackendKind, CompileOptions, CpuFeatures, Enumeration, LlvmLevel, Mode, Primitives, Session};
+use fuseline::{BackendKind, CompileOptions, CpuFeatures, Enumeration, LlvmLevel, Mode, PrimitiveMode, Session};
 use fuseline_passes::facts::TemplateLimits;
 use fuseline_vecprims::Isa;
 use rand::seq::IndexedRandom;
@@ -36,7 +36,7 @@ pub(crate) struct Tier {
     pub(crate) backend: BackendKind,
     pub(crate) cpu: CpuFeatures,
     pub(crate) threads: usize,
-    pub(crate) primitives: Primitives,
+    pub(crate) primitives: PrimitiveMode,
     pub(crate) llvm: LlvmLevel,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Configuration {
 /// Whether this build has LLVM.
 pub(crate) const HAS_LLVM: bool = cfg!(any(feature = "llvm22", feature = "llvm19"));
 pub(crate) const THREADS: [usize; 4] = [1, 2, 3, 7];
-const PRIMITIVES: [Primitives; 3] = [Primitives::Auto, Primitives::Shared, Primitives::Inlined];
+const PRIMITIVES: [PrimitiveMode; 3] = [PrimitiveMode::Auto, PrimitiveMode::Shared, PrimitiveMode::Inlined];
 /// Seeds of random plans: what they draw differs from DAG to DAG.
 const RANDOM_PLANS: u64 = 8;
 
@@ -125,7 +125,7 @@ impl Rules {
 
 impl Tier {
     pub(crate) fn interp(cpu: CpuFeatures, threads: usize) -> Tier {
-        let (primitives, llvm) = (Primitives::Auto, LlvmLevel::Direct);
+        let (primitives, llvm) = (PrimitiveMode::Auto, LlvmLevel::Direct);
         Tier { backend: BackendKind::Interp, cpu, threads, primitives, llvm }
     }
 

@@ -20,12 +20,30 @@ const TESTS: &[&str] = &["tests", "testing", "brute_force"];
 
 /// All orders. Crates that are not here have none yet.
 const ORDERS: &[Order] = &[
+    Order { folder: "ops/src", path: "", modules: "math aggregate lowering table" },
     Order {
         folder: "ir/src",
         path: "",
         modules: "types template verifier work schedule size text hop builtins cell_function cplan memo program",
     },
     Order { folder: "ir/src/cplan", path: "cplan", modules: "shapes variant output hash text verify" },
+    Order {
+        folder: "matrix/src",
+        path: "",
+        modules: "error borrowed budget refusal run_context growing memory buffer dense csr layout narrow block collected \
+                  strips transpose frame io",
+    },
+    Order {
+        folder: "matrix/src/io",
+        path: "io",
+        modules: "error format stream temporary output opened parts source metadata binary lines number csv entries frame \
+                  sequence_file hadoop libsvm text matrix_market npy_header npy npz scalar",
+    },
+    Order {
+        folder: "matrix/src/io/binary",
+        path: "io::binary",
+        modules: "description header version_1 version_2 read write",
+    },
     Order {
         folder: "vecprims/src",
         path: "",
@@ -50,7 +68,24 @@ const ORDERS: &[Order] = &[
         modules: "union_find hops fold blocks machine memory sketch zeros facts cover template walk explore partition cost \
                   select construct replace pipeline size rewrite liveness program fused explain joint",
     },
+    Order { folder: "passes/src/construct", path: "construct", modules: "builder canonical cells optimize rows" },
+    Order {
+        folder: "passes/src/rewrite",
+        path: "rewrite",
+        modules: "operator dag cost classes exchange extract alternatives egraph report chains rules guards compile means \
+                  saturate forms summary",
+    },
+    Order {
+        folder: "passes/src/select/exact",
+        path: "select::exact",
+        modules: "components group_set branch group growth operators factor read_index problem merged arranger elimination",
+    },
     Order { folder: "interp/src", path: "", modules: "oracle tile" },
+    Order {
+        folder: "interp/src/oracle",
+        path: "oracle",
+        modules: "double_double taint cell rules aggregate value chain evaluate functions image numeric reorganise",
+    },
     Order { folder: "interp/src/tile", path: "tile", modules: "value element frame output kernel" },
     Order {
         folder: "llvm-backend/src",
@@ -76,6 +111,11 @@ const ORDERS: &[Order] = &[
         path: "",
         modules: "argument diagnostic ast files library second_names walk ignored_names token suggest parser load lower \
                   messages",
+    },
+    Order {
+        folder: "src/bin/fuseline",
+        path: "",
+        modules: "standard_error cache machine size arguments calibrate interrupt run check convert explain generate opt systemds",
     },
 ];
 

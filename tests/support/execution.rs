@@ -3,7 +3,7 @@
 use crate::filetest::Input;
 use crate::stages::Module;
 use fuseline::{
-    BackendKind, CompileOptions, CompileStage, CpuFeatures, Dense, MatrixBlock, Mode, Outcome, Primitives,
+    BackendKind, CompileOptions, CompileStage, CpuFeatures, Dense, MatrixBlock, Mode, Outcome, PrimitiveMode,
     RuntimeValue, Session, Variables,
 };
 use fuseline_interp::oracle::{self, OracleValue};
@@ -61,9 +61,9 @@ pub(crate) fn plan(input: &Input<'_>) -> Result<String, String> {
 /// machines agree.
 pub(crate) fn llvm(input: &Input<'_>) -> Result<String, String> {
     let primitives = match input.options.get("prims").copied() {
-        None => Primitives::Auto,
-        Some("shared") => Primitives::Shared,
-        Some("inlined") => Primitives::Inlined,
+        None => PrimitiveMode::Auto,
+        Some("shared") => PrimitiveMode::Shared,
+        Some("inlined") => PrimitiveMode::Inlined,
         Some(other) => return Err(format!("unknown option prims={other}")),
     };
     let options = CompileOptions { primitives, cpu: CpuFeatures::Avx2, keep_code: true, ..small(BackendKind::Llvm) };

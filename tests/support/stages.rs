@@ -130,9 +130,9 @@ fn size(input: &Input<'_>) -> Result<String, String> {
 /// What rewriting does, and what comes of it; `summary` in one line each, `algebraic` as with real numbers.
 fn rewrite(input: &Input<'_>) -> Result<String, String> {
     let options = rewrite_options(input);
-    each_dag(input, |dag| match input.options.contains_key("summary") {
-        true => format!("  {}\n", summarize_rewrites(dag, &options)),
-        false => explain_rewrites(dag, &options),
+    let is_summary = input.options.contains_key("summary");
+    each_dag(input, |dag| {
+        if is_summary { format!("  {}\n", summarize_rewrites(dag, &options)) } else { explain_rewrites(dag, &options) }
     })
 }
 

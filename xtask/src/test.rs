@@ -106,9 +106,10 @@ fn run_lint(cargo: &Cargo, timing: &mut Timing) -> Result<()> {
 /// Runs the tests of a selection of packages, by nextest where it is installed.
 fn run_tests(cargo: &Cargo, options: &Options, timing: &mut Timing, what: &str, selection: &[&str]) -> Result<()> {
     let profile = if options.long { "long" } else { "default" };
-    let runner: &[&str] = match has_nextest(cargo) {
-        true => &["nextest", "run", "--profile", profile],
-        false => &["test", "--no-fail-fast", "--lib", "--bins", "--tests"],
+    let runner: &[&str] = if has_nextest(cargo) {
+        &["nextest", "run", "--profile", profile]
+    } else {
+        &["test", "--no-fail-fast", "--lib", "--bins", "--tests"]
     };
     let mut command = cargo.command(&[runner, selection].concat());
     command.args(&options.filter);

@@ -31,7 +31,7 @@ pub enum Composed {
     Contains,
     /// One row per cell of a vector, with a one in the column that the cell names.
     OneHot,
-    /// As `OneHot`, or transposed, with cells that name nothing left out.
+    /// A row per cell of a vector as of `OneHot`, or a column, with cells that name nothing left out.
     Expansion,
     /// Random integers, whose third argument may be the seed.
     Sample,

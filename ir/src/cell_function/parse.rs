@@ -2,6 +2,7 @@
 
 pub(super) use super::scan::error;
 use super::scan::{Token, tokens};
+use super::table::Arguments;
 use super::{CellExpression, CellFunction, CellFunctionError, CellOperation, Method, StaticFunction};
 
 pub(super) type Result<T> = std::result::Result<T, CellFunctionError>;
@@ -196,7 +197,7 @@ impl Parser<'_> {
         error(self.text, self.tokens[token].1, message)
     }
 
-    fn arguments(&mut self, name: &str, (least, most): (usize, usize)) -> Result<Vec<CellExpression>> {
+    fn arguments(&mut self, name: &str, counts: Arguments) -> Result<Vec<CellExpression>> {
         let at = self.next;
         self.expect("(")?;
         let mut arguments = Vec::new();
@@ -207,7 +208,7 @@ impl Parser<'_> {
             }
             self.expect(")")?;
         }
-        let given = arguments.len();
+        let (given, (least, most)) = (arguments.len(), counts);
         if given < least || given > most {
             let takes = if least == most { least.to_string() } else { format!("{least} or {most}") };
             let noun = if most == 1 { "argument" } else { "arguments" };

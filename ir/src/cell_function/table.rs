@@ -1,7 +1,7 @@
 //! What functions of cells may call.
 
 /// How many arguments a call takes, at least and at most.
-type Arguments = (usize, usize);
+pub(super) type Arguments = (usize, usize);
 
 macro_rules! calls {
     ($(#[$attribute:meta])* $type:ident { $($(#[$doc:meta])* $variant:ident = $name:literal $arguments:expr),* $(,)? }) => {

@@ -98,7 +98,7 @@ impl DensePartition {
         DensePartition { area, block_rows, block_cols: area.cols.max(1), tile_rows, tile_cols }
     }
 
-    /// The same tiles in at most this many blocks of whole rows.
+    /// Its tiles in at most this many blocks of whole rows.
     pub(super) fn in_blocks(self, count: usize) -> Self {
         let block_rows = self.area.rows.div_ceil(count).max(1).next_multiple_of(self.tile_rows);
         DensePartition { block_rows, ..self }

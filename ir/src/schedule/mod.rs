@@ -40,8 +40,8 @@ const NARROW_ROW: usize = 64;
 /// The length from which on computed vectors decide how many rows a unit has.
 const LONG_VECTOR: usize = 256;
 
-/// The most non-zeros of a unit of products of factors.
-const UNIT_POSITIONS: usize = 2048;
+/// The most non-zeros of a unit of products of factors, which stay in the second-level cache.
+pub const UNIT_POSITIONS: usize = 2048;
 
 /// The most values of their factors' rows, which stay in the second-level cache.
 const UNIT_FACTORS: usize = 1 << 16;
@@ -49,9 +49,6 @@ const UNIT_FACTORS: usize = 1 << 16;
 /// Floating-point operations of a block of products of factors, about: few enough that a small X makes work for several
 /// threads.
 const BLOCK_FLOPS: usize = 1 << 19;
-
-/// The most non-zeros of a unit of rows that are built from a range of columns, which stay in the second-level cache.
-pub const RANGE_POSITIONS: usize = 2048;
 
 /// Of so many rows, one without non-zeros costs less than numbers for the others.
 const ROWS_FOR_EMPTY: usize = 16;

@@ -21,6 +21,9 @@ pub const LONG_INNER: usize = 4096;
 /// Cells of such a product, at most: 2 MiB for each part.
 pub const PRIVATE_CELLS: usize = 1 << 18;
 
+/// Rows of a block of a product of few rows, and of one with a matrix's own transpose.
+pub const BLOCK_ROWS: usize = 128;
+
 /// Blocks that products of more than a few rows have at least.
 const FEWEST_BLOCKS: usize = 4;
 
@@ -108,7 +111,7 @@ impl PackedBlocks {
         if rows.saturating_mul(cols) <= PRIVATE_CELLS && inner >= LONG_INNER {
             return PackedBlocks::Inner(partial_ranges(inner, rows + cols));
         }
-        let few = rows.div_ceil(FEWEST_BLOCKS).next_multiple_of(64).max(128);
+        let few = rows.div_ceil(FEWEST_BLOCKS).next_multiple_of(64).max(BLOCK_ROWS);
         PackedBlocks::Rows((PACKED_CELLS / cols.max(1)).clamp(64, 1024).min(few))
     }
 

@@ -21,7 +21,7 @@ use crate::blocks::{block_rows, for_each_block};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::{BinaryOp, UnaryOp, UnaryZero};
 use fuseline_matrix::{Dense, Layout, MatrixBlock};
-use fuseline_vecprims::{Form, Tile, TileMut};
+use fuseline_vecprims::{Operand as Rows, Tile, TileMut};
 use std::borrow::Cow;
 
 /// `op` of every cell.
@@ -93,14 +93,16 @@ impl<'a> Source<'a> {
         self.col_stride == 1 && self.row_stride == cols
     }
 
-    fn is_constant(&self) -> bool {
-        self.col_stride == 0 && self.row_stride == 0
+    /// Whether the cells of the result are one run for the operand: it has one value for each, or one for all.
+    fn is_run(&self, cols: usize) -> bool {
+        self.is_contiguous(cols) || self.col_stride == 0 && self.row_stride == 0
     }
 
-    /// The values from the one at `start` on.
-    fn from(&self, start: usize) -> &[f64] {
+    /// Rows at this distance, the first of which begins with the value at `start`.
+    fn rows(&self, start: usize, row_stride: usize) -> Rows<'_> {
         let values = self.values();
-        &values[start.min(values.len())..]
+        let values = &values[start.min(values.len())..];
+        if self.col_stride == 0 { Rows::scalars(values, row_stride) } else { Rows::cells(values, row_stride) }
     }
 }
 
@@ -114,15 +116,9 @@ fn broadcast(operation: &str, operands: &[Operand<'_>]) -> Result<(usize, usize)
             result = Some(dims);
             continue;
         };
-        let axis = |a: usize, b: usize| match (a, b) {
-            (a, b) if a == b => Some(a),
-            (1, b) => Some(b),
-            (a, 1) => Some(a),
-            _ => None,
-        };
-        let is_vector = |(rows, cols): (usize, usize)| (rows == 1) != (cols == 1);
-        let is_outer = is_vector(so_far) && is_vector(dims) && (so_far.0 == 1) != (dims.0 == 1);
-        result = match (axis(so_far.0, dims.0), axis(so_far.1, dims.1)) {
+        let are_vectors = [so_far, dims].iter().all(|(rows, cols)| (*rows == 1) != (*cols == 1));
+        let is_outer = are_vectors && (so_far.0 == 1) != (dims.0 == 1);
+        result = match (common_extent(so_far.0, dims.0), common_extent(so_far.1, dims.1)) {
             (Some(rows), Some(cols)) if !is_outer => Some((rows, cols)),
             _ => {
                 return Err(KernelError::Shapes {
@@ -135,6 +131,15 @@ fn broadcast(operation: &str, operands: &[Operand<'_>]) -> Result<(usize, usize)
         };
     }
     Ok(result.unwrap_or((1, 1)))
+}
+
+/// The extent of a result in one direction, in which an operand of extent 1 repeats.
+fn common_extent(one: usize, other: usize) -> Option<usize> {
+    match (one, other) {
+        _ if one == other => Some(one),
+        (1, extent) | (extent, 1) => Some(extent),
+        _ => None,
+    }
 }
 
 /// A single cell in an operation of larger matrices is a scalar.
@@ -164,42 +169,31 @@ pub fn binary(
         [left, right].iter().any(|operand| matches!(operand, Operand::Matrix(block) if block.format().is_sparse()));
     let (a, b) = (Source::new(left, rows, cols), Source::new(right, rows, cols));
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let flat = |source: &Source<'_>| source.is_contiguous(cols) || source.is_constant();
     // Equal shapes and scalars are one long run, however narrow the matrix is.
-    let (height, width) = if flat(&a) && flat(&b) { (1, rows * cols) } else { (rows, cols) };
+    let (height, width) = if a.is_run(cols) && b.is_run(cols) { (1, rows * cols) } else { (rows, cols) };
     let chunk = if height == 1 { block_rows(width, 1) } else { block_rows(height, width) * width };
     for_each_block(context, result.values_mut(), chunk, |block, out| {
         let first = block * chunk;
-        let (tile_rows, len) = if height == 1 { (1, out.len()) } else { (out.len() / width, width) };
-        let part = |source: &Source<'_>| match (height, source.col_stride) {
-            (1, 0) => (0, 0),
-            (1, _) => (first, 0),
-            _ => (first / width.max(1) * source.row_stride, source.row_stride),
-        };
-        let ((a_start, a_row), (b_start, b_row)) = (part(&a), part(&b));
-        binary_tile(context, op, (tile_rows, len), (&a, a_start, a_row), (&b, b_start, b_row), out);
+        let len = if height == 1 { out.len() } else { width };
+        let operands = [&a, &b].map(|source| match (height, source.col_stride) {
+            (1, 0) => source.rows(0, 0),
+            (1, _) => source.rows(first, 0),
+            _ => source.rows(first / width.max(1) * source.row_stride, source.row_stride),
+        });
+        binary_rows(context, op, operands, len, out);
     });
     let result = MatrixBlock::from(result);
     Ok(if was_sparse { result.in_best_format() } else { result })
 }
 
-fn binary_tile(
-    context: &KernelContext<'_>,
-    op: BinaryOp,
-    (rows, len): (usize, usize),
-    (a, a_start, a_row): (&Source<'_>, usize, usize),
-    (b, b_start, b_row): (&Source<'_>, usize, usize),
-    out: &mut [f64],
-) {
-    let (a_tile, b_tile) = (Tile::new(a.from(a_start), a_row), Tile::new(b.from(b_start), b_row));
-    let form = match (a.col_stride, b.col_stride) {
-        (1, 1) => Form::VectVect,
-        (1, _) => Form::VectScalar,
-        (_, 1) => Form::ScalarVect,
+/// The operation on rows of `len` cells of the result.
+fn binary_rows(context: &KernelContext<'_>, op: BinaryOp, [a, b]: [Rows<'_>; 2], len: usize, out: &mut [f64]) {
+    if a.scalar && b.scalar {
         // Two scalars or single cells: only for a 1 x 1 result.
-        _ => return out.iter_mut().for_each(|cell| *cell = op.eval(a_tile.values[0], b_tile.values[0])),
-    };
-    context.primitives.binary(op, form, rows, len, a_tile, b_tile, TileMut::new(out, len));
+        return out.iter_mut().for_each(|cell| *cell = op.eval(a.tile.values[0], b.tile.values[0]));
+    }
+    let rows = out.len() / len.max(1);
+    context.primitives.binary(op, sparse::form(a, b), rows, len, a.tile, b.tile, TileMut::new(out, len));
 }
 
 /// The operands folded with `op` from left to right, cell by cell; a 1 x 1 matrix where all are scalars.

@@ -33,7 +33,7 @@ pub fn outer(
     let stays_right = zeros_stay(context, op, false, Operand::Matrix(column));
     let filled_cols = if stays_right { row.nnz() } else { cols };
     if MatrixBlock::best_format(rows, cols, filled_rows.saturating_mul(filled_cols)).is_sparse() {
-        return Ok(sparse(context, op, &column.to_dense(), row, (stays_left, stays_right)).into());
+        return Ok(sparse(context, op, &column.to_dense(), row, [stays_left, stays_right]).into());
     }
     let (u, v) = (column.to_dense(), row.to_dense());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
@@ -54,7 +54,7 @@ fn sparse(
     op: BinaryOp,
     column: &Dense,
     row: &MatrixBlock,
-    (stays_left, stays_right): (bool, bool),
+    [stays_left, stays_right]: [bool; 2],
 ) -> Csr {
     let (rows, cols) = (column.rows(), row.cols());
     let (columns, values) = if stays_right {
@@ -66,7 +66,7 @@ fn sparse(
     let len = values.len();
     build_csr(
         context,
-        (rows, cols),
+        [rows, cols],
         len,
         || vec![0.0; len],
         |i, out, result| {

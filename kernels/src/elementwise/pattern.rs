@@ -24,8 +24,8 @@ pub(super) fn over_pattern<const N: usize>(
     let others = others.map(|operand| Gather::new(operand, (pattern.rows(), pattern.cols())));
     let mut values = BufferPool::take(context.buffers, pattern.nnz());
     let parts = split_by_rows(pattern, row_blocks(pattern), &mut values);
-    let scratch = || others.each_ref().map(|_| (Vec::new(), Vec::new()));
-    let have_zeros = map_parts_with(context, parts, scratch, |scratch, (range, out)| {
+    let scratch_of_thread = || others.each_ref().map(|_| (Vec::new(), Vec::new()));
+    let have_zeros = map_parts_with(context, parts, scratch_of_thread, |scratch, (range, out)| {
         let first = pattern.row_offsets()[range.start];
         let mut has_zeros = false;
         for rows in (Runs { pattern, rest: range }) {
@@ -62,24 +62,35 @@ fn without_zeros(context: &KernelContext<'_>, csr: Csr, has_zeros: bool) -> Csr 
     let blocks = row_blocks(&csr);
     let heights: Vec<usize> = blocks.iter().map(Range::len).collect();
     let (row_offsets, columns, values) = (csr.row_offsets(), csr.columns(), csr.values());
-    let lengths = |block: usize, out: &mut [usize]| {
-        for (length, ends) in out.iter_mut().zip(row_offsets[blocks[block].start..].windows(2)) {
-            *length = values[ends[0]..ends[1]].iter().filter(|value| **value != 0.0).count();
+    on_threads_for(context, blocks.len(), || {
+        Csr::build_in(
+            context.buffers,
+            csr.cols(),
+            &heights,
+            |block, out| {
+                for (length, ends) in out.iter_mut().zip(row_offsets[blocks[block].start..].windows(2)) {
+                    *length = values[ends[0]..ends[1]].iter().filter(|value| **value != 0.0).count();
+                }
+            },
+            |block, columns_out, values_out| {
+                let positions = row_offsets[blocks[block].start]..row_offsets[blocks[block].end];
+                keep_non_zeros(&columns[positions.clone()], &values[positions], columns_out, values_out);
+            },
+        )
+    })
+}
+
+/// Copies the non-zeros among some values, of which there is room for just as many.
+fn keep_non_zeros(columns: &[u32], values: &[f64], columns_out: &mut [u32], values_out: &mut [f64]) {
+    let (mut kept, most) = (0, values_out.len());
+    // What is not kept is overwritten by what follows: nobody could foretell a branch.
+    for (&column, &value) in columns.iter().zip(values) {
+        if kept == most {
+            break;
         }
-    };
-    let fill = |block: usize, columns_out: &mut [u32], values_out: &mut [f64]| {
-        let positions = row_offsets[blocks[block].start]..row_offsets[blocks[block].end];
-        let (mut kept, most) = (0, values_out.len());
-        // What is not kept is overwritten by what follows: nobody could foretell a branch.
-        for (&column, &value) in columns[positions.clone()].iter().zip(&values[positions]) {
-            if kept == most {
-                break;
-            }
-            (columns_out[kept], values_out[kept]) = (column, value);
-            kept += usize::from(value != 0.0);
-        }
-    };
-    on_threads_for(context, blocks.len(), || Csr::build_in(context.buffers, csr.cols(), &heights, lengths, fill))
+        (columns_out[kept], values_out[kept]) = (column, value);
+        kept += usize::from(value != 0.0);
+    }
 }
 
 /// Blocks of rows with equal work.
@@ -93,13 +104,14 @@ fn split_by_rows<'a>(
     blocks: Vec<Range<usize>>,
     mut values: &'a mut [f64],
 ) -> Vec<(Range<usize>, &'a mut [f64])> {
-    let cut = |rows: Range<usize>| {
+    let mut parts = Vec::with_capacity(blocks.len());
+    for rows in blocks {
         let length = csr.row_offsets()[rows.end] - csr.row_offsets()[rows.start];
-        let (part, behind) = std::mem::take(&mut values).split_at_mut(length);
+        let (part, behind) = values.split_at_mut(length);
+        parts.push((rows, part));
         values = behind;
-        (rows, part)
-    };
-    blocks.into_iter().map(cut).collect()
+    }
+    parts
 }
 
 /// Parts of a range of rows with about [`RUN`] non-zeros, or a single row with more.

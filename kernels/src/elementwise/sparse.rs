@@ -29,21 +29,23 @@ pub(super) fn binary(
         return Some(union(context, op, a, b));
     }
     // The other operand's cells at the non-zeros are gathered, so that one vector operation serves all of them.
-    let evaluate = |x: VectorOperand<'_>, y: VectorOperand<'_>, out: &mut [f64]| {
-        let (len, form) = (out.len(), form(x, y));
-        context.primitives.binary(op, form, 1, len, x.tile, y.tile, TileMut::new(out, len));
-    };
     if let Some(a) = a.filter(|_| zeros_stay(context, op, true, right)) {
-        return Some(over_pattern(context, &a, [right], |x, [y], out| evaluate(x, y, out)));
+        return Some(over_pattern(context, &a, [right], |x, [y], out| evaluate(context, op, [x, y], out)));
     }
     if let Some(b) = b.filter(|_| zeros_stay(context, op, false, left)) {
-        return Some(over_pattern(context, &b, [left], |y, [x], out| evaluate(x, y, out)));
+        return Some(over_pattern(context, &b, [left], |y, [x], out| evaluate(context, op, [x, y], out)));
     }
     None
 }
 
+/// The operation on one run of cells.
+fn evaluate(context: &KernelContext<'_>, op: BinaryOp, [x, y]: [VectorOperand<'_>; 2], out: &mut [f64]) {
+    let len = out.len();
+    context.primitives.binary(op, form(x, y), 1, len, x.tile, y.tile, TileMut::new(out, len));
+}
+
 /// The form of an operation of which one operand has a value for each cell.
-fn form(x: VectorOperand<'_>, y: VectorOperand<'_>) -> Form {
+pub(super) fn form(x: VectorOperand<'_>, y: VectorOperand<'_>) -> Form {
     match (x.scalar, y.scalar) {
         (true, _) => Form::ScalarVect,
         (_, true) => Form::VectScalar,
@@ -53,9 +55,8 @@ fn form(x: VectorOperand<'_>, y: VectorOperand<'_>) -> Form {
 
 /// Whether the operation is zero wherever the sparse operand (the left one or not) is.
 pub(crate) fn zeros_stay(context: &KernelContext<'_>, op: BinaryOp, sparse_is_left: bool, other: Operand<'_>) -> bool {
-    let at_zero = |value: f64| if sparse_is_left { op.eval(0.0, value) } else { op.eval(value, 0.0) };
     if let Operand::Scalar(value) = other
-        && at_zero(value) == 0.0
+        && beside_zero(op, sparse_is_left, value) == 0.0
     {
         return true;
     }
@@ -67,21 +68,30 @@ pub(crate) fn zeros_stay(context: &KernelContext<'_>, op: BinaryOp, sparse_is_le
     if !annihilates {
         return false;
     }
-    let always = [0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY].into_iter().all(|value| at_zero(value) == 0.0);
+    let values = [0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+    let always = values.into_iter().all(|value| beside_zero(op, sparse_is_left, value) == 0.0);
     let is_licensed = op.zero() == BinaryZero::Annihilates || op == BinaryOp::Div;
     always || is_licensed && (!context.strict_ieee || is_harmless(op, other))
 }
 
+/// The operation of a zero, on the left or not, with a value.
+fn beside_zero(op: BinaryOp, zero_is_left: bool, value: f64) -> f64 {
+    if zero_is_left { op.eval(0.0, value) } else { op.eval(value, 0.0) }
+}
+
 /// Whether a zero annihilates every cell of the operand by IEEE rules: finite, and no zero for a denominator.
 fn is_harmless(op: BinaryOp, other: Operand<'_>) -> bool {
-    let fits = |value: f64| value.is_finite() && !(op == BinaryOp::Div && value == 0.0);
     match other {
-        Operand::Scalar(value) => fits(value),
+        Operand::Scalar(value) => are_harmless(op, &[value]),
         Operand::Matrix(block) => match block.layout() {
-            Layout::Dense(dense) => dense.values().iter().all(|&value| fits(value)),
-            Layout::Sparse(csr) => op != BinaryOp::Div && csr.values().iter().all(|&value| fits(value)),
+            Layout::Dense(dense) => are_harmless(op, dense.values()),
+            Layout::Sparse(csr) => op != BinaryOp::Div && are_harmless(op, csr.values()),
         },
     }
+}
+
+fn are_harmless(op: BinaryOp, values: &[f64]) -> bool {
+    values.iter().all(|&value| value.is_finite() && !(op == BinaryOp::Div && value == 0.0))
 }
 
 /// Reads cells of a matrix by column, row after row.

@@ -27,18 +27,14 @@ pub fn ternary(
     let [a, b, c] = operands.map(|operand| Source::new(operand, rows, cols));
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     // Equal shapes and scalars are long runs, however narrow the matrix is.
-    let is_flat = [&a, &b, &c].into_iter().all(|source| source.is_contiguous(cols) || source.is_constant());
+    let is_flat = [&a, &b, &c].into_iter().all(|source| source.is_run(cols));
     let step = if is_flat { 1 } else { block_rows(rows, cols) };
     let len = if is_flat { BLOCK_CELLS } else { cols };
     for_each_block(context, result.values_mut(), step * len, |block, out| {
         let (first, len) = (block * step, len.min(out.len()));
         let sources = [&a, &b, &c].map(|source| {
             let row_stride = if is_flat && source.col_stride == 1 { BLOCK_CELLS } else { source.row_stride };
-            let values = source.from(first * row_stride);
-            match source.col_stride {
-                0 => VectorOperand::scalars(values, row_stride),
-                _ => VectorOperand::cells(values, row_stride),
-            }
+            source.rows(first * row_stride, row_stride)
         });
         context.primitives.ternary(op, out.len() / len.max(1), len, sources, TileMut::new(out, len));
     });
@@ -59,33 +55,33 @@ fn over_nonzeros(
         let pattern = sparse::sparse_of(operands[position], dims)?;
         zeros_stay(op, operands, position).then_some((position, pattern))
     })?;
-    let evaluate = |sources: [VectorOperand<'_>; 3], out: &mut [f64]| {
-        let len = out.len();
-        context.primitives.ternary(op, 1, len, sources, TileMut::new(out, len));
-    };
     let [a, b, c] = operands;
     Some(match driver {
-        0 => over_pattern(context, &pattern, [b, c], |x, [b, c], out| evaluate([x, b, c], out)),
-        1 => over_pattern(context, &pattern, [a, c], |x, [a, c], out| evaluate([a, x, c], out)),
-        _ => over_pattern(context, &pattern, [a, b], |x, [a, b], out| evaluate([a, b, x], out)),
+        0 => over_pattern(context, &pattern, [b, c], |x, [b, c], out| evaluate(context, op, [x, b, c], out)),
+        1 => over_pattern(context, &pattern, [a, c], |x, [a, c], out| evaluate(context, op, [a, x, c], out)),
+        _ => over_pattern(context, &pattern, [a, b], |x, [a, b], out| evaluate(context, op, [a, b, x], out)),
     })
+}
+
+/// The operation on one run of cells.
+fn evaluate(context: &KernelContext<'_>, op: TernaryOp, sources: [VectorOperand<'_>; 3], out: &mut [f64]) {
+    let len = out.len();
+    context.primitives.ternary(op, 1, len, sources, TileMut::new(out, len));
 }
 
 /// Whether the operation is zero wherever the operand at `position` is, by IEEE rules.
 fn zeros_stay(op: TernaryOp, operands: [Operand<'_>; 3], position: usize) -> bool {
-    let scalar = |position: usize| match operands[position] {
+    let mut cells = operands.map(|operand| match operand {
         Operand::Scalar(value) => Some(value),
         Operand::Matrix(_) => None,
-    };
-    let is_zero = |position: usize| scalar(position) == Some(0.0);
+    });
     match (op, position) {
         // Whichever is chosen is zero.
-        (TernaryOp::IfElse, 0 | 1) if is_zero(2) => true,
-        (TernaryOp::IfElse, 2) if is_zero(1) => true,
+        (TernaryOp::IfElse, 0 | 1) if cells[2] == Some(0.0) => true,
+        (TernaryOp::IfElse, 2) if cells[1] == Some(0.0) => true,
         _ => {
-            let at_zero = |other: usize| if other == position { Some(0.0) } else { scalar(other) };
-            let cells = at_zero(0).zip(at_zero(1)).zip(at_zero(2));
-            cells.is_some_and(|((a, b), c)| op.eval(a, b, c) == 0.0)
+            cells[position] = Some(0.0);
+            matches!(cells, [Some(a), Some(b), Some(c)] if op.eval(a, b, c) == 0.0)
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::blocks::{BLOCK_CELLS, map_parts_with, on_threads_for, ranges_by_weight};
 use crate::{KernelContext, push_nonzero};
 use fuseline_ir::ops::{AggOp, BinaryOp};
-use fuseline_matrix::{Csr, CsrRows};
+use fuseline_matrix::{Csr, CsrRows, SparseRow};
 use fuseline_vecprims::{Form, Tile, TileMut};
 use std::ops::Range;
 
@@ -29,27 +29,27 @@ impl Merged {
     }
 
     /// Writes the cells of two rows from the one at `start` on; their number.
-    fn put(&mut self, start: usize, a: (&[u32], &[f64]), b: (&[u32], &[f64])) -> usize {
-        let end = start + a.0.len() + b.0.len();
+    fn put(&mut self, start: usize, a: SparseRow<'_>, b: SparseRow<'_>) -> usize {
+        let end = start + a.len() + b.len();
         let (columns, left) = (&mut self.columns[start..end], &mut self.left[start..end]);
         let right = &mut self.right[start..end];
         let (mut p, mut q, mut count) = (0, 0, 0);
         // Nobody could foretell which row comes next: both are read, and those that take part advance.
-        while p < a.0.len() && q < b.0.len() {
-            let (a_column, b_column) = (a.0[p], b.0[q]);
+        while p < a.len() && q < b.len() {
+            let (a_column, b_column) = (a.columns[p], b.columns[q]);
             let (has_a, has_b) = (a_column <= b_column, b_column <= a_column);
             columns[count] = a_column.min(b_column);
-            left[count] = value_if(has_a, a.1[p]);
-            right[count] = value_if(has_b, b.1[q]);
+            left[count] = value_if(has_a, a.values[p]);
+            right[count] = value_if(has_b, b.values[q]);
             p += usize::from(has_a);
             q += usize::from(has_b);
             count += 1;
         }
         let (columns, left, right) = (&mut columns[count..], &mut left[count..], &mut right[count..]);
-        if p < a.0.len() {
-            count + put_rest((&a.0[p..], &a.1[p..]), columns, left, right)
+        if p < a.len() {
+            count + put_rest(a.part(p..a.len()), columns, left, right)
         } else {
-            count + put_rest((&b.0[q..], &b.1[q..]), columns, right, left)
+            count + put_rest(b.part(q..b.len()), columns, right, left)
         }
     }
 
@@ -75,18 +75,18 @@ fn value_if(is_taken: bool, value: f64) -> f64 {
 }
 
 /// Writes what is left of one row where the other one has ended.
-fn put_rest(rest: (&[u32], &[f64]), columns: &mut [u32], own: &mut [f64], other: &mut [f64]) -> usize {
-    let len = rest.0.len();
-    columns[..len].copy_from_slice(rest.0);
-    own[..len].copy_from_slice(rest.1);
+fn put_rest(rest: SparseRow<'_>, columns: &mut [u32], own: &mut [f64], other: &mut [f64]) -> usize {
+    let len = rest.len();
+    columns[..len].copy_from_slice(rest.columns);
+    own[..len].copy_from_slice(rest.values);
     other[..len].fill(0.0);
     len
 }
 
 /// Merges the patterns of two sparse matrices of one shape, for operations with `f(0, 0) = 0`.
 pub(super) fn union(context: &KernelContext<'_>, op: BinaryOp, a: &Csr, b: &Csr) -> Csr {
-    let before = |row: usize| a.row_offsets()[row] + b.row_offsets()[row] + row;
-    let ranges = ranges_by_weight(a.rows(), before, BLOCK_CELLS, usize::MAX);
+    let ranges =
+        ranges_by_weight(a.rows(), |row| a.row_offsets()[row] + b.row_offsets()[row] + row, BLOCK_CELLS, usize::MAX);
     let blocks =
         map_parts_with(context, ranges, Merged::default, |merged, rows| union_rows(context, op, a, b, rows, merged));
     on_threads_for(context, blocks.len(), || Csr::from_blocks_in(context.buffers, a.cols(), &blocks))
@@ -100,13 +100,12 @@ fn union_rows(
     rows: Range<usize>,
     merged: &mut Merged,
 ) -> CsrRows {
-    let before = |row: usize| a.row_offsets()[row] + b.row_offsets()[row];
-    let most = before(rows.end) - before(rows.start);
-    let mut block = CsrRows::with_capacity(rows.len(), most);
+    let positions = [a, b].map(|csr| csr.row_offsets()[rows.end] - csr.row_offsets()[rows.start]);
+    let mut block = CsrRows::with_capacity(rows.len(), positions[0] + positions[1]);
     let (mut count, mut first) = (0, 0);
     for i in rows {
-        let (x, y) = (a.row(i), b.row(i));
-        merged.reserve(count + x.0.len() + y.0.len());
+        let (x, y): (SparseRow<'_>, SparseRow<'_>) = (a.row(i).into(), b.row(i).into());
+        merged.reserve(count + x.len() + y.len());
         let length = merged.put(count, x, y);
         block.lengths.push(length);
         count += length;
@@ -135,19 +134,14 @@ fn drop_zeros(lengths: &mut [usize], columns: &mut [u32], values: &mut [f64]) ->
 }
 
 /// Appends `f` of two sparse rows, where `f(0, 0) = 0`.
-pub(crate) fn union_row(
-    f: impl Fn(f64, f64) -> f64,
-    (a_columns, a_values): (&[u32], &[f64]),
-    (b_columns, b_values): (&[u32], &[f64]),
-    result: &mut CsrRows,
-) {
+pub(crate) fn union_row(f: impl Fn(f64, f64) -> f64, a: SparseRow<'_>, b: SparseRow<'_>, result: &mut CsrRows) {
     let (mut p, mut q) = (0, 0);
-    while p < a_columns.len() || q < b_columns.len() {
-        let a_column = a_columns.get(p).copied().unwrap_or(u32::MAX);
-        let b_column = b_columns.get(q).copied().unwrap_or(u32::MAX);
+    while p < a.len() || q < b.len() {
+        let a_column = a.columns.get(p).copied().unwrap_or(u32::MAX);
+        let b_column = b.columns.get(q).copied().unwrap_or(u32::MAX);
         let j = a_column.min(b_column);
-        let x = if a_column == j { a_values[p] } else { 0.0 };
-        let y = if b_column == j { b_values[q] } else { 0.0 };
+        let x = if a_column == j { a.values[p] } else { 0.0 };
+        let y = if b_column == j { b.values[q] } else { 0.0 };
         p += usize::from(a_column == j);
         q += usize::from(b_column == j);
         push_nonzero(result, j, f(x, y));

@@ -9,7 +9,7 @@ use fuseline_ir::hop::ChainWeight;
 use fuseline_ir::work::{CELL_BYTES, csr_row_bytes};
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
-use fuseline_vecprims::{Tile, TileMut};
+use fuseline_vecprims::{Primitives, Tile, TileMut};
 use std::ops::Range;
 
 /// Cells, or non-zeros, of rows that stay in the second level of cache; the result is read and written once for them.
@@ -38,63 +38,78 @@ pub(super) fn matrix_chain(
         )?;
     }
     let (v, y) = (v.to_dense(), y.map(MatrixBlock::to_dense));
-    let weigh = |inner: &mut [f64], start: usize| {
-        let Some(y) = &y else { return };
-        let cells = inner.iter_mut().zip(&y.values()[start..]);
-        match weight {
-            ChainWeight::None => {}
-            ChainWeight::Times => cells.for_each(|(inner, y)| *inner *= y),
-            ChainWeight::Minus => cells.for_each(|(inner, y)| *inner -= y),
-        }
-    };
+    let chain =
+        Chain { primitives: context.primitives, v: v.values(), weight, y: y.as_ref().map_or(&[], |y| y.values()) };
     let sums = match x.layout() {
-        Layout::Sparse(x) if !context.strict_ieee => sparse_chain(context, &x, v.values(), weigh),
-        x => dense_chain(context, &x.into_dense(), v.values(), weigh),
+        Layout::Sparse(x) if !context.strict_ieee => chain.over_sparse(context, &x),
+        x => chain.over_dense(context, &x.into_dense()),
     };
     Ok(Dense::from_vec(cols, 1, sums).into())
 }
 
-fn dense_chain(
-    context: &KernelContext<'_>,
-    x: &Dense,
-    v: &[f64],
-    weigh: impl Fn(&mut [f64], usize) + Sync,
-) -> Vec<f64> {
-    let (rows, cols) = (x.rows(), x.cols());
-    let tile_rows = (TILE / cols.max(1)).max(1);
-    let add = |range: Range<usize>, acc: &mut [f64]| {
-        let mut inner = vec![0.0; tile_rows];
-        for start in range.clone().step_by(tile_rows) {
-            check_stop();
-            let end = (start + tile_rows).min(range.end);
-            let (inner, tile) = (&mut inner[..end - start], Tile::new(&x.values()[start * cols..end * cols], cols));
-            context.primitives.dot_product(end - start, cols, tile, Tile::new(v, 0), TileMut::new(inner, 1));
-            weigh(inner, start);
-            context.primitives.outer_mult_add(end - start, cols, 1, tile, Tile::new(inner, 1), TileMut::new(acc, cols));
-        }
-    };
-    sum_strips(context, rows, cols as u64 * CELL_BYTES, cols, |rows| {
-        accumulate(context, partial_ranges(rows, cols), cols, add)
-    })
+/// What a chain does with rows of the matrix.
+struct Chain<'a> {
+    primitives: &'a Primitives,
+    v: &'a [f64],
+    weight: ChainWeight,
+    /// A weight for each row; empty without weights.
+    y: &'a [f64],
 }
 
-fn sparse_chain(context: &KernelContext<'_>, x: &Csr, v: &[f64], weigh: impl Fn(&mut [f64], usize) + Sync) -> Vec<f64> {
-    let (rows, cols) = (x.rows(), x.cols());
-    let per_row = x.nnz().checked_div(rows).unwrap_or(0) + 1;
-    let tile_rows = (TILE / per_row).max(1);
-    let add = |range: Range<usize>, acc: &mut [f64]| {
-        let mut inner = vec![0.0; tile_rows];
-        for start in range.clone().step_by(tile_rows) {
-            check_stop();
-            let end = (start + tile_rows).min(range.end);
-            let (inner, tile) = (&mut inner[..end - start], rows_of(x, &(start..end)));
-            context.primitives.sparse_dot_product(tile, Tile::new(v, 0), TileMut::new(inner, 1));
-            weigh(inner, start);
-            context.primitives.sparse_outer_mult_add(tile, 1, Tile::new(inner, 1), TileMut::new(acc, 1));
+impl Chain<'_> {
+    /// Weighs the products of rows from this one on.
+    fn weigh(&self, inner: &mut [f64], start: usize) {
+        match self.weight {
+            ChainWeight::None => {}
+            ChainWeight::Times => inner.iter_mut().zip(&self.y[start..]).for_each(|(inner, y)| *inner *= y),
+            ChainWeight::Minus => inner.iter_mut().zip(&self.y[start..]).for_each(|(inner, y)| *inner -= y),
         }
-    };
-    sum_strips(context, rows, csr_row_bytes(rows as u64, x.nnz() as u64), cols, |rows| {
-        // Private results cost memory traffic of their own: only as many as the work pays for.
-        accumulate(context, balanced_within(x, rows, BLOCK_CELLS.max(cols), MAX_PARTIALS), cols, add)
-    })
+    }
+
+    fn over_dense(&self, context: &KernelContext<'_>, x: &Dense) -> Vec<f64> {
+        let (rows, cols) = (x.rows(), x.cols());
+        sum_strips(context, rows, cols as u64 * CELL_BYTES, cols, |rows| {
+            accumulate(context, partial_ranges(rows, cols), cols, |rows, sums| self.add_dense(x, rows, sums))
+        })
+    }
+
+    /// Adds what some rows of a dense matrix give, tile by tile.
+    fn add_dense(&self, x: &Dense, rows: Range<usize>, sums: &mut [f64]) {
+        let cols = x.cols();
+        let tile_rows = (TILE / cols.max(1)).max(1);
+        let mut inner = vec![0.0; tile_rows];
+        for start in rows.clone().step_by(tile_rows) {
+            check_stop();
+            let end = (start + tile_rows).min(rows.end);
+            let (inner, tile) = (&mut inner[..end - start], Tile::new(&x.values()[start * cols..end * cols], cols));
+            self.primitives.dot_product(end - start, cols, tile, Tile::new(self.v, 0), TileMut::new(inner, 1));
+            self.weigh(inner, start);
+            let (weights, sums) = (Tile::new(inner, 1), TileMut::new(sums, cols));
+            self.primitives.outer_mult_add(end - start, cols, 1, tile, weights, sums);
+        }
+    }
+
+    fn over_sparse(&self, context: &KernelContext<'_>, x: &Csr) -> Vec<f64> {
+        let (rows, cols) = (x.rows(), x.cols());
+        sum_strips(context, rows, csr_row_bytes(rows as u64, x.nnz() as u64), cols, |rows| {
+            // Private results cost memory traffic of their own: only as many as the work pays for.
+            let ranges = balanced_within(x, rows, BLOCK_CELLS.max(cols), MAX_PARTIALS);
+            accumulate(context, ranges, cols, |rows, sums| self.add_sparse(x, rows, sums))
+        })
+    }
+
+    /// Adds what some rows of a sparse matrix give, tile by tile.
+    fn add_sparse(&self, x: &Csr, rows: Range<usize>, sums: &mut [f64]) {
+        let per_row = x.nnz().checked_div(x.rows()).unwrap_or(0) + 1;
+        let tile_rows = (TILE / per_row).max(1);
+        let mut inner = vec![0.0; tile_rows];
+        for start in rows.clone().step_by(tile_rows) {
+            check_stop();
+            let end = (start + tile_rows).min(rows.end);
+            let (inner, tile) = (&mut inner[..end - start], rows_of(x, &(start..end)));
+            self.primitives.sparse_dot_product(tile, Tile::new(self.v, 0), TileMut::new(inner, 1));
+            self.weigh(inner, start);
+            self.primitives.sparse_outer_mult_add(tile, 1, Tile::new(inner, 1), TileMut::new(sums, 1));
+        }
+    }
 }

@@ -28,24 +28,25 @@ pub enum FusedValue {
 /// Inputs that do not fit: their number, a scalar in the place of a matrix, shapes.
 pub fn fused(context: &KernelContext<'_>, op: FusedOp, inputs: &[Operand<'_>]) -> Result<FusedValue, KernelError> {
     let inputs = Inputs { op, inputs };
-    let matrix = |name: &str| inputs.matrix(name);
     Ok(match op {
         FusedOp::TransposeSelf(side) => {
             let side = if side == Side::Left { TransposedSide::Left } else { TransposedSide::Right };
-            FusedValue::Matrix(tsmm(context, matrix("X")?, side))
+            FusedValue::Matrix(tsmm(context, inputs.matrix("X")?, side))
         }
         FusedOp::MatrixChain(weight) => {
-            let y = if op.inputs().contains(&"Y") { Some(matrix("Y")?) } else { None };
-            FusedValue::Matrix(chain::matrix_chain(context, weight, matrix("X")?, matrix("V")?, y)?)
+            let y = if op.inputs().contains(&"Y") { Some(inputs.matrix("Y")?) } else { None };
+            FusedValue::Matrix(chain::matrix_chain(context, weight, inputs.matrix("X")?, inputs.matrix("V")?, y)?)
         }
         FusedOp::BinaryAggregate(direction) => {
-            product_sum::product_sum(context, direction, &[matrix("X")?, matrix("Y")?])?
+            product_sum::product_sum(context, direction, &[inputs.matrix("X")?, inputs.matrix("Y")?])?
         }
-        FusedOp::TernaryAggregate(direction) => {
-            product_sum::product_sum(context, direction, &[matrix("X")?, matrix("Y")?, matrix("Z")?])?
-        }
+        FusedOp::TernaryAggregate(direction) => product_sum::product_sum(
+            context,
+            direction,
+            &[inputs.matrix("X")?, inputs.matrix("Y")?, inputs.matrix("Z")?],
+        )?,
         FusedOp::OuterAggregate(aggregate, comparison) => {
-            outer_aggregate::outer_aggregate(context, aggregate, comparison, matrix("U")?, matrix("V")?)?
+            outer_aggregate::outer_aggregate(context, aggregate, comparison, inputs.matrix("U")?, inputs.matrix("V")?)?
         }
         FusedOp::WeightedSquaredLoss(_)
         | FusedOp::WeightedSigmoid { .. }

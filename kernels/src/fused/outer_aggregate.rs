@@ -24,20 +24,21 @@ pub(super) fn outer_aggregate(
 ) -> Result<FusedValue, KernelError> {
     check("outer", u, v, u.cols() == 1 && v.rows() == 1, "outer takes a column vector and a row vector")?;
     let (u, v) = (u.to_dense(), v.to_dense());
-    let by_row = || Sorted::new(v.values());
-    let column = |values: Vec<f64>| FusedValue::Matrix(Dense::from_vec(values.len(), 1, values).into());
-    Ok(match aggregate {
-        OuterAggregate::Sum(Direction::Row) => column(counts(context, &by_row(), comparison, u.values())),
-        OuterAggregate::Sum(Direction::Full) => {
-            FusedValue::Scalar(counts(context, &by_row(), comparison, u.values()).into_iter().sum())
-        }
-        OuterAggregate::Sum(Direction::Col) => {
-            // Seen from the row, the column is on the other side.
-            let values = counts(context, &Sorted::new(u.values()), mirrored(comparison), v.values());
-            FusedValue::Matrix(Dense::from_vec(1, values.len(), values).into())
-        }
-        OuterAggregate::RowIndexMax => column(last_columns(context, &by_row(), comparison, true, u.values())),
-        OuterAggregate::RowIndexMin => column(last_columns(context, &by_row(), comparison, false, u.values())),
+    if aggregate == OuterAggregate::Sum(Direction::Col) {
+        // Seen from the row, the column is on the other side.
+        let values = counts(context, &Sorted::new(u.values()), mirrored(comparison), v.values());
+        return Ok(FusedValue::Matrix(Dense::from_vec(1, values.len(), values).into()));
+    }
+    let (sorted, cells) = (&Sorted::new(v.values()), u.values());
+    let by_row = match aggregate {
+        OuterAggregate::Sum(_) => counts(context, sorted, comparison, cells),
+        OuterAggregate::RowIndexMax => last_columns(context, sorted, comparison, true, cells),
+        OuterAggregate::RowIndexMin => last_columns(context, sorted, comparison, false, cells),
+    };
+    Ok(if aggregate == OuterAggregate::Sum(Direction::Full) {
+        FusedValue::Scalar(by_row.into_iter().sum())
+    } else {
+        FusedValue::Matrix(Dense::from_vec(by_row.len(), 1, by_row).into())
     })
 }
 
@@ -95,21 +96,22 @@ impl Sorted {
 
     /// The cells by how they compare with `x`, each with whether the comparison of `x` with them holds.
     fn classes(&self, comparison: BinaryOp, x: f64) -> [(bool, Class); 4] {
-        let holds = |x: f64, y: f64| comparison.eval(x, y) != 0.0;
         if x.is_nan() {
             let (all, none) = (Class { count: self.len, last: self.len }, Class { count: 0, last: 0 });
-            return [all, none, none, none].map(|class| (holds(x, 0.0), class));
+            return [all, none, none, none].map(|class| (comparison.eval(x, 0.0) != 0.0, class));
         }
         let below = self.numbers.partition_point(|&y| y < x);
         let up_to = below + self.numbers[below..].partition_point(|&y| y <= x);
         let last_equal = if up_to > below { self.positions[up_to - 1] } else { 0 };
         let greater = Class { count: self.numbers.len() - up_to, last: self.last_from[up_to] };
+        // A pair of numbers that compare like `x` with each class.
         [
-            (holds(1.0, 0.0), Class { count: below, last: self.last_before[below] }),
-            (holds(0.0, 0.0), Class { count: up_to - below, last: last_equal }),
-            (holds(0.0, 1.0), greater),
-            (holds(0.0, f64::NAN), self.not_a_number),
+            ([1.0, 0.0], Class { count: below, last: self.last_before[below] }),
+            ([0.0, 0.0], Class { count: up_to - below, last: last_equal }),
+            ([0.0, 1.0], greater),
+            ([0.0, f64::NAN], self.not_a_number),
         ]
+        .map(|([x, y], class)| (comparison.eval(x, y) != 0.0, class))
     }
 
     /// How many cells the comparison of `x` with them holds for.

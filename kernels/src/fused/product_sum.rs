@@ -35,19 +35,22 @@ pub(super) fn product_sum(
     for factor in factors {
         check("tak+*", factors[0], factor, factors[0].dims() == factor.dims(), "equal sizes")?;
     }
-    let columns = |sums: Vec<f64>| FusedValue::Matrix(Dense::from_vec(1, sums.len(), sums).into());
     if let Some((driver, others)) = sparse_driver(context, factors) {
         return Ok(match direction {
-            Direction::Col => columns(sparse_columns(context, &driver, &others)),
+            Direction::Col => row_of(sparse_columns(context, &driver, &others)),
             _ => FusedValue::Scalar(sparse_full(context, &driver, &others)),
         });
     }
     let dense: Vec<_> = factors.iter().map(|factor| factor.to_dense()).collect();
     let dense: Vec<&Dense> = dense.iter().map(AsRef::as_ref).collect();
     Ok(match direction {
-        Direction::Col => columns(dense_columns(context, &dense)),
+        Direction::Col => row_of(dense_columns(context, &dense)),
         _ => FusedValue::Scalar(dense_full(context, &dense)),
     })
+}
+
+fn row_of(sums: Vec<f64>) -> FusedValue {
+    FusedValue::Matrix(Dense::from_vec(1, sums.len(), sums).into())
 }
 
 /// Multiplies runs of factors until two are left, in `scratch`, and hands these to `last`.
@@ -82,12 +85,15 @@ fn dot(primitives: &Primitives, x: &[f64], y: &[f64]) -> f64 {
 fn dense_full(context: &KernelContext<'_>, factors: &[&Dense]) -> f64 {
     let (rows, cols) = (factors[0].rows(), factors[0].cols());
     let strips = Strips::new(rows, cols as u64 * CELL_BYTES, context.strip_bytes, 1);
-    let of_strip = |rows: Range<usize>| {
-        let blocks = ranges_within(rows.start * cols..rows.end * cols, BLOCK_CELLS);
-        let partials = map_parts(context, blocks, |block| dense_block(context.primitives, factors, block));
-        partials.into_iter().fold(0.0, |sum, partial| sum + partial)
-    };
-    strips::reduce(context.pool, strips, of_strip, |left, right| left + right)
+    strips::reduce(context.pool, strips, |rows| dense_strip(context, factors, rows), |left, right| left + right)
+}
+
+/// The sum over some rows.
+fn dense_strip(context: &KernelContext<'_>, factors: &[&Dense], rows: Range<usize>) -> f64 {
+    let cols = factors[0].cols();
+    let blocks = ranges_within(rows.start * cols..rows.end * cols, BLOCK_CELLS);
+    let partials = map_parts(context, blocks, |block| dense_block(context.primitives, factors, block));
+    partials.into_iter().fold(0.0, |sum, partial| sum + partial)
 }
 
 /// The sum over a block of cells.
@@ -110,21 +116,26 @@ fn dense_block(primitives: &Primitives, factors: &[&Dense], block: Range<usize>)
 
 fn dense_columns(context: &KernelContext<'_>, factors: &[&Dense]) -> Vec<f64> {
     let (rows, cols) = (factors[0].rows(), factors[0].cols());
-    let tile_rows = (ROWS_TILE / cols.max(1)).max(1);
-    let add = |range: Range<usize>, acc: &mut [f64]| {
-        let (mut pair, mut products) = (vec![0.0; tile_rows * cols], vec![0.0; tile_rows * cols]);
-        for start in range.clone().step_by(tile_rows) {
-            check_stop();
-            let end = (start + tile_rows).min(range.end);
-            let runs: Vec<&[f64]> = factors.iter().map(|factor| &factor.values()[start * cols..end * cols]).collect();
-            let (pair, products) = (&mut pair[..runs[0].len()], &mut products[..runs[0].len()]);
-            with_last_two(context.primitives, &runs, pair, |x, y| multiply(context.primitives, x, y, products));
-            context.primitives.col_agg(AggOp::Sum, end - start, cols, Tile::new(products, cols), acc);
-        }
-    };
     sum_strips(context, rows, cols as u64 * CELL_BYTES, cols, |rows| {
-        accumulate(context, partial_ranges(rows, cols), cols, add)
+        accumulate(context, partial_ranges(rows, cols), cols, |rows, sums| {
+            add_dense_columns(context.primitives, factors, rows, sums);
+        })
     })
+}
+
+/// Adds the products in some rows to sums of the columns.
+fn add_dense_columns(primitives: &Primitives, factors: &[&Dense], rows: Range<usize>, sums: &mut [f64]) {
+    let cols = factors[0].cols();
+    let tile_rows = (ROWS_TILE / cols.max(1)).max(1);
+    let (mut pair, mut products) = (vec![0.0; tile_rows * cols], vec![0.0; tile_rows * cols]);
+    for start in rows.clone().step_by(tile_rows) {
+        check_stop();
+        let end = (start + tile_rows).min(rows.end);
+        let runs: Vec<&[f64]> = factors.iter().map(|factor| &factor.values()[start * cols..end * cols]).collect();
+        let (pair, products) = (&mut pair[..runs[0].len()], &mut products[..runs[0].len()]);
+        with_last_two(primitives, &runs, pair, |x, y| multiply(primitives, x, y, products));
+        primitives.col_agg(AggOp::Sum, end - start, cols, Tile::new(products, cols), sums);
+    }
 }
 
 /// The sparse factor with the fewest non-zeros whose zeros annihilate the others, and these.
@@ -137,12 +148,10 @@ fn sparse_driver<'a>(
         Some((csr.nnz(), position, csr))
     });
     let (_, position, driver) = sparse.min_by_key(|&(nnz, position, _)| (nnz, position))?;
-    let others = || factors.iter().enumerate().filter(move |(other, _)| *other != position).map(|(_, factor)| *factor);
-    let stays = |factor: &MatrixBlock| zeros_stay(context, BinaryOp::Mult, true, Operand::Matrix(factor));
-    let factor = |factor: &'a MatrixBlock| {
-        if factor.is_same(factors[position]) { Factor::Driver } else { Factor::Other(factor.layout()) }
-    };
-    others().all(stays).then(|| (driver, others().map(factor).collect()))
+    let others = factors.iter().enumerate().filter(|(other, _)| *other != position).map(|(_, factor)| *factor);
+    let is_annihilated = |factor: &MatrixBlock| zeros_stay(context, BinaryOp::Mult, true, Operand::Matrix(factor));
+    let of_driver = |factor| Factor::beside(factors[position], factor);
+    others.clone().all(is_annihilated).then(|| (driver, others.map(of_driver).collect()))
 }
 
 /// A factor besides the driver.
@@ -151,6 +160,20 @@ enum Factor<'a> {
     Driver,
     /// Another matrix.
     Other(Layout<'a>),
+}
+
+impl<'a> Factor<'a> {
+    fn beside(driver: &MatrixBlock, factor: &'a MatrixBlock) -> Factor<'a> {
+        if factor.is_same(driver) { Factor::Driver } else { Factor::Other(factor.layout()) }
+    }
+
+    /// What reads the cells of another matrix than the driver, of the same dimensions.
+    fn reader(&self, dims: (usize, usize)) -> Option<RowReader<'_>> {
+        match self {
+            Factor::Driver => None,
+            Factor::Other(matrix) => Some(RowReader::new(matrix.borrowed(), dims)),
+        }
+    }
 }
 
 /// Reads the factors at the non-zeros of the driver, some rows at a time.
@@ -164,13 +187,9 @@ struct Gather<'a> {
 impl<'a> Gather<'a> {
     fn new(driver: &'a Csr, others: &'a [Factor<'_>]) -> Self {
         let dims = (driver.rows(), driver.cols());
-        let reader = |other: &'a Factor<'_>| match other {
-            Factor::Driver => None,
-            Factor::Other(matrix) => Some(RowReader::new(matrix.borrowed(), dims)),
-        };
         Gather {
             driver,
-            others: others.iter().map(reader).collect(),
+            others: others.iter().map(|other| other.reader(dims)).collect(),
             cells: [const { Vec::new() }; 2],
             products: Vec::new(),
         }
@@ -202,43 +221,62 @@ impl<'a> Gather<'a> {
 }
 
 /// Rows of a tile of some rows, given their non-zeros.
-fn tile_rows(driver: &Csr, rows: &Range<usize>) -> usize {
+fn rows_per_tile(driver: &Csr, rows: &Range<usize>) -> usize {
     let non_zeros = driver.row_offsets()[rows.end] - driver.row_offsets()[rows.start];
     (TILE / (non_zeros.checked_div(rows.len()).unwrap_or(0) + 1)).max(1)
 }
 
 fn sparse_full(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_>]) -> f64 {
-    let gather = || Gather::new(driver, others);
-    let of_strip = |rows: Range<usize>| {
-        let tile_rows = tile_rows(driver, &rows);
-        let of_range = |gather: &mut Gather<'_>, range: Range<usize>| {
+    let row_bytes = csr_row_bytes(driver.rows() as u64, driver.nnz() as u64);
+    let strips = Strips::new(driver.rows(), row_bytes, context.strip_bytes, 1);
+    let of_strip = |rows| sparse_strip(context, driver, others, rows);
+    strips::reduce(context.pool, strips, of_strip, |left, right| left + right)
+}
+
+/// The sum over some rows.
+fn sparse_strip(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_>], rows: Range<usize>) -> f64 {
+    let tile_rows = rows_per_tile(driver, &rows);
+    let ranges = balanced_within(driver, rows, BLOCK_CELLS, usize::MAX);
+    let partials = map_parts_with(
+        context,
+        ranges,
+        || Gather::new(driver, others),
+        |gather, range| {
             let tiles = ranges_within(range, tile_rows).into_iter();
             tiles.fold(0.0, |sum, tile| {
                 sum + gather.rows(context.primitives, tile, |_, x, y| dot(context.primitives, x, y))
             })
-        };
-        let ranges = balanced_within(driver, rows, BLOCK_CELLS, usize::MAX);
-        map_parts_with(context, ranges, gather, of_range).into_iter().fold(0.0, |sum, partial| sum + partial)
-    };
-    let row_bytes = csr_row_bytes(driver.rows() as u64, driver.nnz() as u64);
-    let strips = Strips::new(driver.rows(), row_bytes, context.strip_bytes, 1);
-    strips::reduce(context.pool, strips, of_strip, |left, right| left + right)
+        },
+    );
+    partials.into_iter().fold(0.0, |sum, partial| sum + partial)
 }
 
 fn sparse_columns(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_>]) -> Vec<f64> {
-    let (cols, tile_rows) = (driver.cols(), tile_rows(driver, &(0..driver.rows())));
-    let add = |range: Range<usize>, acc: &mut [f64]| {
-        let (mut gather, mut values) = (Gather::new(driver, others), Vec::new());
-        for start in range.clone().step_by(tile_rows) {
-            check_stop();
-            gather.rows(context.primitives, start..(start + tile_rows).min(range.end), |tile, x, y| {
-                values.resize(x.len(), 0.0);
-                multiply(context.primitives, x, y, &mut values);
-                context.primitives.sparse_col_agg(AggOp::Sum, CsrTile { values: &values, ..tile }, acc);
-            });
-        }
-    };
+    let cols = driver.cols();
     sum_strips(context, driver.rows(), csr_row_bytes(driver.rows() as u64, driver.nnz() as u64), cols, |rows| {
-        accumulate(context, balanced_within(driver, rows, BLOCK_CELLS.max(cols), MAX_PARTIALS), cols, add)
+        let ranges = balanced_within(driver, rows, BLOCK_CELLS.max(cols), MAX_PARTIALS);
+        accumulate(context, ranges, cols, |rows, sums| {
+            add_sparse_columns(context.primitives, driver, others, rows, sums);
+        })
     })
+}
+
+/// Adds the products at the non-zeros of some rows to sums of the columns.
+fn add_sparse_columns(
+    primitives: &Primitives,
+    driver: &Csr,
+    others: &[Factor<'_>],
+    rows: Range<usize>,
+    sums: &mut [f64],
+) {
+    let tile_rows = rows_per_tile(driver, &(0..driver.rows()));
+    let (mut gather, mut values) = (Gather::new(driver, others), Vec::new());
+    for start in rows.clone().step_by(tile_rows) {
+        check_stop();
+        gather.rows(primitives, start..(start + tile_rows).min(rows.end), |tile, x, y| {
+            values.resize(x.len(), 0.0);
+            multiply(primitives, x, y, &mut values);
+            primitives.sparse_col_agg(AggOp::Sum, CsrTile { values: &values, ..tile }, sums);
+        });
+    }
 }

@@ -92,9 +92,9 @@ mod tests {
         });
         assert_eq!(stopped, Err(Abort::Stopped));
         raiser.join().expect("no panic");
-        assert_eq!(context.buffers().budget().held(), 60);
+        assert_eq!(context.budget().held(), 60);
         end.send(()).expect("it is still there");
-        while context.buffers().budget().held() > 0 {
+        while context.budget().held() > 0 {
             std::thread::yield_now();
         }
     }

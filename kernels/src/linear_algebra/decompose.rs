@@ -31,8 +31,8 @@ pub fn svd(matrix: &MatrixBlock) -> Result<ThinSvd, KernelError> {
     let (rows, cols) = matrix.dims();
     let rank = rows.min(cols);
     if rank == 0 {
-        let empty = |rows| Dense::zeros(rows, 0).into();
-        return Ok(ThinSvd { left: empty(rows), values: empty(0), right: empty(cols) });
+        let [left, values, right] = [rows, 0, cols].map(|rows| Dense::zeros(rows, 0).into());
+        return Ok(ThinSvd { left, values, right });
     }
     check_finite("svd", matrix)?;
     let failed = |_| argument("svd", "the iteration does not converge".to_owned());
@@ -68,14 +68,15 @@ pub fn lu(matrix: &MatrixBlock) -> Result<LuFactors, KernelError> {
         return Ok(LuFactors { permutation: matrix.clone(), lower: matrix.clone(), upper: matrix.clone() });
     }
     let Elimination { origin, factors, .. } = Elimination::of(&matrix.to_dense());
-    let indicator = |is_one: bool| f64::from(u8::from(is_one));
-    let lower = |i: usize, j: usize| if i > j { factors.get(i, j) } else { indicator(i == j) };
-    let upper = |i: usize, j: usize| if i <= j { factors.get(i, j) } else { 0.0 };
     Ok(LuFactors {
         permutation: Dense::from_fn(rows, rows, |i, j| indicator(origin[i] == j)).into(),
-        lower: Dense::from_fn(rows, rows, lower).into(),
-        upper: Dense::from_fn(rows, rows, upper).into(),
+        lower: Dense::from_fn(rows, rows, |i, j| if i > j { factors.get(i, j) } else { indicator(i == j) }).into(),
+        upper: Dense::from_fn(rows, rows, |i, j| if i <= j { factors.get(i, j) } else { 0.0 }).into(),
     })
+}
+
+fn indicator(is_one: bool) -> f64 {
+    f64::from(u8::from(is_one))
 }
 
 pub(super) fn check_finite(operation: &'static str, matrix: &MatrixBlock) -> Result<(), KernelError> {
@@ -85,12 +86,11 @@ pub(super) fn check_finite(operation: &'static str, matrix: &MatrixBlock) -> Res
 
 /// Per column the sign of its cell of largest magnitude, the first of equals.
 pub(super) fn signs(vectors: MatRef<'_, Lane>) -> Vec<f64> {
-    let sign = |j: usize| {
-        let larger = |best: f64, i: usize| {
-            let cell = vectors[(i, j)].0;
-            if cell.abs() > best.abs() { cell } else { best }
-        };
-        if (0..vectors.nrows()).fold(0.0, larger) < 0.0 { -1.0 } else { 1.0 }
-    };
-    (0..vectors.ncols()).map(sign).collect()
+    (0..vectors.ncols()).map(|j| sign((0..vectors.nrows()).map(|i| vectors[(i, j)].0))).collect()
+}
+
+/// The sign of the cell of largest magnitude, the first of equals.
+fn sign(cells: impl Iterator<Item = f64>) -> f64 {
+    let largest = cells.fold(0.0_f64, |best, cell| if cell.abs() > best.abs() { cell } else { best });
+    if largest < 0.0 { -1.0 } else { 1.0 }
 }

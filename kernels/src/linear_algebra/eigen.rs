@@ -18,7 +18,7 @@ pub struct EigenPairs {
 
 /// The eigenvalues and eigenvectors of a square matrix.
 ///
-/// Those of a symmetric matrix are real, and the vectors orthogonal: `vectors %*% diag(values) %*% t(vectors)`. Of the
+/// A symmetric matrix has real eigenvalues and orthogonal vectors: `vectors %*% diag(values) %*% t(vectors)`. Of the
 /// two signs of a vector it takes the one that makes the cell of largest magnitude positive (the first of equals).
 ///
 /// Other matrices may have pairs of complex eigenvalues `a + b i` and `a - b i`. Both values are then `a`, and the

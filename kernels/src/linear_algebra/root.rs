@@ -40,12 +40,12 @@ pub fn matrix_root(matrix: &MatrixBlock) -> Result<MatrixBlock, KernelError> {
 fn roots_of(values: &MatrixBlock) -> Result<Vec<f64>, KernelError> {
     let values = values.to_dense();
     let largest = values.values().iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
-    let root = |&value: &f64| match value {
+    let roots = values.values().iter().map(|&value| match value {
         value if value >= 0.0 => Ok(value.sqrt()),
         value if value >= -NEGATIVE * largest => Ok(0.0),
         value => Err(argument("sqrtMatrix", format!("the matrix has the eigenvalue {value}, and so no real root"))),
-    };
-    values.values().iter().map(root).collect()
+    });
+    roots.collect()
 }
 
 /// The root through eigenvectors, where there are enough of them and they are real: its square tells.
@@ -56,14 +56,17 @@ fn through_vectors(matrix: &MatrixBlock, cells: &Dense) -> Result<Option<Dense>,
     Ok(Some(root).filter(|root| is_root(root, cells)))
 }
 
+fn no_root() -> KernelError {
+    argument("sqrtMatrix", "the matrix has no real root, or none that can be found".to_owned())
+}
+
 /// The iteration of Denman and Beavers: `Y = (Y + inv(Z)) / 2`, `Z = (Z + inv(Y)) / 2` from the matrix and the identity.
 fn iterated(cells: &Dense) -> Result<Dense, KernelError> {
-    let no_root = || argument("sqrtMatrix", "the matrix has no real root, or none that can be found".to_owned());
-    let inverted = |matrix: &Dense| inverse(&matrix.clone().into()).map_err(|_| no_root());
     let mut y = cells.clone();
     let mut z = Dense::from_fn(cells.rows(), cells.rows(), |i, j| f64::from(u8::from(i == j)));
     for _ in 0..MAX_STEPS {
-        let (y_inverse, z_inverse) = (inverted(&y)?, inverted(&z)?);
+        let [y_inverse, z_inverse] = [&y, &z].map(|matrix| inverse(&matrix.clone().into()).map_err(|_| no_root()));
+        let (y_inverse, z_inverse) = (y_inverse?, z_inverse?);
         let next = halfway(&y, &z_inverse.to_dense());
         z = halfway(&z, &y_inverse.to_dense());
         let change = largest_difference(&next, &y);

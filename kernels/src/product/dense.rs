@@ -103,11 +103,10 @@ pub(super) fn times_vector(context: &KernelContext<'_>, left: Rows<'_>, right: &
 /// A row, or a column in place of it, times a matrix: the sum of the rows of the right, each scaled.
 pub(super) fn row_times_matrix(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
     let (inner, cols) = (right.rows(), right.cols());
-    let add = |range: Range<usize>, acc: &mut [f64]| {
-        add_outer_products(context, right.into(), (left.values(), 1), range, acc);
-    };
     let sums = sum_strips(context, inner, cols as u64 * CELL_BYTES, cols, |part| {
-        accumulate(context, partial_ranges(part, cols), cols, add)
+        accumulate(context, partial_ranges(part, cols), cols, |rows, sums| {
+            add_outer_products(context, right.into(), left.values(), rows, sums);
+        })
     });
     Dense::from_vec(1, cols, sums)
 }
@@ -172,15 +171,15 @@ impl Rows<'_> {
     }
 }
 
-/// Adds the outer products of rows of one matrix, of `n` values, with those of another, of `k`: `k` rows of `n` sums.
+/// Adds the outer products of rows of one matrix, of `n` values, with those of another one, of fewer: as many rows of `n` sums.
 fn add_outer_products(
     context: &KernelContext<'_>,
     long: Rows<'_>,
-    (short, k): (&[f64], usize),
+    short: &[f64],
     rows: Range<usize>,
     sums: &mut [f64],
 ) {
-    let n = long.cols;
+    let (n, k) = (long.cols, short.len() / long.rows.max(1));
     long.for_each_tile(rows, tile_rows(n), |rows, cells| {
         check_stop();
         let (a, b) = (Tile::new(cells, n), Tile::new(&short[rows.start * k..rows.end * k], k));
@@ -193,11 +192,10 @@ fn add_outer_products(
 pub(super) fn transposed_times_skinny(context: &KernelContext<'_>, left: Rows<'_>, right: &Dense) -> Dense {
     let (Rows { rows, cols: n, .. }, k) = (left, right.cols());
     debug_assert!(k <= FEW_COLUMNS, "{k} columns");
-    let add = |range: Range<usize>, acc: &mut [f64]| {
-        add_outer_products(context, left, (right.values(), k), range, acc);
-    };
     let sums = sum_strips(context, rows, n as u64 * CELL_BYTES, n * k, |rows| {
-        accumulate(context, partial_ranges(rows, n), n * k, add)
+        accumulate(context, partial_ranges(rows, n), n * k, |rows, sums| {
+            add_outer_products(context, left, right.values(), rows, sums);
+        })
     });
     Dense::from_fn(n, k, |i, j| sums[j * n + i])
 }

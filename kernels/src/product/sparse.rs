@@ -106,7 +106,7 @@ fn times_sparse_column(context: &KernelContext<'_>, left: &Csr, right: &Csr) -> 
     let cost = left.nnz().div_ceil(left.rows().max(1)).max(1);
     build_csr(
         context,
-        (left.rows(), 1),
+        [left.rows(), 1],
         cost,
         || (),
         |i, (), result| {
@@ -129,10 +129,10 @@ fn row_by_row(
     right: &Csr,
     first_column: impl Fn(usize) -> usize + Sync,
 ) -> Csr {
-    let per_row = |matrix: &Csr| matrix.nnz().div_ceil(matrix.rows().max(1));
-    let cost = (per_row(left) * per_row(right)).max(1);
+    let per_row = [left, right].map(|matrix| matrix.nnz().div_ceil(matrix.rows().max(1)));
+    let cost = (per_row[0] * per_row[1]).max(1);
     let scratch = || Accumulator::new(right.cols());
-    build_csr(context, (left.rows(), right.cols()), cost, scratch, |i, row, result| {
+    build_csr(context, [left.rows(), right.cols()], cost, scratch, |i, row, result| {
         let (columns, factors) = left.row(i);
         for (&k, &factor) in columns.iter().zip(factors) {
             let (columns, values) = right.row(k as usize);

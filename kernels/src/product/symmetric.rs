@@ -6,9 +6,10 @@ use crate::KernelContext;
 use crate::blocks::{add_to, build_csr, for_each_block, partial_ranges};
 use crate::gemm::{Output, Strided, gemm_into};
 use fuseline_ir::schedule::Strips;
-use fuseline_ir::schedule::product::{Extents, FEW_COLUMNS, LONG_INNER, PRIVATE_CELLS};
+use fuseline_ir::schedule::product::{BLOCK_ROWS, Extents, FEW_COLUMNS, LONG_INNER, PRIVATE_CELLS};
 use fuseline_ir::work::CELL_BYTES;
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, strips};
+use fuseline_vecprims::Primitives;
 use std::ops::Range;
 
 /// Which operand of a product of a matrix with itself is transposed.
@@ -53,33 +54,33 @@ fn upper_and_mirror(context: &KernelContext<'_>, n: usize, inner: usize, left: S
 
 /// The upper triangle of `left %*% t(left)`; below it there may be anything.
 fn upper_of_strip(context: &KernelContext<'_>, n: usize, inner: usize, left: Strided<'_>) -> Dense {
-    let right = left.transposed();
-    // Each block of rows begins at its diagonal block.
-    let block_of = |out: &mut [f64], rows: usize, first: usize, start: usize, inner: usize| {
-        let extents = Extents { rows, inner, cols: n - first };
-        let (left, right) = (left.starting_at(first, start), right.starting_at(start, first));
-        gemm_into(context.primitives, Output::new(&mut out[first..], n), extents, left, right);
-    };
     if n * n <= PRIVATE_CELLS && inner >= LONG_INNER {
         let sums = accumulate(context, partial_ranges(0..inner, n), n * n, |range, acc| {
             for (block, out) in acc.chunks_mut(PRIVATE_ROWS * n).enumerate() {
-                block_of(out, out.len() / n, block * PRIVATE_ROWS, range.start, range.len());
+                let extents = Extents { rows: out.len() / n, inner: range.len(), cols: n };
+                let left = left.starting_at(0, range.start);
+                rows_from_diagonal(context.primitives, left, extents, block * PRIVATE_ROWS, out);
             }
         });
         return Dense::from_vec(n, n, sums);
     }
     let mut result = Dense::uninit_in(context.buffers, n, n);
-    for_each_block(context, result.values_mut(), SHARED_ROWS * n, |block, out| {
-        block_of(out, out.len() / n, block * SHARED_ROWS, 0, inner);
+    for_each_block(context, result.values_mut(), BLOCK_ROWS * n, |block, out| {
+        let extents = Extents { rows: out.len() / n, inner, cols: n };
+        rows_from_diagonal(context.primitives, left, extents, block * BLOCK_ROWS, out);
     });
     result
 }
 
+/// Writes rows of `left %*% t(left)`, of these extents, from row `first` on; each begins at the diagonal block.
+fn rows_from_diagonal(primitives: &Primitives, left: Strided<'_>, extents: Extents, first: usize, out: &mut [f64]) {
+    let (rows, columns) = (left.starting_at(first, 0), left.transposed().starting_at(0, first));
+    let out = Output::new(&mut out[first..], extents.cols);
+    gemm_into(primitives, out, Extents { cols: extents.cols - first, ..extents }, rows, columns);
+}
+
 /// Rows of a block of a private part.
 const PRIVATE_ROWS: usize = 32;
-
-/// Rows of a block of a result that threads share.
-const SHARED_ROWS: usize = 128;
 
 /// Copies the upper triangle of an n x n matrix to the lower one, tile by tile.
 fn mirror(cells: &mut [f64], n: usize) {
@@ -107,7 +108,7 @@ fn sparse_tsmm(context: &KernelContext<'_>, csr: &Csr, transposed: TransposedSid
     let cost = upper.nnz().checked_div(n).unwrap_or(0) + 1;
     build_csr(
         context,
-        (n, n),
+        [n, n],
         cost,
         || (),
         |i, (), result| {

@@ -46,34 +46,38 @@ pub enum Distribution {
 /// The degrees of freedom for which the special functions end: exact to twelve digits up to some 10^4, to ten at the most.
 const FREEDOM: RangeInclusive<f64> = 1e-6..=1e8;
 
+fn check_positive(operation: &'static str, what: &str, value: f64) -> Result<(), KernelError> {
+    if value > 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(argument(operation, format!("the {what} must be positive, not {value}")))
+}
+
+fn check_freedom(operation: &'static str, what: &str, value: f64) -> Result<(), KernelError> {
+    if FREEDOM.contains(&value) {
+        return Ok(());
+    }
+    let (least, most) = (FREEDOM.start(), FREEDOM.end());
+    Err(argument(operation, format!("the {what} must be from {least:e} to {most:e}, not {value}")))
+}
+
 impl Distribution {
     /// Checks the parameters.
     fn check(self, operation: &'static str) -> Result<Self, KernelError> {
-        let positive = |what: &str, value: f64| match value {
-            value if value > 0.0 && value.is_finite() => Ok(()),
-            value => Err(argument(operation, format!("the {what} must be positive, not {value}"))),
-        };
-        let freedom = |what: &str, value: f64| match value {
-            value if FREEDOM.contains(&value) => Ok(()),
-            value => {
-                let (least, most) = (FREEDOM.start(), FREEDOM.end());
-                Err(argument(operation, format!("the {what} must be from {least:e} to {most:e}, not {value}")))
-            }
-        };
         match self {
             Distribution::Normal { mean, deviation } => {
-                positive("standard deviation", deviation)?;
+                check_positive(operation, "standard deviation", deviation)?;
                 if !mean.is_finite() {
                     return Err(argument(operation, format!("the mean must be finite, not {mean}")));
                 }
             }
-            Distribution::Exponential { rate } => positive("rate", rate)?,
-            Distribution::ChiSquared { freedom: value } | Distribution::StudentT { freedom: value } => {
-                freedom("number of degrees of freedom", value)?;
+            Distribution::Exponential { rate } => check_positive(operation, "rate", rate)?,
+            Distribution::ChiSquared { freedom } | Distribution::StudentT { freedom } => {
+                check_freedom(operation, "number of degrees of freedom", freedom)?;
             }
             Distribution::FisherF { numerator, denominator } => {
-                freedom("first number of degrees of freedom", numerator)?;
-                freedom("second number of degrees of freedom", denominator)?;
+                check_freedom(operation, "first number of degrees of freedom", numerator)?;
+                check_freedom(operation, "second number of degrees of freedom", denominator)?;
             }
         }
         Ok(self)

@@ -52,25 +52,13 @@ pub fn grouped_aggregate(
     let cells = target.to_dense();
     let entries = Entries { cells: cells.values(), groups: &groups, weights: &weights, cols, count };
     let totals = entries.sum(|_, _, _| 1.0);
-    let per_total = |mut sums: Vec<f64>, correction: f64| {
-        for (sum, total) in sums.iter_mut().zip(&totals) {
-            // A single value has no variance; a group without values has no mean.
-            *sum = if *total > correction { *sum / (total - correction) } else { 0.0 };
-        }
-        sums
-    };
-    let means = || per_total(entries.sum(|value, _, _| value), 0.0);
-    let deviations = |order: i32| {
-        let means = means();
-        entries.sum(|value, group, j| (value - means[group * cols + j]).powi(order))
-    };
     let result = match function {
         GroupFunction::Count => totals,
         GroupFunction::Sum => entries.sum(|value, _, _| value),
-        GroupFunction::Mean => means(),
-        GroupFunction::Variance => per_total(deviations(2), 1.0),
+        GroupFunction::Mean => entries.means(&totals),
+        GroupFunction::Variance => per_total(entries.deviations(&totals, 2), &totals, 1.0),
         GroupFunction::CentralMoment(order) => {
-            let mut moments = per_total(deviations(order as i32), 0.0);
+            let mut moments = per_total(entries.deviations(&totals, order as i32), &totals, 0.0);
             moments
                 .iter_mut()
                 .zip(&totals)
@@ -106,7 +94,27 @@ struct Entries<'a> {
     count: usize,
 }
 
+/// Sums over the weights of their groups, less a correction. A single value has no variance; a group without values has no
+/// mean.
+fn per_total(mut sums: Vec<f64>, totals: &[f64], correction: f64) -> Vec<f64> {
+    for (sum, total) in sums.iter_mut().zip(totals) {
+        *sum = if *total > correction { *sum / (total - correction) } else { 0.0 };
+    }
+    sums
+}
+
 impl Entries<'_> {
+    /// The mean of each group and column, given the weights of the groups.
+    fn means(&self, totals: &[f64]) -> Vec<f64> {
+        per_total(self.sum(|value, _, _| value), totals, 0.0)
+    }
+
+    /// Sums of powers of the distances from the means.
+    fn deviations(&self, totals: &[f64], order: i32) -> Vec<f64> {
+        let means = self.means(totals);
+        self.sum(|value, group, j| (value - means[group * self.cols + j]).powi(order))
+    }
+
     /// The rows of positive weight that are in a group, with it and the weight.
     fn members(&self) -> impl Iterator<Item = (usize, usize, f64)> {
         let row = |(row, &group): (usize, &usize)| (row, group, self.weights.at(row));

@@ -200,6 +200,11 @@ struct Fraction {
     is_settled: bool,
 }
 
+/// A value that something is divided by: a tiny one in the place of zero.
+fn or_least(value: f64) -> f64 {
+    if value == 0.0 { 1e-300 } else { value }
+}
+
 impl Fraction {
     fn new(first: f64) -> Self {
         Fraction { value: first, numerators: first, denominators: 0.0, is_settled: false }
@@ -207,9 +212,6 @@ impl Fraction {
 
     /// Appends `+ over / (under + ...)`.
     fn extend(&mut self, over: f64, under: f64) {
-        /// Stands for zero, which nothing is divided by.
-        const LEAST: f64 = 1e-300;
-        let or_least = |value: f64| if value == 0.0 { LEAST } else { value };
         self.denominators = 1.0 / or_least(over.mul_add(self.denominators, under));
         self.numerators = or_least(under + over / self.numerators);
         let factor = self.numerators * self.denominators;

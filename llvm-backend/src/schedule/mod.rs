@@ -18,7 +18,7 @@ use std::collections::HashMap;
 
 /// When element-wise operations become inline loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum PrimMode {
+pub enum PrimitiveMode {
     /// By cost: loops of up to 48 operations, unless an entry point would have more than 32 loops or 128 operations in
     /// them; in Row plans only where a loop fuses something, or repeats values of rows, which narrow rows make costly.
     #[default]
@@ -85,12 +85,12 @@ impl FusedLoop {
 
 impl Schedule {
     /// Schedules a plan.
-    pub(crate) fn new(plan: &CPlan, entry: Entry, prims: PrimMode) -> Schedule {
+    pub(crate) fn new(plan: &CPlan, entry: Entry, prims: PrimitiveMode) -> Schedule {
         let scheduler = Scheduler { plan, entry, prims, extents: extents(plan, entry), live: live(plan) };
         let mut steps = match prims {
-            PrimMode::Shared => scheduler.shared(),
-            PrimMode::Inlined => scheduler.fused(),
-            PrimMode::Auto => {
+            PrimitiveMode::Shared => scheduler.shared(),
+            PrimitiveMode::Inlined => scheduler.fused(),
+            PrimitiveMode::Auto => {
                 let fused = scheduler.fused();
                 let operations: usize = loops(&fused).map(|fused| fused.nodes.len()).sum();
                 let is_short = loops(&fused).count() <= MAX_INLINE_LOOPS && operations <= MAX_INLINE_OPERATIONS;
@@ -132,7 +132,7 @@ fn live(plan: &CPlan) -> SecondaryMap<CNodeId, bool> {
 struct Scheduler<'a> {
     plan: &'a CPlan,
     entry: Entry,
-    prims: PrimMode,
+    prims: PrimitiveMode,
     extents: SecondaryMap<CNodeId, Extent>,
     live: SecondaryMap<CNodeId, bool>,
 }
@@ -190,14 +190,14 @@ impl Scheduler<'_> {
     /// Whether a loop is worth its code.
     fn is_worth_inlining(&self, group: &FusedLoop) -> bool {
         match (self.prims, self.plan.space()) {
-            (PrimMode::Shared, _) => false,
-            (PrimMode::Inlined, _) => true,
-            (PrimMode::Auto, Space::Rows) => match group.nodes[..] {
+            (PrimitiveMode::Shared, _) => false,
+            (PrimitiveMode::Inlined, _) => true,
+            (PrimitiveMode::Auto, Space::Rows) => match group.nodes[..] {
                 [] => false,
                 [id] => group.has_aggregates() || self.repeats_values(id),
                 _ => true,
             },
-            (PrimMode::Auto, Space::Cells | Space::Factors) => true,
+            (PrimitiveMode::Auto, Space::Cells | Space::Factors) => true,
         }
     }
 

@@ -5,7 +5,7 @@
 //! then element-wise operations move to the latest phase that their users allow, which joins them with their users
 //! and shortens their lives. Within a phase nothing depends on anything outside its own loop.
 
-use super::{Extent, FusedLoop, OPERATIONS_PER_LOOP, PrimMode, Scheduler, Step};
+use super::{Extent, FusedLoop, OPERATIONS_PER_LOOP, PrimitiveMode, Scheduler, Step};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CNode, CNodeId};
 use fuseline_ir::ops::AggOp;
@@ -136,8 +136,8 @@ impl Scheduler<'_> {
     /// The most operations of each loop that does a part of so many.
     fn operations_per_loop(&self, operations: usize) -> usize {
         match self.prims {
-            PrimMode::Auto => operations.div_ceil(operations.div_ceil(OPERATIONS_PER_LOOP).max(1)),
-            PrimMode::Shared | PrimMode::Inlined => operations,
+            PrimitiveMode::Auto => operations.div_ceil(operations.div_ceil(OPERATIONS_PER_LOOP).max(1)),
+            PrimitiveMode::Shared | PrimitiveMode::Inlined => operations,
         }
     }
 

@@ -8,7 +8,7 @@ use fuseline_ir::cplan::{
     CInput, CNode, CNodeId, CPlan, ColumnRange, FACTOR_U, FACTOR_V, Length, Shape, VerifiedCPlan,
 };
 use fuseline_ir::template::TemplateType;
-use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimMode};
+use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimitiveMode};
 use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit};
 use fuseline_skeletons::backend::{Backend, CompiledCPlan};
 use fuseline_vecprims::Isa;
@@ -38,7 +38,7 @@ pub(crate) fn isas() -> impl Iterator<Item = Isa> {
 pub(crate) fn backends() -> &'static [LlvmBackend] {
     static BACKENDS: OnceLock<Vec<LlvmBackend>> = OnceLock::new();
     BACKENDS.get_or_init(|| {
-        let prims = [PrimMode::Auto, PrimMode::Shared, PrimMode::Inlined];
+        let prims = [PrimitiveMode::Auto, PrimitiveMode::Shared, PrimitiveMode::Inlined];
         isas()
             .flat_map(|isa| prims.map(|prims| LlvmOptions { isa, prims, ..LlvmOptions::default() }))
             .map(|options| LlvmBackend::new(options).expect("the machine has this instruction set"))

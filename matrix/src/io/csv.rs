@@ -8,10 +8,11 @@ use super::lines::{LineReader, Lines};
 use super::metadata::Metadata;
 use super::number::{leading_number, parse_number, write_number};
 use super::source::Source;
-use crate::block::{Layout, MatrixBlock};
+use crate::block::MatrixBlock;
 use crate::budget::MemoryKind;
 use crate::dense::Dense;
 use crate::growing::Growing;
+use crate::layout::Layout;
 use std::borrow::Cow;
 use std::io::Write;
 

@@ -38,7 +38,8 @@ pub(super) fn check_dimensions(source: &Source<'_>, rows: u64, cols: u64) -> Res
 /// The matrix of these entries, which lie within it. Zeros are not stored.
 pub(super) fn matrix_of(
     source: &Source<'_>,
-    (rows, cols): (usize, u32),
+    rows: usize,
+    cols: u32,
     entries: &[Entry],
     duplicates: Duplicates,
 ) -> Result<Csr, IoError> {

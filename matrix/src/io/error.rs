@@ -1,6 +1,6 @@
 //! Errors of readers and writers, each with its place.
 
-use crate::memory::AllocationFailure;
+use crate::refusal::AllocationFailure;
 use crate::run_context::{Abort, Stopped, caught, check_stop};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};

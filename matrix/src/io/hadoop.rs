@@ -35,7 +35,7 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<(Matr
     let limit = source.inflation_limit();
     let blocks: Vec<Block> = match source.parts() {
         Some(parts) => {
-            let read = |path| grid.read_blocks(path, super::source::open(path)?, limit);
+            let read = |path| grid.read_blocks(path, super::opened::open(path)?, limit);
             let blocks: Result<Vec<Vec<Block>>, IoError> = parts.par_iter().map(|path| read(path)).collect();
             blocks?.into_iter().flatten().collect()
         }
@@ -47,13 +47,13 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<(Matr
     let matrix = match dense_dimensions(rows, cols, nonzeros) {
         Some((rows, cols)) => dense(source.path, rows, cols, blocks)?.into(),
         None => {
-            let dimensions = check_dimensions(source, rows, cols)?;
+            let (height, width) = check_dimensions(source, rows, cols)?;
             let mut entries = Growing::new(MemoryKind::File);
             for block in blocks {
                 check_stop();
                 entries.append(block.into_entries());
             }
-            matrix_of(source, dimensions, &entries, Duplicates::Refuse)?.into()
+            matrix_of(source, height, width, &entries, Duplicates::Refuse)?.into()
         }
     };
     Ok((matrix, nonzeros))

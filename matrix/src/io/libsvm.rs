@@ -132,7 +132,7 @@ fn feature(field: &[u8], separator: u8, last_feature: u64) -> Result<(u64, f64),
     }
 }
 
-fn with_labels(rows: &AllRows, cols: usize) -> Result<Csr, crate::csr::CsrError> {
+fn with_labels(rows: &AllRows, cols: usize) -> Result<Csr, crate::error::CsrError> {
     let size = rows.columns.len() + rows.labels.len();
     let mut columns = Growing::with_capacity(MemoryKind::Matrix, size);
     let mut values = Growing::with_capacity(MemoryKind::Matrix, size);

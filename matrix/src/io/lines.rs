@@ -5,7 +5,7 @@
 
 use super::IoError;
 use super::error::Problem;
-use super::source::Source;
+use super::source::{PROBED, Source, UTF_8_MARK};
 use crate::budget::MemoryKind;
 use crate::growing::Growing;
 use crate::run_context::check_stop;
@@ -19,11 +19,7 @@ const BLOCK: usize = 1 << 17;
 /// Blocks per thread that are held at a time.
 const BLOCKS_PER_THREAD: usize = 8;
 
-/// Room that reading to an end asks for beyond it.
-pub(super) const PROBED: usize = 64;
-
-/// What may begin a text in UTF-8.
-pub(super) const UTF_8_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
+/// What begins a text in UTF-16.
 const UTF_16_MARKS: [&[u8]; 2] = [&[0xff, 0xfe], &[0xfe, 0xff]];
 
 /// The lines of a block. Lines end with LF or CR LF; the last one may lack it.

@@ -67,9 +67,9 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<Matri
         Layout::Coordinate => {
             let entries = items(&mut lines, header.count, |fields| entry(fields, &header))?;
             drop(lines);
-            let dimensions = check_dimensions(source, header.rows, header.cols)?;
+            let (height, width) = check_dimensions(source, header.rows, header.cols)?;
             let entries = mirrored(entries, header.banner.symmetry);
-            Ok(matrix_of(source, dimensions, &entries, Duplicates::Sum)?.into())
+            Ok(matrix_of(source, height, width, &entries, Duplicates::Sum)?.into())
         }
         Layout::Array => {
             let cells = items(&mut lines, header.count, |fields| value(fields, header.banner.field))?;

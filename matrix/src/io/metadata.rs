@@ -92,6 +92,46 @@ fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D
     }))
 }
 
+impl Output {
+    /// Finishes the file together with its metadata, which take their place beside it. A run that is killed between the two
+    /// leaves a file that can be read, the old or the new one: beside it stands then what is true of both. A device has no
+    /// metadata.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub(super) fn finish_with(self, metadata: &Metadata, path: &Path) -> Result<(), IoError> {
+        let failed = |source| IoError::system("write", path, source);
+        if self.is_device() {
+            return self.finish().map_err(failed);
+        }
+        // Metadata that cannot be read describe nothing.
+        let old = if path.exists() { Metadata::beside(path).ok().flatten() } else { None };
+        let failed_beside = |source| IoError::system("write", &Metadata::path_beside(path), source);
+        // Both are whole before either takes its name.
+        let content = self.complete().map_err(failed)?;
+        let new = metadata.prepared(path)?.complete().map_err(failed_beside)?;
+        match old {
+            Some(old) => {
+                let common = old.common(metadata);
+                if common != old {
+                    common.prepared(path)?.finish().map_err(failed_beside)?;
+                }
+                content.take_name().map_err(failed)?;
+                new.take_name().map_err(failed_beside)
+            }
+            // Nothing is there, or what is there needs no metadata to be read: the new file does not go without.
+            None if !path.exists() => {
+                new.take_name().map_err(failed_beside)?;
+                content.take_name().map_err(failed)
+            }
+            None => {
+                content.take_name().map_err(failed)?;
+                new.take_name().map_err(failed_beside)
+            }
+        }
+    }
+}
+
 impl Metadata {
     /// Where the metadata of a data file stands.
     pub fn path_beside(path: &Path) -> PathBuf {

@@ -19,6 +19,7 @@ mod npy;
 mod npy_header;
 mod npz;
 mod number;
+mod opened;
 mod output;
 mod parts;
 mod scalar;

@@ -5,7 +5,6 @@
 //! removed by the next one that writes the same file: see `temporary`.
 
 use super::error::IoError;
-use super::metadata::Metadata;
 use super::stream::StreamWriter;
 use super::temporary::Temporary;
 use crate::run_context::check_stop;
@@ -77,6 +76,11 @@ impl Output {
         Ok(Output { names, content })
     }
 
+    /// Whether what is written goes to a device.
+    pub(super) fn is_device(&self) -> bool {
+        self.names.is_none()
+    }
+
     /// Writes what is still held back, and gives the file its name.
     ///
     /// # Errors
@@ -86,7 +90,7 @@ impl Output {
     }
 
     /// Writes what is still held back. All that may fail for want of space has then been done.
-    fn complete(mut self) -> io::Result<Complete> {
+    pub(super) fn complete(mut self) -> io::Result<Complete> {
         match &mut self.content {
             Content::Plain(file) => file.flush()?,
             Content::Compressed(encoder) => {
@@ -96,51 +100,14 @@ impl Output {
         }
         Ok(Complete(self))
     }
-
-    /// Finishes the file together with its metadata, which take their place beside it. A run that is killed between the two
-    /// leaves a file that can be read, the old or the new one: beside it stands then what is true of both. A device has no
-    /// metadata.
-    ///
-    /// # Errors
-    /// Writing fails.
-    pub(super) fn finish_with(self, metadata: &Metadata, path: &Path) -> Result<(), IoError> {
-        let failed = |source| IoError::system("write", path, source);
-        if self.names.is_none() {
-            return self.finish().map_err(failed);
-        }
-        // Metadata that cannot be read describe nothing.
-        let old = if path.exists() { Metadata::beside(path).ok().flatten() } else { None };
-        let failed_beside = |source| IoError::system("write", &Metadata::path_beside(path), source);
-        // Both are whole before either takes its name.
-        let content = self.complete().map_err(failed)?;
-        let new = metadata.prepared(path)?.complete().map_err(failed_beside)?;
-        match old {
-            Some(old) => {
-                let common = old.common(metadata);
-                if common != old {
-                    common.prepared(path)?.finish().map_err(failed_beside)?;
-                }
-                content.take_name().map_err(failed)?;
-                new.take_name().map_err(failed_beside)
-            }
-            // Nothing is there, or what is there needs no metadata to be read: the new file does not go without.
-            None if !path.exists() => {
-                new.take_name().map_err(failed_beside)?;
-                content.take_name().map_err(failed)
-            }
-            None => {
-                content.take_name().map_err(failed)?;
-                new.take_name().map_err(failed_beside)
-            }
-        }
-    }
 }
 
 /// A file of which all is written, under its temporary name.
-struct Complete(Output);
+pub(super) struct Complete(Output);
 
 impl Complete {
-    fn take_name(self) -> io::Result<()> {
+    /// Gives the file its name.
+    pub(super) fn take_name(self) -> io::Result<()> {
         let Output { content, names } = self.0;
         let named = names.map_or(Ok(()), |(temporary, target)| temporary.take_name(&target));
         // Open until then, which tells others that the temporary file is in use.

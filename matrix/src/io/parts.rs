@@ -1,7 +1,7 @@
 //! Directories of part files, as distributed programs write them: read one behind the other, in the order of their names.
 
 use super::error::IoError;
-use super::source::{GZIP, open};
+use super::opened::{GZIP, open};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! What is read: files or bytes, plain or compressed by gzip, and what they may cost.
 
 use super::IoError;
-use super::lines::{PROBED, UTF_8_MARK};
+use super::opened::{GZIP, Opened, open};
 use super::parts::Parts;
 use super::stream::Stream;
 use crate::budget::MemoryKind;
@@ -37,9 +37,6 @@ const EXPANSION: u64 = 16;
 /// How many times its size compressed data may have. Real data stays far below, however sparse; repeated zeros reach
 /// a thousand.
 const INFLATION: u64 = 200;
-
-/// The file format gzip begins with these bytes; no text format does.
-pub(super) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// A file, what comes through a pipe or a device, the parts of a directory, or bytes in their place.
 enum Stored<'a> {
@@ -252,6 +249,12 @@ impl<R: Read> Read for Inflated<R> {
     }
 }
 
+/// Room that reading to an end asks for beyond it.
+pub(super) const PROBED: usize = 64;
+
+/// What may begin a text in UTF-8.
+pub(super) const UTF_8_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
+
 /// Bytes that are read at a time where all are.
 const READ_AT_ONCE: u64 = 1 << 20;
 
@@ -263,34 +266,6 @@ fn read_all(reader: &mut dyn Read, bytes: &mut Growing<u8>) -> io::Result<()> {
             return Ok(());
         }
     }
-}
-
-/// A file that is read.
-pub(super) enum Opened {
-    File(File),
-    Stream(Stream),
-}
-
-impl Read for Opened {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Opened::File(file) => file.read(buffer),
-            Opened::Stream(stream) => stream.read(buffer),
-        }
-    }
-}
-
-/// Opens a file, with a clear error for directories.
-pub(super) fn open(path: &Path) -> Result<Opened, IoError> {
-    let failed = |source| IoError::system("open", path, source);
-    let metadata = std::fs::metadata(path).map_err(failed)?;
-    if metadata.is_dir() {
-        return Err(IoError::Directory { path: path.to_owned() });
-    }
-    if metadata.is_file() {
-        return File::open(path).map(Opened::File).map_err(failed);
-    }
-    Stream::open(path).map(Opened::Stream).map_err(failed)
 }
 
 /// The whole content of a short text file, but for the mark of UTF-8.

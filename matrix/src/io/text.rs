@@ -16,7 +16,7 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<Matri
         let problem = "the text format needs rows and cols, as arguments or in the .mtd file beside it";
         return Err(IoError::description(source.path, problem));
     };
-    let dimensions = check_dimensions(source, rows, cols)?;
+    let (height, width) = check_dimensions(source, rows, cols)?;
     let mut entries = Growing::new(MemoryKind::File);
     LineReader::new(source)?.parse_blocks(
         |lines| parse(lines, rows, cols),
@@ -25,7 +25,7 @@ pub(super) fn read(source: &mut Source<'_>, metadata: &Metadata) -> Result<Matri
             Ok(())
         },
     )?;
-    Ok(matrix_of(source, dimensions, &entries, Duplicates::Refuse)?.into())
+    Ok(matrix_of(source, height, width, &entries, Duplicates::Refuse)?.into())
 }
 
 fn parse(lines: &mut Lines<'_>, rows: u64, cols: u64) -> Result<Vec<Entry>, Problem> {

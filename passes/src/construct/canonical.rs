@@ -1,10 +1,20 @@
 //! The canonical form of CPlans: commutative operands, inputs and the outputs of multi-aggregates in an order that
 //! follows from structure alone, so that plans which differ only in these are equal.
 
-use super::optimize::OptimizedCPlan;
 use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap};
 use fuseline_ir::cplan::{CInput, CInputId, CNode, CNodeId, COutput, CPlan, MAIN, RowType, Variant};
 use std::hash::{BuildHasher, Hash};
+
+/// A plan in canonical form.
+#[derive(Clone, Debug)]
+pub struct OptimizedCPlan {
+    /// The plan.
+    pub cplan: CPlan,
+    /// For each of its inputs, the input of the original plan.
+    pub inputs: Vec<CInputId>,
+    /// For each of its outputs, the position of the output of the original plan.
+    pub outputs: Vec<usize>,
+}
 
 /// How often inputs that nothing has told apart are looked at again, by what uses them.
 const REFINEMENTS: usize = 3;

@@ -19,7 +19,8 @@ use fuseline_ir::hop::{FusionCover, HopId};
 use fuseline_ir::memo::TemplateType;
 use thiserror::Error;
 
-pub use optimize::{OptimizedCPlan, optimize_cplan};
+pub use canonical::OptimizedCPlan;
+pub use optimize::optimize_cplan;
 
 /// Why a cover has no CPlan.
 #[derive(Clone, Debug, Error)]

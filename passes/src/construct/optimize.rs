@@ -1,22 +1,11 @@
 //! Rewrites of CPlans: cheaper forms of the same values, common nodes merged.
 
-use super::canonical::canonicalize;
+use super::canonical::{OptimizedCPlan, canonicalize};
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use fuseline_ir::Space;
-use fuseline_ir::cplan::{Bits, CInputId, CNode, CNodeId, COutput, CPlan, Shapes};
+use fuseline_ir::cplan::{Bits, CNode, CNodeId, COutput, CPlan, Shapes};
 use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
 use std::collections::HashMap;
-
-/// A plan in canonical form.
-#[derive(Clone, Debug)]
-pub struct OptimizedCPlan {
-    /// The plan.
-    pub cplan: CPlan,
-    /// For each of its inputs, the input of the original plan.
-    pub inputs: Vec<CInputId>,
-    /// For each of its outputs, the position of the output of the original plan.
-    pub outputs: Vec<usize>,
-}
 
 /// Simplifies a plan and brings it into canonical form.
 pub fn optimize_cplan(plan: &CPlan) -> OptimizedCPlan {

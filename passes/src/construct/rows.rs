@@ -6,7 +6,6 @@ use crate::cover::Operator;
 use crate::facts::{Context, row_cumulative_step, transposed_product};
 use crate::hops::{column_range, is_elementwise, is_transpose, literal_sequence, single_column};
 use crate::zeros::Zeros;
-use cranelift_entity::EntitySet;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::cplan::{CNode, CNodeId, COutput, ColumnRange, ProductOrder, RowType, Variant};
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
@@ -18,7 +17,7 @@ pub(super) fn draft(context: &Context<'_>, cover: &FusionCover) -> Result<Draft,
     let Operator { roots, members, .. } = &operator;
     let main = operator.main_input(context).ok_or(ConstructError::NoMainInput(cover.template))?;
     let builder = Builder::new(context.dag, Variant::Row(RowType::NoAgg), &[CoverInput::Hop(main)]);
-    let mut rows = Rows { context, builder, main, long: EntitySet::new() };
+    let mut rows = Rows { context, builder, main };
     for &member in members.iter().filter(|member| !roots.contains(member)) {
         // The transposed factor of a final product is read through there alone: to other members it is an input.
         if !is_transpose(context.dag, member) || row_cumulative_step(context, member).is_some() {
@@ -42,8 +41,6 @@ struct Rows<'a> {
     context: &'a Context<'a>,
     builder: Builder<'a>,
     main: HopId,
-    /// Vectors known to be as long as a row of the main input.
-    long: EntitySet<CNodeId>,
 }
 
 impl Rows<'_> {
@@ -52,8 +49,7 @@ impl Rows<'_> {
         let dag = self.context.dag;
         let hop = &dag[id];
         match hop.op {
-            _ if is_elementwise(dag, id) => self.elementwise(id),
-            HopOp::Nary(_) => {
+            _ if is_elementwise(dag, id) || matches!(hop.op, HopOp::Nary(_)) => {
                 let operands = self.operands(id)?;
                 self.builder.elementwise(id, &operands)
             }
@@ -71,11 +67,7 @@ impl Rows<'_> {
             HopOp::Reorg(_) => self.operand(hop.inputs[0]),
             HopOp::Cumulative(op) => {
                 let operand = self.operand(hop.inputs[0])?;
-                let value = self.builder.node(CNode::RowCumulative(op, operand));
-                if self.long.contains(operand) {
-                    self.long.insert(value);
-                }
-                Ok(value)
+                Ok(self.builder.node(CNode::RowCumulative(op, operand)))
             }
             _ => Err(self.builder.no_operation(id)),
         }
@@ -90,15 +82,6 @@ impl Rows<'_> {
         let (first, end) = column_range(dag, id).ok_or_else(|| self.builder.no_operation(id))?;
         let input = self.builder.input(CoverInput::Hop(source), Access::Row);
         Ok(self.builder.node(CNode::SideRow(input, ColumnRange::Part { first, end })))
-    }
-
-    fn elementwise(&mut self, id: HopId) -> Result<CNodeId, ConstructError> {
-        let operands = self.operands(id)?;
-        let value = self.builder.elementwise(id, &operands)?;
-        if operands.iter().any(|&operand| self.long.contains(operand)) {
-            self.long.insert(value);
-        }
-        Ok(value)
     }
 
     fn operands(&mut self, id: HopId) -> Result<Vec<CNodeId>, ConstructError> {
@@ -140,11 +123,12 @@ impl Rows<'_> {
             let (size, space): (SizeInfo, SizeInfo) = (hop.size, *space);
             return Err(ConstructError::Input { template: self.builder.template, size, space });
         };
-        let value = self.builder.node(node);
-        if node == CNode::Main {
-            self.long.insert(value);
-        }
-        Ok(value)
+        Ok(self.builder.node(node))
+    }
+
+    /// Whether a value is a vector known to be as long as a row of the main input.
+    fn is_long(&self, node: CNodeId) -> bool {
+        self.builder.plan.shapes().is_long(node)
     }
 
     fn is_scalar(&self, node: CNodeId) -> bool {
@@ -159,7 +143,7 @@ impl Rows<'_> {
                 COutput::FullAgg(agg.of_partials(), self.builder.node(CNode::RowAgg(agg, node)))
             }
             COutput::RowProduct { long: right, short: left, order: ProductOrder::ShortByLong }
-                if self.builder.plan.shapes().is_long(left) =>
+                if self.is_long(left) =>
             {
                 COutput::row_product(left, right, ProductOrder::LongByShort)
             }
@@ -173,8 +157,7 @@ impl Rows<'_> {
         if let Some((left, right)) = transposed_product(self.context, root) {
             let (left, right) = (self.operand(left)?, self.operand(right)?);
             // The main input is chosen such that one factor is as long as its rows.
-            let is_left_long = self.long.contains(left);
-            let order = if is_left_long { ProductOrder::LongByShort } else { ProductOrder::ShortByLong };
+            let order = if self.is_long(left) { ProductOrder::LongByShort } else { ProductOrder::ShortByLong };
             return Ok(COutput::row_product(left, right, order));
         }
         match hop.op {

@@ -16,6 +16,10 @@
 //! * Sparse-safe Cell operators are scaled like Outer ones: the main input and the factors are read whole, while
 //!   computation and other inputs of its size scale with the main input's sparsity.
 //! * A value of fewer cells inside of a Cell operator is computed once per cell of the main input.
+//!
+//! Rates are facts of a machine, which calibration measures; how loops cut their work is said by `ir::work` and
+//! `ir::schedule`. A constant that is called *fitted* relates what calibration does not measure to what it does: it was set
+//! where predictions of the operators that it concerns meet their times in the section *model* of the benchmarks.
 
 mod constraints;
 mod outer;

@@ -10,14 +10,15 @@ use crate::machine::LINE_BYTES;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::schedule::Sums;
 
-/// The beginning of a row, with the row of a factor that belongs to it.
-const BEGUN: f64 = 2.0;
+/// Starts of rows that an Outer operator pays for each row of the main input: that row's, and that of the row of a factor
+/// that belongs to it.
+const STARTS_PER_ROW: f64 = 2.0;
 
-/// Finding the part of a row that lies in a range takes as long as beginning so many rows.
-const PART_ROWS: f64 = 2.5;
+/// What finding the part of a row that lies in a range of columns costs, in starts of sparse rows. Fitted.
+const RANGE_IN_ROW_STARTS: f64 = 2.5;
 
-/// A line that is added to is read and written.
-const ADDED: f64 = 2.0;
+/// Transfers of a cache line that is added to: it is read and written.
+const TRANSFERS_OF_SUMS: f64 = 2.0;
 
 /// Completes what an Outer operator over non-zeros computes, given what any operator over these cells does.
 pub(super) fn count_factors(
@@ -31,9 +32,9 @@ pub(super) fn count_factors(
     work.lines = work.non_zeros * lines(context, operator);
     work.line_bytes = rank(context, operator) as f64 * SCALAR_BYTES * cols;
     let rows = work.sparse_rows;
-    work.sparse_rows *= BEGUN;
+    work.sparse_rows *= STARTS_PER_ROW;
     if let Some(Sums::ByColumns(ranges)) = scheduled.sums() {
-        work.sparse_rows += rows * ranges as f64 * PART_ROWS;
+        work.sparse_rows += rows * ranges as f64 * RANGE_IN_ROW_STARTS;
     }
 }
 
@@ -45,7 +46,7 @@ fn lines(context: &Context<'_>, operator: &Operator) -> f64 {
     let factors = factors.filter(|hop| hop.op == HopOp::MatMul);
     let fetched: f64 = factors.map(|hop| lines(context.hop(hop.inputs[0]).size.cols)).sum();
     let is_added_to = is_left_product(context, operator.root());
-    fetched + if is_added_to { ADDED * lines(context.hop(operator.root()).size.cols) } else { 0.0 }
+    fetched + if is_added_to { TRANSFERS_OF_SUMS * lines(context.hop(operator.root()).size.cols) } else { 0.0 }
 }
 
 /// Whether the operator is `t(W) %*% U`.

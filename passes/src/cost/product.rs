@@ -7,8 +7,8 @@ use crate::machine::{LINE_BYTES, OperationClass};
 use fuseline_ir::hop::HopId;
 use fuseline_ir::schedule::product::{CELLS_PER_TRANSPOSED, Extents, PackedBlocks, ProductLoop, TransposedSparse};
 
-/// Cells that a transposition moves in the time in which a product packs one.
-const PACKED: f64 = 0.4;
+/// What packing a cell costs a product of matrices, in cells that a transposition moves one by one. Fitted.
+const PACK_IN_MOVES: f64 = 0.4;
 
 /// What a product extends over.
 fn extents(context: &Context<'_>, id: HopId) -> Extents {
@@ -43,7 +43,7 @@ pub(super) fn moved_cells(context: &Context<'_>, id: HopId, class: OperationClas
     if class == OperationClass::MatrixProduct {
         let [left, right] = [hop.inputs[0], hop.inputs[1]].map(|input| context.hop(input).size);
         let stored = if has_few_columns(&hop.size) { cells(&hop.size) } else { 0.0 };
-        return PACKED * (cells(&left) + cells(&right) + stored);
+        return PACK_IN_MOVES * (cells(&left) + cells(&right) + stored);
     }
     match untransposed(context.dag, hop.inputs[0]) {
         Some(left) if stored_rows(context, left) > 0.0 && stored_rows(context, hop.inputs[1]) == 0.0 => {

@@ -12,8 +12,9 @@ use fuseline_ir::schedule::{Flow, Outline, Profile, RowProfile, Schedule, Sums};
 use fuseline_ir::work::{BLOCK_CELLS, CELL_BYTES, csr_row_bytes};
 use fuseline_ir::{SizeInfo, Space};
 
-/// So many times the cells of a block, and of the output, are the work of several blocks, however they are cut.
-const CLEARLY: f64 = 16.0;
+/// Blocks' worth of cells, each with the cells of the output, that are the work of several blocks however they are cut. With
+/// a larger number answers would be the same ones, and more schedules made.
+const CLEARLY_SHARED_BLOCKS: f64 = 16.0;
 
 /// A schedule with the sizes that it is for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,7 +79,7 @@ impl Scheduled {
         let of = |id: &HopId| bytes_of(context, *id) / CELL_BYTES as f64;
         let read = operator.inputs.iter().map(of).fold(0.0, f64::max);
         let output: f64 = operator.roots.iter().map(of).sum();
-        if read >= CLEARLY * (BLOCK_CELLS as f64 + output) {
+        if read >= CLEARLY_SHARED_BLOCKS * (BLOCK_CELLS as f64 + output) {
             return true;
         }
         let computed = || operator.members.iter().map(|&id| cells(&context.hop(id).size)).fold(0.0, f64::max);

@@ -19,37 +19,43 @@ use fuseline_ir::work;
 use fuseline_ir::{SizeInfo, Space};
 use smallvec::SmallVec;
 
-/// From this share of cells on, Outer operators compute the products of factors in tiles.
+/// The share of cells from which on Outer operators compute the products of factors in tiles
+/// ([`work::multiplies_whole_tile`]).
 const TILED_SPARSITY: f64 = 1.0 / work::SAMPLE_CELLS as f64;
 
 /// Cells of a block of most basic operators.
 pub(super) const BASIC_BLOCK_CELLS: f64 = work::BASIC_BLOCK_CELLS as f64;
 
 /// What starting a sparse row costs a single product or aggregation, relative to the machine's `sparse.row`, which was
-/// measured with two products per row.
+/// measured with two products per row. Fitted.
 const SINGLE_USE_ROW_START: f64 = 0.75;
 
 /// What visiting a non-zero, or starting a sparse row, costs an operator that merges its pattern with other matrices,
-/// relative to the machine's rates.
+/// relative to the machine's `sparse.non_zero` and `sparse.row`. Fitted.
 const MERGED_PATTERN_VISIT: f64 = 0.75;
 
 /// What starting a sparse row costs an aggregation that asks for values alone, relative to the machine's `sparse.row`.
+/// Fitted.
 const VALUES_ONLY_ROW_START: f64 = 0.5;
 
-/// What a cache line costs that a primitive over many rows asks for ahead, relative to one that it waits for.
+/// What a cache line costs that a primitive over many rows asks for ahead, relative to the machine's `sparse.line`, of one
+/// that it waits for. Fitted.
 const PREFETCHED_LINE: f64 = 0.3;
 
-/// Rows of so many values are packed where a Row operator repeats a value for each of them.
-const PACKED_VALUES: f64 = 8.0;
+/// Values of a row up to which what belongs to the row is repeated for its cells, so that rows run on as one; in longer ones
+/// registers hold the cells of one row alone. Fitted: below the 16 and 32 values at which primitives and generated code
+/// change between the two.
+const MOST_REPEATED_VALUES: f64 = 8.0;
 
-/// Cells that a transposition moves in the time in which a cell of a narrow row of an output is stored.
+/// What storing a cell of a narrow row of a Row operator's output costs, in cells that a transposition moves one by one.
+/// Fitted.
 const NARROW_STORE_IN_MOVES: f64 = 0.5;
 
-/// What starting a run costs for one of several short rows that a basic operator takes side by side, relative to a run by
-/// itself.
+/// What starting a run costs for one of several short rows that a basic operator takes side by side, relative to the
+/// machine's `start.run`. Fitted.
 const SIDE_BY_SIDE_RUN_START: f64 = 0.4;
 
-/// Cells that a transposition moves in the time in which a value is repeated for a cell of its narrow row.
+/// What repeating a value for a cell of its narrow row costs, in cells that a transposition moves one by one. Fitted.
 const REPEAT_IN_MOVES: f64 = 0.8;
 
 /// Bytes of a scalar.
@@ -218,7 +224,7 @@ impl<'a> CellPass<'a> {
         if let Some(values) = context.operation(root).values_beside_one {
             vector.work.fill_by_row(values);
             // The value of a narrow row is repeated.
-            vector.work.moved = if values <= PACKED_VALUES { REPEAT_IN_MOVES * cells(&self.space) } else { 0.0 };
+            vector.work.moved = if values <= MOST_REPEATED_VALUES { REPEAT_IN_MOVES * cells(&self.space) } else { 0.0 };
         }
     }
 }
@@ -255,7 +261,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
     let mut work = Work::default();
     // What belongs to one row keeps the loops over its cells from running on into the next one.
     let by_row = members.iter().find_map(|&id| context.operation(id).values_beside_one);
-    let by_row = by_row.filter(|&values| values > PACKED_VALUES);
+    let by_row = by_row.filter(|&values| values > MOST_REPEATED_VALUES);
     for &id in members {
         // A transpose inside of an operator is read through.
         if members.len() > 1 && matches!(context.hop(id).op, HopOp::Reorg(_)) {

@@ -2,7 +2,7 @@
 //! visits and stores of non-zeros.
 
 use super::product::loop_of;
-use crate::facts::{Context, IN_REGISTERS, cells, has_short_rows, is_inner_product, sparsity};
+use crate::facts::{Context, IN_REGISTER_SHARE, cells, has_short_rows, is_inner_product, sparsity};
 use crate::hops::untransposed;
 use crate::machine::{Machine, OperationClass};
 use fuseline_ir::SizeInfo;
@@ -91,7 +91,7 @@ impl Work {
             let by_row = self.by_row[class as usize] * unfilled.max(0.0);
             (self.flops_of(class) + by_row) / machine.compute.of(class)
         });
-        let saved = (1.0 - IN_REGISTERS) * self.in_registers / machine.compute.product;
+        let saved = (1.0 - IN_REGISTER_SHARE) * self.in_registers / machine.compute.product;
         let sparse = &machine.sparse;
         let visits = self.non_zeros * sparse.non_zero + self.non_zeros_again * sparse.again;
         let visits = visits + self.lines * machine.line_time(self.line_bytes) + self.sparse_rows * sparse.row;

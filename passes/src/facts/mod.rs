@@ -11,7 +11,7 @@ pub(crate) use conditions::{
 };
 pub(crate) use context::is_outer_product_like;
 pub use context::{Context, OuterFacts};
-pub use operation::{IN_REGISTERS, Operation};
+pub use operation::{IN_REGISTER_SHARE, Operation};
 pub(crate) use operation::{has_few_columns, has_short_rows};
 pub use storage::{Storage, bytes, bytes_of};
 pub(crate) use storage::{cells, sparsity};

@@ -10,12 +10,13 @@ use fuseline_ir::schedule::product::{FEW_COLUMNS, SHORT_ROW};
 
 use super::storage::cells;
 
-/// The share of the operations of a product with a matrix's own transpose that are computed: those of blocks on and above
-/// the diagonal.
-const SYMMETRIC: f64 = 0.8;
+/// The share of a product's operations that one with a matrix's own transpose computes: those of blocks on and above the
+/// diagonal, more than half of them. Fitted.
+const SYMMETRIC_SHARE: f64 = 0.8;
 
-/// The share of the time of operations for those of products with rows of few values: both factors stay in registers.
-pub const IN_REGISTERS: f64 = 0.5;
+/// What an operation of a product with rows of few values costs, relative to the machine's `compute.product`: both factors
+/// stay in registers. Fitted; calibration takes it as given.
+pub const IN_REGISTER_SHARE: f64 = 0.5;
 
 /// What prices ask of one operator of a DAG and does not depend on the plan: [`super::Context`] keeps one for each.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,7 +50,7 @@ impl Operation {
             class: class_of(dag, id),
             dense_flops: flops_of(dag, id),
             is_sequence,
-            product_share: if multiplies_short_rows(dag, id) { IN_REGISTERS } else { 1.0 },
+            product_share: if multiplies_short_rows(dag, id) { IN_REGISTER_SHARE } else { 1.0 },
             values_beside_one: values_beside_one(dag, id),
         }
     }
@@ -69,6 +70,7 @@ fn multiplies_short_rows(dag: &HopDag, id: HopId) -> bool {
     }
 }
 
+/// Whether a product with so many columns may run on vector primitives.
 pub(crate) fn has_few_columns(size: &SizeInfo) -> bool {
     size.cols.is_some_and(|cols| cols <= FEW_COLUMNS as u64)
 }
@@ -139,7 +141,7 @@ fn flops_of(dag: &HopDag, id: HopId) -> f64 {
         HopOp::Nary(NaryOp::Min | NaryOp::Max | NaryOp::Plus) => hop.inputs.len() as f64 * output,
         HopOp::AggUnary(op, _) => op.flops() * cells(&dag[hop.inputs[0]].size),
         HopOp::MatMul => {
-            let share = if is_symmetric(dag, id) { SYMMETRIC } else { 1.0 };
+            let share = if is_symmetric(dag, id) { SYMMETRIC_SHARE } else { 1.0 };
             share * 2.0 * output * dag[hop.inputs[0]].size.cols.unwrap_or(0) as f64
         }
         // A vector is copied.

@@ -154,8 +154,8 @@ pub struct OneTimeCosts {
 /// Bytes of a cache line.
 pub const LINE_BYTES: f64 = 64.0;
 
-/// A line from the second-level cache takes this share of the time of one from beyond.
-const NEAR_LINE: f64 = 0.3;
+/// What a cache line from the second-level cache costs, relative to the machine's `sparse.line`, of one from beyond. Fitted.
+const NEAR_LINE_SHARE: f64 = 0.3;
 
 /// Bytes of a page of memory.
 pub const PAGE_BYTES: f64 = 4096.0;
@@ -243,7 +243,7 @@ impl Machine {
     /// second-level cache the smaller it is.
     pub fn line_time(&self, factor: f64) -> f64 {
         let near = self.caches[1].size / factor.max(1.0);
-        self.sparse.line * (1.0 - near).max(NEAR_LINE)
+        self.sparse.line * (1.0 - near).max(NEAR_LINE_SHARE)
     }
 
     /// Seconds to read a part of a matrix, both in bytes, from the level that holds the matrix.

@@ -3,10 +3,11 @@
 //! From here plans are extracted: the cheapest by the cost of rewriting, others that differ from it in what they
 //! minimise or in one choice, and those that the search over rewrites and fusion asks for.
 
+use super::classes::{Candidate, Classes, Plan};
 use super::cost::Weights;
 use super::dag::finish;
 use super::exchange::Exchange;
-use super::extract::{Candidate, Classes, Plan, completed_input_plan, extract, order};
+use super::extract::{completed_input_plan, extract, order};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Inputs, Span};
 use fuseline_ir::size::SizeInfo;

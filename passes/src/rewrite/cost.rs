@@ -8,10 +8,10 @@ use fuseline_ir::ops::Direction;
 use fuseline_ir::types::DataType;
 use fuseline_ir::{SizeInfo, hop::Hop};
 
-/// A dimension that is not known counts as this many.
+/// What a dimension that is not known counts as.
 const UNKNOWN_DIMENSION: u64 = 1000;
-/// Writing a value costs this many floating-point operations, reading one costs a single one.
-const WRITE: f64 = 2.0;
+/// What writing a value costs, in floating-point operations; reading one costs a single one.
+const WRITE_IN_FLOPS: f64 = 2.0;
 /// What an operator costs however small its inputs are.
 const DISPATCH: u128 = 1;
 
@@ -57,7 +57,11 @@ pub(super) fn operator_cost(op: &HopOp, inputs: &[Shape], output: Shape) -> Cost
         return Cost::default();
     }
     let reads: f64 = inputs.iter().map(|&input| values(input)).sum();
-    Cost { flops: flops(op, inputs, output) as u128, traffic: (reads + WRITE * values(output)) as u128, operators: 1 }
+    Cost {
+        flops: flops(op, inputs, output) as u128,
+        traffic: (reads + WRITE_IN_FLOPS * values(output)) as u128,
+        operators: 1,
+    }
 }
 
 /// The cost of the operators that outputs and effects need.
@@ -94,11 +98,12 @@ fn dimension(known: Option<u64>) -> f64 {
     known.unwrap_or(UNKNOWN_DIMENSION) as f64
 }
 
-fn cells((data_type, size): Shape) -> f64 {
+fn cells(shape: Shape) -> f64 {
+    let (data_type, size) = shape;
     if data_type.is_scalar() { 1.0 } else { dimension(size.rows) * dimension(size.cols) }
 }
 
 /// The number of values that an operator touches: non-zeros where their number is known.
-fn values((data_type, size): Shape) -> f64 {
-    cells((data_type, size)) * size.sparsity()
+fn values(shape: Shape) -> f64 {
+    cells(shape) * shape.1.sparsity()
 }

@@ -3,8 +3,8 @@
 //! Uses of every class are counted, so that a class is paid while it has any. An exchange adds what the new operator
 //! needs and drops what only the old one did; taking it back is the same in the other direction.
 
+use super::classes::{Classes, Plan};
 use super::cost::Weights;
-use super::extract::{Classes, Plan};
 
 /// A plan with its cost, kept up to date.
 pub(super) struct Exchange<'a> {

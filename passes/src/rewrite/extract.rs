@@ -5,28 +5,10 @@
 //! single choices under the exact cost of the whole DAG; the cheaper one wins, the input plan on ties. So the result is
 //! never worse than the input, and free of cycles because an exchange that closes one is taken back.
 
-use super::cost::{Cost, Weights};
+use super::classes::{Candidate, Classes, Plan};
+use super::cost::Weights;
 use super::exchange::Exchange;
-use fuseline_ir::hop::{HopId, HopOp};
-use smallvec::SmallVec;
 use std::collections::VecDeque;
-
-/// One operator that computes the value of a class.
-#[derive(Debug)]
-pub(super) struct Candidate {
-    pub(super) op: HopOp,
-    /// Classes of the inputs.
-    pub(super) inputs: SmallVec<[usize; 3]>,
-    pub(super) cost: Cost,
-    /// The first operator of the input DAG that it is.
-    pub(super) original: Option<HopId>,
-}
-
-/// For every class, its candidates; classes without candidates are never used.
-pub(super) type Classes = Vec<Vec<Candidate>>;
-
-/// For every class, the candidate that was chosen; `None` where no plan needs the class.
-pub(super) type Plan = Vec<Option<usize>>;
 
 /// Exchanges of choices are tried for at most this many rounds over the DAG.
 const ROUNDS: usize = 4;
@@ -74,7 +56,7 @@ fn contains(members: &[u64], class: usize) -> bool {
 }
 
 fn greedy_plan(classes: &Classes, weights: Weights) -> Plan {
-    let users = users(classes);
+    let users = users_of(classes);
     let mut best: Vec<Option<Cone>> = vec![None; classes.len()];
     let mut own_costs: Vec<u128> = vec![0; classes.len()];
     let mut queue: VecDeque<usize> = (0..classes.len()).collect();
@@ -90,7 +72,8 @@ fn greedy_plan(classes: &Classes, weights: Weights) -> Plan {
         let mut improved = false;
         for (choice, candidate) in classes[class].iter().enumerate() {
             let own = candidate.cost.weighted(weights);
-            let Some(cone) = cone(class, (choice, own), candidate, &best, &own_costs) else { continue };
+            let Some((cost, members)) = needed(class, candidate, &best, &own_costs) else { continue };
+            let cone = Cone { choice, cost: own + cost, members };
             if best[class].as_ref().is_none_or(|known| cone.cost < known.cost) {
                 own_costs[class] = own;
                 best[class] = Some(cone);
@@ -106,14 +89,9 @@ fn greedy_plan(classes: &Classes, weights: Weights) -> Plan {
     best.into_iter().map(|cone| cone.map(|cone| cone.choice)).collect()
 }
 
-/// What a candidate with this number and own cost needs, if all of its inputs can be computed without its own class.
-fn cone(
-    class: usize,
-    (choice, own): (usize, u128),
-    candidate: &Candidate,
-    best: &[Option<Cone>],
-    own_costs: &[u128],
-) -> Option<Cone> {
+/// The classes that a candidate of a class needs, with its own, and what all but that one cost, if all of its inputs can be
+/// computed without its own class.
+fn needed(class: usize, candidate: &Candidate, best: &[Option<Cone>], own_costs: &[u128]) -> Option<(u128, Vec<u64>)> {
     let mut members = vec![0_u64; best.len().div_ceil(64)];
     for &input in &candidate.inputs {
         for (word, other) in members.iter_mut().zip(&best[input].as_ref()?.members) {
@@ -123,7 +101,7 @@ fn cone(
     if contains(&members, class) {
         return None;
     }
-    let mut cost = own;
+    let mut cost = 0;
     for (position, &word) in members.iter().enumerate() {
         let mut rest = word;
         while rest != 0 {
@@ -132,10 +110,11 @@ fn cone(
         }
     }
     members[class / 64] |= 1 << (class % 64);
-    Some(Cone { choice, cost, members })
+    Some((cost, members))
 }
 
-fn users(classes: &Classes) -> Vec<Vec<usize>> {
+/// The classes that have a candidate with an input of each class.
+fn users_of(classes: &Classes) -> Vec<Vec<usize>> {
     let mut users = vec![Vec::new(); classes.len()];
     for (class, candidates) in classes.iter().enumerate() {
         for &input in candidates.iter().flat_map(|candidate| &candidate.inputs) {

@@ -7,6 +7,7 @@
 
 mod alternatives;
 mod chains;
+mod classes;
 mod compile;
 mod cost;
 mod dag;

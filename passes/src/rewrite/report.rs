@@ -5,6 +5,9 @@ use super::{RewriteOptions, rewrite_with_report};
 use fuseline_ir::hop::HopDag;
 use std::fmt;
 
+/// How often each rule found something new.
+pub(super) type Applied = Vec<(&'static str, usize)>;
+
 /// What rewriting did to one DAG.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RewriteReport {

@@ -2,11 +2,12 @@
 
 use super::alternatives::{Alternatives, Value};
 use super::chains;
+use super::classes::{Candidate, Classes};
 use super::compile::{rewrites, rule_of};
 use super::cost::{Shape, operator_cost};
 use super::egraph::{EGraph, Facts, FactsAnalysis, Node, add_given};
-use super::extract::{Candidate, Classes};
 use super::operator::Operator;
+use super::report::Applied;
 use super::rules;
 use super::{RewriteOptions, Scope};
 use cranelift_entity::SecondaryMap;
@@ -14,9 +15,6 @@ use egg::{Id, Language, Runner};
 use foldhash::HashMap;
 use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp};
 use std::time::Duration;
-
-/// How often each rule found something new.
-pub(super) type Applied = Vec<(&'static str, usize)>;
 
 /// All that the rules know of a DAG, and how often each found something new; no alternatives where none did.
 pub(super) fn saturate(dag: &HopDag, options: &RewriteOptions, scope: Scope) -> (Option<Alternatives>, Applied) {

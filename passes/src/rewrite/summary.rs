@@ -60,9 +60,10 @@ fn write_expression(dag: &HopDag, id: HopId, text: &mut String) {
 impl fmt::Display for RewriteSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (before, after) = self.cost;
-        match self.before == self.after {
-            true => write!(f, "{} stays, cost {before}", self.before),
-            false => write!(f, "{} -> {}, cost {before} -> {after}", self.before, self.after),
+        if self.before == self.after {
+            write!(f, "{} stays, cost {before}", self.before)
+        } else {
+            write!(f, "{} -> {}, cost {before} -> {after}", self.before, self.after)
         }
     }
 }

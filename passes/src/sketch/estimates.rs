@@ -164,7 +164,7 @@ impl Propagation<'_> {
         let (rows, cols) = hop.size.known_dims()?;
         let (first_row, first_col) = (first(1)?, first(3)?);
         let fits = first_row + rows as usize <= source.rows().len() && first_col + cols as usize <= source.cols().len();
-        fits.then(|| source.range((first_row, rows as usize), (first_col, cols as usize)))
+        fits.then(|| source.range(first_row..first_row + rows as usize, first_col..first_col + cols as usize))
     }
 
     /// Of two matrices of the same dimensions, of a matrix and a vector that repeats, or of a matrix and a scalar.

@@ -2,6 +2,7 @@
 
 use super::{Counts, Sketch, occupied};
 use fuseline_ir::ops::math;
+use std::ops::Range;
 
 impl Sketch {
     /// The transpose.
@@ -134,12 +135,12 @@ impl Sketch {
         self.transpose().bind_columns(&below.transpose()).transpose()
     }
 
-    /// A range of rows and columns, each given by its first (from 0) and its length.
-    pub fn range(&self, (first_row, rows): (usize, usize), (first_col, cols): (usize, usize)) -> Sketch {
-        let (by_row, by_col) = (self.rows.range(first_row, rows), self.cols.range(first_col, cols));
-        let total = self.non_zeros();
-        let share = |part: f64| if total > 0.0 { part / total } else { 0.0 };
-        let (row_share, col_share) = (share(by_row.sum()), share(by_col.sum()));
+    /// A range of rows and columns, counted from 0.
+    pub fn range(&self, rows: Range<usize>, cols: Range<usize>) -> Sketch {
+        let (by_row, by_col) = (self.rows.range(rows.start, rows.len()), self.cols.range(cols.start, cols.len()));
+        let (rows, cols, total) = (rows.len(), cols.len(), self.non_zeros());
+        let [row_share, col_share] =
+            [&by_row, &by_col].map(|counts| if total > 0.0 { counts.sum() / total } else { 0.0 });
         let is_whole = rows == self.rows.len() && cols == self.cols.len();
         let is_exact = self.is_exact && is_whole;
         Sketch {

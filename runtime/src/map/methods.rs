@@ -81,13 +81,15 @@ fn outside(text: &str, at: i64) -> Problem {
     format!("there is no character {at} of {}, counted from 0", text.chars().count())
 }
 
+/// Where a character begins, or the text ends.
+fn byte_of(text: &str, at: i64) -> Option<usize> {
+    let at = usize::try_from(at).ok()?;
+    text.char_indices().map(|(byte, _)| byte).chain([text.len()]).nth(at)
+}
+
 /// The characters from one position to before another.
 fn part(text: &str, first: i64, end: i64) -> Result<&str, Problem> {
-    let byte = |at: i64| {
-        let at = usize::try_from(at).ok()?;
-        text.char_indices().map(|(byte, _)| byte).chain([text.len()]).nth(at)
-    };
-    match (byte(first), byte(end)) {
+    match (byte_of(text, first), byte_of(text, end)) {
         (Some(first), Some(end)) if first <= end => Ok(&text[first..end]),
         (None, _) => Err(outside(text, first)),
         _ => Err(outside(text, end)),

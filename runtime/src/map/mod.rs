@@ -109,13 +109,13 @@ impl Mapping<'_> {
     fn cells(&mut self, frame: &Frame) -> Result<Frame, MapError> {
         let mut columns = Collected::default();
         for (column, name) in frame.columns().iter().zip(frame.names()) {
-            let cell = |row: usize| {
+            let texts = (0..column.len()).map(|row| {
                 let place = || format!("row {} of the column `{name}`, {:?}", row + 1, cell_text(column, row));
                 let text = self.text(&[Cell::Text(cell_text(column, row))], place)?;
                 // A missing cell of which a function makes nothing is missing still.
                 Ok::<_, MapError>(Some(text).filter(|text| !text.is_empty() || !column.is_missing(row)))
-            };
-            columns.push(Column::Str((0..column.len()).map(cell).collect::<Result<Collected<_>, _>>()?.into_vec()));
+            });
+            columns.push(Column::Str(texts.collect::<Result<Collected<_>, _>>()?.into_vec()));
         }
         Ok(frame_of(columns)?.with_names_of(frame))
     }
@@ -127,13 +127,12 @@ impl Mapping<'_> {
             return Err(MapError::Shape(message));
         };
         let cells: Collected<String> = (0..column.len()).map(|row| cell_text(column, row)).collect();
-        let cell = |row: usize| Cell::Text(copied_text(&cells[row]));
         let mut columns = Collected::default();
         for later in 0..cells.len() {
             let mut texts = Collected::default();
             for earlier in 0..later {
                 let place = || format!("the rows {} and {}", earlier + 1, later + 1);
-                texts.push(Some(self.text(&[cell(earlier), cell(later)], place)?));
+                texts.push(Some(self.text(&[earlier, later].map(|row| Cell::Text(copied_text(&cells[row]))), place)?));
             }
             texts.extend(std::iter::repeat_n(Some("0.0".to_owned()), cells.len() - later));
             columns.push(Column::Str(texts.into_vec()));

@@ -17,13 +17,13 @@ pub(super) fn apply(function: &WholeFrameFunction, frame: &Frame) -> Result<Fram
             columns.map(|(column, _)| Ok(without_others(column, *threshold, replacement))).collect()
         }
         WholeFrameFunction::MovingAverage { tries, smoothing, season, weights } => {
-            let predict = |(column, name): (&Column, &String)| {
+            let predicted = columns.map(|(column, name)| {
                 let series = numbers(column, name)?;
                 best_prediction(&series, *smoothing, *season, *weights, *tries)
                     .map(Column::F64)
                     .map_err(|problem| MapError::Shape(format!("`map` cannot predict the column `{name}`: {problem}")))
-            };
-            columns.map(predict).collect::<Result<_, MapError>>()
+            });
+            predicted.collect::<Result<_, MapError>>()
         }
     };
     Ok(frame_of(columns?)?.with_names_of(frame))
@@ -124,13 +124,13 @@ fn class(character: char) -> char {
 
 /// The numbers of a column; a missing cell is NaN.
 fn numbers(column: &Column, name: &str) -> Result<Collected<f64>, MapError> {
-    let number = |row: usize| {
+    let numbers = (0..column.len()).map(|row| {
         column.number(row).ok_or_else(|| {
             let text = column.text(row);
             MapError::Shape(format!("row {} of the column `{name}` is {text:?}, which is no number", row + 1))
         })
-    };
-    (0..column.len()).map(number).collect()
+    });
+    numbers.collect()
 }
 
 /// The prediction with these weights. Where some are not given, so many are tried, evenly spread, and those are taken whose
@@ -148,11 +148,11 @@ fn best_prediction(
     let mut best: Option<(f64, Vec<f64>)> = None;
     for attempt in 0..tries {
         check_stop();
-        let weight = |position: usize| match weights[position] {
-            missing if missing.is_nan() => (0.5 + STEPS[position] * attempt as f64).fract(),
-            given => given,
-        };
-        let predicted = predicted(series, smoothing, season, [weight(0), weight(1), weight(2)])?;
+        let mut tried = weights;
+        for (weight, step) in tried.iter_mut().zip(STEPS).filter(|(weight, _)| weight.is_nan()) {
+            *weight = (0.5 + step * attempt as f64).fract();
+        }
+        let predicted = predicted(series, smoothing, season, tried)?;
         let error = squared_error(series, &predicted);
         if best.as_ref().is_none_or(|(least, _)| error < *least) {
             best = Some((error, predicted));
@@ -245,8 +245,9 @@ impl Beginning {
             0 => [&[0.5 * share][..], &vec![share; season - 1], &[0.5 * share]].concat(),
             _ => vec![share; season],
         };
-        let average = |window: &[f64]| window.iter().zip(&filter).map(|(value, factor)| value * factor).sum::<f64>();
-        let averages: Vec<f64> = series.windows(filter.len()).map(average).collect();
+        let windows = series.windows(filter.len());
+        let averages: Vec<f64> =
+            windows.map(|window| window.iter().zip(&filter).map(|(value, factor)| value * factor).sum()).collect();
         let first = filter.len() / 2;
         let distances: Vec<f64> = averages.iter().enumerate().map(|(i, average)| series[first + i] - average).collect();
         let mut seasons = vec![0.0; season];
@@ -266,9 +267,9 @@ impl Beginning {
 fn line(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let (middle, mean) = (0.5 * (count + 1.0), values.iter().sum::<f64>() / count);
-    let distances = |i: usize| i as f64 + 1.0 - middle;
-    let squares: f64 = (0..values.len()).map(|i| distances(i) * distances(i)).sum();
-    let products: f64 = values.iter().enumerate().map(|(i, value)| distances(i) * (value - mean)).sum();
+    let distances: Vec<f64> = (0..values.len()).map(|i| i as f64 + 1.0 - middle).collect();
+    let squares: f64 = distances.iter().map(|distance| distance * distance).sum();
+    let products: f64 = values.iter().zip(&distances).map(|(value, distance)| distance * (value - mean)).sum();
     // A single value has no slope.
     let slope = if squares == 0.0 { 0.0 } else { products / squares };
     (mean - slope * middle, slope)

@@ -74,13 +74,16 @@ impl Operator<'_> {
         if types.len() != cols {
             return Err(self.argument_error(format!("a schema of {} types for {cols} columns", types.len())));
         }
-        let column = |col: usize| {
+        let columns = types.iter().enumerate().map(|(col, &of)| {
             let texts = Column::of_texts((0..rows).map(|row| copied_text(cell(row, col))));
-            let wrong =
-                || self.argument_error(format!("a cell of column {} is no {}", col + 1, types[col].schema_name()));
-            if types[col] == ScalarType::Str { Ok(texts) } else { texts.converted(types[col]).ok_or_else(wrong) }
-        };
-        let columns: Collected<_> = (0..cols).map(column).collect::<Result<_>>()?;
+            if of == ScalarType::Str {
+                return Ok(texts);
+            }
+            texts
+                .converted(of)
+                .ok_or_else(|| self.argument_error(format!("a cell of column {} is no {}", col + 1, of.schema_name())))
+        });
+        let columns: Collected<_> = columns.collect::<Result<_>>()?;
         Ok(Frame::new(columns.into_vec(), Vec::new())?)
     }
 
@@ -94,14 +97,15 @@ impl Operator<'_> {
 
     /// The texts of a scalar or of a list of scalars.
     fn cells_of_frame(&self, position: usize) -> Result<Collected<String>> {
-        let text = |value: &RuntimeValue| match value {
+        let values: Vec<&RuntimeValue> = match self.inputs[position] {
+            RuntimeValue::List(list) => list.elements.iter().map(|element| &element.value).collect(),
+            value => vec![value],
+        };
+        let texts = values.into_iter().map(|value| match value {
             RuntimeValue::Scalar(value) => Ok(Column::single(value).text(0)),
             _ => Err(self.type_error(position, "a scalar or a list of scalars")),
-        };
-        match self.inputs[position] {
-            RuntimeValue::List(list) => list.elements.iter().map(|element| text(&element.value)).collect(),
-            value => Ok(Collected::filled(1, text(value)?)),
-        }
+        });
+        texts.collect()
     }
 
     /// `map(target, function, margin)`.

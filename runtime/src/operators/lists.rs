@@ -166,11 +166,11 @@ impl Operator<'_> {
 impl List {
     /// The values of a list of numbers.
     fn numbers(&self) -> Option<Vec<f64>> {
-        let number = |element: &ListElement| match &element.value {
+        let numbers = self.elements.iter().map(|element| match &element.value {
             RuntimeValue::Scalar(value) => value.as_f64(),
             _ => None,
-        };
-        self.elements.iter().map(number).collect()
+        });
+        numbers.collect()
     }
 
     /// The names of its elements, for a message.

@@ -228,7 +228,7 @@ impl Operator<'_> {
         *statistics.fused_operators.entry(format!("{} {}", variant.template(), variant.mnemonic())).or_default() += 1;
         let execution = Execution {
             pool: engine.threads.pool(),
-            buffers: &engine.buffers,
+            buffers: engine.buffers(),
             counters: &engine.counters,
             primitives: engine.kernel_context().primitives,
             strict_ieee: engine.options.environment.strict_ieee,
@@ -243,10 +243,10 @@ const COUNTED_AT_ONCE: usize = 1 << 20;
 
 /// How many characters a text has. Unwinds after a request to stop.
 fn characters(text: &str) -> usize {
-    let begins_character = |byte: &&u8| **byte & 0b1100_0000 != 0b1000_0000;
-    let count = |bytes: &[u8]| {
+    let counts = text.as_bytes().chunks(COUNTED_AT_ONCE).map(|bytes| {
         check_stop();
-        bytes.iter().filter(begins_character).count()
-    };
-    text.as_bytes().chunks(COUNTED_AT_ONCE).map(count).sum()
+        // Other bytes continue a character.
+        bytes.iter().filter(|&byte| byte & 0b1100_0000 != 0b1000_0000).count()
+    });
+    counts.sum()
 }

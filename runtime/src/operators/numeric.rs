@@ -14,7 +14,6 @@ use fuseline_matrix::MatrixBlock;
 impl Operator<'_> {
     pub(super) fn numeric(&self, function: NumericFunction, names: &[String]) -> Result<RuntimeValue, RuntimeError> {
         let context = self.engine.kernel_context();
-        let weights = || self.named(names, "weights").map(|position| self.matrix(position)).transpose();
         Ok(match function {
             NumericFunction::Solve => kernels::solve(self.matrix(0)?, self.matrix(1)?)?.into(),
             NumericFunction::Inverse => kernels::inverse(self.matrix(0)?)?.into(),
@@ -37,12 +36,14 @@ impl Operator<'_> {
                 results([result.reflectors, result.triangle])
             }
             NumericFunction::Quantile => match self.inputs[1] {
-                RuntimeValue::Matrix(p) => kernels::quantiles(&context, self.matrix(0)?, weights()?, p)?.into(),
-                _ => kernels::quantile(&context, self.matrix(0)?, weights()?, self.number(1)?)?.into(),
+                RuntimeValue::Matrix(p) => {
+                    kernels::quantiles(&context, self.matrix(0)?, self.weights(names)?, p)?.into()
+                }
+                _ => kernels::quantile(&context, self.matrix(0)?, self.weights(names)?, self.number(1)?)?.into(),
             },
-            NumericFunction::Median => kernels::median(&context, self.matrix(0)?, weights()?)?.into(),
+            NumericFunction::Median => kernels::median(&context, self.matrix(0)?, self.weights(names)?)?.into(),
             NumericFunction::InterQuartileMean => {
-                kernels::inter_quartile_mean(&context, self.matrix(0)?, weights()?)?.into()
+                kernels::inter_quartile_mean(&context, self.matrix(0)?, self.weights(names)?)?.into()
             }
             NumericFunction::MatrixRoot => kernels::matrix_root(self.matrix(0)?)?.into(),
             NumericFunction::Unique => kernels::unique(&context, self.matrix(0)?, self.direction(1)?).into(),
@@ -57,7 +58,7 @@ impl Operator<'_> {
                 let result = kernels::fourier(&context, self.matrix(0)?, imaginary, transform)?;
                 results([result.real, result.imaginary])
             }
-            NumericFunction::GroupedAggregate => self.grouped_aggregate(names, weights()?)?.into(),
+            NumericFunction::GroupedAggregate => self.grouped_aggregate(names, self.weights(names)?)?.into(),
             NumericFunction::Sample => {
                 let replacement = self.number(2)? != 0.0;
                 let (range, size, seed) = (self.integer(0)?, self.integer(1)?, seed(self.integer(3)?));
@@ -169,14 +170,21 @@ impl Operator<'_> {
 
     /// The windows of an image, by the inputs from this position on.
     fn windows(&self, first: usize) -> Result<Windows, RuntimeError> {
-        let pair = |at: usize| Ok::<_, RuntimeError>([self.integer(first + at)?, self.integer(first + at + 1)?]);
         Ok(Windows {
             channels: self.integer(first)?,
-            image: pair(1)?,
-            window: pair(3)?,
-            stride: pair(5)?,
-            padding: pair(7)?,
+            image: self.pair(first + 1)?,
+            window: self.pair(first + 3)?,
+            stride: self.pair(first + 5)?,
+            padding: self.pair(first + 7)?,
         })
+    }
+
+    fn pair(&self, first: usize) -> Result<[i64; 2], RuntimeError> {
+        Ok([self.integer(first)?, self.integer(first + 1)?])
+    }
+
+    fn weights(&self, names: &[String]) -> Result<Option<&MatrixBlock>, RuntimeError> {
+        self.named(names, "weights").map(|position| self.matrix(position)).transpose()
     }
 }
 

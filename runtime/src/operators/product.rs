@@ -1,13 +1,13 @@
 //! Matrix products: operands that are transposes are read as they are, and the transposes never formed.
 
-use fuseline_ir::hop::{Hop, HopDag, HopOp, Inputs, ReorgOp};
+use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Inputs, ReorgOp};
 use fuseline_kernels::{self as kernels, KernelContext, KernelError, TransposedSide};
 use fuseline_matrix::MatrixBlock;
 
 /// How a product reads its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// As they are.
+    /// Both as they are.
     Plain,
     /// The left one is the input of a transpose.
     TransposedLeft,
@@ -17,13 +17,15 @@ enum Form {
     Symmetric(TransposedSide),
 }
 
+/// The input of a transpose.
+fn untransposed(dag: &HopDag, id: HopId) -> Option<HopId> {
+    let hop = &dag[id];
+    (hop.op == HopOp::Reorg(ReorgOp::Transpose)).then(|| hop.inputs[0])
+}
+
 fn form(dag: &HopDag, product: &Hop) -> Form {
     let [left, right] = product.inputs[..] else { return Form::Plain };
-    let transposed = |operand| {
-        let hop: &Hop = &dag[operand];
-        (hop.op == HopOp::Reorg(ReorgOp::Transpose)).then(|| hop.inputs[0])
-    };
-    match (transposed(left), transposed(right)) {
+    match (untransposed(dag, left), untransposed(dag, right)) {
         (Some(matrix), _) if matrix == right => Form::Symmetric(TransposedSide::Left),
         (_, Some(matrix)) if matrix == left => Form::Symmetric(TransposedSide::Right),
         (Some(_), _) => Form::TransposedLeft,

@@ -75,6 +75,15 @@ fn at_row(error: TransformError, row: usize) -> TransformError {
     }
 }
 
+/// The code of a category in a row, whose columns begin with this one; none where there is no category.
+fn code_of(matrix: &MatrixBlock, learnt: &Learnt, row: usize, first: usize) -> Option<usize> {
+    if learnt.dummycode {
+        return (0..learnt.width()).position(|code| matrix.get(row, first + code) != 0.0);
+    }
+    let code = matrix.get(row, first);
+    (code >= 1.0).then(|| code as usize - 1)
+}
+
 /// The frame of a matrix: categories of recoded and dummy coded columns, numbers of others. A code that no category has
 /// is a missing text.
 ///
@@ -92,15 +101,8 @@ pub(crate) fn decode(matrix: &MatrixBlock, learnt: &[Learnt]) -> Result<Frame, T
             Encoding::PassThrough => Column::of_doubles(rows.map(|row| matrix.get(row, first))),
             Encoding::Bin(_) => return Err(TransformError::NoDecoder(learnt.name.clone())),
             Encoding::Recode(codes) => {
-                let code = |row: usize| {
-                    if learnt.dummycode {
-                        return (0..learnt.width()).position(|code| matrix.get(row, first + code) != 0.0);
-                    }
-                    let code = matrix.get(row, first);
-                    (code >= 1.0).then(|| code as usize - 1)
-                };
-                let category = |row| code(row).and_then(|code| codes.category(code));
-                Column::of_optional_texts(rows.map(|row| category(row).map(copied_text)))
+                let categories = rows.map(|row| codes.category(code_of(matrix, learnt, row, first)?));
+                Column::of_optional_texts(categories.map(|category| category.map(copied_text)))
             }
         });
         first += learnt.width();

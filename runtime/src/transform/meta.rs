@@ -10,11 +10,11 @@ const SEPARATOR: char = '·';
 /// What was learnt, as a frame with the same columns; the shorter ones end in missing cells.
 pub(crate) fn to_frame(learnt: &[Learnt]) -> Frame {
     let rows = learnt.iter().map(Learnt::count).max().unwrap_or(0);
-    let column = |learnt: &Learnt| {
+    let columns = learnt.iter().map(|learnt| {
         let missing = std::iter::repeat_n(None, rows - learnt.count());
         Column::of_optional_texts(learnt.entries().map(Some).chain(missing))
-    };
-    let columns: Collected<_> = learnt.iter().map(column).collect();
+    });
+    let columns: Collected<_> = columns.collect();
     let names: Collected<_> = learnt.iter().map(|learnt| learnt.name.clone()).collect();
     // All columns have `rows` cells.
     Frame::new(columns.into_vec(), names.into_vec()).unwrap_or_default()

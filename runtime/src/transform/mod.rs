@@ -155,10 +155,10 @@ impl Learnt {
 pub(crate) fn without_omitted(frame: &Frame, specification: &Specification) -> Option<Frame> {
     let omit: Vec<&Column> = specification.omitted().map(|position| &frame.columns()[position]).collect();
     let stop = StopListener::current();
-    let stays = |row: usize| {
+    let kept = (0..frame.rows()).filter(|&row| {
         stop.check();
         !omit.iter().any(|column| column.is_missing(row))
-    };
-    let kept: Collected<usize> = (0..frame.rows()).filter(|&row| stays(row)).collect();
+    });
+    let kept: Collected<usize> = kept.collect();
     (kept.len() < frame.rows()).then(|| frame.select_rows(&kept))
 }

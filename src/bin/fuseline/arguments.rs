@@ -2,12 +2,14 @@
 
 use crate::Failure;
 use crate::cache::PlanCache;
-use crate::calibrate::machine;
+use crate::machine::machine;
 use crate::size::parse_bytes;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fuseline::calibrate::ROUNDS;
 use fuseline::generate::Kind;
-use fuseline::{BackendKind, CompileOptions, Enumeration, ExplainStage, LlvmLevel, Mode, Primitives, ProgramOptions};
+use fuseline::{
+    BackendKind, CompileOptions, Enumeration, ExplainStage, LlvmLevel, Mode, PrimitiveMode, ProgramOptions,
+};
 use std::path::PathBuf;
 
 /// Compiles and runs linear algebra: DML scripts, fused and just-in-time compiled
@@ -230,9 +232,9 @@ impl Options {
                 LlvmOptName::O3 => LlvmLevel::O3,
             },
             primitives: match self.prims {
-                PrimsName::Auto => Primitives::Auto,
-                PrimsName::Shared => Primitives::Shared,
-                PrimsName::Inlined => Primitives::Inlined,
+                PrimsName::Auto => PrimitiveMode::Auto,
+                PrimsName::Shared => PrimitiveMode::Shared,
+                PrimsName::Inlined => PrimitiveMode::Inlined,
             },
             plan_cache: plan_cache != PlanCache::Off,
             code_folder: plan_cache.code_folder(),

@@ -18,7 +18,7 @@ pub(crate) enum PlanCache {
     On,
     /// Each is compiled anew.
     Off,
-    /// As `On`, in a folder other than the user's cache folder.
+    /// They are found again, and their code in a folder other than the user's cache folder.
     Folder(PathBuf),
 }
 

@@ -9,6 +9,7 @@ mod convert;
 mod explain;
 mod generate;
 mod interrupt;
+mod machine;
 mod opt;
 mod run;
 mod size;

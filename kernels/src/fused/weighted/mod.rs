@@ -118,7 +118,7 @@ fn weighs_by_indicator(op: FusedOp) -> bool {
     )
 }
 
-/// The same with the weights as a matrix, whose zeros annihilate only what is finite.
+/// A weighted operator with its indicator weights as a matrix, whose zeros annihilate only what is finite.
 fn with_indicator(context: &KernelContext<'_>, inputs: &Inputs<'_>) -> Result<FusedValue, KernelError> {
     let (op, x) = match inputs.op {
         FusedOp::WeightedProduct(_, side) => {
@@ -127,12 +127,12 @@ fn with_indicator(context: &KernelContext<'_>, inputs: &Inputs<'_>) -> Result<Fu
         _ => (FusedOp::WeightedSquaredLoss(LossWeight::Post), inputs.matrix("X")?),
     };
     let indicator = binary(context, BinaryOp::NotEqual, Operand::Matrix(x), Operand::Scalar(0.0))?;
-    let of = |name: &&str| match *name {
+    let operands = op.inputs().iter().map(|&name| match name {
         "W" => Ok(Operand::Matrix(&indicator)),
         "X" => Ok(Operand::Matrix(x)),
         name => inputs.matrix(name).map(Operand::Matrix),
-    };
-    let operands = op.inputs().iter().map(of).collect::<Result<Vec<_>, _>>()?;
+    });
+    let operands = operands.collect::<Result<Vec<_>, _>>()?;
     weighted(context, &Inputs { op, inputs: &operands })
 }
 
@@ -140,17 +140,29 @@ type Evaluate<'e> = dyn Fn(&mut Cells<'_>) -> f64 + Sync + 'e;
 
 /// The sum of what cells give, and of what blocks of rows give besides.
 fn sum(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>, besides: impl Fn(Range<usize>) -> f64 + Sync) -> f64 {
-    let of_block = |scratch: &mut Scratch<'_>, rows: Range<usize>| {
-        let mut total = besides(rows.clone());
-        tiles.for_each(rows, scratch, evaluate, &mut |_, sum| total += sum);
-        total
-    };
-    let of_strip = |rows: Range<usize>| {
-        let partials = map_parts_with(tiles.context, tiles.blocks(rows), || tiles.scratch(), of_block);
-        partials.into_iter().fold(0.0, |sum, partial| sum + partial)
-    };
     let strips = Strips::new(tiles.extents().rows, row_bytes(&tiles.driver), tiles.context.strip_bytes, 1);
+    let of_strip = |rows| sum_of_strip(tiles, evaluate, &besides, rows);
     strips::reduce(tiles.context.pool, strips, of_strip, |left, right| left + right)
+}
+
+/// The sum over the blocks of some rows.
+fn sum_of_strip(
+    tiles: &Tiles<'_>,
+    evaluate: &Evaluate<'_>,
+    besides: impl Fn(Range<usize>) -> f64 + Sync,
+    rows: Range<usize>,
+) -> f64 {
+    let partials = map_parts_with(
+        tiles.context,
+        tiles.blocks(rows),
+        || tiles.scratch(),
+        |scratch, rows: Range<usize>| {
+            let mut total = besides(rows.clone());
+            tiles.for_each(rows, scratch, evaluate, &mut |_, sum| total += sum);
+            total
+        },
+    );
+    partials.into_iter().fold(0.0, |sum, partial| sum + partial)
 }
 
 /// Hands on the results, block by block, with the part of the output that belongs to the rows of the block, of which
@@ -281,23 +293,29 @@ fn times_v(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
 fn times_u(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
     let Extents { inner: rank, rows, cols } = tiles.extents();
     let (context, u) = (tiles.context, &*tiles.u);
-    let add = |range: Range<usize>, acc: &mut [f64]| {
-        tiles.for_each(range, &mut tiles.scratch(), evaluate, &mut |results, _| match results {
-            Block::Sparse { rows, tile } => {
-                let u = Tile::new(&u.values()[rows.start * rank..rows.end * rank], rank);
-                context.primitives.sparse_outer_mult_add(tile, rank, u, TileMut::new(acc, rank));
-            }
-            Block::Dense { rows, cols, values } => {
-                let extents = Extents { rows: cols.len(), inner: rows.len(), cols: rank };
-                let tile = Strided::rows(values, cols.len()).transposed();
-                let (acc, u) =
-                    (Output::new(&mut acc[cols.start * rank..], rank), Strided::of(u).starting_at(rows.start, 0));
-                gemm_add(context.primitives, acc, extents, tile, u);
-            }
-        });
-    };
     let sums = sum_strips(context, rows, row_bytes(&tiles.driver), cols * rank, |rows| {
-        accumulate(context, tiles.private_blocks(rows), cols * rank, add)
+        accumulate(context, tiles.private_blocks(rows), cols * rank, |rows, sums| {
+            tiles.for_each(rows, &mut tiles.scratch(), evaluate, &mut |results, _| {
+                add_times_rows(context, results, u, sums);
+            });
+        })
     });
     Dense::from_vec(cols, rank, sums).into()
+}
+
+/// Adds transposed results times rows of `U`.
+fn add_times_rows(context: &KernelContext<'_>, results: Block<'_>, u: &Dense, sums: &mut [f64]) {
+    let rank = u.cols();
+    match results {
+        Block::Sparse { rows, tile } => {
+            let u = Tile::new(&u.values()[rows.start * rank..rows.end * rank], rank);
+            context.primitives.sparse_outer_mult_add(tile, rank, u, TileMut::new(sums, rank));
+        }
+        Block::Dense { rows, cols, values } => {
+            let extents = Extents { rows: cols.len(), inner: rows.len(), cols: rank };
+            let tile = Strided::rows(values, cols.len()).transposed();
+            let sums = Output::new(&mut sums[cols.start * rank..], rank);
+            gemm_add(context.primitives, sums, extents, tile, Strided::of(u).starting_at(rows.start, 0));
+        }
+    }
 }

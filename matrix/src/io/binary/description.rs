@@ -1,7 +1,6 @@
 //! What a binary file holds and where, whatever its version.
 
-use super::Problem;
-use super::header::HEADER_BYTES;
+use super::{HEADER_BYTES, Problem};
 
 /// How cells are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

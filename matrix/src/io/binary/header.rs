@@ -11,10 +11,7 @@
 //! | 124..128 | a checksum of bytes 0..124 |
 
 use super::description::Shape;
-use super::{MAGIC, Problem};
-
-/// Bytes of the header.
-pub(in crate::io) const HEADER_BYTES: usize = 128;
+use super::{HEADER_BYTES, MAGIC, Problem};
 
 /// Where the checksum stands.
 pub(super) const CHECKSUM: usize = HEADER_BYTES - 4;

@@ -29,12 +29,14 @@ pub(super) use write::write;
 
 #[cfg(test)]
 pub(super) use {
-    description::Layout, header::HEADER_BYTES, version_1::Header as FirstHeader, version_2::narrow_file,
-    version_2::with_checksums,
+    description::Layout, version_1::Header as FirstHeader, version_2::narrow_file, version_2::with_checksums,
 };
 
 /// What each file begins with.
 const MAGIC: [u8; 8] = *b"\x89FUSE\r\n\x1a";
+
+/// Bytes of the header.
+pub(in crate::io) const HEADER_BYTES: usize = 128;
 
 /// What is wrong with a file, and at which of its bytes.
 type Problem = (u64, String);

@@ -1,13 +1,14 @@
 //! Reading of binary files, whose pieces threads share: each is checked while it is in the cache.
 
 use super::description::{Description, Element, Kind, Layout, Section};
-use super::header::{HEADER_BYTES, field};
+use super::header::field;
 use super::version_2::PIECE_BYTES;
-use super::{MAGIC, Problem, version_1, version_2};
+use super::{HEADER_BYTES, MAGIC, Problem, version_1, version_2};
 use crate::block::MatrixBlock;
 use crate::budget::MemoryKind;
-use crate::csr::{Csr, Pattern, are_columns, count_nonzeros};
-use crate::dense::Dense;
+use crate::buffer::Buffer;
+use crate::csr::{Csr, Pattern, are_columns};
+use crate::dense::{Dense, count_nonzeros};
 use crate::growing::Growing;
 use crate::io::error::IoError;
 use crate::io::metadata::Metadata;
@@ -51,7 +52,7 @@ impl Value for f64 {
     }
 
     fn csr(cols: usize, pattern: Pattern, values: Memory<f64>) -> MatrixBlock {
-        Csr::of_pattern(cols, Arc::new(pattern), values).into()
+        Csr::of_pattern(cols, Arc::new(pattern), values.into()).into()
     }
 }
 
@@ -146,8 +147,8 @@ impl File<'_> {
         let shape = &description.shape;
         let (rows, cols) = (self.to_usize(shape.rows)?, self.to_usize(shape.cols)?);
         let nnz = self.to_usize(shape.nnz)?;
-        let mut row_offsets = Memory::<usize>::zeroed(rows + 1);
-        let mut columns = Memory::<u32>::zeroed(nnz);
+        let mut row_offsets = Buffer::<usize>::zeroed(rows + 1);
+        let mut columns = Buffer::<u32>::zeroed(nnz);
         let mut values = Memory::<T>::zeroed(nnz);
         let (mut first_row, mut first, mut nonzeros) = (0, 0, 0);
         let mut sections = self.sections(description);

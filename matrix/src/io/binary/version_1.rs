@@ -20,9 +20,9 @@
 //! between, in the order of the table; the file ends with the values. So the layout and three numbers determine all
 //! else, and a header is right if it is the one that would be written for them.
 
-use super::Problem;
 use super::description::{Description, Element, Layout, Shape};
-use super::header::{self, HEADER_BYTES, check, check_length, field, number};
+use super::header::{self, check, check_length, field, number};
+use super::{HEADER_BYTES, Problem};
 
 /// The number of this version.
 pub(super) const VERSION: u32 = 1;

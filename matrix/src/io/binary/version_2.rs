@@ -29,9 +29,9 @@
 //! the table, and at the end the CRC-32C of table and checksums. The header and the numbers of stored positions of the
 //! strips determine all else, and a table is right if it is the one that would be written for them.
 
-use super::Problem;
 use super::description::{Description, Element, Kind, Layout, Section, Shape};
-use super::header::{self, CHECKSUM, HEADER_BYTES, check, check_length, field, number};
+use super::header::{self, CHECKSUM, check, check_length, field, number};
+use super::{HEADER_BYTES, Problem};
 
 /// The number of this version.
 pub(super) const VERSION: u32 = 2;
@@ -132,7 +132,8 @@ impl Header {
             return Err(contradicts(self.table));
         }
         let (table, checksums) = trailer.split_at(sections.len() * ENTRY_BYTES as usize);
-        if let Some(entry) = sections.iter().zip(table.chunks_exact(ENTRY_BYTES as usize)).position(is_wrong) {
+        let mut entries = sections.iter().zip(table.chunks_exact(ENTRY_BYTES as usize));
+        if let Some(entry) = entries.position(|(section, bytes)| encode_entry(section) != bytes) {
             return Err(contradicts(self.table + entry as u64 * ENTRY_BYTES));
         }
         let checksums = checksums.chunks_exact(4).map(|bytes| u32::from_le_bytes(field(bytes, 0))).collect();
@@ -157,10 +158,6 @@ impl Header {
             })
             .collect()
     }
-}
-
-fn is_wrong((section, bytes): (&Section, &[u8])) -> bool {
-    encode_entry(section) != bytes
 }
 
 /// Pieces of a section that have a checksum each.

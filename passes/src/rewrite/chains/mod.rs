@@ -14,7 +14,7 @@ mod products;
 use super::RewriteOptions;
 use super::egraph::{EGraph, Node};
 use super::operator::Operator;
-use super::saturate::Applied;
+use super::report::Applied;
 use cranelift_entity::SecondaryMap;
 use egg::Id;
 use fuseline_ir::hop::{HopDag, HopId, HopOp};

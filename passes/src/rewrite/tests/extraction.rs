@@ -1,7 +1,7 @@
 //! Extraction against exhaustive search on small random choices.
 
+use super::super::classes::{Candidate, Classes, Plan};
 use super::super::cost::{Cost, Weights};
-use super::super::extract::{Candidate, Classes, Plan};
 use super::rules::Random;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::types::Value;

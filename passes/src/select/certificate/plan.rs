@@ -51,14 +51,14 @@ fn check_seconds(
     is_needed: &dyn Fn(HopId) -> bool,
 ) -> Result<(), CertificateError> {
     let passes: Vec<&FusionCover> = plan.covers.iter().filter(|cover| cover.roots.len() > 1).collect();
-    let is_apart = |operator: &&Operator| {
+    let is_unmerged = |operator: &&Operator| {
         is_needed(operator.root()) && !passes.iter().any(|pass| pass.roots.contains(&operator.root()))
     };
     let outside = outside_partitions(context, &plan.partitions);
     let operators = plan.partitions.iter().flat_map(|partition| &partition.operators).chain(&outside);
-    let apart = operators.filter(is_apart).map(|operator| model.operator_seconds(context, operator));
+    let unmerged = operators.filter(is_unmerged).map(|operator| model.operator_seconds(context, operator));
     let together = passes.iter().map(|cover| model.cover_seconds(context, cover));
-    check_sum(plan.seconds, apart.chain(together).sum())
+    check_sum(plan.seconds, unmerged.chain(together).sum())
 }
 
 fn check_sum(claimed: f64, found: f64) -> Result<(), CertificateError> {

@@ -54,7 +54,7 @@ type AggregateSet = u32;
 /// A component's plans and passes in the place of those before.
 struct Arrangement {
     operators: Vec<Operator>,
-    /// Those of other components, too.
+    /// All passes, of other components, too.
     passes: Vec<Pass>,
 }
 

@@ -35,9 +35,9 @@ pub(super) struct Variable {
 /// Which candidates of a group a problem has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kept {
-    /// Those that no other one dominates.
+    /// What no other candidate dominates.
     Undominated,
-    /// Of aggregates all, of the others those that no other one dominates.
+    /// All candidates of aggregates, of other members what no other candidate dominates.
     AllOfAggregates,
 }
 

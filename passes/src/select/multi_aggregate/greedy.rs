@@ -37,7 +37,7 @@ pub(in crate::select) fn greedy(
     let mut visits = 0;
     for single in singles {
         let effort = effort();
-        merging.place(single, &effort);
+        merging.add_aggregate(single, &effort);
         visits += effort.spent();
     }
     (merging.passes, visits)
@@ -55,7 +55,7 @@ struct Merging<'a> {
 
 impl Merging<'_> {
     /// Merges an aggregate into the first pass that it can join, else adds it as one of its own.
-    fn place(&mut self, single: Pass, effort: &Effort) {
+    fn add_aggregate(&mut self, single: Pass, effort: &Effort) {
         let candidates = self.candidates(&single, effort).into_iter().map(|number| number as usize);
         let found = candidates
             .take_while(|_| !effort.is_spent())
@@ -93,9 +93,9 @@ impl Merging<'_> {
         }
         effort.spend_on_plan(members);
         let joined = pass.merge(self.context, self.model, single)?;
-        let apart = pass.seconds + single.seconds;
+        let unmerged = pass.seconds + single.seconds;
         // Where a constraint forbids everything, passes would only need more memory.
-        let is_cheaper = joined.seconds.is_finite() && joined.seconds <= apart;
+        let is_cheaper = joined.seconds.is_finite() && joined.seconds <= unmerged;
         (is_cheaper && is_independent(self.context, &self.passes, &self.pass_of, &joined, effort)).then_some(joined)
     }
 }
