@@ -267,9 +267,9 @@ impl Beginning {
 fn line(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let (middle, mean) = (0.5 * (count + 1.0), values.iter().sum::<f64>() / count);
-    let distances: Vec<f64> = (0..values.len()).map(|i| i as f64 + 1.0 - middle).collect();
-    let squares: f64 = distances.iter().map(|distance| distance * distance).sum();
-    let products: f64 = values.iter().zip(&distances).map(|(value, distance)| distance * (value - mean)).sum();
+    let distances = (0..values.len()).map(|i| i as f64 + 1.0 - middle);
+    let squares: f64 = distances.clone().map(|distance| distance * distance).sum();
+    let products: f64 = values.iter().zip(distances).map(|(value, distance)| distance * (value - mean)).sum();
     // A single value has no slope.
     let slope = if squares == 0.0 { 0.0 } else { products / squares };
     (mean - slope * middle, slope)

@@ -97,15 +97,19 @@ impl Operator<'_> {
 
     /// The texts of a scalar or of a list of scalars.
     fn cells_of_frame(&self, position: usize) -> Result<Collected<String>> {
-        let values: Vec<&RuntimeValue> = match self.inputs[position] {
-            RuntimeValue::List(list) => list.elements.iter().map(|element| &element.value).collect(),
-            value => vec![value],
-        };
-        let texts = values.into_iter().map(|value| match value {
+        match self.inputs[position] {
+            RuntimeValue::List(list) => {
+                list.elements.iter().map(|element| self.text_of_scalar(position, &element.value)).collect()
+            }
+            value => Ok(Collected::filled(1, self.text_of_scalar(position, value)?)),
+        }
+    }
+
+    fn text_of_scalar(&self, position: usize, value: &RuntimeValue) -> Result<String> {
+        match value {
             RuntimeValue::Scalar(value) => Ok(Column::single(value).text(0)),
             _ => Err(self.type_error(position, "a scalar or a list of scalars")),
-        });
-        texts.collect()
+        }
     }
 
     /// `map(target, function, margin)`.

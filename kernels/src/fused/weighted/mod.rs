@@ -18,7 +18,7 @@ use fuseline_ir::schedule::product::Extents;
 use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, Layout, MatrixBlock, strips};
 use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
-use tiles::{Block, Scratch, Tiles};
+use tiles::{Block, Tiles};
 
 /// Runs a weighted operator.
 ///
