@@ -150,10 +150,10 @@ impl<'a> Positions<'a> {
         if row.is_nan() || col.is_nan() || weight.is_nan() {
             return Ok(None);
         }
-        if let Some((height, width)) = self.dims {
-            if self.is_outside(row, height) || self.is_outside(col, width) {
-                return Ok(None);
-            }
+        if let Some((height, width)) = self.dims
+            && (self.is_outside(row, height) || self.is_outside(col, width))
+        {
+            return Ok(None);
         }
         Ok(Some((position(row)?, position(col)?, weight)))
     }
