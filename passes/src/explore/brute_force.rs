@@ -157,10 +157,6 @@ impl Template for Counting {
         self.count();
         self.template.close(context, hop)
     }
-
-    fn rank(&self) -> u8 {
-        self.template.rank()
-    }
 }
 
 /// Condition probes and entries of an exploration.
