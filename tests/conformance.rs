@@ -1,7 +1,7 @@
 //! The conformance suite of backends and skeletons: every template variant, aggregation function, format of the main
 //! input, of side inputs and of factors, on every backend, instruction set, form of primitives and number of threads.
 //!
-//! The cases are generated from the tables (`Variant::ALL`, `AggOp::ALL`, the formats in `conformance/axes.rs`): a new row
+//! The cases are generated from the tables (`Variant::all`, `AggOp::ALL`, the formats in `conformance/axes.rs`): a new row
 //! of a table has cases, or does not compile. Each run counts what its schedule states: strips, blocks, private sums, calls
 //! of generated code, rows, cells, and bytes read of each input and written (`conformance/stated.rs`). On small integers,
 //! where every sum is exact, all results equal those of a plain evaluator of CPlans; on other numbers all backends and
@@ -30,7 +30,7 @@ mod stated;
 use axes::{Cell, Factors, Formats, MainFormat, Row, SideFormat, SideKind};
 use check::Checker;
 use fuseline_ir::cplan::{CNode, ColumnRange};
-use fuseline_ir::template::TemplateType;
+use fuseline_ir::template::{Space, TemplateType};
 use plans::{Form, Plan};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -81,40 +81,32 @@ fn conform(name: &str, rows: &[Row]) {
     );
 }
 
-/// Every third variant of the Row template, so that three tests share the work.
-fn conform_rows(part: usize) {
-    let rows: Vec<Row> = Row::all(TemplateType::Row).into_iter().skip(part).step_by(3).collect();
-    conform(&format!("row, part {part}"), &rows);
+/// Defines the tests of each template, among which its variants are dealt: a template without one does not compile.
+macro_rules! tests_of_templates {
+    ($($template:ident { $($test:ident: $part:literal),* })*) => {
+        /// How many tests share the variants of a template.
+        fn parts(template: TemplateType) -> usize {
+            match template {
+                $(TemplateType::$template => [$($part),*].len(),)*
+            }
+        }
+
+        $($(
+            #[test]
+            fn $test() {
+                let template = TemplateType::$template;
+                let rows: Vec<Row> = Row::all(template).into_iter().skip($part).step_by(parts(template)).collect();
+                conform(stringify!($test), &rows);
+            }
+        )*)*
+    };
 }
 
-#[test]
-fn cell_plans() {
-    conform("cell", &Row::all(TemplateType::Cell));
-}
-
-#[test]
-fn magg_plans() {
-    conform("magg", &Row::all(TemplateType::MAgg));
-}
-
-#[test]
-fn outer_plans() {
-    conform("outer", &Row::all(TemplateType::Outer));
-}
-
-#[test]
-fn row_plans_0() {
-    conform_rows(0);
-}
-
-#[test]
-fn row_plans_1() {
-    conform_rows(1);
-}
-
-#[test]
-fn row_plans_2() {
-    conform_rows(2);
+tests_of_templates! {
+    Cell { cell_plans: 0 }
+    MAgg { magg_plans: 0 }
+    Row { row_plans_0: 0, row_plans_1: 1, row_plans_2: 2 }
+    Outer { outer_plans: 0 }
 }
 
 /// The kinds of nodes: a new one does not compile until it is in the list, and then needs a plan.
@@ -145,8 +137,7 @@ fn kind_of(node: &CNode) -> &'static str {
 
 #[test]
 fn the_plans_have_every_kind_of_node_and_both_entries() {
-    let templates = [TemplateType::Cell, TemplateType::MAgg, TemplateType::Row, TemplateType::Outer];
-    let rows = templates.into_iter().flat_map(Row::all);
+    let rows = TemplateType::ALL.iter().copied().flat_map(Row::all);
     let plans: Vec<Plan> = rows
         .flat_map(|row| {
             let forms = SideKind::ALL.iter().flat_map(|&kind| Form::ALL.iter().map(move |&form| (form, kind)));
@@ -155,7 +146,7 @@ fn the_plans_have_every_kind_of_node_and_both_entries() {
         .collect();
     let kinds: BTreeSet<&str> = plans.iter().flat_map(|plan| plan.cplan.nodes.values().map(kind_of)).collect();
     assert_eq!(kinds.len(), 20, "{kinds:?}");
-    let of_rows = plans.iter().filter(|plan| plan.cplan.template() == TemplateType::Row);
+    let of_rows = plans.iter().filter(|plan| plan.cplan.space() == Space::Rows);
     let (sparse, dense): (Vec<&Plan>, Vec<&Plan>) =
         of_rows.partition(|plan| fuseline_skeletons::abi::has_sparse_entry(&plan.cplan));
     assert!(sparse.len() > 100 && dense.len() > 100, "{} sparse, {} dense", sparse.len(), dense.len());
@@ -169,8 +160,7 @@ const RECORDING: &str = "FUSELINE_CONFORMANCE_RECORDING";
 fn results_have_the_bits_of_another_processor() {
     if let Some(file) = env::var_os(RECORDING) {
         let mut out = BufWriter::new(File::create(file).expect("the folder is there"));
-        let templates = [TemplateType::Cell, TemplateType::MAgg, TemplateType::Row, TemplateType::Outer];
-        let rows: Vec<Row> = templates.into_iter().flat_map(Row::all).collect();
+        let rows: Vec<Row> = TemplateType::ALL.iter().copied().flat_map(Row::all).collect();
         println!("{} results", record::record(&rows, &mut out));
         return;
     }

@@ -4,19 +4,6 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The template of a fused operator (Table 1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum TemplateType {
-    /// Cells of a main input.
-    Cell,
-    /// Rows of a main input.
-    Row,
-    /// Several full aggregates over cells.
-    MAgg,
-    /// Non-zero cells of a main input with rows of two factors.
-    Outer,
-}
-
 /// What the values of an operator belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
@@ -28,36 +15,60 @@ pub enum Space {
     Factors,
 }
 
+/// Defines the templates, a row each: `Name = mnemonic, letter of memo-table entries, what values belong to`.
+macro_rules! templates {
+    ($($(#[$doc:meta])* $name:ident = $mnemonic:literal, $letter:literal, $space:ident;)*) => {
+        /// The template of a fused operator (Table 1).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum TemplateType {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl TemplateType {
+            /// Every template.
+            pub const ALL: &[TemplateType] = &[$(TemplateType::$name),*];
+
+            /// The text mnemonic.
+            pub fn mnemonic(self) -> &'static str {
+                match self {
+                    $(TemplateType::$name => $mnemonic,)*
+                }
+            }
+
+            /// The letter of memo-table entries.
+            pub fn letter(self) -> char {
+                match self {
+                    $(TemplateType::$name => $letter,)*
+                }
+            }
+
+            /// What the values of its operators belong to.
+            pub fn space(self) -> Space {
+                match self {
+                    $(TemplateType::$name => Space::$space,)*
+                }
+            }
+        }
+    };
+}
+
+templates! {
+    /// Cells of a main input.
+    Cell = "cell", 'C', Cells;
+    /// Rows of a main input.
+    Row = "row", 'R', Rows;
+    /// Several full aggregates over cells.
+    MAgg = "magg", 'M', Cells;
+    /// Non-zero cells of a main input with rows of two factors.
+    Outer = "outer", 'O', Factors;
+}
+
 impl TemplateType {
-    /// Every template.
-    pub const ALL: &[TemplateType] = &[TemplateType::Cell, TemplateType::Row, TemplateType::MAgg, TemplateType::Outer];
-
-    /// The text mnemonic.
-    pub fn mnemonic(self) -> &'static str {
+    /// Whether an operator may have several roots, which share a pass over cells or rows.
+    pub fn takes_several_roots(self) -> bool {
         match self {
-            TemplateType::Cell => "cell",
-            TemplateType::Row => "row",
-            TemplateType::MAgg => "magg",
-            TemplateType::Outer => "outer",
-        }
-    }
-
-    /// The letter of memo-table entries: `C`, `R`, `M`, `O`.
-    pub fn letter(self) -> char {
-        match self {
-            TemplateType::Cell => 'C',
-            TemplateType::Row => 'R',
-            TemplateType::MAgg => 'M',
-            TemplateType::Outer => 'O',
-        }
-    }
-
-    /// What the values of its operators belong to.
-    pub fn space(self) -> Space {
-        match self {
-            TemplateType::Cell | TemplateType::MAgg => Space::Cells,
-            TemplateType::Row => Space::Rows,
-            TemplateType::Outer => Space::Factors,
+            TemplateType::MAgg | TemplateType::Row => true,
+            TemplateType::Cell | TemplateType::Outer => false,
         }
     }
 }

@@ -123,7 +123,7 @@ fn every_variant_aggregate_and_node_is_covered() {
     for kind in expected {
         assert!(seen.contains(&kind), "no plan has {kind}");
     }
-    for &(variant, _) in Variant::ALL {
+    for variant in Variant::all() {
         let of_variant: Vec<_> = all.iter().filter(|plan| plan.variant == variant).collect();
         assert!(!of_variant.is_empty(), "no plan is {variant:?}");
         let seen: BTreeSet<AggOp> =

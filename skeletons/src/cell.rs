@@ -31,8 +31,10 @@ pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonEr
         COutput::RowAgg(agg, _) => dense_rows(operator, agg),
         COutput::ColAgg(agg, _) => dense_columns(operator, agg),
         COutput::FullAgg(..) => Aggregation::new(operator).over(None).into_block(),
-        // Cell plans have no products.
-        _ => dense_cells(operator),
+        COutput::Store(_) => dense_cells(operator),
+        COutput::RowProduct { .. } | COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => {
+            unreachable!("Cell plans have no products")
+        }
     })
 }
 
@@ -42,7 +44,10 @@ fn without_cells(output: &COutput, rows: usize, cols: usize) -> Dense {
         COutput::RowAgg(..) => (rows, 1),
         COutput::ColAgg(..) => (1, cols),
         COutput::FullAgg(..) => (1, 1),
-        _ => (rows, cols),
+        COutput::Store(_)
+        | COutput::RowProduct { .. }
+        | COutput::TimesFactor(_)
+        | COutput::TransposedTimesFactor(_) => (rows, cols),
     };
     let neutral = output.agg().map_or(0.0, AggOp::neutral);
     Dense::from_fn(rows, cols, |_, _| neutral)

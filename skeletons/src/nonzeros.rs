@@ -20,8 +20,10 @@ pub(crate) fn execute(operator: &Operator<'_>, csr: &Csr, output: &COutput) -> R
         COutput::RowAgg(agg, _) => Ok(rows(operator, csr, agg)),
         COutput::ColAgg(agg, _) => Ok(columns(operator, csr, agg)),
         COutput::FullAgg(..) => Ok(full(&Aggregation::new(operator), csr)),
-        // Cell plans have no products.
-        _ => cells(operator, csr),
+        COutput::Store(_) => cells(operator, csr),
+        COutput::RowProduct { .. } | COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => {
+            unreachable!("Cell plans have no products")
+        }
     }
 }
 

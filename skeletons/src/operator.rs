@@ -17,7 +17,7 @@ use crate::visited::{RowNumbers, VisitedRows};
 use crate::work::{TileProducts, UnitOf, Work};
 use crate::zeros::ZeroValues;
 use crate::{Execution, Scheduled, SkeletonError};
-use fuseline_ir::cplan::{CellType, OuterType, Variant};
+use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::schedule::{Access, Driver, Extent, Rows, Schedule, Strips, Tile};
 use fuseline_ir::template::Space;
@@ -303,7 +303,7 @@ impl Operator<'_> {
         } else {
             sparse.products
         };
-        let takes_zeros = self.binding.plan.variant == Variant::Cell(CellType::RowAgg);
+        let takes_zeros = matches!(self.binding.plan.outputs[0], COutput::RowAgg(..));
         let unit = Unit {
             rows: sparse.rows,
             cols: if takes_zeros { 0 } else { sparse.cols },
@@ -396,7 +396,7 @@ impl Operator<'_> {
 
     /// Whether code reads the rows of U besides their products.
     fn reads_rows_of_u(&self) -> bool {
-        self.binding.plan.variant == Variant::Outer(OuterType::LeftMM)
+        matches!(self.binding.plan.outputs[0], COutput::TransposedTimesFactor(_))
     }
 
     fn side_of_tile<'s>(

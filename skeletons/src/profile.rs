@@ -81,8 +81,8 @@ fn keeps_vectors(binding: &Binding<'_>) -> bool {
 /// What becomes of the values of units.
 fn flow(binding: &Binding<'_>) -> Result<Flow, SkeletonError> {
     let outputs = &binding.plan.outputs;
-    Ok(match (binding.plan.variant, outputs[0]) {
-        (Variant::Row(RowType::MultiAgg), _) => {
+    Ok(match (binding.plan.space(), outputs[0]) {
+        _ if binding.plan.variant == Variant::Row(RowType::MultiAgg) => {
             let mut total = 0_usize;
             for output in outputs {
                 total = total.saturating_add(RowDims::of(binding, output)?.cells());
@@ -90,10 +90,10 @@ fn flow(binding: &Binding<'_>) -> Result<Flow, SkeletonError> {
             Flow::Sums { cells: cells(total, 1)? }
         }
         (_, COutput::FullAgg(..)) => Flow::Values,
-        (Variant::Row(_), output) if output.accumulates_rows() => {
+        (Space::Rows, output) if output.accumulates_rows() => {
             Flow::Sums { cells: RowDims::of(binding, &output)?.cells() }
         }
-        (Variant::Row(_), _) | (_, COutput::RowAgg(..) | COutput::TimesFactor(_)) => Flow::Rows,
+        (Space::Rows, _) | (_, COutput::RowAgg(..) | COutput::TimesFactor(_)) => Flow::Rows,
         (_, COutput::ColAgg(..)) => Flow::Sums { cells: binding.cols },
         (_, COutput::TransposedTimesFactor(_)) => Flow::Sums { cells: cells(binding.cols, binding.rank())? },
         (_, COutput::Store(_) | COutput::RowProduct { .. }) => Flow::Cells,
@@ -120,7 +120,11 @@ impl RowDims {
                 let left_len = output.left().and_then(|left| binding.vector_length(left)).unwrap_or(0);
                 RowDims { rows: left_len, cols: node_len }
             }
-            _ => RowDims { rows: 1, cols: node_len },
+            COutput::Store(_)
+            | COutput::RowAgg(..)
+            | COutput::ColAgg(..)
+            | COutput::TimesFactor(_)
+            | COutput::TransposedTimesFactor(_) => RowDims { rows: 1, cols: node_len },
         };
         cells(dims.rows, dims.cols)?;
         Ok(dims)

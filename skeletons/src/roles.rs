@@ -1,7 +1,7 @@
 //! What a plan reads of each input, and whether it can run over non-zeros: facts of the plan alone.
 
 use crate::error::SkeletonError;
-use fuseline_ir::cplan::{CInputId, CNode, COutput, CPlan, CellType, FACTOR_U, FACTOR_V, Variant};
+use fuseline_ir::cplan::{CInputId, CNode, COutput, CPlan, FACTOR_U, FACTOR_V};
 use fuseline_ir::template::Space;
 
 /// How a plan reads an input, which decides how a skeleton lays it out for a unit.
@@ -81,7 +81,7 @@ pub(crate) fn index(input: CInputId) -> usize {
 
 /// Whether a value belongs to one row: a skeleton then keeps rows apart, where it may otherwise run through them.
 pub(crate) fn needs_rows(plan: &CPlan) -> bool {
-    plan.variant == Variant::Cell(CellType::RowAgg)
+    plan.outputs.iter().any(|output| matches!(output, COutput::RowAgg(..)))
         || plan.nodes.values().any(|node| matches!(node, CNode::SideRowScalar(..) | CNode::RowIndex))
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn reads_row_index(plan: &CPlan) -> bool {
 
 /// Whether a value belongs to one column.
 pub(crate) fn needs_columns(plan: &CPlan) -> bool {
-    plan.variant == Variant::Cell(CellType::ColAgg)
+    plan.space() != Space::Rows && plan.outputs.iter().any(|output| matches!(output, COutput::ColAgg(..)))
         || plan.nodes.values().any(|node| matches!(node, CNode::SideColScalar(_)))
 }
 

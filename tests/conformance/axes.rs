@@ -2,7 +2,7 @@
 
 use fuseline_ir::cplan::{CellType, OuterType, RowType, Variant};
 use fuseline_ir::ops::AggOp;
-use fuseline_ir::template::TemplateType;
+use fuseline_ir::template::{Space, TemplateType};
 use std::collections::BTreeSet;
 
 /// Numbers of threads.
@@ -113,7 +113,10 @@ pub(crate) enum Factors {
 
 impl Factors {
     pub(crate) fn of(template: TemplateType) -> &'static [Factors] {
-        if template == TemplateType::Outer { &[Factors::Dense, Factors::Sparse] } else { &[Factors::Absent] }
+        match template.space() {
+            Space::Factors => &[Factors::Dense, Factors::Sparse],
+            Space::Cells | Space::Rows => &[Factors::Absent],
+        }
     }
 }
 
@@ -141,7 +144,7 @@ impl Formats {
 /// A template variant with an aggregation function, where it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// By position in [`Variant::ALL`].
+    /// By position in [`Variant::all`].
     pub(crate) number: usize,
     pub(crate) variant: Variant,
     pub(crate) agg: Option<AggOp>,
@@ -150,8 +153,7 @@ pub(crate) struct Row {
 impl Row {
     /// All variants of a template with all their aggregation functions.
     pub(crate) fn all(template: TemplateType) -> Vec<Row> {
-        let variants = Variant::ALL.iter().map(|(variant, _)| *variant).enumerate();
-        let of_template = variants.filter(|(_, variant)| variant.template() == template);
+        let of_template = Variant::all().enumerate().filter(|(_, variant)| variant.template() == template);
         of_template
             .flat_map(|(number, variant)| aggs(variant).into_iter().map(move |agg| Row { number, variant, agg }))
             .collect()

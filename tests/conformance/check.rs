@@ -8,7 +8,7 @@ use crate::stated::Activity;
 use fuseline_interp::InterpBackend;
 use fuseline_ir::cplan::{CNode, VerifiedCPlan};
 use fuseline_ir::ops::AggOp;
-use fuseline_ir::template::TemplateType;
+use fuseline_ir::template::Space;
 use fuseline_ir::work::STRIP_BYTES;
 use fuseline_matrix::{BufferPool, Dense, MatrixBlock};
 use fuseline_skeletons::{Backend, CompiledCPlan, Counters, Execution, SkeletonError};
@@ -235,7 +235,7 @@ impl Checker {
             self.same_bits(plan, compiled, &data, ends, &|| format!("{shape:?}, {formats:?}"));
         }
         // Once for each variant: the plain evaluation takes its time.
-        if side.kind() == SideKind::Matrix && plan.cplan.template() != TemplateType::Row {
+        if side.kind() == SideKind::Matrix && plan.cplan.space() != Space::Rows {
             let formats = Formats { main: MainFormat::Csr, side, factors };
             let data = Data::new(plan, (9001, 16), formats, Numbers::Integers);
             let expected = reference::evaluate(&plan.cplan, &data.dense, &data.scalars);

@@ -68,7 +68,12 @@ impl COutput {
         match *self {
             COutput::RowProduct { long: left, order: ProductOrder::LongByShort, .. }
             | COutput::RowProduct { short: left, order: ProductOrder::ShortByLong, .. } => Some(left),
-            _ => None,
+            COutput::Store(_)
+            | COutput::RowAgg(..)
+            | COutput::ColAgg(..)
+            | COutput::FullAgg(..)
+            | COutput::TimesFactor(_)
+            | COutput::TransposedTimesFactor(_) => None,
         }
     }
 
@@ -132,7 +137,14 @@ impl COutput {
 
     /// Whether the values are the weights of rows of a factor, one for each cell.
     pub fn takes_weights(&self) -> bool {
-        matches!(self, COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_))
+        match self {
+            COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => true,
+            COutput::Store(_)
+            | COutput::RowAgg(..)
+            | COutput::ColAgg(..)
+            | COutput::FullAgg(..)
+            | COutput::RowProduct { .. } => false,
+        }
     }
 
     /// How errors name what becomes of the values.

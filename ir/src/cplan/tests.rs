@@ -3,10 +3,11 @@
 use super::*;
 use crate::text::testing::Random;
 use expect_test::{Expect, expect};
+use std::collections::HashSet;
 
 /// A plan of random nodes, each after its operands; rules beyond the grammar need not hold.
 fn random_plan(random: &mut Random) -> CPlan {
-    let (variant, _) = random.pick(Variant::ALL);
+    let variant = random.pick(&Variant::all().collect::<Vec<_>>());
     let mut plan = CPlan { sparse_safe: random.chance(), ..CPlan::new(variant) };
     for _ in 0..1 + random.below(5) {
         let element = random.pick(Element::ALL);
@@ -72,7 +73,7 @@ fn printed_plans_read_back_as_equal_values() {
 
 #[test]
 fn every_variant_and_operation_prints_and_parses() {
-    for &(variant, _) in Variant::ALL {
+    for variant in Variant::all() {
         let mut plan = CPlan::new(variant);
         plan.inputs.push(CInput::MATRIX);
         let main = plan.nodes.push(CNode::Main);
@@ -465,7 +466,8 @@ fn variants_of_outputs(plan: &CPlan) -> Vec<&'static str> {
 /// Each variant has one kind of output, which says the variant.
 #[test]
 fn outputs_and_variants_say_each_other() {
-    for &(variant, mnemonic) in Variant::ALL.iter().filter(|(variant, _)| *variant != Variant::Row(RowType::MultiAgg)) {
+    for variant in Variant::all().filter(|&variant| variant != Variant::Row(RowType::MultiAgg)) {
+        let mnemonic = variant.mnemonic();
         let mut plan = CPlan::new(variant);
         plan.inputs.extend([CInput::MATRIX; 4]);
         let long = plan.nodes.push(CNode::Main);
@@ -484,6 +486,22 @@ fn outputs_and_variants_say_each_other() {
         assert!(own > 0, "{mnemonic}: {outputs:?}");
         assert!(outputs.iter().all(|output| output.mnemonic() == outputs[0].mnemonic()), "{mnemonic}: {outputs:?}");
     }
+}
+
+/// Names tell variants apart, and a template has several roots where one of its variants has several outputs.
+#[test]
+fn variants_belong_to_their_templates() {
+    let mut names = HashSet::new();
+    for &template in TemplateType::ALL {
+        let variants = Variant::of(template);
+        assert!(variants.iter().all(|variant| variant.template() == template), "{variants:?}");
+        assert!(variants.iter().all(|variant| names.insert((template.mnemonic(), variant.mnemonic()))), "{variants:?}");
+        let has_several = variants.into_iter().any(Variant::has_several_outputs);
+        assert_eq!(template.takes_several_roots(), has_several, "{template}");
+    }
+    assert_eq!(names.len(), Variant::all().count());
+    let letters: HashSet<char> = TemplateType::ALL.iter().map(|template| template.letter()).collect();
+    assert_eq!(letters.len(), TemplateType::ALL.len());
 }
 
 #[test]

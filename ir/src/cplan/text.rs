@@ -152,10 +152,9 @@ fn header(line: &mut Cursor<'_>) -> Result<Header, ParseError> {
     line.expect_word("cplan")?;
     let template = line.word("a template")?;
     let variant = line.word("a variant of the template")?;
-    let known =
-        |(candidate, mnemonic): &&(Variant, &str)| candidate.template().mnemonic() == template && *mnemonic == variant;
-    let &(variant, _) =
-        Variant::ALL.iter().find(known).ok_or_else(|| line.error(format!("no variant `{template} {variant}`")))?;
+    let is_named = |candidate: &Variant| candidate.template().mnemonic() == template && candidate.mnemonic() == variant;
+    let variant =
+        Variant::all().find(is_named).ok_or_else(|| line.error(format!("no variant `{template} {variant}`")))?;
     line.expect_word("sparse_safe")?;
     line.expect('=')?;
     let sparse_safe = line.parsed("`true` or `false`")?;

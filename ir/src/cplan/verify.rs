@@ -206,7 +206,7 @@ impl Verifier<'_> {
 
     fn outputs(&mut self) {
         let (count, variant) = (self.plan.outputs.len(), self.plan.variant);
-        if self.has_several_outputs() {
+        if variant.has_several_outputs() {
             let message = format!("{} {} plans have at least one output", variant.template(), variant.mnemonic());
             self.errors.check(count >= 1, "outputs", message);
         } else {
@@ -217,11 +217,6 @@ impl Verifier<'_> {
             self.output_operands(&entity, output);
             self.output_variant(&entity, output);
         }
-    }
-
-    /// Whether plans of the variant may have several outputs.
-    fn has_several_outputs(&self) -> bool {
-        matches!(self.plan.variant, Variant::MAgg | Variant::Row(RowType::MultiAgg))
     }
 
     /// The functions and shapes that an output can take.

@@ -1,6 +1,6 @@
 //! The verifier of HOP DAGs: what every pass may rely on.
 
-use super::{DataGenOp, Function, FusionCover, Hop, HopDag, HopId, HopOp, TemplateType, infer};
+use super::{DataGenOp, Function, FusionCover, Hop, HopDag, HopId, HopOp, infer};
 use crate::size::SizeInfo;
 use crate::types::DataType;
 use crate::verifier::VerifierErrors;
@@ -177,7 +177,7 @@ impl Verifier<'_> {
         for &member in &cover.members {
             self.errors.check(self.dag.hops.is_valid(member), entity, format!("{member} does not exist"));
         }
-        let several = matches!(cover.template, TemplateType::MAgg | TemplateType::Row);
+        let several = cover.template.takes_several_roots();
         let count = cover.roots.len();
         let message = if several { "a cover has roots" } else { "the cover has one root" };
         self.errors.check(count == 1 || (several && count > 1), entity, format!("{message}, not {count}"));

@@ -7,7 +7,7 @@ use fuseline_ir::cplan::{
     VerifiedCPlan,
 };
 use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
-use fuseline_ir::template::TemplateType;
+use fuseline_ir::template::Space;
 use std::collections::HashMap;
 
 /// The length of a vector: so many rows of the main input and so many cells.
@@ -33,7 +33,8 @@ struct Generator {
 /// A plan that depends on the seed alone.
 pub(crate) fn random_plan(seed: u64) -> VerifiedCPlan {
     let mut random = Values::new(seed.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x1405_7b7e, 0);
-    let variant = Variant::ALL[random.below(Variant::ALL.len())].0;
+    let variants: Vec<Variant> = Variant::all().collect();
+    let variant = variants[random.below(variants.len())];
     let mut generator =
         Generator { random, plan: CPlan::new(variant), scalars: vec![], vectors: vec![], sparse_main: None };
     generator.inputs();
@@ -70,10 +71,10 @@ impl Generator {
 
     fn inputs(&mut self) {
         self.matrix();
-        match self.plan.template() {
-            TemplateType::Row => self.row_inputs(),
-            template => {
-                if template == TemplateType::Outer {
+        match self.plan.space() {
+            Space::Rows => self.row_inputs(),
+            space => {
+                if space == Space::Factors {
                     self.matrix();
                     self.matrix();
                     self.scalar(CNode::OuterProduct);
@@ -115,7 +116,7 @@ impl Generator {
 
     /// Adds an operation that suits what there is.
     fn operation(&mut self) {
-        let is_row = self.plan.template() == TemplateType::Row;
+        let is_row = self.plan.space() == Space::Rows;
         if !is_row || self.random.below(3) == 0 {
             let node = self.element_wise(&self.scalars.clone());
             return self.scalar(node);
@@ -198,13 +199,12 @@ impl Generator {
     /// The plan with outputs drawn at random, where that is well-formed.
     fn finished(&mut self) -> Option<VerifiedCPlan> {
         let mut plan = self.plan.clone();
-        let is_multi = matches!(plan.variant, Variant::MAgg | Variant::Row(RowType::MultiAgg));
-        let outputs = if is_multi { 1 + self.random.below(5) } else { 1 };
+        let outputs = if plan.variant.has_several_outputs() { 1 + self.random.below(5) } else { 1 };
         for _ in 0..outputs {
             let output = self.output(plan.variant)?.in_plan(&plan).ok()?;
             plan.outputs.push(output);
         }
-        if matches!(plan.variant, Variant::Cell(_) | Variant::MAgg) {
+        if plan.space() == Space::Cells {
             // The main input has to be read.
             let main = plan.nodes.iter().find(|(_, node)| **node == CNode::Main).map(|(id, _)| id)?;
             let op = self.pick(BinaryOp::ALL);
@@ -223,13 +223,13 @@ impl Generator {
         let merging: Vec<AggOp> = AggOp::ALL.iter().copied().filter(|agg| agg.merges()).collect();
         let agg = Some(self.pick(&merging));
         let plain = |node| Some(StatedOutput { node, agg: None, left: None });
-        let Variant::Row(row_type) = variant else {
-            let aggregates = !matches!(
-                variant,
-                Variant::Cell(CellType::NoAgg)
-                    | Variant::Outer(OuterType::NoAgg | OuterType::LeftMM | OuterType::RightMM)
-            );
-            return Some(StatedOutput { node: scalar, agg: agg.filter(|_| aggregates), left: None });
+        let row_type = match variant {
+            Variant::Row(row_type) => row_type,
+            Variant::Cell(CellType::NoAgg)
+            | Variant::Outer(OuterType::NoAgg | OuterType::LeftMM | OuterType::RightMM) => return plain(scalar),
+            Variant::Cell(CellType::RowAgg | CellType::ColAgg | CellType::FullAgg)
+            | Variant::MAgg
+            | Variant::Outer(OuterType::FullAgg) => return Some(StatedOutput { node: scalar, agg, left: None }),
         };
         let &(vector, _) = &self.vectors[late(&mut self.random, self.vectors.len())];
         let long: Vec<CNodeId> = self.vectors.iter().filter(|(_, cells)| *cells == LONG).map(|(id, _)| *id).collect();

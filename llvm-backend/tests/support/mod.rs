@@ -7,7 +7,7 @@ pub(crate) mod reference;
 use fuseline_ir::cplan::{
     CInput, CNode, CNodeId, CPlan, ColumnRange, FACTOR_U, FACTOR_V, Length, Shape, VerifiedCPlan,
 };
-use fuseline_ir::template::TemplateType;
+use fuseline_ir::template::Space;
 use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimitiveMode};
 use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit};
 use fuseline_skeletons::backend::{Backend, CompiledCPlan};
@@ -175,7 +175,7 @@ impl UnitMemory {
             false => values.vector(rows * stride),
         };
         let mut sides = vec![SideMemory::default(); plan.inputs.len()];
-        if plan.template() == TemplateType::Outer {
+        if plan.space() == Space::Factors {
             let factor = |values: &mut Values, rows| SideMemory {
                 values: values.vector(rows * (WIDTH + 1)),
                 row_stride: WIDTH + 1,
@@ -190,7 +190,7 @@ impl UnitMemory {
                 && plan.inputs[input] == CInput::MATRIX
                 && sides[input.as_u32() as usize].values.is_empty()
             {
-                let by_position = is_sparse && plan.template() != TemplateType::Row;
+                let by_position = is_sparse && plan.space() != Space::Rows;
                 let factor_rows = match node {
                     CNode::VectMatMult(operand, _) => length(plan, *operand, cols, &sides),
                     _ => 0,
@@ -307,7 +307,7 @@ fn check(compiled: &CompiledCPlan, memory: &UnitMemory, expected: &Expected, wha
     let plan: &CPlan = compiled.plan();
     let padded = |cells: &Vec<f64>| [&[CANARY; 8], &cells[..], &[CANARY; 8]].concat();
     let mut outputs: Vec<Vec<f64>> = expected.before.iter().map(padded).collect();
-    let is_row = plan.template() == TemplateType::Row;
+    let is_row = plan.space() == Space::Rows;
     let longest = plan.nodes.keys().map(|id| memory.length(plan, id)).fold(memory.cols, usize::max).max(1);
     let scratch_len = match (memory.sparse.is_some(), is_row) {
         (true, false) => compiled.scratch_len(memory.positions().max(memory.rows), 1),

@@ -50,10 +50,10 @@ impl<'a> Definition<'a> {
         };
         let inputs: BTreeSet<HopId> = hop.inputs[..considered].iter().copied().collect();
         let inputs: Vec<HopId> = inputs.into_iter().collect();
-        let merges = |input: HopId| {
-            (self.is_open(input, ttype) || self.is_open(input, TemplateType::Cell))
-                && template.merge(context, id, input)
-        };
+        let parts: Vec<TemplateType> =
+            TEMPLATES.iter().map(|part| part.ttype()).filter(|&part| template.continues_with(part)).collect();
+        let merges =
+            |input: HopId| parts.iter().any(|&part| self.is_open(input, part)) && template.merge(context, id, input);
         let fuses = |input: HopId| self.is_open(input, ttype) && template.fuse(context, id, input);
         let status = template.close(context, id);
         let mut plans = Plans::new();
@@ -156,10 +156,6 @@ impl Template for Counting {
     fn close(&self, context: &Context<'_>, hop: HopId) -> CloseStatus {
         self.count();
         self.template.close(context, hop)
-    }
-
-    fn rank(&self) -> u8 {
-        self.template.rank()
     }
 }
 

@@ -127,9 +127,6 @@ fn a_toy_template_needs_no_change_of_the_explorer() {
         fn close(&self, _: &Context<'_>, _: HopId) -> CloseStatus {
             CloseStatus::OpenValid
         }
-        fn rank(&self) -> u8 {
-            0
-        }
     }
     let mut d = Dag::default();
     let x = d.read("X", 10, 10);

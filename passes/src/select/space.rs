@@ -212,9 +212,8 @@ impl<'r> PlanReader<'r> {
         let starts = entries.filter(|(index, pointed)| {
             pointed.entry.is_start && !refused.contains(&EntryIndex::new(*index)) && self.is_usable(pointed)
         });
-        let best = starts.min_by_key(|(_, pointed)| {
-            (template::of(pointed.entry.ttype).rank(), Reverse(pointed.entry.references.len()))
-        });
+        let best = starts
+            .min_by_key(|(_, pointed)| (template::rank(pointed.entry.ttype), Reverse(pointed.entry.references.len())));
         best.map(|(index, _)| EntryIndex::new(index))
     }
 

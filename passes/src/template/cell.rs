@@ -42,9 +42,4 @@ impl Template for CellTemplate {
             _ => CloseStatus::OpenValid,
         }
     }
-
-    /// Whatever Cell operators do others do, too.
-    fn rank(&self) -> u8 {
-        3
-    }
 }

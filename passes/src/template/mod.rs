@@ -26,7 +26,6 @@ use crate::facts::{Context, sparsity};
 use crate::hops::is_transpose;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{CloseStatus, TemplateType};
-use std::sync::LazyLock;
 
 /// A template: under which conditions its fused operators start, grow and end, and what such operators are like.
 ///
@@ -47,9 +46,6 @@ pub trait Template: Sync + std::fmt::Debug {
 
     /// The status of the template after `id`.
     fn close(&self, context: &Context<'_>, id: HopId) -> CloseStatus;
-
-    /// Where the template stands in the order of preference among those that an operator may start with: least first.
-    fn rank(&self) -> u8;
 
     /// Whether parts of an operator may come from entries of this type: its own, or Cell, which has a place in all.
     fn continues_with(&self, ttype: TemplateType) -> bool {
@@ -109,8 +105,8 @@ pub trait Template: Sync + std::fmt::Debug {
 /// The template whose entries may be parts of operators of all templates.
 pub(crate) const PART: TemplateType = TemplateType::Cell;
 
-/// The templates that exploration knows. MAgg is composed from Cell operators after selection.
-pub const TEMPLATES: &[&dyn Template] = &[&RowTemplate, &CellTemplate, &OuterTemplate];
+/// The templates that exploration knows: all but MAgg, which is composed from Cell operators after selection.
+pub const TEMPLATES: &[&dyn Template; TemplateType::ALL.len() - 1] = &[&RowTemplate, &CellTemplate, &OuterTemplate];
 
 /// The template of a type.
 pub(crate) fn of(ttype: TemplateType) -> &'static dyn Template {
@@ -122,9 +118,11 @@ pub(crate) fn of(ttype: TemplateType) -> &'static dyn Template {
     }
 }
 
-/// The templates of all types, the one that is preferred to start an operator first.
-pub(crate) static BY_PREFERENCE: LazyLock<[&dyn Template; TemplateType::ALL.len()]> = LazyLock::new(|| {
-    let mut templates: [&dyn Template; _] = std::array::from_fn(|position| of(TemplateType::ALL[position]));
-    templates.sort_unstable_by_key(|template| template.rank());
-    templates
-});
+/// All templates, the one that is preferred to start an operator first. Whatever Cell operators do others do, too.
+pub(crate) const BY_PREFERENCE: [TemplateType; TemplateType::ALL.len()] =
+    [TemplateType::MAgg, TemplateType::Outer, TemplateType::Row, TemplateType::Cell];
+
+/// Where a template stands in the order of preference: the least is the first.
+pub(crate) fn rank(ttype: TemplateType) -> usize {
+    BY_PREFERENCE.iter().position(|&other| other == ttype).unwrap_or(BY_PREFERENCE.len())
+}

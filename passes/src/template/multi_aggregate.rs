@@ -31,10 +31,6 @@ impl Template for MultiAggregateTemplate {
         CloseStatus::ClosedInvalid
     }
 
-    fn rank(&self) -> u8 {
-        0
-    }
-
     fn ends_at(&self, context: &Context<'_>, _: &Operator, root: HopId) -> bool {
         aggregates_all_cells(context, root)
     }

@@ -116,10 +116,6 @@ impl Template for OuterTemplate {
         }
     }
 
-    fn rank(&self) -> u8 {
-        1
-    }
-
     fn is_driven(&self) -> bool {
         true
     }

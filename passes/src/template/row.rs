@@ -72,10 +72,6 @@ impl Template for RowTemplate {
         }
     }
 
-    fn rank(&self) -> u8 {
-        2
-    }
-
     fn simpler(&self) -> Option<TemplateType> {
         Some(CellTemplate.ttype())
     }

@@ -6,6 +6,7 @@ use crate::hops::{column_range, literal_sequence, single_column};
 use crate::testing::{self, Dag};
 use fuseline_ir::hop::{HopDag, HopOp};
 use fuseline_ir::ops::{AggOp, Direction};
+use std::collections::BTreeSet;
 
 fn with_context<R>(dag: &HopDag, test: impl FnOnce(&Context<'_>) -> R) -> R {
     let limits = TemplateLimits::default();
@@ -62,6 +63,17 @@ fn outer_operators_need_a_driver() {
         assert_eq!(OuterTemplate.close(context, product), CloseStatus::OpenInvalid);
         assert_eq!(OuterTemplate.close(context, total), CloseStatus::ClosedInvalid);
     });
+}
+
+/// Exploration would not find an operator of a template that is left out, and selection would not start one.
+#[test]
+fn lists_of_templates_have_each_once() {
+    let explored: BTreeSet<TemplateType> = TEMPLATES.iter().map(|template| template.ttype()).collect();
+    let composed = BTreeSet::from([TemplateType::MAgg]);
+    let all: BTreeSet<TemplateType> = TemplateType::ALL.iter().copied().collect();
+    assert_eq!(explored, &all - &composed);
+    assert_eq!(BTreeSet::from(BY_PREFERENCE), all);
+    assert!(TemplateType::ALL.iter().all(|&ttype| of(ttype).ttype() == ttype));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use super::group_set::GroupSet;
 use super::growth::{Cover, Grown, Growth};
 use crate::cover::Operator;
 use crate::hops::untransposed;
-use crate::template::BY_PREFERENCE;
+use crate::template::{self, BY_PREFERENCE};
 use foldhash::{HashMap, HashMapExt};
 use fuseline_ir::hop::HopOp;
 use fuseline_ir::memo::TemplateType;
@@ -98,8 +98,8 @@ impl<'a> Groups<'a> {
         let mut is_complete = true;
         let mut is_always_fused = false;
         let mut rooted = self.growth.from(root);
-        for tried in *BY_PREFERENCE {
-            let template = tried.ttype();
+        for template in BY_PREFERENCE {
+            let tried = template::of(template);
             let Some(mut growing) = rooted.growing(tried) else { continue };
             self.pending.clear();
             self.pending.push(Branch::default());

@@ -13,7 +13,7 @@ use crate::cover::outside_inputs;
 use crate::explore::explore;
 use crate::facts::TemplateLimits;
 use crate::machine::Machine;
-use crate::template::TEMPLATES;
+use crate::template::{self, TEMPLATES};
 use crate::testing::Random;
 use bumpalo::Bump;
 use fuseline_ir::hop::{HopDag, HopId};
@@ -88,34 +88,37 @@ impl Case<'_> {
     }
 }
 
+/// Whether operators with the entry need a driver.
+fn is_driven(entry: &MemoEntry) -> bool {
+    template::of(entry.ttype).is_driven()
+}
+
 /// All operators of a partition, found by trying every set of producers to cut off, without any thought for speed.
 struct Naive<'a> {
     case: &'a Case<'a>,
 }
 
 impl Naive<'_> {
-    /// The entries of a group for an operator of this template to continue with: the best one, and where that is an
-    /// Outer entry all that have references of their own.
+    /// The entries of a group for an operator of this template to continue with: the best one, and where that is
+    /// driven all that have references of their own.
     fn resumes(&self, group: HopId, template: TemplateType, cut: &BTreeSet<HopId>) -> Vec<MemoEntry> {
         if cut.contains(&group) {
             return vec![];
         }
         let serves = |entry: &&MemoEntry| {
-            entry.close.is_open()
-                && (entry.ttype == template || entry.ttype == TemplateType::Cell)
-                && self.is_usable(entry, cut)
+            entry.close.is_open() && template::of(template).continues_with(entry.ttype) && self.is_usable(entry, cut)
         };
         let all: Vec<MemoEntry> = self.case.memo.entries(group).iter().filter(serves).copied().collect();
         let key =
             |entry: &&MemoEntry| (entry.ttype == template, entry.references().count(), std::cmp::Reverse(**entry));
         match all.iter().max_by_key(key) {
-            Some(best) if best.ttype == TemplateType::Outer => {
-                let outer = || all.iter().filter(|entry| entry.ttype == TemplateType::Outer);
+            Some(best) if is_driven(best) => {
+                let driven = || all.iter().filter(|entry| is_driven(entry));
                 let is_part = |one: &MemoEntry, of: &MemoEntry| {
                     let (one, of) = (distinct(one), distinct(of));
                     one.is_subset(&of) && one != of
                 };
-                outer().filter(|entry| !outer().any(|other| is_part(entry, other))).copied().collect()
+                driven().filter(|entry| !driven().any(|other| is_part(entry, other))).copied().collect()
             }
             best => best.copied().into_iter().collect(),
         }
@@ -124,8 +127,8 @@ impl Naive<'_> {
     fn is_usable(&self, entry: &MemoEntry, cut: &BTreeSet<HopId>) -> bool {
         let resumed: Vec<Vec<MemoEntry>> =
             distinct(entry).iter().map(|&group| self.resumes(group, entry.ttype, cut)).collect();
-        let leads_on = |entries: &Vec<MemoEntry>| entries.iter().any(|entry| entry.ttype == TemplateType::Outer);
-        let reaches = entry.ttype != TemplateType::Outer || resumed.is_empty() || resumed.iter().any(leads_on);
+        let leads_on = |entries: &Vec<MemoEntry>| entries.iter().any(is_driven);
+        let reaches = !is_driven(entry) || resumed.is_empty() || resumed.iter().any(leads_on);
         reaches && resumed.iter().all(|entries| !entries.is_empty())
     }
 
@@ -178,8 +181,8 @@ impl Naive<'_> {
         for number in 0..1_u32 << interesting.len() {
             let chosen = interesting.iter().enumerate().filter(|(bit, _)| number >> bit & 1 == 1);
             let cut: BTreeSet<HopId> = chosen.map(|(_, &id)| id).collect();
-            for template in [TemplateType::Outer, TemplateType::Row, TemplateType::Cell] {
-                for operator in self.fused(root, template, &cut) {
+            for template in TEMPLATES {
+                for operator in self.fused(root, template.ttype(), &cut) {
                     price(&operator);
                     has_fused |= cut.len() == interesting.len();
                 }
