@@ -3,7 +3,7 @@
 use crate::binding::Binding;
 use crate::roles::Role;
 use crate::side::{Columns, SideInput};
-use fuseline_ir::cplan::{CInputId, CNode, CNodeId, COutput, CPlan, OuterType, Variant};
+use fuseline_ir::cplan::{CInputId, CNode, CNodeId, COutput, CPlan};
 use fuseline_ir::schedule::Access;
 
 /// How units read each input, by id.
@@ -17,14 +17,16 @@ pub(crate) fn accesses(binding: &Binding<'_>) -> Vec<Access> {
 
 fn of_side(binding: &Binding<'_>, id: CInputId, side: &SideInput<'_>) -> Access {
     let plan = binding.plan;
-    let reads_rows_of = |outer_type| binding.reads_products || plan.variant == Variant::Outer(outer_type);
+    let output = plan.outputs[0];
+    let reads_rows_of_u = binding.reads_products || matches!(output, COutput::TransposedTimesFactor(_));
+    let reads_rows_of_v = binding.reads_products || matches!(output, COutput::TimesFactor(_));
     match side.role {
         Role::None => Access::Unread,
         Role::Cell => Access::Cells,
         Role::ColScalar => Access::Columns(1),
         Role::Row | Role::RowScalar => Access::Rows(side.columns.len()),
-        Role::FactorU if reads_rows_of(OuterType::LeftMM) => Access::Rows(side.cols),
-        Role::FactorV if reads_rows_of(OuterType::RightMM) => Access::Columns(side.cols),
+        Role::FactorU if reads_rows_of_u => Access::Rows(side.cols),
+        Role::FactorV if reads_rows_of_v => Access::Columns(side.cols),
         Role::FactorU | Role::FactorV => Access::Unread,
         Role::Matrix if binding.runs_sparse_entry && meets_main_alone(plan, id) => Access::Columns(side.cols),
         Role::Vector if binding.runs_sparse_entry && meets_main_alone(plan, id) => Access::Columns(1),

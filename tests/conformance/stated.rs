@@ -2,7 +2,7 @@
 //! run equals it, without tolerance (ADR 0044).
 
 use crate::data::Data;
-use fuseline_ir::cplan::{CNode, CPlan, OuterType, Variant};
+use fuseline_ir::cplan::{CNode, COutput, CPlan, Variant};
 use fuseline_ir::schedule::{
     DensePartition, Driver, Extent, Flow, MAX_UNIT_ROWS, Partition, Rows, Segment, SparseRows, Sums, Tile,
     UNIT_POSITIONS, leaves_out_empty_rows,
@@ -194,12 +194,12 @@ impl Statement<'_> {
     /// Bytes of the result. A sparse one has as many non-zeros as it has; else the flow says how many cells there are.
     fn written(&self, result: &MatrixBlock) -> u64 {
         let (rows, cols) = self.data.stored[0].dims();
-        let cells = match (self.scheduled.schedule.flow, self.plan.variant) {
+        let cells = match (self.scheduled.schedule.flow, self.plan.outputs[0]) {
             _ if result.format().is_sparse() => return result.bytes() as u64,
             (Flow::Values, _) => self.plan.outputs.len(),
             (Flow::Sums { cells }, _) => cells,
-            (Flow::Rows, Variant::Outer(OuterType::RightMM)) => rows * self.data.stored[2].cols(),
-            (Flow::Rows, Variant::Cell(_)) => rows,
+            (Flow::Rows, COutput::TimesFactor(_)) => rows * self.data.stored[2].cols(),
+            (Flow::Rows, COutput::RowAgg(..)) => rows,
             (Flow::Rows, _) => result.rows() * result.cols(),
             (Flow::Cells, _) => rows * cols,
         };
