@@ -68,6 +68,11 @@ const ORDERS: &[Order] = &[
         modules: "union_find hops fold blocks machine memory sketch zeros facts cover template walk explore partition cost \
                   select construct replace pipeline size rewrite liveness program fused explain joint",
     },
+    Order {
+        folder: "passes/src/cost",
+        path: "cost",
+        modules: "product work schedule outer vector constraints prediction",
+    },
     Order { folder: "passes/src/construct", path: "construct", modules: "builder canonical cells optimize rows" },
     Order {
         folder: "passes/src/rewrite",

@@ -32,7 +32,7 @@ mod vector;
 mod work;
 
 use crate::cover::Operator;
-use crate::facts::Context;
+use crate::facts::{Context, SCALAR_BYTES};
 use crate::machine::Machine;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::TemplateType;
@@ -45,7 +45,7 @@ pub(crate) use constraints::prune_impossible;
 pub use prediction::Predictions;
 pub use schedule::Scheduled;
 pub use vector::{CostVector, InputRead, cost_vector};
-pub(crate) use vector::{expected_output_bytes, least_read, least_visits, stored_non_zeros};
+pub(crate) use vector::{expected_output_bytes, least_read, least_visits};
 pub use work::Work;
 
 /// The cost model of a machine.
@@ -126,7 +126,7 @@ impl CostModel {
 
     fn local_terms(&self, template: Option<TemplateType>, vector: &CostVector) -> CostTerms {
         let machine = &self.machine;
-        let is_scalar = vector.inputs.is_empty() && vector.output <= vector::SCALAR_BYTES;
+        let is_scalar = vector.inputs.is_empty() && vector.output <= SCALAR_BYTES;
         if is_scalar {
             return CostTerms::FREE;
         }
@@ -142,7 +142,7 @@ impl CostModel {
         let own_start = match template.map(TemplateType::space) {
             Some(Space::Rows) => machine.start.fused_rows,
             Some(_) => machine.start.fused,
-            None if vector.output <= vector::SCALAR_BYTES => machine.start.scalar,
+            None if vector.output <= SCALAR_BYTES => machine.start.scalar,
             None => machine.start.basic,
         };
         let start = own_start + if is_shared { machine.start.parallel } else { 0.0 };

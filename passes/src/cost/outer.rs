@@ -2,9 +2,9 @@
 //! non-zero, and sums of `t(W) %*% U`, which non-zeros of one row add to rows far apart.
 
 use super::schedule::{Scheduled, rank};
-use super::vector::{CostVector, SCALAR_BYTES};
+use super::work::Work;
 use crate::cover::Operator;
-use crate::facts::Context;
+use crate::facts::{Context, SCALAR_BYTES};
 use crate::hops::untransposed;
 use crate::machine::LINE_BYTES;
 use fuseline_ir::hop::{HopId, HopOp};
@@ -21,14 +21,8 @@ const RANGE_IN_ROW_STARTS: f64 = 2.5;
 const TRANSFERS_OF_SUMS: f64 = 2.0;
 
 /// Completes what an Outer operator over non-zeros computes, given what any operator over these cells does.
-pub(super) fn count_factors(
-    context: &Context<'_>,
-    operator: &Operator,
-    scheduled: &Scheduled,
-    vector: &mut CostVector,
-) {
+pub(super) fn count_factors(context: &Context<'_>, operator: &Operator, scheduled: &Scheduled, work: &mut Work) {
     let cols = context.hop(scheduled.main).size.cols.unwrap_or(0) as f64;
-    let work = &mut vector.work;
     work.lines = work.non_zeros * lines(context, operator);
     work.line_bytes = rank(context, operator) as f64 * SCALAR_BYTES * cols;
     let rows = work.sparse_rows;

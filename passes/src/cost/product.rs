@@ -1,7 +1,6 @@
 //! What tells products of matrices by themselves from other basic operators.
 
-use super::vector::{SCALAR_BYTES, stored_non_zeros, stored_rows};
-use crate::facts::{Context, cells, has_few_columns};
+use crate::facts::{Context, SCALAR_BYTES, cells, has_few_columns, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
 use crate::machine::{LINE_BYTES, OperationClass};
 use fuseline_ir::hop::HopId;

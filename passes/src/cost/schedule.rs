@@ -1,9 +1,8 @@
 //! How a fused operator will run, as far as its sizes say: the schedule that skeletons make of its plan and inputs, made of
 //! its members.
 
-use super::vector::{stored_non_zeros, stored_rows};
 use crate::cover::Operator;
-use crate::facts::{Context, bytes_of, cells, sparsity};
+use crate::facts::{Context, bytes_of, cells, sparsity, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
 use crate::zeros::Zeros;
 use fuseline_ir::hop::{HopId, HopOp};

@@ -9,7 +9,7 @@ use super::work::{
     takes_short_rows,
 };
 use crate::cover::Operator;
-use crate::facts::{Context, bytes_of, cells, has_short_rows, sparsity};
+use crate::facts::{Context, SCALAR_BYTES, bytes_of, cells, has_short_rows, sparsity, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
 use crate::machine::OperationClass;
 use fuseline_ir::hop::{Hop, HopId, HopOp};
@@ -57,9 +57,6 @@ const SIDE_BY_SIDE_RUN_START: f64 = 0.4;
 
 /// What repeating a value for a cell of its narrow row costs, in cells that a transposition moves one by one. Fitted.
 const REPEAT_IN_MOVES: f64 = 0.8;
-
-/// Bytes of a scalar.
-pub(super) const SCALAR_BYTES: f64 = work::CELL_BYTES as f64;
 
 /// What one basic or fused operator writes, computes and reads.
 #[derive(Clone, Debug, PartialEq)]
@@ -149,7 +146,7 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
     vector.is_shared = scheduled.is_some_and(|scheduled| scheduled.is_shared());
     match (space, &scheduled) {
         (Space::Factors, Some(scheduled)) if !pass.is_tiled => {
-            count_factors(context, operator, scheduled, &mut vector);
+            count_factors(context, operator, scheduled, &mut vector.work);
         }
         (Space::Factors, _) => {}
         (Space::Cells | Space::Rows, scheduled) => vector.count_rows(scheduled.as_ref(), &pass.space),
@@ -406,14 +403,4 @@ fn matrices(context: &Context<'_>, inputs: &[HopId], share: impl Fn(HopId) -> f6
 fn non_zeros(context: &Context<'_>, inputs: &[InputRead]) -> f64 {
     let share = |read: &InputRead| if read.bytes > 0.0 { read.touched / read.bytes } else { 0.0 };
     inputs.iter().map(|read| stored_non_zeros(context, read.id) * share(read)).sum()
-}
-
-/// The rows of a matrix in a sparse format; zero for a dense one.
-pub(super) fn stored_rows(context: &Context<'_>, id: HopId) -> f64 {
-    context.storage(id).rows
-}
-
-/// The non-zeros of a matrix in a sparse format; zero for a dense one.
-pub(crate) fn stored_non_zeros(context: &Context<'_>, id: HopId) -> f64 {
-    context.storage(id).non_zeros
 }

@@ -13,8 +13,8 @@ pub(crate) use context::is_outer_product_like;
 pub use context::{Context, OuterFacts};
 pub use operation::{IN_REGISTER_SHARE, Operation};
 pub(crate) use operation::{has_few_columns, has_short_rows};
+pub(crate) use storage::{SCALAR_BYTES, cells, sparsity, stored_non_zeros, stored_rows};
 pub use storage::{Storage, bytes, bytes_of};
-pub(crate) use storage::{cells, sparsity};
 
 use serde::Serialize;
 

@@ -2,7 +2,11 @@
 
 use super::Context;
 use fuseline_ir::hop::HopId;
+use fuseline_ir::work::CELL_BYTES;
 use fuseline_ir::{Format, SizeInfo};
+
+/// Bytes of a scalar.
+pub(crate) const SCALAR_BYTES: f64 = CELL_BYTES as f64;
 
 /// Bytes of a matrix as stored; 0 for scalars and where unknown.
 pub fn bytes(size: &SizeInfo) -> f64 {
@@ -50,4 +54,14 @@ pub(crate) fn cells(size: &SizeInfo) -> f64 {
 /// The share of non-zeros that a sparse format exploits; 1 for dense matrices.
 pub(crate) fn sparsity(context: &Context<'_>, id: HopId) -> f64 {
     context.storage(id).sparsity
+}
+
+/// The rows of a matrix in a sparse format; zero for a dense one.
+pub(crate) fn stored_rows(context: &Context<'_>, id: HopId) -> f64 {
+    context.storage(id).rows
+}
+
+/// The non-zeros of a matrix in a sparse format; zero for a dense one.
+pub(crate) fn stored_non_zeros(context: &Context<'_>, id: HopId) -> f64 {
+    context.storage(id).non_zeros
 }

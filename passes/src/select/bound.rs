@@ -24,7 +24,7 @@ use super::search::PartitionSearch;
 use super::shares::LeastShares;
 use super::space::SearchSpace;
 use crate::cost::{self, CostModel};
-use crate::facts::{Context, bytes_of, sparsity};
+use crate::facts::{Context, bytes_of, sparsity, stored_non_zeros};
 use bumpalo::collections::Vec as BumpVec;
 use cranelift_entity::EntityRef;
 use fuseline_ir::hop::{HopId, HopOp};
@@ -77,7 +77,7 @@ impl Read {
             point: group.and_then(|group| space.search.point(reader, group)),
             seconds: model.machine.read_time(bytes * (least * shares.containing[reader])),
             visit: cost::least_visits(context, consumer)
-                * model.machine.visit_time(cost::stored_non_zeros(context, value) * shares.containing[reader]),
+                * model.machine.visit_time(stored_non_zeros(context, value) * shares.containing[reader]),
             seconds_at_start: model.machine.read_time(bytes * (least * shares.starting[reader])),
         }
     }
