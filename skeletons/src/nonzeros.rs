@@ -6,13 +6,14 @@ use crate::abi::Output;
 use crate::accumulate::Accumulation;
 use crate::aggregate::Aggregation;
 use crate::operator::Operator;
-use crate::output::{expand_rows, filled_pattern, split_parts, with_pattern};
+use crate::output::{ValuesByPosition, expand_rows, filled_pattern, split_parts, with_pattern};
 use crate::visited::VisitedRows;
 use crate::work::UnitOf;
 use crate::zeros::take_equal_cells;
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::{BufferPool, Csr, Dense, MatrixBlock};
+use fuseline_vecprims::Tile;
 
 /// Executes a Cell plan.
 pub(crate) fn execute(operator: &Operator<'_>, csr: &Csr, output: &COutput) -> Result<MatrixBlock, SkeletonError> {
@@ -44,33 +45,40 @@ fn cells(operator: &Operator<'_>, csr: &Csr) -> Result<MatrixBlock, SkeletonErro
     if zero != 0.0 {
         operator.binding.cells()?;
     }
-    let values = by_position(operator);
+    let by_position = by_position(operator);
     Ok(match zero {
-        0.0 => with_pattern(csr, values),
-        fill => filled_pattern(operator.env, csr, &values, fill).into(),
+        0.0 => with_pattern(csr, by_position),
+        fill => filled_pattern(operator.env, csr, &by_position.values, fill).into(),
     })
 }
 
 /// One value for each position. Serves Outer plans too.
-pub(crate) fn by_position(operator: &Operator<'_>) -> Vec<f64> {
+pub(crate) fn by_position(operator: &Operator<'_>) -> ValuesByPosition {
     let visited = visited(operator);
     let work = operator.work(Some(&visited));
-    let mut values = vec![0.0; visited.csr().nnz()];
+    let mut values = BufferPool::take(operator.env.buffers, visited.csr().nnz());
     let parts = split_parts(&mut values, (0..work.len()).map(|block| work.block_len(block)));
-    operator.run(parts, |workspace, block, part| {
-        let mut rest = part;
+    let have_zeros = operator.run(parts, |workspace, block, part| {
+        let (mut rest, mut has_zeros) = (part, false);
         work.for_each_unit(block, |unit| {
             if let UnitOf::Segment(segment, _) = unit
                 && !operator.leaves_out(unit)
             {
                 let (values, later) = std::mem::take(&mut rest).split_at_mut(segment.end - segment.start);
-                let output = Output { row_stride: values.len(), values };
+                let output = Output { row_stride: values.len(), values: &mut *values };
                 operator.genexec(&mut workspace.layout, unit, &mut [output]);
+                has_zeros |= contains_zero(operator, values);
                 rest = later;
             }
         });
+        has_zeros
     });
-    values
+    ValuesByPosition { values, have_zeros: have_zeros.contains(&true) }
+}
+
+fn contains_zero(operator: &Operator<'_>, values: &[f64]) -> bool {
+    let non_zeros = operator.env.primitives.full_agg(AggOp::Nnz, 1, values.len(), Tile::new(values, values.len()));
+    non_zeros < values.len() as f64
 }
 
 fn rows(operator: &Operator<'_>, csr: &Csr, agg: AggOp) -> MatrixBlock {

@@ -4,7 +4,7 @@ use crate::Execution;
 use crate::transpose::transpose;
 use crate::visited::VisitedRows;
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{BufferPool, Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock};
 use fuseline_vecprims::Tile;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -104,32 +104,21 @@ pub(crate) fn filled_pattern(env: &Execution<'_>, pattern: &Csr, values: &[f64],
     out
 }
 
-/// A sparse result with the positions of `pattern`. Zeros are not stored, and the format is the one that suits the
-/// number of non-zeros.
-pub(crate) fn with_pattern(pattern: &Csr, values: Vec<f64>) -> MatrixBlock {
-    let (rows, cols) = (pattern.rows(), pattern.cols());
-    let nnz = values.iter().filter(|&&value| value != 0.0).count();
-    let csr = if nnz == values.len() {
-        Csr::from_parts(rows, cols, pattern.row_offsets().to_vec(), pattern.columns().to_vec(), values)
-    } else {
-        without_zeros(pattern, &values, nnz)
-    };
-    if MatrixBlock::best_format(rows, cols, nnz).is_sparse() { csr.into() } else { csr.to_dense().into() }
+/// One value for each non-zero of a matrix.
+pub(crate) struct ValuesByPosition {
+    pub(crate) values: Buffer,
+    /// Whether any of them is zero.
+    pub(crate) have_zeros: bool,
 }
 
-fn without_zeros(pattern: &Csr, values: &[f64], nnz: usize) -> Csr {
-    let mut row_offsets = Vec::with_capacity(pattern.rows() + 1);
-    let (mut columns, mut kept) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
-    row_offsets.push(0);
-    for bounds in pattern.row_offsets().windows(2) {
-        let range = bounds[0]..bounds[1];
-        for (&column, &value) in pattern.columns()[range.clone()].iter().zip(&values[range]) {
-            if value != 0.0 {
-                columns.push(column);
-                kept.push(value);
-            }
-        }
-        row_offsets.push(kept.len());
+/// A sparse result with the positions of `pattern`, which the two share. Zeros are not stored, and the format is the one that
+/// suits the number of non-zeros.
+pub(crate) fn with_pattern(pattern: &Csr, by_position: ValuesByPosition) -> MatrixBlock {
+    let csr = pattern.with_values(by_position.values);
+    let csr = if by_position.have_zeros { csr.without_stored_zeros() } else { csr };
+    if MatrixBlock::best_format(csr.rows(), csr.cols(), csr.nnz()).is_sparse() {
+        csr.into()
+    } else {
+        csr.to_dense().into()
     }
-    Csr::from_parts(pattern.rows(), pattern.cols(), row_offsets, columns, kept)
 }

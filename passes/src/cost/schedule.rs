@@ -7,7 +7,7 @@ use crate::hops::untransposed;
 use crate::zeros::Zeros;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::ops::Direction;
-use fuseline_ir::schedule::{Flow, Outline, Profile, RowProfile, Schedule, Sums};
+use fuseline_ir::schedule::{Driver, Flow, Outline, Profile, RowProfile, Runs, Schedule, Sums};
 use fuseline_ir::work::{BLOCK_CELLS, CELL_BYTES, csr_row_bytes};
 use fuseline_ir::{SizeInfo, Space};
 
@@ -91,6 +91,12 @@ impl Scheduled {
     /// Whether several threads share the work.
     pub(super) fn is_shared(&self) -> bool {
         self.schedule.blocks(self.rows, self.non_zeros) > 1
+    }
+
+    /// Whether units are runs of non-zeros whose values need neither their rows nor their columns.
+    pub(super) fn runs_over_values(&self) -> bool {
+        let crosses_rows = matches!(self.schedule.driver, Driver::NonZeros(Runs { row_weight: None, .. }));
+        crosses_rows && matches!(self.schedule.flow, Flow::Cells | Flow::Values)
     }
 
     /// How the sums over rows are kept apart; `None` where there are none.

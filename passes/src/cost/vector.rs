@@ -151,6 +151,9 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
         (Space::Factors, _) => {}
         (Space::Cells | Space::Rows, scheduled) => vector.count_rows(scheduled.as_ref(), &pass.space),
     }
+    if scheduled.is_some_and(|scheduled| scheduled.runs_over_values()) && vector.inputs.len() == 1 {
+        vector.work.visit_values_alone();
+    }
     Some(vector)
 }
 

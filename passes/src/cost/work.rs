@@ -66,6 +66,12 @@ impl Work {
         self.stored_rows = rows.min(non_zeros);
     }
 
+    /// Leaves out visits of non-zeros and of rows: the values of a sparse matrix are one run, wherever they belong.
+    pub(super) fn visit_values_alone(&mut self) {
+        self.non_zeros = 0.0;
+        self.sparse_rows = 0.0;
+    }
+
     /// Adds operations of a class that fill registers with the values of one row alone, of so many.
     pub(super) fn add_by_row(&mut self, class: OperationClass, flops: f64, row_values: f64) {
         self.add(class, flops);
