@@ -37,6 +37,6 @@ pub use frame::{Column, Frame, FrameError};
 pub use growing::{Growing, TextBuffer};
 pub use layout::Layout;
 pub use memory::zeros;
-pub use narrow::{NarrowCsr, NarrowDense, NarrowValue};
+pub use narrow::{NarrowCells, NarrowCsr, NarrowDense, NarrowValue};
 pub use refusal::{AllocationFailure, Refusal};
 pub use run_context::{RunContext, SMALLEST_RESERVED, StopFlag, StopListener};

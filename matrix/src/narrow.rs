@@ -13,6 +13,7 @@ use bytemuck::{Pod, cast_slice};
 use fuseline_ir::Format;
 use ndarray::{ArrayBase, Data, Ix2};
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A type of values that takes less memory than a double, which holds each of them exactly.
@@ -121,6 +122,17 @@ fn widen<T: NarrowValue>(values: &[T], out: &mut [f64]) {
     out.iter_mut().zip(values).for_each(|(out, &value)| *out = value.into());
 }
 
+/// Cells of a [`NarrowDense`].
+#[derive(Clone, Copy, Debug)]
+pub enum NarrowCells<'a> {
+    /// Single precision.
+    F32(&'a [f32]),
+    /// Integers.
+    I32(&'a [i32]),
+    /// Bytes.
+    U8(&'a [u8]),
+}
+
 /// A dense matrix of narrow values: cell (i, j) at `i * cols + j`.
 #[derive(Clone, Debug)]
 pub struct NarrowDense {
@@ -176,6 +188,15 @@ impl NarrowDense {
     pub fn get(&self, i: usize, j: usize) -> f64 {
         assert!(j < self.cols, "column {j} of {}", self.cols);
         self.values.get(i * self.cols + j)
+    }
+
+    /// Consecutive cells, in row-major order, as they are stored.
+    pub fn cells(&self, cells: Range<usize>) -> NarrowCells<'_> {
+        match &self.values {
+            NarrowValues::F32(values) => NarrowCells::F32(&values[cells]),
+            NarrowValues::I32(values) => NarrowCells::I32(&values[cells]),
+            NarrowValues::U8(values) => NarrowCells::U8(&values[cells]),
+        }
     }
 
     /// Writes the doubles of consecutive cells, in row-major order from cell number `start` on.

@@ -6,7 +6,7 @@ use crate::isa::Isa;
 use crate::panels::Panels;
 use crate::primitive::Form;
 use crate::table::Primitives;
-use crate::tile::{CsrTile, Operand, Tile, TileMut, check_columns, check_offsets};
+use crate::tile::{CsrTile, NarrowRows, Operand, Tile, TileMut, check_columns, check_offsets};
 use fuseline_ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 
 /// Panics for means and variances where only aggregates that merge are meant.
@@ -124,6 +124,22 @@ impl Primitives {
         // SAFETY: the tiles cover the extents, `out` is borrowed exclusively, and the table is this machine's.
         unsafe {
             (self.dot_product)(rows, len, a_values, a.row_stride, b_values, b.row_stride, out_values, out.row_stride);
+        }
+    }
+
+    /// The dot product of each row of `a`, one behind the other, with `b`: the bits of [`Self::dot_product`] over the same
+    /// values as doubles.
+    pub fn narrow_dot_product(&self, a: NarrowRows<'_>, b: &[f64], out: &mut [f64]) {
+        let (rows, len) = (out.len(), b.len());
+        assert!(rows.checked_mul(len) == Some(a.len()), "{} values are not {rows} rows of {len}", a.len());
+        let (b, out) = (b.as_ptr(), out.as_mut_ptr());
+        // SAFETY: the slices cover the extents, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe {
+            match a {
+                NarrowRows::F32(values) => (self.dot_f32)(rows, len, values.as_ptr(), b, out),
+                NarrowRows::I32(values) => (self.dot_i32)(rows, len, values.as_ptr(), b, out),
+                NarrowRows::U8(values) => (self.dot_u8)(rows, len, values.as_ptr(), b, out),
+            }
         }
     }
 

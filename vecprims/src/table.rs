@@ -4,6 +4,7 @@ use crate::body::elementwise::{self, Operand};
 use crate::body::product::{self, Rows};
 use crate::body::reduce::{Aggregate, Max, Mean, Min, Nnz, Prod, Sum, SumSq, Var};
 use crate::body::sparse::{self, CsrRows};
+use crate::body::widening::{self, Narrow};
 use crate::body::{column, copy as copies, matrix, rows, sampled, scaled};
 use crate::family::*;
 use crate::isa::Isa;
@@ -29,6 +30,10 @@ pub struct Primitives {
     pub(crate) full_agg: [FullAggFn; AggOp::ALL.len()],
     pub(crate) col_agg: [ColAggFn; AggOp::ALL.len()],
     pub(crate) dot_product: DotProductFn,
+    /// For kernels alone.
+    pub(crate) dot_f32: NarrowDotFn<f32>,
+    pub(crate) dot_i32: NarrowDotFn<i32>,
+    pub(crate) dot_u8: NarrowDotFn<u8>,
     pub(crate) vect_mat_mult: VectMatMultFn,
     pub(crate) mat_mult_add: MatMultAddFn,
     pub(crate) outer_mult_add: OuterMultAddFn,
@@ -45,6 +50,10 @@ pub struct Primitives {
     pub(crate) math_unary: [Code; UnaryOp::ALL.len()],
     pub(crate) math_binary: [Code; BinaryOp::ALL.len()],
 }
+
+/// Products of rows of narrow values, one behind the other, with a vector.
+pub(crate) type NarrowDotFn<T> =
+    unsafe extern "C" fn(rows: usize, len: usize, a: *const T, b: *const f64, out: *mut f64);
 
 /// A function whose type only its callers know.
 pub(crate) type Code = unsafe extern "C" fn();
@@ -79,6 +88,10 @@ macro_rules! define_isa {
             const N: usize = $registers;
 
             for_each_family!(define_wrappers $features);
+            define_wrapper!(
+                $features narrow_dot [T: Narrow] (rows: usize, len: usize, a: *const T, b: *const f64, out: *mut f64)
+                widening::dot_product::<V, T, N>(rows, len, a, b, out)
+            );
             define_math!($register, $lanes, $features);
 
             pub(super) static PRIMITIVES: Primitives = Primitives {
@@ -96,6 +109,9 @@ macro_rules! define_isa {
                 full_agg: aggregate_entries!(full_agg),
                 col_agg: aggregate_entries!(col_agg),
                 dot_product,
+                dot_f32: narrow_dot::<f32>,
+                dot_i32: narrow_dot::<i32>,
+                dot_u8: narrow_dot::<u8>,
                 vect_mat_mult,
                 mat_mult_add,
                 outer_mult_add,

@@ -8,8 +8,8 @@ use fuseline_ir::schedule::Strips;
 use fuseline_ir::schedule::product::{Extents, FEW_COLUMNS, PackedBlocks, ProductLoop};
 use fuseline_ir::work::CELL_BYTES;
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Dense, NarrowDense, strips, zeros};
-use fuseline_vecprims::{Tile, TileMut};
+use fuseline_matrix::{Dense, NarrowCells, NarrowDense, strips, zeros};
+use fuseline_vecprims::{NarrowRows, Tile, TileMut};
 use std::ops::Range;
 
 pub(super) fn product(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
@@ -91,11 +91,14 @@ pub(super) fn times_vector(context: &KernelContext<'_>, left: Rows<'_>, right: &
     let step = block_rows(rows, inner);
     for_each_block(context, result.values_mut(), step, |block, out| {
         let start = block * step;
-        left.for_each_tile(start..start + out.len(), out.len(), |tile, cells| {
-            let out = &mut out[tile.start - start..tile.end - start];
-            let (a, b) = (Tile::new(cells, inner), Tile::new(right, 0));
-            context.primitives.dot_product(out.len(), inner, a, b, TileMut::new(out, 1));
-        });
+        let cells = start * inner..(start + out.len()) * inner;
+        match left.cells {
+            Cells::Doubles(values) => {
+                let (a, b) = (Tile::new(&values[cells], inner), Tile::new(right, 0));
+                context.primitives.dot_product(out.len(), inner, a, b, TileMut::new(out, 1));
+            }
+            Cells::Narrow(narrow) => context.primitives.narrow_dot_product(narrow_rows(narrow, cells), right, out),
+        }
     });
     result
 }
@@ -142,6 +145,15 @@ impl<'a> From<&'a Dense> for Rows<'a> {
 impl<'a> From<&'a NarrowDense> for Rows<'a> {
     fn from(narrow: &'a NarrowDense) -> Self {
         Rows { rows: narrow.rows(), cols: narrow.cols(), cells: Cells::Narrow(narrow) }
+    }
+}
+
+/// Cells of a narrow matrix, for primitives that widen them.
+fn narrow_rows(narrow: &NarrowDense, cells: Range<usize>) -> NarrowRows<'_> {
+    match narrow.cells(cells) {
+        NarrowCells::F32(values) => NarrowRows::F32(values),
+        NarrowCells::I32(values) => NarrowRows::I32(values),
+        NarrowCells::U8(values) => NarrowRows::U8(values),
     }
 }
 

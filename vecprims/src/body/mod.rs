@@ -19,3 +19,4 @@ pub(crate) mod scaled;
 pub(crate) mod short;
 pub(crate) mod sparse;
 pub(crate) mod upright;
+pub(crate) mod widening;

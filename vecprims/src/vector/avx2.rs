@@ -93,6 +93,10 @@ impl Vector for Avx2 {
     register_methods! {
         fn splat(value: f64) -> Self = Avx2(_mm256_set1_pd(value));
         fn load(values: *const f64) -> Self = Avx2(_mm256_loadu_pd(values));
+        fn load_f32(values: *const f32) -> Self = Avx2(_mm256_cvtps_pd(_mm_loadu_ps(values)));
+        fn load_i32(values: *const i32) -> Self = Avx2(_mm256_cvtepi32_pd(_mm_loadu_si128(values.cast())));
+        fn load_u8(values: *const u8) -> Self =
+            Avx2(_mm256_cvtepi32_pd(_mm_cvtepu8_epi32(_mm_loadu_si32(values.cast()))));
         fn store(register: Self, values: *mut f64) = _mm256_storeu_pd(values, register.0);
         fn stream(register: Self, values: *mut f64) = _mm256_stream_pd(values, register.0);
         fn end_stream() = _mm_sfence();

@@ -93,6 +93,10 @@ impl Vector for Avx512 {
     register_methods! {
         fn splat(value: f64) -> Self = Avx512(_mm512_set1_pd(value));
         fn load(values: *const f64) -> Self = Avx512(_mm512_loadu_pd(values));
+        fn load_f32(values: *const f32) -> Self = Avx512(_mm512_cvtps_pd(_mm256_loadu_ps(values)));
+        fn load_i32(values: *const i32) -> Self = Avx512(_mm512_cvtepi32_pd(_mm256_loadu_si256(values.cast())));
+        fn load_u8(values: *const u8) -> Self =
+            Avx512(_mm512_cvtepi32_pd(_mm256_cvtepu8_epi32(_mm_loadl_epi64(values.cast()))));
         fn first(count: usize) -> __mmask8 = first_of_eight(count);
         fn load_first(values: *const f64, mask: __mmask8) -> Self = Avx512(_mm512_maskz_loadu_pd(mask, values));
         fn prefetch(values: *const f64) = _mm_prefetch::<_MM_HINT_T0>(values.cast());

@@ -43,6 +43,12 @@ pub(crate) trait Vector: Copy {
     unsafe fn splat(value: f64) -> Self;
     /// Loads `LANES` values, of any alignment.
     unsafe fn load(values: *const f64) -> Self;
+    /// Loads `LANES` values and widens them.
+    unsafe fn load_f32(values: *const f32) -> Self;
+    /// Loads `LANES` values and widens them.
+    unsafe fn load_i32(values: *const i32) -> Self;
+    /// Loads `LANES` values and widens them.
+    unsafe fn load_u8(values: *const u8) -> Self;
     /// Stores `LANES` values, of any alignment.
     unsafe fn store(register: Self, values: *mut f64);
     /// Stores `LANES` values, aligned to the register, past the caches where there is a way.

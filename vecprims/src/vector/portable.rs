@@ -30,6 +30,9 @@ impl Vector for Portable {
     register_methods! {
         fn splat(value: f64) -> Self = Portable([value; 2]);
         fn load(values: *const f64) -> Self = Portable(read_unaligned(values.cast()));
+        fn load_f32(values: *const f32) -> Self = Portable([f64::from(*values), f64::from(*values.add(1))]);
+        fn load_i32(values: *const i32) -> Self = Portable([f64::from(*values), f64::from(*values.add(1))]);
+        fn load_u8(values: *const u8) -> Self = Portable([f64::from(*values), f64::from(*values.add(1))]);
         fn store(register: Self, values: *mut f64) = write_unaligned(values.cast(), register.0);
         // Plain Rust has no such stores.
         fn stream(register: Self, values: *mut f64) = write_unaligned(values.cast(), register.0);

@@ -2,7 +2,7 @@
 
 use crate::data::{Generator, Kind, ROWS, UNTOUCHED, all_primitives, assert_same, lengths, row};
 use crate::naive;
-use fuseline_vecprims::{PANEL, Panels, Tile, TileMut};
+use fuseline_vecprims::{NarrowRows, PANEL, Panels, Tile, TileMut};
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     naive::dot(a.iter().copied(), b.iter().copied())
@@ -37,6 +37,37 @@ fn dot_products_reduce_over_32_lanes() {
             }
         }
     });
+}
+
+/// Narrow values give the bits of the doubles that they are; of single precision, those of tiny numbers, infinities and NaN, too.
+#[test]
+fn products_of_narrow_rows_are_those_of_doubles() {
+    fn check<T: Copy + Into<f64>>(values: &[T], rows_of: fn(&[T]) -> NarrowRows<'_>) {
+        let vector = Generator::new(5).values(Kind::ALL[0], 2000);
+        let wide: Vec<f64> = values.iter().map(|&value| value.into()).collect();
+        for len in lengths() {
+            for &rows in ROWS {
+                let (cells, vector) = (rows * len, &vector[..len]);
+                for table in all_primitives() {
+                    let mut expected = vec![0.0; rows];
+                    let (a, b) = (Tile::new(&wide[..cells], len), Tile::new(vector, 0));
+                    table.dot_product(rows, len, a, b, TileMut::new(&mut expected, 1));
+                    let mut out = vec![UNTOUCHED; rows];
+                    table.narrow_dot_product(rows_of(&values[..cells]), vector, &mut out);
+                    assert_same(&out, &expected, || format!("narrow_dot_product on {}, {rows} x {len}", table.isa()));
+                }
+            }
+        }
+    }
+    let most = ROWS.iter().max().unwrap() * lengths().into_iter().max().unwrap();
+    let numbers = |step: usize| (0..most).map(move |place| place * step % 1009);
+    let special = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MIN_POSITIVE / 8.0, -0.0];
+    let float = |number: usize| if number % 251 == 0 { special[number / 251] } else { number as f32 * 0.37 - 90.0 };
+    check(&numbers(7).map(float).collect::<Vec<f32>>(), |values| NarrowRows::F32(values));
+    check(&numbers(11).map(|number| i32::MIN + number as i32 * 2_100_007).collect::<Vec<i32>>(), |values| {
+        NarrowRows::I32(values)
+    });
+    check(&numbers(13).map(|number| number as u8).collect::<Vec<u8>>(), |values| NarrowRows::U8(values));
 }
 
 #[test]
