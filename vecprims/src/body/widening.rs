@@ -4,8 +4,12 @@
 use super::reduce::{Pending, Run, Sum, merge_registers};
 use crate::vector::{BLOCK, Vector};
 
-/// Rows that share the loads of the vector: each keeps accumulators of its own, which do not wait for each other's.
-const ROWS_AT_ONCE: usize = 2;
+/// Bytes that are asked for ahead of those that are read: rows follow each other without gaps, and the hardware's
+/// prefetchers, which stop at each page, keep memory less busy than registers can take.
+const AHEAD_BYTES: usize = 4096;
+
+/// Bytes of a cache line.
+const LINE_BYTES: usize = 64;
 
 /// A type whose values doubles hold exactly.
 pub(crate) trait Narrow: Copy + Into<f64> {
@@ -42,64 +46,49 @@ pub(crate) unsafe fn dot_product<V: Vector, T: Narrow, const N: usize>(
     unsafe {
         let run = Run::new::<N>(len);
         let mut pending = Pending::new(|value| value);
-        let mut row = 0;
-        while row + ROWS_AT_ONCE <= rows {
-            let pointers = [a.add(row * len), a.add((row + 1) * len)];
-            for (r, product) in products::<V, T, N, ROWS_AT_ONCE>(pointers, b, run).into_iter().enumerate() {
-                pending.push::<Sum>(product, out.add(row + r));
-            }
-            row += ROWS_AT_ONCE;
-        }
-        while row < rows {
-            let [product] = products::<V, T, N, 1>([a.add(row * len)], b, run);
-            pending.push::<Sum>(product, out.add(row));
-            row += 1;
+        for row in 0..rows {
+            pending.push::<Sum>(product::<V, T, N>(a.add(row * len), b, run), out.add(row));
         }
         pending.flush::<Sum>();
     }
 }
 
-/// The products of `R` rows with one vector, each merged into one register.
+/// The product of a row with a vector, merged into one register.
 #[inline(always)]
-unsafe fn products<V: Vector, T: Narrow, const N: usize, const R: usize>(
-    a: [*const T; R],
-    b: *const f64,
-    run: Run<V>,
-) -> [V; R] {
-    // SAFETY: the caller's run covers each row; the part is masked.
+unsafe fn product<V: Vector, T: Narrow, const N: usize>(a: *const T, b: *const f64, run: Run<V>) -> V {
+    // SAFETY: the caller's run covers the row; the part is masked.
     unsafe {
-        let mut accumulators = [[V::splat(0.0); N]; R];
+        let mut accumulators = [V::splat(0.0); N];
         let mut offset = 0;
         for _ in 0..run.rounds {
+            ask_ahead::<V, T, N>(a.add(offset));
             for n in 0..N {
-                let y = V::load(b.add(offset));
-                for r in 0..R {
-                    accumulators[r][n] = V::mul_add(T::load::<V>(a[r].add(offset)), y, accumulators[r][n]);
-                }
+                accumulators[n] = V::mul_add(T::load::<V>(a.add(offset)), V::load(b.add(offset)), accumulators[n]);
                 offset += V::LANES;
             }
         }
         for n in 0..N {
+            let old = accumulators[n];
             if n < run.whole {
-                let y = V::load(b.add(offset));
-                for r in 0..R {
-                    accumulators[r][n] = V::mul_add(T::load::<V>(a[r].add(offset)), y, accumulators[r][n]);
-                }
+                accumulators[n] = V::mul_add(T::load::<V>(a.add(offset)), V::load(b.add(offset)), old);
                 offset += V::LANES;
             } else if n == run.whole && run.part > 0 {
-                let y = V::load_first(b.add(offset), run.mask);
-                for r in 0..R {
-                    let old = accumulators[r][n];
-                    let new = V::mul_add(load_first(a[r].add(offset), run), y, old);
-                    accumulators[r][n] = V::select(run.mask, new, old);
-                }
+                let new = V::mul_add(load_first(a.add(offset), run), V::load_first(b.add(offset), run.mask), old);
+                accumulators[n] = V::select(run.mask, new, old);
             }
         }
-        let mut merged = [V::splat(0.0); R];
-        for r in 0..R {
-            merged[r] = merge_registers::<V, Sum, N>(accumulators[r]);
-        }
-        merged
+        merge_registers::<V, Sum, N>(accumulators)
+    }
+}
+
+/// Asks for as many lines as a round of 32 lanes reads.
+#[inline(always)]
+unsafe fn ask_ahead<V: Vector, T, const N: usize>(values: *const T) {
+    let lines = (N * V::LANES * size_of::<T>()).div_ceil(LINE_BYTES);
+    for line in 0..lines {
+        let ahead = values.cast::<u8>().wrapping_add(AHEAD_BYTES + line * LINE_BYTES);
+        // SAFETY: nothing is read.
+        unsafe { V::prefetch(ahead.cast()) };
     }
 }
 
