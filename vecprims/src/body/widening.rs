@@ -6,7 +6,7 @@ use crate::vector::{BLOCK, Vector};
 
 /// Bytes that are asked for ahead of those that are read: rows follow each other without gaps, and the hardware's
 /// prefetchers, which stop at each page, keep memory less busy than registers can take.
-const AHEAD_BYTES: usize = 4096;
+const AHEAD_BYTES: usize = 1536;
 
 /// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
