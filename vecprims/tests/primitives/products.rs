@@ -59,10 +59,11 @@ fn products_of_narrow_rows_are_those_of_doubles() {
             }
         }
     }
-    let most = ROWS.iter().max().unwrap() * lengths().into_iter().max().unwrap();
+    let most = ROWS.iter().max().unwrap() * lengths().max().unwrap();
     let numbers = |step: usize| (0..most).map(move |place| place * step % 1009);
     let special = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MIN_POSITIVE / 8.0, -0.0];
-    let float = |number: usize| if number % 251 == 0 { special[number / 251] } else { number as f32 * 0.37 - 90.0 };
+    let float =
+        |number: usize| if number.is_multiple_of(251) { special[number / 251] } else { number as f32 * 0.37 - 90.0 };
     check(&numbers(7).map(float).collect::<Vec<f32>>(), |values| NarrowRows::F32(values));
     check(&numbers(11).map(|number| i32::MIN + number as i32 * 2_100_007).collect::<Vec<i32>>(), |values| {
         NarrowRows::I32(values)
