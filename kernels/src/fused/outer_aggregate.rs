@@ -76,6 +76,12 @@ struct Class {
     last: usize,
 }
 
+/// Whether a comparison of two numbers holds.
+#[inline]
+fn holds(comparison: BinaryOp, x: f64, y: f64) -> bool {
+    comparison.eval(x, y) != 0.0
+}
+
 impl Sorted {
     fn new(cells: &[f64]) -> Self {
         let mut positions: Vec<usize> = (1..=cells.len()).filter(|&position| !cells[position - 1].is_nan()).collect();
@@ -98,20 +104,19 @@ impl Sorted {
     fn classes(&self, comparison: BinaryOp, x: f64) -> [(bool, Class); 4] {
         if x.is_nan() {
             let (all, none) = (Class { count: self.len, last: self.len }, Class { count: 0, last: 0 });
-            return [all, none, none, none].map(|class| (comparison.eval(x, 0.0) != 0.0, class));
+            return [all, none, none, none].map(|class| (holds(comparison, x, 0.0), class));
         }
         let below = self.numbers.partition_point(|&y| y < x);
         let up_to = below + self.numbers[below..].partition_point(|&y| y <= x);
         let last_equal = if up_to > below { self.positions[up_to - 1] } else { 0 };
         let greater = Class { count: self.numbers.len() - up_to, last: self.last_from[up_to] };
-        // A pair of numbers that compare like `x` with each class.
+        // Two numbers that compare like `x` with each class: constants, which the compiler compares.
         [
-            ([1.0, 0.0], Class { count: below, last: self.last_before[below] }),
-            ([0.0, 0.0], Class { count: up_to - below, last: last_equal }),
-            ([0.0, 1.0], greater),
-            ([0.0, f64::NAN], self.not_a_number),
+            (holds(comparison, 1.0, 0.0), Class { count: below, last: self.last_before[below] }),
+            (holds(comparison, 0.0, 0.0), Class { count: up_to - below, last: last_equal }),
+            (holds(comparison, 0.0, 1.0), greater),
+            (holds(comparison, 0.0, f64::NAN), self.not_a_number),
         ]
-        .map(|([x, y], class)| (comparison.eval(x, y) != 0.0, class))
     }
 
     /// How many cells the comparison of `x` with them holds for.
