@@ -128,12 +128,14 @@ impl<T: Pod> DerefMut for Buffer<T> {
 
 impl<T: Pod> Clone for Buffer<T> {
     fn clone(&self) -> Self {
-        let mut copy = match &self.source {
-            Source::Own(_) => Buffer::zeroed(self.len()),
-            Source::Recycled(recycled, len) => Buffer::recycled(&recycled.pool, *len),
-        };
-        copy.copy_from_slice(self);
-        copy
+        match &self.source {
+            Source::Own(memory) => memory.clone().into(),
+            Source::Recycled(recycled, len) => {
+                let mut copy = Buffer::recycled(&recycled.pool, *len);
+                copy.copy_from_slice(self);
+                copy
+            }
+        }
     }
 }
 

@@ -76,24 +76,15 @@ pub(crate) enum Wide {
 
 impl Wide {
     pub(crate) fn rows(&self) -> usize {
-        match self {
-            Wide::Dense(dense) => dense.rows(),
-            Wide::Sparse(csr) => csr.rows(),
-        }
+        self.layout().dims().0
     }
 
     pub(crate) fn cols(&self) -> usize {
-        match self {
-            Wide::Dense(dense) => dense.cols(),
-            Wide::Sparse(csr) => csr.cols(),
-        }
+        self.layout().dims().1
     }
 
     pub(crate) fn format(&self) -> Format {
-        match self {
-            Wide::Dense(_) => Format::Dense,
-            Wide::Sparse(_) => Format::Sparse,
-        }
+        self.layout().format()
     }
 
     /// Whether both are one matrix in memory.
@@ -131,10 +122,7 @@ impl Wide {
     }
 
     pub(crate) fn get(&self, i: usize, j: usize) -> f64 {
-        match self {
-            Wide::Dense(dense) => dense.get(i, j),
-            Wide::Sparse(csr) => csr.get(i, j),
-        }
+        self.layout().get(i, j)
     }
 
     /// Whether the cells are in memory of another owner.
