@@ -22,6 +22,11 @@ pub(crate) fn block_rows(rows: usize, cells_per_row: usize) -> usize {
 /// At most [`MAX_PARTIALS`] even ranges of some rows, several only of more than a block of work.
 pub(crate) fn partial_ranges(rows: Range<usize>, cells_per_row: usize) -> Vec<Range<usize>> {
     let count = work::partial_ranges(rows.len(), cells_per_row);
+    even_ranges(rows, count)
+}
+
+/// At most so many even ranges of some rows.
+pub(crate) fn even_ranges(rows: Range<usize>, count: usize) -> Vec<Range<usize>> {
     ranges_within(rows.clone(), rows.len().div_ceil(count))
 }
 

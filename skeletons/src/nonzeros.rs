@@ -13,7 +13,6 @@ use crate::zeros::take_equal_cells;
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
 use fuseline_matrix::{BufferPool, Csr, Dense, MatrixBlock};
-use fuseline_vecprims::Tile;
 
 /// Executes a Cell plan.
 pub(crate) fn execute(operator: &Operator<'_>, csr: &Csr, output: &COutput) -> Result<MatrixBlock, SkeletonError> {
@@ -67,18 +66,13 @@ pub(crate) fn by_position(operator: &Operator<'_>) -> ValuesByPosition {
                 let (values, later) = std::mem::take(&mut rest).split_at_mut(segment.end - segment.start);
                 let output = Output { row_stride: values.len(), values: &mut *values };
                 operator.genexec(&mut workspace.layout, unit, &mut [output]);
-                has_zeros |= contains_zero(operator, values);
+                has_zeros |= operator.env.primitives.contains_zero(values);
                 rest = later;
             }
         });
         has_zeros
     });
     ValuesByPosition { values, have_zeros: have_zeros.contains(&true) }
-}
-
-fn contains_zero(operator: &Operator<'_>, values: &[f64]) -> bool {
-    let non_zeros = operator.env.primitives.full_agg(AggOp::Nnz, 1, values.len(), Tile::new(values, values.len()));
-    non_zeros < values.len() as f64
 }
 
 fn rows(operator: &Operator<'_>, csr: &Csr, agg: AggOp) -> MatrixBlock {

@@ -26,4 +26,4 @@ pub use isa::Isa;
 pub use panels::{PANEL, Panels};
 pub use primitive::{Form, Primitive, math_symbol, primitive_names, signature, symbols};
 pub use table::{Primitives, primitives};
-pub use tile::{CsrTile, NarrowRows, Operand, Tile, TileMut};
+pub use tile::{CsrTile, Operand, Tile, TileMut};

@@ -6,7 +6,7 @@ use crate::isa::Isa;
 use crate::panels::Panels;
 use crate::primitive::Form;
 use crate::table::Primitives;
-use crate::tile::{CsrTile, NarrowRows, Operand, Tile, TileMut, check_columns, check_offsets};
+use crate::tile::{CsrTile, Operand, Tile, TileMut, check_columns, check_offsets};
 use fuseline_ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 
 /// Panics for means and variances where only aggregates that merge are meant.
@@ -17,6 +17,22 @@ fn check_merges(op: AggOp) {
 /// Asserts that an accumulator has `len` values.
 fn check_accumulator(acc: &[f64], len: usize) {
     assert!(acc.len() >= len, "the accumulator has {len} values");
+}
+
+/// Defines the dot products of rows of narrow values.
+macro_rules! narrow_dots {
+    ($($name:ident: $type:ty)*) => {
+        $(
+            /// The dot product of each row of `a`, one behind the other, with `b`: the bits of [`Self::dot_product`] over the
+            /// values as doubles.
+            pub fn $name(&self, a: &[$type], b: &[f64], out: &mut [f64]) {
+                let (rows, len) = (out.len(), b.len());
+                assert!(rows.checked_mul(len) == Some(a.len()), "{} values are not {rows} rows of {len}", a.len());
+                // SAFETY: the slices cover the extents, `out` is borrowed exclusively, and the table is this machine's.
+                unsafe { (self.$name)(rows, len, a.as_ptr(), b.as_ptr(), out.as_mut_ptr()) }
+            }
+        )*
+    };
 }
 
 impl Primitives {
@@ -109,6 +125,11 @@ impl Primitives {
         result
     }
 
+    /// Whether a value is zero.
+    pub fn contains_zero(&self, values: &[f64]) -> bool {
+        self.full_agg(AggOp::Nnz, 1, values.len(), Tile::new(values, values.len())) < values.len() as f64
+    }
+
     /// Merges each row into `acc`, rows in order (no mean, no variance).
     pub fn col_agg(&self, op: AggOp, rows: usize, len: usize, a: Tile<'_>, acc: &mut [f64]) {
         check_merges(op);
@@ -127,21 +148,7 @@ impl Primitives {
         }
     }
 
-    /// The dot product of each row of `a`, one behind the other, with `b`: the bits of [`Self::dot_product`] over the same
-    /// values as doubles.
-    pub fn narrow_dot_product(&self, a: NarrowRows<'_>, b: &[f64], out: &mut [f64]) {
-        let (rows, len) = (out.len(), b.len());
-        assert!(rows.checked_mul(len) == Some(a.len()), "{} values are not {rows} rows of {len}", a.len());
-        let (b, out) = (b.as_ptr(), out.as_mut_ptr());
-        // SAFETY: the slices cover the extents, `out` is borrowed exclusively, and the table is this machine's.
-        unsafe {
-            match a {
-                NarrowRows::F32(values) => (self.dot_f32)(rows, len, values.as_ptr(), b, out),
-                NarrowRows::I32(values) => (self.dot_i32)(rows, len, values.as_ptr(), b, out),
-                NarrowRows::U8(values) => (self.dot_u8)(rows, len, values.as_ptr(), b, out),
-            }
-        }
-    }
+    narrow_dots!(dot_f32: f32 dot_i32: i32 dot_u8: u8);
 
     /// Each row of `a` times a matrix of `k` columns, given by its transpose `bt` of `k` rows.
     pub fn vect_mat_mult(&self, rows: usize, len: usize, k: usize, a: Tile<'_>, bt: Tile<'_>, mut out: TileMut<'_>) {

@@ -4,12 +4,11 @@ use crate::body::elementwise::{self, Operand};
 use crate::body::product::{self, Rows};
 use crate::body::reduce::{Aggregate, Max, Mean, Min, Nnz, Prod, Sum, SumSq, Var};
 use crate::body::sparse::{self, CsrRows};
-use crate::body::widening::{self, Narrow};
 use crate::body::{column, copy as copies, matrix, rows, sampled, scaled};
 use crate::family::*;
 use crate::isa::Isa;
 use crate::kernel::{Elementwise, binary_entries, ternary_entries, unary_entries};
-use crate::vector::BLOCK;
+use crate::vector::{BLOCK, Element};
 use fuseline_ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 
 /// The primitives of one instruction set. Tables over operations are in the order of `ALL`.
@@ -89,8 +88,8 @@ macro_rules! define_isa {
 
             for_each_family!(define_wrappers $features);
             define_wrapper!(
-                $features narrow_dot [T: Narrow] (rows: usize, len: usize, a: *const T, b: *const f64, out: *mut f64)
-                widening::dot_product::<V, T, N>(rows, len, a, b, out)
+                $features narrow_dot [T: Element] (rows: usize, len: usize, a: *const T, b: *const f64, out: *mut f64)
+                product::narrow_dot_product::<V, T, N>(rows, len, a, b, out)
             );
             define_math!($register, $lanes, $features);
 

@@ -132,30 +132,3 @@ fn covers(available: usize, rows: usize, row_stride: usize, len: usize) -> bool 
     }
     (rows - 1).checked_mul(row_stride).and_then(|start| start.checked_add(len)).is_some_and(|end| end <= available)
 }
-
-/// Rows of values narrower than doubles, one behind the other.
-#[derive(Clone, Copy, Debug)]
-pub enum NarrowRows<'a> {
-    /// Single precision.
-    F32(&'a [f32]),
-    /// Integers.
-    I32(&'a [i32]),
-    /// Bytes.
-    U8(&'a [u8]),
-}
-
-impl NarrowRows<'_> {
-    /// The number of values.
-    pub fn len(&self) -> usize {
-        match self {
-            NarrowRows::F32(values) => values.len(),
-            NarrowRows::I32(values) => values.len(),
-            NarrowRows::U8(values) => values.len(),
-        }
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}

@@ -116,16 +116,11 @@ impl PackedBlocks {
     }
 
     /// How many blocks there are of a product of so many rows.
-    pub fn len(self, rows: usize) -> usize {
+    pub fn count(self, rows: usize) -> usize {
         match self {
             PackedBlocks::Rows(height) => rows.div_ceil(height),
             PackedBlocks::Inner(ranges) => ranges,
         }
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(self, rows: usize) -> bool {
-        self.len(rows) == 0
     }
 }
 
@@ -151,7 +146,7 @@ impl TransposedSparse {
     }
 
     /// What a row weighs for the ranges: its products, or its share of the result.
-    pub fn row_weight(non_zeros: usize, Extents { rows, inner, cols }: Extents) -> usize {
+    fn row_weight(non_zeros: usize, Extents { rows, inner, cols }: Extents) -> usize {
         let products = non_zeros.checked_div(inner).unwrap_or(0).saturating_mul(cols);
         products.max(rows.saturating_mul(cols).div_ceil(inner.max(1)))
     }
@@ -182,7 +177,7 @@ mod tests {
         assert_eq!(PackedBlocks::of(extents(512, LONG_INNER, 512)), PackedBlocks::Inner(16));
         assert_eq!(PackedBlocks::of(extents(512, LONG_INNER - 1, 512)), PackedBlocks::Rows(128));
         assert_eq!(PackedBlocks::of(extents(513, LONG_INNER, 512)), PackedBlocks::Rows(192));
-        assert_eq!(PackedBlocks::Rows(128).len(129), 2);
+        assert_eq!(PackedBlocks::Rows(128).count(129), 2);
     }
 
     #[test]

@@ -6,9 +6,8 @@
 use super::gather::Gather;
 use crate::blocks::{BLOCK_CELLS, balanced_ranges, map_parts, map_parts_with, on_threads_for};
 use crate::{KernelContext, Operand};
-use fuseline_ir::ops::AggOp;
 use fuseline_matrix::{Buffer, BufferPool, Csr};
-use fuseline_vecprims::{Operand as VectorOperand, Tile};
+use fuseline_vecprims::Operand as VectorOperand;
 use std::ops::Range;
 
 /// Non-zeros that are evaluated at a time: cells, gathered cells and results stay in the first caches.
@@ -37,7 +36,7 @@ pub(super) fn over_pattern<const N: usize>(
                 other.cells(pattern, rows.clone(), cells, scattered)
             });
             evaluate(VectorOperand::cells(&pattern.values()[positions], 0), cells, out);
-            has_zeros |= contains_zero(context, out);
+            has_zeros |= context.primitives.contains_zero(out);
         }
         has_zeros
     });
@@ -46,12 +45,9 @@ pub(super) fn over_pattern<const N: usize>(
 
 /// The pattern with other values, without those that are zero.
 pub(crate) fn with_values(context: &KernelContext<'_>, pattern: &Csr, values: Buffer) -> Csr {
-    let have_zeros = map_parts(context, values.chunks(BLOCK_CELLS).collect(), |run| contains_zero(context, run));
+    let have_zeros =
+        map_parts(context, values.chunks(BLOCK_CELLS).collect(), |run| context.primitives.contains_zero(run));
     without_zeros(context, pattern.with_values(values), have_zeros.contains(&true))
-}
-
-fn contains_zero(context: &KernelContext<'_>, run: &[f64]) -> bool {
-    context.primitives.full_agg(AggOp::Nnz, 1, run.len(), Tile::new(run, run.len())) < run.len() as f64
 }
 
 /// The matrix without stored zeros, if it has any.

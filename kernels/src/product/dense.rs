@@ -2,14 +2,14 @@
 
 use super::accumulate;
 use crate::KernelContext;
-use crate::blocks::{add_to, block_rows, for_each_block, partial_ranges, sum_strips};
+use crate::blocks::{add_to, block_rows, even_ranges, for_each_block, partial_ranges, sum_strips};
 use crate::gemm::{Output, Strided, gemm_into};
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::schedule::product::{Extents, FEW_COLUMNS, PackedBlocks, ProductLoop};
 use fuseline_ir::work::CELL_BYTES;
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Dense, NarrowCells, NarrowDense, strips, zeros};
-use fuseline_vecprims::{NarrowRows, Tile, TileMut};
+use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
 
 pub(super) fn product(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
@@ -53,14 +53,16 @@ pub(super) fn gemm(context: &KernelContext<'_>, extents: Extents, left: Strided<
 /// Blocks of rows, or where these are few and long, ranges of the inner dimension.
 fn gemm_of_strip(context: &KernelContext<'_>, extents: Extents, left: Strided<'_>, right: Strided<'_>) -> Dense {
     let Extents { rows, inner, cols } = extents;
-    let blocks = PackedBlocks::of(extents);
-    let PackedBlocks::Rows(step) = blocks else {
-        let sums = accumulate(context, partial_ranges(0..inner, rows + cols), rows * cols, |range, acc| {
-            let extents = Extents { rows, inner: range.len(), cols };
-            let (left, right) = (left.starting_at(0, range.start), right.starting_at(range.start, 0));
-            gemm_into(context.primitives, Output::new(acc, cols), extents, left, right);
-        });
-        return Dense::from_vec(rows, cols, sums);
+    let step = match PackedBlocks::of(extents) {
+        PackedBlocks::Rows(step) => step,
+        PackedBlocks::Inner(count) => {
+            let sums = accumulate(context, even_ranges(0..inner, count), rows * cols, |range, acc| {
+                let extents = Extents { rows, inner: range.len(), cols };
+                let (left, right) = (left.starting_at(0, range.start), right.starting_at(range.start, 0));
+                gemm_into(context.primitives, Output::new(acc, cols), extents, left, right);
+            });
+            return Dense::from_vec(rows, cols, sums);
+        }
     };
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
@@ -97,7 +99,11 @@ pub(super) fn times_vector(context: &KernelContext<'_>, left: Rows<'_>, right: &
                 let (a, b) = (Tile::new(&values[cells], inner), Tile::new(right, 0));
                 context.primitives.dot_product(out.len(), inner, a, b, TileMut::new(out, 1));
             }
-            Cells::Narrow(narrow) => context.primitives.narrow_dot_product(narrow_rows(narrow, cells), right, out),
+            Cells::Narrow(narrow) => match narrow.cells(cells) {
+                NarrowCells::F32(values) => context.primitives.dot_f32(values, right, out),
+                NarrowCells::I32(values) => context.primitives.dot_i32(values, right, out),
+                NarrowCells::U8(values) => context.primitives.dot_u8(values, right, out),
+            },
         }
     });
     result
@@ -148,27 +154,15 @@ impl<'a> From<&'a NarrowDense> for Rows<'a> {
     }
 }
 
-/// Cells of a narrow matrix, for primitives that widen them.
-fn narrow_rows(narrow: &NarrowDense, cells: Range<usize>) -> NarrowRows<'_> {
-    match narrow.cells(cells) {
-        NarrowCells::F32(values) => NarrowRows::F32(values),
-        NarrowCells::I32(values) => NarrowRows::I32(values),
-        NarrowCells::U8(values) => NarrowRows::U8(values),
-    }
-}
-
 impl Rows<'_> {
-    /// Visits tiles of at most so many of these rows, with their cells. Narrow ones are widened into memory that stays in
-    /// the cache, however many rows a tile of doubles may have.
-    fn for_each_tile(self, rows: Range<usize>, most: usize, mut visit: impl FnMut(Range<usize>, &[f64])) {
-        let (step, mut buffer) = match self.cells {
-            Cells::Doubles(_) => (most, Vec::new()),
-            Cells::Narrow(_) => {
-                let step = tile_rows(self.cols).min(most);
-                (step, zeros(step * self.cols))
-            }
+    /// Visits tiles of some of these rows, which stay in the cache, with their cells as doubles.
+    fn for_each_tile(self, rows: Range<usize>, mut visit: impl FnMut(Range<usize>, &[f64])) {
+        let step = tile_rows(self.cols);
+        let mut buffer = match self.cells {
+            Cells::Doubles(_) => Vec::new(),
+            Cells::Narrow(_) => zeros(step * self.cols),
         };
-        for start in rows.clone().step_by(step.max(1)) {
+        for start in rows.clone().step_by(step) {
             let tile = start..(start + step).min(rows.end);
             let cells = tile.start * self.cols..tile.end * self.cols;
             match self.cells {
@@ -192,7 +186,7 @@ fn add_outer_products(
     sums: &mut [f64],
 ) {
     let (n, k) = (long.cols, short.len() / long.rows.max(1));
-    long.for_each_tile(rows, tile_rows(n), |rows, cells| {
+    long.for_each_tile(rows, |rows, cells| {
         check_stop();
         let (a, b) = (Tile::new(cells, n), Tile::new(&short[rows.start * k..rows.end * k], k));
         context.primitives.outer_mult_add(rows.len(), n, k, a, b, TileMut::new(sums, n));

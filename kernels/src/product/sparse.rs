@@ -1,7 +1,7 @@
 //! Products with a sparse operand.
 
 use super::accumulate;
-use crate::blocks::{add_to, block_rows, build_csr, for_each_block, partial_ranges, rows_of};
+use crate::blocks::{add_to, block_rows, build_csr, even_ranges, for_each_block, rows_of};
 use crate::multiply_add::{add_scaled_at, dot_nonzeros};
 use crate::{KernelContext, push_nonzero};
 use fuseline_ir::schedule::Strips;
@@ -38,11 +38,10 @@ pub(super) fn transposed_times_dense(context: &KernelContext<'_>, left: &Csr, ri
 fn transposed_strip_times_dense(context: &KernelContext<'_>, left: &Csr, right: &[f64], k: usize) -> Dense {
     let n = left.cols();
     let extents = Extents { rows: n, inner: left.rows(), cols: k };
-    if TransposedSparse::of(left.nnz(), extents) == TransposedSparse::Transposes {
+    let TransposedSparse::Adds(count) = TransposedSparse::of(left.nnz(), extents) else {
         return times_rows(context, &left.transpose(), right, k);
-    }
-    let ranges = partial_ranges(0..left.rows(), TransposedSparse::row_weight(left.nnz(), extents));
-    let sums = accumulate(context, ranges, n * k, |range, acc| {
+    };
+    let sums = accumulate(context, even_ranges(0..left.rows(), count), n * k, |range, acc| {
         for start in range.clone().step_by(STEP) {
             check_stop();
             let rows = start..(start + STEP).min(range.end);

@@ -30,7 +30,7 @@ pub(super) fn loop_of(context: &Context<'_>, id: HopId) -> ProductLoop {
 /// Whether threads share a product in packed blocks.
 pub(super) fn has_several_blocks(context: &Context<'_>, id: HopId) -> bool {
     let extents = extents(context, id);
-    PackedBlocks::of(extents).len(extents.rows) > 1
+    PackedBlocks::of(extents).count(extents.rows) > 1
 }
 
 /// The cells that a basic product of this class moves, in those that a transposition moves one by one in the same time.

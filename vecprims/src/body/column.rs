@@ -11,7 +11,7 @@ pub(crate) trait ChunkBody<V: Vector> {
     /// Handles the chunk at `start`. With `MASKED` each register holds only the lanes its mask chooses.
     ///
     /// # Safety
-    /// As for [`crate::body`].
+    /// The contract of [`crate::body`].
     unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]);
 }
 

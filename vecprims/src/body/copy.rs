@@ -12,7 +12,7 @@ trait RowSource<V: Vector> {
     /// Register `t` of a row; the lanes outside of the mask may hold anything.
     ///
     /// # Safety
-    /// As for [`crate::body`].
+    /// The contract of [`crate::body`].
     unsafe fn register(&self, row: usize, t: usize, mask: V::Mask) -> V;
 }
 

@@ -19,4 +19,3 @@ pub(crate) mod scaled;
 pub(crate) mod short;
 pub(crate) mod sparse;
 pub(crate) mod upright;
-pub(crate) mod widening;

@@ -20,12 +20,12 @@ pub(crate) trait RowReduction<V: Vector> {
     /// The lanes of a row, not yet merged.
     ///
     /// # Safety
-    /// As for [`crate::body`].
+    /// The contract of [`crate::body`].
     unsafe fn register(&self, row: usize) -> V;
     /// Asks for the lines of a later row, since masked loads teach the hardware prefetchers nothing.
     ///
     /// # Safety
-    /// As for [`crate::body`].
+    /// The contract of [`crate::body`].
     unsafe fn prefetch(&self, row: usize);
     /// What is stored for a merged value.
     fn finish(&self, value: f64) -> f64;

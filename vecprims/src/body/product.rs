@@ -4,16 +4,16 @@ use super::abreast::{ROWS_PER_SHARE, ShortProducts};
 use super::ahead::{Ahead, Half};
 use super::narrow::{NarrowProduct, reduce_rows};
 use super::reduce::{Pending, Run, Sum, merge_registers};
-use crate::vector::{Merge, Vector};
+use crate::vector::{Element, Merge, Vector};
 
 /// Accumulators of the products of `R` rows with `C` rows, 32 lanes in `N` registers each.
 type Accumulators<V, const N: usize, const R: usize, const C: usize> = [[[V; N]; C]; R];
 
-/// The `R * C` dot products of `R` rows with `C` rows, each merged into one register. A share of what lies ahead is asked
+/// The `R * C` dot products of `R` rows with `C` rows of doubles, each merged into one register. A share of what lies ahead is asked
 /// for with each round of 32 lanes, and one with the rest.
 #[inline(always)]
-pub(super) unsafe fn products<V: Vector, const N: usize, const R: usize, const C: usize>(
-    a: [*const f64; R],
+pub(super) unsafe fn products<V: Vector, T: Element, const N: usize, const R: usize, const C: usize>(
+    a: [*const T; R],
     b: [*const f64; C],
     run: Run<V>,
     ahead: &Ahead,
@@ -25,16 +25,16 @@ pub(super) unsafe fn products<V: Vector, const N: usize, const R: usize, const C
         for _ in 0..run.rounds {
             ahead.ask();
             for n in 0..N {
-                step::<V, N, R, C, false>(&mut accumulators, n, &a, &b, offset + n * V::LANES, run.mask);
+                step::<V, T, N, R, C, false>(&mut accumulators, n, &a, &b, offset + n * V::LANES, run);
             }
             offset += N * V::LANES;
         }
         ahead.ask();
         for n in 0..N {
             if n < run.whole {
-                step::<V, N, R, C, false>(&mut accumulators, n, &a, &b, offset + n * V::LANES, run.mask);
+                step::<V, T, N, R, C, false>(&mut accumulators, n, &a, &b, offset + n * V::LANES, run);
             } else if n == run.whole && run.part > 0 {
-                step::<V, N, R, C, true>(&mut accumulators, n, &a, &b, offset + n * V::LANES, run.mask);
+                step::<V, T, N, R, C, true>(&mut accumulators, n, &a, &b, offset + n * V::LANES, run);
             }
         }
         let mut merged = [[V::splat(0.0); C]; R];
@@ -85,7 +85,7 @@ unsafe fn sweep<V: Vector, const R: usize, const C: usize, const FIRST: usize>(
             ahead.ask();
             for half in 0..2 {
                 let offset = offset + 2 * half * V::LANES;
-                step::<V, 2, R, C, false>(&mut accumulators, half, a, b, offset, run.mask);
+                step::<V, f64, 2, R, C, false>(&mut accumulators, half, a, b, offset, run);
             }
             offset += 4 * V::LANES;
         }
@@ -93,9 +93,9 @@ unsafe fn sweep<V: Vector, const R: usize, const C: usize, const FIRST: usize>(
         for half in 0..2 {
             let (register, offset) = (FIRST + 2 * half, offset + 2 * half * V::LANES);
             if register < run.whole {
-                step::<V, 2, R, C, false>(&mut accumulators, half, a, b, offset, run.mask);
+                step::<V, f64, 2, R, C, false>(&mut accumulators, half, a, b, offset, run);
             } else if register == run.whole && run.part > 0 {
-                step::<V, 2, R, C, true>(&mut accumulators, half, a, b, offset, run.mask);
+                step::<V, f64, 2, R, C, true>(&mut accumulators, half, a, b, offset, run);
             }
         }
         let mut merged = [[V::splat(0.0); C]; R];
@@ -112,26 +112,26 @@ unsafe fn sweep<V: Vector, const R: usize, const C: usize, const FIRST: usize>(
 ///
 /// Masked lanes keep their accumulator: adding `+0.0` would lose the sign of a tiny product that underflowed to `-0.0`.
 #[inline(always)]
-unsafe fn step<V: Vector, const N: usize, const R: usize, const C: usize, const MASKED: bool>(
+unsafe fn step<V: Vector, T: Element, const N: usize, const R: usize, const C: usize, const MASKED: bool>(
     accumulators: &mut Accumulators<V, N, R, C>,
     n: usize,
-    a: &[*const f64; R],
+    a: &[*const T; R],
     b: &[*const f64; C],
     offset: usize,
-    mask: V::Mask,
+    run: Run<V>,
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
         let mut x = [V::splat(0.0); R];
         for r in 0..R {
-            x[r] = load_part::<V, MASKED>(a[r].add(offset), mask);
+            x[r] = load_part::<V, T, MASKED>(a[r].add(offset), run);
         }
         for c in 0..C {
-            let y = load_part::<V, MASKED>(b[c].add(offset), mask);
+            let y = load_part::<V, f64, MASKED>(b[c].add(offset), run);
             for r in 0..R {
                 let old = accumulators[r][c][n];
                 let new = V::mul_add(x[r], y, old);
-                accumulators[r][c][n] = if MASKED { V::select(mask, new, old) } else { new };
+                accumulators[r][c][n] = if MASKED { V::select(run.mask, new, old) } else { new };
             }
         }
     }
@@ -139,9 +139,9 @@ unsafe fn step<V: Vector, const N: usize, const R: usize, const C: usize, const 
 
 /// Loads a register, or its chosen lanes.
 #[inline(always)]
-unsafe fn load_part<V: Vector, const MASKED: bool>(values: *const f64, mask: V::Mask) -> V {
+unsafe fn load_part<V: Vector, T: Element, const MASKED: bool>(values: *const T, run: Run<V>) -> V {
     // SAFETY: passed on to the caller.
-    unsafe { if MASKED { V::load_first(values, mask) } else { V::load(values) } }
+    unsafe { if MASKED { T::load_first(values, run.part, run.mask) } else { T::load(values) } }
 }
 
 /// Where the dense rows of a product lie.
@@ -205,8 +205,32 @@ pub(crate) unsafe fn dot_product<V: Vector, const N: usize>(
         let run = Run::new::<N>(len);
         let mut pending = Pending::new(|value| value);
         for row in 0..rows {
-            let [[register]] = products::<V, N, 1, 1>(a.pointers(row), b.pointers(row), run, &Ahead::none());
+            let [[register]] = products::<V, f64, N, 1, 1>(a.pointers(row), b.pointers(row), run, &Ahead::none());
             pending.push::<Sum>(register, out.add(row * out_row));
+        }
+        pending.flush::<Sum>();
+    }
+}
+
+/// Rule 3 for each row of `a`, one behind the other and of values narrower than doubles, with the vector `b`: nothing is
+/// written in between, and memory gives as many values as it has bytes for.
+#[inline(always)]
+pub(crate) unsafe fn narrow_dot_product<V: Vector, T: Element, const N: usize>(
+    rows: usize,
+    len: usize,
+    a: *const T,
+    b: *const f64,
+    out: *mut f64,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let run = Run::new::<N>(len);
+        let mut pending = Pending::new(|value| value);
+        for row in 0..rows {
+            let a = a.add(row * len);
+            let ahead = Ahead::along(a, N * V::LANES);
+            let [[register]] = products::<V, T, N, 1, 1>([a], [b], run, &ahead);
+            pending.push::<Sum>(register, out.add(row));
         }
         pending.flush::<Sum>();
     }
@@ -246,8 +270,8 @@ pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
         let mut row = 0;
         let mut pending = Pending::new(|value| value);
         while V::LANES == 8 && k == 1 && row + 8 <= rows {
-            let upper = products::<V, N, 4, 1>(a.pointers(row), bt.pointers(0), run, &ahead);
-            let lower = products::<V, N, 4, 1>(a.pointers(row + 4), bt.pointers(0), run, &ahead);
+            let upper = products::<V, f64, N, 4, 1>(a.pointers(row), bt.pointers(0), run, &ahead);
+            let lower = products::<V, f64, N, 4, 1>(a.pointers(row + 4), bt.pointers(0), run, &ahead);
             store_merged::<V, 1>([upper, lower].as_flattened().as_flattened(), out.add(row * out_row), out_row);
             row += 8;
         }
@@ -356,7 +380,7 @@ unsafe fn push_products<V: Vector, const N: usize, const R: usize, const C: usiz
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
-        let registers = products::<V, N, R, C>(a.pointers(row), bt.pointers(column), run, ahead);
+        let registers = products::<V, f64, N, R, C>(a.pointers(row), bt.pointers(column), run, ahead);
         for r in 0..R {
             for c in 0..C {
                 pending.push::<Sum>(registers[r][c], out.add((row + r) * out_row + column + c));

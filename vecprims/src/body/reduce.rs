@@ -13,7 +13,7 @@ pub(crate) trait Aggregate: Merge {
     /// Takes one value into each lane.
     ///
     /// # Safety
-    /// As for [`Vector`].
+    /// The contract of [`Vector`].
     unsafe fn step<V: Vector>(accumulator: V, value: V) -> V;
 }
 

@@ -40,14 +40,15 @@ pub(crate) unsafe fn sampled_product<V: Vector, const N: usize>(
                 for c in 0..4 {
                     [rows[c]] = v.pointers(csr.column(position + c));
                 }
-                let [registers] = products::<V, N, 1, 4>(u, rows, run, &Ahead::none());
+                let [registers] = products::<V, f64, N, 1, 4>(u, rows, run, &Ahead::none());
                 for c in 0..4 {
                     pending.push::<Sum>(registers[c], out.add(position + c));
                 }
                 position += 4;
             }
             while position < end {
-                let [[register]] = products::<V, N, 1, 1>(u, v.pointers(csr.column(position)), run, &Ahead::none());
+                let [[register]] =
+                    products::<V, f64, N, 1, 1>(u, v.pointers(csr.column(position)), run, &Ahead::none());
                 pending.push::<Sum>(register, out.add(position));
                 position += 1;
             }
@@ -78,7 +79,7 @@ unsafe fn push_pair<V: Vector, const N: usize, F: Fn(f64) -> f64>(
         while position + 2 <= len {
             let [one] = v.pointers(csr.column(first.start + position));
             let [other] = v.pointers(csr.column(first.start + position + 1));
-            let registers = products::<V, N, 2, 2>(factors, [one, other], run, &Ahead::none());
+            let registers = products::<V, f64, N, 2, 2>(factors, [one, other], run, &Ahead::none());
             for c in 0..2 {
                 pending.push::<Sum>(registers[0][c], out.add(first.start + position + c));
                 pending.push::<Sum>(registers[1][c], out.add(second + position + c));
@@ -87,7 +88,7 @@ unsafe fn push_pair<V: Vector, const N: usize, F: Fn(f64) -> f64>(
         }
         if position < len {
             let last = v.pointers(csr.column(first.start + position));
-            let [[one], [other]] = products::<V, N, 2, 1>(factors, last, run, &Ahead::none());
+            let [[one], [other]] = products::<V, f64, N, 2, 1>(factors, last, run, &Ahead::none());
             pending.push::<Sum>(one, out.add(first.start + position));
             pending.push::<Sum>(other, out.add(second + position));
         }

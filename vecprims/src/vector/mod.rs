@@ -7,12 +7,14 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod element;
 mod portable;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx512::Avx512;
+pub(crate) use element::Element;
 pub(crate) use portable::Portable;
 
 /// Values that element-wise bodies hand to the scalar references at a time.
@@ -23,7 +25,7 @@ pub(crate) trait Merge {
     /// Merges lane by lane; `x` is the lane with the smaller number.
     ///
     /// # Safety
-    /// As for [`Vector`].
+    /// The contract of [`Vector`].
     unsafe fn merge<V: Vector>(x: V, y: V) -> V;
 }
 

@@ -2,7 +2,7 @@
 
 use crate::data::{Generator, Kind, ROWS, UNTOUCHED, all_primitives, assert_same, lengths, row};
 use crate::naive;
-use fuseline_vecprims::{NarrowRows, PANEL, Panels, Tile, TileMut};
+use fuseline_vecprims::{PANEL, Panels, Primitives, Tile, TileMut};
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     naive::dot(a.iter().copied(), b.iter().copied())
@@ -42,7 +42,7 @@ fn dot_products_reduce_over_32_lanes() {
 /// Narrow values give the bits of the doubles that they are; of single precision, those of tiny numbers, infinities and NaN, too.
 #[test]
 fn products_of_narrow_rows_are_those_of_doubles() {
-    fn check<T: Copy + Into<f64>>(values: &[T], rows_of: fn(&[T]) -> NarrowRows<'_>) {
+    fn check<T: Copy + Into<f64>>(values: &[T], dot_product: fn(&Primitives, &[T], &[f64], &mut [f64])) {
         let vector = Generator::new(5).values(Kind::ALL[0], 2000);
         let wide: Vec<f64> = values.iter().map(|&value| value.into()).collect();
         for len in lengths() {
@@ -53,8 +53,8 @@ fn products_of_narrow_rows_are_those_of_doubles() {
                     let (a, b) = (Tile::new(&wide[..cells], len), Tile::new(vector, 0));
                     table.dot_product(rows, len, a, b, TileMut::new(&mut expected, 1));
                     let mut out = vec![UNTOUCHED; rows];
-                    table.narrow_dot_product(rows_of(&values[..cells]), vector, &mut out);
-                    assert_same(&out, &expected, || format!("narrow_dot_product on {}, {rows} x {len}", table.isa()));
+                    dot_product(table, &values[..cells], vector, &mut out);
+                    assert_same(&out, &expected, || format!("narrow dot product on {}, {rows} x {len}", table.isa()));
                 }
             }
         }
@@ -64,11 +64,9 @@ fn products_of_narrow_rows_are_those_of_doubles() {
     let special = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MIN_POSITIVE / 8.0, -0.0];
     let float =
         |number: usize| if number.is_multiple_of(251) { special[number / 251] } else { number as f32 * 0.37 - 90.0 };
-    check(&numbers(7).map(float).collect::<Vec<f32>>(), |values| NarrowRows::F32(values));
-    check(&numbers(11).map(|number| i32::MIN + number as i32 * 2_100_007).collect::<Vec<i32>>(), |values| {
-        NarrowRows::I32(values)
-    });
-    check(&numbers(13).map(|number| number as u8).collect::<Vec<u8>>(), |values| NarrowRows::U8(values));
+    check(&numbers(7).map(float).collect::<Vec<f32>>(), Primitives::dot_f32);
+    check(&numbers(11).map(|number| i32::MIN + number as i32 * 2_100_007).collect::<Vec<i32>>(), Primitives::dot_i32);
+    check(&numbers(13).map(|number| number as u8).collect::<Vec<u8>>(), Primitives::dot_u8);
 }
 
 #[test]
