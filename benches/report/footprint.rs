@@ -14,6 +14,7 @@ use fuseline_ir::ops::{AggOp, BinaryOp};
 use fuseline_ir::work::STRIP_BYTES;
 use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimitiveMode};
 use fuseline_matrix::BufferPool;
+use fuseline_skeletons::abi::UnitSize;
 use fuseline_skeletons::{Backend, CompiledCPlan, Counters, Execution};
 use std::hint::black_box;
 
@@ -217,7 +218,8 @@ fn table(measured: &[Measured]) -> Part {
         columns.map(|(((times, compiled), compile), misses)| {
             // Each further cache line of the longest vector needs one more line per buffer; rows of this length are not
             // narrow, whose tiles are no buffers.
-            let buffers = (compiled.scratch_len(1, 72) - compiled.scratch_len(1, 64)) / 8;
+            let scratch = |longest| compiled.scratch_len(UnitSize { rows: 1, positions: 0, longest });
+            let buffers = (scratch(72) - scratch(64)) / 8;
             vec![
                 row.operations.to_string(),
                 row.rows.to_string(),

@@ -3,7 +3,7 @@
 
 use fuseline_ir::cplan::{VerifiedCPlan, parse};
 use fuseline_llvm_backend::{LlvmBackend, LlvmLevel, LlvmOptions, PrimitiveMode};
-use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit};
+use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit, UnitSize};
 use fuseline_skeletons::backend::{Backend, CompiledCPlan};
 use fuseline_vecprims::Isa;
 use std::time::{Duration, Instant};
@@ -49,7 +49,7 @@ fn throughput(compiled: &CompiledCPlan, rows: usize, cols: usize) -> f64 {
     let sides = [side(0), side(1), side(2)];
     let main = Main::Dense { values: view(0), row_stride: cols };
     let unit = Unit { rows, cols, first_row: 0, first_col: 0, main, sides: &sides, products: &[], next_unit: 0 };
-    let mut scratch = vec![0.0; compiled.scratch_len(rows, cols)];
+    let mut scratch = vec![0.0; compiled.scratch_len(UnitSize { rows, positions: 0, longest: cols })];
     let mut result = [0.0];
     let repeat = (20_000_000 / cells).max(3);
     let mut best = Duration::MAX;

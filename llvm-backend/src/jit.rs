@@ -5,7 +5,7 @@
 //! operators are used again; the code itself is freed through the operator's resource tracker. The primitives are bound
 //! as absolute symbols. LLJIT maps code either writable or executable, never both.
 
-use fuseline_skeletons::abi::{GenExec, NativeKernel};
+use fuseline_skeletons::abi::{GenExec, NativeKernel, UnitSize};
 use inkwell::llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use inkwell::llvm_sys::orc2::lljit::{
@@ -275,7 +275,7 @@ pub(crate) fn entry_point(address: u64) -> GenExec {
 pub(crate) fn kernel<Owner: Send + Sync>(
     dense: Option<GenExec>,
     sparse: Option<GenExec>,
-    scratch: fn(&Owner, usize, usize) -> usize,
+    scratch: fn(&Owner, UnitSize) -> usize,
     owner: Owner,
 ) -> NativeKernel<Owner> {
     // SAFETY: the entry points were emitted from the schedules of one verified plan, are `nounwind`, and belong to the

@@ -10,7 +10,7 @@ use crate::jit::{self, Jit, LinkedCode};
 use crate::machinery::{KeyedStore, Machinery};
 use crate::schedule::{Entry, ScratchNeed};
 use fuseline_ir::cplan::VerifiedCPlan;
-use fuseline_skeletons::abi::{Context, Kernel, Main, NativeKernel, Output, Unit};
+use fuseline_skeletons::abi::{Context, Kernel, Main, NativeKernel, Output, Unit, UnitSize};
 use fuseline_skeletons::backend::{BackendError, CompiledCPlan};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -82,8 +82,8 @@ impl Meanwhile {
         unsafe { self.compiled.genexec(context, unit, outputs) }
     }
 
-    fn scratch_len(&self, rows_or_positions: usize, max_vector: usize) -> usize {
-        let needed = self.compiled.scratch_len(rows_or_positions, max_vector);
+    fn scratch_len(&self, unit: UnitSize) -> usize {
+        let needed = self.compiled.scratch_len(unit);
         if needed > self.scratch.load(Ordering::Relaxed) {
             self.scratch.fetch_max(needed, Ordering::Relaxed);
         }
@@ -251,7 +251,7 @@ fn link(jit: &Arc<Jit>, object: ObjectCode, scratch: ScratchNeed) -> Result<Code
         Some(jit::entry_point(addresses[place]))
     };
     let owner = CodeOwner { scratch, _code: code };
-    let values = |owner: &CodeOwner, rows, max_vector| owner.scratch.values(rows, max_vector);
+    let values = |owner: &CodeOwner, unit| owner.scratch.values(unit);
     let native = jit::kernel(point(Entry::Dense), point(Entry::Sparse), values, owner);
     Ok(Code { native, object: ObjectCode { bytes: Vec::new(), ..object } })
 }
@@ -261,11 +261,11 @@ impl Kernel for LazyKernel {
         self.sparse.is_some()
     }
 
-    fn scratch_len(&self, rows_or_positions: usize, max_vector: usize) -> usize {
-        let own = self.scratch.values(rows_or_positions, max_vector);
+    fn scratch_len(&self, unit: UnitSize) -> usize {
+        let own = self.scratch.values(unit);
         match &self.meanwhile {
             Some(meanwhile) => {
-                let other = meanwhile.scratch_len(rows_or_positions, max_vector);
+                let other = meanwhile.scratch_len(unit);
                 // What no code will use is kept out of the way: scratch memory stays in the cache.
                 if self.awaits_code() { own.max(other) } else { own }
             }

@@ -2,7 +2,7 @@
 
 use fuseline_ir::cplan::{VerifiedCPlan, parse};
 use fuseline_llvm_backend::{LlvmBackend, LlvmLevel, LlvmOptions, PrimitiveMode};
-use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit};
+use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit, UnitSize};
 use fuseline_skeletons::backend::{Backend, BackendError, CompiledCPlan};
 use fuseline_vecprims::Isa;
 
@@ -113,7 +113,7 @@ fn run(compiled: &CompiledCPlan, cells: usize) -> f64 {
         products: &[],
         next_unit: 0,
     };
-    let mut scratch = vec![0.0; compiled.scratch_len(1, cells)];
+    let mut scratch = vec![0.0; compiled.scratch_len(UnitSize { rows: 1, positions: 0, longest: cells })];
     let mut result = [0.0];
     let mut outputs = [Output { values: &mut result, row_stride: 1 }];
     // SAFETY: the operands have the extents that the plan reads and writes.
@@ -136,7 +136,7 @@ fn run_sparse(compiled: &CompiledCPlan, positions: usize) -> f64 {
         products: &[],
         next_unit: 0,
     };
-    let mut scratch = vec![0.0; compiled.scratch_len(positions, 1)];
+    let mut scratch = vec![0.0; compiled.scratch_len(UnitSize { rows: 0, positions, longest: 1 })];
     let mut result = [0.0];
     let mut outputs = [Output { values: &mut result, row_stride: 1 }];
     // SAFETY: the operands have the extents that the plan reads and writes.

@@ -2,7 +2,7 @@
 
 use fuseline_ir::cplan::{VerifiedCPlan, parse};
 use fuseline_llvm_backend::{LlvmBackend, LlvmLevel, LlvmOptions, PrimitiveMode};
-use fuseline_skeletons::abi::{Context, Kernel, Main, Output, Side, Unit};
+use fuseline_skeletons::abi::{Context, Kernel, Main, Output, Side, Unit, UnitSize};
 use fuseline_skeletons::backend::{Backend, BackendError, CodeStore, CompileInfo, CompiledCPlan};
 use fuseline_vecprims::Isa;
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ fn run(compiled: &CompiledCPlan, is_sparse: bool) -> f64 {
     };
     let unit =
         Unit { rows: 1, cols: CELLS, first_row: 0, first_col: 0, main, sides: &[side; 2], products: &[], next_unit: 0 };
-    let mut scratch = vec![0.0; compiled.scratch_len(CELLS, CELLS)];
+    let mut scratch = vec![0.0; compiled.scratch_len(UnitSize { rows: 1, positions: CELLS, longest: CELLS })];
     let mut result = [0.0];
     let mut outputs = [Output { values: &mut result, row_stride: 1 }];
     // SAFETY: the operands have the extents that the plan reads and writes.
@@ -265,7 +265,7 @@ impl Kernel for Interpreted {
         true
     }
 
-    fn scratch_len(&self, _: usize, _: usize) -> usize {
+    fn scratch_len(&self, _: UnitSize) -> usize {
         12_345
     }
 

@@ -44,6 +44,17 @@ fn row_plans_of_sparse_rows() {
 }
 
 #[test]
+fn row_plans_by_position() {
+    let plans = plans::plans_by_position();
+    let has_entry = |text: &String| plan(text).positions(false).is_some();
+    assert!(
+        plans.iter().filter(|text| has_entry(text)).count() + 2 * 3 >= plans.len(),
+        "extremes and products alone have none"
+    );
+    check(&plans);
+}
+
+#[test]
 fn multi_aggregates_over_rows() {
     check(&plans::multi_row_plans());
 }

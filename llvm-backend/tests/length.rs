@@ -2,6 +2,7 @@
 
 use fuseline_ir::cplan::{VerifiedCPlan, parse};
 use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimitiveMode};
+use fuseline_skeletons::abi::UnitSize;
 use fuseline_skeletons::backend::{Backend, BackendError, CompileInfo};
 
 fn plan(text: &str) -> VerifiedCPlan {
@@ -16,9 +17,12 @@ fn with_prims(prims: PrimitiveMode) -> LlvmBackend {
     backend(LlvmOptions { prims, keep_ir: true, keep_asm: true, ..LlvmOptions::default() })
 }
 
+/// How plans over the rows of a side matrix begin: they have one entry.
+const ROWS: &str = "cplan row row_agg sparse_safe=false {\nin0 = matrix\nin1 = matrix\n%0 = side_row in1\n";
+
 /// A Row plan of this many element-wise operations, each on the one before, and an aggregate.
 fn chain(operations: usize) -> VerifiedCPlan {
-    let mut text = "cplan row row_agg sparse_safe=false {\nin0 = matrix\n%0 = main\n%1 = row_agg.sum %0\n".to_owned();
+    let mut text = format!("{ROWS}%1 = row_agg.sum %0\n");
     for index in 0..operations {
         let operand = if index == 0 { 0 } else { index + 1 };
         text += &format!("%{} = mult %{operand}, %1\n", index + 2);
@@ -30,7 +34,7 @@ fn chain(operations: usize) -> VerifiedCPlan {
 fn auto_inlines_chains_up_to_a_length() {
     let auto = with_prims(PrimitiveMode::Auto);
     let symbols = |operations: usize| auto.compile(&chain(operations)).unwrap().info.called_symbols;
-    // For narrow rows the main rows are copied, and the row sums that all loops read are repeated.
+    // For narrow rows the rows are copied, and the row sums that all loops read are repeated.
     assert_eq!(symbols(128), ["row_sum", "vect_copy", "vect_spread"]);
     assert_eq!(symbols(129), ["row_sum", "vect_mult_vs"]);
 }
@@ -40,13 +44,13 @@ fn auto_inlines_chains_up_to_a_length() {
 fn chains_of_calls_alternate_between_two_buffers() {
     for operations in [60, 500] {
         let compiled = with_prims(PrimitiveMode::Shared).compile(&chain(operations)).unwrap();
-        assert_eq!(compiled.scratch_len(10, 1000), 2 * 10 * 1000 + 16);
+        assert_eq!(compiled.scratch_len(UnitSize { rows: 10, positions: 0, longest: 1000 }), 2 * 10 * 1000 + 16);
     }
     let fused = with_prims(PrimitiveMode::Inlined).compile(&chain(20)).unwrap();
-    // For narrow rows, of at most 31 cells, the loop has a tile each for the main rows, the repeated row sums, and what it
+    // For narrow rows, of at most 31 cells, the loop has a tile each for the rows, the repeated row sums, and what it
     // aggregates.
-    assert_eq!(fused.scratch_len(10, 1000), 16 + 3 * 312);
-    assert_eq!(fused.scratch_len(10, 4), 16 + 3 * 40);
+    assert_eq!(fused.scratch_len(UnitSize { rows: 10, positions: 0, longest: 1000 }), 16 + 3 * 312);
+    assert_eq!(fused.scratch_len(UnitSize { rows: 10, positions: 0, longest: 4 }), 16 + 3 * 40);
 }
 
 /// Machine code does not grow with them, nor do the texts of the calls.
@@ -106,7 +110,9 @@ fn long_chains_are_cut_into_loops() {
     let loops_and_buffers = |operations: usize| {
         let compiled = with_prims(PrimitiveMode::Auto).compile(&chain(operations)).unwrap();
         // Tiles of narrow rows do not grow with rows beyond these.
-        let buffers = (compiled.scratch_len(1, 72) - compiled.scratch_len(1, 64)) / 8;
+        let buffers = (compiled.scratch_len(UnitSize { rows: 1, positions: 0, longest: 72 })
+            - compiled.scratch_len(UnitSize { rows: 1, positions: 0, longest: 64 }))
+            / 8;
         (compiled.info.llvm_ir.unwrap().matches("\nrows_done").count(), buffers)
     };
     assert_eq!([48, 49, 97, 128].map(loops_and_buffers), [(1, 0), (2, 1), (3, 2), (3, 2)]);
@@ -164,8 +170,7 @@ fn loops_of_known_length_have_one_form() {
 #[test]
 fn plans_of_many_loops_become_calls() {
     let alternating = |sums: usize| {
-        let mut text =
-            "cplan row row_agg sparse_safe=false {\nin0 = matrix\n%0 = main\n%1 = row_agg.sum %0\n".to_owned();
+        let mut text = format!("{ROWS}%1 = row_agg.sum %0\n");
         for index in 0..sums {
             let last = 2 * index + 1;
             text += &format!("%{} = mult %0, %{last}\n%{} = row_agg.sum %{}\n", last + 1, last + 2, last + 1);

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod aggregate;
+mod known;
 mod lowering;
 pub mod math;
 mod table;

@@ -1,13 +1,11 @@
 //! What an expression is where its driver is zero: the one analysis behind sparse-safe operators.
 //!
 //! Constants are propagated through the covered operators with the driver's cells (in Row operators: rows) set to
-//! zero and everything else unknown. Under the default meaning of zeros a zero annihilates in `*`, `&`, as the
-//! numerator of `/` and wherever else the table of operations says so, whatever the other operand is; under strict IEEE
-//! only where the operation gives zero for every other operand, NaN and infinities included.
+//! zero and everything else unknown. What operations give then is said by `ops` (`eval_known`), under the default meaning of
+//! zeros or by strict IEEE.
 
 use crate::hops::{is_elementwise, is_transpose, untransposed};
 use fuseline_ir::hop::{HopDag, HopId, HopOp, ReorgOp};
-use fuseline_ir::ops::{BinaryOp, BinaryZero, TernaryOp};
 use smallvec::{SmallVec, smallvec};
 
 /// How deep to look for the matrix that an expression takes its zeros from.
@@ -20,6 +18,8 @@ pub(crate) enum Zeros {
     Cell,
     /// All of row i, where an expression over rows is evaluated.
     Row,
+    /// Cell (i, j), where an expression over rows is evaluated: what combines the cells of a row is not known.
+    CellOfRow,
 }
 
 /// Operators with a driver, of which cells or a row are zero.
@@ -40,11 +40,21 @@ impl Driven<'_> {
     ///
     /// Sums and counts ignore zeros; for extremes and products skeletons take one zero for all that they skip.
     pub(crate) fn makes_zero(&self, roots: &[HopId]) -> bool {
+        let evaluation = self.evaluation();
+        roots.iter().all(|&root| evaluation.value(root) == Some(0.0))
+    }
+
+    /// What the members are with the driver, by their place; `None` is unknown.
+    pub(crate) fn values(&self) -> SmallVec<[Option<f64>; 16]> {
+        self.evaluation().values
+    }
+
+    fn evaluation(&self) -> Evaluation<'_> {
         let mut evaluation = Evaluation { driven: self, values: smallvec![None; self.members.len()] };
         for (position, &member) in self.members.iter().enumerate() {
             evaluation.values[position] = evaluation.operator(member);
         }
-        roots.iter().all(|&root| evaluation.value(root) == Some(0.0))
+        evaluation
     }
 }
 
@@ -101,13 +111,14 @@ impl Evaluation<'_> {
         let hop = &self.driven.dag[id];
         let values: SmallVec<[Option<f64>; 3]> = hop.inputs.iter().map(|&input| self.value(input)).collect();
         match hop.op {
-            HopOp::Unary(op) => values[0].map(|x| op.eval(x)),
-            HopOp::Binary(op) | HopOp::Outer(op) => self.binary(op, values[0], values[1]),
-            HopOp::Ternary(op) => self.ternary(op, values[0], values[1], values[2]),
+            HopOp::Unary(op) => op.eval_known(values[0]),
+            HopOp::Binary(op) | HopOp::Outer(op) => op.eval_known(values[0], values[1], self.driven.strict),
+            HopOp::Ternary(op) => op.eval_known(values[0], values[1], values[2], self.driven.strict),
             HopOp::Nary(op) => match op.fold() {
-                Some(fold) => values.into_iter().reduce(|x, y| self.binary(fold, x, y)).flatten(),
+                Some(fold) => values.into_iter().reduce(|x, y| fold.eval_known(x, y, self.driven.strict)).flatten(),
                 None => values.into_iter().reduce(|x, y| zero(x).and(zero(y))).flatten(),
             },
+            _ if self.driven.zeros == Zeros::CellOfRow => None,
             // A cumulative aggregate along rows stands between two transposes; other transposes have their zeros in other
             // cells than their operands, and are read through only where a product does.
             HopOp::Cumulative(_) => zero(self.left_value(hop.inputs[0])),
@@ -124,58 +135,6 @@ impl Evaluation<'_> {
                 [self.left_value(hop.inputs[0]), right].into_iter().find_map(zero)
             }
             _ => None,
-        }
-    }
-
-    fn product(&self, x: Option<f64>, y: Option<f64>) -> Option<f64> {
-        match (x, y) {
-            (Some(x), Some(y)) => Some(x * y),
-            (Some(0.0), None) | (None, Some(0.0)) if !self.driven.strict => Some(0.0),
-            _ => None,
-        }
-    }
-
-    fn binary(&self, op: BinaryOp, x: Option<f64>, y: Option<f64>) -> Option<f64> {
-        let always = match op {
-            BinaryOp::And
-            | BinaryOp::BitwAnd
-            | BinaryOp::BitwShiftL
-            | BinaryOp::BitwShiftR
-            | BinaryOp::LogNzBase
-            | BinaryOp::MinusNz => true,
-            _ => !self.driven.strict,
-        };
-        match (op.zero(), x, y) {
-            (_, Some(x), Some(y)) => Some(op.eval(x, y)),
-            (BinaryZero::Annihilates, Some(0.0), None) | (BinaryZero::Annihilates, None, Some(0.0)) => {
-                always.then_some(0.0)
-            }
-            (BinaryZero::LeftAnnihilates, Some(0.0), None) => always.then_some(0.0),
-            _ if op == BinaryOp::Minus1Mult => self.product(x, y).map(|product| 1.0 - product),
-            _ => None,
-        }
-    }
-
-    fn ternary(&self, op: TernaryOp, a: Option<f64>, b: Option<f64>, c: Option<f64>) -> Option<f64> {
-        if let (Some(a), Some(b), Some(c)) = (a, b, c) {
-            return Some(op.eval(a, b, c));
-        }
-        match op {
-            TernaryOp::PlusMult => Some(a? + self.product(b, c)?),
-            TernaryOp::MinusMult => Some(a? - self.product(b, c)?),
-            // What does not match the pattern stays, whatever would replace it.
-            TernaryOp::Replace => a.zip(b).filter(|(a, b)| a != b && !(a.is_nan() && b.is_nan())).map(|(a, _)| a),
-            TernaryOp::IfElse => match (a, b, c) {
-                (Some(condition), b, c) => {
-                    if condition != 0.0 {
-                        b
-                    } else {
-                        c
-                    }
-                }
-                (None, Some(b), Some(c)) if b == c => Some(b),
-                _ => None,
-            },
         }
     }
 }

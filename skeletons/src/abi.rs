@@ -12,7 +12,7 @@
 //! | Cell, MAgg | dense | tile of rows | dense rows | row `r` at `r * row_stride` / one row / column `j` of row `r` at `r * row_stride + j` |
 //! | Cell, MAgg | sparse | CSR rows | non-zeros, by position | gathered: one value per position / gathered / as dense |
 //! | Row | dense | tile of rows | dense rows | as Cell dense; whole vectors and matrices for `SideVector`, `VectMatMult` |
-//! | Row | sparse | CSR rows | CSR rows | the same |
+//! | Row | sparse | CSR rows | CSR rows, by position | as Row dense; gathered where rows are read at the main row's positions alone |
 //! | Outer | dense | tile of X without zeros | dense rows | as Cell dense; U and V as below; `products` of both: row `r` at `r * cols` |
 //! | Outer | sparse | CSR rows | non-zeros of X | gathered / gathered / per row; U: rows of the unit, in `left_mm`; V: all of it; `products` of both |
 //!
@@ -27,7 +27,9 @@
 //! `RowIndex` is `first_row + r` in row `r` of a unit, as a double. Units of plans that read it have consecutive rows; the
 //! rows of other units need only ascend, since whatever is read by row is laid out for the unit's rows.
 //!
-//! Row plans without a `Main` node read nothing of the main input but its number of rows.
+//! Row plans without a `Main` node read nothing of the main input but its number of rows. In sparse units of the others,
+//! values lie by position as [`fuseline_ir::cplan::Positions`] says: one for each position, and zero in other columns where
+//! that matters.
 //!
 //! Zeros that a sparse unit of Cell, MAgg and Outer leaves out are the skeleton's, which takes what they contribute into
 //! the aggregates of the positions: units of Cell `row_agg` therefore have 0 for `cols`, so that no row seems to lack
@@ -44,7 +46,7 @@
 //! | Cell `row_agg`, Row `row_agg` | writes cell `r` at index `r` |
 //! | Cell `full_agg`, MAgg, Row `full_agg`, Outer `full_agg` | writes the unit's aggregate at index 0 of each output |
 //! | Cell `col_agg` | accumulates into cell `c` (sparse entry: `columns[p]`), rows in order |
-//! | Row `no_agg`, `no_agg_b1`, `no_agg_const` | writes row `r` at `r * row_stride` |
+//! | Row `no_agg`, `no_agg_b1`, `no_agg_const` | writes row `r` at `r * row_stride`; a value that lies by position as one per position |
 //! | Row `col_agg`, `col_agg_b1r`, `col_agg_const`, `col_agg_t` | accumulates into cell `c`, rows in order |
 //! | Row `col_agg_b1`, `col_agg_b1_t` | accumulates the product of the short vector (length k) and the long vector (length n, as long as main); dense entry: short-major, cell (j, i) at `j * row_stride + i`; sparse entry: long-major, cell (i, j) at `i * row_stride + j` |
 //! | Outer `no_agg` | as Cell `no_agg` |
@@ -138,15 +140,24 @@ pub struct Context<'a> {
     pub scratch: &'a mut [f64],
 }
 
+/// What of a unit the memory depends on that code needs for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitSize {
+    /// Rows.
+    pub rows: usize,
+    /// Positions of a sparse unit, else none.
+    pub positions: usize,
+    /// The most values of a row that are computed or copied for all columns: those of a tile, or of the longest vector.
+    pub longest: usize,
+}
+
 /// The compiled genexec of a fused operator: native code or an interpreter.
 pub trait Kernel: Send + Sync + std::fmt::Debug {
-    /// Whether there is an entry for units with a sparse main input. Row plans that use the main row element-wise
-    /// have none: the skeleton then hands out dense rows.
+    /// Whether there is an entry for units with a sparse main input. Where there is none, the skeleton hands out dense rows.
     fn has_sparse_entry(&self) -> bool;
 
-    /// The scratch values that a unit of this many rows (sparse Cell and Outer: positions) needs, when vectors have at
-    /// most `max_vector` cells.
-    fn scratch_len(&self, rows_or_positions: usize, max_vector: usize) -> usize;
+    /// The scratch values that a unit needs.
+    fn scratch_len(&self, unit: UnitSize) -> usize;
 
     /// Runs the plan on one unit. `outputs` has one entry per output of the plan. Skeletons alone call this, through a
     /// [`CompiledCPlan`](crate::CompiledCPlan): what they hand out has the extents that the plan reads and writes.
@@ -228,7 +239,7 @@ pub type GenExec = unsafe extern "C" fn(context: *const RawContext, unit: *const
 pub struct NativeKernel<Owner> {
     dense: Option<GenExec>,
     sparse: Option<GenExec>,
-    scratch: fn(&Owner, usize, usize) -> usize,
+    scratch: fn(&Owner, UnitSize) -> usize,
     owner: Owner,
 }
 
@@ -248,7 +259,7 @@ impl<Owner: Send + Sync> NativeKernel<Owner> {
     pub unsafe fn new(
         dense: Option<GenExec>,
         sparse: Option<GenExec>,
-        scratch: fn(&Owner, usize, usize) -> usize,
+        scratch: fn(&Owner, UnitSize) -> usize,
         owner: Owner,
     ) -> Self {
         NativeKernel { dense, sparse, scratch, owner }
@@ -268,8 +279,8 @@ impl<Owner: Send + Sync> Kernel for NativeKernel<Owner> {
         self.sparse.is_some()
     }
 
-    fn scratch_len(&self, rows_or_positions: usize, max_vector: usize) -> usize {
-        (self.scratch)(&self.owner, rows_or_positions, max_vector)
+    fn scratch_len(&self, unit: UnitSize) -> usize {
+        (self.scratch)(&self.owner, unit)
     }
 
     fn genexec(&self, context: &mut Context<'_>, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {

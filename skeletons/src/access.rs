@@ -3,7 +3,7 @@
 use crate::binding::Binding;
 use crate::roles::Role;
 use crate::side::{Columns, SideInput};
-use fuseline_ir::cplan::{CInputId, CNode, CNodeId, COutput, CPlan};
+use fuseline_ir::cplan::{CInputId, CNode, CNodeId, COutput};
 use fuseline_ir::schedule::Access;
 
 /// How units read each input, by id.
@@ -28,22 +28,24 @@ fn of_side(binding: &Binding<'_>, id: CInputId, side: &SideInput<'_>) -> Access 
         Role::FactorU if reads_rows_of_u => Access::Rows(side.cols),
         Role::FactorV if reads_rows_of_v => Access::Columns(side.cols),
         Role::FactorU | Role::FactorV => Access::Unread,
-        Role::Matrix if binding.runs_sparse_entry && meets_main_alone(plan, id) => Access::Columns(side.cols),
-        Role::Vector if binding.runs_sparse_entry && meets_main_alone(plan, id) => Access::Columns(1),
+        Role::Matrix if meets_positions_alone(binding, id) => Access::Columns(side.cols),
+        Role::Vector if meets_positions_alone(binding, id) => Access::Columns(1),
         Role::Matrix | Role::Vector => Access::Whole(side.values().len()),
     }
 }
 
-/// Whether a vector or a matrix is multiplied with rows of the main input and nothing else: with sparse ones, what belongs to
-/// their non-zeros is fetched.
-fn meets_main_alone(plan: &CPlan, input: CInputId) -> bool {
-    let is_main = |id| matches!(plan.nodes[id], CNode::Main);
+/// Whether a vector or a matrix meets what lies by position and nothing else, so that what belongs to positions is fetched.
+fn meets_positions_alone(binding: &Binding<'_>, input: CInputId) -> bool {
+    let (plan, positions) = (binding.plan, &binding.positions);
     let is_vector = |id| matches!(plan.nodes[id], CNode::SideVector(side) if side == input);
-    let mut nodes = plan.nodes.values();
-    nodes.all(|node| match *node {
-        CNode::VectMatMult(operand, matrix) => matrix != input || is_main(operand),
-        CNode::DotProduct(left, right) => !is_vector(left) && !is_vector(right) || is_main(left) || is_main(right),
-        _ => !node.operands().into_iter().any(is_vector),
+    let mut nodes = plan.nodes.iter();
+    nodes.all(|(id, node)| match *node {
+        CNode::VectMatMult(operand, matrix) => matrix != input || positions.contains(operand),
+        CNode::DotProduct(left, right) => {
+            let reads = is_vector(left) || is_vector(right);
+            !reads || positions.contains(left) || positions.contains(right)
+        }
+        _ => positions.contains(id) || !node.operands().into_iter().any(is_vector),
     }) && !plan.outputs.iter().any(|output| reads(output, is_vector))
 }
 

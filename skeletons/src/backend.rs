@@ -1,6 +1,6 @@
 //! What turns CPlans into executable kernels.
 
-use crate::abi::{Context, Kernel, Output, Unit};
+use crate::abi::{Context, Kernel, Output, Unit, UnitSize};
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_matrix::{AllocationFailure, Refusal};
 use std::sync::Arc;
@@ -106,8 +106,8 @@ impl CompiledCPlan {
     }
 
     /// The scratch values that a unit needs: [`Kernel::scratch_len`].
-    pub fn scratch_len(&self, rows_or_positions: usize, max_vector: usize) -> usize {
-        self.kernel.scratch_len(rows_or_positions, max_vector)
+    pub fn scratch_len(&self, unit: UnitSize) -> usize {
+        self.kernel.scratch_len(unit)
     }
 
     /// Runs the plan on one unit.

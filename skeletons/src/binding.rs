@@ -3,13 +3,13 @@
 use crate::abi::Kernel;
 use crate::backend::CompiledCPlan;
 use crate::error::SkeletonError;
-use crate::roles::{Role, has_sparse_entry, index, multiplies_dense_vectors, multiplies_main, roles};
+use crate::roles::{Role, index, is_strict, multiplies_dense_vectors, roles};
 use crate::side::{Columns, SideInput};
 use crate::source::{Source, source_of, source_of_layout};
 use crate::transpose::transpose;
 use crate::zeros::zero_is_constant;
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::cplan::{CInput, CInputId, CNode, CNodeId, CPlan, ColumnRange, FACTOR_U, FACTOR_V};
+use fuseline_ir::cplan::{CInput, CInputId, CNode, CNodeId, CPlan, ColumnRange, FACTOR_U, FACTOR_V, Positions};
 use fuseline_ir::template::Space;
 use fuseline_matrix::{Dense, Layout, MatrixBlock};
 use std::borrow::Cow;
@@ -34,6 +34,8 @@ pub(crate) struct Binding<'a> {
     lengths: SecondaryMap<CNodeId, Option<usize>>,
     /// Whether units are those of the sparse entry, over the non-zeros of the main input.
     pub(crate) runs_sparse_entry: bool,
+    /// What lies by position in these units, in Row plans.
+    pub(crate) positions: Positions,
 }
 
 impl<'a> Binding<'a> {
@@ -45,7 +47,7 @@ impl<'a> Binding<'a> {
     ) -> Result<Self, SkeletonError> {
         let plan: &CPlan = compiled.plan();
         count_inputs(plan, inputs, scalars)?;
-        let roles = roles(plan)?;
+        let mut roles = roles(plan)?;
         let main = bind_main(plan, &inputs[0]);
         let (rows, cols) = inputs[0].dims();
         check_dimensions(plan, &roles, inputs)?;
@@ -53,28 +55,28 @@ impl<'a> Binding<'a> {
         let kernel = compiled.kernel();
         let reads_main = plan.nodes.values().any(|node| matches!(node, CNode::Main));
         let reads_products = plan.nodes.values().any(|node| matches!(node, CNode::OuterProduct));
+        let is_sparse = main.csr().is_some();
+        let positions = if is_sparse { plan.positions(false) } else { None };
+        let positions = positions.filter(|positions| !strict_ieee || is_strict(plan, positions));
         let runs_sparse_entry = match plan.space() {
             Space::Factors if !kernel.has_sparse_entry() => {
                 return Err(SkeletonError::NoSparseEntry { template: plan.template().mnemonic() });
             }
             Space::Factors => true,
-            Space::Rows => {
-                let skips_products = strict_ieee && multiplies_main(plan);
-                let has_entry = has_sparse_entry(plan) && kernel.has_sparse_entry();
-                main.csr().is_some() && reads_main && !skips_products && has_entry
-            }
-            Space::Cells => {
-                main.csr().is_some() && (plan.sparse_safe || zero_is_constant(plan)) && kernel.has_sparse_entry()
-            }
+            Space::Rows => positions.is_some() && kernel.has_sparse_entry(),
+            Space::Cells => is_sparse && (plan.sparse_safe || zero_is_constant(plan)) && kernel.has_sparse_entry(),
         };
+        let positions = positions.filter(|_| runs_sparse_entry).unwrap_or_default();
+        for id in plan.inputs.keys().filter(|&id| positions.has_input(id)) {
+            roles[index(id)] = Role::Cell;
+        }
         let sides = plan
             .inputs
             .keys()
             .map(|id| match roles[index(id)] {
                 Role::None => None,
                 role => {
-                    let (block, is_transposed) =
-                        (&inputs[index(id)], multiplies_dense_vectors(plan, id, runs_sparse_entry));
+                    let (block, is_transposed) = (&inputs[index(id)], multiplies_dense_vectors(plan, id, &positions));
                     Some(SideInput { columns: columns(plan, id, role, block), ..bind_side(role, block, is_transposed) })
                 }
             })
@@ -100,6 +102,7 @@ impl<'a> Binding<'a> {
             scalars,
             lengths,
             runs_sparse_entry,
+            positions,
         })
     }
 
@@ -113,10 +116,12 @@ impl<'a> Binding<'a> {
         self.plan.nodes.keys().filter_map(|node| self.lengths[node]).max().unwrap_or(1).max(1)
     }
 
-    /// The longest vector value of which there is one for each row, besides the main row.
+    /// The longest vector value of which there is one for each row, besides the main row and what lies by position.
     pub(crate) fn longest_computed_vector(&self) -> usize {
-        let is_computed = |node: &CNode| !matches!(node, CNode::Main | CNode::SideVector(_));
-        let nodes = self.plan.nodes.iter().filter(|(_, node)| is_computed(node)).filter_map(|(id, _)| self.lengths[id]);
+        let is_computed = |(id, node): &(CNodeId, &CNode)| {
+            !matches!(node, CNode::Main | CNode::SideVector(_)) && !self.positions.contains(*id)
+        };
+        let nodes = self.plan.nodes.iter().filter(is_computed).filter_map(|(id, _)| self.lengths[id]);
         let copies = self.sides.iter().flatten().filter(|side| side.role == Role::Row);
         nodes.chain(copies.map(|side| side.columns.row_stride())).max().unwrap_or(0)
     }

@@ -1,5 +1,5 @@
 //! Cell and MAgg plans over the non-zeros of a CSR main input, for plans that give one value wherever the main input is
-//! zero ([`crate::zeros`]). Outer plans without aggregation give their values by position, too.
+//! zero ([`crate::zeros`]). Outer and Row plans without aggregation give their values by position, too.
 
 use crate::SkeletonError;
 use crate::abi::Output;
@@ -51,7 +51,7 @@ fn cells(operator: &Operator<'_>, csr: &Csr) -> Result<MatrixBlock, SkeletonErro
     })
 }
 
-/// One value for each position. Serves Outer plans too.
+/// One value for each position.
 pub(crate) fn by_position(operator: &Operator<'_>) -> ValuesByPosition {
     let visited = visited(operator);
     let work = operator.work(Some(&visited));

@@ -1,6 +1,6 @@
 //! Running blocks on threads, and units through genexec: what all skeletons share.
 
-use crate::abi::{Context, Main, Output, Side, Unit};
+use crate::abi::{Context, Main, Output, Side, Unit, UnitSize};
 use crate::access::accesses;
 use crate::binding::Binding;
 use crate::built::BuiltRows;
@@ -271,8 +271,8 @@ impl Operator<'_> {
             next_unit: known.next_unit,
         };
         tally.add(Extent::Tile { rows: tile.rows, cols: tile.cols }, &self.accesses);
-        let longest = self.longest_vector(tile.cols);
-        self.call(scratch, tile.rows, longest, &unit, outputs);
+        let size = UnitSize { rows: tile.rows, positions: 0, longest: self.longest_vector(tile.cols) };
+        self.call(scratch, size, &unit, outputs);
     }
 
     fn run_sparse(&self, layout: &mut UnitLayout, sparse: SparseUnit<'_>, outputs: &mut [Output<'_>]) {
@@ -317,13 +317,12 @@ impl Operator<'_> {
         tally.add(sparse.extent(), &self.accesses);
         let is_row = self.binding.plan.space() == Space::Rows;
         // Neither rows of the main input nor vectors of a side are laid out, so that they may be as long as they like.
-        let (extent, longest) =
-            if is_row { (sparse.rows, self.binding.longest_computed_vector()) } else { (count.max(sparse.rows), 1) };
-        self.call(scratch, extent, longest, &unit, outputs);
+        let longest = if is_row { self.binding.longest_computed_vector() } else { 1 };
+        self.call(scratch, UnitSize { rows: sparse.rows, positions: count, longest }, &unit, outputs);
     }
 
-    fn call(&self, scratch: &mut Buffer, extent: usize, longest: usize, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
-        let len = self.binding.kernel.scratch_len(extent, longest);
+    fn call(&self, scratch: &mut Buffer, size: UnitSize, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
+        let len = self.binding.kernel.scratch_len(size);
         let scratch = self.reserve(scratch, len);
         let mut context = Context { scalars: &self.binding.scalars, scratch };
         self.binding.kernel.genexec(&mut context, unit, outputs);

@@ -1,7 +1,7 @@
 //! What a plan reads of each input, and whether it can run over non-zeros: facts of the plan alone.
 
 use crate::error::SkeletonError;
-use fuseline_ir::cplan::{CInputId, CNode, COutput, CPlan, FACTOR_U, FACTOR_V};
+use fuseline_ir::cplan::{CInputId, CNode, COutput, CPlan, FACTOR_U, FACTOR_V, Positions};
 use fuseline_ir::template::Space;
 
 /// How a plan reads an input, which decides how a skeleton lays it out for a unit.
@@ -99,57 +99,30 @@ pub(crate) fn needs_columns(plan: &CPlan) -> bool {
 /// Whether the plan has a sparse entry: code for units whose main input is CSR. That is a rule for all backends, since the
 /// two entries may round differently.
 ///
-/// Cell, MAgg and Outer plans always have. Row plans have, if they use the main row only where a sparse vector can
-/// stand: aggregated, in a product with a dense vector or a side matrix, or accumulated by an output.
+/// Cell, MAgg and Outer plans always have. Row plans have, if they need cells of the main row, and of what is computed of it
+/// cell by cell, at its positions alone ([`CPlan::positions`]).
 pub fn has_sparse_entry(plan: &CPlan) -> bool {
-    if plan.space() != Space::Rows {
-        return true;
-    }
-    let is_main = |id| matches!(plan.nodes[id], CNode::Main);
-    let nodes_suit = plan.nodes.values().all(|node| match *node {
-        CNode::RowAgg(..) | CNode::VectMatMult(..) => true,
-        CNode::DotProduct(left, right) => !(is_main(left) && is_main(right)),
-        _ => !node.operands().into_iter().any(is_main),
-    });
-    nodes_suit && plan.outputs.iter().all(|output| output_suits(plan, output))
+    plan.space() != Space::Rows || plan.positions(false).is_some()
 }
 
-/// Whether an output of a Row plan takes the main row, if it does, as a sparse vector.
-fn output_suits(plan: &CPlan, output: &COutput) -> bool {
-    let is_main = |id| matches!(plan.nodes[id], CNode::Main);
-    match *output {
-        // Products of the main row with a dense vector.
-        COutput::RowProduct { long, short, .. } if plan.shapes().is_vector(short) => is_main(long) != is_main(short),
-        COutput::RowProduct { .. } => true,
-        // The zeros of a row count in extremes, but not in sums.
-        COutput::ColAgg(agg, node) | COutput::FullAgg(agg, node) => !is_main(node) || agg.ignores_zeros(),
-        COutput::Store(node)
-        | COutput::RowAgg(_, node)
-        | COutput::TimesFactor(node)
-        | COutput::TransposedTimesFactor(node) => !is_main(node),
-    }
-}
-
-/// Whether a Row plan multiplies cells of the main row, those that are zero included: in its sparse entry a zero
-/// annihilates whatever it would be multiplied with.
-pub(crate) fn multiplies_main(plan: &CPlan) -> bool {
-    let is_main = |id| matches!(plan.nodes[id], CNode::Main);
+/// Whether the sparse entry of a Row plan gives what the dense one gives by IEEE, too: no zero of the main row annihilates
+/// what is not known.
+pub(crate) fn is_strict(plan: &CPlan, positions: &Positions) -> bool {
+    let is_factor = |id| positions.contains(id);
     let in_nodes = plan.nodes.values().any(|node| match *node {
-        CNode::DotProduct(left, right) => is_main(left) || is_main(right),
-        CNode::VectMatMult(operand, _) => is_main(operand),
+        CNode::DotProduct(left, right) => is_factor(left) || is_factor(right),
+        CNode::VectMatMult(operand, _) => is_factor(operand),
         _ => false,
     });
-    let multiplies = |output: &COutput| output.left().is_some_and(|left| is_main(left) || is_main(output.node()));
-    in_nodes || plan.outputs.iter().any(multiplies)
+    let multiplies = |output: &COutput| output.left().is_some_and(|left| is_factor(left) || is_factor(output.node()));
+    !in_nodes && !plan.outputs.iter().any(multiplies) && plan.positions(true).is_some()
 }
 
-/// Whether dense vectors are multiplied with side matrices, which then must be transposed: all vectors are dense in
-/// dense entries, all but the main row in sparse ones.
-pub(crate) fn multiplies_dense_vectors(plan: &CPlan, input: CInputId, sparse_entry: bool) -> bool {
+/// Whether dense vectors are multiplied with side matrices, which then must be transposed: all vectors are dense but those
+/// that lie by position.
+pub(crate) fn multiplies_dense_vectors(plan: &CPlan, input: CInputId, positions: &Positions) -> bool {
     plan.nodes.values().any(|node| match *node {
-        CNode::VectMatMult(operand, matrix) => {
-            matrix == input && !(sparse_entry && matches!(plan.nodes[operand], CNode::Main))
-        }
+        CNode::VectMatMult(operand, matrix) => matrix == input && !positions.contains(operand),
         _ => false,
     })
 }

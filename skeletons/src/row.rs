@@ -7,8 +7,9 @@ use crate::abi::Output;
 use crate::accumulate::{Accumulation, over_strips};
 use crate::aggregate::Aggregation;
 use crate::binding::cells;
+use crate::nonzeros::by_position;
 use crate::operator::Operator;
-use crate::output::{expand_rows, split_parts};
+use crate::output::{expand_rows, split_parts, with_pattern};
 use crate::row_output::RowOutput;
 use crate::visited::VisitedRows;
 use fuseline_ir::cplan::{COutput, RowType, Variant};
@@ -48,6 +49,9 @@ impl<'a> Row<'a> {
 
     /// One output row, or cell, for each row.
     fn by_row(&self) -> Result<MatrixBlock, SkeletonError> {
+        if let (Some(csr), true) = (self.operator.binding.main.csr(), self.lies_by_position()) {
+            return Ok(with_pattern(csr, by_position(self.operator)));
+        }
         let cols = self.outputs[0].cells_per_row();
         if let Some(visited) = self.visited.filter(|visited| self.has_sparse_result(visited, cols)) {
             return Ok(self.sparse_rows(visited, cols));
@@ -69,6 +73,12 @@ impl<'a> Row<'a> {
             Some(visited) => expand_rows(self.operator.env, out, visited, 0.0).into(),
             None => out.into(),
         })
+    }
+
+    /// Whether the stored value has a cell for each position of the main input, and is zero elsewhere.
+    fn lies_by_position(&self) -> bool {
+        let binding = &self.operator.binding;
+        binding.positions.contains(binding.plan.outputs[0].node())
     }
 
     /// Whether a result of so many columns is best built sparse: it is as sparse as the main input, or most of its rows

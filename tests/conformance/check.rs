@@ -10,7 +10,7 @@ use fuseline_ir::cplan::{CNode, VerifiedCPlan};
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::template::Space;
 use fuseline_ir::work::STRIP_BYTES;
-use fuseline_matrix::{BufferPool, Dense, MatrixBlock};
+use fuseline_matrix::{BufferPool, Dense, Layout, MatrixBlock};
 use fuseline_skeletons::{Backend, CompiledCPlan, Counters, Execution, SkeletonError};
 use fuseline_vecprims::Isa;
 use std::sync::Arc;
@@ -109,7 +109,14 @@ impl Checker {
         self.backends.iter().map(compile).collect()
     }
 
-    fn run(&mut self, compiled: &CompiledCPlan, data: &Data, pool: usize, context: &dyn Fn() -> String) -> MatrixBlock {
+    fn run(
+        &mut self,
+        plan: &Plan,
+        compiled: &CompiledCPlan,
+        data: &Data,
+        pool: usize,
+        context: &dyn Fn() -> String,
+    ) -> MatrixBlock {
         self.executions += 1;
         let (buffers, counters) = (&self.buffers, &self.counters);
         let sets = Isa::available();
@@ -125,7 +132,11 @@ impl Checker {
         let result = fuseline_skeletons::execute(compiled, &data.stored, &data.scalars, &execution)
             .unwrap_or_else(|error| panic!("{}: {error}", context()));
         let stated = Activity::stated(compiled, data, &result, &execution);
-        assert_eq!(Activity::counted(&std::mem::take(&mut self.counters)), stated, "{}", context());
+        let counters = std::mem::take(&mut self.counters);
+        assert_eq!(Activity::counted(&counters), stated, "{}", context());
+        if let (true, Layout::Sparse(csr)) = (plan.goes_by_non_zeros(), data.stored[0].layout()) {
+            assert!(counters.cells() <= csr.nnz() as u64, "{}: {} cells", context(), counters.cells());
+        }
         result
     }
 
@@ -157,7 +168,7 @@ impl Checker {
             for (pool, threads) in THREADS.into_iter().enumerate() {
                 let name = self.backends[backend].0.clone();
                 let context = || format!("{} on {name}, {threads} threads, {}\n{}", plan.name, what(), plan.cplan);
-                let result = self.run(&compiled[backend], data, pool, &context);
+                let result = self.run(plan, &compiled[backend], data, pool, &context);
                 let Some((known, known_bits)) = &first else {
                     let result_bits = bits(&result);
                     first = Some((result, result_bits));
@@ -184,7 +195,7 @@ impl Checker {
             let expected = reference::evaluate(&plan.cplan, &data.dense, &data.scalars);
             for backend in self.ends() {
                 let context = || format!("{}: {shape:?}, {formats:?}\n{}", plan.name, plan.cplan);
-                let result = self.run(&compiled[backend], &data, 1, &context);
+                let result = self.run(plan, &compiled[backend], &data, 1, &context);
                 assert_equal(&result, &expected, is_exact(&plan.cplan, shape.1), &context);
             }
         }
@@ -240,7 +251,7 @@ impl Checker {
             let data = Data::new(plan, (9001, 16), formats, Numbers::Integers);
             let expected = reference::evaluate(&plan.cplan, &data.dense, &data.scalars);
             let context = || format!("{} in blocks: {formats:?}\n{}", plan.name, plan.cplan);
-            let result = self.run(&compiled[0], &data, 3, &context);
+            let result = self.run(plan, &compiled[0], &data, 3, &context);
             assert_equal(&result, &expected, true, &context);
         }
     }

@@ -42,6 +42,8 @@ pub(crate) struct Plan {
     pub(crate) name: String,
     pub(crate) cplan: VerifiedCPlan,
     pub(crate) matrices: Vec<(Part, ShapeOf)>,
+    form: Form,
+    kind: SideKind,
 }
 
 impl Plan {
@@ -57,7 +59,22 @@ impl Plan {
         let (template, variant) = (row.variant.template(), row.variant.mnemonic());
         let name = format!("{template} {variant} {agg} {form:?}, side {kind:?}");
         let cplan = builder.plan.clone().verify().unwrap_or_else(|errors| panic!("{name}: {errors}\n{}", builder.plan));
-        Some(Plan { name, cplan, matrices: builder.matrices })
+        Some(Plan { name, cplan, matrices: builder.matrices, form, kind })
+    }
+
+    /// Whether no more cells of a sparse main input are visited than are stored: of all plans that are zero where it is. Over
+    /// rows these are the ones that neither cumulate cells, nor put them beside others, nor count zeros of several rows in.
+    pub(crate) fn goes_by_non_zeros(&self) -> bool {
+        let is_kept = self.form == Form::Kept && self.cplan.sparse_safe;
+        let counts_zeros =
+            || self.cplan.outputs.iter().any(|output| output.agg().is_some_and(|agg| !agg.ignores_zeros()));
+        match self.cplan.variant {
+            Variant::Cell(_) | Variant::MAgg => is_kept,
+            Variant::Outer(_) => true,
+            Variant::Row(RowType::NoAggConst | RowType::ColAggConst | RowType::MultiAgg) => false,
+            Variant::Row(RowType::ColAgg | RowType::FullAgg) if counts_zeros() => false,
+            Variant::Row(_) => is_kept && self.kind != SideKind::None || self.form == Form::Products,
+        }
     }
 }
 

@@ -105,6 +105,12 @@ macro_rules! for_each_family {
             SparseColAggFn SPARSE_COL_AGG (rows: usize, row_offsets: *const usize, columns: *const u32, a: *const f64, acc: *mut f64) {
                 sparse_col_agg [A: Aggregate] = sparse::col_agg::<A>(CsrRows::new(rows, row_offsets, columns, a), acc);
             }
+            SegmentSpreadFn SEGMENT_SPREAD (rows: usize, row_offsets: *const usize, a: *const f64, a_row: usize, out: *mut f64) {
+                segment_spread [] = positions::spread::<V>(CsrRows::new(rows, row_offsets, std::ptr::null(), a), Rows::new(a, a_row), out);
+            }
+            SparseGatherFn SPARSE_GATHER (rows: usize, row_offsets: *const usize, columns: *const u32, b: *const f64, b_row: usize, out: *mut f64) {
+                sparse_gather [] = positions::gather::<V>(CsrRows::new(rows, row_offsets, columns, b), Rows::new(b, b_row), out);
+            }
             SparseDotProductFn SPARSE_DOT_PRODUCT (rows: usize, row_offsets: *const usize, columns: *const u32, a: *const f64, b: *const f64, b_row: usize, out: *mut f64, out_row: usize) {
                 sparse_dot_product [] = sparse::dot_product::<V, N>(CsrRows::new(rows, row_offsets, columns, a), Rows::new(b, b_row), out, out_row);
             }

@@ -66,6 +66,10 @@ pub enum Primitive {
     SegmentFullAgg(AggOp),
     /// `sparse_col_{agg}`; no mean, no variance.
     SparseColAgg(AggOp),
+    /// `segment_spread`
+    SegmentSpread,
+    /// `sparse_gather`
+    SparseGather,
     /// `sparse_dot_product`
     SparseDotProduct,
     /// `sparse_vect_mat_mult`
@@ -103,6 +107,8 @@ impl Primitive {
             VectMatMult,
             MatMultAdd,
             OuterMultAdd,
+            SegmentSpread,
+            SparseGather,
             SparseDotProduct,
             SparseVectMatMult,
         ]);
@@ -131,6 +137,8 @@ impl Primitive {
             Primitive::SegmentRowAgg(_) => SEGMENT_ROW_AGG,
             Primitive::SegmentFullAgg(_) => SEGMENT_FULL_AGG,
             Primitive::SparseColAgg(_) => SPARSE_COL_AGG,
+            Primitive::SegmentSpread => SEGMENT_SPREAD,
+            Primitive::SparseGather => SPARSE_GATHER,
             Primitive::SparseDotProduct => SPARSE_DOT_PRODUCT,
             Primitive::SparseVectMatMult | Primitive::SparseMatMultAdd | Primitive::SparseOuterMultAdd => {
                 SPARSE_MAT_MULT
@@ -159,6 +167,8 @@ impl Primitive {
             Primitive::SegmentRowAgg(op) => table.segment_row_agg[op as usize] as usize,
             Primitive::SegmentFullAgg(op) => table.segment_full_agg[op as usize] as usize,
             Primitive::SparseColAgg(op) => table.sparse_col_agg[op as usize] as usize,
+            Primitive::SegmentSpread => table.segment_spread as usize,
+            Primitive::SparseGather => table.sparse_gather as usize,
             Primitive::SparseDotProduct => table.sparse_dot_product as usize,
             Primitive::SparseVectMatMult => table.sparse_vect_mat_mult as usize,
             Primitive::SparseMatMultAdd => table.sparse_mat_mult_add as usize,
@@ -199,6 +209,8 @@ impl fmt::Display for Primitive {
             Primitive::SegmentRowAgg(op) => write!(f, "segment_row_{op}"),
             Primitive::SegmentFullAgg(op) => write!(f, "segment_full_{op}"),
             Primitive::SparseColAgg(op) => write!(f, "sparse_col_{op}"),
+            Primitive::SegmentSpread => f.write_str("segment_spread"),
+            Primitive::SparseGather => f.write_str("sparse_gather"),
             Primitive::SparseDotProduct => f.write_str("sparse_dot_product"),
             Primitive::SparseVectMatMult => f.write_str("sparse_vect_mat_mult"),
             Primitive::SparseMatMultAdd => f.write_str("sparse_mat_mult_add"),

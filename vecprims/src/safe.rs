@@ -209,6 +209,28 @@ impl Primitives {
         unsafe { function(a.rows(), offsets, columns, a.values.as_ptr(), acc.as_mut_ptr()) }
     }
 
+    /// The value of each row of `a`, one for each row, for every position of the row.
+    pub fn segment_spread(&self, row_offsets: &[usize], a: Tile<'_>, out: &mut [f64]) {
+        check_offsets(row_offsets, out.len());
+        let rows = row_offsets.len() - 1;
+        let (a_values, function) = (a.covering(rows, 1), self.segment_spread);
+        // SAFETY: offsets were checked, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { function(rows, row_offsets.as_ptr(), a_values, a.row_stride, out.as_mut_ptr()) }
+    }
+
+    /// The value in the column of each position, of the same row of `b`.
+    pub fn sparse_gather(&self, row_offsets: &[usize], columns: &[u32], b: Tile<'_>, out: &mut [f64]) {
+        check_offsets(row_offsets, out.len().min(columns.len()));
+        let rows = row_offsets.len() - 1;
+        let positions = row_offsets[rows] - row_offsets[0];
+        let longest = columns[..positions].iter().max().map_or(0, |&column| column as usize + 1);
+        let (b_values, function) = (b.covering(rows, longest), self.sparse_gather);
+        // SAFETY: offsets and columns were checked, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe {
+            function(rows, row_offsets.as_ptr(), columns.as_ptr(), b_values, b.row_stride, out.as_mut_ptr());
+        }
+    }
+
     /// The product of each sparse row with the same row of `b`.
     pub fn sparse_dot_product(&self, a: CsrTile<'_>, b: Tile<'_>, mut out: TileMut<'_>) {
         let rows = a.rows();

@@ -4,7 +4,7 @@ use crate::body::elementwise::{self, Operand};
 use crate::body::product::{self, Rows};
 use crate::body::reduce::{Aggregate, Max, Mean, Min, Nnz, Prod, Sum, SumSq, Var};
 use crate::body::sparse::{self, CsrRows};
-use crate::body::{column, copy as copies, matrix, rows, sampled, scaled};
+use crate::body::{column, copy as copies, matrix, positions, rows, sampled, scaled};
 use crate::family::*;
 use crate::isa::Isa;
 use crate::kernel::{Elementwise, binary_entries, ternary_entries, unary_entries};
@@ -39,6 +39,8 @@ pub struct Primitives {
     pub(crate) segment_row_agg: [SegmentRowAggFn; AggOp::ALL.len()],
     pub(crate) segment_full_agg: [SegmentFullAggFn; AggOp::ALL.len()],
     pub(crate) sparse_col_agg: [SparseColAggFn; AggOp::ALL.len()],
+    pub(crate) segment_spread: SegmentSpreadFn,
+    pub(crate) sparse_gather: SparseGatherFn,
     pub(crate) sparse_dot_product: SparseDotProductFn,
     pub(crate) sparse_vect_mat_mult: SparseMatMultFn,
     pub(crate) sparse_mat_mult_add: SparseMatMultFn,
@@ -117,6 +119,8 @@ macro_rules! define_isa {
                 segment_row_agg: aggregate_entries!(segment_row_agg),
                 segment_full_agg: aggregate_entries!(segment_full_agg),
                 sparse_col_agg: aggregate_entries!(sparse_col_agg),
+                segment_spread,
+                sparse_gather,
                 sparse_dot_product,
                 sparse_vect_mat_mult,
                 sparse_mat_mult_add,

@@ -2,16 +2,18 @@
 
 use super::value::{Memory, Place, Value};
 use cranelift_entity::EntityRef;
-use fuseline_ir::cplan::{CNode, CNodeId, COutput, VerifiedCPlan};
+use fuseline_ir::cplan::{CNode, CNodeId, COutput, Positions, VerifiedCPlan};
 use fuseline_ir::template::Space;
 use fuseline_skeletons::abi::{Context, Main, Side, Unit};
 use fuseline_vecprims::{CsrTile, Primitives, Tile, TileMut};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// A plan to be interpreted.
 #[derive(Debug)]
 pub(crate) struct InterpKernel {
     pub(crate) plan: VerifiedCPlan,
+    /// What lies by position in sparse units of a Row plan.
+    pub(super) positions: Option<Positions>,
     pub(crate) primitives: &'static Primitives,
     /// Literals by node id, 0 elsewhere.
     pub(super) literals: Vec<f64>,
@@ -31,7 +33,7 @@ impl InterpKernel {
         let is_vector = |id: &CNodeId| !is_row || shapes.is_vector(*id);
         let (vectors, scalars): (Vec<CNodeId>, Vec<CNodeId>) = plan.nodes.keys().chain(outputs).partition(is_vector);
         let (vectors, scalars) = (vectors.len(), scalars.len());
-        InterpKernel { plan: plan.clone(), primitives, literals, vectors, scalars }
+        InterpKernel { plan: plan.clone(), positions: plan.positions(false), primitives, literals, vectors, scalars }
     }
 }
 
@@ -45,13 +47,16 @@ pub(crate) struct Frame<'a> {
     pub(super) used: usize,
     /// By node id.
     pub(super) values: SmallVec<[Value; 16]>,
+    /// By node id: values that have been gathered or repeated for positions.
+    at_positions: SmallVec<[Option<Value>; 16]>,
 }
 
 impl<'a> Frame<'a> {
     /// The state before the first node.
     pub(super) fn new(kernel: &'a InterpKernel, unit: &'a Unit<'a>, context: &'a mut Context<'_>) -> Self {
         let (scalars, scratch) = (context.scalars, &mut *context.scratch);
-        Frame { kernel, unit, scalars, scratch, used: 0, values: SmallVec::new() }
+        let at_positions = smallvec![None; kernel.plan.nodes.len()];
+        Frame { kernel, unit, scalars, scratch, used: 0, values: SmallVec::new(), at_positions }
     }
 
     pub(crate) fn value(&self, node: CNodeId) -> Value {
@@ -62,11 +67,38 @@ impl<'a> Frame<'a> {
         self.kernel.plan.space() == Space::Rows
     }
 
-    /// Whether the node is the main row of a sparse unit, which has no dense value.
-    pub(crate) fn is_sparse_row(&self, node: CNodeId) -> bool {
-        self.is_row_plan()
-            && matches!(self.unit.main, Main::Sparse { .. })
-            && matches!(self.kernel.plan.nodes[node], CNode::Main)
+    /// Whether the node's value lies by position of the sparse rows of a Row plan.
+    pub(crate) fn lies_by_position(&self, node: CNodeId) -> bool {
+        let positions = self.kernel.positions.as_ref();
+        matches!(self.unit.main, Main::Sparse { .. }) && positions.is_some_and(|found| found.contains(node))
+    }
+
+    /// The node's value as sparse rows, if it lies by position.
+    pub(super) fn sparse_rows(&self, node: CNodeId) -> Option<SparseValue> {
+        self.lies_by_position(node).then(|| SparseValue(self.value(node)))
+    }
+
+    /// The node's value for each position; constants stay as they are.
+    pub(super) fn at_positions(&mut self, node: CNodeId) -> Value {
+        let value = self.value(node);
+        if self.lies_by_position(node) || !(value.by_row || value.by_col) {
+            return value;
+        }
+        if let Some(known) = self.at_positions[node.index()] {
+            return known;
+        }
+        let primitives = self.kernel.primitives;
+        let count = self.memory().sparse_main().map_or(0, |main| main.values.len());
+        let place = self.fill(count, |memory, out| match memory.sparse_main() {
+            Some(main) if value.by_col => {
+                primitives.sparse_gather(main.row_offsets, main.columns, memory.tile(value), out);
+            }
+            Some(main) => primitives.segment_spread(main.row_offsets, memory.tile(value), out),
+            None => {}
+        });
+        let gathered = Value::rows(place, 0, count);
+        self.at_positions[node.index()] = Some(gathered);
+        gathered
     }
 
     /// All memory that may be read.
@@ -96,6 +128,18 @@ impl<'a> Frame<'a> {
 /// A side matrix as it is stored.
 pub(crate) fn matrix(side: Side<'_>) -> Tile<'_> {
     Tile::new(side.values, side.row_stride)
+}
+
+/// A value that lies by position.
+#[derive(Clone, Copy)]
+pub(super) struct SparseValue(Value);
+
+impl SparseValue {
+    /// The value as sparse rows.
+    pub(super) fn rows<'m>(self, memory: Memory<'m>) -> CsrTile<'m> {
+        let main = memory.sparse_main().expect("sparse units alone have values by position");
+        with_values(main, memory.values(self.0))
+    }
 }
 
 /// The positions of a sparse unit with other values.

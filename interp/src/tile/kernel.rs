@@ -7,7 +7,7 @@ use super::value::{Memory, Place, Value};
 use cranelift_entity::EntityRef;
 use fuseline_ir::cplan::{CInputId, CNode, CNodeId};
 use fuseline_ir::ops::AggOp;
-use fuseline_skeletons::abi::{Context, Kernel, Main, Output, Unit, has_sparse_entry};
+use fuseline_skeletons::abi::{Context, Kernel, Main, Output, Unit, UnitSize, has_sparse_entry};
 use fuseline_vecprims::{Tile, TileMut};
 use smallvec::SmallVec;
 
@@ -16,8 +16,10 @@ impl Kernel for InterpKernel {
         has_sparse_entry(&self.plan)
     }
 
-    fn scratch_len(&self, rows_or_positions: usize, max_vector: usize) -> usize {
-        rows_or_positions * (self.vectors * max_vector + self.scalars)
+    fn scratch_len(&self, unit: UnitSize) -> usize {
+        let UnitSize { rows, positions, longest } = unit;
+        // Each value may lie by position, and be gathered or repeated for positions besides.
+        rows * (self.vectors * longest + self.scalars) + 2 * positions * (self.vectors + self.scalars)
     }
 
     fn genexec(&self, context: &mut Context<'_>, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
@@ -45,6 +47,7 @@ impl<'a> Frame<'a> {
             CNode::SideColScalar(input) => self.cells(Place::Side(input.index(), 0), 0),
             CNode::SideRowScalar(input, column) => self.side_row_scalar(input, column as usize),
             CNode::RowIndex => self.row_index(),
+            CNode::SideRow(input, _) if self.lies_by_position(id) => self.cells(Place::Side(input.index(), 0), 0),
             CNode::SideRow(input, range) => {
                 let side = self.unit.sides[input.index()];
                 let columns = range.of(side.cols);
@@ -56,7 +59,7 @@ impl<'a> Frame<'a> {
                 Value::rows(Place::Side(input.index(), 0), 0, self.unit.sides[input.index()].cols)
             }
             CNode::OuterProduct => self.cells(Place::Products, self.unit.cols),
-            CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => self.element_wise(node),
+            CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => self.element_wise(id, node),
             CNode::RowAgg(op, operand) => self.row_agg(op, operand),
             CNode::RowCumulative(op, operand) => self.row_cumulative(op, operand),
             CNode::Cbind(left, right) => self.cbind(left, right),
@@ -126,8 +129,12 @@ impl<'a> Frame<'a> {
         Value::rows(place, 0, len)
     }
 
-    fn element_wise(&mut self, node: &CNode) -> Value {
-        let operands: SmallVec<[Value; 3]> = node.operands().into_iter().map(|operand| self.value(operand)).collect();
+    fn element_wise(&mut self, id: CNodeId, node: &CNode) -> Value {
+        let by_position = self.lies_by_position(id);
+        let operands = node.operands().into_iter();
+        let operands: SmallVec<[Value; 3]> = operands
+            .map(|operand| if by_position { self.at_positions(operand) } else { self.value(operand) })
+            .collect();
         let plan = Plan::new(&operands, self.unit.rows, self.used);
         let primitives = self.kernel.primitives;
         let mut value = None;
@@ -139,11 +146,11 @@ impl<'a> Frame<'a> {
 
     fn row_agg(&mut self, op: AggOp, operand: CNodeId) -> Value {
         let (primitives, rows, cols) = (self.kernel.primitives, self.unit.rows, self.unit.cols);
-        let is_sparse = self.is_sparse_row(operand);
+        let sparse = self.sparse_rows(operand);
         let operand = self.value(operand);
-        self.per_row(|memory, out| match memory.sparse_main() {
-            Some(main) if is_sparse => primitives.segment_row_agg(op, main.row_offsets, main.values, cols, out),
-            _ => primitives.row_agg(op, rows, operand.len, memory.tile(operand), out),
+        self.per_row(|memory, out| match sparse.map(|sparse| sparse.rows(memory)) {
+            Some(sparse) => primitives.segment_row_agg(op, sparse.row_offsets, sparse.values, cols, out),
+            None => primitives.row_agg(op, rows, operand.len, memory.tile(operand), out),
         })
     }
 
@@ -170,25 +177,24 @@ impl<'a> Frame<'a> {
 
     fn dot_product(&mut self, left: CNodeId, right: CNodeId) -> Value {
         let (primitives, rows) = (self.kernel.primitives, self.unit.rows);
-        let is_sparse = self.is_sparse_row(left) || self.is_sparse_row(right);
-        let (dense, other) =
-            if self.is_sparse_row(left) { (self.value(right), left) } else { (self.value(left), right) };
-        let other = self.value(other);
-        self.per_row(|memory, out| match memory.sparse_main() {
-            Some(main) if is_sparse => primitives.sparse_dot_product(main, memory.tile(dense), out),
-            _ => primitives.dot_product(rows, dense.len, memory.tile(dense), memory.tile(other), out),
+        let (dense, other) = if self.lies_by_position(left) { (right, left) } else { (left, right) };
+        let sparse = self.sparse_rows(other);
+        let (dense, other) = (self.value(dense), self.value(other));
+        self.per_row(|memory, out| match sparse.map(|sparse| sparse.rows(memory)) {
+            Some(sparse) => primitives.sparse_dot_product(sparse, memory.tile(dense), out),
+            None => primitives.dot_product(rows, dense.len, memory.tile(dense), memory.tile(other), out),
         })
     }
 
     fn vect_mat_mult(&mut self, operand: CNodeId, input: CInputId) -> Value {
         let (primitives, rows) = (self.kernel.primitives, self.unit.rows);
-        let is_sparse = self.is_sparse_row(operand);
+        let sparse = self.sparse_rows(operand);
         let (operand, k) = (self.value(operand), self.unit.sides[input.index()].cols);
         let place = self.fill(rows * k, |memory, out| {
             let (side, out) = (memory.side(input.index()), TileMut::new(out, k));
-            match memory.sparse_main() {
-                Some(main) if is_sparse => primitives.sparse_vect_mat_mult(main, k, matrix(side), out),
-                _ => {
+            match sparse.map(|sparse| sparse.rows(memory)) {
+                Some(sparse) => primitives.sparse_vect_mat_mult(sparse, k, matrix(side), out),
+                None => {
                     let transposed = Tile::new(side.transposed, operand.len);
                     primitives.vect_mat_mult(rows, operand.len, k, memory.tile(operand), transposed, out);
                 }

@@ -78,10 +78,12 @@ fn store_cells(frame: &mut Frame<'_>, node: CNodeId, output: &mut Output<'_>) {
     }
 }
 
-/// A vector per row, or a scalar.
+/// A vector per row, a value per position, or a scalar.
 fn store_rows(frame: &mut Frame<'_>, node: CNodeId, output: &mut Output<'_>) {
     let (value, rows) = (frame.value(node), frame.unit.rows);
-    if value.by_col {
+    if frame.lies_by_position(node) {
+        output.values[..value.len].copy_from_slice(&frame.memory().values(value)[..value.len]);
+    } else if value.by_col {
         copy_rows(frame.memory().tile(value), rows, value.len, output);
     } else {
         let value = per_row(frame, node);
@@ -109,11 +111,11 @@ fn col_agg_of_cells(frame: &mut Frame<'_>, agg: AggOp, node: CNodeId, output: &m
 }
 
 fn col_agg_of_rows(frame: &mut Frame<'_>, agg: AggOp, node: CNodeId, output: &mut Output<'_>) {
-    let (value, is_sparse) = (frame.value(node), frame.is_sparse_row(node));
+    let (value, sparse) = (frame.value(node), frame.sparse_rows(node));
     let (memory, primitives) = (frame.memory(), frame.kernel.primitives);
-    match memory.sparse_main() {
-        Some(main) if is_sparse => primitives.sparse_col_agg(agg, main, output.values),
-        _ => primitives.col_agg(agg, frame.unit.rows, value.len, memory.tile(value), output.values),
+    match sparse {
+        Some(sparse) => primitives.sparse_col_agg(agg, sparse.rows(memory), output.values),
+        None => primitives.col_agg(agg, frame.unit.rows, value.len, memory.tile(value), output.values),
     }
 }
 
@@ -128,32 +130,32 @@ fn full_agg_of_cells(frame: &mut Frame<'_>, agg: AggOp, node: CNodeId) -> f64 {
 
 fn full_agg_of_rows(frame: &mut Frame<'_>, agg: AggOp, node: CNodeId) -> f64 {
     let rows = frame.unit.rows;
-    let is_sparse = frame.is_sparse_row(node);
+    let sparse = frame.sparse_rows(node);
     let is_scalar = !frame.value(node).by_col;
     // The scalars of the rows are one run.
     let value = if is_scalar { per_row(frame, node) } else { frame.value(node) };
     let (memory, primitives) = (frame.memory(), frame.kernel.primitives);
-    match memory.sparse_main() {
-        Some(main) if is_sparse => primitives.segment_full_agg(agg, main.row_offsets, main.values),
-        _ if is_scalar => primitives.full_agg(agg, 1, rows, memory.tile(Value { by_row: false, ..value })),
-        _ => primitives.full_agg(agg, rows, value.len, memory.tile(value)),
+    match sparse.map(|sparse| sparse.rows(memory)) {
+        Some(sparse) => primitives.segment_full_agg(agg, sparse.row_offsets, sparse.values),
+        None if is_scalar => primitives.full_agg(agg, 1, rows, memory.tile(Value { by_row: false, ..value })),
+        None => primitives.full_agg(agg, rows, value.len, memory.tile(value)),
     }
 }
 
 /// Adds the products of a vector of each row and another, or the scalar of the row.
 fn add_row_product(frame: &mut Frame<'_>, long: CNodeId, short: CNodeId, output: &mut Output<'_>) {
-    let is_sparse = frame.is_sparse_row(long);
+    let sparse = frame.sparse_rows(long);
     let is_scalar = !frame.value(short).by_col;
     let short = if is_scalar { per_row(frame, short) } else { frame.value(short) };
     let long = frame.value(long);
     let (memory, primitives) = (frame.memory(), frame.kernel.primitives);
-    match memory.sparse_main() {
-        Some(main) if is_sparse => {
+    match sparse.map(|sparse| sparse.rows(memory)) {
+        Some(sparse) => {
             let row_stride = if is_scalar { 1 } else { output.row_stride };
             let out = TileMut::new(output.values, row_stride);
-            primitives.sparse_outer_mult_add(main, short.len, memory.tile(short), out);
+            primitives.sparse_outer_mult_add(sparse, short.len, memory.tile(short), out);
         }
-        _ => {
+        None => {
             let out = TileMut::new(output.values, output.row_stride);
             let (a, b) = (memory.tile(long), memory.tile(short));
             primitives.outer_mult_add(frame.unit.rows, long.len, short.len, a, b, out);

@@ -18,6 +18,7 @@ use std::ops::Range;
 
 mod hash;
 mod output;
+mod positions;
 mod shapes;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ mod variant;
 mod verify;
 
 pub use output::{COutput, ProductOrder, StatedOutput};
+pub use positions::Positions;
 pub use shapes::{Shape, Shapes};
 pub use text::{parse, parse_all};
 pub use variant::{CellType, OuterType, RowType, Variant};
@@ -178,6 +180,11 @@ impl CNode {
             | CNode::SideVector(_)
             | CNode::OuterProduct => smallvec![],
         }
+    }
+
+    /// Whether the value is computed cell by cell.
+    pub fn is_element_wise(&self) -> bool {
+        matches!(self, CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..))
     }
 
     /// The operation on other operands.

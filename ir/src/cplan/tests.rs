@@ -535,3 +535,69 @@ fn shapes_of_shared_scalars_take_one_walk() {
     let plan = parse(&text).expect("well-formed text").verify().expect("a well-formed plan");
     assert_eq!(variants_of_outputs(&plan), ["full_agg", "col_agg"]);
 }
+
+/// What lies by position in the sparse units of a Row plan over inputs in0 to in2 (matrices) and in3 (a scalar): nodes, then
+/// inputs. `none` for plans without such units.
+fn positions_of(variant: &str, body: &str, strict: bool) -> String {
+    let inputs = " in0 = matrix\n in1 = matrix\n in2 = matrix\n in3 = scalar";
+    let text = format!("cplan row {variant} sparse_safe=false {{\n{inputs}\n{body}\n}}");
+    let plan = parse(&text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    let plan = plan.verify().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    let Some(found) = plan.positions(strict) else { return "none".to_owned() };
+    let nodes = plan.nodes.keys().filter(|&id| found.contains(id)).map(|id| id.to_string());
+    let inputs = plan.inputs.keys().filter(|&id| found.has_input(id)).map(|id| id.to_string());
+    nodes.chain(inputs).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn values_computed_of_the_main_row_lie_by_position() {
+    for (body, expected) in [
+        // Aggregated and multiplied as it is.
+        ("%0 = main\n%1 = side_vector in1\n%2 = dot_product %0, %1\nout %2", "%0"),
+        // Scaled by row, by column, by a row of another matrix, by a scalar, and several of them.
+        ("%0 = main\n%1 = side_row_scalar in1\n%2 = div %0, %1\n%3 = row_agg.max %2\nout %3", "%0 %2"),
+        ("%0 = main\n%1 = side_vector in1\n%2 = mult %0, %1\n%3 = row_agg.sum %2\nout %3", "%0 %2"),
+        ("%0 = main\n%1 = side_row in1\n%2 = mult %0, %1\n%3 = row_agg.sum %2\nout %3", "%0 %1 %2 in1"),
+        (
+            "%0 = main\n%1 = scalar in3\n%2 = mult %0, %1\n%3 = pow2 %0\n%4 = plus %2, %3\n%5 = row_agg.sum %4\nout %5",
+            "%0 %2 %3 %4",
+        ),
+        // What is computed of a vector, and of nothing else, goes with it.
+        ("%0 = main\n%1 = side_vector in1\n%2 = exp %1\n%3 = mult %0, %2\n%4 = row_agg.sum %3\nout %4", "%0 %2 %3"),
+        // A value that fills is not asked for elsewhere.
+        ("%0 = main\n%1 = exp %0\n%2 = mult %0, %1\n%3 = row_agg.sum %2\nout %3", "%0 %1 %2"),
+        ("%0 = main\n%1 = exp %0\n%2 = literal 1.0\n%3 = minus %1, %2\n%4 = row_agg.sum %3\nout %4", "%0 %1 %3"),
+        // A row that is read besides is laid out for all columns.
+        (
+            "%0 = main\n%1 = side_row in1\n%2 = mult %0, %1\n%3 = row_agg.sum %2\n%4 = row_agg.max %1\n%5 = plus %3, %4\nout %5",
+            "%0 %2",
+        ),
+        // All columns are needed of what fills, of what is cumulated or put beside something, and of a row that is stored.
+        ("%0 = main\n%1 = exp %0\n%2 = row_agg.sum %1\nout %2", "none"),
+        ("%0 = main\n%1 = side_row_scalar in1\n%2 = plus %0, %1\n%3 = row_agg.sum %2\nout %3", "none"),
+        ("%0 = main\n%1 = row_cumulative.sum %0\n%2 = row_agg.sum %1\nout %2", "none"),
+        ("%0 = main\n%1 = row_agg.sum %0\n%2 = cbind %0, %1\n%3 = row_agg.sum %2\nout %3", "none"),
+        ("%0 = main\n%1 = dot_product %0, %0\nout %1", "none"),
+        // Nothing is read of the main input.
+        ("%0 = side_row in1\n%1 = row_agg.sum %0\nout %1", "none"),
+    ] {
+        assert_eq!(positions_of("row_agg", body, false), expected, "{body}");
+    }
+    assert_eq!(positions_of("no_agg", "%0 = main\n%1 = abs %0\nout %1", false), "%0 %1");
+    assert_eq!(positions_of("no_agg", "%0 = main\n%1 = exp %0\nout %1", false), "none");
+    assert_eq!(positions_of("no_agg", "%0 = main\nout %0", false), "none");
+    assert_eq!(positions_of("col_agg", "%0 = main\n%1 = abs %0\nout %1 agg=sum", false), "%0 %1");
+    assert_eq!(positions_of("col_agg", "%0 = main\n%1 = abs %0\nout %1 agg=max", false), "none");
+    let product = "%0 = main\n%1 = abs %0\n%2 = vect_mat_mult %1, in1";
+    assert_eq!(positions_of("col_agg_b1", &format!("{product}\nout %1 left=%2"), false), "%0 %1");
+    assert_eq!(positions_of("col_agg_b1_t", &format!("{product}\nout %2 left=%1"), false), "%0 %1");
+}
+
+/// By IEEE a zero times an unknown value is not known: an infinity makes it NaN.
+#[test]
+fn zeros_annihilate_by_ieee_where_they_do_always() {
+    let scaled = "%0 = main\n%1 = side_row_scalar in1\n%2 = mult %0, %1\n%3 = row_agg.sum %2\nout %3";
+    assert_eq!(positions_of("row_agg", scaled, true), "none");
+    let joined = "%0 = main\n%1 = abs %0\n%2 = plus %0, %1\n%3 = row_agg.sum %2\nout %3";
+    assert_eq!(positions_of("row_agg", joined, true), "%0 %1 %2");
+}

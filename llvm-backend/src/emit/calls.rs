@@ -3,9 +3,10 @@
 use super::memory::{CellAddress, Operand, View};
 use super::unit::Fact;
 use super::{Emit, Emitter, set_nounwind};
-use crate::schedule::{Entry, Extent};
+use crate::schedule::Extent;
 use fuseline_ir::cplan::{CInputId, CNode, CNodeId};
 use fuseline_ir::ops::{AggOp, TernaryOp};
+use fuseline_ir::template::Space;
 use fuseline_vecprims::{ArgKind, Form, Primitive};
 use inkwell::types::{BasicMetadataTypeEnum, FunctionType};
 use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerValue};
@@ -165,7 +166,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let extent = self.schedule.extents[id];
         let (mut rows, mut length) = self.dimensions(extent)?;
         let mut out = self.operand(id)?;
-        let mut views = operands.iter().map(|&operand| self.operand(operand)).collect::<Emit<Vec<_>>>()?;
+        let mut views = operands.iter().map(|&operand| self.operand_in(operand, extent)).collect::<Emit<Vec<_>>>()?;
         let is_run = |(view, &operand): (&Operand<'ctx>, &CNodeId)| {
             view.is_packed || self.schedule.extents[operand] == Extent::One
         };
@@ -185,17 +186,27 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(Arguments::numbers([rows]).with(self.address(Fact::RowOffsets)?).with(self.address(Fact::Columns)?))
     }
 
-    /// Whether a node is the main row of a Row plan's sparse entry.
+    /// Whether a node's value lies by position, of rows of a Row plan.
     pub(super) fn is_sparse_row(&self, id: CNodeId) -> bool {
-        self.schedule.entry == Entry::Sparse
-            && self.plan.nodes[id] == CNode::Main
-            && matches!(self.schedule.extents[id], Extent::Vector(_))
+        self.plan.space() == Space::Rows && self.schedule.extents[id] == Extent::Positions
+    }
+
+    /// Writes the value of each row, or of each column of vectors, for every position of sparse rows.
+    pub(super) fn pack_positions(&mut self, id: CNodeId) -> Emit<()> {
+        let slot = self.slot(self.schedule.packed[&(id, Extent::Positions)])?;
+        let view = self.view(id)?;
+        if view.is_wide {
+            let arguments = self.sparse_rows()?.with_view(view).with(slot);
+            return self.call_primitive(Primitive::SparseGather, &arguments);
+        }
+        let arguments = Arguments::numbers([self.number(Fact::Rows)?]).with(self.address(Fact::RowOffsets)?);
+        self.call_primitive(Primitive::SegmentSpread, &arguments.with_view(view).with(slot))
     }
 
     fn row_aggregate(&mut self, id: CNodeId, op: AggOp, a: CNodeId) -> Emit<Call<'ctx>> {
         let out = self.operand(id)?;
         if self.is_sparse_row(a) {
-            let values = self.address(Fact::Main)?;
+            let values = self.view(a)?.pointer;
             return self.segment_row_aggregate(op, values, out);
         }
         let (rows, length) = self.dimensions(self.schedule.extents[a])?;
@@ -238,8 +249,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         // A product commutes, and so does its fused addition.
         let (a, b) = if self.is_sparse_row(b) { (b, a) } else { (a, b) };
         if self.is_sparse_row(a) {
-            let arguments =
-                self.sparse_rows()?.with(self.address(Fact::Main)?).with_view(self.operand(b)?).with_view(out);
+            let values = self.view(a)?.pointer;
+            let arguments = self.sparse_rows()?.with(values).with_view(self.operand(b)?).with_view(out);
             return Ok(Call::new(Primitive::SparseDotProduct, arguments));
         }
         let (rows, length) = self.dimensions(self.schedule.extents[a])?;
@@ -252,7 +263,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let out = self.operand(id)?;
         let columns = self.number(Fact::SideCols(input))?;
         if self.is_sparse_row(a) {
-            let arguments = self.sparse_rows()?.with(self.address(Fact::Main)?).with(columns);
+            let values = self.view(a)?.pointer;
+            let arguments = self.sparse_rows()?.with(values).with(columns);
             let arguments = arguments.with_view(self.stored_matrix(input)?).with_view(out);
             return Ok(Call::new(Primitive::SparseVectMatMult, arguments));
         }

@@ -90,7 +90,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let mut inputs = Vec::new();
         let mut constants = HashMap::new();
         for id in self.external_values(fused, &writes, &reductions) {
-            let view = self.view(id)?;
+            let operand = self.operand_in(id, fused.extent)?;
+            let view = self.pointed_to(operand)?;
             if self.schedule.extents[id] == Extent::One {
                 constants.insert(id, Source::Uniform(self.broadcast(view.pointer)?));
             } else {
@@ -364,9 +365,7 @@ impl<'ctx> Loop<'_, 'ctx> {
                 _ if over_rows && view.is_packed => Source::Run(view.pointer),
                 _ if over_rows => Source::Strided(view.pointer, view.row_stride),
                 None => Source::Run(emitter.offset(view.pointer, start)?),
-                Some(cursor) if emitter.schedule.extents[node] == Extent::Rows => {
-                    Source::Uniform(emitter.broadcast(cursor.current())?)
-                }
+                Some(cursor) if !view.is_wide => Source::Uniform(emitter.broadcast(cursor.current())?),
                 Some(cursor) => Source::Run(cursor.current()),
             };
             sources.insert(node, source);

@@ -2,7 +2,7 @@
 
 use super::unit::Fact;
 use super::{Emit, Emitter};
-use crate::schedule::{Extent, Place, SLOT_ALIGNMENT, SlotClass};
+use crate::schedule::{Extent, Place, SLOT_ALIGNMENT, SlotClass, needs_positions};
 use fuseline_ir::cplan::{CNode, CNodeId, ColumnRange};
 use fuseline_ir::work::CELL_BYTES;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
@@ -86,7 +86,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
     }
 
-    fn pointed_to(&self, operand: Operand<'ctx>) -> Emit<View<'ctx>> {
+    pub(super) fn pointed_to(&self, operand: Operand<'ctx>) -> Emit<View<'ctx>> {
         let Operand { pointer, row_stride, is_wide, is_packed } = operand;
         Ok(View { pointer: self.pointer_to(pointer)?, row_stride, is_wide, is_packed })
     }
@@ -111,6 +111,15 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
     }
 
+    /// Where a node's values are for a step over this extent: over positions, those of rows and vectors are packed.
+    pub(super) fn operand_in(&mut self, id: CNodeId, extent: Extent) -> Emit<Operand<'ctx>> {
+        if extent != Extent::Positions || !needs_positions(self.schedule.extents[id]) {
+            return self.operand(id);
+        }
+        let slot = self.slot(self.schedule.packed[&(id, extent)])?;
+        Ok(View { pointer: slot.into(), row_stride: self.index(0), is_wide: true, is_packed: false })
+    }
+
     fn input(&mut self, id: CNodeId) -> Emit<Operand<'ctx>> {
         let extent = self.schedule.extents[id];
         let zero = self.index(0);
@@ -130,6 +139,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
             CNode::Main => view(self.address(Fact::Main)?, self.number(Fact::MainStride)?, true),
             CNode::SideCell(input) if extent == Extent::Cells => {
                 view(self.address(Fact::SideValues(input))?, self.number(Fact::SideStride(input))?, true)
+            }
+            CNode::SideRow(input, _) if extent == Extent::Positions => {
+                view(self.address(Fact::SideValues(input))?, zero, true)
             }
             CNode::SideCell(input) | CNode::SideColScalar(input) | CNode::SideVector(input) => {
                 view(self.address(Fact::SideValues(input))?, zero, true)

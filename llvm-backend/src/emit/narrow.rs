@@ -17,8 +17,13 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.builder.build_int_compare(IntPredicate::ULT, length, self.index(NARROW.into()), "")
     }
 
-    /// Writes a value to a gapless tile, where rows are narrow and it does not lie in one already.
+    /// Writes a value to a tile of another extent than its own.
     pub(super) fn pack(&mut self, id: CNodeId, extent: Extent) -> Emit<()> {
+        if extent == Extent::Positions { self.pack_positions(id) } else { self.pack_narrow(id, extent) }
+    }
+
+    /// Writes a value to a gapless tile, where rows are narrow and it does not lie in one already.
+    fn pack_narrow(&mut self, id: CNodeId, extent: Extent) -> Emit<()> {
         let (rows, length) = self.dimensions(extent)?;
         let (view, slot) = (self.view(id)?, self.slot(self.schedule.packed[&(id, extent)])?);
         let is_per_row = self.schedule.extents[id] == Extent::Rows;

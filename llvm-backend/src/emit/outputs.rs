@@ -29,7 +29,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let a = self.view(node)?;
         let out = self.address(Fact::OutputValues(index))?;
         let extent = self.schedule.extents[node];
-        if extent == Extent::Positions || self.is_sparse_row(node) {
+        if extent == Extent::Positions {
             let rows = self.number(Fact::Rows)?;
             let arguments = Arguments::numbers([rows]).with(self.address(Fact::RowOffsets)?).with(a.pointer).with(out);
             return self.call_primitive(Primitive::SegmentFullAgg(agg), &arguments);
@@ -62,8 +62,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
     fn column_aggregate(&mut self, index: usize, agg: AggOp, node: CNodeId) -> Emit<()> {
         let out = self.address(Fact::OutputValues(index))?;
         let extent = self.schedule.extents[node];
-        if extent == Extent::Positions || self.is_sparse_row(node) {
-            let values = if self.is_sparse_row(node) { self.address(Fact::Main)? } else { self.view(node)?.pointer };
+        if extent == Extent::Positions {
+            let values = self.view(node)?.pointer;
             let arguments = self.sparse_rows()?.with(values).with(out);
             return self.call_primitive(Primitive::SparseColAgg(agg), &arguments);
         }
@@ -74,7 +74,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// The sum over rows of the products of a long vector (as long as main rows) and a short one, or a number per row.
     ///
-    /// The dense entry keeps the long index innermost, the sparse one, where the long vector is the main row, the short.
+    /// The dense entry keeps the long index innermost, the sparse one, where the long vector lies by position, the short.
     fn row_product(&mut self, index: usize, long: CNodeId, short: CNodeId) -> Emit<()> {
         let rows = self.number(Fact::Rows)?;
         let (_, short_length) = self.dimensions(self.schedule.extents[short])?;
@@ -85,7 +85,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
             View { pointer: self.address(Fact::OutputValues(index))?, row_stride, is_wide: true, is_packed: false };
         let short = self.view(short)?;
         if self.is_sparse_row(long) {
-            let arguments = self.sparse_rows()?.with(self.address(Fact::Main)?).with(short_length);
+            let values = self.view(long)?.pointer;
+            let arguments = self.sparse_rows()?.with(values).with(short_length);
             return self.call_primitive(Primitive::SparseOuterMultAdd, &arguments.with_view(short).with_view(out));
         }
         let (_, long_length) = self.dimensions(self.schedule.extents[long])?;

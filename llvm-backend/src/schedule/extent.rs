@@ -49,15 +49,17 @@ pub(crate) enum Extent {
 
 /// The extents of all nodes. Vectors that element-wise operations join have the same length, under one name.
 ///
-/// Among positions, values per row are repeated for each position of the row: no primitive combines the two, and rows
-/// may outnumber positions, by which scratch memory is measured. So are weights that are the same everywhere or for a
-/// row, since products with factors read one per cell or position.
+/// Among positions of Cell and Outer plans, values per row are repeated for each position of the row: no primitive combines
+/// the two. So are weights that are the same everywhere or for a row, since products with factors read one per cell or
+/// position. In Row plans positions have what [`CPlan::positions`] says.
 pub(crate) fn extents(plan: &CPlan, entry: Entry) -> SecondaryMap<CNodeId, Extent> {
     let is_row = plan.space() == Space::Rows;
     let per_row = if is_row || entry == Entry::Dense { Extent::Rows } else { Extent::Positions };
     let (mut extents, shapes) = (SecondaryMap::new(), plan.shapes());
+    let positions = if entry == Entry::Sparse { plan.positions(false) } else { None }.unwrap_or_default();
     for (id, node) in &plan.nodes {
         extents[id] = match node {
+            _ if positions.contains(id) => Extent::Positions,
             CNode::Literal(_) | CNode::Scalar(_) => Extent::One,
             CNode::SideRowScalar(..) | CNode::RowIndex => per_row,
             CNode::RowAgg(..) | CNode::DotProduct(..) => Extent::Rows,
@@ -83,7 +85,7 @@ pub(crate) fn extents(plan: &CPlan, entry: Entry) -> SecondaryMap<CNodeId, Exten
 
 /// Gives equal lengths one name, a constant if there is one, so that loops can be shared.
 fn unify(plan: &CPlan, extents: &mut SecondaryMap<CNodeId, Extent>) {
-    for node in plan.nodes.values().filter(|node| is_element_wise(node)) {
+    for node in plan.nodes.values().filter(|node| node.is_element_wise()) {
         let vectors: Vec<Extent> =
             node.operands().into_iter().map(|operand| extents[operand]).filter(is_vector).collect();
         let is_constant = |extent: &&Extent| matches!(extent, Extent::Vector(Length::Const(_)));
@@ -98,10 +100,6 @@ fn unify(plan: &CPlan, extents: &mut SecondaryMap<CNodeId, Extent>) {
             }
         }
     }
-}
-
-fn is_element_wise(node: &CNode) -> bool {
-    matches!(node, CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..))
 }
 
 fn is_vector(extent: &Extent) -> bool {

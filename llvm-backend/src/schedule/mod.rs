@@ -3,11 +3,13 @@
 
 mod extent;
 mod narrow;
+mod packs;
 mod phases;
 mod slots;
 
 pub(crate) use extent::{Entry, Extent, extents};
 pub(crate) use narrow::NARROW;
+pub(crate) use packs::needs_positions;
 use slots::Assignment;
 pub(crate) use slots::{Place, SLOT_ALIGNMENT, ScratchNeed, Slot, SlotClass};
 
@@ -42,7 +44,7 @@ const MAX_INLINE_OPERATIONS: usize = 128;
 pub(crate) enum Step {
     /// A fused loop.
     Loop(FusedLoop),
-    /// In units of narrow rows, a value as a gapless tile of an extent.
+    /// A value as a gapless tile of an extent: in units of narrow rows, or one for each position of sparse rows.
     Pack(CNodeId, Extent),
     /// A call of the primitive of one node.
     Call(CNodeId),
@@ -70,8 +72,8 @@ pub(crate) struct Schedule {
     pub(crate) extents: SecondaryMap<CNodeId, Extent>,
     pub(crate) steps: Vec<Step>,
     pub(crate) places: SecondaryMap<CNodeId, Option<Place>>,
-    /// The slots of values that lie in gapless tiles of an extent where rows are narrow, besides or instead of their
-    /// places.
+    /// The slots of values that lie in gapless tiles of an extent where rows are narrow, or for each position, besides or
+    /// instead of their places.
     pub(crate) packed: HashMap<(CNodeId, Extent), usize>,
     pub(crate) slots: Vec<Slot>,
 }
@@ -98,7 +100,7 @@ impl Schedule {
             }
         };
         steps.extend(scheduler.remaining_outputs(&steps));
-        let steps = narrow::with_packs(plan, &scheduler.extents, |id| scheduler.is_computed(id), steps);
+        let steps = packs::with_packs(plan, &scheduler.extents, |id| scheduler.is_computed(id), steps);
         let located = scheduler.located_output();
         let Assignment { places, packed, slots } = slots::assign(plan, &scheduler.extents, &steps, located);
         Schedule { entry, extents: scheduler.extents, steps, places, packed, slots }
@@ -170,8 +172,7 @@ impl Scheduler<'_> {
 
     /// Whether a loop can compute the node in registers.
     fn is_fusable(&self, id: CNodeId) -> bool {
-        let is_element_wise = matches!(self.plan.nodes[id], CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..));
-        is_element_wise || self.is_found_per_row(id)
+        self.plan.nodes[id].is_element_wise() || self.is_found_per_row(id)
     }
 
     /// A step that computes one node by itself: its primitive, or a loop where there is none.
@@ -221,11 +222,13 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Whether a loop over the output's cells can aggregate it.
+    /// Whether a loop over the output's cells can aggregate it. Loops over positions go from row to row where they aggregate:
+    /// Row plans leave their short rows to the primitives.
     fn is_fusable_output(&self, index: usize) -> bool {
+        let is_by_position = || self.output_extent(index) == Extent::Positions;
         match self.plan.outputs[index] {
-            COutput::RowAgg(..) | COutput::FullAgg(..) => true,
-            COutput::ColAgg(..) => self.output_extent(index) != Extent::Positions,
+            COutput::RowAgg(..) | COutput::FullAgg(..) => self.plan.space() != Space::Rows || !is_by_position(),
+            COutput::ColAgg(..) => !is_by_position(),
             COutput::Store(_)
             | COutput::RowProduct { .. }
             | COutput::TimesFactor(_)

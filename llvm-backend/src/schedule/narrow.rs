@@ -1,12 +1,10 @@
 //! The second form of loops over vectors, for units of narrow rows: one run over all of their cells.
 //!
 //! Row by row, a loop over a few cells would fill a part of a register, and merge 32 lanes for their aggregate. So where
-//! rows are narrow, whatever such a loop reads lies in gapless tiles: [`Step::Pack`] copies rows that lie apart and
+//! rows are narrow, whatever such a loop reads lies in gapless tiles: [`super::Step::Pack`] copies rows that lie apart and
 //! repeats values of rows. What the loop aggregates it writes to a tile, too, and leaves the rest to primitives.
 
-use super::slots::reads;
-use super::{Extent, FusedLoop, Step};
-use cranelift_entity::SecondaryMap;
+use super::{Extent, FusedLoop};
 use fuseline_ir::cplan::{CNode, CNodeId, CPlan, Length};
 
 /// Rows are narrow if they have fewer cells than accumulators have lanes.
@@ -41,38 +39,4 @@ impl FusedLoop {
         values.dedup();
         values
     }
-}
-
-/// Puts steps that pack before the first loop that reads their result.
-pub(super) fn with_packs(
-    plan: &CPlan,
-    extents: &SecondaryMap<CNodeId, Extent>,
-    is_computed: impl Fn(CNodeId) -> bool,
-    steps: Vec<Step>,
-) -> Vec<Step> {
-    let mut packed: Vec<Step> = Vec::new();
-    let mut result = Vec::new();
-    for step in steps {
-        if let Step::Loop(fused) = &step
-            && fused.has_narrow_form(plan)
-        {
-            let lies_apart = |&id: &CNodeId| match extents[id] {
-                Extent::One => false,
-                Extent::Vector(_) => !is_computed(id),
-                Extent::Rows | Extent::Cells | Extent::Positions => true,
-            };
-            let mut apart: Vec<CNodeId> = reads(plan, &step).into_iter().filter(lies_apart).collect();
-            apart.sort_unstable();
-            apart.dedup();
-            for id in apart {
-                let pack = Step::Pack(id, fused.extent);
-                if !packed.contains(&pack) {
-                    packed.push(pack.clone());
-                    result.push(pack);
-                }
-            }
-        }
-        result.push(step);
-    }
-    result
 }

@@ -33,8 +33,10 @@ impl Scheduler<'_> {
     /// The element-wise operand whose loop a row aggregate can join.
     fn joins(&self, id: CNodeId) -> Option<CNodeId> {
         match self.plan.nodes[id] {
-            // A variance runs over its values twice.
-            CNode::RowAgg(agg, operand) if agg != AggOp::Var && self.is_fusable(operand) => Some(operand),
+            // A variance runs over its values twice. Where rows are sparse, they would be loops of their own.
+            CNode::RowAgg(agg, operand) if agg != AggOp::Var && self.extents[operand] != Extent::Positions => {
+                self.is_fusable(operand).then_some(operand)
+            }
             _ => None,
         }
     }

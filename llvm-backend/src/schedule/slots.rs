@@ -1,14 +1,16 @@
 //! Scratch memory: where values live between steps.
 //!
-//! A *slot* holds one value of a node's extent: one number, one per row, or a whole tile (vectors, cells, positions). Some
-//! tiles are there for narrow rows alone.
+//! A *slot* holds one value of a node's extent: one number, one per row, one per position, or a whole tile (vectors, cells).
+//! Some tiles are there for narrow rows alone.
 //! Slots of values that nobody reads any more are used again, so a chain of any length needs two. A unit's scratch
-//! memory holds first the single numbers, then the columns of numbers per row, then the tiles; code finds the offsets
+//! memory holds first the single numbers, then the columns of numbers per row, runs over positions, and the tiles; code finds the offsets
 //! at run time from the unit's real extents, which can only be smaller than what [`ScratchNeed::values`] reserves.
 
-use super::{Extent, FusedLoop, NARROW, Step};
+use super::packs::{reads, reads_packed};
+use super::{Extent, NARROW, Step};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CNodeId, CPlan};
+use fuseline_skeletons::abi::UnitSize;
 use std::collections::HashMap;
 
 /// Slots begin at multiples of this many values, a cache line, so that registers do not straddle lines.
@@ -28,6 +30,7 @@ pub(crate) enum Place {
 pub(crate) enum SlotClass {
     One,
     Rows,
+    Positions,
     Tile,
     /// A tile of narrow rows; empty where rows are not.
     NarrowTile,
@@ -64,7 +67,7 @@ impl ScratchNeed {
                 SlotClass::One => need.ones += 1,
                 SlotClass::Rows => need.rows += 1,
                 SlotClass::NarrowTile => need.narrow_tiles += 1,
-                SlotClass::Tile if slot.extents.contains(&Extent::Positions) => need.positions += 1,
+                SlotClass::Positions => need.positions += 1,
                 SlotClass::Tile => need.tiles += 1,
             }
         }
@@ -82,13 +85,15 @@ impl ScratchNeed {
         })
     }
 
-    /// The values for units of this many rows or positions, with vectors of at most this many cells.
-    pub(crate) fn values(self, rows_or_positions: usize, max_vector: usize) -> usize {
+    /// The values for a unit.
+    pub(crate) fn values(self, unit: UnitSize) -> usize {
         let of_slot = |values: usize| values.next_multiple_of(SLOT_ALIGNMENT);
+        let UnitSize { rows, positions, longest } = unit;
         self.ones * of_slot(1)
-            + (self.rows + self.positions) * of_slot(rows_or_positions)
-            + self.tiles * of_slot(rows_or_positions * max_vector)
-            + self.narrow_tiles * of_slot(rows_or_positions * max_vector.min(NARROW as usize - 1))
+            + self.rows * of_slot(rows)
+            + self.positions * of_slot(positions)
+            + self.tiles * of_slot(rows * longest)
+            + self.narrow_tiles * of_slot(rows * longest.min(NARROW as usize - 1))
     }
 }
 
@@ -96,21 +101,8 @@ fn class(extent: Extent) -> SlotClass {
     match extent {
         Extent::One => SlotClass::One,
         Extent::Rows => SlotClass::Rows,
-        Extent::Cells | Extent::Positions | Extent::Vector(_) => SlotClass::Tile,
-    }
-}
-
-/// The nodes that a step reads from memory.
-pub(super) fn reads(plan: &CPlan, step: &Step) -> Vec<CNodeId> {
-    match step {
-        Step::Call(id) => plan.nodes[*id].operands().to_vec(),
-        Step::Pack(id, _) => vec![*id],
-        Step::Output(index) => plan.outputs[*index].operands().to_vec(),
-        Step::Loop(FusedLoop { nodes, row_aggs, outputs, .. }) => {
-            let operations = nodes.iter().chain(row_aggs).flat_map(|&id| plan.nodes[id].operands());
-            let outputs = outputs.iter().flat_map(|&index| plan.outputs[index].operands());
-            operations.chain(outputs).filter(|id| nodes.binary_search(id).is_err()).collect()
-        }
+        Extent::Positions => SlotClass::Positions,
+        Extent::Cells | Extent::Vector(_) => SlotClass::Tile,
     }
 }
 
@@ -130,16 +122,6 @@ pub(super) struct Assignment {
     pub(super) slots: Vec<Slot>,
 }
 
-/// The packed values that a step reads.
-fn reads_packed(plan: &CPlan, step: &Step) -> Vec<(CNodeId, Extent)> {
-    match step {
-        Step::Loop(fused) if fused.has_narrow_form(plan) => {
-            reads(plan, step).into_iter().map(|id| (id, fused.extent)).collect()
-        }
-        _ => vec![],
-    }
-}
-
 /// Gives every value that a later step reads a place.
 pub(super) fn assign(
     plan: &CPlan,
@@ -153,7 +135,7 @@ pub(super) fn assign(
         for id in reads(plan, step) {
             last_read[id] = Some(index);
         }
-        last_read_packed.extend(reads_packed(plan, step).into_iter().map(|value| (value, index)));
+        last_read_packed.extend(reads_packed(plan, extents, step).into_iter().map(|value| (value, index)));
     }
     let mut places = SecondaryMap::new();
     let mut packed = HashMap::new();
@@ -170,7 +152,8 @@ pub(super) fn assign(
         let mut free = Vec::new();
         match step {
             Step::Pack(id, extent) => {
-                packed.insert((*id, *extent), slots.take(SlotClass::NarrowTile, *extent));
+                let class = if *extent == Extent::Positions { SlotClass::Positions } else { SlotClass::NarrowTile };
+                packed.insert((*id, *extent), slots.take(class, *extent));
             }
             Step::Loop(fused) if fused.has_narrow_form(plan) => {
                 for id in fused.aggregated(plan).into_iter().filter(|&id| places[id].is_none()) {
@@ -186,7 +169,7 @@ pub(super) fn assign(
             Some(Place::Slot(slot)) => Some(slot),
             Some(Place::Output) | None => None,
         }));
-        let of_packed = reads_packed(plan, step).into_iter().filter(|value| last_read_packed[value] == index);
+        let of_packed = reads_packed(plan, extents, step).into_iter().filter(|value| last_read_packed[value] == index);
         free.extend(of_packed.filter_map(|value| packed.get(&value).copied()));
         slots.release(free);
     }

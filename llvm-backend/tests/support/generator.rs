@@ -6,7 +6,7 @@ use fuseline_ir::cplan::{
     Bits, CInput, CInputId, CNode, CNodeId, CPlan, CellType, ColumnRange, OuterType, RowType, StatedOutput, Variant,
     VerifiedCPlan,
 };
-use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+use fuseline_ir::ops::{AggOp, BinaryOp, BinaryZero, TernaryOp, UnaryOp};
 use fuseline_ir::template::Space;
 use std::collections::HashMap;
 
@@ -26,8 +26,9 @@ struct Generator {
     /// Scalars: one per cell, or one per row.
     scalars: Vec<CNodeId>,
     vectors: Vec<(CNodeId, Cells)>,
-    /// The main row where it must stay sparse: it then joins no element-wise operation.
-    sparse_main: Option<CNodeId>,
+    /// Vectors that are zero where the main row is, and go nowhere where that would matter; none in plans that take the main
+    /// row like any vector.
+    sparse: Vec<CNodeId>,
 }
 
 /// A plan that depends on the seed alone.
@@ -36,7 +37,7 @@ pub(crate) fn random_plan(seed: u64) -> VerifiedCPlan {
     let variants: Vec<Variant> = Variant::all().collect();
     let variant = variants[random.below(variants.len())];
     let mut generator =
-        Generator { random, plan: CPlan::new(variant), scalars: vec![], vectors: vec![], sparse_main: None };
+        Generator { random, plan: CPlan::new(variant), scalars: vec![], vectors: vec![], sparse: vec![] };
     generator.inputs();
     let operations = match generator.random.below(8) {
         // More than a loop takes.
@@ -99,10 +100,8 @@ impl Generator {
 
     fn row_inputs(&mut self) {
         let main = self.plan.nodes.push(CNode::Main);
-        // These are about vectors as long as the main row.
-        let needs_main = matches!(self.plan.variant, Variant::Row(RowType::NoAgg | RowType::ColAgg));
         match self.random.below(2) {
-            0 if !needs_main => self.sparse_main = Some(main),
+            0 => self.sparse.push(main),
             _ => self.vectors.push((main, LONG)),
         }
         let (vector, rows, range) = (self.matrix(), self.matrix(), self.matrix());
@@ -117,13 +116,17 @@ impl Generator {
     /// Adds an operation that suits what there is.
     fn operation(&mut self) {
         let is_row = self.plan.space() == Space::Rows;
+        if !self.sparse.is_empty() && self.random.below(4) == 0 {
+            return self.sparse_operation();
+        }
         if !is_row || self.random.below(3) == 0 {
             let node = self.element_wise(&self.scalars.clone());
             return self.scalar(node);
         }
         let &(vector, cells) = &self.vectors[self.random.below(self.vectors.len())];
         let alike: Vec<CNodeId> = self.vectors.iter().filter(|(_, other)| *other == cells).map(|(id, _)| *id).collect();
-        let reduced = self.sparse_main.filter(|_| self.random.below(2) == 0);
+        let takes_sparse = !self.sparse.is_empty() && self.random.below(2) == 0;
+        let reduced = takes_sparse.then(|| self.pick(&self.sparse.clone()));
         match self.random.below(9) {
             0..3 => {
                 let mut operands = alike;
@@ -160,6 +163,33 @@ impl Generator {
                 self.vector(CNode::VectMatMult(operand, factor), Cells { main_rows: 0, more: WIDTH });
             }
         }
+    }
+
+    /// Adds an operation that is zero where the main row is.
+    fn sparse_operation(&mut self) {
+        let (a, b) = (self.pick(&self.sparse.clone()), self.pick(&self.sparse.clone()));
+        let mut others: Vec<CNodeId> =
+            self.vectors.iter().filter(|(_, cells)| *cells == LONG).map(|(id, _)| *id).collect();
+        others.extend(&self.scalars);
+        let other = self.pick(&others);
+        let annihilating = |op: &&BinaryOp| matches!(op.zero(), BinaryZero::Annihilates | BinaryZero::LeftAnnihilates);
+        let node = match self.random.below(4) {
+            0 => {
+                let ops: Vec<UnaryOp> = UnaryOp::ALL.iter().copied().filter(|op| op.eval(0.0) == 0.0).collect();
+                CNode::Unary(self.pick(&ops), a)
+            }
+            1 => {
+                let ops: Vec<BinaryOp> = BinaryOp::ALL.iter().copied().filter(|op| op.eval(0.0, 0.0) == 0.0).collect();
+                CNode::Binary(self.pick(&ops), a, b)
+            }
+            2 => CNode::Ternary(TernaryOp::PlusMult, a, b, other),
+            _ => {
+                let ops: Vec<BinaryOp> = BinaryOp::ALL.iter().filter(annihilating).copied().collect();
+                CNode::Binary(self.pick(&ops), a, other)
+            }
+        };
+        let id = self.plan.nodes.push(node);
+        self.sparse.push(id);
     }
 
     /// A new matrix input in front of the scalar one.
@@ -232,8 +262,15 @@ impl Generator {
             | Variant::Outer(OuterType::FullAgg) => return Some(StatedOutput { node: scalar, agg, left: None }),
         };
         let &(vector, _) = &self.vectors[late(&mut self.random, self.vectors.len())];
-        let long: Vec<CNodeId> = self.vectors.iter().filter(|(_, cells)| *cells == LONG).map(|(id, _)| *id).collect();
-        let long = self.sparse_main.unwrap_or_else(|| self.pick(&long));
+        let mut long: Vec<CNodeId> =
+            self.vectors.iter().filter(|(_, cells)| *cells == LONG).map(|(id, _)| *id).collect();
+        let mut vector = vector;
+        if !self.sparse.is_empty() {
+            long.clone_from(&self.sparse);
+            let sparse = self.sparse[late(&mut self.random, self.sparse.len())];
+            vector = self.pick(&[vector, sparse]);
+        }
+        let long = self.pick(&long);
         let short: Vec<CNodeId> = self
             .vectors
             .iter()
@@ -264,7 +301,7 @@ impl Generator {
 }
 
 /// The plan without nodes that reach no output.
-fn without_unused(plan: &CPlan) -> CPlan {
+pub(super) fn without_unused(plan: &CPlan) -> CPlan {
     let mut is_used: HashMap<CNodeId, bool> = HashMap::new();
     for output in &plan.outputs {
         is_used.extend(output.operands().into_iter().map(|id| (id, true)));

@@ -9,7 +9,7 @@ use fuseline_ir::cplan::{
 };
 use fuseline_ir::template::Space;
 use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimitiveMode};
-use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit};
+use fuseline_skeletons::abi::{Context, Main, Output, Side, Unit, UnitSize};
 use fuseline_skeletons::backend::{Backend, CompiledCPlan};
 use fuseline_vecprims::Isa;
 use std::sync::OnceLock;
@@ -107,6 +107,8 @@ pub(crate) struct SideMemory {
     pub(crate) row_stride: usize,
     pub(crate) cols: usize,
     pub(crate) transposed: Vec<f64>,
+    /// Whether there is one value for each position.
+    pub(crate) is_by_position: bool,
 }
 
 /// What differs from unit to unit of one plan.
@@ -180,17 +182,18 @@ impl UnitMemory {
                 values: values.vector(rows * (WIDTH + 1)),
                 row_stride: WIDTH + 1,
                 cols: WIDTH,
-                transposed: vec![],
+                ..SideMemory::default()
             };
             sides[FACTOR_U.as_u32() as usize] = factor(&mut values, rows);
             sides[FACTOR_V.as_u32() as usize] = factor(&mut values, cols);
         }
+        let found = plan.positions(false).unwrap_or_default();
         for node in plan.nodes.values() {
             if let Some(input) = node.input()
                 && plan.inputs[input] == CInput::MATRIX
                 && sides[input.as_u32() as usize].values.is_empty()
             {
-                let by_position = is_sparse && plan.space() != Space::Rows;
+                let by_position = is_sparse && (plan.space() != Space::Rows || found.has_input(input));
                 let factor_rows = match node {
                     CNode::VectMatMult(operand, _) => length(plan, *operand, cols, &sides),
                     _ => 0,
@@ -263,21 +266,23 @@ fn side(
     positions: Option<usize>,
     values: &mut Values,
 ) -> SideMemory {
-    let packed = |values: Vec<f64>, cols| SideMemory { values, row_stride: 0, cols, transposed: vec![] };
+    let packed = |values: Vec<f64>, cols| SideMemory { values, cols, ..SideMemory::default() };
     match (node, positions) {
-        (CNode::SideCell(_) | CNode::SideColScalar(_), Some(positions)) => packed(values.vector(positions), cols),
+        (CNode::SideCell(_) | CNode::SideColScalar(_) | CNode::SideRow(_, ColumnRange::All), Some(positions)) => {
+            SideMemory { is_by_position: true, ..packed(values.vector(positions), cols) }
+        }
         (CNode::SideColScalar(_) | CNode::SideVector(_), None) => packed(values.vector(cols), cols),
         (CNode::SideRowScalar(..), _) | (CNode::SideRow(_, ColumnRange::Part { .. }), None) => {
-            SideMemory { values: values.vector(rows * RANGE), row_stride: RANGE, cols: RANGE, transposed: vec![] }
+            SideMemory { row_stride: RANGE, ..packed(values.vector(rows * RANGE), RANGE) }
         }
         (CNode::SideCell(_) | CNode::SideRow(_, ColumnRange::All), None) => {
-            SideMemory { values: values.vector(rows * (cols + 1)), row_stride: cols + 1, cols, transposed: vec![] }
+            SideMemory { row_stride: cols + 1, ..packed(values.vector(rows * (cols + 1)), cols) }
         }
         (CNode::VectMatMult(..), None) => {
             let stored = values.vector(factor_rows * WIDTH);
             let transposed =
                 (0..WIDTH).flat_map(|j| (0..factor_rows).map(move |i| (i, j))).map(|(i, j)| stored[i * WIDTH + j]);
-            SideMemory { transposed: transposed.collect(), values: stored, row_stride: WIDTH, cols: WIDTH }
+            SideMemory { transposed: transposed.collect(), row_stride: WIDTH, ..packed(stored, WIDTH) }
         }
         _ => SideMemory::default(),
     }
@@ -307,12 +312,8 @@ fn check(compiled: &CompiledCPlan, memory: &UnitMemory, expected: &Expected, wha
     let plan: &CPlan = compiled.plan();
     let padded = |cells: &Vec<f64>| [&[CANARY; 8], &cells[..], &[CANARY; 8]].concat();
     let mut outputs: Vec<Vec<f64>> = expected.before.iter().map(padded).collect();
-    let is_row = plan.space() == Space::Rows;
     let longest = plan.nodes.keys().map(|id| memory.length(plan, id)).fold(memory.cols, usize::max).max(1);
-    let scratch_len = match (memory.sparse.is_some(), is_row) {
-        (true, false) => compiled.scratch_len(memory.positions().max(memory.rows), 1),
-        _ => compiled.scratch_len(memory.rows, longest),
-    };
+    let scratch_len = compiled.scratch_len(UnitSize { rows: memory.rows, positions: memory.positions(), longest });
     let mut scratch = vec![CANARY; scratch_len + 16];
     {
         let sides: Vec<Side<'_>> = memory

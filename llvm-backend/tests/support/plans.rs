@@ -1,6 +1,7 @@
 //! The plans of the conformance tests, in their text form: every variant with every aggregate that it takes, every kind
 //! of node in every place where code differs. Lists of operations and aggregates are those of the op table.
 
+use super::generator::without_unused;
 use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 
 /// The aggregates that outputs can take.
@@ -269,6 +270,49 @@ pub(crate) fn multi_row_plans() -> Vec<String> {
         plans.push(plan(body, &format!("{all}out %5 agg=sum\n{products}")));
         let main = if agg.ignores_zeros() { format!("out %0 agg={agg}\n") } else { String::new() };
         plans.push(plan(sparse, &format!("out %3 agg={agg}\n{main}out %4 agg={agg}\nout %3 left=%0")));
+    }
+    plans
+}
+
+/// Values that lie by position in sparse units: of every kind of operand, several of them, and with every use of the result.
+pub(crate) fn plans_by_position() -> Vec<String> {
+    let body = "%0 = main\n%1 = side_vector in1\n%2 = side_row_scalar in2[4]\n%3 = side_row in3\n%4 = scalar in5
+      %5 = row_agg.sum %0\n%6 = div %0, %5\n%7 = mult %6, %1\n%8 = exp %1\n%9 = mult %7, %8\n%10 = mult %9, %3
+      %11 = row_index\n%12 = plus %11, %2\n%13 = mult %10, %12\n%14 = plus %13, %0\n%15 = mult %14, %4\n%16 = pow2 %0
+      %17 = plus %15, %16\n%18 = minus %3, %1\n%19 = plus %0, %18\n%20 = mult %19, %17\n%21 = ne %20, %11";
+    let with = |variant: &str, rest: &str| {
+        let text = row(variant, &format!("{body}\n{rest}"));
+        without_unused(&fuseline_ir::cplan::parse(&text).expect("the text is a plan")).to_string()
+    };
+    let mut plans = vec![
+        with("no_agg", "%22 = mult %21, %0\nout %22"),
+        with("no_agg", "out %20"),
+        with("row_agg", "%22 = dot_product %20, %1\nout %22"),
+        with("row_agg", "%22 = dot_product %3, %17\nout %22"),
+        with("no_agg_b1", "%22 = vect_mat_mult %20, in4\n%23 = vect_mat_mult %0, in4\n%24 = plus %22, %23\nout %24"),
+        with("col_agg_b1_t", "%22 = vect_mat_mult %20, in4\nout %22 left=%17"),
+        with("col_agg_b1", "%22 = vect_mat_mult %20, in4\nout %20 left=%22"),
+        with("col_agg_t", "%22 = row_agg.max %20\nout %22 left=%20"),
+        with("col_agg_t", "out %12 left=%9"),
+        with("multi_agg", "%22 = row_agg.min %20\nout %17 agg=sum\nout %22 left=%20\nout %22 agg=max\nout %20 agg=nnz"),
+        // A vector, and a row of the same matrix, that are read as such besides.
+        row("row_agg", "%0 = main\n%1 = side_vector in1\n%2 = mult %0, %1\n%3 = dot_product %2, %1\nout %3"),
+        row(
+            "row_agg",
+            "%0 = main\n%1 = side_row in1\n%2 = mult %0, %1\n%3 = row_agg.sum %2\n%4 = row_agg.max %1\n%5 = plus %3, %4
+              out %5",
+        ),
+        row(
+            "row_agg",
+            "%0 = main\n%1 = side_vector in1\n%2 = side_row_scalar in2\n%3 = minus %1, %2\n%4 = mult %0, %3
+              %5 = row_agg.sum %3\n%6 = row_agg.sum %4\n%7 = max %5, %6\nout %7",
+        ),
+    ];
+    for agg in AggOp::ALL {
+        plans.push(with("row_agg", &format!("%22 = row_agg.{agg} %20\n%23 = plus %22, %5\nout %23")));
+        if agg.merges() {
+            plans.extend(["full_agg", "col_agg"].map(|variant| with(variant, &format!("out %20 agg={agg}"))));
+        }
     }
     plans
 }

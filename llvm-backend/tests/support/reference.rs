@@ -77,7 +77,7 @@ fn accumulate(agg: AggOp, accumulator: &mut f64, value: f64) {
 enum Value {
     Scalar(f64),
     Vector(Vec<f64>),
-    /// Columns and values.
+    /// Columns and values of the positions of the main row.
     Sparse(Vec<(usize, f64)>),
 }
 
@@ -91,8 +91,16 @@ impl Value {
         match self {
             Value::Scalar(value) => *value,
             Value::Vector(values) => values[index],
-            Value::Sparse(_) => panic!("sparse rows have no element-wise use"),
+            Value::Sparse(positions) => {
+                positions.iter().find(|(column, _)| *column == index).expect("a column of the main row").1
+            }
         }
+    }
+
+    /// The columns of positions.
+    fn columns(&self) -> Option<Vec<usize>> {
+        let Value::Sparse(positions) = self else { return None };
+        Some(positions.iter().map(|(column, _)| *column).collect())
     }
 
     fn vector(&self) -> Vec<f64> {
@@ -173,6 +181,10 @@ impl Evaluator<'_> {
             CNode::SideColScalar(input) => Value::Scalar(self.side(input, 0, at.position.unwrap_or(at.col))),
             CNode::SideRowScalar(input, column) => Value::Scalar(self.side(input, at.row, column as usize)),
             CNode::RowIndex => Value::Scalar((FIRST_ROW + at.row) as f64),
+            CNode::SideRow(input, _) if self.memory.sides[index(input)].is_by_position => {
+                let of_position = |at: &At| (at.col, self.side(input, 0, at.position.expect("sparse")));
+                Value::Sparse(self.cells(at.row).iter().map(of_position).collect())
+            }
             CNode::SideRow(input, range) => row_of(input, range.of(self.memory.sides[index(input)].cols)),
             CNode::SideVector(input) => row_of(input, 0..self.memory.sides[index(input)].cols),
             CNode::OuterProduct => {
@@ -279,6 +291,10 @@ impl Evaluator<'_> {
             match output {
                 COutput::Store(_) => match value {
                     Value::Scalar(value) => cells[row] = value,
+                    Value::Sparse(positions) => {
+                        let first = self.cells(row).first().and_then(|at| at.position).unwrap_or(0);
+                        positions.iter().enumerate().for_each(|(index, (_, value))| cells[first + index] = *value);
+                    }
                     vector => {
                         let vector = vector.vector();
                         cells[row * stride..row * stride + vector.len()].copy_from_slice(&vector);
@@ -332,6 +348,10 @@ fn entries(value: &Value) -> Vec<(usize, f64)> {
 }
 
 fn map<const N: usize>(operands: [&Value; N], eval: impl Fn([f64; N]) -> f64) -> Value {
+    if let Some(columns) = operands.iter().find_map(|operand| operand.columns()) {
+        let of_column = |column| (column, eval(operands.map(|operand| operand.at(column))));
+        return Value::Sparse(columns.into_iter().map(of_column).collect());
+    }
     match operands.iter().find_map(|operand| operand.len()) {
         Some(len) => Value::Vector((0..len).map(|cell| eval(operands.map(|operand| operand.at(cell)))).collect()),
         None => Value::Scalar(eval(operands.map(Value::scalar))),
@@ -361,9 +381,11 @@ pub(crate) fn output_strides(plan: &CPlan, memory: &UnitMemory) -> Vec<usize> {
 pub(crate) fn output_lengths(plan: &CPlan, memory: &UnitMemory, strides: &[usize]) -> Vec<usize> {
     let shapes = plan.shapes();
     let is_row = plan.space() == Space::Rows;
+    let positions = plan.positions(false).unwrap_or_default();
     let len = |(output, stride): (&COutput, &usize)| match *output {
         COutput::Store(node) if is_row && !shapes.is_vector(node) => memory.rows,
         COutput::Store(_) if !is_row && memory.sparse.is_some() => memory.positions(),
+        COutput::Store(node) if memory.sparse.is_some() && positions.contains(node) => memory.positions(),
         COutput::Store(_) | COutput::TimesFactor(_) => memory.rows * stride,
         COutput::RowAgg(..) => memory.rows,
         COutput::ColAgg(_, node) if is_row => memory.length(plan, node),

@@ -26,6 +26,7 @@ mod outer;
 mod prediction;
 mod product;
 mod schedule;
+mod sparse_rows;
 #[cfg(test)]
 mod tests;
 mod vector;

@@ -1,7 +1,7 @@
 //! How a fused operator will run, as far as its sizes say: the schedule that skeletons make of its plan and inputs, made of
 //! its members.
 
-use crate::cover::Operator;
+use crate::cover::{ByPosition, Operator};
 use crate::facts::{Context, bytes_of, cells, sparsity, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
 use crate::zeros::Zeros;
@@ -39,7 +39,8 @@ impl Scheduled {
             operator.driver(context, &operator.space(context))
         };
         let main = driver.or_else(|| main_without_driver(context, operator))?;
-        Scheduled::with_main(&Members { context, operator, main, is_driven: driver.is_some() })
+        let by_position = by_position(context, operator, main);
+        Scheduled::with_main(&Members { context, operator, main, is_driven: driver.is_some(), by_position })
     }
 
     /// How a fused operator over the cells of `space` runs, whose driver is known. Without one, any input that has these cells
@@ -52,7 +53,8 @@ impl Scheduled {
     ) -> Option<Scheduled> {
         let has_cells = |id: &HopId| context.hop(*id).size.same_dims(space);
         let main = driver.or_else(|| operator.inputs.iter().copied().find(has_cells))?;
-        Scheduled::with_main(&Members { context, operator, main, is_driven: driver.is_some() })
+        let is_driven = driver.is_some();
+        Scheduled::with_main(&Members { context, operator, main, is_driven, by_position: None })
     }
 
     fn with_main(members: &Members<'_>) -> Option<Scheduled> {
@@ -120,6 +122,12 @@ fn main_without_driver(context: &Context<'_>, operator: &Operator) -> Option<Hop
     by_cell.reduce(|one, other| if sparsity(context, other) > sparsity(context, one) { other } else { one })
 }
 
+/// What of an operator lies by position, if it goes over the non-zeros of sparse rows.
+pub(super) fn by_position(context: &Context<'_>, operator: &Operator, main: HopId) -> Option<ByPosition> {
+    let goes_by_rows = operator.template?.space() == Space::Rows && stored_rows(context, main) > 0.0;
+    if goes_by_rows { operator.by_position(context, main) } else { None }
+}
+
 /// Whether values of an operator over cells belong to one row, or to one column.
 #[derive(Clone, Copy, Default)]
 struct Kept {
@@ -134,6 +142,8 @@ struct Members<'a> {
     main: HopId,
     /// Whether the cells of an operator over cells are zero with those of the main input.
     is_driven: bool,
+    /// What of an operator over sparse rows lies by position, if it goes by these.
+    by_position: Option<ByPosition>,
 }
 
 impl Members<'_> {
@@ -206,28 +216,8 @@ impl Members<'_> {
                 let is_alone = || self.operator.inputs.iter().all(|&id| id == self.main || !self.is_matrix(id));
                 self.is_driven || is_alone() && !self.any(|id| self.context.operation(id).is_sequence)
             }
-            Space::Rows => self.takes_rows_as_non_zeros(),
+            Space::Rows => self.by_position.is_some(),
         }
-    }
-
-    /// Whether a Row operator uses rows of the main input only where non-zeros can stand: in aggregates, and in products with
-    /// something else.
-    fn takes_rows_as_non_zeros(&self) -> bool {
-        let Members { context, operator, main, .. } = *self;
-        let reads = |id: HopId| untransposed(context.dag, id).unwrap_or(id) == main;
-        let mut readers = operator.members.iter().copied().filter(|&id| {
-            let hop = context.hop(id);
-            !matches!(hop.op, HopOp::Reorg(_)) && hop.inputs.iter().any(|&input| reads(input))
-        });
-        readers.all(|id| {
-            let hop = context.hop(id);
-            match hop.op {
-                HopOp::AggUnary(_, Direction::Row) => true,
-                HopOp::AggUnary(agg, _) => agg.ignores_zeros(),
-                HopOp::MatMul => !context.limits.strict_ieee && !hop.inputs.iter().all(|&input| reads(input)),
-                _ => false,
-            }
-        })
     }
 
     /// Whether rows without non-zeros contribute nothing.
@@ -252,9 +242,10 @@ impl Members<'_> {
             let size = context.hop(id).size;
             if size.rows == context.hop(main).size.rows { size.cols.unwrap_or(0) as usize } else { 0 }
         };
+        let lies_by_position = |id: &HopId| self.by_position.as_ref().is_some_and(|found| found.contains(*id));
         let is_value = |id: &&HopId| !operator.roots.contains(*id) || !self.accumulates(**id);
-        let members = operator.members.iter().filter(is_value).map(by_row);
-        let sides = operator.inputs.iter().filter(|&&id| id != main).map(by_row);
+        let members = operator.members.iter().filter(|&id| !lies_by_position(id)).filter(is_value).map(by_row);
+        let sides = operator.inputs.iter().filter(|&id| *id != main && !lies_by_position(id)).map(by_row);
         let main_cols = by_row(&main);
         let longest_computed = members.chain(sides.clone()).filter(|&cols| cols > 1).max().unwrap_or(0);
         RowProfile {

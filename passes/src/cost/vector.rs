@@ -4,9 +4,10 @@ use super::BLOCK_CELLS;
 use super::outer::count_factors;
 use super::product::{has_several_blocks, lines_of_wide_rows, moved_cells, rows_met};
 use super::schedule::Scheduled;
+use super::sparse_rows::SparseRows;
 use super::work::{
-    Work, basic_class, cell_flops, cell_runs, flops, fused_class, narrow_rows, product_share, row_class, runs,
-    takes_short_rows,
+    Work, basic_class, cell_flops, cell_runs, dense_flops, flops, fused_class, narrow_rows, product_share, row_class,
+    runs, takes_short_rows,
 };
 use crate::cover::Operator;
 use crate::facts::{Context, SCALAR_BYTES, bytes_of, cells, has_short_rows, sparsity, stored_non_zeros, stored_rows};
@@ -50,6 +51,10 @@ const MOST_REPEATED_VALUES: f64 = 8.0;
 /// What storing a cell of a narrow row of a Row operator's output costs, in cells that a transposition moves one by one.
 /// Fitted.
 const NARROW_STORE_IN_MOVES: f64 = 0.5;
+
+/// What a cell of a sparse row costs that is laid out for all columns, in cells that a transposition moves one by one: most are
+/// zeros, which are filled in. Fitted.
+const SCATTER_IN_MOVES: f64 = 0.3;
 
 /// What starting a run costs for one of several short rows that a basic operator takes side by side, relative to the
 /// machine's `start.run`. Fitted.
@@ -259,6 +264,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
     let (members, root_id) = (&operator.members, operator.root());
     let basic = (!is_fused).then(|| basic_class(context, root_id));
     let mut work = Work::default();
+    let sparse_rows = if is_fused { SparseRows::of(context, operator) } else { None };
     // What belongs to one row keeps the loops over its cells from running on into the next one.
     let by_row = members.iter().find_map(|&id| context.operation(id).values_beside_one);
     let by_row = by_row.filter(|&values| values > MOST_REPEATED_VALUES);
@@ -267,8 +273,16 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         if members.len() > 1 && matches!(context.hop(id).op, HopOp::Reorg(_)) {
             continue;
         }
+        if sparse_rows.as_ref().is_some_and(|rows| rows.lies_by_position(id)) {
+            let share = sparse_rows.as_ref().map_or(1.0, |rows| rows.share);
+            work.add(fused_class(context, id), dense_flops(context, id) * share);
+            continue;
+        }
         let class = basic.unwrap_or_else(|| row_class(context, id));
-        let flops = flops(context, id);
+        let flops = match &sparse_rows {
+            Some(rows) => dense_flops(context, id) * rows.share_of(context, id),
+            None => flops(context, id),
+        };
         work.in_registers += if product_share(context, id, class) < 1.0 { flops } else { 0.0 };
         match by_row {
             Some(values) if is_fused && is_element_wise(context, id, values) => work.add_by_row(class, flops, values),
@@ -283,8 +297,16 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         }
     }
     let root = context.hop(root_id);
-    let share = |id: HopId| if is_fused { 1.0 } else { least_read(context, root_id, id) };
-    let inputs = matrices(context, &operator.inputs, share);
+    let share = |id: HopId| match &sparse_rows {
+        Some(rows) => rows.share_read(context, id),
+        None if is_fused => 1.0,
+        None => least_read(context, root_id, id),
+    };
+    let mut inputs = matrices(context, &operator.inputs, share);
+    if let Some(rows) = &sparse_rows {
+        inputs.iter_mut().for_each(|read| read.gathers = rows.gathers(context, operator, read.id));
+        work.moved += rows.scattered_cells(context, operator) * SCATTER_IN_MOVES;
+    }
     if is_fused && has_short_rows(&root.size) && root.size.cols != Some(1) && root.size.rows != Some(1) {
         work.moved += NARROW_STORE_IN_MOVES * cells(&root.size);
     }
@@ -294,7 +316,9 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
     if is_fused || !reads_values_alone(&root.op) {
         work.non_zeros = non_zeros(context, &inputs);
         for read in inputs.iter().filter(|read| stored_rows(context, read.id) > 0.0) {
-            let (products, walks) = walks(context, members, read.id);
+            let is_read =
+                |id: HopId| id == read.id || sparse_rows.as_ref().is_some_and(|rows| rows.continues(read.id, id));
+            let (products, walks) = walks(context, members, is_read);
             let non_zeros = stored_non_zeros(context, read.id);
             // A product with several columns takes as long in a row that is in the nearest cache.
             let whole = (products - 1.0).max(0.0);
@@ -349,12 +373,12 @@ fn is_element_wise(context: &Context<'_>, id: HopId, values: f64) -> bool {
         && hop.size.cols.is_some_and(|cols| cols as f64 == values)
 }
 
-/// How often an operator over rows walks through the non-zeros of an input for a product with several columns, and for
+/// How often an operator over rows walks through the non-zeros of what is read for a product with several columns, and for
 /// any product with it or aggregation of it.
-fn walks(context: &Context<'_>, members: &[HopId], input: HopId) -> (f64, f64) {
+fn walks(context: &Context<'_>, members: &[HopId], is_read: impl Fn(HopId) -> bool) -> (f64, f64) {
     let walks = |hop: &&Hop| {
-        let is_read = || hop.inputs.iter().any(|&read| untransposed(context.dag, read).unwrap_or(read) == input);
-        matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..)) && is_read()
+        let mut read = hop.inputs.iter().map(|&input| untransposed(context.dag, input).unwrap_or(input));
+        matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..)) && read.any(&is_read)
     };
     let is_wide = |hop: &&Hop| hop.op == HopOp::MatMul && hop.size.cols.is_some_and(|cols| cols > 1);
     let walking = || members.iter().map(|&id| context.hop(id)).filter(walks);

@@ -3,11 +3,13 @@
 //! What depends on the template of an operator the template knows, see [`crate::template`].
 
 mod cells;
+mod positions;
 mod rows;
 mod work;
 
 pub use cells::UNKNOWN_DRIVER_SPARSITY;
 pub(crate) use cells::driver_sparsity;
+pub(crate) use positions::ByPosition;
 pub(crate) use rows::{is_row_aggregate, is_row_operation, needs_rows};
 
 use crate::facts::Context;

@@ -1,7 +1,7 @@
 //! Operators over rows: the matrix whose rows they bind, and which members only they have.
 
 use super::Operator;
-use crate::facts::{Context, aggregated_rows, transposed_product};
+use crate::facts::{Context, aggregated_rows, sparsity, transposed_product};
 use crate::hops::{is_column_transpose, is_elementwise, single_column};
 use fuseline_ir::hop::{HopId, HopOp, NaryOp};
 use fuseline_ir::ops::Direction;
@@ -30,7 +30,8 @@ pub(crate) fn needs_rows(context: &Context<'_>, member: HopId, root: HopId) -> b
 }
 
 impl Operator {
-    /// The matrix whose rows an operator binds: a factor of a final product over rows, else the left of a product, else
+    /// The matrix whose rows an operator binds: a sparse one whose non-zeros are all that it needs of it, the widest and then
+    /// the sparsest of these, else a factor of a final product over rows, else the left of a product, else
     /// the largest matrix that is read row by row, else the largest of which columns are read. Final products over rows
     /// need one with which a factor of each is as long as its rows.
     pub(crate) fn main_input_by_row(&self, context: &Context<'_>) -> Option<HopId> {
@@ -39,9 +40,12 @@ impl Operator {
             return None;
         }
         let search = MainByRow { context, operator: self, rows: self.rows(context) };
+        if let Some(sparse) = search.sparse() {
+            return Some(sparse);
+        }
         let factors = search.final_products().flat_map(|(left, right)| [left, right]);
-        let first = factors.chain(search.lefts()).find(|&id| search.is_bindable(id) && search.suits(id));
-        first.or_else(|| search.largest_by_row()).or_else(|| search.largest_by_column())
+        let mut preferred = factors.chain(search.lefts()).filter(|&id| search.is_bindable(id) && search.suits(id));
+        preferred.next().or_else(|| search.largest_by_row()).or_else(|| search.largest_by_column())
     }
 
     /// The rows that an operator goes through, which ends in its first root; none where they are unknown.
@@ -102,6 +106,20 @@ impl<'a> MainByRow<'a> {
         products.all(|(left, right)| [left, right].iter().any(|id| *id == main || long.binary_search(id).is_ok()))
     }
 
+    /// The sparsest matrix that is read by row, of those whose non-zeros are all that the operator needs of it.
+    fn sparse(&self) -> Option<HopId> {
+        let context = self.context;
+        let factors = self.final_products().flat_map(|(left, right)| [left, right]);
+        let read_by_row = factors.chain(self.lefts()).chain(self.read_by_row());
+        let is_main = |id: &HopId| sparsity(context, *id) < 1.0 && self.is_bindable(*id) && self.suits(*id);
+        let mut sparse: SmallVec<[HopId; 8]> = read_by_row.filter(is_main).collect();
+        sparse.sort_by(|&one, &other| {
+            let widest = context.hop(other).size.cols.cmp(&context.hop(one).size.cols);
+            widest.then(sparsity(context, one).total_cmp(&sparsity(context, other))).then(one.cmp(&other))
+        });
+        sparse.into_iter().find(|&id| self.operator.goes_by_non_zeros_of(context, id))
+    }
+
     /// The members whose rows are known to be as long as those of a main input, ascending.
     fn as_long_as(&self, main: HopId) -> SmallVec<[HopId; 16]> {
         let mut long: SmallVec<[HopId; 16]> = SmallVec::new();
@@ -116,10 +134,15 @@ impl<'a> MainByRow<'a> {
         long
     }
 
-    fn largest_by_row(&self) -> Option<HopId> {
+    /// What is read row by row by others than products.
+    fn read_by_row(&self) -> impl Iterator<Item = HopId> + use<'a> {
         let context = self.context;
         let readers = self.members_with(|op| !matches!(op, HopOp::MatMul | HopOp::Index));
-        self.largest(readers.flat_map(|id| context.hop(id).inputs.iter().copied()))
+        readers.flat_map(move |id| context.hop(id).inputs.iter().copied())
+    }
+
+    fn largest_by_row(&self) -> Option<HopId> {
+        self.largest(self.read_by_row())
     }
 
     fn largest_by_column(&self) -> Option<HopId> {

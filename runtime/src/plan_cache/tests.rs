@@ -3,7 +3,7 @@
 use super::*;
 use fuseline_ir::cplan::parse;
 use fuseline_skeletons::CompileInfo;
-use fuseline_skeletons::abi::{Context, Kernel, Output, Unit};
+use fuseline_skeletons::abi::{Context, Kernel, Output, Unit, UnitSize};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
@@ -30,7 +30,7 @@ impl Kernel for NoKernel {
         true
     }
 
-    fn scratch_len(&self, _: usize, _: usize) -> usize {
+    fn scratch_len(&self, _: UnitSize) -> usize {
         0
     }
 

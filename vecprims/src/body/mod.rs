@@ -11,6 +11,7 @@ pub(crate) mod copy;
 pub(crate) mod elementwise;
 pub(crate) mod matrix;
 pub(crate) mod narrow;
+pub(crate) mod positions;
 pub(crate) mod product;
 pub(crate) mod reduce;
 pub(crate) mod rows;

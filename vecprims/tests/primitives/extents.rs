@@ -112,6 +112,14 @@ const CALLS: &[(&str, usize, Call)] = &[
     ("segment_full_agg values", 5, |p, len| _ = p.segment_full_agg(AggOp::Sum, &[2, 3, 7], &values(len))),
     ("sparse_col_agg acc", 9, |p, len| p.sparse_col_agg(AggOp::Sum, sparse(&values(5)), &mut values(len))),
     ("sparse_col_agg values", 5, |p, len| p.sparse_col_agg(AggOp::Sum, sparse(&values(len)), &mut values(9))),
+    ("segment_spread a", 4, |p, len| p.segment_spread(&[2, 3, 7], Tile::new(&values(len), 3), &mut values(5))),
+    ("segment_spread out", 5, |p, len| p.segment_spread(&[2, 3, 7], Tile::new(&values(2), 1), &mut values(len))),
+    ("sparse_gather b", 2 * 9, |p, len| {
+        p.sparse_gather(&[2, 3, 7], &COLUMNS, Tile::new(&values(len), 9), &mut values(5));
+    }),
+    ("sparse_gather out", 5, |p, len| {
+        p.sparse_gather(&[2, 3, 7], &COLUMNS, Tile::new(&values(18), 9), &mut values(len));
+    }),
     ("sparse_dot_product b", 2 * 9 - 1 + 1, |p, len| {
         p.sparse_dot_product(sparse(&values(5)), Tile::new(&values(len), 9), TileMut::new(&mut values(2), 1));
     }),

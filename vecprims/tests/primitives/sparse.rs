@@ -43,6 +43,30 @@ fn sparse_dot_products_gather_their_factors() {
 }
 
 #[test]
+fn positions_get_the_value_of_their_row_or_column() {
+    cases(|csr, rows, width, u, _| {
+        let row_stride = if width % 2 == 0 { 0 } else { COLS };
+        let count = csr.tile().positions();
+        let (mut of_rows, mut of_columns) = (vec![UNTOUCHED; count + 1], vec![UNTOUCHED; count + 1]);
+        for index in 0..rows {
+            for position in csr.positions(index) {
+                of_rows[position] = u[index * row_stride];
+                of_columns[position] = u[index * row_stride + csr.columns[position] as usize];
+            }
+        }
+        let (offsets, columns, u) = (csr.tile().row_offsets, csr.tile().columns, Tile::new(u, row_stride));
+        for table in all_primitives() {
+            let mut out = vec![UNTOUCHED; count + 1];
+            table.segment_spread(offsets, u, &mut out);
+            assert_same(&out, &of_rows, || format!("segment_spread on {}, {rows} rows", table.isa()));
+            let mut out = vec![UNTOUCHED; count + 1];
+            table.sparse_gather(offsets, columns, u, &mut out);
+            assert_same(&out, &of_columns, || format!("sparse_gather on {}, {rows} rows", table.isa()));
+        }
+    });
+}
+
+#[test]
 fn sparse_rows_times_matrices_go_position_by_position() {
     cases(|csr, rows, k, b, start| {
         let (b_row, out_row) = (k + 1, k + 2);

@@ -1,0 +1,60 @@
+//! Values of rows, and of columns, for each position of sparse rows.
+
+use super::product::Rows;
+use super::sparse::CsrRows;
+use crate::vector::Vector;
+
+/// `out[p] = a[r]` for every position `p` of row `r`.
+///
+/// Registers are written whole: what one writes beyond its row, the next rows overwrite.
+#[inline(always)]
+pub(crate) unsafe fn spread<V: Vector>(rows: CsrRows, a: Rows, out: *mut f64) {
+    // SAFETY: passed on to the caller; registers stay within the positions, the last one by a mask.
+    unsafe {
+        let count = rows.count();
+        for row in 0..rows.rows {
+            let value = V::splat(*a.pointer(row));
+            let positions = rows.positions(row);
+            for start in positions.step_by(V::LANES) {
+                if start + V::LANES <= count {
+                    V::store(value, out.add(start));
+                } else {
+                    V::store_first(value, out.add(start), V::first(count - start));
+                }
+            }
+        }
+    }
+}
+
+/// `out[p] = b[r, columns[p]]` for every position `p` of row `r`. Where all rows of `b` are one, so are the positions.
+#[inline(always)]
+pub(crate) unsafe fn gather<V: Vector>(rows: CsrRows, b: Rows, out: *mut f64) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if b.row == 0 {
+            return gather_run::<V>(b.values, rows.columns, rows.count(), out);
+        }
+        for row in 0..rows.rows {
+            let positions = rows.positions(row);
+            let columns = rows.columns.add(positions.start);
+            gather_run::<V>(b.pointer(row), columns, positions.len(), out.add(positions.start));
+        }
+    }
+}
+
+/// `out[i] = values[columns[i]]`.
+#[inline(always)]
+unsafe fn gather_run<V: Vector>(values: *const f64, columns: *const u32, len: usize, out: *mut f64) {
+    // SAFETY: passed on to the caller; the last register is masked.
+    unsafe {
+        let whole = len - len % V::LANES;
+        for start in (0..whole).step_by(V::LANES) {
+            V::store(V::gather(values, columns.add(start)), out.add(start));
+        }
+        if whole < len {
+            let rest = len - whole;
+            let register = V::gather_first(values, columns.add(whole), rest);
+            V::store_first(register, out.add(whole), V::first(rest));
+        }
+    }
+}
